@@ -1,0 +1,51 @@
+package engine
+
+import "github.com/rondo-db/rondo/rra"
+
+// A Ref addresses a series of one store: class, number in the class. It stays
+// valid until the series is dropped. The zero Ref addresses none.
+type Ref uint64
+
+// A Batch is samples of many series, appended in one call. It is reused after
+// Reset, so that a loop of Add, Append, Reset allocates nothing.
+// Samples of one series are applied in the order they were added.
+type Batch struct {
+	samples []sample
+	values  []rra.Value
+	texts   []string
+}
+
+type sample struct {
+	ref   Ref
+	at    rra.Time
+	first uint32 // index of the first value
+	n     uint16 // values
+}
+
+// Add adds one sample: a reading of every data source of ref (COMPUTE sources
+// have none) at the time at. The values are copied.
+func (b *Batch) Add(ref Ref, at rra.Time, values ...rra.Value) {
+	b.samples = append(b.samples, sample{ref, at, uint32(len(b.values)), uint16(len(values))})
+	b.values = append(b.values, values...)
+}
+
+// AddText is Add for values of which some are rra.Text(i), an index into texts.
+func (b *Batch) AddText(ref Ref, at rra.Time, values []rra.Value, texts []string) {
+	base := len(b.texts)
+	b.texts = append(b.texts, texts...)
+	first := len(b.values)
+	b.Add(ref, at, values...)
+	for i := first; i < len(b.values); i++ {
+		if v := &b.values[i]; v.Tag == rra.TagText || v.Tag == rra.TagInvalid {
+			v.Bits += uint64(base)
+		}
+	}
+}
+
+// Len returns the number of samples in b.
+func (b *Batch) Len() int { return len(b.samples) }
+
+// Reset empties b and keeps its memory.
+func (b *Batch) Reset() {
+	b.samples, b.values, b.texts = b.samples[:0], b.values[:0], b.texts[:0]
+}

@@ -1,0 +1,3 @@
+module github.com/rondo-db/rondo
+
+go 1.26

@@ -1,0 +1,38 @@
+package rra
+
+import "math"
+
+// A Tag says how the bits of a [Value] are to be read.
+type Tag uint8
+
+// The tags are part of the format of log and state.
+const (
+	TagUnknown Tag = iota // no reading
+	TagInt                // Bits is an int64
+	TagUint               // Bits is a uint64
+	TagFloat              // Bits is an IEEE-754 double
+	TagText               // Bits is an index into the texts handed over beside the value
+	TagInvalid            // a text that does not parse: the update stops here, as rrdtool's does
+)
+
+// A Value is one reading of one data source. Counters stay integers until they
+// are subtracted: above 2^53 a float64 gives other rates.
+type Value struct {
+	Bits uint64
+	Tag  Tag
+}
+
+// Unknown is the reading that says nothing was read.
+var Unknown = Value{}
+
+// Int returns v as a reading.
+func Int(v int64) Value { return Value{Bits: uint64(v), Tag: TagInt} }
+
+// Uint returns v as a reading.
+func Uint(v uint64) Value { return Value{Bits: v, Tag: TagUint} }
+
+// Float returns v as a reading.
+func Float(v float64) Value { return Value{Bits: math.Float64bits(v), Tag: TagFloat} }
+
+// Text returns the reading whose text stands at index i of the texts of its batch.
+func Text(i int) Value { return Value{Bits: uint64(i), Tag: TagText} }
