@@ -1,0 +1,46 @@
+package rrdtool
+
+import (
+	"context"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A Store is what the verbs ask of a store. An *engine.Store is one.
+type Store interface {
+	Create(ctx context.Context, spec engine.Spec) (engine.Ref, error)
+	Lookup(path string) (engine.Ref, error)
+	Series(ref engine.Ref) (engine.Series, error)
+	Update(ctx context.Context, ref engine.Ref, b *engine.Batch, name string, trace bool) (n int, rows [][]rra.Run, err error)
+	Info(ref engine.Ref) (engine.Info, error)
+	Last(ref engine.Ref) (rra.Time, error)
+	Fetch(ctx context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error)
+	List(ctx context.Context, prefix, after string) iter.Seq2[engine.Series, error]
+}
+
+// An Env is the surroundings of a command.
+type Env struct {
+	// Store is where the series are. A command that fails before it needs a
+	// series (an unknown verb, a bad option) does not touch it.
+	Store Store
+
+	Stdin          io.Reader // nil: empty
+	Stdout, Stderr io.Writer
+
+	// Now is the present; nil: time.Now.
+	Now func() time.Time
+	// Location is the time zone of times given and shown; nil: time.Local.
+	Location *time.Location
+	// Dir is the working folder inside the store: relative names start here.
+	// The empty string is the top.
+	Dir string
+	// Base is cut off the front of absolute names. Other absolute names lose
+	// their leading slash.
+	Base string
+	// Getenv gives the environment of whoever asks; nil: an empty one.
+	Getenv func(string) string
+}
