@@ -1,0 +1,222 @@
+// Package config brings the settings of the server together: a flag goes before the environment,
+// and that before the YAML file.
+//
+// Every setting is a flag. The flag collectd-auth-file is the variable RONDO_COLLECTD_AUTH_FILE, and in
+// the file the key collectd-auth-file, or auth-file below collectd:
+//
+//	http: 127.0.0.1:9180
+//	collectd:
+//	  addr: 127.0.0.1:25826     # what the flag --collectd says
+//	  auth-file: /etc/rondo/passwd
+//	rrdcached: ["127.0.0.1:42217", "unix:/run/rondo.sock"]
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"gopkg.in/yaml.v3"
+)
+
+// maxFile bounds the configuration file.
+const maxFile = 1 << 20
+
+// own is the key that stands for its mapping's own flag: collectd: {addr: …} is --collectd.
+const own = "addr"
+
+// A Section takes a key of the file that is no flag: a list of rules, say.
+type Section struct {
+	Key   string
+	Parse func(*yaml.Node) error
+}
+
+// Apply sets every flag of flags that the command line left alone from the environment or, failing that, from
+// the YAML in file (the empty string: none). It returns the names of the flags that somebody set: command line,
+// environment or file.
+func Apply(flags *pflag.FlagSet, getenv func(string) (string, bool), file string, sections ...Section) (map[string]bool, error) {
+	named := make(map[string]bool)
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			named[f.Name] = true
+			return
+		}
+		name := Variable(f.Name)
+		v, ok := getenv(name)
+		if !ok {
+			return
+		}
+		if err := set(f, []string{v}); err != nil {
+			errs = append(errs, fmt.Errorf("variable %s: %w", name, err))
+		}
+		named[f.Name] = true
+	})
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if file == "" {
+		return named, nil
+	}
+	data, err := read(file)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{file: file, flags: flags, named: named, sections: sections, seen: make(map[string]bool)}
+	if err := r.document(data); err != nil {
+		return nil, err
+	}
+	for name := range r.seen {
+		named[name] = true
+	}
+	return named, nil
+}
+
+// Variable returns the environment variable that stands for a flag.
+func Variable(flag string) string {
+	return "RONDO_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+func read(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	defer f.Close() // read only
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("read configuration: %s is longer than %d bytes", file, maxFile)
+	}
+	return data, nil
+}
+
+type reader struct {
+	file     string
+	flags    *pflag.FlagSet
+	named    map[string]bool // set by command line or environment: the file must not change them
+	sections []Section
+	seen     map[string]bool
+}
+
+func (r *reader) document(data []byte) error {
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	switch err := d.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		return nil // an empty file
+	case err != nil:
+		return fmt.Errorf("%s: %w", r.file, err)
+	}
+	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: more than one document", r.file)
+	}
+	return r.mapping("", doc.Content[0])
+}
+
+// mapping reads the keys of n; prefix is the flag that the mapping stands below, with its dash.
+func (r *reader) mapping(prefix string, n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		return r.errorf(n, "want keys and values")
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if err := r.entry(prefix, n.Content[i], n.Content[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) entry(prefix string, key, value *yaml.Node) error {
+	name := prefix + key.Value
+	if prefix != "" && key.Value == own {
+		name = strings.TrimSuffix(prefix, "-")
+	}
+	if prefix == "" {
+		for _, s := range r.sections {
+			if s.Key != name {
+				continue
+			}
+			if err := s.Parse(value); err != nil {
+				return r.errorf(value, "%s: %w", name, err)
+			}
+			return nil
+		}
+	}
+	if value.Kind == yaml.MappingNode && prefix == "" && r.hasPrefix(name) {
+		return r.mapping(name+"-", value)
+	}
+	f := r.flags.Lookup(name)
+	if f == nil || f.Name == "help" || f.Name == "config" {
+		return r.errorf(key, "unknown key %q", strings.TrimPrefix(name, prefix))
+	}
+	if r.seen[name] {
+		return r.errorf(key, "key %q is there twice", name)
+	}
+	r.seen[name] = true
+	values, err := r.scalars(name, value)
+	if err != nil || r.named[name] {
+		return err
+	}
+	if err := set(f, values); err != nil {
+		return r.errorf(value, "%s: %w", name, err)
+	}
+	return nil
+}
+
+func (r *reader) hasPrefix(name string) (ok bool) {
+	r.flags.VisitAll(func(f *pflag.Flag) {
+		ok = ok || f.Name == name || strings.HasPrefix(f.Name, name+"-")
+	})
+	return ok
+}
+
+func (r *reader) scalars(name string, n *yaml.Node) ([]string, error) {
+	nodes := []*yaml.Node{n}
+	if n.Kind == yaml.SequenceNode {
+		nodes = n.Content
+	}
+	values := make([]string, 0, len(nodes))
+	for _, v := range nodes {
+		switch {
+		case v.Kind != yaml.ScalarNode:
+			return nil, r.errorf(v, "%s: want one value, or a list of values", name)
+		case v.Tag == "!!null":
+			values = append(values, "")
+		default:
+			values = append(values, v.Value)
+		}
+	}
+	return values, nil
+}
+
+func (r *reader) errorf(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %w", r.file, n.Line, fmt.Errorf(format, args...))
+}
+
+// set gives f its values. The flag does not count as changed: only the command line does that, so that
+// a second Apply (after a change of the file) starts anew.
+func set(f *pflag.Flag, values []string) error {
+	if s, ok := f.Value.(pflag.SliceValue); ok {
+		if len(values) == 1 {
+			values = strings.FieldsFunc(values[0], func(c rune) bool { return c == ',' })
+		}
+		return s.Replace(values)
+	}
+	if len(values) != 1 {
+		return fmt.Errorf("want one value, not %d", len(values))
+	}
+	if err := f.Value.Set(values[0]); err != nil {
+		return fmt.Errorf("%q: %w", values[0], err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+// Package metrics writes Prometheus' text exposition format, version 0.0.4.
+package metrics
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// ContentType is the media type of what a Writer writes.
+const ContentType = "text/plain; version=0.0.4; charset=utf-8"
+
+// A Writer writes families of samples. The first error sticks and is returned by Flush.
+type Writer struct {
+	w      *bufio.Writer
+	family string
+}
+
+// NewWriter returns a Writer that writes to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriter(w)} }
+
+// Gauge writes a family of one gauge.
+func (w *Writer) Gauge(name, help string, v float64) {
+	w.Family(name, "gauge", help)
+	w.Sample(v)
+}
+
+// Counter writes a family of one counter; its name ends in _total.
+func (w *Writer) Counter(name, help string, v float64) {
+	w.Family(name, "counter", help)
+	w.Sample(v)
+}
+
+// Family begins the family name, of kind gauge or counter.
+func (w *Writer) Family(name, kind, help string) {
+	w.family = name
+	// The first error sticks in w.w.
+	_, _ = fmt.Fprintf(w.w, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscaper.Replace(help), name, kind)
+}
+
+// Sample writes a sample of the family begun last; labels are names and values in turn.
+func (w *Writer) Sample(v float64, labels ...string) {
+	_, _ = w.w.WriteString(w.family)
+	for i := 0; i+1 < len(labels); i += 2 {
+		sep := `{`
+		if i > 0 {
+			sep = `,`
+		}
+		_, _ = fmt.Fprintf(w.w, `%s%s="%s"`, sep, labels[i], labelEscaper.Replace(labels[i+1]))
+	}
+	if len(labels) > 1 {
+		_ = w.w.WriteByte('}')
+	}
+	_ = w.w.WriteByte(' ')
+	_, _ = w.w.WriteString(format(v))
+	_ = w.w.WriteByte('\n')
+}
+
+// Flush writes what is buffered and returns the first error met.
+func (w *Writer) Flush() error { return w.w.Flush() }
+
+var (
+	helpEscaper  = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+	labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+)
+
+func format(v float64) string {
+	switch {
+	case math.IsInf(v, 1):
+		return "+Inf"
+	case math.IsInf(v, -1):
+		return "-Inf"
+	case v == math.Trunc(v) && math.Abs(v) < 1e15:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
