@@ -1,0 +1,163 @@
+package enginebench
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A load is a generator on its way into a store.
+type load struct {
+	store     *engine.Store
+	gen       *Generator
+	refs      []engine.Ref // HostSeries a host
+	appenders int
+	depth     int
+	first     int // reading number that run starts with
+	began     time.Time
+	hours     []Hour // seen by appender 0; read after run
+	done      []int  // readings appended since the start of the load, by appender; set by run
+}
+
+func newLoad(store *engine.Store, c Config) *load {
+	g := NewGenerator(c.Seed, c.Series)
+	return &load{
+		store: store, gen: g, refs: make([]engine.Ref, 0, g.Hosts()*HostSeries),
+		appenders: min(c.Appenders, g.Hosts()), depth: c.Depth,
+	}
+}
+
+// appenderOf returns which appender owns host h.
+func (l *load) appenderOf(h int) int { return h % l.appenders }
+
+// run appends readings readings of every series, or until full says so at the end
+// of a step of appender 0, and returns the times to acknowledgement of all
+// batches once all are acknowledged.
+//
+// The time of a batch runs from before Submit until its appender has seen it
+// acknowledged. An appender asks for its oldest batch when all its depth batches are
+// under way, so the figure is what a client sees, its own dawdling included. By
+// Little's law its mean is at least batches in flight / batches a second.
+func (l *load) run(ctx context.Context, readings int, full func() bool) (*Histogram, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	var stop atomic.Bool
+	all := make([]*appender, l.appenders)
+	l.began = time.Now()
+	for i := range all {
+		a := newAppender(l, i)
+		all[i] = a
+		wg.Go(func() {
+			if err := a.run(ctx, readings, full, &stop); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	var acks Histogram
+	l.done = l.done[:0]
+	for _, a := range all {
+		acks.Merge(&a.acks)
+		l.done = append(l.done, a.next)
+	}
+	return &acks, context.Cause(ctx)
+}
+
+// An appender sends the batches of its hosts, in order of their phases, step by step.
+type appender struct {
+	l      *load
+	number int
+	hosts  []int
+	next   int // number of the next reading
+	ring   []flight
+	at     int // place in ring of the oldest batch
+	acks   Histogram
+	values [HostSeries]rra.Value
+}
+
+// A flight is a batch, and whether it is under way.
+type flight struct {
+	batch  engine.Batch
+	ticket engine.Ticket
+	sent   time.Time // zero: not under way
+}
+
+func newAppender(l *load, number int) *appender {
+	a := &appender{l: l, number: number, next: l.first, ring: make([]flight, l.depth)}
+	for h := number; h < l.gen.Hosts(); h += l.appenders {
+		a.hosts = append(a.hosts, h)
+	}
+	sort.SliceStable(a.hosts, func(i, j int) bool { return l.gen.Phase(a.hosts[i]) < l.gen.Phase(a.hosts[j]) })
+	return a
+}
+
+func (a *appender) run(ctx context.Context, readings int, full func() bool, stop *atomic.Bool) error {
+	end := a.l.first + readings
+	for a.next < end && !stop.Load() {
+		for _, h := range a.hosts {
+			if err := a.send(ctx, h); err != nil {
+				return fmt.Errorf("bench: append reading %d of host %d: %w", a.next, h, err)
+			}
+		}
+		a.next++
+		if a.number == 0 {
+			if a.next%(3600/step) == 0 {
+				a.l.hours = append(a.l.hours, a.l.hour(a.next/(3600/step)))
+			}
+			if full != nil && full() {
+				stop.Store(true)
+			}
+		}
+	}
+	for range a.ring {
+		if err := a.wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send puts one reading of all series of a host under way.
+func (a *appender) send(ctx context.Context, h int) error {
+	f := &a.ring[a.at]
+	if err := a.wait(); err != nil {
+		return err
+	}
+	a.l.gen.Next(h, a.values[:])
+	at := a.l.gen.At(h, a.next)
+	f.batch.Reset()
+	for i, ref := range a.l.refs[h*HostSeries:][:HostSeries] {
+		f.batch.Add(ref, at, a.values[i])
+	}
+	f.sent = time.Now()
+	return a.l.store.Submit(ctx, &f.batch, &f.ticket)
+}
+
+// wait waits for the oldest batch, whose place in the ring is then free.
+func (a *appender) wait() error {
+	f := &a.ring[a.at]
+	a.at = (a.at + 1) % len(a.ring)
+	if f.sent.IsZero() {
+		return nil
+	}
+	err := f.ticket.Wait()
+	a.acks.Add(time.Since(f.sent))
+	f.sent = time.Time{}
+	return err
+}
+
+// hour looks at the store after an hour of the load.
+func (l *load) hour(n int) Hour {
+	st := l.store.Stats()
+	return Hour{
+		Hour: n, Seconds: time.Since(l.began).Seconds(), Checkpoints: st.Checkpoints,
+		DatabaseBytes: st.DatabaseBytes, DatabaseFree: st.DatabaseFree, LogBytes: st.LogBytes, MemoryBytes: st.MemoryBytes,
+	}
+}
