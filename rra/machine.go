@@ -1,5 +1,11 @@
 package rra
 
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
 // A Run is count equal rows of one data source in one stream of rows.
 // Row k of a stream with n primary data points a row and step s ends at the time k*n*s.
 type Run struct {
@@ -19,13 +25,278 @@ type Stream struct {
 	Archives []int
 }
 
-// A State is what a series remembers between readings. It may be copied.
-type State struct {
-	W    []uint64 // Machine.Words words
-	Text []string // last readings that must be kept as text, by data source; nil: none
+// The layout of a state, in words; it depends on the shape alone.
+//
+//	0                      last update, in microseconds
+//	1 + 3i                 data source i: bits of the last reading,
+//	                       value of the open PDP, unknown seconds<<8 | tag
+//	per archive            see archive.off
+//
+// It is part of the format of the store.
+const (
+	wordLast    = 0
+	wordSources = 1
+	dsWords     = 3 // words a data source
+	dsBits      = 0
+	dsValue     = 1
+	dsMeta      = 2
+
+	cdpWords     = 4 // words an AVERAGE, MIN, MAX or LAST with several PDPs a row, a data source
+	cdpValue     = 0
+	cdpPrimary   = 1
+	cdpSecondary = 2
+	cdpMeta      = 3 // unknown PDPs in the low half, current row in the high half (data source 0)
+
+	oneWords     = 2 // words all archives of one PDP a row have together, a data source
+	onePrimary   = 0
+	oneSecondary = 1
+)
+
+// Limits of a definition. They keep counters inside their half words and
+// products of step, PDPs and rows inside an int64.
+const (
+	maxStep      = 1 << 31
+	maxPDPs      = 1<<31 - 1
+	maxRows      = 1<<31 - 1
+	maxRowTime   = 1 << 40 // seconds a row
+	maxSources   = 1 << 12
+	maxArchives  = 1 << 10
+	maxHeartbeat = 1 << 52
+	maxWords     = 1 << 24 // words of state a series
+)
+
+// A source is a compiled DataSource.
+type source struct {
+	kind      Kind
+	compute   bool
+	heartbeat float64
+	min, max  float64
+	limited   bool // min or max is set
+	program   program
+}
+
+// An archive is a compiled Archive.
+type archive struct {
+	cf     CF
+	n      int64
+	rows   int64
+	maxNaN float64 // n*xff: so many PDPs of a row may be unknown
+	off    int     // first word; data source d stands at off + d*stride
+	stride int
+	cur    int  // word of the current row
+	shift  uint // and where it begins in it
+	ring   int  // SEASONAL, DEVSEASONAL: first word of the rows; else 0
+	stream int32
+	hw     holtWinters
 }
 
 // A Machine is a compiled Definition: it steps states of one shape.
+// It holds nothing that changes, so that any number of goroutines may use it.
 type Machine struct {
-	def *Definition
+	def      *Definition
+	shape    string
+	step     int64
+	words    int
+	inputs   int // sources that take a value
+	sources  []source
+	archives []archive
+	streams  []Stream
+	one      int   // words of the archives with one PDP a row; 0: there is none
+	oneRows  int64 // the longest of them
+	oneID    int32 // their stream
+	plain    bool  // the straight path may be taken
+	family   bool  // has archives of the Holt-Winters family
+	seasonal bool
 }
+
+// Compile checks d and lays out the state of its series. The Machine keeps d.
+// The error is a *FieldError.
+func Compile(d *Definition) (*Machine, error) {
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	m := &Machine{def: d, step: d.Step}
+	for i := range d.Sources {
+		s, err := m.compileSource(i)
+		if err != nil {
+			return nil, err
+		}
+		m.sources = append(m.sources, s)
+		if !s.compute {
+			m.inputs++
+		}
+	}
+	m.layout()
+	if m.words > maxWords {
+		return nil, &FieldError{"rra", fmt.Sprintf("rows kept in the state take %d words, at most %d are possible", m.words, maxWords)}
+	}
+	for i := range m.archives {
+		m.compileHoltWinters(i)
+	}
+	m.shape = d.shape()
+	m.plain = len(m.sources) == 1 && !m.sources[0].compute && !m.family
+	return m, nil
+}
+
+func (m *Machine) compileSource(i int) (source, error) {
+	ds := &m.def.Sources[i]
+	s := source{
+		kind: ds.Kind, compute: ds.Kind == Compute, heartbeat: float64(ds.Heartbeat),
+		min: ds.Min, max: ds.Max, limited: !math.IsNaN(ds.Min) || !math.IsNaN(ds.Max),
+	}
+	if s.compute {
+		s.limited = false
+		var names []string
+		for _, d := range m.def.Sources[:i] {
+			names = append(names, d.Name)
+		}
+		p, err := compileProgram(ds.Expr, names)
+		if err != nil {
+			return s, &FieldError{fmt.Sprintf("ds[%d].expr", i), err.Error()}
+		}
+		s.program = p
+	}
+	return s, nil
+}
+
+// layout gives every archive its words and its stream.
+func (m *Machine) layout() {
+	nds := len(m.sources)
+	next := wordSources + dsWords*nds
+	take := func(n int) int { next += n; return next - n }
+	var halves []int // archives whose current row has no word yet
+	for i := range m.def.Archives {
+		d := &m.def.Archives[i]
+		a := archive{cf: d.CF, n: d.PDPs, rows: d.Rows, maxNaN: float64(float64(d.PDPs) * d.XFF)}
+		switch {
+		case !d.CF.classical():
+			m.family = true
+			a.stride = hwWords
+			a.off = take(hwWords * nds)
+			halves = append(halves, i)
+			if d.CF == Seasonal || d.CF == DevSeasonal {
+				m.seasonal = true
+				a.ring = take(nds * int(d.Rows))
+			}
+		case d.PDPs == 1:
+			if m.one == 0 {
+				m.one = take(oneWords * nds)
+			}
+			m.oneRows = max(m.oneRows, d.Rows)
+			a.off, a.stride = m.one, oneWords
+			halves = append(halves, i)
+		default:
+			a.stride = cdpWords
+			a.off = take(cdpWords * nds)
+			a.cur, a.shift = a.off+cdpMeta, 32
+		}
+		m.archives = append(m.archives, a)
+		m.archives[i].stream = m.addStream(i)
+	}
+	for j, i := range halves {
+		if j%2 == 0 {
+			take(1)
+		}
+		m.archives[i].cur, m.archives[i].shift = next-1, uint(j%2)*32
+	}
+	m.words = next
+}
+
+// addStream finds or makes the stream of archive i.
+func (m *Machine) addStream(i int) int32 {
+	d := &m.def.Archives[i]
+	if d.CF == Seasonal || d.CF == DevSeasonal {
+		return -1
+	}
+	if d.CF.classical() && d.PDPs == 1 {
+		for j := range m.archives[:i] {
+			if b := &m.archives[j]; b.cf.classical() && b.n == 1 {
+				s := &m.streams[b.stream]
+				s.Archives = append(s.Archives, i)
+				s.Rows = max(s.Rows, d.Rows)
+				return b.stream
+			}
+		}
+	}
+	m.streams = append(m.streams, Stream{PDPs: d.PDPs, Rows: d.Rows, Archives: []int{i}})
+	id := int32(len(m.streams) - 1)
+	if d.CF.classical() && d.PDPs == 1 {
+		m.oneID = id
+	}
+	return id
+}
+
+// classical reports whether cf is AVERAGE, MIN, MAX or LAST.
+func (cf CF) classical() bool { return cf <= Last }
+
+// shape is the text that Machines of one layout have in common.
+func (d *Definition) shape() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d/%d", d.Step, len(d.Sources))
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		fmt.Fprintf(&b, "/%d:%d:%d", a.CF, a.PDPs, a.Rows)
+	}
+	return b.String()
+}
+
+// Definition returns what m was compiled from. It must not be changed.
+func (m *Machine) Definition() *Definition { return m.def }
+
+// Shape names the layout of the state: machines of equal shape have states of
+// equal length and layout, and equal streams.
+func (m *Machine) Shape() string { return m.shape }
+
+// Words returns the number of 64-bit words in the state of a series.
+func (m *Machine) Words() int { return m.words }
+
+// Inputs returns the number of values a reading has: one for each data source
+// that is not COMPUTE.
+func (m *Machine) Inputs() int { return m.inputs }
+
+// Streams returns the streams of rows that Step hands out. They must not be changed.
+func (m *Machine) Streams() []Stream { return m.streams }
+
+// StreamOf returns the stream that holds the rows of an archive; -1 for
+// SEASONAL and DEVSEASONAL, whose rows are in the state.
+func (m *Machine) StreamOf(archive int) int { return int(m.archives[archive].stream) }
+
+// Seasonal reports whether m has SEASONAL or DEVSEASONAL archives, so that
+// [Machine.EndUpdate] matters.
+func (m *Machine) Seasonal() bool { return m.seasonal }
+
+// Init makes w, of m.Words words, the state of a new series whose last update
+// was at start, cut to a whole second not before 1970.
+func (m *Machine) Init(w []uint64, start Time) {
+	w = w[:m.words]
+	clear(w)
+	sec := max(start.Unix(), 0)
+	w[wordLast] = uint64(Seconds(sec))
+	unknown := sec % m.step
+	for d := range m.sources {
+		ds := w[wordSources+dsWords*d:]
+		ds[dsValue] = nanBits
+		ds[dsMeta] = uint64(unknown)<<8 | uint64(TagUnknown)
+	}
+	for i := range m.archives {
+		a := &m.archives[i]
+		if !a.cf.classical() {
+			a.initHoltWinters(w, len(m.sources))
+			continue
+		}
+		if a.n == 1 {
+			continue
+		}
+		for d := range m.sources {
+			c := w[a.off+cdpWords*d:]
+			c[cdpValue] = nanBits
+			c[cdpMeta] = uint64((sec - unknown) % (m.step * a.n) / m.step)
+		}
+	}
+}
+
+// nanBits is the NaN that a new state is full of.
+var nanBits = math.Float64bits(math.NaN())
+
+// LastUpdate returns the time of the last reading folded into w.
+func (m *Machine) LastUpdate(w []uint64) Time { return Time(w[wordLast]) }

@@ -1,0 +1,169 @@
+package rra
+
+import "math"
+
+// consolidate folds elapsed PDPs, all equal to pdp, into every archive. The
+// first of them is number first (counted in steps since 1970).
+func (m *Machine) consolidate(s *State, pdp []float64, first, elapsed int64, out []Run) []Run {
+	w := s.W
+	if m.one != 0 {
+		out = m.consolidateOne(w, pdp, first, elapsed, out)
+	}
+	for i := range m.archives {
+		a := &m.archives[i]
+		if !a.cf.classical() {
+			out = m.holtWinters(s, i, pdp, first, elapsed, out)
+			continue
+		}
+		if a.n == 1 {
+			a.advance(w, elapsed)
+			continue
+		}
+		begin := first % a.n
+		off := a.n - begin
+		if elapsed < off {
+			for d, v := range pdp {
+				a.gather(w[a.off+cdpWords*d:], v, elapsed)
+			}
+			continue
+		}
+		rows := min((elapsed-off)/a.n+1, a.rows)
+		rest := (elapsed - off) % a.n
+		k := (first+elapsed)/a.n - rows + 1
+		for d, v := range pdp {
+			c := w[a.off+cdpWords*d:]
+			a.finish(c, v, off, rest)
+			out = append(out, Run{a.stream, int32(d), k, 1, math.Float64frombits(c[cdpPrimary])})
+			if rows > 1 {
+				out = append(out, Run{a.stream, int32(d), k + 1, rows - 1, math.Float64frombits(c[cdpSecondary])})
+			}
+		}
+		a.advance(w, rows)
+	}
+	return out
+}
+
+// consolidateOne is consolidate for what archives of one PDP a row share.
+func (m *Machine) consolidateOne(w []uint64, pdp []float64, first, elapsed int64, out []Run) []Run {
+	rows := min(elapsed, m.oneRows)
+	k := first + elapsed - rows + 1
+	for d, v := range pdp {
+		c := w[m.one+oneWords*d:]
+		c[onePrimary] = math.Float64bits(v)
+		if elapsed > 2 {
+			c[oneSecondary] = math.Float64bits(v)
+		}
+		out = append(out, Run{m.oneID, int32(d), k, rows, v})
+	}
+	return out
+}
+
+// advance moves the current row.
+func (a *archive) advance(w []uint64, rows int64) {
+	if rows >= a.rows {
+		rows %= a.rows
+	}
+	cur := int64(w[a.cur]>>a.shift&0xffffffff) + rows
+	if cur >= a.rows {
+		cur -= a.rows
+	}
+	w[a.cur] = w[a.cur]&^(0xffffffff<<a.shift) | uint64(cur)<<a.shift
+}
+
+// gather adds PDPs to a row that stays open.
+func (a *archive) gather(c []uint64, pdp float64, elapsed int64) {
+	if math.IsNaN(pdp) {
+		c[cdpMeta] += uint64(elapsed)
+		return
+	}
+	val := math.Float64frombits(c[cdpValue])
+	switch {
+	case a.cf == Average:
+		sum := float64(pdp * float64(elapsed))
+		if !math.IsNaN(val) {
+			sum += val
+		}
+		val = sum
+	case a.cf == Last || math.IsNaN(val),
+		a.cf == Min && pdp < val,
+		a.cf == Max && pdp > val:
+		val = pdp
+	}
+	c[cdpValue] = math.Float64bits(val)
+}
+
+// finish ends a row with the PDP repeated off times, and begins another with it
+// repeated rest times. Primary is the row that ends; secondary is what every
+// further row of the same reading is.
+func (a *archive) finish(c []uint64, pdp float64, off, rest int64) {
+	val := math.Float64frombits(c[cdpValue])
+	unknown := int64(c[cdpMeta] & 0xffffffff)
+	nan := math.IsNaN(pdp)
+	if nan {
+		unknown += off
+	}
+	primary := math.NaN()
+	if !(float64(unknown) > a.maxNaN) {
+		primary = a.row(val, pdp, unknown, off)
+	}
+	c[cdpPrimary] = math.Float64bits(primary)
+	c[cdpSecondary] = math.Float64bits(pdp)
+	unknown = 0
+	if nan {
+		unknown = rest
+	}
+	c[cdpValue] = math.Float64bits(a.carry(pdp, rest))
+	c[cdpMeta] = c[cdpMeta]&^0xffffffff | uint64(unknown)
+}
+
+// row is the value of a row from what it held and off more PDPs.
+func (a *archive) row(val, pdp float64, unknown, off int64) float64 {
+	switch a.cf {
+	case Average:
+		if math.IsNaN(val) {
+			val = 0
+		}
+		if math.IsNaN(pdp) {
+			pdp = 0
+		}
+		return (val + float64(pdp*float64(off))) / float64(a.n-unknown)
+	case Min:
+		val, pdp = orInf(val, 1), orInf(pdp, 1)
+		if pdp < val {
+			return pdp
+		}
+		return val
+	case Max:
+		val, pdp = orInf(val, -1), orInf(pdp, -1)
+		if pdp > val {
+			return pdp
+		}
+		return val
+	}
+	return pdp
+}
+
+// carry is what a new row holds after rest PDPs.
+func (a *archive) carry(pdp float64, rest int64) float64 {
+	none := rest == 0 || math.IsNaN(pdp)
+	switch {
+	case a.cf == Average && none:
+		return 0
+	case a.cf == Average:
+		return float64(pdp * float64(rest))
+	case !none:
+		return pdp
+	case a.cf == Min:
+		return math.Inf(1)
+	case a.cf == Max:
+		return math.Inf(-1)
+	}
+	return math.NaN()
+}
+
+func orInf(f float64, sign int) float64 {
+	if math.IsNaN(f) {
+		return math.Inf(sign)
+	}
+	return f
+}

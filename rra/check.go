@@ -1,0 +1,134 @@
+package rra
+
+import (
+	"fmt"
+	"math"
+)
+
+// check validates d without its expressions.
+func (d *Definition) check() error {
+	if d.Step < 1 || d.Step > maxStep {
+		return &FieldError{"step", fmt.Sprintf("%d is not in 1..%d", d.Step, int64(maxStep))}
+	}
+	if len(d.Sources) == 0 || len(d.Sources) > maxSources {
+		return &FieldError{"ds", fmt.Sprintf("%d data sources, 1..%d are possible", len(d.Sources), maxSources)}
+	}
+	if len(d.Archives) == 0 || len(d.Archives) > maxArchives {
+		return &FieldError{"rra", fmt.Sprintf("%d archives, 1..%d are possible", len(d.Archives), maxArchives)}
+	}
+	names := make(map[string]bool, len(d.Sources))
+	for i := range d.Sources {
+		if err := d.Sources[i].check(i); err != nil {
+			return err
+		}
+		if names[d.Sources[i].Name] {
+			return &FieldError{fmt.Sprintf("ds[%d].name", i), fmt.Sprintf("%q is there twice", d.Sources[i].Name)}
+		}
+		names[d.Sources[i].Name] = true
+	}
+	for i := range d.Archives {
+		if err := d.checkArchive(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *DataSource) check(i int) error {
+	field := func(name, format string, args ...any) error {
+		return &FieldError{fmt.Sprintf("ds[%d].%s", i, name), fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case s.Name == "":
+		return field("name", "is empty")
+	case s.Kind > Compute:
+		return field("kind", "%d is none", s.Kind)
+	case s.Kind == Compute:
+		return nil
+	case s.Heartbeat < 1 || s.Heartbeat > maxHeartbeat:
+		return field("heartbeat", "%d is not in 1..%d", s.Heartbeat, int64(maxHeartbeat))
+	case s.Min >= s.Max:
+		return field("min", "%v is not below the maximum %v", s.Min, s.Max)
+	}
+	return nil
+}
+
+func (d *Definition) checkArchive(i int) error {
+	a := &d.Archives[i]
+	field := func(name, format string, args ...any) error {
+		return &FieldError{fmt.Sprintf("rra[%d].%s", i, name), fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case a.CF > Failures:
+		return field("cf", "%d is none", a.CF)
+	case a.Rows < 1 || a.Rows > maxRows:
+		return field("rows", "%d is not in 1..%d", a.Rows, int64(maxRows))
+	case a.PDPs < 1 || a.PDPs > maxPDPs:
+		return field("pdps", "%d is not in 1..%d", a.PDPs, int64(maxPDPs))
+	case a.PDPs > maxRowTime/d.Step:
+		return field("pdps", "a row of %d steps of %d s is too long", a.PDPs, d.Step)
+	}
+	if a.CF.classical() {
+		if !(a.XFF >= 0 && a.XFF < 1) {
+			return field("xff", "%v is not in [0,1)", a.XFF)
+		}
+		return nil
+	}
+	if a.PDPs != 1 {
+		return field("pdps", "%d, must be 1", a.PDPs)
+	}
+	return d.checkHoltWinters(i, field)
+}
+
+func (d *Definition) checkHoltWinters(i int, field func(name, format string, args ...any) error) error {
+	a := &d.Archives[i]
+	if a.Partner < 0 || a.Partner >= len(d.Archives) || a.Partner == i {
+		return field("partner", "%d is not another archive", a.Partner)
+	}
+	p := &d.Archives[a.Partner]
+	unit := func(f float64) bool { return f >= 0 && f <= 1 && !math.IsNaN(f) }
+	switch a.CF {
+	case HWPredict, MHWPredict:
+		switch {
+		case !unit(a.Alpha):
+			return field("alpha", "%v is not in [0,1]", a.Alpha)
+		case !unit(a.Beta):
+			return field("beta", "%v is not in [0,1]", a.Beta)
+		case p.CF != Seasonal:
+			return field("partner", "archive %d is not SEASONAL", a.Partner)
+		}
+	case Seasonal, DevSeasonal:
+		switch {
+		case !unit(a.Gamma):
+			return field("gamma", "%v is not in [0,1]", a.Gamma)
+		case !unit(a.SmoothingWindow) && !math.IsNaN(a.SmoothingWindow):
+			return field("smoothing-window", "%v is not in [0,1]", a.SmoothingWindow)
+		case p.CF != HWPredict && p.CF != MHWPredict:
+			return field("partner", "archive %d is not HWPREDICT or MHWPREDICT", a.Partner)
+		case d.checkPartner(a.Partner) != nil:
+			return field("partner", "archive %d has no SEASONAL archive of its own", a.Partner)
+		}
+	case DevPredict, Failures:
+		if p.CF != DevSeasonal {
+			return field("partner", "archive %d is not DEVSEASONAL", a.Partner)
+		}
+		if a.CF == Failures {
+			switch {
+			case a.Window < 1 || a.Window > maxWindow:
+				return field("window", "%d is not in 1..%d", a.Window, maxWindow)
+			case a.Threshold < 1 || a.Threshold > a.Window:
+				return field("threshold", "%d is not in 1..%d", a.Threshold, a.Window)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPartner reports whether archive i, a predictor, leads on to a SEASONAL archive.
+func (d *Definition) checkPartner(i int) error {
+	p := d.Archives[i].Partner
+	if p < 0 || p >= len(d.Archives) || d.Archives[p].CF != Seasonal {
+		return &FieldError{fmt.Sprintf("rra[%d].partner", i), fmt.Sprintf("archive %d is not SEASONAL", p)}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package rra
+
+import (
+	"fmt"
+	"math"
+)
+
+// Wraps of a counter, each off by one as rrdtool's.
+const (
+	wrap32 = 4294967295.0           // 2^32 - 1
+	wrap64 = 18446744069414584320.0 // 2^64 - 2^32
+)
+
+// unwrap makes the difference of two COUNTER readings positive, if it can.
+func unwrap(diff float64) float64 {
+	if diff < 0 {
+		diff += wrap32
+	}
+	if diff < 0 {
+		diff += wrap64
+	}
+	return diff
+}
+
+// A change is a reading and the one before it, of one data source.
+type change struct {
+	kind    Kind
+	v, old  Value // never unknown, but for old
+	texts   []string
+	oldText []string
+}
+
+// amount returns what the reading adds over iv seconds, and its rate. The
+// error's text is rrdtool's.
+func (c *change) amount(iv float64) (n, rate float64, err error) {
+	switch c.kind {
+	case Gauge:
+		rate, err = c.number(c.v, c.texts)
+		return float64(rate * iv), rate, err
+	case Absolute:
+		n, err = c.number(c.v, c.texts)
+	case Counter:
+		n, err = c.difference()
+		n = unwrap(n)
+	case Derive:
+		n, err = c.difference()
+	case DCounter, DDerive:
+		// Only with a reading before it is this one looked at.
+		if c.old.Tag == TagUnknown {
+			return math.NaN(), math.NaN(), nil
+		}
+		n, err = c.floatDifference()
+	}
+	return n, n / iv, err
+}
+
+// difference is the reading less the one before it, for COUNTER and DERIVE.
+func (c *change) difference() (float64, error) {
+	switch c.v.Tag {
+	case TagInt:
+		if int64(c.v.Bits) < 0 && c.kind == Counter {
+			return 0, checkReading(c.kind, FormatReading(c.v, nil))
+		}
+	case TagFloat:
+		f := math.Float64frombits(c.v.Bits)
+		if math.IsNaN(f) {
+			return f, nil
+		}
+		if f <= -1 && c.kind == Counter {
+			return 0, checkReading(c.kind, FormatReading(c.v, nil))
+		}
+	case TagText, TagInvalid:
+		if err := checkReading(c.kind, readingText(c.v, c.texts)); err != nil {
+			return 0, err
+		}
+	}
+	return DifferenceValues(c.v, c.old, c.texts, c.oldText), nil
+}
+
+// floatDifference is the same for DCOUNTER and DDERIVE.
+func (c *change) floatDifference() (float64, error) {
+	old, err := c.number(c.old, c.oldText)
+	if err != nil {
+		return 0, err
+	}
+	v, err := c.number(c.v, c.texts)
+	if err != nil {
+		return 0, err
+	}
+	if c.kind == DCounter && (v > 0 && old > v || v < 0 && v > old) {
+		return math.NaN(), nil
+	}
+	return v - old, nil
+}
+
+// number is a reading as a double.
+func (c *change) number(v Value, texts []string) (float64, error) {
+	if v.Tag != TagText && v.Tag != TagInvalid {
+		return NumericValue(c.kind, v, nil), nil
+	}
+	f, err := ParseNumber(readingText(v, texts))
+	if err != nil {
+		return 0, fmt.Errorf("Function update_pdp_prep, case DST_%s - %w", c.kind, err) //nolint:revive // rrdtool's text
+	}
+	return f, nil
+}

@@ -1,0 +1,46 @@
+package rra
+
+import "fmt"
+
+// A TimeError says that a reading is not later than the last one of its series.
+// The state is as it was.
+type TimeError struct {
+	At, Last Time
+}
+
+func (e *TimeError) Error() string {
+	return fmt.Sprintf("time %d.%06d is not after the last update %d.%06d",
+		e.At.Unix(), e.At.Micro(), e.Last.Unix(), e.Last.Micro())
+}
+
+// A CountError says that a reading does not carry one value for each data
+// source that takes one. The state is as it was.
+type CountError struct {
+	Got, Want int
+}
+
+func (e *CountError) Error() string {
+	return fmt.Sprintf("%d values for %d data sources", e.Got, e.Want)
+}
+
+// A ValueError says that the value for a data source is no number of its kind,
+// or that its last reading, not needed until now, is none.
+// As in rrdtool, the last readings of the data sources before it are already
+// replaced; nothing else has changed.
+type ValueError struct {
+	DS   int    // index of the data source
+	Name string // its name
+	Err  error  // says what rrdtool says
+}
+
+func (e *ValueError) Error() string { return fmt.Sprintf("data source %s: %v", e.Name, e.Err) }
+
+func (e *ValueError) Unwrap() error { return e.Err }
+
+// A FieldError says which field of a definition cannot be.
+type FieldError struct {
+	Field string // "step", "ds[1].heartbeat", "rra[0].rows", …
+	Err   string
+}
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Err }

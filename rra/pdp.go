@@ -1,0 +1,244 @@
+package rra
+
+import (
+	"math"
+	"strings"
+)
+
+// A step is one reading on its way through the general path.
+type step struct {
+	m   *Machine
+	s   *State
+	out []Run
+	pdp []float64 // the primary data points that a closing gave
+	new []float64 // what the reading adds to the open PDP: rate * seconds
+	iv  float64   // seconds since the last update
+}
+
+// scratch is as many data sources as a step handles without allocation.
+const scratch = 16
+
+// Step folds one reading of every data source that is not COMPUTE, in their
+// order, into s and appends the rows that it closed to out. Rows that are
+// unknown are handed out too. Texts are those that values of TagText and
+// TagInvalid refer to. Nothing of values and texts is kept.
+//
+// The error is a *TimeError or a *CountError, and s is as it was; or a
+// *ValueError, and s is changed as rrdtool changes it.
+func (m *Machine) Step(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
+	return m.general(s, at, values, texts, out)
+}
+
+// general is Step for everything.
+func (m *Machine) general(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
+	last := Time(s.W[wordLast])
+	if at <= last {
+		return out, &TimeError{At: at, Last: last}
+	}
+	if len(values) != m.inputs {
+		return out, &CountError{Got: len(values), Want: m.inputs}
+	}
+	var buf [2 * scratch]float64
+	all := buf[:]
+	if len(m.sources) > scratch {
+		all = make([]float64, 2*len(m.sources))
+	}
+	n := len(m.sources)
+	st := step{m: m, s: s, out: out, new: all[:n:n], pdp: all[n : 2*n]}
+
+	from, to := last.Unix(), at.Unix()
+	fromMicro := last.Micro()
+	st.iv = float64(to-from) + float64(at.Micro()-fromMicro)/1e6
+	if err := st.read(values, texts); err != nil {
+		return out, err
+	}
+	first := from / m.step
+	elapsed := to/m.step - first
+	if elapsed == 0 {
+		st.open()
+	} else {
+		rest := to % m.step
+		pre := float64(to-rest-from) - float64(fromMicro)/1e6
+		post := float64(rest) + float64(at.Micro())/1e6
+		st.close(first, elapsed, pre, post)
+	}
+	s.W[wordLast] = uint64(at)
+	return st.out, nil
+}
+
+// read takes the readings: what each adds goes to st.new, NaN for unknown.
+func (st *step) read(values []Value, texts []string) error {
+	for i := range st.m.sources {
+		v := Unknown
+		if !st.m.sources[i].compute {
+			v, values = values[0], values[1:]
+		}
+		n, err := st.m.reading(st.s, i, v, texts, st.iv)
+		if err != nil {
+			return err
+		}
+		st.new[i] = n
+	}
+	return nil
+}
+
+// open adds the readings to the open PDP, which stays open.
+func (st *step) open() {
+	for i, n := range st.new {
+		ds := st.m.ds(st.s.W, i)
+		if math.IsNaN(n) {
+			ds[dsMeta] += uint64(math.Floor(st.iv)) << 8
+			continue
+		}
+		val := math.Float64frombits(ds[dsValue])
+		if math.IsNaN(val) {
+			val = n
+		} else {
+			val += n
+		}
+		ds[dsValue] = math.Float64bits(val)
+	}
+}
+
+// close ends the open PDP and elapsed-1 more, all of one value. The reading
+// covers pre seconds of them and post seconds of the PDP that is then open. If
+// more than one PDP ends, what was left of the open one is first closed on its
+// own, with its share of the reading.
+func (st *step) close(first, elapsed int64, pre, post float64) {
+	m := st.m
+	if elapsed > 1 {
+		if share := int64(pre) % m.step; share > 0 {
+			left := float64(share)
+			iv := st.iv
+			for i, n := range st.new {
+				part := float64(n*left) / iv
+				st.pdp[i] = m.closePDP(st.s.W, i, part, left, left, 0, 1)
+				st.new[i] = n - part
+			}
+			m.compute(st.pdp)
+			st.out = m.consolidate(st.s, st.pdp, first, 1, st.out)
+			st.iv -= left
+			pre -= left
+			elapsed--
+			first++
+		}
+	}
+	for i, n := range st.new {
+		st.pdp[i] = m.closePDP(st.s.W, i, n, st.iv, pre, post, elapsed)
+	}
+	m.compute(st.pdp)
+	st.out = m.consolidate(st.s, st.pdp, first, elapsed, st.out)
+}
+
+// ds returns the words of data source i.
+func (m *Machine) ds(w []uint64, i int) []uint64 {
+	o := wordSources + dsWords*i
+	return w[o : o+dsWords : o+dsWords]
+}
+
+// closePDP returns the value of the elapsed PDPs of data source i that end, and
+// begins the next with post seconds of the reading.
+func (m *Machine) closePDP(w []uint64, i int, n, iv, pre, post float64, elapsed int64) float64 {
+	ds := m.ds(w, i)
+	val := math.Float64frombits(ds[dsValue])
+	unknown := int64(ds[dsMeta] >> 8)
+	preUnknown := 0.0
+	known := !math.IsNaN(n)
+	if known {
+		if math.IsNaN(val) {
+			val = 0
+		}
+		val += float64(n / iv * pre)
+	} else {
+		preUnknown = pre
+	}
+	pdp := math.NaN()
+	if !(iv > m.sources[i].heartbeat) && unknown <= m.step/2 {
+		pdp = val / (float64(elapsed*m.step-unknown) - preUnknown)
+	}
+	if known {
+		unknown = 0
+		val = float64(n / iv * post)
+	} else {
+		unknown = int64(math.Floor(post))
+		val = math.NaN()
+	}
+	ds[dsValue] = math.Float64bits(val)
+	ds[dsMeta] = uint64(unknown)<<8 | ds[dsMeta]&0xff
+	return pdp
+}
+
+// compute fills in the PDPs of COMPUTE data sources.
+func (m *Machine) compute(pdp []float64) {
+	for i := range m.sources {
+		if s := &m.sources[i]; s.compute {
+			pdp[i] = s.program.eval(pdp[:i])
+		}
+	}
+}
+
+// reading replaces the last reading of data source i and returns what it adds
+// to the open PDP: rate times seconds; NaN if it is unknown, out of the
+// source's limits, or the heartbeat has passed.
+func (m *Machine) reading(s *State, i int, v Value, texts []string, iv float64) (float64, error) {
+	src := &m.sources[i]
+	n := math.NaN()
+	if !(src.heartbeat < iv) && v.Tag != TagUnknown && !startsUnknown(v, texts) {
+		c := change{kind: src.kind, v: v, texts: texts}
+		c.old, c.oldText = m.lastValue(s, i)
+		var rate float64
+		var err error
+		if n, rate, err = c.amount(iv); err != nil {
+			return 0, &ValueError{DS: i, Name: m.def.Sources[i].Name, Err: err}
+		}
+		if math.IsNaN(rate) || src.limited && (rate > src.max || rate < src.min) {
+			n = math.NaN()
+		}
+	}
+	m.keep(s, i, v, texts)
+	return n, nil
+}
+
+// startsUnknown reports whether v is a text that rrdtool takes for no reading.
+func startsUnknown(v Value, texts []string) bool {
+	if v.Tag != TagText && v.Tag != TagInvalid {
+		return false
+	}
+	text := readingText(v, texts)
+	return text != "" && text[0] == 'U'
+}
+
+// lastValue is the last reading of data source i, and the texts it refers to.
+func (m *Machine) lastValue(s *State, i int) (Value, []string) {
+	ds := m.ds(s.W, i)
+	v := Value{Bits: ds[dsBits], Tag: Tag(ds[dsMeta] & 0xff)}
+	if v.Tag != TagText {
+		return v, nil
+	}
+	v.Bits = uint64(i)
+	if startsUnknown(v, s.Text) {
+		return Unknown, nil
+	}
+	return v, s.Text
+}
+
+// keep makes v the last reading of data source i.
+func (m *Machine) keep(s *State, i int, v Value, texts []string) {
+	ds := m.ds(s.W, i)
+	text := ""
+	switch v.Tag {
+	case TagText, TagInvalid:
+		text = strings.Clone(cutReading(readingText(v, texts)))
+		v = Value{Tag: TagText}
+		if len(s.Text) == 0 {
+			s.Text = make([]string, len(m.sources))
+		}
+	case TagUnknown:
+		v.Bits = 0
+	}
+	if len(s.Text) != 0 {
+		s.Text[i] = text
+	}
+	ds[dsBits] = v.Bits
+	ds[dsMeta] = ds[dsMeta]&^0xff | uint64(v.Tag)
+}
