@@ -1,0 +1,31 @@
+.PHONY: build check test fuzz crash interop bench million clean
+
+build:
+	CGO_ENABLED=0 go build -o rondo ./cmd/rondo
+
+# What CI runs, and nothing else.
+check:
+	.ci/run
+
+test:
+	go test ./...
+
+# Longer than in check; set the variables to go on for as long as you like.
+fuzz:
+	RONDO_FUZZTIME=$${RONDO_FUZZTIME:-1m} .ci/run fuzz
+
+crash:
+	RONDO_CRASHES=$${RONDO_CRASHES:-1000} .ci/run crash
+
+interop:
+	RONDO_PROGRAMS=$${RONDO_PROGRAMS:-5000} .ci/run peers interop
+
+# The figures of the README: 100,000 series for an hour; a million for five minutes.
+bench: build
+	./rondo bench ingest
+
+million: build
+	./rondo bench million
+
+clean:
+	rm -f rondo
