@@ -1,0 +1,161 @@
+package receivers
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A Rule says how the series that match it are made. Fields that are zero leave the
+// protocol's own choice. The yaml names are those of the configuration file.
+type Rule struct {
+	// Path matches the path of a series: "*" any text without a slash, "**" any text,
+	// "?" one character but a slash. Empty: every path.
+	Path string `yaml:"path"`
+	// Labels match labels in the same way, all of them. A label that a series lacks is empty.
+	Labels map[string]string `yaml:"labels"`
+	// Step is in seconds.
+	Step int64 `yaml:"step"`
+	// Heartbeat is in seconds, for all data sources.
+	Heartbeat int64 `yaml:"heartbeat"`
+	// Archives are in rrdtool's words, "RRA:AVERAGE:0.5:5m:1w".
+	Archives []string `yaml:"archives"`
+}
+
+// A Policy is an ordered list of rules; the first that matches a new series decides.
+// A nil Policy has no rules.
+type Policy struct {
+	rules []rule
+	parse ArchiveParser
+}
+
+// An ArchiveParser reads archives in rrdtool's words for a series of the given step.
+type ArchiveParser func(step int64, texts []string) ([]rra.Archive, error)
+
+type rule struct {
+	Rule
+	path   *regexp.Regexp // nil: every path
+	labels []labelPattern
+}
+
+type labelPattern struct {
+	name    string
+	pattern *regexp.Regexp
+}
+
+// NewPolicy compiles rules. Errors name the rule, counted from 1, and its field.
+func NewPolicy(rules []Rule, parse ArchiveParser) (*Policy, error) {
+	p := &Policy{parse: parse}
+	for i, r := range rules {
+		c := rule{Rule: r}
+		if r.Step < 0 {
+			return nil, fmt.Errorf("rule %d: step %d is negative", i+1, r.Step)
+		}
+		if r.Heartbeat < 0 {
+			return nil, fmt.Errorf("rule %d: heartbeat %d is negative", i+1, r.Heartbeat)
+		}
+		if len(r.Archives) > 0 {
+			if _, err := parse(max(r.Step, 1), r.Archives); err != nil {
+				return nil, fmt.Errorf("rule %d: archives: %w", i+1, err)
+			}
+		}
+		if r.Path != "" {
+			c.path = compileGlob(r.Path, "[^/]")
+		}
+		for name, v := range r.Labels {
+			c.labels = append(c.labels, labelPattern{name, compileGlob(v, "(?s:.)")})
+		}
+		sort.Slice(c.labels, func(i, j int) bool { return c.labels[i].name < c.labels[j].name })
+		p.rules = append(p.rules, c)
+	}
+	return p, nil
+}
+
+// Match returns the index of the first rule that matches the series id, or -1.
+func (p *Policy) Match(id Identity) int {
+	if p == nil {
+		return -1
+	}
+	for i := range p.rules {
+		if p.rules[i].match(id) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Define returns the definition of the new series id: what define returns, changed by
+// the first rule that matches.
+func (p *Policy) Define(id Identity, define func(step int64) *rra.Definition) (*rra.Definition, error) {
+	i := p.Match(id)
+	if i < 0 {
+		return define(0), nil
+	}
+	r := &p.rules[i]
+	d := *define(r.Step)
+	if r.Heartbeat > 0 {
+		d.Sources = append([]rra.DataSource(nil), d.Sources...)
+		for i := range d.Sources {
+			d.Sources[i].Heartbeat = r.Heartbeat
+		}
+	}
+	if len(r.Archives) > 0 {
+		as, err := p.parse(d.Step, r.Archives)
+		if err != nil {
+			return nil, fmt.Errorf("rule %d: archives for step %d: %w", i+1, d.Step, err)
+		}
+		d.Archives = as
+	}
+	return &d, nil
+}
+
+func (r *rule) match(id Identity) bool {
+	if r.path != nil && !r.path.MatchString(id.Path) {
+		return false
+	}
+	for _, l := range r.labels {
+		if !l.pattern.MatchString(labelValue(id.Labels, l.name)) {
+			return false
+		}
+	}
+	return true
+}
+
+func labelValue(ls []engine.Label, name string) string {
+	for _, l := range ls {
+		if l.Name == name {
+			return l.Value
+		}
+	}
+	return ""
+}
+
+// compileGlob turns a pattern into a regular expression; one is what "?" and "*" stand for.
+func compileGlob(glob, one string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString(`\A`)
+	for i := 0; i < len(glob); i++ {
+		switch c := glob[i]; {
+		case c == '*' && strings.HasPrefix(glob[i:], "**"):
+			b.WriteString("(?s:.*)")
+			i++
+		case c == '*':
+			b.WriteString(one + "*")
+		case c == '?':
+			b.WriteString(one)
+		default:
+			j := i + 1
+			for j < len(glob) && glob[j] != '*' && glob[j] != '?' {
+				j++
+			}
+			b.WriteString(regexp.QuoteMeta(glob[i:j]))
+			i = j - 1
+		}
+	}
+	b.WriteString(`\z`)
+	return regexp.MustCompile(b.String())
+}

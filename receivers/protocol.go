@@ -1,0 +1,131 @@
+package receivers
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+)
+
+// A Protocol is one way in.
+type Protocol struct {
+	// Name names the flag that takes the listen address (--collectd), the label
+	// in /metrics, and the first component of the series' paths.
+	Name string
+	// Network is what the address is for: "udp", "tcp" or "dir".
+	Network string
+	// Address is where it listens by default; empty: off until told.
+	Address string
+	// Usage is the help text of the flag --Name.
+	Usage string
+	// Flags are the further flags of the protocol.
+	Flags []Flag
+	// Check says what is wrong with a configuration, without opening anything; nil: nothing can be.
+	Check func(Config) error
+	// New opens the socket, so that a port that is taken is an error here.
+	New func(Config, Sink) (Receiver, error)
+}
+
+// A Flag is one command-line flag of a protocol. Its value reaches New in Config.Options.
+type Flag struct {
+	Name    string // with the protocol's name in front: collectd-group
+	Default string
+	Usage   string
+	Repeat  bool // may be given more than once
+}
+
+// Config is what a receiver is made from. The zero value of each field but
+// Address is what production runs.
+type Config struct {
+	// Address is the listen address, host:port, or the folder of a "dir" protocol.
+	Address string
+	// Options holds the values of the protocol's flags by their names. A flag that is absent has its default.
+	Options map[string][]string
+	// PacketConn, if not nil, is an open socket to use in place of Address (socket activation).
+	PacketConn net.PacketConn
+	// Listener, if not nil, is the same for a protocol over TCP.
+	Listener net.Listener
+	// MaxFuture is how far ahead of the clock a sample may be; 0: one hour, negative: no limit.
+	MaxFuture time.Duration
+	// InFlight is how many batches may be on their way into the sink; 0: 8.
+	InFlight int
+	// Grace is how long Serve waits, once its context has ended, for what it has read
+	// to be stored; 0: 5 s.
+	Grace time.Duration
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// Logger takes what an operator can act on; nil: silent.
+	Logger *slog.Logger
+}
+
+// The defaults of Config.
+const (
+	DefaultMaxFuture = time.Hour
+	DefaultInFlight  = 8
+	DefaultGrace     = 5 * time.Second
+)
+
+// WithDefaults returns c with its zero fields filled in.
+func (c Config) WithDefaults() Config {
+	if c.MaxFuture == 0 {
+		c.MaxFuture = DefaultMaxFuture
+	}
+	if c.InFlight <= 0 {
+		c.InFlight = DefaultInFlight
+	}
+	if c.Grace <= 0 {
+		c.Grace = DefaultGrace
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Option returns the last value given for the flag name of p, or its default.
+// It panics if p has no such flag.
+func (c Config) Option(p *Protocol, name string) string {
+	vs := c.OptionValues(p, name)
+	if len(vs) == 0 {
+		return ""
+	}
+	return vs[len(vs)-1]
+}
+
+// OptionValues returns all values given for the flag name of p, without empty ones, or its default.
+// It panics if p has no such flag.
+func (c Config) OptionValues(p *Protocol, name string) []string {
+	for _, f := range p.Flags {
+		if f.Name != name {
+			continue
+		}
+		var vs []string
+		for _, v := range c.Options[name] {
+			if v != "" {
+				vs = append(vs, v)
+			}
+		}
+		if len(vs) == 0 && f.Default != "" {
+			vs = []string{f.Default}
+		}
+		return vs
+	}
+	panic(fmt.Sprintf("receivers: protocol %s has no flag %s", p.Name, name))
+}
+
+// A Receiver is one protocol at one address.
+type Receiver interface {
+	// Serve reads until ctx ends, then stores what it has read and returns nil when
+	// nothing of it is left running. Another error says why it cannot go on. It is called once.
+	Serve(ctx context.Context) error
+	// Addr is where it listens.
+	Addr() net.Addr
+	// Stats returns its counters; it may be called at any time.
+	Stats() Stats
+	// Close releases the socket of a receiver that is not going to be served. After Serve it does nothing.
+	Close() error
+}

@@ -1,0 +1,241 @@
+package receivers
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const (
+	batchSamples = 8192                   // a batch with so many is handed over
+	batchValues  = 65536                  // or with so many values
+	patience     = 100 * time.Millisecond // how long Add waits once before it sheds
+	queuedNotes  = 256                    // notes that wait; beyond that they are shed
+)
+
+// A Queue stands between the loop that reads a socket and a sink. The loop adds samples and
+// is never held up for long: a bounded number of batches is on its way into the sink, in
+// order; when all are, Add waits a tenth of a second, and from then on sheds, and counts
+// what it sheds as Overload, until one comes back.
+//
+// Add, Flush and Stop are for one goroutine at a time, the one that reads.
+type Queue struct {
+	sink Sink
+	c    *Counters
+	log  *slog.Logger
+	now  func() time.Time
+
+	cur             *engine.Batch // being filled; nil: all are on their way
+	curValues       int
+	samples, values uint64 // added and not counted yet
+	shedding        bool   // Add has waited in vain and no batch has come back since
+	free            chan *engine.Batch
+	work            chan *engine.Batch // holds all batches there are: sending never blocks
+	notes           chan note          // when it is full, notes are shed
+	stale           atomic.Bool
+	cancel          context.CancelFunc
+	running         sync.WaitGroup
+	grace           time.Duration
+	failures        LogLimit[string]
+}
+
+type note struct {
+	key string
+	engine.Note
+}
+
+type submitted struct {
+	b *engine.Batch
+	p Pending
+}
+
+// NewQueue returns a Queue into sink that counts in c. Its goroutines run until Stop.
+func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
+	cfg = cfg.WithDefaults()
+	n := max(cfg.InFlight, 1) + 1 // one is being filled
+	q := &Queue{
+		sink: sink, c: c, log: cfg.Logger, now: cfg.Now, grace: cfg.Grace,
+		free:  make(chan *engine.Batch, n),
+		work:  make(chan *engine.Batch, n),
+		notes: make(chan note, queuedNotes),
+	}
+	for range n - 1 {
+		q.free <- new(engine.Batch)
+	}
+	q.cur = new(engine.Batch)
+	ctx, cancel := context.WithCancel(context.Background())
+	q.cancel = cancel
+	waiting := make(chan submitted, n) // holds all batches there are
+	q.running.Go(func() { q.submit(ctx, waiting) })
+	q.running.Go(func() { q.wait(waiting) })
+	q.running.Go(func() { q.keepNotes(ctx) })
+	return q
+}
+
+// Add adds one sample to the batch being filled, and reports whether there was room.
+func (q *Queue) Add(ref engine.Ref, at rra.Time, values []rra.Value) bool {
+	if q.cur == nil || q.cur.Len() >= batchSamples || q.curValues >= batchValues {
+		if !q.turn(!q.shedding) {
+			q.c.Drop(Overload, 1)
+			return false
+		}
+	}
+	q.cur.Add(ref, at, values...)
+	q.curValues += len(values)
+	q.samples++
+	q.values += uint64(len(values))
+	return true
+}
+
+// Flush hands the batch being filled over without waiting. It reports whether nothing is
+// left behind; if something is, because all batches are on their way, call it again soon.
+func (q *Queue) Flush() bool {
+	q.count()
+	if q.cur == nil || q.cur.Len() == 0 {
+		return true
+	}
+	select {
+	case b := <-q.free:
+		q.swap(b)
+		return true
+	default:
+		return false
+	}
+}
+
+// turn hands the current batch over and takes a free one.
+func (q *Queue) turn(wait bool) bool {
+	q.count()
+	select {
+	case b := <-q.free:
+		q.swap(b)
+		return true
+	default:
+	}
+	if !wait {
+		return false
+	}
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case b := <-q.free:
+		q.swap(b)
+		return true
+	case <-t.C:
+		q.shedding = true
+		if ok, held := q.failures.Allow("overload", q.now()); ok {
+			q.log.Warn("store does not keep up, samples are shed", "held_back_lines", held)
+		}
+		return false
+	}
+}
+
+func (q *Queue) swap(b *engine.Batch) {
+	if q.cur != nil {
+		q.work <- q.cur
+	}
+	q.cur, q.curValues, q.shedding = b, 0, false
+}
+
+func (q *Queue) count() {
+	if q.samples > 0 {
+		q.c.Samples.Add(q.samples)
+		q.c.Values.Add(q.values)
+		q.samples, q.values = 0, 0
+	}
+}
+
+// Note keeps n under key. It does not wait; a flood is shed.
+func (q *Queue) Note(key string, n engine.Note) bool {
+	select {
+	case q.notes <- note{key, n}:
+		return true
+	default:
+		q.c.Drop(Overload, 1)
+		return false
+	}
+}
+
+// Stale reports, once, that the sink has refused a reference: some series was dropped, and
+// references that are kept must be resolved again.
+func (q *Queue) Stale() bool { return q.stale.Load() && q.stale.Swap(false) }
+
+// Stop hands over what was added, waits until it is stored, for Config.Grace at most, and
+// ends the goroutines.
+func (q *Queue) Stop() {
+	q.count()
+	if q.cur != nil && q.cur.Len() > 0 {
+		q.work <- q.cur
+	}
+	q.cur = nil
+	close(q.work)
+	close(q.notes)
+	t := time.AfterFunc(q.grace, q.cancel)
+	q.running.Wait()
+	t.Stop()
+	q.cancel()
+}
+
+// submit hands batches to the sink in order.
+func (q *Queue) submit(ctx context.Context, waiting chan<- submitted) {
+	defer close(waiting)
+	for b := range q.work {
+		p, err := q.sink.Submit(ctx, b)
+		if err != nil {
+			q.failed(b, err)
+			q.recycle(b)
+			continue
+		}
+		waiting <- submitted{b, p}
+	}
+}
+
+// wait takes the outcome of each batch and gives the batch back.
+func (q *Queue) wait(waiting <-chan submitted) {
+	for s := range waiting {
+		if err := s.p.Wait(); err != nil {
+			q.failed(s.b, err)
+		}
+		q.recycle(s.b)
+	}
+}
+
+func (q *Queue) recycle(b *engine.Batch) {
+	b.Reset()
+	q.free <- b
+}
+
+func (q *Queue) failed(b *engine.Batch, err error) {
+	var r *engine.RejectedError
+	if !errors.As(err, &r) {
+		q.c.Drop(Failed, uint64(b.Len()))
+		if ok, held := q.failures.Allow("failed", q.now()); ok {
+			q.log.Error("samples not stored", "samples", b.Len(), "err", err, "held_back_lines", held)
+		}
+		return
+	}
+	q.c.Drop(Late, uint64(r.Late))
+	q.c.Drop(State, uint64(r.Other))
+	for _, f := range r.First {
+		if errors.Is(f.Err, engine.ErrNotFound) {
+			q.stale.Store(true)
+		}
+	}
+}
+
+func (q *Queue) keepNotes(ctx context.Context) {
+	for n := range q.notes {
+		if err := q.sink.Note(ctx, n.key, n.Note); err != nil {
+			q.c.Drop(Failed, 1)
+			if ok, held := q.failures.Allow("note", q.now()); ok {
+				q.log.Error("note not stored", "key", n.key, "err", err, "held_back_lines", held)
+			}
+		}
+	}
+}

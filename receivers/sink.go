@@ -1,0 +1,66 @@
+package receivers
+
+import (
+	"context"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A Sink takes samples in the order they arrived. Its methods may be called concurrently.
+type Sink interface {
+	// Resolve fills in Ref, Definition and Err of every request. Series that are
+	// not there are made, all with one wait. The error is for what concerns all of
+	// reqs (the store is closed, ctx has ended); then the requests say nothing.
+	Resolve(ctx context.Context, reqs []Request) error
+
+	// Submit starts to store b and returns; batches are applied in the order of the
+	// calls. b must not be touched until the Pending's Wait has returned.
+	// It may block while the store is short of memory, until ctx ends.
+	Submit(ctx context.Context, b *engine.Batch) (Pending, error)
+
+	// Note keeps an event that is not a number under key, a host say.
+	Note(ctx context.Context, key string, n engine.Note) error
+}
+
+// A Pending is a batch on its way. Wait returns once it is durable and applied; the
+// error is a *engine.RejectedError where some of its samples were refused. It is called once.
+type Pending interface{ Wait() error }
+
+// An Identity is what a series is called: the path that addresses it, unique and
+// made with [AppendComponent], and its labels. A label that is empty is left out.
+type Identity struct {
+	Path   string
+	Labels []engine.Label
+}
+
+// A Request asks for the reference of one series.
+type Request struct {
+	Identity
+	// Sender is who the series is counted against: the protocol's sending host, or
+	// else the address.
+	Sender string
+	// Time is the time of the first sample; a new series starts one second before
+	// the whole second it lies in.
+	Time rra.Time
+	// Define returns the definition of a new series. It is called only for a series
+	// that is not there, with the step that a policy prescribes or 0 for the protocol's own.
+	Define func(step int64) *rra.Definition
+
+	// Ref is the series, once resolved.
+	Ref engine.Ref
+	// Definition is what the series keeps, which for one that was there may differ
+	// from what Define returns. It is shared: do not change it.
+	Definition *rra.Definition
+	// Err says why there is no series: ErrSenderLimit, engine.ErrSeriesLimit, a bad definition.
+	Err error
+}
+
+// Append stores b and returns once that is durable: Submit, then Wait.
+func Append(ctx context.Context, s Sink, b *engine.Batch) error {
+	p, err := s.Submit(ctx, b)
+	if err != nil {
+		return err
+	}
+	return p.Wait()
+}

@@ -1,0 +1,82 @@
+package receivers
+
+import "sync/atomic"
+
+// A Reason is why something that arrived was not stored.
+type Reason uint8
+
+// The reasons. Truncated to State are the classes of error of the wire formats.
+const (
+	Truncated   Reason = iota // the input ends inside an element
+	Malformed                 // a length, code, padding or text contradicts the format
+	Unsupported               // well formed, but a version, message or type not known
+	Auth                      // unknown user, wrong signature or password, security level not met
+	Checksum                  // a checksum does not match
+	Limit                     // longer, deeper or more than a limit; too many new series
+	State                     // right in itself, wrong here: context missing, time not usable, does not fit its series
+	Late                      // not after the last sample of its series
+	Overload                  // the store did not keep up
+	Failed                    // the store returned an error
+
+	NumReasons
+)
+
+var reasonNames = [NumReasons]string{
+	"truncated", "malformed", "unsupported", "auth", "checksum", "limit", "state", "late", "overload", "failed",
+}
+
+// String returns the reason as it stands in /metrics.
+func (r Reason) String() string {
+	if r >= NumReasons {
+		return "unknown"
+	}
+	return reasonNames[r]
+}
+
+// Stats is a snapshot of a receiver's counters since it was made.
+type Stats struct {
+	Packets uint64 // datagrams, messages or files read
+	Bytes   uint64 // in them
+	Samples uint64 // handed to the store
+	Values  uint64 // in these samples
+	Notes   uint64 // events that are not numbers
+	// Dropped counts by Reason: samples where their number is known, else one for
+	// the rest of a packet. Late, State and Failed may count samples that are in Samples too.
+	Dropped [NumReasons]uint64
+	// KernelDropped counts datagrams lost because the socket's buffer was full.
+	KernelDropped uint64
+	// Connections is how many peers are connected now; 0 for datagrams.
+	Connections int64
+	// Series is how many series the receiver holds references of.
+	Series int64
+}
+
+// Counters counts what a receiver does. The zero value is ready; it may be used concurrently.
+type Counters struct {
+	Packets, Bytes, Samples, Values, Notes atomic.Uint64
+	KernelDropped                          atomic.Uint64
+	Connections, Series                    atomic.Int64
+
+	dropped [NumReasons]atomic.Uint64
+}
+
+// Drop counts n drops for the reason r.
+func (c *Counters) Drop(r Reason, n uint64) { c.dropped[r].Add(n) }
+
+// Stats returns a snapshot.
+func (c *Counters) Stats() Stats {
+	s := Stats{
+		Packets:       c.Packets.Load(),
+		Bytes:         c.Bytes.Load(),
+		Samples:       c.Samples.Load(),
+		Values:        c.Values.Load(),
+		Notes:         c.Notes.Load(),
+		KernelDropped: c.KernelDropped.Load(),
+		Connections:   c.Connections.Load(),
+		Series:        c.Series.Load(),
+	}
+	for i := range s.Dropped {
+		s.Dropped[i] = c.dropped[i].Load()
+	}
+	return s
+}

@@ -1,0 +1,254 @@
+package receivers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A Store is what a StoreSink needs of an *engine.Store.
+type Store interface {
+	Lookup(path string) (engine.Ref, error)
+	Series(ref engine.Ref) (engine.Series, error)
+	CreateBatch(ctx context.Context, specs []engine.Spec) ([]engine.Created, error)
+	Submit(ctx context.Context, b *engine.Batch, t *engine.Ticket) error
+	AddNote(ctx context.Context, key string, n engine.Note) error
+}
+
+// StoreOptions says how a StoreSink makes series. The zero value is what production runs.
+type StoreOptions struct {
+	// Policy decides about new series; nil: the protocols do.
+	Policy *Policy
+	// SenderBurst is how many series a sender may make at once; 0: 200,000, negative: no limit.
+	SenderBurst int
+	// SenderRate is how many more it may make a minute; 0: 20,000.
+	SenderRate int
+	// Now is the clock of the limit; nil: time.Now.
+	Now func() time.Time
+}
+
+func (o StoreOptions) withDefaults() StoreOptions {
+	if o.SenderBurst == 0 {
+		o.SenderBurst = 200_000
+	}
+	if o.SenderRate <= 0 {
+		o.SenderRate = 20_000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// A StoreSink is the Sink over an engine. All receivers of a server share one, so that
+// a sender's limit is one limit.
+type StoreSink struct {
+	store   Store
+	o       StoreOptions
+	tickets sync.Pool
+
+	mu      sync.Mutex // guards what follows
+	senders map[string]*sender
+	purged  time.Time // when senders was last searched for some to forget
+}
+
+// NewStoreSink returns a Sink over s.
+func NewStoreSink(s Store, o StoreOptions) *StoreSink {
+	return &StoreSink{store: s, o: o.withDefaults(), senders: make(map[string]*sender)}
+}
+
+// Resolve is Sink's.
+func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
+	var specs []engine.Spec
+	var at []int                       // at[i] is the request of specs[i]
+	same := make(map[string]int)       // path of a spec → its request
+	repeated := make(map[int]int)      // request → the earlier one of the same path
+	granted := make(map[string]int, 1) // sender → series it was let make
+	for i := range reqs {
+		r := &reqs[i]
+		r.Ref, r.Definition, r.Err = 0, nil, nil
+		if j, ok := same[r.Path]; ok {
+			repeated[i] = j
+			continue
+		}
+		ref, err := s.store.Lookup(r.Path)
+		if err == nil {
+			r.Err = s.found(r, ref)
+			continue
+		}
+		if !errors.Is(err, engine.ErrNotFound) {
+			return fmt.Errorf("look up %q: %w", r.Path, err)
+		}
+		if !s.take(r.Sender) {
+			r.Err = ErrSenderLimit
+			continue
+		}
+		granted[r.Sender]++
+		spec, err := s.spec(r)
+		if err != nil {
+			r.Err = err
+			continue
+		}
+		same[r.Path] = i
+		specs, at = append(specs, spec), append(at, i)
+	}
+	if len(specs) > 0 {
+		if err := s.create(ctx, reqs, specs, at, granted); err != nil {
+			return err
+		}
+	}
+	for i, j := range repeated {
+		reqs[i].Ref, reqs[i].Definition, reqs[i].Err = reqs[j].Ref, reqs[j].Definition, reqs[j].Err
+	}
+	return nil
+}
+
+// create makes the series of specs and fills in their requests. What was granted and not
+// used is given back.
+func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []engine.Spec, at []int, granted map[string]int) error {
+	out, err := s.store.CreateBatch(ctx, specs)
+	if err != nil {
+		s.giveBack(granted)
+		return fmt.Errorf("create %d series: %w", len(specs), err)
+	}
+	for i, c := range out {
+		r := &reqs[at[i]]
+		switch {
+		case c.Err == nil:
+			r.Ref, r.Definition = c.Ref, specs[i].Definition
+			granted[r.Sender]--
+		case errors.Is(c.Err, engine.ErrExists):
+			r.Err = s.found(r, c.Ref)
+		default:
+			r.Err = c.Err
+		}
+	}
+	s.giveBack(granted)
+	return nil
+}
+
+func (s *StoreSink) found(r *Request, ref engine.Ref) error {
+	series, err := s.store.Series(ref)
+	if err != nil {
+		return fmt.Errorf("series %q: %w", r.Path, err)
+	}
+	r.Ref, r.Definition = ref, series.Definition
+	return nil
+}
+
+func (s *StoreSink) spec(r *Request) (engine.Spec, error) {
+	d, err := s.o.Policy.Define(r.Identity, r.Define)
+	if err != nil {
+		return engine.Spec{}, err
+	}
+	labels := make([]engine.Label, 0, len(r.Labels))
+	for _, l := range r.Labels {
+		if l.Value != "" {
+			labels = append(labels, l)
+		}
+	}
+	return engine.Spec{Path: r.Path, Labels: labels, Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)}, nil
+}
+
+// Submit is Sink's.
+func (s *StoreSink) Submit(ctx context.Context, b *engine.Batch) (Pending, error) {
+	t, ok := s.tickets.Get().(*ticket)
+	if !ok {
+		t = &ticket{pool: &s.tickets}
+	}
+	if err := s.store.Submit(ctx, b, &t.Ticket); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// A ticket is an engine's Ticket that goes back to its pool.
+type ticket struct {
+	engine.Ticket
+	pool *sync.Pool
+}
+
+func (t *ticket) Wait() error {
+	err := t.Ticket.Wait()
+	t.pool.Put(t)
+	return err
+}
+
+// Note is Sink's.
+func (s *StoreSink) Note(ctx context.Context, key string, n engine.Note) error {
+	return s.store.AddNote(ctx, key, n)
+}
+
+// maxSenders bounds the senders that are told apart; those beyond share one allowance.
+const maxSenders = 65536
+
+// A sender is an allowance of new series that fills up with time.
+type sender struct {
+	left float64
+	at   time.Time
+}
+
+// take takes one new series from the allowance of name.
+func (s *StoreSink) take(name string) bool {
+	if s.o.SenderBurst < 0 {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.sender(name, s.o.Now())
+	if d.left < 1 {
+		return false
+	}
+	d.left--
+	return true
+}
+
+func (s *StoreSink) giveBack(granted map[string]int) {
+	if s.o.SenderBurst < 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.o.Now()
+	for name, n := range granted {
+		if n > 0 {
+			d := s.sender(name, now)
+			d.left = min(d.left+float64(n), float64(s.o.SenderBurst))
+		}
+	}
+}
+
+// sender returns the allowance of name as of now. s.mu is held.
+func (s *StoreSink) sender(name string, now time.Time) *sender {
+	d := s.senders[name]
+	if d == nil && len(s.senders) >= maxSenders && now.Sub(s.purged) >= time.Second {
+		s.purged = now
+		for k, d := range s.senders {
+			if s.refill(d, now); d.left >= float64(s.o.SenderBurst) {
+				delete(s.senders, k) // as good as one never seen
+			}
+		}
+	}
+	if d == nil && len(s.senders) >= maxSenders {
+		name = ""
+		d = s.senders[name]
+	}
+	if d == nil {
+		d = &sender{left: float64(s.o.SenderBurst), at: now}
+		s.senders[name] = d
+	}
+	s.refill(d, now)
+	return d
+}
+
+func (s *StoreSink) refill(d *sender, now time.Time) {
+	if dt := now.Sub(d.at); dt > 0 {
+		d.left = min(d.left+dt.Minutes()*float64(s.o.SenderRate), float64(s.o.SenderBurst))
+		d.at = now
+	}
+}

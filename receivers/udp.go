@@ -1,0 +1,164 @@
+package receivers
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/net/ipv4"
+	"golang.org/x/net/ipv6"
+)
+
+const (
+	// MaxDatagram is the size of the buffers that datagrams are read into: the largest there can be.
+	MaxDatagram = 65535
+	// udpBatch is how many datagrams one system call reads: 4 MiB of buffers, of which
+	// only the pages that datagrams have filled are ever resident.
+	udpBatch = 64
+	// udpBuffer is what is asked for as the socket's buffer. The system's limit
+	// (net.core.rmem_max) may give less.
+	udpBuffer = 8 << 20
+)
+
+// UDPOptions says how a UDP socket is opened.
+type UDPOptions struct {
+	// Address is host:port. A multicast address is bound to and joined; [::] takes IPv4 too.
+	Address string
+	// Conn, if not nil, is an open socket to use in place of Address.
+	Conn net.PacketConn
+	// Groups are multicast addresses to join, each with an optional %interface.
+	// Address must then be a wildcard address or a multicast address.
+	Groups []string
+	// Counters, if not nil, has datagrams, bytes and kernel drops counted.
+	Counters *Counters
+}
+
+// UDP reads datagrams, many with one system call where the system can.
+// It is for one goroutine, except SetDeadline and Close.
+type UDP struct {
+	conn *net.UDPConn
+	c    *Counters
+	r    batchReader
+}
+
+// ListenUDP opens a socket. It asks for a large socket buffer.
+func ListenUDP(o UDPOptions) (*UDP, error) {
+	c := o.Counters
+	if c == nil {
+		c = new(Counters)
+	}
+	conn, ok := o.Conn.(*net.UDPConn)
+	switch {
+	case o.Conn != nil && !ok:
+		return nil, fmt.Errorf("socket is a %T, not UDP", o.Conn)
+	case o.Conn == nil:
+		var err error
+		if conn, err = openUDP(o); err != nil {
+			return nil, err
+		}
+	}
+	u := &UDP{conn: conn, c: c}
+	raw, err := conn.SyscallConn()
+	if err == nil {
+		err = raw.Control(tuneSocket)
+	}
+	if err == nil {
+		err = u.r.init(conn, raw)
+	}
+	if err != nil {
+		_ = conn.Close() // the first error counts
+		return nil, fmt.Errorf("listen on %s: %w", conn.LocalAddr(), err)
+	}
+	return u, nil
+}
+
+func openUDP(o UDPOptions) (*net.UDPConn, error) {
+	host, _, err := net.SplitHostPort(o.Address)
+	if err != nil {
+		return nil, err
+	}
+	groups := o.Groups
+	ip, err := netip.ParseAddr(host)
+	multicast := err == nil && ip.IsMulticast()
+	if multicast {
+		groups = append([]string{host}, groups...)
+	}
+	if len(groups) > 0 && !multicast && host != "" && !ip.IsUnspecified() {
+		return nil, fmt.Errorf("listen on %s: a socket bound to this address gets nothing sent to the group %s; listen on [::] or on the group", o.Address, groups[0])
+	}
+	var lc net.ListenConfig
+	if len(groups) > 0 {
+		lc.Control = func(_, _ string, raw syscall.RawConn) error { return raw.Control(shareSocket) }
+	}
+	pc, err := lc.ListenPacket(context.Background(), "udp", o.Address)
+	if err != nil {
+		return nil, err
+	}
+	conn := pc.(*net.UDPConn) // what "udp" gives
+	for _, g := range groups {
+		if err := joinGroup(conn, g); err != nil {
+			_ = conn.Close() // the first error counts
+			return nil, fmt.Errorf("join group %s: %w", g, err)
+		}
+	}
+	return conn, nil
+}
+
+func joinGroup(conn *net.UDPConn, group string) error {
+	name, zone, _ := strings.Cut(group, "%")
+	ip, err := netip.ParseAddr(name)
+	if err != nil {
+		return err
+	}
+	if !ip.IsMulticast() {
+		return fmt.Errorf("%s is not a multicast address", ip)
+	}
+	var ifi *net.Interface
+	if zone != "" {
+		if ifi, err = net.InterfaceByName(zone); err != nil {
+			return err
+		}
+	}
+	addr := &net.UDPAddr{IP: ip.AsSlice()}
+	if ip.Is4() {
+		return ipv4.NewPacketConn(conn).JoinGroup(ifi, addr)
+	}
+	return ipv6.NewPacketConn(conn).JoinGroup(ifi, addr)
+}
+
+// Addr is where the socket listens.
+func (u *UDP) Addr() net.Addr { return u.conn.LocalAddr() }
+
+// Close closes the socket.
+func (u *UDP) Close() error { return u.conn.Close() }
+
+// SetDeadline makes a Read that waits beyond t return os.ErrDeadlineExceeded.
+func (u *UDP) SetDeadline(t time.Time) error { return u.conn.SetReadDeadline(t) }
+
+// Read waits for datagrams and returns how many it has read. more says that there may be
+// others already. They are valid until the next Read.
+func (u *UDP) Read() (n int, more bool, err error) {
+	n, err = u.r.read()
+	if n > 0 {
+		var bytes int
+		for i := range n {
+			bytes += len(u.r.packet(i))
+		}
+		u.c.Packets.Add(uint64(n))
+		u.c.Bytes.Add(uint64(bytes))
+		if d := u.r.takeDropped(); d > 0 {
+			u.c.KernelDropped.Add(d)
+		}
+	}
+	return n, n == u.r.size() && n > 1, err
+}
+
+// Packet returns datagram i of the last Read.
+func (u *UDP) Packet(i int) []byte { return u.r.packet(i) }
+
+// From returns who sent datagram i of the last Read.
+func (u *UDP) From(i int) netip.AddrPort { return u.r.from(i) }

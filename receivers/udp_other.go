@@ -1,0 +1,43 @@
+//go:build !linux
+
+package receivers
+
+import (
+	"net"
+	"net/netip"
+	"syscall"
+)
+
+// A batchReader reads one datagram at a time.
+type batchReader struct {
+	conn *net.UDPConn
+	buf  []byte
+	n    int
+	addr netip.AddrPort
+}
+
+func (r *batchReader) init(conn *net.UDPConn, _ syscall.RawConn) error {
+	r.conn, r.buf = conn, make([]byte, MaxDatagram)
+	return conn.SetReadBuffer(udpBuffer / 2)
+}
+
+func (r *batchReader) size() int { return 1 }
+
+func (r *batchReader) read() (int, error) {
+	n, addr, err := r.conn.ReadFromUDPAddrPort(r.buf)
+	if err != nil {
+		return 0, err
+	}
+	r.n, r.addr = n, netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
+	return 1, nil
+}
+
+func (r *batchReader) packet(int) []byte { return r.buf[:r.n] }
+
+func (r *batchReader) from(int) netip.AddrPort { return r.addr }
+
+func (r *batchReader) takeDropped() uint64 { return 0 }
+
+func tuneSocket(uintptr) {}
+
+func shareSocket(uintptr) {}
