@@ -1,0 +1,300 @@
+package rra
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+func decodeUniform(src []byte, pdps int64) (x float64, used int, err error) {
+	switch src[0] {
+	case tagUnknownRest:
+		return math.NaN(), 1, nil
+	case tagZeroRest:
+		return 0, 1, nil
+	case tagPatternRest:
+		if len(src) < 9 {
+			return 0, 0, errRowsShort
+		}
+		return math.Float64frombits(binary.LittleEndian.Uint64(src[1:])), 9, nil
+	case tagIntegerRest:
+		r := reader{src: src, pos: 1}
+		m := r.scale(uint(r.byte()), pdps)
+		q := unzigzag(r.uvarint())
+		if r.err != nil {
+			return 0, 0, r.err
+		}
+		return float64(q) / float64(m), r.pos, nil
+	}
+	return 0, 0, errRowsHeader
+}
+
+// A reader takes a block's header apart. It remembers the first error and reads zeros from then on.
+type reader struct {
+	src []byte
+	pos int
+	err error
+}
+
+func (r *reader) byte() byte {
+	if r.pos >= len(r.src) {
+		r.fail(errRowsShort)
+		return 0
+	}
+	b := r.src[r.pos]
+	r.pos++
+	return b
+}
+
+func (r *reader) uvarint() uint64 {
+	if r.pos < len(r.src) && r.src[r.pos] < 0x80 {
+		r.pos++
+		return uint64(r.src[r.pos-1])
+	}
+	v, k := binary.Uvarint(r.src[r.pos:])
+	if k <= 0 {
+		if k == 0 {
+			r.fail(errRowsShort)
+		} else {
+			r.fail(errRowsHeader)
+		}
+		return 0
+	}
+	r.pos += k
+	return v
+}
+
+func (r *reader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+	r.pos = len(r.src)
+}
+
+// take returns the next n bytes, or nil.
+func (r *reader) take(n int) []byte {
+	if n > len(r.src)-r.pos {
+		r.fail(errRowsShort)
+		return nil
+	}
+	r.pos += n
+	return r.src[r.pos-n : r.pos]
+}
+
+// scale returns the m of a scale code, which stands in the header or behind the code.
+func (r *reader) scale(code uint, pdps int64) uint64 {
+	var m uint64
+	if code == scaleEscape {
+		m = r.uvarint()
+	} else if code < 2*scalePDPs {
+		m = scaleOf(code, pdps)
+	}
+	if m == 0 || m > maxScale {
+		r.fail(errRowsHeader)
+		return 1
+	}
+	return m
+}
+
+// A header is what stands before the packed bits of a block.
+type header struct {
+	tag         byte
+	width, corr uint
+	shift       uint   // tagPattern
+	scale       uint64 // tagScaled
+	base, step  int64
+	unknown     []byte // pairs: known rows, unknown rows
+	known       int    // rows that are not unknown
+	patches     reader // at the first patch
+	patchCount  int
+	outliers    []byte // 9 bytes each
+	packed      []byte // begins with the packed bits; goes on after them
+	used        int    // bytes of the block
+}
+
+func (h *header) parse(src []byte, n int, pdps int64) error {
+	r := reader{src: src}
+	h.tag = r.byte()
+	if h.tag&flagSpare != 0 {
+		return errRowsHeader
+	}
+	lo := uint(r.byte())
+	word := lo | uint(r.byte())<<8
+	switch h.tag & tagSource {
+	case tagScaled:
+		h.width, h.corr = word&63, word>>6&7
+		h.scale = r.scale(word>>9, pdps)
+	case tagPattern:
+		h.width, h.shift = word&127, word>>7&63
+		if word>>13 != 0 || h.tag&flagOutlier != 0 {
+			return errRowsHeader
+		}
+	default:
+		return errRowsHeader
+	}
+	if h.width+h.corr > 64 {
+		return errRowsHeader
+	}
+	base := unzigzag(r.uvarint())
+	switch h.tag & tagMode {
+	case modeOffset:
+		h.base = base << offsetShift(h.width)
+		if h.tag&flagPatch != 0 {
+			return errRowsHeader
+		}
+	case modeDelta:
+		h.base, h.step = base<<h.width, deltaBias(h.width)
+	case modeDrift:
+		h.base, h.step = base<<h.width, unzigzag(r.uvarint())
+	default:
+		return errRowsHeader
+	}
+	h.known = n
+	if h.tag&flagUnknown != 0 {
+		h.unknown = r.take(2 * int(r.byte()))
+		total := 0
+		for i := 0; i < len(h.unknown); i += 2 {
+			total += int(h.unknown[i]) + int(h.unknown[i+1])
+			h.known -= int(h.unknown[i+1])
+		}
+		if total > n || h.known < 1 {
+			return errRowsHeader
+		}
+	}
+	if h.tag&flagPatch != 0 {
+		h.patchCount = int(r.byte())
+		h.patches = r
+		for last, i := 0, 0; i < h.patchCount; i++ {
+			at := int(r.byte())
+			r.uvarint()
+			if at <= last || at >= h.known {
+				r.fail(errRowsHeader)
+				break
+			}
+			last = at
+		}
+	}
+	if h.tag&flagOutlier != 0 {
+		h.outliers = r.take(9 * int(r.byte()))
+		for i := 0; i < len(h.outliers); i += 9 {
+			if int(h.outliers[i]) >= h.known {
+				return errRowsHeader
+			}
+		}
+	}
+	if r.err != nil {
+		return r.err
+	}
+	h.packed = src[r.pos:]
+	size := (h.known*int(h.width+h.corr) + 7) / 8
+	if size > len(h.packed) {
+		return errRowsShort
+	}
+	h.used = r.pos + size
+	return nil
+}
+
+// decodeBlock decodes a block of n rows into out, which has room for n rows or, to pass over the block, is nil.
+func decodeBlock(out []float64, src []byte, n int, pdps int64) (used int, err error) {
+	switch src[0] {
+	case tagUnknownBlock:
+		for i := range out {
+			out[i] = math.NaN()
+		}
+		return 1, nil
+	case tagRawBlock:
+		if len(src) < 1+8*n {
+			return 0, errRowsShort
+		}
+		for i := range out {
+			out[i] = math.Float64frombits(binary.LittleEndian.Uint64(src[1+8*i:]))
+		}
+		return 1 + 8*n, nil
+	}
+	var h header
+	if err := h.parse(src, n, pdps); err != nil {
+		return 0, err
+	}
+	if out == nil {
+		return h.used, nil
+	}
+	vals := out[n-h.known:]
+	h.unpack(vals)
+	for i := 0; i < len(h.outliers); i += 9 {
+		vals[h.outliers[i]] = math.Float64frombits(binary.LittleEndian.Uint64(h.outliers[i+1:]))
+	}
+	// The known rows stand at the end; bring each to its place, front first.
+	at := 0
+	for i := 0; i < len(h.unknown); i += 2 {
+		k := int(h.unknown[i])
+		copy(out[at:at+k], vals[:k])
+		vals = vals[k:]
+		at += k
+		for range h.unknown[i+1] {
+			out[at] = math.NaN()
+			at++
+		}
+	}
+	return h.used, nil
+}
+
+// unpack fills vals with the rows that are not unknown.
+func (h *header) unpack(vals []float64) {
+	q := h.base - h.step // what the first row's packed bits are added to, less the step it does not have
+	bit := uint(0)
+	done := 0
+	for range h.patchCount {
+		at := int(h.patches.byte())
+		high := unzigzag(h.patches.uvarint())
+		q = h.span(vals[done:at], bit, q)
+		bit += uint(at-done) * (h.width + h.corr)
+		q += high << h.width
+		done = at
+	}
+	h.span(vals[done:], bit, q)
+}
+
+// span decodes the rows of vals, whose packed bits begin at bit.
+func (h *header) span(vals []float64, bit uint, q int64) int64 {
+	width := h.width + h.corr
+	mf := float64(h.scale)
+	var bias uint64
+	if h.corr > 0 {
+		bias = 1 << (h.corr - 1)
+	}
+	offset := h.tag&tagMode == modeOffset
+	for i := range vals {
+		v := bitsAt(h.packed, bit, width)
+		bit += width
+		r := q + h.step + int64(v>>h.corr)
+		if !offset {
+			q = r
+		}
+		if h.tag&tagSource == tagScaled {
+			vals[i] = math.Float64frombits(math.Float64bits(float64(r)/mf) + v&(1<<h.corr-1) - bias)
+		} else {
+			vals[i] = math.Float64frombits(bits.RotateLeft64(uint64(r)<<h.shift, -1))
+		}
+	}
+	return q
+}
+
+// bitsAt returns width bits of src from bit on; bits past the end of src are 0.
+func bitsAt(src []byte, bit, width uint) uint64 {
+	off, in := int(bit>>3), bit&7
+	var v, next uint64
+	if off+9 <= len(src) {
+		v = binary.LittleEndian.Uint64(src[off:])
+		next = uint64(src[off+8])
+	} else {
+		for i, b := range src[min(off, len(src)):] {
+			if i == 8 {
+				next = uint64(b)
+				break
+			}
+			v |= uint64(b) << (8 * i)
+		}
+	}
+	v = v>>in | next<<(64-in)
+	return v & (1<<width - 1)
+}

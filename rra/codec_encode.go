@@ -1,0 +1,471 @@
+package rra
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// A blockEncoder is the scratch space of one call to AppendRows.
+type blockEncoder struct {
+	pdps     int64
+	hint     *Hint
+	outliers int                 // rows that have no q
+	q        [blockRows]int64    // integers of the block
+	ulp      [blockRows]int8     // corrections
+	outlier  [blockRows / 4]byte // indexes of outliers
+}
+
+// A plan is how the integers of a block are to be packed.
+type plan struct {
+	mode  byte
+	width uint  // bits of an integer
+	step  int64 // what is added a row, in the delta modes
+	base  int64 // as written
+	patch bool
+	bits  int // size of the packed integers, base, step and patches
+}
+
+func appendUniform(dst []byte, x float64, pdps int64, h *Hint) []byte {
+	if x != x {
+		return append(dst, tagUnknownRest)
+	}
+	b := math.Float64bits(x)
+	if b == 0 {
+		return append(dst, tagZeroRest)
+	}
+	m, ok := uint64(h.scale), h.scale != 0
+	for try := 0; try < 2; try++ {
+		if ok {
+			if q, ulp, fits := scaleTo(x, float64(m)); fits && ulp == 0 {
+				g := gcd(m, abs64(q))
+				dst = append(dst, tagIntegerRest)
+				at := len(dst)
+				dst = appendScale(dst, m/g, pdps)
+				dst = binary.AppendUvarint(dst, zigzag(q/int64(g)))
+				if len(dst)-at < 8 {
+					return dst
+				}
+				dst = dst[:at-1]
+			}
+		}
+		m, ok = findScale([]float64{x}, pdps)
+	}
+	return binary.LittleEndian.AppendUint64(append(dst, tagPatternRest), b)
+}
+
+// appendScale appends the scale of tagIntegerRest: its code, and m where the code does not say it.
+func appendScale(dst []byte, m uint64, pdps int64) []byte {
+	code := scaleCode(m, pdps)
+	dst = append(dst, byte(code))
+	if code == scaleEscape {
+		dst = binary.AppendUvarint(dst, m)
+	}
+	return dst
+}
+
+func (e *blockEncoder) appendBlock(dst []byte, rows []float64) []byte {
+	for _, x := range rows {
+		if x != x {
+			return e.appendSparse(dst, rows)
+		}
+	}
+	return e.appendValues(dst, rows, nil)
+}
+
+// appendSparse appends a block that has unknown rows.
+func (e *blockEncoder) appendSparse(dst []byte, rows []float64) []byte {
+	var known [blockRows]float64
+	var list [3 * blockRows]byte
+	n, runs := 0, 0
+	buf := list[:0]
+	for i := 0; i < len(rows); {
+		gap := i
+		for i < len(rows) && rows[i] == rows[i] {
+			known[n] = rows[i]
+			n++
+			i++
+		}
+		if i == len(rows) {
+			break
+		}
+		gap = i - gap
+		run := i
+		for i < len(rows) && rows[i] != rows[i] {
+			i++
+		}
+		buf = append(buf, byte(gap), byte(i-run))
+		runs++
+	}
+	if n == 0 {
+		return append(dst, tagUnknownBlock)
+	}
+	var head [blockRows + 1]byte
+	head[0] = byte(runs)
+	copy(head[1:], buf)
+	return e.appendValues(dst, known[:n], head[:1+len(buf)])
+}
+
+// appendValues appends a block of vals, none of which is NaN. unknown is the list of unknown runs, or empty.
+func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) []byte {
+	n := len(vals)
+	m := e.scale(vals)
+	var p plan
+	corr := uint(0)
+	cost := math.MaxInt
+	if m != 0 {
+		p = planIntegers(e.q[:n], false)
+		corr = e.correctionBits(n)
+		cost = p.bits + n*int(corr) + e.outliers*72
+	}
+	if cost > 36*n {
+		// Bit patterns may be cheaper. They go over the integers, so those are made again if not.
+		shift := e.patterns(vals)
+		pp := planIntegers(e.q[:n], true)
+		if pp.bits < cost || !e.apply(vals, m) {
+			e.hint.scale = 0
+			if pp.bits >= 64*n {
+				return appendRaw(dst, vals, unknown)
+			}
+			return e.appendPattern(dst, n, pp, shift, unknown)
+		}
+		p, corr = planIntegers(e.q[:n], false), e.correctionBits(n)
+	}
+	e.hint.scale = uint32(m)
+	return e.appendScaled(dst, vals, m, p, corr, unknown)
+}
+
+// scale fills e.q, e.ulp and e.outlier with vals at the smallest scale that fits them, and returns it; 0: none fits.
+func (e *blockEncoder) scale(vals []float64) uint64 {
+	m := uint64(e.hint.scale)
+	if m == 0 || !e.apply(vals, m) {
+		var ok bool
+		if m, ok = findScale(vals, e.pdps); !ok || !e.apply(vals, m) {
+			return 0
+		}
+	}
+	g := m
+	for _, q := range e.q[:len(vals)] {
+		if g == 1 {
+			return m
+		}
+		g = gcd(g, abs64(q))
+	}
+	if g > 1 {
+		for i := range vals {
+			e.q[i] /= int64(g)
+		}
+	}
+	return m / g
+}
+
+// apply fills e.q, e.ulp and e.outlier with vals at scale m; it gives up when too many do not fit.
+func (e *blockEncoder) apply(vals []float64, m uint64) bool {
+	mf := float64(m)
+	e.outliers = 0
+	most := len(vals) / 8
+	prev := int64(0)
+	for i, x := range vals {
+		q, ulp, ok := scaleTo(x, mf)
+		if !ok {
+			if e.outliers >= most {
+				return false
+			}
+			e.outlier[e.outliers] = byte(i)
+			e.outliers++
+			q, ulp = prev, 0
+		}
+		e.q[i], e.ulp[i] = q, int8(ulp)
+		prev = q
+	}
+	if e.outliers > 0 {
+		// Rows that lead with outliers have no q before them: take the one behind.
+		k := 0
+		for k < e.outliers && int(e.outlier[k]) == k {
+			k++
+		}
+		for i := range k {
+			e.q[i] = e.q[k]
+		}
+	}
+	return true
+}
+
+func (e *blockEncoder) correctionBits(n int) uint {
+	all := 0
+	for _, u := range e.ulp[:n] {
+		v := int(u)
+		all |= v ^ (v >> 63)
+	}
+	if all != 0 {
+		return uint(bits.Len(uint(all))) + 1
+	}
+	for _, u := range e.ulp[:n] {
+		if u != 0 {
+			return 1
+		}
+	}
+	return 0
+}
+
+// patterns fills e.q with the bit patterns of vals, sign bit last, and cuts zeros off that all have at the end.
+func (e *blockEncoder) patterns(vals []float64) (shift uint) {
+	all := uint64(0)
+	for _, x := range vals {
+		all |= bits.RotateLeft64(math.Float64bits(x), 1)
+	}
+	shift = uint(bits.TrailingZeros64(all)) & 63
+	for i, x := range vals {
+		e.q[i] = int64(bits.RotateLeft64(math.Float64bits(x), 1) >> shift)
+	}
+	return shift
+}
+
+// planIntegers chooses the cheapest packing of q.
+func planIntegers(q []int64, wide bool) plan {
+	n := len(q)
+	lo, hi := q[0], q[0]
+	dlo, dhi := int64(math.MaxInt64), int64(math.MinInt64)
+	signs, total := uint64(0), 0
+	prev := q[0]
+	for _, v := range q[1:] {
+		d := v - prev
+		prev = v
+		lo, hi = min(lo, v), max(hi, v)
+		dlo, dhi = min(dlo, d), max(dhi, d)
+		z := uint64(d ^ (d >> 63))
+		signs |= z
+		total += bits.Len64(z)
+	}
+
+	w := uint(bits.Len64(uint64(hi - lo)))
+	s := offsetShift(w)
+	if uint(bits.Len64(uint64(hi-lo>>s<<s))) > w {
+		w++
+		s = offsetShift(w)
+	}
+	best := plan{mode: modeOffset, width: min(w, 64), base: lo >> s}
+	best.bits = n*int(w) + 8*uvarintLen(zigzag(best.base))
+	if n == 1 {
+		return best
+	}
+
+	d := plan{mode: modeDelta}
+	if dlo != 0 || dhi != 0 {
+		d.width = uint(bits.Len64(signs)) + 1
+	}
+	longest := int(d.width)
+	if d.width <= 64 {
+		d.setDelta(q, 0)
+		if d.bits < best.bits {
+			best = d
+		}
+	}
+	if r := uint(bits.Len64(uint64(dhi - dlo))); int(r) < longest && r < 64 {
+		d = plan{mode: modeDrift, width: r}
+		d.setDelta(q, dlo)
+		if d.bits < best.bits {
+			best = d
+		}
+	}
+	if longest > total/n+4 {
+		if d, ok := planPatches(q); ok && d.bits < best.bits {
+			best = d
+		}
+	}
+	return best
+}
+
+// offsetShift is how many low bits the base of modeOffset goes without; part of the format.
+func offsetShift(width uint) uint {
+	if width > 4 {
+		return min(width, 64) - 4
+	}
+	return 0
+}
+
+// deltaBias is what modeDelta adds to the packed bits; part of the format.
+func deltaBias(width uint) int64 {
+	if width == 0 {
+		return 0
+	}
+	return -1 << (width - 1)
+}
+
+func (p *plan) setDelta(q []int64, drift int64) {
+	p.bits = len(q) * int(p.width)
+	if p.mode == modeDrift {
+		p.step = drift
+		p.bits += 8 * uvarintLen(zigzag(drift))
+	} else {
+		p.step = deltaBias(p.width)
+	}
+	p.base = q[0] >> p.width
+	p.bits += 8 * uvarintLen(zigzag(p.base))
+}
+
+// planPatches chooses the width for deltas of which a few are much larger than the rest.
+func planPatches(q []int64) (plan, bool) {
+	var count [66]int
+	prev := q[0]
+	for _, v := range q[1:] {
+		d := v - prev
+		prev = v
+		if d == 0 {
+			count[0]++
+			continue
+		}
+		count[bits.Len64(uint64(d^(d>>63)))+1]++
+	}
+	best, bestCost, over, cost := -1, math.MaxInt, 0, 0
+	for w := 65; w >= 0; w-- {
+		if w < 58 {
+			if c := w*len(q) + cost + over*16; over > 0 && c < bestCost {
+				best, bestCost = w, c
+			}
+		}
+		over += count[w]
+		cost += 8 * over / 7
+	}
+	if best < 0 || bestCost == math.MaxInt {
+		return plan{}, false
+	}
+	p := plan{mode: modeDelta, width: uint(best), patch: true}
+	p.setDelta(q, 0)
+	p.bits += 8
+	gap := 0
+	prev = q[0]
+	for _, v := range q[1:] {
+		gap++
+		if high := (v - prev - p.step) >> p.width; high != 0 {
+			p.bits += 8 + 8*uvarintLen(zigzag(high))
+			gap = 0
+		}
+		prev = v
+	}
+	return p, true
+}
+
+// appendRaw appends vals as they are.
+func appendRaw(dst []byte, vals []float64, unknown []byte) []byte {
+	turn := 0
+	if len(unknown) == 0 {
+		dst = append(dst, tagRawBlock)
+	} else { // as patterns of 64 bits over a base of 0
+		turn = 1
+		dst = append(dst, tagPattern|modeOffset|flagUnknown, 64, 0, 0)
+		dst = append(dst, unknown...)
+	}
+	dst = slices.Grow(dst, 8*len(vals))
+	for _, x := range vals {
+		dst = binary.LittleEndian.AppendUint64(dst, bits.RotateLeft64(math.Float64bits(x), turn))
+	}
+	return dst
+}
+
+func (e *blockEncoder) appendPattern(dst []byte, n int, p plan, shift uint, unknown []byte) []byte {
+	tag := tagPattern | p.mode
+	if p.patch {
+		tag |= flagPatch
+	}
+	if len(unknown) > 0 {
+		tag |= flagUnknown
+	}
+	dst = append(dst, tag)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(p.width|shift<<7))
+	dst = e.appendLists(dst, n, &p, unknown)
+	return e.appendPacked(dst, n, &p, 0)
+}
+
+func (e *blockEncoder) appendScaled(dst []byte, vals []float64, m uint64, p plan, corr uint, unknown []byte) []byte {
+	tag := tagScaled | p.mode
+	if e.outliers > 0 {
+		tag |= flagOutlier
+	}
+	if p.patch {
+		tag |= flagPatch
+	}
+	if len(unknown) > 0 {
+		tag |= flagUnknown
+	}
+	dst = append(dst, tag)
+	code := scaleCode(m, e.pdps)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(p.width|corr<<6|code<<9))
+	if code == scaleEscape {
+		dst = binary.AppendUvarint(dst, m)
+	}
+	dst = e.appendLists(dst, len(vals), &p, unknown)
+	if e.outliers > 0 {
+		dst = append(dst, byte(e.outliers))
+		for _, i := range e.outlier[:e.outliers] {
+			dst = append(dst, i)
+			dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(vals[i]))
+		}
+	}
+	return e.appendPacked(dst, len(vals), &p, corr)
+}
+
+// appendLists appends base, drift, unknown runs and patches.
+func (e *blockEncoder) appendLists(dst []byte, n int, p *plan, unknown []byte) []byte {
+	dst = binary.AppendUvarint(dst, zigzag(p.base))
+	if p.mode == modeDrift {
+		dst = binary.AppendUvarint(dst, zigzag(p.step))
+	}
+	dst = append(dst, unknown...)
+	if !p.patch {
+		return dst
+	}
+	at := len(dst)
+	dst = append(dst, 0)
+	prev := e.q[0]
+	for i, v := range e.q[1:n] {
+		if high := (v - prev - p.step) >> p.width; high != 0 {
+			dst = append(dst, byte(i+1))
+			dst = binary.AppendUvarint(dst, zigzag(high))
+			dst[at]++
+		}
+		prev = v
+	}
+	return dst
+}
+
+// appendPacked appends the integers and corrections of the block, width+corr bits each, first row in the lowest bits.
+func (e *blockEncoder) appendPacked(dst []byte, n int, p *plan, corr uint) []byte {
+	width := p.width + corr
+	size := (n*int(width) + 7) / 8
+	if size == 0 {
+		return dst
+	}
+	at := len(dst)
+	dst = slices.Grow(dst, size+8)
+	buf := dst[at : at+size+8]
+	mask := uint64(1)<<p.width - 1
+	var bias int64
+	if corr > 0 {
+		bias = 1 << (corr - 1)
+	}
+	// With the offsets below, row 0 leaves the low bits of its integer in every mode.
+	prev, step := p.base<<p.width, int64(0)
+	if p.mode == modeOffset {
+		prev = p.base << offsetShift(p.width)
+	}
+	acc, fill, pos := uint64(0), uint(0), 0
+	for i := range n {
+		q := e.q[i]
+		v := (uint64(q-prev-step)&mask)<<corr | uint64(int64(e.ulp[i])+bias)&(1<<corr-1)
+		if p.mode != modeOffset {
+			prev, step = q, p.step
+		}
+		acc |= v << fill
+		fill += width
+		if fill >= 64 {
+			binary.LittleEndian.PutUint64(buf[pos:], acc)
+			pos += 8
+			fill -= 64
+			acc = v >> (width - fill)
+		}
+	}
+	binary.LittleEndian.PutUint64(buf[pos:], acc)
+	return dst[:at+size]
+}

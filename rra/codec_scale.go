@@ -1,0 +1,142 @@
+package rra
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Scales. A block's m is f*10^p, times the primary data points of a row where that helps, with f out of
+// scaleFactors and p at most 4; a scale that is not so is written out. The scale code is part of the format:
+// bit 6 says "times pdpsPerRow", bits 0 to 5 are p*12 + index of f, and scaleEscape means that m follows.
+const (
+	scalePDPs   = 1 << 6
+	scaleEscape = 63
+)
+
+var (
+	scaleFactors = [12]uint64{1, 2, 4, 5, 3, 6, 12, 15, 9, 18, 36, 45}
+	scalePowers  = [5]uint64{1, 10, 100, 1000, 10000}
+)
+
+// scaleCode returns the code of m, or scaleEscape.
+func scaleCode(m uint64, pdps int64) uint {
+	if pdps > 1 && m%uint64(pdps) == 0 {
+		if c := plainScaleCode(m / uint64(pdps)); c != scaleEscape {
+			return c | scalePDPs
+		}
+	}
+	return plainScaleCode(m)
+}
+
+func plainScaleCode(m uint64) uint {
+	p := uint(0)
+	for p < 4 && m%10 == 0 {
+		m /= 10
+		p++
+	}
+	for i, f := range scaleFactors {
+		if m == f {
+			return p*12 + uint(i)
+		}
+	}
+	return scaleEscape
+}
+
+// scaleOf returns the m of a code other than scaleEscape; 0 if there is none.
+func scaleOf(code uint, pdps int64) uint64 {
+	c := code &^ scalePDPs
+	if c >= 60 {
+		return 0
+	}
+	m := scaleFactors[c%12] * scalePowers[c/12]
+	if code&scalePDPs != 0 {
+		if pdps < 1 || pdps > maxScale {
+			return 0
+		}
+		m *= uint64(pdps)
+	}
+	if m > maxScale {
+		return 0
+	}
+	return m
+}
+
+// Adding roundMagic to a double of less than 2^51 rounds it to an integer, which then stands in the low bits.
+const (
+	roundMagic     = 3 << 51
+	roundMagicBits = 0x4338000000000000
+	maxInteger     = 1 << 50
+)
+
+// scaleTo returns round(x*m) and how many units in the last place x lies above that integer
+// divided by m. ok is false where x is no such quotient: NaN, infinite, -0, too large, too far off.
+func scaleTo(x, m float64) (q, ulp int64, ok bool) {
+	q = int64(math.Float64bits(float64(x*m)+roundMagic)) - roundMagicBits
+	ulp = int64(math.Float64bits(x) - math.Float64bits(float64(q)/m))
+	const half = 1 << (maxCorrection - 1)
+	return q, ulp, uint64(ulp+half) < 2*half && uint64(q+maxInteger) <= 2*maxInteger
+}
+
+// findScale looks for an m that brings most of vals to integers. It tries large, composite ones; the
+// caller takes out what the rows have in common with it.
+func findScale(vals []float64, pdps int64) (m uint64, ok bool) {
+	const samples = 8
+	var sample [samples]float64
+	n := min(len(vals), samples)
+	largest := 0.0
+	for i := range n {
+		x := vals[i*len(vals)/n]
+		sample[i] = x
+		if a := math.Abs(x); a > largest && a < maxInteger {
+			largest = a
+		}
+	}
+	p := uint64(1)
+	if pdps > 1 && pdps < 1<<20 {
+		p = uint64(pdps)
+	}
+	tried := uint64(0)
+	for _, f := range [...]uint64{36 * p, p, 36, 1} {
+		const limit = 1 << 43 // keeps integers so far apart that chance brings few doubles near one
+		top := f
+		for range 6 {
+			if top*10 > maxScale || largest*float64(top*10) > limit {
+				break
+			}
+			top *= 10
+		}
+		if top == tried || top > maxScale || (largest*float64(top) > limit && top > 1) {
+			continue
+		}
+		tried = top
+		miss := 0
+		for i := 0; i < n && miss <= n/4; i++ {
+			if _, _, ok := scaleTo(sample[i], float64(top)); !ok {
+				miss++
+			}
+		}
+		if miss <= n/4 {
+			return top, true
+		}
+	}
+	return 0, false
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func abs64(v int64) uint64 {
+	if v < 0 {
+		return uint64(-v)
+	}
+	return uint64(v)
+}
+
+func uvarintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
+
+func zigzag(v int64) uint64   { return uint64(v<<1) ^ uint64(v>>63) }
+func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
