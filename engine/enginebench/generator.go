@@ -151,7 +151,7 @@ func (g *Generator) Next(h int, dst []rra.Value) {
 
 // nextBlock steps one block. Its indices are those of shapes.
 func nextBlock(x *host, c *[blockSeries]cell, dst *[blockSeries]rra.Value) {
-	for i := 0; i < 5; i++ { // busy: the mean increment, a quarter up or down
+	for i := range 5 { // busy: the mean increment, a quarter up or down
 		c[i].v += c[i].p + uint64(int64(c[i].p)*int64(int16(x.next()))>>17)
 		dst[i] = rra.Uint(c[i].v)
 	}

@@ -1,0 +1,149 @@
+package enginebench
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// childOrder is the variable that makes the test binary a child of Ingest.
+const childOrder = "RONDO_BENCH_ORDER"
+
+func TestMain(m *testing.M) {
+	if order := os.Getenv(childOrder); order != "" {
+		if err := Child(context.Background(), order, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func testConfig(t *testing.T) Config {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Config{
+		Dir: filepath.Join(t.TempDir(), "db"), Series: 550, Readings: 400, Appenders: 4, Depth: 3, Seed: 5, Verify: 30,
+		Exec: func(ctx context.Context, arg string) *exec.Cmd {
+			cmd := exec.CommandContext(ctx, self)
+			cmd.Env = append(os.Environ(), childOrder+"="+arg)
+			return cmd
+		},
+	}
+	c.Options.CheckpointBytes = 1 << 18
+	return c
+}
+
+func TestIngestMeasuresAndVerifies(t *testing.T) {
+	r, err := Ingest(t.Context(), testConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Series != 600 || r.Samples != 600*400 {
+		t.Errorf("%d samples of %d series, want %d of 600", r.Samples, r.Series, 600*400)
+	}
+	if want := int64(30 * (360 + 2*1440 + 1008 + 8760)); r.Verified != want || r.Opened.Verified != want {
+		t.Errorf("verified %d and %d rows, want %d", r.Verified, r.Opened.Verified, want)
+	}
+	if r.RecoveredLogBytes < 1<<18 || r.Opened.Replayed == 0 {
+		t.Errorf("the log that was recovered had %d bytes, %d records", r.RecoveredLogBytes, r.Opened.Replayed)
+	}
+	var out bytes.Buffer
+	if err := r.WriteJSON(&out); err != nil {
+		t.Fatal(err)
+	}
+	var figures map[string]float64
+	if err := json.Unmarshal(out.Bytes(), &figures); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Fields(`ack_p50_seconds ack_p99_seconds checkpoint_max_seconds cpu_seconds_per_million disk_bytes_per_sample
+		fetch_one_p50_seconds fetch_one_p99_seconds fetch_thousand_p50_seconds peak_rss_bytes recovery_seconds samples_per_second written_bytes_per_sample`)
+	if got := slices.Sorted(maps.Keys(figures)); !slices.Equal(got, want) {
+		t.Errorf("JSON has\n%q, want\n%q", got, want)
+	}
+	for k, v := range figures {
+		if v <= 0 && k != "written_bytes_per_sample" { // tmpfs counts none
+			t.Errorf("%s is %v", k, v)
+		}
+	}
+}
+
+// The verification is worth nothing if it cannot fail.
+func TestVerifyFindsAWrongSample(t *testing.T) {
+	c := testConfig(t)
+	store, err := engine.Open(c.Dir, c.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }() // the store was looked at already
+	l := newLoad(store, c)
+	if err := l.create(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for h := range l.gen.Hosts() {
+		l.gen.hosts[h].rnd++ // from here on another load
+	}
+	if _, err := l.run(t.Context(), c.Readings, nil); err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := l.verify(t.Context(), 5, func(int) int { return c.Readings }); err == nil {
+		t.Errorf("%d rows of another load were found equal", rows)
+	}
+	if _, err := l.verify(t.Context(), 5, func(int) int { return c.Readings + 1 }); err == nil || !strings.Contains(err.Error(), "last update") {
+		t.Errorf("a missing reading: %v", err)
+	}
+}
+
+func TestReplayOfOneHostIsTheLoad(t *testing.T) {
+	g := NewGenerator(3, 300)
+	var v, w [HostSeries]rra.Value
+	alone := newHostGenerator(3, 1)
+	for range 20 {
+		g.Next(1, v[:])
+		alone.Next(0, w[:])
+	}
+	rows, err := replay(3, 1, 0, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v != w || len(rows) != 5 || len(rows[0]) < 15 {
+		t.Errorf("replay gives %d archives", len(rows))
+	}
+}
+
+func BenchmarkIngest(b *testing.B) {
+	for _, series := range []int{1000, 10000} {
+		b.Run(fmt.Sprintf("series=%d", series), func(b *testing.B) {
+			c := Config{Dir: b.TempDir(), Series: series, Appenders: 8, Depth: 8, Seed: 1}
+			store, err := engine.Open(c.Dir, c.Options)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = store.Close() }() // thrown away
+			l := newLoad(store, c)
+			if err := l.create(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			if _, err := l.run(b.Context(), b.N, nil); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(series)*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
+		})
+	}
+}

@@ -1,0 +1,2 @@
+// Package enginetest opens stores for tests and checks them when the test is over.
+package enginetest
