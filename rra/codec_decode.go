@@ -254,29 +254,76 @@ func (h *header) unpack(vals []float64) {
 	h.span(vals[done:], bit, q)
 }
 
-// span decodes the rows of vals, whose packed bits begin at bit.
+// span decodes the rows of vals, whose packed bits begin at bit, and returns the q that the next row is told against.
 func (h *header) span(vals []float64, bit uint, q int64) int64 {
 	width := h.width + h.corr
-	mf := float64(h.scale)
-	var bias uint64
-	if h.corr > 0 {
-		bias = 1 << (h.corr - 1)
+	if width > 57 { // more than an unaligned word is sure to hold
+		for i := range vals {
+			vals[i], q = h.value(bitsAt(h.packed, bit, width), q)
+			bit += width
+		}
+		return q
 	}
-	offset := h.tag&tagMode == modeOffset
-	for i := range vals {
-		v := bitsAt(h.packed, bit, width)
-		bit += width
-		r := q + h.step + int64(v>>h.corr)
-		if !offset {
-			q = r
+	fast := 0 // rows whose bits stand in eight bytes of packed
+	if end := len(h.packed)*8 - 57; end >= int(bit) {
+		fast = len(vals)
+		if width > 0 {
+			fast = min(fast, (end-int(bit))/int(width)+1)
 		}
-		if h.tag&tagSource == tagScaled {
-			vals[i] = math.Float64frombits(math.Float64bits(float64(r)/mf) + v&(1<<h.corr-1) - bias)
-		} else {
-			vals[i] = math.Float64frombits(bits.RotateLeft64(uint64(r)<<h.shift, -1))
-		}
+	}
+	q = h.words(vals[:fast], h.packed, bit, q)
+	if fast < len(vals) {
+		var last [16]byte
+		bit += uint(fast) * width
+		copy(last[:], h.packed[bit>>3:])
+		q = h.words(vals[fast:], last[:], bit&7, q)
 	}
 	return q
+}
+
+// words is span for widths up to 57, and src with eight bytes from each row's first byte on.
+func (h *header) words(vals []float64, src []byte, bit uint, q int64) int64 {
+	width, corr := h.width+h.corr, h.corr&7
+	mask, low := uint64(1)<<(width&63)-1, uint64(1)<<corr-1
+	if h.tag&tagSource != tagScaled {
+		for i := range vals {
+			vals[i], q = h.value(binary.LittleEndian.Uint64(src[bit>>3:])>>(bit&7)&mask, q)
+			bit += width
+		}
+		return q
+	}
+	m, bias := float64(h.scale), low>>1+low&1
+	if h.tag&tagMode == modeOffset {
+		for i := range vals {
+			v := binary.LittleEndian.Uint64(src[bit>>3:]) >> (bit & 7) & mask
+			bit += width
+			x := float64(q+int64(v>>corr)) / m
+			vals[i] = math.Float64frombits(math.Float64bits(x) + v&low - bias)
+		}
+		return q
+	}
+	step := h.step
+	for i := range vals {
+		v := binary.LittleEndian.Uint64(src[bit>>3:]) >> (bit & 7) & mask
+		bit += width
+		q += step + int64(v>>corr)
+		vals[i] = math.Float64frombits(math.Float64bits(float64(q)/m) + v&low - bias)
+	}
+	return q
+}
+
+// value makes the row of packed bits v behind q, and the q behind which the next row comes.
+func (h *header) value(v uint64, q int64) (x float64, next int64) {
+	r := q + h.step + int64(v>>h.corr)
+	next = r
+	if h.tag&tagMode == modeOffset {
+		next = q
+	}
+	if h.tag&tagSource == tagPattern {
+		return math.Float64frombits(bits.RotateLeft64(uint64(r)<<h.shift, -1)), next
+	}
+	b := math.Float64bits(float64(r) / float64(h.scale))
+	return math.Float64frombits(b + v&(1<<h.corr-1) - 1<<h.corr>>1), next
 }
 
 // bitsAt returns width bits of src from bit on; bits past the end of src are 0.
