@@ -118,7 +118,7 @@ func newHost(seed uint64, h int, cells []cell) host {
 			c.p = max(1, c.v>>6)
 		case decimalGauge:
 			c.v = r % 10000
-			c.p = 5 << (r >> 32 % 5) // hundredths
+			c.p = 20 << (r >> 32 % 4) // hundredths
 		case floatGauge:
 			mean := math.Ldexp(1+unit(r), int(r%8)-2)
 			c.v, c.p = math.Float64bits(mean), math.Float64bits(mean)
@@ -164,10 +164,8 @@ func nextBlock(x *host, c *[blockSeries]cell, dst *[blockSeries]rra.Value) {
 	for i := 7; i < 10; i++ {
 		dst[i] = rra.Float(float64(int64(c[i].v)))
 	}
-	for i := 10; i < 14; i++ { // integers: stay, or walk
-		if r := x.next(); r>>63 == 0 {
-			c[i].v = reflect(int64(c[i].v) + move(r, c[i].p))
-		}
+	for i := 10; i < 14; i++ { // integers: walk
+		c[i].v = reflect(int64(c[i].v) + move(x.next(), c[i].p))
 		dst[i] = rra.Float(float64(int64(c[i].v)))
 	}
 	for i := 14; i < 18; i++ { // hundredths: walk
@@ -176,8 +174,8 @@ func nextBlock(x *host, c *[blockSeries]cell, dst *[blockSeries]rra.Value) {
 	}
 	for i := 18; i < 20; i++ { // full precision: walk about the mean
 		v, mean := math.Float64frombits(c[i].v), math.Float64frombits(c[i].p)
-		v += float64((mean - v) * 0.05)
-		v += float64((unit(x.next()) - 0.5) * float64(mean*0.1))
+		v += float64((mean - v) * 0.2)
+		v += float64((unit(x.next()) - 0.5) * mean)
 		c[i].v = math.Float64bits(v)
 		dst[i] = rra.Float(v)
 	}
