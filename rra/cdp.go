@@ -16,7 +16,7 @@ func (m *Machine) consolidate(s *State, pdp []float64, first, elapsed int64, out
 			continue
 		}
 		if a.n == 1 {
-			a.advance(w, elapsed)
+			a.advance(w, min(elapsed, a.rows))
 			continue
 		}
 		begin := first % a.n
@@ -50,7 +50,7 @@ func (m *Machine) consolidateOne(w []uint64, pdp []float64, first, elapsed int64
 	for d, v := range pdp {
 		c := w[m.one+oneWords*d:]
 		c[onePrimary] = math.Float64bits(v)
-		if elapsed > 2 {
+		if elapsed > 1 {
 			c[oneSecondary] = math.Float64bits(v)
 		}
 		out = append(out, Run{m.oneID, int32(d), k, rows, v})
@@ -58,11 +58,8 @@ func (m *Machine) consolidateOne(w []uint64, pdp []float64, first, elapsed int64
 	return out
 }
 
-// advance moves the current row.
+// advance moves the current row on by at most a.rows.
 func (a *archive) advance(w []uint64, rows int64) {
-	if rows >= a.rows {
-		rows %= a.rows
-	}
 	cur := int64(w[a.cur]>>a.shift&0xffffffff) + rows
 	if cur >= a.rows {
 		cur -= a.rows

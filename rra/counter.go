@@ -74,7 +74,11 @@ func (c *change) difference() (float64, error) {
 			return 0, err
 		}
 	}
-	return DifferenceValues(c.v, c.old, c.texts, c.oldText), nil
+	n := DifferenceValues(c.v, c.old, c.texts, c.oldText)
+	if n == 0 && c.v.Tag == TagInt && int64(c.v.Bits) < 0 {
+		return math.Copysign(0, -1), nil // of negative readings rrdtool negates the difference
+	}
+	return n, nil
 }
 
 // floatDifference is the same for DCOUNTER and DDERIVE.

@@ -1,0 +1,283 @@
+package rra
+
+import (
+	"bufio"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+var seedFlag = flag.Uint64("seed", 0, "seed of random programs; 0: RONDO_SEED, else a fresh one")
+
+// seed returns the seed of a test's random programs and prints it.
+func seed(tb testing.TB) uint64 {
+	tb.Helper()
+	s := *seedFlag
+	if s == 0 {
+		s, _ = strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
+	}
+	if s == 0 {
+		s = uint64(time.Now().UnixNano())
+	}
+	tb.Logf("seed %d (repeat with RONDO_SEED=%d)", s, s)
+	return s
+}
+
+// An rrdtool is a running `rrdtool -`.
+type rrdtool struct {
+	tb  testing.TB
+	dir string
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func startRRDtool(tb testing.TB) *rrdtool {
+	tb.Helper()
+	path, err := exec.LookPath("rrdtool")
+	if err != nil {
+		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
+			tb.Fatal(err)
+		}
+		tb.Skip("no rrdtool to compare with")
+	}
+	version, _ := exec.Command(path, "--version").Output()
+	line, _, _ := strings.Cut(string(version), "\n")
+	tb.Log(line)
+	if !strings.HasPrefix(line, "RRDtool 1.7.2 ") && os.Getenv("RONDO_REQUIRE_PEERS") != "1" {
+		tb.Skip("another version of rrdtool")
+	}
+	t := &rrdtool{tb: tb, dir: tb.TempDir()}
+	cmd := exec.Command(path, "-")
+	cmd.Dir = t.dir
+	if t.in, err = cmd.StdinPipe(); err != nil {
+		tb.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t.out = bufio.NewScanner(out)
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		_ = t.in.Close()
+		_ = cmd.Wait()
+	})
+	return t
+}
+
+// do runs one command and returns rrdtool's error, "" if there is none.
+func (t *rrdtool) do(words ...string) string {
+	t.tb.Helper()
+	for i, w := range words {
+		words[i] = `"` + w + `"`
+	}
+	if _, err := fmt.Fprintln(t.in, strings.Join(words, " ")); err != nil {
+		t.tb.Fatal(err)
+	}
+	for t.out.Scan() {
+		line := t.out.Text()
+		if strings.HasPrefix(line, "OK u:") {
+			return ""
+		}
+		if rest, ok := strings.CutPrefix(line, "ERROR: "); ok {
+			return rest
+		}
+	}
+	t.tb.Fatalf("rrdtool ended: %v", t.out.Err())
+	return ""
+}
+
+// TestInterop runs random programs through rrdtool and through Machine, and
+// compares all that is stored, bit for bit.
+func TestInterop(t *testing.T) {
+	programs := 200
+	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
+		programs = n
+	}
+	r := rand.New(rand.NewPCG(seed(t), 0))
+	tool := startRRDtool(t)
+	bad := 0
+	for i := range programs {
+		name := fmt.Sprintf("p%d.rrd", i)
+		trial := newTrial(rand.New(rand.NewPCG(r.Uint64(), 0)), i%3 == 2)
+		if !compare(t, tool, trial, name) {
+			if bad++; bad == 5 {
+				t.Fatalf("stopped after %d mismatches in %d programs", bad, i+1)
+			}
+		}
+		_ = os.Remove(filepath.Join(tool.dir, name))
+	}
+	t.Logf("%d programs compared", programs)
+}
+
+// compare runs one trial through both.
+func compare(t *testing.T, tool *rrdtool, p *trial, name string) bool {
+	t.Helper()
+	m, err := Compile(p.def)
+	if err != nil {
+		t.Errorf("compile %v: %v", p.args, err)
+		return false
+	}
+	create := append([]string{"create", name, "-b", strconv.FormatInt(p.start, 10), "-s", strconv.FormatInt(p.def.Step, 10)}, p.args...)
+	if msg := tool.do(create...); msg != "" {
+		t.Errorf("%v: %s", p.args, msg)
+		return false
+	}
+	path := filepath.Join(tool.dir, name)
+	zeroCurRows(t, path)
+	c := newCollector(m, Seconds(p.start))
+	if diff := c.difference(readRRD(t, path)); diff != "" {
+		t.Errorf("%v -b %d: new: %s", p.args, p.start, diff)
+		return false
+	}
+	everyStep := os.Getenv("RONDO_EVERY") != ""
+	for i, command := range p.commands {
+		words := []string{"update", name}
+		for _, u := range command {
+			words = append(words, u.String())
+		}
+		msg := tool.do(words...)
+		err := c.command(command, name)
+		if (msg != "") != (err != nil) || c.err != nil {
+			t.Errorf("%v -b %d: command %d %v: rrdtool says %q, rra %v; %v", p.args, p.start, i, command, msg, err, c.err)
+			return false
+		}
+		var value *ValueError
+		if errors.As(err, &value) && !strings.Contains(value.Err.Error(), "%!s") && msg != name+": "+value.Err.Error() {
+			t.Errorf("%v: command %d %v: rrdtool says %q, rra %q", p.args, i, command, msg, value.Err.Error())
+			return false
+		}
+		if everyStep || i == len(p.commands)-1 {
+			if diff := c.difference(readRRD(t, path)); diff != "" {
+				if everyStep {
+					t.Errorf("%v -b %d\n%v\nafter command %d: %s", p.args, p.start, p.commands[max(0, i-2):i+1], i, diff)
+				} else {
+					t.Errorf("%v -b %d: after command %d: %s", p.args, p.start, i, diff)
+				}
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// command applies one update command as rrdtool does: the first error ends it.
+func (c *collector) command(command []update, name string) error {
+	var result error
+	for _, u := range command {
+		at, err := ParseNumber(u.at)
+		if err != nil {
+			return err
+		}
+		sec := math.Floor(at)
+		when := Seconds(int64(sec)) + Time((at-sec)*1e6)
+		var values []Value
+		var texts []string
+		i := 0
+		for _, s := range c.m.def.Sources {
+			if s.Kind != Compute {
+				v, _ := ParseValue(s.Kind, u.texts[i], &texts)
+				values = append(values, v)
+				i++
+			}
+		}
+		runs, err := c.m.Step(&c.s, when, values, texts, nil)
+		if err != nil {
+			result = err
+			break
+		}
+		c.add(runs)
+	}
+	c.m.EndUpdate(&c.s, NameHash(name))
+	return result
+}
+
+// difference says where c and a file of rrdtool differ, "" if nowhere.
+func (c *collector) difference(f *rrdFile) string {
+	if got := c.m.LastUpdate(c.s.W); got != f.lastUpdate {
+		return fmt.Sprintf("last update %d, rrdtool %d", got, f.lastUpdate)
+	}
+	for d := range c.m.def.Sources {
+		if got := c.m.LastReading(&c.s, d); got != f.lastDS[d] {
+			return fmt.Sprintf("ds %d: last reading %q, rrdtool %q", d, got, f.lastDS[d])
+		}
+		value, unknown := c.m.PDP(&c.s, d)
+		if !sameFloat(value, f.value[d]) || unknown != f.unknown[d] {
+			return fmt.Sprintf("ds %d: pdp %v, %d unknown; rrdtool %v, %d", d, value, unknown, f.value[d], f.unknown[d])
+		}
+	}
+	for a := range c.m.def.Archives {
+		if diff := c.archiveDifference(f, a); diff != "" {
+			return fmt.Sprintf("archive %d: %s", a, diff)
+		}
+	}
+	return ""
+}
+
+func (c *collector) archiveDifference(f *rrdFile, a int) string {
+	archive := &c.m.def.Archives[a]
+	if got := c.m.CurRow(&c.s, a); got != f.cur[a] {
+		return fmt.Sprintf("current row %d, rrdtool %d", got, f.cur[a])
+	}
+	for d := range c.m.def.Sources {
+		if diff := c.m.CDP(&c.s, a, d).difference(archive, f.cdp[a][d]); diff != "" {
+			return fmt.Sprintf("ds %d: %s", d, diff)
+		}
+		for i := range int(archive.Rows) {
+			if got, want := c.row(a, i, d), f.row(a, i, d); !sameFloat(got, want) {
+				return fmt.Sprintf("ds %d: row %d of %d: %v, rrdtool %v", d, i, archive.Rows, got, want)
+			}
+		}
+	}
+	return ""
+}
+
+// difference compares c with the ten words that rrdtool keeps.
+func (c CDP) difference(a *Archive, w [10]uint64) string {
+	f := func(i int) float64 { return math.Float64frombits(w[i]) }
+	type check struct {
+		name string
+		got  any
+		want any
+	}
+	checks := []check{{"primary", c.Primary, f(8)}, {"secondary", c.Secondary, f(9)}}
+	switch a.CF {
+	case HWPredict, MHWPredict:
+		checks = append(checks, check{"intercept", c.Intercept, f(2)}, check{"last intercept", c.LastIntercept, f(3)},
+			check{"slope", c.Slope, f(4)}, check{"last slope", c.LastSlope, f(5)},
+			check{"null count", c.NullCount, int64(w[6])}, check{"last null count", c.LastNullCount, int64(w[7])})
+	case Seasonal, DevSeasonal:
+		checks = append(checks, check{"seasonal", c.Seasonal, f(2)}, check{"last seasonal", c.LastSeasonal, f(3)},
+			check{"init flag", c.InitFlag, int64(w[6])})
+	case DevPredict:
+		checks = append(checks, check{"value", c.Value, f(0)})
+	case Failures:
+		history := make([]byte, a.Window)
+		for i := range history {
+			history[i] = '0' + byte(w[i/8]>>(8*(i%8)))
+		}
+		checks = append(checks, check{"history", c.History, string(history)})
+	default:
+		checks = append(checks, check{"value", c.Value, f(0)}, check{"unknown", c.Unknown, int64(w[1])})
+	}
+	for _, k := range checks {
+		got, ok := k.got.(float64)
+		if ok && sameFloat(got, k.want.(float64)) || !ok && k.got == k.want {
+			continue
+		}
+		return fmt.Sprintf("%s %v, rrdtool %v", k.name, k.got, k.want)
+	}
+	return ""
+}
