@@ -1,0 +1,378 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// chunkBytes of encoded blocks are written at once, so that a commit of any size needs little memory.
+const chunkBytes = 4 << 20
+
+// commits is the committer: one batch after the other until the log is closed and empty.
+func (l *Log) commits() {
+	defer close(l.stopped)
+	for {
+		b := l.take()
+		if b == nil {
+			return
+		}
+		if err := l.commit(b); err != nil {
+			l.fail(b, err)
+		} else {
+			l.succeed(b)
+		}
+	}
+}
+
+// take waits for records and takes all there are; nil when the log is closing and there are none.
+func (l *Log) take() *batch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.pending.count == 0 && !l.closing {
+		l.work.Wait()
+	}
+	if l.pending.count == 0 {
+		return nil
+	}
+	l.inflight = l.pending
+	l.pending = newBatch(l.inflight.next())
+	return l.inflight
+}
+
+// succeed tells that a batch is durable.
+func (l *Log) succeed(b *batch) {
+	last := b.next() - 1
+	l.mu.Lock()
+	l.acked.Store(uint64(last))
+	l.inflight = nil
+	l.held -= b.bytes
+	l.reuse(b)
+	recovered := l.failed
+	l.failed = false
+	l.mu.Unlock()
+	l.space.Broadcast()
+	if recovered {
+		l.o.Logger.Info("log takes records again", "position", uint64(b.first))
+	}
+	l.o.OnDurable(b.first, last, nil)
+	close(b.done)
+}
+
+// fail tells that a batch is not durable, nor what was enqueued behind it: those records were built on it.
+// Nothing is enqueued until everyone has been told, then the positions are given out again.
+func (l *Log) fail(b *batch, err error) {
+	err = appendError(err)
+	l.mu.Lock()
+	l.failing = true
+	p := l.pending
+	first := !l.failed
+	l.failed = true
+	l.mu.Unlock()
+	if first {
+		l.o.Logger.Error("log could not take records, and goes on trying", "first", uint64(b.first), "last", uint64(p.next()-1), "error", err)
+	}
+	l.o.OnDurable(b.first, p.next()-1, err)
+	l.mu.Lock()
+	l.pending = newBatch(b.first)
+	l.inflight = nil
+	l.held = 0
+	l.failing = false
+	l.reuse(b)
+	l.reuse(p)
+	l.mu.Unlock()
+	l.space.Broadcast()
+	b.err, p.err = err, err
+	close(b.done)
+	close(p.done)
+	l.count(func(s *Stats) { s.Failures++ })
+}
+
+// commit writes a batch and, with SyncAlways, syncs it. After an error nothing of it counts: its segment is
+// abandoned, because nobody knows what a failed write or sync has left of it, and a sync tried again may
+// succeed without having written anything.
+func (l *Log) commit(b *batch) error {
+	l.io.Lock()
+	defer l.io.Unlock()
+	if err := l.ready(); err != nil {
+		return err
+	}
+	s := l.active
+	end, raw := s.end, int64(0)
+	out := l.out[:0]
+	for i, k := range b.blocks {
+		at := len(out)
+		out = appendBlock(out, k.raw, blockHead{Count: k.count, First: k.first, Durable: l.synced})
+		sealBlock(out[at:], saltOf(s.ID))
+		raw += int64(len(k.raw))
+		if len(out) < chunkBytes && i < len(b.blocks)-1 {
+			continue
+		}
+		if err := s.write(out, end, l.o.SegmentBytes, !l.o.DisablePreallocate); err != nil {
+			err = fmt.Errorf("write segment %d at offset %d: %w", s.ID, end, err)
+			l.abandon(false)
+			return err
+		}
+		end += int64(len(out))
+		out = out[:0]
+	}
+	if l.out = out; cap(out) > 2*chunkBytes {
+		l.out = nil
+	}
+	if l.o.Sync == SyncAlways {
+		if err := l.sync(s.ID, s.file); err != nil {
+			l.abandon(true)
+			return err
+		}
+		s.synced, l.synced = end, b.next()-1
+	}
+	wrote := end - s.end
+	s.end, l.written = end, b.next()-1
+	l.count(func(st *Stats) {
+		st.Commits++
+		st.Records += uint64(b.count)
+		st.RawBytes += uint64(raw)
+		st.WrittenBytes += uint64(wrote)
+	})
+	return nil
+}
+
+// sync syncs a segment's file, and counts.
+func (l *Log) sync(id uint64, f File) error {
+	start := time.Now()
+	err := f.Sync()
+	took := time.Since(start)
+	l.count(func(st *Stats) { st.Syncs++; st.SyncTime += took })
+	if err != nil {
+		return fmt.Errorf("sync segment %d: %w", id, err)
+	}
+	return nil
+}
+
+// ready sees to it that there is an active segment with room. io is held.
+func (l *Log) ready() error {
+	if s := l.active; s != nil && s.end < l.o.SegmentBytes {
+		return nil
+	}
+	return l.roll()
+}
+
+// roll ends the active segment, if there is one, and begins the next. io is held.
+func (l *Log) roll() error {
+	// The next segment's header says that all before it is durable.
+	if err := l.syncActive(); err != nil {
+		return err
+	}
+	if s := l.active; s != nil {
+		_ = s.file.Close() // it was synced
+		s.file, l.active = nil, nil
+	}
+	return l.begin()
+}
+
+// syncActive makes durable what was acknowledged without, with SyncInterval and SyncNone. io is held.
+func (l *Log) syncActive() error {
+	s := l.active
+	if s == nil || l.synced == l.written {
+		return nil
+	}
+	if err := l.sync(s.ID, s.file); err != nil {
+		l.abandon(true)
+		return err
+	}
+	s.synced, l.synced = s.end, l.written
+	return nil
+}
+
+// begin makes the next segment and with it whole again what the last one lost. io is held.
+func (l *Log) begin() (err error) {
+	first := l.written + 1
+	if l.lost != nil {
+		first = l.lost.first
+	}
+	head := segmentHead{ID: l.nextID, First: first}
+	l.nextID++
+	temp := segmentName(l.dir, head.ID, newSuffix)
+	name := segmentName(l.dir, head.ID, segmentSuffix)
+	var f File
+	if n := len(l.free); n > 0 {
+		temp = segmentName(l.dir, l.free[n-1], freeSuffix)
+		l.free = l.free[:n-1]
+		head.Recycled = true
+		f, err = l.fs.Open(temp, true)
+	} else {
+		f, err = l.fs.Create(temp)
+	}
+	if err != nil {
+		return fmt.Errorf("begin segment %d: %w", head.ID, err)
+	}
+	s := &segment{segmentHead: head, file: f, end: segmentHeader, synced: segmentHeader}
+	defer func() {
+		if err != nil {
+			_ = f.Close()         // nothing in it counts
+			_ = l.fs.Remove(temp) // one of the two is there; it would be removed or left out by Open
+			_ = l.fs.Remove(name) //
+			err = fmt.Errorf("begin segment %d: %w", head.ID, err)
+		}
+	}()
+	if s.size, err = f.Size(); err != nil {
+		return err
+	}
+	if err := s.write(head.appendTo(nil), 0, l.o.SegmentBytes, !l.o.DisablePreallocate); err != nil {
+		return err
+	}
+	if l.lost != nil {
+		if err := l.lost.copyTo(s, l.o); err != nil {
+			return err
+		}
+	}
+	// The header before the name: a file with a segment's name has a whole header.
+	if err := l.sync(s.ID, s.file); err != nil {
+		return err
+	}
+	if err := l.fs.Rename(temp, name); err != nil {
+		return err
+	}
+	// The name before the first block: a crash must not take a name away whose blocks were acknowledged, nor
+	// leave blocks sealed for an id that will be given out again.
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		return err
+	}
+	if l.lost != nil {
+		_ = l.lost.file.Close() // copied
+		l.lost = nil
+	}
+	s.synced, l.synced = s.end, l.written
+	if n := len(l.segs); n > 0 && l.segs[n-1].First >= s.First { // the copy replaced it whole
+		if l.segs[n-1].pins == 0 {
+			_ = l.fs.Remove(segmentName(l.dir, l.segs[n-1].ID, segmentSuffix)) // Open leaves it out
+		}
+		l.segs = l.segs[:n-1]
+	}
+	l.segs = append(l.segs, s)
+	l.active = s
+	return nil
+}
+
+// abandon leaves the active segment after a failed write, or a failed sync. io is held.
+func (l *Log) abandon(syncFailed bool) {
+	s := l.active
+	if s == nil {
+		return
+	}
+	l.active = nil
+	if l.synced < l.written && !syncFailed {
+		if err := s.file.Sync(); err == nil {
+			s.synced, l.synced = s.end, l.written
+		}
+	}
+	// What the failed commit may have left is ignored from now on, because the next segment begins at its
+	// position; cutting it off as well gives back the space reserved, which a full disk needs.
+	_ = s.file.Truncate(s.end)
+	file := s.file
+	s.file, s.size = nil, s.end
+	if l.synced < l.written {
+		l.lost = &tail{file: file, salt: saltOf(s.ID), segment: s.ID, from: s.synced, to: s.end, first: l.synced + 1}
+		return
+	}
+	_ = file.Close() // what was to be synced is
+	if s.First == l.written+1 {
+		l.segs = l.segs[:len(l.segs)-1]
+		_ = l.fs.Remove(segmentName(l.dir, s.ID, segmentSuffix)) // Open leaves it out
+	}
+}
+
+// tail is the end of an abandoned segment that was acknowledged and then could not be synced.
+type tail struct {
+	file     File
+	salt     uint32
+	segment  uint64
+	from, to int64
+	first    Pos
+}
+
+// copyTo seals the blocks of the tail for another segment, and writes them there.
+func (t *tail) copyTo(s *segment, o Options) error {
+	r := blockReader{file: t.file, salt: t.salt, off: t.from, size: t.to}
+	for {
+		h, err := r.next()
+		if errors.Is(err, errEnd) && r.off == t.to {
+			return nil
+		}
+		var payload []byte
+		if err == nil {
+			payload, err = r.payload(h)
+		}
+		if err == nil && checksum(payload) != h.sum {
+			err = errPayloadChecksum
+		}
+		if err != nil {
+			return &CorruptError{Segment: t.segment, Offset: r.off, Err: fmt.Errorf("copy what could not be synced: %w", err)}
+		}
+		whole, err := r.window(r.off, blockHeader+h.Stored)
+		if err != nil {
+			return err
+		}
+		h.Durable = min(h.Durable, s.First-1)
+		h.put(whole)
+		sealBlock(whole, saltOf(s.ID))
+		if err := s.write(whole, s.end, o.SegmentBytes, !o.DisablePreallocate); err != nil {
+			return err
+		}
+		s.end += int64(len(whole))
+		r.skip(h)
+	}
+}
+
+// syncs is the syncer of SyncInterval.
+func (l *Log) syncs() {
+	defer close(l.ticked)
+	if l.o.Sync != SyncInterval {
+		return
+	}
+	tick := time.NewTicker(l.o.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-tick.C:
+			_ = l.syncNow() // logged there; the records go into the next segment
+		}
+	}
+}
+
+// syncNow makes durable what was acknowledged without. Commits go on meanwhile.
+func (l *Log) syncNow() error {
+	l.io.Lock()
+	s := l.active
+	if s == nil || l.synced == l.written {
+		defer l.io.Unlock()
+		if l.lost != nil {
+			return appendError(l.begin())
+		}
+		return nil
+	}
+	end, last := s.end, l.written
+	f := s.file
+	l.io.Unlock()
+	err := l.sync(s.ID, f)
+	l.io.Lock()
+	defer l.io.Unlock()
+	if l.synced >= last {
+		return nil // a new segment was begun meanwhile, which took the sync of this one
+	}
+	if l.active != s {
+		return fmt.Errorf("sync segment %d: %w", s.ID, ErrRetry) // abandoned meanwhile
+	}
+	if err != nil {
+		l.o.Logger.Error("log could not sync records, and writes them again", "first", uint64(l.synced+1), "last", uint64(l.written), "error", err)
+		l.abandon(true)
+		return appendError(err)
+	}
+	s.synced, l.synced = end, last
+	return nil
+}
+
+var _ io.Closer = (*Log)(nil)

@@ -1,0 +1,67 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+)
+
+// Errors of opening.
+var (
+	// ErrLocked says that another process has the log open for writing.
+	ErrLocked = errors.New("log is locked by another process")
+)
+
+// Errors of appending.
+var (
+	// ErrClosed says that the log was closed.
+	ErrClosed = errors.New("log is closed")
+	// ErrSealed says that this log takes no more records: it was opened for reading.
+	ErrSealed = errors.New("log is sealed")
+	// ErrTooLarge says that a record is longer than MaxRecord.
+	ErrTooLarge = errors.New("record is too large")
+	// ErrFull says that there is no space for the record; nothing of it was kept, and appending works again
+	// once there is space.
+	ErrFull = errors.New("log is full")
+	// ErrRetry says that the record was not kept for another reason than space and may be appended again.
+	ErrRetry = errors.New("record was not logged, try again")
+)
+
+// Errors of reading.
+var (
+	// ErrTruncated says that the position asked for was truncated away.
+	ErrTruncated = errors.New("position is truncated")
+	// ErrHole says that positions which should be in the log are not.
+	ErrHole = errors.New("positions are missing")
+)
+
+// A CorruptError says where a log stops being readable.
+type CorruptError struct {
+	Segment uint64 // id, as in the file's name
+	Offset  int64  // of the first byte that is not what it should be
+	Err     error
+}
+
+// Error names segment, offset and reason.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("segment %d, offset %d: %v", e.Segment, e.Offset, e.Err)
+}
+
+// Unwrap gives the reason.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// appendError sorts what a file system said into the two things an appender can do about it.
+func appendError(err error) error {
+	var corrupt *CorruptError
+	switch {
+	case err == nil, errors.As(err, &corrupt):
+		return err
+	case isFull(err):
+		return fmt.Errorf("%w: %w", ErrFull, err)
+	}
+	return fmt.Errorf("%w: %w", ErrRetry, err)
+}
+
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}

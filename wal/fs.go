@@ -1,0 +1,122 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// FS is what a log asks of a file system. Package waltest has one in memory that loses power.
+type FS interface {
+	// MkdirAll makes a folder and those above it.
+	MkdirAll(dir string) error
+	// ReadDir lists the names in a folder.
+	ReadDir(dir string) ([]string, error)
+	// Create makes an empty file, or empties the one that is there.
+	Create(name string) (File, error)
+	// Open opens a file for reading and, if write is set, for writing.
+	Open(name string, write bool) (File, error)
+	// Rename gives a file another name in the same folder, replacing what had it.
+	Rename(from, to string) error
+	// Remove deletes a file.
+	Remove(name string) error
+	// SyncDir makes the names in a folder durable.
+	SyncDir(dir string) error
+	// Lock takes the named lock file or returns an error that wraps ErrLocked; closing releases it.
+	Lock(name string) (io.Closer, error)
+}
+
+// File is an open file of an FS.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	// Size is the file's length.
+	Size() (int64, error)
+	// Truncate sets the file's length.
+	Truncate(size int64) error
+	// Allocate reserves space for length bytes from offset on, which read as zeros, and makes the file that
+	// long. It may return an error wrapping errors.ErrUnsupported.
+	Allocate(offset, length int64) error
+	// Sync makes the file's content and length durable.
+	Sync() error
+}
+
+// osFS is the operating system's file system.
+type osFS struct{}
+
+func (osFS) MkdirAll(dir string) error { return os.MkdirAll(dir, 0o755) }
+
+func (osFS) ReadDir(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+func (osFS) Create(name string) (File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) Open(name string, write bool) (File, error) {
+	flag := os.O_RDONLY
+	if write {
+		flag = os.O_RDWR
+	}
+	f, err := os.OpenFile(name, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	return osFile{f}, nil
+}
+
+func (osFS) Rename(from, to string) error { return os.Rename(from, to) }
+
+func (osFS) Remove(name string) error { return os.Remove(name) }
+
+func (osFS) SyncDir(dir string) error {
+	d, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (osFS) Lock(name string) (io.Closer, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(f); err != nil {
+		_ = f.Close() // the lock is what failed
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return f, nil
+}
+
+type osFile struct{ *os.File }
+
+func (f osFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (f osFile) Allocate(offset, length int64) error { return allocate(f.File, offset, length) }
+
+func (f osFile) Sync() error { return datasync(f.File) }

@@ -1,0 +1,228 @@
+package wal
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// A Block is what a log is made of: records that were compressed and are checked together.
+type Block struct {
+	Segment uint64
+	Offset  int64 // of the block's header in the segment
+	First   Pos   // position of the first record
+	Count   int   // records
+	Durable Pos   // all up to here was durable when the block was written
+	Codec   Codec
+	Stored  int // bytes of payload in the file
+	Raw     int // bytes of payload unpacked
+
+	records []byte
+}
+
+// Last is the position of the block's last record.
+func (b Block) Last() Pos { return b.First + Pos(b.Count) - 1 }
+
+// Records walks the records and their positions. A record is valid during its turn. The checksum of each is
+// checked; an error ends the walk.
+func (b Block) Records() iter.Seq2[Pos, Record] {
+	return func(yield func(Pos, Record) bool) {
+		p := b.First
+		for rec, err := range recordsOf(b.records) {
+			if err == nil && p > b.Last() {
+				err = errRecordLength
+			}
+			if err != nil {
+				yield(p, Record{Err: b.corrupt(err)})
+				return
+			}
+			if !yield(p, Record{Data: rec}) {
+				return
+			}
+			p++
+		}
+		if p <= b.Last() {
+			yield(p, Record{Err: b.corrupt(errRecordLength)})
+		}
+	}
+}
+
+func (b Block) corrupt(err error) error {
+	return &CorruptError{Segment: b.Segment, Offset: b.Offset, Err: err}
+}
+
+// Record is a record of a Block, or the error that stands in its place.
+type Record struct {
+	Data []byte
+	Err  error
+}
+
+// Replay calls fn for each record from position from on (0: from First) that was durable when it was called, in
+// order. rec is valid during the call. An error of fn ends it and is returned as it is.
+//
+// It returns ErrTruncated if from is below First, ErrHole if positions are missing that should be there, and a
+// *CorruptError where something durable cannot be read. Records are appended while it runs; Truncate leaves
+// what it has yet to read.
+func (l *Log) Replay(from Pos, fn func(p Pos, rec []byte) error) error {
+	return l.Blocks(from, func(b Block) error {
+		p := b.First
+		for rec, err := range recordsOf(b.records) {
+			if err == nil && p > b.Last() {
+				err = errRecordLength
+			}
+			if err != nil {
+				return b.corrupt(err)
+			}
+			if p >= from {
+				if err := fn(p, rec); err != nil {
+					return err
+				}
+			}
+			p++
+		}
+		if p <= b.Last() {
+			return b.corrupt(errRecordLength)
+		}
+		return nil
+	})
+}
+
+// Blocks is Replay by the block: the first one holds position from, and what is above Last is left out. A block
+// is valid during the call.
+func (l *Log) Blocks(from Pos, fn func(Block) error) error {
+	segs, last, err := l.pin(from)
+	defer l.unpin(segs)
+	if err != nil {
+		return err
+	}
+	r := replay{log: l, from: max(from, l.o.firstOf(segs)), last: last, fn: fn}
+	for i, s := range segs {
+		r.limit, r.behind = last, 0
+		if i+1 < len(segs) {
+			r.behind = segs[i+1].ID
+			r.limit = min(last, segs[i+1].First-1)
+		}
+		if r.limit < r.from || r.limit < s.First {
+			continue
+		}
+		if err := r.segment(s); err != nil {
+			return err
+		}
+	}
+	return l.tailErr
+}
+
+func (o Options) firstOf(segs []*segment) Pos {
+	if len(segs) == 0 {
+		return 0
+	}
+	return segs[0].First
+}
+
+// pin takes the segments that hold position from and those behind it, which stay until unpin.
+func (l *Log) pin(from Pos) ([]*segment, Pos, error) {
+	l.io.Lock()
+	defer l.io.Unlock()
+	last := l.Last()
+	switch {
+	case from != 0 && from < l.first():
+		return nil, 0, fmt.Errorf("replay from position %d: %w: first is %d", from, ErrTruncated, l.first())
+	case from > last+1:
+		return nil, 0, fmt.Errorf("replay from position %d: %w: last is %d", from, ErrHole, last)
+	}
+	segs := l.segs
+	for len(segs) > 1 && segs[1].First <= from {
+		segs = segs[1:]
+	}
+	segs = append([]*segment(nil), segs...)
+	for _, s := range segs {
+		s.pins++
+	}
+	return segs, last, nil
+}
+
+func (l *Log) unpin(segs []*segment) {
+	if len(segs) == 0 {
+		return
+	}
+	l.io.Lock()
+	defer l.io.Unlock()
+	for _, s := range segs {
+		s.pins--
+	}
+	if l.keep > 0 && l.lock != nil {
+		_ = l.drop() // what it leaves, the next Truncate finds
+	}
+}
+
+// replay is one walk over the log.
+type replay struct {
+	log    *Log
+	from   Pos
+	last   Pos    // what follows is left out
+	limit  Pos    // last position that the segment has
+	behind uint64 // the segment that says so; 0 in the newest
+	fn     func(Block) error
+	buf    []byte // one reader's
+	raw    []byte
+}
+
+func (p *replay) segment(s *segment) error {
+	f, err := p.log.fs.Open(segmentName(p.log.dir, s.ID, segmentSuffix), false)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // nothing was written
+	size, err := f.Size()
+	if err != nil {
+		return fmt.Errorf("size of segment %d: %w", s.ID, err)
+	}
+	r := blockReader{file: f, salt: saltOf(s.ID), off: segmentHeader, size: size, buf: p.buf[:0]}
+	for next := s.First; next <= p.limit; {
+		h, err := r.next()
+		if err == nil && h.First != next {
+			err = fmt.Errorf("%w: block has position %d after %d", ErrHole, h.First, next-1)
+		}
+		var payload []byte
+		if err == nil && h.last() >= p.from {
+			payload, err = r.payload(h)
+			if err == nil {
+				payload, err = h.unpack(payload, p.raw)
+			}
+		}
+		if err != nil {
+			return p.missing(s, r.off, next, err)
+		}
+		if h.last() > p.limit {
+			return &CorruptError{Segment: s.ID, Offset: r.off, Err: fmt.Errorf("block goes up to position %d, the segment to %d", h.last(), p.limit)}
+		}
+		if payload != nil {
+			if h.Codec != Raw {
+				p.raw = payload
+			}
+			b := Block{
+				Segment: s.ID, Offset: r.off, First: h.First, Count: h.Count, Durable: h.Durable,
+				Codec: h.Codec, Stored: h.Stored, Raw: h.Raw, records: payload,
+			}
+			if err := p.fn(b); err != nil {
+				return err
+			}
+		}
+		r.skip(h)
+		next = h.last() + 1
+	}
+	p.buf = r.buf
+	return nil
+}
+
+// missing says what it means that a segment holds no block with the position that comes next.
+func (p *replay) missing(s *segment, off int64, next Pos, err error) error {
+	var unread *readError
+	if errors.As(err, &unread) {
+		return fmt.Errorf("read segment %d at offset %d: %w", s.ID, off, err)
+	}
+	if errors.Is(err, errEnd) && p.behind != 0 {
+		err = fmt.Errorf("%w: %d to %d, which segment %d says are there", ErrHole, next, p.limit, p.behind)
+	}
+	return &CorruptError{Segment: s.ID, Offset: off, Err: err}
+}
