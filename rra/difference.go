@@ -1,0 +1,112 @@
+package rra
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+// maxCounterDigits is the longest decimal string that rrdtool subtracts.
+const maxCounterDigits = 30
+
+// Difference returns new − old of two COUNTER or DERIVE readings given as text,
+// as rrdtool forms it: subtracted digit by digit, and only the result becomes a
+// double, its digits accumulated ten times at a time. It is NaN if a text has no
+// digit, has more than 30, or if one is negative and the other is not (0 is not
+// negative, -0 is). What stands before the first and after the last of the
+// first run of digits is ignored, except for a minus sign.
+func Difference(new, old string) float64 {
+	a, aNegative := counterDigits(new)
+	b, bNegative := counterDigits(old)
+	if len(a) == 0 || len(b) == 0 || len(a) > maxCounterDigits || len(b) > maxCounterDigits || aNegative != bNegative {
+		return math.NaN()
+	}
+	var x, y [maxCounterDigits]byte // digits, right-aligned
+	copy(x[maxCounterDigits-len(a):], a)
+	copy(y[maxCounterDigits-len(b):], b)
+	negative := aNegative
+	for i := range x {
+		x[i] &= 0x0f
+		y[i] &= 0x0f
+	}
+	for i := range x {
+		if x[i] != y[i] {
+			if x[i] < y[i] {
+				x, y = y, x
+				negative = !negative
+			}
+			break
+		}
+	}
+	borrow := byte(0)
+	for i := maxCounterDigits - 1; i >= 0; i-- {
+		d := x[i] - y[i] - borrow
+		borrow = 0
+		if d > 9 {
+			d += 10
+			borrow = 1
+		}
+		x[i] = d
+	}
+	f := 0.0
+	for _, d := range x {
+		f = float64(f*10) + float64(d)
+	}
+	if negative {
+		return -f
+	}
+	return f
+}
+
+// counterDigits returns the first run of digits in s, and whether a minus sign
+// stands before it.
+func counterDigits(s string) (digits string, negative bool) {
+	i := 0
+	for ; i < len(s) && !isDigit(s[i]); i++ {
+		negative = negative || s[i] == '-'
+	}
+	j := i
+	for j < len(s) && isDigit(s[j]) {
+		j++
+	}
+	return s[i:j], negative
+}
+
+// DifferenceValues is [Difference] of two readings; texts are those that each
+// refers to. Integers are subtracted without being printed. It is NaN if either
+// is unknown.
+func DifferenceValues(new, old Value, newTexts, oldTexts []string) float64 {
+	if isInteger(new) && isInteger(old) {
+		return integerDifference(new, old)
+	}
+	if IsUnknown(new, newTexts) || IsUnknown(old, oldTexts) {
+		return math.NaN()
+	}
+	return Difference(wholeText(new, newTexts), wholeText(old, oldTexts))
+}
+
+func isInteger(v Value) bool { return v.Tag == TagInt || v.Tag == TagUint }
+
+// wholeText is FormatReading without the cut: a new reading counts whole.
+func wholeText(v Value, texts []string) string {
+	switch v.Tag {
+	case TagText, TagInvalid:
+		return readingText(v, texts)
+	case TagFloat: // from a protocol that sends counters as doubles
+		return strconv.FormatFloat(math.Trunc(math.Float64frombits(v.Bits)), 'f', 0, 64)
+	}
+	return FormatReading(v, nil)
+}
+
+func integerDifference(new, old Value) float64 {
+	newNegative := new.Tag == TagInt && int64(new.Bits) < 0
+	if newNegative != (old.Tag == TagInt && int64(old.Bits) < 0) {
+		return math.NaN()
+	}
+	// Both of one sign: the difference of the bits is that of the numbers.
+	d, borrow := bits.Sub64(new.Bits, old.Bits, 0)
+	if borrow != 0 {
+		return -accumulate(-d)
+	}
+	return accumulate(d)
+}

@@ -1,0 +1,339 @@
+package rra
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+// LastReading is how many characters of a reading's text rrdtool remembers
+// (and prints as last_ds).
+const LastReading = 29
+
+// ParseNumber reads a number as rrdtool 1.7.2 reads GAUGE, ABSOLUTE, DCOUNTER
+// and DDERIVE values and limits of data sources.
+//
+// It is [rpn.ScanNumber]: the result is deliberately not correctly rounded. A
+// mantissa without an exponent's digits ("1e", "1e+"), leading blanks, and
+// anything that begins with nan, inf, -nan or -inf in any case pass; trailing
+// characters, and exponents outside -1021 … 1024, do not. The error's text is
+// rrdtool's.
+func ParseNumber(text string) (float64, error) {
+	if hasFold(text, "nan") || hasFold(text, "-nan") {
+		return math.NaN(), nil
+	}
+	if hasFold(text, "inf") {
+		return math.Inf(1), nil
+	}
+	if hasFold(text, "-inf") {
+		return math.Inf(-1), nil
+	}
+	v, n := rpn.ScanNumber(text)
+	if n == 0 {
+		return 0, fmt.Errorf("Cannot convert '%s' to float", text) //nolint:revive // rrdtool's text
+	}
+	if n < len(text) {
+		return 0, fmt.Errorf("Converted '%s' to %f, but cannot convert '%s'", text, v, text[n:]) //nolint:revive // rrdtool's text
+	}
+	return v, nil
+}
+
+// hasFold reports whether s begins with the lower-case prefix, in any case.
+func hasFold(s, prefix string) bool {
+	if len(s) < len(prefix) {
+		return false
+	}
+	for i := range len(prefix) {
+		c := s[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != prefix[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// ParseValue reads one reading of a data source of kind k as `rrdtool update`
+// does. A text that [FormatReading] would print again becomes an integer or a
+// double; any other text is kept as it is, appended to texts, and the value
+// refers to it. A text that rrdtool refuses gives rrdtool's error, and a value
+// tagged TagInvalid that refers to the text: rrdtool only looks at a text when
+// the heartbeat was kept, so it is for the [Machine] to say whether it matters.
+//
+// The whole text is appended, since all of it counts in the arithmetic; what
+// is remembered of it afterwards is its first [LastReading] bytes.
+func ParseValue(k Kind, text string, texts *[]string) (Value, error) {
+	if text == "U" {
+		return Unknown, nil
+	}
+	if v, ok := parseInteger(text); ok && (k != Counter || v.Tag != TagInt || int64(v.Bits) >= 0) {
+		return v, nil
+	}
+	keep := func(tag Tag) Value {
+		*texts = append(*texts, text)
+		return Value{Bits: uint64(len(*texts) - 1), Tag: tag}
+	}
+	if len(text) > 0 && text[0] == 'U' {
+		return keep(TagText), nil
+	}
+	if err := checkReading(k, text); err != nil {
+		return keep(TagInvalid), err
+	}
+	if k == Counter || k == Derive {
+		return keep(TagText), nil
+	}
+	f, _ := ParseNumber(text)
+	if isCanonical(f, text) {
+		return Float(f), nil
+	}
+	return keep(TagText), nil
+}
+
+// checkReading says what rrdtool says about a text that is no reading of kind k.
+func checkReading(k Kind, text string) error {
+	switch k {
+	case Counter:
+		for i := range len(text) {
+			if !isDigit(text[i]) {
+				return fmt.Errorf("not a simple unsigned integer: '%s'", text)
+			}
+		}
+		return nil
+	case Derive:
+		for i := range len(text) {
+			if !isDigit(text[i]) && (i != 0 || text[i] != '-') {
+				return fmt.Errorf("not a simple signed integer: '%s'", text)
+			}
+		}
+		return nil
+	case Compute:
+		return errors.New("a COMPUTE data source takes no reading")
+	}
+	if _, err := ParseNumber(text); err != nil {
+		return fmt.Errorf("Function update_pdp_prep, case DST_%s - %w", k, err) //nolint:revive // rrdtool's text
+	}
+	return nil
+}
+
+// parseInteger reads a canonical decimal integer that fits 64 bits.
+func parseInteger(s string) (Value, bool) {
+	digits := s
+	if len(s) > 0 && s[0] == '-' {
+		digits = s[1:]
+	}
+	if len(digits) == 0 || len(digits) > 20 || digits[0] == '0' && len(s) > 1 {
+		return Value{}, false
+	}
+	var u uint64
+	for i := range len(digits) {
+		if !isDigit(digits[i]) {
+			return Value{}, false
+		}
+		d := uint64(digits[i] - '0')
+		if u > (math.MaxUint64-d)/10 {
+			return Value{}, false
+		}
+		u = u*10 + d
+	}
+	switch {
+	case len(digits) < len(s):
+		if u > 1<<63 {
+			return Value{}, false
+		}
+		return Int(int64(-u)), true
+	case u > math.MaxInt64:
+		return Uint(u), true
+	}
+	return Int(int64(u)), true
+}
+
+// isCanonical reports whether text, which rrdtool reads as f, is what
+// [FormatReading] prints for f.
+func isCanonical(f float64, text string) bool {
+	if len(text) > LastReading {
+		return false
+	}
+	if isPlain(text) {
+		return true
+	}
+	var buf [40]byte
+	return string(appendFloat(buf[:0], f)) == text
+}
+
+// isPlain recognises most canonical texts without printing: at most 15
+// significant digits with a fraction, not ending in 0, at least 0.0001. No two
+// such texts are read as the same double, and no shorter text is read as one
+// of these, so that printing finds the text again.
+func isPlain(s string) bool {
+	if len(s) > 0 && s[0] == '-' {
+		s = s[1:]
+	}
+	point := -1
+	significant, zeros := 0, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '.' && point < 0:
+			point = i
+		case !isDigit(c):
+			return false
+		case c == '0' && significant == 0:
+			zeros++
+		default:
+			significant++
+		}
+	}
+	if point < 1 || point == len(s)-1 || s[len(s)-1] == '0' || significant == 0 || significant > 15 {
+		return false
+	}
+	return zeros == 0 || s[0] == '0' && point == 1 && zeros <= 4
+}
+
+// FormatReading returns the text of a reading as rrdtool keeps and prints it
+// (last_ds): the text that was given, cut to [LastReading] bytes. For a double
+// that came without a text it is the shortest text that rrdtool reads as that
+// double, or where there is none (rrdtool's parser cannot produce every
+// double) the shortest that others do.
+func FormatReading(v Value, texts []string) string {
+	switch v.Tag {
+	case TagInt:
+		return strconv.FormatInt(int64(v.Bits), 10)
+	case TagUint:
+		return strconv.FormatUint(v.Bits, 10)
+	case TagFloat:
+		return string(appendFloat(nil, math.Float64frombits(v.Bits)))
+	case TagText, TagInvalid:
+		return cutReading(readingText(v, texts))
+	}
+	return "U"
+}
+
+// cutReading returns what rrdtool remembers of a reading's text.
+func cutReading(s string) string { return s[:min(len(s), LastReading)] }
+
+// readingText returns the whole text of a reading that was kept as text.
+func readingText(v Value, texts []string) string {
+	if v.Bits < uint64(len(texts)) {
+		return texts[v.Bits]
+	}
+	return "U"
+}
+
+// appendFloat appends the canonical text of a double: see [FormatReading].
+func appendFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "nan"...)
+	case math.IsInf(f, 1):
+		return append(dst, "inf"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-inf"...)
+	}
+	for precision := 1; precision <= 17; precision++ {
+		n := len(dst)
+		dst = appendDigits(dst, f, precision)
+		if g, k := rpn.ScanNumber(string(dst[n:])); k == len(dst)-n && g == f {
+			return dst
+		}
+		dst = dst[:n]
+	}
+	return appendDigits(dst, f, -1)
+}
+
+// appendDigits prints f with a number of significant digits (-1: as many as
+// are needed), with an exponent where C's %.15g would have one and f is no
+// integer of less than 22 digits.
+func appendDigits(dst []byte, f float64, precision int) []byte {
+	var buf [32]byte
+	e := strconv.AppendFloat(buf[:0], f, 'e', precision-min(precision, 1), 64)
+	if precision < 0 {
+		e = strconv.AppendFloat(buf[:0], f, 'e', -1, 64)
+	}
+	mark := len(e) - 1
+	for e[mark] != 'e' {
+		mark--
+	}
+	exponent, _ := strconv.Atoi(string(e[mark+1:]))
+	if exponent < -4 || exponent > 20 {
+		return append(dst, e...)
+	}
+	if e[0] == '-' {
+		dst = append(dst, '-')
+		e, mark = e[1:], mark-1
+	}
+	digits := e[:1]
+	if mark > 2 {
+		copy(e[1:], e[2:mark])
+		digits = e[:mark-1]
+	}
+	if exponent < 0 {
+		dst = append(dst, "0.0000"[:1-exponent]...)
+		return append(dst, digits...)
+	}
+	for i := 0; i <= exponent || i < len(digits); i++ {
+		if i == exponent+1 {
+			dst = append(dst, '.')
+		}
+		if i < len(digits) {
+			dst = append(dst, digits[i])
+		} else {
+			dst = append(dst, '0')
+		}
+	}
+	return dst
+}
+
+// IsUnknown reports whether a reading says that nothing was read: U, or a text
+// that begins with U.
+func IsUnknown(v Value, texts []string) bool {
+	if v.Tag != TagText {
+		return v.Tag == TagUnknown
+	}
+	s := readingText(v, texts)
+	return len(s) > 0 && s[0] == 'U'
+}
+
+// NumericValue returns a reading as the double that rrdtool computes with; NaN
+// for an unknown one. For COUNTER and DERIVE it serves to show a reading; their
+// arithmetic is [Difference]'s.
+func NumericValue(k Kind, v Value, texts []string) float64 {
+	switch v.Tag {
+	case TagInt:
+		i := int64(v.Bits)
+		if i < 0 {
+			return -accumulate(uint64(-i))
+		}
+		return accumulate(uint64(i))
+	case TagUint:
+		return accumulate(v.Bits)
+	case TagFloat:
+		return math.Float64frombits(v.Bits)
+	case TagText:
+		if !IsUnknown(v, texts) {
+			f, err := ParseNumber(readingText(v, texts))
+			if err == nil {
+				return f
+			}
+		}
+	}
+	return math.NaN()
+}
+
+// accumulate returns u as the double that its decimal digits accumulate to.
+func accumulate(u uint64) float64 {
+	if u <= 1<<53 {
+		return float64(u)
+	}
+	var buf [20]byte
+	f := 0.0
+	for _, c := range strconv.AppendUint(buf[:0], u, 10) {
+		f = float64(f*10) + float64(c-'0')
+	}
+	return f
+}

@@ -1,0 +1,188 @@
+package rra
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+// Widths that rrdtool gives to the fields of a data source: what is longer
+// does not parse (minimum) or is cut (maximum).
+const (
+	minWidth = 29
+	maxWidth = 29
+)
+
+// dataSourceForm is what a data source looks like: name, mapped name, number of
+// the source, kind, the rest.
+var dataSourceForm = regexp.MustCompile(
+	`^DS:([-a-zA-Z0-9_]{1,19})(?:=([-a-zA-Z0-9_]{1,19})(?:\[([0-9]+)\])?)?:([A-Z]{1,19}):((?s:.+))$`)
+
+// ParseDefinition reads the arguments of `rrdtool create` that say what a series
+// keeps: DS:… and RRA:…, in any order. Without an rra-num, HWPREDICT and
+// MHWPREDICT bring SEASONAL, DEVSEASONAL, DEVPREDICT and FAILURES archives along,
+// as in rrdtool.
+//
+// Errors carry rrdtool's text. A *[FieldError] is rondo's own: what rrdtool takes
+// but cannot work with. The result is valid.
+func ParseDefinition(step int64, args []string) (*Definition, error) {
+	d := &Definition{Step: step}
+	for _, arg := range args {
+		var err error
+		switch {
+		case strings.HasPrefix(arg, "DS:"):
+			err = d.addSource(arg)
+		case strings.HasPrefix(arg, "RRA:"):
+			err = d.addArchive(arg)
+		default:
+			err = fmt.Errorf("can't parse argument '%s'", arg)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case len(d.Archives) == 0:
+		return nil, errors.New("you must define at least one Round Robin Archive")
+	case len(d.Sources) == 0:
+		return nil, errors.New("you must define at least one Data Source")
+	}
+	return d, d.Validate()
+}
+
+// Validate reports whether the definition is one that [Compile] takes.
+func (d *Definition) Validate() error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	for i := range d.Sources {
+		if d.Sources[i].Kind != Compute {
+			continue
+		}
+		if err := checkExpression(d.Sources[i].Expr, d.Sources[:i]); err != nil {
+			return &FieldError{fmt.Sprintf("ds[%d].expr", i), err.Error()}
+		}
+	}
+	return nil
+}
+
+func (d *Definition) addSource(arg string) error {
+	s, err := parseDataSource(arg, d.Sources)
+	if err != nil {
+		return err
+	}
+	for i := range d.Sources {
+		if d.Sources[i].Name == s.Name {
+			return fmt.Errorf("Duplicate DS name: %s", s.Name) //nolint:revive // rrdtool's text
+		}
+	}
+	d.Sources = append(d.Sources, s)
+	return nil
+}
+
+// ParseDataSource reads a data source, DS:name:kind:heartbeat:min:max. A COMPUTE
+// expression can only be read beside the sources that it refers to, by
+// [ParseDefinition]. A mapping, DS:name=mapped[source]:…, is passed over: see
+// [ParseMapping].
+func ParseDataSource(arg string, step int64) (DataSource, error) {
+	return parseDataSource(arg, nil)
+}
+
+// A Mapping says from which data source of which file a new one is filled.
+type Mapping struct {
+	Name   string // data source in the source
+	Source int    // number of the source, from 1; 0: the first that has it
+}
+
+// ParseMapping returns the mapping of a data source, DS:name=mapped[source]:…,
+// if it has one.
+func ParseMapping(arg string) (Mapping, bool) {
+	m := dataSourceForm.FindStringSubmatch(arg)
+	if m == nil || m[2] == "" {
+		return Mapping{}, false
+	}
+	n, err := strconv.Atoi(m[3])
+	if err != nil && m[3] != "" {
+		return Mapping{}, false
+	}
+	return Mapping{Name: m[2], Source: n}, true
+}
+
+func parseDataSource(arg string, before []DataSource) (DataSource, error) {
+	m := dataSourceForm.FindStringSubmatch(arg)
+	if m == nil {
+		return DataSource{}, errors.New("invalid DS format")
+	}
+	kind, err := ParseKind(m[4])
+	if err != nil {
+		return DataSource{}, err
+	}
+	s := DataSource{Name: m[1], Kind: kind, Min: math.NaN(), Max: math.NaN()}
+	if kind == Compute {
+		s.Expr = m[5]
+		return s, checkExpression(s.Expr, before)
+	}
+	return s, s.parseLimits(m[5])
+}
+
+// checkExpression reports whether expr is a COMPUTE expression over sources.
+func checkExpression(expr string, sources []DataSource) error {
+	names := make([]string, len(sources))
+	for i := range sources {
+		names[i] = sources[i].Name
+	}
+	p, err := rpn.Compile(expr, names)
+	if err != nil {
+		return errors.New("failed to parse computed data source")
+	}
+	if err := p.CheckCompute(); errors.Is(err, rpn.ErrComputeNow) {
+		return &FieldError{"expr", err.Error()}
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// parseLimits reads heartbeat:min:max.
+func (d *DataSource) parseLimits(text string) error {
+	fail := func(err any) error { return fmt.Errorf("failed to parse data source %s: %v", text, err) }
+	heartbeat, rest, ok := strings.Cut(text, ":")
+	hb, err := ParseDuration(heartbeat)
+	var own *FieldError
+	switch {
+	case errors.As(err, &own):
+		return &FieldError{"heartbeat", own.Err}
+	case err != nil:
+		return fail(err)
+	case !ok:
+		return fail("missing separator")
+	}
+	d.Heartbeat = hb
+	low, high, ok := strings.Cut(rest, ":")
+	high, _, _ = strings.Cut(high, ":")
+	if !ok || low == "" || high == "" || len(low) > minWidth {
+		return fail("failed to extract min:max")
+	}
+	if d.Min, err = parseLimit(low); err != nil {
+		return fmt.Errorf("parsing min val - %w", err)
+	}
+	if d.Max, err = parseLimit(high[:min(len(high), maxWidth)]); err != nil {
+		return fmt.Errorf("parsing max val - %w", err)
+	}
+	if d.Min >= d.Max {
+		return fail("min must be less than max in DS definition")
+	}
+	return nil
+}
+
+func parseLimit(s string) (float64, error) {
+	if s == "U" {
+		return math.NaN(), nil
+	}
+	return ParseNumber(s)
+}

@@ -1,0 +1,257 @@
+package rra
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// What an implied FAILURES archive has, and its band unless it is tuned.
+const (
+	defaultThreshold = 7
+	defaultWindow    = 9
+	defaultDelta     = 2
+)
+
+// maxFields is how many fields rrdtool reads of an archive, its CF included.
+const maxFields = 6
+
+// An archiveText is an archive as it is written, field by field.
+type archiveText struct {
+	Archive
+	period uint64 // HWPREDICT, MHWPREDICT
+	linked bool   // HWPREDICT, MHWPREDICT: rra-num was given
+}
+
+// ParseArchive reads one archive, RRA:CF:…, of a series with the given step. The
+// Partner of a HWPREDICT or MHWPREDICT archive without an rra-num is -1:
+// [ParseDefinition] adds what it implies.
+func ParseArchive(arg string, step int64) (Archive, error) {
+	t, err := parseArchive(arg, step)
+	return t.Archive, err
+}
+
+// addArchive adds an archive and those it implies.
+func (d *Definition) addArchive(arg string) error {
+	t, err := parseArchive(arg, d.Step)
+	if err != nil {
+		return err
+	}
+	predictor := t.CF == HWPredict || t.CF == MHWPredict
+	if !predictor || t.linked {
+		d.Archives = append(d.Archives, t.Archive)
+		return nil
+	}
+	switch {
+	case t.period > uint64(t.Rows):
+		return errors.New("Length of seasonal cycle exceeds length of HW prediction array") //nolint:revive // rrdtool's text
+	case t.period == 0:
+		return &FieldError{fmt.Sprintf("rra[%d].period", len(d.Archives)), "must be positive"}
+	}
+	base := len(d.Archives)
+	period := int64(t.period)
+	t.Partner = base + 1
+	d.Archives = append(d.Archives, t.Archive,
+		newArchive(Seasonal, period, base), newArchive(DevSeasonal, period, base),
+		newArchive(DevPredict, t.Rows, base+2), newArchive(Failures, period, base+2))
+	for i := base + 1; i <= base+2; i++ {
+		d.Archives[i].Gamma = t.Alpha
+	}
+	d.Archives[base+4].Threshold = defaultThreshold
+	d.Archives[base+4].Window = defaultWindow
+	return nil
+}
+
+// newArchive returns an archive of the Holt-Winters family.
+func newArchive(cf CF, rows int64, partner int) Archive {
+	a := Archive{CF: cf, PDPs: 1, Rows: rows, Partner: partner}
+	switch cf {
+	case Seasonal, DevSeasonal:
+		a.SmoothingWindow = math.NaN()
+	case Failures:
+		a.DeltaPos, a.DeltaNeg = defaultDelta, defaultDelta
+	}
+	return a
+}
+
+// parseArchive reads RRA:CF:…; empty fields are passed over, as in rrdtool.
+func parseArchive(arg string, step int64) (archiveText, error) {
+	fields := strings.FieldsFunc(strings.TrimPrefix(arg, "RRA:"), func(r rune) bool { return r == ':' })
+	if len(fields) == 0 {
+		return archiveText{}, errors.New("Expected at least 4 arguments for RRA but got 0") //nolint:revive // rrdtool's text
+	}
+	// The name ends where the capitals end.
+	name := fields[0]
+	if i := strings.IndexFunc(name, func(r rune) bool { return r < 'A' || r > 'Z' }); i >= 0 {
+		name = name[:i]
+	}
+	name = name[:min(len(name), 19)]
+	cf, err := ParseCF(name)
+	if err != nil {
+		return archiveText{}, fmt.Errorf("Unrecognized consolidation function %s", name) //nolint:revive // rrdtool's text
+	}
+	t := archiveText{Archive: newArchive(cf, 0, -1)}
+	for i, field := range fields[1:] {
+		if i+1 >= maxFields && len(fields) > maxFields {
+			return archiveText{}, errors.New("Unknown error") //nolint:revive // rrdtool's text
+		}
+		if err := t.set(i+1, field, step); err != nil {
+			return archiveText{}, err
+		}
+	}
+	if need := needFields(cf); len(fields) < need {
+		return archiveText{}, fmt.Errorf("Expected at least %d arguments for RRA but got %d", need, len(fields)) //nolint:revive // rrdtool's text
+	}
+	return t, nil
+}
+
+// needFields is how many fields an archive has at least, its CF included.
+func needFields(cf CF) int {
+	switch cf {
+	case HWPredict, MHWPredict, Failures:
+		return 5
+	case DevPredict:
+		return 3
+	}
+	return 4
+}
+
+// set reads field i of an archive; its CF is field 0.
+func (t *archiveText) set(i int, field string, step int64) error {
+	if t.CF.classical() {
+		return t.setClassical(i, field, step)
+	}
+	if i == 1 {
+		return t.setRows(field, step)
+	}
+	switch t.CF {
+	case HWPredict, MHWPredict:
+		return t.setPredictor(i, field)
+	case Seasonal, DevSeasonal:
+		return t.setSeasonal(i, field)
+	case Failures:
+		return t.setFailures(i, field)
+	}
+	if i > 2 {
+		return t.extra()
+	}
+	t.Partner = leadingInt(field) - 1
+	return nil
+}
+
+func (t *archiveText) extra() error {
+	return fmt.Errorf("Unexpected extra argument for consolidation function %s", t.CF) //nolint:revive // rrdtool's text
+}
+
+func (t *archiveText) setClassical(i int, field string, step int64) error {
+	switch i {
+	case 1:
+		v, err := ParseNumber(field)
+		if err != nil || v < 0 || v >= 1 {
+			return errors.New("Invalid xff: must be between 0 and 1") //nolint:revive // rrdtool's text
+		}
+		t.XFF = v
+	case 2:
+		v, err := ParseScaled(field, step)
+		if err != nil {
+			return archiveError("Invalid step", field, "pdps", err)
+		}
+		t.PDPs = v
+	case 3:
+		if t.PDPs > maxRowTime/step {
+			return &FieldError{"pdps", fmt.Sprintf("a row of %d steps of %d s is too long", t.PDPs, step)}
+		}
+		return t.setRows(field, step*t.PDPs)
+	default:
+		return t.extra()
+	}
+	return nil
+}
+
+func (t *archiveText) setRows(field string, divisor int64) error {
+	v, err := ParseScaled(field, divisor)
+	if err != nil {
+		return archiveError("Invalid row count", field, "rows", err)
+	}
+	t.Rows = v
+	return nil
+}
+
+// archiveError puts rrdtool's words before an error of a count.
+func archiveError(what, field, name string, err error) error {
+	var own *FieldError
+	if errors.As(err, &own) {
+		return &FieldError{name, own.Err}
+	}
+	return fmt.Errorf("%s %s: %w", what, field, err)
+}
+
+func (t *archiveText) setPredictor(i int, field string) error {
+	switch i {
+	case 2, 3:
+		v, err := ParseNumber(field)
+		if i == 2 {
+			if err != nil || v <= 0 || v >= 1 {
+				return errors.New("Invalid alpha: must be between 0 and 1") //nolint:revive // rrdtool's text
+			}
+			t.Alpha = v
+			return nil
+		}
+		if err != nil || v < 0 || v > 1 {
+			return errors.New("Invalid beta: must be between 0 and 1") //nolint:revive // rrdtool's text
+		}
+		t.Beta = v
+	case 4:
+		t.period = uint64(leadingInt(field))
+	case 5:
+		t.linked = true
+		t.Partner = leadingInt(field) - 1
+	}
+	return nil
+}
+
+func (t *archiveText) setSeasonal(i int, field string) error {
+	switch i {
+	case 2:
+		v, err := ParseNumber(field)
+		if err != nil || v <= 0 || v >= 1 {
+			return errors.New("Invalid gamma: must be between 0 and 1") //nolint:revive // rrdtool's text
+		}
+		t.Gamma = v
+	case 3:
+		t.Partner = leadingInt(field) - 1
+	case 4:
+		text, ok := strings.CutPrefix(field, "smoothing-window=")
+		v, n := scanDecimal(text)
+		if !ok || n == 0 && text != "" {
+			return fmt.Errorf("Invalid option %s", field) //nolint:revive // rrdtool's text
+		}
+		if v < 0 || v > 1 {
+			return fmt.Errorf("Invalid smoothing-window %f: must be between 0 and 1", v) //nolint:revive // rrdtool's text
+		}
+		t.SmoothingWindow = v
+	}
+	return nil
+}
+
+func (t *archiveText) setFailures(i int, field string) error {
+	switch i {
+	case 2:
+		t.Threshold = leadingInt(field)
+		if t.Threshold < 1 || t.Threshold > maxWindow {
+			return fmt.Errorf("Failure threshold is out of range 1, %d", maxWindow) //nolint:revive // rrdtool's text
+		}
+	case 3:
+		t.Window = leadingInt(field)
+		switch {
+		case t.Window < t.Threshold:
+			return errors.New("Window length is shorter than the failure threshold") //nolint:revive // rrdtool's text
+		case t.Window < 1 || t.Window > maxWindow:
+			return fmt.Errorf("Window length is out of range 1, %d", maxWindow) //nolint:revive // rrdtool's text
+		}
+	case 4:
+		t.Partner = leadingInt(field) - 1
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package rra
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+var kindNames = [...]string{"GAUGE", "COUNTER", "DERIVE", "DCOUNTER", "DDERIVE", "ABSOLUTE", "COMPUTE"}
+
+var cfNames = [...]string{
+	"AVERAGE", "MIN", "MAX", "LAST",
+	"HWPREDICT", "MHWPREDICT", "SEASONAL", "DEVSEASONAL", "DEVPREDICT", "FAILURES",
+}
+
+// String returns the kind as it is written: GAUGE, COUNTER, …
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("Kind(%d)", uint8(k))
+}
+
+// ParseKind reads a kind: GAUGE, COUNTER, DERIVE, DCOUNTER, DDERIVE, ABSOLUTE or COMPUTE.
+func ParseKind(s string) (Kind, error) {
+	for k, name := range kindNames {
+		if s == name {
+			return Kind(k), nil
+		}
+	}
+	return 0, fmt.Errorf("invalid DS type specified (%s)", s)
+}
+
+// String returns the consolidation function as it is written: AVERAGE, MIN, …
+func (cf CF) String() string {
+	if int(cf) < len(cfNames) {
+		return cfNames[cf]
+	}
+	return fmt.Sprintf("CF(%d)", uint8(cf))
+}
+
+// ParseCF reads a consolidation function: AVERAGE, MIN, MAX, LAST, HWPREDICT,
+// MHWPREDICT, SEASONAL, DEVSEASONAL, DEVPREDICT or FAILURES.
+func ParseCF(s string) (CF, error) {
+	for cf, name := range cfNames {
+		if s == name {
+			return CF(cf), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown consolidation function '%s'", s)
+}
+
+// String returns the data source as `rrdtool create` takes it. [ParseDataSource]
+// reads it back bit for bit, save for limits that rrdtool's number parser
+// cannot produce, or not in the 29 characters that a minimum may have.
+func (d DataSource) String() string {
+	if d.Kind == Compute {
+		return "DS:" + d.Name + ":COMPUTE:" + d.Expr
+	}
+	return fmt.Sprintf("DS:%s:%s:%d:%s:%s", d.Name, d.Kind, d.Heartbeat, formatLimit(d.Min), formatLimit(d.Max))
+}
+
+func formatLimit(v float64) string {
+	if math.IsNaN(v) {
+		return "U"
+	}
+	return string(appendFloat(nil, v))
+}
+
+// String returns the archive as `rrdtool create` takes it, as the archive
+// number i+1 of a definition whose archives refer to each other by number. The period of
+// HWPREDICT and MHWPREDICT, which only matters where it implies other archives,
+// is given as the number of rows. Widths of FAILURES' confidence band cannot be
+// written; they are 2 unless they were tuned.
+func (a Archive) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "RRA:%s:", a.CF)
+	f := func(v float64) string { return string(appendFloat(nil, v)) }
+	switch a.CF {
+	case HWPredict, MHWPredict:
+		fmt.Fprintf(&b, "%d:%s:%s:%d", a.Rows, f(a.Alpha), f(a.Beta), a.Rows)
+	case Seasonal, DevSeasonal:
+		fmt.Fprintf(&b, "%d:%s", a.Rows, f(a.Gamma))
+	case DevPredict:
+		b.WriteString(strconv.FormatInt(a.Rows, 10))
+	case Failures:
+		fmt.Fprintf(&b, "%d:%d:%d", a.Rows, a.Threshold, a.Window)
+	default:
+		fmt.Fprintf(&b, "%s:%d:%d", f(a.XFF), a.PDPs, a.Rows)
+		return b.String()
+	}
+	if a.Partner >= 0 || a.CF != HWPredict && a.CF != MHWPredict {
+		fmt.Fprintf(&b, ":%d", a.Partner+1)
+	}
+	if (a.CF == Seasonal || a.CF == DevSeasonal) && !math.IsNaN(a.SmoothingWindow) {
+		fmt.Fprintf(&b, ":smoothing-window=%s", f(a.SmoothingWindow))
+	}
+	return b.String()
+}
+
+// Args returns the definition as the arguments of `rrdtool create` that follow
+// --step. [ParseDefinition] reads them back.
+func (d *Definition) Args() []string {
+	args := make([]string, 0, len(d.Sources)+len(d.Archives))
+	for _, s := range d.Sources {
+		args = append(args, s.String())
+	}
+	for _, a := range d.Archives {
+		args = append(args, a.String())
+	}
+	return args
+}
+
+// String returns the definition as the command line of `rrdtool create`.
+func (d *Definition) String() string {
+	return fmt.Sprintf("--step %d %s", d.Step, strings.Join(d.Args(), " "))
+}

@@ -1,0 +1,162 @@
+package rpn
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The bounds of a program.
+const (
+	MaxNodes        = 1 << 14 // nodes of an expression
+	MaxStack        = 1 << 16 // elements of the stack
+	MaxComputeNodes = 19      // nodes of a COMPUTE data source
+)
+
+// A node is one instruction.
+type node struct {
+	op       op
+	variable int32   // opVariable, opPrevOther: index into vars
+	number   float64 // opNumber
+	offset   int32   // where it stands in the expression
+}
+
+// A Program is a compiled expression.
+type Program struct {
+	expr  string
+	vars  []string
+	nodes []node
+	stack int
+}
+
+// Compile reads an expression over the variables vars. Where a name is also a
+// number or an operator it is read as that, as in rrdtool: a number must have a
+// comma behind it, so that the last word of an expression is never a number. One
+// trailing comma is allowed.
+//
+// The error is a *[SyntaxError], [ErrEmpty] or [ErrTooLarge].
+func Compile(expr string, vars []string) (*Program, error) {
+	if expr == "" {
+		return nil, ErrEmpty
+	}
+	index := make(map[string]int32, len(vars))
+	for i := len(vars) - 1; i >= 0; i-- {
+		index[vars[i]] = int32(i)
+	}
+	p := &Program{expr: expr, vars: slices.Clone(vars)}
+	for i := 0; i < len(expr); {
+		if len(p.nodes) == MaxNodes {
+			return nil, ErrTooLarge
+		}
+		word, more := expr[i:], false
+		if k := strings.IndexByte(word, ','); k >= 0 {
+			word, more = word[:k], true
+		}
+		n, ok := compileWord(word, more, index)
+		if !ok {
+			return nil, &SyntaxError{Expr: expr, Offset: i}
+		}
+		n.offset = int32(i)
+		p.nodes = append(p.nodes, n)
+		i += len(word) + 1
+	}
+	p.stack = p.bound()
+	return p, nil
+}
+
+// maxNumber is the longest number that rrdtool reads in an expression.
+const maxNumber = 40
+
+func compileWord(word string, more bool, index map[string]int32) (node, bool) {
+	if more && len(word) <= maxNumber && strings.Trim(word, "0123456789+-.e") == "" {
+		if v, n := ScanNumber(word); n > 0 && n == len(word) {
+			return node{op: opNumber, number: v}, true
+		}
+	}
+	if o, ok := operators[word]; ok {
+		return node{op: o}, true
+	}
+	if v, ok := index[word]; ok {
+		return node{op: opVariable, variable: v}, true
+	}
+	if name, ok := strings.CutPrefix(word, "PREV("); ok {
+		name, ok = strings.CutSuffix(name, ")")
+		if v, known := index[name]; ok && known {
+			return node{op: opPrevOther, variable: v}, true
+		}
+	}
+	return node{}, false
+}
+
+// bound returns how deep the stack can become.
+func (p *Program) bound() int {
+	depth, most := 0, 1
+	for i, n := range p.nodes {
+		depth += n.op.pushes()
+		if n.op == opCopy {
+			copies := depth - 1
+			if i > 0 && p.nodes[i-1].op == opNumber && p.nodes[i-1].number < float64(copies) {
+				copies = int(max(p.nodes[i-1].number, 0))
+			}
+			depth += max(copies-1, 0)
+		}
+		depth = min(depth, MaxStack)
+		most = max(most, depth)
+	}
+	return most
+}
+
+// StackSize returns how many elements the stack given to Eval or Run must have
+// room for so that nothing is allocated.
+func (p *Program) StackSize() int { return p.stack }
+
+// Uses reports whether the expression mentions variable i.
+func (p *Program) Uses(i int) bool {
+	return slices.ContainsFunc(p.nodes, func(n node) bool {
+		return (n.op == opVariable || n.op == opPrevOther) && int(n.variable) == i
+	})
+}
+
+// CheckCompute reports whether the program may be the expression of a COMPUTE
+// data source: no operator that needs more than one row (PREV(variable) passes,
+// as in rrdtool, and fails when it runs) or a clock, constants that
+// are 16-bit integers, at most 19 nodes.
+func (p *Program) CheckCompute() error {
+	for _, n := range p.nodes {
+		switch {
+		case n.op.needsColumn() && n.op != opPrevOther:
+			return ErrComputeOperator
+		case n.op == opNow:
+			return ErrComputeNow
+		case n.op == opNumber && (n.number != math.Trunc(n.number) || n.number < math.MinInt16 || n.number > math.MaxInt16):
+			return ErrComputeConstant
+		}
+	}
+	if len(p.nodes) > MaxComputeNodes {
+		return &NodesError{Nodes: len(p.nodes)}
+	}
+	return nil
+}
+
+// String returns the expression as rrdtool prints a COMPUTE data source: its
+// words, with numbers in their plainest form.
+func (p *Program) String() string {
+	var b strings.Builder
+	for i, n := range p.nodes {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		switch n.op {
+		case opNumber:
+			b.WriteString(strconv.FormatFloat(n.number, 'f', -1, 64))
+		case opVariable:
+			b.WriteString(p.vars[n.variable])
+		case opPrevOther:
+			b.WriteString("PREV(" + p.vars[n.variable] + ")")
+		default:
+			b.WriteString(names[n.op])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,49 @@
+package rpn
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Met while an expression is compiled.
+var (
+	ErrEmpty    = errors.New("can not parse an empty rpn expression")
+	ErrTooLarge = fmt.Errorf("expression has more than %d nodes", MaxNodes)
+)
+
+// Met by CheckCompute. ErrComputeNow is rondo's own: a definition may not
+// depend on a clock.
+var (
+	ErrComputeOperator = errors.New("operators TIME LTIME STEPWIDTH PREV NEW* COUNT TREND TRENDNAN PREDICT PREDICTSIGMA PREDICTPERC are not supported with DS COMPUTE")
+	ErrComputeConstant = errors.New("constants must be integers in the interval (-32768, 32767)")
+	ErrComputeNow      = errors.New("operator NOW is not supported with DS COMPUTE: what is stored may not depend on a clock")
+)
+
+// Met while a program runs. The last three are rondo's own: rrdtool crashes, or
+// has no bound.
+var (
+	ErrUnderflow  = errors.New("RPN stack underflow")
+	ErrFinalStack = errors.New("RPN final stack size != 1")
+	ErrPercent    = errors.New("percentile argument must be between 0 and 100")
+	ErrNoSeries   = errors.New("rpn expressions without DEF or CDEF variables are not supported")
+	ErrCount      = errors.New("RPN count is negative")
+	ErrOverflow   = fmt.Errorf("RPN stack has more than %d elements", MaxStack)
+	ErrColumn     = errors.New("VDEF made it into rpn_calc... aborting")
+)
+
+// A SyntaxError says where an expression cannot be understood.
+type SyntaxError struct {
+	Expr   string
+	Offset int // in bytes
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("don't understand '%s'", e.Expr[e.Offset:]) }
+
+// A NodesError says that an expression is too long for a COMPUTE data source.
+type NodesError struct {
+	Nodes int
+}
+
+func (e *NodesError) Error() string {
+	return fmt.Sprintf("Maximum %d RPN nodes permitted. Got %d RPN nodes at present.", MaxComputeNodes, e.Nodes)
+}

@@ -1,0 +1,94 @@
+package rpn
+
+// ScanNumber reads the number at the start of s as rrdtool does and says how
+// many bytes it took: 0 if there is none, or if its exponent is outside
+// -1021 … 1024 once the decimals are taken off.
+//
+// The result is deliberately not correctly rounded: digits are accumulated in a
+// double, ten times at a time, and the sum is then scaled by powers of ten, by
+// squaring; every step rounds. Leading blanks and an exponent without digits
+// pass.
+func ScanNumber(s string) (v float64, n int) {
+	i := 0
+	for i < len(s) && (s[i] == ' ' || '\t' <= s[i] && s[i] <= '\r') {
+		i++
+	}
+	negative := false
+	if i < len(s) && (s[i] == '-' || s[i] == '+') {
+		negative = s[i] == '-'
+		i++
+	}
+	start := i
+	for i < len(s) && isDigit(s[i]) {
+		v = float64(v*10) + float64(s[i]-'0')
+		i++
+	}
+	digits := i - start
+	decimals := 0
+	if i < len(s) && s[i] == '.' {
+		i++
+		start = i
+		for i < len(s) && isDigit(s[i]) {
+			v = float64(v*10) + float64(s[i]-'0')
+			i++
+		}
+		decimals = i - start
+	}
+	if digits+decimals == 0 {
+		return 0, 0
+	}
+	if negative {
+		v = -v
+	}
+	exponent := -int32(decimals)
+	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
+		e, k := scanExponent(s[i+1:])
+		exponent += e
+		i += 1 + k
+	}
+	if exponent < -1021 || exponent > 1024 {
+		return 0, 0
+	}
+	return scale(v, int(exponent)), i
+}
+
+// scanExponent reads the sign and digits after an e; it wraps around at 32 bits,
+// as rrdtool's does.
+func scanExponent(s string) (e int32, n int) {
+	down := false
+	if n < len(s) && (s[n] == '-' || s[n] == '+') {
+		down = s[n] == '-'
+		n++
+	}
+	for n < len(s) && isDigit(s[n]) {
+		e = e*10 + int32(s[n]-'0')
+		n++
+	}
+	if down {
+		e = -e
+	}
+	return e, n
+}
+
+// scale multiplies v by 10^exponent, one bit of the exponent at a time.
+func scale(v float64, exponent int) float64 {
+	power := 10.0
+	if exponent < 0 {
+		for n := -exponent; n > 0; n >>= 1 {
+			if n&1 != 0 {
+				v /= power
+			}
+			power *= power
+		}
+		return v
+	}
+	for n := exponent; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			v *= power
+		}
+		power *= power
+	}
+	return v
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
