@@ -2,7 +2,6 @@ package receivers
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"time"
@@ -86,35 +85,27 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Option returns the last value given for the flag name of p, or its default.
-// It panics if p has no such flag.
-func (c Config) Option(p *Protocol, name string) string {
-	vs := c.OptionValues(p, name)
+// Option returns the last value given for f, or its default.
+func (c Config) Option(f Flag) string {
+	vs := c.OptionValues(f)
 	if len(vs) == 0 {
 		return ""
 	}
 	return vs[len(vs)-1]
 }
 
-// OptionValues returns all values given for the flag name of p, without empty ones, or its default.
-// It panics if p has no such flag.
-func (c Config) OptionValues(p *Protocol, name string) []string {
-	for _, f := range p.Flags {
-		if f.Name != name {
-			continue
+// OptionValues returns all values given for f, without empty ones, or its default.
+func (c Config) OptionValues(f Flag) []string {
+	var vs []string
+	for _, v := range c.Options[f.Name] {
+		if v != "" {
+			vs = append(vs, v)
 		}
-		var vs []string
-		for _, v := range c.Options[name] {
-			if v != "" {
-				vs = append(vs, v)
-			}
-		}
-		if len(vs) == 0 && f.Default != "" {
-			vs = []string{f.Default}
-		}
-		return vs
 	}
-	panic(fmt.Sprintf("receivers: protocol %s has no flag %s", p.Name, name))
+	if len(vs) == 0 && f.Default != "" {
+		vs = []string{f.Default}
+	}
+	return vs
 }
 
 // A Receiver is one protocol at one address.

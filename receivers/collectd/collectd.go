@@ -1,0 +1,327 @@
+package collectd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Protocol is collectd's binary network protocol.
+var Protocol = receivers.Protocol{
+	Name:    "collectd",
+	Network: "udp",
+	Address: "127.0.0.1:25826",
+	Usage:   "take collectd's binary protocol at this UDP `address`; a multicast address is joined",
+	Flags:   []receivers.Flag{flagGroup, flagLevel, flagAuthFile, flagTypesDB},
+	Check:   func(c receivers.Config) error { _, err := configure(c); return err },
+	New:     newServer,
+}
+
+var (
+	flagGroup = receivers.Flag{
+		Name: "collectd-group", Repeat: true,
+		Usage: "join this multicast `group[%interface]`, or default for those of collectd; needs a wildcard --collectd address",
+	}
+	flagLevel = receivers.Flag{
+		Name: "collectd-security-level", Default: "none",
+		Usage: "take only what is protected so well: `level` none, sign or encrypt",
+	}
+	flagAuthFile = receivers.Flag{
+		Name:  "collectd-auth-file",
+		Usage: "users and passwords, one \"name: password\" a line, in `file`; read again when it changes",
+	}
+	flagTypesDB = receivers.Flag{
+		Name: "collectd-typesdb", Repeat: true,
+		Usage: "`file` with more types than those of collectd 5.12, in its types.db format; later ones win",
+	}
+)
+
+// The groups that collectd's network plugin knows.
+const (
+	group4 = "239.192.74.66"
+	group6 = "ff18::efc0:4a42"
+)
+
+// settings is what the protocol's flags say.
+type settings struct {
+	level  Level
+	users  *authFile // nil: none
+	types  Types
+	groups []string
+}
+
+func configure(cfg receivers.Config) (settings, error) {
+	cfg = cfg.WithDefaults()
+	s := settings{types: StandardTypes()}
+	var err error
+	if s.level, err = ParseLevel(cfg.Option(flagLevel)); err != nil {
+		return s, fmt.Errorf("--%s: %w", flagLevel.Name, err)
+	}
+	if name := cfg.Option(flagAuthFile); name != "" {
+		if s.users, err = openAuthFile(name); err != nil {
+			return s, fmt.Errorf("--%s: %w", flagAuthFile.Name, err)
+		}
+	}
+	if s.level != None && s.users == nil {
+		return s, fmt.Errorf("--%s %s needs --%s", flagLevel.Name, s.level, flagAuthFile.Name)
+	}
+	for _, name := range cfg.OptionValues(flagTypesDB) {
+		if err := s.types.Add(name, func(err error) { cfg.Logger.Warn("types.db line left out", "err", err) }); err != nil {
+			return s, fmt.Errorf("--%s: %w", flagTypesDB.Name, err)
+		}
+	}
+	for _, g := range cfg.OptionValues(flagGroup) {
+		if g != "default" {
+			s.groups = append(s.groups, g)
+			continue
+		}
+		if host, _, _ := net.SplitHostPort(cfg.Address); !strings.Contains(host, ".") {
+			s.groups = append(s.groups, group6)
+		}
+		s.groups = append(s.groups, group4)
+	}
+	return s, nil
+}
+
+// A server is the receiver. All of it but the counters belongs to the goroutine of Serve.
+type server struct {
+	receivers.Counters
+	cfg   receivers.Config
+	sink  receivers.Sink
+	set   settings
+	udp   *receivers.UDP
+	queue *receivers.Queue
+	dec   Decoder
+	cache *cache
+	news  newcomers
+
+	now     time.Time // when the last Read returned
+	second  uint32    // of now
+	latest  int64     // second beyond which a sample is of the future
+	from    int       // the datagram being read
+	values  [maxSources]rra.Value
+	checked time.Time // when the users file was looked at
+	noted   int64     // minute of the last notification
+	notes   int       // logged in it
+
+	lines receivers.LogLimit[string]
+}
+
+func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
+	cfg = cfg.WithDefaults()
+	set, err := configure(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries)}
+	s.udp, err = receivers.ListenUDP(receivers.UDPOptions{
+		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Counters: &s.Counters,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.dec = Decoder{Level: set.level, hashing: true, seed: s.cache.seed}
+	if set.users != nil {
+		s.dec.Users = set.users.users
+		if set.users.open {
+			cfg.Logger.Warn("users file can be read by others", "file", set.users.name)
+		}
+	}
+	return s, nil
+}
+
+// Addr is where it listens.
+func (s *server) Addr() net.Addr { return s.udp.Addr() }
+
+// Close closes the socket.
+func (s *server) Close() error {
+	if err := s.udp.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+const (
+	retryFlush  = 10 * time.Millisecond // when all batches are on their way and some samples wait
+	checkUsers  = time.Second           // how often the users file is looked at
+	readErrors  = 1000                  // in a row, after which Serve gives up
+	notesMinute = 100                   // notifications logged a minute
+)
+
+// Serve reads until ctx ends.
+func (s *server) Serve(ctx context.Context) error {
+	defer func() { _ = s.udp.Close() }() // nothing was written
+	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
+	defer s.queue.Stop()
+	stop := context.AfterFunc(ctx, func() { _ = s.udp.SetDeadline(time.Unix(1, 0)) }) // else Read sees it closed
+	defer stop()
+	waiting := false // a deadline is set because samples wait for room
+	errs := 0        // in a row
+	for {
+		n, more, err := s.udp.Read()
+		switch {
+		case ctx.Err() != nil:
+			s.take(ctx, n)
+			return nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("collectd at %s: %w", s.udp.Addr(), err)
+		case err != nil:
+			// What ICMP brings back to a socket concerns one peer, not this receiver.
+			if errs++; errs > readErrors {
+				return fmt.Errorf("collectd at %s: %w", s.udp.Addr(), err)
+			}
+			if ok, held := s.lines.Allow("read", s.cfg.Now()); ok {
+				s.cfg.Logger.Warn("collectd: read", "err", err, "held_back_lines", held)
+			}
+		}
+		if n > 0 {
+			errs = 0
+		}
+		s.take(ctx, n)
+		if more {
+			continue
+		}
+		if left := !s.queue.Flush(); left || waiting {
+			var deadline time.Time
+			if left {
+				deadline = s.now.Add(retryFlush)
+			}
+			waiting = left
+			_ = s.udp.SetDeadline(deadline) // else Read sees it closed
+			if ctx.Err() != nil {
+				return nil
+			}
+		}
+	}
+}
+
+// take reads the n datagrams that have arrived.
+func (s *server) take(ctx context.Context, n int) {
+	s.now = s.cfg.Now()
+	s.second = uint32(s.now.Unix())
+	s.latest = s.now.Add(s.cfg.MaxFuture).Unix()
+	if s.cfg.MaxFuture < 0 {
+		s.latest = 1 << 62
+	}
+	if s.set.users != nil && s.now.Sub(s.checked) >= checkUsers {
+		s.reload()
+	}
+	if s.queue.Stale() {
+		s.cache.clear()
+	}
+	for s.from = 0; s.from < n; s.from++ {
+		if err := s.dec.Decode(s.udp.Packet(s.from), s); err != nil {
+			s.bad(err)
+		}
+		if s.news.full() {
+			s.resolve(ctx)
+		}
+	}
+	s.resolve(ctx)
+	if s.dec.Unverified {
+		s.dec.Unverified = false
+		s.unverified()
+	}
+	s.Series.Store(int64(s.cache.len()))
+}
+
+// List takes one value list: see Handler.
+func (s *server) List(v *ValueList) {
+	at := v.Time.Seconds()
+	if at < 2 || at > s.latest {
+		s.Drop(receivers.State)
+		return
+	}
+	if len(v.Kinds) > maxSources {
+		s.Drop(receivers.Limit)
+		return
+	}
+	e, _ := s.cache.find(v)
+	switch {
+	case e == nil:
+		s.news.add(v)
+	case e.ref == 0 && s.second >= e.retry:
+		s.news.add(v)
+	case e.ref == 0:
+		s.Drop(e.why)
+	default:
+		s.add(e.ref, v)
+	}
+}
+
+// add hands v over as a sample. Its time is in whole seconds, rounded: collectd's rrdtool
+// plugin rounds, and rows on whole seconds are what it would have made.
+func (s *server) add(ref engine.Ref, v *ValueList) {
+	for i := range v.Kinds {
+		s.values[i] = v.Value(i)
+	}
+	s.queue.Add(ref, rra.Seconds(v.Time.Seconds()), s.values[:len(v.Kinds)])
+}
+
+// Drop counts one value list or notification left out: see Handler.
+func (s *server) Drop(r receivers.Reason) { s.Counters.Drop(r, 1) }
+
+// bad counts the rest of a datagram that was not read.
+func (s *server) bad(err error) {
+	s.Drop(receivers.ReasonOf(err))
+	from := s.udp.From(s.from).Addr().String()
+	if ok, held := s.lines.Allow(from, s.now); ok {
+		s.cfg.Logger.Warn("collectd: bad packet", "from", from, "err", err, "held_back_lines", held)
+	}
+}
+
+// Note keeps and logs a notification: see Handler.
+func (s *server) Note(n *Notification) {
+	if at := n.Time.Seconds(); at > s.latest {
+		s.Drop(receivers.State)
+		return
+	}
+	s.Notes.Add(1)
+	key := receivers.Text(n.Host)
+	note := engine.Note{
+		Time: n.Time.Time(), Severity: n.Severity.String(), Text: receivers.Text(n.Message),
+		Labels: labels(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance),
+	}
+	s.queue.Note(key, note)
+	if m := s.now.Unix() / 60; m != s.noted {
+		s.noted, s.notes = m, 0
+	}
+	if s.notes++; s.notes > notesMinute {
+		return
+	}
+	args := []any{"severity", note.Severity, "time", note.Time.Std(), "text", note.Text}
+	for _, l := range note.Labels {
+		args = append(args, l.Name, l.Value)
+	}
+	s.cfg.Logger.Info("notification", args...)
+}
+
+func (s *server) unverified() {
+	if ok, _ := s.lines.Allow("unverified", time.Time{}); ok { // once
+		s.cfg.Logger.Warn("collectd: signatures are not verified, there is no users file", "flag", "--"+flagAuthFile.Name)
+	}
+}
+
+// reload reads the users file again if it has changed.
+func (s *server) reload() {
+	s.checked = s.now
+	changed, err := s.set.users.reload()
+	if err != nil {
+		if ok, held := s.lines.Allow("users", s.now); ok {
+			s.cfg.Logger.Error("users file not read, the old users stay", "err", err, "held_back_lines", held)
+		}
+	}
+	if changed {
+		s.dec.Users = s.set.users.users
+		s.cfg.Logger.Info("users file read again", "file", s.set.users.name, "users", s.dec.Users.Len())
+	}
+}

@@ -1,0 +1,155 @@
+package collectd
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const (
+	newcomerLists  = 8192 // value lists that wait; then they are resolved
+	newcomerBytes  = 1 << 20
+	resolveTimeout = 2 * time.Second  // how long a resolve may hold up the reading
+	resolvePause   = time.Second      // before the next, after one that failed
+	retryLimit     = 10 * time.Second // before a series over a limit is tried again
+	retryOther     = time.Minute      // before one that was refused for another reason is
+)
+
+// newcomers are value lists of series that are not in the cache. They wait, in order, until
+// the datagrams at hand are read, and are resolved together: one wait for the store instead
+// of one a series.
+type newcomers struct {
+	lists []newcomer
+	bytes int
+	byKey map[string]int // key of a list → its request
+	pause time.Time      // until then all newcomers are shed
+}
+
+type newcomer struct {
+	ValueList
+	request int
+}
+
+// add copies v.
+func (n *newcomers) add(v *ValueList) {
+	n.lists = append(n.lists, newcomer{ValueList: v.Clone()})
+	n.bytes += len(v.Raw) + 128
+}
+
+func (n *newcomers) full() bool { return len(n.lists) >= newcomerLists || n.bytes >= newcomerBytes }
+
+func (n *newcomers) reset() {
+	clear(n.lists)
+	n.lists, n.bytes = n.lists[:0], 0
+	clear(n.byKey)
+}
+
+// resolve has the sink resolve the newcomers, keeps the references, and adds their samples.
+func (s *server) resolve(ctx context.Context) {
+	n := &s.news
+	if len(n.lists) == 0 {
+		return
+	}
+	defer n.reset()
+	if s.now.Before(n.pause) {
+		s.Counters.Drop(receivers.Overload, uint64(len(n.lists)))
+		return
+	}
+	reqs := s.requests()
+	// What was read before ctx ended is still stored.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
+	defer cancel()
+	if err := s.sink.Resolve(ctx, reqs); err != nil {
+		n.pause = s.cfg.Now().Add(resolvePause)
+		reason := receivers.Failed
+		if errors.Is(err, context.DeadlineExceeded) {
+			reason = receivers.Overload
+		}
+		s.Counters.Drop(reason, uint64(len(n.lists)))
+		if ok, held := s.lines.Allow("resolve", s.now); ok {
+			s.cfg.Logger.Error("collectd: series not made", "series", len(reqs), "err", err, "held_back_lines", held)
+		}
+		return
+	}
+	for i := range n.lists {
+		l := &n.lists[i]
+		e, h := s.cache.find(&l.ValueList)
+		if e == nil {
+			e = s.cache.add(&l.ValueList, h)
+		}
+		if e.ref == 0 {
+			s.settle(e, &reqs[l.request], l.Kinds)
+		}
+		if e.ref == 0 {
+			s.Drop(e.why)
+			continue
+		}
+		s.add(e.ref, &l.ValueList)
+	}
+}
+
+// requests makes one request for each of the newcomers' keys.
+func (s *server) requests() []receivers.Request {
+	n := &s.news
+	if n.byKey == nil {
+		n.byKey = make(map[string]int)
+	}
+	var reqs []receivers.Request
+	var key []byte
+	for i := range n.lists {
+		l := &n.lists[i]
+		key = appendKey(key[:0], &l.ValueList)
+		at, ok := n.byKey[string(key)]
+		if !ok {
+			at = len(reqs)
+			n.byKey[string(key)] = at
+			reqs = append(reqs, s.request(&l.ValueList))
+		}
+		l.request = at
+	}
+	return reqs
+}
+
+func appendKey(dst []byte, v *ValueList) []byte {
+	for _, p := range [...][]byte{v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance, v.Kinds} {
+		dst = append(append(dst, byte(len(p)), byte(len(p)>>8)), p...)
+	}
+	return dst
+}
+
+func (s *server) request(v *ValueList) receivers.Request {
+	return receivers.Request{
+		Identity: Identify(v),
+		Sender:   receivers.Text(v.Host),
+		Time:     rra.Seconds(v.Time.Seconds()),
+		Define: func(step int64) *rra.Definition {
+			return s.set.types.Define(string(v.Type), v.Kinds, v.Interval, step)
+		},
+	}
+}
+
+// settle writes the outcome of a request into an entry.
+func (s *server) settle(e *entry, r *receivers.Request, kinds []byte) {
+	switch {
+	case errors.Is(r.Err, receivers.ErrSenderLimit), errors.Is(r.Err, engine.ErrSeriesLimit):
+		e.why, e.retry = receivers.Limit, s.second+uint32(retryLimit/time.Second)
+	case r.Err != nil:
+		e.why, e.retry = receivers.State, s.second+uint32(retryOther/time.Second)
+	case !fits(r.Definition, kinds):
+		e.why, e.retry = receivers.State, s.second+uint32(retryOther/time.Second)
+		if ok, held := s.lines.Allow("fit", s.now); ok {
+			s.cfg.Logger.Warn("collectd: values do not fit their series", "series", r.Path, "held_back_lines", held)
+		}
+		return
+	default:
+		e.ref = r.Ref
+		return
+	}
+	if ok, held := s.lines.Allow("refused", s.now); ok {
+		s.cfg.Logger.Warn("collectd: series not made", "series", r.Path, "err", r.Err, "held_back_lines", held)
+	}
+}

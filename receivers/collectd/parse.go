@@ -1,0 +1,234 @@
+package collectd
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// A Handler is given what a datagram holds, in order.
+type Handler interface {
+	// List takes a value list. v and what it points to are valid during the call only.
+	List(v *ValueList)
+	// Note takes a notification, under the same condition.
+	Note(n *Notification)
+	// Drop is told of one value list or notification that is left out while reading goes on.
+	Drop(r receivers.Reason)
+}
+
+// A Decoder reads datagrams. It is not for concurrent use. The zero value reads plain
+// datagrams and believes signatures.
+type Decoder struct {
+	// Level is the least protection that value lists and notifications need.
+	Level Level
+	// Users are those who may sign and encrypt; nil: no users file.
+	Users *Users
+	// Unverified is set when a signature was taken without a look, for want of Users.
+	Unverified bool
+
+	hashing bool
+	seed    maphash.Seed
+	vars    [maxNesting + 1]variables
+	plain   [maxNesting][]byte // decrypted payloads, by depth
+}
+
+// variables are what parts set and value lists and notifications are made of.
+type variables struct {
+	ValueList
+	severity uint64
+	note     Notification // the one being handed over
+}
+
+// Decode hands what packet holds to h, and returns why the rest of it, if any, was not read
+// as a *receivers.Error. What it handed over before counts. packet is not changed.
+func (d *Decoder) Decode(packet []byte, h Handler) error {
+	if err := d.packet(packet, 0, None, h); err != nil {
+		return err
+	}
+	return nil
+}
+
+// packet reads the parts of a datagram, or of what was signed or encrypted in one. depth counts
+// how often that was, have is the best of it.
+func (d *Decoder) packet(b []byte, depth int, have Level, h Handler) *receivers.Error {
+	c := &d.vars[depth]
+	*c = variables{}
+	for off := 0; off < len(b); {
+		rest := b[off:]
+		if len(rest) < partHeader {
+			if off > 0 && zeros(rest) {
+				return nil
+			}
+			return fail(receivers.Truncated, off, "%d bytes where a part begins", len(rest))
+		}
+		kind, size := int(binary.BigEndian.Uint16(rest)), int(binary.BigEndian.Uint16(rest[2:]))
+		if size < partHeader {
+			if off > 0 && zeros(rest) {
+				return nil
+			}
+			return fail(receivers.Malformed, off, "part %#04x has length %d", kind, size)
+		}
+		if size > len(rest) {
+			return fail(receivers.Truncated, off, "part %#04x has length %d, %d bytes are left", kind, size, len(rest))
+		}
+		var err *receivers.Error
+		switch part := rest[:size]; kind {
+		case partValues:
+			err = d.values(c, part, have, h)
+		case partHost:
+			err = d.name(&c.Host, &c.hash[0], part)
+		case partPlugin:
+			err = d.name(&c.Plugin, &c.hash[1], part)
+		case partPluginInstance:
+			err = d.name(&c.PluginInstance, &c.hash[2], part)
+		case partType:
+			err = d.name(&c.Type, &c.hash[3], part)
+		case partTypeInstance:
+			err = d.name(&c.TypeInstance, &c.hash[4], part)
+		case partTime:
+			err = seconds(&c.Time, part)
+		case partTimeHR:
+			err = number((*uint64)(&c.Time), part)
+		case partInterval:
+			err = seconds(&c.Interval, part)
+		case partIntervalHR:
+			err = number((*uint64)(&c.Interval), part)
+		case partSeverity:
+			err = number(&c.severity, part)
+		case partMessage:
+			err = d.message(c, part, have, h)
+		case partSignature:
+			return d.signed(rest, size, depth, have, h)
+		case partEncryption:
+			err = d.encrypted(part, depth, h)
+		}
+		if err != nil {
+			err.Offset += off
+			return err
+		}
+		off += size
+	}
+	return nil
+}
+
+func fail(r receivers.Reason, off int, format string, args ...any) *receivers.Error {
+	return &receivers.Error{Reason: r, Offset: off, What: fmt.Sprintf(format, args...)}
+}
+
+// zeros reports whether b is padding.
+func zeros(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// name reads a string part.
+func (d *Decoder) name(s *[]byte, hash *uint64, part []byte) *receivers.Error {
+	text, err := text(part, nameBytes)
+	if err != nil {
+		return err
+	}
+	*s = text
+	if d.hashing {
+		*hash = maphash.Bytes(d.seed, text)
+	}
+	return nil
+}
+
+func text(part []byte, most int) ([]byte, *receivers.Error) {
+	s := part[partHeader:]
+	if len(s) == 0 || s[len(s)-1] != 0 {
+		return nil, fail(receivers.Malformed, 0, "string does not end in NUL")
+	}
+	if len(s)-1 > most {
+		return nil, fail(receivers.Limit, 0, "string of %d bytes, %d is the most", len(s)-1, most)
+	}
+	return s[:bytes.IndexByte(s, 0)], nil
+}
+
+func number(x *uint64, part []byte) *receivers.Error {
+	if len(part) != numberPart {
+		return fail(receivers.Malformed, 0, "number has length %d, not %d", len(part), numberPart)
+	}
+	*x = binary.BigEndian.Uint64(part[partHeader:])
+	return nil
+}
+
+func seconds(s *Stamp, part []byte) *receivers.Error {
+	var x uint64
+	if err := number(&x, part); err != nil {
+		return err
+	}
+	if x >= maxSeconds {
+		return fail(receivers.Malformed, 0, "%d seconds", x)
+	}
+	*s = Stamp(x << 30)
+	return nil
+}
+
+func (d *Decoder) values(c *variables, part []byte, have Level, h Handler) *receivers.Error {
+	if len(part) < valuesHeader {
+		return fail(receivers.Malformed, 0, "values part has length %d", len(part))
+	}
+	n := int(binary.BigEndian.Uint16(part[partHeader:]))
+	if n == 0 || len(part) != valuesHeader+valueBytes*n {
+		return fail(receivers.Malformed, 0, "values part has length %d for %d values", len(part), n)
+	}
+	c.Kinds, c.Raw = part[valuesHeader:valuesHeader+n:valuesHeader+n], part[valuesHeader+n:]
+	for _, k := range c.Kinds {
+		if k > KindAbsolute {
+			return fail(receivers.Malformed, 0, "value of kind %d", k)
+		}
+	}
+	switch {
+	case have < d.Level:
+		h.Drop(receivers.Auth)
+	case len(c.Host) == 0 || len(c.Plugin) == 0 || len(c.Type) == 0 || c.Time == 0:
+		h.Drop(receivers.State)
+	default:
+		h.List(&c.ValueList)
+	}
+	return nil
+}
+
+func (d *Decoder) message(c *variables, part []byte, have Level, h Handler) *receivers.Error {
+	s, err := text(part, messageBytes)
+	if err != nil {
+		return err
+	}
+	switch {
+	case have < d.Level:
+		h.Drop(receivers.Auth)
+	case !Severity(c.severity).valid() || c.Time == 0 || len(s) == 0:
+		h.Drop(receivers.State)
+	default:
+		c.note = Notification{
+			Host: c.Host, Plugin: c.Plugin, PluginInstance: c.PluginInstance, Type: c.Type, TypeInstance: c.TypeInstance,
+			Time: c.Time, Severity: Severity(c.severity), Message: s,
+		}
+		h.Note(&c.note)
+	}
+	return nil
+}
+
+// A Packet is what a datagram holds.
+type Packet struct {
+	Lists   []ValueList
+	Notes   []Notification
+	Dropped []receivers.Reason // value lists and notifications left out
+}
+
+// Parse appends copies of what b holds to p. It returns Decode's error.
+func (d *Decoder) Parse(p *Packet, b []byte) error { return d.Decode(b, (*collector)(p)) }
+
+type collector Packet
+
+func (p *collector) List(v *ValueList)       { p.Lists = append(p.Lists, v.Clone()) }
+func (p *collector) Note(n *Notification)    { p.Notes = append(p.Notes, n.Clone()) }
+func (p *collector) Drop(r receivers.Reason) { p.Dropped = append(p.Dropped, r) }

@@ -1,0 +1,111 @@
+package collectd
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Identify returns what the series of v is called: collectd/HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE],
+// the file that collectd's rrdtool plugin writes, below one prefix.
+func Identify(v *ValueList) receivers.Identity {
+	return identify(v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance)
+}
+
+func identify(host, plugin, pluginInstance, typ, typeInstance []byte) receivers.Identity {
+	path := append(make([]byte, 0, 128), "collectd/"...)
+	path = receivers.AppendComponent(path, host)
+	path = appendInstance(append(path, '/'), plugin, pluginInstance)
+	path = appendInstance(append(path, '/'), typ, typeInstance)
+	return receivers.Identity{
+		Path:   string(path),
+		Labels: labels(host, plugin, pluginInstance, typ, typeInstance),
+	}
+}
+
+func appendInstance(dst, name, instance []byte) []byte {
+	if len(instance) == 0 {
+		return receivers.AppendComponent(dst, name)
+	}
+	return receivers.AppendComponent(dst, name, []byte{'-'}, instance)
+}
+
+// labels returns the labels that are not empty.
+func labels(host, plugin, pluginInstance, typ, typeInstance []byte) []engine.Label {
+	ls := make([]engine.Label, 0, 5)
+	for _, l := range [...]struct {
+		name  string
+		value []byte
+	}{
+		{"host", host},
+		{"plugin", plugin},
+		{"plugin_instance", pluginInstance},
+		{"type", typ},
+		{"type_instance", typeInstance},
+	} {
+		if len(l.value) > 0 {
+			ls = append(ls, engine.Label{Name: l.name, Value: receivers.Text(l.value)})
+		}
+	}
+	return ls
+}
+
+// Define returns the definition of the series of a type whose values have the given kinds,
+// as collectd's rrdtool plugin would make it. A step of 0 is the interval, rounded.
+func (ts Types) Define(typ string, kinds []byte, interval Stamp, step int64) *rra.Definition {
+	if interval == 0 {
+		interval = tenSeconds
+	}
+	// Twice the interval, rounded half up, without running over.
+	heartbeat := max(int64((interval>>28+1)>>1), 2)
+	if step == 0 {
+		step = max(interval.Seconds(), 1)
+	}
+	d := &rra.Definition{Step: step, Sources: make([]rra.DataSource, len(kinds)), Archives: receivers.StandardArchives(step)}
+	known := ts[typ]
+	for i, k := range kinds {
+		ds := rra.DataSource{Name: "value", Min: math.NaN(), Max: math.NaN()}
+		if len(known) == len(kinds) {
+			ds = known[i]
+		} else {
+			if len(kinds) > 1 {
+				ds.Name += strconv.Itoa(i)
+			}
+			if k == KindDerive {
+				ds.Min = 0
+			}
+		}
+		ds.Kind, ds.Heartbeat = kindOf(k), heartbeat
+		d.Sources[i] = ds
+	}
+	return d
+}
+
+// fits reports whether values of the given kinds go into a series with the definition d.
+func fits(d *rra.Definition, kinds []byte) bool {
+	n := 0
+	for _, ds := range d.Sources {
+		if ds.Kind == rra.Compute {
+			continue
+		}
+		if n >= len(kinds) || !fitsKind(ds.Kind, kinds[n]) {
+			return false
+		}
+		n++
+	}
+	return n == len(kinds)
+}
+
+// fitsKind: the kinds are the same, or the series was altered to the kind that also takes doubles.
+func fitsKind(k rra.Kind, wire byte) bool {
+	switch k {
+	case rra.DCounter:
+		k = rra.Counter
+	case rra.DDerive:
+		k = rra.Derive
+	}
+	return k == kindOf(wire)
+}

@@ -1,0 +1,163 @@
+package collectd
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// standardTypes is the types of collectd 5.12. A line that is not indented describes data
+// sources, "name kind minimum maximum" with commas between them; the indented lines below
+// name the types that have these.
+//
+//go:embed types.txt
+var standardTypes string
+
+const (
+	maxSourceName = 19  // rrdtool's limit
+	maxSources    = 256 // of a new series
+)
+
+// Types says what the values of a type are called and what limits they have, by the type's name.
+type Types map[string][]rra.DataSource
+
+// StandardTypes returns the types that collectd 5.12 comes with.
+func StandardTypes() Types {
+	ts := make(Types, 512)
+	var sources []rra.DataSource
+	for line := range strings.Lines(standardTypes) {
+		if !strings.HasPrefix(line, "\t") {
+			sources = nil
+			for s := range strings.SplitSeq(line, ",") {
+				ds, err := parseSource(strings.Fields(s))
+				if err != nil {
+					panic(fmt.Sprintf("types.txt: %v", err)) // a test parses it
+				}
+				sources = append(sources, ds)
+			}
+			continue
+		}
+		for name := range strings.FieldsSeq(line) {
+			ts[name] = sources
+		}
+	}
+	return ts
+}
+
+// Add reads the types.db file name into ts; what it says replaces what was there. Lines that do
+// not parse are left out, and warn is told of each, with file and line.
+func (ts Types) Add(name string, warn func(error)) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("types.db: %w", err)
+	}
+	ts.Parse(string(b), func(line int, err error) { warn(fmt.Errorf("%s:%d: %w", name, line, err)) })
+	return nil
+}
+
+// Parse is Add for a text.
+func (ts Types) Parse(text string, warn func(line int, err error)) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line, _, _ = strings.Cut(line, "#")
+		fields := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n\v\f,", r) })
+		if len(fields) == 0 {
+			continue
+		}
+		sources, err := parseSources(fields[1:])
+		if err != nil {
+			warn(n, fmt.Errorf("type %q: %w", fields[0], err))
+			continue
+		}
+		ts[fields[0]] = sources
+	}
+}
+
+func parseSources(fields []string) ([]rra.DataSource, error) {
+	if len(fields) == 0 {
+		return nil, fmt.Errorf("no data source")
+	}
+	if len(fields) > maxSources {
+		return nil, fmt.Errorf("%d data sources, %d is the most", len(fields), maxSources)
+	}
+	var sources []rra.DataSource
+	for _, f := range fields {
+		ds, err := parseSource(strings.Split(f, ":"))
+		if err != nil {
+			return nil, fmt.Errorf("data source %q: %w", f, err)
+		}
+		for i := range sources {
+			if sources[i].Name == ds.Name {
+				return nil, fmt.Errorf("data source %q twice", ds.Name)
+			}
+		}
+		sources = append(sources, ds)
+	}
+	return sources, nil
+}
+
+// parseSource reads name, kind, minimum and maximum.
+func parseSource(f []string) (rra.DataSource, error) {
+	var ds rra.DataSource
+	if len(f) != 4 {
+		return ds, fmt.Errorf("is not name:kind:minimum:maximum")
+	}
+	if !sourceName(f[0]) {
+		return ds, fmt.Errorf("name %q is not 1 to %d letters, digits, _ or -", f[0], maxSourceName)
+	}
+	ds.Name = f[0]
+	switch strings.ToUpper(f[1]) {
+	case "COUNTER":
+		ds.Kind = rra.Counter
+	case "GAUGE":
+		ds.Kind = rra.Gauge
+	case "DERIVE":
+		ds.Kind = rra.Derive
+	case "ABSOLUTE":
+		ds.Kind = rra.Absolute
+	default:
+		return ds, fmt.Errorf("kind %q", f[1])
+	}
+	var err error
+	if ds.Min, err = parseLimit(f[2]); err != nil {
+		return ds, fmt.Errorf("minimum %q: %w", f[2], err)
+	}
+	if ds.Max, err = parseLimit(f[3]); err != nil {
+		return ds, fmt.Errorf("maximum %q: %w", f[3], err)
+	}
+	if ds.Min >= ds.Max {
+		return ds, fmt.Errorf("minimum %s is not below maximum %s", f[2], f[3])
+	}
+	return ds, nil
+}
+
+func parseLimit(s string) (float64, error) {
+	if s == "U" {
+		return math.NaN(), nil
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("not a number or U")
+	}
+	return v, nil
+}
+
+// sourceName reports whether s may be the name of a data source.
+func sourceName(s string) bool {
+	if s == "" || len(s) > maxSourceName {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,189 @@
+package collectd
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// The types of parts. They are part of the format, as are the constants below.
+const (
+	partHost           = 0x0000
+	partTime           = 0x0001
+	partPlugin         = 0x0002
+	partPluginInstance = 0x0003
+	partType           = 0x0004
+	partTypeInstance   = 0x0005
+	partValues         = 0x0006
+	partInterval       = 0x0007
+	partTimeHR         = 0x0008
+	partIntervalHR     = 0x0009
+	partMessage        = 0x0100
+	partSeverity       = 0x0101
+	partSignature      = 0x0200
+	partEncryption     = 0x0210
+)
+
+const (
+	partHeader    = 4  // type and length of a part
+	valuesHeader  = 6  // and the number of values
+	valueBytes    = 9  // a value: its kind and 8 bytes
+	numberPart    = 12 // a part that holds a number
+	macBytes      = 32
+	ivBytes       = 16
+	checksumBytes = 20
+	signHeader    = partHeader + macBytes                    // before the user's name
+	cryptHeader   = partHeader + 2 + ivBytes + checksumBytes // without the user's name
+	nameBytes     = 127                                      // longest name
+	messageBytes  = 255                                      // longest text of a notification
+	maxSeconds    = 1 << 34                                  // of a time in whole seconds
+	maxNesting    = 4                                        // signatures and encryptions inside each other
+	tenSeconds    = Stamp(10 << 30)                          // the interval where none is given
+)
+
+// The kinds of values on the wire.
+const (
+	KindCounter byte = iota
+	KindGauge
+	KindDerive
+	KindAbsolute
+)
+
+// A Stamp is a time since 1970, or a span of time, in units of 2^-30 seconds.
+type Stamp uint64
+
+// Seconds returns s in whole seconds, rounded half up, as collectd's rrdtool plugin does.
+func (s Stamp) Seconds() int64 { return int64((s>>29 + 1) >> 1) }
+
+// Time returns s cut to microseconds.
+func (s Stamp) Time() rra.Time {
+	return rra.Time(uint64(s>>30)*1e6 + uint64(s&(1<<30-1))*1e6>>30)
+}
+
+// StampOf returns t, rounded up to 2^-30 seconds so that Time gives t back.
+func StampOf(t rra.Time) Stamp {
+	return Stamp(uint64(t.Unix())<<30 + (uint64(t.Micro())<<30+999_999)/1e6)
+}
+
+// A ValueList is what a plugin read at one time: one value for each data source of a type.
+type ValueList struct {
+	Host, Plugin, PluginInstance, Type, TypeInstance []byte
+
+	Time     Stamp
+	Interval Stamp // 0: not given, which means 10 s
+
+	Kinds []byte // one a value
+	Raw   []byte // 8 bytes a value, as on the wire
+
+	hash [5]uint64 // of the names, if the Decoder was told to hash
+}
+
+// Len returns the number of values.
+func (v *ValueList) Len() int { return len(v.Kinds) }
+
+// Value returns value i as a reading: a gauge that is not finite is unknown.
+func (v *ValueList) Value(i int) rra.Value {
+	b := v.Raw[8*i:][:8]
+	switch v.Kinds[i] {
+	case KindGauge:
+		bits := binary.LittleEndian.Uint64(b)
+		if bits&infinity == infinity {
+			return rra.Unknown
+		}
+		return rra.Value{Bits: bits, Tag: rra.TagFloat}
+	case KindDerive:
+		return rra.Value{Bits: binary.BigEndian.Uint64(b), Tag: rra.TagInt}
+	default:
+		return rra.Value{Bits: binary.BigEndian.Uint64(b), Tag: rra.TagUint}
+	}
+}
+
+// infinity is the exponent of infinities and NaNs.
+const infinity = 0x7ff0000000000000
+
+// AddCounter appends a value.
+func (v *ValueList) AddCounter(x uint64) { v.add(KindCounter, x) }
+
+// AddGauge appends a value.
+func (v *ValueList) AddGauge(x float64) {
+	v.Kinds = append(v.Kinds, KindGauge)
+	v.Raw = binary.LittleEndian.AppendUint64(v.Raw, math.Float64bits(x))
+}
+
+// AddDerive appends a value.
+func (v *ValueList) AddDerive(x int64) { v.add(KindDerive, uint64(x)) }
+
+// AddAbsolute appends a value.
+func (v *ValueList) AddAbsolute(x uint64) { v.add(KindAbsolute, x) }
+
+func (v *ValueList) add(kind byte, x uint64) {
+	v.Kinds = append(v.Kinds, kind)
+	v.Raw = binary.BigEndian.AppendUint64(v.Raw, x)
+}
+
+// Clone returns a copy that shares no memory with v.
+func (v *ValueList) Clone() ValueList {
+	c := *v
+	for _, f := range [...]*[]byte{&c.Host, &c.Plugin, &c.PluginInstance, &c.Type, &c.TypeInstance, &c.Kinds, &c.Raw} {
+		*f = append([]byte(nil), *f...)
+	}
+	return c
+}
+
+// kindOf returns the data-source kind of a value's kind on the wire.
+func kindOf(k byte) rra.Kind {
+	switch k {
+	case KindCounter:
+		return rra.Counter
+	case KindDerive:
+		return rra.Derive
+	case KindAbsolute:
+		return rra.Absolute
+	}
+	return rra.Gauge
+}
+
+// A Severity is how bad what a notification tells is.
+type Severity uint64
+
+// The severities.
+const (
+	Failure Severity = 1
+	Warning Severity = 2
+	Okay    Severity = 4
+)
+
+func (s Severity) valid() bool { return s == Failure || s == Warning || s == Okay }
+
+// String returns the severity as a word.
+func (s Severity) String() string {
+	switch s {
+	case Failure:
+		return "failure"
+	case Warning:
+		return "warning"
+	case Okay:
+		return "okay"
+	}
+	return "severity " + strconv.FormatUint(uint64(s), 10)
+}
+
+// A Notification is an event, told as a text.
+type Notification struct {
+	Host, Plugin, PluginInstance, Type, TypeInstance []byte
+
+	Time     Stamp
+	Severity Severity
+	Message  []byte
+}
+
+// Clone returns a copy that shares no memory with n.
+func (n *Notification) Clone() Notification {
+	c := *n
+	for _, f := range [...]*[]byte{&c.Host, &c.Plugin, &c.PluginInstance, &c.Type, &c.TypeInstance, &c.Message} {
+		*f = append([]byte(nil), *f...)
+	}
+	return c
+}
