@@ -41,9 +41,11 @@ const (
 )
 
 const (
-	blockRows     = 128 // most rows of a block; part of the format
-	maxCorrection = 7   // most bits of a correction in units in the last place; part of the format
-	maxScale      = math.MaxUint32
+	blockRows     = 128            // most rows of a block; part of the format
+	maxCorrection = 7              // most bits of a correction in units in the last place; part of the format
+	maxScale      = math.MaxUint32 // part of the format
+
+	maxPatchedWidth = 57 // patches on wider deltas gain nothing
 )
 
 var (

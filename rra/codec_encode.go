@@ -45,6 +45,9 @@ func appendUniform(dst []byte, x float64, pdps int64, h *Hint) []byte {
 				dst = appendScale(dst, m/g, pdps)
 				dst = binary.AppendUvarint(dst, zigzag(q/int64(g)))
 				if len(dst)-at < 8 {
+					if h.scale == 0 {
+						h.scale = uint32(m / g)
+					}
 					return dst
 				}
 				dst = dst[:at-1]
@@ -152,12 +155,19 @@ func (e *blockEncoder) scale(vals []float64) uint64 {
 		}
 		g = gcd(g, abs64(q))
 	}
-	if g > 1 {
+	m /= g
+	switch {
+	case g == 1:
+	case e.outliers > 0: // some may have been too large for the scale that was tried
+		if !e.apply(vals, m) {
+			return 0
+		}
+	default:
 		for i := range vals {
 			e.q[i] /= int64(g)
 		}
 	}
-	return m / g
+	return m
 }
 
 // apply fills e.q, e.ulp and e.outlier with vals at scale m; it gives up when too many do not fit.
@@ -269,8 +279,8 @@ func planIntegers(q []int64, wide bool) plan {
 			best = d
 		}
 	}
-	if longest > total/n+4 {
-		if d, ok := planPatches(q); ok && d.bits < best.bits {
+	if spare := longest - 2 - total/(n-1); spare > 2 && spare*n > 40 { // what leaving the longest out may gain
+		if d, ok := planPatches(q, longest); ok && d.bits < best.bits {
 			best = d
 		}
 	}
@@ -305,42 +315,41 @@ func (p *plan) setDelta(q []int64, drift int64) {
 	p.bits += 8 * uvarintLen(zigzag(p.base))
 }
 
-// planPatches chooses the width for deltas of which a few are much larger than the rest.
-func planPatches(q []int64) (plan, bool) {
-	var count [66]int
+// planPatches chooses the width, below longest, for deltas of which a few are much larger than the rest.
+func planPatches(q []int64, longest int) (plan, bool) {
+	var count [66]uint8 // deltas that need so many bits
 	prev := q[0]
 	for _, v := range q[1:] {
 		d := v - prev
 		prev = v
-		if d == 0 {
-			count[0]++
-			continue
+		need := 0
+		if d != 0 {
+			need = bits.Len64(uint64(d^(d>>63))) + 1
 		}
-		count[bits.Len64(uint64(d^(d>>63)))+1]++
+		count[need]++
 	}
-	best, bestCost, over, cost := -1, math.MaxInt, 0, 0
-	for w := 65; w >= 0; w-- {
-		if w < 58 {
-			if c := w*len(q) + cost + over*16; over > 0 && c < bestCost {
-				best, bestCost = w, c
-			}
+	// An index takes 8 bits, and what lies above the width 8 for every 7 bits.
+	best, bestCost, over, above := -1, longest*len(q), 0, 0
+	for w := longest - 1; w >= 0; w-- {
+		over += int(count[w+1])
+		if over > len(q)/4 {
+			break
 		}
-		over += count[w]
-		cost += 8 * over / 7
+		above += over
+		if c := w*len(q) + over*12 + above*8/7; w <= maxPatchedWidth && c < bestCost {
+			best, bestCost = w, c
+		}
 	}
-	if best < 0 || bestCost == math.MaxInt {
+	if best < 0 {
 		return plan{}, false
 	}
 	p := plan{mode: modeDelta, width: uint(best), patch: true}
 	p.setDelta(q, 0)
 	p.bits += 8
-	gap := 0
 	prev = q[0]
 	for _, v := range q[1:] {
-		gap++
 		if high := (v - prev - p.step) >> p.width; high != 0 {
 			p.bits += 8 + 8*uvarintLen(zigzag(high))
-			gap = 0
 		}
 		prev = v
 	}

@@ -96,7 +96,8 @@ func findScale(vals []float64, pdps int64) (m uint64, ok bool) {
 		p = uint64(pdps)
 	}
 	tried := uint64(0)
-	for _, f := range [...]uint64{36 * p, p, 36, 1} {
+	// 27720 is 7*8*9*5*11: counters whose readings come now and then a second or three off a 10 s step.
+	for _, f := range [...]uint64{36 * p, p, 36, 1, 27720 * p} {
 		const limit = 1 << 43 // keeps integers so far apart that chance brings few doubles near one
 		top := f
 		for range 6 {

@@ -140,7 +140,7 @@ func TestRowsMixed(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	var h Hint
-	for range 20000 {
+	for range 4000 {
 		n := 1 + r.IntN(1+r.IntN(300))
 		roundTrip(t, mixed(r, n), []int64{1, 1, 5, 6, 60, 360, 0, -3, 1 << 40}[r.IntN(9)], &h)
 	}
