@@ -5,47 +5,68 @@ import (
 	"testing"
 )
 
+// BenchmarkRowsKind is BenchmarkRows for each kind of series alone, in segments of 32 rows of 10 s.
+func BenchmarkRowsKind(b *testing.B) {
+	const rows, n = 256, 32
+	all, kinds := workload(workloadRows()[1], 10, rows)
+	for kind := range workloadKinds {
+		var series [][]float64
+		for i, s := range all {
+			if kinds[i] == kind {
+				series = append(series, s)
+			}
+		}
+		benchRows(b, fmt.Sprintf("kind=%v/rows=%d", kind, n), series, n, 1)
+	}
+}
+
+// BenchmarkRows measures the workload by the kind of its rows and by the rows of a segment.
 func BenchmarkRows(b *testing.B) {
 	for _, w := range workloadRows() {
+		series, _ := workload(w, 10, 256)
 		for _, n := range []int{8, 16, 32, 64, 128} {
-			const rows = 256
-			series, _ := workload(w, 10, rows)
-			name := fmt.Sprintf("row=%s/rows=%d", w.name, n)
-			total := len(series) * rows
-			dst := make([]byte, 0, 8*rows)
-			hints := make([]Hint, len(series))
-			b.Run(name+"/op=encode", func(b *testing.B) {
-				size := 0
-				for b.Loop() {
-					size = 0
-					for i, s := range series {
-						for at := 0; at < rows; at += n {
-							size += len(AppendRows(dst, s[at:at+n], w.pdps, &hints[i]))
-						}
-					}
-				}
-				b.SetBytes(int64(8 * total))
-				b.ReportMetric(float64(size)/float64(total), "bytes/row")
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(total), "ns/row")
-			})
-			var segs [][]byte
-			for i, s := range series {
-				for at := 0; at < rows; at += n {
-					segs = append(segs, AppendRows(nil, s[at:at+n], w.pdps, &hints[i]))
-				}
-			}
-			out := make([]float64, 0, n)
-			b.Run(name+"/op=decode", func(b *testing.B) {
-				for b.Loop() {
-					for _, seg := range segs {
-						if _, _, err := DecodeRows(out, seg, n, w.pdps); err != nil {
-							b.Fatal(err)
-						}
-					}
-				}
-				b.SetBytes(int64(8 * total))
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(total), "ns/row")
-			})
+			benchRows(b, fmt.Sprintf("row=%s/rows=%d", w.name, n), series, n, w.pdps)
 		}
 	}
+}
+
+func benchRows(b *testing.B, name string, series [][]float64, n int, pdps int64) {
+	rows := len(series[0])
+	total := len(series) * rows
+	hints := make([]Hint, len(series))
+	dst := make([]byte, 0, 16*n+16)
+	b.Run(name+"/op=encode", func(b *testing.B) {
+		size := 0
+		for b.Loop() {
+			size = 0
+			for i, s := range series {
+				for at := 0; at < rows; at += n {
+					size += len(AppendRows(dst, s[at:at+n], pdps, &hints[i]))
+				}
+			}
+		}
+		b.SetBytes(int64(8 * total))
+		b.ReportMetric(float64(size)/float64(total), "bytes/row")
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(total), "ns/row")
+	})
+	var segments []byte
+	for i, s := range series {
+		for at := 0; at < rows; at += n {
+			segments = AppendRows(segments, s[at:at+n], pdps, &hints[i])
+		}
+	}
+	out := make([]float64, 0, n)
+	b.Run(name+"/op=decode", func(b *testing.B) {
+		for b.Loop() {
+			for src := segments; len(src) > 0; {
+				_, used, err := DecodeRows(out, src, n, pdps)
+				if err != nil {
+					b.Fatal(err)
+				}
+				src = src[used:]
+			}
+		}
+		b.SetBytes(int64(8 * total))
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(total), "ns/row")
+	})
 }

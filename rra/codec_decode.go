@@ -18,7 +18,7 @@ func decodeUniform(src []byte, pdps int64) (x float64, used int, err error) {
 		}
 		return math.Float64frombits(binary.LittleEndian.Uint64(src[1:])), 9, nil
 	case tagIntegerRest:
-		r := reader{src: src, pos: 1}
+		r := headerReader{src: src, pos: 1}
 		m := r.scale(uint(r.byte()), pdps)
 		q := unzigzag(r.uvarint())
 		if r.err != nil {
@@ -29,14 +29,14 @@ func decodeUniform(src []byte, pdps int64) (x float64, used int, err error) {
 	return 0, 0, errRowsHeader
 }
 
-// A reader takes a block's header apart. It remembers the first error and reads zeros from then on.
-type reader struct {
+// A headerReader takes a block's header apart. It remembers the first error and reads zeros from then on.
+type headerReader struct {
 	src []byte
 	pos int
 	err error
 }
 
-func (r *reader) byte() byte {
+func (r *headerReader) byte() byte {
 	if r.pos >= len(r.src) {
 		r.fail(errRowsShort)
 		return 0
@@ -46,7 +46,7 @@ func (r *reader) byte() byte {
 	return b
 }
 
-func (r *reader) uvarint() uint64 {
+func (r *headerReader) uvarint() uint64 {
 	if r.pos < len(r.src) && r.src[r.pos] < 0x80 {
 		r.pos++
 		return uint64(r.src[r.pos-1])
@@ -64,7 +64,7 @@ func (r *reader) uvarint() uint64 {
 	return v
 }
 
-func (r *reader) fail(err error) {
+func (r *headerReader) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
@@ -72,7 +72,7 @@ func (r *reader) fail(err error) {
 }
 
 // take returns the next n bytes, or nil.
-func (r *reader) take(n int) []byte {
+func (r *headerReader) take(n int) []byte {
 	if n > len(r.src)-r.pos {
 		r.fail(errRowsShort)
 		return nil
@@ -82,7 +82,7 @@ func (r *reader) take(n int) []byte {
 }
 
 // scale returns the m of a scale code, which stands in the header or behind the code.
-func (r *reader) scale(code uint, pdps int64) uint64 {
+func (r *headerReader) scale(code uint, pdps int64) uint64 {
 	var m uint64
 	if code == scaleEscape {
 		m = r.uvarint()
@@ -96,24 +96,24 @@ func (r *reader) scale(code uint, pdps int64) uint64 {
 	return m
 }
 
-// A header is what stands before the packed bits of a block.
-type header struct {
+// A blockHeader is what stands before the packed bits of a block.
+type blockHeader struct {
 	tag         byte
 	width, corr uint
 	shift       uint   // tagPattern
 	scale       uint64 // tagScaled
 	base, step  int64
-	unknown     []byte // pairs: known rows, unknown rows
-	known       int    // rows that are not unknown
-	patches     reader // at the first patch
+	unknown     []byte       // pairs: known rows, unknown rows
+	known       int          // rows that are not unknown
+	patches     headerReader // at the first patch
 	patchCount  int
 	outliers    []byte // 9 bytes each
-	packed      []byte // begins with the packed bits; goes on after them
+	packed      []byte // the packed bits and, where src goes on, eight bytes more
 	used        int    // bytes of the block
 }
 
-func (h *header) parse(src []byte, n int, pdps int64) error {
-	r := reader{src: src}
+func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
+	r := headerReader{src: src}
 	h.tag = r.byte()
 	if h.tag&flagSpare != 0 {
 		return errRowsHeader
@@ -185,11 +185,11 @@ func (h *header) parse(src []byte, n int, pdps int64) error {
 	if r.err != nil {
 		return r.err
 	}
-	h.packed = src[r.pos:]
 	size := (h.known*int(h.width+h.corr) + 7) / 8
-	if size > len(h.packed) {
+	if size > len(src)-r.pos {
 		return errRowsShort
 	}
+	h.packed = src[r.pos:min(r.pos+size+8, len(src))]
 	h.used = r.pos + size
 	return nil
 }
@@ -211,7 +211,7 @@ func decodeBlock(out []float64, src []byte, n int, pdps int64) (used int, err er
 		}
 		return 1 + 8*n, nil
 	}
-	var h header
+	var h blockHeader
 	if err := h.parse(src, n, pdps); err != nil {
 		return 0, err
 	}
@@ -239,7 +239,7 @@ func decodeBlock(out []float64, src []byte, n int, pdps int64) (used int, err er
 }
 
 // unpack fills vals with the rows that are not unknown.
-func (h *header) unpack(vals []float64) {
+func (h *blockHeader) unpack(vals []float64) {
 	q := h.base - h.step // what the first row's packed bits are added to, less the step it does not have
 	bit := uint(0)
 	done := 0
@@ -255,7 +255,7 @@ func (h *header) unpack(vals []float64) {
 }
 
 // span decodes the rows of vals, whose packed bits begin at bit, and returns the q that the next row is told against.
-func (h *header) span(vals []float64, bit uint, q int64) int64 {
+func (h *blockHeader) span(vals []float64, bit uint, q int64) int64 {
 	width := h.width + h.corr
 	if width > 57 { // more than an unaligned word is sure to hold
 		for i := range vals {
@@ -282,7 +282,7 @@ func (h *header) span(vals []float64, bit uint, q int64) int64 {
 }
 
 // words is span for widths up to 57, and src with eight bytes from each row's first byte on.
-func (h *header) words(vals []float64, src []byte, bit uint, q int64) int64 {
+func (h *blockHeader) words(vals []float64, src []byte, bit uint, q int64) int64 {
 	width, corr := h.width+h.corr, h.corr&7
 	mask, low := uint64(1)<<(width&63)-1, uint64(1)<<corr-1
 	if h.tag&tagSource != tagScaled {
@@ -313,7 +313,7 @@ func (h *header) words(vals []float64, src []byte, bit uint, q int64) int64 {
 }
 
 // value makes the row of packed bits v behind q, and the q behind which the next row comes.
-func (h *header) value(v uint64, q int64) (x float64, next int64) {
+func (h *blockHeader) value(v uint64, q int64) (x float64, next int64) {
 	r := q + h.step + int64(v>>h.corr)
 	next = r
 	if h.tag&tagMode == modeOffset {

@@ -17,16 +17,6 @@ type blockEncoder struct {
 	outlier  [blockRows / 4]byte // indexes of outliers
 }
 
-// A plan is how the integers of a block are to be packed.
-type plan struct {
-	mode  byte
-	width uint  // bits of an integer
-	step  int64 // what is added a row, in the delta modes
-	base  int64 // as written
-	patch bool
-	bits  int // size of the packed integers, base, step and patches
-}
-
 func appendUniform(dst []byte, x float64, pdps int64, h *Hint) []byte {
 	if x != x {
 		return append(dst, tagUnknownRest)
@@ -114,18 +104,18 @@ func (e *blockEncoder) appendSparse(dst []byte, rows []float64) []byte {
 func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) []byte {
 	n := len(vals)
 	m := e.scale(vals)
-	var p plan
+	var p packing
 	corr := uint(0)
 	cost := math.MaxInt
 	if m != 0 {
-		p = planIntegers(e.q[:n], false)
+		p = planIntegers(e.q[:n])
 		corr = e.correctionBits(n)
 		cost = p.bits + n*int(corr) + e.outliers*72
 	}
 	if cost > 36*n {
-		// Bit patterns may be cheaper. They go over the integers, so those are made again if not.
+		// Bit patterns may be cheaper. They are written over the integers, so those are made again if not.
 		shift := e.patterns(vals)
-		pp := planIntegers(e.q[:n], true)
+		pp := planIntegers(e.q[:n])
 		if pp.bits < cost || !e.apply(vals, m) {
 			e.hint.scale = 0
 			if pp.bits >= 64*n {
@@ -133,7 +123,7 @@ func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) 
 			}
 			return e.appendPattern(dst, n, pp, shift, unknown)
 		}
-		p, corr = planIntegers(e.q[:n], false), e.correctionBits(n)
+		p, corr = planIntegers(e.q[:n]), e.correctionBits(n)
 	}
 	e.hint.scale = uint32(m)
 	return e.appendScaled(dst, vals, m, p, corr, unknown)
@@ -232,130 +222,6 @@ func (e *blockEncoder) patterns(vals []float64) (shift uint) {
 	return shift
 }
 
-// planIntegers chooses the cheapest packing of q.
-func planIntegers(q []int64, wide bool) plan {
-	n := len(q)
-	lo, hi := q[0], q[0]
-	dlo, dhi := int64(math.MaxInt64), int64(math.MinInt64)
-	signs, total := uint64(0), 0
-	prev := q[0]
-	for _, v := range q[1:] {
-		d := v - prev
-		prev = v
-		lo, hi = min(lo, v), max(hi, v)
-		dlo, dhi = min(dlo, d), max(dhi, d)
-		z := uint64(d ^ (d >> 63))
-		signs |= z
-		total += bits.Len64(z)
-	}
-
-	w := uint(bits.Len64(uint64(hi - lo)))
-	s := offsetShift(w)
-	if uint(bits.Len64(uint64(hi-lo>>s<<s))) > w {
-		w++
-		s = offsetShift(w)
-	}
-	best := plan{mode: modeOffset, width: min(w, 64), base: lo >> s}
-	best.bits = n*int(w) + 8*uvarintLen(zigzag(best.base))
-	if n == 1 {
-		return best
-	}
-
-	d := plan{mode: modeDelta}
-	if dlo != 0 || dhi != 0 {
-		d.width = uint(bits.Len64(signs)) + 1
-	}
-	longest := int(d.width)
-	if d.width <= 64 {
-		d.setDelta(q, 0)
-		if d.bits < best.bits {
-			best = d
-		}
-	}
-	if r := uint(bits.Len64(uint64(dhi - dlo))); int(r) < longest && r < 64 {
-		d = plan{mode: modeDrift, width: r}
-		d.setDelta(q, dlo)
-		if d.bits < best.bits {
-			best = d
-		}
-	}
-	if spare := longest - 2 - total/(n-1); spare > 2 && spare*n > 40 { // what leaving the longest out may gain
-		if d, ok := planPatches(q, longest); ok && d.bits < best.bits {
-			best = d
-		}
-	}
-	return best
-}
-
-// offsetShift is how many low bits the base of modeOffset goes without; part of the format.
-func offsetShift(width uint) uint {
-	if width > 4 {
-		return min(width, 64) - 4
-	}
-	return 0
-}
-
-// deltaBias is what modeDelta adds to the packed bits; part of the format.
-func deltaBias(width uint) int64 {
-	if width == 0 {
-		return 0
-	}
-	return -1 << (width - 1)
-}
-
-func (p *plan) setDelta(q []int64, drift int64) {
-	p.bits = len(q) * int(p.width)
-	if p.mode == modeDrift {
-		p.step = drift
-		p.bits += 8 * uvarintLen(zigzag(drift))
-	} else {
-		p.step = deltaBias(p.width)
-	}
-	p.base = q[0] >> p.width
-	p.bits += 8 * uvarintLen(zigzag(p.base))
-}
-
-// planPatches chooses the width, below longest, for deltas of which a few are much larger than the rest.
-func planPatches(q []int64, longest int) (plan, bool) {
-	var count [66]uint8 // deltas that need so many bits
-	prev := q[0]
-	for _, v := range q[1:] {
-		d := v - prev
-		prev = v
-		need := 0
-		if d != 0 {
-			need = bits.Len64(uint64(d^(d>>63))) + 1
-		}
-		count[need]++
-	}
-	// An index takes 8 bits, and what lies above the width 8 for every 7 bits.
-	best, bestCost, over, above := -1, longest*len(q), 0, 0
-	for w := longest - 1; w >= 0; w-- {
-		over += int(count[w+1])
-		if over > len(q)/4 {
-			break
-		}
-		above += over
-		if c := w*len(q) + over*12 + above*8/7; w <= maxPatchedWidth && c < bestCost {
-			best, bestCost = w, c
-		}
-	}
-	if best < 0 {
-		return plan{}, false
-	}
-	p := plan{mode: modeDelta, width: uint(best), patch: true}
-	p.setDelta(q, 0)
-	p.bits += 8
-	prev = q[0]
-	for _, v := range q[1:] {
-		if high := (v - prev - p.step) >> p.width; high != 0 {
-			p.bits += 8 + 8*uvarintLen(zigzag(high))
-		}
-		prev = v
-	}
-	return p, true
-}
-
 // appendRaw appends vals as they are.
 func appendRaw(dst []byte, vals []float64, unknown []byte) []byte {
 	turn := 0
@@ -373,7 +239,7 @@ func appendRaw(dst []byte, vals []float64, unknown []byte) []byte {
 	return dst
 }
 
-func (e *blockEncoder) appendPattern(dst []byte, n int, p plan, shift uint, unknown []byte) []byte {
+func (e *blockEncoder) appendPattern(dst []byte, n int, p packing, shift uint, unknown []byte) []byte {
 	tag := tagPattern | p.mode
 	if p.patch {
 		tag |= flagPatch
@@ -387,7 +253,7 @@ func (e *blockEncoder) appendPattern(dst []byte, n int, p plan, shift uint, unkn
 	return e.appendPacked(dst, n, &p, 0)
 }
 
-func (e *blockEncoder) appendScaled(dst []byte, vals []float64, m uint64, p plan, corr uint, unknown []byte) []byte {
+func (e *blockEncoder) appendScaled(dst []byte, vals []float64, m uint64, p packing, corr uint, unknown []byte) []byte {
 	tag := tagScaled | p.mode
 	if e.outliers > 0 {
 		tag |= flagOutlier
@@ -416,7 +282,7 @@ func (e *blockEncoder) appendScaled(dst []byte, vals []float64, m uint64, p plan
 }
 
 // appendLists appends base, drift, unknown runs and patches.
-func (e *blockEncoder) appendLists(dst []byte, n int, p *plan, unknown []byte) []byte {
+func (e *blockEncoder) appendLists(dst []byte, n int, p *packing, unknown []byte) []byte {
 	dst = binary.AppendUvarint(dst, zigzag(p.base))
 	if p.mode == modeDrift {
 		dst = binary.AppendUvarint(dst, zigzag(p.step))
@@ -440,7 +306,7 @@ func (e *blockEncoder) appendLists(dst []byte, n int, p *plan, unknown []byte) [
 }
 
 // appendPacked appends the integers and corrections of the block, width+corr bits each, first row in the lowest bits.
-func (e *blockEncoder) appendPacked(dst []byte, n int, p *plan, corr uint) []byte {
+func (e *blockEncoder) appendPacked(dst []byte, n int, p *packing, corr uint) []byte {
 	width := p.width + corr
 	size := (n*int(width) + 7) / 8
 	if size == 0 {

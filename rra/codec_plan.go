@@ -1,0 +1,140 @@
+package rra
+
+import (
+	"math"
+	"math/bits"
+)
+
+// A packing is how the integers of a block are to be packed.
+type packing struct {
+	mode  byte
+	width uint  // bits of an integer
+	step  int64 // what is added a row, in the delta modes
+	base  int64 // as written
+	patch bool
+	bits  int // size of the packed integers, base, step and patches
+}
+
+// planIntegers chooses the cheapest packing of q.
+func planIntegers(q []int64) packing {
+	n := len(q)
+	lo, hi := q[0], q[0]
+	dlo, dhi := int64(math.MaxInt64), int64(math.MinInt64)
+	signs, total := uint64(0), 0
+	prev := q[0]
+	for _, v := range q[1:] {
+		d := v - prev
+		prev = v
+		lo, hi = min(lo, v), max(hi, v)
+		dlo, dhi = min(dlo, d), max(dhi, d)
+		z := uint64(d ^ (d >> 63))
+		signs |= z
+		total += bits.Len64(z)
+	}
+
+	w := uint(bits.Len64(uint64(hi - lo)))
+	s := offsetShift(w)
+	if uint(bits.Len64(uint64(hi-lo>>s<<s))) > w {
+		w++
+		s = offsetShift(w)
+	}
+	best := packing{mode: modeOffset, width: min(w, 64), base: lo >> s}
+	best.bits = n*int(w) + 8*uvarintLen(zigzag(best.base))
+	if n == 1 {
+		return best
+	}
+
+	d := packing{mode: modeDelta}
+	if dlo != 0 || dhi != 0 {
+		d.width = uint(bits.Len64(signs)) + 1
+	}
+	longest := int(d.width)
+	if d.width <= 64 {
+		d.setDelta(q, 0)
+		if d.bits < best.bits {
+			best = d
+		}
+	}
+	if r := uint(bits.Len64(uint64(dhi - dlo))); int(r) < longest && r < 64 {
+		d = packing{mode: modeDrift, width: r}
+		d.setDelta(q, dlo)
+		if d.bits < best.bits {
+			best = d
+		}
+	}
+	if spare := longest - 2 - total/(n-1); spare > 2 && spare*n > 40 { // what leaving the longest out may gain
+		if d, ok := planPatches(q, longest); ok && d.bits < best.bits {
+			best = d
+		}
+	}
+	return best
+}
+
+// offsetShift is how many low bits the base of modeOffset goes without; part of the format.
+func offsetShift(width uint) uint {
+	if width > 4 {
+		return min(width, 64) - 4
+	}
+	return 0
+}
+
+// deltaBias is what modeDelta adds to the packed bits; part of the format.
+func deltaBias(width uint) int64 {
+	if width == 0 {
+		return 0
+	}
+	return -1 << (width - 1)
+}
+
+func (p *packing) setDelta(q []int64, drift int64) {
+	p.bits = len(q) * int(p.width)
+	if p.mode == modeDrift {
+		p.step = drift
+		p.bits += 8 * uvarintLen(zigzag(drift))
+	} else {
+		p.step = deltaBias(p.width)
+	}
+	p.base = q[0] >> p.width
+	p.bits += 8 * uvarintLen(zigzag(p.base))
+}
+
+// planPatches chooses the width, below longest, for deltas of which a few are much larger than the rest.
+func planPatches(q []int64, longest int) (packing, bool) {
+	var count [66]uint8 // deltas that need so many bits
+	prev := q[0]
+	for _, v := range q[1:] {
+		d := v - prev
+		prev = v
+		need := 0
+		if d != 0 {
+			need = bits.Len64(uint64(d^(d>>63))) + 1
+		}
+		count[need]++
+	}
+	// An index takes 8 bits, and what lies above the width 8 for every 7 bits.
+	best, bestCost, over, above := -1, longest*len(q), 0, 0
+	for w := longest - 1; w >= 0; w-- {
+		over += int(count[w+1])
+		if over > len(q)/4 {
+			break
+		}
+		above += over
+		if c := w*len(q) + over*12 + above*8/7; w <= maxPatchedWidth && c < bestCost {
+			best, bestCost = w, c
+		}
+	}
+	if best < 0 {
+		return packing{}, false
+	}
+	p := packing{mode: modeDelta, width: uint(best), patch: true}
+	p.setDelta(q, 0)
+	p.bits += 8
+	prev = q[0]
+	for _, v := range q[1:] {
+		if high := (v - prev - p.step) >> p.width; high != 0 {
+			p.bits += 8 + 8*uvarintLen(zigzag(high))
+		}
+		prev = v
+	}
+	return p, true
+}
