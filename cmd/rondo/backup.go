@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+func newBackup(c *common) *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE|-",
+		Short: "Write a consistent copy of the database to a file",
+		Long: `Write a consistent copy of the database, compressed with zstd, to FILE or, with "-", to standard output.
+A running server goes on serving meanwhile. FILE appears only when the copy is whole and on disk.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if args[0] == "-" && isTerminal(c.stdout) {
+				return errors.New("a backup is binary: not written to a terminal")
+			}
+			o, err := c.target().must(cmd.Context(), engine.Options{})
+			if err != nil {
+				return err
+			}
+			defer func() { err = firstError(err, o.close()) }()
+			if args[0] == "-" {
+				return o.backup(cmd.Context(), c.stdout)
+			}
+			return replaceFile(args[0], func(w io.Writer) error { return o.backup(cmd.Context(), w) })
+		},
+	}
+}
+
+func (o *opened) backup(ctx context.Context, w io.Writer) error {
+	if o.store != nil {
+		return o.store.Backup(ctx, w)
+	}
+	stream, err := o.client.Local.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))
+	if err != nil {
+		return explain(err)
+	}
+	defer stream.Close() // an error of it would say nothing new
+	for stream.Receive() {
+		if _, err := w.Write(stream.Msg().GetData()); err != nil {
+			return err
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return explain(err)
+	}
+	return nil
+}
+
+// replaceFile makes the file name of what write writes, or leaves what was there.
+func replaceFile(name string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // the first error is the one to tell
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(name))
+}
+
+// syncFolder makes a new name in dir durable.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return firstError(d.Sync(), d.Close())
+}
+
+func newRestoreBackup(c *common) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restore-backup FILE|-",
+		Short: "Make a database from a backup",
+		Long:  `Make the database's folder, which must be empty or absent, from what rondo backup wrote; "-" is standard input.`,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			in := c.stdin
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer f.Close() // read only
+				in = f
+			}
+			db := c.database(c.db)
+			if err := engine.Restore(bufio.NewReaderSize(in, 1<<20), db); err != nil {
+				return fmt.Errorf("restore into %s: %w", db, err)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "github.com/rondo-db/rondo"
+	root   = "../.." // of the module, from here
+)
+
+// rooms says which rooms of the house the packages in a folder may import; a folder stands for those below it too, unless they
+// have a line of their own. Imports go one way: cmd -> receivers, query -> engine -> wal, rra.
+var rooms = map[string][]string{
+	"rra":                        {"rra"},
+	"wal":                        {"wal"},
+	"engine":                     {"engine", "rra", "wal"},
+	"receivers":                  {"receivers", "engine", "rra"},
+	"query":                      {"query", "engine", "rra"},
+	"query/attime":               {},
+	"query/rpc/rondov1":          {},
+	"query/rrdtool":              {"query", "query/attime", "query/rrdtool", "engine", "rra"},
+	"cmd":                        {"cmd", "receivers", "query", "engine", "rra", "wal"},
+	"engine/enginetest":          {"engine", "rra", "wal"},
+	"engine/enginebench":         {"engine", "rra", "wal"},
+	"cmd/rondo/internal":         {"cmd/rondo/internal", "receivers", "query", "engine", "rra"},
+	"cmd/rondo/internal/systemd": {},
+	"cmd/rondo/internal/metrics": {},
+	"cmd/rondo/internal/table":   {},
+	"cmd/rondo/internal/config":  {},
+}
+
+// testOnly are packages that none but tests (and the first packages listed) may import.
+var testOnly = map[string][]string{
+	"engine/enginetest":      nil,
+	"wal/waltest":            nil,
+	"receivers/receivertest": nil,
+	"engine/enginebench":     {"cmd"},
+}
+
+// TestImports reads the sources itself instead of asking go list, so that a cached result notices a changed file.
+func TestImports(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if d.IsDir() {
+			if rel != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || rel == "query/rpc/gen" || rel == "docs") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") {
+			return nil
+		}
+		files++
+		return checkFile(t, name, rel)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 20 {
+		t.Errorf("only %d files found", files)
+	}
+}
+
+func checkFile(t *testing.T, name, rel string) error {
+	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+	if err != nil {
+		return err
+	}
+	dir, test := path.Dir(rel), strings.HasSuffix(rel, "_test.go")
+	room := roomOf(dir)
+	if room == "" {
+		t.Errorf("%s: the folder is no room of the house: add it to the table here", rel)
+		return nil
+	}
+	for _, spec := range f.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return err
+		}
+		other, ok := strings.CutPrefix(imported, module+"/")
+		switch {
+		case !ok || within(other, room):
+		case test && !within(dir, "rra") && !within(dir, "wal"):
+			// Tests of a room may use what is below it, suites included, which the compiler keeps free of cycles.
+		case !slices.ContainsFunc(rooms[room], func(r string) bool { return within(other, r) }):
+			t.Errorf("%s imports %s; %s may import %v", rel, imported, room, rooms[room])
+		case !test && !allowedHelper(dir, other):
+			t.Errorf("%s imports %s, which is for tests", rel, imported)
+		}
+	}
+	return nil
+}
+
+// roomOf returns the line of the table that a folder stands under.
+func roomOf(dir string) string {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if _, ok := rooms[dir]; ok {
+			return dir
+		}
+	}
+	return ""
+}
+
+func within(dir, room string) bool { return dir == room || strings.HasPrefix(dir, room+"/") }
+
+func allowedHelper(dir, other string) bool {
+	users, ok := testOnly[other]
+	return !ok || within(dir, path.Dir(other)) && strings.HasSuffix(dir, "test") ||
+		slices.ContainsFunc(users, func(u string) bool { return within(dir, u) })
+}
+
+// embedded are the modules that a program links which embeds the store, and no others.
+var embedded = []string{
+	module,
+	"go.etcd.io/bbolt",
+	"github.com/klauspost/compress",
+	"github.com/golang/snappy",
+	"golang.org/x/sys",
+}
+
+// TestEmbeddingIsSmall fails when engine, rra or wal link a module that is not in the list.
+func TestEmbeddingIsSmall(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}{{end}}",
+		"./engine", "./rra", "./wal")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	lines := strings.Fields(strings.ReplaceAll(string(out), "\n", " "))
+	if len(lines) < 6 {
+		t.Fatalf("go list printed %q", out)
+	}
+	for i := 0; i+1 < len(lines); i += 2 {
+		pkg, mod := lines[i], lines[i+1]
+		if !slices.Contains(embedded, mod) {
+			t.Errorf("who embeds the engine links %s of %s", pkg, mod)
+		}
+		for _, no := range []string{"receivers", "query", "cmd"} {
+			if within(pkg, module+"/"+no) {
+				t.Errorf("who embeds the engine links %s", pkg)
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"net/http"
+	"runtime"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// metrics serves /metrics.
+func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
+	rw.Header().Set("Content-Type", metrics.ContentType)
+	w := metrics.NewWriter(rw)
+	w.Family("rondo_build_info", "gauge", "Always 1; the labels say what was built.")
+	w.Sample(1, "version", s.Version, "goversion", runtime.Version())
+	for _, f := range s.figures() {
+		if f.kind == rra.Gauge {
+			w.Gauge(f.metric, f.help, f.value)
+		} else {
+			w.Counter(f.metric, f.help, f.value)
+		}
+	}
+	writeReceivers(w, s.receivers.all())
+	_ = w.Flush() // the client may be gone
+}
+
+// receiverFamilies are the metrics of a receiver that are one number.
+var receiverFamilies = []struct {
+	name, kind, help string
+	value            func(receivers.Stats) float64
+}{
+	{"rondo_receiver_packets_total", "counter", "Datagrams, messages or files read.", func(s receivers.Stats) float64 { return float64(s.Packets) }},
+	{"rondo_receiver_bytes_total", "counter", "Bytes in them.", func(s receivers.Stats) float64 { return float64(s.Bytes) }},
+	{"rondo_receiver_samples_total", "counter", "Samples handed to the store.", func(s receivers.Stats) float64 { return float64(s.Samples) }},
+	{"rondo_receiver_values_total", "counter", "Values in these samples.", func(s receivers.Stats) float64 { return float64(s.Values) }},
+	{"rondo_receiver_notes_total", "counter", "Events that are not numbers.", func(s receivers.Stats) float64 { return float64(s.Notes) }},
+	{"rondo_receiver_kernel_dropped_total", "counter", "Datagrams lost because the socket's buffer was full.", func(s receivers.Stats) float64 { return float64(s.KernelDropped) }},
+	{"rondo_receiver_connections", "gauge", "Peers connected.", func(s receivers.Stats) float64 { return float64(s.Connections) }},
+	{"rondo_receiver_series", "gauge", "Series the receiver holds references of.", func(s receivers.Stats) float64 { return float64(s.Series) }},
+}
+
+func writeReceivers(w *metrics.Writer, runs []*run) {
+	if len(runs) == 0 {
+		return
+	}
+	stats := make([]receivers.Stats, len(runs))
+	for i, r := range runs {
+		stats[i] = r.receiver.Stats()
+	}
+	for _, f := range receiverFamilies {
+		w.Family(f.name, f.kind, f.help)
+		for i, r := range runs {
+			w.Sample(f.value(stats[i]), "receiver", r.settings.Protocol.Name)
+		}
+	}
+	w.Family("rondo_receiver_dropped_total", "counter", "Samples, or rests of packets, not stored, by reason.")
+	for i, r := range runs {
+		for reason := range receivers.NumReasons {
+			w.Sample(float64(stats[i].Dropped[reason]), "receiver", r.settings.Protocol.Name, "reason", reason.String())
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// A manager runs the receivers.
+type manager struct {
+	*server
+	sink receivers.Sink
+	fail context.CancelCauseFunc
+
+	mu   sync.Mutex // guards runs
+	runs []*run     // in the order of the configuration
+}
+
+// A run is one receiver being served.
+type run struct {
+	settings Receiver
+	receiver receivers.Receiver
+	cancel   context.CancelFunc
+	done     chan struct{}
+	err      error // of Serve; read after done
+}
+
+func newManager(s *server) *manager {
+	return &manager{server: s}
+}
+
+// start opens and serves every receiver that has an address.
+func (m *manager) start(w Ways, fail context.CancelCauseFunc) error {
+	m.fail = fail
+	m.use(w.Policy)
+	for _, r := range w.Receivers {
+		if err := m.open(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *manager) use(p *receivers.Policy) {
+	m.sink = receivers.NewStoreSink(m.store, receivers.StoreOptions{Policy: p})
+}
+
+func (m *manager) open(r Receiver) error {
+	name := r.Protocol.Name
+	c := receivers.Config{
+		Address:   r.Address.Addr,
+		Options:   r.Options,
+		MaxFuture: m.MaxFuture,
+		Logger:    m.Logger.With("receiver", name),
+	}
+	files := m.activated[name]
+	if c.Address == "" && len(files) == 0 {
+		return nil
+	}
+	if r.Protocol.Check != nil {
+		if err := r.Protocol.Check(c); err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+	}
+	if len(files) > 0 {
+		if err := adopt(&c, r.Protocol.Network, files[0]); err != nil {
+			return fmt.Errorf("socket %s of systemd: %w", name, err)
+		}
+	}
+	rec, err := r.Protocol.New(c, m.sink)
+	if err != nil {
+		return m.taken(name, r.Address, err)
+	}
+	m.announce(name, rec.Addr())
+	m.serve(r, rec)
+	return nil
+}
+
+// adopt makes c use a copy of the open socket f; f stays open for the next reload.
+func adopt(c *receivers.Config, network string, f *os.File) (err error) {
+	if network == "udp" {
+		c.PacketConn, err = net.FilePacketConn(f)
+		return err
+	}
+	c.Listener, err = net.FileListener(f)
+	return err
+}
+
+func (m *manager) serve(settings Receiver, rec receivers.Receiver) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &run{settings: settings, receiver: rec, cancel: cancel, done: make(chan struct{})}
+	m.mu.Lock()
+	m.runs = append(m.runs, r)
+	m.mu.Unlock()
+	go func() {
+		defer close(r.done)
+		if r.err = rec.Serve(ctx); r.err != nil {
+			r.err = fmt.Errorf("receiver %s: %w", settings.Protocol.Name, r.err)
+			m.fail(r.err)
+		}
+	}()
+}
+
+// end stops one receiver and returns when what it has read is stored.
+func (m *manager) end(r *run) error {
+	r.cancel()
+	<-r.done
+	m.mu.Lock()
+	m.runs = slices.DeleteFunc(m.runs, func(o *run) bool { return o == r })
+	m.mu.Unlock()
+	return r.err
+}
+
+// reload opens anew every receiver, so that files its flags name are read again. One whose settings are bad
+// keeps running as it was.
+func (m *manager) reload(w Ways) {
+	m.use(w.Policy)
+	for _, r := range w.Receivers {
+		name := r.Protocol.Name
+		old := m.run(name)
+		if err := m.replace(old, r); err != nil {
+			m.Logger.Error("configuration not taken", "receiver", name, "err", err)
+		}
+	}
+	m.Logger.Info("configuration read again")
+}
+
+func (m *manager) replace(old *run, r Receiver) error {
+	if r.Protocol.Check != nil && r.Address.Addr != "" {
+		err := r.Protocol.Check(receivers.Config{Address: r.Address.Addr, Options: r.Options})
+		if err != nil {
+			return err
+		}
+	}
+	if old == nil {
+		return m.open(r)
+	}
+	if err := m.end(old); err != nil {
+		return err
+	}
+	if err := m.open(r); err != nil {
+		return errors.Join(err, m.open(old.settings))
+	}
+	return nil
+}
+
+// stop ends every receiver.
+func (m *manager) stop() error {
+	var errs []error
+	for _, r := range m.all() {
+		r.cancel() // all at once, so that their graces do not add up
+	}
+	for _, r := range m.all() {
+		errs = append(errs, m.end(r))
+	}
+	for _, files := range m.activated {
+		for _, f := range files {
+			_ = f.Close() // a copy of a socket that is closed
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (m *manager) run(name string) *run {
+	for _, r := range m.all() {
+		if r.settings.Protocol.Name == name {
+			return r
+		}
+	}
+	return nil
+}
+
+func (m *manager) all() []*run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.runs)
+}
+
+func (m *manager) addrs() map[string]net.Addr {
+	addrs := make(map[string]net.Addr)
+	for _, r := range m.all() {
+		addrs[r.settings.Protocol.Name] = r.receiver.Addr()
+	}
+	return addrs
+}

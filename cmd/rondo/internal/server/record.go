@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"math"
+	"path"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// The server's own series.
+const (
+	ownFolder = "rondo"
+	ownStep   = 10 // seconds
+)
+
+// record writes the server's own figures into its store every ownStep seconds, until ctx ends.
+func (s *server) record(ctx context.Context) {
+	r := recorder{store: s.store, refs: make(map[string]engine.Ref)}
+	for {
+		next := time.Now().Truncate(ownStep * time.Second).Add(ownStep * time.Second)
+		t := time.NewTimer(time.Until(next))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		if err := r.write(ctx, rra.TimeOf(next), s.figures()); err != nil && ctx.Err() == nil {
+			s.Logger.Warn("own figures not recorded", "err", err)
+		}
+	}
+}
+
+// A recorder writes figures as series.
+type recorder struct {
+	store *engine.Store
+	refs  map[string]engine.Ref // by path
+	batch engine.Batch
+}
+
+func (r *recorder) write(ctx context.Context, at rra.Time, fs []figure) error {
+	r.batch.Reset()
+	for _, f := range fs {
+		if f.series == "" {
+			continue
+		}
+		ref, err := r.ref(ctx, f, at)
+		if err != nil {
+			return err
+		}
+		v := rra.Float(f.value)
+		if f.kind == rra.Derive {
+			v = rra.Int(int64(f.value))
+		}
+		r.batch.Add(ref, at, v)
+	}
+	err := r.store.Append(ctx, &r.batch)
+	if err != nil {
+		clear(r.refs) // some may have been dropped: look them up again
+	}
+	var rejected *engine.RejectedError
+	if errors.As(err, &rejected) && rejected.Other == 0 {
+		return nil // the clock went back: samples are late until it catches up
+	}
+	return err
+}
+
+func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (engine.Ref, error) {
+	name := path.Join(ownFolder, f.series)
+	if ref, ok := r.refs[name]; ok {
+		return ref, nil
+	}
+	ref, err := r.store.Lookup(name)
+	if errors.Is(err, engine.ErrNotFound) {
+		ref, err = r.store.Create(ctx, engine.Spec{
+			Path:       name,
+			Labels:     []engine.Label{{Name: "__name__", Value: f.metric}, {Name: "job", Value: ownFolder}},
+			Definition: ownDefinition(f),
+			Start:      at - rra.Seconds(ownStep),
+		})
+	}
+	if err != nil {
+		return 0, err
+	}
+	r.refs[name] = ref
+	return ref, nil
+}
+
+func ownDefinition(f figure) *rra.Definition {
+	ds := rra.DataSource{Name: "value", Kind: f.kind, Heartbeat: 2 * ownStep, Min: math.NaN(), Max: math.NaN()}
+	if f.kind != rra.Gauge {
+		ds.Min = 0 // a restart sets counters back: unknown, not negative
+	}
+	return &rra.Definition{
+		Step:     ownStep,
+		Sources:  []rra.DataSource{ds},
+		Archives: receivers.StandardArchives(ownStep),
+	}
+}

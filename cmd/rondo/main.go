@@ -1,0 +1,84 @@
+// Rondo keeps time series in round-robin archives. See `rondo help`.
+//
+// Called by the name rrdtool it is rrdtool, for the verbs there are.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() { os.Exit(run(newProcess())) }
+
+// A process is what a command sees of the world.
+type process struct {
+	args           []string // args[0] is the program's name
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	lookupEnv      func(string) (string, bool)
+	now            func() time.Time
+}
+
+func newProcess() *process {
+	return &process{os.Args, os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, time.Now}
+}
+
+func (p *process) getenv(name string) string {
+	v, _ := p.lookupEnv(name)
+	return v
+}
+
+// An exitError is an exit code whose reason has been told already.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// run runs one command and returns its exit code. The first SIGINT or SIGTERM ends the command's context; the
+// second ends the process.
+func run(p *process) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	if base := filepath.Base(p.args[0]); strings.TrimSuffix(base, ".exe") == "rrdtool" {
+		return runVerb(ctx, p, target{db: p.database(""), daemon: p.daemon("")}, p.args[1:])
+	}
+	root := newRoot(p)
+	root.SetArgs(p.args[1:])
+	err := root.ExecuteContext(ctx)
+	var code exitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &code):
+		return int(code)
+	}
+	fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+	return 1
+}
+
+// database returns the database's folder: flag, or RONDO_DB, or ./rondo.db.
+func (p *process) database(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	if v := p.getenv("RONDO_DB"); v != "" {
+		return v
+	}
+	return "rondo.db"
+}
+
+// daemon returns the server to use in place of the database: flag, or RONDO_DAEMON, or none.
+func (p *process) daemon(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	return p.getenv("RONDO_DAEMON")
+}

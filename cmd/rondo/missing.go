@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// missing stands for a database that is not there: it has no series.
+type missing struct{}
+
+func (missing) Create(context.Context, engine.Spec) (engine.Ref, error) {
+	return 0, engine.ErrNotFound
+}
+func (missing) Lookup(string) (engine.Ref, error)        { return 0, engine.ErrNotFound }
+func (missing) Series(engine.Ref) (engine.Series, error) { return engine.Series{}, engine.ErrNotFound }
+func (missing) Info(engine.Ref) (engine.Info, error)     { return engine.Info{}, engine.ErrNotFound }
+func (missing) Last(engine.Ref) (rra.Time, error)        { return 0, engine.ErrNotFound }
+func (missing) List(context.Context, string, string) iter.Seq2[engine.Series, error] {
+	return func(func(engine.Series, error) bool) {}
+}
+
+func (missing) Update(context.Context, engine.Ref, *engine.Batch, string, bool) (int, [][]rra.Run, error) {
+	return 0, nil, engine.ErrNotFound
+}
+
+func (missing) Fetch(context.Context, engine.Ref, int, int64, int64) (engine.Rows, error) {
+	return engine.Rows{}, engine.ErrNotFound
+}
+
+// A maker is missing until the first series is created, which makes the database: a command
+// that is wrong leaves nothing behind.
+type maker struct {
+	missing
+	target
+	store *engine.Store
+}
+
+func (m *maker) Create(ctx context.Context, spec engine.Spec) (engine.Ref, error) {
+	if m.store == nil {
+		o, err := m.open(ctx, engine.Options{}, true)
+		if err != nil {
+			return 0, err
+		}
+		if o.store == nil {
+			return 0, errors.Join(errors.New("a server has just made this database: try again"), o.close())
+		}
+		m.store = o.store
+	}
+	return m.store.Create(ctx, spec)
+}
+
+func (m *maker) Lookup(path string) (engine.Ref, error) {
+	if m.store == nil {
+		return 0, engine.ErrNotFound
+	}
+	return m.store.Lookup(path)
+}

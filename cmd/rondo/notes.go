@@ -1,0 +1,65 @@
+package main
+
+import (
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+func newNotes(c *common) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "notes [KEY]",
+		Short: "Print the events kept beside the numbers, such as collectd's notifications",
+		Long:  "Print the events kept beside the numbers, oldest first; of one key (a host) or of all.",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			key := ""
+			if len(args) > 0 {
+				key = args[0]
+			}
+			o, err := c.target().must(cmd.Context(), engine.Options{ReadOnly: true})
+			if err != nil {
+				return err
+			}
+			defer func() { err = firstError(err, o.close()) }()
+			var notes []*rondov1.Note
+			if o.client != nil {
+				answer, err := o.client.Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: key}))
+				if err != nil {
+					return err
+				}
+				notes = answer.Msg.GetNotes()
+			} else {
+				byKey, err := o.store.Notes(cmd.Context(), key)
+				if err != nil {
+					return err
+				}
+				notes = rpc.NotesOf(byKey)
+			}
+			return printNotes(c, format, notes)
+		},
+	}
+	addOutput(cmd, &format)
+	return cmd
+}
+
+func printNotes(c *common, format string, notes []*rondov1.Note) error {
+	w, err := table.New(c.stdout, format, "time", "key", "severity", "text")
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		at := time.UnixMicro(n.GetTimeUs()).UTC().Format(time.RFC3339Nano)
+		if err := w.Row(at, n.GetKey(), n.GetSeverity(), n.GetText()); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}

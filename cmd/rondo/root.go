@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+const rootHelp = `Rondo keeps time series in round-robin archives: disk stays bounded, numbers are rrdtool's.
+
+` + "`rondo serve`" + ` receives samples and answers queries. The other commands work on the same
+database: through the server's socket while one runs, directly when none does.`
+
+// common are the flags that every command has.
+type common struct {
+	*process
+	db, daemon string
+}
+
+// target is the database or server that a command works on.
+func (c *common) target() target {
+	return target{db: c.database(c.db), daemon: c.process.daemon(c.daemon)}
+}
+
+func newRoot(p *process) *cobra.Command {
+	c := &common{process: p}
+	root := &cobra.Command{
+		Use:           "rondo",
+		Short:         "Time series in round-robin archives",
+		Long:          rootHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       version(),
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.PersistentFlags().StringVar(&c.db, "db", "", "the database's `folder` (default RONDO_DB, else ./rondo.db)")
+	root.PersistentFlags().StringVar(&c.daemon, "daemon", "", "the `address` of a server to use in its place (default RONDO_DAEMON)")
+	root.AddGroup(
+		&cobra.Group{ID: "server", Title: "Server:"},
+		&cobra.Group{ID: "rrdtool", Title: "As in rrdtool:"},
+		&cobra.Group{ID: "database", Title: "Database:"},
+	)
+	for group, cmds := range map[string][]*cobra.Command{
+		"server":   {newServe(c), newStats(c), newNotes(c)},
+		"rrdtool":  append(newVerbs(c), newRRDTool(c)),
+		"database": {newCheck(c), newBackup(c), newRestoreBackup(c), newWAL(c)},
+	} {
+		for _, cmd := range cmds {
+			cmd.GroupID = group
+			root.AddCommand(cmd)
+		}
+	}
+	root.AddCommand(newVersion(c))
+	root.CompletionOptions.DisableDefaultCmd = false
+	return root
+}
+
+// isTerminal says whether w is a terminal, which binary data would upset.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

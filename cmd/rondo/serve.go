@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"gopkg.in/yaml.v3"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+const serveHelp = `Receive samples and answer queries, until SIGTERM or SIGINT; then store what was received and exit.
+
+Every flag may also be given as a variable (--http-addr as RONDO_HTTP_ADDR) or as a key of the YAML file
+that --config names; a flag goes before a variable, and a variable before the file. An empty address turns a
+listener off. Everything listens on loopback until told otherwise. SIGHUP reads the file again, and with it what
+flags of receivers name (password files, types.db); the rest of the settings needs a restart.
+
+The key "policy" of the file is a list of rules for new series; the first that matches decides:
+
+  policy:
+    - path: collectd/*/cpu-*/**
+      step: 10
+      heartbeat: 30
+      archives: ["RRA:AVERAGE:0.5:10s:1d", "RRA:AVERAGE:0.5:5m:1y"]`
+
+// A serve is the settings of the server.
+type serve struct {
+	*common
+	flags   *pflag.FlagSet
+	file    string
+	http    string
+	engine  engine.Options
+	sync    syncMode
+	memory  byteSize
+	future  time.Duration
+	level   slog.Level
+	logJSON bool
+	ways    []way
+}
+
+// A way is the flags of one protocol.
+type way struct {
+	protocol receivers.Protocol
+	address  *string
+	options  map[string]func() []string // by flag
+}
+
+func newServe(c *common) *cobra.Command {
+	s := &serve{common: c}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Receive samples and answer queries; the main job",
+		Long:  serveHelp,
+		Args:  cobra.NoArgs,
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&s.file, "config", c.getenv("RONDO_CONFIG"), "a YAML `file` of settings")
+	f.StringVar(&s.http, "http", "127.0.0.1:9180", "listen `address` of RPC, /metrics, /-/healthy, /-/ready and the page at /")
+	for _, p := range protocols {
+		s.ways = append(s.ways, addProtocol(f, p))
+	}
+	f.Var(&s.sync, "sync", "when an append is acknowledged: always (after fdatasync), interval (before, synced by the clock: "+
+		"loss of power may take --sync-interval of samples) or none (loss of power may take what the system has not written)")
+	f.DurationVar(&s.engine.SyncInterval, "sync-interval", time.Second, "the longest time between two syncs with --sync=interval")
+	f.DurationVar(&s.engine.Reorder, "reorder", 0, "hold samples back until one of their series is this much later, to put them in order (0: late samples are refused)")
+	f.IntVar(&s.engine.MaxSeries, "max-series", 10_000_000, "the largest `number` of series")
+	f.DurationVar(&s.future, "max-future", receivers.DefaultMaxFuture, "how far ahead of the clock a sample may be (negative: no limit)")
+	f.Var(&s.memory, "memory", "`budget` for states, rows not yet stored and queues: 512M, 4G")
+	f.TextVar(&s.level, "log-level", slog.LevelInfo, "debug, info, warn or error")
+	f.BoolVar(&s.logJSON, "log-json", false, "log lines are JSON objects")
+	s.memory = 4 << 30
+	f.Lookup("memory").DefValue = s.memory.String()
+	s.flags = f
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }
+	return cmd
+}
+
+// addProtocol adds the flags of p.
+func addProtocol(f *pflag.FlagSet, p receivers.Protocol) way {
+	w := way{protocol: p, options: make(map[string]func() []string)}
+	usage := fmt.Sprintf("listen `address` of %s", p.Name)
+	if p.Usage != "" {
+		usage = p.Usage
+	}
+	w.address = f.String(p.Name, p.Address, usage)
+	for _, o := range p.Flags {
+		if o.Repeat {
+			var def []string
+			if o.Default != "" {
+				def = []string{o.Default}
+			}
+			v := f.StringSlice(o.Name, def, o.Usage)
+			w.options[o.Name] = func() []string { return *v }
+			continue
+		}
+		v := f.String(o.Name, o.Default, o.Usage)
+		w.options[o.Name] = func() []string { return []string{*v} }
+	}
+	return w
+}
+
+func (s *serve) run(ctx context.Context) error {
+	ways, named, err := s.apply()
+	if err != nil {
+		return err
+	}
+	log := s.logger()
+	s.engine.Sync = wal.Sync(s.sync)
+	s.engine.Memory = int64(s.memory)
+	s.engine.Owner = "rondo serve"
+	s.engine.Logger = log
+	reload, done := s.watchHUP(log)
+	defer done()
+	return server.Run(ctx, server.Config{
+		DB:        s.target().db,
+		Version:   version(),
+		Engine:    s.engine,
+		HTTP:      server.Address{Addr: s.http, Named: named["http"]},
+		Ways:      ways,
+		MaxFuture: s.future,
+		Memory:    int64(s.memory),
+		Reload:    reload,
+		Getenv:    s.getenv,
+		Logger:    log,
+	})
+}
+
+// apply brings flags, environment and file together, and returns the ways in and the flags that somebody named.
+func (s *serve) apply() (server.Ways, map[string]bool, error) {
+	// What an earlier apply took from a file must not outlive its key.
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		if v, ok := f.Value.(pflag.SliceValue); ok && !f.Changed {
+			_ = v.Replace(sliceDefault(f)) // strings are never refused
+		} else if !f.Changed && f.Name != "config" {
+			_ = f.Value.Set(f.DefValue) // the default was the flag's own
+		}
+	})
+	var rules []receivers.Rule
+	policy := config.Section{Key: "policy", Parse: func(n *yaml.Node) (err error) {
+		rules, err = parseRules(n)
+		return err
+	}}
+	named, err := config.Apply(s.flags, s.lookupEnv, s.file, policy)
+	if err != nil {
+		return server.Ways{}, nil, err
+	}
+	var ways server.Ways
+	if len(rules) > 0 {
+		if ways.Policy, err = receivers.NewPolicy(rules, parseArchives); err != nil {
+			return server.Ways{}, nil, fmt.Errorf("%s: policy: %w", s.file, err)
+		}
+	}
+	for _, w := range s.ways {
+		r := server.Receiver{
+			Protocol: w.protocol,
+			Address:  server.Address{Addr: *w.address, Named: named[w.protocol.Name]},
+			Options:  make(map[string][]string),
+		}
+		for name, values := range w.options {
+			r.Options[name] = values()
+		}
+		ways.Receivers = append(ways.Receivers, r)
+	}
+	return ways, named, nil
+}
+
+func sliceDefault(f *pflag.Flag) []string {
+	if len(f.DefValue) <= 2 { // "[]"
+		return nil
+	}
+	return []string{f.DefValue[1 : len(f.DefValue)-1]}
+}
+
+// watchHUP reads the configuration again at each SIGHUP. done stops that.
+func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
+	hup := make(chan os.Signal, 1) // a second one while the first waits adds nothing
+	signal.Notify(hup, syscall.SIGHUP)
+	reload := make(chan server.Ways)
+	quit, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-quit:
+				return
+			case <-hup:
+			}
+			ways, _, err := s.apply()
+			if err != nil {
+				log.Error("configuration not taken", "err", err)
+				continue
+			}
+			select {
+			case reload <- ways:
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return reload, func() {
+		signal.Stop(hup)
+		close(quit)
+		<-stopped
+	}
+}
+
+func (s *serve) logger() *slog.Logger {
+	o := &slog.HandlerOptions{Level: s.level}
+	if s.logJSON {
+		return slog.New(slog.NewJSONHandler(s.stderr, o))
+	}
+	return slog.New(slog.NewTextHandler(s.stderr, o))
+}
+
+// parseRules reads the key policy. Unknown keys are errors that name their line.
+func parseRules(n *yaml.Node) ([]receivers.Rule, error) {
+	if n.Kind != yaml.SequenceNode {
+		return nil, errors.New("want a list of rules")
+	}
+	rules := make([]receivers.Rule, len(n.Content))
+	for i, rule := range n.Content {
+		if rule.Kind != yaml.MappingNode {
+			return nil, fmt.Errorf("line %d: want the keys of a rule", rule.Line)
+		}
+		for j := 0; j < len(rule.Content); j += 2 {
+			if key := rule.Content[j]; !ruleKeys[key.Value] {
+				return nil, fmt.Errorf("line %d: unknown key %q", key.Line, key.Value)
+			}
+		}
+		if err := rule.Decode(&rules[i]); err != nil {
+			return nil, err
+		}
+	}
+	return rules, nil
+}
+
+// ruleKeys are the keys of a receivers.Rule.
+var ruleKeys = map[string]bool{"path": true, "labels": true, "step": true, "heartbeat": true, "archives": true}
+
+func parseArchives(step int64, texts []string) ([]rra.Archive, error) {
+	archives := make([]rra.Archive, len(texts))
+	for i, text := range texts {
+		a, err := rra.ParseArchive(text, step)
+		if err != nil {
+			return nil, err
+		}
+		archives[i] = a
+	}
+	return archives, nil
+}
+

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// addOutput adds the flag that chooses a format.
+func addOutput(cmd *cobra.Command, format *string) {
+	cmd.Flags().StringVarP(format, "output", "o", table.Formats[0], "output `format`: "+strings.Join(table.Formats, ", "))
+}
+
+func newStats(c *common) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "stats",
+		Short: "Print the store's counters",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			o, err := c.target().must(cmd.Context(), engine.Options{ReadOnly: true})
+			if err != nil {
+				return err
+			}
+			defer func() { err = firstError(err, o.close()) }()
+			var m *rondov1.StatsResponse
+			if o.client != nil {
+				answer, err := o.client.Stats(cmd.Context(), connect.NewRequest(&rondov1.StatsRequest{}))
+				if err != nil {
+					return err
+				}
+				m = answer.Msg
+			} else {
+				m = rpc.StatsOf(o.store.Stats())
+				m.Version = version()
+			}
+			return printStats(c, format, m)
+		},
+	}
+	addOutput(cmd, &format)
+	return cmd
+}
+
+func printStats(c *common, format string, m *rondov1.StatsResponse) error {
+	w, err := table.New(c.stdout, format, "name", "value")
+	if err != nil {
+		return err
+	}
+	fields := m.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		if err := printField(w, m.ProtoReflect(), fields.Get(i)); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+func printField(w table.Writer, m protoreflect.Message, f protoreflect.FieldDescriptor) error {
+	return w.Row(string(f.Name()), m.Get(f).Interface())
+}
+
+// firstError returns the first error that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

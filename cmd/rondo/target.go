@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc"
+)
+
+// How long a command waits for a database that another process holds while no server answers: a server
+// that is starting, or another command.
+const (
+	lockPatience = 10 * time.Second
+	lockPoll     = 20 * time.Millisecond
+)
+
+// A target is what a command works on.
+type target struct {
+	db     string // the database's folder
+	daemon string // the address of a server to use in its place; empty: none
+}
+
+// An opened is a target in use: a server, a store, or neither, if there is no database.
+type opened struct {
+	client *rpc.Client
+	store  *engine.Store
+}
+
+// open connects to the server of t, or opens the store itself if none runs. With create it makes a
+// database that is not there; without, it returns neither server nor store for it.
+func (t target) open(ctx context.Context, o engine.Options, create bool) (*opened, error) {
+	if t.daemon != "" {
+		c, err := rpc.Dial(ctx, t.daemon)
+		if err != nil {
+			return nil, err
+		}
+		return &opened{client: c}, nil
+	}
+	if !create && !t.exists() {
+		return &opened{}, nil
+	}
+	o.Owner = "rondo (command line)"
+	o.NoBackground = true
+	deadline := time.Now().Add(lockPatience)
+	for {
+		if c, err := rpc.DialLocal(ctx, t.db); err == nil {
+			return &opened{client: c}, nil
+		}
+		s, err := engine.Open(t.db, o)
+		if err == nil {
+			return &opened{store: s}, nil
+		}
+		if !errors.Is(err, engine.ErrLocked) || time.Now().After(deadline) {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+// exists says whether the folder is there and holds anything.
+func (t target) exists() bool {
+	entries, err := os.ReadDir(t.db)
+	return err == nil && len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
+}
+
+// must is open for commands that make no sense without a database.
+func (t target) must(ctx context.Context, o engine.Options) (*opened, error) {
+	s, err := t.open(ctx, o, false)
+	if err == nil && s.client == nil && s.store == nil {
+		dir := t.db
+		if abs, e := filepath.Abs(dir); e == nil {
+			dir = abs
+		}
+		return nil, fmt.Errorf("there is no database in %s (--db, or RONDO_DB, says where it is)", dir)
+	}
+	return s, err
+}
+
+func (o *opened) close() error {
+	if o.client != nil {
+		o.client.Close()
+	}
+	if o.store != nil {
+		return o.store.Close()
+	}
+	return nil
+}

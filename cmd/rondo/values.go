@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A syncMode is the flag --sync.
+type syncMode wal.Sync
+
+var syncModes = []string{wal.SyncAlways: "always", wal.SyncInterval: "interval", wal.SyncNone: "none"}
+
+func (m *syncMode) String() string { return syncModes[*m] }
+func (m *syncMode) Type() string   { return "mode" }
+
+func (m *syncMode) Set(text string) error {
+	for i, name := range syncModes {
+		if name == text {
+			*m = syncMode(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("want one of %s", strings.Join(syncModes, ", "))
+}
+
+// A byteSize is a number of bytes, with K, M, G or T for powers of 1024.
+type byteSize int64
+
+const sizeUnits = "KMGT"
+
+func (b *byteSize) Type() string { return "bytes" }
+
+func (b *byteSize) String() string {
+	n, unit := int64(*b), ""
+	for i := 0; i < len(sizeUnits) && n != 0 && n%1024 == 0; i++ {
+		n, unit = n/1024, sizeUnits[i:i+1]
+	}
+	return strconv.FormatInt(n, 10) + unit
+}
+
+func (b *byteSize) Set(text string) error {
+	digits := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+	shift := 0
+	if n := len(digits); n > 0 {
+		if i := strings.IndexByte(sizeUnits, digits[n-1]); i >= 0 {
+			digits, shift = digits[:n-1], 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64>>shift {
+		return fmt.Errorf("%q is no number of bytes: 512M, 4G", text)
+	}
+	*b = byteSize(n << shift)
+	return nil
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrdtool"
+)
+
+// summaries says what rrdtool's verbs do, for the list of commands.
+var summaries = map[string]string{
+	"create":     "Make a series",
+	"update":     "Store samples in a series",
+	"updatev":    "Store samples and print the rows they closed",
+	"fetch":      "Print the rows of an archive",
+	"first":      "Print the time of the first row of an archive",
+	"last":       "Print the time of the last update",
+	"lastupdate": "Print the time and the values of the last update",
+	"info":       "Print the definition and the state of a series",
+	"list":       "Print the names of series",
+}
+
+// writing are the verbs that change the store.
+var writing = []string{"create", "update", "updatev"}
+
+// newVerbs returns a command for each of rrdtool's verbs. Their arguments are passed on as they are; only the
+// flags of every rondo command are taken out.
+func newVerbs(c *common) []*cobra.Command {
+	var cmds []*cobra.Command
+	for _, verb := range rrdtool.Verbs() {
+		cmds = append(cmds, &cobra.Command{
+			Use:                verb,
+			Short:              summaries[verb],
+			Long:               summaries[verb] + ". Arguments, output and exit codes are those of rrdtool " + verb + ".",
+			DisableFlagParsing: true,
+			RunE: func(cmd *cobra.Command, args []string) error {
+				args, err := c.takeFlags(args)
+				if err != nil {
+					return err
+				}
+				if len(args) == 1 && args[0] == "--help" {
+					return cmd.Help()
+				}
+				return exitCode(runVerb(cmd.Context(), c.process, c.target(), append([]string{verb}, args...)))
+			},
+		})
+	}
+	return cmds
+}
+
+// newRRDTool returns the command that is rrdtool and nothing else.
+func newRRDTool(c *common) *cobra.Command {
+	return &cobra.Command{
+		Use:                "rrdtool",
+		Short:              "Be rrdtool and nothing else",
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args, err := c.leadingFlags(args)
+			if err != nil {
+				return err
+			}
+			return exitCode(runVerb(cmd.Context(), c.process, c.target(), args))
+		},
+	}
+}
+
+func exitCode(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return exitError(code)
+}
+
+// takeFlags takes --db and --daemon out of the arguments of a verb.
+func (c *common) takeFlags(args []string) ([]string, error) {
+	var rest []string
+	for len(args) > 0 {
+		if args[0] == "--" {
+			return append(rest, args...), nil
+		}
+		n, err := c.takeFlag(args)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			rest, n = append(rest, args[0]), 1
+		}
+		args = args[n:]
+	}
+	return rest, nil
+}
+
+// leadingFlags takes --db and --daemon off the front of args: cobra leaves those given before
+// the command there.
+func (c *common) leadingFlags(args []string) ([]string, error) {
+	for len(args) > 0 {
+		n, err := c.takeFlag(args)
+		if err != nil || n == 0 {
+			return args, err
+		}
+		args = args[n:]
+	}
+	return args, nil
+}
+
+// takeFlag takes a flag at the front of args and returns how many arguments it was; 0: none.
+func (c *common) takeFlag(args []string) (int, error) {
+	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon} {
+		if v, ok := strings.CutPrefix(args[0], name+"="); ok {
+			*value = v
+			return 1, nil
+		}
+		if args[0] != name {
+			continue
+		}
+		if len(args) == 1 {
+			return 0, fmt.Errorf("option '%s' requires an argument", name)
+		}
+		*value = args[1]
+		return 2, nil
+	}
+	return 0, nil
+}
+
+// runVerb runs one of rrdtool's verbs and returns its exit code.
+func runVerb(ctx context.Context, p *process, t target, args []string) int {
+	write := len(args) > 0 && slices.Contains(writing, args[0])
+	env := &rrdtool.Env{
+		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr,
+		Now: p.now, Getenv: p.getenv,
+	}
+	if !t.needed(args) {
+		env.Store = missing{}
+		return rrdtool.Run(ctx, env, args)
+	}
+	o, err := t.open(ctx, engine.Options{ReadOnly: !write}, false)
+	if err != nil {
+		fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		return 1
+	}
+	var code int
+	switch {
+	case o.client != nil:
+		code, err = execute(ctx, o.client.Local, p, args)
+	case o.store != nil:
+		env.Store = o.store
+		code = rrdtool.Run(ctx, env, args)
+	default:
+		m := &maker{target: t}
+		env.Store = missing{}
+		if args[0] == "create" {
+			env.Store = m
+		}
+		code = rrdtool.Run(ctx, env, args)
+		o.store = m.store
+	}
+	if e := o.close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		return 1
+	}
+	return code
+}
+
+// needed says whether args can mean a series at all.
+func (t target) needed(args []string) bool {
+	return len(args) > 0 && slices.Contains(rrdtool.Verbs(), args[0]) && (len(args) > 1 || args[0] == "list")
+}
+
+// execute has a server run the verb and passes on what it prints.
+func execute(ctx context.Context, server rondov1.LocalClient, p *process, args []string) (int, error) {
+	req := &rondov1.ExecRequest{Argv: args, Environment: make(map[string]string), NowUs: p.now().UnixMicro()}
+	for _, name := range []string{"TZ", "LC_ALL", "LC_TIME", "LC_NUMERIC", "LANG"} {
+		if v, ok := p.lookupEnv(name); ok {
+			req.Environment[name] = v
+		}
+	}
+	stream, err := server.Exec(ctx, connect.NewRequest(req))
+	if err != nil {
+		return 1, explain(err)
+	}
+	defer stream.Close() // an error of it would say nothing new
+	for stream.Receive() {
+		m := stream.Msg()
+		if _, err := p.stdout.Write(m.GetStdout()); err != nil {
+			return 1, err
+		}
+		if _, err := p.stderr.Write(m.GetStderr()); err != nil {
+			return 1, err
+		}
+		if m.ExitCode != nil {
+			return int(m.GetExitCode()), nil
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return 1, explain(err)
+	}
+	return 1, io.ErrUnexpectedEOF
+}
+
+// explain says what a server's answer means for who uses the command line.
+func explain(err error) error {
+	if connect.CodeOf(err) == connect.CodeUnimplemented {
+		return fmt.Errorf("the server serves the command line on its socket only (unix:…/rondo.sock): %w", err)
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// logFolder is where a database keeps its log.
+const logFolder = "wal"
+
+func newWAL(c *common) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "wal",
+		Short: "Look into the log",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newWALDump(c))
+	return cmd
+}
+
+func newWALDump(c *common) *cobra.Command {
+	var format string
+	var from uint64
+	cmd := &cobra.Command{
+		Use:   "dump [FOLDER]",
+		Short: "Print the records of the log",
+		Long: `Print a line for each record of the log in the database, or in FOLDER: position, segment, offset of its block,
+length and kind. It reads beside a running server, without lock, and tells the damage where it meets it.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := filepath.Join(c.database(c.db), logFolder)
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return dumpLog(c, dir, wal.Pos(from), format)
+		},
+	}
+	cmd.Flags().Uint64Var(&from, "from", 0, "the first `position` to print (0: the first there is)")
+	addOutput(cmd, &format)
+	return cmd
+}
+
+func dumpLog(c *common, dir string, from wal.Pos, format string) (err error) {
+	l, err := wal.Open(dir, wal.Options{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("open log %s: %w", dir, err)
+	}
+	defer func() { err = firstError(err, l.Close()) }()
+	w, err := table.New(c.stdout, format, "position", "segment", "offset", "length", "kind")
+	if err != nil {
+		return err
+	}
+	err = l.Blocks(from, func(b wal.Block) error {
+		for p, rec := range b.Records() {
+			if rec.Err != nil {
+				return rec.Err
+			}
+			if p < from {
+				continue
+			}
+			if err := w.Row(uint64(p), b.Segment, b.Offset, len(rec.Data), kindOf(rec.Data)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return firstError(w.Close(), err)
+}
+
+// recordKinds are the names of the engine's records, by their first byte (docs/format.md).
+var recordKinds = map[byte]string{
+	1: "samples",
+	2: "create",
+	3: "drop",
+	4: "rename",
+	5: "note",
+	6: "settings",
+	7: "barrier",
+}
+
+// kindOf says what a record is.
+func kindOf(rec []byte) string {
+	if len(rec) == 0 {
+		return "barrier" // the log's own
+	}
+	if name, ok := recordKinds[rec[0]]; ok {
+		return name
+	}
+	return fmt.Sprintf("unknown (0x%02x)", rec[0])
+}

@@ -1,0 +1,216 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/attime"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// defaultStep is rrdtool's.
+const defaultStep = 300
+
+// Create makes one series.
+func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.CreateRequest]) (*connect.Response[rondov1.CreateResponse], error) {
+	m := req.Msg
+	if m.GetPath() == "" {
+		return nil, invalid("no path")
+	}
+	d, err := definition(m.GetDefinition())
+	if err != nil {
+		return nil, invalid("definition: %w", err)
+	}
+	start := s.now().Unix() - 10
+	if m.GetStart() != "" {
+		if start, err = attime.Instant(m.GetStart(), s.now()); err != nil {
+			return nil, invalid("start: %w", err)
+		}
+	}
+	spec := engine.Spec{
+		Path:       m.GetPath(),
+		Labels:     labelsOf(m.GetLabels()),
+		Definition: d,
+		Start:      rra.Seconds(start),
+		Overwrite:  m.GetOverwrite(),
+	}
+	ref, err := s.Store.Create(ctx, spec)
+	if err != nil {
+		return nil, fail(err, "create %q", m.GetPath())
+	}
+	return connect.NewResponse(&rondov1.CreateResponse{Ref: uint64(ref)}), nil
+}
+
+func definition(m *rondov1.Definition) (*rra.Definition, error) {
+	step := m.GetStep()
+	if step == 0 {
+		step = defaultStep
+	}
+	args := append(append([]string(nil), m.GetDs()...), m.GetRra()...)
+	d, err := rra.ParseDefinition(step, args)
+	if err != nil {
+		return nil, err
+	}
+	// What Create would refuse is refused here, where it is still the caller's mistake.
+	if _, err := rra.Compile(d); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Drop removes a series with all its rows.
+func (s *Server) Drop(ctx context.Context, req *connect.Request[rondov1.DropRequest]) (*connect.Response[rondov1.DropResponse], error) {
+	if err := s.Store.Drop(ctx, req.Msg.GetPath()); err != nil {
+		return nil, fail(err, "drop %q", req.Msg.GetPath())
+	}
+	return connect.NewResponse(&rondov1.DropResponse{}), nil
+}
+
+// Rename gives a series another path.
+func (s *Server) Rename(ctx context.Context, req *connect.Request[rondov1.RenameRequest]) (*connect.Response[rondov1.RenameResponse], error) {
+	if req.Msg.GetTo() == "" {
+		return nil, invalid("no path to rename to")
+	}
+	if err := s.Store.Rename(ctx, req.Msg.GetPath(), req.Msg.GetTo()); err != nil {
+		return nil, fail(err, "rename %q", req.Msg.GetPath())
+	}
+	return connect.NewResponse(&rondov1.RenameResponse{}), nil
+}
+
+// List returns one page of series.
+func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequest]) (*connect.Response[rondov1.ListResponse], error) {
+	m := req.Msg
+	limit := int(m.GetLimit())
+	switch {
+	case limit < 0:
+		return nil, invalid("limit %d is negative", limit)
+	case limit == 0:
+		limit = defaultPage
+	}
+	limit = min(limit, maxPage)
+	if len(m.GetMatchers()) > 0 {
+		return s.selectPage(ctx, m, limit)
+	}
+	var answer rondov1.ListResponse
+	for e, err := range s.Store.List(ctx, m.GetPrefix(), m.GetPage()) {
+		if err != nil {
+			return nil, fail(err, "list %q", m.GetPrefix())
+		}
+		if n := len(answer.GetSeries()); n == limit {
+			answer.NextPage = answer.GetSeries()[n-1].GetPath()
+			break
+		}
+		answer.Series = append(answer.Series, seriesOf(e, m.GetBrief()))
+	}
+	return connect.NewResponse(&answer), nil
+}
+
+// selectPage is List by labels. Its pages go by reference, the order of Select.
+func (s *Server) selectPage(ctx context.Context, m *rondov1.ListRequest, limit int) (*connect.Response[rondov1.ListResponse], error) {
+	matchers, err := matchersOf(m.GetMatchers())
+	if err != nil {
+		return nil, err
+	}
+	var after uint64
+	if m.GetPage() != "" {
+		if after, err = strconv.ParseUint(m.GetPage(), 10, 64); err != nil {
+			return nil, invalid("page %q is not a next_page of this list", m.GetPage())
+		}
+	}
+	var answer rondov1.ListResponse
+	for e, err := range s.Store.Select(ctx, matchers) {
+		if err != nil {
+			return nil, fail(err, "list by labels")
+		}
+		if uint64(e.Ref) <= after || !strings.HasPrefix(e.Path, m.GetPrefix()) {
+			continue
+		}
+		if n := len(answer.GetSeries()); n == limit {
+			answer.NextPage = strconv.FormatUint(answer.GetSeries()[n-1].GetRef(), 10)
+			break
+		}
+		answer.Series = append(answer.Series, seriesOf(e, m.GetBrief()))
+	}
+	return connect.NewResponse(&answer), nil
+}
+
+func matchersOf(ms []*rondov1.Matcher) ([]engine.Matcher, error) {
+	out := make([]engine.Matcher, len(ms))
+	for i, m := range ms {
+		out[i] = engine.Matcher{Name: m.GetName(), Value: m.GetValue()}
+		switch m.GetOp() {
+		case "", "=":
+			out[i].Op = engine.MatchEqual
+			continue
+		case "!=":
+			out[i].Op = engine.MatchNotEqual
+			continue
+		case "=~":
+			out[i].Op = engine.MatchRegexp
+		case "!~":
+			out[i].Op = engine.MatchNotRegexp
+		default:
+			return nil, invalid("matcher %d: op %q is none of = != =~ !~", i, m.GetOp())
+		}
+		re, err := regexp.Compile("^(?s:" + m.GetValue() + ")$")
+		if err != nil {
+			return nil, invalid("matcher %d: %w", i, err)
+		}
+		out[i].Regexp = re
+	}
+	return out, nil
+}
+
+// Labels returns the label names in use, or the values of one.
+func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.LabelsRequest]) (*connect.Response[rondov1.LabelsResponse], error) {
+	get := s.Store.LabelNames
+	if name := req.Msg.GetName(); name != "" {
+		get = func(ctx context.Context) ([]string, error) { return s.Store.LabelValues(ctx, name) }
+	}
+	values, err := get(ctx)
+	if err != nil {
+		return nil, fail(err, "labels")
+	}
+	if len(values) > maxLabelValues {
+		return nil, connect.NewError(connect.CodeResourceExhausted,
+			fmt.Errorf("%d values of label %q, at most %d are given", len(values), req.Msg.GetName(), maxLabelValues))
+	}
+	return connect.NewResponse(&rondov1.LabelsResponse{Values: values}), nil
+}
+
+func seriesOf(e engine.Series, brief bool) *rondov1.Series {
+	m := &rondov1.Series{Ref: uint64(e.Ref), Path: e.Path}
+	for _, l := range e.Labels {
+		m.Labels = append(m.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})
+	}
+	if !brief && e.Definition != nil {
+		m.Definition = definitionOf(e.Definition)
+	}
+	return m
+}
+
+func definitionOf(d *rra.Definition) *rondov1.Definition {
+	m := &rondov1.Definition{Step: d.Step}
+	for i := range d.Sources {
+		m.Ds = append(m.Ds, d.Sources[i].String())
+	}
+	for i := range d.Archives {
+		m.Rra = append(m.Rra, d.Archives[i].String())
+	}
+	return m
+}
+
+func labelsOf(ls []*rondov1.Label) []engine.Label {
+	out := make([]engine.Label, len(ls))
+	for i, l := range ls {
+		out[i] = engine.Label{Name: l.GetName(), Value: l.GetValue()}
+	}
+	return out
+}

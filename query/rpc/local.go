@@ -1,0 +1,136 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrdtool"
+)
+
+// The limits of the service Local.
+const (
+	maxExecBytes = 64 << 20 // arguments and standard input of one command
+	chunkBytes   = 256 << 10
+)
+
+// A Local is the service of the command line over one store. Whoever reaches it may do with the store
+// what its owner may.
+type Local struct {
+	Store *engine.Store
+}
+
+// Handler returns the path that the service stands at and what answers there.
+func (l *Local) Handler() (string, http.Handler) {
+	return rondov1.NewLocalHandler(l, connect.WithReadMaxBytes(maxExecBytes))
+}
+
+// Exec runs one of rrdtool's verbs and streams what it prints.
+func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecRequest], stream *connect.ServerStream[rondov1.ExecResponse]) error {
+	environment := req.Msg.GetEnvironment()
+	tz, named := environment["TZ"]
+	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
+	errOut := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
+	env := &rrdtool.Env{
+		Store:    l.Store,
+		Stdin:    bytes.NewReader(req.Msg.GetStdin()),
+		Stdout:   out,
+		Stderr:   errOut,
+		Location: location(tz, named),
+		Dir:      req.Msg.GetCwd(),
+		Getenv:   func(k string) string { return environment[k] },
+	}
+	if now := req.Msg.GetNowUs(); now != 0 {
+		env.Now = func() time.Time { return time.UnixMicro(now) }
+	}
+	code := int32(rrdtool.Run(ctx, env, req.Msg.GetArgv()))
+	for _, c := range []*chunks{out, errOut} {
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
+	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
+}
+
+// Backup streams a consistent copy of the store.
+func (l *Local) Backup(ctx context.Context, _ *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
+	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.BackupResponse{Data: p}) })
+	if err := l.Store.Backup(ctx, out); err != nil {
+		return fail(err, "backup")
+	}
+	return out.flush()
+}
+
+// Check streams what is broken in the store.
+func (l *Local) Check(ctx context.Context, _ *connect.Request[rondov1.CheckRequest], stream *connect.ServerStream[rondov1.CheckResponse]) error {
+	problems, err := l.Store.Check(ctx)
+	if err != nil {
+		return fail(err, "check")
+	}
+	for _, p := range problems {
+		if err := stream.Send(&rondov1.CheckResponse{Where: p.Where, What: p.What}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// chunks is a writer that sends what is written in messages of some size. The first error sticks.
+type chunks struct {
+	buf  []byte
+	send func([]byte) error
+	err  error
+}
+
+func newChunks(send func([]byte) error) *chunks { return &chunks{send: send} }
+
+func (c *chunks) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 && c.err == nil {
+		k := min(len(p), chunkBytes-len(c.buf))
+		c.buf, p = append(c.buf, p[:k]...), p[k:]
+		if len(c.buf) == chunkBytes {
+			c.err = c.flush()
+		}
+	}
+	if c.err != nil {
+		return 0, c.err
+	}
+	return n, nil
+}
+
+func (c *chunks) flush() error {
+	if c.err == nil && len(c.buf) > 0 {
+		c.err = c.send(c.buf)
+		c.buf = c.buf[:0]
+	}
+	return c.err
+}
+
+// location returns the time zone that the variable TZ names for whoever asks, as far as
+// this machine knows it; UTC if it does not, as in C.
+func location(tz string, set bool) *time.Location {
+	if !set {
+		if data, err := os.ReadFile("/etc/localtime"); err == nil {
+			if l, err := time.LoadLocationFromTZData("Local", data); err == nil {
+				return l
+			}
+		}
+		return time.Local
+	}
+	tz = strings.TrimPrefix(tz, ":")
+	if tz == "" {
+		return time.UTC
+	}
+	if l, err := time.LoadLocation(tz); err == nil && tz != "Local" {
+		return l
+	}
+	return time.UTC
+}

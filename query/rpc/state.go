@@ -1,0 +1,110 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// Info returns the definition and the state of one series.
+func (s *Server) Info(_ context.Context, req *connect.Request[rondov1.InfoRequest]) (*connect.Response[rondov1.InfoResponse], error) {
+	ref, err := s.ref(req.Msg.GetPath(), req.Msg.GetRef())
+	if err != nil {
+		return nil, err
+	}
+	info, err := s.Store.Info(ref)
+	if err != nil {
+		return nil, fail(err, "info of series %d", ref)
+	}
+	answer := &rondov1.InfoResponse{
+		Series:       seriesOf(info.Series, false),
+		LastUpdateUs: int64(info.Machine.LastUpdate(info.State.W)),
+	}
+	for i := range info.Definition.Sources {
+		value, unknown := info.Machine.PDP(&info.State, i)
+		answer.Sources = append(answer.Sources, &rondov1.SourceState{
+			Name:           info.Definition.Sources[i].Name,
+			LastReading:    info.Machine.LastReading(&info.State, i),
+			Value:          value,
+			UnknownSeconds: unknown,
+		})
+	}
+	return connect.NewResponse(answer), nil
+}
+
+// Stats returns the counters of the store.
+func (s *Server) Stats(context.Context, *connect.Request[rondov1.StatsRequest]) (*connect.Response[rondov1.StatsResponse], error) {
+	answer := StatsOf(s.Store.Stats())
+	answer.Version = s.Version
+	answer.StartedUs = s.Started.UnixMicro()
+	return connect.NewResponse(answer), nil
+}
+
+// StatsOf returns the message of a store's counters.
+func StatsOf(st engine.Stats) *rondov1.StatsResponse {
+	return &rondov1.StatsResponse{
+		Series:               st.Series,
+		SamplesAccepted:      st.SamplesAccepted,
+		SamplesLate:          st.SamplesLate,
+		SamplesRefused:       st.SamplesRefused,
+		Batches:              st.Batches,
+		Checkpoints:          st.Checkpoints,
+		CheckpointSeconds:    st.CheckpointSeconds,
+		CheckpointSecondsMax: st.CheckpointSecondsMax,
+		LogBytes:             st.LogBytes,
+		LogWrittenBytes:      st.LogWritten,
+		LogFailures:          st.LogFailures,
+		LogTornBytes:         st.LogTorn,
+		DatabaseBytes:        st.DatabaseBytes,
+		DatabaseFreeBytes:    st.DatabaseFree,
+		MemoryBytes:          st.MemoryBytes,
+		RowsStored:           st.RowsStored,
+		ReplayedRecords:      st.ReplayedRecords,
+		RecoverySeconds:      st.RecoverySeconds,
+		GroupsLoaded:         st.GroupsLoaded,
+		GroupsDropped:        st.GroupsDropped,
+		Held:                 st.Held,
+	}
+}
+
+// Notes returns the events kept beside the numbers.
+func (s *Server) Notes(ctx context.Context, req *connect.Request[rondov1.NotesRequest]) (*connect.Response[rondov1.NotesResponse], error) {
+	notes, err := s.Store.Notes(ctx, req.Msg.GetKey())
+	if err != nil {
+		return nil, fail(err, "notes of %q", req.Msg.GetKey())
+	}
+	return connect.NewResponse(&rondov1.NotesResponse{Notes: NotesOf(notes)}), nil
+}
+
+// NotesOf returns the messages of notes, oldest first.
+func NotesOf(notes map[string][]engine.Note) []*rondov1.Note {
+	var out []*rondov1.Note
+	for key, ns := range notes {
+		for _, n := range ns {
+			m := &rondov1.Note{Key: key, TimeUs: int64(n.Time), Severity: n.Severity, Text: n.Text}
+			for _, l := range n.Labels {
+				m.Labels = append(m.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})
+			}
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *rondov1.Note) int {
+		return cmp.Or(cmp.Compare(a.GetTimeUs(), b.GetTimeUs()), cmp.Compare(a.GetKey(), b.GetKey()))
+	})
+	return out
+}
+
+// Checkpoint writes everything applied so far into the database.
+func (s *Server) Checkpoint(ctx context.Context, _ *connect.Request[rondov1.CheckpointRequest]) (*connect.Response[rondov1.CheckpointResponse], error) {
+	start := time.Now()
+	if err := s.Store.Checkpoint(ctx); err != nil {
+		return nil, fail(err, "checkpoint")
+	}
+	return connect.NewResponse(&rondov1.CheckpointResponse{Seconds: time.Since(start).Seconds()}), nil
+}
