@@ -12,7 +12,6 @@ func (m *Machine) consolidate(s *State, pdp []float64, first, elapsed int64, out
 	for i := range m.archives {
 		a := &m.archives[i]
 		if !a.cf.classical() {
-			out = m.holtWinters(s, i, pdp, first, elapsed, out)
 			continue
 		}
 		if a.n == 1 {
@@ -39,6 +38,9 @@ func (m *Machine) consolidate(s *State, pdp []float64, first, elapsed int64, out
 			}
 		}
 		a.advance(w, rows)
+	}
+	if m.family {
+		out = m.holtWinters(s, pdp, first, elapsed, out)
 	}
 	return out
 }

@@ -1,8 +1,32 @@
 package rra
 
-// A program is a compiled COMPUTE expression.
-type program struct{}
+import (
+	"fmt"
 
-func compileProgram(expr string, names []string) (program, error) { return program{}, nil }
+	"github.com/rondo-db/rondo/rra/rpn"
+)
 
-func (p program) eval(pdp []float64) float64 { return 0 }
+// computeStack is room for the stack of most COMPUTE expressions.
+const computeStack = 24
+
+// compileProgram compiles the expression of COMPUTE data source i.
+func (d *Definition) compileProgram(i int) (*rpn.Program, error) {
+	names := make([]string, i)
+	for j := range names {
+		names[j] = d.Sources[j].Name
+	}
+	p, err := rpn.Compile(d.Sources[i].Expr, names)
+	if err == nil {
+		err = p.CheckCompute()
+	}
+	if err != nil {
+		return nil, &FieldError{fmt.Sprintf("ds[%d].expr", i), err.Error()}
+	}
+	return p, nil
+}
+
+// eval computes a PDP from those of the data sources before it.
+func (s *source) eval(before []float64) (float64, error) {
+	var stack [computeStack]float64
+	return s.program.Run(before, stack[:])
+}

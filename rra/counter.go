@@ -83,11 +83,11 @@ func (c *change) difference() (float64, error) {
 
 // floatDifference is the same for DCOUNTER and DDERIVE.
 func (c *change) floatDifference() (float64, error) {
-	old, err := c.number(c.old, c.oldText)
+	v, err := c.number(c.v, c.texts)
 	if err != nil {
 		return 0, err
 	}
-	v, err := c.number(c.v, c.texts)
+	old, err := c.number(c.old, c.oldText)
 	if err != nil {
 		return 0, err
 	}

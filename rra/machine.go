@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/rondo-db/rondo/rra/rpn"
 )
 
 // A Run is count equal rows of one data source in one stream of rows.
@@ -72,7 +74,7 @@ type source struct {
 	heartbeat float64
 	min, max  float64
 	limited   bool // min or max is set
-	program   program
+	program   *rpn.Program
 }
 
 // An archive is a compiled Archive.
@@ -146,15 +148,10 @@ func (m *Machine) compileSource(i int) (source, error) {
 	}
 	if s.compute {
 		s.limited = false
-		var names []string
-		for _, d := range m.def.Sources[:i] {
-			names = append(names, d.Name)
+		var err error
+		if s.program, err = m.def.compileProgram(i); err != nil {
+			return s, err
 		}
-		p, err := compileProgram(ds.Expr, names)
-		if err != nil {
-			return s, &FieldError{fmt.Sprintf("ds[%d].expr", i), err.Error()}
-		}
-		s.program = p
 	}
 	return s, nil
 }

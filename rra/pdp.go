@@ -60,7 +60,9 @@ func (m *Machine) general(s *State, at Time, values []Value, texts []string, out
 		rest := to % m.step
 		pre := float64(to-rest-from) - float64(fromMicro)/1e6
 		post := float64(rest) + float64(at.Micro())/1e6
-		st.close(first, elapsed, pre, post)
+		if err := st.close(first, elapsed, pre, post); err != nil {
+			return out, err
+		}
 	}
 	s.W[wordLast] = uint64(at)
 	return st.out, nil
@@ -104,30 +106,53 @@ func (st *step) open() {
 // covers pre seconds of them and post seconds of the PDP that is then open. If
 // more than one PDP ends, what was left of the open one is first closed on its
 // own, with its share of the reading.
-func (st *step) close(first, elapsed int64, pre, post float64) {
+//
+// The error is a COMPUTE expression that cannot be evaluated; as in rrdtool the
+// data sources before it have then closed their PDP, and nothing else has
+// happened. If that shows only after a PDP was closed on its own, its rows are
+// out already, and the result is unknown instead.
+func (st *step) close(first, elapsed int64, pre, post float64) error {
 	m := st.m
+	alone := false
 	if elapsed > 1 {
 		if share := int64(pre) % m.step; share > 0 {
 			left := float64(share)
-			iv := st.iv
 			for i, n := range st.new {
-				part := float64(n*left) / iv
-				st.pdp[i] = m.closePDP(st.s.W, i, part, left, left, 0, 1)
+				part := float64(n*left) / st.iv
 				st.new[i] = n - part
+				if err := st.closeOne(i, part, left, left, 0, 1); err != nil {
+					return err
+				}
 			}
-			m.compute(st.pdp)
 			st.out = m.consolidate(st.s, st.pdp, first, 1, st.out)
 			st.iv -= left
 			pre -= left
 			elapsed--
 			first++
+			alone = true
 		}
 	}
 	for i, n := range st.new {
-		st.pdp[i] = m.closePDP(st.s.W, i, n, st.iv, pre, post, elapsed)
+		if err := st.closeOne(i, n, st.iv, pre, post, elapsed); err != nil && !alone {
+			return err
+		}
 	}
-	m.compute(st.pdp)
 	st.out = m.consolidate(st.s, st.pdp, first, elapsed, st.out)
+	return nil
+}
+
+// closeOne closes the PDPs of data source i.
+func (st *step) closeOne(i int, n, iv, pre, post float64, elapsed int64) error {
+	m := st.m
+	v := m.closePDP(st.s.W, i, n, iv, pre, post, elapsed)
+	var err error
+	if src := &m.sources[i]; src.compute {
+		if v, err = src.eval(st.pdp[:i]); err != nil {
+			v, err = math.NaN(), &ValueError{DS: i, Name: m.def.Sources[i].Name, Err: err}
+		}
+	}
+	st.pdp[i] = v
+	return err
 }
 
 // ds returns the words of data source i.
@@ -166,15 +191,6 @@ func (m *Machine) closePDP(w []uint64, i int, n, iv, pre, post float64, elapsed 
 	ds[dsValue] = math.Float64bits(val)
 	ds[dsMeta] = uint64(unknown)<<8 | ds[dsMeta]&0xff
 	return pdp
-}
-
-// compute fills in the PDPs of COMPUTE data sources.
-func (m *Machine) compute(pdp []float64) {
-	for i := range m.sources {
-		if s := &m.sources[i]; s.compute {
-			pdp[i] = s.program.eval(pdp[:i])
-		}
-	}
 }
 
 // reading replaces the last reading of data source i and returns what it adds

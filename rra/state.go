@@ -66,7 +66,7 @@ type CDP struct {
 	Seasonal, LastSeasonal float64
 	InitFlag               int64 // burn-in cycles still to be smoothed
 
-	History string // FAILURES: "0" or "1" for each of the window's last PDPs, oldest first
+	History string // FAILURES: "0" or "1" for each of the window's last PDPs, newest first
 }
 
 // CDP returns what an archive remembers of a data source.
