@@ -205,6 +205,7 @@ func FuzzDecodeRows(f *testing.F) {
 		n = int(uint(n) % 1000)
 		out := make([]float64, 0, n)
 		rows, used, err := DecodeRows(out, src, n, pdps)
+		sameAsPlain(t, src, n, pdps)
 		if err != nil {
 			if len(rows) != 0 || used != 0 {
 				t.Fatalf("%d rows and %d bytes used beside %v", len(rows), used, err)
