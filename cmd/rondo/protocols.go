@@ -1,6 +1,11 @@
 package main
 
-import "github.com/rondo-db/rondo/receivers"
+import (
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/collectd"
+)
 
 // protocols is every way in.
-var protocols = []receivers.Protocol{}
+var protocols = []receivers.Protocol{
+	collectd.Protocol,
+}

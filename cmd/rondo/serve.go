@@ -24,8 +24,8 @@ import (
 
 const serveHelp = `Receive samples and answer queries, until SIGTERM or SIGINT; then store what was received and exit.
 
-Every flag may also be given as a variable (--http-addr as RONDO_HTTP_ADDR) or as a key of the YAML file
-that --config names; a flag goes before a variable, and a variable before the file. An empty address turns a
+Every flag may also be given as a variable (--collectd-auth-file as RONDO_COLLECTD_AUTH_FILE) or as a key of the YAML
+file that --config names; a flag goes before a variable, and a variable before the file. An empty address turns a
 listener off. Everything listens on loopback until told otherwise. SIGHUP reads the file again, and with it what
 flags of receivers name (password files, types.db); the rest of the settings needs a restart.
 

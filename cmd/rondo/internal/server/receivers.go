@@ -51,22 +51,32 @@ func (m *manager) use(p *receivers.Policy) {
 	m.sink = receivers.NewStoreSink(m.store, receivers.StoreOptions{Policy: p})
 }
 
-func (m *manager) open(r Receiver) error {
-	name := r.Protocol.Name
-	c := receivers.Config{
+// check says what is wrong with the settings of r, before anything is opened.
+func (s *server) check(r Receiver) error {
+	if r.Protocol.Check == nil || r.Address.Addr == "" && len(s.activated[r.Protocol.Name]) == 0 {
+		return nil
+	}
+	if err := r.Protocol.Check(s.settings(r)); err != nil {
+		return fmt.Errorf("receiver %s: %w", r.Protocol.Name, err)
+	}
+	return nil
+}
+
+func (s *server) settings(r Receiver) receivers.Config {
+	return receivers.Config{
 		Address:   r.Address.Addr,
 		Options:   r.Options,
-		MaxFuture: m.MaxFuture,
-		Logger:    m.Logger.With("receiver", name),
+		MaxFuture: s.MaxFuture,
+		Logger:    s.Logger.With("receiver", r.Protocol.Name),
 	}
+}
+
+func (m *manager) open(r Receiver) error {
+	name := r.Protocol.Name
+	c := m.settings(r)
 	files := m.activated[name]
 	if c.Address == "" && len(files) == 0 {
 		return nil
-	}
-	if r.Protocol.Check != nil {
-		if err := r.Protocol.Check(c); err != nil {
-			return fmt.Errorf("--%s: %w", name, err)
-		}
 	}
 	if len(files) > 0 {
 		if err := adopt(&c, r.Protocol.Network, files[0]); err != nil {
@@ -132,11 +142,8 @@ func (m *manager) reload(w Ways) {
 }
 
 func (m *manager) replace(old *run, r Receiver) error {
-	if r.Protocol.Check != nil && r.Address.Addr != "" {
-		err := r.Protocol.Check(receivers.Config{Address: r.Address.Addr, Options: r.Options})
-		if err != nil {
-			return err
-		}
+	if err := m.check(r); err != nil {
+		return err
 	}
 	if old == nil {
 		return m.open(r)

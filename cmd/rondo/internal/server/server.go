@@ -127,6 +127,11 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if s.activated, err = systemd.Files(s.Getenv, os.Getpid()); err != nil {
 		return err
 	}
+	for _, r := range s.Ways.Receivers {
+		if err := s.check(r); err != nil {
+			return err
+		}
+	}
 	// The port first: a mistake in the configuration is told before a long recovery, and
 	// who asks meanwhile is told to wait.
 	s.page = newGate()

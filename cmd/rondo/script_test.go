@@ -1,0 +1,78 @@
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// TestScripts runs testdata/script/*.txtar. Beside testscript's own there are the commands
+//
+//	answering PATH    wait until a server accepts at the socket PATH
+//	gone PATH         wait until the file PATH is not there
+//
+// and lines with [exec:rrdtool] ask the original the same question.
+func TestScripts(t *testing.T) {
+	if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
+		if _, err := exec.LookPath("rrdtool"); err != nil {
+			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no rrdtool")
+		}
+	}
+	rondo, err := exec.LookPath("rondo") // where testscript.Main has put it
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("RONDO", rondo)
+			e.Setenv("TZ", "UTC")
+			e.Setenv("LC_ALL", "C")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"answering": answering,
+			"gone":      gone,
+		},
+	})
+}
+
+func answering(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: answering PATH")
+	}
+	wait(ts, "no server answers at "+args[0], func() bool {
+		c, err := net.Dial("unix", ts.MkAbs(args[0]))
+		if err != nil {
+			return false
+		}
+		ts.Check(c.Close())
+		return true
+	})
+}
+
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: gone PATH")
+	}
+	wait(ts, args[0]+" is still there", func() bool {
+		_, err := os.Lstat(ts.MkAbs(args[0]))
+		return os.IsNotExist(err)
+	})
+}
+
+func wait(ts *testscript.TestScript, what string, done func() bool) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s", what)
+		}
+	}
+}
