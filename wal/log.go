@@ -40,13 +40,14 @@ type Log struct {
 	segs    []*segment // oldest first; not empty once something was written
 	active  *segment   // the last of segs, or nil: the next commit begins a new one
 	nextID  uint64
-	written Pos   // last position that was committed
-	synced  Pos   // last position that is on the disk; with SyncAlways the same
-	keep    Pos   // all at or below it may be dropped
-	lost    *tail // acknowledged with SyncInterval or SyncNone, and then not synced: goes into the next segment
-	free    []uint64
-	out     []byte // encoded blocks
-	tailErr error  // damage a read-only log ends with
+	written Pos      // last position that was committed
+	synced  Pos      // last position that is on the disk; with SyncAlways the same
+	keep    Pos      // all at or below it may be dropped
+	lost    *tail    // acknowledged with SyncInterval or SyncNone, and then not synced: goes into the next segment
+	dead    []uint64 // segments to remove in which nothing counts
+	free    []uint64 // files to reuse
+	out     []byte   // encoded blocks
+	tailErr error    // damage a read-only log ends with
 
 	stats   Stats // mu guards it
 	statsMu sync.Mutex
@@ -125,6 +126,9 @@ func (l *Log) start() error {
 	if len(l.segs) == 0 {
 		// The folder may be new, and a crash must not take it away with all that will be acknowledged in it.
 		return l.fs.SyncDir(filepath.Dir(filepath.Clean(l.dir)))
+	}
+	if err := l.bury(); err != nil {
+		return err
 	}
 	if l.written >= l.o.After {
 		return nil
@@ -220,7 +224,11 @@ func (l *Log) newBlock(first Pos) *block {
 		k.raw, k.first, k.count = k.raw[:0], first, 0
 		return k
 	}
-	return &block{first: first}
+	k := &block{first: first}
+	if len(l.pending.blocks) > 0 { // a big batch: do not grow step by step
+		k.raw = make([]byte, 0, blockBytes)
+	}
+	return k
 }
 
 // spareBlocks bounds the memory kept for the next batches.

@@ -24,7 +24,8 @@ import (
 //
 // What is left of the newest segment is synced before anyone is shown it: after a kill it may so far be in the
 // page cache only, and a record that was read must not vanish in the next loss of power. The cut is synced with
-// it, so that blocks behind it, which were sealed for this same segment, cannot come back behind new ones.
+// it, so that blocks behind it, which were sealed for this same segment, cannot come back behind new ones. The
+// folder is synced for the same reason: the name of the newest segment may be in the page cache only.
 
 // load lists the folder and finds the end of the log.
 func (l *Log) load() error {
@@ -96,9 +97,7 @@ func (l *Log) dropDead() {
 	for i := len(l.segs) - 1; i >= 0; i-- {
 		s := l.segs[i]
 		if len(live) > 0 && s.First >= live[len(live)-1].First {
-			if !l.o.ReadOnly {
-				_ = l.fs.Remove(segmentName(l.dir, s.ID, segmentSuffix)) // it will be left out again
-			}
+			l.dead = append(l.dead, s.ID)
 			continue
 		}
 		live = append(live, s)
@@ -141,6 +140,9 @@ func (l *Log) loadTail() (err error) {
 	}
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("sync segment %d: %w", s.ID, err)
+	}
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		return err
 	}
 	s.size, s.synced, s.file = end, end, f
 	l.active = s

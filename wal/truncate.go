@@ -23,24 +23,23 @@ func (l *Log) Truncate(upto Pos) error {
 	if l.lock == nil {
 		return ErrClosed
 	}
-	upto = min(upto, l.written)
-	if upto <= l.keep {
-		return nil
-	}
-	l.keep = upto
-	if s := l.active; s != nil && upto == l.written && s.end >= min(rollBytes, l.o.SegmentBytes) {
+	l.keep = max(l.keep, min(upto, l.written))
+	if s := l.active; s != nil && l.keep == l.written && s.end >= min(rollBytes, l.o.SegmentBytes) {
 		if err := l.roll(); err != nil {
 			return fmt.Errorf("truncate log up to %d: %w", upto, appendError(err))
 		}
 	}
 	if err := l.drop(); err != nil {
-		return fmt.Errorf("truncate log up to %d: %w", upto, err)
+		return fmt.Errorf("truncate log up to %d: %w", upto, appendError(err))
 	}
 	return nil
 }
 
 // drop removes or sets aside the oldest segments while nothing in them is needed. io is held.
 func (l *Log) drop() error {
+	if err := l.bury(); err != nil {
+		return err
+	}
 	for len(l.segs) > 1 && l.segs[1].First-1 <= l.keep && l.segs[0].pins == 0 {
 		s := l.segs[0]
 		name := segmentName(l.dir, s.ID, segmentSuffix)
@@ -58,6 +57,9 @@ func (l *Log) drop() error {
 		// One by one, so that no crash leaves an older segment without a newer one. And before the file is
 		// written again: under its old name another segment's header would be damage.
 		if err := l.fs.SyncDir(l.dir); err != nil {
+			if reuse {
+				_ = l.fs.Remove(segmentName(l.dir, s.ID, freeSuffix)) // it costs space only, and Open finds it
+			}
 			return err
 		}
 		if reuse {

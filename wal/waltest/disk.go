@@ -1,0 +1,354 @@
+package waltest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// ErrPower is what every operation answers after a power cut.
+var ErrPower = errors.New("power is lost")
+
+// sector is the unit that a power cut keeps or loses whole.
+const sector = 512
+
+// Disk is a wal.FS in memory that knows what was synced. After a power cut (Restart) a file has what was synced and
+// any part of what was written since, sector by sector in any order; a folder has the names that were synced and
+// the first few of the changes since, as a journal keeps them.
+type Disk struct {
+	mu      sync.Mutex
+	rnd     *rand.Rand
+	names   map[string]*inode
+	durable map[string]*inode
+	changes []change // of names, since they were synced
+	locked  map[string]bool
+	ops     int
+	cutAt   int // the operation at which power is lost; 0 is never
+	lost    bool
+	syncs   int
+
+	// Capacity bounds the bytes of all files; 0 is no bound. What goes beyond fails with ENOSPC.
+	Capacity int64
+	// Fault is asked before each operation that changes something. If it returns an error the operation fails
+	// with it; of a write, kept bytes are done.
+	Fault func(op Op) (kept int, err error)
+}
+
+// Op is an operation that changes something: create, write, truncate, allocate, sync, rename, remove or syncdir.
+type Op struct {
+	Kind   string
+	Name   string
+	Offset int64
+	Length int64
+}
+
+type inode struct {
+	data []byte // as read
+	disk []byte // as synced
+	ops  []edit // since then
+}
+
+// edit is a write, or a truncation to size.
+type edit struct {
+	off  int64
+	data []byte
+	size int64
+	cut  bool
+}
+
+type change struct {
+	dir   string
+	names map[string]*inode // nil: gone
+}
+
+var _ wal.FS = (*Disk)(nil)
+
+// NewDisk gives an empty disk. What it keeps in a power cut follows from seed.
+func NewDisk(seed uint64) *Disk {
+	return &Disk{
+		rnd:   rand.New(rand.NewPCG(seed, 1)),
+		names: map[string]*inode{}, durable: map[string]*inode{}, locked: map[string]bool{},
+	}
+}
+
+// CutAt makes the disk lose power in the n-th changing operation from now on, which may be done in part.
+func (d *Disk) CutAt(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cutAt = d.ops + n
+}
+
+// Ops is the number of changing operations so far.
+func (d *Disk) Ops() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ops
+}
+
+// Syncs is the number of files synced so far.
+func (d *Disk) Syncs() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.syncs
+}
+
+// Used is the size of all files.
+func (d *Disk) Used() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.used()
+}
+
+func (d *Disk) used() (n int64) {
+	for _, f := range d.names {
+		n += int64(len(f.data))
+	}
+	return n
+}
+
+// Files gives the names and contents of the files whose names match pattern in the last element.
+func (d *Disk) Files(pattern string) map[string][]byte {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	files := map[string][]byte{}
+	for name, f := range d.names {
+		if ok, _ := filepath.Match(pattern, filepath.Base(name)); ok {
+			files[name] = slices.Clone(f.data)
+		}
+	}
+	return files
+}
+
+// Put makes a durable file.
+func (d *Disk) Put(name string, data []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := &inode{data: slices.Clone(data), disk: slices.Clone(data)}
+	d.names[name], d.durable[name] = f, f
+}
+
+// Restart gives the disk as it is after a power cut now. The old one answers ErrPower from now on.
+func (d *Disk) Restart() *Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lost = true
+	n := NewDisk(d.rnd.Uint64())
+	n.Capacity = d.Capacity
+	for _, c := range d.changes[:d.rnd.IntN(len(d.changes)+1)] {
+		c.apply(d.durable)
+	}
+	after := map[*inode]*inode{}
+	for name, f := range d.durable {
+		if after[f] == nil {
+			data := f.survive(d.rnd)
+			after[f] = &inode{data: data, disk: slices.Clone(data)}
+		}
+		n.names[name], n.durable[name] = after[f], after[f]
+	}
+	return n
+}
+
+// Kill gives the disk as it is after the process was killed: all that was written is there, synced or not.
+func (d *Disk) Kill() *Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := NewDisk(d.rnd.Uint64())
+	n.Capacity = d.Capacity
+	n.durable, n.changes = d.durable, d.changes
+	n.names = d.names
+	d.lost = true
+	d.names = map[string]*inode{}
+	return n
+}
+
+func (c change) apply(names map[string]*inode) {
+	for name, f := range c.names {
+		if f == nil {
+			delete(names, name)
+		} else {
+			names[name] = f
+		}
+	}
+}
+
+// survive is the content after a power cut.
+func (f *inode) survive(r *rand.Rand) []byte {
+	data := slices.Clone(f.disk)
+	keep := []float64{0, 0.1, 0.5, 0.9, 1}[r.IntN(5)]
+	for _, e := range f.ops {
+		if e.cut {
+			if r.Float64() < keep {
+				data = resize(data, e.size)
+			}
+			continue
+		}
+		for at := int64(0); at < int64(len(e.data)); {
+			n := min(sector-(e.off+at)%sector, int64(len(e.data))-at)
+			if r.Float64() < keep {
+				data = splice(data, e.off+at, e.data[at:at+n])
+			}
+			at += n
+		}
+	}
+	return data
+}
+
+func resize(b []byte, size int64) []byte {
+	if size <= int64(len(b)) {
+		return b[:size]
+	}
+	return append(b, make([]byte, size-int64(len(b)))...)
+}
+
+func splice(b []byte, off int64, data []byte) []byte {
+	b = resize(b, max(int64(len(b)), off+int64(len(data))))
+	copy(b[off:], data)
+	return b
+}
+
+// do counts an operation and tells whether it fails. d.mu is held.
+func (d *Disk) do(op Op) (kept int, err error) {
+	if d.lost {
+		return 0, ErrPower
+	}
+	d.ops++
+	if d.ops == d.cutAt {
+		d.lost = true
+		if op.Length > 0 {
+			kept = d.rnd.IntN(int(op.Length) + 1)
+		}
+		return kept, ErrPower
+	}
+	if d.Fault != nil {
+		if kept, err := d.Fault(op); err != nil {
+			return kept, &fs.PathError{Op: op.Kind, Path: op.Name, Err: err}
+		}
+	}
+	return 0, nil
+}
+
+func (d *Disk) rename(names map[string]*inode, dir string) {
+	c := change{dir: dir, names: names}
+	c.apply(d.names)
+	d.changes = append(d.changes, c)
+}
+
+// MkdirAll does nothing: folders are.
+func (d *Disk) MkdirAll(string) error { return nil }
+
+// ReadDir lists the files in dir.
+func (d *Disk) ReadDir(dir string) ([]string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var names []string
+	for name := range d.names {
+		if filepath.Dir(name) == filepath.Clean(dir) {
+			names = append(names, filepath.Base(name))
+		}
+	}
+	return names, nil
+}
+
+// Create makes an empty file.
+func (d *Disk) Create(name string) (wal.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, err := d.do(Op{Kind: "create", Name: name}); err != nil {
+		return nil, err
+	}
+	f := &inode{}
+	d.rename(map[string]*inode{name: f}, filepath.Dir(name))
+	return &file{disk: d, inode: f, name: name, write: true}, nil
+}
+
+// Open opens a file.
+func (d *Disk) Open(name string, write bool) (wal.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lost {
+		return nil, ErrPower
+	}
+	f := d.names[name]
+	if f == nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return &file{disk: d, inode: f, name: name, write: write}, nil
+}
+
+// Rename gives a file another name.
+func (d *Disk) Rename(from, to string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, err := d.do(Op{Kind: "rename", Name: from}); err != nil {
+		return err
+	}
+	f := d.names[from]
+	if f == nil {
+		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrNotExist}
+	}
+	d.rename(map[string]*inode{from: nil, to: f}, filepath.Dir(to))
+	return nil
+}
+
+// Remove removes a name.
+func (d *Disk) Remove(name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, err := d.do(Op{Kind: "remove", Name: name}); err != nil {
+		return err
+	}
+	if d.names[name] == nil {
+		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
+	}
+	d.rename(map[string]*inode{name: nil}, filepath.Dir(name))
+	return nil
+}
+
+// SyncDir makes the names in dir durable.
+func (d *Disk) SyncDir(dir string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, err := d.do(Op{Kind: "syncdir", Name: dir}); err != nil {
+		return err
+	}
+	d.changes = slices.DeleteFunc(d.changes, func(c change) bool {
+		if c.dir != filepath.Clean(dir) {
+			return false
+		}
+		c.apply(d.durable)
+		return true
+	})
+	return nil
+}
+
+// Lock locks a name. The lock goes with the disk in a power cut.
+func (d *Disk) Lock(name string) (io.Closer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.lost {
+		return nil, ErrPower
+	}
+	if d.locked[name] {
+		return nil, fmt.Errorf("%s: %w", name, wal.ErrLocked)
+	}
+	d.locked[name] = true
+	return unlock(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.locked[name] = false
+	}), nil
+}
+
+type unlock func()
+
+func (u unlock) Close() error {
+	u()
+	return nil
+}
