@@ -36,9 +36,20 @@ func ParseNumber(text string) (float64, error) {
 		return 0, fmt.Errorf("Cannot convert '%s' to float", text) //nolint:revive // rrdtool's text
 	}
 	if n < len(text) {
-		return 0, fmt.Errorf("Converted '%s' to %f, but cannot convert '%s'", text, v, text[n:]) //nolint:revive // rrdtool's text
+		return 0, fmt.Errorf("Converted '%s' to %s, but cannot convert '%s'", text, printf(v), text[n:]) //nolint:revive // rrdtool's text
 	}
 	return v, nil
+}
+
+// printf prints v as C's %f does.
+func printf(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "-nan" // what 0 times infinity prints as on rrdtool's machines
+	case math.IsInf(v, 0):
+		return string(appendFloat(nil, v))
+	}
+	return strconv.FormatFloat(v, 'f', 6, 64)
 }
 
 // hasFold reports whether s begins with the lower-case prefix, in any case.

@@ -11,12 +11,9 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// Widths that rrdtool gives to the fields of a data source: what is longer
-// does not parse (minimum) or is cut (maximum).
-const (
-	minWidth = 29
-	maxWidth = 29
-)
+// limitWidth is how many characters of a minimum or maximum rrdtool reads: a
+// longer minimum does not parse, a longer maximum is cut.
+const limitWidth = 18
 
 // dataSourceForm is what a data source looks like: name, mapped name, number of
 // the source, kind, the rest.
@@ -31,6 +28,9 @@ var dataSourceForm = regexp.MustCompile(
 // Errors carry rrdtool's text. A *[FieldError] is rondo's own: what rrdtool takes
 // but cannot work with. The result is valid.
 func ParseDefinition(step int64, args []string) (*Definition, error) {
+	if err := checkStep(step); err != nil {
+		return nil, err
+	}
 	d := &Definition{Step: step}
 	for _, arg := range args {
 		var err error
@@ -52,7 +52,10 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 	case len(d.Sources) == 0:
 		return nil, errors.New("you must define at least one Data Source")
 	}
-	return d, d.Validate()
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Validate reports whether the definition is one that [Compile] takes.
@@ -71,15 +74,17 @@ func (d *Definition) Validate() error {
 	return nil
 }
 
+func checkStep(step int64) error {
+	if step < 1 || step > maxStep {
+		return &FieldError{"step", fmt.Sprintf("%d is not in 1..%d", step, int64(maxStep))}
+	}
+	return nil
+}
+
 func (d *Definition) addSource(arg string) error {
 	s, err := parseDataSource(arg, d.Sources)
 	if err != nil {
 		return err
-	}
-	for i := range d.Sources {
-		if d.Sources[i].Name == s.Name {
-			return fmt.Errorf("Duplicate DS name: %s", s.Name) //nolint:revive // rrdtool's text
-		}
 	}
 	d.Sources = append(d.Sources, s)
 	return nil
@@ -118,6 +123,11 @@ func parseDataSource(arg string, before []DataSource) (DataSource, error) {
 	if m == nil {
 		return DataSource{}, errors.New("invalid DS format")
 	}
+	for i := range before {
+		if before[i].Name == m[1] {
+			return DataSource{}, fmt.Errorf("Duplicate DS name: %s", m[1]) //nolint:revive // rrdtool's text
+		}
+	}
 	kind, err := ParseKind(m[4])
 	if err != nil {
 		return DataSource{}, err
@@ -125,9 +135,15 @@ func parseDataSource(arg string, before []DataSource) (DataSource, error) {
 	s := DataSource{Name: m[1], Kind: kind, Min: math.NaN(), Max: math.NaN()}
 	if kind == Compute {
 		s.Expr = m[5]
-		return s, checkExpression(s.Expr, before)
+		if err := checkExpression(s.Expr, before); err != nil {
+			return DataSource{}, err
+		}
+		return s, nil
 	}
-	return s, s.parseLimits(m[5])
+	if err := s.parseLimits(m[5]); err != nil {
+		return DataSource{}, err
+	}
+	return s, nil
 }
 
 // checkExpression reports whether expr is a COMPUTE expression over sources.
@@ -152,6 +168,9 @@ func checkExpression(expr string, sources []DataSource) error {
 func (d *DataSource) parseLimits(text string) error {
 	fail := func(err any) error { return fmt.Errorf("failed to parse data source %s: %v", text, err) }
 	heartbeat, rest, ok := strings.Cut(text, ":")
+	if !ok {
+		return fail("missing separator")
+	}
 	hb, err := ParseDuration(heartbeat)
 	var own *FieldError
 	switch {
@@ -159,19 +178,20 @@ func (d *DataSource) parseLimits(text string) error {
 		return &FieldError{"heartbeat", own.Err}
 	case err != nil:
 		return fail(err)
-	case !ok:
-		return fail("missing separator")
 	}
 	d.Heartbeat = hb
 	low, high, ok := strings.Cut(rest, ":")
 	high, _, _ = strings.Cut(high, ":")
-	if !ok || low == "" || high == "" || len(low) > minWidth {
+	if !ok || low == "" || high == "" || len(low) > limitWidth && !isHex(low) {
 		return fail("failed to extract min:max")
 	}
 	if d.Min, err = parseLimit(low); err != nil {
 		return fmt.Errorf("parsing min val - %w", err)
 	}
-	if d.Max, err = parseLimit(high[:min(len(high), maxWidth)]); err != nil {
+	if len(high) > limitWidth && !isHex(high) {
+		high = high[:limitWidth]
+	}
+	if d.Max, err = parseLimit(high); err != nil {
 		return fmt.Errorf("parsing max val - %w", err)
 	}
 	if d.Min >= d.Max {
@@ -184,5 +204,5 @@ func parseLimit(s string) (float64, error) {
 	if s == "U" {
 		return math.NaN(), nil
 	}
-	return ParseNumber(s)
+	return parseExact(s)
 }

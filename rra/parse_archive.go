@@ -28,6 +28,9 @@ type archiveText struct {
 // Partner of a HWPREDICT or MHWPREDICT archive without an rra-num is -1:
 // [ParseDefinition] adds what it implies.
 func ParseArchive(arg string, step int64) (Archive, error) {
+	if err := checkStep(step); err != nil {
+		return Archive{}, err
+	}
 	t, err := parseArchive(arg, step)
 	return t.Archive, err
 }
@@ -43,10 +46,7 @@ func (d *Definition) addArchive(arg string) error {
 		d.Archives = append(d.Archives, t.Archive)
 		return nil
 	}
-	switch {
-	case t.period > uint64(t.Rows):
-		return errors.New("Length of seasonal cycle exceeds length of HW prediction array") //nolint:revive // rrdtool's text
-	case t.period == 0:
+	if t.period == 0 {
 		return &FieldError{fmt.Sprintf("rra[%d].period", len(d.Archives)), "must be positive"}
 	}
 	base := len(d.Archives)
@@ -92,6 +92,9 @@ func parseArchive(arg string, step int64) (archiveText, error) {
 		return archiveText{}, fmt.Errorf("Unrecognized consolidation function %s", name) //nolint:revive // rrdtool's text
 	}
 	t := archiveText{Archive: newArchive(cf, 0, -1)}
+	if cf == DevSeasonal {
+		t.Partner = 0 // where rra-num is left out, which rrdtool permits here alone
+	}
 	for i, field := range fields[1:] {
 		if i+1 >= maxFields && len(fields) > maxFields {
 			return archiveText{}, errors.New("Unknown error") //nolint:revive // rrdtool's text
@@ -111,7 +114,7 @@ func needFields(cf CF) int {
 	switch cf {
 	case HWPredict, MHWPredict, Failures:
 		return 5
-	case DevPredict:
+	case DevPredict, DevSeasonal:
 		return 3
 	}
 	return 4
@@ -147,7 +150,7 @@ func (t *archiveText) extra() error {
 func (t *archiveText) setClassical(i int, field string, step int64) error {
 	switch i {
 	case 1:
-		v, err := ParseNumber(field)
+		v, err := parseExact(field)
 		if err != nil || v < 0 || v >= 1 {
 			return errors.New("Invalid xff: must be between 0 and 1") //nolint:revive // rrdtool's text
 		}
@@ -190,7 +193,7 @@ func archiveError(what, field, name string, err error) error {
 func (t *archiveText) setPredictor(i int, field string) error {
 	switch i {
 	case 2, 3:
-		v, err := ParseNumber(field)
+		v, err := parseExact(field)
 		if i == 2 {
 			if err != nil || v <= 0 || v >= 1 {
 				return errors.New("Invalid alpha: must be between 0 and 1") //nolint:revive // rrdtool's text
@@ -204,6 +207,9 @@ func (t *archiveText) setPredictor(i int, field string) error {
 		t.Beta = v
 	case 4:
 		t.period = uint64(leadingInt(field))
+		if t.period > uint64(t.Rows) {
+			return errors.New("Length of seasonal cycle exceeds length of HW prediction array") //nolint:revive // rrdtool's text
+		}
 	case 5:
 		t.linked = true
 		t.Partner = leadingInt(field) - 1
@@ -214,7 +220,7 @@ func (t *archiveText) setPredictor(i int, field string) error {
 func (t *archiveText) setSeasonal(i int, field string) error {
 	switch i {
 	case 2:
-		v, err := ParseNumber(field)
+		v, err := parseExact(field)
 		if err != nil || v <= 0 || v >= 1 {
 			return errors.New("Invalid gamma: must be between 0 and 1") //nolint:revive // rrdtool's text
 		}
@@ -228,7 +234,7 @@ func (t *archiveText) setSeasonal(i int, field string) error {
 			return fmt.Errorf("Invalid option %s", field) //nolint:revive // rrdtool's text
 		}
 		if v < 0 || v > 1 {
-			return fmt.Errorf("Invalid smoothing-window %f: must be between 0 and 1", v) //nolint:revive // rrdtool's text
+			return fmt.Errorf("Invalid smoothing-window %s: must be between 0 and 1", printf(v)) //nolint:revive // rrdtool's text
 		}
 		t.SmoothingWindow = v
 	}

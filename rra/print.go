@@ -52,8 +52,9 @@ func ParseCF(s string) (CF, error) {
 }
 
 // String returns the data source as `rrdtool create` takes it. [ParseDataSource]
-// reads it back bit for bit, save for limits that rrdtool's number parser
-// cannot produce, or not in the 29 characters that a minimum may have.
+// reads it back bit for bit. A limit that rrdtool could not read, because
+// its parser cannot produce the double or because the text is longer than it takes, is
+// printed in hexadecimal (0x1.8p-3), which only rondo reads.
 func (d DataSource) String() string {
 	if d.Kind == Compute {
 		return "DS:" + d.Name + ":COMPUTE:" + d.Expr
@@ -65,7 +66,7 @@ func formatLimit(v float64) string {
 	if math.IsNaN(v) {
 		return "U"
 	}
-	return string(appendFloat(nil, v))
+	return formatExact(v, limitWidth)
 }
 
 // String returns the archive as `rrdtool create` takes it, as the archive
@@ -76,7 +77,7 @@ func formatLimit(v float64) string {
 func (a Archive) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "RRA:%s:", a.CF)
-	f := func(v float64) string { return string(appendFloat(nil, v)) }
+	f := func(v float64) string { return formatExact(v, math.MaxInt) }
 	switch a.CF {
 	case HWPredict, MHWPredict:
 		fmt.Fprintf(&b, "%d:%s:%s:%d", a.Rows, f(a.Alpha), f(a.Beta), a.Rows)

@@ -3,7 +3,48 @@ package rra
 import (
 	"math"
 	"strconv"
+	"strings"
 )
+
+// parseExact is ParseNumber, and also reads what formatExact prints for doubles
+// that rrdtool's parser cannot produce: hexadecimal ones, 0x1.8p-3.
+func parseExact(s string) (float64, error) {
+	if isHex(s) {
+		if v, err := strconv.ParseFloat(s, 64); err == nil {
+			return v, nil
+		}
+	}
+	return ParseNumber(s)
+}
+
+func isHex(s string) bool {
+	digits, ok := strings.CutPrefix(strings.TrimPrefix(s, "-"), "0x")
+	return ok && strings.Contains(digits, "p")
+}
+
+// formatExact prints a double in at most width characters so that rrdtool reads
+// the same double; in hexadecimal if there is no such text.
+func formatExact(v float64, width int) string {
+	if s := string(appendFloat(nil, v)); len(s) <= width && readsAs(s, v) {
+		return s
+	}
+	for precision := range 17 {
+		// 1.25e-05 is 125e-7
+		e := strconv.FormatFloat(v, 'e', precision, 64)
+		digits, exponent, _ := strings.Cut(e, "e")
+		x, _ := strconv.Atoi(exponent)
+		s := strings.Replace(digits, ".", "", 1) + "e" + strconv.Itoa(x-precision)
+		if len(s) <= width && readsAs(s, v) {
+			return s
+		}
+	}
+	return strconv.FormatFloat(v, 'x', -1, 64)
+}
+
+func readsAs(s string, v float64) bool {
+	f, err := ParseNumber(s)
+	return err == nil && math.Float64bits(f) == math.Float64bits(v)
+}
 
 // leadingInt reads the integer at the start of s, as C's atoi; 0 if there is none.
 func leadingInt(s string) int {

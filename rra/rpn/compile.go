@@ -123,18 +123,18 @@ func (p *Program) Uses(i int) bool {
 // as in rrdtool, and fails when it runs) or a clock, constants that
 // are 16-bit integers, at most 19 nodes.
 func (p *Program) CheckCompute() error {
-	for _, n := range p.nodes {
-		switch {
-		case n.op.needsColumn() && n.op != opPrevOther:
-			return ErrComputeOperator
-		case n.op == opNow:
-			return ErrComputeNow
-		case n.op == opNumber && (n.number != math.Trunc(n.number) || n.number < math.MinInt16 || n.number > math.MaxInt16):
-			return ErrComputeConstant
-		}
-	}
-	if len(p.nodes) > MaxComputeNodes {
+	has := func(f func(n node) bool) bool { return slices.ContainsFunc(p.nodes, f) }
+	switch {
+	case has(func(n node) bool { return n.op.needsColumn() && n.op != opPrevOther }):
+		return ErrComputeOperator
+	case len(p.nodes) > MaxComputeNodes:
 		return &NodesError{Nodes: len(p.nodes)}
+	case has(func(n node) bool {
+		return n.op == opNumber && (n.number != math.Trunc(n.number) || n.number < math.MinInt16 || n.number > math.MaxInt16)
+	}):
+		return ErrComputeConstant
+	case has(func(n node) bool { return n.op == opNow }):
+		return ErrComputeNow
 	}
 	return nil
 }
