@@ -70,11 +70,12 @@ func (l *Log) succeed(b *batch) {
 func (l *Log) fail(b *batch, err error) {
 	err = appendError(err)
 	l.mu.Lock()
-	l.failing = true
+	l.failing = err
 	p := l.pending
 	first := !l.failed
 	l.failed = true
 	l.mu.Unlock()
+	l.space.Broadcast() // with FailFast those who wait for space need wait no longer
 	if first {
 		l.o.Logger.Error("log could not take records, and goes on trying", "first", uint64(b.first), "last", uint64(p.next()-1), "error", err)
 	}
@@ -83,7 +84,7 @@ func (l *Log) fail(b *batch, err error) {
 	l.pending = newBatch(b.first)
 	l.inflight = nil
 	l.held = 0
-	l.failing = false
+	l.failing = nil
 	l.reuse(b)
 	l.reuse(p)
 	l.mu.Unlock()

@@ -28,7 +28,7 @@ type Log struct {
 	pending  *batch    // collects what is enqueued
 	inflight *batch    // is being committed; nil between commits
 	held     int64     // bytes in pending and inflight
-	failing  bool      // OnDurable is being told of a failure: nothing may be enqueued
+	failing  error     // OnDurable is being told of this failure: nothing may be enqueued
 	closing  bool
 	failed   bool // the last commit failed; for the message when one works again
 	spare    []*block
@@ -172,7 +172,7 @@ func (l *Log) release() error {
 
 // Enqueue copies rec behind all records enqueued before and returns its position. It does not wait for the
 // record to be durable: Options.OnDurable or Wait tell. It waits while more than Options.MaxPendingBytes are
-// enqueued, and while OnDurable is told of a failure.
+// enqueued, and, unless Options.FailFast is set, while OnDurable is told of a failure.
 func (l *Log) Enqueue(rec []byte) (Pos, error) {
 	p, _, err := l.enqueue(rec)
 	return p, err
@@ -189,11 +189,14 @@ func (l *Log) enqueue(rec []byte) (Pos, *batch, error) {
 	size := len(rec) + recordOverhead
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.closing && (l.failing || l.held > 0 && l.held+int64(size) > l.o.MaxPendingBytes) {
+	for !l.closing && !(l.failing != nil && l.o.FailFast) && (l.failing != nil || l.held > 0 && l.held+int64(size) > l.o.MaxPendingBytes) {
 		l.space.Wait()
 	}
-	if l.closing {
+	switch {
+	case l.closing:
 		return 0, nil, ErrClosed
+	case l.failing != nil:
+		return 0, nil, l.failing
 	}
 	b := l.pending
 	p := b.next()

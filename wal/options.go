@@ -66,6 +66,10 @@ type Options struct {
 	// Enqueue succeeds. It must not call Enqueue, Append, Barrier or Close.
 	OnDurable func(first, last Pos, err error)
 
+	// FailFast makes Enqueue answer with the failure's error while OnDurable is told of it, instead of waiting
+	// until that is over. A caller that holds a lock around Enqueue which OnDurable takes too needs it.
+	FailFast bool
+
 	// ReadOnly opens without lock and without writing, damage and all: what can be read is read, Replay tells
 	// the damage where it meets it. Enqueue answers ErrSealed.
 	ReadOnly bool
