@@ -50,7 +50,7 @@ func newTrial(r *rand.Rand, family bool) *trial {
 
 func (t *trial) addSource(r *rand.Rand, i int) {
 	s := DataSource{Name: string(rune('a' + i)), Kind: Kind(r.IntN(6)), Min: math.NaN(), Max: math.NaN()}
-	if computeTrials && i > 0 && r.IntN(6) == 0 {
+	if i > 0 && r.IntN(6) == 0 {
 		s.Kind, s.Expr = Compute, expression(r, t.def.Sources)
 		t.def.Sources = append(t.def.Sources, s)
 		t.args = append(t.args, fmt.Sprintf("DS:%s:COMPUTE:%s", s.Name, s.Expr))
@@ -235,6 +235,54 @@ func (s *readingSource) float(r *rand.Rand) string {
 }
 
 // addFamily adds archives of the Holt-Winters family, in any order.
-func (t *trial) addFamily(r *rand.Rand) {}
-
-const computeTrials = false
+func (t *trial) addFamily(r *rand.Rand) {
+	kinds := []CF{pick(r, HWPredict, MHWPredict), Seasonal}
+	if r.IntN(4) > 0 {
+		kinds = append(kinds, DevSeasonal)
+		for range r.IntN(3) {
+			kinds = append(kinds, pick(r, DevPredict, Failures))
+		}
+	}
+	if r.IntN(2) == 0 {
+		r.Shuffle(len(kinds), func(i, j int) { kinds[i], kinds[j] = kinds[j], kinds[i] })
+	}
+	base := len(t.def.Archives)
+	at := make(map[CF]int)
+	for i, k := range kinds {
+		if k == MHWPredict {
+			k = HWPredict
+		}
+		at[k] = base + i
+	}
+	period := pick(r, 2+r.Int64N(3), 2+r.Int64N(10), 2+r.Int64N(40))
+	rows := period + r.Int64N(50)
+	unit := func() float64 { return float64(1+r.IntN(98)) / 100 }
+	smoothing := r.IntN(3)
+	for _, k := range kinds {
+		a := Archive{CF: k, PDPs: 1, Rows: rows, SmoothingWindow: math.NaN()}
+		switch k {
+		case HWPredict, MHWPredict:
+			a.Alpha, a.Beta, a.Partner = unit(), unit(), at[Seasonal]
+			name := map[CF]string{HWPredict: "HWPREDICT", MHWPredict: "MHWPREDICT"}[k]
+			t.args = append(t.args, fmt.Sprintf("RRA:%s:%d:%v:%v:%d:%d", name, rows, a.Alpha, a.Beta, period, a.Partner+1))
+		case Seasonal, DevSeasonal:
+			a.Rows, a.Gamma, a.Partner = period, unit(), at[HWPredict]
+			name := map[CF]string{Seasonal: "SEASONAL", DevSeasonal: "DEVSEASONAL"}[k]
+			arg := fmt.Sprintf("RRA:%s:%d:%v:%d", name, period, a.Gamma, a.Partner+1)
+			if smoothing == 0 || smoothing == 1 && r.IntN(2) == 0 {
+				a.SmoothingWindow = pick(r, 0, unit(), unit(), 1)
+				arg += fmt.Sprintf(":smoothing-window=%v", a.SmoothingWindow)
+			}
+			t.args = append(t.args, arg)
+		case DevPredict:
+			a.Partner = at[DevSeasonal]
+			t.args = append(t.args, fmt.Sprintf("RRA:DEVPREDICT:%d:%d", rows, a.Partner+1))
+		case Failures:
+			a.Window = 1 + r.IntN(min(maxWindow, int(rows)))
+			a.Threshold = 1 + r.IntN(a.Window)
+			a.DeltaPos, a.DeltaNeg, a.Partner = 2, 2, at[DevSeasonal]
+			t.args = append(t.args, fmt.Sprintf("RRA:FAILURES:%d:%d:%d:%d", rows, a.Threshold, a.Window, a.Partner+1))
+		}
+		t.def.Archives = append(t.def.Archives, a)
+	}
+}

@@ -83,11 +83,7 @@ func (m *Machine) smooth(w []uint64, i int) {
 		model := m.archives[a.hw.model].cdp(w, d)
 		for k, v := range smoothed {
 			if a.cf == Seasonal {
-				if a.hw.multiply {
-					v /= mean
-				} else {
-					v -= mean
-				}
+				v = a.hw.relative(v, mean)
 			}
 			*a.cell(w, nds, int64(k), d) = math.Float64bits(v)
 		}
