@@ -193,7 +193,7 @@ func (s *server) Serve(ctx context.Context) error {
 		if left := !s.queue.Flush(); left || waiting {
 			var deadline time.Time
 			if left {
-				deadline = s.now.Add(retryFlush)
+				deadline = time.Now().Add(retryFlush) // the socket's clock, not the configured one
 			}
 			waiting = left
 			_ = s.udp.SetDeadline(deadline) // else Read sees it closed

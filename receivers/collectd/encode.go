@@ -1,0 +1,145 @@
+package collectd
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/binary"
+	"fmt"
+)
+
+// DefaultPacketBytes is how long collectd's packets are, unless it is told otherwise.
+const DefaultPacketBytes = 1452
+
+// An Encoder puts value lists and notifications into one packet, and leaves out what has not
+// changed from one to the next. The zero value is ready.
+type Encoder struct {
+	// Most is the largest packet in bytes, signature and encryption not counted; 0: 1452.
+	Most int
+
+	buf  []byte
+	last ValueList
+}
+
+// Add adds v and reports whether there was room. Names must not be longer than 127 bytes, nor hold a NUL.
+func (e *Encoder) Add(v *ValueList) bool {
+	start := len(e.buf)
+	e.names(v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance, v.Time)
+	if v.Interval != e.last.Interval {
+		e.buf = appendNumber(e.buf, partIntervalHR, uint64(v.Interval))
+	}
+	n := len(v.Kinds)
+	e.buf = binary.BigEndian.AppendUint16(e.buf, partValues)
+	e.buf = binary.BigEndian.AppendUint16(e.buf, uint16(valuesHeader+valueBytes*n))
+	e.buf = binary.BigEndian.AppendUint16(e.buf, uint16(n))
+	e.buf = append(append(e.buf, v.Kinds...), v.Raw...)
+	if !e.fits(start) {
+		return false
+	}
+	e.remember(v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance, v.Time)
+	e.last.Interval = v.Interval
+	return true
+}
+
+// Note adds n and reports whether there was room.
+func (e *Encoder) Note(n *Notification) bool {
+	start := len(e.buf)
+	e.names(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance, n.Time)
+	e.buf = appendNumber(e.buf, partSeverity, uint64(n.Severity))
+	e.buf = appendString(e.buf, partMessage, n.Message)
+	if !e.fits(start) {
+		return false
+	}
+	e.remember(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance, n.Time)
+	return true
+}
+
+// Bytes returns the packet so far; it is valid until the next call.
+func (e *Encoder) Bytes() []byte { return e.buf }
+
+// Reset begins a new packet.
+func (e *Encoder) Reset() { *e = Encoder{Most: e.Most, buf: e.buf[:0]} }
+
+func (e *Encoder) fits(start int) bool {
+	most := e.Most
+	if most == 0 {
+		most = DefaultPacketBytes
+	}
+	if len(e.buf) > most {
+		e.buf = e.buf[:start]
+		return false
+	}
+	return true
+}
+
+func (e *Encoder) names(host, plugin, pluginInstance, typ, typeInstance []byte, at Stamp) {
+	for _, s := range [...]struct {
+		part      uint16
+		text, was []byte
+	}{
+		{partHost, host, e.last.Host},
+		{partPlugin, plugin, e.last.Plugin},
+		{partPluginInstance, pluginInstance, e.last.PluginInstance},
+		{partType, typ, e.last.Type},
+		{partTypeInstance, typeInstance, e.last.TypeInstance},
+	} {
+		if !bytes.Equal(s.text, s.was) {
+			e.buf = appendString(e.buf, s.part, s.text)
+		}
+	}
+	if at != e.last.Time {
+		e.buf = appendNumber(e.buf, partTimeHR, uint64(at))
+	}
+}
+
+func (e *Encoder) remember(host, plugin, pluginInstance, typ, typeInstance []byte, at Stamp) {
+	l := &e.last
+	l.Host = append(l.Host[:0], host...)
+	l.Plugin = append(l.Plugin[:0], plugin...)
+	l.PluginInstance = append(l.PluginInstance[:0], pluginInstance...)
+	l.Type = append(l.Type[:0], typ...)
+	l.TypeInstance = append(l.TypeInstance[:0], typeInstance...)
+	l.Time = at
+}
+
+func appendString(dst []byte, part uint16, s []byte) []byte {
+	dst = binary.BigEndian.AppendUint16(dst, part)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(partHeader+len(s)+1))
+	return append(append(dst, s...), 0)
+}
+
+func appendNumber(dst []byte, part uint16, x uint64) []byte {
+	dst = binary.BigEndian.AppendUint16(dst, part)
+	dst = binary.BigEndian.AppendUint16(dst, numberPart)
+	return binary.BigEndian.AppendUint64(dst, x)
+}
+
+// AppendSigned appends the packet parts, signed by the user name. Nothing can follow it in a datagram.
+func AppendSigned(dst []byte, name, password string, parts []byte) ([]byte, error) {
+	size := signHeader + len(name)
+	if name == "" || size > 0xffff {
+		return dst, fmt.Errorf("user's name of %d bytes", len(name))
+	}
+	signed := append([]byte(name), parts...)
+	dst = binary.BigEndian.AppendUint16(dst, partSignature)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(size))
+	dst = append(dst, newUser(password).sign(signed)...)
+	return append(dst, signed...), nil
+}
+
+// AppendEncrypted appends the packet parts, encrypted by the user name. iv must be random, and never
+// the same for two packets of one password.
+func AppendEncrypted(dst []byte, name, password string, iv [16]byte, parts []byte) ([]byte, error) {
+	size := cryptHeader + len(name) + len(parts)
+	if name == "" || len(parts) == 0 || size > 0xffff {
+		return dst, fmt.Errorf("user's name of %d bytes and %d bytes of parts", len(name), len(parts))
+	}
+	dst = binary.BigEndian.AppendUint16(dst, partEncryption)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(size))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(name)))
+	dst = append(append(dst, name...), iv[:]...)
+	sum := sha1.Sum(parts)
+	start := len(dst)
+	dst = append(append(dst, sum[:]...), parts...)
+	newUser(password).ofb(iv[:], dst[start:])
+	return dst, nil
+}

@@ -1,0 +1,230 @@
+// Package receivertest is the suite that every receiver passes, and a sink that
+// remembers what it was given.
+//
+// A receiver's test calls [Run] with a [Case]: the protocol, a message, some garbage.
+package receivertest
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A Sample is one sample that reached a Recorder.
+type Sample struct {
+	Path   string
+	At     rra.Time
+	Values []rra.Value
+}
+
+// A Recorder is a receivers.Sink that remembers everything. The zero value is ready.
+type Recorder struct {
+	// Policy decides about new series.
+	Policy *receivers.Policy
+	// MaxSeries, if not 0, is how many series there may be.
+	MaxSeries int
+
+	mu      sync.Mutex // guards what follows
+	refs    map[string]engine.Ref
+	series  []engine.Series // by Ref, from 1
+	samples []Sample
+	notes   map[string][]engine.Note
+	stalled chan struct{} // not nil: Submit waits until it is closed
+	waiting int           // calls of Submit that do
+	batches int
+	changed chan struct{} // closed and replaced whenever something changes
+}
+
+// Resolve makes every series that is not there.
+func (r *Recorder) Resolve(_ context.Context, reqs []receivers.Request) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.change()
+	if r.refs == nil {
+		r.refs = make(map[string]engine.Ref)
+	}
+	for i := range reqs {
+		q := &reqs[i]
+		ref, ok := r.refs[q.Path]
+		if !ok {
+			if r.MaxSeries > 0 && len(r.series) >= r.MaxSeries {
+				q.Err = engine.ErrSeriesLimit
+				continue
+			}
+			d, err := r.Policy.Define(q.Identity, q.Define)
+			if err != nil {
+				q.Err = err
+				continue
+			}
+			ref = engine.Ref(len(r.series) + 1)
+			r.refs[q.Path] = ref
+			r.series = append(r.series, engine.Series{Ref: ref, Path: q.Path, Labels: q.Labels, Definition: d})
+		}
+		q.Ref, q.Definition, q.Err = ref, r.series[ref-1].Definition, nil
+	}
+	return nil
+}
+
+// Submit remembers the samples of b, once it is not stalled.
+func (r *Recorder) Submit(ctx context.Context, b *engine.Batch) (receivers.Pending, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.stalled != nil {
+		stalled := r.stalled
+		r.waiting++
+		r.change()
+		r.mu.Unlock()
+		var err error
+		select {
+		case <-stalled:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		r.mu.Lock()
+		r.waiting--
+		if err != nil {
+			return nil, err
+		}
+	}
+	r.batches++
+	for _, s := range Samples(b) {
+		if s.Ref == 0 || int(s.Ref) > len(r.series) {
+			return nil, fmt.Errorf("receivertest: sample of the unknown reference %d", s.Ref)
+		}
+		r.samples = append(r.samples, Sample{r.series[s.Ref-1].Path, s.At, s.Values})
+	}
+	r.change()
+	return done{}, nil
+}
+
+type done struct{}
+
+func (done) Wait() error { return nil }
+
+// Note remembers n.
+func (r *Recorder) Note(_ context.Context, key string, n engine.Note) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.notes == nil {
+		r.notes = make(map[string][]engine.Note)
+	}
+	r.notes[key] = append(r.notes[key], n)
+	r.change()
+	return nil
+}
+
+// Stall makes Submit wait until the function it returns is called, or the context of the call ends.
+func (r *Recorder) Stall() (release func()) {
+	stalled := make(chan struct{})
+	r.mu.Lock()
+	r.stalled = stalled
+	r.mu.Unlock()
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		r.stalled = nil
+		r.mu.Unlock()
+		close(stalled)
+	})
+}
+
+// change wakes those that wait. r.mu is held.
+func (r *Recorder) change() {
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+}
+
+// Until waits until cond is true of what r has been given, or ctx ends. cond is called with r
+// locked: it may read its argument and nothing else of r.
+func (r *Recorder) Until(ctx context.Context, cond func(State) bool) error {
+	for {
+		r.mu.Lock()
+		if cond(r.state()) {
+			r.mu.Unlock()
+			return nil
+		}
+		if r.changed == nil {
+			r.changed = make(chan struct{})
+		}
+		changed := r.changed
+		r.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// A State is what a Recorder has been given.
+type State struct {
+	Series  []engine.Series
+	Samples []Sample
+	Notes   map[string][]engine.Note
+	Waiting int // calls of Submit that wait, because it is stalled
+	Batches int
+}
+
+func (r *Recorder) state() State {
+	return State{r.series, r.samples, r.notes, r.waiting, r.batches}
+}
+
+// Samples returns the samples so far, in order.
+func (r *Recorder) Samples() []Sample {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Sample(nil), r.samples...)
+}
+
+// Series returns the series so far, in the order they were made.
+func (r *Recorder) Series() []engine.Series {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]engine.Series(nil), r.series...)
+}
+
+// Notes returns the notes so far by key.
+func (r *Recorder) Notes() map[string][]engine.Note {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := make(map[string][]engine.Note, len(r.notes))
+	for k, ns := range r.notes {
+		m[k] = append([]engine.Note(nil), ns...)
+	}
+	return m
+}
+
+// A BatchSample is one sample of an engine's batch.
+type BatchSample struct {
+	Ref    engine.Ref
+	At     rra.Time
+	Values []rra.Value
+}
+
+// Samples returns what is in b. A Batch has no way to read it, so this looks inside.
+func Samples(b *engine.Batch) []BatchSample {
+	v := reflect.ValueOf(b).Elem()
+	samples, values := v.FieldByName("samples"), v.FieldByName("values")
+	out := make([]BatchSample, samples.Len())
+	for i := range out {
+		s := samples.Index(i)
+		o := &out[i]
+		o.Ref = engine.Ref(s.FieldByName("ref").Uint())
+		o.At = rra.Time(s.FieldByName("at").Int())
+		first, n := int(s.FieldByName("first").Uint()), int(s.FieldByName("n").Uint())
+		for j := first; j < first+n; j++ {
+			x := values.Index(j)
+			o.Values = append(o.Values, rra.Value{
+				Bits: x.FieldByName("Bits").Uint(),
+				Tag:  rra.Tag(x.FieldByName("Tag").Uint()),
+			})
+		}
+	}
+	return out
+}
