@@ -92,9 +92,6 @@ func parseArchive(arg string, step int64) (archiveText, error) {
 		return archiveText{}, fmt.Errorf("Unrecognized consolidation function %s", name) //nolint:revive // rrdtool's text
 	}
 	t := archiveText{Archive: newArchive(cf, 0, -1)}
-	if cf == DevSeasonal {
-		t.Partner = 0 // where rra-num is left out, which rrdtool permits here alone
-	}
 	for i, field := range fields[1:] {
 		if i+1 >= maxFields && len(fields) > maxFields {
 			return archiveText{}, errors.New("Unknown error") //nolint:revive // rrdtool's text
@@ -228,16 +225,32 @@ func (t *archiveText) setSeasonal(i int, field string) error {
 	case 3:
 		t.Partner = leadingInt(field) - 1
 	case 4:
-		text, ok := strings.CutPrefix(field, "smoothing-window=")
-		v, n := scanDecimal(text)
-		if !ok || n == 0 && text != "" {
-			return fmt.Errorf("Invalid option %s", field) //nolint:revive // rrdtool's text
-		}
-		if v < 0 || v > 1 {
-			return fmt.Errorf("Invalid smoothing-window %s: must be between 0 and 1", printf(v)) //nolint:revive // rrdtool's text
-		}
-		t.SmoothingWindow = v
+		return t.setOption(field)
+	case 5: // rrdtool takes the last
+		t.Partner = leadingInt(field) - 1
 	}
+	return nil
+}
+
+// setOption reads smoothing-window=f. What leaves off before the number, even
+// in the middle of the name, passes, and says nothing.
+func (t *archiveText) setOption(field string) error {
+	const name = "smoothing-window="
+	text, ok := strings.CutPrefix(field, name)
+	text = strings.TrimLeft(text, " \t\n\v\f\r")
+	if strings.HasPrefix(name, field) || ok && text == "" {
+		return nil
+	}
+	v, n := scanFloat(text)
+	switch {
+	case !ok || n == 0:
+		return fmt.Errorf("Invalid option %s", field) //nolint:revive // rrdtool's text
+	case v < 0 || v > 1:
+		return fmt.Errorf("Invalid smoothing-window %s: must be between 0 and 1", printf(v)) //nolint:revive // rrdtool's text
+	case math.IsNaN(v):
+		return &FieldError{"smoothing-window", "is not a number"}
+	}
+	t.SmoothingWindow = v
 	return nil
 }
 
@@ -251,12 +264,12 @@ func (t *archiveText) setFailures(i int, field string) error {
 	case 3:
 		t.Window = leadingInt(field)
 		switch {
-		case t.Window < t.Threshold:
+		case uint(t.Window) < uint(t.Threshold): // a negative one is too long
 			return errors.New("Window length is shorter than the failure threshold") //nolint:revive // rrdtool's text
 		case t.Window < 1 || t.Window > maxWindow:
 			return fmt.Errorf("Window length is out of range 1, %d", maxWindow) //nolint:revive // rrdtool's text
 		}
-	case 4:
+	case 4, 5: // rrdtool takes the last
 		t.Partner = leadingInt(field) - 1
 	}
 	return nil

@@ -88,7 +88,7 @@ func (d stored) difference(got *rra.Definition) string {
 		g := got.Sources[i]
 		g.Expr = ""
 		if !sameText(g, want) {
-			return fmt.Sprintf("source %d: %+v, rrdtool %+v", i, g, want)
+			return fmt.Sprintf("source %d: %#v, rrdtool %#v", i, g, want)
 		}
 	}
 	for i, want := range d.archives {
@@ -97,14 +97,14 @@ func (d stored) difference(got *rra.Definition) string {
 			g.SmoothingWindow = want.SmoothingWindow // not given: rrdtool's choice depends on the file's version
 		}
 		if !sameText(g, want) {
-			return fmt.Sprintf("archive %d: %+v, rrdtool %+v", i, g, want)
+			return fmt.Sprintf("archive %d: %#v, rrdtool %#v", i, g, want)
 		}
 	}
 	return ""
 }
 
 // sameText compares by printed form, in which floats are exact and NaN is one.
-func sameText(a, b any) bool { return fmt.Sprintf("%+v", a) == fmt.Sprintf("%+v", b) }
+func sameText(a, b any) bool { return fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b) }
 
 // randomArgs makes a definition out of usual parts.
 func randomArgs(r *rand.Rand) []string {

@@ -175,6 +175,37 @@ func TestPrintExact(t *testing.T) {
 	}
 }
 
+// TestSmoothingWindow holds what scanf makes of the option.
+func TestSmoothingWindow(t *testing.T) {
+	for _, test := range []struct {
+		option string
+		want   float64
+		err    string
+	}{
+		{"smoothing-window=0.5", 0.5, ""},
+		{"smoothing-window= 0.30000000000000004", 0.30000000000000004, ""},
+		{"smoothing-window=0.5e+x", 0.5, ""},
+		{"smoothing-window=1e", 1, ""},
+		{"smoothing-window=.5", 0.5, ""},
+		{"smoothing-window=0x.8", 0.5, ""},
+		{"smoothing-window=0x1p-2", 0.25, ""},
+		{"smoothing-window=1e-400", 0, ""},
+		{"smoothing-window=", math.NaN(), ""},
+		{"smoothing", math.NaN(), ""},
+		{"smoothing-window=nan", 0, "smoothing-window: is not a number"}, // rrdtool takes it
+		{"smoothing-window=-", 0, "Invalid option smoothing-window=-"},
+		{"smoothing-window=0xg", 0, "Invalid option smoothing-window=0xg"},
+		{"smoothing-window=infinit", 0, "Invalid option smoothing-window=infinit"},
+		{"smoothing-window=infx", 0, "Invalid smoothing-window inf: must be between 0 and 1"},
+		{"smoothing-windowx", 0, "Invalid option smoothing-windowx"},
+	} {
+		a, err := rra.ParseArchive("RRA:SEASONAL:5:0.1:1:"+test.option, 10)
+		if text(err) != test.err || err == nil && !sameValue(a.SmoothingWindow, test.want) {
+			t.Errorf("%s: got %v, %v, want %v, %q", test.option, a.SmoothingWindow, err, test.want, test.err)
+		}
+	}
+}
+
 // FuzzParseDefinition checks that no text does harm and that what is printed is
 // read back.
 func FuzzParseDefinition(f *testing.F) {

@@ -95,7 +95,8 @@ func (a Archive) String() string {
 		fmt.Fprintf(&b, ":%d", a.Partner+1)
 	}
 	if (a.CF == Seasonal || a.CF == DevSeasonal) && !math.IsNaN(a.SmoothingWindow) {
-		fmt.Fprintf(&b, ":smoothing-window=%s", f(a.SmoothingWindow))
+		// This one field is read by scanf.
+		b.WriteString(":smoothing-window=" + strconv.FormatFloat(a.SmoothingWindow, 'g', -1, 64))
 	}
 	return b.String()
 }

@@ -63,14 +63,59 @@ func leadingInt(s string) int {
 	return int(int32(v))
 }
 
-// scanDecimal reads the number at the start of s correctly rounded, as C's scanf
-// does, and says how many bytes it took; 0 if there is none.
-func scanDecimal(s string) (v float64, n int) {
-	for n = len(s); n > 0; n-- {
-		v, err := strconv.ParseFloat(s[:n], 64)
-		if err == nil || math.IsInf(v, 0) {
-			return v, n
+// scanFloat reads the number at the start of s as C's scanf does, correctly
+// rounded, and says how many bytes it took; 0 if there is none.
+func scanFloat(s string) (v float64, n int) {
+	i := 0
+	if i < len(s) && (s[i] == '-' || s[i] == '+') {
+		i++
+	}
+	for _, word := range []string{"infinity", "infi", "inf", "nan"} {
+		if !hasFold(s[i:], word) {
+			continue
+		}
+		if word == "infi" { // scanf does not go back
+			return 0, 0
+		}
+		v, _ = strconv.ParseFloat(s[:i+3], 64)
+		return v, i + 3
+	}
+	hex := hasFold(s[i:], "0x")
+	digit, mark := isDigit, byte('e')
+	if hex {
+		i += 2
+		digit, mark = isHexDigit, 'p'
+	}
+	digits := 0
+	for point := false; i < len(s) && (digit(s[i]) || s[i] == '.' && !point); i++ {
+		if s[i] == '.' {
+			point = true
+		} else {
+			digits++
 		}
 	}
-	return 0, 0
+	if digits == 0 {
+		return 0, 0
+	}
+	text := s[:i]
+	if i < len(s) && s[i]|0x20 == mark {
+		j := i + 1
+		if j < len(s) && (s[j] == '-' || s[j] == '+') {
+			j++
+		}
+		k := j
+		for k < len(s) && isDigit(s[k]) {
+			k++
+		}
+		if k > j {
+			text = s[:k]
+		}
+	}
+	if hex && len(text) == i {
+		text += "p0"
+	}
+	v, _ = strconv.ParseFloat(text, 64) // out of range: infinity or 0, as scanf
+	return v, len(text)
 }
+
+func isHexDigit(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
