@@ -10,6 +10,9 @@ type Ref uint64
 // Reset, so that a loop of Add, Append, Reset allocates nothing.
 // Samples of one series are applied in the order they were added.
 type Batch struct {
+	// SkipPast lets Update pass over samples that are not after the last update instead of stopping at them.
+	SkipPast bool
+
 	samples []sample
 	values  []rra.Value
 	texts   []string

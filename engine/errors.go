@@ -21,6 +21,7 @@ var (
 	ErrExists      = errors.New("series exists")
 	ErrSeriesLimit = errors.New("series limit reached")
 	ErrShape       = errors.New("wrong number of values")
+	ErrMemory      = errors.New("memory budget exhausted")
 )
 
 // A Rejection says why one sample of a batch was not applied.

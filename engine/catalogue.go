@@ -1,0 +1,470 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// The catalogue says which series there are: path, labels, definition, number.
+// A change is a log record; it is applied when it is durable, in log order, to
+// an overlay in memory, and written into the database by the next checkpoint.
+// Whoever reads asks the overlay first. Numbers of classes, definitions and
+// series are given out in log order, so that replay gives the same ones.
+
+// A catalogue is the overlay and what numbers series.
+type catalogue struct {
+	classes atomic.Pointer[[]*class]      // by id - 1
+	defs    atomic.Pointer[[]*definition] // by id - 1
+	count   atomic.Int64                  // series
+
+	mu      sync.RWMutex // guards what follows
+	byShape map[string]*class
+	byDef   map[string]*definition
+	names   map[string]Ref // uncommitted changes: 0 is removed
+	records map[Ref]*record
+	ops     []catOp // uncommitted, in log order
+	pos     wal.Pos // up to which the database holds the catalogue
+	stored  int64   // series the database holds
+
+	settings []setting // uncommitted, in log order
+}
+
+// A record is the catalogue's entry of one series.
+type record struct {
+	path   string
+	labels []Label
+	def    uint32
+}
+
+// A catOp is one change of the catalogue that the database does not hold yet.
+type catOp struct {
+	pos    wal.Pos
+	ref    Ref
+	key    string  // of names
+	add    *record // nil: removed
+	old    *record // removed: what it was
+	class  *class  // new with this op
+	def    *definition
+	rename bool // old goes, add comes, under one ref
+	oldKey string
+}
+
+// Create makes one series and returns once it is durable.
+func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
+	out, err := s.CreateBatch(ctx, []Spec{spec})
+	if err != nil {
+		return 0, err
+	}
+	return out[0].Ref, out[0].Err
+}
+
+// A planned is a checked Spec.
+type planned struct {
+	Spec
+	key string
+	m   *rra.Machine
+	def string // canonical code of the definition
+	at  int    // its place in the result
+}
+
+// CreateBatch makes many series with one log record. out[i] is the outcome of specs[i].
+func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error) {
+	if err := s.enterWrite(); err != nil {
+		return nil, err
+	}
+	if err := s.admit(ctx); err != nil {
+		s.leave()
+		return nil, err
+	}
+	out := make([]Created, len(specs))
+	plan := s.plan(specs, out)
+	if len(plan) == 0 {
+		s.leave()
+		return out, nil
+	}
+	t := s.tickets.Get().(*Ticket)
+	defer s.tickets.Put(t)
+	t.reset(s)
+	t.op = &op{rec: appendCreate(nil, plan)}
+	s.logMu.Lock()
+	t.op.apply = func(t *Ticket) { s.applyCreate(t, plan, out) }
+	err := s.enqueue(t, t.op.rec)
+	s.logMu.Unlock()
+	if err != nil {
+		s.leave()
+		return nil, err
+	}
+	if err := t.Wait(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// plan checks specs and compiles their definitions, each distinct one once.
+func (s *Store) plan(specs []Spec, out []Created) []planned {
+	plan := make([]planned, 0, len(specs))
+	room := int64(s.options.MaxSeries) - s.catalogue.count.Load()
+	var last *rra.Definition
+	var m *rra.Machine
+	var def string
+	for i, sp := range specs {
+		key, p, err := cleanPath(sp.Path)
+		if err == nil {
+			err = checkLabels(sp.Labels)
+		}
+		if err == nil && (sp.Definition == nil || sp.Start > maxTime || sp.Start < -maxTime) {
+			err = errors.New("a series needs a definition and a start within range")
+		}
+		if err == nil && sp.Definition != last {
+			if m, err = rra.Compile(sp.Definition); err == nil {
+				last, def = sp.Definition, string(appendDefinition(nil, sp.Definition))
+			}
+		}
+		if err == nil && room <= 0 && !sp.Overwrite {
+			if ref, err2 := s.Lookup(sp.Path); err2 == nil {
+				out[i].Ref, err = ref, ErrExists
+			} else {
+				err = ErrSeriesLimit
+			}
+		}
+		if err != nil {
+			out[i].Err = fmt.Errorf("create %q: %w", sp.Path, err)
+			continue
+		}
+		room--
+		sp.Path = p
+		plan = append(plan, planned{sp, key, m, def, i})
+	}
+	return plan
+}
+
+// applyCreate gives the planned series numbers. It runs in log order.
+func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
+	cat := &s.catalogue
+	for i := range plan {
+		p := &plan[i]
+		old, err := s.lookup(p.key)
+		if err == nil && !p.Overwrite {
+			out[p.at] = Created{Ref: old, Err: fmt.Errorf("create %q: %w", p.Path, ErrExists)}
+			continue
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			out[p.at].Err = err
+			continue
+		}
+		if err == nil {
+			s.remove(t, old, p.key)
+		}
+		cat.mu.Lock()
+		o := catOp{pos: t.pos, key: p.key}
+		d := s.intern(p, &o)
+		c := d.class
+		number := c.next
+		c.next++
+		o.ref = makeRef(c.id, number)
+		o.add = &record{path: p.Path, labels: p.Labels, def: d.id}
+		cat.names[p.key] = o.ref
+		cat.records[o.ref] = o.add
+		cat.ops = append(cat.ops, o)
+		cat.mu.Unlock()
+		cat.count.Add(1)
+		out[p.at].Ref = o.ref
+		g := s.makeGroup(c, number>>c.shift)
+		index, at := c.index(number), p.Start
+		t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) { g.start(s, index, d, at) }})
+	}
+}
+
+// intern returns the definition of p, making it and its class if they are new. The caller holds mu.
+func (s *Store) intern(p *planned, o *catOp) *definition {
+	cat := &s.catalogue
+	if d := cat.byDef[p.def]; d != nil {
+		return d
+	}
+	c := cat.byShape[p.m.Shape()]
+	if c == nil {
+		c = newClass(uint32(len(*cat.classes.Load())+1), p.m)
+		cat.addClass(c)
+		o.class = c
+	}
+	d := newDefinition(uint32(len(*cat.defs.Load())+1), p.m, c)
+	cat.addDefinition(d, p.def)
+	o.def = d
+	return d
+}
+
+func (cat *catalogue) addClass(c *class) {
+	cs := append((*cat.classes.Load())[:len(*cat.classes.Load()):len(*cat.classes.Load())], c)
+	cat.classes.Store(&cs)
+	cat.byShape[c.shape] = c
+}
+
+func (cat *catalogue) addDefinition(d *definition, key string) {
+	old := *cat.defs.Load()
+	ds := append(old, d) // readers see the length they loaded
+	cat.defs.Store(&ds)
+	cat.byDef[key] = d
+}
+
+func newDefinition(id uint32, m *rra.Machine, c *class) *definition {
+	d := &definition{id: id, m: m, class: c}
+	for _, ds := range m.Definition().Sources {
+		if ds.Kind != rra.Compute {
+			d.values++
+		}
+	}
+	return d
+}
+
+// definition returns an interned definition by number.
+func (s *Store) definition(id uint32) *definition { return (*s.catalogue.defs.Load())[id-1] }
+
+// class returns a class by number, or nil.
+func (s *Store) class(id uint32) *class {
+	cs := *s.catalogue.classes.Load()
+	if id == 0 || int(id) > len(cs) {
+		return nil
+	}
+	return cs[id-1]
+}
+
+// makeGroup returns a group of c, making it and those before it if they are new.
+func (s *Store) makeGroup(c *class, id uint32) *group {
+	gs := *c.groups.Load()
+	if int(id) < len(gs) {
+		return gs[id]
+	}
+	for len(gs) <= int(id) {
+		n := uint32(len(gs))
+		gs = append(gs, &group{c: c, id: n, shard: int(c.id*31+n) % len(s.shards)})
+	}
+	c.groups.Store(&gs)
+	return gs[id]
+}
+
+// groupAt returns the group that a log record names.
+func (s *Store) groupAt(class, id uint32) (*group, error) {
+	if c := s.class(class); c != nil {
+		if gs := *c.groups.Load(); int(id) < len(gs) {
+			return gs[id], nil
+		}
+	}
+	return nil, fmt.Errorf("no group %d of class %d: %w", id, class, errRecord)
+}
+
+// remove takes a series out of the catalogue and its group.
+func (s *Store) remove(t *Ticket, ref Ref, key string) {
+	cat := &s.catalogue
+	rec, err := s.record(ref)
+	if err != nil {
+		rec = &record{}
+	}
+	cat.mu.Lock()
+	cat.names[key] = 0
+	cat.records[ref] = nil
+	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, old: rec})
+	cat.mu.Unlock()
+	cat.count.Add(-1)
+	c := s.class(ref.class())
+	index := c.index(ref.number())
+	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(index) }})
+}
+
+// stop ends the series at an index. Its rows go when their slots are merged or expire.
+func (g *group) stop(index int) {
+	if index >= g.n {
+		return
+	}
+	g.flags[index] &^= flagAlive
+	g.setText(index, nil)
+	delete(g.held, index)
+	g.dirty = true
+}
+
+// Drop removes a series.
+func (s *Store) Drop(ctx context.Context, path string) error {
+	key, _, err := cleanPath(path)
+	if err != nil {
+		return err
+	}
+	rec := appendString([]byte{recordDrop}, key)
+	return s.change(ctx, rec, func(t *Ticket) error { return s.applyDrop(t, key) })
+}
+
+func (s *Store) applyDrop(t *Ticket, key string) error {
+	ref, err := s.lookup(key)
+	if err != nil {
+		return fmt.Errorf("drop %q: %w", key, err)
+	}
+	s.remove(t, ref, key)
+	return nil
+}
+
+// Rename gives a series a new path.
+func (s *Store) Rename(ctx context.Context, path, to string) error {
+	from, _, err := cleanPath(path)
+	if err != nil {
+		return err
+	}
+	_, to, err = cleanPath(to)
+	if err != nil {
+		return err
+	}
+	rec := appendString(appendString([]byte{recordRename}, from), to)
+	return s.change(ctx, rec, func(t *Ticket) error { return s.applyRename(t, from, to) })
+}
+
+func (s *Store) applyRename(t *Ticket, from, to string) error {
+	ref, err := s.lookup(from)
+	if err != nil {
+		return fmt.Errorf("rename %q: %w", from, err)
+	}
+	key := nameKey(to)
+	if other, err := s.lookup(key); err == nil && other != ref {
+		return fmt.Errorf("rename %q to %q: %w", from, to, ErrExists)
+	}
+	rec, err := s.record(ref)
+	if err != nil {
+		return err
+	}
+	cat := &s.catalogue
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	add := &record{path: to, labels: rec.labels, def: rec.def}
+	cat.names[from] = 0
+	cat.names[key] = ref
+	cat.records[ref] = add
+	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: from})
+	return nil
+}
+
+// change logs a record and returns what apply, in log order, makes of it.
+func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) error) error {
+	if err := s.enterWrite(); err != nil {
+		return err
+	}
+	if err := s.admit(ctx); err != nil {
+		s.leave()
+		return err
+	}
+	t := s.tickets.Get().(*Ticket)
+	defer s.tickets.Put(t)
+	t.reset(s)
+	var outcome error
+	t.op = &op{rec: rec, apply: func(t *Ticket) { outcome = apply(t) }}
+	s.logMu.Lock()
+	err := s.enqueue(t, rec)
+	s.logMu.Unlock()
+	if err != nil {
+		s.leave()
+		return err
+	}
+	if err := t.Wait(); err != nil {
+		return err
+	}
+	return outcome
+}
+
+// The records of the catalogue in the log.
+
+func appendCreate(dst []byte, plan []planned) []byte {
+	dst = append(dst, recordCreate)
+	dst = binary.AppendUvarint(dst, uint64(len(plan)))
+	last := ""
+	for i := range plan {
+		p := &plan[i]
+		var flags byte
+		if p.Overwrite {
+			flags |= 1
+		}
+		if p.def != last {
+			flags |= 2 // a definition follows; else that of the series before
+		}
+		dst = append(dst, flags)
+		dst = appendString(dst, p.Path)
+		dst = appendLabels(dst, p.Labels)
+		dst = appendTime(dst, p.Start, 0)
+		if p.def != last {
+			dst = appendString(dst, p.def)
+			last = p.def
+		}
+	}
+	return dst
+}
+
+// replayCreate decodes a create record.
+func (s *Store) replayCreate(r *reader) ([]planned, error) {
+	n := r.uvarint()
+	if n > uint64(len(r.b)) {
+		r.fail()
+	}
+	var plan []planned
+	var last planned
+	for i := uint64(0); i < n && r.err == nil; i++ {
+		flags := r.byte()
+		p := planned{at: int(i)}
+		p.Overwrite = flags&1 != 0
+		p.Path = r.string()
+		p.Labels = r.labels()
+		p.Start = r.time(0)
+		p.m, p.def, p.Definition = last.m, last.def, last.Definition
+		if flags&2 != 0 {
+			p.def = r.string()
+			d, err := decodeDefinition([]byte(p.def))
+			if err != nil {
+				return nil, err
+			}
+			if p.m, err = s.compile(p.def, d); err != nil {
+				return nil, err
+			}
+			p.Definition = d
+		}
+		if p.m == nil {
+			r.fail()
+			break
+		}
+		p.key = nameKey(p.Path)
+		last = p
+		plan = append(plan, p)
+	}
+	return plan, r.err
+}
+
+// compile returns the machine of a definition, an interned one if there is one.
+func (s *Store) compile(key string, d *rra.Definition) (*rra.Machine, error) {
+	s.catalogue.mu.RLock()
+	def := s.catalogue.byDef[key]
+	s.catalogue.mu.RUnlock()
+	if def != nil {
+		return def.m, nil
+	}
+	return rra.Compile(d)
+}
+
+func appendLabels(dst []byte, labels []Label) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(labels)))
+	for _, l := range labels {
+		dst = appendString(appendString(dst, l.Name), l.Value)
+	}
+	return dst
+}
+
+func (r *reader) labels() []Label {
+	n := r.uvarint()
+	if n > uint64(len(r.b)) {
+		r.fail()
+		return nil
+	}
+	var out []Label
+	for range n {
+		out = append(out, Label{r.string(), r.string()})
+	}
+	return out
+}
