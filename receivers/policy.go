@@ -47,8 +47,11 @@ type labelPattern struct {
 	pattern *regexp.Regexp
 }
 
-// NewPolicy compiles rules. Errors name the rule, counted from 1, and its field.
+// NewPolicy compiles rules. Errors name the rule, counted from 1, and its field. A parse of nil is ParseArchives.
 func NewPolicy(rules []Rule, parse ArchiveParser) (*Policy, error) {
+	if parse == nil {
+		parse = ParseArchives
+	}
 	p := &Policy{parse: parse}
 	for i, r := range rules {
 		c := rule{Rule: r}
@@ -111,6 +114,21 @@ func (p *Policy) Define(id Identity, define func(step int64) *rra.Definition) (*
 		d.Archives = as
 	}
 	return &d, nil
+}
+
+// ParseArchives reads archives in rrdtool's words for a series of the given step. A definition as a whole is
+// parsed, because archives of the Holt-Winters family refer to each other.
+func ParseArchives(step int64, texts []string) ([]rra.Archive, error) {
+	for _, s := range texts {
+		if !strings.HasPrefix(s, "RRA:") {
+			return nil, fmt.Errorf("%q does not begin with RRA:", s)
+		}
+	}
+	d, err := rra.ParseDefinition(step, append([]string{"DS:value:GAUGE:1:U:U"}, texts...))
+	if err != nil {
+		return nil, err
+	}
+	return d.Archives, nil
 }
 
 func (r *rule) match(id Identity) bool {
