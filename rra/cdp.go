@@ -4,8 +4,7 @@ import "math"
 
 // consolidate folds elapsed PDPs, all equal to pdp, into every archive. The
 // first of them is number first (counted in steps since 1970).
-func (m *Machine) consolidate(s *State, pdp []float64, first, elapsed int64, out []Run) []Run {
-	w := s.W
+func (m *Machine) consolidate(w []uint64, pdp []float64, first, elapsed int64, out []Run) []Run {
 	if m.one != 0 {
 		out = m.consolidateOne(w, pdp, first, elapsed, out)
 	}
@@ -40,7 +39,7 @@ func (m *Machine) consolidate(s *State, pdp []float64, first, elapsed int64, out
 		a.advance(w, rows)
 	}
 	if m.family {
-		out = m.holtWinters(s, pdp, first, elapsed, out)
+		out = m.holtWinters(w, pdp, first, elapsed, out)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package rra
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -28,5 +29,5 @@ func (d *Definition) compileProgram(i int) (*rpn.Program, error) {
 // eval computes a PDP from those of the data sources before it.
 func (s *source) eval(before []float64) (float64, error) {
 	var stack [computeStack]float64
-	return s.program.Run(before, stack[:])
+	return s.program.Run(slices.Clone(before), stack[:])
 }

@@ -121,8 +121,7 @@ func (a *archive) cell(w []uint64, nds int, i int64, d int) *uint64 {
 func (a *archive) currentRow(w []uint64) int64 { return int64(w[a.cur] >> a.shift & 0xffffffff) }
 
 // holtWinters folds elapsed PDPs into all archives of the family.
-func (m *Machine) holtWinters(s *State, pdp []float64, first, elapsed int64, out []Run) []Run {
-	w := s.W
+func (m *Machine) holtWinters(w []uint64, pdp []float64, first, elapsed int64, out []Run) []Run {
 	switch {
 	case elapsed > 2:
 		for i := range m.archives {

@@ -106,9 +106,14 @@ type Machine struct {
 	one      int   // words of the archives with one PDP a row; 0: there is none
 	oneRows  int64 // the longest of them
 	oneID    int32 // their stream
-	plain    bool  // the straight path may be taken
 	family   bool  // has archives of the Holt-Winters family
 	seasonal bool
+
+	straight   bool // the straight path may be taken
+	noStraight bool // of tests: it must not
+	stepMagic  uint64
+	ones       []one
+	lanes      []lane
 }
 
 // Compile checks d and lays out the state of its series. The Machine keeps d.
@@ -136,7 +141,7 @@ func Compile(d *Definition) (*Machine, error) {
 		m.compileHoltWinters(i)
 	}
 	m.shape = d.shape()
-	m.plain = len(m.sources) == 1 && !m.sources[0].compute && !m.family
+	m.prepare()
 	return m, nil
 }
 

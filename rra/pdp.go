@@ -5,16 +5,6 @@ import (
 	"strings"
 )
 
-// A step is one reading on its way through the general path.
-type step struct {
-	m   *Machine
-	s   *State
-	out []Run
-	pdp []float64 // the primary data points that a closing gave
-	new []float64 // what the reading adds to the open PDP: rate * seconds
-	iv  float64   // seconds since the last update
-}
-
 // scratch is as many data sources as a step handles without allocation.
 const scratch = 16
 
@@ -26,6 +16,11 @@ const scratch = 16
 // The error is a *TimeError or a *CountError, and s is as it was; or a
 // *ValueError, and s is changed as rrdtool changes it.
 func (m *Machine) Step(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
+	if m.straight && !m.noStraight {
+		if out, ok := m.tryStraight(s.W, at, values, out); ok {
+			return out, nil
+		}
+	}
 	return m.general(s, at, values, texts, out)
 }
 
@@ -43,53 +38,55 @@ func (m *Machine) general(s *State, at Time, values []Value, texts []string, out
 	if len(m.sources) > scratch {
 		all = make([]float64, 2*len(m.sources))
 	}
-	n := len(m.sources)
-	st := step{m: m, s: s, out: out, new: all[:n:n], pdp: all[n : 2*n]}
+	amounts, pdp := all[:len(m.sources)], all[len(m.sources):2*len(m.sources)]
 
 	from, to := last.Unix(), at.Unix()
 	fromMicro := last.Micro()
-	st.iv = float64(to-from) + float64(at.Micro()-fromMicro)/1e6
-	if err := st.read(values, texts); err != nil {
+	iv := float64(to-from) + float64(at.Micro()-fromMicro)/1e6
+	if err := m.read(s, values, texts, iv, amounts); err != nil {
 		return out, err
 	}
 	first := from / m.step
 	elapsed := to/m.step - first
 	if elapsed == 0 {
-		st.open()
+		m.gather(s.W, amounts, iv)
 	} else {
 		rest := to % m.step
 		pre := float64(to-rest-from) - float64(fromMicro)/1e6
 		post := float64(rest) + float64(at.Micro())/1e6
-		if err := st.close(first, elapsed, pre, post); err != nil {
+		closed, err := m.close(s.W, amounts, pdp, first, elapsed, iv, pre, post, out)
+		if err != nil {
 			return out, err
 		}
+		out = closed
 	}
 	s.W[wordLast] = uint64(at)
-	return st.out, nil
+	return out, nil
 }
 
-// read takes the readings: what each adds goes to st.new, NaN for unknown.
-func (st *step) read(values []Value, texts []string) error {
-	for i := range st.m.sources {
+// read takes the readings: what each adds to the open PDP (rate times seconds)
+// goes to amounts, NaN for unknown.
+func (m *Machine) read(s *State, values []Value, texts []string, iv float64, amounts []float64) error {
+	for i := range m.sources {
 		v := Unknown
-		if !st.m.sources[i].compute {
+		if !m.sources[i].compute {
 			v, values = values[0], values[1:]
 		}
-		n, err := st.m.reading(st.s, i, v, texts, st.iv)
+		n, err := m.reading(s, i, v, texts, iv)
 		if err != nil {
 			return err
 		}
-		st.new[i] = n
+		amounts[i] = n
 	}
 	return nil
 }
 
-// open adds the readings to the open PDP, which stays open.
-func (st *step) open() {
-	for i, n := range st.new {
-		ds := st.m.ds(st.s.W, i)
+// gather adds the readings to the open PDP, which stays open.
+func (m *Machine) gather(w []uint64, amounts []float64, iv float64) {
+	for i, n := range amounts {
+		ds := m.ds(w, i)
 		if math.IsNaN(n) {
-			ds[dsMeta] += uint64(math.Floor(st.iv)) << 8
+			ds[dsMeta] += uint64(math.Floor(iv)) << 8
 			continue
 		}
 		val := math.Float64frombits(ds[dsValue])
@@ -111,48 +108,49 @@ func (st *step) open() {
 // data sources before it have then closed their PDP, and nothing else has
 // happened. If that shows only after a PDP was closed on its own, its rows are
 // out already, and the result is unknown instead.
-func (st *step) close(first, elapsed int64, pre, post float64) error {
-	m := st.m
+func (m *Machine) close(w []uint64, amounts, pdp []float64, first, elapsed int64, iv, pre, post float64, out []Run) ([]Run, error) {
 	alone := false
 	if elapsed > 1 {
 		if share := int64(pre) % m.step; share > 0 {
 			left := float64(share)
-			for i, n := range st.new {
-				part := float64(n*left) / st.iv
-				st.new[i] = n - part
-				if err := st.closeOne(i, part, left, left, 0, 1); err != nil {
-					return err
+			for i, n := range amounts {
+				part := float64(n*left) / iv
+				amounts[i] = n - part
+				v, err := m.closeOne(w, i, part, left, left, 0, 1, pdp[:i])
+				if err != nil {
+					return out, err
 				}
+				pdp[i] = v
 			}
-			st.out = m.consolidate(st.s, st.pdp, first, 1, st.out)
-			st.iv -= left
+			out = m.consolidate(w, pdp, first, 1, out)
+			iv -= left
 			pre -= left
 			elapsed--
 			first++
 			alone = true
 		}
 	}
-	for i, n := range st.new {
-		if err := st.closeOne(i, n, st.iv, pre, post, elapsed); err != nil && !alone {
-			return err
+	for i, n := range amounts {
+		v, err := m.closeOne(w, i, n, iv, pre, post, elapsed, pdp[:i])
+		if err != nil && !alone {
+			return out, err
 		}
+		pdp[i] = v
 	}
-	st.out = m.consolidate(st.s, st.pdp, first, elapsed, st.out)
-	return nil
+	return m.consolidate(w, pdp, first, elapsed, out), nil
 }
 
-// closeOne closes the PDPs of data source i.
-func (st *step) closeOne(i int, n, iv, pre, post float64, elapsed int64) error {
-	m := st.m
-	v := m.closePDP(st.s.W, i, n, iv, pre, post, elapsed)
-	var err error
-	if src := &m.sources[i]; src.compute {
-		if v, err = src.eval(st.pdp[:i]); err != nil {
-			v, err = math.NaN(), &ValueError{DS: i, Name: m.def.Sources[i].Name, Err: err}
-		}
+// closeOne closes the PDPs of data source i; before is those of the data sources before it.
+func (m *Machine) closeOne(w []uint64, i int, n, iv, pre, post float64, elapsed int64, before []float64) (float64, error) {
+	v := m.closePDP(w, i, n, iv, pre, post, elapsed)
+	if !m.sources[i].compute {
+		return v, nil
 	}
-	st.pdp[i] = v
-	return err
+	v, err := m.sources[i].eval(before)
+	if err != nil {
+		return math.NaN(), &ValueError{DS: i, Name: m.def.Sources[i].Name, Err: err}
+	}
+	return v, nil
 }
 
 // ds returns the words of data source i.
