@@ -97,35 +97,80 @@ func (m *machine) set(o op) error {
 	m.stack = m.stack[:top]
 	switch o {
 	case opSort:
-		slices.SortFunc(v, order)
+		sortValues(v)
 		return nil
 	case opRev:
 		slices.Reverse(v)
 		return nil
 	}
-	r := reduce(o, v)
+	var r float64
+	if o == opMedian {
+		r = median(v)
+	} else {
+		r = reduce(o, v)
+	}
 	m.stack = m.stack[:top-n]
 	return m.push(r)
 }
 
-// order sorts -Inf, NaN, all others.
+// sortValues sorts as rrdtool does, which is NaN first and then by size as
+// long as nothing is infinite. Of an infinite and a finite element rrdtool's comparison
+// gives the same answer whichever comes first, so that the result depends on the
+// way the sort goes: a merge of two halves, the smaller one in front.
+func sortValues(v []float64) {
+	if !slices.ContainsFunc(v, func(x float64) bool { return math.IsInf(x, 0) }) {
+		slices.SortStableFunc(v, order)
+		return
+	}
+	mergeSort(v, make([]float64, len(v)))
+}
+
+// order says which of two elements comes first.
 func order(a, b float64) int {
 	switch {
 	case math.IsNaN(a) && math.IsNaN(b):
 		return 0
 	case math.IsNaN(a):
-		if math.IsInf(b, -1) {
-			return 1
-		}
 		return -1
 	case math.IsNaN(b):
-		return -order(b, a)
-	case a < b:
+		return 1
+	case math.IsInf(a, 0):
+		return sign(a)
+	case math.IsInf(b, 0):
+		return sign(b) // sic
+	}
+	return sign(a - b)
+}
+
+func sign(v float64) int {
+	switch {
+	case v < 0:
 		return -1
-	case a > b:
+	case v > 0:
 		return 1
 	}
 	return 0
+}
+
+func mergeSort(v, room []float64) {
+	if len(v) < 2 {
+		return
+	}
+	a, b := v[:len(v)/2], v[len(v)/2:]
+	mergeSort(a, room)
+	mergeSort(b, room)
+	merged := room[:0]
+	for len(a) > 0 && len(b) > 0 {
+		if order(a[0], b[0]) <= 0 {
+			merged = append(merged, a[0])
+			a = a[1:]
+		} else {
+			merged = append(merged, b[0])
+			b = b[1:]
+		}
+	}
+	merged = append(merged, a...)
+	copy(v, merged) // what is left of b is in its place
 }
 
 // percent picks the element at a percentile, the first argument, of n others.
@@ -144,53 +189,68 @@ func (m *machine) percent() error {
 	v := m.stack[top-n : top]
 	r := math.NaN()
 	if n > 0 {
-		slices.SortFunc(v, order)
+		sortValues(v)
 		r = v[max(int(math.Round(float64(n)*share/100))-1, 0)]
 	}
 	m.stack = m.stack[:top-n]
 	return m.push(r)
 }
 
-// reduce makes one element of v, which it may reorder; NaN does not count.
+// median returns the middle of v, or the average of the two that are there,
+// unknown ones left out. It reorders v.
+func median(v []float64) float64 {
+	for i := 0; i < len(v); {
+		if math.IsNaN(v[i]) {
+			v[i] = v[len(v)-1] // the order matters where something is infinite
+			v = v[:len(v)-1]
+		} else {
+			i++
+		}
+	}
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	sortValues(v)
+	k := len(v) / 2
+	if len(v)%2 == 0 {
+		return (v[k-1] + v[k]) / 2
+	}
+	return v[k]
+}
+
+// reduce makes one element of v, from the top down; unknown ones do not count.
 func reduce(o op, v []float64) float64 {
-	k := 0
-	for _, x := range v {
-		if !math.IsNaN(x) {
-			v[k] = x
-			k++
+	n := 0
+	least, most, sum, mean, squares := math.NaN(), math.NaN(), 0.0, 0.0, 0.0
+	for i := len(v) - 1; i >= 0; i-- {
+		x := v[i]
+		if math.IsNaN(x) {
+			continue
 		}
-	}
-	v = v[:k]
-	if k == 0 {
-		return math.NaN()
-	}
-	switch o {
-	case opSMin:
-		return slices.Min(v)
-	case opSMax:
-		return slices.Max(v)
-	case opMedian:
-		slices.Sort(v)
-		if k%2 == 0 {
-			return (v[k/2-1] + v[k/2]) / 2
+		n++
+		if n == 1 {
+			least, most = x, x
 		}
-		return v[k/2]
+		if x < least {
+			least = x
+		}
+		if x > most {
+			most = x
+		}
+		sum += x
+		d := x - mean
+		mean += d / float64(n)
+		squares += float64(d * (x - mean))
 	}
-	sum := 0.0
-	for i := k - 1; i >= 0; i-- {
-		sum += v[i]
-	}
-	mean := sum / float64(k)
-	if o == opAvg {
-		return mean
-	}
-	sum = 0
-	for i := k - 1; i >= 0; i-- {
-		d := v[i] - mean
-		sum += float64(d * d)
-	}
-	if k == 1 {
+	switch {
+	case n == 0:
 		return math.NaN()
+	case o == opSMin:
+		return least
+	case o == opSMax:
+		return most
+	case o == opAvg:
+		return sum / float64(n)
 	}
-	return math.Sqrt(sum / float64(k-1))
+	return math.Sqrt(squares / float64(n-1))
 }
