@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -47,6 +48,9 @@ type groupOp struct {
 // A commit is what became durable at once, on its way to every shard.
 type commit struct {
 	tickets []*Ticket
+	// masks says which shards a ticket is for. The others must not look at it: it may be
+	// acknowledged and in use again.
+	masks   []uint64
 	records []rawRecord // replay: records of samples, in buf
 	buf     []byte
 	last    wal.Pos
@@ -242,7 +246,8 @@ func (s *Store) freshEncoders() error {
 
 // dispatch sends a commit to the shards. Changes of the catalogue happen here, in order.
 func (s *Store) dispatch(c *commit) {
-	for _, t := range c.tickets {
+	c.masks = make([]uint64, len(c.tickets))
+	for i, t := range c.tickets {
 		if t.op != nil {
 			t.op.apply(t)
 		}
@@ -258,11 +263,9 @@ func (s *Store) dispatch(c *commit) {
 				mask = 1<<len(s.shards) - 1
 			}
 		}
-		n := 0
-		for m := mask; m != 0; m &= m - 1 {
-			n++
-		}
+		n := bits.OnesCount64(mask)
 		t.left.Store(int32(n))
+		c.masks[i] = mask
 		if n == 0 {
 			t.complete()
 		}
@@ -288,8 +291,10 @@ func (sh *shard) run(s *Store) {
 				break
 			}
 		}
-		for _, t := range c.tickets {
-			sh.apply(s, t)
+		for i, t := range c.tickets {
+			if c.masks[i]>>sh.id&1 != 0 {
+				sh.apply(s, t)
+			}
 		}
 		if c.last != 0 {
 			sh.applied.Store(uint64(c.last))
@@ -303,14 +308,12 @@ func (sh *shard) run(s *Store) {
 // apply does this shard's part of t.
 func (sh *shard) apply(s *Store, t *Ticket) {
 	var o outcome
-	mine := false
 	sh.mu.Lock()
 	for i := range t.runs {
 		r := &t.runs[i]
 		if r.g.shard != sh.id {
 			continue
 		}
-		mine = true
 		s.applyLive(sh, t, r, &o)
 	}
 	if t.op != nil {
@@ -319,18 +322,13 @@ func (sh *shard) apply(s *Store, t *Ticket) {
 			if d.g.shard != sh.id {
 				continue
 			}
-			mine = true
 			s.applyGroupOp(sh, t.pos, d, &o)
 		}
 		if t.op.all != nil {
-			mine = true
 			t.op.all(sh)
 		}
 	}
 	sh.mu.Unlock()
-	if !mine {
-		return
-	}
 	sh.stats.add(&o)
 	if t.left.Load() == 1 { // no other shard touches it any more
 		t.result.merge(&o)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"sync"
 
 	bolt "go.etcd.io/bbolt"
@@ -101,7 +102,7 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	}
 	t.pos = p
 	t.op.apply(t)
-	c := &commit{tickets: []*Ticket{t}, last: p, wait: &r.wait}
+	c := &commit{tickets: []*Ticket{t}, masks: []uint64{math.MaxUint64}, last: p, wait: &r.wait}
 	t.left.Store(int32(len(s.shards)) + 1) // nobody waits for it
 	r.send(c)
 	return nil
