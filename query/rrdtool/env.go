@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine"
@@ -38,9 +39,29 @@ type Env struct {
 	// Dir is the working folder inside the store: relative names start here.
 	// The empty string is the top.
 	Dir string
-	// Base is cut off the front of absolute names. Other absolute names lose
-	// their leading slash.
+	// Base is cut off the front of absolute names; an absolute name outside it
+	// is refused. Without a Base, absolute names lose their leading slash.
 	Base string
 	// Getenv gives the environment of whoever asks; nil: an empty one.
 	Getenv func(string) string
+	// Connect answers the option --daemon: it returns the store of the server
+	// at addr. nil: the option is an error.
+	Connect func(ctx context.Context, addr string) (Store, error)
+}
+
+func (e *Env) withDefaults() *Env {
+	d := *e
+	if d.Stdin == nil {
+		d.Stdin = strings.NewReader("")
+	}
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Location == nil {
+		d.Location = time.Local
+	}
+	if d.Getenv == nil {
+		d.Getenv = func(string) string { return "" }
+	}
+	return &d
 }

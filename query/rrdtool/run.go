@@ -1,12 +1,156 @@
 package rrdtool
 
-import "context"
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
 
-// Run runs one command: args[0] is the verb. It returns the exit code that
-// rrdtool would have returned, 0 or 1; what it has to say is on Stdout and Stderr.
-func Run(ctx context.Context, env *Env, args []string) int { return 1 }
+// A verb is one of rrdtool's commands.
+type verb struct {
+	name  string
+	usage string // arguments, a line each
+	does  string
+	run   func(c *command, args []string) error // nil: known to rrdtool, not yet to rondo
+}
+
+// verbs are in rrdtool's order.
+var verbs = []verb{
+	{"create", createUsage, "make a series", (*command).create},
+	{"update", updateUsage, "store samples in a series", (*command).update},
+	{"updatev", updateUsage, "store samples and print the rows they closed", (*command).updatev},
+	{"graph", "", "", nil},
+	{"graphv", "", "", nil},
+	{"dump", "", "", nil},
+	{"restore", "", "", nil},
+	{"last", lastUsage, "print the time of the last update", (*command).last},
+	{"lastupdate", lastUsage, "print the time and the readings of the last update", (*command).lastupdate},
+	{"first", firstUsage, "print the time of the first row of an archive", (*command).first},
+	{"info", infoUsage, "print the definition and the state of a series", (*command).info},
+	{"list", listUsage, "print the names of series", (*command).list},
+	{"fetch", fetchUsage, "print the rows of an archive", (*command).fetch},
+	{"tune", "", "", nil},
+	{"resize", "", "", nil},
+	{"xport", "", "", nil},
+	{"flushcached", "", "", nil},
+}
 
 // Verbs returns the verbs that Run knows, in rrdtool's order.
 func Verbs() []string {
-	return []string{"create", "update", "updatev", "last", "lastupdate", "first", "info", "list", "fetch"}
+	var names []string
+	for _, v := range verbs {
+		if v.run != nil {
+			names = append(names, v.name)
+		}
+	}
+	return names
+}
+
+// Run runs one command: args[0] is the verb. It returns the exit code that
+// rrdtool would have returned, 0 or 1; what it has to say is on Stdout and Stderr.
+func Run(ctx context.Context, env *Env, args []string) int {
+	c := &command{Env: env.withDefaults(), ctx: ctx}
+	c.out = bufio.NewWriter(c.Stdout)
+	err := c.dispatch(args)
+	if e := c.out.Flush(); err == nil && e != nil {
+		err = fmt.Errorf("writing: %w", e)
+	}
+	if err == nil {
+		return 0
+	}
+	// There is nobody left to tell if this fails.
+	_, _ = fmt.Fprintf(c.Stderr, "ERROR: %v\n", err)
+	return 1
+}
+
+// A command is one run of one verb.
+type command struct {
+	*Env
+	ctx  context.Context // of Run
+	out  *bufio.Writer   // Stdout
+	told time.Time       // the present as it was last told
+}
+
+func (c *command) dispatch(args []string) error {
+	if len(args) == 0 {
+		usage(c.out, nil)
+		return nil
+	}
+	if args[0] == "help" {
+		var v *verb
+		if len(args) > 1 {
+			v = find(args[1])
+		}
+		usage(c.out, v)
+		return nil
+	}
+	v := find(args[0])
+	if len(args) == 1 && (v == nil || v.name != "list") {
+		usage(c.out, v)
+		return nil
+	}
+	if v == nil {
+		return fmt.Errorf("unknown function '%s'", args[0])
+	}
+	if v.run == nil {
+		return fmt.Errorf("'%s' is not built into this rondo yet", v.name)
+	}
+	return v.run(c, args[1:])
+}
+
+func find(name string) *verb {
+	for i := range verbs {
+		if verbs[i].name == name {
+			return &verbs[i]
+		}
+	}
+	return nil
+}
+
+// usage says how a verb is used; without one, which there are.
+func usage(w io.Writer, v *verb) {
+	// The writer is buffered: errors come back when it is flushed.
+	if v != nil && v.run != nil {
+		_, _ = fmt.Fprintf(w, "%s: %s\n\nusage: rondo %s %s\n", v.name, v.does, v.name, v.usage)
+		return
+	}
+	_, _ = fmt.Fprint(w, "usage: rondo VERB ARGUMENTS\n\n")
+	for i := range verbs {
+		if verbs[i].run != nil {
+			_, _ = fmt.Fprintf(w, "  %-11s %s\n", verbs[i].name, verbs[i].does)
+		}
+	}
+	_, _ = fmt.Fprint(w, "\nrondo help VERB says more.\n")
+}
+
+// now returns the present, later each time: two samples at N in one command are
+// two samples.
+func (c *command) now() time.Time {
+	t := c.Now().Truncate(time.Microsecond)
+	if !t.After(c.told) {
+		t = c.told.Add(time.Microsecond)
+	}
+	c.told = t
+	return t.In(c.Location)
+}
+
+// daemon answers --daemon: what the command needs is then asked of a server.
+func (c *command) daemon(addr string) error {
+	if addr == "" {
+		return nil
+	}
+	if c.Connect == nil {
+		return errors.New("--daemon is not built into this rondo yet")
+	}
+	s, err := c.Connect(c.ctx, addr)
+	if err != nil {
+		return err
+	}
+	env := *c.Env
+	env.Store = s
+	c.Env = &env
+	return nil
 }

@@ -1,0 +1,142 @@
+package rrdtool
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/attime"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const createUsage = `NAME [OPTIONS] DS:… RRA:…
+  -b, --start TIME        the series begins after TIME (10 seconds ago)
+  -s, --step SECONDS      seconds a primary data point (300); 5m, 1h …
+  -t, --template NAME     take data sources, archives and step of a series first
+  -O, --no-overwrite      leave a series alone that is there
+  -d, --daemon ADDRESS    ask the server at ADDRESS`
+
+var createOptions = []option{
+	{"start", 'b', true},
+	{"step", 's', true},
+	{"template", 't', true},
+	{"source", 'r', true},
+	{"no-overwrite", 'O', false},
+	{"daemon", 'd', true},
+}
+
+const (
+	defaultStep = 300
+	firstSecond = 10 * 365 * 24 * 60 * 60 // series begin after it: about 1980
+)
+
+// create makes a series.
+func (c *command) create(args []string) error {
+	now := c.now()
+	var (
+		start     = now.Unix() - 10
+		step      int64
+		template  string
+		templated bool
+		sources   []string
+		keep      bool
+	)
+	args, err := parse(args, createOptions, func(name, arg string) (err error) {
+		switch name {
+		case "start":
+			start, err = attime.Instant(arg, now)
+			switch {
+			case errors.Is(err, attime.ErrRelative):
+				return err
+			case err != nil:
+				return fmt.Errorf("start time: %w", err)
+			case start < firstSecond:
+				return errors.New("the first entry to the RRD should be after 1980")
+			}
+		case "step":
+			if step, err = rra.ParseDuration(arg); err != nil {
+				return fmt.Errorf("step size: %w", err)
+			}
+		case "template":
+			if templated {
+				return errors.New("template already set")
+			}
+			template, templated = arg, true
+		case "source":
+			sources = append(sources, arg)
+		case "no-overwrite":
+			keep = true
+		case "daemon":
+			return c.daemon(arg)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return errors.New("need name of an rrd file to create")
+	}
+	for _, s := range sources {
+		if _, err := c.lookup(s); err != nil {
+			return fmt.Errorf("error checking for source RRD %s: %w", s, errNoSuchFile)
+		}
+	}
+	if len(sources) > 0 {
+		return errors.New("--source is not built into this rondo yet")
+	}
+	name, args := args[0], args[1:]
+	path, err := c.path(name)
+	if err == nil && path == "" {
+		err = errNoSuchFile
+	}
+	if err != nil {
+		return fmt.Errorf("creating '%s': %w", name, err)
+	}
+	if keep {
+		if _, err := c.Store.Lookup(path); err == nil {
+			return fmt.Errorf("creating '%s': File exists", name)
+		}
+	}
+	var d *rra.Definition
+	if templated {
+		d, err = c.extended(template, step, args)
+	} else {
+		if step == 0 {
+			step = defaultStep
+		}
+		d, err = rra.ParseDefinition(step, args)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = c.Store.Create(c.ctx, engine.Spec{Path: path, Definition: d, Start: rra.Seconds(start), Overwrite: !keep})
+	if errors.Is(err, engine.ErrExists) {
+		return fmt.Errorf("creating '%s': File exists", name)
+	}
+	return err
+}
+
+// extended is the definition of the series template, and what args add to it.
+func (c *command) extended(template string, step int64, args []string) (*rra.Definition, error) {
+	ref, err := c.lookup(template)
+	if err != nil {
+		return nil, fmt.Errorf("Cannot open template RRD %s", template) //nolint:staticcheck // rrdtool's words
+	}
+	series, err := c.Store.Series(ref)
+	if err != nil {
+		return nil, err
+	}
+	t := series.Definition
+	if step == 0 {
+		step = t.Step
+	}
+	d, err := rra.ParseDefinition(step, append(t.Args(), args...))
+	if err != nil {
+		return nil, err
+	}
+	// As they are, not as their text says: text cannot say every limit and band.
+	copy(d.Sources, t.Sources)
+	copy(d.Archives, t.Archives)
+	return d, d.Validate()
+}

@@ -1,0 +1,193 @@
+package rrdtool
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+const infoUsage = `NAME [OPTIONS]
+  -d, --daemon ADDRESS    ask the server at ADDRESS
+  -F, --noflush           no effect: rondo has nothing to flush`
+
+var infoOptions = []option{{"daemon", 'd', true}, {"noflush", 'F', false}}
+
+const maxFloat = math.MaxFloat64
+
+// info prints the definition and the state of a series.
+func (c *command) info(args []string) error {
+	args, err := parse(args, infoOptions, func(name, arg string) error {
+		if name == "daemon" {
+			return c.daemon(arg)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(args) != 1 {
+		return errors.New("Usage: rrdtool info [--daemon |-d <addr> [--noflush|-F]] <file>")
+	}
+	ref, err := c.lookup(args[0])
+	if err != nil {
+		return err
+	}
+	info, err := c.Store.Info(ref)
+	if err != nil {
+		return named(args[0], err)
+	}
+	p := &printer{command: c, info: &info, version: Version(info.Definition)}
+	p.text("filename", args[0])
+	p.text("rrd_version", p.version)
+	p.integer("step", info.Definition.Step)
+	p.integer("last_update", info.Machine.LastUpdate(info.State.W).Unix())
+	p.integer("header_size", HeaderSize(info.Definition))
+	for i := range info.Definition.Sources {
+		p.source(i)
+	}
+	for i := range info.Definition.Archives {
+		p.archive(i)
+	}
+	return nil
+}
+
+// Version returns the version of the file that rrdtool would write for d.
+func Version(d *rra.Definition) string {
+	version := "0003"
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		smoothed := (a.CF == rra.Seasonal || a.CF == rra.DevSeasonal) && !math.IsNaN(a.SmoothingWindow)
+		if a.CF == rra.MHWPredict || smoothed {
+			version = "0004"
+		}
+	}
+	for i := range d.Sources {
+		if k := d.Sources[i].Kind; k == rra.DCounter || k == rra.DDerive {
+			version = "0005"
+		}
+	}
+	return version
+}
+
+// HeaderSize returns the size of all but the rows of the file that rrdtool
+// would write for d on a 64-bit machine: what is there once, a data source, an
+// archive, and a data source of an archive.
+func HeaderSize(d *rra.Definition) int64 {
+	sources, archives := int64(len(d.Sources)), int64(len(d.Archives))
+	return 144 + 232*sources + 128*archives + 80*sources*archives
+}
+
+// A printer prints the lines of info.
+type printer struct {
+	*command
+	info    *engine.Info
+	version string
+}
+
+// The writer is buffered: its errors come back when it is flushed.
+
+func (p *printer) text(key, v string)          { fmt.Fprintf(p.out, "%s = \"%s\"\n", key, v) }
+func (p *printer) integer(key string, v int64) { fmt.Fprintf(p.out, "%s = %d\n", key, v) }
+func (p *printer) number(key string, v float64) {
+	fmt.Fprintf(p.out, "%s = %s\n", key, infoValue(v))
+}
+
+// infoValue is a value as info and updatev print it.
+func infoValue(v float64) string {
+	if math.IsNaN(v) {
+		return "NaN"
+	}
+	return string(appendValue(nil, v))
+}
+
+func (p *printer) source(i int) {
+	d := p.info.Definition
+	s := &d.Sources[i]
+	key := func(k string) string { return "ds[" + s.Name + "]." + k }
+	p.integer(key("index"), int64(i))
+	p.text(key("type"), s.Kind.String())
+	if s.Kind == rra.Compute {
+		p.text(key("cdef"), expression(d, i))
+	} else {
+		p.integer(key("minimal_heartbeat"), s.Heartbeat)
+		p.number(key("min"), s.Min)
+		p.number(key("max"), s.Max)
+	}
+	value, unknown := p.info.Machine.PDP(&p.info.State, i)
+	p.text(key("last_ds"), p.info.Machine.LastReading(&p.info.State, i))
+	p.number(key("value"), value)
+	p.integer(key("unknown_sec"), unknown)
+}
+
+// expression is a COMPUTE expression as rrdtool prints it.
+func expression(d *rra.Definition, i int) string {
+	names := make([]string, i)
+	for j := range names {
+		names[j] = d.Sources[j].Name
+	}
+	p, err := rpn.Compile(d.Sources[i].Expr, names)
+	if err != nil {
+		return d.Sources[i].Expr
+	}
+	return p.String()
+}
+
+func (p *printer) archive(i int) {
+	d, m, s := p.info.Definition, p.info.Machine, &p.info.State
+	a := &d.Archives[i]
+	key := func(k string) string { return fmt.Sprintf("rra[%d].%s", i, k) }
+	p.text(key("cf"), a.CF.String())
+	p.integer(key("rows"), a.Rows)
+	p.integer(key("cur_row"), m.CurRow(s, i))
+	p.integer(key("pdp_per_row"), a.PDPs)
+	switch a.CF {
+	case rra.HWPredict, rra.MHWPredict:
+		p.number(key("alpha"), a.Alpha)
+		p.number(key("beta"), a.Beta)
+	case rra.Seasonal, rra.DevSeasonal:
+		p.number(key("gamma"), a.Gamma)
+		if p.version >= "0004" {
+			p.number(key("smoothing_window"), smoothing(d, i))
+		}
+	case rra.Failures:
+		p.number(key("delta_pos"), a.DeltaPos)
+		p.number(key("delta_neg"), a.DeltaNeg)
+		p.integer(key("failure_threshold"), int64(a.Threshold))
+		p.integer(key("window_length"), int64(a.Window))
+	case rra.DevPredict:
+	default:
+		p.number(key("xff"), a.XFF)
+	}
+	for ds := range d.Sources {
+		cdp := m.CDP(s, i, ds)
+		prep := func(k string) string { return key(fmt.Sprintf("cdp_prep[%d].%s", ds, k)) }
+		switch a.CF {
+		case rra.HWPredict, rra.MHWPredict:
+			p.number(prep("intercept"), cdp.Intercept)
+			p.number(prep("slope"), cdp.Slope)
+			p.integer(prep("NaN_count"), cdp.NullCount)
+		case rra.Seasonal:
+			p.number(prep("seasonal"), cdp.Seasonal)
+		case rra.DevSeasonal:
+			p.number(prep("deviation"), cdp.Seasonal)
+		case rra.DevPredict:
+		case rra.Failures:
+			p.text(prep("history"), cdp.History)
+		default:
+			p.number(prep("value"), cdp.Value)
+			p.integer(prep("unknown_datapoints"), cdp.Unknown)
+		}
+	}
+}
+
+// smoothing is the smoothing window of a series whose file version keeps one.
+func smoothing(d *rra.Definition, i int) float64 {
+	if w := d.Archives[i].SmoothingWindow; !math.IsNaN(w) {
+		return w
+	}
+	return 0.05
+}

@@ -1,0 +1,224 @@
+package rrdtool_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/query/rrdtool"
+)
+
+// An answer is what a command says and how it ends.
+type answer struct {
+	Stdout, Stderr string
+	Exit           int
+}
+
+// original runs commands with the installed rrdtool in a folder of its own.
+type original struct {
+	t    testing.TB
+	path string
+	dir  string
+	env  []string
+	in   io.WriteCloser
+	out  *bufio.Reader
+}
+
+func newOriginal(t testing.TB) *original {
+	t.Helper()
+	p, err := exec.LookPath("rrdtool")
+	if err != nil {
+		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
+			t.Fatal("no rrdtool to compare with: ", err)
+		}
+		t.Skip("no rrdtool to compare with: ", err)
+	}
+	o := &original{t: t, path: p, dir: t.TempDir()}
+	o.env = []string{"TZ=Europe/Berlin", "LC_ALL=C", "PATH=" + os.Getenv("PATH")}
+	cmd := exec.Command(p, "-")
+	cmd.Env = o.env
+	if o.in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.out = bufio.NewReader(out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = o.in.Close()
+		_ = cmd.Wait()
+	})
+	return o
+}
+
+// run runs a command in a process of its own, in the folder dir.
+func (o *original) run(dir string, args []string) answer {
+	o.t.Helper()
+	cmd := exec.Command(o.path, args...)
+	cmd.Dir, cmd.Env = dir, o.env
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if _, ok := err.(*exec.ExitError); err != nil && !ok {
+		o.t.Fatal(err)
+	}
+	return answer{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// pipe runs a command in pipe mode, which is a hundred times faster. It tells
+// success from failure, and has no stderr.
+func (o *original) pipe(args []string) answer {
+	o.t.Helper()
+	if _, err := fmt.Fprintln(o.in, quoted(args)); err != nil {
+		o.t.Fatal(err)
+	}
+	var a answer
+	for {
+		line, err := o.out.ReadString('\n')
+		switch {
+		case err != nil:
+			o.t.Fatalf("rrdtool ended at %s: %v", quoted(args), err)
+		case strings.HasPrefix(line, "OK u:"):
+			return a
+		case strings.HasPrefix(line, "ERROR: "):
+			a.Stderr, a.Exit = line, 1
+			return a
+		}
+		a.Stdout += line
+	}
+}
+
+// rondo runs commands with Run.
+type rondo struct {
+	store rrdtool.Store
+	now   time.Time
+	loc   *time.Location
+}
+
+func (r *rondo) run(args []string) answer {
+	var out, errs bytes.Buffer
+	env := &rrdtool.Env{
+		Store: r.store, Stdout: &out, Stderr: &errs, Location: r.loc,
+		Now: func() time.Time { return r.now },
+	}
+	code := rrdtool.Run(context.Background(), env, args)
+	return answer{out.String(), errs.String(), code}
+}
+
+var (
+	curRow = regexp.MustCompile(`(?m)^(rra\[\d+\]\.cur_row = ).*$`)
+	nan    = regexp.MustCompile(`-?\bnan\b`)
+	about  = regexp.MustCompile(`^RRDtool 1`)
+)
+
+// comparable takes out what may differ: where rrdtool begins a ring at random,
+// the sign of NaN, and its usage text.
+func comparable(a answer) answer {
+	a.Stdout = curRow.ReplaceAllString(a.Stdout, "${1}any")
+	a.Stdout = nan.ReplaceAllString(a.Stdout, "nan")
+	if about.MatchString(a.Stdout) || strings.Contains(a.Stdout, "usage: rondo") {
+		a.Stdout = "usage"
+	}
+	return a
+}
+
+func newRand(t testing.TB) (*rand.Rand, uint64) {
+	seed := uint64(time.Now().UnixNano())
+	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	t.Logf("RONDO_SEED=%d", seed)
+	return rand.New(rand.NewPCG(seed, 2)), seed
+}
+
+func programs(def int) int {
+	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
+		return n
+	}
+	return def
+}
+
+// stores are those that programs run on.
+var stores = map[string]func(t testing.TB) rrdtool.Store{
+	"memory": func(testing.TB) rrdtool.Store { return newMemory() },
+}
+
+// TestProgramsAsOriginal runs random command lines through rrdtool and Run.
+func TestProgramsAsOriginal(t *testing.T) {
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			r, _ := newRand(t)
+			o := newOriginal(t)
+			for i := range programs(200) {
+				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 3))}
+				program := g.program()
+				compare(t, o, open(t), i, program)
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// compare runs a program through both; every tenth in processes of their own.
+func compare(t *testing.T, o *original, s rrdtool.Store, n int, program [][]string) {
+	t.Helper()
+	loc, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip("no time zone: ", err)
+	}
+	dir := filepath.Join(o.dir, strconv.Itoa(n))
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	o.pipe([]string{"cd", dir})
+	var shown strings.Builder
+	for _, args := range program {
+		fmt.Fprintf(&shown, "rrdtool %s\n", quoted(args))
+		piped := n%10 != 0 && args[0] != "list" && len(args) > 1
+		var want answer
+		if piped {
+			want = o.pipe(args)
+		} else {
+			want = o.run(dir, args)
+		}
+		me := &rondo{store: s, now: time.Now(), loc: loc}
+		got, want := comparable(me.run(args)), comparable(want)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("program %d (-rrdtool +rondo):\n%s%s", n, shown.String(), d)
+			return
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func quoted(args []string) string {
+	var out []string
+	for _, a := range args {
+		if strings.ContainsAny(a, " *,()[]$;&|<>'\"\\") || a == "" {
+			a = "'" + a + "'"
+		}
+		out = append(out, a)
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,132 @@
+package rrdtool
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+const lastUsage = `NAME [OPTIONS]
+  -d, --daemon ADDRESS    ask the server at ADDRESS`
+
+const firstUsage = `NAME [OPTIONS]
+      --rraindex N        of archive N (0)
+  -d, --daemon ADDRESS    ask the server at ADDRESS`
+
+var lastOptions = []option{{"daemon", 'd', true}}
+
+var firstOptions = []option{{"rraindex", 0, true}, {"daemon", 'd', true}}
+
+var errIndex = errors.New("invalid rraindex number")
+
+// lastSecond returns the second of the last update.
+func (c *command) lastSecond(args []string) (int64, error) {
+	args, err := parse(args, lastOptions, func(_, arg string) error { return c.daemon(arg) })
+	if err != nil {
+		return 0, err
+	}
+	if len(args) != 1 {
+		return 0, errors.New("Usage: rrdtool last [--daemon|-d <addr>] <file>")
+	}
+	ref, err := c.lookup(args[0])
+	if err != nil {
+		return 0, err
+	}
+	t, err := c.Store.Last(ref)
+	return t.Unix(), named(args[0], err)
+}
+
+// last prints the second of the last update, -1 if it cannot.
+func (c *command) last(args []string) error {
+	return c.second(c.lastSecond(args))
+}
+
+// first prints the second of the first row of an archive, -1 if it cannot.
+func (c *command) first(args []string) error {
+	return c.second(c.firstSecond(args))
+}
+
+func (c *command) firstSecond(args []string) (int64, error) {
+	index := int64(0)
+	args, err := parse(args, firstOptions, func(name, arg string) error {
+		if name == "rraindex" {
+			if index = leadingInt(arg); index < 0 {
+				return errIndex
+			}
+			return nil
+		}
+		return c.daemon(arg)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(args) == 0 {
+		return 0, errors.New("usage rrdtool first [--rraindex number] [--daemon|-d <addr>] file.rrd")
+	}
+	ref, err := c.lookup(args[0])
+	if err != nil {
+		return 0, err
+	}
+	series, err := c.Store.Series(ref)
+	if err != nil {
+		return 0, named(args[0], err)
+	}
+	last, err := c.Store.Last(ref)
+	if err != nil {
+		return 0, named(args[0], err)
+	}
+	d := series.Definition
+	if index >= int64(len(d.Archives)) {
+		return 0, errIndex
+	}
+	a := &d.Archives[index]
+	step := d.Step * a.PDPs
+	t := last.Unix()
+	return t - t%step - (a.Rows-1)*step, nil
+}
+
+// second prints t, or -1 in case of an error.
+func (c *command) second(t int64, err error) error {
+	if err != nil {
+		t = -1
+	}
+	fmt.Fprintln(c.out, t)
+	return err
+}
+
+// leadingInt reads the integer that a text begins with; 0 if it does not.
+func leadingInt(s string) int64 {
+	var v int64
+	_, _ = fmt.Sscanf(s, "%d", &v) // what does not parse is 0
+	return v
+}
+
+// lastupdate prints the last reading of each data source.
+func (c *command) lastupdate(args []string) error {
+	args, err := parse(args, lastOptions, func(_, arg string) error { return c.daemon(arg) })
+	if err != nil {
+		return err
+	}
+	if len(args) != 1 {
+		return errors.New("Usage: rrdtool lastupdate [--daemon|-d <addr>] <file>")
+	}
+	ref, err := c.lookup(args[0])
+	if err != nil {
+		return err
+	}
+	info, err := c.Store.Info(ref)
+	if err != nil {
+		return named(args[0], err)
+	}
+	sources := info.Definition.Sources
+	for i := range sources {
+		fmt.Fprintf(c.out, " %s", sources[i].Name)
+	}
+	fmt.Fprintf(c.out, "\n\n%10d:", rra.Time(info.Machine.LastUpdate(info.State.W)).Unix())
+	for i := range sources {
+		fmt.Fprintf(c.out, " %s", info.Machine.LastReading(&info.State, i))
+	}
+	fmt.Fprintln(c.out)
+	return nil
+}

@@ -1,0 +1,68 @@
+package rrdtool
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine"
+)
+
+// What rrdtool says of files, here of series.
+var (
+	errNoSuchFile = errors.New("No such file or directory")
+	errPermission = errors.New("Permission denied")
+)
+
+// path returns the path of the series that a file name means. "." and "//" are
+// cleaned away; ".." may not lead above the top.
+func (c *command) path(name string) (string, error) {
+	rest, absolute := strings.CutPrefix(name, "/")
+	dir := c.Dir
+	if absolute {
+		dir = ""
+		if c.Base != "" {
+			base := "/" + strings.Trim(c.Base, "/")
+			inside, ok := strings.CutPrefix("/"+strings.TrimLeft(rest, "/"), base)
+			if !ok || base != "/" && inside != "" && inside[0] != '/' {
+				return "", errPermission
+			}
+			rest = inside
+		}
+	}
+	var parts []string
+	for part := range strings.SplitSeq(dir+"/"+rest, "/") {
+		switch part {
+		case "", ".":
+		case "..":
+			if len(parts) == 0 {
+				return "", errPermission
+			}
+			parts = parts[:len(parts)-1]
+		default:
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "/"), nil
+}
+
+// lookup returns the series that a file name means.
+func (c *command) lookup(name string) (engine.Ref, error) {
+	path, err := c.path(name)
+	if err == nil && path == "" {
+		err = errNoSuchFile
+	}
+	if err != nil {
+		return 0, fmt.Errorf("opening '%s': %w", name, err)
+	}
+	ref, err := c.Store.Lookup(path)
+	return ref, named(name, err)
+}
+
+// named gives an error of the store the words that rrdtool has for it.
+func named(name string, err error) error {
+	if errors.Is(err, engine.ErrNotFound) {
+		return fmt.Errorf("opening '%s': %w", name, errNoSuchFile)
+	}
+	return err
+}

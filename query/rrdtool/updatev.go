@@ -1,0 +1,155 @@
+package rrdtool
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// updatev stores samples and prints the rows they closed. What it prints is
+// found by stepping a copy of the state beside the store, since a store does not
+// tell how the rows of SEASONAL archives went by.
+func (c *command) updatev(args []string) error {
+	if c.Getenv("RRDCACHED_ADDRESS") != "" {
+		return errors.New(`The "RRDCACHED_ADDRESS" environment variable is defined, but "updatev" cannot work with rrdcached. ` +
+			`Either unset the environment variable or use "update" instead.`)
+	}
+	u, args, err := c.newUpdating(args, updatevOptions)
+	if err != nil {
+		return err
+	}
+	var closed []byte
+	err = u.open()
+	if err == nil {
+		then := u.read(args)
+		var info engine.Info
+		if info, err = u.Store.Info(u.ref); err == nil {
+			closed = newTrace(&info).run(u)
+			err = u.store(then)
+		} else {
+			err = named(u.name, err)
+		}
+	}
+	value := 0
+	if err != nil {
+		value = -1
+	}
+	fmt.Fprintf(c.out, "return_value = %d\n", value)
+	if _, e := c.out.Write(closed); err == nil {
+		err = e
+	}
+	return err
+}
+
+// A trace follows samples through a copy of a state and prints the rows they close.
+type trace struct {
+	m     *rra.Machine
+	state rra.State
+	runs  []rra.Run
+	ring  []float64
+	dst   []byte
+}
+
+func newTrace(info *engine.Info) *trace {
+	return &trace{m: info.Machine, state: info.State.Clone()}
+}
+
+// run steps the samples of u as far as they are taken.
+func (t *trace) run(u *updating) []byte {
+	for i, at := range u.times {
+		last := t.m.LastUpdate(t.state.W)
+		var err error
+		t.runs, err = t.m.Step(&t.state, at, u.values[i], u.texts[i], t.runs[:0])
+		if _, late := err.(*rra.TimeError); late && u.batch.SkipPast {
+			continue
+		}
+		if err != nil {
+			break
+		}
+		t.print(last, at)
+	}
+	return t.dst
+}
+
+// print prints the rows that the steps between two samples closed. A primary
+// data point that was open is closed on its own before a gap of several.
+func (t *trace) print(last, at rra.Time) {
+	step := t.m.Definition().Step
+	from, to := floorDiv(last.Unix(), step), floorDiv(at.Unix(), step)
+	if from == to {
+		return
+	}
+	if to-from > 1 {
+		whole := float64(to*step-last.Unix()) - float64(last.Micro())/1e6
+		if part := int64(whole) % step; part > 0 {
+			t.phase(from, from+1, to-from-1, last.Unix()+part)
+			from++
+		}
+	}
+	t.phase(from, to, 0, at.Unix())
+}
+
+// phase prints the rows of steps from to to, which rrdtool closes at once; after
+// more steps follow in a phase of their own. at is when rrdtool takes the phase to
+// end: it counts the time of the first row back from there, and those of the
+// others one row too far.
+func (t *trace) phase(from, to, after, at int64) {
+	d := t.m.Definition()
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		elapsed, open := to-from, a.PDPs-mod(from, a.PDPs)
+		if elapsed < open {
+			continue
+		}
+		rows := min((elapsed-open)/a.PDPs+1, a.Rows)
+		stream := t.m.StreamOf(i)
+		if stream < 0 && elapsed > 1 {
+			continue // rrdtool passes over seasonal rows in a gap
+		}
+		step := d.Step * a.PDPs
+		first, shown := floorDiv(to, a.PDPs)-rows+1, at-mod(at, step)-(rows-1)*step
+		for row := range rows {
+			if row == 1 {
+				shown += step
+			}
+			for ds := range d.Sources {
+				t.dst = fmt.Appendf(t.dst, "[%d]RRA[%s][%d]DS[%s] = %s\n", shown,
+					a.CF, a.PDPs, d.Sources[ds].Name, infoValue(t.value(i, stream, ds, first+row, after)))
+			}
+			shown += step
+		}
+	}
+}
+
+// value returns row k of an archive. Seasonal rows are in the state, after rows
+// before the newest.
+func (t *trace) value(archive, stream, ds int, k, after int64) float64 {
+	if stream < 0 {
+		t.ring = t.m.RingRow(&t.state, archive, ds, t.ring[:0])
+		n := int64(len(t.ring))
+		if after > 1 {
+			after = 0 // a gap writes no seasonal row
+		}
+		return t.ring[mod(n-1-after, n)]
+	}
+	for i := len(t.runs) - 1; i >= 0; i-- {
+		r := &t.runs[i]
+		if int(r.Stream) == stream && int(r.DS) == ds && k >= r.First && k < r.First+r.Count {
+			return r.Value
+		}
+	}
+	return math.NaN()
+}
+
+func floorDiv(a, b int64) int64 { return (a - mod(a, b)) / b }
+
+func mod(a, b int64) int64 {
+	r := a % b
+	if r < 0 {
+		r += b
+	}
+	return r
+}
