@@ -48,7 +48,7 @@ func (o *opened) backup(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return explain(err)
 	}
-	defer stream.Close() // an error of it would say nothing new
+	defer func() { _ = stream.Close() }() // an error of it would say nothing new
 	for stream.Receive() {
 		if _, err := w.Write(stream.Msg().GetData()); err != nil {
 			return err
@@ -109,7 +109,7 @@ func newRestoreBackup(c *common) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				defer f.Close() // read only
+				defer func() { _ = f.Close() }() // read only
 				in = f
 			}
 			db := c.database(c.db)

@@ -58,7 +58,7 @@ func (o *opened) check(cmd *cobra.Command) ([]engine.Problem, error) {
 	if err != nil {
 		return nil, explain(err)
 	}
-	defer stream.Close() // an error of it would say nothing new
+	defer func() { _ = stream.Close() }() // an error of it would say nothing new
 	var problems []engine.Problem
 	for stream.Receive() {
 		problems = append(problems, engine.Problem{Where: stream.Msg().GetWhere(), What: stream.Msg().GetWhat()})

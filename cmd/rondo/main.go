@@ -60,7 +60,7 @@ func run(p *process) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+	_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
 	return 1
 }
 

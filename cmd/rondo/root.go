@@ -54,8 +54,7 @@ func newRoot(p *process) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	root.AddCommand(newVersion(c))
-	root.CompletionOptions.DisableDefaultCmd = false
+	root.AddCommand(newBenchCommand(), newVersion(c))
 	return root
 }
 

@@ -263,4 +263,3 @@ func parseArchives(step int64, texts []string) ([]rra.Archive, error) {
 	}
 	return archives, nil
 }
-

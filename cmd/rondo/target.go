@@ -45,6 +45,9 @@ func (t target) open(ctx context.Context, o engine.Options, create bool) (*opene
 	if !create && !t.exists() {
 		return &opened{}, nil
 	}
+	if _, err := os.Stat(filepath.Join(t.db, logFolder)); errors.Is(err, fs.ErrNotExist) {
+		o.ReadOnly = false // fresh from a backup: there is no log to read yet
+	}
 	o.Owner = "rondo (command line)"
 	o.NoBackground = true
 	deadline := time.Now().Add(lockPatience)

@@ -143,7 +143,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string) int {
 	}
 	o, err := t.open(ctx, engine.Options{ReadOnly: !write}, false)
 	if err != nil {
-		fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
 		return 1
 	}
 	var code int
@@ -166,7 +166,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string) int {
 		err = e
 	}
 	if err != nil {
-		fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
 		return 1
 	}
 	return code
@@ -189,7 +189,7 @@ func execute(ctx context.Context, server rondov1.LocalClient, p *process, args [
 	if err != nil {
 		return 1, explain(err)
 	}
-	defer stream.Close() // an error of it would say nothing new
+	defer func() { _ = stream.Close() }() // an error of it would say nothing new
 	for stream.Receive() {
 		m := stream.Msg()
 		if _, err := p.stdout.Write(m.GetStdout()); err != nil {

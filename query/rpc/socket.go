@@ -27,7 +27,7 @@ func ListenLocal(dir string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make socket: %w", err)
 	}
-	defer d.Close() // read only
+	defer func() { _ = d.Close() }() // read only
 	// Under a name nobody connects to until its mode is right; the rename replaces a stale socket at once.
 	name, fresh := filepath.Join(dir, SocketName), filepath.Join(dir, SocketName+".new")
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func ListenLocal(dir string) (net.Listener, error) {
 		return nil, fmt.Errorf("make socket %s: %w", name, err)
 	}
 	l.SetUnlinkOnClose(false)
-	if err := os.Chmod(fresh, 0o600); err == nil {
+	if err = os.Chmod(fresh, 0o600); err == nil {
 		err = os.Rename(fresh, name)
 	}
 	if err != nil {
@@ -55,6 +55,9 @@ type socket struct {
 	name string
 	once sync.Once
 }
+
+// Addr returns the address that clients use.
+func (s *socket) Addr() net.Addr { return &net.UnixAddr{Name: s.name, Net: "unix"} }
 
 func (s *socket) Close() error {
 	err := s.UnixListener.Close()
@@ -86,7 +89,7 @@ func dialUnix(ctx context.Context, name string) (*Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer d.Close() // read only
+		defer func() { _ = d.Close() }() // read only
 		var nd net.Dialer
 		return nd.DialContext(ctx, "unix", short(name, d))
 	}

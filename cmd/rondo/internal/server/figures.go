@@ -6,7 +6,6 @@ import (
 	"runtime/metrics"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/rondo-db/rondo/engine"
@@ -67,9 +66,7 @@ func processFigures(started time.Time) []figure {
 		{"", "go_gc_cycles_total", rra.Derive, "Garbage collections completed.", runtimeMetric("/gc/cycles/total:gc-cycles")},
 		{"", "process_start_time_seconds", rra.Gauge, "Start of the process, seconds since 1970.", float64(started.UnixMilli()) / 1000},
 	}
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err == nil {
-		cpu := time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	if cpu, ok := processorTime(); ok {
 		fs = append(fs, figure{"cpu_seconds", "process_cpu_seconds_total", rra.DDerive, "User and system time spent.", cpu.Seconds()})
 	}
 	if rss, ok := residentBytes(); ok {

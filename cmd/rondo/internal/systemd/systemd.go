@@ -37,7 +37,7 @@ func Notify(getenv func(string) string, state ...string) error {
 	if err != nil {
 		return fmt.Errorf("notify systemd: %w", err)
 	}
-	defer c.Close() // nothing is buffered in it
+	defer func() { _ = c.Close() }() // nothing is buffered in it
 	if _, err := c.Write([]byte(strings.Join(state, "\n"))); err != nil {
 		return fmt.Errorf("notify systemd: %w", err)
 	}

@@ -19,7 +19,7 @@ func TestNotify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	if err := systemd.Notify(environment(map[string]string{"NOTIFY_SOCKET": name}), systemd.Ready, "STATUS=up"); err != nil {
 		t.Fatal(err)
 	}
