@@ -11,8 +11,9 @@ const logSources = 4096
 // A LogLimit lets one line a source and minute into the log. The zero value is ready.
 // Beyond 4096 sources in a minute there are no lines.
 type LogLimit[K comparable] struct {
-	mu      sync.Mutex // guards sources
+	mu      sync.Mutex // guards what follows
 	sources map[K]logSource
+	purged  time.Time // when old sources were last looked for
 }
 
 type logSource struct {
@@ -32,6 +33,10 @@ func (l *LogLimit[K]) Allow(source K, now time.Time) (ok bool, held uint64) {
 		return false, 0
 	}
 	if !known && len(l.sources) >= logSources {
+		if now.Sub(l.purged) < time.Second {
+			return false, 0 // a flood of sources must not be one of searches
+		}
+		l.purged = now
 		for k, s := range l.sources {
 			if now.Sub(s.last) >= time.Minute {
 				delete(l.sources, k)

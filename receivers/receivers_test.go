@@ -349,7 +349,7 @@ func TestUDPCountsLosses(t *testing.T) {
 	}
 	read := func() {
 		t.Helper()
-		n, _, err := u.Read()
+		n, _, err := u.Read(true)
 		if err != nil {
 			t.Fatalf("read %+v: %v", c.Stats(), err)
 		}

@@ -139,10 +139,11 @@ func (u *UDP) Close() error { return u.conn.Close() }
 // SetDeadline makes a Read that waits beyond t return os.ErrDeadlineExceeded.
 func (u *UDP) SetDeadline(t time.Time) error { return u.conn.SetReadDeadline(t) }
 
-// Read waits for datagrams and returns how many it has read. more says that there may be
-// others already. They are valid until the next Read.
-func (u *UDP) Read() (n int, more bool, err error) {
-	n, err = u.r.read()
+// Read returns how many datagrams it has read; they are valid until the next Read. If there
+// are none it waits for some, or, with wait false, returns 0. more says that there may be others
+// already: read them without waiting before what was made of these is flushed.
+func (u *UDP) Read(wait bool) (n int, more bool, err error) {
+	n, err = u.r.read(wait)
 	if n > 0 {
 		var bytes int
 		for i := range n {

@@ -22,6 +22,7 @@ type batchReader struct {
 	control [][controlBytes]byte
 
 	step    func(fd uintptr) bool // r.receive, made once
+	wait    bool
 	n       int
 	errno   syscall.Errno
 	lost    uint32 // the kernel's count, which wraps
@@ -61,8 +62,8 @@ func (r *batchReader) init(_ *net.UDPConn, raw syscall.RawConn) error {
 
 func (r *batchReader) size() int { return len(r.hdrs) }
 
-func (r *batchReader) read() (int, error) {
-	r.n, r.errno = 0, 0
+func (r *batchReader) read(wait bool) (int, error) {
+	r.n, r.errno, r.wait = 0, 0, wait
 	if err := r.raw.Read(r.step); err != nil {
 		return 0, err
 	}
@@ -90,7 +91,7 @@ func (r *batchReader) receive(fd uintptr) bool {
 			return true
 		case unix.EINTR:
 		case unix.EAGAIN:
-			return false
+			return !r.wait
 		default:
 			r.errno = errno
 			return true

@@ -23,7 +23,10 @@ func (r *batchReader) init(conn *net.UDPConn, _ syscall.RawConn) error {
 
 func (r *batchReader) size() int { return 1 }
 
-func (r *batchReader) read() (int, error) {
+func (r *batchReader) read(wait bool) (int, error) {
+	if !wait {
+		return 0, nil
+	}
 	n, addr, err := r.conn.ReadFromUDPAddrPort(r.buf)
 	if err != nil {
 		return 0, err

@@ -165,8 +165,11 @@ func (s *server) Serve(ctx context.Context) error {
 	defer stop()
 	waiting := false // a deadline is set because samples wait for room
 	errs := 0        // in a row
+	more := false    // datagrams may be there already
 	for {
-		n, more, err := s.udp.Read()
+		var n int
+		var err error
+		n, more, err = s.udp.Read(!more)
 		switch {
 		case ctx.Err() != nil:
 			s.take(ctx, n)
