@@ -2,6 +2,13 @@ package rra
 
 import "math"
 
+// A folding is how PDPs become a row.
+type folding struct {
+	cf     CF
+	n      int64   // PDPs a row
+	maxNaN float64 // n*xff: so many of them may be unknown
+}
+
 // consolidate folds elapsed PDPs, all equal to pdp, into every archive. The
 // first of them is number first (counted in steps since 1970).
 func (m *Machine) consolidate(w []uint64, pdp []float64, first, elapsed int64, out []Run) []Run {
@@ -69,7 +76,7 @@ func (a *archive) advance(w []uint64, rows int64) {
 }
 
 // gather adds PDPs to a row that stays open.
-func (a *archive) gather(c []uint64, pdp float64, elapsed int64) {
+func (a *folding) gather(c []uint64, pdp float64, elapsed int64) {
 	if math.IsNaN(pdp) {
 		c[cdpMeta] += uint64(elapsed)
 		return
@@ -93,7 +100,7 @@ func (a *archive) gather(c []uint64, pdp float64, elapsed int64) {
 // finish ends a row with the PDP repeated off times, and begins another with it
 // repeated rest times. Primary is the row that ends; secondary is what every
 // further row of the same reading is.
-func (a *archive) finish(c []uint64, pdp float64, off, rest int64) {
+func (a *folding) finish(c []uint64, pdp float64, off, rest int64) {
 	val := math.Float64frombits(c[cdpValue])
 	unknown := int64(c[cdpMeta] & 0xffffffff)
 	nan := math.IsNaN(pdp)
@@ -115,7 +122,7 @@ func (a *archive) finish(c []uint64, pdp float64, off, rest int64) {
 }
 
 // row is the value of a row from what it held and off more PDPs.
-func (a *archive) row(val, pdp float64, unknown, off int64) float64 {
+func (a *folding) row(val, pdp float64, unknown, off int64) float64 {
 	switch a.cf {
 	case Average:
 		if math.IsNaN(val) {
@@ -142,7 +149,7 @@ func (a *archive) row(val, pdp float64, unknown, off int64) float64 {
 }
 
 // carry is what a new row holds after rest PDPs.
-func (a *archive) carry(pdp float64, rest int64) float64 {
+func (a *folding) carry(pdp float64, rest int64) float64 {
 	none := rest == 0 || math.IsNaN(pdp)
 	switch {
 	case a.cf == Average && none:

@@ -176,23 +176,8 @@ func compare(t *testing.T, tool *rrdtool, p *trial, name string) bool {
 // command applies one update command as rrdtool does: the first error ends it.
 func (c *collector) command(command []update, name string) error {
 	for _, u := range command {
-		at, err := ParseNumber(u.at)
-		if err != nil {
-			return err
-		}
-		sec := math.Floor(at)
-		when := Seconds(int64(sec)) + Time((at-sec)*1e6)
-		var values []Value
-		var texts []string
-		i := 0
-		for _, s := range c.m.def.Sources {
-			if s.Kind != Compute {
-				v, _ := ParseValue(s.Kind, u.texts[i], &texts)
-				values = append(values, v)
-				i++
-			}
-		}
-		runs, err := c.m.Step(&c.s, when, values, texts, nil)
+		at, values, texts := u.reading(c.m.def)
+		runs, err := c.m.Step(&c.s, at, values, texts, nil)
 		if err != nil {
 			c.m.AbortUpdate(&c.s)
 			return err

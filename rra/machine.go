@@ -79,11 +79,9 @@ type source struct {
 
 // An archive is a compiled Archive.
 type archive struct {
-	cf     CF
-	n      int64
+	folding
 	rows   int64
-	maxNaN float64 // n*xff: so many PDPs of a row may be unknown
-	off    int     // first word; data source d stands at off + d*stride
+	off    int // first word; data source d stands at off + d*stride
 	stride int
 	cur    int  // word of the current row
 	shift  uint // and where it begins in it
@@ -169,7 +167,7 @@ func (m *Machine) layout() {
 	var halves []int // archives whose current row has no word yet
 	for i := range m.def.Archives {
 		d := &m.def.Archives[i]
-		a := archive{cf: d.CF, n: d.PDPs, rows: d.Rows, maxNaN: float64(float64(d.PDPs) * d.XFF)}
+		a := archive{folding: folding{d.CF, d.PDPs, float64(float64(d.PDPs) * d.XFF)}, rows: d.Rows}
 		switch {
 		case !d.CF.classical():
 			m.family = true

@@ -199,7 +199,9 @@ func (m *Machine) reading(s *State, i int, v Value, texts []string, iv float64) 
 	n := math.NaN()
 	if !(src.heartbeat < iv) && v.Tag != TagUnknown && !startsUnknown(v, texts) {
 		c := change{kind: src.kind, v: v, texts: texts}
-		c.old, c.oldText = m.lastValue(s, i)
+		if c.old, c.oldText = m.lastValue(s, i); startsUnknown(c.old, c.oldText) {
+			c.old = Unknown
+		}
 		var rate float64
 		var err error
 		if n, rate, err = c.amount(iv); err != nil {
@@ -229,12 +231,14 @@ func (m *Machine) lastValue(s *State, i int) (Value, []string) {
 	if v.Tag != TagText {
 		return v, nil
 	}
-	v.Bits = uint64(i)
-	if startsUnknown(v, s.Text) {
-		return Unknown, nil
+	v.Bits = 0
+	if i >= len(s.Text) { // of empty texts alone nothing is kept
+		return v, noText
 	}
-	return v, s.Text
+	return v, s.Text[i : i+1]
 }
+
+var noText = []string{""}
 
 // keep makes v the last reading of data source i.
 func (m *Machine) keep(s *State, i int, v Value, texts []string) {

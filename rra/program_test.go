@@ -24,6 +24,33 @@ type update struct {
 
 func (u update) String() string { return u.at + ":" + strings.Join(u.texts, ":") }
 
+// reading is u as Step takes it: times are read as rrdtool reads them.
+func (u update) reading(d *Definition) (at Time, values []Value, texts []string) {
+	f, err := ParseNumber(u.at)
+	if err != nil {
+		panic(err)
+	}
+	sec := math.Floor(f)
+	i := 0
+	for _, s := range d.Sources {
+		if s.Kind != Compute {
+			v, _ := ParseValue(s.Kind, u.texts[i], &texts)
+			values = append(values, v)
+			i++
+		}
+	}
+	return Seconds(int64(sec)) + Time((f-sec)*1e6), values, texts
+}
+
+// each calls fn for every reading of t.
+func (t *trial) each(fn func(at Time, values []Value, texts []string)) {
+	for _, c := range t.commands {
+		for _, u := range c {
+			fn(u.reading(t.def))
+		}
+	}
+}
+
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
 // newTrial makes one trial. With family, archives of the Holt-Winters family

@@ -28,12 +28,8 @@ func (m *Machine) NewState(start Time) State {
 // LastReading returns the last reading of a data source as rrdtool prints it
 // (last_ds): "U" if there is none.
 func (m *Machine) LastReading(s *State, ds int) string {
-	w := m.ds(s.W, ds)
-	v := Value{Bits: w[dsBits], Tag: Tag(w[dsMeta] & 0xff)}
-	if v.Tag == TagText {
-		v.Bits = uint64(ds)
-	}
-	return FormatReading(v, s.Text)
+	v, texts := m.lastValue(s, ds)
+	return FormatReading(v, texts)
 }
 
 // PDP returns the open primary data point of a data source: what it has gathered

@@ -16,13 +16,11 @@ const maxStraight = 8
 
 // A lane is an archive with several PDPs a row, as the straight path sees it.
 type lane struct {
+	folding
 	magic  uint64 // 2^64/n rounded up: i is a multiple of n if i*magic < magic, for i below 2^32
-	n      int64
-	maxNaN float64
-	off    int32
+	off    int
 	rows   uint32
 	stream int32
-	cf     CF
 }
 
 // A reciprocal divides by a constant: for i below 2^32 the high half of i*magic
@@ -38,11 +36,11 @@ func (m *Machine) prepare() {
 		switch {
 		case !a.cf.classical():
 		case a.n == 1:
-			m.ones = append(m.ones, one{cur: int32(a.cur), shift: uint8(a.shift), rows: uint32(a.rows)})
+			m.ones = append(m.ones, one{cur: a.cur, shift: uint8(a.shift), rows: uint32(a.rows)})
 		default:
 			m.lanes = append(m.lanes, lane{
-				magic: reciprocal(a.n), n: a.n, maxNaN: a.maxNaN,
-				off: int32(a.off), rows: uint32(a.rows), stream: a.stream, cf: a.cf,
+				folding: a.folding, magic: reciprocal(a.n),
+				off: a.off, rows: uint32(a.rows), stream: a.stream,
 			})
 		}
 	}
@@ -51,87 +49,123 @@ func (m *Machine) prepare() {
 // A one is the current row of an archive of one PDP a row.
 type one struct {
 	rows  uint32
-	cur   int32
+	cur   int
 	shift uint8
 }
 
 // tryStraight is Step if the straight path applies; if not, it has changed nothing.
 func (m *Machine) tryStraight(w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
-	last := Time(w[wordLast])
-	sec, from := int64(at)/1e6, int64(last)/1e6
-	if at <= last || int64(at) != sec*1e6 || int64(last) != from*1e6 || sec >= 1<<32 || last < 0 || len(values) != len(m.sources) {
+	last := w[wordLast]
+	sec, from := uint64(at)/1e6, last/1e6
+	if uint64(at) <= last || sec*1e6 != uint64(at) || from*1e6 != last || sec >= 1<<32 {
 		return out, false
 	}
-	step := m.step
+	step := uint64(m.step)
 	first := from
 	if step > 1 {
-		hi, _ := bits.Mul64(uint64(from), m.stepMagic)
-		first = int64(hi)
+		first, _ = bits.Mul64(from, m.stepMagic)
 	}
 	end := (first + 1) * step
 	if sec >= end+step {
 		return out, false
 	}
+	if len(values) == 1 && len(m.sources) == 1 {
+		return m.straightOne(w, sec, from, end, first+1, &values[0], out)
+	}
+	if len(values) != len(m.sources) {
+		return out, false
+	}
+	return m.straightMany(w, sec, from, end, first+1, values, out)
+}
+
+// straightOne is tryStraight for one data source, with the times in seconds; the
+// open PDP, number k-1, ends at end.
+func (m *Machine) straightOne(w []uint64, sec, from, end, k uint64, v *Value, out []Run) ([]Run, bool) {
+	ds := w[wordSources : wordSources+dsWords]
 	iv := float64(sec - from)
-	var amounts [maxStraight]float64
+	n, ok := m.sources[0].straight(ds[dsBits], ds[dsMeta], v, iv)
+	if !ok {
+		return out, false
+	}
+	w[wordLast] = sec * 1e6
+	if sec < end {
+		keepOpen(ds, v, n, sec-from)
+		return out, true
+	}
+	pdp := m.straightPDP(ds, v, n, iv, end-from, sec-end)
+	if m.one != 0 {
+		w[m.one+onePrimary] = math.Float64bits(pdp)
+		out = append(out, Run{m.oneID, 0, int64(k), 1, pdp})
+		m.advanceOnes(w)
+	}
+	lanes := m.lanes
+	for i := range lanes {
+		l := &lanes[i]
+		c := w[l.off : l.off+cdpWords]
+		if k*l.magic >= l.magic {
+			l.gatherOne(c, pdp)
+			continue
+		}
+		l.finish(c, pdp, 1, 0)
+		out = append(out, Run{l.stream, 0, int64(k / uint64(l.n)), 1, math.Float64frombits(c[cdpPrimary])})
+		l.advance(&c[cdpMeta])
+	}
+	return out, true
+}
+
+// straightMany is straightOne for several data sources.
+func (m *Machine) straightMany(w []uint64, sec, from, end, k uint64, values []Value, out []Run) ([]Run, bool) {
+	var buf [maxStraight]float64
+	pdps := buf[:len(values)]
+	iv := float64(sec - from)
 	for i := range values {
-		n, ok := m.sources[i].straight(w[wordSources+dsWords*i:wordSources+dsWords*i+dsWords], values[i], iv)
+		ds := m.ds(w, i)
+		n, ok := m.sources[i].straight(ds[dsBits], ds[dsMeta], &values[i], iv)
 		if !ok {
 			return out, false
 		}
-		amounts[i] = n
+		pdps[i] = n
 	}
-	w[wordLast] = uint64(at)
+	w[wordLast] = sec * 1e6
 	if sec < end {
 		for i := range values {
-			ds := w[wordSources+dsWords*i : wordSources+dsWords*i+dsWords]
-			n := amounts[i]
-			ds[dsBits] = values[i].Bits
-			if n != n {
-				ds[dsMeta] = ds[dsMeta]&^0xff + uint64(sec-from)<<8 | uint64(values[i].Tag)
-				continue
-			}
-			ds[dsMeta] = ds[dsMeta]&^0xff | uint64(values[i].Tag)
-			if val := math.Float64frombits(ds[dsValue]); val == val {
-				n += val
-			}
-			ds[dsValue] = math.Float64bits(n)
+			keepOpen(m.ds(w, i), &values[i], pdps[i], sec-from)
 		}
 		return out, true
 	}
 	for i := range values {
-		pdp := m.straightPDP(w[wordSources+dsWords*i:wordSources+dsWords*i+dsWords], values[i], amounts[i], iv, end-from, sec-end)
+		pdp := m.straightPDP(m.ds(w, i), &values[i], pdps[i], iv, end-from, sec-end)
 		if m.one != 0 {
 			w[m.one+oneWords*i+onePrimary] = math.Float64bits(pdp)
-			out = append(out, Run{m.oneID, int32(i), first + 1, 1, pdp})
+			out = append(out, Run{m.oneID, int32(i), int64(k), 1, pdp})
 		}
-		amounts[i] = pdp
+		pdps[i] = pdp
 	}
-	for i := range m.ones {
-		o := &m.ones[i]
-		p := &w[o.cur]
-		if cur := uint32(*p>>o.shift) + 1; cur < o.rows {
-			*p += 1 << o.shift
-		} else {
-			*p -= uint64(cur-1) << o.shift
-		}
-	}
+	m.advanceOnes(w)
 	for i := range m.lanes {
 		l := &m.lanes[i]
-		if uint64(first+1)*l.magic < l.magic {
-			out = l.finish(w, amounts[:len(values)], (first+1)/l.n, out)
-			continue
+		closes := k*l.magic < l.magic
+		for d, pdp := range pdps {
+			c := w[l.off+cdpWords*d : l.off+cdpWords*d+cdpWords]
+			if !closes {
+				l.gatherOne(c, pdp)
+				continue
+			}
+			l.finish(c, pdp, 1, 0)
+			out = append(out, Run{l.stream, int32(d), int64(k / uint64(l.n)), 1, math.Float64frombits(c[cdpPrimary])})
 		}
-		for d := range values {
-			l.gather(w[int(l.off)+cdpWords*d:int(l.off)+cdpWords*d+cdpWords], amounts[d])
+		if closes {
+			l.advance(&w[l.off+cdpMeta])
 		}
 	}
 	return out, true
 }
 
-// straight is what v adds over iv seconds; not ok if it needs the general path.
-func (s *source) straight(ds []uint64, v Value, iv float64) (n float64, ok bool) {
-	if s.heartbeat < iv || Tag(ds[dsMeta]&0xff) == TagText {
+// straight is what v adds over iv seconds, after a reading of old bits and tag;
+// not ok if it needs the general path.
+func (s *source) straight(old, meta uint64, v *Value, iv float64) (n float64, ok bool) {
+	oldTag := Tag(meta)
+	if s.heartbeat < iv || oldTag == TagText {
 		return 0, false
 	}
 	if v.Tag == TagUnknown {
@@ -156,14 +190,13 @@ func (s *source) straight(ds []uint64, v Value, iv float64) (n float64, ok bool)
 		}
 	case Counter, Derive:
 		// Both not negative, and less than 2^53 apart: the general path does the rest.
-		old := Tag(ds[dsMeta] & 0xff)
-		if int64(v.Bits|ds[dsBits]) < 0 || v.Tag > TagUint || old > TagUint {
+		if int64(v.Bits|old) < 0 || v.Tag > TagUint || oldTag > TagUint {
 			return 0, false
 		}
-		if old == TagUnknown {
+		if oldTag == TagUnknown {
 			return math.NaN(), true
 		}
-		d := int64(v.Bits - ds[dsBits])
+		d := int64(v.Bits - old)
 		if d+1<<53 < 0 || d > 1<<53 {
 			return 0, false
 		}
@@ -181,8 +214,23 @@ func (s *source) straight(ds []uint64, v Value, iv float64) (n float64, ok bool)
 	return n, true
 }
 
-// straightPDP is closePDP for one PDP and whole seconds; it keeps the reading too.
-func (m *Machine) straightPDP(ds []uint64, v Value, n, iv float64, pre, post int64) float64 {
+// keepOpen is what gather and keep do for a PDP that stays open.
+func keepOpen(ds []uint64, v *Value, n float64, iv uint64) {
+	ds[dsBits] = v.Bits
+	meta := ds[dsMeta]&^0xff | uint64(v.Tag)
+	if n != n {
+		ds[dsMeta] = meta + iv<<8
+		return
+	}
+	ds[dsMeta] = meta
+	if val := math.Float64frombits(ds[dsValue]); val == val {
+		n += val
+	}
+	ds[dsValue] = math.Float64bits(n)
+}
+
+// straightPDP is closePDP and keep for one PDP and whole seconds.
+func (m *Machine) straightPDP(ds []uint64, v *Value, n, iv float64, pre, post uint64) float64 {
 	val := math.Float64frombits(ds[dsValue])
 	unknown := int64(ds[dsMeta] >> 8)
 	ds[dsBits] = v.Bits
@@ -192,7 +240,7 @@ func (m *Machine) straightPDP(ds []uint64, v Value, n, iv float64, pre, post int
 			pdp = val / (float64(m.step-unknown) - float64(pre))
 		}
 		ds[dsValue] = nanBits
-		ds[dsMeta] = uint64(post)<<8 | uint64(v.Tag)
+		ds[dsMeta] = post<<8 | uint64(v.Tag)
 		return pdp
 	}
 	if val != val {
@@ -208,43 +256,41 @@ func (m *Machine) straightPDP(ds []uint64, v Value, n, iv float64, pre, post int
 	return pdp
 }
 
-// gather is archive.gather for one PDP.
-func (l *lane) gather(c []uint64, pdp float64) {
+// advanceOnes moves the current rows of the archives of one PDP a row.
+func (m *Machine) advanceOnes(w []uint64) {
+	for i := range m.ones {
+		o := &m.ones[i]
+		p := &w[o.cur]
+		if cur := uint32(*p>>(o.shift&63)) + 1; cur < o.rows {
+			*p += 1 << (o.shift & 63)
+		} else {
+			*p -= uint64(cur-1) << (o.shift & 63)
+		}
+	}
+}
+
+// gatherOne is gather for one PDP.
+func (l *lane) gatherOne(c []uint64, pdp float64) {
 	if pdp != pdp {
 		c[cdpMeta]++
 		return
 	}
 	val := math.Float64frombits(c[cdpValue])
-	if val == val {
-		switch l.cf {
-		case Average:
+	if l.cf == Average {
+		if val == val {
 			pdp += val
-		case Min:
-			if !(pdp < val) {
-				return
-			}
-		case Max:
-			if !(pdp > val) {
-				return
-			}
 		}
+	} else if l.cf == Max && pdp <= val || l.cf == Min && pdp >= val {
+		return
 	}
 	c[cdpValue] = math.Float64bits(pdp)
 }
 
-// finish is archive.finish for one PDP, the last of row k.
-func (l *lane) finish(w []uint64, pdps []float64, k int64, out []Run) []Run {
-	a := archive{cf: l.cf, n: l.n, maxNaN: l.maxNaN}
-	for d, v := range pdps {
-		c := w[int(l.off)+cdpWords*d : int(l.off)+cdpWords*d+cdpWords]
-		a.finish(c, v, 1, 0)
-		out = append(out, Run{l.stream, int32(d), k, 1, math.Float64frombits(c[cdpPrimary])})
-	}
-	p := &w[int(l.off)+cdpMeta]
+// advance moves the current row, in the high half of *p.
+func (l *lane) advance(p *uint64) {
 	if cur := uint32(*p>>32) + 1; cur < l.rows {
 		*p += 1 << 32
 	} else {
 		*p &= 0xffffffff
 	}
-	return out
 }
