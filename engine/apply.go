@@ -25,9 +25,11 @@ type shard struct {
 	applied atomic.Uint64 // position of the last record applied
 	mu      sync.Mutex
 	runs    []rra.Run // rows of one step
+	state   rra.State // at hand; here because it would escape to the heap
 	batch   Batch     // decoded records
 	stats   shardStats
-	reorder rra.Time // window in force
+	reorder rra.Time  // window in force
+	_       [128]byte // shards do not share cache lines
 }
 
 // An outcome collects what became of the samples of one batch.
@@ -102,10 +104,18 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 
 // step folds one reading into a series. trace, if not nil, is given the rows it closed.
 func (s *Store) step(sh *shard, g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
-	st := g.state(index)
+	st := &sh.state
+	w := g.c.words
+	st.W = g.words[index*w : (index+1)*w : (index+1)*w]
+	st.Text = nil
+	if g.texts != nil {
+		st.Text = g.texts[index]
+	}
 	hadText := st.Text != nil
-	runs, err := d.m.Step(&st, at, values, texts, sh.runs[:0])
-	sh.runs = runs[:0]
+	runs, err := d.m.Step(st, at, values, texts, sh.runs[:0])
+	if cap(runs) > cap(sh.runs) {
+		sh.runs = runs[:0]
+	}
 	if hadText || st.Text != nil {
 		g.setText(index, st.Text)
 	}
