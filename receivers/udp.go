@@ -2,9 +2,11 @@ package receivers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -156,6 +158,54 @@ func (u *UDP) Read(wait bool) (n int, more bool, err error) {
 		}
 	}
 	return n, n == u.r.size() && n > 1, err
+}
+
+const (
+	retryFlush = 10 * time.Millisecond // when all batches are on their way and some samples wait
+	readErrors = 1000                  // in a row, after which Serve gives up
+)
+
+// Serve reads until ctx ends, and then closes the socket and returns nil. It has take add what is in
+// the datagrams 0 to n-1 to q, and flushes q whenever no more of them are there; n may be 0.
+func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
+	defer func() { _ = u.conn.Close() }()                                         // nothing was written
+	stop := context.AfterFunc(ctx, func() { _ = u.SetDeadline(time.Unix(1, 0)) }) // else Read sees it closed
+	defer stop()
+	more := false    // datagrams may be there already
+	waiting := false // a deadline is set because samples wait for room
+	errs := 0        // in a row
+	for {
+		var n int
+		var err error
+		n, more, err = u.Read(!more)
+		take(n)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil:
+			errs = 0
+		case errors.Is(err, os.ErrDeadlineExceeded):
+		default:
+			// What ICMP brings back to a socket concerns one peer, not all.
+			if errs++; errs > readErrors || errors.Is(err, net.ErrClosed) {
+				return fmt.Errorf("read at %s: %w", u.Addr(), err)
+			}
+		}
+		if more {
+			continue
+		}
+		if left := !q.Flush(); left || waiting {
+			var deadline time.Time
+			if left {
+				deadline = time.Now().Add(retryFlush)
+			}
+			waiting = left
+			_ = u.SetDeadline(deadline) // else Read sees it closed
+			if ctx.Err() != nil {
+				return nil // whose deadline has just been overwritten
+			}
+		}
+	}
 }
 
 // Packet returns datagram i of the last Read.

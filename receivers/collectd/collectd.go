@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"time"
 
@@ -150,61 +149,15 @@ func (s *server) Close() error {
 }
 
 const (
-	retryFlush  = 10 * time.Millisecond // when all batches are on their way and some samples wait
-	checkUsers  = time.Second           // how often the users file is looked at
-	readErrors  = 1000                  // in a row, after which Serve gives up
-	notesMinute = 100                   // notifications logged a minute
+	checkUsers  = time.Second // how often the users file is looked at
+	notesMinute = 100         // notifications logged a minute
 )
 
 // Serve reads until ctx ends.
 func (s *server) Serve(ctx context.Context) error {
-	defer func() { _ = s.udp.Close() }() // nothing was written
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()
-	stop := context.AfterFunc(ctx, func() { _ = s.udp.SetDeadline(time.Unix(1, 0)) }) // else Read sees it closed
-	defer stop()
-	waiting := false // a deadline is set because samples wait for room
-	errs := 0        // in a row
-	more := false    // datagrams may be there already
-	for {
-		var n int
-		var err error
-		n, more, err = s.udp.Read(!more)
-		switch {
-		case ctx.Err() != nil:
-			s.take(ctx, n)
-			return nil
-		case errors.Is(err, os.ErrDeadlineExceeded):
-		case errors.Is(err, net.ErrClosed):
-			return fmt.Errorf("collectd at %s: %w", s.udp.Addr(), err)
-		case err != nil:
-			// What ICMP brings back to a socket concerns one peer, not this receiver.
-			if errs++; errs > readErrors {
-				return fmt.Errorf("collectd at %s: %w", s.udp.Addr(), err)
-			}
-			if ok, held := s.lines.Allow("read", s.cfg.Now()); ok {
-				s.cfg.Logger.Warn("collectd: read", "err", err, "held_back_lines", held)
-			}
-		}
-		if n > 0 {
-			errs = 0
-		}
-		s.take(ctx, n)
-		if more {
-			continue
-		}
-		if left := !s.queue.Flush(); left || waiting {
-			var deadline time.Time
-			if left {
-				deadline = time.Now().Add(retryFlush) // the socket's clock, not the configured one
-			}
-			waiting = left
-			_ = s.udp.SetDeadline(deadline) // else Read sees it closed
-			if ctx.Err() != nil {
-				return nil
-			}
-		}
-	}
+	return s.udp.Serve(ctx, s.queue, func(n int) { s.take(ctx, n) })
 }
 
 // take reads the n datagrams that have arrived.
