@@ -49,9 +49,8 @@ func (l *Log) take() *batch {
 // succeed tells that a batch is durable.
 func (l *Log) succeed(b *batch) {
 	last := b.next() - 1
-	l.mu.Lock()
 	l.acked.Store(uint64(last))
-	l.inflight = nil
+	l.mu.Lock()
 	l.held -= b.bytes
 	l.reuse(b)
 	recovered := l.failed
@@ -62,6 +61,9 @@ func (l *Log) succeed(b *batch) {
 		l.o.Logger.Info("log takes records again", "position", uint64(b.first))
 	}
 	l.o.OnDurable(b.first, last, nil)
+	l.mu.Lock()
+	l.inflight = nil
+	l.mu.Unlock()
 	close(b.done)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -30,6 +31,9 @@ type life struct {
 	failed  wal.Pos              // the first position of the last failure told
 	seq     int
 }
+
+// rounds is how many seeds the crash tests try: go test ./wal -rounds 50.
+var rounds = flag.Int("rounds", 1, "seeds of the crash tests")
 
 const crashDir = "/db/wal"
 
@@ -74,6 +78,8 @@ func (l *life) start() {
 	}
 	l.check(max(log.First(), 1))
 	// What was shown now must not vanish again.
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.acked, l.durable, l.failed = log.Last(), log.Last(), 0
 	for p := range l.given {
 		if p > l.acked {
@@ -165,7 +171,7 @@ func isFault(err error) bool {
 	return errors.Is(err, waltest.ErrPower) || errors.Is(err, wal.ErrRetry) || errors.Is(err, wal.ErrFull)
 }
 
-// stop ends the process: neatly, by a kill, or by loss of power.
+// crash ends the process by a kill or by loss of power.
 func (l *life) crash(kill bool) {
 	// The disk first, so that closing cannot write any more.
 	disk := l.disk
@@ -190,15 +196,14 @@ var modes = []struct {
 
 // Power is cut in each operation in turn, and again while the log is opened afterwards.
 func TestPowerCutAtEveryOperation(t *testing.T) {
-	seeds := 3
-	if testing.Short() {
-		seeds = 1
-	}
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			for cut := 1; cut <= 150; cut++ {
-				for s := range seeds {
+				if *rounds == 1 && cut > 60 && cut%3 != 0 {
+					continue
+				}
+				for s := range *rounds {
 					seed := uint64(cut*1000 + s)
 					t.Run(fmt.Sprint(seed), func(t *testing.T) { powerCuts(t, m.o, seed, cut) })
 				}
@@ -243,7 +248,7 @@ func TestFailuresThenRecovery(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(200) {
+			for seed := range uint64(*rounds) * 60 {
 				t.Run(fmt.Sprint(seed), func(t *testing.T) { failures(t, m.o, seed) })
 			}
 		})
@@ -287,7 +292,9 @@ func failures(t *testing.T, o wal.Options, seed uint64) {
 		if err != nil || p != l.log.Last() {
 			t.Fatalf("barrier after the fault: %d, last %d: %v", p, l.log.Last(), err)
 		}
+		l.mu.Lock()
 		l.durable = max(l.durable, p)
+		l.mu.Unlock()
 		l.check(l.log.First())
 		l.work(10)
 		l.crash(rnd.IntN(2) == 0)

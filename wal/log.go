@@ -247,25 +247,25 @@ func (l *Log) reuse(b *batch) {
 	b.blocks = nil
 }
 
-// Wait waits until the record that Enqueue gave position p is durable. It returns the error that befell it if
+// Wait waits until the record that Enqueue gave position p is durable and OnDurable was told. It returns the error that befell it if
 // it is not. Position p must not have failed before: it is given out again then. Append has no such condition.
 func (l *Log) Wait(ctx context.Context, p Pos) error {
 	l.mu.Lock()
 	var b *batch
 	switch {
-	case p <= Pos(l.acked.Load()):
-		l.mu.Unlock()
-		return nil
-	case l.inflight != nil && p < l.inflight.next():
+	case l.inflight != nil && p >= l.inflight.first && p < l.inflight.next():
 		b = l.inflight
 	case p >= l.pending.first && p < l.pending.next():
 		b = l.pending
 	}
 	l.mu.Unlock()
-	if b == nil {
+	switch {
+	case b != nil:
+		return b.wait(ctx)
+	case p > Pos(l.acked.Load()):
 		return fmt.Errorf("wait for position %d: not enqueued: %w", p, ErrRetry)
 	}
-	return b.wait(ctx)
+	return nil
 }
 
 func (b *batch) wait(ctx context.Context) error {

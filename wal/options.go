@@ -63,7 +63,7 @@ type Options struct {
 
 	// OnDurable is called from the committer, in order, once a commit: records first to last are durable, or
 	// err says why they are not, and their positions are given out again. While it is told of a failure no
-	// Enqueue succeeds. It must not call Enqueue, Append, Barrier or Close.
+	// Enqueue succeeds. It must not call Enqueue, Append, Wait, Barrier, Truncate or Close.
 	OnDurable func(first, last Pos, err error)
 
 	// FailFast makes Enqueue answer with the failure's error while OnDurable is told of it, instead of waiting
