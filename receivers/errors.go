@@ -1,6 +1,11 @@
 package receivers
 
-import "errors"
+import (
+	"context"
+	"errors"
+
+	"github.com/rondo-db/rondo/engine"
+)
 
 // Errors of Request.Err, beside those of package engine.
 var (
@@ -22,6 +27,15 @@ func ReasonOf(err error) Reason {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Reason
+	}
+	return Failed
+}
+
+// FailureReason returns what a sink's error counts as: Overload where the store could not take
+// more in time, else Failed.
+func FailureReason(err error) Reason {
+	if errors.Is(err, engine.ErrMemory) || errors.Is(err, context.DeadlineExceeded) {
+		return Overload
 	}
 	return Failed
 }

@@ -214,7 +214,7 @@ func (q *Queue) recycle(b *engine.Batch) {
 func (q *Queue) failed(b *engine.Batch, err error) {
 	var r *engine.RejectedError
 	if !errors.As(err, &r) {
-		q.c.Drop(Failed, uint64(b.Len()))
+		q.c.Drop(FailureReason(err), uint64(b.Len()))
 		if ok, held := q.failures.Allow("failed", q.now()); ok {
 			q.log.Error("samples not stored", "samples", b.Len(), "err", err, "held_back_lines", held)
 		}

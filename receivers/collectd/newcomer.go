@@ -65,11 +65,7 @@ func (s *server) resolve(ctx context.Context) {
 	defer cancel()
 	if err := s.sink.Resolve(ctx, reqs); err != nil {
 		n.pause = s.cfg.Now().Add(resolvePause)
-		reason := receivers.Failed
-		if errors.Is(err, context.DeadlineExceeded) {
-			reason = receivers.Overload
-		}
-		s.Counters.Drop(reason, uint64(len(n.lists)))
+		s.Counters.Drop(receivers.FailureReason(err), uint64(len(n.lists)))
 		if ok, held := s.lines.Allow("resolve", s.now); ok {
 			s.cfg.Logger.Error("collectd: series not made", "series", len(reqs), "err", err, "held_back_lines", held)
 		}
