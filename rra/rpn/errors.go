@@ -19,16 +19,20 @@ var (
 	ErrComputeNow      = errors.New("operator NOW is not supported with DS COMPUTE: what is stored may not depend on a clock")
 )
 
-// Met while a program runs. The last three are rondo's own: rrdtool crashes, or
-// has no bound.
+// Met while a program runs. From ErrPredict on they are rondo's own: rrdtool crashes,
+// or has no bound.
 var (
 	ErrUnderflow  = errors.New("RPN stack underflow")
 	ErrFinalStack = errors.New("RPN final stack size != 1")
 	ErrPercent    = errors.New("percentile argument must be between 0 and 100")
 	ErrNoSeries   = errors.New("rpn expressions without DEF or CDEF variables are not supported")
+	ErrColumn     = errors.New("VDEF made it into rpn_calc... aborting")
+	ErrTrend      = errors.New("malformed trend arguments")
+	ErrPredict    = errors.New("malformed predict arguments")
 	ErrCount      = errors.New("RPN count is negative")
 	ErrOverflow   = fmt.Errorf("RPN stack has more than %d elements", MaxStack)
-	ErrColumn     = errors.New("VDEF made it into rpn_calc... aborting")
+	ErrRows       = fmt.Errorf("series have more than %d rows at their common step", MaxRows)
+	ErrWork       = errors.New("windows of TREND or PREDICT are too long for so many rows")
 )
 
 // A SyntaxError says where an expression cannot be understood.

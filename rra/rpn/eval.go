@@ -27,7 +27,7 @@ type machine struct {
 
 func (m *machine) run(p *Program) (float64, error) {
 	for i := range p.nodes {
-		if err := m.step(&p.nodes[i]); err != nil {
+		if err := m.step(p, i); err != nil {
 			return 0, err
 		}
 	}
@@ -37,14 +37,15 @@ func (m *machine) run(p *Program) (float64, error) {
 	return m.stack[0], nil
 }
 
-func (m *machine) step(n *node) error {
+func (m *machine) step(p *Program, i int) error {
+	n := &p.nodes[i]
 	switch {
 	case n.op == opNumber:
 		return m.push(n.number)
 	case n.op == opVariable:
 		return m.push(m.vars[n.variable])
 	case n.op >= opTrend:
-		return m.window(n.op)
+		return m.window(p, i)
 	case n.op >= opSort:
 		return m.set(n.op)
 	case n.op >= opDup:
@@ -207,9 +208,14 @@ func (m *machine) special(n *node) error {
 		return m.push(math.Inf(1))
 	case opNegInf:
 		return m.push(math.Inf(-1))
+	case opPrevOther:
+		if m.column == nil {
+			return ErrColumn
+		}
+		return m.push(m.column.before(n.variable))
 	}
 	if m.column == nil {
-		return ErrColumn
+		return ErrNoSeries
 	}
-	return m.push(m.column.special(n))
+	return m.push(m.column.special(n.op))
 }

@@ -23,15 +23,22 @@ const Version = "RRDtool 1.7.2 "
 type Tool struct {
 	Dir string
 
-	tb  testing.TB
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+	tb   testing.TB
+	zone string
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
 }
 
 // Start starts rrdtool and logs its version. Without rrdtool 1.7.2 the test is
 // skipped, or fails if RONDO_REQUIRE_PEERS is 1.
 func Start(tb testing.TB) *Tool {
+	tb.Helper()
+	return StartIn(tb, "UTC")
+}
+
+// StartIn is Start in a time zone.
+func StartIn(tb testing.TB, zone string) *Tool {
 	tb.Helper()
 	missing := tb.Skip
 	if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
@@ -46,7 +53,7 @@ func Start(tb testing.TB) *Tool {
 		missing("another version of rrdtool: ", line)
 	}
 	tb.Log(line)
-	t := &Tool{Dir: tb.TempDir(), tb: tb}
+	t := &Tool{Dir: tb.TempDir(), tb: tb, zone: zone}
 	t.start()
 	tb.Cleanup(t.stop)
 	return t
@@ -55,7 +62,7 @@ func Start(tb testing.TB) *Tool {
 func (t *Tool) start() {
 	t.cmd = exec.Command("rrdtool", "-")
 	t.cmd.Dir = t.Dir
-	t.cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C")
+	t.cmd.Env = append(os.Environ(), "TZ="+t.zone, "LC_ALL=C")
 	var err error
 	if t.in, err = t.cmd.StdinPipe(); err != nil {
 		t.tb.Fatal(err)
