@@ -3,6 +3,8 @@ package rrdtool
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/attime"
@@ -110,6 +112,7 @@ func (c *command) create(args []string) error {
 	if err != nil {
 		return err
 	}
+	unsmooth(d, args)
 	_, err = c.Store.Create(c.ctx, engine.Spec{Path: path, Definition: d, Start: rra.Seconds(start), Overwrite: !keep})
 	if errors.Is(err, engine.ErrExists) {
 		return fmt.Errorf("creating '%s': File exists", name)
@@ -139,4 +142,26 @@ func (c *command) extended(template string, step int64, args []string) (*rra.Def
 	copy(d.Sources, t.Sources)
 	copy(d.Archives, t.Archives)
 	return d, d.Validate()
+}
+
+// unsmooth sets the smoothing windows of the archives that HWPREDICT and
+// MHWPREDICT brought along to 0 where the version of rrdtool's file keeps them:
+// it does not fill them in. Those that were written without one have 0.05.
+func unsmooth(d *rra.Definition, args []string) {
+	if Version(d) < "0004" {
+		return
+	}
+	i := len(d.Archives)
+	for _, arg := range slices.Backward(args) {
+		if !strings.HasPrefix(arg, "RRA:") {
+			continue
+		}
+		i--
+		a, err := rra.ParseArchive(arg, d.Step)
+		if err != nil || a.Partner >= 0 || a.CF != rra.HWPredict && a.CF != rra.MHWPredict {
+			continue
+		}
+		i -= 4 // SEASONAL, DEVSEASONAL, DEVPREDICT, FAILURES
+		d.Archives[i+1].SmoothingWindow, d.Archives[i+2].SmoothingWindow = 0, 0
+	}
 }

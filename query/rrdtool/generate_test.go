@@ -8,8 +8,6 @@ import (
 )
 
 // A generator makes programs: command lines on one or two series, mostly right.
-// Holt-Winters archives that smooth are left out: rrdtool begins their rings at
-// a random row, and smooths by it.
 type generator struct {
 	r     *rand.Rand
 	step  int64
@@ -57,11 +55,30 @@ func (g *generator) create(name string) []string {
 		args = append(args, fmt.Sprintf("RRA:%s:%s:%d:%d", cf, g.pick("0.5", "0", "0.9", "0.25"), 1+g.r.IntN(4)*g.r.IntN(4), 1+g.r.IntN(20)))
 		g.cfs = append(g.cfs, cf)
 	}
-	if g.one(5) { // rings of rows of the future, but no seasonal ones
-		args = append(args, fmt.Sprintf("RRA:%s:%d:0.1:0.0035:4:%d", g.pick("HWPREDICT", "MHWPREDICT"), 5+g.r.IntN(10), len(g.cfs)+1))
-		args = args[:len(args)-1]
+	if g.one(3) {
+		args = append(args, g.holtWinters(len(g.cfs))...)
 	}
 	return args
+}
+
+// holtWinters are archives that predict, behind n others.
+func (g *generator) holtWinters(n int) []string {
+	period := 2 + g.r.IntN(6)
+	rows := period + g.r.IntN(12)
+	factor := func() string { return g.pick("0.1", "0.5", "0.0035", "0.9") }
+	cf := g.pick("HWPREDICT", "HWPREDICT", "MHWPREDICT")
+	g.cfs = append(g.cfs, cf, "SEASONAL", "DEVSEASONAL", "DEVPREDICT", "FAILURES")
+	if g.one(2) {
+		return []string{fmt.Sprintf("RRA:%s:%d:%s:%s:%d", cf, rows, factor(), factor(), period)}
+	}
+	smooth := func() string { return g.pick("", "", ":smoothing-window=0.2", ":smoothing-window=0") }
+	return []string{
+		fmt.Sprintf("RRA:%s:%d:%s:%s:%d:%d", cf, rows, factor(), factor(), period, n+2),
+		fmt.Sprintf("RRA:SEASONAL:%d:%s:%d%s", period, factor(), n+1, smooth()),
+		fmt.Sprintf("RRA:DEVSEASONAL:%d:%s:%d%s", period, factor(), n+1, smooth()),
+		fmt.Sprintf("RRA:DEVPREDICT:%d:%d", 1+g.r.IntN(rows), n+3),
+		fmt.Sprintf("RRA:FAILURES:%d:2:%d:%d", 1+g.r.IntN(rows), 2+g.r.IntN(7), n+3),
+	}
 }
 
 func (g *generator) command() []string {

@@ -223,6 +223,9 @@ func (u *updating) store(then error) error {
 		return then
 	}
 	n, _, err := u.Store.Update(u.ctx, u.ref, &u.batch, u.name, false)
+	if r, ok := err.(*engine.RejectedError); ok && u.batch.SkipPast && len(r.First) == 0 {
+		err = nil // only what --skip-past-updates passed over
+	}
 	if err != nil {
 		return u.refused(n, err)
 	}

@@ -125,15 +125,12 @@ func (t *trace) phase(from, to, after, at int64) {
 }
 
 // value returns row k of an archive. Seasonal rows are in the state, after rows
-// before the newest.
+// before the newest: a gap moves their ring on without writing, a whole turn at most.
 func (t *trace) value(archive, stream, ds int, k, after int64) float64 {
 	if stream < 0 {
 		t.ring = t.m.RingRow(&t.state, archive, ds, t.ring[:0])
 		n := int64(len(t.ring))
-		if after > 1 {
-			after = 0 // a gap writes no seasonal row
-		}
-		return t.ring[mod(n-1-after, n)]
+		return t.ring[mod(n-1-min(after, n), n)]
 	}
 	for i := len(t.runs) - 1; i >= 0; i-- {
 		r := &t.runs[i]
