@@ -162,10 +162,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 		{"fetch", "by/rpc", "AVERAGE", "-s", fmt.Sprint(epoch), "-e", fmt.Sprint(epoch + 520)},
 		{"fetch", "by/rpc", "MAX", "-s", fmt.Sprint(epoch), "-e", fmt.Sprint(epoch + 520)},
 		{"fetch", "by/cli", "AVERAGE", "-s", fmt.Sprint(epoch), "-e", fmt.Sprint(epoch + 520)},
-		{"info", "by/rpc"},
 		{"info", "by/cli"},
-		{"lastupdate", "by/cli"},
-		{"list", "by"},
 	}
 	ask := func() []string {
 		answers := make([]string, len(questions))

@@ -15,7 +15,7 @@ type missing struct{}
 func (missing) Create(context.Context, engine.Spec) (engine.Ref, error) {
 	return 0, engine.ErrNotFound
 }
-func (missing) Lookup(string) (engine.Ref, error) { return 0, engine.ErrNotFound }
+func (missing) Lookup(string) (engine.Ref, error)        { return 0, engine.ErrNotFound }
 func (missing) Series(engine.Ref) (engine.Series, error) { return engine.Series{}, engine.ErrNotFound }
 
 func (missing) Info(engine.Ref) (engine.Info, error) { return engine.Info{}, engine.ErrNotFound }

@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query"
 )
 
 // codes says which code tells a client what it may do about an error. The first that fits counts.
@@ -17,6 +18,7 @@ var codes = []struct {
 	code connect.Code
 }{
 	{engine.ErrNotFound, connect.CodeNotFound},
+	{query.ErrNoArchive, connect.CodeNotFound},
 	{engine.ErrExists, connect.CodeAlreadyExists},
 	{engine.ErrSeriesLimit, connect.CodeResourceExhausted},
 	{engine.ErrShape, connect.CodeInvalidArgument},

@@ -7,7 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/attime"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
@@ -33,37 +33,28 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 	if err != nil {
 		return nil, err
 	}
-	last, err := s.Store.Last(e.Ref)
+	plan, err := query.NewPlan(s.Store, e.Ref, query.Request{CF: cf, Start: start, End: end, Resolution: m.GetResolution()})
 	if err != nil {
 		return nil, fail(err, "fetch %q", e.Path)
 	}
-	archive := choose(e.Definition, cf, last.Unix(), start, max(m.GetResolution(), 1))
-	if archive < 0 {
-		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("series %q has no archive of %s", e.Path, cf))
-	}
-	step := e.Definition.Step * e.Definition.Archives[archive].PDPs
-	if n := (end-start)/step + 2; n > maxFetchValues/int64(len(e.Definition.Sources)) {
+	if n := int64(len(plan.DS)); plan.Rows() > maxFetchValues/n {
 		return nil, connect.NewError(connect.CodeResourceExhausted,
-			fmt.Errorf("%d rows of %d values asked, at most %d values are given at once", n, len(e.Definition.Sources), maxFetchValues))
+			fmt.Errorf("%d rows of %d values asked, at most %d values are given at once", plan.Rows(), n, maxFetchValues))
 	}
-	rows, err := s.Store.Fetch(ctx, e.Ref, archive, start, end)
-	if err != nil {
-		return nil, fail(err, "fetch %q", e.Path)
+	answer := &rondov1.FetchResponse{Path: e.Path, Start: plan.Start, End: plan.End, Step: plan.Step}
+	for _, name := range plan.DS {
+		answer.Columns = append(answer.Columns, &rondov1.Column{Ds: name, Values: make([]float64, 0, plan.Rows())})
 	}
-	return connect.NewResponse(answerOf(e, &rows)), nil
-}
-
-func answerOf(e engine.Series, rows *engine.Rows) *rondov1.FetchResponse {
-	answer := &rondov1.FetchResponse{Path: e.Path, Start: rows.Start, End: rows.End, Step: rows.Step}
-	n := len(rows.DS)
-	for j, name := range rows.DS {
-		c := &rondov1.Column{Ds: name, Values: make([]float64, 0, len(rows.Values)/n)}
-		for i := j; i < len(rows.Values); i += n {
-			c.Values = append(c.Values, rows.Values[i])
+	for piece, err := range plan.Pieces(ctx) {
+		if err != nil {
+			return nil, fail(err, "fetch %q", e.Path)
 		}
-		answer.Columns = append(answer.Columns, c)
+		for i, v := range piece.Values {
+			c := answer.Columns[i%len(plan.DS)]
+			c.Values = append(c.Values, v)
+		}
 	}
-	return answer
+	return connect.NewResponse(answer), nil
 }
 
 func parseCF(name string) (rra.CF, error) {
@@ -72,31 +63,6 @@ func parseCF(name string) (rra.CF, error) {
 		return 0, invalid("cf: %w", err)
 	}
 	return cf, nil
-}
-
-// choose returns the archive of d that rrdtool's fetch would read: among those that reach back to
-// start the one whose rows are nearest to resolution, or else the one that reaches back most. An archive of
-// one primary data point a row serves AVERAGE, MIN, MAX and LAST alike. It is -1 if there is none.
-func choose(d *rra.Definition, cf rra.CF, last, start, resolution int64) int {
-	best, bestFull := -1, false
-	var bestOff, bestCover int64
-	for i, a := range d.Archives {
-		if a.CF != cf && !(a.PDPs == 1 && a.CF <= rra.Last && cf <= rra.Last) {
-			continue
-		}
-		step := d.Step * a.PDPs
-		off := max(step-resolution, resolution-step)
-		cover := a.Rows*step + last%step // how far it reaches back from last
-		full := last-cover <= start
-		better := best < 0 || full && !bestFull
-		if best >= 0 && full == bestFull {
-			better = full && off < bestOff || !full && (cover > bestCover || cover == bestCover && off < bestOff)
-		}
-		if better {
-			best, bestFull, bestOff, bestCover = i, full, off, cover
-		}
-	}
-	return best
 }
 
 func or(s, otherwise string) string {

@@ -41,6 +41,27 @@ var receiverFamilies = []struct {
 	{"rondo_receiver_series", "gauge", "Series the receiver holds references of.", func(s receivers.Stats) float64 { return float64(s.Series) }},
 }
 
+// receiverFigures returns what is recorded of each receiver.
+func receiverFigures(runs []*run) []figure {
+	var fs []figure
+	for _, r := range runs {
+		st, name := r.receiver.Stats(), r.settings.Protocol.Name
+		dropped := uint64(0)
+		for _, n := range st.Dropped {
+			dropped += n
+		}
+		fs = append(
+			fs,
+			figure{name + "/packets", "rondo_receiver_packets_total", rra.Derive, "", float64(st.Packets)},
+			figure{name + "/samples", "rondo_receiver_samples_total", rra.Derive, "", float64(st.Samples)},
+			figure{name + "/dropped", "rondo_receiver_dropped_total", rra.Derive, "", float64(dropped)},
+			figure{name + "/kernel_dropped", "rondo_receiver_kernel_dropped_total", rra.Derive, "", float64(st.KernelDropped)},
+			figure{name + "/series", "rondo_receiver_series", rra.Gauge, "", float64(st.Series)},
+		)
+	}
+	return fs
+}
+
 func writeReceivers(w *metrics.Writer, runs []*run) {
 	if len(runs) == 0 {
 		return

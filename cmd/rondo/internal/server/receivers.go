@@ -27,8 +27,7 @@ type run struct {
 	settings Receiver
 	receiver receivers.Receiver
 	cancel   context.CancelFunc
-	done     chan struct{}
-	err      error // of Serve; read after done
+	done     chan struct{} // closed when Serve has returned; its error has gone to manager.fail
 }
 
 func newManager(s *server) *manager {
@@ -110,21 +109,19 @@ func (m *manager) serve(settings Receiver, rec receivers.Receiver) {
 	m.mu.Unlock()
 	go func() {
 		defer close(r.done)
-		if r.err = rec.Serve(ctx); r.err != nil {
-			r.err = fmt.Errorf("receiver %s: %w", settings.Protocol.Name, r.err)
-			m.fail(r.err)
+		if err := rec.Serve(ctx); err != nil {
+			m.fail(fmt.Errorf("receiver %s: %w", settings.Protocol.Name, err))
 		}
 	}()
 }
 
 // end stops one receiver and returns when what it has read is stored.
-func (m *manager) end(r *run) error {
+func (m *manager) end(r *run) {
 	r.cancel()
 	<-r.done
 	m.mu.Lock()
 	m.runs = slices.DeleteFunc(m.runs, func(o *run) bool { return o == r })
 	m.mu.Unlock()
-	return r.err
 }
 
 // reload opens anew every receiver, so that files its flags name are read again. One whose settings are bad
@@ -148,9 +145,7 @@ func (m *manager) replace(old *run, r Receiver) error {
 	if old == nil {
 		return m.open(r)
 	}
-	if err := m.end(old); err != nil {
-		return err
-	}
+	m.end(old)
 	if err := m.open(r); err != nil {
 		return errors.Join(err, m.open(old.settings))
 	}
@@ -158,20 +153,18 @@ func (m *manager) replace(old *run, r Receiver) error {
 }
 
 // stop ends every receiver.
-func (m *manager) stop() error {
-	var errs []error
+func (m *manager) stop() {
 	for _, r := range m.all() {
 		r.cancel() // all at once, so that their graces do not add up
 	}
 	for _, r := range m.all() {
-		errs = append(errs, m.end(r))
+		m.end(r)
 	}
 	for _, files := range m.activated {
 		for _, f := range files {
 			_ = f.Close() // a copy of a socket that is closed
 		}
 	}
-	return errors.Join(errs...)
 }
 
 func (m *manager) run(name string) *run {

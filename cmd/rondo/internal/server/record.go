@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine"
@@ -30,7 +31,8 @@ func (s *server) record(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		if err := r.write(ctx, rra.TimeOf(next), s.figures()); err != nil && ctx.Err() == nil {
+		fs := append(s.figures(), receiverFigures(s.receivers.all())...)
+		if err := r.write(ctx, rra.TimeOf(next), fs); err != nil && ctx.Err() == nil {
 			s.Logger.Warn("own figures not recorded", "err", err)
 		}
 	}
@@ -79,7 +81,7 @@ func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (engine.Ref, 
 	if errors.Is(err, engine.ErrNotFound) {
 		ref, err = r.store.Create(ctx, engine.Spec{
 			Path:       name,
-			Labels:     []engine.Label{{Name: "__name__", Value: f.metric}, {Name: "job", Value: ownFolder}},
+			Labels:     ownLabels(f),
 			Definition: ownDefinition(f),
 			Start:      at - rra.Seconds(ownStep),
 		})
@@ -89,6 +91,15 @@ func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (engine.Ref, 
 	}
 	r.refs[name] = ref
 	return ref, nil
+}
+
+// ownLabels are those that Prometheus would see in /metrics.
+func ownLabels(f figure) []engine.Label {
+	ls := []engine.Label{{Name: "__name__", Value: f.metric}, {Name: "job", Value: ownFolder}}
+	if receiver, _, ok := strings.Cut(f.series, "/"); ok {
+		ls = append(ls, engine.Label{Name: "receiver", Value: receiver})
+	}
+	return ls
 }
 
 func ownDefinition(f figure) *rra.Definition {

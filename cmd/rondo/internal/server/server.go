@@ -189,7 +189,7 @@ func (s *server) serve(ctx context.Context) error {
 func (s *server) stop() error {
 	var errs []error
 	if s.receivers != nil {
-		errs = append(errs, s.receivers.stop())
+		s.receivers.stop()
 	}
 	for _, l := range []*listener{s.http, s.local} {
 		if l != nil {
