@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestHUP changes the configuration of a running server, for the worse and for the better.
+func TestHUP(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "rondo.yaml")
+	configure := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configure("http: 127.0.0.1:0\ncollectd: ''\nlog-level: warn\n")
+	db := filepath.Join(dir, "db")
+	cmd := exec.Command("rondo", "serve", "--db", db, "--config", file)
+	logs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
+	log := follow(logs)
+	hup := func() {
+		t.Helper()
+		if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waitFor(t, "the socket", func() bool {
+		c, err := net.Dial("unix", filepath.Join(db, "rondo.sock"))
+		if err == nil {
+			_ = c.Close() // nothing was sent
+		}
+		return err == nil
+	})
+
+	configure("colectd: 127.0.0.1:0\n")
+	hup()
+	waitFor(t, "the mistake is told", func() bool {
+		return strings.Contains(log(), "configuration not taken") && strings.Contains(log(), `unknown key \"colectd\"`)
+	})
+
+	c, err := net.ListenPacket("udp", "127.0.0.1:0") // a free port
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := c.LocalAddr().String()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	configure("collectd: {addr: " + addr + "}\n")
+	hup()
+	waitFor(t, "the new address is listened on", func() bool {
+		c, err := net.ListenPacket("udp", addr)
+		if err == nil {
+			_ = c.Close() // it was free
+		}
+		return err != nil
+	})
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v\n%s", err, log())
+	}
+}
+
+// TestSocketActivation hands the HTTP port over as systemd does: number 3, with a name.
+func TestSocketActivation(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The port is the child's alone: connections wait there until it serves.
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(t.TempDir(), "db")
+	cmd := exec.Command("sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=http exec rondo serve --db "$0" --http '' --collectd ''`, db)
+	cmd.ExtraFiles = []*os.File{f}
+	logs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
+	log := follow(logs)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/-/healthy", l.Addr()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, log())
+	}
+	_ = r.Body.Close() // its status is all that is wanted
+	if r.StatusCode != http.StatusOK {
+		t.Errorf("healthy: %s", r.Status)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v\n%s", err, log())
+	}
+}
+
+// follow reads r in the background and returns what gives the text so far.
+func follow(r io.Reader) func() string {
+	lines := make(chan string, 1) // holds the text whenever nobody looks at it
+	lines <- ""
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := r.Read(buf)
+			lines <- <-lines + string(buf[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return func() string {
+		s := <-lines
+		lines <- s
+		return s
+	}
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: waited for in vain", what)
+		}
+	}
+}
