@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -261,8 +262,33 @@ func (s *readingSource) float(r *rand.Rand) string {
 	return strconv.FormatFloat(math.Sin(float64(r.IntN(1000)))*50+100, 'f', 3, 64)
 }
 
+// addImplied adds a predictor that brings its four companions along.
+func (t *trial) addImplied(r *rand.Rand) {
+	base, period := len(t.def.Archives), 2+r.Int64N(20)
+	model := Archive{
+		CF: pick(r, HWPredict, MHWPredict), PDPs: 1, Rows: period + r.Int64N(50), Partner: base + 1,
+		Alpha: float64(1+r.IntN(98)) / 100, Beta: float64(1+r.IntN(98)) / 100,
+	}
+	// Files of version 4 and 5 have a smoothing window, and this one is 0.
+	window := math.NaN()
+	if model.CF == MHWPredict || slices.ContainsFunc(t.def.Sources, func(s DataSource) bool { return s.Kind == DCounter || s.Kind == DDerive }) {
+		window = 0
+	}
+	seasonal := Archive{CF: Seasonal, PDPs: 1, Rows: period, Gamma: model.Alpha, SmoothingWindow: window, Partner: base}
+	dev := seasonal
+	dev.CF = DevSeasonal
+	t.def.Archives = append(t.def.Archives, model, seasonal, dev,
+		Archive{CF: DevPredict, PDPs: 1, Rows: model.Rows, Partner: base + 2},
+		Archive{CF: Failures, PDPs: 1, Rows: period, Threshold: 7, Window: 9, DeltaPos: 2, DeltaNeg: 2, Partner: base + 2})
+	t.args = append(t.args, fmt.Sprintf("RRA:%s:%d:%v:%v:%d", model.CF, model.Rows, model.Alpha, model.Beta, period))
+}
+
 // addFamily adds archives of the Holt-Winters family, in any order.
 func (t *trial) addFamily(r *rand.Rand) {
+	if r.IntN(5) == 0 {
+		t.addImplied(r)
+		return
+	}
 	kinds := []CF{pick(r, HWPredict, MHWPredict), Seasonal}
 	if r.IntN(4) > 0 {
 		kinds = append(kinds, DevSeasonal)

@@ -3,6 +3,7 @@ package rra
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // The straight path is Step for what nearly every sample is: times on whole
@@ -12,7 +13,7 @@ import (
 // TestStraight holds the two against each other.
 
 // maxStraight is how many data sources the straight path handles.
-const maxStraight = 8
+const maxStraight = 32
 
 // A lane is an archive with several PDPs a row, as the straight path sees it.
 type lane struct {
@@ -95,7 +96,7 @@ func (m *Machine) straightOne(w []uint64, sec, from, end, k uint64, v *Value, ou
 	pdp := m.straightPDP(ds, v, n, iv, end-from, sec-end)
 	if m.one != 0 {
 		w[m.one+onePrimary] = math.Float64bits(pdp)
-		out = append(out, Run{m.oneID, 0, int64(k), 1, pdp})
+		out = appendRow(out, m.oneID, 0, int64(k), pdp)
 		m.advanceOnes(w)
 	}
 	lanes := m.lanes
@@ -107,7 +108,7 @@ func (m *Machine) straightOne(w []uint64, sec, from, end, k uint64, v *Value, ou
 			continue
 		}
 		l.finish(c, pdp, 1, 0)
-		out = append(out, Run{l.stream, 0, int64(k / uint64(l.n)), 1, math.Float64frombits(c[cdpPrimary])})
+		out = appendRow(out, l.stream, 0, int64(k/uint64(l.n)), math.Float64frombits(c[cdpPrimary]))
 		l.advance(&c[cdpMeta])
 	}
 	return out, true
@@ -137,7 +138,7 @@ func (m *Machine) straightMany(w []uint64, sec, from, end, k uint64, values []Va
 		pdp := m.straightPDP(m.ds(w, i), &values[i], pdps[i], iv, end-from, sec-end)
 		if m.one != 0 {
 			w[m.one+oneWords*i+onePrimary] = math.Float64bits(pdp)
-			out = append(out, Run{m.oneID, int32(i), int64(k), 1, pdp})
+			out = appendRow(out, m.oneID, int32(i), int64(k), pdp)
 		}
 		pdps[i] = pdp
 	}
@@ -152,7 +153,7 @@ func (m *Machine) straightMany(w []uint64, sec, from, end, k uint64, values []Va
 				continue
 			}
 			l.finish(c, pdp, 1, 0)
-			out = append(out, Run{l.stream, int32(d), int64(k / uint64(l.n)), 1, math.Float64frombits(c[cdpPrimary])})
+			out = appendRow(out, l.stream, int32(d), int64(k/uint64(l.n)), math.Float64frombits(c[cdpPrimary]))
 		}
 		if closes {
 			l.advance(&w[l.off+cdpMeta])
@@ -293,4 +294,19 @@ func (l *lane) advance(p *uint64) {
 	} else {
 		*p &= 0xffffffff
 	}
+}
+
+// appendRow appends one row. It sets the fields one by one: a Run put together elsewhere and copied
+// is read back before the stores to the state have left the store buffer, and waits for all of them.
+func appendRow(out []Run, stream, ds int32, k int64, v float64) []Run {
+	n := len(out)
+	if n == cap(out) {
+		out = slices.Grow(out, 8)
+	}
+	out = out[:n+1]
+	r := &out[n]
+	r.Stream, r.DS = stream, ds
+	r.First, r.Count = k, 1
+	r.Value = v
+	return out
 }
