@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/rondo-db/rondo/rra"
+import (
+	"slices"
+
+	"github.com/rondo-db/rondo/rra"
+)
 
 // A Ref addresses a series of one store: class, number in the class. It stays
 // valid until the series is dropped. The zero Ref addresses none.
@@ -28,7 +32,14 @@ type sample struct {
 // Add adds one sample: a reading of every data source of ref (COMPUTE sources
 // have none) at the time at. The values are copied.
 func (b *Batch) Add(ref Ref, at rra.Time, values ...rra.Value) {
-	b.samples = append(b.samples, sample{ref, at, uint32(len(b.values)), uint16(len(values))})
+	n := len(b.samples)
+	if n == cap(b.samples) {
+		b.samples = slices.Grow(b.samples, 64)
+	}
+	b.samples = b.samples[:n+1]
+	s := &b.samples[n] // field by field: a copy would wait for the stores before it
+	s.ref, s.at = ref, at
+	s.first, s.n = uint32(len(b.values)), uint16(len(values))
 	b.values = append(b.values, values...)
 }
 

@@ -28,7 +28,7 @@ type class struct {
 	seasonal bool
 	streams  []stream
 	cols     int   // streams * sources: columns of rows
-	colOff   []int // column -> offset of its buffer among a series' floats
+	colOff   []int // column -> first of its rows among those of the buffers
 	bufRows  int   // floats of all buffers of a series
 	shift    uint  // series a group: 1 << shift
 
@@ -51,6 +51,7 @@ const (
 	maxGroupCols  = 4096
 	maxGroupWords = 1 << 20
 	maxSlotRows   = 2048
+	maxBlock      = 128 // rows of a buffer, at most
 )
 
 func newClass(id uint32, m *rra.Machine) *class {

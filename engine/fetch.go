@@ -52,6 +52,7 @@ type fetcher struct {
 	to     int64
 	values []float64
 	rows   Rows
+	def    *rra.Definition // whose names rows.DS holds
 	buf    []float64
 	key    []byte
 }
@@ -212,9 +213,11 @@ func (f *fetcher) prepare(def *rra.Definition, from, to, span int64) {
 	}
 	f.rows.Start, f.rows.End, f.rows.Step = from*span, to*span, span
 	f.rows.Values = f.values
-	f.rows.DS = make([]string, n)
-	for j := range def.Sources {
-		f.rows.DS[j] = def.Sources[j].Name
+	if f.def != def {
+		f.def, f.rows.DS = def, make([]string, n)
+		for j := range def.Sources {
+			f.rows.DS[j] = def.Sources[j].Name
+		}
 	}
 }
 
@@ -262,8 +265,8 @@ func (f *fetcher) memory(g *group, index, stream, j int, last, from, to int64) (
 	g.pend.of(index, get)
 	at := index*c.cols + col
 	if n := int(g.bufN[at]); n > 0 {
-		off := index*c.bufRows + c.colOff[col]
-		p.put(fullIndex(g.bufBase[at], last), g.bufs[off:off+n])
+		f.buf = g.openRows(f.buf[:0], index, col, n, g.bufBase[at])
+		p.put(fullIndex(g.bufBase[at], last), f.buf)
 	}
 	return err
 }

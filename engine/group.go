@@ -82,7 +82,9 @@ func (g *group) resize(s *Store, n int) {
 	capacity = min(capacity, 1<<g.c.shift)
 	g.carve(s.memory.alloc(g.c.groupBytes(capacity)), capacity)
 	copy(g.words, old.words)
-	copy(g.bufs, old.bufs)
+	for row := range g.c.bufRows {
+		copy(g.bufs[row*capacity:], old.bufs[row*old.capacity:(row+1)*old.capacity])
+	}
 	copy(g.ctx, old.ctx)
 	copy(g.bufBase, old.bufBase)
 	copy(g.defs, old.defs)
@@ -170,15 +172,34 @@ func (g *group) start(s *Store, i int, d *definition, at rra.Time) {
 // A column's rows pass through its buffer: block rows of one block are coded at
 // once when its last row arrives. Rows that were never written are unknown, so
 // unknown rows at the beginning of a block need not be kept.
+//
+// Row k stands in row k mod block of the buffers, and a row of the buffers holds
+// all series of the group: neighbours write to one cache line.
+
+// buffer returns the row of the buffers that holds row k of a column.
+func (g *group) buffer(col int, st *stream, k int64) []float64 {
+	at := (g.c.colOff[col] + int(k&(st.block-1))) * g.capacity
+	return g.bufs[at : at+g.capacity]
+}
+
+// openRows appends to dst the n rows from base on that the buffer of series i holds.
+func (g *group) openRows(dst []float64, i, col, n int, base uint32) []float64 {
+	st := &g.c.streams[col/g.c.sources]
+	for j := range n {
+		dst = append(dst, g.buffer(col, st, int64(base)+int64(j))[i])
+	}
+	return dst
+}
 
 // push takes the rows of r into the buffer of series i.
 func (g *group) push(s *Store, i int, r *rra.Run) {
 	c := g.c
-	col := int(r.Stream)*c.sources + int(r.DS)
+	col := int(r.Stream)
+	if c.sources != 1 {
+		col = col*c.sources + int(r.DS)
+	}
 	st := &c.streams[r.Stream]
 	at := i*c.cols + col
-	off := i*c.bufRows + c.colOff[col]
-	buf := g.bufs[off : off+int(st.block) : off+int(st.block)]
 	n := int(g.bufN[at])
 	k, count := r.First, r.Count
 	if n > 0 && g.bufBase[at]+uint32(n) != uint32(k) {
@@ -187,7 +208,7 @@ func (g *group) push(s *Store, i int, r *rra.Run) {
 	}
 	mask := st.block - 1
 	if count == 1 && n > 0 { // the ordinary day
-		buf[n] = r.Value
+		g.bufs[(c.colOff[col]+int(k&mask))*g.capacity+i] = r.Value
 		n++
 		if k&mask == mask {
 			g.flush(s, i, col, n)
@@ -211,10 +232,10 @@ func (g *group) push(s *Store, i int, r *rra.Run) {
 			g.bufBase[at] = uint32(k)
 		}
 		m := min(count, st.block-k&mask)
-		for range m {
-			buf[n] = r.Value
-			n++
+		for j := range m {
+			g.buffer(col, st, k+j)[i] = r.Value
 		}
+		n += int(m)
 		k += m
 		count -= m
 		if k&mask == 0 {
@@ -227,10 +248,9 @@ func (g *group) push(s *Store, i int, r *rra.Run) {
 
 // flush codes the n rows in the buffer of a column.
 func (g *group) flush(s *Store, i, col, n int) {
-	c := g.c
-	off := i*c.bufRows + c.colOff[col]
-	at := i*c.cols + col
-	g.pend.add(s, g, i, col, g.bufBase[at], g.bufs[off:off+n], &g.hints[at])
+	at := i*g.c.cols + col
+	var rows [maxBlock]float64
+	g.pend.add(s, g, i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), &g.hints[at])
 }
 
 // fullIndex widens the low half of a row index: the largest index not above last+1 that has this half.

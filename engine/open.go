@@ -358,16 +358,23 @@ func (s *Store) wake() {
 	}
 }
 
-// admit holds a writer back while memory is over the budget.
+// full says whether writers must wait for a checkpoint: memory is over the budget, or more log has
+// come since the last checkpoint began than two of them should leave.
+func (s *Store) full() bool {
+	return s.memory.used.Load() > s.options.Memory || s.logged.Load() > 2*s.options.CheckpointBytes && !s.options.NoBackground
+}
+
+// admit holds a writer back while the store is full.
 func (s *Store) admit(ctx context.Context) error {
-	for tries := 0; s.memory.used.Load() > s.options.Memory; tries++ {
-		if s.options.NoBackground || tries > 2 {
+	for tries := 0; s.full(); tries++ {
+		overBudget := s.memory.used.Load() > s.options.Memory
+		if overBudget && (s.options.NoBackground || tries > 2) {
 			return ErrMemory
 		}
 		s.reliefMu.Lock()
 		relief := s.relief
 		s.reliefMu.Unlock()
-		if s.memory.used.Load() <= s.options.Memory {
+		if !s.full() {
 			return nil
 		}
 		s.wake()

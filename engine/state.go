@@ -75,8 +75,8 @@ func (g *group) appendOpenRows(dst []byte, col int) []byte {
 		}
 		dst = binary.AppendUvarint(dst, zigzag(int64(int32(g.bufBase[at]-base))))
 		base = g.bufBase[at]
-		off := i*c.bufRows + c.colOff[col]
-		dst = rra.AppendRows(dst, g.bufs[off:off+n], pdps, &g.hints[at])
+		var rows [maxBlock]float64
+		dst = rra.AppendRows(dst, g.openRows(rows[:0], i, col, n, base), pdps, &g.hints[at])
 	}
 	return dst
 }
@@ -320,11 +320,14 @@ func (r *reader) openRows(g *group, col int) {
 			r.fail()
 			return
 		}
-		off := i*c.bufRows + c.colOff[col]
-		_, used, err := rra.DecodeRows(g.bufs[off:off:off+int(n)], r.b, int(n), st.pdps)
+		var buf [maxBlock]float64
+		rows, used, err := rra.DecodeRows(buf[:0], r.b, int(n), st.pdps)
 		if err != nil {
 			r.fail()
 			return
+		}
+		for j, v := range rows {
+			g.buffer(col, st, int64(base)+int64(j))[i] = v
 		}
 		r.b = r.b[used:]
 	}
