@@ -78,13 +78,13 @@ func newBenchChildCommand() *cobra.Command {
 }
 
 type benchOptions struct {
-	series, hours, minutes int
-	appenders, depth       int
-	seed                   uint64
-	dir, sync              string
-	verify, json           bool
-	oneCheckpoint          bool // of everything, after the appends
-	cpuProfile, memProfile string
+	series, hours, minutes                  int
+	appenders, depth                        int
+	seed                                    uint64
+	dir, sync                               string
+	verify, json                            bool
+	oneCheckpoint                           bool // of everything, after the appends
+	cpuProfile, memProfile, recoveryProfile string
 }
 
 func (o *benchOptions) addFlags(c *cobra.Command) {
@@ -100,6 +100,7 @@ func (o *benchOptions) addFlags(c *cobra.Command) {
 	f.BoolVar(&o.verify, "verify", false, fmt.Sprintf("compare all rows of %d series, bit for bit, with what was sent", benchVerified))
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of the appends to this file")
+	f.StringVar(&o.recoveryProfile, "recovery-cpuprofile", "", "write a CPU profile of the recovery to this file")
 	f.StringVar(&o.memProfile, "memprofile", "", "write a heap profile after the appends to this file")
 }
 
@@ -118,12 +119,13 @@ func (o *benchOptions) run(cmd *cobra.Command) (err error) {
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	config := enginebench.Config{
-		Dir:       dir,
-		Series:    o.series,
-		Readings:  (o.hours*60 + o.minutes) * 6,
-		Appenders: o.appenders,
-		Depth:     o.depth,
-		Seed:      o.seed,
+		Dir:             dir,
+		Series:          o.series,
+		Readings:        (o.hours*60 + o.minutes) * 6,
+		Appenders:       o.appenders,
+		Depth:           o.depth,
+		Seed:            o.seed,
+		RecoveryProfile: o.recoveryProfile,
 		Exec: func(ctx context.Context, arg string) *exec.Cmd {
 			return exec.CommandContext(ctx, self, "bench", "child", arg)
 		},

@@ -31,6 +31,8 @@ type Config struct {
 	// Exec returns the command that runs Child(ctx, arg, out). Nil: recovery is not measured.
 	Exec func(ctx context.Context, arg string) *exec.Cmd `json:"-"`
 
+	RecoveryProfile string // file that takes a CPU profile of the recovery; may be empty
+
 	CPUProfile io.Writer `json:"-"` // takes a CPU profile of ingest and final checkpoint; may be nil
 	MemProfile io.Writer `json:"-"` // takes a heap profile after them; may be nil
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -139,6 +141,10 @@ func look(ctx context.Context, o order, out io.Writer) error {
 	end := gen.At(0, o.Done[0]-1).Unix() / step * step
 	_ = resetPeak() // without it the peak is that of a young process, which is as good
 	watch := watchAnon()
+	stopProfile, err := profileTo(o.Config.RecoveryProfile)
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
 	store, err := engine.Open(o.Config.Dir, o.Config.Options)
 	if err != nil {
@@ -151,7 +157,11 @@ func look(ctx context.Context, o order, out io.Writer) error {
 	if _, err := store.Fetch(ctx, ref, 0, end-hourRows*step, end); err != nil {
 		return err
 	}
-	answer := opened{OpenSeconds: time.Since(begin).Seconds(), PeakRSSBytes: peakRSS(), PeakAnonBytes: watch()}
+	took := time.Since(begin)
+	if err := stopProfile(); err != nil {
+		return err
+	}
+	answer := opened{OpenSeconds: took.Seconds(), PeakRSSBytes: peakRSS(), PeakAnonBytes: watch()}
 	st := store.Stats()
 	answer.EngineSeconds, answer.Replayed = st.RecoverySeconds, st.ReplayedRecords
 
@@ -178,6 +188,24 @@ func look(ctx context.Context, o order, out io.Writer) error {
 		return err
 	}
 	return json.NewEncoder(out).Encode(answer)
+}
+
+// profileTo writes a CPU profile to the file path, if it is not empty, until the function it returns is called.
+func profileTo(path string) (func() error, error) {
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
 }
 
 // find looks up all series of the load.
