@@ -73,7 +73,22 @@ func newTrial(r *rand.Rand, family bool) *trial {
 		t.addFamily(r)
 	}
 	t.addCommands(r, family)
+	t.parse()
 	return t
+}
+
+// parse replaces the definition by what its text says: rrdtool's doubles are not always the nearest.
+func (t *trial) parse() {
+	d, err := ParseDefinition(t.def.Step, t.args)
+	if err != nil {
+		panic(fmt.Sprintf("%v: %v", t.args, err))
+	}
+	for i := range d.Archives {
+		if math.IsNaN(d.Archives[i].SmoothingWindow) {
+			d.Archives[i].SmoothingWindow = t.def.Archives[i].SmoothingWindow
+		}
+	}
+	t.def = d
 }
 
 func (t *trial) addSource(r *rand.Rand, i int) {
