@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// senders are the ways a collectd protects what it sends.
+var senders = []struct{ host, options string }{
+	{"plain1", ``},
+	{"signed1", `SecurityLevel Sign
+		Username "alice"
+		Password "secret"`},
+	{"encrypted1", `SecurityLevel Encrypt
+		Username "alice"
+		Password "secret"`},
+}
+
+// wanted are series that a collectd on any Linux sends.
+var wanted = []string{"cpu-0/cpu-idle", "load/load", "memory/memory-free", "interface-lo/if_octets", "df-root/df_complex-free", "uptime/uptime"}
+
+// startCollectd starts the installed collectd, which sends to the UDP address addr every second.
+func startCollectd(t *testing.T, host, addr, options string) {
+	t.Helper()
+	dir := t.TempDir()
+	ip, port, _ := strings.Cut(addr, ":")
+	conf := fmt.Sprintf(`
+		Hostname %q
+		FQDNLookup false
+		BaseDir %q
+		PIDFile %q
+		Interval 1
+		LoadPlugin logfile
+		<Plugin logfile>
+			File "stderr"
+		</Plugin>
+		LoadPlugin cpu
+		LoadPlugin load
+		LoadPlugin memory
+		LoadPlugin interface
+		LoadPlugin df
+		LoadPlugin uptime
+		LoadPlugin network
+		<Plugin network>
+			<Server %q %q>
+				%s
+			</Server>
+		</Plugin>
+		`, host, dir, filepath.Join(dir, "pid"), ip, port, options)
+	name := filepath.Join(dir, "collectd.conf")
+	if err := os.WriteFile(name, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	cmd := exec.Command("collectd", "-f", "-C", name)
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // killed
+		if t.Failed() {
+			t.Logf("collectd of %s:\n%s", host, log.String())
+		}
+	})
+}
+
+var rowTime = regexp.MustCompile(`(?m)^ *(\d+): \d`)
+
+// TestCollectd is the main job: collectd sends, plain, signed and encrypted, the server stores, and what it stored is read by command
+// line and RPC, while it runs, after it was killed, and after it was stopped.
+func TestCollectd(t *testing.T) {
+	path, err := exec.LookPath("collectd")
+	if err != nil {
+		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
+			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no collectd")
+		}
+		t.Skip("no collectd here")
+	}
+	t.Log(path)
+	dir := t.TempDir()
+	auth := filepath.Join(dir, "auth")
+	if err := os.WriteFile(auth, []byte("alice: secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(dir, "db")
+	d := serveProcess(t, db, "--collectd", "127.0.0.1:0", "--collectd-auth-file", auth)
+	for _, s := range senders {
+		startCollectd(t, s.host, d.listens["collectd"], s.options)
+	}
+	for _, s := range senders {
+		waitFor(t, "two known rows of "+s.host, func() bool {
+			name := "collectd/" + s.host + "/load/load"
+			if !strings.Contains(rondo(t, db, "list"), name+"\n") {
+				return false
+			}
+			return len(rowTime.FindAllString(rondo(t, db, "fetch", name, "AVERAGE", "-s", "-10s"), -1)) >= 2
+		})
+	}
+	list := rondo(t, db, "list")
+	for _, s := range senders {
+		for _, w := range wanted {
+			if name := "collectd/" + s.host + "/" + w; !strings.Contains(list, name+"\n") {
+				t.Errorf("there is no series %s in\n%s", name, list)
+			}
+		}
+	}
+	name := "collectd/signed1/load/load"
+	row := rowTime.FindStringSubmatch(rondo(t, db, "fetch", name, "AVERAGE", "-s", "-10s"))
+	if row == nil {
+		t.Fatal("no known row")
+	}
+	ask := func() string { // the row that ends at row[1], and the next
+		return strings.Join(strings.Split(rondo(t, db, "fetch", name, "AVERAGE", "-s", row[1]+"-1s", "-e", row[1]), "\n")[:3], "\n")
+	}
+	want := ask()
+	if info := rondo(t, db, "info", name); !strings.Contains(info, "ds[shortterm].type = \"GAUGE\"\n") {
+		t.Errorf("info:\n%s", info)
+	}
+	if got := d.call(t, "Fetch", fmt.Sprintf(`{"path":%q,"start":"-10s"}`, name)); !strings.Contains(got, `{"ds":"shortterm","values":[`) {
+		t.Errorf("fetch by RPC: %s", got)
+	}
+	d.kill(t)
+	if got := ask(); got != want {
+		t.Errorf("after a kill:\n%s\nwant\n%s", got, want)
+	}
+	d = serveProcess(t, db)
+	if got := ask(); got != want {
+		t.Errorf("with a new server:\n%s\nwant\n%s", got, want)
+	}
+	d.stop(t)
+	if got := ask(); got != want {
+		t.Errorf("after SIGTERM:\n%s\nwant\n%s", got, want)
+	}
+	if out := rondo(t, db, "check"); out != "no problem found\n" {
+		t.Errorf("check: %s", out)
+	}
+}
