@@ -60,6 +60,11 @@ type way struct {
 }
 
 func newServe(c *common) *cobra.Command {
+	_, cmd := newServeSettings(c)
+	return cmd
+}
+
+func newServeSettings(c *common) (*serve, *cobra.Command) {
 	s := &serve{common: c}
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -87,7 +92,7 @@ func newServe(c *common) *cobra.Command {
 	f.Lookup("memory").DefValue = s.memory.String()
 	s.flags = f
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }
-	return cmd
+	return s, cmd
 }
 
 // addProtocol adds the flags of p.

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// settings returns the server's settings, with the given arguments parsed and no environment.
+func settings(t *testing.T, args ...string) *serve {
+	t.Helper()
+	p := &process{lookupEnv: func(string) (string, bool) { return "", false }, now: time.Now}
+	s, cmd := newServeSettings(&common{process: p})
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func configFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "rondo.yaml")
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// receiver returns the settings of one protocol.
+func receiver(t *testing.T, ways server.Ways, name string) server.Receiver {
+	t.Helper()
+	for _, r := range ways.Receivers {
+		if r.Protocol.Name == name {
+			return r
+		}
+	}
+	t.Fatalf("there is no protocol %s", name)
+	return server.Receiver{}
+}
+
+func TestSettings(t *testing.T) {
+	file := configFile(t, `
+http: 127.0.0.1:1
+reorder: 30s
+memory: 64M
+sync: interval
+collectd:
+  security-level: sign
+  typesdb: [/a, /b]
+`)
+	s := settings(t, "--config", file, "--http", "127.0.0.1:2")
+	ways, named, err := s.apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.http != "127.0.0.1:2" || s.engine.Reorder != 30*time.Second || s.memory != 64<<20 || s.sync.String() != "interval" {
+		t.Errorf("got %+v", s)
+	}
+	r := receiver(t, ways, "collectd")
+	want := map[string][]string{
+		"collectd-security-level": {"sign"},
+		"collectd-typesdb":        {"/a", "/b"},
+		"collectd-auth-file":      {""},
+		"collectd-group":          nil,
+	}
+	if diff := cmp.Diff(want, r.Options); diff != "" {
+		t.Errorf("options (-want +got):\n%s", diff)
+	}
+	if r.Address.Named || r.Address.Addr != r.Protocol.Address || !named["http"] {
+		t.Errorf("named: %v, collectd at %+v", named, r.Address)
+	}
+
+	// A key that goes from the file goes from the settings.
+	if err := os.WriteFile(file, []byte("collectd: 127.0.0.1:3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ways, _, err = s.apply(); err != nil {
+		t.Fatal(err)
+	}
+	r = receiver(t, ways, "collectd")
+	want["collectd-security-level"], want["collectd-typesdb"] = []string{"none"}, nil
+	if diff := cmp.Diff(want, r.Options); diff != "" {
+		t.Errorf("options after the change (-want +got):\n%s", diff)
+	}
+	if (r.Address != server.Address{Addr: "127.0.0.1:3", Named: true}) || s.http != "127.0.0.1:2" || s.engine.Reorder != 0 {
+		t.Errorf("after the change: collectd at %+v, %+v", r.Address, s)
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	s := settings(t, "--config", configFile(t, `
+policy:
+  - path: collectd/*/load/load
+    step: 20
+    heartbeat: 60
+    archives: ["RRA:MAX:0.5:1m:1h"]
+  - labels: {host: web*}
+    heartbeat: 7
+`))
+	ways, _, err := s.apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	define := func(step int64) *rra.Definition {
+		if step == 0 {
+			step = 10
+		}
+		return &rra.Definition{
+			Step:     step,
+			Sources:  []rra.DataSource{{Name: "v", Heartbeat: 2}},
+			Archives: []rra.Archive{{CF: rra.Last, PDPs: 1, Rows: 5}},
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		id   receivers.Identity
+		want string
+	}{
+		{"by path", receivers.Identity{Path: "collectd/a/load/load"}, "20 60 RRA:MAX:0.5:3:60"},
+		{"by label", receivers.Identity{Path: "x", Labels: []engine.Label{{Name: "host", Value: "web7"}}}, "10 7 RRA:LAST:0:1:5"},
+		{"none", receivers.Identity{Path: "x"}, "10 2 RRA:LAST:0:1:5"},
+	} {
+		d, err := ways.Policy.Define(tt.id, define)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join([]string{fmt.Sprint(d.Step), fmt.Sprint(d.Sources[0].Heartbeat), d.Archives[0].String()}, " ")
+		if got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestPolicyMistakes(t *testing.T) {
+	for _, tt := range []struct{ text, want string }{
+		{"policy: 5\n", "rondo.yaml:1: policy: want a list of rules"},
+		{"policy: [5]\n", "line 1: want the keys of a rule"},
+		{"policy:\n  - archives: [\"RRA:NOSUCH:0.5:1:1\"]\n", "policy: rule 1: archives: "},
+		{"policy:\n  - step: ten\n", "cannot unmarshal"},
+	} {
+		_, _, err := settings(t, "--config", configFile(t, tt.text)).apply()
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: got %v, want …%s…", tt.text, err, tt.want)
+		}
+	}
+}
+
+func TestByteSize(t *testing.T) {
+	for text, want := range map[string]int64{"0": 0, "5": 5, "64M": 64 << 20, "4g": 4 << 30, "1KiB": 1024, "2TB": 2 << 40} {
+		var b byteSize
+		if err := b.Set(text); err != nil || int64(b) != want {
+			t.Errorf("%s: got %d, %v, want %d", text, b, err, want)
+		}
+		var again byteSize
+		if err := again.Set(b.String()); err != nil || again != b {
+			t.Errorf("%s prints as %s, which is %d, %v", text, b.String(), again, err)
+		}
+	}
+	for _, text := range []string{"", "M", "-1", "1.5G", "9999999T", "5X"} {
+		if err := new(byteSize).Set(text); err == nil {
+			t.Errorf("%q was taken", text)
+		}
+	}
+}
