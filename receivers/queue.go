@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	batchSamples = 8192                   // a batch with so many is handed over
-	batchValues  = 65536                  // or with so many values
+	batchSamples = 16384                  // a batch with so many is handed over
+	batchValues  = 32768                  // or with so many values
 	patience     = 100 * time.Millisecond // how long Add waits once before it sheds
 	queuedNotes  = 256                    // notes that wait; beyond that they are shed
 )

@@ -63,6 +63,12 @@ func ListenUDP(o UDPOptions) (*UDP, error) {
 			return nil, err
 		}
 	}
+	if o.Conn != nil {
+		if err := joinGroups(conn, o.Groups); err != nil {
+			_ = conn.Close() // the first error counts
+			return nil, err
+		}
+	}
 	u := &UDP{conn: conn, c: c}
 	raw, err := conn.SyscallConn()
 	if err == nil {
@@ -101,13 +107,20 @@ func openUDP(o UDPOptions) (*net.UDPConn, error) {
 		return nil, err
 	}
 	conn := pc.(*net.UDPConn) // what "udp" gives
-	for _, g := range groups {
-		if err := joinGroup(conn, g); err != nil {
-			_ = conn.Close() // the first error counts
-			return nil, fmt.Errorf("join group %s: %w", g, err)
-		}
+	if err := joinGroups(conn, groups); err != nil {
+		_ = conn.Close() // the first error counts
+		return nil, err
 	}
 	return conn, nil
+}
+
+func joinGroups(conn *net.UDPConn, groups []string) error {
+	for _, g := range groups {
+		if err := joinGroup(conn, g); err != nil {
+			return fmt.Errorf("join group %s: %w", g, err)
+		}
+	}
+	return nil
 }
 
 func joinGroup(conn *net.UDPConn, group string) error {

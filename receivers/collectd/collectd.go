@@ -107,6 +107,8 @@ type server struct {
 	latest  int64     // second beyond which a sample is of the future
 	from    int       // the datagram being read
 	values  [maxSources]rra.Value
+	weak    bool      // the datagram being read holds something not well enough protected
+	cleared time.Time // when the cache was cleared because of a stale reference
 	checked time.Time // when the users file was looked at
 	noted   int64     // minute of the last notification
 	notes   int       // logged in it
@@ -149,6 +151,7 @@ func (s *server) Close() error {
 }
 
 const (
+	clearEvery  = time.Second // how often the cache may be cleared
 	checkUsers  = time.Second // how often the users file is looked at
 	notesMinute = 100         // notifications logged a minute
 )
@@ -171,11 +174,19 @@ func (s *server) take(ctx context.Context, n int) {
 	if s.set.users != nil && s.now.Sub(s.checked) >= checkUsers {
 		s.reload()
 	}
-	if s.queue.Stale() {
+	if s.now.Sub(s.cleared) >= clearEvery && s.queue.Stale() {
+		s.cleared = s.now
 		s.cache.clear()
 	}
 	for s.from = 0; s.from < n; s.from++ {
-		if err := s.dec.Decode(s.udp.Packet(s.from), s); err != nil {
+		err := s.dec.Decode(s.udp.Packet(s.from), s)
+		if err == nil && s.weak {
+			err = errWeak
+		} else if err != nil {
+			s.Drop(receivers.ReasonOf(err)) // the rest of the datagram
+		}
+		s.weak = false
+		if err != nil {
 			s.bad(err)
 		}
 		if s.news.full() {
@@ -224,11 +235,15 @@ func (s *server) add(ref engine.Ref, v *ValueList) {
 }
 
 // Drop counts one value list or notification left out: see Handler.
-func (s *server) Drop(r receivers.Reason) { s.Counters.Drop(r, 1) }
+func (s *server) Drop(r receivers.Reason) {
+	s.Counters.Drop(r, 1)
+	s.weak = s.weak || r == receivers.Auth
+}
 
-// bad counts the rest of a datagram that was not read.
+var errWeak = errors.New("auth: neither signed nor encrypted as --" + flagLevel.Name + " asks for")
+
+// bad logs what is wrong with the datagram being read.
 func (s *server) bad(err error) {
-	s.Drop(receivers.ReasonOf(err))
 	from := s.udp.From(s.from).Addr().String()
 	if ok, held := s.lines.Allow(from, s.now); ok {
 		s.cfg.Logger.Warn("collectd: bad packet", "from", from, "err", err, "held_back_lines", held)

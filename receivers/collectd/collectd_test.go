@@ -293,23 +293,50 @@ func TestBothFamilies(t *testing.T) {
 	}
 }
 
-// TestMulticast joins collectd's group on the loopback interface.
+// TestMulticast joins collectd's group on the loopback interface: with a flag, and by listening at it.
 func TestMulticast(t *testing.T) {
 	lo := loopback(t)
+	group := group4 + "%" + lo.Name
+	try, err := Protocol.New(receivers.Config{Address: "0.0.0.0:0", Options: map[string][]string{flagGroup.Name: {group}}}, new(receivertest.Recorder))
+	if err != nil {
+		t.Skipf("joining %s: %v", group, err)
+	}
+	_ = try.Close() // only tried
+	for _, address := range []string{"0.0.0.0:0", group4 + ":0"} {
+		t.Run(address, func(t *testing.T) {
+			c := suite(t)
+			c.Address = address
+			c.Options = map[string][]string{flagGroup.Name: {group}}
+			if address != "0.0.0.0:0" && !routed(t, group4) {
+				t.Skipf("no route to %s: it cannot be joined without naming an interface", group4)
+			}
+			r := receivertest.Start(t, c, new(receivertest.Recorder), nil)
+			_, port, err := net.SplitHostPort(r.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sendMulticast(t, lo, net.JoinHostPort(group4, port), message(0))
+			r.UntilSamples(1)
+		})
+	}
+}
+
+// TestWeak: what is dropped for want of protection is counted by list, and logged once with its source.
+func TestWeak(t *testing.T) {
+	var log syncBuffer
 	c := suite(t)
-	c.Address = group4 + ":0"
-	r, err := Protocol.New(receivers.Config{Address: "0.0.0.0:0", Options: map[string][]string{flagGroup.Name: {group4 + "%" + lo.Name}}}, new(receivertest.Recorder))
-	if err != nil {
-		t.Skipf("joining a group on %s: %v", lo.Name, err)
+	c.Options = map[string][]string{flagLevel.Name: {"sign"}, flagAuthFile.Name: {filepath.Join(captures, "auth")}}
+	r := receivertest.Start(t, c, new(receivertest.Recorder), func(c *receivers.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	weak := packet(t, list("h", "p", "gauge", "a", epoch, 1), list("h", "p", "gauge", "b", epoch, 1))
+	r.Send(weak, weak, nest(t, message(0), "s"))
+	r.UntilSamples(1)
+	r.Stop()
+	if st := r.Stats(); st.Dropped[receivers.Auth] != 4 {
+		t.Errorf("stats %+v, want four of auth dropped", st)
 	}
-	_ = r.Close() // only tried
-	c.Address = "0.0.0.0:0"
-	c.Options = map[string][]string{flagGroup.Name: {group4 + "%" + lo.Name}}
-	run := receivertest.Start(t, c, new(receivertest.Recorder), nil)
-	_, port, err := net.SplitHostPort(run.Addr().String())
-	if err != nil {
-		t.Fatal(err)
+	if n := strings.Count(log.String(), "neither signed nor encrypted"); n != 1 || !strings.Contains(log.String(), "from=127.0.0.1") {
+		t.Errorf("%d lines, want 1 that names the source: %s", n, &log)
 	}
-	sendMulticast(t, lo, net.JoinHostPort(group4, port), message(0))
-	run.UntilSamples(1)
 }

@@ -48,3 +48,14 @@ func sendMulticast(t testing.TB, ifi *net.Interface, addr string, b []byte) {
 		t.Fatal(err)
 	}
 }
+
+// routed reports whether the system knows where to send to a group.
+func routed(t testing.TB, group string) bool {
+	t.Helper()
+	conn, err := net.Dial("udp4", group+":9")
+	if err != nil {
+		return false
+	}
+	_ = conn.Close() // nothing was sent
+	return true
+}

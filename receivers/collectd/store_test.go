@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"runtime"
 	"testing"
 	"time"
 
@@ -74,12 +73,15 @@ func (s *served) send(t testing.TB, packets ...[]byte) {
 
 func until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	end := time.Now().Add(20 * time.Second)
+	end := time.After(20 * time.Second)
+	tick := time.NewTicker(50 * time.Microsecond) // a loop without a pause would keep the poller from its work
+	defer tick.Stop()
 	for !cond() {
-		if time.Now().After(end) {
+		select {
+		case <-tick.C:
+		case <-end:
 			t.Fatalf("%s: not within 20 s", what)
 		}
-		runtime.Gosched()
 	}
 }
 
