@@ -1,9 +1,6 @@
 package rra
 
-import (
-	"fmt"
-	"math"
-)
+import "math"
 
 // Wraps of a counter, each off by one as rrdtool's.
 const (
@@ -102,9 +99,10 @@ func (c *change) number(v Value, texts []string) (float64, error) {
 	if v.Tag != TagText && v.Tag != TagInvalid {
 		return NumericValue(c.kind, v, nil), nil
 	}
-	f, err := ParseNumber(readingText(v, texts))
+	text := readingText(v, texts)
+	f, err := ParseNumber(text)
 	if err != nil {
-		return 0, fmt.Errorf("Function update_pdp_prep, case DST_%s - %w", c.kind, err) //nolint:revive // rrdtool's text
+		return 0, checkReading(c.kind, text)
 	}
 	return f, nil
 }

@@ -34,7 +34,7 @@ type Stream struct {
 //	                       value of the open PDP, unknown seconds<<8 | tag
 //	per archive            see archive.off
 //
-// It is part of the format of the store.
+// It is part of the format of the store: docs/format-state.md has all of it.
 const (
 	wordLast    = 0
 	wordSources = 1
