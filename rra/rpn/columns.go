@@ -9,7 +9,7 @@ import (
 // Bounds of EvalColumns.
 const (
 	MaxRows = 1 << 22 // rows of a result
-	maxWork = 1 << 30 // rows that all windows of a result look at
+	MaxWork = 1 << 27 // nodes run, elements counted off and rows looked at by windows
 )
 
 // A Series is rows of one variable, or of a result. Value i is that of the time
@@ -28,6 +28,7 @@ type Options struct {
 	Now       int64          // NOW
 	Location  *time.Location // for LTIME and NEWDAY to NEWYEAR; nil: UTC
 	WeekStart time.Weekday   // for NEWWEEK, which in rrdtool depends on LC_TIME
+	Work      int            // bound of what may be done; 0: MaxWork
 }
 
 // EvalColumns evaluates the expression as a CDEF: once a row, over the time
@@ -36,6 +37,9 @@ type Options struct {
 func (p *Program) EvalColumns(vars []Series, o Options) (Series, error) {
 	if o.Location == nil {
 		o.Location = time.UTC
+	}
+	if o.Work == 0 {
+		o.Work = MaxWork
 	}
 	c := &column{series: vars, options: o, previous: math.NaN()}
 	rows, err := c.grid(p)
@@ -52,6 +56,9 @@ func (p *Program) EvalColumns(vars []Series, o Options) (Series, error) {
 			}
 		}
 		m.stack = m.stack[:0]
+		if err := c.look(len(p.nodes)); err != nil {
+			return Series{}, err
+		}
 		if c.previous, err = m.run(p); err != nil {
 			return Series{}, err
 		}
@@ -69,7 +76,9 @@ type column struct {
 	row         int
 	at          int64   // its time
 	previous    float64 // result of the row before
-	work        int     // rows that windows have looked at
+	work        int     // of options.Work
+	known       []float64
+	shifts      []int
 }
 
 // grid finds the common start and step and returns how many rows there are.

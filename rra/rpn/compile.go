@@ -22,6 +22,11 @@ type node struct {
 	offset   int32   // where it stands in the expression
 }
 
+// isShort reports whether the number is a 16-bit integer.
+func (n node) isShort() bool {
+	return n.number == math.Trunc(n.number) && n.number >= math.MinInt16 && n.number <= math.MaxInt16
+}
+
 // A Program is a compiled expression.
 type Program struct {
 	expr  string
@@ -121,7 +126,8 @@ func (p *Program) Uses(i int) bool {
 // CheckCompute reports whether the program may be the expression of a COMPUTE
 // data source: no operator that needs more than one row (PREV(variable) passes,
 // as in rrdtool, and fails when it runs) or a clock, constants that
-// are 16-bit integers, at most 19 nodes.
+// are 16-bit integers, at most 19 nodes. Since they are integers it makes a
+// constant -0 a 0: it must be called before the program is shared.
 func (p *Program) CheckCompute() error {
 	has := func(f func(n node) bool) bool { return slices.ContainsFunc(p.nodes, f) }
 	switch {
@@ -129,18 +135,19 @@ func (p *Program) CheckCompute() error {
 		return ErrComputeOperator
 	case len(p.nodes) > MaxComputeNodes:
 		return &NodesError{Nodes: len(p.nodes)}
-	case has(func(n node) bool {
-		return n.op == opNumber && (n.number != math.Trunc(n.number) || n.number < math.MinInt16 || n.number > math.MaxInt16)
-	}):
+	case has(func(n node) bool { return n.op == opNumber && !n.isShort() }):
 		return ErrComputeConstant
 	case has(func(n node) bool { return n.op == opNow }):
 		return ErrComputeNow
+	}
+	for i := range p.nodes {
+		p.nodes[i].number += 0 // -0 becomes 0
 	}
 	return nil
 }
 
 // String returns the expression as rrdtool prints a COMPUTE data source: its
-// words, with numbers in their plainest form.
+// words, with 16-bit integers in their plainest form.
 func (p *Program) String() string {
 	var b strings.Builder
 	for i, n := range p.nodes {
@@ -149,7 +156,12 @@ func (p *Program) String() string {
 		}
 		switch n.op {
 		case opNumber:
-			b.WriteString(strconv.FormatFloat(n.number, 'f', -1, 64))
+			if n.isShort() {
+				b.WriteString(strconv.FormatFloat(n.number, 'f', -1, 64))
+			} else {
+				word, _, _ := strings.Cut(p.expr[n.offset:], ",")
+				b.WriteString(word)
+			}
 		case opVariable:
 			b.WriteString(p.vars[n.variable])
 		case opPrevOther:

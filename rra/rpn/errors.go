@@ -32,7 +32,7 @@ var (
 	ErrCount      = errors.New("RPN count is negative")
 	ErrOverflow   = fmt.Errorf("RPN stack has more than %d elements", MaxStack)
 	ErrRows       = fmt.Errorf("series have more than %d rows at their common step", MaxRows)
-	ErrWork       = errors.New("windows of TREND or PREDICT are too long for so many rows")
+	ErrWork       = errors.New("expression takes too long for so many rows")
 )
 
 // A SyntaxError says where an expression cannot be understood.

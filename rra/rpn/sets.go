@@ -51,6 +51,9 @@ func (m *machine) count(i int) (int, error) {
 	case v <= -1:
 		return 0, ErrCount
 	}
+	if m.column != nil {
+		return int(v), m.column.look(int(v))
+	}
 	return int(v), nil
 }
 

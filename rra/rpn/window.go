@@ -33,9 +33,9 @@ func rowsIn(seconds float64, s *Series) int {
 	return int(max(n, -1))
 }
 
-// look counts rows looked at.
+// look counts n steps of work.
 func (c *column) look(n int) error {
-	if c.work += n; c.work > maxWork {
+	if c.work += n; c.work > c.options.Work {
 		return ErrWork
 	}
 	return nil
@@ -137,6 +137,7 @@ func (m *machine) shifts(at, i int) (rows []int, args int, err error) {
 		return nil, 0, err
 	}
 	given := m.stack[at-args : at]
+	rows = m.column.shifts[:0]
 	for j := range count {
 		var shift float64
 		if n < 0 {
@@ -149,6 +150,7 @@ func (m *machine) shifts(at, i int) (rows []int, args int, err error) {
 		}
 		rows = append(rows, rowsIn(shift, &m.column.series[i]))
 	}
+	m.column.shifts = rows
 	return rows, args, nil
 }
 
@@ -160,10 +162,10 @@ func toInt32(v float64) int32 {
 	return int32(v)
 }
 
-// gather returns the known rows of series i in the windows.
+// gather returns the known rows of series i in the windows, until it is called again.
 func (c *column) gather(i int, shifts []int, window int) ([]float64, error) {
 	k := c.index(i)
-	var out []float64
+	out := c.known[:0]
 	for _, shift := range shifts {
 		first, last := k-shift+1, max(k-shift-window+1, 2)
 		if err := c.look(max(first-last+1, 0)); err != nil {
@@ -178,6 +180,7 @@ func (c *column) gather(i int, shifts []int, window int) ([]float64, error) {
 			}
 		}
 	}
+	c.known = out
 	return out, nil
 }
 
