@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -197,10 +198,18 @@ func (s *Store) open() (err error) {
 // openDatabase opens bbolt and checks the version.
 func (s *Store) openDatabase() (err error) {
 	opt := &bolt.Options{FreelistType: bolt.FreelistMapType, ReadOnly: s.options.ReadOnly, Timeout: 2 * time.Second}
-	if strconv.IntSize == 64 && !s.options.ReadOnly {
-		opt.InitialMmapSize = 1 << 35 // address space, not memory: growing a mapping has to wait for readers
+	name := filepath.Join(s.dir, fileDB)
+	// Address space, not memory: to grow a mapping bbolt waits for all readers, and a reader may be
+	// waiting for a group that someone else loads. A process short of address space gets less.
+	for _, size := range mapSizes() {
+		if !s.options.ReadOnly {
+			opt.InitialMmapSize = size
+		}
+		if s.db, err = bolt.Open(name, 0o644, opt); !errors.Is(err, syscall.ENOMEM) {
+			break
+		}
 	}
-	if s.db, err = bolt.Open(filepath.Join(s.dir, fileDB), 0o644, opt); err != nil {
+	if err != nil {
 		return err
 	}
 	check := func(tx *bolt.Tx) error {
@@ -231,6 +240,15 @@ func (s *Store) openDatabase() (err error) {
 		}
 		return tx.Bucket(bucketMeta).Put(metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
 	})
+}
+
+// mapSizes are the sizes of mapping to try, in bytes. Windows would make the file as large.
+func mapSizes() []int {
+	if strconv.IntSize < 64 || runtime.GOOS == "windows" {
+		return []int{0}
+	}
+	size := 1 << (strconv.IntSize - 24)
+	return []int{size, size >> 6, 0}
 }
 
 // settle logs settings that differ from those in force.
