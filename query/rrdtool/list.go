@@ -62,12 +62,8 @@ func (c *command) list(args []string) error {
 			found = true
 			entry := s.Path[len(dir):]
 			sub, _, deep := strings.Cut(entry, "/")
-			switch {
-			case deep && !recursive:
-				// Go on behind what lies below it.
+			if deep && !recursive { // go on behind what lies below it
 				entry, after, more = sub, dir+sub+"/\xff", true
-			case !strings.HasSuffix(entry, ".rrd"):
-				return nil
 			}
 			shown = true
 			if _, err := fmt.Fprintln(c.out, entry); err != nil || more {

@@ -1,6 +1,8 @@
 package rrdtool
 
 import (
+	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -21,13 +23,13 @@ func (c *command) updatev(args []string) error {
 	if err != nil {
 		return err
 	}
-	var closed []byte
+	var t *trace
 	err = u.open()
 	if err == nil {
 		then := u.read(args)
 		var info engine.Info
 		if info, err = u.Store.Info(u.ref); err == nil {
-			closed = newTrace(&info).run(u)
+			t = &trace{out: c.out, m: info.Machine, state: info.State.Clone()}
 			err = u.store(then)
 		} else {
 			err = named(u.name, err)
@@ -38,27 +40,24 @@ func (c *command) updatev(args []string) error {
 		value = -1
 	}
 	fmt.Fprintf(c.out, "return_value = %d\n", value)
-	if _, e := c.out.Write(closed); err == nil {
-		err = e
+	if t == nil {
+		return err
 	}
-	return err
+	return cmp.Or(err, t.run(u))
 }
 
 // A trace follows samples through a copy of a state and prints the rows they close.
 type trace struct {
+	out   *bufio.Writer
 	m     *rra.Machine
 	state rra.State
 	runs  []rra.Run
 	ring  []float64
-	dst   []byte
-}
-
-func newTrace(info *engine.Info) *trace {
-	return &trace{m: info.Machine, state: info.State.Clone()}
+	line  []byte
 }
 
 // run steps the samples of u as far as they are taken.
-func (t *trace) run(u *updating) []byte {
+func (t *trace) run(u *updating) error {
 	for i, at := range u.times {
 		last := t.m.LastUpdate(t.state.W)
 		var err error
@@ -69,34 +68,38 @@ func (t *trace) run(u *updating) []byte {
 		if err != nil {
 			break
 		}
-		t.print(last, at)
+		if err := t.print(last, at); err != nil {
+			return err
+		}
 	}
-	return t.dst
+	return nil
 }
 
 // print prints the rows that the steps between two samples closed. A primary
 // data point that was open is closed on its own before a gap of several.
-func (t *trace) print(last, at rra.Time) {
+func (t *trace) print(last, at rra.Time) error {
 	step := t.m.Definition().Step
 	from, to := floorDiv(last.Unix(), step), floorDiv(at.Unix(), step)
 	if from == to {
-		return
+		return nil
 	}
 	if to-from > 1 {
 		whole := float64(to*step-last.Unix()) - float64(last.Micro())/1e6
 		if part := int64(whole) % step; part > 0 {
-			t.phase(from, from+1, to-from-1, last.Unix()+part)
+			if err := t.phase(from, from+1, to-from-1, last.Unix()+part); err != nil {
+				return err
+			}
 			from++
 		}
 	}
-	t.phase(from, to, 0, at.Unix())
+	return t.phase(from, to, 0, at.Unix())
 }
 
 // phase prints the rows of steps from to to, which rrdtool closes at once; after
 // more steps follow in a phase of their own. at is when rrdtool takes the phase to
 // end: it counts the time of the first row back from there, and those of the
 // others one row too far.
-func (t *trace) phase(from, to, after, at int64) {
+func (t *trace) phase(from, to, after, at int64) error {
 	d := t.m.Definition()
 	for i := range d.Archives {
 		a := &d.Archives[i]
@@ -116,12 +119,16 @@ func (t *trace) phase(from, to, after, at int64) {
 				shown += step
 			}
 			for ds := range d.Sources {
-				t.dst = fmt.Appendf(t.dst, "[%d]RRA[%s][%d]DS[%s] = %s\n", shown,
+				t.line = fmt.Appendf(t.line[:0], "[%d]RRA[%s][%d]DS[%s] = %s\n", shown,
 					a.CF, a.PDPs, d.Sources[ds].Name, infoValue(t.value(i, stream, ds, first+row, after)))
+				if _, err := t.out.Write(t.line); err != nil {
+					return err
+				}
 			}
 			shown += step
 		}
 	}
+	return nil
 }
 
 // value returns row k of an archive. Seasonal rows are in the state, after rows
