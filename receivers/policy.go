@@ -121,7 +121,7 @@ func (p *Policy) Define(id Identity, define func(step int64) *rra.Definition) (*
 func ParseArchives(step int64, texts []string) ([]rra.Archive, error) {
 	for _, s := range texts {
 		if !strings.HasPrefix(s, "RRA:") {
-			return nil, fmt.Errorf("%q does not begin with RRA:", s)
+			return nil, fmt.Errorf("%q is no archive, which begins with RRA:…", s)
 		}
 	}
 	d, err := rra.ParseDefinition(step, append([]string{"DS:value:GAUGE:1:U:U"}, texts...))

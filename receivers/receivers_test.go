@@ -118,10 +118,10 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	for want, r := range map[string]receivers.Rule{
-		"rule 2: step -1":        {Step: -1},
-		"rule 2: heartbeat -1":   {Heartbeat: -1},
-		"rule 2: archives: ":     {Archives: []string{"RRA:FOO:0.5:1:1"}},
-		`"DS:a:GAUGE:1:U:U" doe`: {Archives: []string{"DS:a:GAUGE:1:U:U"}},
+		"rule 2: step -1":                  {Step: -1},
+		"rule 2: heartbeat -1":             {Heartbeat: -1},
+		"rule 2: archives: ":               {Archives: []string{"RRA:FOO:0.5:1:1"}},
+		`"DS:a:GAUGE:1:U:U" is no archive`: {Archives: []string{"DS:a:GAUGE:1:U:U"}},
 	} {
 		if _, err := receivers.NewPolicy([]receivers.Rule{{}, r}, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", r, err, want)

@@ -63,7 +63,7 @@ func TestCacheCollision(t *testing.T) {
 	c := newCache(1 << 20)
 	lists := make([]*ValueList, 500)
 	for i := range lists {
-		lists[i] = &ValueList{Host: []byte(fmt.Sprint("host", i)), Kinds: []byte{1}} // no hashes: all zero
+		lists[i] = &ValueList{Host: fmt.Append(nil, "host", i), Kinds: []byte{1}} // no hashes: all zero
 		e, h := c.find(lists[i])
 		if e != nil {
 			t.Fatalf("%d is taken for %d", i, e.ref)
