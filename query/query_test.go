@@ -165,12 +165,12 @@ func ExampleFetch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	s, err := engine.Open(dir, engine.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer s.Close()
+	defer func() { _ = s.Close() }()
 	d, err := rra.ParseDefinition(10, []string{"DS:load:GAUGE:20:0:U", "RRA:AVERAGE:0.5:1:1h", "RRA:AVERAGE:0.5:1m:1d"})
 	if err != nil {
 		log.Fatal(err)

@@ -2,7 +2,6 @@ package attime_test
 
 import (
 	"bufio"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -17,8 +16,6 @@ import (
 
 	"github.com/rondo-db/rondo/query/attime"
 )
-
-var seed = flag.Uint64("seed", 0, "seed of the random specs; 0: the clock")
 
 // zones have daylight saving time on either hemisphere, half hours, none, odd
 // jumps, and offsets on both sides of UTC.
@@ -154,17 +151,18 @@ func steady(ask func(now time.Time, sure func() bool) bool) {
 }
 
 func newRand(t testing.TB) *rand.Rand {
-	s := *seed
-	if s == 0 {
+	s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
+	if err != nil {
 		s = uint64(time.Now().UnixNano())
 	}
-	t.Logf("-seed=%d", s)
+	t.Logf("RONDO_SEED=%d", s)
 	return rand.New(rand.NewPCG(s, 1))
 }
 
+// programs is how many specs are tried: ten for each program asked for.
 func programs(def int) int {
 	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		return n
+		return 10 * n
 	}
 	return def
 }

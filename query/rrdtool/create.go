@@ -1,5 +1,7 @@
 package rrdtool
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
 	"errors"
 	"fmt"
@@ -124,7 +126,7 @@ func (c *command) create(args []string) error {
 func (c *command) extended(template string, step int64, args []string) (*rra.Definition, error) {
 	ref, err := c.lookup(template)
 	if err != nil {
-		return nil, fmt.Errorf("Cannot open template RRD %s", template) //nolint:staticcheck // rrdtool's words
+		return nil, fmt.Errorf("Cannot open template RRD %s", template)
 	}
 	series, err := c.Store.Series(ref)
 	if err != nil {

@@ -1,5 +1,7 @@
 package rrdtool
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
 	"errors"
 	"fmt"
@@ -89,9 +91,9 @@ func (c *command) fetch(args []string) error {
 }
 
 func (c *command) printRows(plan *query.Plan) error {
-	fmt.Fprintf(c.out, "%11s", "")
+	c.printf("%11s", "")
 	for _, name := range plan.DS {
-		fmt.Fprintf(c.out, "%20s", name)
+		c.printf("%20s", name)
 	}
 	if _, err := c.out.WriteString("\n\n"); err != nil {
 		return err

@@ -1,5 +1,7 @@
 package rrdtool
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
 	"errors"
 	"fmt"
@@ -88,12 +90,10 @@ type printer struct {
 	version string
 }
 
-// The writer is buffered: its errors come back when it is flushed.
-
-func (p *printer) text(key, v string)          { fmt.Fprintf(p.out, "%s = \"%s\"\n", key, v) }
-func (p *printer) integer(key string, v int64) { fmt.Fprintf(p.out, "%s = %d\n", key, v) }
+func (p *printer) text(key, v string)          { p.printf("%s = \"%s\"\n", key, v) }
+func (p *printer) integer(key string, v int64) { p.printf("%s = %d\n", key, v) }
 func (p *printer) number(key string, v float64) {
-	fmt.Fprintf(p.out, "%s = %s\n", key, infoValue(v))
+	p.printf("%s = %s\n", key, infoValue(v))
 }
 
 // infoValue is a value as info and updatev print it.

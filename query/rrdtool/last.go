@@ -1,5 +1,7 @@
 package rrdtool
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
 	"errors"
 	"fmt"
@@ -91,7 +93,7 @@ func (c *command) second(t int64, err error) error {
 	if err != nil {
 		t = -1
 	}
-	fmt.Fprintln(c.out, t)
+	c.printf("%d\n", t)
 	return err
 }
 
@@ -121,12 +123,12 @@ func (c *command) lastupdate(args []string) error {
 	}
 	sources := info.Definition.Sources
 	for i := range sources {
-		fmt.Fprintf(c.out, " %s", sources[i].Name)
+		c.printf(" %s", sources[i].Name)
 	}
-	fmt.Fprintf(c.out, "\n\n%10d:", rra.Time(info.Machine.LastUpdate(info.State.W)).Unix())
+	c.printf("\n\n%10d:", rra.Time(info.Machine.LastUpdate(info.State.W)).Unix())
 	for i := range sources {
-		fmt.Fprintf(c.out, " %s", info.Machine.LastReading(&info.State, i))
+		c.printf(" %s", info.Machine.LastReading(&info.State, i))
 	}
-	fmt.Fprintln(c.out)
+	c.printf("\n")
 	return nil
 }

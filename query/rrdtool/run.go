@@ -74,6 +74,10 @@ type command struct {
 	told time.Time       // the present as it was last told
 }
 
+// printf prints to Stdout, which is buffered: an error comes back when it is
+// flushed, or from a Write.
+func (c *command) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
+
 func (c *command) dispatch(args []string) error {
 	if len(args) == 0 {
 		usage(c.out, nil)

@@ -1,5 +1,7 @@
 package rrdtool
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
 	"errors"
 	"fmt"

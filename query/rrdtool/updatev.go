@@ -1,5 +1,7 @@
 package rrdtool
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
 	"bufio"
 	"cmp"
@@ -39,7 +41,7 @@ func (c *command) updatev(args []string) error {
 	if err != nil {
 		value = -1
 	}
-	fmt.Fprintf(c.out, "return_value = %d\n", value)
+	c.printf("return_value = %d\n", value)
 	if t == nil {
 		return err
 	}
