@@ -2,7 +2,6 @@ package rra
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -33,10 +32,10 @@ func ParseNumber(text string) (float64, error) {
 	}
 	v, n := rpn.ScanNumber(text)
 	if n == 0 {
-		return 0, fmt.Errorf("Cannot convert '%s' to float", text) //nolint:revive // rrdtool's text
+		return 0, refuse("Cannot convert '%s' to float", text)
 	}
 	if n < len(text) {
-		return 0, fmt.Errorf("Converted '%s' to %s, but cannot convert '%s'", text, printf(v), text[n:]) //nolint:revive // rrdtool's text
+		return 0, refuse("Converted '%s' to %s, but cannot convert '%s'", text, printf(v), text[n:])
 	}
 	return v, nil
 }
@@ -113,14 +112,14 @@ func checkReading(k Kind, text string) error {
 	case Counter:
 		for i := range len(text) {
 			if !isDigit(text[i]) {
-				return fmt.Errorf("not a simple unsigned integer: '%s'", text)
+				return refuse("not a simple unsigned integer: '%s'", text)
 			}
 		}
 		return nil
 	case Derive:
 		for i := range len(text) {
 			if !isDigit(text[i]) && (i != 0 || text[i] != '-') {
-				return fmt.Errorf("not a simple signed integer: '%s'", text)
+				return refuse("not a simple signed integer: '%s'", text)
 			}
 		}
 		return nil
@@ -128,7 +127,7 @@ func checkReading(k Kind, text string) error {
 		return errors.New("a COMPUTE data source takes no reading")
 	}
 	if _, err := ParseNumber(text); err != nil {
-		return fmt.Errorf("Function update_pdp_prep, case DST_%s - %w", k, err) //nolint:revive // rrdtool's text
+		return refuse("Function update_pdp_prep, case DST_%s - %v", k, err)
 	}
 	return nil
 }

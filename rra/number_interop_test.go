@@ -268,8 +268,16 @@ func TestFormatFloat(t *testing.T) {
 		f    float64
 		want string
 	}{
-		{1, "1"}, {-2.5, "-2.5"}, {0.1, "0.1"}, {1e15, "1000000000000000"}, {1e21, "1e+21"}, {1e-5, "1e-05"}, {1.0 / 3, "0.3333333333333333"},
-		{math.Inf(-1), "-inf"}, {math.Copysign(0, -1), "-0"}, {math.NaN(), "nan"},
+		{1, "1"},
+		{-2.5, "-2.5"},
+		{0.1, "0.1"},
+		{1e15, "1000000000000000"},
+		{1e21, "1e+21"},
+		{1e-5, "1e-05"},
+		{1.0 / 3, "0.3333333333333333"},
+		{math.Inf(-1), "-inf"},
+		{math.Copysign(0, -1), "-0"},
+		{math.NaN(), "nan"},
 	} {
 		if got := rra.FormatReading(rra.Float(test.f), nil); got != test.want {
 			t.Errorf("%v printed as %q, want %q", test.f, got, test.want)

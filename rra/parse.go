@@ -15,6 +15,15 @@ import (
 // longer minimum does not parse, a longer maximum is cut.
 const limitWidth = 18
 
+// A ParseError is what rrdtool says of a text that it does not take.
+type ParseError struct {
+	Text string
+}
+
+func (e *ParseError) Error() string { return e.Text }
+
+func refuse(format string, args ...any) error { return &ParseError{fmt.Sprintf(format, args...)} }
+
 // dataSourceForm is what a data source looks like: name, mapped name, number of
 // the source, kind, the rest.
 var dataSourceForm = regexp.MustCompile(
@@ -25,7 +34,7 @@ var dataSourceForm = regexp.MustCompile(
 // MHWPREDICT bring SEASONAL, DEVSEASONAL, DEVPREDICT and FAILURES archives along,
 // as in rrdtool.
 //
-// Errors carry rrdtool's text. A *[FieldError] is rondo's own: what rrdtool takes
+// A *[ParseError] is rrdtool's. A *[FieldError] is rondo's own, of what rrdtool takes
 // but cannot work with. The result is valid.
 func ParseDefinition(step int64, args []string) (*Definition, error) {
 	if err := checkStep(step); err != nil {
@@ -40,7 +49,7 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 		case strings.HasPrefix(arg, "RRA:"):
 			err = d.addArchive(arg)
 		default:
-			err = fmt.Errorf("can't parse argument '%s'", arg)
+			err = refuse("can't parse argument '%s'", arg)
 		}
 		if err != nil {
 			return nil, err
@@ -48,9 +57,9 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 	}
 	switch {
 	case len(d.Archives) == 0:
-		return nil, errors.New("you must define at least one Round Robin Archive")
+		return nil, refuse("you must define at least one Round Robin Archive")
 	case len(d.Sources) == 0:
-		return nil, errors.New("you must define at least one Data Source")
+		return nil, refuse("you must define at least one Data Source")
 	}
 	if err := d.Validate(); err != nil {
 		return nil, err
@@ -121,11 +130,11 @@ func ParseMapping(arg string) (Mapping, bool) {
 func parseDataSource(arg string, before []DataSource) (DataSource, error) {
 	m := dataSourceForm.FindStringSubmatch(arg)
 	if m == nil {
-		return DataSource{}, errors.New("invalid DS format")
+		return DataSource{}, refuse("invalid DS format")
 	}
 	for i := range before {
 		if before[i].Name == m[1] {
-			return DataSource{}, fmt.Errorf("Duplicate DS name: %s", m[1]) //nolint:revive // rrdtool's text
+			return DataSource{}, refuse("Duplicate DS name: %s", m[1])
 		}
 	}
 	kind, err := ParseKind(m[4])
@@ -154,19 +163,19 @@ func checkExpression(expr string, sources []DataSource) error {
 	}
 	p, err := rpn.Compile(expr, names)
 	if err != nil {
-		return errors.New("failed to parse computed data source")
+		return refuse("failed to parse computed data source")
 	}
 	if err := p.CheckCompute(); errors.Is(err, rpn.ErrComputeNow) {
 		return &FieldError{"expr", err.Error()}
 	} else if err != nil {
-		return err
+		return refuse("%v", err)
 	}
 	return nil
 }
 
 // parseLimits reads heartbeat:min:max.
-func (d *DataSource) parseLimits(text string) error {
-	fail := func(err any) error { return fmt.Errorf("failed to parse data source %s: %v", text, err) }
+func (s *DataSource) parseLimits(text string) error {
+	fail := func(err any) error { return refuse("failed to parse data source %s: %v", text, err) }
 	heartbeat, rest, ok := strings.Cut(text, ":")
 	if !ok {
 		return fail("missing separator")
@@ -179,22 +188,22 @@ func (d *DataSource) parseLimits(text string) error {
 	case err != nil:
 		return fail(err)
 	}
-	d.Heartbeat = hb
+	s.Heartbeat = hb
 	low, high, ok := strings.Cut(rest, ":")
 	high, _, _ = strings.Cut(high, ":")
 	if !ok || low == "" || high == "" || len(low) > limitWidth && !isHex(low) {
 		return fail("failed to extract min:max")
 	}
-	if d.Min, err = parseLimit(low); err != nil {
-		return fmt.Errorf("parsing min val - %w", err)
+	if s.Min, err = parseLimit(low); err != nil {
+		return refuse("parsing min val - %v", err)
 	}
 	if len(high) > limitWidth && !isHex(high) {
 		high = high[:limitWidth]
 	}
-	if d.Max, err = parseLimit(high); err != nil {
-		return fmt.Errorf("parsing max val - %w", err)
+	if s.Max, err = parseLimit(high); err != nil {
+		return refuse("parsing max val - %v", err)
 	}
-	if d.Min >= d.Max {
+	if s.Min >= s.Max {
 		return fail("min must be less than max in DS definition")
 	}
 	return nil

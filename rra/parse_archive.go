@@ -79,7 +79,7 @@ func newArchive(cf CF, rows int64, partner int) Archive {
 func parseArchive(arg string, step int64) (archiveText, error) {
 	fields := strings.FieldsFunc(strings.TrimPrefix(arg, "RRA:"), func(r rune) bool { return r == ':' })
 	if len(fields) == 0 {
-		return archiveText{}, errors.New("Expected at least 4 arguments for RRA but got 0") //nolint:revive // rrdtool's text
+		return archiveText{}, refuse("Expected at least 4 arguments for RRA but got 0")
 	}
 	// The name ends where the capitals end.
 	name := fields[0]
@@ -89,19 +89,19 @@ func parseArchive(arg string, step int64) (archiveText, error) {
 	name = name[:min(len(name), 19)]
 	cf, err := ParseCF(name)
 	if err != nil {
-		return archiveText{}, fmt.Errorf("Unrecognized consolidation function %s", name) //nolint:revive // rrdtool's text
+		return archiveText{}, refuse("Unrecognized consolidation function %s", name)
 	}
 	t := archiveText{Archive: newArchive(cf, 0, -1)}
 	for i, field := range fields[1:] {
 		if i+1 >= maxFields && len(fields) > maxFields {
-			return archiveText{}, errors.New("Unknown error") //nolint:revive // rrdtool's text
+			return archiveText{}, refuse("Unknown error")
 		}
 		if err := t.set(i+1, field, step); err != nil {
 			return archiveText{}, err
 		}
 	}
 	if need := needFields(cf); len(fields) < need {
-		return archiveText{}, fmt.Errorf("Expected at least %d arguments for RRA but got %d", need, len(fields)) //nolint:revive // rrdtool's text
+		return archiveText{}, refuse("Expected at least %d arguments for RRA but got %d", need, len(fields))
 	}
 	return t, nil
 }
@@ -141,7 +141,7 @@ func (t *archiveText) set(i int, field string, step int64) error {
 }
 
 func (t *archiveText) extra() error {
-	return fmt.Errorf("Unexpected extra argument for consolidation function %s", t.CF) //nolint:revive // rrdtool's text
+	return refuse("Unexpected extra argument for consolidation function %s", t.CF)
 }
 
 func (t *archiveText) setClassical(i int, field string, step int64) error {
@@ -149,7 +149,7 @@ func (t *archiveText) setClassical(i int, field string, step int64) error {
 	case 1:
 		v, err := parseExact(field)
 		if err != nil || v < 0 || v >= 1 {
-			return errors.New("Invalid xff: must be between 0 and 1") //nolint:revive // rrdtool's text
+			return refuse("Invalid xff: must be between 0 and 1")
 		}
 		t.XFF = v
 	case 2:
@@ -184,7 +184,7 @@ func archiveError(what, field, name string, err error) error {
 	if errors.As(err, &own) {
 		return &FieldError{name, own.Err}
 	}
-	return fmt.Errorf("%s %s: %w", what, field, err)
+	return refuse("%s %s: %v", what, field, err)
 }
 
 func (t *archiveText) setPredictor(i int, field string) error {
@@ -193,19 +193,19 @@ func (t *archiveText) setPredictor(i int, field string) error {
 		v, err := parseExact(field)
 		if i == 2 {
 			if err != nil || v <= 0 || v >= 1 {
-				return errors.New("Invalid alpha: must be between 0 and 1") //nolint:revive // rrdtool's text
+				return refuse("Invalid alpha: must be between 0 and 1")
 			}
 			t.Alpha = v
 			return nil
 		}
 		if err != nil || v < 0 || v > 1 {
-			return errors.New("Invalid beta: must be between 0 and 1") //nolint:revive // rrdtool's text
+			return refuse("Invalid beta: must be between 0 and 1")
 		}
 		t.Beta = v
 	case 4:
 		t.period = uint64(leadingInt(field))
 		if t.period > uint64(t.Rows) {
-			return errors.New("Length of seasonal cycle exceeds length of HW prediction array") //nolint:revive // rrdtool's text
+			return refuse("Length of seasonal cycle exceeds length of HW prediction array")
 		}
 	case 5:
 		t.linked = true
@@ -219,7 +219,7 @@ func (t *archiveText) setSeasonal(i int, field string) error {
 	case 2:
 		v, err := parseExact(field)
 		if err != nil || v <= 0 || v >= 1 {
-			return errors.New("Invalid gamma: must be between 0 and 1") //nolint:revive // rrdtool's text
+			return refuse("Invalid gamma: must be between 0 and 1")
 		}
 		t.Gamma = v
 	case 3:
@@ -244,9 +244,9 @@ func (t *archiveText) setOption(field string) error {
 	v, n := scanFloat(text)
 	switch {
 	case !ok || n == 0:
-		return fmt.Errorf("Invalid option %s", field) //nolint:revive // rrdtool's text
+		return refuse("Invalid option %s", field)
 	case v < 0 || v > 1:
-		return fmt.Errorf("Invalid smoothing-window %s: must be between 0 and 1", printf(v)) //nolint:revive // rrdtool's text
+		return refuse("Invalid smoothing-window %s: must be between 0 and 1", printf(v))
 	case math.IsNaN(v):
 		return &FieldError{"smoothing-window", "is not a number"}
 	}
@@ -259,15 +259,15 @@ func (t *archiveText) setFailures(i int, field string) error {
 	case 2:
 		t.Threshold = leadingInt(field)
 		if t.Threshold < 1 || t.Threshold > maxWindow {
-			return fmt.Errorf("Failure threshold is out of range 1, %d", maxWindow) //nolint:revive // rrdtool's text
+			return refuse("Failure threshold is out of range 1, %d", maxWindow)
 		}
 	case 3:
 		t.Window = leadingInt(field)
 		switch {
 		case uint(t.Window) < uint(t.Threshold): // a negative one is too long
-			return errors.New("Window length is shorter than the failure threshold") //nolint:revive // rrdtool's text
+			return refuse("Window length is shorter than the failure threshold")
 		case t.Window < 1 || t.Window > maxWindow:
-			return fmt.Errorf("Window length is out of range 1, %d", maxWindow) //nolint:revive // rrdtool's text
+			return refuse("Window length is out of range 1, %d", maxWindow)
 		}
 	case 4, 5: // rrdtool takes the last
 		t.Partner = leadingInt(field) - 1

@@ -281,6 +281,10 @@ func TestDefinitionInterop(t *testing.T) {
 			}
 		case err != nil:
 			refused++
+			var refusal *rra.ParseError
+			if !errors.As(err, &refusal) {
+				t.Errorf("%q: %T", args, err)
+			}
 			if failure != err.Error() {
 				t.Errorf("%q: got %q, rrdtool %q", args, err, failure)
 			}

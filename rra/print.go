@@ -29,7 +29,7 @@ func ParseKind(s string) (Kind, error) {
 			return Kind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("invalid DS type specified (%s)", s)
+	return 0, refuse("invalid DS type specified (%s)", s)
 }
 
 // String returns the consolidation function as it is written: AVERAGE, MIN, …
@@ -55,11 +55,11 @@ func ParseCF(s string) (CF, error) {
 // reads it back bit for bit. A limit that rrdtool could not read, because
 // its parser cannot produce the double or because the text is longer than it takes, is
 // printed in hexadecimal (0x1.8p-3), which only rondo reads.
-func (d DataSource) String() string {
-	if d.Kind == Compute {
-		return "DS:" + d.Name + ":COMPUTE:" + d.Expr
+func (s DataSource) String() string {
+	if s.Kind == Compute {
+		return "DS:" + s.Name + ":COMPUTE:" + s.Expr
 	}
-	return fmt.Sprintf("DS:%s:%s:%d:%s:%s", d.Name, d.Kind, d.Heartbeat, formatLimit(d.Min), formatLimit(d.Max))
+	return fmt.Sprintf("DS:%s:%s:%d:%s:%s", s.Name, s.Kind, s.Heartbeat, formatLimit(s.Min), formatLimit(s.Max))
 }
 
 func formatLimit(v float64) string {

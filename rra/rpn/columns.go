@@ -83,6 +83,9 @@ type column struct {
 
 // grid finds the common start and step and returns how many rows there are.
 func (c *column) grid(p *Program) (int, error) {
+	if len(c.series) != len(p.vars) {
+		return 0, fmt.Errorf("%d series for %d variables", len(c.series), len(p.vars))
+	}
 	c.used = make([]bool, len(c.series))
 	end := int64(math.MaxInt64)
 	for i, s := range c.series {
@@ -102,8 +105,6 @@ func (c *column) grid(p *Program) (int, error) {
 		end = min(end, s.End())
 	}
 	switch {
-	case len(c.series) != len(p.vars):
-		return 0, fmt.Errorf("%d series for %d variables", len(c.series), len(p.vars))
 	case c.step == 0:
 		return 0, ErrNoSeries
 	case end <= c.start:

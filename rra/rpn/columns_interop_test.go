@@ -59,7 +59,6 @@ func (s testSeries) cut(start, end int64) rpn.Series {
 }
 
 var (
-	rowStart = regexp.MustCompile(`<start>(\d+)</start>`)
 	rowStep  = regexp.MustCompile(`<step>(\d+)</step>`)
 	rowValue = regexp.MustCompile(`<v>(.*?)</v>`)
 )

@@ -10,7 +10,9 @@
 // Results are rrdtool's to the last bit, save for SIN, COS, EXP, LOG, POW and
 // ATAN, whose last digit belongs to the processor's library, and for expressions on which
 // rrdtool reads memory that is not its own: ROLL rotates what it should, PERCENT
-// near 0 gives the least element, and a count that is negative is an error.
+// near 0 gives the least element, a count that is negative is an error, and a
+// window that begins before the first row is unknown. LTIME is right in the hours
+// between the turn of the year here and in UTC, too, where rrdtool is days off.
 //
 // A program is bounded: it has at most [MaxNodes] nodes, and its stack at most
 // [MaxStack] elements. A Program holds nothing that changes; any number of

@@ -90,7 +90,7 @@ func (s *script) do(verb, rest string) (string, error) {
 		*s = script{}
 		return "", nil
 	case "let":
-		for _, f := range strings.Fields(rest) {
+		for f := range strings.FieldsSeq(rest) {
 			name, text, _ := strings.Cut(f, "=")
 			v, err := strconv.ParseFloat(text, 64)
 			if err != nil {
@@ -133,7 +133,7 @@ func (s *script) addSeries(text string) error {
 	if _, err := fmt.Sscan(head, &name, &series.Start, &series.Step); err != nil {
 		return err
 	}
-	for _, f := range strings.Fields(values) {
+	for f := range strings.FieldsSeq(values) {
 		v, err := strconv.ParseFloat(f, 64)
 		if err != nil {
 			return err

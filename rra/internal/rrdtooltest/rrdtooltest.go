@@ -127,10 +127,11 @@ func Rand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// Cases returns how many random cases to try: n times RONDO_CASES percent.
+// Cases returns how many random cases to try: n, or more or less as RONDO_PROGRAMS
+// is more or less than 200.
 func Cases(n int) int {
-	if percent, err := strconv.Atoi(os.Getenv("RONDO_CASES")); err == nil {
-		return n * percent / 100
+	if programs, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
+		return n * programs / 200
 	}
 	return n
 }
