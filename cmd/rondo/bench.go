@@ -39,7 +39,8 @@ Every host has 100 series: a quarter busy counters, a quarter constant or idle, 
 fifth integer gauges, a fifth gauges of two decimals, a tenth floats of full
 precision, each read every 10 s and kept in 5 archives (10 s for an hour, 1 min for
 a day as average and maximum, 10 min for a week, 1 h for a year). The readings
-follow from --seed; the clock of the load is made up too.
+follow from --seed; the clock of the load is made up too. The series are created
+before, and what that took is printed apart.
 
 Written bytes are write_bytes of /proc/self/io: whole pages, log and database, each
 time they are written. A folder on tmpfs counts none.`,

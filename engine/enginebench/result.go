@@ -15,7 +15,7 @@ type Result struct {
 	CPUSecondsPerMillion    float64 `json:"cpu_seconds_per_million"`  // user and system, all threads, the generator included
 	WrittenBytesPerSample   float64 `json:"written_bytes_per_sample"` // write_bytes of /proc/self/io
 	DiskBytesPerSample      float64 `json:"disk_bytes_per_sample"`    // blocks of the folder after the final checkpoint
-	PeakRSSBytes            int64   `json:"peak_rss_bytes"`           // from Open until the fetches are done
+	PeakRSSBytes            int64   `json:"peak_rss_bytes"`           // of the load and the fetches; the series were there before
 	AckP50Seconds           float64 `json:"ack_p50_seconds"`          // Submit to the return of Wait
 	AckP99Seconds           float64 `json:"ack_p99_seconds"`
 	CheckpointMaxSeconds    float64 `json:"checkpoint_max_seconds"`
@@ -26,7 +26,9 @@ type Result struct {
 
 	Series                  int          `json:"-"`
 	Samples                 int64        `json:"-"`
-	CreateSeconds           float64      `json:"-"`
+	CreateSeconds           float64      `json:"-"` // Open, create all series, Close: in none of the figures
+	CreateWrittenBytes      int64        `json:"-"`
+	CreatePeakRSSBytes      int64        `json:"-"`
 	AppendSeconds           float64      `json:"-"` // until all is acknowledged
 	FinalCheckpointSeconds  float64      `json:"-"`
 	GeneratorCPUPerMillion  float64      `json:"-"` // part of CPUSecondsPerMillion
@@ -65,7 +67,9 @@ func (r *Result) WriteText(w io.Writer) error {
 		_, _ = fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) // Flush returns the error
 	}
 	mb := func(n int64) float64 { return float64(n) / 1e6 }
-	line("samples", "%d of %d series, created in %.2f s", r.Samples, r.Series, r.CreateSeconds)
+	line("series", "%d, created before in %.2f s, %.1f MB written, peak memory %.1f MB",
+		r.Series, r.CreateSeconds, mb(r.CreateWrittenBytes), mb(r.CreatePeakRSSBytes))
+	line("samples", "%d", r.Samples)
 	line("samples a second", "%.0f (appends %.2f s, final checkpoint %.2f s)", r.SamplesPerSecond, r.AppendSeconds, r.FinalCheckpointSeconds)
 	line("CPU seconds a million", "%.4f (%.4f of it the generator)", r.CPUSecondsPerMillion, r.GeneratorCPUPerMillion)
 	line("bytes written a sample", "%.2f (log %.2f)", r.WrittenBytesPerSample, float64(r.Stats.LogWritten)/float64(r.Samples))
