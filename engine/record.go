@@ -54,10 +54,10 @@ func integral(f float64) (int64, bool) {
 	return i, float64(i) == f && i > -maxExact && i < maxExact && (i != 0 || math.Float64bits(f) == 0)
 }
 
-// hundredths returns the integer i for which i/100 is f, bit for bit.
+// hundredths returns the integer i for which i/100 is f, bit for bit. The difference of two is exact in a double.
 func hundredths(f float64) (int64, bool) {
 	x := math.Round(f * 100)
-	if !(x > -maxExact && x < maxExact) || x/100 != f || (x == 0 && math.Float64bits(f) != 0) {
+	if !(x > -maxExact/2 && x < maxExact/2) || x/100 != f || (x == 0 && math.Float64bits(f) != 0) {
 		return 0, false
 	}
 	return int64(x), true
