@@ -138,7 +138,7 @@ type span struct {
 
 // put stores rows that begin at index k.
 func (p *span) put(k int64, rows []float64) {
-	to := p.from + int64(len(p.rows)/p.step)
+	to := p.from + int64((len(p.rows)+p.step-1)/p.step) // the last row may lack what stands after it
 	if k < p.from {
 		if p.from-k >= int64(len(rows)) {
 			return

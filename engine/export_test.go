@@ -1,0 +1,29 @@
+package engine
+
+import (
+	bolt "go.etcd.io/bbolt"
+)
+
+// Abandon ends s as a crash would: nothing is written any more, and the folder is free.
+func (s *Store) Abandon() error {
+	if s.closed.Swap(true) {
+		return ErrClosed
+	}
+	for s.users.Load() > 0 {
+		<-s.idle
+	}
+	if s.stop != nil {
+		s.stop()
+		s.background.Wait()
+	}
+	return s.abandon()
+}
+
+// SetHook makes s call fn at every failpoint. No call of s may be under way.
+func (s *Store) SetHook(fn func(string)) { s.hook = fn }
+
+// DB is the database of s, for tests that damage it or look into it.
+func (s *Store) DB() *bolt.DB { return s.db }
+
+// GroupSize returns how many series a group of ref's class holds.
+func (s *Store) GroupSize(ref Ref) int { return 1 << s.class(ref.class()).shift }
