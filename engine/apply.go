@@ -35,6 +35,7 @@ type shard struct {
 // An outcome collects what became of the samples of one batch.
 type outcome struct {
 	accepted, late, other int
+	skipped               int // late samples that a command passes over: nobody is told
 	first                 []Rejection
 }
 
@@ -55,6 +56,7 @@ func (o *outcome) merge(p *outcome) {
 	o.accepted += p.accepted
 	o.late += p.late
 	o.other += p.other
+	o.skipped += p.skipped
 	o.first = append(o.first, p.first...)
 	if len(o.first) > keptRejections {
 		o.first = o.first[:keptRejections]
@@ -159,7 +161,7 @@ func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd
 		}
 		if err != nil {
 			if _, late := errors.AsType[*rra.TimeError](err); late && cmd.flags&commandSkipLate != 0 {
-				o.late++
+				o.skipped++
 				continue
 			}
 			o.reject(int(i), err)

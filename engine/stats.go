@@ -32,7 +32,7 @@ type shardStats struct {
 
 func (st *shardStats) add(o *outcome) {
 	st.accepted.Add(uint64(o.accepted))
-	st.late.Add(uint64(o.late))
+	st.late.Add(uint64(o.late + o.skipped))
 	st.other.Add(uint64(o.other))
 }
 
