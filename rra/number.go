@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -93,13 +94,16 @@ func ParseValue(k Kind, text string, texts *[]string) (Value, error) {
 	if len(text) > 0 && text[0] == 'U' {
 		return keep(TagText), nil
 	}
-	if err := checkReading(k, text); err != nil {
-		return keep(TagInvalid), err
-	}
-	if k == Counter || k == Derive {
+	if k == Counter || k == Derive || k == Compute {
+		if err := checkReading(k, text); err != nil {
+			return keep(TagInvalid), err
+		}
 		return keep(TagText), nil
 	}
-	f, _ := ParseNumber(text)
+	f, err := ParseNumber(text)
+	if err != nil {
+		return keep(TagInvalid), checkReading(k, text)
+	}
 	if isCanonical(f, text) {
 		return Float(f), nil
 	}
@@ -167,8 +171,8 @@ func parseInteger(s string) (Value, bool) {
 // isCanonical reports whether text, which rrdtool reads as f, is what
 // [FormatReading] prints for f.
 func isCanonical(f float64, text string) bool {
-	if len(text) > LastReading {
-		return false
+	if len(text) > LastReading || text[len(text)-1] == '0' && strings.IndexByte(text, '.') >= 0 {
+		return false // of the latter a few are, but it need not be known
 	}
 	if isPlain(text) {
 		return true

@@ -248,6 +248,32 @@ func FuzzParseValue(f *testing.F) {
 	})
 }
 
+// BenchmarkParseValue is the cost of a reading that arrives as text.
+func BenchmarkParseValue(b *testing.B) {
+	for _, test := range []struct {
+		name string
+		kind rra.Kind
+		text string
+	}{
+		{"counter", rra.Counter, "18274659102"},
+		{"integer", rra.Gauge, "42"},
+		{"plain", rra.Gauge, "1234.56789"},
+		{"exponent", rra.Gauge, "1.5e-09"},
+		{"zeros", rra.Gauge, "12.500000"},
+	} {
+		b.Run("text="+test.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var texts []string
+			for b.Loop() {
+				texts = texts[:0]
+				if _, err := rra.ParseValue(test.kind, test.text, &texts); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // TestFormatFloat checks that every double prints as a text that other programs,
 // and where it can rrdtool, read as the same double.
 func TestFormatFloat(t *testing.T) {
