@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,13 +42,18 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 		return nil, err
 	}
 	d := &Definition{Step: step}
+	var implied []int
 	for _, arg := range args {
 		var err error
+		n := len(d.Archives)
 		switch {
 		case strings.HasPrefix(arg, "DS:"):
 			err = d.addSource(arg)
 		case strings.HasPrefix(arg, "RRA:"):
 			err = d.addArchive(arg)
+			if len(d.Archives) > n+1 {
+				implied = append(implied, n+1, n+2)
+			}
 		default:
 			err = refuse("can't parse argument '%s'", arg)
 		}
@@ -61,10 +67,26 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 	case len(d.Sources) == 0:
 		return nil, refuse("you must define at least one Data Source")
 	}
+	d.settleImplied(implied)
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// settleImplied sets the smoothing window of archives that a predictor brought along: none in files of
+// version 4 and later, which MHWPREDICT, a smoothing window, DCOUNTER and DDERIVE make.
+func (d *Definition) settleImplied(implied []int) {
+	newer := slices.ContainsFunc(d.Sources, func(s DataSource) bool { return s.Kind == DCounter || s.Kind == DDerive }) ||
+		slices.ContainsFunc(d.Archives, func(a Archive) bool {
+			return a.CF == MHWPredict || (a.CF == Seasonal || a.CF == DevSeasonal) && !math.IsNaN(a.SmoothingWindow)
+		})
+	if !newer {
+		return
+	}
+	for _, i := range implied {
+		d.Archives[i].SmoothingWindow = 0
+	}
 }
 
 // Validate reports whether the definition is one that [Compile] takes.

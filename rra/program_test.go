@@ -83,11 +83,6 @@ func (t *trial) parse() {
 	if err != nil {
 		panic(fmt.Sprintf("%v: %v", t.args, err))
 	}
-	for i := range d.Archives {
-		if math.IsNaN(d.Archives[i].SmoothingWindow) {
-			d.Archives[i].SmoothingWindow = t.def.Archives[i].SmoothingWindow
-		}
-	}
 	t.def = d
 }
 
