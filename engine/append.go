@@ -346,20 +346,18 @@ func (sh *shard) apply(s *Store, t *Ticket) {
 func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	g := r.g
 	defer g.inflight.Add(-1)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.load(s); err != nil {
+	if err := s.lockGroup(g); err != nil {
 		o.reject(int(r.from), err)
 		return
 	}
+	defer g.mu.Unlock()
 	g.used = true
 	g.follow(t.batch, r.from, r.to)
 	switch {
 	case t.cmd != nil:
 		s.applyCommand(sh, g, t.batch, r.from, r.to, *t.cmd, o)
 	case g.c.seasonal:
-		hash := s.nameHash(t.batch.samples[r.from].ref)
-		s.applyCommand(sh, g, t.batch, r.from, r.to, command{hash: hash}, o)
+		s.applyCommand(sh, g, t.batch, r.from, r.to, command{hash: r.hash}, o)
 	default:
 		s.applySamples(sh, g, t.batch, r.from, r.to, o)
 	}
@@ -368,12 +366,11 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 
 // applyGroupOp applies what a record that is not samples does to one group.
 func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
-	d.g.mu.Lock()
-	defer d.g.mu.Unlock()
-	if err := d.g.load(s); err != nil {
+	if err := s.lockGroup(d.g); err != nil {
 		o.reject(0, err)
 		return
 	}
+	defer d.g.mu.Unlock()
 	if d.g.seen(pos) {
 		return
 	}
@@ -402,9 +399,7 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, name string, trac
 		s.leave()
 		return 0, nil, nil
 	}
-	first := Batch{samples: b.samples[:1]}
-	if t.runs, err = s.split(&first, t.runs); err == nil {
-		t.runs[0].to = uint32(len(b.samples))
+	if t.runs, err = s.splitCommand(b, t.runs); err == nil {
 		t.batch = b
 		t.cmd = &command{hash: s.updateHash(ref, name)}
 		if b.SkipPast {

@@ -238,11 +238,10 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
 
 // applyRun applies one decoded run, unless the group has already seen it.
 func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.load(s); err != nil {
+	if err := s.lockGroup(g); err != nil {
 		return err
 	}
+	defer g.mu.Unlock()
 	if g.seen(pos) {
 		return nil
 	}

@@ -40,9 +40,7 @@ func (s *Store) digest(ctx context.Context, g *group) (uint64, error) {
 		_, _ = h.Write(buf) // a hash does not fail
 	}
 	var refs []Ref
-	g.mu.Lock()
-	if err := g.load(s); err != nil {
-		g.mu.Unlock()
+	if err := s.lockGroup(g); err != nil {
 		return 0, err
 	}
 	for i := range g.n {

@@ -12,13 +12,46 @@ import (
 type run struct {
 	g        *group
 	from, to uint32
+	hash     uint64 // of the name, where the class is seasonal
 }
 
 // maxTime keeps every sum and difference of times within 64 bits.
 const maxTime = rra.Time(1) << 59
 
+// checkValues refuses values that no log record can hold.
+func (b *Batch) checkValues() error {
+	for i := range b.values {
+		v := &b.values[i]
+		switch {
+		case v.Tag < rra.TagText:
+		case v.Tag > rra.TagInvalid:
+			return fmt.Errorf("value %d of the batch has the tag %d, which there is not", i, v.Tag)
+		case v.Bits >= uint64(len(b.texts)):
+			return fmt.Errorf("value %d of the batch refers to text %d of %d", i, v.Bits, len(b.texts))
+		case len(b.texts[v.Bits]) > maxText:
+			return fmt.Errorf("value %d of the batch is a text of %d bytes: longer than %d", i, len(b.texts[v.Bits]), maxText)
+		}
+	}
+	return nil
+}
+
+// check refuses a sample that no log record can hold.
+func (sm *sample) check(i int, c *class) error {
+	switch {
+	case int(sm.n) > c.sources:
+		return fmt.Errorf("sample %d: series %#x: %d values for %d data sources: %w",
+			i, uint64(sm.ref), sm.n, c.sources, ErrShape)
+	case sm.at > maxTime || sm.at < -maxTime:
+		return fmt.Errorf("sample %d: time %d is out of range", i, sm.at)
+	}
+	return nil
+}
+
 // split divides the samples of b into runs. What no log record can hold is refused here.
 func (s *Store) split(b *Batch, runs []run) ([]run, error) {
+	if err := b.checkValues(); err != nil {
+		return runs, err
+	}
 	var last Ref
 	var g *group
 	for i := range b.samples {
@@ -36,17 +69,29 @@ func (s *Store) split(b *Batch, runs []run) ([]run, error) {
 		if g = c.group(sm.ref.number()); g == nil {
 			return runs, fmt.Errorf("sample %d: series %#x: %w", i, uint64(sm.ref), ErrNotFound)
 		}
-		if int(sm.n) > c.sources {
-			return runs, fmt.Errorf("sample %d: series %#x: %d values for %d data sources: %w",
-				i, uint64(sm.ref), sm.n, c.sources, ErrShape)
-		}
-		if sm.at > maxTime || sm.at < -maxTime {
-			return runs, fmt.Errorf("sample %d: time %d is out of range", i, sm.at)
+		if err := sm.check(i, c); err != nil {
+			return runs, err
 		}
 		last = sm.ref
-		runs = append(runs, run{g, uint32(i), uint32(i + 1)})
+		runs = append(runs, run{g: g, from: uint32(i), to: uint32(i + 1)})
 	}
 	return runs, nil
+}
+
+// splitCommand makes one run of b, all of one series.
+func (s *Store) splitCommand(b *Batch, runs []run) ([]run, error) {
+	first := Batch{samples: b.samples[:1]}
+	runs, err := s.split(&first, runs)
+	if err != nil {
+		return runs, err
+	}
+	runs[0].to = uint32(len(b.samples))
+	for i := range b.samples {
+		if err := b.samples[i].check(i, runs[0].g.c); err != nil {
+			return runs, err
+		}
+	}
+	return runs, b.checkValues()
 }
 
 // prepareEncoder makes the coding context of g follow what is applied. The caller holds logMu.
@@ -54,11 +99,10 @@ func (s *Store) prepareEncoder(g *group, index int) error {
 	if g.encReady && g.encEpoch == s.encoderEpoch && len(g.encTag) > index*g.c.sources {
 		return nil
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.load(s); err != nil {
+	if err := s.lockGroup(g); err != nil {
 		return err
 	}
+	defer g.mu.Unlock()
 	if g.capacity*g.c.sources > len(g.encTag) {
 		n := g.capacity * g.c.sources
 		mem := s.memory.alloc(9 * n)
@@ -79,11 +123,28 @@ func (s *Store) prepareEncoder(g *group, index int) error {
 	return nil
 }
 
-// maxValueBytes bounds the code of a value: a mode, a length and a text.
-const maxValueBytes = maxText + 3
+// maxValueBytes bounds the code of a value without its text.
+const maxValueBytes = 12
 
-// maxText is how much of a reading's text is logged; rra keeps 29 characters.
-const maxText = 64
+// maxText is the longest text of a reading. All of it is logged: rra keeps 29 characters, and counts with all.
+const maxText = 4096
+
+// bound returns an upper bound of the code of a run.
+func (r *run) bound(b *Batch) int {
+	n := int(r.to-r.from) * (r.g.c.sources*maxValueBytes + 32)
+	if len(b.texts) == 0 {
+		return n
+	}
+	for i := range b.samples[r.from:r.to] {
+		sm := &b.samples[int(r.from)+i]
+		for _, v := range b.values[sm.first : sm.first+uint32(sm.n)] {
+			if v.Tag >= rra.TagText {
+				n += len(b.texts[v.Bits])
+			}
+		}
+	}
+	return n
+}
 
 // prepareRuns makes sure that appendRuns cannot fail half way. The caller holds logMu.
 func (s *Store) prepareRuns(b *Batch, runs []run) error {
@@ -93,7 +154,7 @@ func (s *Store) prepareRuns(b *Batch, runs []run) error {
 		for j := r.from; j < r.to; j++ {
 			top = max(top, uint32(r.g.c.index(b.samples[j].ref.number())))
 		}
-		if n := (r.to - r.from) * (uint32(b.samples[r.from].n)*maxValueBytes + 32); n >= 1<<24 {
+		if r.bound(b) >= 1<<24 {
 			return fmt.Errorf("%d samples of one group and time in one batch are too many", r.to-r.from)
 		}
 		if err := s.prepareEncoder(r.g, int(top)); err != nil {
@@ -122,7 +183,8 @@ func (s *Store) appendRuns(dst []byte, b *Batch, runs []run) []byte {
 		at := len(dst)
 		dst = append(dst, 0, 0, 0) // length of the body
 		if g.c.seasonal {
-			dst = s.appendCommand(dst, g, b, samples, s.nameHash(samples[0].ref), 0)
+			r.hash = s.nameHash(samples[0].ref)
+			dst = s.appendCommand(dst, g, b, samples, r.hash, 0)
 		} else {
 			dst = s.appendSamples(dst, g, b, samples)
 		}

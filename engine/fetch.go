@@ -151,17 +151,17 @@ func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 // read is one attempt with the transaction at hand.
 func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 	g.mu.Lock()
-	if err := g.load(f.s); err != nil {
+	if g.dirTx > f.tx.ID() {
+		g.mu.Unlock()
+		return errStale
+	}
+	if err := g.load(f.s, f.tx); err != nil {
 		g.mu.Unlock()
 		return err
 	}
 	if !g.alive(index) {
 		g.mu.Unlock()
 		return fmt.Errorf("series %#x: %w", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(index))), ErrNotFound)
-	}
-	if g.dirTx > f.tx.ID() {
-		g.mu.Unlock()
-		return errStale
 	}
 	dir := g.dir
 	if g.nextTx != 0 && g.nextTx <= f.tx.ID() {
@@ -377,11 +377,10 @@ func (s *Store) withSeries(ref Ref, fn func(g *group, index int)) error {
 	if g == nil {
 		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if err := g.load(s); err != nil {
+	if err := s.lockGroup(g); err != nil {
 		return err
 	}
+	defer g.mu.Unlock()
 	index := c.index(ref.number())
 	if !g.alive(index) {
 		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)

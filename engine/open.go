@@ -199,8 +199,8 @@ func (s *Store) open() (err error) {
 func (s *Store) openDatabase() (err error) {
 	opt := &bolt.Options{FreelistType: bolt.FreelistMapType, ReadOnly: s.options.ReadOnly, Timeout: 2 * time.Second}
 	name := filepath.Join(s.dir, fileDB)
-	// Address space, not memory: to grow a mapping bbolt waits for all readers, and a reader may be
-	// waiting for a group that someone else loads. A process short of address space gets less.
+	// Address space, not memory: to grow a mapping bbolt waits for all readers. A process short of
+	// address space gets less.
 	for _, size := range mapSizes() {
 		if !s.options.ReadOnly {
 			opt.InitialMmapSize = size
@@ -247,8 +247,7 @@ func mapSizes() []int {
 	if strconv.IntSize < 64 || runtime.GOOS == "windows" {
 		return []int{0}
 	}
-	size := 1 << (strconv.IntSize - 24)
-	return []int{size, size >> 6, 0}
+	return []int{1 << (strconv.IntSize - 29), 0}
 }
 
 // settle logs settings that differ from those in force.

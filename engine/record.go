@@ -116,7 +116,6 @@ func appendWhole(dst []byte, v rra.Value, texts []string, prev *uint64, tag *uin
 	case rra.TagUnknown:
 	case rra.TagText, rra.TagInvalid:
 		text := texts[v.Bits]
-		text = text[:min(len(text), maxText)]
 		dst = binary.AppendUvarint(dst, uint64(len(text)))
 		dst = append(dst, text...)
 	default:

@@ -231,22 +231,47 @@ func (r *reader) held(n int) map[int]*heldSamples {
 // stateKey addresses the state record of a group.
 func (g *group) stateKey() []byte { return groupKey(nil, g.c.id, g.id) }
 
-// load makes sure that the arrays hold the state. The caller holds g.mu.
-func (g *group) load(s *Store) error {
+// lockGroup locks g with its state in memory; after an error it is not locked. The transaction
+// that may be needed is begun before the lock is taken: who has a lock never waits for bbolt's
+// mapping, which waits for readers, who may wait for the lock.
+func (s *Store) lockGroup(g *group) error {
+	g.mu.Lock()
 	if g.loaded {
 		return nil
 	}
-	err := s.db.View(func(tx *bolt.Tx) error {
-		v := tx.Bucket(bucketState).Get(g.stateKey())
-		if v == nil {
+	g.mu.Unlock()
+	for {
+		tx, err := s.db.Begin(false)
+		if err != nil {
+			return err
+		}
+		g.mu.Lock()
+		stale := g.dirTx > tx.ID()
+		if !stale {
+			err = g.load(s, tx)
+		}
+		_ = tx.Rollback() // a read transaction's end has nothing to say
+		if !stale && err == nil {
 			return nil
 		}
+		g.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// load makes sure that the arrays hold the state. The caller holds g.mu; tx shows what g has written.
+func (g *group) load(s *Store, tx *bolt.Tx) error {
+	if g.loaded {
+		return nil
+	}
+	if v := tx.Bucket(bucketState).Get(g.stateKey()); v != nil {
 		g.stored = true
-		return g.decodeState(s, v)
-	})
-	if err != nil {
-		g.unload(s)
-		return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
+		if err := g.decodeState(s, v); err != nil {
+			g.unload(s)
+			return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
+		}
 	}
 	g.loaded = true
 	s.loaded.Add(1)
