@@ -25,11 +25,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, appenders := range []int{1, 32} {
 		for _, size := range []int{300, 3000} {
 			b.Run(fmt.Sprintf("appenders=%d/record=%d", appenders, size), func(b *testing.B) {
-				l, err := wal.Open(b.TempDir(), wal.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer l.Close()
+				l := open(b, b.TempDir(), wal.Options{})
 				rec := benchRecord(size)
 				b.SetBytes(int64(size))
 				b.ReportAllocs()
@@ -59,11 +55,7 @@ func BenchmarkAppend(b *testing.B) {
 // BenchmarkEnqueue is what an appender pays while the committer works beside it, as long as it is not held back.
 func BenchmarkEnqueue(b *testing.B) {
 	rec := benchRecord(300)
-	l, err := wal.Open(b.TempDir(), wal.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
+	l := open(b, b.TempDir(), wal.Options{})
 	b.SetBytes(int64(len(rec)))
 	b.ReportAllocs()
 	for i := range b.N {
@@ -82,11 +74,7 @@ func BenchmarkEnqueue(b *testing.B) {
 
 func BenchmarkReplay(b *testing.B) {
 	const n, size = 400_000, 300
-	l, err := wal.Open(b.TempDir(), wal.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.Close()
+	l := open(b, b.TempDir(), wal.Options{})
 	rec := benchRecord(size)
 	for i := range n {
 		binary.LittleEndian.PutUint64(rec, uint64(i))

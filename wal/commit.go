@@ -205,7 +205,9 @@ func (l *Log) begin() (err error) {
 	temp := segmentName(l.dir, head.ID, newSuffix)
 	name := segmentName(l.dir, head.ID, segmentSuffix)
 	var f File
-	if n := len(l.free); n > 0 {
+	// A copy goes into a new file: it is sealed before the id is taken for good, and what a crash left of it in a
+	// recycled one would parse when the id is given out again.
+	if n := len(l.free); n > 0 && l.lost == nil {
 		temp = segmentName(l.dir, l.free[n-1], freeSuffix)
 		l.free = l.free[:n-1]
 		head.Recycled = true

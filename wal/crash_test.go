@@ -73,6 +73,7 @@ func (l *life) start() {
 		l.Fatalf("open after a crash: %v", err)
 	}
 	l.log = log
+	l.Cleanup(func() { _ = log.Close() }) // a test that cares closes it itself
 	if log.Last() < l.durable {
 		l.Fatalf("log ends at %d, durable was %d", log.Last(), l.durable)
 	}

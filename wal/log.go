@@ -102,7 +102,14 @@ func Open(dir string, o Options) (l *Log, err error) {
 			return l, err
 		}
 	}
-	if err = l.load(); err == nil && !o.ReadOnly {
+	// Beside a process that writes, a reader may see names that go and a tail that grows under its eyes.
+	for range 3 {
+		l.segs, l.dead, l.tailErr = nil, nil, nil
+		if err = l.load(); !o.ReadOnly || err == nil && l.tailErr == nil {
+			break
+		}
+	}
+	if err == nil && !o.ReadOnly {
 		err = l.start()
 	}
 	if err != nil {

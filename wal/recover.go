@@ -60,7 +60,7 @@ func (l *Log) loadHead(id uint64) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() // nothing was written
+	defer func() { _ = f.Close() }() // nothing was written
 	size, err := f.Size()
 	if err != nil {
 		return fmt.Errorf("size of %s: %w", name, err)

@@ -172,7 +172,7 @@ func (p *replay) segment(s *segment) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close() // nothing was written
+	defer func() { _ = f.Close() }() // nothing was written
 	size, err := f.Size()
 	if err != nil {
 		return fmt.Errorf("size of segment %d: %w", s.ID, err)

@@ -6,7 +6,7 @@ const (
 	// freeBytes of truncated segments are kept: their blocks on disk are written, so that an fdatasync of new
 	// content need not go through the file system's journal. It saves a third of the time.
 	freeBytes = 64 << 20
-	mostFree  = 4 // files
+	mostFree  = 2 // files
 	// rollBytes is how big the active segment must be to be worth replacing when all of it was truncated.
 	rollBytes = 1 << 20
 )

@@ -1,0 +1,77 @@
+package wal_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/wal"
+	"github.com/rondo-db/rondo/wal/waltest"
+)
+
+// pageExample reads the worked example of docs/format-wal.md: offset, bytes, and words about them.
+func pageExample(t *testing.T) []byte {
+	t.Helper()
+	page, err := os.ReadFile("../docs/format-wal.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, found := strings.Cut(string(page), "```hex\n")
+	example, _, closed := strings.Cut(example, "```")
+	if !found || !closed {
+		t.Fatal("the page has no example")
+	}
+	var file []byte
+	for line := range strings.Lines(example) {
+		if want := fmt.Sprintf("%08x  ", len(file)); !strings.HasPrefix(line, want) {
+			t.Fatalf("line %q does not start with %q", line, want)
+		}
+		for _, field := range strings.Fields(line[10:52]) {
+			b, err := hex.DecodeString(field)
+			if err != nil || len(b) != 1 {
+				t.Fatalf("line %q: %q is not a byte", line, field)
+			}
+			file = append(file, b...)
+		}
+	}
+	return file
+}
+
+// The example on the page is what a log reads, and what it writes.
+func TestPageExample(t *testing.T) {
+	file := pageExample(t)
+	want := []string{"first", strings.Repeat("rondo ", 10)}
+
+	disk := waltest.NewDisk(1)
+	disk.Put(segmentFile(1), file)
+	l := open(t, damageDir, wal.Options{FS: disk, ReadOnly: true})
+	if got := records(t, l, 0); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
+		t.Errorf("the page's log has %q, want %q", got, want)
+	}
+	var blocks []string
+	err := l.Blocks(0, func(b wal.Block) error {
+		blocks = append(blocks, fmt.Sprintf("%d at %d: %d records from %d, durable %d, %v, %d of %d bytes",
+			b.Segment, b.Offset, b.Count, b.First, b.Durable, b.Codec, b.Stored, b.Raw))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantBlocks := "[1 at 64: 1 records from 1, durable 0, raw, 10 of 10 bytes 1 at 118: 1 records from 2, durable 1, snappy, 16 of 65 bytes]"
+	if got := fmt.Sprint(blocks); got != wantBlocks {
+		t.Errorf("the page's log has blocks\n%s, want\n%s", got, wantBlocks)
+	}
+
+	disk = waltest.NewDisk(1)
+	l = open(t, damageDir, wal.Options{FS: disk})
+	appendRecords(t, l, want...)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := disk.Files("*.wal")[segmentFile(1)]; !bytes.Equal(got, file) {
+		t.Errorf("a log writes\n%s, the page has\n%s", hex.Dump(got), hex.Dump(file))
+	}
+}
