@@ -29,7 +29,7 @@ func pageExample(t *testing.T) []byte {
 		if want := fmt.Sprintf("%08x  ", len(file)); !strings.HasPrefix(line, want) {
 			t.Fatalf("line %q does not start with %q", line, want)
 		}
-		for _, field := range strings.Fields(line[10:52]) {
+		for field := range strings.FieldsSeq(line[10:52]) {
 			b, err := hex.DecodeString(field)
 			if err != nil || len(b) != 1 {
 				t.Fatalf("line %q: %q is not a byte", line, field)
