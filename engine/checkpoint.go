@@ -30,7 +30,7 @@ import (
 // groupsPerTx bounds the groups of one transaction; txBytes its size.
 const (
 	groupsPerTx = 128
-	txBytes     = 16 << 20
+	txBytes     = 4 << 20
 )
 
 // A snapshot is what one group writes in a checkpoint.
@@ -119,6 +119,11 @@ func (s *Store) writeGroups(ctx context.Context) error {
 		chunk, bytes = chunk[:0], 0
 		return err
 	}
+	defer func() { // of an error before they were written
+		for _, sn := range chunk {
+			s.conclude(sn, false)
+		}
+	}()
 	for _, c := range *s.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
 			if err := ctx.Err(); err != nil {
@@ -183,8 +188,10 @@ func (g *group) windows(s *Store, sn *snapshot) {
 		sn.last[st] = -1 << 62
 		sn.lows[st] = make([]int64, g.n)
 	}
+	empty := true
 	for i := range g.n {
 		sn.alive[i] = g.alive(i)
+		empty = empty && !sn.alive[i]
 		if !sn.alive[i] {
 			continue
 		}
@@ -194,6 +201,11 @@ func (g *group) windows(s *Store, sn *snapshot) {
 			k := floorDiv(at, c.streams[st].span)
 			sn.last[st] = max(sn.last[st], k)
 			sn.lows[st][i] = k - c.streams[st].rows + 1
+		}
+	}
+	if empty { // nothing will move the windows any more: all rows go
+		for st := range sn.last {
+			sn.last[st] = 1 << 62
 		}
 	}
 }
