@@ -284,7 +284,7 @@ func (r *reader) samples(g *group, at rra.Time, b *Batch) {
 	c := g.c
 	n := r.uvarint()
 	ranges := r.uvarint()
-	if n > uint64(c.sources) || ranges > 1<<c.shift {
+	if n > uint64(c.sources) || ranges > uint64(len(r.b)) {
 		r.fail()
 		return
 	}
