@@ -40,6 +40,9 @@ func (s *Store) Fetch(ctx context.Context, ref Ref, archive int, start, end int6
 // MaxFetchRows bounds the values (rows times data sources) of one series' answer.
 const MaxFetchRows = 64 << 20
 
+// maxFetchTime keeps differences of the times of a fetch within 64 bits.
+const maxFetchTime = 1 << 61
+
 // A fetcher is what one call of FetchMany reuses from series to series.
 type fetcher struct {
 	s      *Store
@@ -177,7 +180,7 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 	span := a.PDPs * def.Step
 	from, to := floorDiv(start, span), -floorDiv(-end, span) // rows from+1 to to
 	n := len(def.Sources)
-	if to < from || to-from > int64(MaxFetchRows/n) {
+	if start < -maxFetchTime || end > maxFetchTime || to < from || to-from > int64(MaxFetchRows/n) {
 		g.mu.Unlock()
 		return fmt.Errorf("%d rows from %d to %d: more than %d", to-from, start, end, MaxFetchRows/n)
 	}
