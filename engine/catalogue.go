@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -111,9 +112,8 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 func (s *Store) plan(specs []Spec, out []Created) []planned {
 	plan := make([]planned, 0, len(specs))
 	room := int64(s.options.MaxSeries) - s.catalogue.count.Load()
-	var last *rra.Definition
-	var m *rra.Machine
-	var def string
+	var last planned // with the definition compiled last
+	var bad error    // if it cannot be
 	for i, sp := range specs {
 		key, p, err := cleanPath(sp.Path)
 		if err == nil {
@@ -122,10 +122,12 @@ func (s *Store) plan(specs []Spec, out []Created) []planned {
 		if err == nil && (sp.Definition == nil || sp.Start > maxTime || sp.Start < -maxTime) {
 			err = errors.New("a series needs a definition and a start within range")
 		}
-		if err == nil && sp.Definition != last {
-			if m, err = rra.Compile(sp.Definition); err == nil {
-				last, def = sp.Definition, string(appendDefinition(nil, sp.Definition))
-			}
+		if err == nil && sp.Definition != last.Definition {
+			last = planned{Spec: Spec{Definition: sp.Definition}, def: string(appendDefinition(nil, sp.Definition))}
+			last.m, bad = s.compileCopy(last.def)
+		}
+		if err == nil {
+			err = bad
 		}
 		if err == nil && room <= 0 && !sp.Overwrite {
 			if ref, err2 := s.Lookup(sp.Path); err2 == nil {
@@ -139,8 +141,8 @@ func (s *Store) plan(specs []Spec, out []Created) []planned {
 			continue
 		}
 		room--
-		sp.Path = p
-		plan = append(plan, planned{sp, key, m, def, i})
+		sp.Path, sp.Labels, sp.Definition = p, slices.Clone(sp.Labels), nil // what is the caller's stays the caller's
+		plan = append(plan, planned{sp, key, last.m, last.def, i})
 	}
 	return plan
 }
@@ -435,6 +437,15 @@ func (s *Store) replayCreate(r *reader) ([]planned, error) {
 		plan = append(plan, p)
 	}
 	return plan, r.err
+}
+
+// compileCopy is compile of a definition's code alone: the machine shares nothing with the caller.
+func (s *Store) compileCopy(key string) (*rra.Machine, error) {
+	d, err := decodeDefinition([]byte(key))
+	if err != nil {
+		return nil, err
+	}
+	return s.compile(key, d)
 }
 
 // compile returns the machine of a definition, an interned one if there is one.

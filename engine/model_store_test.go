@@ -16,6 +16,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // A modelRun drives one program against a store and the model.
@@ -302,7 +303,11 @@ func (m *modelRun) compareSeries(x *modelSeries) {
 	info, err := m.s.Info(ref)
 	m.must(err, "info "+x.path)
 	if !slices.Equal(info.State.W, x.st.W) {
-		m.fatalf("state of %s:\n%x, want\n%x", x.path, info.State.W, x.st.W)
+		i := 0
+		for info.State.W[i] == x.st.W[i] {
+			i++
+		}
+		m.fatalf("state of %s: word %d is %x, want %x (%v)", x.path, i, info.State.W[i], x.st.W[i], x.m.Definition().Args())
 	}
 	for j := range x.m.Definition().Sources {
 		if got, want := x.m.LastReading(&info.State, j), x.m.LastReading(&x.st, j); got != want {
@@ -398,7 +403,7 @@ func TestModel(t *testing.T) {
 		t.Run(fmt.Sprintf("program=%d", i), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			m := &modelRun{program: &program{t: t, r: r}, ctx: context.Background(), dir: t.TempDir()}
-			m.o = engine.Options{NoBackground: true}
+			m.o = engine.Options{NoBackground: true, Sync: pick(r, wal.SyncAlways, wal.SyncNone, wal.SyncNone, wal.SyncNone)}
 			if r.IntN(3) == 0 {
 				m.o.Memory = 64 << 20
 			}

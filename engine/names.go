@@ -44,7 +44,10 @@ func cleanPath(p string) (key, clean string, err error) {
 }
 
 func checkLabels(labels []Label) error {
-	for _, l := range labels {
+	for i, l := range labels {
+		if slices.ContainsFunc(labels[:i], func(m Label) bool { return m.Name == l.Name }) {
+			return fmt.Errorf("label %.40q is there twice", l.Name)
+		}
 		if l.Name == "" || len(l.Name)+len(l.Value) > maxLabel || strings.IndexByte(l.Name, 0) >= 0 || strings.IndexByte(l.Value, 0) >= 0 {
 			return fmt.Errorf("label %.40q=%.40q is empty, too long or holds a zero byte", l.Name, l.Value)
 		}
