@@ -125,6 +125,27 @@ func TestReplayOfOneHostIsTheLoad(t *testing.T) {
 	}
 }
 
+func TestAppendersStayTogether(t *testing.T) {
+	p := newPace(2, 10)
+	for next := 11; next <= 10+maxAhead; next++ {
+		if p.reached(0, next) {
+			t.Fatalf("reading %d is too far ahead of 10", next)
+		}
+	}
+	if !p.reached(0, 11+maxAhead) {
+		t.Fatalf("reading %d is not too far ahead of 10", 11+maxAhead)
+	}
+	through := make(chan struct{})
+	go func() {
+		p.wait(11 + maxAhead)
+		close(through)
+	}()
+	p.reached(1, 11)
+	<-through
+	p.leave(1)
+	p.wait(11 + maxAhead)
+}
+
 func BenchmarkIngest(b *testing.B) {
 	for _, series := range []int{1000, 10000} {
 		b.Run(fmt.Sprintf("series=%d", series), func(b *testing.B) {

@@ -50,11 +50,14 @@ func (l *load) run(ctx context.Context, readings int, full func() bool) (*Histog
 	var wg sync.WaitGroup
 	var stop atomic.Bool
 	all := make([]*appender, l.appenders)
+	together := newPace(l.appenders, l.first)
 	l.began = time.Now()
 	for i := range all {
 		a := newAppender(l, i)
+		a.pace = together
 		all[i] = a
 		wg.Go(func() {
+			defer together.leave(i)
 			if err := a.run(ctx, readings, full, &stop); err != nil {
 				cancel(err)
 			}
@@ -73,6 +76,7 @@ func (l *load) run(ctx context.Context, readings int, full func() bool) (*Histog
 // An appender sends the batches of its hosts, in order of their phases, step by step.
 type appender struct {
 	l      *load
+	pace   *pace
 	number int
 	hosts  []int
 	next   int // number of the next reading
@@ -107,6 +111,12 @@ func (a *appender) run(ctx context.Context, readings int, full func() bool, stop
 			}
 		}
 		a.next++
+		if a.pace.reached(a.number, a.next) {
+			if err := a.drain(); err != nil { // or the wait would count as the store's
+				return err
+			}
+			a.pace.wait(a.next)
+		}
 		if a.number == 0 {
 			if a.next%(3600/step) == 0 {
 				a.l.hours = append(a.l.hours, a.l.hour(a.next/(3600/step)))
@@ -116,6 +126,11 @@ func (a *appender) run(ctx context.Context, readings int, full func() bool, stop
 			}
 		}
 	}
+	return a.drain()
+}
+
+// drain waits for all batches under way.
+func (a *appender) drain() error {
 	for range a.ring {
 		if err := a.wait(); err != nil {
 			return err
