@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,6 +23,9 @@ type catalogue struct {
 	classes atomic.Pointer[[]*class]      // by id - 1
 	defs    atomic.Pointer[[]*definition] // by id - 1
 	count   atomic.Int64                  // series
+
+	planMu sync.Mutex // guards coming
+	coming int64      // series planned and not yet in the catalogue
 
 	mu      sync.RWMutex // guards what follows
 	byShape map[string]*class
@@ -85,7 +87,7 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 		return nil, err
 	}
 	out := make([]Created, len(specs))
-	plan := s.plan(specs, out)
+	plan := s.reserve(s.plan(specs, out), out)
 	if len(plan) == 0 {
 		s.leave()
 		return out, nil
@@ -95,14 +97,22 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	t.reset(s)
 	t.op = &op{rec: appendCreate(nil, plan)}
 	s.logMu.Lock()
-	t.op.apply = func(t *Ticket) { s.applyCreate(t, plan, out) }
+	applied := false
+	t.op.apply = func(t *Ticket) {
+		s.catalogue.arrive(len(plan), func() { s.applyCreate(t, plan, out) })
+		applied = true
+	}
 	err := s.enqueue(t, t.op.rec)
 	s.logMu.Unlock()
 	if err != nil {
 		s.leave()
-		return nil, err
+	} else {
+		err = t.Wait()
 	}
-	if err := t.Wait(); err != nil {
+	if !applied {
+		s.catalogue.arrive(len(plan), func() {})
+	}
+	if err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -111,7 +121,6 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 // plan checks specs and compiles their definitions, each distinct one once.
 func (s *Store) plan(specs []Spec, out []Created) []planned {
 	plan := make([]planned, 0, len(specs))
-	room := int64(s.options.MaxSeries) - s.catalogue.count.Load()
 	var last planned // with the definition compiled last
 	var bad error    // if it cannot be
 	for i, sp := range specs {
@@ -129,22 +138,49 @@ func (s *Store) plan(specs []Spec, out []Created) []planned {
 		if err == nil {
 			err = bad
 		}
-		if err == nil && room <= 0 && !sp.Overwrite {
-			if ref, err2 := s.Lookup(sp.Path); err2 == nil {
-				out[i].Ref, err = ref, ErrExists
-			} else {
-				err = ErrSeriesLimit
-			}
-		}
 		if err != nil {
 			out[i].Err = fmt.Errorf("create %q: %w", sp.Path, err)
 			continue
 		}
-		room--
 		sp.Path, sp.Labels, sp.Definition = p, slices.Clone(sp.Labels), nil // what is the caller's stays the caller's
 		plan = append(plan, planned{sp, key, last.m, last.def, i})
 	}
 	return plan
+}
+
+// reserve takes those out of plan for which there is no room. A look-up each is made only where it may matter.
+func (s *Store) reserve(plan []planned, out []Created) []planned {
+	cat := &s.catalogue
+	cat.planMu.Lock()
+	defer cat.planMu.Unlock()
+	room := int64(s.options.MaxSeries) - cat.count.Load() - cat.coming
+	if room < int64(len(plan)) {
+		plan = slices.DeleteFunc(plan, func(p planned) bool {
+			ref, err := s.lookup(p.key)
+			switch {
+			case err == nil && p.Overwrite:
+				return false
+			case err == nil:
+				out[p.at] = Created{Ref: ref, Err: fmt.Errorf("create %q: %w", p.Path, ErrExists)}
+				return true
+			case room <= 0:
+				out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, ErrSeriesLimit)
+				return true
+			}
+			room--
+			return false
+		})
+	}
+	cat.coming += int64(len(plan))
+	return plan
+}
+
+// arrive runs apply, after which n planned series are in the catalogue or never will be.
+func (cat *catalogue) arrive(n int, apply func()) {
+	cat.planMu.Lock()
+	defer cat.planMu.Unlock()
+	apply()
+	cat.coming -= int64(n)
 }
 
 // applyCreate gives the planned series numbers. It runs in log order.
@@ -372,110 +408,4 @@ func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) erro
 		return err
 	}
 	return outcome
-}
-
-// The records of the catalogue in the log.
-
-func appendCreate(dst []byte, plan []planned) []byte {
-	dst = append(dst, recordCreate)
-	dst = binary.AppendUvarint(dst, uint64(len(plan)))
-	last := ""
-	for i := range plan {
-		p := &plan[i]
-		var flags byte
-		if p.Overwrite {
-			flags |= 1
-		}
-		if p.def != last {
-			flags |= 2 // a definition follows; else that of the series before
-		}
-		dst = append(dst, flags)
-		dst = appendString(dst, p.Path)
-		dst = appendLabels(dst, p.Labels)
-		dst = appendTime(dst, p.Start, 0)
-		if p.def != last {
-			dst = appendString(dst, p.def)
-			last = p.def
-		}
-	}
-	return dst
-}
-
-// replayCreate decodes a create record.
-func (s *Store) replayCreate(r *reader) ([]planned, error) {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.fail()
-	}
-	var plan []planned
-	var last planned
-	for i := uint64(0); i < n && r.err == nil; i++ {
-		flags := r.byte()
-		p := planned{at: int(i)}
-		p.Overwrite = flags&1 != 0
-		p.Path = r.string()
-		p.Labels = r.labels()
-		p.Start = r.time(0)
-		p.m, p.def, p.Definition = last.m, last.def, last.Definition
-		if flags&2 != 0 {
-			p.def = r.string()
-			d, err := decodeDefinition([]byte(p.def))
-			if err != nil {
-				return nil, err
-			}
-			if p.m, err = s.compile(p.def, d); err != nil {
-				return nil, err
-			}
-			p.Definition = d
-		}
-		if p.m == nil {
-			r.fail()
-			break
-		}
-		p.key = nameKey(p.Path)
-		last = p
-		plan = append(plan, p)
-	}
-	return plan, r.err
-}
-
-// compileCopy is compile of a definition's code alone: the machine shares nothing with the caller.
-func (s *Store) compileCopy(key string) (*rra.Machine, error) {
-	d, err := decodeDefinition([]byte(key))
-	if err != nil {
-		return nil, err
-	}
-	return s.compile(key, d)
-}
-
-// compile returns the machine of a definition, an interned one if there is one.
-func (s *Store) compile(key string, d *rra.Definition) (*rra.Machine, error) {
-	s.catalogue.mu.RLock()
-	def := s.catalogue.byDef[key]
-	s.catalogue.mu.RUnlock()
-	if def != nil {
-		return def.m, nil
-	}
-	return rra.Compile(d)
-}
-
-func appendLabels(dst []byte, labels []Label) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(labels)))
-	for _, l := range labels {
-		dst = appendString(appendString(dst, l.Name), l.Value)
-	}
-	return dst
-}
-
-func (r *reader) labels() []Label {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.fail()
-		return nil
-	}
-	var out []Label
-	for range n {
-		out = append(out, Label{r.string(), r.string()})
-	}
-	return out
 }
