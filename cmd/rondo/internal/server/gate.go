@@ -43,6 +43,10 @@ func (g *gate) stopping() { g.setState("stopping") }
 
 // ServeHTTP answers for health itself and passes everything else on.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := http.NewResponseController(w)
+	// Every connection of this server takes deadlines; that of a write lasts beyond its request, so each sets its own.
+	_ = c.SetReadDeadline(time.Now().Add(requestTimeout))
+	_ = c.SetWriteDeadline(time.Now().Add(answerTimeout))
 	switch r.URL.Path {
 	case "/-/healthy":
 		_, _ = io.WriteString(w, "rondo is healthy.\n") // the client may be gone
@@ -66,10 +70,6 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { <-g.places }()
-	c := http.NewResponseController(w)
-	// Every connection of this server takes deadlines.
-	_ = c.SetReadDeadline(time.Now().Add(requestTimeout))
-	_ = c.SetWriteDeadline(time.Now().Add(answerTimeout))
 	(*h).ServeHTTP(w, r)
 }
 
