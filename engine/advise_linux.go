@@ -17,3 +17,8 @@ func dropPages(b []byte) {
 	off := from - uintptr(unsafe.Pointer(unsafe.SliceData(b)))
 	_ = unix.Madvise(b[off:off+(to-from)], unix.MADV_DONTNEED) // advice
 }
+
+// dropRange is dropPages for a part of the mapping given by address, which a transaction holds in place.
+func dropRange(from, size uintptr) {
+	_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, size&^4095, unix.MADV_DONTNEED) // advice
+}

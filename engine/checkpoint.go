@@ -39,7 +39,6 @@ type snapshot struct {
 	pos    wal.Pos
 	state  []byte // without the directory, which the transaction settles
 	frozen []*pending
-	segs   []segment
 	dir    *directory // with the blocks of this checkpoint
 
 	last  []int64   // by stream: the newest row of any series
@@ -96,6 +95,7 @@ func (s *Store) writeCheckpoint(ctx context.Context) error {
 	if err := s.writeGroups(ctx); err != nil {
 		return err
 	}
+	s.dropMapping()
 	s.failpoint("checkpoint-groups")
 	if err := s.writeCatalogue(b); err != nil {
 		return err
@@ -104,7 +104,9 @@ func (s *Store) writeCheckpoint(ctx context.Context) error {
 	if s.pins > 0 {
 		b = min(b, s.pinned)
 	}
-	return s.log.Truncate(b)
+	err := s.log.Truncate(b)
+	s.failpoint("checkpoint-end")
+	return err
 }
 
 // writeGroups writes every changed group.

@@ -12,6 +12,7 @@ import (
 type run struct {
 	g        *group
 	from, to uint32
+	top      Ref    // the highest reference
 	hash     uint64 // of the name, where the class is seasonal
 }
 
@@ -52,28 +53,34 @@ func (s *Store) split(b *Batch, runs []run) ([]run, error) {
 	if err := b.checkValues(); err != nil {
 		return runs, err
 	}
-	var last Ref
-	var g *group
+	var r *run
+	var first *sample   // of r
+	var from, below Ref // the references of r's group
 	for i := range b.samples {
 		sm := &b.samples[i]
-		if i > 0 && g != nil && sm.ref.class() == last.class() && sm.ref.number()>>g.c.shift == g.id &&
-			sm.at == b.samples[i-1].at && sm.n == b.samples[i-1].n && !g.c.seasonal {
-			last = sm.ref
-			runs[len(runs)-1].to++
+		if r != nil && sm.ref >= from && sm.ref < below && sm.at == first.at && sm.n == first.n {
+			r.to++
+			r.top = max(r.top, sm.ref)
 			continue
 		}
 		c := s.class(sm.ref.class())
 		if c == nil {
 			return runs, fmt.Errorf("sample %d: series %#x: %w", i, uint64(sm.ref), ErrNotFound)
 		}
-		if g = c.group(sm.ref.number()); g == nil {
+		g := c.group(sm.ref.number())
+		if g == nil {
 			return runs, fmt.Errorf("sample %d: series %#x: %w", i, uint64(sm.ref), ErrNotFound)
 		}
 		if err := sm.check(i, c); err != nil {
 			return runs, err
 		}
-		last = sm.ref
-		runs = append(runs, run{g: g, from: uint32(i), to: uint32(i + 1)})
+		runs = append(runs, run{g: g, from: uint32(i), to: uint32(i + 1), top: sm.ref})
+		r, first = &runs[len(runs)-1], sm
+		from = makeRef(c.id, g.id<<c.shift)
+		below = from // in seasonal classes every sample is a command
+		if !c.seasonal {
+			below += 1 << c.shift
+		}
 	}
 	return runs, nil
 }
@@ -150,14 +157,10 @@ func (r *run) bound(b *Batch) int {
 func (s *Store) prepareRuns(b *Batch, runs []run) error {
 	for i := range runs {
 		r := &runs[i]
-		top := uint32(0)
-		for j := r.from; j < r.to; j++ {
-			top = max(top, uint32(r.g.c.index(b.samples[j].ref.number())))
-		}
 		if r.bound(b) >= 1<<24 {
 			return fmt.Errorf("%d samples of one group and time in one batch are too many", r.to-r.from)
 		}
-		if err := s.prepareEncoder(r.g, int(top)); err != nil {
+		if err := s.prepareEncoder(r.g, r.g.c.index(r.top.number())); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func integral(f float64) (int64, bool) {
 
 // hundredths returns the integer i for which i/100 is f, bit for bit. The difference of two is exact in a double.
 func hundredths(f float64) (int64, bool) {
-	x := math.Round(f * 100)
+	x := math.RoundToEven(f * 100)
 	if !(x > -maxExact/2 && x < maxExact/2) || x/100 != f || (x == 0 && math.Float64bits(f) != 0) {
 		return 0, false
 	}
@@ -206,7 +206,7 @@ func (r *reader) value(texts *[]string, prev *uint64, tag *uint8) rra.Value {
 		}
 		return rra.Value{Bits: *prev, Tag: rra.Tag(*tag)}
 	case modeHundred:
-		x := math.Round(math.Float64frombits(*prev)*100) + float64(d)
+		x := math.RoundToEven(math.Float64frombits(*prev)*100) + float64(d)
 		*prev = math.Float64bits(x / 100)
 		return rra.Value{Bits: *prev, Tag: rra.TagFloat}
 	}

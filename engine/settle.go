@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -45,21 +46,13 @@ type checkpointTx struct {
 
 // settle decides what group sn.g writes.
 func (w *checkpointTx) settle(sn *snapshot) error {
-	sn.collect()
-	var blocks []newBlock
-	for segs := sn.segs; len(segs) > 0; {
-		n := 1
-		for n < len(segs) && segs[n].stream == segs[0].stream && segs[n].slot == segs[0].slot {
-			n++
-		}
-		b := newBlock{stream: segs[0].stream, slot: segs[0].slot, segs: segs[:n]}
-		segs = segs[n:]
-		if b.slot < sn.windowSlot(b.stream) {
+	blocks := slices.DeleteFunc(sn.collect(), func(b newBlock) bool {
+		late := b.slot < sn.windowSlot(b.stream)
+		if late {
 			w.addLags(sn, b.stream, b.slot, b.segs)
-			continue
 		}
-		blocks = append(blocks, b)
-	}
+		return late
+	})
 	for st := range sn.g.c.streams {
 		if err := w.expire(sn, st); err != nil {
 			return err
@@ -80,29 +73,62 @@ func (w *checkpointTx) settle(sn *snapshot) error {
 	return nil
 }
 
-// collect makes segments of the frozen rows that their series still keep, sorted.
-func (sn *snapshot) collect() {
-	c := sn.g.c
-	for _, p := range sn.frozen {
-		p.all(func(e entry) {
-			if e.series >= len(sn.alive) || !sn.alive[e.series] {
-				return
-			}
-			stream := e.col / c.sources
-			st := &c.streams[stream]
-			low := sn.lows[stream][e.series]
-			k := fullIndex(e.base, low+st.rows-1)
-			if k+int64(e.rows) <= low {
-				return // gone before it was written
-			}
-			slot := floorDiv(k, st.slot)
-			sn.segs = append(sn.segs, segment{
-				stream: stream, slot: slot, column: e.series*c.sources + e.col%c.sources,
-				skip: int(k - slot*st.slot), rows: e.rows, data: e.data,
-			})
-		})
+// collect makes segments of the frozen rows that their series still keep, by slot and in order of
+// columns: a series after the other, each in the order its rows came.
+func (sn *snapshot) collect() []newBlock {
+	g := sn.g
+	var blocks []newBlock
+	var mine []entry
+	for i := range sn.alive {
+		if !sn.alive[i] {
+			continue
+		}
+		mine = mine[:0]
+		for j := len(sn.frozen) - 1; j >= 0; j-- {
+			sn.frozen[j].of(i, func(e entry) { mine = append(mine, e) })
+		}
+		for j := len(mine) - 1; j >= 0; j-- {
+			blocks = sn.place(blocks, i, &mine[j])
+		}
 	}
-	slices.SortFunc(sn.segs, compareSegments)
+	slices.SortFunc(blocks, func(a, b newBlock) int {
+		if a.stream != b.stream {
+			return a.stream - b.stream
+		}
+		return cmp.Compare(a.slot, b.slot)
+	})
+	if g.c.sources > 1 {
+		for i := range blocks {
+			slices.SortStableFunc(blocks[i].segs, compareSegments)
+		}
+	}
+	return blocks
+}
+
+// place adds the rows of an entry to the block of their slot, if the series still keeps them.
+func (sn *snapshot) place(blocks []newBlock, i int, e *entry) []newBlock {
+	c := sn.g.c
+	stream := e.col / c.sources
+	st := &c.streams[stream]
+	low := sn.lows[stream][i]
+	k := fullIndex(e.base, low+st.rows-1)
+	if k+int64(e.rows) <= low {
+		return blocks // gone before it was written
+	}
+	slot := floorDiv(k, st.slot)
+	at := len(blocks) - 1
+	for at >= 0 && (blocks[at].stream != stream || blocks[at].slot != slot) {
+		at--
+	}
+	if at < 0 {
+		at = len(blocks)
+		blocks = append(blocks, newBlock{stream: stream, slot: slot, segs: make([]segment, 0, len(sn.alive))})
+	}
+	blocks[at].segs = append(blocks[at].segs, segment{
+		stream: stream, slot: slot, column: i*c.sources + e.col%c.sources,
+		skip: int(k - slot*st.slot), rows: e.rows, data: e.data,
+	})
+	return blocks
 }
 
 // windowSlot is the oldest slot that the newest series still keeps rows of.
