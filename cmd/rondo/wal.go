@@ -49,7 +49,7 @@ length and kind. It reads beside a running server, without lock, and tells the d
 func dumpLog(c *common, dir string, from wal.Pos, format string) (err error) {
 	l, err := wal.Open(dir, wal.Options{ReadOnly: true})
 	if err != nil {
-		return fmt.Errorf("open log %s: %w", dir, err)
+		return err // it names the folder
 	}
 	defer func() { err = firstError(err, l.Close()) }()
 	w, err := table.New(c.stdout, format, "position", "segment", "offset", "length", "kind")
