@@ -183,6 +183,7 @@ func (s *Store) durable(first, last wal.Pos, err error) {
 	for i, t := range c.tickets {
 		t.pos = first + wal.Pos(i)
 	}
+	s.failpoint("log-durable")
 	s.dispatch(c)
 }
 
@@ -329,6 +330,7 @@ func (sh *shard) apply(s *Store, t *Ticket) {
 		}
 	}
 	sh.mu.Unlock()
+	s.failpoint("record-applied")
 	sh.stats.add(&o)
 	if t.left.Load() == 1 { // no other shard touches it any more
 		t.result.merge(&o)

@@ -212,6 +212,7 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 		cat.records[o.ref] = o.add
 		cat.ops = append(cat.ops, o)
 		cat.mu.Unlock()
+		s.failpoint("catalogue-create")
 		cat.count.Add(1)
 		out[p.at].Ref = o.ref
 		g := s.makeGroup(c, number>>c.shift)

@@ -2,7 +2,21 @@ package engine
 
 import (
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/wal"
 )
+
+// WithHook returns o with a function that is called at every failpoint, those of Open included.
+func (o Options) WithHook(fn func(string)) Options {
+	o.hook = fn
+	return o
+}
+
+// WithFS returns o with the log on another file system.
+func (o Options) WithFS(fs wal.FS) Options {
+	o.fs = fs
+	return o
+}
 
 // Abandon ends s as a crash would: nothing is written any more, and the folder is free.
 func (s *Store) Abandon() error {

@@ -137,7 +137,7 @@ type Store struct {
 // Open opens the database in the folder dir, which is made if it is not there. It returns when
 // everything that was acknowledged is back. The error wraps ErrLocked if another process has it.
 func Open(dir string, o Options) (*Store, error) {
-	s := &Store{dir: dir, options: o.withDefaults(), kick: make(chan struct{}, 1), idle: make(chan struct{}, 1), relief: make(chan struct{})}
+	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, kick: make(chan struct{}, 1), idle: make(chan struct{}, 1), relief: make(chan struct{})}
 	s.tickets.New = func() any { return new(Ticket) }
 	s.fetchers.New = func() any { return new(fetcher) }
 	if err := s.open(); err != nil {
@@ -179,14 +179,16 @@ func (s *Store) open() (err error) {
 	}
 	s.log, err = wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
 		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after,
-		OnDurable: s.durable, ReadOnly: s.options.ReadOnly, FailFast: true, Logger: s.options.Logger,
+		OnDurable: s.durable, ReadOnly: s.options.ReadOnly, FailFast: true, Logger: s.options.Logger, FS: s.options.fs,
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", dirLog, err)
 	}
+	s.failpoint("open-log")
 	if err := s.replay(); err != nil {
 		return fmt.Errorf("%s: %w", dirLog, err)
 	}
+	s.failpoint("open-replayed")
 	s.recovery = time.Since(begun)
 	if err := s.settle(); err != nil {
 		return err

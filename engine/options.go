@@ -34,4 +34,8 @@ type Options struct {
 	Owner string
 	// Logger takes what an operator can act on; nil: silent.
 	Logger *slog.Logger
+
+	// For tests: where the log lies, and what is called at failpoints.
+	fs   wal.FS
+	hook func(string)
 }
