@@ -69,7 +69,7 @@ type planOp struct {
 	start   int64
 	drop    *planSeries
 	rename  *planSeries
-	to      string
+	from    string      // what it was called
 	replace *planSeries // by a series of another kind, under the same path
 	by      *planSeries
 	samples []planSample
@@ -112,8 +112,8 @@ func (p *crashPlan) next() (o planOp) {
 		x.alive = false
 		o.drop = x
 	case n == 2 && x.alive:
+		o.rename, o.from = x, x.path
 		x.path = fmt.Sprintf("a%d/renamed/s%d.%d", p.app, x.id, p.n)
-		o.rename, o.to = x, x.path
 	case n == 3 && x.alive:
 		x.alive = false
 		o.replace, o.by = x, p.newSeries(r.IntN(len(p.kinds)))

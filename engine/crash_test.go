@@ -112,11 +112,15 @@ func crashChild() {
 	say("open")
 	for i := range crashAppenders {
 		go func() {
-			a := &childAppender{s: s, p: newCrashPlan(task.seed, i), refs: make(map[*planSeries]engine.Ref)}
-			for range task.from[i] {
-				a.p.next()
+			a := newCrashAppender(s, task.seed, i, task.from[i])
+			a.depth = 4
+			a.begin = func(n int) { say("do %d %d", i, n) }
+			a.done = func(n int) { say("done %d %d", i, n) }
+			for {
+				if err := a.step(); err != nil {
+					childFatal("%v", err)
+				}
 			}
-			a.run()
 		}()
 	}
 	childReads(s)
@@ -143,106 +147,6 @@ func childReads(s *engine.Store) {
 		}
 		if err != nil && !errors.Is(err, engine.ErrNotFound) {
 			childFatal("fetch: %v", err)
-		}
-	}
-}
-
-// A childAppender does the operations of one plan; of batches some are under way at a time.
-type childAppender struct {
-	s    *engine.Store
-	p    *crashPlan
-	refs map[*planSeries]engine.Ref
-	pipe []*childBatch
-}
-
-type childBatch struct {
-	n int
-	b engine.Batch
-	t engine.Ticket
-	x engine.Ref
-	// at is the last sample of the beat: the store must show it after the acknowledgement.
-	at rra.Time
-}
-
-func (a *childAppender) run() {
-	ctx := context.Background()
-	for _, x := range a.p.series {
-		if x.alive {
-			a.lookup(x)
-		}
-	}
-	for {
-		n := a.p.n
-		o := a.p.next()
-		say("do %d %d", a.p.app, n)
-		if len(o.samples) > 0 {
-			a.submit(n, &o)
-			continue
-		}
-		var err error
-		switch {
-		case o.create != nil:
-			var out []engine.Created
-			out, err = a.s.CreateBatch(ctx, a.p.specs(&o))
-			for i, x := range out {
-				err = errors.Join(err, x.Err)
-				a.refs[o.create[i]] = x.Ref
-			}
-		case o.drop != nil:
-			err = a.s.Drop(ctx, o.drop.path)
-		case o.rename != nil:
-			var info engine.Series
-			if info, err = a.s.Series(a.refs[o.rename]); err == nil {
-				err = a.s.Rename(ctx, info.Path, o.to)
-			}
-		case o.replace != nil:
-			spec := a.p.spec(o.by, o.start)
-			spec.Overwrite = true
-			a.refs[o.by], err = a.s.Create(ctx, spec)
-		}
-		if err != nil {
-			childFatal("operation %d of appender %d: %v", n, a.p.app, err)
-		}
-		a.wait(0) // acknowledgements are told in order
-		say("done %d %d", a.p.app, n)
-	}
-}
-
-func (a *childAppender) lookup(x *planSeries) {
-	ref, err := a.s.Lookup(x.path)
-	if err != nil {
-		childFatal("lookup %s: %v", x.path, err)
-	}
-	a.refs[x] = ref
-}
-
-func (a *childAppender) submit(n int, o *planOp) {
-	a.wait(n % 4)
-	c := &childBatch{n: n, x: a.refs[a.p.beat()]}
-	for _, sm := range o.samples {
-		values, texts := a.p.values(sm.x, sm.at)
-		c.b.AddText(a.refs[sm.x], sm.at, values, texts)
-		if sm.x == a.p.beat() {
-			c.at = sm.at
-		}
-	}
-	if err := a.s.Submit(context.Background(), &c.b, &c.t); err != nil {
-		childFatal("submit operation %d of appender %d: %v", n, a.p.app, err)
-	}
-	a.pipe = append(a.pipe, c)
-}
-
-// wait waits until at most n batches are under way.
-func (a *childAppender) wait(n int) {
-	for len(a.pipe) > n {
-		c := a.pipe[0]
-		a.pipe = a.pipe[1:]
-		if err := c.t.Wait(); err != nil {
-			childFatal("operation %d of appender %d: %v", c.n, a.p.app, err)
-		}
-		say("done %d %d", a.p.app, c.n)
-		if at, err := a.s.Last(c.x); err != nil || at < c.at {
-			childFatal("last is %d, %v after %d was acknowledged", at, err, c.at)
 		}
 	}
 }
@@ -445,7 +349,7 @@ func (a *crashModel) do() {
 	case o.drop != nil:
 		delete(a.model, o.drop)
 	case o.rename != nil:
-		a.model[o.rename].path = o.to
+		a.model[o.rename].path = o.rename.path
 	case o.replace != nil:
 		delete(a.model, o.replace)
 		a.create(o.by, o.start)
