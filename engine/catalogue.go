@@ -96,7 +96,7 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	defer s.tickets.Put(t)
 	t.reset(s)
 	t.op = &op{rec: appendCreate(nil, plan)}
-	s.logMu.Lock()
+	s.lockLog()
 	applied := false
 	t.op.apply = func(t *Ticket) {
 		s.catalogue.arrive(len(plan), func() { s.applyCreate(t, plan, out) })
@@ -211,6 +211,9 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 		cat.names[p.key] = o.ref
 		cat.records[o.ref] = o.add
 		cat.ops = append(cat.ops, o)
+		if len(cat.ops) > overlayOps {
+			s.wake()
+		}
 		cat.mu.Unlock()
 		s.failpoint("catalogue-create")
 		cat.count.Add(1)
@@ -393,12 +396,17 @@ func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) erro
 		s.leave()
 		return err
 	}
+	return s.changeNow(rec, apply)
+}
+
+// changeNow is change without a wait for room. The call is counted, and leaves.
+func (s *Store) changeNow(rec []byte, apply func(*Ticket) error) error {
 	t := s.tickets.Get().(*Ticket)
 	defer s.tickets.Put(t)
 	t.reset(s)
 	var outcome error
 	t.op = &op{rec: rec, apply: func(t *Ticket) { outcome = apply(t) }}
-	s.logMu.Lock()
+	s.lockLog()
 	err := s.enqueue(t, rec)
 	s.logMu.Unlock()
 	if err != nil {

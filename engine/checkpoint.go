@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -29,8 +30,8 @@ import (
 
 // groupsPerTx bounds the groups of one transaction; txBytes its size.
 const (
-	groupsPerTx = 128
-	txBytes     = 4 << 20
+	groupsPerTx = 256
+	txBytes     = 8 << 20
 )
 
 // A snapshot is what one group writes in a checkpoint.
@@ -61,6 +62,7 @@ func (s *Store) checkpoint(ctx context.Context) error {
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
 	begun := time.Now()
+	logged, replayed := s.logged.Swap(0), s.replayed.Swap(0)
 	err := s.writeCheckpoint(ctx)
 	took := time.Since(begun)
 	s.statsMu.Lock()
@@ -72,6 +74,14 @@ func (s *Store) checkpoint(ctx context.Context) error {
 		s.checkpointFailures++
 	}
 	s.statsMu.Unlock()
+	s.checkpointFailure.Store(nil)
+	if err != nil { // that much log is still to be cut
+		s.logged.Add(logged)
+		s.replayed.Add(replayed)
+		if ctx.Err() == nil {
+			s.checkpointFailure.Store(&err)
+		}
+	}
 	s.relieve()
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -90,8 +100,6 @@ func (s *Store) appliedPos() wal.Pos {
 
 func (s *Store) writeCheckpoint(ctx context.Context) error {
 	b := s.appliedPos()
-	s.logged.Store(0)
-	s.replayed.Store(0)
 	if err := s.writeGroups(ctx); err != nil {
 		return err
 	}
@@ -109,44 +117,60 @@ func (s *Store) writeCheckpoint(ctx context.Context) error {
 	return err
 }
 
-// writeGroups writes every changed group.
+// writeGroups writes every changed group: while one chunk of snapshots is written, the next is taken.
 func (s *Store) writeGroups(ctx context.Context) error {
-	var chunk []*snapshot
-	bytes := 0
-	flush := func() error {
-		if len(chunk) == 0 {
-			return nil
+	var failed atomic.Bool // a chunk was not written: take no more
+	chunks := make(chan []*snapshot) // unbuffered: two chunks are in memory at most
+	var takeErr error
+	go func() {
+		defer close(chunks)
+		takeErr = s.takeSnapshots(ctx, &failed, chunks)
+	}()
+	var err error
+	for chunk := range chunks {
+		if err == nil {
+			if err = s.writeSnapshots(chunk); err != nil {
+				failed.Store(true)
+			}
+			continue
 		}
-		err := s.writeSnapshots(chunk)
-		chunk, bytes = chunk[:0], 0
-		return err
-	}
-	defer func() { // of an error before they were written
 		for _, sn := range chunk {
 			s.conclude(sn, false)
 		}
-	}()
+	}
+	if err != nil {
+		return err
+	}
+	return takeErr
+}
+
+// takeSnapshots sends the snapshots of all changed groups, in chunks of one transaction each.
+func (s *Store) takeSnapshots(ctx context.Context, failed *atomic.Bool, chunks chan<- []*snapshot) error {
+	var chunk []*snapshot
+	bytes := 0
 	for _, c := range *s.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
-			if err := ctx.Err(); err != nil {
+			if err := ctx.Err(); err != nil || failed.Load() {
+				for _, sn := range chunk {
+					s.conclude(sn, false)
+				}
 				return err
 			}
-			sn, err := s.snapshot(g)
-			if err != nil {
-				return err
-			}
+			sn := s.snapshot(g)
 			if sn == nil {
 				continue
 			}
 			chunk = append(chunk, sn)
 			if bytes += sn.size(); len(chunk) == groupsPerTx || bytes > txBytes {
-				if err := flush(); err != nil {
-					return err
-				}
+				chunks <- chunk
+				chunk, bytes = nil, 0
 			}
 		}
 	}
-	return flush()
+	if len(chunk) > 0 {
+		chunks <- chunk
+	}
+	return nil
 }
 
 func (sn *snapshot) size() int {
@@ -159,14 +183,14 @@ func (sn *snapshot) size() int {
 
 // snapshot freezes what g has to write, or returns nil if it has not changed. The
 // rows that are coded stay readable until forget.
-func (s *Store) snapshot(g *group) (*snapshot, error) {
+func (s *Store) snapshot(g *group) *snapshot {
 	sh := s.shards[g.shard]
 	sh.mu.Lock() // between two records
 	defer sh.mu.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.loaded || (!g.dirty && len(g.frozen) == 0) {
-		return nil, nil
+		return nil
 	}
 	if len(g.pend.chunks) > 0 {
 		p := g.pend
@@ -177,7 +201,7 @@ func (s *Store) snapshot(g *group) (*snapshot, error) {
 	g.windows(s, sn)
 	sn.state = g.appendState(s.takeBuffer())
 	g.dirty = false
-	return sn, nil
+	return sn
 }
 
 // windows notes, by stream, the newest row of any series, and what each series still keeps.
@@ -299,6 +323,8 @@ func putSorted(b *bolt.Bucket, pairs []pair) error {
 // State records are coded into buffers that are used again.
 
 func (s *Store) takeBuffer() []byte {
+	s.buffersMu.Lock()
+	defer s.buffersMu.Unlock()
 	if n := len(s.stateBuffers); n > 0 {
 		b := s.stateBuffers[n-1]
 		s.stateBuffers = s.stateBuffers[:n-1]
@@ -308,7 +334,9 @@ func (s *Store) takeBuffer() []byte {
 }
 
 func (s *Store) giveBuffer(b []byte) {
-	if cap(b) <= 1<<20 {
+	s.buffersMu.Lock()
+	defer s.buffersMu.Unlock()
+	if cap(b) <= 1<<20 && len(s.stateBuffers) < groupsPerTx {
 		s.stateBuffers = append(s.stateBuffers, b)
 	}
 }

@@ -74,16 +74,13 @@ func newClass(id uint32, m *rra.Machine) *class {
 }
 
 // newStream chooses how many rows are gathered before they are coded, and how many share a key.
-// The finest stream gains rows fastest and gets the longest buffer; a slot is about a twelfth of the archive.
+// The finest stream gains rows fastest and gets the longest buffer; the others are coded again, all
+// rows of a slot at once, when it is merged. A slot is about a twelfth of the archive.
 func newStream(s rra.Stream, step, finest int64) stream {
 	t := stream{rows: s.Rows, span: s.PDPs * step, pdps: s.PDPs}
-	switch {
-	case s.PDPs == finest:
+	t.block = 8
+	if s.PDPs == finest {
 		t.block = 32
-	case s.PDPs <= 8*finest:
-		t.block = 16
-	default:
-		t.block = 8
 	}
 	slot := min(max(s.Rows/12, 2*t.block), maxSlotRows)
 	t.slot = (slot + t.block - 1) / t.block * t.block

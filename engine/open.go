@@ -113,12 +113,15 @@ type Store struct {
 	encoderStale bool // contexts ran ahead of a record that was not logged
 
 	queueMu    sync.Mutex // guards queue
+	queueEmpty sync.Cond  // told when queue is empty
 	queue      []*Ticket  // records on their way to the disk, in order
 	dispatchMu sync.Mutex // held while a commit goes to the shards
 
+	buffersMu    sync.Mutex // guards stateBuffers
+	stateBuffers [][]byte
+
 	checkpointMu sync.Mutex // one checkpoint at a time; guards what follows
 	blockBuffer  []byte
-	stateBuffers [][]byte
 	pins         int     // backups under way
 	pinned       wal.Pos // what they still need of the log lies above it
 
@@ -129,6 +132,8 @@ type Store struct {
 	reliefMu   sync.Mutex
 	relief     chan struct{} // closed and replaced after each checkpoint
 
+	checkpointFailure atomic.Pointer[error] // of the last checkpoint; nil: it succeeded
+
 	replayErr atomic.Pointer[error]
 	hook      func(string) // failpoints; nil but in tests
 	counters
@@ -138,6 +143,7 @@ type Store struct {
 // everything that was acknowledged is back. The error wraps ErrLocked if another process has it.
 func Open(dir string, o Options) (*Store, error) {
 	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, kick: make(chan struct{}, 1), idle: make(chan struct{}, 1), relief: make(chan struct{})}
+	s.queueEmpty.L = &s.queueMu
 	s.tickets.New = func() any { return new(Ticket) }
 	s.fetchers.New = func() any { return new(fetcher) }
 	if err := s.open(); err != nil {
@@ -259,7 +265,10 @@ func (s *Store) settle() error {
 		return nil
 	}
 	rec := appendTime([]byte{recordSettings}, want, 0)
-	return s.change(context.Background(), rec, func(t *Ticket) error { s.applySettings(t, want); return nil })
+	if err := s.enterWrite(); err != nil {
+		return err
+	}
+	return s.changeNow(rec, func(t *Ticket) error { s.applySettings(t, want); return nil })
 }
 
 // applySettings puts a reorder window in force.
@@ -363,6 +372,7 @@ func (s *Store) startBackground() {
 				select { // not at once: a full disk stays full for a while
 				case <-ctx.Done():
 				case <-time.After(time.Second):
+					s.wake()
 				}
 			}
 		}
@@ -387,6 +397,10 @@ func (s *Store) full() bool {
 func (s *Store) admit(ctx context.Context) error {
 	for tries := 0; s.full(); tries++ {
 		overBudget := s.memory.used.Load() > s.options.Memory
+		if failure := s.checkpointFailure.Load(); failure != nil {
+			s.wake()
+			return fmt.Errorf("no room until a checkpoint succeeds: %w", *failure)
+		}
 		if overBudget && (s.options.NoBackground || tries > 2) {
 			return ErrMemory
 		}

@@ -17,8 +17,43 @@ type setting struct {
 	reorder rra.Time
 }
 
-// writeCatalogue writes the changes of the catalogue at or below b, the notes, and b.
+// opsPerTx bounds the changes of one transaction: bbolt keeps a leaf whole until the end of a
+// transaction, and an insertion moves what stands behind it.
+const opsPerTx = 16 << 10
+
+// overlayOps is how many changes wait in memory before a checkpoint is asked for.
+const overlayOps = 64 << 10
+
+// writeCatalogue writes the changes of the catalogue at or below b, the notes, and b. Many changes
+// take several transactions; each ends with a whole record, and says which.
 func (s *Store) writeCatalogue(b wal.Pos) error {
+	for {
+		upto, more := s.catalogueStep(b)
+		if err := s.writeChanges(upto); err != nil || !more {
+			return err
+		}
+		s.failpoint("checkpoint-catalogue-part")
+	}
+}
+
+// catalogueStep returns the position that the next transaction goes up to, and whether b lies beyond it.
+func (s *Store) catalogueStep(b wal.Pos) (wal.Pos, bool) {
+	cat := &s.catalogue
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	if len(cat.ops) <= opsPerTx || cat.ops[opsPerTx].pos > b {
+		return b, false
+	}
+	upto := cat.ops[opsPerTx].pos
+	n := opsPerTx
+	for n < len(cat.ops) && cat.ops[n].pos == upto {
+		n++
+	}
+	return upto, n < len(cat.ops) || upto < b
+}
+
+// writeChanges writes the changes at or below b in one transaction.
+func (s *Store) writeChanges(b wal.Pos) error {
 	cat := &s.catalogue
 	cat.mu.RLock()
 	n := 0

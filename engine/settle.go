@@ -21,6 +21,7 @@ import (
 //     series, stream and slot, where it stays until their own window has passed.
 
 const (
+	mergeFew  = 3       // sub-blocks that are merged when the slot is complete
 	mergeMany = 16      // sub-blocks that are merged even if the slot still grows
 	mergeTiny = 8       // a complete slot is not merged again for a sub-block this many times smaller
 	maxSub    = 1 << 15 // sub-blocks of a slot before it must be merged
@@ -260,7 +261,7 @@ func (w *checkpointTx) merge(sn *snapshot, stream int, blocks []newBlock) error 
 		if fresh != nil {
 			subs++
 		}
-		if subs < 2 || !complete && subs < mergeMany {
+		if subs < mergeFew || !complete && subs < mergeMany {
 			continue
 		}
 		if complete && subs < mergeMany && fresh != nil && w.tiny(sn.g, stream, *e, fresh) {
