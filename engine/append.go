@@ -110,11 +110,8 @@ func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 
 // submit codes the samples of t and enqueues them.
 func (s *Store) submit(t *Ticket) error {
-	s.logMu.Lock()
+	s.lockLog()
 	defer s.logMu.Unlock()
-	if err := s.freshEncoders(); err != nil {
-		return err
-	}
 	if err := s.prepareRuns(t.batch, t.runs); err != nil {
 		return err
 	}
@@ -178,13 +175,21 @@ func (s *Store) durable(first, last wal.Pos, err error) {
 	defer s.dispatchMu.Unlock()
 	s.queueMu.Lock()
 	c := &commit{tickets: append([]*Ticket(nil), s.queue[:n]...), last: last}
-	s.queue = append(s.queue[:0], s.queue[n:]...)
+	s.dequeue(n)
 	s.queueMu.Unlock()
 	for i, t := range c.tickets {
 		t.pos = first + wal.Pos(i)
 	}
 	s.failpoint("log-durable")
 	s.dispatch(c)
+}
+
+// dequeue takes the first n tickets from the queue. The caller holds queueMu.
+func (s *Store) dequeue(n int) {
+	s.queue = append(s.queue[:0], s.queue[n:]...)
+	if len(s.queue) == 0 {
+		s.queueEmpty.Broadcast()
+	}
 }
 
 // failed gives the tickets of records that the log could not keep their error.
@@ -194,7 +199,7 @@ func (s *Store) failed(first, last wal.Pos, err error) {
 	s.queueMu.Lock()
 	n := min(int(last-first+1), len(s.queue))
 	failed := append([]*Ticket(nil), s.queue[:n]...)
-	s.queue = append(s.queue[:0], s.queue[n:]...)
+	s.dequeue(n)
 	s.queueMu.Unlock()
 	s.drain()
 	s.resetEncoders()
@@ -228,21 +233,27 @@ func (s *Store) resetEncoders() {
 	s.encoderStale = false
 }
 
-// freshEncoders refuses to code while contexts are ahead of a record that was not logged and
-// others are still on their way. The caller holds logMu.
-func (s *Store) freshEncoders() error {
-	if !s.encoderStale {
-		return nil
+// lockLog takes logMu. While contexts are ahead of a record that was not logged nothing can be coded:
+// what is on its way is awaited, applied or failed, and the contexts follow what is applied.
+func (s *Store) lockLog() {
+	s.logMu.Lock()
+	for s.encoderStale {
+		s.queueMu.Lock()
+		n := len(s.queue)
+		s.queueMu.Unlock()
+		if n == 0 {
+			s.drain()
+			s.resetEncoders()
+			return
+		}
+		s.logMu.Unlock() // failed takes it
+		s.queueMu.Lock()
+		for len(s.queue) > 0 {
+			s.queueEmpty.Wait()
+		}
+		s.queueMu.Unlock()
+		s.logMu.Lock()
 	}
-	s.queueMu.Lock()
-	n := len(s.queue)
-	s.queueMu.Unlock()
-	if n > 0 {
-		return fmt.Errorf("log: %w", wal.ErrRetry)
-	}
-	s.drain()
-	s.resetEncoders()
-	return nil
 }
 
 // dispatch sends a commit to the shards. Changes of the catalogue happen here, in order.

@@ -153,12 +153,12 @@ func childReads(s *engine.Store) {
 
 // A crashRun is one folder and what must be in it.
 type crashRun struct {
-	t     *testing.T
-	r     *rand.Rand
-	task  crashTask
-	apps  [crashAppenders]*crashModel
-	hit   map[string]int
-	kills int
+	t    *testing.T
+	r    *rand.Rand
+	task crashTask
+	apps [crashAppenders]*crashModel
+	hit  map[string]int
+	wrap func(engine.Options) engine.Options // how verify opens the store; nil: as it is
 }
 
 // A crashModel is what one appender has put into the store.
@@ -193,7 +193,6 @@ func (c *crashRun) generation(point string) {
 		limit = 600
 	}
 	c.child(limit)
-	c.kills++
 	c.verify()
 	c.task.gen++
 }
@@ -255,7 +254,7 @@ func (c *crashRun) verify() {
 	c.t.Helper()
 	o := engine.Options{NoBackground: true}
 	var before map[string]uint64
-	if _, err := os.Stat(filepath.Join(c.task.dir, "wal")); c.r.IntN(3) == 0 && err == nil {
+	if _, err := os.Stat(filepath.Join(c.task.dir, "rondo.bolt")); c.r.IntN(3) == 0 && err == nil {
 		ro := c.open(engine.Options{ReadOnly: true})
 		before = mustDigest(c.t, ro)
 		c.close(ro.Close())
@@ -289,6 +288,9 @@ func (c *crashRun) verify() {
 
 func (c *crashRun) open(o engine.Options) *engine.Store {
 	c.t.Helper()
+	if c.wrap != nil {
+		o = c.wrap(o)
+	}
 	s, err := engine.Open(c.task.dir, o)
 	if err != nil {
 		c.t.Fatalf("open after generation %d, %q: %v", c.task.gen, c.task.point, err)
