@@ -56,11 +56,12 @@ type crashTask struct {
 }
 
 func (c *crashTask) String() string {
-	s := fmt.Sprintf("%d %d %q %d", c.seed, c.gen, c.point, c.hits)
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d %d %q %d", c.seed, c.gen, c.point, c.hits)
 	for _, n := range c.from {
-		s += fmt.Sprintf(" %d", n)
+		fmt.Fprintf(&s, " %d", n)
 	}
-	return s + " " + c.dir
+	return s.String() + " " + c.dir
 }
 
 func parseCrashTask(s string) (c crashTask) {
@@ -101,7 +102,9 @@ func crashChild() {
 	o := task.options().WithHook(func(name string) {
 		if name == task.point && hits.Add(1) == int64(task.hits) {
 			say("point %s", name)
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			if p, err := os.FindProcess(os.Getpid()); err == nil {
+				_ = p.Kill() // SIGKILL
+			}
 			select {}
 		}
 	})

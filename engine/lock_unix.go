@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -42,7 +43,22 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 			}
 		}
 	}
-	return f, nil
+	return &folderLock{f, !o.ReadOnly}, nil
+}
+
+// A folderLock is the open lock file.
+type folderLock struct {
+	*os.File
+	writer bool
+}
+
+// Close releases the lock by name: a process that is just being started shares the open file until
+// it runs its program, and would hold the lock as long. The writer's name goes with it.
+func (l *folderLock) Close() error {
+	if l.writer {
+		_ = l.Truncate(0) // a courtesy to whom a reader keeps out
+	}
+	return errors.Join(unix.Flock(int(l.Fd()), unix.LOCK_UN), l.File.Close())
 }
 
 type nopCloser struct{}

@@ -104,8 +104,14 @@ func (osFS) Lock(name string) (io.Closer, error) {
 		_ = f.Close() // the lock is what failed
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return f, nil
+	return fileLock{f}, nil
 }
+
+// fileLock releases the lock by name: a process that is just being started shares the open file until it runs its
+// program, and would hold the lock as long.
+type fileLock struct{ *os.File }
+
+func (l fileLock) Close() error { return errors.Join(unlockFile(l.File), l.File.Close()) }
 
 type osFile struct{ *os.File }
 
