@@ -464,6 +464,7 @@ func TestCrash(t *testing.T) {
 					}
 					c.generation(point)
 				}
+				t.Logf("%d kills", c.task.gen)
 				mu.Lock()
 				defer mu.Unlock()
 				for k, n := range c.hit {
