@@ -40,6 +40,12 @@ func (b *Batch) Add(ref Ref, at rra.Time, values ...rra.Value) {
 	s := &b.samples[n] // field by field: a copy would wait for the stores before it
 	s.ref, s.at = ref, at
 	s.first, s.n = uint32(len(b.values)), uint16(len(values))
+	if len(values) == 1 && len(b.values) < cap(b.values) {
+		k := len(b.values)
+		b.values = b.values[:k+1]
+		b.values[k].Bits, b.values[k].Tag = values[0].Bits, values[0].Tag
+		return
+	}
 	b.values = append(b.values, values...)
 }
 

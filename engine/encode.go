@@ -225,6 +225,14 @@ func (s *Store) appendSamples(dst []byte, g *group, b *Batch, samples []sample) 
 		dst = binary.AppendUvarint(dst, uint64(j-i))
 		i = j
 	}
+	if n == 1 && c.sources == 1 {
+		mask := uint32(1)<<c.shift - 1
+		for i := range samples {
+			at := samples[i].ref.number() & mask
+			dst = appendValue(dst, b.values[samples[i].first], b.texts, &g.enc[at], &g.encTag[at])
+		}
+		return dst
+	}
 	for i := range samples {
 		sm := &samples[i]
 		at := c.index(sm.ref.number()) * c.sources

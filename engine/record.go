@@ -76,37 +76,44 @@ func appendValue(dst []byte, v rra.Value, texts []string, prev *uint64, tag *uin
 			return appendWhole(dst, v, texts, prev, tag)
 		}
 		*prev = v.Bits
-		return binary.AppendUvarint(dst, d<<2|modeInteger)
+		return appendDifference(dst, d<<2|modeInteger)
 	case rra.TagFloat:
 		if v.Bits == old {
 			return append(dst, modeInteger)
 		}
+		*prev = v.Bits
 		f, g := math.Float64frombits(v.Bits), math.Float64frombits(old)
 		if a, ok := integral(f); ok {
 			if b, ok := integral(g); ok {
-				*prev = v.Bits
-				return binary.AppendUvarint(dst, zigzag(a-b)<<2|modeInteger)
+				return appendDifference(dst, zigzag(a-b)<<2|modeInteger)
 			}
 		}
 		if a, ok := hundredths(f); ok {
 			if b, ok := hundredths(g); ok {
-				*prev = v.Bits
-				return binary.AppendUvarint(dst, zigzag(a-b)<<2|modeHundred)
+				return appendDifference(dst, zigzag(a-b)<<2|modeHundred)
 			}
 		}
 		x := v.Bits ^ old
 		trail := uint(bits.TrailingZeros64(x)) / 8
 		size := uint(bits.Len64(x)+7)/8 - trail
 		dst = append(dst, byte(trail<<5|(size-1)<<2|modeXOR))
-		x >>= 8 * trail
-		for range size {
-			dst = append(dst, byte(x))
-			x >>= 8
-		}
-		*prev = v.Bits
-		return dst
+		dst = binary.LittleEndian.AppendUint64(dst, x>>(8*trail))
+		return dst[:len(dst)-8+int(size)]
 	}
 	return appendWhole(dst, v, texts, prev, tag)
+}
+
+// appendDifference is binary.AppendUvarint with a short way for what is common: one to three bytes.
+func appendDifference(dst []byte, u uint64) []byte {
+	switch {
+	case u < 1<<7:
+		return append(dst, byte(u))
+	case u < 1<<14:
+		return append(dst, byte(u)|0x80, byte(u>>7))
+	case u < 1<<21:
+		return append(dst, byte(u)|0x80, byte(u>>7)|0x80, byte(u>>14))
+	}
+	return binary.AppendUvarint(dst, u)
 }
 
 // appendWhole codes v by itself. Unknown and text leave the value before as it was.
