@@ -45,7 +45,6 @@ type backupWriter struct {
 	w   io.Writer
 	sum hash.Hash32
 	buf []byte
-	n   int64
 }
 
 func (b *backupWriter) write(p []byte) error {

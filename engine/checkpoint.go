@@ -119,7 +119,7 @@ func (s *Store) writeCheckpoint(ctx context.Context) error {
 
 // writeGroups writes every changed group: while one chunk of snapshots is written, the next is taken.
 func (s *Store) writeGroups(ctx context.Context) error {
-	var failed atomic.Bool // a chunk was not written: take no more
+	var failed atomic.Bool           // a chunk was not written: take no more
 	chunks := make(chan []*snapshot) // unbuffered: two chunks are in memory at most
 	var takeErr error
 	go func() {

@@ -147,7 +147,7 @@ func Open(dir string, o Options) (*Store, error) {
 	s.tickets.New = func() any { return new(Ticket) }
 	s.fetchers.New = func() any { return new(fetcher) }
 	if err := s.open(); err != nil {
-		s.abandon()
+		_ = s.abandon() // err is why
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
 	return s, nil
@@ -159,11 +159,14 @@ func (s *Store) open() (err error) {
 		if _, err := os.Stat(filepath.Join(s.dir, fileDB)); err != nil {
 			return err
 		}
-	} else if err := os.MkdirAll(s.dir, 0o755); err != nil {
+	} else if err := makeFolder(s.dir); err != nil {
 		return err
 	}
 	if s.lock, err = lockFolder(filepath.Join(s.dir, fileLock), s.options); err != nil {
 		return err
+	}
+	if !s.options.ReadOnly {
+		s.removeSpools()
 	}
 	if err := s.openDatabase(); err != nil {
 		return fmt.Errorf("%s: %w", fileDB, err)
@@ -177,11 +180,10 @@ func (s *Store) open() (err error) {
 		return fmt.Errorf("%s: %w", fileDB, err)
 	}
 	for _, sh := range s.shards {
-		s.running.Add(1)
-		go func() {
-			defer s.running.Done()
-			sh.run(s)
-		}()
+		s.running.Go(func() { sh.run(s) })
+	}
+	if err := s.checkLog(after); err != nil {
+		return fmt.Errorf("%s: %w", dirLog, err)
 	}
 	s.log, err = wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
 		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after,
@@ -221,7 +223,11 @@ func (s *Store) openDatabase() (err error) {
 		return err
 	}
 	check := func(tx *bolt.Tx) error {
-		v := tx.Bucket(bucketMeta).Get(metaVersion)
+		meta := tx.Bucket(bucketMeta)
+		if meta == nil {
+			return fmt.Errorf("no bucket %q: %w", bucketMeta, ErrVersion)
+		}
+		v := meta.Get(metaVersion)
 		if len(v) != 4 || binary.BigEndian.Uint32(v) != formatVersion {
 			return fmt.Errorf("version %x: %w", v, ErrVersion)
 		}
@@ -355,9 +361,7 @@ func (s *Store) startBackground() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
-	s.background.Add(1)
-	go func() {
-		defer s.background.Done()
+	s.background.Go(func() {
 		tick := time.NewTicker(s.options.CheckpointInterval)
 		defer tick.Stop()
 		for {
@@ -376,7 +380,7 @@ func (s *Store) startBackground() {
 				}
 			}
 		}
-	}()
+	})
 }
 
 // wake asks for a checkpoint.

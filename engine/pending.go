@@ -115,17 +115,6 @@ func (p *pending) of(i int, fn func(entry)) {
 	}
 }
 
-// all calls fn with every entry, oldest first.
-func (p *pending) all(fn func(entry)) {
-	for c := range p.chunks {
-		for at := 0; at < p.fill[c]; {
-			e := p.entry(uint32(c*pendChunk + at))
-			fn(e)
-			at += (pendHeader + len(e.data) + 3) &^ 3
-		}
-	}
-}
-
 // free gives the chunks back.
 func (p *pending) free(s *Store) {
 	for _, b := range p.chunks {

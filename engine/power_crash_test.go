@@ -19,9 +19,7 @@ func (c *crashRun) load(s *engine.Store, depth, ops int, retry func(error) bool)
 	c.t.Helper()
 	var wg sync.WaitGroup
 	for i, m := range c.apps {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			a := newCrashAppender(s, c.task.seed, i, m.n)
 			a.depth = depth
 			a.begin = func(n int) { m.begun = n + 1 }
@@ -40,7 +38,7 @@ func (c *crashRun) load(s *engine.Store, depth, ops int, retry func(error) bool)
 			if err := a.wait(0); err != nil && !retry(err) {
 				return
 			}
-		}()
+		})
 	}
 	wg.Wait()
 }

@@ -26,7 +26,7 @@ func appendUniform(dst []byte, x float64, pdps int64, h *Hint) []byte {
 		return append(dst, tagZeroRest)
 	}
 	m, ok := uint64(h.scale), h.scale != 0
-	for try := 0; try < 2; try++ {
+	for range 2 {
 		if ok {
 			if q, ulp, fits := scaleTo(x, float64(m)); fits && ulp == 0 {
 				g := gcd(m, abs64(q))

@@ -41,7 +41,7 @@ func formatExamples(t *testing.T) []example {
 			}
 			e = nil
 		case strings.HasPrefix(line, "= "):
-			for _, f := range strings.Fields(line[2:]) {
+			for f := range strings.FieldsSeq(line[2:]) {
 				x, err := strconv.ParseFloat(f, 64)
 				if err != nil {
 					t.Fatalf("line %d: %v", i+1, err)
@@ -49,7 +49,7 @@ func formatExamples(t *testing.T) []example {
 				e.rows = append(e.rows, x)
 			}
 		default: // bytes, then in words what they are
-			for _, f := range strings.Fields(line) {
+			for f := range strings.FieldsSeq(line) {
 				b, err := hex.DecodeString(f)
 				if err != nil || len(f) != 2 {
 					break

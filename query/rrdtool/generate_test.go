@@ -194,13 +194,11 @@ func (g *generator) sample(takes []int) string {
 	if g.one(15) && !strings.Contains(at, ".") {
 		sep = "@"
 	}
-	s := at + sep
+	readings := make([]string, len(takes))
 	for i, ds := range takes {
-		if i > 0 {
-			s += ":"
-		}
-		s += g.reading(ds)
+		readings[i] = g.reading(ds)
 	}
+	s := at + sep + strings.Join(readings, ":")
 	if g.one(60) {
 		s += g.pick(":1", ":", "@1")
 	}
