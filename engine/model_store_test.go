@@ -411,7 +411,7 @@ func TestModel(t *testing.T) {
 		t.Run(fmt.Sprintf("program=%d", i), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			m := &modelRun{program: &program{t: t, r: r}, ctx: context.Background(), dir: t.TempDir()}
-			m.o = engine.Options{NoBackground: true, Sync: pick(r, wal.SyncAlways, wal.SyncNone, wal.SyncNone, wal.SyncNone)}
+			m.o = engine.Options{NoBackground: true, Sync: pick(r, wal.SyncNone, wal.SyncNone, wal.SyncNone, wal.SyncNone, wal.SyncInterval, wal.SyncAlways)}
 			if r.IntN(3) == 0 {
 				m.o.Memory = 64 << 20
 			}

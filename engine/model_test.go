@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -53,6 +54,7 @@ type modelSeries struct {
 	rows    map[column]map[int64]float64
 	sources []*valueSource
 	active  bool
+	given   int // rows
 }
 
 func newModelSeries(def *rra.Definition, path string, start rra.Time) *modelSeries {
@@ -83,9 +85,12 @@ func (x *modelSeries) step(rd *reading) error {
 	runs, err := x.m.Step(&x.st, rd.at, rd.values, rd.texts, nil)
 	for _, r := range runs {
 		c := column{r.Stream, r.DS}
-		if x.rows[c] == nil {
-			x.rows[c] = make(map[int64]float64)
+		if keeps := x.m.Streams()[r.Stream].Rows; x.rows[c] == nil || r.Count >= keeps {
+			x.rows[c] = make(map[int64]float64) // nothing before r can be asked for any more
+		} else if int64(len(x.rows[c])) > 4*keeps+100 {
+			maps.DeleteFunc(x.rows[c], func(k int64, _ float64) bool { return k < r.First-keeps })
 		}
+		x.given += int(r.Count)
 		for k := r.First; k < r.First+r.Count; k++ {
 			x.rows[c][k] = r.Value
 		}
