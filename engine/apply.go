@@ -75,6 +75,7 @@ func (o *outcome) error() error {
 func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *outcome) {
 	c := g.c
 	window := sh.reorder
+	holds := window != 0 || len(g.held) > 0 // what a window held that is closed by now goes first
 	var d *definition
 	for i := from; i < to; i++ {
 		sm := &b.samples[i]
@@ -91,7 +92,7 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 			o.reject(int(i), fmt.Errorf("%d values for %d data sources: %w", sm.n, d.values, ErrShape))
 			continue
 		}
-		if window != 0 {
+		if holds && (window != 0 || g.held[index] != nil) {
 			if err := s.hold(sh, g, d, index, sm.at, values, b.texts); err != nil {
 				o.reject(int(i), err)
 				continue
@@ -154,7 +155,7 @@ func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd
 		switch {
 		case int(sm.n) != d.values:
 			err = fmt.Errorf("%d values for %d data sources: %w", sm.n, d.values, ErrShape)
-		case sh.reorder != 0 && !g.c.seasonal:
+		case !g.c.seasonal && (sh.reorder != 0 || g.held[index] != nil):
 			err = s.hold(sh, g, d, index, sm.at, values, b.texts)
 		default:
 			err = s.step(sh, g, d, index, sm.at, values, b.texts, cmd.trace)

@@ -316,17 +316,17 @@ func (s *Store) remove(t *Ticket, ref Ref, key string) {
 	cat.count.Add(-1)
 	c := s.class(ref.class())
 	index := c.index(ref.number())
-	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(index) }})
+	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(s, index) }})
 }
 
 // stop ends the series at an index. Its rows go when their slots are merged or expire.
-func (g *group) stop(index int) {
+func (g *group) stop(s *Store, index int) {
 	if index >= g.n {
 		return
 	}
 	g.flags[index] &^= flagAlive
 	g.setText(index, nil)
-	delete(g.held, index)
+	g.forget(s, index)
 	g.dirty = true
 }
 

@@ -54,6 +54,7 @@ func (s *Store) hold(sh *shard, g *group, d *definition, index int, at rra.Time,
 	}
 	h.samples = slices.Insert(h.samples, i, x)
 	s.heldCount.Add(1)
+	s.memory.used.Add(x.size())
 	until := h.samples[len(h.samples)-1].at - sh.reorder
 	if len(h.samples) > maxHeld {
 		until = max(until, h.samples[0].at)
@@ -69,11 +70,38 @@ func (s *Store) let(sh *shard, g *group, d *definition, index int, h *heldSample
 		x := &h.samples[n]
 		// A reading that does not parse was accepted when it came: there is nobody left to tell.
 		_ = s.step(sh, g, d, index, x.at, x.values, x.texts, nil)
+		s.memory.used.Add(-x.size())
 		n++
 	}
 	s.heldCount.Add(int64(-n))
 	h.samples = slices.Delete(h.samples, 0, n)
 	if len(h.samples) == 0 {
+		delete(g.held, index)
+	}
+}
+
+// size is what a held sample takes of the memory budget, about.
+func (x *heldSample) size() int64 {
+	n := 80 + 16*len(x.values)
+	for _, t := range x.texts {
+		n += 16 + len(t)
+	}
+	return int64(n)
+}
+
+// size is the sum of its samples'.
+func (h *heldSamples) size() (n int64) {
+	for i := range h.samples {
+		n += h.samples[i].size()
+	}
+	return n
+}
+
+// forget ends the held samples of a series that ends.
+func (g *group) forget(s *Store, index int) {
+	if h := g.held[index]; h != nil {
+		s.heldCount.Add(-int64(len(h.samples)))
+		s.memory.used.Add(-h.size())
 		delete(g.held, index)
 	}
 }

@@ -273,6 +273,9 @@ func (g *group) load(s *Store, tx *bolt.Tx) error {
 			return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
 		}
 	}
+	for _, h := range g.held {
+		s.memory.used.Add(h.size())
+	}
 	g.loaded = true
 	s.loaded.Add(1)
 	return nil
