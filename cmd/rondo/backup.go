@@ -22,12 +22,12 @@ func newBackup(c *common) *cobra.Command {
 		Short: "Write a consistent copy of the database to a file",
 		Long: `Write a consistent copy of the database, compressed with zstd, to FILE or, with "-", to standard output.
 A running server goes on serving meanwhile. FILE appears only when the copy is whole and on disk.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if args[0] == "-" && isTerminal(c.stdout) {
 				return errors.New("a backup is binary: not written to a terminal")
 			}
-			o, err := c.target().must(cmd.Context(), engine.Options{})
+			o, err := c.target().must(cmd.Context(), engine.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func newRestoreBackup(c *common) *cobra.Command {
 		Use:   "restore-backup FILE|-",
 		Short: "Make a database from a backup",
 		Long:  `Make the database's folder, which must be empty or absent, from what rondo backup wrote; "-" is standard input.`,
-		Args:  cobra.ExactArgs(1),
+		Args:  oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			in := c.stdin
 			if args[0] != "-" {
@@ -112,11 +112,15 @@ func newRestoreBackup(c *common) *cobra.Command {
 				defer func() { _ = f.Close() }() // read only
 				in = f
 			}
-			db := c.database(c.db)
-			if err := engine.Restore(bufio.NewReaderSize(in, 1<<20), db); err != nil {
-				return fmt.Errorf("restore into %s: %w", db, err)
-			}
-			return nil
+			return engine.Restore(bufio.NewReaderSize(in, 1<<20), c.database(c.db)) // its errors name the folder
 		},
 	}
+}
+
+// oneArg wants one argument, and says which.
+func oneArg(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("usage: %s", cmd.UseLine())
+	}
+	return nil
 }

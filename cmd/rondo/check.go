@@ -19,7 +19,7 @@ func newCheck(c *common) *cobra.Command {
 		Long:  "Check every invariant of the database and print what is broken. The exit code is 1 if anything is.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o, err := c.target().must(cmd.Context(), engine.Options{})
+			o, err := c.target().must(cmd.Context(), engine.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}

@@ -45,14 +45,12 @@ func (t target) open(ctx context.Context, o engine.Options, create bool) (*opene
 	if !create && !t.exists() {
 		return &opened{}, nil
 	}
-	if _, err := os.Stat(filepath.Join(t.db, logFolder)); errors.Is(err, fs.ErrNotExist) {
-		o.ReadOnly = false // fresh from a backup: there is no log to read yet
-	}
 	o.Owner = "rondo (command line)"
 	o.NoBackground = true
 	deadline := time.Now().Add(lockPatience)
 	for {
-		if c, err := rpc.DialLocal(ctx, t.db); err == nil {
+		c, noServer := rpc.DialLocal(ctx, t.db)
+		if noServer == nil {
 			return &opened{client: c}, nil
 		}
 		s, err := engine.Open(t.db, o)
@@ -62,6 +60,9 @@ func (t target) open(ctx context.Context, o engine.Options, create bool) (*opene
 		if !errors.Is(err, engine.ErrLocked) || time.Now().After(deadline) {
 			return nil, err
 		}
+		if errors.Is(noServer, fs.ErrPermission) { // waiting would not help
+			return nil, fmt.Errorf("%w, whose socket is its owner's alone: %w", err, noServer)
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -70,21 +71,31 @@ func (t target) open(ctx context.Context, o engine.Options, create bool) (*opene
 	}
 }
 
-// exists says whether the folder is there and holds anything.
+// exists says whether the folder holds a database, or a part of one, or cannot be looked into: to open
+// any other folder would put a database there.
 func (t target) exists() bool {
-	entries, err := os.ReadDir(t.db)
-	return err == nil && len(entries) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
+	for _, name := range []string{databaseFile, logFolder} {
+		if _, err := os.Stat(filepath.Join(t.db, name)); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
+// missing says that there is no database, and where it was looked for.
+func (t target) missing() error {
+	dir := t.db
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return fmt.Errorf("there is no database in %s (--db, or RONDO_DB, says where it is)", dir)
 }
 
 // must is open for commands that make no sense without a database.
 func (t target) must(ctx context.Context, o engine.Options) (*opened, error) {
 	s, err := t.open(ctx, o, false)
 	if err == nil && s.client == nil && s.store == nil {
-		dir := t.db
-		if abs, e := filepath.Abs(dir); e == nil {
-			dir = abs
-		}
-		return nil, fmt.Errorf("there is no database in %s (--db, or RONDO_DB, says where it is)", dir)
+		return nil, t.missing()
 	}
 	return s, err
 }

@@ -31,22 +31,27 @@ var summaries = map[string]string{
 // writing are the verbs that change the store.
 var writing = []string{"create", "update", "updatev"}
 
+// unbuilt are the verbs of rrdtool that rondo knows by name only, so that it can say so.
+var unbuilt = []string{"graph", "graphv", "dump", "restore", "tune", "resize", "xport", "flushcached"}
+
 // newVerbs returns a command for each of rrdtool's verbs. Their arguments are passed on as they are; only the
 // flags of every rondo command are taken out.
 func newVerbs(c *common) []*cobra.Command {
 	var cmds []*cobra.Command
-	for _, verb := range rrdtool.Verbs() {
+	for _, verb := range slices.Concat(rrdtool.Verbs(), unbuilt) {
+		_, built := summaries[verb]
 		cmds = append(cmds, &cobra.Command{
 			Use:                verb,
 			Short:              summaries[verb],
-			Long:               summaries[verb] + ". Arguments, output and exit codes are those of rrdtool " + verb + ".",
+			Long:               verbHelp(verb),
+			Hidden:             !built,
 			DisableFlagParsing: true,
 			RunE: func(cmd *cobra.Command, args []string) error {
 				args, err := c.takeFlags(args)
 				if err != nil {
 					return err
 				}
-				if len(args) == 1 && args[0] == "--help" {
+				if built && len(args) == 1 && args[0] == "--help" {
 					return cmd.Help()
 				}
 				return exitCode(runVerb(cmd.Context(), c.process, c.target(), append([]string{verb}, args...)))
@@ -54,6 +59,15 @@ func newVerbs(c *common) []*cobra.Command {
 		})
 	}
 	return cmds
+}
+
+// verbHelp is rrdtool's usage of a verb, and what differs.
+func verbHelp(verb string) string {
+	var usage strings.Builder
+	env := &rrdtool.Env{Store: missing{}, Stdout: &usage, Stderr: io.Discard}
+	_ = rrdtool.Run(context.Background(), env, []string{"help", verb}) // prints, and cannot fail
+	_, text, _ := strings.Cut(usage.String(), "usage: ")
+	return fmt.Sprintf("%s. Arguments, output and exit codes are those of rrdtool %s.\n\n%s", summaries[verb], verb, text)
 }
 
 // newRRDTool returns the command that is rrdtool and nothing else.
@@ -154,6 +168,9 @@ func runVerb(ctx context.Context, p *process, t target, args []string) int {
 		env.Store = o.store
 		code = rrdtool.Run(ctx, env, args)
 	default:
+		if len(args) == 1 { // list: an empty answer would look like an empty database
+			_, _ = fmt.Fprintln(p.stderr, t.missing())
+		}
 		m := &maker{target: t}
 		env.Store = missing{}
 		if args[0] == "create" {

@@ -10,8 +10,11 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// logFolder is where a database keeps its log.
-const logFolder = "wal"
+// What a database's folder holds (docs/format.md).
+const (
+	databaseFile = "rondo.bolt"
+	logFolder    = "wal"
+)
 
 func newWAL(c *common) *cobra.Command {
 	cmd := &cobra.Command{
