@@ -33,7 +33,8 @@ const (
 	backupPair   = 1
 	backupRecord = 2
 	backupEnd    = 3
-	maxEntry     = 1 << 30
+	maxEntry     = 256 << 20
+	backupWindow = 8 << 20 // of zstd: what a reader must remember
 )
 
 var errBackup = errors.New("not a whole backup of this version")
@@ -70,7 +71,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer s.leave()
-	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(backupWindow))
 	if err != nil {
 		return err
 	}
@@ -254,7 +255,8 @@ func Restore(r io.Reader, dir string) (err error) {
 	if len(entries) > 0 {
 		return fmt.Errorf("restore into %s: the folder is not empty", dir)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	made := os.IsNotExist(err)
+	if err := makeFolder(dir); err != nil {
 		return err
 	}
 	defer func() {
@@ -262,10 +264,13 @@ func Restore(r io.Reader, dir string) (err error) {
 			for _, name := range []string{fileDB, dirLog, fileLock} {
 				_ = os.RemoveAll(filepath.Join(dir, name)) // the first error is the one to tell
 			}
+			if made {
+				_ = os.Remove(dir)
+			}
 			err = fmt.Errorf("restore into %s: %w", dir, err)
 		}
 	}()
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(256<<20))
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(backupWindow))
 	if err != nil {
 		return err
 	}
@@ -282,7 +287,10 @@ func Restore(r io.Reader, dir string) (err error) {
 	if re.log != nil {
 		err = errors.Join(err, re.log.Close())
 	}
-	return errors.Join(err, db.Close())
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return syncFolder(dir)
 }
 
 // A restorer reads a backup.
@@ -294,6 +302,8 @@ type restorer struct {
 	dir  string
 	tx   *bolt.Tx
 	size int
+	// version is put last: what is there after a crash in between is refused by Open.
+	version []byte
 }
 
 // ReadByte and read feed the checksum.
@@ -386,6 +396,10 @@ func (re *restorer) pair() error {
 			return err
 		}
 	}
+	if bytes.Equal(parts[0], bucketMeta) && bytes.Equal(parts[1], metaVersion) {
+		re.version = parts[2]
+		return nil
+	}
 	b := re.tx.Bucket(parts[0])
 	if b == nil {
 		return fmt.Errorf("bucket %.20q: %w", parts[0], errBackup)
@@ -411,6 +425,9 @@ func (re *restorer) record() error {
 	if err != nil {
 		return err
 	}
+	if p == 0 {
+		return fmt.Errorf("log record 0: %w", errBackup)
+	}
 	if re.log == nil {
 		re.log, err = wal.Open(filepath.Join(re.dir, dirLog), wal.Options{After: wal.Pos(p) - 1, SegmentBytes: segmentBytes})
 		if err != nil {
@@ -432,10 +449,30 @@ func (re *restorer) end(sum uint32) error {
 	if err != nil || binary.LittleEndian.Uint32(p) != sum {
 		return fmt.Errorf("%w: %w", errBackup, errSum)
 	}
+	if re.version == nil {
+		return fmt.Errorf("no version: %w", errBackup)
+	}
+	if _, err := re.r.ReadByte(); err != io.EOF {
+		return fmt.Errorf("behind the end: %w", errors.Join(errBackup, err))
+	}
 	if re.log != nil {
 		if _, err := re.log.Barrier(context.Background()); err != nil {
 			return err
 		}
+	} else if err := os.Mkdir(filepath.Join(re.dir, dirLog), 0o755); err != nil { // Open misses a log that is not there
+		return err
+	}
+	if err := re.commit(); err != nil { // what came before the version, durably
+		return err
+	}
+	if err := re.db.Sync(); err != nil {
+		return err
+	}
+	if re.tx, err = re.db.Begin(true); err != nil {
+		return err
+	}
+	if err := re.tx.Bucket(bucketMeta).Put(metaVersion, re.version); err != nil {
+		return err
 	}
 	return re.commit()
 }
