@@ -161,6 +161,7 @@ type crashRun struct {
 	task crashTask
 	apps [crashAppenders]*crashModel
 	hit  map[string]int
+	soon bool                                // points are met for sure: within the first dozen hits
 	wrap func(engine.Options) engine.Options // how verify opens the store; nil: as it is
 }
 
@@ -186,7 +187,11 @@ func (c *crashRun) generation(point string) {
 	c.t.Helper()
 	c.task.point, c.task.hits = point, 0
 	if point != "" {
-		c.task.hits = 1 + c.r.IntN(crashPoints[point])
+		most := crashPoints[point]
+		if c.soon {
+			most = min(most, 12)
+		}
+		c.task.hits = 1 + c.r.IntN(most)
 	}
 	for i, a := range c.apps {
 		c.task.from[i] = a.n
@@ -457,6 +462,7 @@ func TestCrash(t *testing.T) {
 			t.Run(strconv.Itoa(f), func(t *testing.T) {
 				t.Parallel()
 				c := newCrashRun(t, seed+uint64(f))
+				c.soon = f%2 == 1
 				for i := f * generations; i < min(total, (f+1)*generations); i++ {
 					point := ""
 					if i%2 == 1 {
