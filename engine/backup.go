@@ -343,6 +343,12 @@ func (re *restorer) run() (err error) {
 	if err := re.begin(); err != nil {
 		return err
 	}
+	if err := re.commit(); err != nil { // buckets without a version: not a new store
+		return err
+	}
+	if err := re.begin(); err != nil {
+		return err
+	}
 	defer func() {
 		if re.tx != nil {
 			_ = re.tx.Rollback() // after an error
