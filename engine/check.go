@@ -29,7 +29,10 @@ type checker struct {
 	pos      wal.Pos // of the catalogue
 	problems []Problem
 	blocks   map[string]bool // keys of rows that a directory names
+	lags     map[string]bool // group and index of series that a directory says lag
 	postings map[string]*posting
+	next     map[uint32]uint32 // by class: above every number in use
+	top      wal.Pos           // no group may stand for more of the log
 }
 
 // Check walks every invariant of the store and returns what it finds broken: the structure of the
@@ -40,14 +43,18 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 		return nil, err
 	}
 	defer s.leave()
-	c := &checker{s: s, blocks: make(map[string]bool), postings: make(map[string]*posting)}
+	c := &checker{
+		s: s, blocks: make(map[string]bool), lags: make(map[string]bool),
+		postings: make(map[string]*posting), next: make(map[uint32]uint32),
+	}
 	err := s.db.View(func(tx *bolt.Tx) error {
 		c.tx = tx
 		for err := range tx.Check() {
 			c.add(fileDB, "%v", err)
 		}
 		c.pos = wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaCatalogue))
-		for _, step := range []func(){c.catalogue, c.groups, c.rows, c.lag, c.labels} {
+		c.top = max(wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaGroups)), c.pos, s.log.Last())
+		for _, step := range []func(){c.catalogue, c.definitions, c.groups, c.rows, c.lag, c.labels, c.notes} {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -130,6 +137,13 @@ func (c *checker) series(k, v []byte) {
 		c.add(where, "no class %d", ref.class())
 		return
 	}
+	c.next[cl.id] = max(c.next[cl.id], ref.number()+1)
+	if c.tx.Bucket(bucketDefs).Get(binary.BigEndian.AppendUint32(nil, rec.def)) == nil {
+		c.add(where, "no definition %d", rec.def)
+	}
+	if c.tx.Bucket(bucketClasses).Get(binary.BigEndian.AppendUint32(nil, cl.id)) == nil {
+		c.add(where, "no record of class %d", cl.id)
+	}
 	for _, l := range rec.labels {
 		key := string(groupKey(labelKey(l), cl.id, ref.number()>>cl.shift))
 		p := c.postings[key]
@@ -173,14 +187,12 @@ func (c *checker) groups() {
 			continue
 		}
 		g := &group{c: cl, id: binary.BigEndian.Uint32(k[4:])}
-		held := c.s.heldCount.Load()
 		if err := g.decodeState(c.s, v); err != nil {
 			c.add(where, "%v", err)
 			g.unload(c.s)
 			continue
 		}
 		c.s.heldCount.Add(-countHeld(g.held))
-		_ = held
 		c.group(where, g)
 		g.unload(c.s)
 	}
@@ -195,16 +207,14 @@ func countHeld(held map[int]*heldSamples) (n int64) {
 
 // group compares one state record with catalogue and rows.
 func (c *checker) group(where string, g *group) {
-	series := c.tx.Bucket(bucketSeries)
+	if g.pos > c.top {
+		c.add(where, "stands for log position %d, the log and the store end at %d", g.pos, c.top)
+	}
 	for i := range g.n {
-		ref := makeRef(g.c.id, g.id<<g.c.shift+uint32(i))
-		known := series.Get(refKey(ref)) != nil
-		if g.pos <= c.pos && known != g.alive(i) {
-			c.add(where, "series %#x: in the catalogue %v, in the group %v", uint64(ref), known, g.alive(i))
-		}
-		if g.alive(i) && (g.defs[i] == 0 || int(g.defs[i]) > len(*c.s.catalogue.defs.Load()) || c.s.definition(g.defs[i]).class != g.c) {
-			c.add(where, "series %#x: definition %d is not of its class", uint64(ref), g.defs[i])
-		}
+		c.member(where, g, i)
+	}
+	for _, i := range g.dir.lags {
+		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), i))] = true
 	}
 	for st, entries := range g.dir.slots {
 		for _, e := range entries {
@@ -212,6 +222,32 @@ func (c *checker) group(where string, g *group) {
 				c.blocks[string(rowKey(nil, g.c.id, st, e.slot, sub, g.id))] = true
 			}
 		}
+	}
+}
+
+// member compares one series of a state record with the catalogue.
+func (c *checker) member(where string, g *group, i int) {
+	ref := makeRef(g.c.id, g.id<<g.c.shift+uint32(i))
+	raw := c.tx.Bucket(bucketSeries).Get(refKey(ref))
+	if g.pos <= c.pos && (raw != nil) != g.alive(i) {
+		c.add(where, "series %#x: in the catalogue %v, in the group %v", uint64(ref), raw != nil, g.alive(i))
+	}
+	if !g.alive(i) {
+		return
+	}
+	if g.defs[i] == 0 || int(g.defs[i]) > len(*c.s.catalogue.defs.Load()) || c.s.definition(g.defs[i]).class != g.c {
+		c.add(where, "series %#x: definition %d is not of its class", uint64(ref), g.defs[i])
+		return
+	}
+	st := g.state(i)
+	if err := c.s.definition(g.defs[i]).m.Check(&st); err != nil {
+		c.add(where, "series %#x: %v", uint64(ref), err)
+	}
+	if raw == nil {
+		return
+	}
+	if rec, err := c.s.decodeRecord(raw); err == nil && rec.def != g.defs[i] {
+		c.add(where, "series %#x: definition %d, in the catalogue %d", uint64(ref), g.defs[i], rec.def)
 	}
 }
 
@@ -259,6 +295,7 @@ func (c *checker) block(where string, v []byte, st *stream, cl *class) {
 
 // lag checks the rows of series that have fallen behind.
 func (c *checker) lag() {
+	found := make(map[string]bool)
 	cur := c.tx.Bucket(bucketLag).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		where := fmt.Sprintf("lag %x", k)
@@ -272,26 +309,60 @@ func (c *checker) lag() {
 			c.add(where, "no such class or stream")
 			continue
 		}
-		if err := splitColumn(v, &cl.streams[stream], func(int, int, []byte) {}); err != nil {
+		rows, ok := cutSum(v)
+		if !ok {
+			c.add(where, "%v", errSum)
+		} else if err := splitColumn(rows, &cl.streams[stream], func(int, int, []byte) {}); err != nil {
 			c.add(where, "%v", err)
 		}
-		if !c.lagNamed(cl, k) {
+		index := binary.BigEndian.Uint16(k[8:]) / uint16(cl.sources)
+		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
+		found[name] = true
+		if !c.lags[name] {
 			c.add(where, "no directory names it")
+		}
+	}
+	for name := range c.lags {
+		if !found[name] {
+			c.add(fmt.Sprintf("state %x", name[:8]), "series %d lags, but none of its rows are there", binary.BigEndian.Uint16([]byte(name[8:])))
 		}
 	}
 }
 
-// lagNamed says whether the group's directory knows that the series lags.
-func (c *checker) lagNamed(cl *class, k []byte) bool {
-	v := c.tx.Bucket(bucketState).Get(k[:8])
-	if v == nil {
-		return false
+// definitions compares what is stored of classes and definitions with what is in use.
+func (c *checker) definitions() {
+	defs := *c.s.catalogue.defs.Load()
+	cur := c.tx.Bucket(bucketDefs).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		where := fmt.Sprintf("defs %x", k)
+		if len(k) != 4 || binary.BigEndian.Uint32(k) == 0 || int(binary.BigEndian.Uint32(k)) > len(defs) {
+			c.add(where, "no such definition")
+		} else if d := defs[binary.BigEndian.Uint32(k)-1]; !bytes.Equal(v, appendDefinition(nil, d.m.Definition())) {
+			c.add(where, "is not what it was when the store was opened")
+		}
 	}
-	g := &group{c: cl, id: binary.BigEndian.Uint32(k[4:])}
-	defer g.unload(c.s)
-	if g.decodeState(c.s, v) != nil {
-		return true // said already
+	cur = c.tx.Bucket(bucketClasses).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		where := fmt.Sprintf("classes %x", k)
+		if len(k) != 4 || c.s.class(binary.BigEndian.Uint32(k)) == nil {
+			c.add(where, "no such class")
+			continue
+		}
+		cl := c.s.class(binary.BigEndian.Uint32(k))
+		stored := &class{shape: cl.shape, sources: cl.sources, streams: slices.Clone(cl.streams)}
+		switch err := stored.decode(v); {
+		case err != nil:
+			c.add(where, "%v", err)
+		case stored.shift != cl.shift || !slices.Equal(stored.streams, cl.streams):
+			c.add(where, "is not what it was when the store was opened")
+		case stored.next < c.next[cl.id]:
+			c.add(where, "would give number %d again", stored.next)
+		}
 	}
-	c.s.heldCount.Add(-countHeld(g.held))
-	return slices.Contains(g.dir.lags, binary.BigEndian.Uint16(k[8:])/uint16(cl.sources))
+}
+
+func (c *checker) notes() {
+	if err := new(notes).load(c.tx); err != nil {
+		c.add("notes", "%v", err)
+	}
 }

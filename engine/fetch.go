@@ -332,7 +332,12 @@ func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) 
 		if slot > to {
 			break
 		}
-		if f.buf, err = readColumn(v, st, slot, p, f.buf); err != nil {
+		if len(v) < sumSize {
+			err = errRecord
+		} else {
+			f.buf, err = readColumn(v[:len(v)-sumSize], st, slot, p, f.buf)
+		}
+		if err != nil {
 			return fmt.Errorf("lagging rows of column %d, stream %d, slot %d, group %d: %w", column, stream, slot, g.id, err)
 		}
 	}

@@ -186,7 +186,7 @@ func TestReorderWindow(t *testing.T) {
 		{20, true, 20}, {10, true, 20},
 		{25, false, 20}, {25, true, 20},
 		{45, false, 25},
-		{100, false, 45}, // lets all but itself go
+		{100, false, 45},                // lets all but itself go
 		{45, true, 45}, {46, false, 46}, // leaves the window at once
 		{60, false, 60}, {55, true, 60},
 	} {

@@ -41,19 +41,24 @@ type checkpointTx struct {
 	state, rows, lag *bolt.Bucket
 	puts, states     []pair
 	deletes          [][]byte
-	lags             map[string][]byte // nil: deleted
+	lags             map[string][]byte // without checksums; nil: deleted
+	lagging          map[string]bool   // columns with new records in lags: the first part of their keys
 	buf              []byte            // blocks; values in puts point into it or its predecessors
 }
 
 // settle decides what group sn.g writes.
 func (w *checkpointTx) settle(sn *snapshot) error {
+	var err error
 	blocks := slices.DeleteFunc(sn.collect(), func(b newBlock) bool {
 		late := b.slot < sn.windowSlot(b.stream)
-		if late {
-			w.addLags(sn, b.stream, b.slot, b.segs)
+		if late && err == nil {
+			err = w.addLags(sn, b.stream, b.slot, b.segs)
 		}
 		return late
 	})
+	if err != nil {
+		return err
+	}
 	for st := range sn.g.c.streams {
 		if err := w.expire(sn, st); err != nil {
 			return err
@@ -199,8 +204,7 @@ func (w *checkpointTx) rescue(sn *snapshot, stream int, e slotEntry) error {
 		return err
 	}
 	segs = slices.DeleteFunc(segs, func(sg segment) bool { return !behind(sg.column / c.sources) })
-	w.addLags(sn, stream, e.slot, segs)
-	return nil
+	return w.addLags(sn, stream, e.slot, segs)
 }
 
 func indices(n int) []int {
@@ -341,12 +345,18 @@ func lagKey(g *group, column, stream int, slot int64) []byte {
 	return binary.BigEndian.AppendUint64(k, uint64(slot)^1<<63)
 }
 
-const lagKeySize = 8 + 2 + 2 + 8
+const (
+	lagColumnSize = 8 + 2 // of a lag key: group and column
+	lagKeySize    = lagColumnSize + 2 + 8
+)
 
 // addLags appends segments of one slot to the records of their columns.
-func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segment) {
+func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segment) error {
 	if w.lags == nil {
 		w.lags = make(map[string][]byte)
+	}
+	if w.lagging == nil {
+		w.lagging = make(map[string]bool)
 	}
 	for i := range segs {
 		sg := &segs[i]
@@ -356,12 +366,18 @@ func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segm
 		}
 		k := string(lagKey(sn.g, sg.column, stream, slot))
 		v, ok := w.lags[k]
-		if !ok {
-			v = bytes.Clone(w.lag.Get([]byte(k)))
+		if stored := w.lag.Get([]byte(k)); !ok && stored != nil {
+			if v, ok = cutSum(stored); !ok {
+				return fmt.Errorf("lagging rows of column %d, stream %d, slot %d, group %d of class %d: %w",
+					sg.column, stream, slot, sn.g.id, sn.g.c.id, errSum)
+			}
+			v = bytes.Clone(v)
 		}
 		w.lags[k] = appendSegment(v, sg)
+		w.lagging[k[:lagColumnSize]] = true
 		sn.dir.addLag(series)
 	}
+	return nil
 }
 
 // dropLags deletes the lag records of series whose window has passed them.
@@ -370,17 +386,13 @@ func (w *checkpointTx) dropLags(sn *snapshot) error {
 	sn.dir.lags = slices.DeleteFunc(sn.dir.lags, func(index uint16) bool {
 		keeps := false
 		for column := int(index) * c.sources; column < (int(index)+1)*c.sources; column++ {
-			prefix := lagKey(sn.g, column, 0, 0)[:10]
+			prefix := lagKey(sn.g, column, 0, 0)[:lagColumnSize]
+			keeps = keeps || w.lagging[string(prefix)]
 			cur := w.lag.Cursor()
 			for k, _ := cur.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) == lagKeySize; k, _ = cur.Next() {
 				if w.lagPassed(sn, int(index), k) {
 					w.lags = setLag(w.lags, string(k))
 				} else {
-					keeps = true
-				}
-			}
-			for k, v := range w.lags {
-				if v != nil && bytes.HasPrefix([]byte(k), prefix) {
 					keeps = true
 				}
 			}
@@ -431,7 +443,7 @@ func (w *checkpointTx) write() error {
 			}
 			continue
 		}
-		lags = append(lags, pair{[]byte(k), v})
+		lags = append(lags, pair{[]byte(k), appendSum(v)})
 	}
 	return putSorted(w.lag, lags)
 }

@@ -22,6 +22,13 @@ const stateVersion = 1 // part of the format
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+const sumSize = 4
+
+// appendSum adds the checksum of b to it.
+func appendSum(b []byte) []byte {
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
 // cutSum returns b without the checksum at its end, if it is right.
 func cutSum(b []byte) ([]byte, bool) {
 	if len(b) < 4 {
@@ -55,8 +62,7 @@ func (g *group) appendState(dst []byte) []byte {
 
 // endState adds the directory and the checksum.
 func endState(dst []byte, dir *directory) []byte {
-	dst = dir.append(dst)
-	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst, castagnoli))
+	return appendSum(dir.append(dst))
 }
 
 // appendOpenRows codes the buffers of one column: rows of each series, then base and rows of those that have any.
