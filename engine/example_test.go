@@ -33,8 +33,8 @@ func Example() {
 	var b engine.Batch
 	b.Add(ref, rra.Seconds(1_700_000_010), rra.Float(21.5))
 	b.Add(ref, rra.Seconds(1_700_000_020), rra.Float(21.75))
-	check(s.Append(ctx, &b))                                        // durable from here on, and seen by the next Fetch
-	rows, err := s.Fetch(ctx, ref, 0, 1_700_000_000, 1_700_000_020) // archive 0, the averages of 10 s
+	check(s.Append(ctx, &b)) // durable now, and seen by Fetch
+	rows, err := s.Fetch(ctx, ref, 0, 1_700_000_000, 1_700_000_020)
 	check(err)
 	fmt.Println(rows.DS, rows.Step, rows.Values)
 	check(s.Close())

@@ -13,5 +13,5 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "rrdtool" {
 		main()
 	}
-	testscript.Main(m, map[string]func(){"rondo": main})
+	testscript.Main(m, map[string]func(){"rondo": main, "curl": curl})
 }

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/receivers/collectd"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A fence is a fenced block of a page.
+type fence struct {
+	line  int    // of its first line
+	lang  string // what stands behind the fence
+	loose bool   // <!-- numbers differ --> stands before it
+	text  string
+}
+
+func readFences(t *testing.T, name string) []fence {
+	t.Helper()
+	page, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fences []fence
+	var open *fence
+	loose := false
+	for i, line := range strings.Split(string(page), "\n") {
+		lang, mark := strings.CutPrefix(line, "```")
+		switch {
+		case mark && open == nil:
+			open = &fence{line: i + 2, lang: lang, loose: loose}
+		case mark:
+			fences = append(fences, *open)
+			open = nil
+		case open != nil:
+			open.text += line + "\n"
+		}
+		loose = line == "<!-- numbers differ -->"
+	}
+	if open != nil {
+		t.Fatalf("%s: the block at line %d has no end", name, open.line)
+	}
+	return fences
+}
+
+func ofLang(t *testing.T, fences []fence, lang string) []fence {
+	t.Helper()
+	var some []fence
+	for _, f := range fences {
+		if f.lang == lang {
+			some = append(some, f)
+		}
+	}
+	if len(some) == 0 {
+		t.Fatalf("the page has no block of %s", lang)
+	}
+	return some
+}
+
+const readme = root + "/README.md"
+
+// TestReadmeCommands runs the README's console blocks, in order, beside a server that has got collectd's packets,
+// and compares what they print. In the page … stands for anything.
+func TestReadmeCommands(t *testing.T) {
+	dir := t.TempDir()
+	d := serveProcess(t, filepath.Join(dir, "rondo.db"), "--collectd", "127.0.0.1:0")
+	sendLoad(t, d.listens["collectd"])
+	waitFor(t, "the series of the packets", func() bool {
+		const name = "collectd/web1/load/load"
+		return strings.Contains(rondo(t, d.db, "list"), name) && strings.Contains(rondo(t, d.db, "lastupdate", name), "2.5 2 1.5")
+	})
+	for _, f := range ofLang(t, readFences(t, readme), "console") {
+		for _, step := range strings.Split("\n"+f.text, "\n$ ")[1:] {
+			line, want, _ := strings.Cut(step, "\n")
+			got := runLine(t, dir, strings.ReplaceAll(line, "127.0.0.1:9180", d.listens["http"]))
+			if !resembles(got, want, f.loose) {
+				t.Errorf("README.md:%d: %s\nprints\n%swant\n%s", f.line, line, got, want)
+			}
+		}
+	}
+}
+
+// runLine runs a line of shell in dir and returns what it prints.
+func runLine(t *testing.T, dir, line string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C")
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && (!strings.HasPrefix(string(out), "ERROR: ") || !asExit(err, &exit)) {
+		t.Errorf("%s: %v", line, err)
+	}
+	var compact bytes.Buffer // the spaces of protobuf's JSON are random
+	if json.Compact(&compact, out) == nil && strings.HasPrefix(line, "curl") {
+		return compact.String() + "\n"
+	}
+	return string(out)
+}
+
+func asExit(err error, exit **exec.ExitError) (ok bool) {
+	*exit, ok = err.(*exec.ExitError)
+	return ok
+}
+
+var anyNumber = regexp.MustCompile(`-nan|-?\d+(\.\d+)?(e[+-]\d\d)?`)
+
+// resembles compares with a pattern: a line … is any number of lines, … in a line anything. Loosely, every number is
+// like every other, and so is the space before it.
+func resembles(got, pattern string, loose bool) bool {
+	pattern = strings.TrimRight(pattern, "\n")
+	got = strings.TrimRight(got, "\n")
+	if loose {
+		even := func(s string) string {
+			return regexp.MustCompile(` +`).ReplaceAllString(anyNumber.ReplaceAllString(s, "0"), " ")
+		}
+		got, pattern = even(got), even(pattern)
+	}
+	var re strings.Builder
+	for line := range strings.SplitSeq(pattern, "\n") {
+		if line == "…" {
+			re.WriteString("(?:.*\n)*")
+			continue
+		}
+		re.WriteString(strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + "\n")
+	}
+	return regexp.MustCompile("^" + re.String() + "$").MatchString(got + "\n")
+}
+
+func TestResembles(t *testing.T) {
+	for _, c := range []struct {
+		got, pattern string
+		loose, want  bool
+	}{
+		{"a\n", "a\n\n", false, true},
+		{"a\nb\n", "a\n", false, false},
+		{"a\nb\nc\n", "a\n…\n", false, true},
+		{"a\nb\nc\n", "…\nc\n", false, true},
+		{"b\nc\n", "a\n…\n", false, false},
+		{"a\n", "a\n…\n", false, true},
+		{"x=1 y\n", "x=… y\n", false, true},
+		{"x=1\n", "x=2\n", false, false},
+		{"x= 1\n", "x= 2\n", true, true},
+		{"10: -nan\n", "7: 2.5e+01\n", true, true},
+		{"x=1\n", "y=1\n", true, false},
+	} {
+		if got := resembles(c.got, c.pattern, c.loose); got != c.want {
+			t.Errorf("resembles(%q, %q, %v) = %v", c.got, c.pattern, c.loose, got)
+		}
+	}
+}
+
+// sendLoad sends, as collectd on host web1 would, what the plugins cpu and load read in the last minute.
+func sendLoad(t *testing.T, addr string) {
+	t.Helper()
+	c, err := net.Dial("udp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }() // nothing is read
+	gauge := func(v float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)) }
+	load := bytes.Join([][]byte{gauge(2.5), gauge(2), gauge(1.5)}, nil)
+	now := time.Now().Truncate(10 * time.Second)
+	var e collectd.Encoder
+	for at := now.Add(-time.Minute); !at.After(now); at = at.Add(10 * time.Second) {
+		stamp := collectd.StampOf(rra.TimeOf(at))
+		for _, v := range []collectd.ValueList{
+			{Plugin: []byte("cpu"), PluginInstance: []byte("0"), Type: []byte("cpu"), TypeInstance: []byte("idle"), Kinds: []byte{collectd.KindDerive}, Raw: make([]byte, 8)},
+			{Plugin: []byte("load"), Type: []byte("load"), Kinds: bytes.Repeat([]byte{collectd.KindGauge}, 3), Raw: load},
+		} {
+			v.Host, v.Time, v.Interval = []byte("web1"), stamp, 10<<30
+			if !e.Add(&v) {
+				t.Fatal("the packet is full")
+			}
+		}
+	}
+	if _, err := c.Write(e.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// curl is as much of curl as the README uses, so that its lines run with Go alone.
+func curl() {
+	flags := flag.NewFlagSet("curl", flag.ExitOnError)
+	_ = flags.Bool("s", false, "")
+	header := flags.String("H", "", "")
+	data := flags.String("d", "", "")
+	_ = flags.Parse(os.Args[1:]) // it exits
+	req, err := http.NewRequest(http.MethodPost, flags.Arg(0), strings.NewReader(*data))
+	if err == nil {
+		name, value, _ := strings.Cut(*header, ": ")
+		req.Header.Set(name, value)
+		var resp *http.Response
+		if resp, err = http.DefaultClient.Do(req); err == nil {
+			_, err = io.Copy(os.Stdout, resp.Body)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "curl:", err)
+		os.Exit(1)
+	}
+}
+
+// TestReadmeEmbedding compares the README's program with the Example that is run.
+func TestReadmeEmbedding(t *testing.T) {
+	src, err := os.ReadFile(filepath.Join(root, "engine", "example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, lines, ok := strings.Cut(string(src), "\t// README: embedding\n")
+	lines, _, end := strings.Cut(lines, "\t// README: end\n")
+	if !ok || !end {
+		t.Fatal("engine/example_test.go has lost the marks of what the README shows")
+	}
+	want := strings.ReplaceAll("\n"+lines, "\n\t", "\n")[1:]
+	if got := ofLang(t, readFences(t, readme), "go")[0].text; got != want {
+		t.Errorf("README.md has\n%s\nengine/example_test.go has\n%s", got, want)
+	}
+}
+
+// TestReadmeSettings reads the README's YAML as serve does, and the flags of its lines.
+func TestReadmeSettings(t *testing.T) {
+	fences := readFences(t, readme)
+	p := &process{stderr: io.Discard, lookupEnv: func(string) (string, bool) { return "", false }}
+	for i, f := range ofLang(t, fences, "yaml") {
+		name := filepath.Join(t.TempDir(), fmt.Sprint(i))
+		if err := os.WriteFile(name, []byte(f.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, cmd := newServeSettings(&common{process: p})
+		cmd.Flags().StringVar(&s.db, "db", "", "") // the root's
+		s.file = name
+		ways, _, err := s.apply()
+		if err != nil {
+			t.Errorf("README.md:%d: %v", f.line, err)
+		}
+		if ways.Policy == nil {
+			t.Errorf("README.md:%d: no policy", f.line)
+		}
+	}
+	for _, f := range ofLang(t, fences, "sh") {
+		for line := range strings.Lines(f.text) {
+			args, ok := strings.CutPrefix(line, "rondo serve ")
+			if !ok {
+				continue
+			}
+			_, cmd := newServeSettings(&common{process: p})
+			if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
+				t.Errorf("README.md:%d: %s: %v", f.line, strings.TrimSpace(line), err)
+			}
+		}
+	}
+}
+
+// TestReadmeCollectdInterop has collectd read the README's configuration.
+func TestReadmeCollectdInterop(t *testing.T) {
+	path, err := exec.LookPath("collectd")
+	if err != nil {
+		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
+			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no collectd")
+		}
+		t.Skip("no collectd here")
+	}
+	f := ofLang(t, readFences(t, readme), "apache")[0]
+	name := filepath.Join(t.TempDir(), "collectd.conf")
+	if err := os.WriteFile(name, []byte(f.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(path, "-t", "-C", name).CombinedOutput(); err != nil {
+		t.Errorf("README.md:%d: collectd -t: %v\n%s", f.line, err, out)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
+
+// TestLinks looks for the files that pages link to.
+func TestLinks(t *testing.T) {
+	links := 0
+	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(name) != ".md" {
+			return err
+		}
+		page, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for _, m := range link.FindAllStringSubmatch(string(page), -1) {
+			to := m[1]
+			if to == "" || strings.Contains(to, "://") {
+				continue
+			}
+			links++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), to)); err != nil {
+				t.Errorf("%s links to %s, which is not there", strings.TrimPrefix(name, root+"/"), to)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if links < 10 {
+		t.Errorf("%d links found: the pattern is wrong", links)
+	}
+}
