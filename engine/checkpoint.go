@@ -103,7 +103,6 @@ func (s *Store) writeCheckpoint(ctx context.Context) error {
 	if err := s.writeGroups(ctx); err != nil {
 		return err
 	}
-	s.dropMapping()
 	s.failpoint("checkpoint-groups")
 	if err := s.writeCatalogue(b); err != nil {
 		return err
@@ -269,6 +268,7 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 	for _, sn := range chunk {
 		s.conclude(sn, err == nil)
 	}
+	s.dropMapping()
 	s.failpoint("checkpoint-between")
 	return err
 }

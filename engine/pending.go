@@ -12,8 +12,8 @@ import (
 const (
 	pendChunk = 8 << 10
 	// An entry: previous entry of the series + 1 (4), low half of the first row's
-	// index (4), column (2), rows (2), bytes (2), index of the series (2), the coded rows.
-	pendHeader = 16
+	// index (4), bytes (2), column (2), rows less one (1), the coded rows.
+	pendHeader = 13
 )
 
 // A pending is coded rows in the order they were finished.
@@ -48,7 +48,7 @@ func (p *pending) add(s *Store, g *group, i, col int, base uint32, rows []float6
 func maxSegment(n int) int { return 10*n + 64 }
 
 // runRows is how many rows of a long run one segment takes.
-const runRows = 256
+const runRows = 256 // what a byte less one holds
 
 // addRun appends n equal rows that begin at index k.
 func (p *pending) addRun(s *Store, g *group, i, col int, k int64, n int, v float64) {
@@ -73,33 +73,31 @@ func (p *pending) finish(g *group, b []byte, at uint32, i, col int, base uint32,
 	}
 	binary.LittleEndian.PutUint32(b, p.heads[i])
 	binary.LittleEndian.PutUint32(b[4:], base)
-	binary.LittleEndian.PutUint16(b[8:], uint16(col))
-	binary.LittleEndian.PutUint16(b[10:], uint16(rows))
-	binary.LittleEndian.PutUint16(b[12:], uint16(size))
-	binary.LittleEndian.PutUint16(b[14:], uint16(i))
+	binary.LittleEndian.PutUint16(b[8:], uint16(size))
+	binary.LittleEndian.PutUint16(b[10:], uint16(col))
+	b[12] = byte(rows - 1)
 	p.heads[i] = at + 1
-	p.fill[len(p.fill)-1] += (pendHeader + size + 3) &^ 3
+	p.fill[len(p.fill)-1] += pendHeader + size
 	p.bytes += int64(pendHeader + size)
 	p.rows += uint64(rows)
 }
 
 // An entry is one pending segment, decoded from its header.
 type entry struct {
-	prev   uint32
-	base   uint32
-	col    int
-	rows   int
-	series int
-	data   []byte
+	prev uint32
+	base uint32
+	col  int
+	rows int
+	data []byte
 }
 
 func (p *pending) entry(at uint32) entry {
 	b := p.chunks[at/pendChunk][at%pendChunk:]
-	size := int(binary.LittleEndian.Uint16(b[12:]))
+	size := int(binary.LittleEndian.Uint16(b[8:]))
 	return entry{
 		prev: binary.LittleEndian.Uint32(b), base: binary.LittleEndian.Uint32(b[4:]),
-		col: int(binary.LittleEndian.Uint16(b[8:])), rows: int(binary.LittleEndian.Uint16(b[10:])),
-		series: int(binary.LittleEndian.Uint16(b[14:])), data: b[pendHeader : pendHeader+size],
+		col: int(binary.LittleEndian.Uint16(b[10:])), rows: int(b[12]) + 1,
+		data: b[pendHeader : pendHeader+size],
 	}
 }
 
