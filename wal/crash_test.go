@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -32,8 +33,17 @@ type life struct {
 	seq     int
 }
 
-// rounds is how many seeds the crash tests try: go test ./wal -rounds 50.
-var rounds = flag.Int("rounds", 1, "seeds of the crash tests")
+// rounds is how many times the crash tests go round: a tenth of RONDO_CRASHES.
+func rounds() int {
+	n, _ := strconv.Atoi(os.Getenv("RONDO_CRASHES"))
+	return max(1, n/10)
+}
+
+// firstSeed is where the seeds of the crash tests begin: RONDO_SEED, or 0.
+func firstSeed() uint64 {
+	seed, _ := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
+	return seed * 1e6
+}
 
 const crashDir = "/db/wal"
 
@@ -201,11 +211,11 @@ func TestPowerCutAtEveryOperation(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
 			for cut := 1; cut <= 150; cut++ {
-				if *rounds == 1 && cut > 60 && cut%3 != 0 {
+				if rounds() == 1 && cut > 60 && cut%3 != 0 {
 					continue
 				}
-				for s := range *rounds {
-					seed := uint64(cut*1000 + s)
+				for s := range rounds() {
+					seed := firstSeed() + uint64(cut*1000+s)
 					t.Run(fmt.Sprint(seed), func(t *testing.T) { powerCuts(t, m.o, seed, cut) })
 				}
 			}
@@ -249,7 +259,8 @@ func TestFailuresThenRecovery(t *testing.T) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(*rounds) * 60 {
+			for i := range uint64(rounds()) * 60 {
+				seed := firstSeed() + i
 				t.Run(fmt.Sprint(seed), func(t *testing.T) { failures(t, m.o, seed) })
 			}
 		})
