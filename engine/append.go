@@ -25,6 +25,7 @@ type Ticket struct {
 	cmd    *command // an update command; nil: plain samples
 	op     *op      // a change of the catalogue; nil: samples
 	pos    wal.Pos
+	size   int64        // of the record
 	left   atomic.Int32 // shards that have not applied it
 	done   chan struct{}
 	mu     sync.Mutex // guards result
@@ -142,14 +143,17 @@ func (s *Store) appendUpdate(dst []byte, t *Ticket) []byte {
 
 // enqueue puts a record into the log and its ticket behind those before it. The caller holds logMu.
 func (s *Store) enqueue(t *Ticket, rec []byte) error {
+	t.size = int64(len(rec))
 	s.queueMu.Lock()
 	s.queue = append(s.queue, t)
+	s.queued.Add(t.size)
 	s.queueMu.Unlock()
 	if _, err := s.log.Enqueue(rec); err != nil {
 		// Nothing can have been queued behind it, and the log does not know it. Its codes
 		// have moved the contexts on: they must follow what is applied again.
 		s.queueMu.Lock()
 		s.queue = s.queue[:len(s.queue)-1]
+		s.dequeued(t.size)
 		s.queueMu.Unlock()
 		s.encoderStale = true
 		for i := range t.runs {
@@ -186,10 +190,50 @@ func (s *Store) durable(first, last wal.Pos, err error) {
 
 // dequeue takes the first n tickets from the queue. The caller holds queueMu.
 func (s *Store) dequeue(n int) {
+	size := int64(0)
+	for _, t := range s.queue[:n] {
+		size += t.size
+	}
 	s.queue = append(s.queue[:0], s.queue[n:]...)
+	s.dequeued(size)
+}
+
+// dequeued lets those go on who wait for the queue. The caller holds queueMu.
+func (s *Store) dequeued(size int64) {
+	left := s.queued.Add(-size)
 	if len(s.queue) == 0 {
 		s.queueEmpty.Broadcast()
 	}
+	if left <= maxQueued/2 && s.queueRoom != nil {
+		close(s.queueRoom)
+		s.queueRoom = nil
+	}
+}
+
+// maxQueued is how many bytes of records may be on their way to the disk before writers wait. The
+// log would hold them back too, but there nobody can give up.
+const maxQueued = 8 << 20
+
+// awaitQueue waits until the queue has room.
+func (s *Store) awaitQueue(ctx context.Context) error {
+	for s.queued.Load() > maxQueued {
+		s.queueMu.Lock()
+		if s.queued.Load() <= maxQueued {
+			s.queueMu.Unlock()
+			return nil
+		}
+		if s.queueRoom == nil {
+			s.queueRoom = make(chan struct{})
+		}
+		room := s.queueRoom
+		s.queueMu.Unlock()
+		select {
+		case <-room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // failed gives the tickets of records that the log could not keep their error.

@@ -41,3 +41,12 @@ func (s *Store) DB() *bolt.DB { return s.db }
 
 // GroupSize returns how many series a group of ref's class holds.
 func (s *Store) GroupSize(ref Ref) int { return 1 << s.class(ref.class()).shift }
+
+// MaxQueued is how many bytes may be on their way to the disk before writers wait.
+const MaxQueued = maxQueued
+
+// Queued returns how many bytes of records are on their way to the disk.
+func (s *Store) Queued() int64 { return s.queued.Load() }
+
+// Logged returns how many bytes of records came since the last checkpoint began.
+func (s *Store) Logged() int64 { return s.logged.Load() }

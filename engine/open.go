@@ -112,10 +112,12 @@ type Store struct {
 	encoderEpoch uint64
 	encoderStale bool // contexts ran ahead of a record that was not logged
 
-	queueMu    sync.Mutex // guards queue
-	queueEmpty sync.Cond  // told when queue is empty
-	queue      []*Ticket  // records on their way to the disk, in order
-	dispatchMu sync.Mutex // held while a commit goes to the shards
+	queueMu    sync.Mutex    // guards what follows, and every change of queued
+	queueEmpty sync.Cond     // told when queue is empty
+	queueRoom  chan struct{} // closed when queued is small again; nil: nobody waits
+	queued     atomic.Int64  // bytes of records in queue
+	queue      []*Ticket     // records on their way to the disk, in order
+	dispatchMu sync.Mutex    // held while a commit goes to the shards
 
 	buffersMu    sync.Mutex // guards stateBuffers
 	stateBuffers [][]byte
@@ -399,6 +401,9 @@ func (s *Store) full() bool {
 
 // admit holds a writer back while the store is full.
 func (s *Store) admit(ctx context.Context) error {
+	if err := s.awaitQueue(ctx); err != nil {
+		return err
+	}
 	for tries := 0; s.full(); tries++ {
 		overBudget := s.memory.used.Load() > s.options.Memory
 		if failure := s.checkpointFailure.Load(); failure != nil {
