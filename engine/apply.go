@@ -85,7 +85,22 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 			continue
 		}
 		if id := g.defs[index]; d == nil || d.id != id {
-			d = s.definition(id)
+			if d = s.definition(id); d == nil {
+				o.reject(int(i), errRecord)
+				continue
+			}
+		}
+		if !holds && sm.n == 1 && d.values == 1 && g.texts == nil { // the ordinary day
+			w := g.words[index*c.words : (index+1)*c.words]
+			runs, ok := d.m.StepOne(w, sm.at, &b.values[sm.first], sh.runs[:0])
+			if ok {
+				sh.keepRuns(runs)
+				for j := range runs {
+					g.push(s, index, &runs[j])
+				}
+				o.accepted++
+				continue
+			}
 		}
 		values := b.values[sm.first : sm.first+uint32(sm.n)]
 		if int(sm.n) != d.values {
@@ -105,6 +120,13 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 	}
 }
 
+// keepRuns keeps the longest slice of rows for the next step.
+func (sh *shard) keepRuns(runs []rra.Run) {
+	if cap(runs) > cap(sh.runs) {
+		sh.runs = runs[:0]
+	}
+}
+
 // step folds one reading into a series. trace, if not nil, is given the rows it closed.
 func (s *Store) step(sh *shard, g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
 	st := &sh.state
@@ -116,9 +138,7 @@ func (s *Store) step(sh *shard, g *group, d *definition, index int, at rra.Time,
 	}
 	hadText := st.Text != nil
 	runs, err := d.m.Step(st, at, values, texts, sh.runs[:0])
-	if cap(runs) > cap(sh.runs) {
-		sh.runs = runs[:0]
-	}
+	sh.keepRuns(runs)
 	if hadText || st.Text != nil {
 		g.setText(index, st.Text)
 	}
@@ -147,6 +167,10 @@ func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd
 		return
 	}
 	d := s.definition(g.defs[index])
+	if d == nil {
+		o.reject(int(from), errRecord)
+		return
+	}
 	stopped := false
 	for i := from; i < to; i++ {
 		sm := &b.samples[i]

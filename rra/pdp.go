@@ -8,6 +8,20 @@ import (
 // scratch is as many data sources as a step handles without allocation.
 const scratch = 16
 
+// StepOne is Step for one data source where the straight path may be taken: one that is not COMPUTE, no
+// archive of the Holt-Winters family, whole seconds, a number. If it may not, StepOne returns false and has
+// changed nothing. The last reading of the state must not be kept as text.
+func (m *Machine) StepOne(w []uint64, at Time, v *Value, out []Run) ([]Run, bool) {
+	if !m.straight || m.noStraight || len(m.sources) != 1 {
+		return out, false
+	}
+	sec, from, end, first, ok := m.straightTimes(w, at)
+	if !ok {
+		return out, false
+	}
+	return m.straightOne(w, sec, from, end, first+1, v, out)
+}
+
 // Step folds one reading of every data source that is not COMPUTE, in their
 // order, into s and appends the rows that it closed to out. Rows that are
 // unknown are handed out too. Texts are those that values of TagText and

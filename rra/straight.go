@@ -54,20 +54,27 @@ type one struct {
 	shift uint8
 }
 
-// tryStraight is Step if the straight path applies; if not, it has changed nothing.
-func (m *Machine) tryStraight(w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
+// straightTimes takes the times of a step apart, in seconds: now, the last update, the end of the open
+// PDP and the PDPs before it. It says whether the straight path can deal with them.
+func (m *Machine) straightTimes(w []uint64, at Time) (sec, from, end, first uint64, ok bool) {
 	last := w[wordLast]
-	sec, from := uint64(at)/1e6, last/1e6
+	sec, from = uint64(at)/1e6, last/1e6
 	if uint64(at) <= last || sec*1e6 != uint64(at) || from*1e6 != last || sec >= 1<<32 {
-		return out, false
+		return 0, 0, 0, 0, false
 	}
 	step := uint64(m.step)
-	first := from
+	first = from
 	if step > 1 {
 		first, _ = bits.Mul64(from, m.stepMagic)
 	}
-	end := (first + 1) * step
-	if sec >= end+step {
+	end = (first + 1) * step
+	return sec, from, end, first, sec < end+step
+}
+
+// tryStraight is Step if the straight path applies; if not, it has changed nothing.
+func (m *Machine) tryStraight(w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
+	sec, from, end, first, ok := m.straightTimes(w, at)
+	if !ok {
 		return out, false
 	}
 	if len(values) == 1 && len(m.sources) == 1 {
