@@ -164,11 +164,12 @@ func (p *span) put(k int64, rows []float64) {
 // readColumn decodes the segments of a column of a slot into p.
 func readColumn(b []byte, st *stream, slot int64, p *span, buf []float64) ([]float64, error) {
 	r := reader{b: b}
-	for len(r.b) > 0 {
+	for next := uint64(0); len(r.b) > 0; {
 		skip, n := r.uvarint(), r.uvarint()
-		if r.err != nil || skip+n > uint64(st.slot) || skip > uint64(st.slot) {
+		if r.err != nil || skip < next || skip > uint64(st.slot) || n > uint64(st.slot)-skip {
 			return buf, errRecord
 		}
+		next = skip + n
 		rows, used, err := rra.DecodeRows(buf[:0], r.b, int(n), st.pdps)
 		if err != nil {
 			return buf, fmt.Errorf("%w: %w", errRecord, err)
@@ -184,11 +185,12 @@ func readColumn(b []byte, st *stream, slot int64, p *span, buf []float64) ([]flo
 func splitColumn(b []byte, st *stream, fn func(skip, rows int, data []byte)) error {
 	r := reader{b: b}
 	var buf []float64
-	for len(r.b) > 0 {
+	for next := uint64(0); len(r.b) > 0; {
 		skip, n := r.uvarint(), r.uvarint()
-		if r.err != nil || skip+n > uint64(st.slot) || skip > uint64(st.slot) {
+		if r.err != nil || skip < next || skip > uint64(st.slot) || n > uint64(st.slot)-skip {
 			return errRecord
 		}
+		next = skip + n
 		rows, used, err := rra.DecodeRows(buf[:0], r.b, int(n), st.pdps)
 		if err != nil {
 			return err

@@ -265,8 +265,14 @@ func newDefinition(id uint32, m *rra.Machine, c *class) *definition {
 	return d
 }
 
-// definition returns an interned definition by number.
-func (s *Store) definition(id uint32) *definition { return (*s.catalogue.defs.Load())[id-1] }
+// definition returns an interned definition by number, or nil.
+func (s *Store) definition(id uint32) *definition {
+	defs := *s.catalogue.defs.Load()
+	if id == 0 || int(id) > len(defs) {
+		return nil
+	}
+	return defs[id-1]
+}
 
 // class returns a class by number, or nil.
 func (s *Store) class(id uint32) *class {

@@ -239,10 +239,6 @@ func (c *checker) member(where string, g *group, i int) {
 		c.add(where, "series %#x: definition %d is not of its class", uint64(ref), g.defs[i])
 		return
 	}
-	st := g.state(i)
-	if err := c.s.definition(g.defs[i]).m.Check(&st); err != nil {
-		c.add(where, "series %#x: %v", uint64(ref), err)
-	}
 	if raw == nil {
 		return
 	}

@@ -108,7 +108,11 @@ func (g *group) forget(s *Store, index int) {
 
 // release lets all held samples of a series go.
 func (s *Store) release(sh *shard, g *group, index int) {
-	if h := g.held[index]; h != nil && g.alive(index) {
-		s.let(sh, g, s.definition(g.defs[index]), index, h, maxTime)
+	h := g.held[index]
+	if h == nil || !g.alive(index) {
+		return
+	}
+	if d := s.definition(g.defs[index]); d != nil {
+		s.let(sh, g, d, index, h, maxTime)
 	}
 }

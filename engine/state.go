@@ -209,7 +209,10 @@ func appendHeld(dst []byte, held map[int]*heldSamples) []byte {
 
 func (r *reader) held(n int) map[int]*heldSamples {
 	count := r.uvarint()
-	if count == 0 || count > uint64(len(r.b)) {
+	if count > uint64(len(r.b)) {
+		r.fail()
+	}
+	if count == 0 || r.err != nil {
 		return nil
 	}
 	out := make(map[int]*heldSamples)
@@ -328,7 +331,7 @@ func (g *group) decodeState(s *Store, b []byte) error {
 	}
 	g.held = r.held(g.n)
 	g.dir = r.directory(len(c.streams))
-	if r.err != nil || len(r.b) != 0 {
+	if r.err != nil || len(r.b) != 0 || !g.valid(s) {
 		return errRecord
 	}
 	for _, h := range g.held {
@@ -350,7 +353,7 @@ func (r *reader) openRows(g *group, col int) {
 		}
 		base += uint32(unzigzag(r.uvarint()))
 		g.bufBase[at] = base
-		if int64(n) > st.block || r.err != nil {
+		if int64(base)&(st.block-1)+int64(n) >= st.block || r.err != nil {
 			r.fail()
 			return
 		}
