@@ -21,7 +21,7 @@ type memory struct {
 
 	mu     sync.Mutex // guards what follows
 	rest   []byte     // of the newest chunk
-	chunks [][]byte
+	chunks [][]byte   // to be given back
 	free   map[int][][]byte
 }
 
@@ -40,17 +40,23 @@ func (m *memory) alloc(n int) []byte {
 		return b[:n]
 	}
 	if size > memoryChunk/4 {
-		b := mapMemory(size)
-		m.chunks = append(m.chunks, b)
-		return b[:n]
+		return m.grow(size)[:n]
 	}
 	if len(m.rest) < size {
-		m.rest = mapMemory(memoryChunk)
-		m.chunks = append(m.chunks, m.rest)
+		m.rest = m.grow(memoryChunk)
 	}
 	b := m.rest[:size:size]
 	m.rest = m.rest[size:]
 	return b[:n]
+}
+
+// grow asks the operating system for n bytes. The caller holds mu.
+func (m *memory) grow(n int) []byte {
+	b, mapped := mapMemory(n)
+	if mapped {
+		m.chunks = append(m.chunks, b)
+	}
+	return b
 }
 
 // release takes back a block that alloc gave out.

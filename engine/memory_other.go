@@ -2,6 +2,6 @@
 
 package engine
 
-func mapMemory(n int) []byte { return make([]byte, n) }
+func mapMemory(n int) (b []byte, mapped bool) { return make([]byte, n), false }
 
 func unmapMemory([]byte) {}
