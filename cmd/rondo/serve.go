@@ -164,6 +164,9 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 	if err != nil {
 		return server.Ways{}, nil, err
 	}
+	if err := s.check(); err != nil {
+		return server.Ways{}, nil, err
+	}
 	var ways server.Ways
 	if len(rules) > 0 {
 		if ways.Policy, err = receivers.NewPolicy(rules, parseArchives); err != nil {
@@ -182,6 +185,25 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 		ways.Receivers = append(ways.Receivers, r)
 	}
 	return ways, named, nil
+}
+
+// minMemory is what the queues of a server with few series need.
+const minMemory = 16 << 20
+
+// check refuses settings that no server can work with, wherever they came from.
+func (s *serve) check() error {
+	switch {
+	case s.engine.SyncInterval <= 0:
+		return fmt.Errorf("--sync-interval %v: want a time above 0", s.engine.SyncInterval)
+	case s.engine.Reorder < 0 || s.engine.Reorder%time.Second != 0:
+		return fmt.Errorf("--reorder %v: want whole seconds, 0 or more", s.engine.Reorder)
+	case s.engine.MaxSeries < 1:
+		return fmt.Errorf("--max-series %d: want 1 or more", s.engine.MaxSeries)
+	case s.memory < minMemory:
+		least := byteSize(minMemory)
+		return fmt.Errorf("--memory %v: want %v or more", &s.memory, &least)
+	}
+	return nil
 }
 
 func sliceDefault(f *pflag.Flag) []string {
