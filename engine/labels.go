@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -109,8 +110,12 @@ func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, erro
 		}
 		for _, ref := range refs {
 			rec, err := s.record(ref)
-			if err != nil {
+			if errors.Is(err, ErrNotFound) {
 				continue // dropped meanwhile
+			}
+			if err != nil {
+				yield(Series{}, err)
+				return
 			}
 			if !slices.ContainsFunc(ms, func(m Matcher) bool { return !m.matches(rec.labels) }) {
 				if !yield(s.seriesOf(ref, rec), ctx.Err()) || ctx.Err() != nil {
@@ -238,7 +243,7 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 		return nil, err
 	}
 	defer s.leave()
-	set := make(map[string]bool)
+	set, removed, doubtful := s.overlayLabels(pick)
 	err := s.db.View(func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketLabels).Cursor()
 		for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
@@ -246,23 +251,61 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 				return err
 			}
 			end := len(prefix) + bytes.IndexByte(k[len(prefix):], 0)
-			set[string(k[len(prefix):end])] = true
+			name := string(k[len(prefix):end])
+			if !set[name] && (!doubtful[name] || carried(tx, k[:end+1], removed)) {
+				set[name] = true
+			}
 			k, _ = c.Seek(append(slices.Clone(k[:end]), 1)) // past everything that goes on with 0
 		}
 		return nil
 	})
-	cat := &s.catalogue
-	cat.mu.RLock()
-	for _, rec := range cat.records {
-		if rec == nil {
-			continue
-		}
+	return slices.Sorted(maps.Keys(set)), err
+}
+
+// overlayLabels returns what pick takes of the labels of series that the database does not hold yet;
+// the series that have been dropped since; and what it takes of their labels.
+func (s *Store) overlayLabels(pick func(Label) (string, bool)) (set map[string]bool, removed map[groupID]posting, doubtful map[string]bool) {
+	set, removed, doubtful = make(map[string]bool), make(map[groupID]posting), make(map[string]bool)
+	take := func(rec *record, into map[string]bool) {
 		for _, l := range rec.labels {
 			if v, ok := pick(l); ok {
-				set[v] = true
+				into[v] = true
 			}
 		}
 	}
-	cat.mu.RUnlock()
-	return slices.Sorted(maps.Keys(set)), err
+	cat := &s.catalogue
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	for _, rec := range cat.records {
+		if rec != nil {
+			take(rec, set)
+		}
+	}
+	for i := range cat.ops {
+		if o := &cat.ops[i]; o.old != nil && !o.rename {
+			c := s.class(o.ref.class())
+			id := groupID{c.id, o.ref.number() >> c.shift}
+			p := removed[id]
+			p.set(c.index(o.ref.number()))
+			removed[id] = p
+			take(o.old, doubtful)
+		}
+	}
+	return set, removed, doubtful
+}
+
+// carried says whether a series that has not been removed carries a label under prefix.
+func carried(tx *bolt.Tx, prefix []byte, removed map[groupID]posting) bool {
+	c := tx.Bucket(bucketLabels).Cursor()
+	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) >= 8; k, v = c.Next() {
+		p := decodePosting(v)
+		at := len(k) - 8
+		gone := removed[groupID{binary.BigEndian.Uint32(k[at:]), binary.BigEndian.Uint32(k[at+4:])}]
+		for i := range p {
+			if p[i]&^gone[i] != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
