@@ -51,7 +51,7 @@ func newVerbs(c *common) []*cobra.Command {
 				if err != nil {
 					return err
 				}
-				if built && len(args) == 1 && args[0] == "--help" {
+				if built && len(args) == 1 && (args[0] == "--help" || args[0] == "-h") { // no verb has -h alone
 					return cmd.Help()
 				}
 				return exitCode(runVerb(cmd.Context(), c.process, c.target(), append([]string{verb}, args...)))
