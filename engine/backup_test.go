@@ -98,7 +98,11 @@ func TestBackupUnderLoad(t *testing.T) {
 	seed := testSeed(t)
 	c := newCrashRun(t, seed)
 	s := mustOpen(t, c.task.dir, engine.Options{CheckpointBytes: 8 << 10})
-	for range 3 {
+	rounds := 2
+	if raceEnabled {
+		rounds = 1
+	}
+	for range rounds {
 		var wg sync.WaitGroup
 		var backup []byte
 		var acked [crashAppenders]int
@@ -115,7 +119,7 @@ func TestBackupUnderLoad(t *testing.T) {
 						ready <- struct{}{}
 					}
 				}
-				for range 60 {
+				for range 40 {
 					if err := a.step(); err != nil {
 						t.Error(err)
 						return

@@ -446,7 +446,7 @@ const generations = 25
 
 // TestCrash kills children at random acknowledgements and at every named point.
 func TestCrash(t *testing.T) {
-	total := crashes(6)
+	total := crashes(4)
 	seed := testSeed(t)
 	points := make([]string, 0, len(crashPoints))
 	for name := range crashPoints {

@@ -44,7 +44,7 @@ func (c *crashRun) load(s *engine.Store, depth, ops int, retry func(error) bool)
 }
 
 // powerCuts is how often power is lost.
-func powerCuts() int { return max(4, crashes(0)/2) }
+func powerCuts() int { return max(3, crashes(0)/2) }
 
 // TestPowerCut puts the log on a disk that forgets what was not synced and loses power at random.
 func TestPowerCut(t *testing.T) {
@@ -106,7 +106,11 @@ func TestLogFaults(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var full, io int
-	c.load(s, 0, 120, func(err error) bool {
+	ops := 60
+	if raceEnabled {
+		ops = 25
+	}
+	c.load(s, 0, ops, func(err error) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
