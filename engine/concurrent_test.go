@@ -1,0 +1,189 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestEverythingAtOnce appends, fetches, lists, creates, drops, renames and checkpoints at the same
+// time; the rows are then those of the model, and those of a replay.
+func TestEverythingAtOnce(t *testing.T) {
+	ctx := context.Background()
+	seed := testSeed(t)
+	dir := t.TempDir()
+	o := engine.Options{Memory: 3 << 20, CheckpointBytes: 64 << 10} // checkpoints and unloading all the time
+	s := enginetest.OpenDir(t, dir, o)
+	defs := []*rra.Definition{
+		definition(t, "DS:a:GAUGE:60:U:U", "RRA:AVERAGE:0.5:1:40", "RRA:MAX:0.5:3:30"),
+		definition(t, "DS:a:COUNTER:60:U:U", "DS:b:GAUGE:60:U:U", "RRA:AVERAGE:0.5:1:20", "RRA:LAST:0.5:6:10"),
+		definition(t, "DS:a:GAUGE:60:U:U", "RRA:HWPREDICT:30:0.1:0.05:7"),
+	}
+	const workers, each, rounds = 4, 25, 120
+	var appenders, others sync.WaitGroup
+	done := make(chan struct{})
+	all := make([][]*modelSeries, workers)
+	for w := range workers {
+		appenders.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(w)))
+			p := &program{t: t, r: r}
+			var tickets [3]engine.Ticket
+			var batches [3]engine.Batch
+			for i := range rounds {
+				if len(p.series) < each && i%4 == 0 {
+					x := newModelSeries(pick(r, defs...), fmt.Sprintf("w%d/s%d", w, i), rra.Seconds(programStart))
+					ref, err := s.Create(ctx, engine.Spec{Path: x.path, Definition: x.m.Definition(), Start: rra.Seconds(programStart), Labels: []engine.Label{{Name: "w", Value: fmt.Sprint(w)}}})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					x.ref = ref
+					p.series = append(p.series, x)
+				}
+				for k := range batches {
+					batches[k].Reset()
+					for _, rd := range p.batch() {
+						_ = rd.x.append(rd)
+						batches[k].AddText(rd.x.ref, rd.at, rd.values, rd.texts)
+					}
+					if err := s.Submit(ctx, &batches[k], &tickets[k]); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				for k := range tickets {
+					var rej *engine.RejectedError
+					if err := tickets[k].Wait(); err != nil && !errors.As(err, &rej) {
+						t.Error(err)
+						return
+					}
+				}
+			}
+			all[w] = p.series
+		})
+	}
+	loop := func(fn func(r *rand.Rand, i int) error) {
+		others.Go(func() {
+			r := rand.New(rand.NewPCG(seed, 99))
+			for i := 0; ; i++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := fn(r, i); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	loop(func(r *rand.Rand, _ int) error { // list, and fetch what is there
+		var refs []engine.Ref
+		for x, err := range s.List(ctx, "w", "") {
+			if err != nil {
+				return err
+			}
+			refs = append(refs, x.Ref)
+		}
+		for _, ref := range refs {
+			if _, err := s.Info(ref); err != nil && !errors.Is(err, engine.ErrNotFound) { // it may not be acknowledged yet
+				return err
+			}
+		}
+		err := s.FetchMany(ctx, refs, 0, programStart, programStart+1000, func(int, *engine.Rows, error) {})
+		if errors.Is(err, engine.ErrNotFound) {
+			err = nil
+		}
+		return err
+	})
+	loop(func(r *rand.Rand, _ int) error {
+		for _, err := range s.Select(ctx, []engine.Matcher{{Name: "w", Value: fmt.Sprint(r.IntN(workers))}}) {
+			if err != nil {
+				return err
+			}
+		}
+		if _, err := s.LabelValues(ctx, "w"); err != nil {
+			return err
+		}
+		s.Stats()
+		return s.Checkpoint(ctx)
+	})
+	loop(func(_ *rand.Rand, i int) error { // series that come and go
+		a, b := fmt.Sprintf("tmp/%d", i), fmt.Sprintf("tmp/%d-renamed", i)
+		ref, err := s.Create(ctx, engine.Spec{Path: a, Definition: defs[i%len(defs)], Start: rra.Seconds(programStart)})
+		if err != nil {
+			return err
+		}
+		var batch engine.Batch
+		for k := range int64(5) {
+			batch.Add(ref, rra.Seconds(programStart+10*k+10), rra.Int(1), rra.Int(2))
+		}
+		var rej *engine.RejectedError
+		if err := s.Append(ctx, &batch); err != nil && !errors.As(err, &rej) && !errors.Is(err, engine.ErrShape) {
+			return err
+		}
+		if err := s.Rename(ctx, a, b); err != nil {
+			return err
+		}
+		return s.Drop(ctx, b)
+	})
+	appenders.Wait()
+	close(done)
+	others.Wait()
+	if t.Failed() {
+		return
+	}
+	for _, series := range all {
+		compareModel(t, s, series)
+	}
+	sameDigest(t, "after a crash", mustDigest(t, crash(t, dir, engine.Options{})), mustDigest(t, s))
+}
+
+// The name by which a seasonal archive smooths is that of the record, even if the series is renamed
+// before the record is applied.
+func TestRenameWhileAppending(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	s := enginetest.OpenDir(t, dir, engine.Options{NoBackground: true})
+	def := definition(t, "DS:a:GAUGE:60:U:U", "RRA:HWPREDICT:100:0.1:0.05:9")
+	ref := mustCreate(t, s, "n0", def)
+	r := rand.New(rand.NewPCG(testSeed(t), 5))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range 60 {
+			if err := s.Rename(ctx, fmt.Sprintf("n%d", i), fmt.Sprintf("n%d", i+1)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	var tickets [8]engine.Ticket
+	var batches [8]engine.Batch
+	at := int64(programStart)
+	for range 60 {
+		for k := range tickets {
+			batches[k].Reset()
+			for range 5 {
+				at += 10
+				batches[k].Add(ref, rra.Seconds(at), rra.Float(r.Float64()))
+			}
+			if err := s.Submit(ctx, &batches[k], &tickets[k]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for k := range tickets {
+			if err := tickets[k].Wait(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	wg.Wait()
+	sameDigest(t, "after a crash", mustDigest(t, crash(t, dir, engine.Options{})), mustDigest(t, s))
+}
