@@ -407,7 +407,9 @@ func (m *modelRun) op() {
 // TestModel runs random programs on a store and on the model and compares everything.
 func TestModel(t *testing.T) {
 	seed := testSeed(t)
-	for i := range testPrograms(12, 4) {
+	n := testPrograms(12, 4)
+	t.Logf("%d programs", n)
+	for i := range n {
 		t.Run(fmt.Sprintf("program=%d", i), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			m := &modelRun{program: &program{t: t, r: r}, ctx: context.Background(), dir: t.TempDir()}

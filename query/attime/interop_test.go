@@ -173,6 +173,7 @@ func TestInstantAsOriginal(t *testing.T) {
 	for range programs(3000) {
 		specs = append(specs, randomSpec(r))
 	}
+	t.Logf("%d specs of an instant", len(specs))
 	for _, zone := range zones {
 		t.Run(zone, func(t *testing.T) {
 			loc := mustZone(t, zone)
@@ -208,6 +209,7 @@ func TestInstantAsOriginal(t *testing.T) {
 func TestPairAsOriginal(t *testing.T) {
 	r := newRand(t)
 	n := programs(2000)
+	t.Logf("%d specs of a range", n)
 	for _, zone := range zones {
 		t.Run(zone, func(t *testing.T) {
 			loc := mustZone(t, zone)

@@ -169,7 +169,8 @@ func TestProgramsAsOriginal(t *testing.T) {
 			r, _ := newRand(t)
 			o := newOriginal(t)
 			s := open(t)
-			for i := range programs(150) {
+			n := programs(150)
+			for i := range n {
 				if e, ok := s.(*engine.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {
 						t.Fatal(err)
@@ -182,6 +183,7 @@ func TestProgramsAsOriginal(t *testing.T) {
 					return
 				}
 			}
+			t.Logf("%d programs compared", n)
 		})
 	}
 }
