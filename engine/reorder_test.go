@@ -181,14 +181,19 @@ func TestReorderWindow(t *testing.T) {
 		last int64
 	}{
 		{30, false, 0},
-		{20, false, 0}, {20, true, 0}, // the same time twice
+		{20, false, 0},
+		{20, true, 0},   // the same time twice
 		{40, false, 20}, // lets 20 go
-		{20, true, 20}, {10, true, 20},
-		{25, false, 20}, {25, true, 20},
+		{20, true, 20},
+		{10, true, 20},
+		{25, false, 20},
+		{25, true, 20},
 		{45, false, 25},
-		{100, false, 45},                // lets all but itself go
-		{45, true, 45}, {46, false, 46}, // leaves the window at once
-		{60, false, 60}, {55, true, 60},
+		{100, false, 45}, // lets all but itself go
+		{45, true, 45},
+		{46, false, 46}, // leaves the window at once
+		{60, false, 60},
+		{55, true, 60},
 	} {
 		err := add(tt.at)
 		if got := errors.As(err, &late); got != tt.late || (err != nil) != tt.late {
