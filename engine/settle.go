@@ -48,6 +48,11 @@ type checkpointTx struct {
 
 // settle decides what group sn.g writes.
 func (w *checkpointTx) settle(sn *snapshot) error {
+	for st := range sn.g.c.streams { // first: what it moves of a slot is older than new rows that come late
+		if err := w.expire(sn, st); err != nil {
+			return err
+		}
+	}
 	var err error
 	blocks := slices.DeleteFunc(sn.collect(), func(b newBlock) bool {
 		late := b.slot < sn.windowSlot(b.stream)
@@ -60,9 +65,6 @@ func (w *checkpointTx) settle(sn *snapshot) error {
 		return err
 	}
 	for st := range sn.g.c.streams {
-		if err := w.expire(sn, st); err != nil {
-			return err
-		}
 		if err := w.merge(sn, st, blocks); err != nil {
 			return err
 		}
