@@ -140,7 +140,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close()
+			defer func() { _ = s.Close() }()
 			if err := s.DB().Update(tt.damage); err != nil {
 				t.Fatal(err)
 			}

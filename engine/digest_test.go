@@ -152,7 +152,7 @@ func TestDigestTellsWhatDiffers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close()
+		defer func() { _ = s.Close() }()
 		ref := mustCreate(t, s, "a", def)
 		var b engine.Batch
 		for i, v := range values {
