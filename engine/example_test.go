@@ -76,7 +76,7 @@ func ExampleStore_Append() {
 	// 1 stored, 1 late: sample 1
 }
 
-// ExampleStore_Select finds series by their labels, ExampleStore_List by their path.
+// ExampleStore_Select finds series by their labels, and by the beginning of their path.
 func ExampleStore_Select() {
 	err := inTemporary(func(ctx context.Context, s *engine.Store) error {
 		d, err := rra.ParseDefinition(10, []string{"DS:v:GAUGE:20:U:U", "RRA:LAST:0.5:1:360"})
