@@ -247,11 +247,11 @@ func TestCopyWhileOpen(t *testing.T) {
 		}
 		mustClose(t, os.CopyFS(filepath.Join(to, name), os.DirFS(filepath.Join(dir, name))))
 	}
-	opens := func(what, to string, ticks ...int64) {
+	opens := func(what, to string, refusal bool, ticks ...int64) {
 		t.Helper()
 		c, err := engine.Open(to, engine.Options{NoBackground: true})
 		if err != nil {
-			if len(ticks) > 0 || !errors.Is(err, wal.ErrHole) {
+			if !refusal || !errors.Is(err, wal.ErrHole) {
 				t.Errorf("%s: %v", what, err)
 			}
 			return
@@ -269,13 +269,14 @@ func TestCopyWhileOpen(t *testing.T) {
 	part(a, "rondo.bolt")
 	f.mustFeed(10)
 	part(a, "wal")
-	opens("database first", a, 50)
+	opens("database first", a, false, 50)
 
 	part(b, "wal")
 	f.mustFeed(10)
 	mustClose(t, s.Checkpoint(t.Context()))
 	part(b, "rondo.bolt")
-	opens("log first", b, 60)
+	// The last record may have been applied by the groups and not yet counted for the catalogue.
+	opens("log first", b, true, 60)
 
 	part(c, "wal")
 	f.mustFeed(10)
@@ -286,7 +287,7 @@ func TestCopyWhileOpen(t *testing.T) {
 	})
 	mustClose(t, s.Checkpoint(t.Context()))
 	s.SetHook(nil)
-	opens("log first, in a checkpoint", c)
+	opens("log first, in a checkpoint", c, true)
 	f.verify()
 	mustClose(t, s.Close())
 }
