@@ -133,7 +133,9 @@ func (s *Store) plan(specs []Spec, out []Created) []planned {
 		}
 		if err == nil && sp.Definition != last.Definition {
 			last = planned{Spec: Spec{Definition: sp.Definition}, def: string(appendDefinition(nil, sp.Definition))}
-			last.m, bad = s.compileCopy(last.def)
+			if last.m, bad = s.compileCopy(last.def); bad == nil {
+				bad = checkColumns(last.m)
+			}
 		}
 		if err == nil {
 			err = bad
@@ -146,6 +148,14 @@ func (s *Store) plan(specs []Spec, out []Created) []planned {
 		plan = append(plan, planned{sp, key, last.m, last.def, i})
 	}
 	return plan
+}
+
+// checkColumns refuses a definition with more columns than a block can name.
+func checkColumns(m *rra.Machine) error {
+	if n := len(m.Streams()) * len(m.Definition().Sources); n > maxColumns {
+		return fmt.Errorf("%d data sources in %d streams of rows: more than %d columns", len(m.Definition().Sources), len(m.Streams()), maxColumns)
+	}
+	return nil
 }
 
 // reserve takes those out of plan for which there is no room. A look-up each is made only where it may matter.

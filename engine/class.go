@@ -51,7 +51,8 @@ const (
 	maxGroupCols  = 4096
 	maxGroupWords = 1 << 20
 	maxSlotRows   = 2048
-	maxBlock      = 128 // rows of a buffer, at most
+	maxColumns    = 1 << 16 // of a series: two bytes name one
+	maxBlock      = 128     // rows of a buffer, at most
 )
 
 func newClass(id uint32, m *rra.Machine) *class {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
@@ -278,4 +280,74 @@ func TestFetchOfAnyRange(t *testing.T) {
 			}
 		}
 	}
+}
+
+// More columns than a block can name.
+func TestTooManyColumnsAreRefused(t *testing.T) {
+	d := &rra.Definition{Step: 10}
+	for i := range 4096 {
+		d.Sources = append(d.Sources, rra.DataSource{Name: fmt.Sprint("d", i), Heartbeat: 20, Min: math.NaN(), Max: math.NaN()})
+	}
+	for i := range int64(20) {
+		d.Archives = append(d.Archives, rra.Archive{CF: rra.Average, XFF: 0.5, PDPs: i + 1, Rows: 10, Partner: -1})
+	}
+	dir := t.TempDir()
+	s := enginetest.OpenDir(t, dir, engine.Options{})
+	ref, err := s.Create(context.Background(), engine.Spec{Path: "a", Definition: d, Start: rra.Seconds(programStart)})
+	if err == nil {
+		t.Errorf("a series %#x of 81,920 columns was made", ref)
+	}
+	d.Archives = d.Archives[:15]
+	x := newModelSeries(d, "a", rra.Seconds(programStart))
+	x.ref = mustCreate(t, s, "a", d)
+	p := &program{t: t, r: rand.New(rand.NewPCG(testSeed(t), 6)), plainly: true}
+	var rds []*reading
+	for i := range int64(40) {
+		rd := p.reading(x, rra.Seconds(programStart+10*(i+1)))
+		_ = x.append(rd)
+		rds = append(rds, rd)
+	}
+	for _, rd := range rds {
+		if err := feed(t, s, []*reading{rd}); err != nil && !errors.As(err, new(*engine.RejectedError)) {
+			t.Fatal(err)
+		}
+	}
+	compareModel(t, s, []*modelSeries{x})
+	if err := s.Checkpoint(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	compareModel(t, s, []*modelSeries{x})
+	sameDigest(t, "after a crash", mustDigest(t, crash(t, dir, engine.Options{})), mustDigest(t, s))
+}
+
+// One batch that no record can hold is that caller's own trouble.
+func TestBatchTooLargeForTheLog(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	s := enginetest.OpenDir(t, dir, engine.Options{NoBackground: true})
+	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+	ref := mustCreate(t, s, "a", def)
+	other := mustCreate(t, s, "b", def)
+	var big engine.Batch
+	for i := range int64(6000) {
+		big.AddText(ref, rra.Seconds(programStart+10*(i+1)), []rra.Value{rra.Text(0)}, []string{strings.Repeat("1", 4000)})
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range int64(200) {
+			var b engine.Batch
+			b.Add(other, rra.Seconds(programStart+10*(i+1)), rra.Int(i))
+			if err := s.Append(ctx, &b); err != nil {
+				t.Errorf("another's append: %v", err)
+				return
+			}
+		}
+	})
+	for range 10 {
+		if err := s.Append(ctx, &big); err == nil {
+			t.Error("a batch of 24 MB was taken")
+		}
+	}
+	wg.Wait()
+	sameDigest(t, "after a crash", mustDigest(t, crash(t, dir, engine.Options{})), mustDigest(t, s))
 }
