@@ -277,7 +277,7 @@ func TestDuplicatesInABatch(t *testing.T) {
 
 func TestManySeries(t *testing.T) {
 	ctx := context.Background()
-	n := 100_000
+	n := 50_000
 	if testing.Short() || raceEnabled {
 		n = 10_000
 	}

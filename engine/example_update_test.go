@@ -47,5 +47,5 @@ func ExampleStore_Update() {
 		log.Fatal(err)
 	}
 	// Output:
-	// 5 stored: [NaN 11.6 NaN NaN 20]
+	// 5 stored: [NaN 11.5 NaN NaN 20]
 }

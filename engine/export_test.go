@@ -50,3 +50,11 @@ func (s *Store) Queued() int64 { return s.queued.Load() }
 
 // Logged returns how many bytes of records came since the last checkpoint began.
 func (s *Store) Logged() int64 { return s.logged.Load() }
+
+// UnloadIdle unloads every group that is wholly in the database, as a store short of memory does.
+func (s *Store) UnloadIdle() int64 {
+	before := s.unloaded.Load()
+	s.unloadIdle()
+	s.unloadIdle() // the first only notes that they were used
+	return s.unloaded.Load() - before
+}

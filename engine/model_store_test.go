@@ -161,6 +161,9 @@ func (m *modelRun) checkpoint() {
 	if m.r.IntN(3) > 0 {
 		m.must(m.s.Checkpoint(m.ctx), "checkpoint")
 		m.note("checkpoint")
+		if m.r.IntN(2) == 0 {
+			m.note("unload %d groups", m.s.UnloadIdle())
+		}
 		return
 	}
 	// Somewhere within, the folder is copied, as a crash would leave it.
@@ -407,16 +410,13 @@ func (m *modelRun) op() {
 // TestModel runs random programs on a store and on the model and compares everything.
 func TestModel(t *testing.T) {
 	seed := testSeed(t)
-	n := testPrograms(12, 4)
+	n := testPrograms(8, 4)
 	t.Logf("%d programs", n)
 	for i := range n {
 		t.Run(fmt.Sprintf("program=%d", i), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			m := &modelRun{program: &program{t: t, r: r}, ctx: context.Background(), dir: t.TempDir()}
 			m.o = engine.Options{NoBackground: true, Sync: pick(r, wal.SyncNone, wal.SyncNone, wal.SyncNone, wal.SyncNone, wal.SyncInterval, wal.SyncAlways)}
-			if r.IntN(3) == 0 {
-				m.o.Memory = 64 << 20
-			}
 			for range 1 + r.IntN(5) {
 				m.defs = append(m.defs, randomDefinition(t, r, false))
 			}
@@ -424,7 +424,7 @@ func TestModel(t *testing.T) {
 			m.s, err = engine.Open(m.dir, m.o)
 			m.must(err, "open")
 			for range 60 + r.IntN(200) {
-				if m.op(); m.cost() > 200_000 {
+				if m.op(); m.cost() > 120_000 {
 					break
 				}
 			}
