@@ -47,11 +47,11 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 		s: s, blocks: make(map[string]bool), lags: make(map[string]bool),
 		postings: make(map[string]*posting), next: make(map[uint32]uint32),
 	}
+	if err := c.structure(); err != nil {
+		return nil, err
+	}
 	err := s.db.View(func(tx *bolt.Tx) error {
 		c.tx = tx
-		for err := range tx.Check() {
-			c.add(fileDB, "%v", err)
-		}
 		c.pos = wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaCatalogue))
 		c.top = max(wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaGroups)), c.pos, s.log.Last())
 		for _, step := range []func(){c.catalogue, c.definitions, c.groups, c.rows, c.lag, c.labels, c.notes} {
@@ -76,6 +76,19 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 		c.add(dirLog, "%v", err)
 	}
 	return c.problems, ctx.Err()
+}
+
+// structure checks the pages of the database. bbolt compares a transaction with the list of free
+// pages as it is now, so that none may be taken meanwhile: checkpoints wait.
+func (c *checker) structure() error {
+	c.s.checkpointMu.Lock()
+	defer c.s.checkpointMu.Unlock()
+	return c.s.db.View(func(tx *bolt.Tx) error {
+		for err := range tx.Check() {
+			c.add(fileDB, "%v", err)
+		}
+		return nil
+	})
 }
 
 func (c *checker) add(where, format string, args ...any) {
