@@ -24,7 +24,7 @@ const (
 	mergeFew  = 3       // sub-blocks that are merged when the slot is complete
 	mergeMany = 16      // sub-blocks that are merged even if the slot still grows
 	mergeTiny = 8       // a complete slot is not merged again for a sub-block this many times smaller
-	maxSub    = 1 << 15 // sub-blocks of a slot before it must be merged
+	maxSub    = 1 << 15 // a merge that reaches this number begins again at 0
 )
 
 // A newBlock is what a checkpoint adds to a slot.
@@ -284,6 +284,9 @@ func (w *checkpointTx) merge(sn *snapshot, stream int, blocks []newBlock) error 
 		}
 		w.remove(sn.g, stream, *e)
 		e.lo = e.hi
+		if e.hi >= maxSub {
+			e.lo, e.hi = 0, 0 // the numbers from 0 are long free again
+		}
 		if segs, err = joinSegments(segs, st); err != nil {
 			return err
 		}
