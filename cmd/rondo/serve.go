@@ -129,9 +129,7 @@ func (s *serve) run(ctx context.Context) error {
 	s.engine.Memory = int64(s.memory)
 	s.engine.Owner = "rondo serve"
 	s.engine.Logger = log
-	reload, done := s.watchHUP(log)
-	defer done()
-	return server.Run(ctx, server.Config{
+	cfg := server.Config{
 		DB:        s.target().db,
 		Version:   version(),
 		Engine:    s.engine,
@@ -139,10 +137,14 @@ func (s *serve) run(ctx context.Context) error {
 		Ways:      ways,
 		MaxFuture: s.future,
 		Memory:    int64(s.memory),
-		Reload:    reload,
 		Getenv:    s.getenv,
 		Logger:    log,
-	})
+	}
+	// From here on the settings are the watcher's to write.
+	reload, done := s.watchHUP(log)
+	defer done()
+	cfg.Reload = reload
+	return server.Run(ctx, cfg)
 }
 
 // apply brings flags, environment and file together, and returns the ways in and the flags that somebody named.
