@@ -265,6 +265,7 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 		s.failpoint("checkpoint-tx")
 		return nil
 	})
+	s.failpoint("checkpoint-written") // and groups do not know it yet
 	for _, sn := range chunk {
 		s.conclude(sn, err == nil)
 	}

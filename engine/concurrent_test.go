@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine"
@@ -186,4 +187,66 @@ func TestRenameWhileAppending(t *testing.T) {
 	}
 	wg.Wait()
 	sameDigest(t, "after a crash", mustDigest(t, crash(t, dir, engine.Options{})), mustDigest(t, s))
+}
+
+// Readers see every acknowledged row, wherever a checkpoint is with it.
+func TestReadersDuringCheckpoints(t *testing.T) {
+	ctx := context.Background()
+	s := enginetest.OpenDir(t, t.TempDir(), engine.Options{NoBackground: true})
+	const rows = 200
+	def := definition(t, "DS:a:GAUGE:60:U:U", fmt.Sprintf("RRA:AVERAGE:0.5:1:%d", rows))
+	var refs []engine.Ref
+	for i := range 3 {
+		refs = append(refs, mustCreate(t, s, fmt.Sprint(i), def))
+	}
+	var acked atomic.Int64 // samples of each series
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				n := acked.Load()
+				err := s.FetchMany(ctx, refs, 0, programStart, programStart+10*n, func(_ int, got *engine.Rows, err error) {
+					if err != nil {
+						return
+					}
+					now := acked.Load() + 40 // appended meanwhile, acknowledged or not
+					for i, v := range got.Values {
+						if k := int64(i); k > now-rows && v != float64(k) {
+							t.Errorf("row %d of %d: %v", k, n, v)
+							return
+						}
+					}
+				})
+				if err != nil {
+					t.Error(err)
+				}
+				if t.Failed() {
+					return
+				}
+			}
+		})
+	}
+	for range 150 {
+		var b engine.Batch
+		n := acked.Load()
+		for range 20 {
+			for _, ref := range refs {
+				b.Add(ref, rra.Seconds(programStart+10*(n+1)), rra.Float(float64(n)))
+			}
+			n++
+		}
+		mustAppend(t, s, &b)
+		acked.Store(n)
+		if err := s.Checkpoint(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(done)
+	wg.Wait()
 }
