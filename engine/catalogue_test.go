@@ -280,7 +280,7 @@ func TestDuplicatesInABatch(t *testing.T) {
 
 func TestManySeries(t *testing.T) {
 	ctx := context.Background()
-	n := 50_000
+	n := 30_000
 	if testing.Short() || raceEnabled {
 		n = 10_000
 	}

@@ -84,6 +84,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 	row := "\x00\x00\x00\x01\x00\x00\x80\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00"
 	lag := "\x00\x00\x00\x01\x00\x00\x00\x00\x00\x03\x00\x00\x80\x00\x00\x00\x00\x00\x00\x05"
+	whole := damaged(t)
 	for _, tt := range []struct {
 		name   string
 		damage func(*bolt.Tx) error
@@ -136,7 +137,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		{"note", first("notes", func(v []byte) []byte { return v[:len(v)-1] }), "notes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := engine.Open(damaged(t), engine.Options{NoBackground: true})
+			s, err := engine.Open(copyStore(t, whole), engine.Options{NoBackground: true})
 			if err != nil {
 				t.Fatal(err)
 			}

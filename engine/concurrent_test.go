@@ -232,7 +232,7 @@ func TestReadersDuringCheckpoints(t *testing.T) {
 			}
 		})
 	}
-	for range 150 {
+	for range 60 {
 		var b engine.Batch
 		n := acked.Load()
 		for range 20 {

@@ -410,7 +410,7 @@ func (m *modelRun) op() {
 // TestModel runs random programs on a store and on the model and compares everything.
 func TestModel(t *testing.T) {
 	seed := testSeed(t)
-	n := testPrograms(8, 4)
+	n := testPrograms(6, 4)
 	t.Logf("%d programs", n)
 	for i := range n {
 		t.Run(fmt.Sprintf("program=%d", i), func(t *testing.T) {
