@@ -193,11 +193,9 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 		return nil
 	}
 	keepFrom, keepTo := max(from+1, last-a.Rows+1), min(to, last)
-	for j := range n {
-		if err := f.memory(g, index, stream, j, last, keepFrom, keepTo); err != nil {
-			g.mu.Unlock()
-			return err
-		}
+	if err := f.memory(g, index, stream, last, keepFrom, keepTo); err != nil {
+		g.mu.Unlock()
+		return err
 	}
 	lagging := dir.lagging(index)
 	g.mu.Unlock()
@@ -242,17 +240,16 @@ func (f *fetcher) ring(g *group, d *definition, index, archive int, last, first 
 	}
 }
 
-// memory reads the rows of source j that are not in the database. The caller holds g.mu.
-func (f *fetcher) memory(g *group, index, stream, j int, last, from, to int64) (err error) {
+// memory reads the rows that are not in the database. The caller holds g.mu.
+func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err error) {
 	if from > to {
 		return nil
 	}
 	c := g.c
 	st := &c.streams[stream]
-	col := stream*c.sources + j
-	p := f.window(j, from, to)
+	first := stream * c.sources // column
 	get := func(e entry) {
-		if e.col != col || err != nil {
+		if e.col < first || e.col >= first+c.sources || err != nil {
 			return
 		}
 		k := fullIndex(e.base, last)
@@ -260,16 +257,20 @@ func (f *fetcher) memory(g *group, index, stream, j int, last, from, to int64) (
 			return
 		}
 		f.buf, _, err = rra.DecodeRows(f.buf[:0], e.data, e.rows, st.pdps)
+		p := f.window(e.col-first, from, to)
 		p.put(k, f.buf)
 	}
 	for _, q := range g.frozen {
 		q.of(index, get)
 	}
 	g.pend.of(index, get)
-	at := index*c.cols + col
-	if n := int(g.bufN[at]); n > 0 {
-		f.buf = g.openRows(f.buf[:0], index, col, n, g.bufBase[at])
-		p.put(fullIndex(g.bufBase[at], last), f.buf)
+	for j := range c.sources {
+		at := index*c.cols + first + j
+		if n := int(g.bufN[at]); n > 0 {
+			f.buf = g.openRows(f.buf[:0], index, first+j, n, g.bufBase[at])
+			p := f.window(j, from, to)
+			p.put(fullIndex(g.bufBase[at], last), f.buf)
+		}
 	}
 	return err
 }
