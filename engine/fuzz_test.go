@@ -212,6 +212,9 @@ func FuzzState(f *testing.F) {
 			if d := s.definition(g.defs[i]); g.alive(i) && d != nil {
 				at := d.m.LastUpdate(g.state(i).W) + rra.Seconds(25)
 				for range 3 {
+					if at > maxTime {
+						break // encode refuses it
+					}
 					b.Add(makeRef(g.c.id, uint32(i)), at, slices.Repeat([]rra.Value{rra.Float(1)}, d.values)...)
 					at += rra.Seconds(10)
 				}

@@ -246,7 +246,12 @@ func (r *reader) time(base rra.Time) rra.Time {
 	if u&1 == 0 {
 		d *= 1e6
 	}
-	return base + rra.Time(d)
+	t := base + rra.Time(d)
+	if t > maxTime || t < -maxTime {
+		r.fail()
+		return 0
+	}
+	return t
 }
 
 func recordError(kind string, at uint64) error {

@@ -42,7 +42,7 @@ func (g *group) validSeries(s *Store, i int) bool {
 		return false
 	}
 	st := g.state(i)
-	if d.m.Check(&st) != nil {
+	if d.m.Check(&st) != nil || d.m.LastUpdate(st.W) > maxTime {
 		return false
 	}
 	g.setText(i, st.Text)
