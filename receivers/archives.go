@@ -1,6 +1,10 @@
 package receivers
 
-import "github.com/rondo-db/rondo/rra"
+import (
+	"math"
+
+	"github.com/rondo-db/rondo/rra"
+)
 
 // The archives of collectd's rrdtool plugin: for each span AVERAGE, MIN and MAX.
 const (
@@ -27,4 +31,17 @@ func StandardArchives(step int64) []rra.Archive {
 		}
 	}
 	return as
+}
+
+// StandardDefinition returns one GAUGE named "value" with collectd's step of 10 seconds, if step is 0,
+// a heartbeat of two steps and StandardArchives.
+func StandardDefinition(step int64) *rra.Definition {
+	if step <= 0 {
+		step = 10
+	}
+	return &rra.Definition{
+		Step:     step,
+		Sources:  []rra.DataSource{{Name: "value", Kind: rra.Gauge, Heartbeat: 2 * step, Min: math.NaN(), Max: math.NaN()}},
+		Archives: StandardArchives(step),
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"github.com/rondo-db/rondo/rra"
 )
 
 // A Protocol is one way in.
@@ -20,6 +22,12 @@ type Protocol struct {
 	Usage string
 	// Flags are the further flags of the protocol.
 	Flags []Flag
+	// Enabled reports whether there is something to receive from; nil: there is where the address is not empty.
+	// Where it is true of an empty address, the Addr of the Receiver is nil.
+	Enabled func(Config) bool
+	// Default returns what a typical new series of the protocol is made of, for people to read; nil: StandardDefinition.
+	// A step of 0 is the protocol's own.
+	Default func(c Config, step int64) *rra.Definition
 	// Check says what is wrong with a configuration, without opening anything; nil: nothing can be.
 	Check func(Config) error
 	// New opens the socket, so that a port that is taken is an error here.
@@ -120,4 +128,17 @@ type Receiver interface {
 	Stats() Stats
 	// Close releases the socket of a receiver that is not going to be served. After Serve it does nothing.
 	Close() error
+}
+
+// A Controller is a Receiver that can be told to do something while it serves.
+type Controller interface {
+	Receiver
+	// Control runs one command, its name first, and returns what it answers. It may be called at any time.
+	Control(ctx context.Context, args []string) (Table, error)
+}
+
+// A Table is an answer in rows and columns.
+type Table struct {
+	Columns []string
+	Rows    [][]string
 }

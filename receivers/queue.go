@@ -38,6 +38,7 @@ type Queue struct {
 	free            chan *engine.Batch
 	work            chan *engine.Batch // holds all batches there are: sending never blocks
 	notes           chan note          // when it is full, notes are shed
+	texts           texts              // metadata that waits
 	stale           atomic.Bool
 	cancel          context.CancelFunc
 	running         sync.WaitGroup
@@ -75,6 +76,8 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 	q.running.Go(func() { q.submit(ctx, waiting) })
 	q.running.Go(func() { q.wait(waiting) })
 	q.running.Go(func() { q.keepNotes(ctx) })
+	q.texts.init()
+	q.running.Go(func() { q.keepTexts(ctx) })
 	return q
 }
 
@@ -176,6 +179,7 @@ func (q *Queue) Stop() {
 	q.cur = nil
 	close(q.work)
 	close(q.notes)
+	close(q.texts.wake)
 	t := time.AfterFunc(q.grace, q.cancel)
 	q.running.Wait()
 	t.Stop()

@@ -178,6 +178,14 @@ func (s *fakeStore) Submit(context.Context, *engine.Batch, *engine.Ticket) error
 
 func (s *fakeStore) AddNote(context.Context, string, engine.Note) error { return nil }
 
+func (s *fakeStore) Relabel(context.Context, string, []engine.Label) error { return nil }
+
+func (s *fakeStore) SetMetadata(_ context.Context, ms []engine.PathMetadata) ([]error, error) {
+	return make([]error, len(ms)), nil
+}
+
+func (s *fakeStore) Metadata(string) (engine.Metadata, error) { return engine.Metadata{}, nil }
+
 func requests(sender string, paths ...string) []receivers.Request {
 	var reqs []receivers.Request
 	for _, p := range paths {
@@ -315,6 +323,14 @@ func (s *scripted) Submit(context.Context, *engine.Batch) (receivers.Pending, er
 }
 
 func (s *scripted) Note(context.Context, string, engine.Note) error { s.notes++; return nil }
+
+func (s *scripted) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
+	return make([]error, len(ds)), nil
+}
+
+func (s *scripted) Metadata(context.Context, string) (engine.Metadata, error) {
+	return engine.Metadata{}, nil
+}
 
 type outcome struct{ err error }
 

@@ -21,6 +21,19 @@ type Sink interface {
 
 	// Note keeps an event that is not a number under key, a host say.
 	Note(ctx context.Context, key string, n engine.Note) error
+
+	// Describe keeps metadata, all with one wait, in place of what was kept of the same paths.
+	// out[i] is nil or why ds[i] was not kept: ErrSenderLimit, engine.ErrSeriesLimit.
+	Describe(ctx context.Context, ds []Description) (out []error, err error)
+
+	// Metadata returns what is kept of a path; the zero Metadata if nothing is.
+	Metadata(ctx context.Context, path string) (engine.Metadata, error)
+}
+
+// A Description is metadata of one path. A path that is new counts against its sender as a series does.
+type Description struct {
+	engine.PathMetadata
+	Sender string
 }
 
 // A Pending is a batch on its way. Wait returns once it is durable and applied; the
@@ -46,6 +59,8 @@ type Request struct {
 	// Define returns the definition of a new series. It is called only for a series
 	// that is not there, with the step that a policy prescribes or 0 for the protocol's own.
 	Define func(step int64) *rra.Definition
+	// Relabel gives a series that is there the labels of Identity.
+	Relabel bool
 
 	// Ref is the series, once resolved.
 	Ref engine.Ref

@@ -18,6 +18,9 @@ type Store interface {
 	CreateBatch(ctx context.Context, specs []engine.Spec) ([]engine.Created, error)
 	Submit(ctx context.Context, b *engine.Batch, t *engine.Ticket) error
 	AddNote(ctx context.Context, key string, n engine.Note) error
+	Relabel(ctx context.Context, path string, labels []engine.Label) error
+	SetMetadata(ctx context.Context, ms []engine.PathMetadata) ([]error, error)
+	Metadata(path string) (engine.Metadata, error)
 }
 
 // StoreOptions says how a StoreSink makes series. The zero value is what production runs.
@@ -78,7 +81,9 @@ func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 		}
 		ref, err := s.store.Lookup(r.Path)
 		if err == nil {
-			r.Err = s.found(r, ref)
+			if r.Err = s.found(r, ref); r.Err == nil && r.Relabel {
+				r.Err = s.relabel(ctx, r)
+			}
 			continue
 		}
 		if !errors.Is(err, engine.ErrNotFound) {
@@ -146,13 +151,81 @@ func (s *StoreSink) spec(r *Request) (engine.Spec, error) {
 	if err != nil {
 		return engine.Spec{}, err
 	}
+	return engine.Spec{Path: r.Path, Labels: r.labels(), Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)}, nil
+}
+
+// labels returns those that are not empty.
+func (r *Request) labels() []engine.Label {
 	labels := make([]engine.Label, 0, len(r.Labels))
 	for _, l := range r.Labels {
 		if l.Value != "" {
 			labels = append(labels, l)
 		}
 	}
-	return engine.Spec{Path: r.Path, Labels: labels, Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)}, nil
+	return labels
+}
+
+func (s *StoreSink) relabel(ctx context.Context, r *Request) error {
+	if err := s.store.Relabel(ctx, r.Path, r.labels()); err != nil {
+		return fmt.Errorf("labels of %q: %w", r.Path, err)
+	}
+	return nil
+}
+
+// Describe is Sink's.
+func (s *StoreSink) Describe(ctx context.Context, ds []Description) ([]error, error) {
+	out := make([]error, len(ds))
+	ms := make([]engine.PathMetadata, 0, len(ds))
+	at := make([]int, 0, len(ds)) // at[i] is the description of ms[i]
+	granted := make(map[string]int, 1)
+	for i := range ds {
+		d := &ds[i]
+		known, err := s.known(d.Path)
+		switch {
+		case err != nil:
+			out[i] = err
+			continue
+		case !known && !s.take(d.Sender):
+			out[i] = ErrSenderLimit
+			continue
+		case !known:
+			granted[d.Sender]++
+		}
+		ms, at = append(ms, d.PathMetadata), append(at, i)
+	}
+	if len(ms) == 0 {
+		return out, nil
+	}
+	errs, err := s.store.SetMetadata(ctx, ms)
+	if err != nil {
+		s.giveBack(granted)
+		return nil, fmt.Errorf("metadata of %d paths: %w", len(ms), err)
+	}
+	for i, err := range errs {
+		out[at[i]] = err
+	}
+	return out, nil
+}
+
+// known reports whether a path has metadata or is a series.
+func (s *StoreSink) known(path string) (bool, error) {
+	m, err := s.store.Metadata(path)
+	if err != nil {
+		return false, err
+	}
+	if m.Time != 0 {
+		return true, nil
+	}
+	_, err = s.store.Lookup(path)
+	if errors.Is(err, engine.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Metadata is Sink's.
+func (s *StoreSink) Metadata(_ context.Context, path string) (engine.Metadata, error) {
+	return s.store.Metadata(path)
 }
 
 // Submit is Sink's.

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// senders are the ways a collectd protects what it sends.
-var senders = []struct{ host, options string }{
+// realSenders are the ways a collectd protects what it sends.
+var realSenders = []struct{ host, options string }{
 	{"plain1", ``},
 	{"signed1", `SecurityLevel Sign
 		Username "alice"
@@ -91,10 +91,10 @@ func TestCollectd(t *testing.T) {
 	}
 	db := filepath.Join(dir, "db")
 	d := serveProcess(t, db, "--collectd", "127.0.0.1:0", "--collectd-auth-file", auth)
-	for _, s := range senders {
+	for _, s := range realSenders {
 		startCollectd(t, s.host, d.listens["collectd"], s.options)
 	}
-	for _, s := range senders {
+	for _, s := range realSenders {
 		waitFor(t, "two known rows of "+s.host, func() bool {
 			name := "collectd/" + s.host + "/load/load"
 			if !strings.Contains(rondo(t, db, "list"), name+"\n") {
@@ -103,7 +103,7 @@ func TestCollectd(t *testing.T) {
 			return len(rowTime.FindAllString(rondo(t, db, "fetch", name, "AVERAGE", "-s", "-10s"), -1)) >= 2
 		})
 	}
-	for _, s := range senders { // the plugins read at times of their own
+	for _, s := range realSenders { // the plugins read at times of their own
 		for _, w := range wanted {
 			name := "collectd/" + s.host + "/" + w
 			waitFor(t, "the series "+name, func() bool { return strings.Contains(rondo(t, db, "list"), name+"\n") })

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/spf13/cobra"
+
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
 )
@@ -9,3 +11,9 @@ import (
 var protocols = []receivers.Protocol{
 	collectd.Protocol,
 }
+
+// senders make the commands of `rondo send`, one a protocol.
+var senders = []func(c *common) *cobra.Command{}
+
+// protocolCommands make the other commands that a protocol has.
+var protocolCommands = []func(c *common) *cobra.Command{}

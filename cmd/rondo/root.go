@@ -44,8 +44,12 @@ func newRoot(p *process) *cobra.Command {
 		&cobra.Group{ID: "rrdtool", Title: "As in rrdtool:"},
 		&cobra.Group{ID: "database", Title: "Database:"},
 	)
+	var more []*cobra.Command
+	for _, make := range protocolCommands {
+		more = append(more, make(c))
+	}
 	for group, cmds := range map[string][]*cobra.Command{
-		"server":   {newServe(c), newStats(c), newNotes(c)},
+		"server":   append(more, newServe(c), newStats(c), newNotes(c), newSend(c)),
 		"rrdtool":  append(newVerbs(c), newRRDTool(c)),
 		"database": {newCheck(c), newBackup(c), newRestoreBackup(c), newWAL(c)},
 	} {

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"strings"
@@ -25,6 +26,8 @@ const (
 // what its owner may.
 type Local struct {
 	Store *engine.Store
+	// Command has the receiver of a protocol do something and returns columns and rows; nil: nothing can be told.
+	Command func(ctx context.Context, protocol string, args []string) ([]string, [][]string, error)
 }
 
 // Handler returns the path that the service stands at and what answers there.
@@ -80,6 +83,22 @@ func (l *Local) Check(ctx context.Context, _ *connect.Request[rondov1.CheckReque
 		}
 	}
 	return nil
+}
+
+// Control has a receiver do something.
+func (l *Local) Control(ctx context.Context, req *connect.Request[rondov1.ControlRequest]) (*connect.Response[rondov1.ControlResponse], error) {
+	if l.Command == nil {
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("this server takes no commands"))
+	}
+	columns, rows, err := l.Command(ctx, req.Msg.GetReceiver(), req.Msg.GetArgs())
+	if err != nil {
+		return nil, connect.NewError(connect.CodeFailedPrecondition, err)
+	}
+	answer := &rondov1.ControlResponse{Columns: columns}
+	for _, r := range rows {
+		answer.Rows = append(answer.Rows, &rondov1.ControlResponse_Row{Cells: r})
+	}
+	return connect.NewResponse(answer), nil
 }
 
 // chunks is a writer that sends what is written in messages of some size. The first error sticks.

@@ -121,3 +121,11 @@ func (*nowhere) Note(context.Context, string, engine.Note) error { return nil }
 type stored struct{}
 
 func (stored) Wait() error { return nil }
+
+func (*nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
+	return make([]error, len(ds)), nil
+}
+
+func (*nowhere) Metadata(context.Context, string) (engine.Metadata, error) {
+	return engine.Metadata{}, nil
+}

@@ -30,6 +30,7 @@ type Recorder struct {
 	series  []engine.Series // by Ref, from 1
 	samples []Sample
 	notes   map[string][]engine.Note
+	texts   map[string]engine.Metadata
 	stalled chan struct{} // not nil: Submit waits until it is closed
 	waiting int           // calls of Submit that do
 	batches int
@@ -47,6 +48,9 @@ func (r *Recorder) Resolve(_ context.Context, reqs []receivers.Request) error {
 	for i := range reqs {
 		q := &reqs[i]
 		ref, ok := r.refs[q.Path]
+		if ok && q.Relabel {
+			r.series[ref-1].Labels = q.Labels
+		}
 		if !ok {
 			if r.MaxSeries > 0 && len(r.series) >= r.MaxSeries {
 				q.Err = engine.ErrSeriesLimit
@@ -114,6 +118,27 @@ func (r *Recorder) Note(_ context.Context, key string, n engine.Note) error {
 	return nil
 }
 
+// Describe remembers ds.
+func (r *Recorder) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.texts == nil {
+		r.texts = make(map[string]engine.Metadata)
+	}
+	for _, d := range ds {
+		r.texts[d.Path] = d.Metadata
+	}
+	r.change()
+	return make([]error, len(ds)), nil
+}
+
+// Metadata returns what was remembered of path.
+func (r *Recorder) Metadata(_ context.Context, path string) (engine.Metadata, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.texts[path], nil
+}
+
 // Stall makes Submit wait until the function it returns is called, or the context of the call ends.
 func (r *Recorder) Stall() (release func()) {
 	stalled := make(chan struct{})
@@ -163,12 +188,13 @@ type State struct {
 	Series  []engine.Series
 	Samples []Sample
 	Notes   map[string][]engine.Note
-	Waiting int // calls of Submit that wait, because it is stalled
+	Texts   map[string]engine.Metadata // by path
+	Waiting int                        // calls of Submit that wait, because it is stalled
 	Batches int
 }
 
 func (r *Recorder) state() State {
-	return State{r.series, r.samples, r.notes, r.waiting, r.batches}
+	return State{r.series, r.samples, r.notes, r.texts, r.waiting, r.batches}
 }
 
 // Samples returns the samples so far, in order.

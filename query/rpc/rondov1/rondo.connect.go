@@ -67,6 +67,8 @@ const (
 	RondoStatsProcedure = "/rondo.v1.Rondo/Stats"
 	// RondoNotesProcedure is the fully-qualified name of the Rondo's Notes RPC.
 	RondoNotesProcedure = "/rondo.v1.Rondo/Notes"
+	// RondoMetadataProcedure is the fully-qualified name of the Rondo's Metadata RPC.
+	RondoMetadataProcedure = "/rondo.v1.Rondo/Metadata"
 	// RondoCheckpointProcedure is the fully-qualified name of the Rondo's Checkpoint RPC.
 	RondoCheckpointProcedure = "/rondo.v1.Rondo/Checkpoint"
 	// LocalExecProcedure is the fully-qualified name of the Local's Exec RPC.
@@ -75,6 +77,8 @@ const (
 	LocalBackupProcedure = "/rondo.v1.Local/Backup"
 	// LocalCheckProcedure is the fully-qualified name of the Local's Check RPC.
 	LocalCheckProcedure = "/rondo.v1.Local/Check"
+	// LocalControlProcedure is the fully-qualified name of the Local's Control RPC.
+	LocalControlProcedure = "/rondo.v1.Local/Control"
 )
 
 // RondoClient is a client for the rondo.v1.Rondo service.
@@ -99,6 +103,8 @@ type RondoClient interface {
 	Stats(context.Context, *connect.Request[StatsRequest]) (*connect.Response[StatsResponse], error)
 	// Notes returns the events kept beside the numbers: collectd's notifications, say.
 	Notes(context.Context, *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error)
+	// Metadata returns what is known of paths beside their numbers: the newest text, units, a description.
+	Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
 	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
 }
@@ -180,6 +186,13 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		metadata: connect.NewClient[MetadataRequest, MetadataResponse](
+			httpClient,
+			baseURL+RondoMetadataProcedure,
+			connect.WithSchema(rondoMethods.ByName("Metadata")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		checkpoint: connect.NewClient[CheckpointRequest, CheckpointResponse](
 			httpClient,
 			baseURL+RondoCheckpointProcedure,
@@ -201,6 +214,7 @@ type rondoClient struct {
 	info       *connect.Client[InfoRequest, InfoResponse]
 	stats      *connect.Client[StatsRequest, StatsResponse]
 	notes      *connect.Client[NotesRequest, NotesResponse]
+	metadata   *connect.Client[MetadataRequest, MetadataResponse]
 	checkpoint *connect.Client[CheckpointRequest, CheckpointResponse]
 }
 
@@ -254,6 +268,11 @@ func (c *rondoClient) Notes(ctx context.Context, req *connect.Request[NotesReque
 	return c.notes.CallUnary(ctx, req)
 }
 
+// Metadata calls rondo.v1.Rondo.Metadata.
+func (c *rondoClient) Metadata(ctx context.Context, req *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error) {
+	return c.metadata.CallUnary(ctx, req)
+}
+
 // Checkpoint calls rondo.v1.Rondo.Checkpoint.
 func (c *rondoClient) Checkpoint(ctx context.Context, req *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error) {
 	return c.checkpoint.CallUnary(ctx, req)
@@ -281,6 +300,8 @@ type RondoHandler interface {
 	Stats(context.Context, *connect.Request[StatsRequest]) (*connect.Response[StatsResponse], error)
 	// Notes returns the events kept beside the numbers: collectd's notifications, say.
 	Notes(context.Context, *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error)
+	// Metadata returns what is known of paths beside their numbers: the newest text, units, a description.
+	Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
 	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
 }
@@ -358,6 +379,13 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	rondoMetadataHandler := connect.NewUnaryHandler(
+		RondoMetadataProcedure,
+		svc.Metadata,
+		connect.WithSchema(rondoMethods.ByName("Metadata")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	rondoCheckpointHandler := connect.NewUnaryHandler(
 		RondoCheckpointProcedure,
 		svc.Checkpoint,
@@ -386,6 +414,8 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 			rondoStatsHandler.ServeHTTP(w, r)
 		case RondoNotesProcedure:
 			rondoNotesHandler.ServeHTTP(w, r)
+		case RondoMetadataProcedure:
+			rondoMetadataHandler.ServeHTTP(w, r)
 		case RondoCheckpointProcedure:
 			rondoCheckpointHandler.ServeHTTP(w, r)
 		default:
@@ -437,6 +467,10 @@ func (UnimplementedRondoHandler) Notes(context.Context, *connect.Request[NotesRe
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Notes is not implemented"))
 }
 
+func (UnimplementedRondoHandler) Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Metadata is not implemented"))
+}
+
 func (UnimplementedRondoHandler) Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Checkpoint is not implemented"))
 }
@@ -449,6 +483,8 @@ type LocalClient interface {
 	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error)
 	// Check walks every invariant of the store and streams what it finds broken.
 	Check(context.Context, *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error)
+	// Control has a receiver of the server do something: `rondo mono list`, say.
+	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
 }
 
 // NewLocalClient constructs a client for the rondo.v1.Local service. By default, it uses the
@@ -480,14 +516,21 @@ func NewLocalClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(localMethods.ByName("Check")),
 			connect.WithClientOptions(opts...),
 		),
+		control: connect.NewClient[ControlRequest, ControlResponse](
+			httpClient,
+			baseURL+LocalControlProcedure,
+			connect.WithSchema(localMethods.ByName("Control")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // localClient implements LocalClient.
 type localClient struct {
-	exec   *connect.Client[ExecRequest, ExecResponse]
-	backup *connect.Client[BackupRequest, BackupResponse]
-	check  *connect.Client[CheckRequest, CheckResponse]
+	exec    *connect.Client[ExecRequest, ExecResponse]
+	backup  *connect.Client[BackupRequest, BackupResponse]
+	check   *connect.Client[CheckRequest, CheckResponse]
+	control *connect.Client[ControlRequest, ControlResponse]
 }
 
 // Exec calls rondo.v1.Local.Exec.
@@ -505,6 +548,11 @@ func (c *localClient) Check(ctx context.Context, req *connect.Request[CheckReque
 	return c.check.CallServerStream(ctx, req)
 }
 
+// Control calls rondo.v1.Local.Control.
+func (c *localClient) Control(ctx context.Context, req *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
+	return c.control.CallUnary(ctx, req)
+}
+
 // LocalHandler is an implementation of the rondo.v1.Local service.
 type LocalHandler interface {
 	// Exec runs one of rrdtool's verbs inside the server and streams what it prints.
@@ -513,6 +561,8 @@ type LocalHandler interface {
 	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error
 	// Check walks every invariant of the store and streams what it finds broken.
 	Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error
+	// Control has a receiver of the server do something: `rondo mono list`, say.
+	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
 }
 
 // NewLocalHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -540,6 +590,12 @@ func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(localMethods.ByName("Check")),
 		connect.WithHandlerOptions(opts...),
 	)
+	localControlHandler := connect.NewUnaryHandler(
+		LocalControlProcedure,
+		svc.Control,
+		connect.WithSchema(localMethods.ByName("Control")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rondo.v1.Local/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case LocalExecProcedure:
@@ -548,6 +604,8 @@ func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, h
 			localBackupHandler.ServeHTTP(w, r)
 		case LocalCheckProcedure:
 			localCheckHandler.ServeHTTP(w, r)
+		case LocalControlProcedure:
+			localControlHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -567,4 +625,8 @@ func (UnimplementedLocalHandler) Backup(context.Context, *connect.Request[Backup
 
 func (UnimplementedLocalHandler) Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Check is not implemented"))
+}
+
+func (UnimplementedLocalHandler) Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Control is not implemented"))
 }

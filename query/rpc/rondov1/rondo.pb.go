@@ -1500,10 +1500,12 @@ func (x *SourceState) GetUnknownSeconds() int64 {
 }
 
 type InfoResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Series        *Series                `protobuf:"bytes,1,opt,name=series,proto3" json:"series,omitempty"`
-	LastUpdateUs  int64                  `protobuf:"varint,2,opt,name=last_update_us,json=lastUpdateUs,proto3" json:"last_update_us,omitempty"`
-	Sources       []*SourceState         `protobuf:"bytes,3,rep,name=sources,proto3" json:"sources,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Series       *Series                `protobuf:"bytes,1,opt,name=series,proto3" json:"series,omitempty"`
+	LastUpdateUs int64                  `protobuf:"varint,2,opt,name=last_update_us,json=lastUpdateUs,proto3" json:"last_update_us,omitempty"`
+	Sources      []*SourceState         `protobuf:"bytes,3,rep,name=sources,proto3" json:"sources,omitempty"`
+	// Absent where there is none.
+	Metadata      *Metadata `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1555,6 +1557,13 @@ func (x *InfoResponse) GetLastUpdateUs() int64 {
 func (x *InfoResponse) GetSources() []*SourceState {
 	if x != nil {
 		return x.Sources
+	}
+	return nil
+}
+
+func (x *InfoResponse) GetMetadata() *Metadata {
+	if x != nil {
+		return x.Metadata
 	}
 	return nil
 }
@@ -1982,6 +1991,213 @@ func (x *NotesResponse) GetNotes() []*Note {
 	return nil
 }
 
+type MetadataRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the path.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Paths a page: 1,000 if 0, at most 10,000.
+	Limit int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The next_page of the answer before.
+	Page          string `protobuf:"bytes,3,opt,name=page,proto3" json:"page,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MetadataRequest) Reset() {
+	*x = MetadataRequest{}
+	mi := &file_rondo_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetadataRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetadataRequest) ProtoMessage() {}
+
+func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
+func (*MetadataRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *MetadataRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *MetadataRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *MetadataRequest) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+// Metadata is what is known of a path beside its numbers. A path may have metadata and be no series.
+type Metadata struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// When it arrived.
+	TimeUs int64 `protobuf:"varint,2,opt,name=time_us,json=timeUs,proto3" json:"time_us,omitempty"`
+	// The newest text that arrived in place of a number.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// Units, description and what else the protocol says.
+	Attributes []*Label `protobuf:"bytes,4,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	// Seconds of silence after which the path expires; 0: never.
+	Expire int64 `protobuf:"varint,5,opt,name=expire,proto3" json:"expire,omitempty"`
+	// It has expired.
+	Expired       bool `protobuf:"varint,6,opt,name=expired,proto3" json:"expired,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Metadata) Reset() {
+	*x = Metadata{}
+	mi := &file_rondo_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Metadata) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Metadata) ProtoMessage() {}
+
+func (x *Metadata) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Metadata.ProtoReflect.Descriptor instead.
+func (*Metadata) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *Metadata) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Metadata) GetTimeUs() int64 {
+	if x != nil {
+		return x.TimeUs
+	}
+	return 0
+}
+
+func (x *Metadata) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Metadata) GetAttributes() []*Label {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *Metadata) GetExpire() int64 {
+	if x != nil {
+		return x.Expire
+	}
+	return 0
+}
+
+func (x *Metadata) GetExpired() bool {
+	if x != nil {
+		return x.Expired
+	}
+	return false
+}
+
+// MetadataResponse has metadata in order of the paths.
+type MetadataResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Metadata []*Metadata            `protobuf:"bytes,1,rep,name=metadata,proto3" json:"metadata,omitempty"`
+	// Empty: this was the last page.
+	NextPage      string `protobuf:"bytes,2,opt,name=next_page,json=nextPage,proto3" json:"next_page,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MetadataResponse) Reset() {
+	*x = MetadataResponse{}
+	mi := &file_rondo_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MetadataResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MetadataResponse) ProtoMessage() {}
+
+func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
+func (*MetadataResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *MetadataResponse) GetMetadata() []*Metadata {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *MetadataResponse) GetNextPage() string {
+	if x != nil {
+		return x.NextPage
+	}
+	return ""
+}
+
 type CheckpointRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1990,7 +2206,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[30]
+	mi := &file_rondo_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2002,7 +2218,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[30]
+	mi := &file_rondo_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2015,7 +2231,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{30}
+	return file_rondo_proto_rawDescGZIP(), []int{33}
 }
 
 type CheckpointResponse struct {
@@ -2027,7 +2243,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[31]
+	mi := &file_rondo_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2039,7 +2255,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[31]
+	mi := &file_rondo_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2052,7 +2268,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{31}
+	return file_rondo_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -2080,7 +2296,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[32]
+	mi := &file_rondo_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2092,7 +2308,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[32]
+	mi := &file_rondo_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2105,7 +2321,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{32}
+	return file_rondo_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -2155,7 +2371,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[33]
+	mi := &file_rondo_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2167,7 +2383,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[33]
+	mi := &file_rondo_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2180,7 +2396,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{33}
+	return file_rondo_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -2212,7 +2428,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[34]
+	mi := &file_rondo_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2224,7 +2440,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[34]
+	mi := &file_rondo_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2237,7 +2453,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{34}
+	return file_rondo_proto_rawDescGZIP(), []int{37}
 }
 
 type BackupResponse struct {
@@ -2249,7 +2465,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[35]
+	mi := &file_rondo_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2261,7 +2477,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[35]
+	mi := &file_rondo_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2274,7 +2490,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{35}
+	return file_rondo_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -2292,7 +2508,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2304,7 +2520,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2317,7 +2533,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{36}
+	return file_rondo_proto_rawDescGZIP(), []int{39}
 }
 
 type CheckResponse struct {
@@ -2330,7 +2546,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2342,7 +2558,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2355,7 +2571,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{37}
+	return file_rondo_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -2370,6 +2586,156 @@ func (x *CheckResponse) GetWhat() string {
 		return x.What
 	}
 	return ""
+}
+
+type ControlRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The protocol's name.
+	Receiver      string   `protobuf:"bytes,1,opt,name=receiver,proto3" json:"receiver,omitempty"`
+	Args          []string `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ControlRequest) Reset() {
+	*x = ControlRequest{}
+	mi := &file_rondo_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ControlRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ControlRequest) ProtoMessage() {}
+
+func (x *ControlRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
+func (*ControlRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ControlRequest) GetReceiver() string {
+	if x != nil {
+		return x.Receiver
+	}
+	return ""
+}
+
+func (x *ControlRequest) GetArgs() []string {
+	if x != nil {
+		return x.Args
+	}
+	return nil
+}
+
+// ControlResponse is an answer in rows and columns.
+type ControlResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Columns       []string               `protobuf:"bytes,1,rep,name=columns,proto3" json:"columns,omitempty"`
+	Rows          []*ControlResponse_Row `protobuf:"bytes,2,rep,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ControlResponse) Reset() {
+	*x = ControlResponse{}
+	mi := &file_rondo_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ControlResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ControlResponse) ProtoMessage() {}
+
+func (x *ControlResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
+func (*ControlResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ControlResponse) GetColumns() []string {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+func (x *ControlResponse) GetRows() []*ControlResponse_Row {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+type ControlResponse_Row struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Cells         []string               `protobuf:"bytes,1,rep,name=cells,proto3" json:"cells,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ControlResponse_Row) Reset() {
+	*x = ControlResponse_Row{}
+	mi := &file_rondo_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ControlResponse_Row) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ControlResponse_Row) ProtoMessage() {}
+
+func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
+func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{42, 0}
+}
+
+func (x *ControlResponse_Row) GetCells() []string {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
 }
 
 var File_rondo_proto protoreflect.FileDescriptor
@@ -2475,11 +2841,12 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\flast_reading\x18\x02 \x01(\tR\vlastReading\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\x01R\x05value\x12'\n" +
-	"\x0funknown_seconds\x18\x04 \x01(\x03R\x0eunknownSeconds\"\x8f\x01\n" +
+	"\x0funknown_seconds\x18\x04 \x01(\x03R\x0eunknownSeconds\"\xbf\x01\n" +
 	"\fInfoResponse\x12(\n" +
 	"\x06series\x18\x01 \x01(\v2\x10.rondo.v1.SeriesR\x06series\x12$\n" +
 	"\x0elast_update_us\x18\x02 \x01(\x03R\flastUpdateUs\x12/\n" +
-	"\asources\x18\x03 \x03(\v2\x15.rondo.v1.SourceStateR\asources\"\x0e\n" +
+	"\asources\x18\x03 \x03(\v2\x15.rondo.v1.SourceStateR\asources\x12.\n" +
+	"\bmetadata\x18\x04 \x01(\v2\x12.rondo.v1.MetadataR\bmetadata\"\x0e\n" +
 	"\fStatsRequest\"\xdb\x06\n" +
 	"\rStatsResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1d\n" +
@@ -2517,7 +2884,23 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04text\x18\x04 \x01(\tR\x04text\x12'\n" +
 	"\x06labels\x18\x05 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\"5\n" +
 	"\rNotesResponse\x12$\n" +
-	"\x05notes\x18\x01 \x03(\v2\x0e.rondo.v1.NoteR\x05notes\"\x13\n" +
+	"\x05notes\x18\x01 \x03(\v2\x0e.rondo.v1.NoteR\x05notes\"S\n" +
+	"\x0fMetadataRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\x05R\x05limit\x12\x12\n" +
+	"\x04page\x18\x03 \x01(\tR\x04page\"\xae\x01\n" +
+	"\bMetadata\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x17\n" +
+	"\atime_us\x18\x02 \x01(\x03R\x06timeUs\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12/\n" +
+	"\n" +
+	"attributes\x18\x04 \x03(\v2\x0f.rondo.v1.LabelR\n" +
+	"attributes\x12\x16\n" +
+	"\x06expire\x18\x05 \x01(\x03R\x06expire\x12\x18\n" +
+	"\aexpired\x18\x06 \x01(\bR\aexpired\"_\n" +
+	"\x10MetadataResponse\x12.\n" +
+	"\bmetadata\x18\x01 \x03(\v2\x12.rondo.v1.MetadataR\bmetadata\x12\x1b\n" +
+	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"\x13\n" +
 	"\x11CheckpointRequest\".\n" +
 	"\x12CheckpointResponse\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\xea\x01\n" +
@@ -2542,7 +2925,15 @@ const file_rondo_proto_rawDesc = "" +
 	"\fCheckRequest\"9\n" +
 	"\rCheckResponse\x12\x14\n" +
 	"\x05where\x18\x01 \x01(\tR\x05where\x12\x12\n" +
-	"\x04what\x18\x02 \x01(\tR\x04what2\xb2\x05\n" +
+	"\x04what\x18\x02 \x01(\tR\x04what\"@\n" +
+	"\x0eControlRequest\x12\x1a\n" +
+	"\breceiver\x18\x01 \x01(\tR\breceiver\x12\x12\n" +
+	"\x04args\x18\x02 \x03(\tR\x04args\"{\n" +
+	"\x0fControlResponse\x12\x18\n" +
+	"\acolumns\x18\x01 \x03(\tR\acolumns\x121\n" +
+	"\x04rows\x18\x02 \x03(\v2\x1d.rondo.v1.ControlResponse.RowR\x04rows\x1a\x1b\n" +
+	"\x03Row\x12\x14\n" +
+	"\x05cells\x18\x01 \x03(\tR\x05cells2\xfa\x05\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -2553,13 +2944,15 @@ const file_rondo_proto_rawDesc = "" +
 	"\x06Labels\x12\x17.rondo.v1.LabelsRequest\x1a\x18.rondo.v1.LabelsResponse\"\x03\x90\x02\x01\x12:\n" +
 	"\x04Info\x12\x15.rondo.v1.InfoRequest\x1a\x16.rondo.v1.InfoResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\x05Stats\x12\x16.rondo.v1.StatsRequest\x1a\x17.rondo.v1.StatsResponse\"\x03\x90\x02\x01\x12=\n" +
-	"\x05Notes\x12\x16.rondo.v1.NotesRequest\x1a\x17.rondo.v1.NotesResponse\"\x03\x90\x02\x01\x12G\n" +
+	"\x05Notes\x12\x16.rondo.v1.NotesRequest\x1a\x17.rondo.v1.NotesResponse\"\x03\x90\x02\x01\x12F\n" +
+	"\bMetadata\x12\x19.rondo.v1.MetadataRequest\x1a\x1a.rondo.v1.MetadataResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\n" +
-	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xbb\x01\n" +
+	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xfb\x01\n" +
 	"\x05Local\x127\n" +
 	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x12=\n" +
 	"\x06Backup\x12\x17.rondo.v1.BackupRequest\x1a\x18.rondo.v1.BackupResponse0\x01\x12:\n" +
-	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01B-Z+github.com/rondo-db/rondo/query/rpc/rondov1b\x06proto3"
+	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01\x12>\n" +
+	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponseB-Z+github.com/rondo-db/rondo/query/rpc/rondov1b\x06proto3"
 
 var (
 	file_rondo_proto_rawDescOnce sync.Once
@@ -2573,47 +2966,53 @@ func file_rondo_proto_rawDescGZIP() []byte {
 	return file_rondo_proto_rawDescData
 }
 
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_rondo_proto_goTypes = []any{
-	(*Label)(nil),              // 0: rondo.v1.Label
-	(*Matcher)(nil),            // 1: rondo.v1.Matcher
-	(*Definition)(nil),         // 2: rondo.v1.Definition
-	(*Value)(nil),              // 3: rondo.v1.Value
-	(*Sample)(nil),             // 4: rondo.v1.Sample
-	(*WriteRequest)(nil),       // 5: rondo.v1.WriteRequest
-	(*Rejection)(nil),          // 6: rondo.v1.Rejection
-	(*WriteResponse)(nil),      // 7: rondo.v1.WriteResponse
-	(*CreateRequest)(nil),      // 8: rondo.v1.CreateRequest
-	(*CreateResponse)(nil),     // 9: rondo.v1.CreateResponse
-	(*DropRequest)(nil),        // 10: rondo.v1.DropRequest
-	(*DropResponse)(nil),       // 11: rondo.v1.DropResponse
-	(*RenameRequest)(nil),      // 12: rondo.v1.RenameRequest
-	(*RenameResponse)(nil),     // 13: rondo.v1.RenameResponse
-	(*FetchRequest)(nil),       // 14: rondo.v1.FetchRequest
-	(*Column)(nil),             // 15: rondo.v1.Column
-	(*FetchResponse)(nil),      // 16: rondo.v1.FetchResponse
-	(*ListRequest)(nil),        // 17: rondo.v1.ListRequest
-	(*Series)(nil),             // 18: rondo.v1.Series
-	(*ListResponse)(nil),       // 19: rondo.v1.ListResponse
-	(*LabelsRequest)(nil),      // 20: rondo.v1.LabelsRequest
-	(*LabelsResponse)(nil),     // 21: rondo.v1.LabelsResponse
-	(*InfoRequest)(nil),        // 22: rondo.v1.InfoRequest
-	(*SourceState)(nil),        // 23: rondo.v1.SourceState
-	(*InfoResponse)(nil),       // 24: rondo.v1.InfoResponse
-	(*StatsRequest)(nil),       // 25: rondo.v1.StatsRequest
-	(*StatsResponse)(nil),      // 26: rondo.v1.StatsResponse
-	(*NotesRequest)(nil),       // 27: rondo.v1.NotesRequest
-	(*Note)(nil),               // 28: rondo.v1.Note
-	(*NotesResponse)(nil),      // 29: rondo.v1.NotesResponse
-	(*CheckpointRequest)(nil),  // 30: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil), // 31: rondo.v1.CheckpointResponse
-	(*ExecRequest)(nil),        // 32: rondo.v1.ExecRequest
-	(*ExecResponse)(nil),       // 33: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),      // 34: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),     // 35: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),       // 36: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),      // 37: rondo.v1.CheckResponse
-	nil,                        // 38: rondo.v1.ExecRequest.EnvironmentEntry
+	(*Label)(nil),               // 0: rondo.v1.Label
+	(*Matcher)(nil),             // 1: rondo.v1.Matcher
+	(*Definition)(nil),          // 2: rondo.v1.Definition
+	(*Value)(nil),               // 3: rondo.v1.Value
+	(*Sample)(nil),              // 4: rondo.v1.Sample
+	(*WriteRequest)(nil),        // 5: rondo.v1.WriteRequest
+	(*Rejection)(nil),           // 6: rondo.v1.Rejection
+	(*WriteResponse)(nil),       // 7: rondo.v1.WriteResponse
+	(*CreateRequest)(nil),       // 8: rondo.v1.CreateRequest
+	(*CreateResponse)(nil),      // 9: rondo.v1.CreateResponse
+	(*DropRequest)(nil),         // 10: rondo.v1.DropRequest
+	(*DropResponse)(nil),        // 11: rondo.v1.DropResponse
+	(*RenameRequest)(nil),       // 12: rondo.v1.RenameRequest
+	(*RenameResponse)(nil),      // 13: rondo.v1.RenameResponse
+	(*FetchRequest)(nil),        // 14: rondo.v1.FetchRequest
+	(*Column)(nil),              // 15: rondo.v1.Column
+	(*FetchResponse)(nil),       // 16: rondo.v1.FetchResponse
+	(*ListRequest)(nil),         // 17: rondo.v1.ListRequest
+	(*Series)(nil),              // 18: rondo.v1.Series
+	(*ListResponse)(nil),        // 19: rondo.v1.ListResponse
+	(*LabelsRequest)(nil),       // 20: rondo.v1.LabelsRequest
+	(*LabelsResponse)(nil),      // 21: rondo.v1.LabelsResponse
+	(*InfoRequest)(nil),         // 22: rondo.v1.InfoRequest
+	(*SourceState)(nil),         // 23: rondo.v1.SourceState
+	(*InfoResponse)(nil),        // 24: rondo.v1.InfoResponse
+	(*StatsRequest)(nil),        // 25: rondo.v1.StatsRequest
+	(*StatsResponse)(nil),       // 26: rondo.v1.StatsResponse
+	(*NotesRequest)(nil),        // 27: rondo.v1.NotesRequest
+	(*Note)(nil),                // 28: rondo.v1.Note
+	(*NotesResponse)(nil),       // 29: rondo.v1.NotesResponse
+	(*MetadataRequest)(nil),     // 30: rondo.v1.MetadataRequest
+	(*Metadata)(nil),            // 31: rondo.v1.Metadata
+	(*MetadataResponse)(nil),    // 32: rondo.v1.MetadataResponse
+	(*CheckpointRequest)(nil),   // 33: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),  // 34: rondo.v1.CheckpointResponse
+	(*ExecRequest)(nil),         // 35: rondo.v1.ExecRequest
+	(*ExecResponse)(nil),        // 36: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),       // 37: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),      // 38: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),        // 39: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),       // 40: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),      // 41: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),     // 42: rondo.v1.ControlResponse
+	nil,                         // 43: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil), // 44: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	3,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -2628,42 +3027,50 @@ var file_rondo_proto_depIdxs = []int32{
 	18, // 9: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
 	18, // 10: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
 	23, // 11: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
-	0,  // 12: rondo.v1.Note.labels:type_name -> rondo.v1.Label
-	28, // 13: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
-	38, // 14: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	5,  // 15: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	8,  // 16: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	10, // 17: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	12, // 18: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	14, // 19: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	17, // 20: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	20, // 21: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	22, // 22: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	25, // 23: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	27, // 24: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	30, // 25: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	32, // 26: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	34, // 27: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	36, // 28: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	7,  // 29: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	9,  // 30: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	11, // 31: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	13, // 32: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	16, // 33: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	19, // 34: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	21, // 35: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	24, // 36: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	26, // 37: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	29, // 38: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	31, // 39: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	33, // 40: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	35, // 41: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	37, // 42: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	29, // [29:43] is the sub-list for method output_type
-	15, // [15:29] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	31, // 12: rondo.v1.InfoResponse.metadata:type_name -> rondo.v1.Metadata
+	0,  // 13: rondo.v1.Note.labels:type_name -> rondo.v1.Label
+	28, // 14: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
+	0,  // 15: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
+	31, // 16: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
+	43, // 17: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	44, // 18: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	5,  // 19: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	8,  // 20: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	10, // 21: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	12, // 22: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	14, // 23: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	17, // 24: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	20, // 25: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	22, // 26: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	25, // 27: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	27, // 28: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	30, // 29: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	33, // 30: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	35, // 31: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	37, // 32: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	39, // 33: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	41, // 34: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	7,  // 35: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	9,  // 36: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	11, // 37: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	13, // 38: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	16, // 39: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	19, // 40: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	21, // 41: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	24, // 42: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	26, // 43: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	29, // 44: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	32, // 45: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	34, // 46: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	36, // 47: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	38, // 48: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	40, // 49: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	42, // 50: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	35, // [35:51] is the sub-list for method output_type
+	19, // [19:35] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -2677,14 +3084,14 @@ func file_rondo_proto_init() {
 		(*Value_Uint)(nil),
 		(*Value_Text)(nil),
 	}
-	file_rondo_proto_msgTypes[33].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[36].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

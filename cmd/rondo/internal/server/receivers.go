@@ -52,13 +52,24 @@ func (m *manager) use(p *receivers.Policy) {
 
 // check says what is wrong with the settings of r, before anything is opened.
 func (s *server) check(r Receiver) error {
-	if r.Protocol.Check == nil || r.Address.Addr == "" && len(s.activated[r.Protocol.Name]) == 0 {
+	if r.Protocol.Check == nil || !s.enabled(r) {
 		return nil
 	}
 	if err := r.Protocol.Check(s.settings(r)); err != nil {
 		return fmt.Errorf("receiver %s: %w", r.Protocol.Name, err)
 	}
 	return nil
+}
+
+// enabled reports whether r has something to receive from.
+func (s *server) enabled(r Receiver) bool {
+	switch {
+	case r.Address.Addr != "" || len(s.activated[r.Protocol.Name]) > 0:
+		return true
+	case r.Protocol.Enabled == nil:
+		return false
+	}
+	return r.Protocol.Enabled(s.settings(r))
 }
 
 func (s *server) settings(r Receiver) receivers.Config {
@@ -72,11 +83,11 @@ func (s *server) settings(r Receiver) receivers.Config {
 
 func (m *manager) open(r Receiver) error {
 	name := r.Protocol.Name
-	c := m.settings(r)
-	files := m.activated[name]
-	if c.Address == "" && len(files) == 0 {
+	if !m.enabled(r) {
 		return nil
 	}
+	c := m.settings(r)
+	files := m.activated[name]
 	if len(files) > 0 {
 		if err := adopt(&c, r.Protocol.Network, files[0]); err != nil {
 			return fmt.Errorf("socket %s of systemd: %w", name, err)
@@ -86,7 +97,9 @@ func (m *manager) open(r Receiver) error {
 	if err != nil {
 		return m.taken(name, r.Address, err)
 	}
-	m.announce(name, rec.Addr())
+	if a := rec.Addr(); a != nil {
+		m.announce(name, a)
+	}
 	m.serve(r, rec)
 	return nil
 }
@@ -152,6 +165,20 @@ func (m *manager) replace(old *run, r Receiver) error {
 	return nil
 }
 
+// command has the receiver of a protocol do something.
+func (m *manager) command(ctx context.Context, protocol string, args []string) ([]string, [][]string, error) {
+	r := m.run(protocol)
+	if r == nil {
+		return nil, nil, fmt.Errorf("this server does not receive %q", protocol)
+	}
+	c, ok := r.receiver.(receivers.Controller)
+	if !ok {
+		return nil, nil, fmt.Errorf("the receiver %q takes no commands", protocol)
+	}
+	t, err := c.Control(ctx, args)
+	return t.Columns, t.Rows, err
+}
+
 // stop ends every receiver.
 func (m *manager) stop() {
 	for _, r := range m.all() {
@@ -185,7 +212,9 @@ func (m *manager) all() []*run {
 func (m *manager) addrs() map[string]net.Addr {
 	addrs := make(map[string]net.Addr)
 	for _, r := range m.all() {
-		addrs[r.settings.Protocol.Name] = r.receiver.Addr()
+		if a := r.receiver.Addr(); a != nil {
+			addrs[r.settings.Protocol.Name] = a
+		}
 	}
 	return addrs
 }

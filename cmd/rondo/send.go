@@ -1,0 +1,21 @@
+package main
+
+import "github.com/spf13/cobra"
+
+const sendHelp = `Send samples in a protocol that rondo receives, to try a receiver or to feed one from a script.
+
+Without an address they go to where ` + "`rondo serve`" + ` listens by default.`
+
+func newSend(c *common) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "send",
+		Short: "Send samples in one of the protocols that serve receives",
+		Long:  sendHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	for _, make := range senders {
+		cmd.AddCommand(make(c))
+	}
+	return cmd
+}

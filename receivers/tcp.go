@@ -1,0 +1,211 @@
+package receivers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// The limits of a TCP listener where TCPOptions gives none.
+const (
+	DefaultConns     = 1000
+	DefaultHostConns = 100
+	DefaultIdle      = 10 * time.Minute
+)
+
+// ErrIdle is the error of a Conn whose peer has been silent for too long.
+var ErrIdle = errors.New("peer has been silent for too long")
+
+// TCPOptions says how connections are taken.
+type TCPOptions struct {
+	// Address is host:port.
+	Address string
+	// Listener, if not nil, is an open socket to use in place of Address.
+	Listener net.Listener
+	// Conns is how many connections there may be; 0: DefaultConns.
+	Conns int
+	// HostConns is how many one address may have; 0: DefaultHostConns.
+	HostConns int
+	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever.
+	Idle time.Duration
+	// Counters, if not nil, has connections, bytes and those refused counted.
+	Counters *Counters
+}
+
+// TCP takes connections, a bounded number of them, and tells their peers apart.
+type TCP struct {
+	l net.Listener
+	o TCPOptions
+	c *Counters
+
+	mu    sync.Mutex                      // guards what follows
+	hosts map[netip.Addr]map[int]struct{} // the numbers in use, from 1
+	n     int
+}
+
+// A Conn is one connection. Its Read ends with ErrIdle when the peer is silent for too long, and
+// with the error of Serve's context when that ends.
+type Conn struct {
+	net.Conn
+	// Host is the peer's address without port.
+	Host string
+	// Peer names the peer: its address for the first connection that it has open, then ADDR#2, ADDR#3, …,
+	// the lowest that is free.
+	Peer string
+
+	ctx  context.Context
+	idle time.Duration
+	set  time.Time // when the deadline was set last
+	c    *Counters
+}
+
+// ListenTCP opens a socket.
+func ListenTCP(o TCPOptions) (*TCP, error) {
+	if o.Conns <= 0 {
+		o.Conns = DefaultConns
+	}
+	if o.HostConns <= 0 {
+		o.HostConns = DefaultHostConns
+	}
+	if o.Idle == 0 {
+		o.Idle = DefaultIdle
+	}
+	t := &TCP{l: o.Listener, o: o, c: o.Counters, hosts: make(map[netip.Addr]map[int]struct{})}
+	if t.c == nil {
+		t.c = new(Counters)
+	}
+	if t.l == nil {
+		var err error
+		if t.l, err = net.Listen("tcp", o.Address); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// Addr is where it listens.
+func (t *TCP) Addr() net.Addr { return t.l.Addr() }
+
+// Close closes the socket that listens.
+func (t *TCP) Close() error {
+	if err := t.l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// Serve takes connections until ctx ends, and calls handle for each in a goroutine of its own. It
+// returns when all of those have returned; what they leave open is closed. Beyond ctx's end another
+// error says why it cannot go on.
+func (t *TCP) Serve(ctx context.Context, handle func(ctx context.Context, c *Conn)) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = t.l.Close() }) // Accept sees it
+	defer stop()
+	defer func() { _ = t.l.Close() }() // nothing was written
+	pause := time.Duration(0)
+	for {
+		nc, err := t.l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = nc.Close() // it came too late
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accept at %s: %w", t.Addr(), err)
+		case err != nil: // out of files, or a peer that is gone: it passes
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		pause = 0
+		host, number, ok := t.enter(nc.RemoteAddr())
+		if !ok {
+			t.c.Drop(Limit, 1)
+			_ = nc.Close() // its peer sees that
+			continue
+		}
+		c := &Conn{Conn: nc, Host: host.String(), Peer: host.String(), ctx: ctx, idle: t.o.Idle, c: t.c}
+		if number > 1 {
+			c.Peer += "#" + strconv.Itoa(number)
+		}
+		running.Go(func() {
+			defer t.leave(host, number)
+			defer func() { _ = c.Close() }() // what was to be written has been
+			stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
+			defer stop()
+			handle(ctx, c)
+		})
+	}
+}
+
+// enter gives a connection its number, if there may be one more.
+func (t *TCP) enter(a net.Addr) (host netip.Addr, number int, ok bool) {
+	if tcp, is := a.(*net.TCPAddr); is {
+		host = tcp.AddrPort().Addr().Unmap()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	used := t.hosts[host]
+	if t.n >= t.o.Conns || len(used) >= t.o.HostConns {
+		return host, 0, false
+	}
+	if used == nil {
+		used = make(map[int]struct{})
+		t.hosts[host] = used
+	}
+	number = 1
+	for {
+		if _, taken := used[number]; !taken {
+			break
+		}
+		number++
+	}
+	used[number] = struct{}{}
+	t.n++
+	t.c.Connections.Add(1)
+	return host, number, true
+}
+
+func (t *TCP) leave(host netip.Addr, number int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n--
+	t.c.Connections.Add(-1)
+	if delete(t.hosts[host], number); len(t.hosts[host]) == 0 {
+		delete(t.hosts, host)
+	}
+}
+
+// Read reads what the peer has sent, and counts it.
+func (c *Conn) Read(p []byte) (int, error) {
+	if c.idle > 0 {
+		if now := time.Now(); now.Sub(c.set) > c.idle/64 {
+			c.set = now
+			_ = c.SetReadDeadline(now.Add(c.idle + c.idle/64)) // else Read sees it closed
+		}
+	}
+	if err := c.ctx.Err(); err != nil { // whose deadline may just have been overwritten
+		return 0, err
+	}
+	n, err := c.Conn.Read(p)
+	c.c.Bytes.Add(uint64(n))
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		if err = c.ctx.Err(); err == nil {
+			err = ErrIdle
+		}
+	}
+	return n, err
+}
