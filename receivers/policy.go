@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/rra"
@@ -24,6 +25,9 @@ type Rule struct {
 	Heartbeat int64 `yaml:"heartbeat"`
 	// Archives are in rrdtool's words, "RRA:AVERAGE:0.5:5m:1w".
 	Archives []string `yaml:"archives"`
+	// Expire is the seconds of silence after which a series is dropped; negative: never, whatever its
+	// protocol says.
+	Expire int64 `yaml:"expire"`
 }
 
 // A Policy is an ordered list of rules; the first that matches a new series decides.
@@ -114,6 +118,16 @@ func (p *Policy) Define(id Identity, define func(step int64) *rra.Definition) (*
 		d.Archives = as
 	}
 	return &d, nil
+}
+
+// Expire returns the silence after which the series id is dropped, as the first rule that matches says;
+// 0: it says nothing, negative: never. Unlike the rest of a rule this holds for series that are there, too.
+func (p *Policy) Expire(id Identity) time.Duration {
+	i := p.Match(id)
+	if i < 0 {
+		return 0
+	}
+	return time.Duration(p.rules[i].Expire) * time.Second
 }
 
 // ParseArchives reads archives in rrdtool's words for a series of the given step. A definition as a whole is
