@@ -270,9 +270,55 @@ func TestStoreSinkLimits(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", test.sender, test.paths, got, test.want)
 		}
 	}
+	st := sink.Stats()
+	want := receivers.SinkStats{Made: 9, Senders: 2}
+	want.Refused[receivers.RefusedSender], want.Refused[receivers.RefusedSeries] = 5, 2
+	if diff := cmp.Diff(want, st); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 	store.fail, store.most = engine.ErrClosed, 0
 	if err := sink.Resolve(t.Context(), requests("x", "z")); !errors.Is(err, engine.ErrClosed) {
 		t.Errorf("error %v, want %v", err, engine.ErrClosed)
+	}
+}
+
+// TestStoreSinkPolicy: a policy may be replaced, and neither that nor a series that cannot be made costs a sender anything.
+func TestStoreSinkPolicy(t *testing.T) {
+	policy := func(archive string) *receivers.Policy {
+		p, err := receivers.NewPolicy([]receivers.Rule{{Archives: []string{archive}}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	store := new(fakeStore)
+	now := time.Unix(1000, 0)
+	sink := receivers.NewStoreSink(store, receivers.StoreOptions{SenderBurst: 2, Now: func() time.Time { return now }})
+	var got []string
+	for _, p := range []*receivers.Policy{policy("RRA:MAX:0.5:5s:1h"), policy("RRA:MAX:0.5:1m:1h"), nil} {
+		sink.SetPolicy(p)
+		reqs := requests("x", fmt.Sprint(len(got)))
+		if err := sink.Resolve(t.Context(), reqs); err != nil {
+			t.Fatal(err)
+		}
+		if r := reqs[0]; r.Err == nil {
+			got = append(got, r.Definition.Archives[0].String())
+		} else {
+			got = append(got, r.Err.Error())
+		}
+	}
+	want := []string{"rule 1: archives for step 10: ", "RRA:MAX:0.5:6:60", "RRA:AVERAGE:0.1:1:1200"}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("policy %d: %s, want %s", i, got[i], want[i])
+		}
+	}
+	reqs := requests("x", "one more")
+	if err := sink.Resolve(t.Context(), reqs); err != nil || !errors.Is(reqs[0].Err, receivers.ErrSenderLimit) {
+		t.Errorf("%v, %v: want the third series refused, whatever the policy", err, reqs[0].Err)
+	}
+	if st := sink.Stats(); st.Made != 2 || st.Refused != [...]uint64{1, 0, 1} {
+		t.Errorf("%+v", st)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/engine"
@@ -25,7 +26,7 @@ type Store interface {
 
 // StoreOptions says how a StoreSink makes series. The zero value is what production runs.
 type StoreOptions struct {
-	// Policy decides about new series; nil: the protocols do.
+	// Policy decides about new series, until SetPolicy; nil: the protocols do.
 	Policy *Policy
 	// SenderBurst is how many series a sender may make at once; 0: 200,000, negative: no limit.
 	SenderBurst int
@@ -53,7 +54,10 @@ func (o StoreOptions) withDefaults() StoreOptions {
 type StoreSink struct {
 	store   Store
 	o       StoreOptions
+	policy  atomic.Pointer[Policy]
 	tickets sync.Pool
+	made    atomic.Uint64
+	refused [numRefusals]atomic.Uint64
 
 	mu      sync.Mutex // guards what follows
 	senders map[string]*sender
@@ -62,8 +66,16 @@ type StoreSink struct {
 
 // NewStoreSink returns a Sink over s.
 func NewStoreSink(s Store, o StoreOptions) *StoreSink {
-	return &StoreSink{store: s, o: o.withDefaults(), senders: make(map[string]*sender)}
+	sink := &StoreSink{store: s, o: o.withDefaults(), senders: make(map[string]*sender)}
+	sink.policy.Store(o.Policy)
+	return sink
 }
+
+// SetPolicy puts p in place of the policy; nil: the protocols decide. What senders may still make stays as it is.
+func (s *StoreSink) SetPolicy(p *Policy) { s.policy.Store(p) }
+
+// Policy returns the policy.
+func (s *StoreSink) Policy() *Policy { return s.policy.Load() }
 
 // Resolve is Sink's.
 func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
@@ -91,12 +103,14 @@ func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 		}
 		if !s.take(r.Sender) {
 			r.Err = ErrSenderLimit
+			s.refuse(r.Err)
 			continue
 		}
 		granted[r.Sender]++
 		spec, err := s.spec(r)
 		if err != nil {
 			r.Err = err
+			s.refuse(err)
 			continue
 		}
 		same[r.Path] = i
@@ -106,6 +120,8 @@ func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 		if err := s.create(ctx, reqs, specs, at, granted); err != nil {
 			return err
 		}
+	} else if len(granted) > 0 {
+		s.giveBack(granted)
 	}
 	for i, j := range repeated {
 		reqs[i].Ref, reqs[i].Definition, reqs[i].Err = reqs[j].Ref, reqs[j].Definition, reqs[j].Err
@@ -127,10 +143,12 @@ func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []engine.S
 		case c.Err == nil:
 			r.Ref, r.Definition = c.Ref, specs[i].Definition
 			granted[r.Sender]--
+			s.made.Add(1)
 		case errors.Is(c.Err, engine.ErrExists):
 			r.Err = s.found(r, c.Ref)
 		default:
 			r.Err = c.Err
+			s.refuse(c.Err)
 		}
 	}
 	s.giveBack(granted)
@@ -147,7 +165,7 @@ func (s *StoreSink) found(r *Request, ref engine.Ref) error {
 }
 
 func (s *StoreSink) spec(r *Request) (engine.Spec, error) {
-	d, err := s.o.Policy.Define(r.Identity, r.Define)
+	d, err := s.Policy().Define(r.Identity, r.Define)
 	if err != nil {
 		return engine.Spec{}, err
 	}
@@ -187,6 +205,7 @@ func (s *StoreSink) Describe(ctx context.Context, ds []Description) ([]error, er
 			continue
 		case !known && !s.take(d.Sender):
 			out[i] = ErrSenderLimit
+			s.refuse(out[i])
 			continue
 		case !known:
 			granted[d.Sender]++
@@ -202,7 +221,9 @@ func (s *StoreSink) Describe(ctx context.Context, ds []Description) ([]error, er
 		return nil, fmt.Errorf("metadata of %d paths: %w", len(ms), err)
 	}
 	for i, err := range errs {
-		out[at[i]] = err
+		if out[at[i]] = err; err != nil {
+			s.refuse(err)
+		}
 	}
 	return out, nil
 }
