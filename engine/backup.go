@@ -40,7 +40,7 @@ const (
 var errBackup = errors.New("not a whole backup of this version")
 
 // catalogueBuckets is what is copied in one transaction.
-var catalogueBuckets = [][]byte{bucketMeta, bucketClasses, bucketDefs, bucketNames, bucketSeries, bucketLabels, bucketNotes}
+var catalogueBuckets = [][]byte{bucketMeta, bucketClasses, bucketDefs, bucketNames, bucketSeries, bucketLabels, bucketNotes, bucketMetadata}
 
 type backupWriter struct {
 	w   io.Writer

@@ -57,6 +57,8 @@ type catOp struct {
 	def    *definition
 	rename bool // old goes, add comes, under one ref
 	oldKey string
+	// relabel is a rename to the same name with other labels.
+	relabel bool
 }
 
 // Create makes one series and returns once it is durable.
@@ -346,7 +348,7 @@ func (g *group) stop(s *Store, index int) {
 	g.dirty = true
 }
 
-// Drop removes a series.
+// Drop removes a series with its metadata, or the metadata of a path that is no series.
 func (s *Store) Drop(ctx context.Context, path string) error {
 	key, _, err := cleanPath(path)
 	if err != nil {
@@ -359,48 +361,14 @@ func (s *Store) Drop(ctx context.Context, path string) error {
 func (s *Store) applyDrop(t *Ticket, key string) error {
 	ref, err := s.lookup(key)
 	if err != nil {
-		return fmt.Errorf("drop %q: %w", key, err)
+		m, _ := s.metadataOf(key) // what cannot be read cannot be dropped
+		if m == nil {
+			return fmt.Errorf("drop %q: %w", key, err)
+		}
+	} else {
+		s.remove(t, ref, key)
 	}
-	s.remove(t, ref, key)
-	return nil
-}
-
-// Rename gives a series a new path.
-func (s *Store) Rename(ctx context.Context, path, to string) error {
-	from, _, err := cleanPath(path)
-	if err != nil {
-		return err
-	}
-	_, to, err = cleanPath(to)
-	if err != nil {
-		return err
-	}
-	rec := appendString(appendString([]byte{recordRename}, from), to)
-	return s.change(ctx, rec, func(t *Ticket) error { return s.applyRename(t, from, to) })
-}
-
-func (s *Store) applyRename(t *Ticket, from, to string) error {
-	ref, err := s.lookup(from)
-	if err != nil {
-		return fmt.Errorf("rename %q: %w", from, err)
-	}
-	key := nameKey(to)
-	if other, err := s.lookup(key); err == nil && other != ref {
-		return fmt.Errorf("rename %q to %q: %w", from, to, ErrExists)
-	}
-	rec, err := s.record(ref)
-	if err != nil {
-		return err
-	}
-	cat := &s.catalogue
-	cat.mu.Lock()
-	defer cat.mu.Unlock()
-	add := &record{path: to, labels: rec.labels, def: rec.def}
-	cat.names[from] = 0
-	cat.names[key] = ref
-	cat.records[ref] = add
-	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: from})
-	return nil
+	return s.putMetadata(key, nil)
 }
 
 // change logs a record and returns what apply, in log order, makes of it.

@@ -172,7 +172,21 @@ func TestCatalogueAgainstBruteForce(t *testing.T) {
 		p := name()
 		key := strings.TrimSuffix(p, ".rrd")
 		old, exists := b[key]
-		switch r.IntN(8) {
+		switch r.IntN(9) {
+		case 8:
+			var labels []engine.Label
+			for _, n := range []string{"host", "cpu"} {
+				if r.IntN(2) > 0 {
+					labels = append(labels, engine.Label{Name: n, Value: pick(r, "h1", "h2", "0", "3")})
+				}
+			}
+			if err := s.Relabel(ctx, p, labels); exists != (err == nil) || err != nil && !errors.Is(err, engine.ErrNotFound) {
+				t.Fatalf("relabel %q: %v, it exists: %v", p, err, exists)
+			}
+			if exists {
+				old.Labels = labels
+				b[key] = old
+			}
 		case 0, 1, 2, 3:
 			sp := engine.Spec{Path: p, Definition: pick(r, defs...), Start: rra.Seconds(programStart), Overwrite: r.IntN(4) == 0}
 			if r.IntN(5) > 0 {

@@ -54,7 +54,7 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 		c.tx = tx
 		c.pos = wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaCatalogue))
 		c.top = max(wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaGroups)), c.pos, s.log.Last())
-		for _, step := range []func(){c.catalogue, c.definitions, c.groups, c.rows, c.lag, c.labels, c.notes} {
+		for _, step := range []func(){c.catalogue, c.definitions, c.groups, c.rows, c.lag, c.labels, c.notes, c.metadata} {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -373,5 +373,24 @@ func (c *checker) definitions() {
 func (c *checker) notes() {
 	if err := new(notes).load(c.tx); err != nil {
 		c.add("notes", "%v", err)
+	}
+}
+
+// metadata checks that all of it parses, and its count.
+func (c *checker) metadata() {
+	b := c.tx.Bucket(bucketMetadata)
+	if b == nil {
+		return
+	}
+	count := int64(0)
+	cur := b.Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		count++
+		if _, err := decodeMetadata(v); err != nil {
+			c.add(fmt.Sprintf("metadata %q", k), "%v", err)
+		}
+	}
+	if n := int64(metaNumber(c.tx.Bucket(bucketMeta), metaMetadata)); n != count {
+		c.add("meta metadata", "%d, but there are %d paths", n, count)
 	}
 }

@@ -282,7 +282,7 @@ func (s *Store) overlayLabels(pick func(Label) (string, bool)) (set map[string]b
 		}
 	}
 	for i := range cat.ops {
-		if o := &cat.ops[i]; o.old != nil && !o.rename {
+		if o := &cat.ops[i]; o.old != nil && (!o.rename || o.relabel) {
 			c := s.class(o.ref.class())
 			id := groupID{c.id, o.ref.number() >> c.shift}
 			p := removed[id]

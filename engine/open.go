@@ -41,16 +41,19 @@ var (
 	bucketRows    = []byte("rows")
 	bucketLag     = []byte("lag")
 	bucketNotes   = []byte("notes")
+	// Databases made before there was metadata lack this one until they are opened for writing.
+	bucketMetadata = []byte("metadata")
 
 	buckets = [][]byte{
 		bucketMeta, bucketClasses, bucketDefs, bucketNames, bucketSeries,
-		bucketLabels, bucketState, bucketRows, bucketLag, bucketNotes,
+		bucketLabels, bucketState, bucketRows, bucketLag, bucketNotes, bucketMetadata,
 	}
 
 	metaVersion   = []byte("version")   // uint32
 	metaCatalogue = []byte("catalogue") // log position of catalogue, notes and settings
 	metaGroups    = []byte("groups")    // highest log position of any group
 	metaCount     = []byte("count")     // series
+	metaMetadata  = []byte("metadata")  // paths with metadata
 	metaReorder   = []byte("reorder")   // the reorder window in force at the catalogue's position, microseconds
 )
 
@@ -99,6 +102,7 @@ type Store struct {
 
 	catalogue catalogue
 	notes     notes
+	metadata  metadata
 
 	users   atomic.Int64 // calls and batches under way
 	closed  atomic.Bool
@@ -245,8 +249,11 @@ func (s *Store) openDatabase() (err error) {
 		}
 		return check(tx)
 	})
-	if err != nil || !fresh {
+	if err != nil {
 		return err
+	}
+	if !fresh {
+		return s.addBucket()
 	}
 	return s.db.Update(func(tx *bolt.Tx) error {
 		for _, b := range buckets {
@@ -255,6 +262,18 @@ func (s *Store) openDatabase() (err error) {
 			}
 		}
 		return tx.Bucket(bucketMeta).Put(metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
+	})
+}
+
+// addBucket makes the bucket that older databases lack.
+func (s *Store) addBucket() error {
+	lacks := false
+	if err := s.db.View(func(tx *bolt.Tx) error { lacks = tx.Bucket(bucketMetadata) == nil; return nil }); err != nil || !lacks {
+		return err
+	}
+	return s.db.Update(func(tx *bolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(bucketMetadata)
+		return err
 	})
 }
 

@@ -27,6 +27,9 @@ const overlayOps = 64 << 10
 // writeCatalogue writes the changes of the catalogue at or below b, the notes, and b. Many changes
 // take several transactions; each ends with a whole record, and says which.
 func (s *Store) writeCatalogue(b wal.Pos) error {
+	if err := s.writeMetadata(); err != nil {
+		return err
+	}
 	for {
 		upto, more := s.catalogueStep(b)
 		if err := s.writeChanges(upto); err != nil || !more {
@@ -183,7 +186,7 @@ func (w *catalogueTx) apply(o *catOp) {
 	default:
 		w.count--
 	}
-	if o.old != nil && !o.rename {
+	if o.old != nil && (!o.rename || o.relabel) {
 		w.index(c, o.ref, o.old.labels, false)
 	}
 	if o.add == nil {
@@ -192,7 +195,7 @@ func (w *catalogueTx) apply(o *catOp) {
 	}
 	w.names[o.key] = refKey(o.ref)
 	w.series[string(refKey(o.ref))] = o.add.append(nil)
-	if !o.rename {
+	if !o.rename || o.relabel {
 		w.index(c, o.ref, o.add.labels, true)
 	}
 }

@@ -24,6 +24,8 @@ const (
 	recordNote     = 5
 	recordSettings = 6
 	recordBarrier  = 7
+	recordMetadata = 8
+	recordRelabel  = 9
 )
 
 // The kinds of runs are part of the format.

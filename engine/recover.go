@@ -145,6 +145,8 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 	case recordNote:
 		key, n := r.note()
 		t.op.apply = func(t *Ticket) { s.notes.add(key, n, p) }
+	case recordMetadata, recordRelabel:
+		s.replayMetadataOp(t, rec[0], &r, p)
 	case recordSettings:
 		window := r.time(0)
 		t.op.apply = func(t *Ticket) { s.applySettings(t, window) }
@@ -184,6 +186,7 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 		if err := s.loadDefinitions(tx); err != nil {
 			return err
 		}
+		s.metadata.load(tx)
 		return s.notes.load(tx)
 	})
 	return after, err

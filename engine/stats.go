@@ -39,6 +39,7 @@ func (st *shardStats) add(o *outcome) {
 // Stats is a snapshot of the store's counters.
 type Stats struct {
 	Series                      int64
+	Metadata                    int64 // paths with metadata
 	SamplesAccepted             uint64
 	SamplesLate                 uint64
 	SamplesRefused              uint64
@@ -70,7 +71,7 @@ func (s *Store) Stats() Stats {
 	}
 	defer s.leave()
 	st := Stats{
-		Series: s.catalogue.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
+		Series: s.catalogue.count.Load(), Metadata: s.metadata.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
 		MemoryBytes: s.memory.used.Load(), MemoryBudget: s.options.Memory, RowsStored: s.rowsStored.Load(),
 		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
 		GroupsLoaded: s.loaded.Load(), GroupsDropped: s.unloaded.Load(), Held: s.heldCount.Load(),

@@ -85,6 +85,8 @@ var recordKinds = map[byte]string{
 	5: "note",
 	6: "settings",
 	7: "barrier",
+	8: "metadata",
+	9: "labels",
 }
 
 // kindOf says what a record is.
