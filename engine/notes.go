@@ -2,10 +2,13 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
+	"container/list"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	bolt "go.etcd.io/bbolt"
@@ -18,8 +21,9 @@ import (
 
 const (
 	notesPerKey = 16
-	notesKeys   = 4096
-	maxNote     = 8 << 10 // bytes of a note's texts
+	notesKeys   = 16384
+	notesBytes  = 32 << 20 // of all notes, about
+	maxNote     = 8 << 10  // bytes of a note's texts
 )
 
 type storedNote struct {
@@ -29,51 +33,77 @@ type storedNote struct {
 
 // notes keeps the newest notes of each key.
 type notes struct {
-	mu      sync.Mutex // guards what follows
-	byKey   map[string][]storedNote
-	order   []string        // keys, the one that changed last at the end
+	mu      sync.Mutex               // guards what follows
+	byKey   map[string]*list.Element // of order
+	order   list.List                // of *noteKey, the one that changed last at the end
+	bytes   int
 	changed map[string]bool // since the last checkpoint
 	dropped map[string]bool
+}
+
+// A noteKey is the notes of one key, oldest first.
+type noteKey struct {
+	key  string
+	list []storedNote
+}
+
+func (n *notes) init() {
+	n.byKey, n.changed, n.dropped = make(map[string]*list.Element), make(map[string]bool), make(map[string]bool)
+	n.order.Init()
+	n.bytes = 0
+}
+
+func (n *Note) size() int {
+	size := len(n.Text) + len(n.Severity)
+	for _, l := range n.Labels {
+		size += len(l.Name) + len(l.Value)
+	}
+	return size
 }
 
 func (n *notes) add(key string, note Note, pos wal.Pos) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.byKey == nil {
-		n.byKey, n.changed, n.dropped = make(map[string][]storedNote), make(map[string]bool), make(map[string]bool)
+	e := n.byKey[key]
+	if e == nil {
+		e = n.order.PushBack(&noteKey{key: key})
+		n.byKey[key] = e
+		n.bytes += len(key)
 	}
-	list := n.byKey[key]
-	if len(list) > 0 && list[len(list)-1].pos >= pos {
+	k := e.Value.(*noteKey)
+	if len(k.list) > 0 && k.list[len(k.list)-1].pos >= pos {
 		return // replayed
 	}
-	list = append(list, storedNote{note, pos})
-	if len(list) > notesPerKey {
-		list = slices.Delete(list, 0, len(list)-notesPerKey)
+	k.list = append(k.list, storedNote{note, pos})
+	n.bytes += note.size()
+	if len(k.list) > notesPerKey {
+		n.bytes -= k.list[0].size()
+		k.list = slices.Delete(k.list, 0, 1)
 	}
-	n.byKey[key] = list
 	n.changed[key] = true
 	delete(n.dropped, key)
-	if i := slices.Index(n.order, key); i >= 0 {
-		n.order = slices.Delete(n.order, i, i+1)
-	}
-	n.order = append(n.order, key)
-	if len(n.order) > notesKeys {
-		old := n.order[0]
-		n.order = n.order[1:]
-		delete(n.byKey, old)
-		delete(n.changed, old)
-		n.dropped[old] = true
+	n.order.MoveToBack(e)
+	for n.order.Len() > notesKeys || n.bytes > notesBytes && n.order.Len() > 1 {
+		n.forget(n.order.Front())
 	}
 }
 
-// AddNote keeps a note under key (a host, say); the newest 16 a key are kept, of the 4096 keys
-// noted last.
-func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
-	size := len(key) + len(n.Text) + len(n.Severity)
-	for _, l := range n.Labels {
-		size += len(l.Name) + len(l.Value)
+// forget drops the notes of one key. n.mu is held.
+func (n *notes) forget(e *list.Element) {
+	k := n.order.Remove(e).(*noteKey)
+	n.bytes -= len(k.key)
+	for i := range k.list {
+		n.bytes -= k.list[i].size()
 	}
-	if key == "" || size > maxNote {
+	delete(n.byKey, k.key)
+	delete(n.changed, k.key)
+	n.dropped[k.key] = true
+}
+
+// AddNote keeps a note under key, the path of what it concerns; the newest 16 a key are kept, of the 16384
+// keys noted last and of 32 MiB in all.
+func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
+	if size := len(key) + n.size(); key == "" || size > maxNote {
 		return fmt.Errorf("note under %.40q of %d bytes: a key and at most %d bytes are needed", key, size, maxNote)
 	}
 	if n.Time > maxTime || n.Time < -maxTime {
@@ -83,7 +113,8 @@ func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	return s.change(ctx, rec, func(t *Ticket) error { s.notes.add(key, n, t.pos); return nil })
 }
 
-// Notes returns the notes kept under key, oldest first; those of all keys if key is empty.
+// Notes returns the notes kept under key and under what begins with key and a slash, oldest first; those of
+// all keys if key is empty.
 func (s *Store) Notes(_ context.Context, key string) (map[string][]Note, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -92,11 +123,11 @@ func (s *Store) Notes(_ context.Context, key string) (map[string][]Note, error) 
 	s.notes.mu.Lock()
 	defer s.notes.mu.Unlock()
 	out := make(map[string][]Note)
-	for k, list := range s.notes.byKey {
-		if key != "" && k != key {
+	for k, e := range s.notes.byKey {
+		if key != "" && k != key && !strings.HasPrefix(k, key+"/") {
 			continue
 		}
-		for _, n := range list {
+		for _, n := range e.Value.(*noteKey).list {
 			out[k] = append(out[k], n.Note)
 		}
 	}
@@ -133,7 +164,7 @@ func (n *notes) take() map[string][]byte {
 	out := make(map[string][]byte)
 	for key := range n.changed {
 		v := []byte{}
-		for _, x := range n.byKey[key] {
+		for _, x := range n.byKey[key].Value.(*noteKey).list {
 			v = binary.AppendUvarint(v, uint64(x.pos))
 			v = appendNote(v, x.Note)
 		}
@@ -161,26 +192,28 @@ func (n *notes) back(taken map[string][]byte) {
 }
 
 func (n *notes) load(tx *bolt.Tx) error {
-	n.byKey, n.changed, n.dropped = make(map[string][]storedNote), make(map[string]bool), make(map[string]bool)
+	n.init()
+	var all []*noteKey
 	cur := tx.Bucket(bucketNotes).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+	for key, v := cur.First(); key != nil; key, v = cur.Next() {
 		r := reader{b: bytes.Clone(v)}
+		k := &noteKey{key: string(key)}
+		n.bytes += len(key)
 		for len(r.b) > 0 && r.err == nil {
 			x := storedNote{pos: wal.Pos(r.uvarint())}
 			x.Note = r.plainNote()
-			n.byKey[string(k)] = append(n.byKey[string(k)], x)
+			k.list = append(k.list, x)
+			n.bytes += x.size()
 		}
-		if r.err != nil {
-			return fmt.Errorf("notes of %q: %w", k, r.err)
+		if r.err != nil || len(k.list) == 0 {
+			return fmt.Errorf("notes of %q: %w", key, errRecord)
 		}
-		n.order = append(n.order, string(k))
+		all = append(all, k)
 	}
-	slices.SortFunc(n.order, func(a, b string) int {
-		x, y := n.byKey[a], n.byKey[b]
-		if len(x) == 0 || len(y) == 0 {
-			return len(x) - len(y)
-		}
-		return int(x[len(x)-1].pos) - int(y[len(y)-1].pos)
-	})
+	last := func(k *noteKey) wal.Pos { return k.list[len(k.list)-1].pos }
+	slices.SortFunc(all, func(a, b *noteKey) int { return cmp.Compare(last(a), last(b)) })
+	for _, k := range all {
+		n.byKey[k.key] = n.order.PushBack(k)
+	}
 	return nil
 }

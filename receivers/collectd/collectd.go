@@ -257,7 +257,7 @@ func (s *server) Note(n *Notification) {
 		return
 	}
 	s.Notes.Add(1)
-	key := receivers.Text(n.Host)
+	key := NotePath(n)
 	note := engine.Note{
 		Time: n.Time.Time(), Severity: n.Severity.String(), Text: receivers.Text(n.Message),
 		Labels: labels(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance),

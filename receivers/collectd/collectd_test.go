@@ -156,13 +156,13 @@ func TestNotifications(t *testing.T) {
 	e.Add(list("h", "p", "gauge", "", epoch, 1))
 	r.Send(e.Bytes())
 	r.UntilSamples(1)
-	r.Until("the notification", func(s receivertest.State) bool { return len(s.Notes["h"]) == 1 })
+	r.Until("the notification", func(s receivertest.State) bool { return len(s.Notes["collectd/h/df-root/df_complex-free"]) == 1 })
 	r.Stop()
 	want := engine.Note{
 		Time: rra.Time(receivertest.Epoch*1e6 + 250_000), Severity: "failure", Text: "full\n",
 		Labels: []engine.Label{{Name: "host", Value: "h"}, {Name: "plugin", Value: "df"}, {Name: "plugin_instance", Value: "root"}, {Name: "type", Value: "df_complex"}, {Name: "type_instance", Value: "free"}},
 	}
-	if diff := cmp.Diff(want, r.Recorder.Notes()["h"][0]); diff != "" {
+	if diff := cmp.Diff(want, r.Recorder.Notes()["collectd/h/df-root/df_complex-free"][0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, s := range []string{"level=INFO", "severity=failure", `text="full\n"`, "plugin_instance=root", "type_instance=free"} {

@@ -33,6 +33,19 @@ func appendInstance(dst, name, instance []byte) []byte {
 	return receivers.AppendComponent(dst, name, []byte{'-'}, instance)
 }
 
+// NotePath returns the path of what n concerns: a series, or as much of its path as n names.
+func NotePath(n *Notification) string {
+	path := append(make([]byte, 0, 128), "collectd/"...)
+	path = receivers.AppendComponent(path, n.Host)
+	if len(n.Plugin) > 0 {
+		path = appendInstance(append(path, '/'), n.Plugin, n.PluginInstance)
+		if len(n.Type) > 0 {
+			path = appendInstance(append(path, '/'), n.Type, n.TypeInstance)
+		}
+	}
+	return string(path)
+}
+
 // labels returns the labels that are not empty.
 func labels(host, plugin, pluginInstance, typ, typeInstance []byte) []engine.Label {
 	ls := make([]engine.Label, 0, 5)
