@@ -11,7 +11,8 @@ import (
 const DefaultPacketBytes = 1452
 
 // An Encoder puts value lists and notifications into one packet, and leaves out what has not
-// changed from one to the next. The zero value is ready.
+// changed from one to the next. The zero value is ready. From the same lists it makes the
+// same bytes as collectd's network plugin.
 type Encoder struct {
 	// Most is the largest packet in bytes, signature and encryption not counted; 0: 1452.
 	Most int
@@ -23,10 +24,14 @@ type Encoder struct {
 // Add adds v and reports whether there was room. Names must not be longer than 127 bytes, nor hold a NUL.
 func (e *Encoder) Add(v *ValueList) bool {
 	start := len(e.buf)
-	e.names(v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance, v.Time)
+	e.buf = appendChanged(e.buf, partHost, v.Host, e.last.Host)
+	if v.Time != e.last.Time {
+		e.buf = appendNumber(e.buf, partTimeHR, uint64(v.Time))
+	}
 	if v.Interval != e.last.Interval {
 		e.buf = appendNumber(e.buf, partIntervalHR, uint64(v.Interval))
 	}
+	e.names(v.Plugin, v.PluginInstance, v.Type, v.TypeInstance)
 	n := len(v.Kinds)
 	e.buf = binary.BigEndian.AppendUint16(e.buf, partValues)
 	e.buf = binary.BigEndian.AppendUint16(e.buf, uint16(valuesHeader+valueBytes*n))
@@ -43,8 +48,12 @@ func (e *Encoder) Add(v *ValueList) bool {
 // Note adds n and reports whether there was room.
 func (e *Encoder) Note(n *Notification) bool {
 	start := len(e.buf)
-	e.names(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance, n.Time)
+	if n.Time != e.last.Time {
+		e.buf = appendNumber(e.buf, partTimeHR, uint64(n.Time))
+	}
 	e.buf = appendNumber(e.buf, partSeverity, uint64(n.Severity))
+	e.buf = appendChanged(e.buf, partHost, n.Host, e.last.Host)
+	e.names(n.Plugin, n.PluginInstance, n.Type, n.TypeInstance)
 	e.buf = appendString(e.buf, partMessage, n.Message)
 	if !e.fits(start) {
 		return false
@@ -71,24 +80,11 @@ func (e *Encoder) fits(start int) bool {
 	return true
 }
 
-func (e *Encoder) names(host, plugin, pluginInstance, typ, typeInstance []byte, at Stamp) {
-	for _, s := range [...]struct {
-		part      uint16
-		text, was []byte
-	}{
-		{partHost, host, e.last.Host},
-		{partPlugin, plugin, e.last.Plugin},
-		{partPluginInstance, pluginInstance, e.last.PluginInstance},
-		{partType, typ, e.last.Type},
-		{partTypeInstance, typeInstance, e.last.TypeInstance},
-	} {
-		if !bytes.Equal(s.text, s.was) {
-			e.buf = appendString(e.buf, s.part, s.text)
-		}
-	}
-	if at != e.last.Time {
-		e.buf = appendNumber(e.buf, partTimeHR, uint64(at))
-	}
+func (e *Encoder) names(plugin, pluginInstance, typ, typeInstance []byte) {
+	e.buf = appendChanged(e.buf, partPlugin, plugin, e.last.Plugin)
+	e.buf = appendChanged(e.buf, partPluginInstance, pluginInstance, e.last.PluginInstance)
+	e.buf = appendChanged(e.buf, partType, typ, e.last.Type)
+	e.buf = appendChanged(e.buf, partTypeInstance, typeInstance, e.last.TypeInstance)
 }
 
 func (e *Encoder) remember(host, plugin, pluginInstance, typ, typeInstance []byte, at Stamp) {
@@ -99,6 +95,14 @@ func (e *Encoder) remember(host, plugin, pluginInstance, typ, typeInstance []byt
 	l.Type = append(l.Type[:0], typ...)
 	l.TypeInstance = append(l.TypeInstance[:0], typeInstance...)
 	l.Time = at
+}
+
+// appendChanged appends a text unless it is as it was.
+func appendChanged(dst []byte, part uint16, s, was []byte) []byte {
+	if bytes.Equal(s, was) {
+		return dst
+	}
+	return appendString(dst, part, s)
 }
 
 func appendString(dst []byte, part uint16, s []byte) []byte {
