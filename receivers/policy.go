@@ -1,34 +1,60 @@
 package receivers
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"sort"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // A Rule says how the series that match it are made. Fields that are zero leave the
-// protocol's own choice. The yaml names are those of the configuration file.
+// protocol's own choice.
 type Rule struct {
 	// Path matches the path of a series: "*" any text without a slash, "**" any text,
 	// "?" one character but a slash. Empty: every path.
-	Path string `yaml:"path"`
+	Path string
 	// Labels match labels in the same way, all of them. A label that a series lacks is empty.
-	Labels map[string]string `yaml:"labels"`
+	Labels map[string]string
 	// Step is in seconds.
-	Step int64 `yaml:"step"`
+	Step int64
 	// Heartbeat is in seconds, for all data sources.
-	Heartbeat int64 `yaml:"heartbeat"`
+	Heartbeat int64
 	// Archives are in rrdtool's words, "RRA:AVERAGE:0.5:5m:1w".
-	Archives []string `yaml:"archives"`
+	Archives []string
 	// Expire is the seconds of silence after which a series is dropped; negative: never, whatever its
 	// protocol says.
-	Expire int64 `yaml:"expire"`
+	Expire int64
 }
+
+// All reports whether the rule matches every series.
+func (r *Rule) All() bool { return (r.Path == "" || r.Path == "**") && len(r.Labels) == 0 }
+
+// The fields of a Rule, as a RuleError and the configuration file name them.
+const (
+	FieldPath      = "path"
+	FieldLabels    = "labels"
+	FieldStep      = "step"
+	FieldHeartbeat = "heartbeat"
+	FieldArchives  = "archives"
+	FieldExpire    = "expire"
+)
+
+// A RuleError is why a rule was not taken.
+type RuleError struct {
+	Rule  int // counted from 1
+	Field string
+	Err   error
+}
+
+func (e *RuleError) Error() string { return fmt.Sprintf("rule %d: %s: %v", e.Rule, e.Field, e.Err) }
+
+func (e *RuleError) Unwrap() error { return e.Err }
 
 // A Policy is an ordered list of rules; the first that matches a new series decides.
 // A nil Policy has no rules.
@@ -51,25 +77,22 @@ type labelPattern struct {
 	pattern *regexp.Regexp
 }
 
-// NewPolicy compiles rules. Errors name the rule, counted from 1, and its field. A parse of nil is ParseArchives.
+// maxExpire is the longest silence, so that it can be counted in nanoseconds: 250 years.
+const maxExpire = 250 * 366 * 86400
+
+var errNotText = errors.New("is not UTF-8")
+
+// NewPolicy compiles rules. An error is a *RuleError. A parse of nil is ParseArchives.
 func NewPolicy(rules []Rule, parse ArchiveParser) (*Policy, error) {
 	if parse == nil {
 		parse = ParseArchives
 	}
 	p := &Policy{parse: parse}
 	for i, r := range rules {
+		if field, err := r.check(parse); err != nil {
+			return nil, &RuleError{i + 1, field, err}
+		}
 		c := rule{Rule: r}
-		if r.Step < 0 {
-			return nil, fmt.Errorf("rule %d: step %d is negative", i+1, r.Step)
-		}
-		if r.Heartbeat < 0 {
-			return nil, fmt.Errorf("rule %d: heartbeat %d is negative", i+1, r.Heartbeat)
-		}
-		if len(r.Archives) > 0 {
-			if _, err := parse(max(r.Step, 1), r.Archives); err != nil {
-				return nil, fmt.Errorf("rule %d: archives: %w", i+1, err)
-			}
-		}
 		if r.Path != "" {
 			c.path = compileGlob(r.Path, "[^/]")
 		}
@@ -80,6 +103,46 @@ func NewPolicy(rules []Rule, parse ArchiveParser) (*Policy, error) {
 		p.rules = append(p.rules, c)
 	}
 	return p, nil
+}
+
+// check returns the field of r that is wrong, and what is.
+func (r *Rule) check(parse ArchiveParser) (field string, err error) {
+	if !utf8.ValidString(r.Path) {
+		return FieldPath, errNotText
+	}
+	for name, pattern := range r.Labels {
+		if name == "" {
+			return FieldLabels, errors.New("a label has no name")
+		}
+		if !utf8.ValidString(pattern) {
+			return FieldLabels, errNotText
+		}
+	}
+	// What a rule may say of step and heartbeat is what a definition may.
+	d := StandardDefinition(1)
+	for _, f := range []struct {
+		name  string
+		value int64
+		to    *int64
+	}{{FieldStep, r.Step, &d.Step}, {FieldHeartbeat, r.Heartbeat, &d.Sources[0].Heartbeat}} {
+		if f.value == 0 {
+			continue
+		}
+		*f.to = f.value
+		var bad *rra.FieldError
+		if err := d.Validate(); errors.As(err, &bad) {
+			return f.name, errors.New(bad.Err)
+		}
+	}
+	if r.Expire > maxExpire {
+		return FieldExpire, fmt.Errorf("%d seconds are more than %d", r.Expire, int64(maxExpire))
+	}
+	if len(r.Archives) > 0 {
+		if _, err := parse(max(r.Step, 1), r.Archives); err != nil {
+			return FieldArchives, err
+		}
+	}
+	return "", nil
 }
 
 // Match returns the index of the first rule that matches the series id, or -1.
@@ -113,7 +176,7 @@ func (p *Policy) Define(id Identity, define func(step int64) *rra.Definition) (*
 	if len(r.Archives) > 0 {
 		as, err := p.parse(d.Step, r.Archives)
 		if err != nil {
-			return nil, fmt.Errorf("rule %d: archives for step %d: %w", i+1, d.Step, err)
+			return nil, &RuleError{i + 1, FieldArchives, fmt.Errorf("for step %d: %w", d.Step, err)}
 		}
 		d.Archives = as
 	}

@@ -118,8 +118,11 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	for want, r := range map[string]receivers.Rule{
-		"rule 2: step -1":                  {Step: -1},
-		"rule 2: heartbeat -1":             {Heartbeat: -1},
+		"rule 2: step: -1 is not in":       {Step: -1},
+		"rule 2: heartbeat: ":              {Heartbeat: -1},
+		"rule 2: expire: ":                 {Expire: 1 << 40},
+		"rule 2: labels: a label has ":     {Labels: map[string]string{"": "x"}},
+		"rule 2: path: is not UTF-8":       {Path: "a\xff"},
 		"rule 2: archives: ":               {Archives: []string{"RRA:FOO:0.5:1:1"}},
 		`"DS:a:GAUGE:1:U:U" is no archive`: {Archives: []string{"DS:a:GAUGE:1:U:U"}},
 	} {
@@ -307,7 +310,7 @@ func TestStoreSinkPolicy(t *testing.T) {
 			got = append(got, r.Err.Error())
 		}
 	}
-	want := []string{"rule 1: archives for step 10: ", "RRA:MAX:0.5:6:60", "RRA:AVERAGE:0.1:1:1200"}
+	want := []string{"rule 1: archives: for step 10: ", "RRA:MAX:0.5:6:60", "RRA:AVERAGE:0.1:1:1200"}
 	for i := range want {
 		if !strings.HasPrefix(got[i], want[i]) {
 			t.Errorf("policy %d: %s, want %s", i, got[i], want[i])

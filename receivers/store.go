@@ -24,13 +24,19 @@ type Store interface {
 	Metadata(path string) (engine.Metadata, error)
 }
 
+// The defaults of StoreOptions.
+const (
+	DefaultSenderBurst = 200_000
+	DefaultSenderRate  = 20_000
+)
+
 // StoreOptions says how a StoreSink makes series. The zero value is what production runs.
 type StoreOptions struct {
 	// Policy decides about new series, until SetPolicy; nil: the protocols do.
 	Policy *Policy
-	// SenderBurst is how many series a sender may make at once; 0: 200,000, negative: no limit.
+	// SenderBurst is how many series a sender may make at once; 0: DefaultSenderBurst, negative: no limit.
 	SenderBurst int
-	// SenderRate is how many more it may make a minute; 0: 20,000.
+	// SenderRate is how many more it may make a minute; 0: DefaultSenderRate.
 	SenderRate int
 	// Now is the clock of the limit; nil: time.Now.
 	Now func() time.Time
@@ -38,10 +44,10 @@ type StoreOptions struct {
 
 func (o StoreOptions) withDefaults() StoreOptions {
 	if o.SenderBurst == 0 {
-		o.SenderBurst = 200_000
+		o.SenderBurst = DefaultSenderBurst
 	}
 	if o.SenderRate <= 0 {
-		o.SenderRate = 20_000
+		o.SenderRate = DefaultSenderRate
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -15,10 +15,10 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -33,9 +33,13 @@ The key "policy" of the file is a list of rules for new series; the first that m
 
   policy:
     - path: collectd/*/cpu-*/**
-      step: 10
-      heartbeat: 30
-      archives: ["RRA:AVERAGE:0.5:10s:1d", "RRA:AVERAGE:0.5:5m:1y"]`
+      labels: {host: "web*"}
+      step: 10s
+      heartbeat: 30s
+      archives: ["RRA:AVERAGE:0.5:10s:1d", "RRA:AVERAGE:0.5:5m:1y"]
+      expire: 30d
+
+rondo policy test NAME shows what a name gets, rondo policy check whether the file is right.`
 
 // A serve is the settings of the server.
 type serve struct {
@@ -47,9 +51,12 @@ type serve struct {
 	sync    syncMode
 	memory  byteSize
 	future  time.Duration
+	burst   int
+	rate    int
 	level   slog.Level
 	logJSON bool
 	ways    []way
+	rules   []rules.Rule // of the file that was applied last
 }
 
 // A way is the flags of one protocol.
@@ -84,6 +91,8 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	f.DurationVar(&s.engine.SyncInterval, "sync-interval", time.Second, "the longest time between two syncs with --sync=interval")
 	f.DurationVar(&s.engine.Reorder, "reorder", 0, "hold samples back until one of their series is this much later, to put them in order (0: late samples are refused)")
 	f.IntVar(&s.engine.MaxSeries, "max-series", 10_000_000, "the largest `number` of series")
+	f.IntVar(&s.burst, "sender-burst", receivers.DefaultSenderBurst, "how many new series one sender may make at once (negative: no limit)")
+	f.IntVar(&s.rate, "sender-rate", receivers.DefaultSenderRate, "how many more of them it may make a minute")
 	f.DurationVar(&s.future, "max-future", receivers.DefaultMaxFuture, "how far ahead of the clock a sample may be (negative: no limit)")
 	f.Var(&s.memory, "memory", "`budget` for states, rows not yet stored and queues: 512M, 4G")
 	f.TextVar(&s.level, "log-level", slog.LevelInfo, "debug, info, warn or error")
@@ -136,6 +145,7 @@ func (s *serve) run(ctx context.Context) error {
 		HTTP:      server.Address{Addr: s.http, Named: named["http"]},
 		Ways:      ways,
 		MaxFuture: s.future,
+		Limits:    receivers.StoreOptions{SenderBurst: s.burst, SenderRate: s.rate},
 		Memory:    int64(s.memory),
 		Getenv:    s.getenv,
 		Logger:    log,
@@ -157,9 +167,9 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 			_ = f.Value.Set(f.DefValue) // the default was the flag's own
 		}
 	})
-	var rules []receivers.Rule
-	policy := config.Section{Key: "policy", Parse: func(n *yaml.Node) (err error) {
-		rules, err = parseRules(n)
+	list := new(rules.List)
+	policy := config.Section{Key: rules.Key, Parse: func(n *yaml.Node) (err error) {
+		list, err = rules.Parse(n)
 		return err
 	}}
 	named, err := config.Apply(s.flags, s.lookupEnv, s.file, policy)
@@ -169,12 +179,8 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 	if err := s.check(); err != nil {
 		return server.Ways{}, nil, err
 	}
-	var ways server.Ways
-	if len(rules) > 0 {
-		if ways.Policy, err = receivers.NewPolicy(rules, parseArchives); err != nil {
-			return server.Ways{}, nil, fmt.Errorf("%s: policy: %w", s.file, err)
-		}
-	}
+	s.rules = list.Rules
+	ways := server.Ways{Policy: list.Policy}
 	for _, w := range s.ways {
 		r := server.Receiver{
 			Protocol: w.protocol,
@@ -201,6 +207,10 @@ func (s *serve) check() error {
 		return fmt.Errorf("--reorder %v: want whole seconds, 0 or more", s.engine.Reorder)
 	case s.engine.MaxSeries < 1:
 		return fmt.Errorf("--max-series %d: want 1 or more", s.engine.MaxSeries)
+	case s.burst == 0:
+		return errors.New("--sender-burst 0: want 1 or more, or -1 for no limit")
+	case s.rate < 1:
+		return fmt.Errorf("--sender-rate %d: want 1 or more", s.rate)
 	case s.memory < minMemory:
 		least := byteSize(minMemory)
 		return fmt.Errorf("--memory %v: want %v or more", &s.memory, &least)
@@ -254,41 +264,4 @@ func (s *serve) logger() *slog.Logger {
 		return slog.New(slog.NewJSONHandler(s.stderr, o))
 	}
 	return slog.New(slog.NewTextHandler(s.stderr, o))
-}
-
-// parseRules reads the key policy. Unknown keys are errors that name their line.
-func parseRules(n *yaml.Node) ([]receivers.Rule, error) {
-	if n.Kind != yaml.SequenceNode {
-		return nil, errors.New("want a list of rules")
-	}
-	rules := make([]receivers.Rule, len(n.Content))
-	for i, rule := range n.Content {
-		if rule.Kind != yaml.MappingNode {
-			return nil, fmt.Errorf("line %d: want the keys of a rule", rule.Line)
-		}
-		for j := 0; j < len(rule.Content); j += 2 {
-			if key := rule.Content[j]; !ruleKeys[key.Value] {
-				return nil, fmt.Errorf("line %d: unknown key %q", key.Line, key.Value)
-			}
-		}
-		if err := rule.Decode(&rules[i]); err != nil {
-			return nil, err
-		}
-	}
-	return rules, nil
-}
-
-// ruleKeys are the keys of a receivers.Rule.
-var ruleKeys = map[string]bool{"path": true, "labels": true, "step": true, "heartbeat": true, "archives": true}
-
-func parseArchives(step int64, texts []string) ([]rra.Archive, error) {
-	archives := make([]rra.Archive, len(texts))
-	for i, text := range texts {
-		a, err := rra.ParseArchive(text, step)
-		if err != nil {
-			return nil, err
-		}
-		archives[i] = a
-	}
-	return archives, nil
 }

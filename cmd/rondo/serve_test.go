@@ -101,8 +101,8 @@ func TestPolicy(t *testing.T) {
 	s := settings(t, "--config", configFile(t, `
 policy:
   - path: collectd/*/load/load
-    step: 20
-    heartbeat: 60
+    step: 20s
+    heartbeat: 1m
     archives: ["RRA:MAX:0.5:1m:1h"]
   - labels: {host: web*}
     heartbeat: 7
@@ -144,9 +144,9 @@ policy:
 func TestPolicyMistakes(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"policy: 5\n", "rondo.yaml:1: policy: want a list of rules"},
-		{"policy: [5]\n", "line 1: want the keys of a rule"},
-		{"policy:\n  - archives: [\"RRA:NOSUCH:0.5:1:1\"]\n", "policy: rule 1: archives: "},
-		{"policy:\n  - step: ten\n", "cannot unmarshal"},
+		{"policy: [5]\n", "rondo.yaml:1: policy: rule 1: want the keys of a rule"},
+		{"policy:\n  - archives: [\"RRA:NOSUCH:0.5:1:1\"]\n", "rondo.yaml:2: policy: rule 1: archives: "},
+		{"policy:\n  - path: a\n    step: ten\n", `rondo.yaml:3: policy: rule 1: step: "ten"`},
 	} {
 		_, _, err := settings(t, "--config", configFile(t, tt.text)).apply()
 		if err == nil || !strings.Contains(err.Error(), tt.want) {

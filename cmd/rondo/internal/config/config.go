@@ -29,7 +29,8 @@ const maxFile = 1 << 20
 // own is the key that stands for its mapping's own flag: collectd: {addr: …} is --collectd.
 const own = "addr"
 
-// A Section takes a key of the file that is no flag: a list of rules, say.
+// A Section takes a key of the file that is no flag: a list of rules, say. An error that knows its line has
+// a method Line.
 type Section struct {
 	Key   string
 	Parse func(*yaml.Node) error
@@ -71,7 +72,9 @@ func Apply(flags *pflag.FlagSet, getenv func(string) (string, bool), file string
 		return nil, err
 	}
 	for name := range r.seen {
-		named[name] = true
+		if flags.Lookup(name) != nil { // no section
+			named[name] = true
+		}
 	}
 	return named, nil
 }
@@ -146,7 +149,16 @@ func (r *reader) entry(prefix string, key, value *yaml.Node) error {
 			if s.Key != name {
 				continue
 			}
-			if err := s.Parse(value); err != nil {
+			if r.seen[name] {
+				return r.errorf(key, "key %q is there twice", name)
+			}
+			r.seen[name] = true
+			err := s.Parse(value)
+			var at interface{ Line() int }
+			switch {
+			case errors.As(err, &at):
+				return r.errorf(&yaml.Node{Line: at.Line()}, "%s: %w", name, err)
+			case err != nil:
 				return r.errorf(value, "%s: %w", name, err)
 			}
 			return nil

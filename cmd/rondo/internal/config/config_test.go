@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,11 @@ func TestEmptyValueTurnsOff(t *testing.T) {
 	}
 }
 
+type placed int
+
+func (placed) Error() string { return "placed" }
+func (p placed) Line() int   { return int(p) }
+
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"unknown key", "http: a:1\nhtpp: b:1\n", `rondo.yaml:2: unknown key "htpp"`},
@@ -99,11 +105,21 @@ func TestErrors(t *testing.T) {
 		{"no mapping", "- http\n", `rondo.yaml:1: want keys and values`},
 		{"two documents", "http: a\n---\nhttp: b\n", `rondo.yaml: more than one document`},
 		{"section", "rules: [1]\n", `rondo.yaml:1: rules: bad rule`},
+		{"section of a place", "rules:\n  - 1\n  - 2\n", `rondo.yaml:3: rules: wrapped: placed`},
+		{"section twice", "rules: []\nrules: []\n", `rondo.yaml:2: key "rules" is there twice`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var s settings
 			_, err := config.Apply(flags(&s), environment(nil), write(t, tt.text),
-				config.Section{Key: "rules", Parse: func(*yaml.Node) error { return errors.New("bad rule") }})
+				config.Section{Key: "rules", Parse: func(n *yaml.Node) error {
+					switch len(n.Content) {
+					case 0:
+						return nil
+					case 1:
+						return errors.New("bad rule")
+					}
+					return fmt.Errorf("wrapped: %w", placed(n.Content[1].Line))
+				}})
 			if err == nil || !strings.HasSuffix(err.Error(), tt.want) {
 				t.Errorf("got %v, want …%s", err, tt.want)
 			}

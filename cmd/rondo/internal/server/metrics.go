@@ -22,8 +22,19 @@ func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
 			w.Counter(f.metric, f.help, f.value)
 		}
 	}
+	writeSink(w, s.receivers.sink.Stats())
 	writeReceivers(w, s.receivers.all())
 	_ = w.Flush() // the client may be gone
+}
+
+// writeSink writes what was made for the receivers together.
+func writeSink(w *metrics.Writer, st receivers.SinkStats) {
+	w.Counter("rondo_series_made_total", "Series made because a receiver saw a new one.", float64(st.Made))
+	w.Family("rondo_series_refused_total", "counter", "Series, and paths of metadata, not made, by reason; one that is tried again counts again.")
+	for i, n := range st.Refused {
+		w.Sample(float64(n), "reason", receivers.Refusal(i).String())
+	}
+	w.Gauge("rondo_senders", "Senders whose allowance of new series is kept apart.", float64(st.Senders))
 }
 
 // receiverFamilies are the metrics of a receiver that are one number.

@@ -15,7 +15,7 @@ import (
 // A manager runs the receivers.
 type manager struct {
 	*server
-	sink receivers.Sink
+	sink *receivers.StoreSink // one for as long as the server runs: it keeps what senders may still make
 	fail context.CancelCauseFunc
 
 	mu   sync.Mutex // guards runs
@@ -31,23 +31,19 @@ type run struct {
 }
 
 func newManager(s *server) *manager {
-	return &manager{server: s}
+	return &manager{server: s, sink: receivers.NewStoreSink(s.store, s.Limits)}
 }
 
 // start opens and serves every receiver that has an address.
 func (m *manager) start(w Ways, fail context.CancelCauseFunc) error {
 	m.fail = fail
-	m.use(w.Policy)
+	m.sink.SetPolicy(w.Policy)
 	for _, r := range w.Receivers {
 		if err := m.open(r); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (m *manager) use(p *receivers.Policy) {
-	m.sink = receivers.NewStoreSink(m.store, receivers.StoreOptions{Policy: p})
 }
 
 // check says what is wrong with the settings of r, before anything is opened.
@@ -140,7 +136,7 @@ func (m *manager) end(r *run) {
 // reload opens anew every receiver, so that files its flags name are read again. One whose settings are bad
 // keeps running as it was.
 func (m *manager) reload(w Ways) {
-	m.use(w.Policy)
+	m.sink.SetPolicy(w.Policy)
 	for _, r := range w.Receivers {
 		name := r.Protocol.Name
 		old := m.run(name)

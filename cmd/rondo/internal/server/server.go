@@ -34,6 +34,8 @@ type Config struct {
 	Ways Ways
 	// MaxFuture is how far ahead of the clock a sample may be; 0: one hour, negative: no limit.
 	MaxFuture time.Duration
+	// Limits are those of senders; its Policy is that of Ways.
+	Limits receivers.StoreOptions
 	// Memory bounds the Go heap of the process; 0: the limit that GOMEMLIMIT says.
 	Memory int64
 	// Grace is how long open requests may take at the end; 0: 5 s.

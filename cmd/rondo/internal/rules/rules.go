@@ -1,0 +1,274 @@
+// Package rules reads the rules for new series, the key policy of the configuration file:
+//
+//	policy:
+//	  - path: collectd/*/cpu-*/**
+//	    labels: {host: "web*"}
+//	    step: 10s
+//	    heartbeat: 30s
+//	    archives: ["RRA:AVERAGE:0.5:10s:1d", "RRA:AVERAGE:0.5:5m:1y"]
+//	    expire: 30d
+//
+// Every key may be left out. A mistake is told with the rule, its field and the line.
+package rules
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Key is the key of the file that holds the rules.
+const Key = "policy"
+
+// never is a silence without end.
+const never = "never"
+
+// A Rule is a rule as it stands in a file.
+type Rule struct {
+	receivers.Rule
+	// Line is where it begins.
+	Line int
+	// Text is the rule on one line.
+	Text string
+
+	lines map[string]int // of its fields
+}
+
+// A List is the rules of a file, in order, and what they were compiled to.
+type List struct {
+	Rules  []Rule
+	Policy *receivers.Policy
+}
+
+// An Error is what is wrong with one rule.
+type Error struct {
+	Rule  int    // counted from 1
+	Field string // empty: the rule as a whole
+	Err   error
+
+	line int
+}
+
+func (e *Error) Error() string {
+	where := fmt.Sprintf("rule %d: ", e.Rule)
+	if e.Field != "" {
+		where += e.Field + ": "
+	}
+	return where + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Line is where it stands.
+func (e *Error) Line() int { return e.line }
+
+// Parse reads the value of the key policy.
+func Parse(n *yaml.Node) (*List, error) {
+	n = target(n)
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
+		return &List{}, nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return nil, errors.New("want a list of rules")
+	}
+	l := &List{Rules: make([]Rule, len(n.Content))}
+	plain := make([]receivers.Rule, len(n.Content))
+	for i, node := range n.Content {
+		if err := l.Rules[i].parse(node); err != nil {
+			err.Rule = i + 1
+			return nil, err
+		}
+		plain[i] = l.Rules[i].Rule
+	}
+	var err error
+	if l.Policy, err = receivers.NewPolicy(plain, nil); err != nil {
+		return nil, l.place(err)
+	}
+	return l, nil
+}
+
+// place gives an error of package receivers its line.
+func (l *List) place(err error) error {
+	var e *receivers.RuleError
+	if !errors.As(err, &e) {
+		return err
+	}
+	r := &l.Rules[e.Rule-1]
+	line, ok := r.lines[e.Field]
+	if !ok {
+		line = r.Line
+	}
+	return &Error{Rule: e.Rule, Field: e.Field, line: line, Err: e.Err}
+}
+
+// parse reads the rule n.
+func (r *Rule) parse(n *yaml.Node) *Error {
+	r.Line, r.lines = n.Line, make(map[string]int)
+	n = target(n)
+	if n.Kind != yaml.MappingNode {
+		return &Error{line: r.Line, Err: errors.New("want the keys of a rule")}
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if _, ok := r.lines[key.Value]; ok {
+			return &Error{line: key.Line, Err: fmt.Errorf("key %q is there twice", key.Value)}
+		}
+		r.lines[key.Value] = key.Line
+		read := r.reader(key.Value)
+		if read == nil {
+			return &Error{line: key.Line, Err: fmt.Errorf("unknown key %q", key.Value)}
+		}
+		if err := read(target(value)); err != nil {
+			return &Error{Field: key.Value, line: key.Line, Err: err}
+		}
+	}
+	r.Text = text(n)
+	return nil
+}
+
+// reader returns what reads the field of a key; nil: there is none.
+func (r *Rule) reader(key string) func(*yaml.Node) error {
+	switch key {
+	case receivers.FieldPath:
+		return readText(&r.Path)
+	case receivers.FieldLabels:
+		return r.readLabels
+	case receivers.FieldStep:
+		return readDuration(&r.Step)
+	case receivers.FieldHeartbeat:
+		return readDuration(&r.Heartbeat)
+	case receivers.FieldArchives:
+		return r.readArchives
+	case receivers.FieldExpire:
+		return r.readExpire
+	}
+	return nil
+}
+
+func readText(to *string) func(*yaml.Node) error {
+	return func(n *yaml.Node) (err error) {
+		*to, err = scalar(n)
+		return err
+	}
+}
+
+func readDuration(to *int64) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		s, err := scalar(n)
+		if err != nil {
+			return err
+		}
+		*to, err = ParseDuration(s)
+		return err
+	}
+}
+
+func (r *Rule) readExpire(n *yaml.Node) error {
+	if s, err := scalar(n); err == nil && s == never {
+		r.Expire = -1
+		return nil
+	}
+	return readDuration(&r.Expire)(n)
+}
+
+func (r *Rule) readLabels(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return errors.New("want names and patterns")
+	}
+	r.Labels = make(map[string]string, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		pattern, err := scalar(target(n.Content[i+1]))
+		if err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+		if _, ok := r.Labels[name]; ok {
+			return fmt.Errorf("label %q is there twice", name)
+		}
+		r.Labels[name] = pattern
+	}
+	return nil
+}
+
+func (r *Rule) readArchives(n *yaml.Node) error {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		return errors.New("want a list of archives")
+	}
+	for _, v := range n.Content {
+		s, err := scalar(target(v))
+		if err != nil {
+			return err
+		}
+		r.Archives = append(r.Archives, s)
+	}
+	return nil
+}
+
+// ParseDuration reads seconds, as a number or with one of the units s m h d w M (31 days) y (366 days).
+func ParseDuration(s string) (int64, error) {
+	digits := strings.TrimRight(s, "smhdwMy")
+	if digits == "" || strings.Trim(digits, "0123456789") != "" || len(s)-len(digits) > 1 {
+		return 0, fmt.Errorf("%q is no duration: want 90 (seconds), 90s, 15m, 12h, 30d, 4w, 6M, 1y", s)
+	}
+	d, err := rra.ParseDuration(s)
+	if err != nil {
+		return 0, fmt.Errorf("%q: %w", s, err)
+	}
+	return d, nil
+}
+
+// FormatDuration writes seconds as ParseDuration reads them, in days, hours, minutes or seconds.
+func FormatDuration(seconds int64) string {
+	for _, u := range []struct {
+		name    string
+		seconds int64
+	}{{"d", 86400}, {"h", 3600}, {"m", 60}} {
+		if seconds >= u.seconds && seconds%u.seconds == 0 {
+			return fmt.Sprint(seconds/u.seconds, u.name)
+		}
+	}
+	return fmt.Sprint(seconds, "s")
+}
+
+func scalar(n *yaml.Node) (string, error) {
+	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return "", errors.New("want one value")
+	}
+	return n.Value, nil
+}
+
+// target follows an alias.
+func target(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// text writes a node on one line.
+func text(n *yaml.Node) string {
+	b, err := yaml.Marshal(flow(n))
+	if err != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(b))
+}
+
+// flow returns a copy of n in flow style, without anchors and comments.
+func flow(n *yaml.Node) *yaml.Node {
+	n = target(n)
+	c := &yaml.Node{Kind: n.Kind, Tag: n.Tag, Value: n.Value, Style: n.Style &^ (yaml.LiteralStyle | yaml.FoldedStyle)}
+	if n.Kind != yaml.ScalarNode {
+		c.Style = yaml.FlowStyle
+	}
+	for _, child := range n.Content {
+		c.Content = append(c.Content, flow(child))
+	}
+	return c
+}
