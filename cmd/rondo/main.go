@@ -56,7 +56,7 @@ func run(p *process) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	if base := filepath.Base(p.args[0]); strings.TrimSuffix(base, ".exe") == "rrdtool" {
-		return runVerb(ctx, p, target{db: p.database(""), daemon: p.daemon("")}, p.args[1:])
+		return runVerb(ctx, p, target{db: p.database(""), daemon: p.daemon("")}, p.args[1:], true)
 	}
 	root := newRoot(p)
 	root.SetArgs(p.args[1:])

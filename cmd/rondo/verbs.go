@@ -54,7 +54,7 @@ func newVerbs(c *common) []*cobra.Command {
 				if built && len(args) == 1 && (args[0] == "--help" || args[0] == "-h") { // no verb has -h alone
 					return cmd.Help()
 				}
-				return exitCode(runVerb(cmd.Context(), c.process, c.target(), append([]string{verb}, args...)))
+				return exitCode(runVerb(cmd.Context(), c.process, c.target(), append([]string{verb}, args...), false))
 			},
 		})
 	}
@@ -81,7 +81,7 @@ func newRRDTool(c *common) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return exitCode(runVerb(cmd.Context(), c.process, c.target(), args))
+			return exitCode(runVerb(cmd.Context(), c.process, c.target(), args, true))
 		},
 	}
 }
@@ -144,8 +144,8 @@ func (c *common) takeFlag(args []string) (int, error) {
 	return 0, nil
 }
 
-// runVerb runs one of rrdtool's verbs and returns its exit code.
-func runVerb(ctx context.Context, p *process, t target, args []string) int {
+// runVerb runs one of rrdtool's verbs and returns its exit code. Plain is what rrdtool prints and nothing else.
+func runVerb(ctx context.Context, p *process, t target, args []string, plain bool) int {
 	write := len(args) > 0 && slices.Contains(writing, args[0])
 	env := &rrdtool.Env{
 		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr,
@@ -163,9 +163,12 @@ func runVerb(ctx context.Context, p *process, t target, args []string) int {
 	var code int
 	switch {
 	case o.client != nil:
-		code, err = execute(ctx, o.client.Local, p, args)
+		code, err = execute(ctx, o.client.Local, p, args, plain)
 	case o.store != nil:
 		env.Store = o.store
+		if !plain {
+			env.Extra = o.store
+		}
 		code = rrdtool.Run(ctx, env, args)
 	default:
 		if len(args) == 1 { // list: an empty answer would look like an empty database
@@ -195,8 +198,8 @@ func (t target) needed(args []string) bool {
 }
 
 // execute has a server run the verb and passes on what it prints.
-func execute(ctx context.Context, server rondov1.LocalClient, p *process, args []string) (int, error) {
-	req := &rondov1.ExecRequest{Argv: args, Environment: make(map[string]string), NowUs: p.now().UnixMicro()}
+func execute(ctx context.Context, server rondov1.LocalClient, p *process, args []string, plain bool) (int, error) {
+	req := &rondov1.ExecRequest{Argv: args, Plain: plain, Environment: make(map[string]string), NowUs: p.now().UnixMicro()}
 	for _, name := range []string{"TZ", "LC_ALL", "LC_TIME", "LC_NUMERIC", "LANG"} {
 		if v, ok := p.lookupEnv(name); ok {
 			req.Environment[name] = v

@@ -50,6 +50,9 @@ func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecReque
 		Dir:      req.Msg.GetCwd(),
 		Getenv:   func(k string) string { return environment[k] },
 	}
+	if !req.Msg.GetPlain() {
+		env.Extra = l.Store
+	}
 	if now := req.Msg.GetNowUs(); now != 0 {
 		env.Now = func() time.Time { return time.UnixMicro(now) }
 	}

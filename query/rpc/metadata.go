@@ -2,14 +2,43 @@ package rpc
 
 import (
 	"context"
-	"errors"
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 // Metadata returns one page of what is known of paths beside their numbers.
-func (s *Server) Metadata(context.Context, *connect.Request[rondov1.MetadataRequest]) (*connect.Response[rondov1.MetadataResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("not yet"))
+func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.MetadataRequest]) (*connect.Response[rondov1.MetadataResponse], error) {
+	m := req.Msg
+	limit := int(m.GetLimit())
+	switch {
+	case limit < 0:
+		return nil, invalid("limit %d is negative", limit)
+	case limit == 0:
+		limit = defaultPage
+	}
+	limit = min(limit, maxPage)
+	var answer rondov1.MetadataResponse
+	for x, err := range s.Store.ListMetadata(ctx, m.GetPrefix(), m.GetPage()) {
+		if err != nil {
+			return nil, fail(err, "metadata of %q", m.GetPrefix())
+		}
+		if n := len(answer.GetMetadata()); n == limit {
+			answer.NextPage = answer.GetMetadata()[n-1].GetPath()
+			break
+		}
+		answer.Metadata = append(answer.Metadata, MetadataOf(x))
+	}
+	return connect.NewResponse(&answer), nil
+}
+
+// MetadataOf returns the message of a path's metadata.
+func MetadataOf(x engine.PathMetadata) *rondov1.Metadata {
+	m := &rondov1.Metadata{Path: x.Path, TimeUs: int64(x.Time), Text: x.Text, Expire: x.Expire, Expired: x.Expired}
+	for _, a := range x.Attributes {
+		m.Attributes = append(m.Attributes, &rondov1.Label{Name: a.Name, Value: a.Value})
+	}
+	return m
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -376,6 +377,43 @@ func TestNotes(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"web1 failure web1", "web2 failure web2"}, got); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	store, url := serve(t)
+	var ms []engine.PathMetadata
+	for i := range 5 {
+		ms = append(ms, engine.PathMetadata{Path: fmt.Sprintf("h/t%d", i), Metadata: engine.Metadata{
+			Time: epoch * 1e6, Text: fmt.Sprint("text ", i), Attributes: []engine.Label{{Name: "units", Value: "s"}}, Expire: int64(i),
+		}})
+	}
+	if _, err := store.SetMetadata(t.Context(), ms); err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, url, false)
+	req := &rondov1.MetadataRequest{Prefix: "h/", Limit: 2}
+	var got []string
+	for {
+		r, err := c.Metadata(t.Context(), connect.NewRequest(req))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range r.Msg.GetMetadata() {
+			got = append(got, fmt.Sprint(m.GetPath(), " ", m.GetText(), " ", m.GetAttributes()[0].GetValue(), " ", m.GetExpire(), " ", m.GetTimeUs()))
+		}
+		got = append(got, "|")
+		if req.Page = r.Msg.GetNextPage(); req.Page == "" {
+			break
+		}
+	}
+	at := fmt.Sprint(" ", epoch*1_000_000)
+	want := []string{"h/t0 text 0 s 0" + at, "h/t1 text 1 s 1" + at, "|", "h/t2 text 2 s 2" + at, "h/t3 text 3 s 3" + at, "|", "h/t4 text 4 s 4" + at, "|"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
+	}
+	if _, err := c.Metadata(t.Context(), connect.NewRequest(&rondov1.MetadataRequest{Limit: -1})); connect.CodeOf(err) != connect.CodeInvalidArgument {
+		t.Errorf("limit -1: %v", err)
 	}
 }
 

@@ -26,6 +26,13 @@ func (s *Server) Info(_ context.Context, req *connect.Request[rondov1.InfoReques
 		Series:       seriesOf(info.Series, false),
 		LastUpdateUs: int64(info.Machine.LastUpdate(info.State.W)),
 	}
+	m, err := s.Store.Metadata(info.Path)
+	if err != nil {
+		return nil, fail(err, "metadata of %q", info.Path)
+	}
+	if m.Time != 0 {
+		answer.Metadata = MetadataOf(engine.PathMetadata{Path: info.Path, Metadata: m})
+	}
 	for i := range info.Definition.Sources {
 		value, unknown := info.Machine.PDP(&info.State, i)
 		answer.Sources = append(answer.Sources, &rondov1.SourceState{

@@ -23,11 +23,20 @@ type Store interface {
 	List(ctx context.Context, prefix, after string) iter.Seq2[engine.Series, error]
 }
 
+// An Extra is what rondo knows beyond rrdtool.
+type Extra interface {
+	Metadata(path string) (engine.Metadata, error)
+	Notes(ctx context.Context, key string) (map[string][]engine.Note, error)
+}
+
 // An Env is the surroundings of a command.
 type Env struct {
 	// Store is where the series are. A command that fails before it needs a
 	// series (an unknown verb, a bad option) does not touch it.
 	Store Store
+
+	// Extra, if not nil, has info print labels, metadata and notes after what rrdtool prints.
+	Extra Extra
 
 	Stdin          io.Reader // nil: empty
 	Stdout, Stderr io.Writer

@@ -36,6 +36,9 @@ func (c *command) info(args []string) error {
 	}
 	ref, err := c.lookup(args[0])
 	if err != nil {
+		if c.Extra != nil && c.onlyExtra(args[0]) {
+			return nil
+		}
 		return err
 	}
 	info, err := c.Store.Info(ref)
@@ -53,6 +56,12 @@ func (c *command) info(args []string) error {
 	}
 	for i := range info.Definition.Archives {
 		p.archive(i)
+	}
+	if c.Extra != nil {
+		for _, l := range info.Labels {
+			p.quoted("label["+l.Name+"]", l.Value)
+		}
+		c.extra(info.Path)
 	}
 	return nil
 }

@@ -2288,8 +2288,10 @@ type ExecRequest struct {
 	// The caller's environment, as far as verbs look at it (TZ above all).
 	Environment map[string]string `protobuf:"bytes,3,rep,name=environment,proto3" json:"environment,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The caller's clock, microseconds since 1970; 0: the server's.
-	NowUs         int64  `protobuf:"varint,4,opt,name=now_us,json=nowUs,proto3" json:"now_us,omitempty"`
-	Stdin         []byte `protobuf:"bytes,5,opt,name=stdin,proto3" json:"stdin,omitempty"`
+	NowUs int64  `protobuf:"varint,4,opt,name=now_us,json=nowUs,proto3" json:"now_us,omitempty"`
+	Stdin []byte `protobuf:"bytes,5,opt,name=stdin,proto3" json:"stdin,omitempty"`
+	// Be rrdtool and nothing else: info prints no labels, metadata and notes.
+	Plain         bool `protobuf:"varint,6,opt,name=plain,proto3" json:"plain,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2357,6 +2359,13 @@ func (x *ExecRequest) GetStdin() []byte {
 		return x.Stdin
 	}
 	return nil
+}
+
+func (x *ExecRequest) GetPlain() bool {
+	if x != nil {
+		return x.Plain
+	}
+	return false
 }
 
 type ExecResponse struct {
@@ -2903,13 +2912,14 @@ const file_rondo_proto_rawDesc = "" +
 	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"\x13\n" +
 	"\x11CheckpointRequest\".\n" +
 	"\x12CheckpointResponse\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\xea\x01\n" +
+	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\x80\x02\n" +
 	"\vExecRequest\x12\x12\n" +
 	"\x04argv\x18\x01 \x03(\tR\x04argv\x12\x10\n" +
 	"\x03cwd\x18\x02 \x01(\tR\x03cwd\x12H\n" +
 	"\venvironment\x18\x03 \x03(\v2&.rondo.v1.ExecRequest.EnvironmentEntryR\venvironment\x12\x15\n" +
 	"\x06now_us\x18\x04 \x01(\x03R\x05nowUs\x12\x14\n" +
-	"\x05stdin\x18\x05 \x01(\fR\x05stdin\x1a>\n" +
+	"\x05stdin\x18\x05 \x01(\fR\x05stdin\x12\x14\n" +
+	"\x05plain\x18\x06 \x01(\bR\x05plain\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"n\n" +

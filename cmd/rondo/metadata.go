@@ -1,0 +1,69 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+const metadataHelp = `Print what is known of paths beside their numbers, in order of the paths: the newest text of a metric that is no number, units,
+descriptions and what else a protocol says, and after how many seconds of silence a path expires. PREFIX is of the path.`
+
+func newMetadata(c *common) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "metadata [PREFIX]",
+		Short: "Print texts, units and descriptions kept beside the numbers",
+		Long:  metadataHelp,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			o, err := c.target().must(cmd.Context(), engine.Options{ReadOnly: true})
+			if err != nil {
+				return err
+			}
+			defer func() { err = firstError(err, o.close()) }()
+			w, err := table.New(c.stdout, format, "path", "time", "text", "expire", "expired", "attributes")
+			if err != nil {
+				return err
+			}
+			defer func() { err = firstError(err, w.Close()) }()
+			req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
+			ask := (&rpc.Server{Store: o.store}).Metadata
+			if o.client != nil {
+				ask = o.client.Metadata
+			}
+			for {
+				answer, err := ask(cmd.Context(), connect.NewRequest(req))
+				if err != nil {
+					return err
+				}
+				for _, m := range answer.Msg.GetMetadata() {
+					if err := metadataRow(w, m); err != nil {
+						return err
+					}
+				}
+				if req.Page = answer.Msg.GetNextPage(); req.Page == "" {
+					return nil
+				}
+			}
+		},
+	}
+	addOutput(cmd, &format)
+	return cmd
+}
+
+func metadataRow(w table.Writer, m *rondov1.Metadata) error {
+	attributes := make([]string, len(m.GetAttributes()))
+	for i, a := range m.GetAttributes() {
+		attributes[i] = a.GetName() + "=" + a.GetValue()
+	}
+	at := time.UnixMicro(m.GetTimeUs()).UTC().Format(time.RFC3339Nano)
+	return w.Row(m.GetPath(), at, m.GetText(), m.GetExpire(), m.GetExpired(), strings.Join(attributes, " "))
+}

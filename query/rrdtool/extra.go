@@ -1,0 +1,68 @@
+package rrdtool
+
+import (
+	"strconv"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// What info prints of a path beyond what rrdtool knows.
+
+// quoted prints text from outside: control characters are escaped.
+func (c *command) quoted(key, v string) { c.printf("%s = %s\n", key, strconv.Quote(v)) }
+
+// onlyExtra prints what is known of a path that is no series, and reports whether there was something.
+func (c *command) onlyExtra(name string) bool {
+	path, err := c.path(name)
+	if err != nil {
+		return false
+	}
+	m, err := c.Extra.Metadata(path)
+	notes := c.notes(path)
+	if (err != nil || m.Time == 0) && len(notes) == 0 {
+		return false
+	}
+	c.printf("filename = \"%s\"\n", name)
+	c.extra(path)
+	return true
+}
+
+// extra prints metadata and notes of a path.
+func (c *command) extra(path string) {
+	if m, err := c.Extra.Metadata(path); err == nil && m.Time != 0 {
+		c.metadata(&m)
+	}
+	for i, n := range c.notes(path) {
+		key := "note[" + strconv.Itoa(i) + "]."
+		c.printf("%stime = %s\n", key, seconds(n.Time))
+		c.quoted(key+"severity", n.Severity)
+		c.quoted(key+"text", n.Text)
+	}
+}
+
+func (c *command) metadata(m *engine.Metadata) {
+	c.printf("metadata_time = %s\n", seconds(m.Time))
+	if m.Text != "" {
+		c.quoted("text", m.Text)
+	}
+	for _, a := range m.Attributes {
+		c.quoted("attribute["+a.Name+"]", a.Value)
+	}
+	if m.Expire > 0 {
+		c.printf("expire = %d\n", m.Expire)
+	}
+	if m.Expired {
+		c.printf("expired = 1\n")
+	}
+}
+
+func (c *command) notes(path string) []engine.Note {
+	notes, err := c.Extra.Notes(c.ctx, path)
+	if err != nil {
+		return nil
+	}
+	return notes[path]
+}
+
+func seconds(t rra.Time) string { return strconv.FormatInt(t.Unix(), 10) }
