@@ -143,10 +143,14 @@ func (f *fakeReceiver) take(path string) error {
 	}
 	reqs := []receivers.Request{{
 		Identity: receivers.Identity{Path: path}, Time: f.at,
-		Define: func(int64) *rra.Definition { return ownDefinition(figure{}) },
+		Define: func(step int64) *rra.Definition { return receivers.StandardDefinition(step) },
 	}}
 	if err := f.sink.Resolve(context.Background(), reqs); err != nil {
 		return err
+	}
+	if reqs[0].Err != nil {
+		f.Drop(receivers.Limit, 1)
+		return nil
 	}
 	var b engine.Batch
 	b.Add(reqs[0].Ref, f.at, rra.Float(1))

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// TestReloadKeepsAllowances: a sender that may make two series may make two, however often the configuration
+// is read; and the new policy is the one that holds.
+func TestReloadKeepsAllowances(t *testing.T) {
+	ways := fakeWays(nil)
+	reload := make(chan Ways)
+	r := start(t, Config{HTTP: anyPort, Ways: ways, Reload: reload, Limits: receivers.StoreOptions{SenderBurst: 2, SenderRate: 1}})
+	refused := func(path, want string) {
+		t.Helper()
+		send(t, r.Receivers["fake"], path)
+		eventually(t, "after "+path+": "+want, func() bool {
+			_, page := get(t, r.url("/metrics"))
+			return strings.Contains(page, "\n"+want+"\n")
+		})
+	}
+	refused("one", "rondo_series_made_total 1")
+	p, err := receivers.NewPolicy([]receivers.Rule{{Step: 77}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The address stays: a port of the system's choice would be another.
+	next := Ways{Receivers: []Receiver{ways.Receivers[0]}, Policy: p}
+	next.Receivers[0].Address.Addr = r.Receivers["fake"].String()
+	reload <- next
+	eventually(t, "the configuration is read again", func() bool {
+		return strings.Contains(r.log.String(), "configuration read again")
+	})
+	refused("two", "rondo_series_made_total 2")
+	refused("three", `rondo_series_refused_total{reason="sender_limit"} 1`)
+	if code, body := post(t, r.url("/rondo.v1.Rondo/Info"), `{"path":"two"}`); code != 200 || !strings.Contains(body, `77`) {
+		t.Errorf("the second series: %d, %s", code, body)
+	}
+	if _, page := get(t, r.url("/metrics")); !strings.Contains(page, `rondo_series_refused_total{reason="series_limit"} 0`) {
+		t.Errorf("metrics:\n%s", page)
+	}
+}
