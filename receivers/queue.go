@@ -96,6 +96,22 @@ func (q *Queue) Add(ref engine.Ref, at rra.Time, values []rra.Value) bool {
 	return true
 }
 
+// Room waits until Add has room, so that it sheds nothing; the error is that of ctx. It is for readers of what can
+// wait, such as files.
+func (q *Queue) Room(ctx context.Context) error {
+	if q.cur != nil && q.cur.Len() < batchSamples && q.curValues < batchValues {
+		return nil
+	}
+	q.count()
+	select {
+	case b := <-q.free:
+		q.swap(b)
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Flush hands the batch being filled over without waiting. It reports whether nothing is
 // left behind; if something is, because all batches are on their way, call it again soon.
 func (q *Queue) Flush() bool {

@@ -2,15 +2,21 @@ package receivers
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
+// staleEvery is how often at most connections are told to resolve their references again.
+const staleEvery = time.Second
+
 // A SharedQueue is a Queue that many goroutines use, one a connection.
 type SharedQueue struct {
+	generation atomic.Uint64
+
 	mu   sync.Mutex // guards what follows
 	q    *Queue
-	left bool        // Flush has left something behind
-	t    *time.Timer // flushes that
+	t    *time.Timer // flushes what Flush has left behind
+	told time.Time   // when generation was raised
 	done bool
 }
 
@@ -30,9 +36,25 @@ func (s *SharedQueue) Do(f func(q *Queue)) {
 	if s.done {
 		return
 	}
+	if s.q.stale.Load() {
+		s.raise()
+	}
 	f(s.q)
 	s.flushLocked()
 }
+
+// raise begins a new generation, unless the last is too young. s.mu is held.
+func (s *SharedQueue) raise() {
+	if now := s.q.now(); now.Sub(s.told).Abs() >= staleEvery {
+		s.told = now
+		s.q.Stale()
+		s.generation.Add(1)
+	}
+}
+
+// Generation is another whenever the sink has refused a reference, as Queue.Stale tells a goroutine that is alone:
+// references from an earlier one must be resolved again.
+func (s *SharedQueue) Generation() uint64 { return s.generation.Load() }
 
 func (s *SharedQueue) flush() {
 	s.mu.Lock()
@@ -43,7 +65,7 @@ func (s *SharedQueue) flush() {
 }
 
 func (s *SharedQueue) flushLocked() {
-	if s.left = !s.q.Flush(); s.left {
+	if !s.q.Flush() {
 		s.t.Reset(retryFlush)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -19,8 +20,18 @@ const (
 	DefaultIdle      = 10 * time.Minute
 )
 
-// ErrIdle is the error of a Conn whose peer has been silent for too long.
-var ErrIdle = errors.New("peer has been silent for too long")
+const (
+	writeTime     = 5 * time.Second        // how long a Write may take
+	lastWriteTime = time.Second            // and one after the end of Serve's context
+	lastReadWait  = 10 * time.Millisecond  // what has not arrived within so long after that end is not read
+	lastReadTime  = 100 * time.Millisecond // and nothing after so long
+)
+
+// Errors of a Conn.
+var (
+	ErrIdle    = errors.New("peer has been silent for too long")
+	ErrStalled = errors.New("peer does not read what it is sent")
+)
 
 // TCPOptions says how connections are taken.
 type TCPOptions struct {
@@ -34,15 +45,20 @@ type TCPOptions struct {
 	HostConns int
 	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever.
 	Idle time.Duration
+	// Farewell is sent to a peer whose connection is refused.
+	Farewell []byte
 	// Counters, if not nil, has connections, bytes and those refused counted.
 	Counters *Counters
+	// Logger takes a line when connections are refused; nil: silent.
+	Logger *slog.Logger
 }
 
 // TCP takes connections, a bounded number of them, and tells their peers apart.
 type TCP struct {
-	l net.Listener
-	o TCPOptions
-	c *Counters
+	l     net.Listener
+	o     TCPOptions
+	c     *Counters
+	lines LogLimit[netip.Addr]
 
 	mu    sync.Mutex                      // guards what follows
 	hosts map[netip.Addr]map[int]struct{} // the numbers in use, from 1
@@ -50,7 +66,9 @@ type TCP struct {
 }
 
 // A Conn is one connection. Its Read ends with ErrIdle when the peer is silent for too long, and
-// with the error of Serve's context when that ends.
+// with the error of Serve's context when that has ended and what the peer had sent by then is read.
+// Its Write ends with ErrStalled when the peer does not read, and what the peer has got by then is anyone's guess:
+// close it. Read is for one goroutine at a time; Write is not to be called by two at once either.
 type Conn struct {
 	net.Conn
 	// Host is the peer's address without port.
@@ -61,7 +79,8 @@ type Conn struct {
 
 	ctx  context.Context
 	idle time.Duration
-	set  time.Time // when the deadline was set last
+	set  time.Time // when the deadline of reading was set last
+	end  time.Time // when reading ends because ctx has; zero: it has not
 	c    *Counters
 }
 
@@ -75,6 +94,9 @@ func ListenTCP(o TCPOptions) (*TCP, error) {
 	}
 	if o.Idle == 0 {
 		o.Idle = DefaultIdle
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	t := &TCP{l: o.Listener, o: o, c: o.Counters, hosts: make(map[netip.Addr]map[int]struct{})}
 	if t.c == nil {
@@ -133,8 +155,7 @@ func (t *TCP) Serve(ctx context.Context, handle func(ctx context.Context, c *Con
 		pause = 0
 		host, number, ok := t.enter(nc.RemoteAddr())
 		if !ok {
-			t.c.Drop(Limit, 1)
-			_ = nc.Close() // its peer sees that
+			t.refuse(nc, host)
 			continue
 		}
 		c := &Conn{Conn: nc, Host: host.String(), Peer: host.String(), ctx: ctx, idle: t.o.Idle, c: t.c}
@@ -144,11 +165,25 @@ func (t *TCP) Serve(ctx context.Context, handle func(ctx context.Context, c *Con
 		running.Go(func() {
 			defer t.leave(host, number)
 			defer func() { _ = c.Close() }() // what was to be written has been
-			stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
+			stop := context.AfterFunc(ctx, c.interrupt)
 			defer stop()
 			handle(ctx, c)
 		})
 	}
+}
+
+// refuse closes a connection that is one too many.
+func (t *TCP) refuse(nc net.Conn, host netip.Addr) {
+	t.c.Drop(Limit, 1)
+	if ok, held := t.lines.Allow(host, time.Now()); ok {
+		t.o.Logger.Warn("too many connections, one is refused", "from", host, "held_back_lines", held)
+	}
+	if len(t.o.Farewell) > 0 {
+		// The buffer of a new socket has room: this does not wait.
+		_ = nc.SetWriteDeadline(time.Now().Add(lastReadWait)) // then Write says so
+		_, _ = nc.Write(t.o.Farewell)                         // it is closed either way
+	}
+	_ = nc.Close() // its peer sees that
 }
 
 // enter gives a connection its number, if there may be one more.
@@ -191,21 +226,63 @@ func (t *TCP) leave(host netip.Addr, number int) {
 
 // Read reads what the peer has sent, and counts it.
 func (c *Conn) Read(p []byte) (int, error) {
-	if c.idle > 0 {
-		if now := time.Now(); now.Sub(c.set) > c.idle/64 {
-			c.set = now
-			_ = c.SetReadDeadline(now.Add(c.idle + c.idle/64)) // else Read sees it closed
-		}
-	}
-	if err := c.ctx.Err(); err != nil { // whose deadline may just have been overwritten
-		return 0, err
-	}
-	n, err := c.Conn.Read(p)
+	n, err := c.read(p)
 	c.c.Bytes.Add(uint64(n))
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		if err = c.ctx.Err(); err == nil {
-			err = ErrIdle
+	return n, err
+}
+
+func (c *Conn) read(p []byte) (int, error) {
+	if now := time.Now(); c.idle > 0 && now.Sub(c.set) > c.idle/64 {
+		c.set = now
+		_ = c.SetReadDeadline(now.Add(c.idle + c.idle/64)) // else Read sees it closed
+	}
+	if c.ctx.Err() == nil { // asked only now: interrupt's deadline may just have been overwritten
+		n, err := c.Conn.Read(p)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
 		}
+		if c.ctx.Err() == nil {
+			return n, ErrIdle
+		}
+	}
+	return c.readLast(p)
+}
+
+// readLast reads what is there, ctx having ended.
+func (c *Conn) readLast(p []byte) (int, error) {
+	if c.end.IsZero() {
+		c.end = time.Now().Add(lastReadTime)
+	}
+	for now := time.Now(); now.Before(c.end); now = time.Now() {
+		until := now.Add(lastReadWait)
+		_ = c.SetReadDeadline(until) // else Read sees it closed
+		n, err := c.Conn.Read(p)
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		if !time.Now().Before(until) {
+			break
+		} // else interrupt came late
+	}
+	c.end = time.Unix(1, 0)
+	return 0, c.ctx.Err()
+}
+
+// interrupt ends a Read that waits, and soon a Write, because ctx has ended.
+func (c *Conn) interrupt() {
+	_ = c.SetReadDeadline(time.Unix(1, 0)) // else it is closed
+	_ = c.SetWriteDeadline(time.Now().Add(lastWriteTime))
+}
+
+// Write sends p.
+func (c *Conn) Write(p []byte) (int, error) {
+	_ = c.SetWriteDeadline(time.Now().Add(writeTime)) // else Write sees it closed
+	if c.ctx.Err() != nil {                           // asked only now, as in Read
+		_ = c.SetWriteDeadline(time.Now().Add(lastWriteTime))
+	}
+	n, err := c.Conn.Write(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = ErrStalled
 	}
 	return n, err
 }

@@ -1,20 +1,12 @@
 package receivertest
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/hex"
-	"fmt"
-	"log/slog"
+	"math"
 	"math/rand/v2"
 	"net"
-	"os"
-	"path/filepath"
-	"runtime"
-	"runtime/pprof"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,9 +27,19 @@ type Case struct {
 	Options map[string][]string
 	// Address is where to listen; empty: a free port of loopback.
 	Address string
+	// Opening is what a connection begins with, before its messages; for TCP.
+	Opening []byte
+	// Limits names the flags that limit connections; for TCP.
+	Limits ConnLimits
+	// Greedy is beginnings of connections that announce more than they send; for TCP.
+	Greedy [][]byte
 	// Message returns message n of a sender, which holds one sample of one series, at n
 	// seconds past Epoch with the value n.
 	Message func(n int) []byte
+	// Arrival says that the protocol has no times: a sample's time is that of its arrival, which is Now.
+	Arrival bool
+	// Prefix is what the paths of its series begin with; empty: the protocol's name and a slash.
+	Prefix string
 	// Garbage is messages that must do no harm. None of them may hold a sample of Message's series.
 	Garbage [][]byte
 	// Dial connects to the receiver; nil: net.Dial.
@@ -47,12 +49,14 @@ type Case struct {
 // waitFor bounds every wait of the suite.
 const waitFor = 20 * time.Second
 
+type step struct {
+	name string
+	run  func(*testing.T, Case)
+}
+
 // Run runs the suite on loopback.
 func Run(t *testing.T, c Case) {
-	for _, s := range []struct {
-		name string
-		run  func(*testing.T, Case)
-	}{
+	steps := []step{
 		{"serves", serves},
 		{"stops and frees its address", stops},
 		{"stores what it has read before it stops", drains},
@@ -62,143 +66,26 @@ func Run(t *testing.T, c Case) {
 		{"keeps order", order},
 		{"sheds and counts when the sink is slow", sheds},
 		{"refuses series over the limit", limits},
-	} {
+	}
+	if c.Protocol.Network == "tcp" {
+		steps = append(steps, tcpSteps...)
+	}
+	for _, s := range steps {
 		t.Run(s.name, func(t *testing.T) { s.run(t, c) })
 	}
-}
-
-// A Running is a receiver that serves into a Recorder.
-type Running struct {
-	receivers.Receiver
-	Recorder *Recorder
-
-	t      testing.TB
-	c      Case
-	cancel context.CancelFunc
-	err    chan error
-	conn   net.Conn
-}
-
-// Start makes a receiver of c and serves. When the test ends the receiver is stopped, and the test
-// fails if it leaves a goroutine behind.
-func Start(t testing.TB, c Case, rec *Recorder, change func(*receivers.Config)) *Running {
-	t.Helper()
-	// What a receiver starts inherits this label: so its goroutines are told from others'.
-	id := fmt.Sprintf("%s %d", t.Name(), started.Add(1))
-	labels := pprof.Labels(labelKey, id)
-	cfg := receivers.Config{
-		Address: c.Address,
-		Options: c.Options,
-		Now:     func() time.Time { return time.Unix(Now, 0) },
-		Logger:  slog.New(slog.NewTextHandler(testWriter{t}, nil)),
-	}
-	if cfg.Address == "" {
-		cfg.Address = "127.0.0.1:0"
-	}
-	if change != nil {
-		change(&cfg)
-	}
-	var r receivers.Receiver
-	var err error
-	pprof.Do(context.Background(), labels, func(context.Context) { r, err = c.Protocol.New(cfg, rec) })
-	if err != nil {
-		t.Fatalf("new: %v", err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	run := &Running{Receiver: r, Recorder: rec, t: t, c: c, cancel: cancel, err: make(chan error, 1)}
-	go pprof.Do(ctx, labels, func(ctx context.Context) { run.err <- r.Serve(ctx) })
-	t.Cleanup(func() {
-		if run.conn != nil {
-			_ = run.conn.Close() // it has served
-		}
-		run.Stop()
-		eventually(t, "no goroutine is left", func() bool { return !labelled(t, id) })
-	})
-	return run
-}
-
-const labelKey = "receivertest"
-
-// started makes the labels of receivers differ.
-var started atomic.Int64
-
-// labelled reports whether there is a goroutine with the label id.
-func labelled(t testing.TB, id string) bool {
-	var b bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
-		t.Fatal(err)
-	}
-	return strings.Contains(b.String(), fmt.Sprintf("%q:%q", labelKey, id))
-}
-
-// Stop ends Serve and waits for it. It may be called more than once.
-func (r *Running) Stop() {
-	r.t.Helper()
-	if r.cancel == nil {
-		return
-	}
-	r.cancel()
-	r.cancel = nil
-	select {
-	case err := <-r.err:
-		if err != nil {
-			r.t.Errorf("serve: %v", err)
-		}
-	case <-time.After(waitFor):
-		buf := make([]byte, 1<<20)
-		r.t.Fatalf("serve does not return:\n%s", buf[:runtime.Stack(buf, true)])
-	}
-}
-
-// Send sends messages to the receiver, over one connection.
-func (r *Running) Send(messages ...[]byte) {
-	r.t.Helper()
-	if r.conn == nil {
-		if r.c.Dial != nil {
-			r.conn = r.c.Dial(r.t, r.Receiver)
-		} else {
-			conn, err := net.Dial(r.c.Protocol.Network, r.Addr().String())
-			if err != nil {
-				r.t.Fatal(err)
-			}
-			r.conn = conn
-		}
-	}
-	for _, m := range messages {
-		if _, err := r.conn.Write(m); err != nil {
-			r.t.Fatalf("send %d bytes: %v", len(m), err)
-		}
-	}
-}
-
-// Until waits until cond is true of what the Recorder was given.
-func (r *Running) Until(what string, cond func(State) bool) {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), waitFor)
-	defer cancel()
-	if err := r.Recorder.Until(ctx, cond); err != nil {
-		r.t.Fatalf("%s: not within %v; %+v", what, waitFor, r.Stats())
-	}
-}
-
-// UntilSamples waits for n samples.
-func (r *Running) UntilSamples(n int) []Sample {
-	r.t.Helper()
-	r.Until(fmt.Sprintf("%d samples", n), func(s State) bool { return len(s.Samples) >= n })
-	return r.Recorder.Samples()
 }
 
 func serves(t *testing.T, c Case) {
 	r := Start(t, c, new(Recorder), nil)
 	for n := range 10 {
 		r.Send(c.Message(n))
-		check(t, r.UntilSamples(n + 1)[n], n)
+		c.check(t, r.UntilSamples(n + 1)[n], n)
 	}
 	s := r.Recorder.Series()
 	if len(s) != 1 {
 		t.Fatalf("%d series, want 1: %v", len(s), s)
 	}
-	if want := c.Protocol.Name + "/"; !strings.HasPrefix(s[0].Path, want) {
+	if want := cmp.Or(c.Prefix, c.Protocol.Name+"/"); !strings.HasPrefix(s[0].Path, want) {
 		t.Errorf("series %q, want one below %q", s[0].Path, want)
 	}
 	r.Stop()
@@ -207,14 +94,44 @@ func serves(t *testing.T, c Case) {
 	}
 }
 
+// check fails the test if s is not the sample of message n of a protocol that has times.
 func check(t *testing.T, s Sample, n int) {
 	t.Helper()
-	if want := rra.Seconds(Epoch + int64(n)); s.At != want {
+	Case{}.check(t, s, n)
+}
+
+// check fails the test if s is not the sample of message n.
+func (c Case) check(t *testing.T, s Sample, n int) {
+	t.Helper()
+	if want := c.at(n); s.At != want {
 		t.Fatalf("sample %d is at %v, want %v", n, s.At.Std(), want.Std())
 	}
-	if len(s.Values) != 1 || s.Values[0] != rra.Float(float64(n)) && s.Values[0] != rra.Int(int64(n)) && s.Values[0] != rra.Uint(uint64(n)) {
+	if got := number(s); got != n {
 		t.Fatalf("sample %d has the values %v, want %d", n, s.Values, n)
 	}
+}
+
+// at is the time of message n.
+func (c Case) at(n int) rra.Time {
+	if c.Arrival {
+		return rra.Seconds(Now)
+	}
+	return rra.Seconds(Epoch + int64(n))
+}
+
+// number is which message s is of, by its value; -1 for none.
+func number(s Sample) int {
+	if len(s.Values) != 1 {
+		return -1
+	}
+	n := int(s.Values[0].Bits)
+	if s.Values[0].Tag == rra.TagFloat {
+		n = int(math.Float64frombits(s.Values[0].Bits))
+	}
+	if v := s.Values[0]; v != rra.Float(float64(n)) && v != rra.Int(int64(n)) && v != rra.Uint(uint64(n)) {
+		return -1
+	}
+	return n
 }
 
 func stops(t *testing.T, c Case) {
@@ -305,18 +222,18 @@ func garbage(t *testing.T, c Case) {
 	path := r.UntilSamples(1)[0].Path
 	good := 1
 	for i, m := range messages {
-		r.Send(m)
 		if c.Protocol.Network == "tcp" { // a stream does not recover: a peer each
-			_ = r.conn.Close()
-			r.conn = nil
+			r.garbage(m, i%2 == 0)
+		} else {
+			r.Send(m)
 		}
 		if i%garbageEvery == 0 || i == len(messages)-1 {
 			r.Send(c.Message(good))
-			at := rra.Seconds(Epoch + int64(good))
+			want := good
 			r.Until("the message after garbage", func(s State) bool {
 				for i := len(s.Samples) - 1; i >= 0; i-- {
 					if s.Samples[i].Path == path {
-						return s.Samples[i].At == at
+						return number(s.Samples[i]) == want
 					}
 				}
 				return false
@@ -349,7 +266,7 @@ func order(t *testing.T, c Case) {
 		r.UntilSamples(n + window)
 	}
 	for n, s := range r.Recorder.Samples() {
-		check(t, s, n)
+		c.check(t, s, n)
 	}
 }
 
@@ -390,7 +307,7 @@ func sheds(t *testing.T, c Case) {
 	}
 	last := int(sent) - 1
 	r.Until("the sample after the overload", func(s State) bool {
-		return s.Samples[len(s.Samples)-1].At == rra.Seconds(Epoch+int64(last))
+		return number(s.Samples[len(s.Samples)-1]) == last
 	})
 	r.Stop()
 	st := r.Stats()
@@ -401,12 +318,14 @@ func sheds(t *testing.T, c Case) {
 	if got := stored + st.Dropped[receivers.Overload] + st.KernelDropped; got != sent {
 		t.Errorf("%d sent; %d stored, and with what was counted as lost %d: %+v", sent, stored, got, st)
 	}
-	at := rra.Time(0)
+	before := -1
 	for _, s := range rec.Samples() {
-		if s.At <= at {
-			t.Fatalf("sample at %v after %v", s.At.Std(), at.Std())
+		n := number(s)
+		if n <= before {
+			t.Fatalf("sample %d after %d", n, before)
 		}
-		at = s.At
+		c.check(t, s, n)
+		before = n
 	}
 }
 
@@ -425,60 +344,4 @@ func limits(t *testing.T, c Case) {
 	if got := rec.Samples(); len(got) != 0 {
 		t.Errorf("%d samples stored, want none", len(got))
 	}
-}
-
-// eventually waits until cond is true of something that gives no sign when it changes.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	end := time.After(waitFor)
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-end:
-			buf := make([]byte, 1<<20)
-			t.Fatalf("%s: not within %v\n%s", what, waitFor, buf[:runtime.Stack(buf, true)])
-		}
-	}
-}
-
-// Hex returns the lines of all files that match the pattern, decoded: captures are kept so.
-func Hex(t testing.TB, pattern string) [][]byte {
-	t.Helper()
-	names, err := filepath.Glob(pattern)
-	if err != nil || len(names) == 0 {
-		t.Fatalf("no file %s (%v)", pattern, err)
-	}
-	var out [][]byte
-	for _, name := range names {
-		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sc := bufio.NewScanner(f)
-		sc.Buffer(nil, 4<<20)
-		for line := 1; sc.Scan(); line++ {
-			if strings.HasPrefix(sc.Text(), "#") {
-				continue
-			}
-			b, err := hex.DecodeString(strings.TrimSpace(sc.Text()))
-			if err != nil {
-				t.Fatalf("%s:%d: %v", name, line, err)
-			}
-			out = append(out, b)
-		}
-		if err := sc.Err(); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		_ = f.Close() // only read
-	}
-	return out
-}
-
-type testWriter struct{ t testing.TB }
-
-func (w testWriter) Write(b []byte) (int, error) {
-	w.t.Log(strings.TrimRight(string(b), "\n"))
-	return len(b), nil
 }

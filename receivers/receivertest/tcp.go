@@ -1,0 +1,293 @@
+package receivertest
+
+import (
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// ConnLimits are the names of the flags that limit a receiver's connections. The suite passes over those that are empty.
+type ConnLimits struct {
+	Conns     string // how many there may be
+	HostConns string // how many one address may have
+	Idle      string // how long a peer may be silent
+}
+
+// tcpSteps are what a receiver over TCP passes beside the rest.
+var tcpSteps = []step{
+	{"takes messages in any pieces", pieces},
+	{"takes messages byte by byte", bytewise},
+	{"is not held up by a stalled peer", stalledPeer},
+	{"keeps nothing of a message that is cut off", cutOff},
+	{"closes when the peer has finished", finished},
+	{"tells peers of one address apart", names},
+	{"limits connections", func(t *testing.T, c Case) { connLimit(t, c, c.Limits.Conns) }},
+	{"limits connections of an address", func(t *testing.T, c Case) { connLimit(t, c, c.Limits.HostConns) }},
+	{"closes connections that are idle", idle},
+	{"holds little of peers that announce much", greedy},
+}
+
+// begin returns what a connection begins with, and then n messages from the first.
+func (c *Case) begin(first, n int) []byte {
+	b := slices.Clone(c.Opening)
+	for i := range n {
+		b = append(b, c.Message(first+i)...)
+	}
+	return b
+}
+
+// hangUp closes the connection of Send, and waits until no peer is left.
+func (r *Running) hangUp() {
+	r.t.Helper()
+	if r.conn != nil {
+		_ = r.conn.Close() // what was to be sent has been
+		r.conn = nil
+	}
+	eventually(r.t, "no peer is connected", func() bool { return r.Stats().Connections == 0 })
+}
+
+// garbage sends m over a connection of its own, which the receiver may close at any time.
+func (r *Running) garbage(m []byte, opened bool) {
+	r.t.Helper()
+	r.hangUp()
+	conn := r.Dial()
+	eventually(r.t, "it is taken", func() bool { return r.Stats().Connections == 1 })
+	if opened {
+		m = append(slices.Clone(r.c.Opening), m...)
+	}
+	_, _ = conn.Write(m) // the receiver may be faster
+	_ = conn.Close()
+	r.hangUp()
+}
+
+// untilClosed waits until the receiver has closed conn.
+func untilClosed(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if err := conn.SetReadDeadline(time.Now().Add(waitFor)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the connection is not closed within %v", waitFor)
+	}
+}
+
+func pieces(t *testing.T, c Case) {
+	r := Start(t, c, new(Recorder), nil)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	const most = 200
+	conn := r.Dial()
+	for b := c.begin(0, most); len(b) > 0; {
+		n := 1 + rnd.IntN(min(len(b), 1+rnd.IntN(100)))
+		r.write(conn, b[:n])
+		b = b[n:]
+	}
+	r.UntilSamples(most)
+	for n, s := range r.Recorder.Samples() {
+		c.check(t, s, n)
+	}
+}
+
+func bytewise(t *testing.T, c Case) {
+	r := Start(t, c, new(Recorder), nil)
+	conn := r.Dial()
+	for i, b := range c.begin(0, 3) {
+		r.write(conn, []byte{b})
+		eventually(t, "a byte is read", func() bool { return r.Stats().Bytes == uint64(i+1) })
+	}
+	for n, s := range r.UntilSamples(3) {
+		c.check(t, s, n)
+	}
+}
+
+func stalledPeer(t *testing.T, c Case) {
+	r := Start(t, c, new(Recorder), nil)
+	stalled := r.Dial()
+	b := c.begin(0, 1)
+	last := len(b) - 1
+	r.write(stalled, b[:last])
+	eventually(t, "all but a byte is read", func() bool { return r.Stats().Bytes == uint64(last) })
+	for n := range 10 {
+		r.Send(c.Message(n))
+		c.check(t, r.UntilSamples(n + 1)[n], n)
+	}
+	r.write(stalled, b[last:])
+	s := r.UntilSamples(11)
+	c.check(t, s[10], 0)
+	if s[10].Path == s[0].Path {
+		t.Errorf("both peers write %q", s[0].Path)
+	}
+}
+
+func cutOff(t *testing.T, c Case) {
+	for _, how := range []string{"closed", "reset"} {
+		t.Run(how, func(t *testing.T) {
+			rec := new(Recorder)
+			r := Start(t, c, rec, nil)
+			whole, more := c.begin(0, 1), c.Message(1)
+			conn := r.Dial()
+			r.write(conn, append(whole, more[:len(more)-1]...))
+			sent := uint64(len(whole) + len(more) - 1)
+			r.UntilSamples(1)
+			eventually(t, "all is read", func() bool { return r.Stats().Bytes == sent })
+			if tcp, ok := conn.(*net.TCPConn); ok && how == "reset" {
+				if err := tcp.SetLinger(0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = conn.Close() // reported where the other side sees it
+			r.hangUp()
+			r.Send(c.Message(2))
+			s := r.UntilSamples(2)
+			c.check(t, s[0], 0)
+			c.check(t, s[1], 2)
+			if s[1].Path != s[0].Path {
+				t.Errorf("the next peer writes %q, want %q", s[1].Path, s[0].Path)
+			}
+		})
+	}
+}
+
+func finished(t *testing.T, c Case) {
+	r := Start(t, c, new(Recorder), nil)
+	conn, ok := r.Dial().(*net.TCPConn)
+	if !ok {
+		t.Skip("the connection has no half to close")
+	}
+	r.write(conn, c.begin(0, 1))
+	if err := conn.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	untilClosed(t, conn)
+	c.check(t, r.UntilSamples(1)[0], 0)
+	r.hangUp()
+}
+
+func names(t *testing.T, c Case) {
+	r := Start(t, c, new(Recorder), nil)
+	conns := make([]net.Conn, 3)
+	var paths []string
+	for i := range conns {
+		conns[i] = r.Dial()
+		r.write(conns[i], c.begin(i, 1))
+		paths = append(paths, r.UntilSamples(i + 1)[i].Path)
+	}
+	if paths[0] == paths[1] || paths[1] == paths[2] || paths[0] == paths[2] {
+		t.Errorf("three peers write %q", paths)
+	}
+	_ = conns[1].Close() // reported where the other side sees it
+	eventually(t, "it is gone", func() bool { return r.Stats().Connections == 2 })
+	r.Send(c.Message(10))
+	if got := r.UntilSamples(4)[3]; got.Path != paths[1] {
+		t.Errorf("a peer after the second has gone writes %q, want %q", got.Path, paths[1])
+	}
+	r.write(conns[0], c.Message(11))
+	if got := r.UntilSamples(5)[4]; got.Path != paths[0] {
+		t.Errorf("the first peer now writes %q, want %q", got.Path, paths[0])
+	}
+}
+
+// withFlag starts a receiver with one more flag.
+func withFlag(t *testing.T, c Case, flag, value string) *Running {
+	t.Helper()
+	if flag == "" {
+		t.Skip("the case names no flag")
+	}
+	return Start(t, c, new(Recorder), func(cfg *receivers.Config) {
+		options := map[string][]string{flag: {value}}
+		for name, v := range cfg.Options {
+			if name != flag {
+				options[name] = v
+			}
+		}
+		cfg.Options = options
+	})
+}
+
+func connLimit(t *testing.T, c Case, flag string) {
+	const most = 3
+	r := withFlag(t, c, flag, strconv.Itoa(most))
+	conns := make([]net.Conn, most)
+	for i := range conns {
+		conns[i] = r.Dial()
+		r.write(conns[i], c.begin(i, 1))
+		r.UntilSamples(i + 1)
+	}
+	for range 2 {
+		untilClosed(t, r.Dial())
+	}
+	if st := r.Stats(); st.Connections != most || st.Dropped[receivers.Limit] != 2 {
+		t.Errorf("stats %+v, want %d connections and 2 refused for the limit", st, most)
+	}
+	_ = conns[0].Close() // reported where the other side sees it
+	eventually(t, "it is gone", func() bool { return r.Stats().Connections == most-1 })
+	r.Send(c.Message(10))
+	c.check(t, r.UntilSamples(most + 1)[most], 10)
+	r.write(conns[1], c.Message(11)) // it was not disturbed
+	c.check(t, r.UntilSamples(most + 2)[most+1], 11)
+}
+
+func idle(t *testing.T, c Case) {
+	r := withFlag(t, c, c.Limits.Idle, "500ms")
+	whole := c.begin(0, 1)
+	var conns []net.Conn
+	for _, b := range [][]byte{nil, c.Opening, whole, whole[:len(whole)-1]} {
+		conn := r.Dial()
+		r.write(conn, b)
+		conns = append(conns, conn)
+	}
+	for _, conn := range conns {
+		untilClosed(t, conn)
+	}
+	eventually(t, "no peer is connected", func() bool { return r.Stats().Connections == 0 })
+	r.Stop()
+	s := r.Recorder.Samples()
+	if len(s) != 1 {
+		t.Fatalf("samples %v, want the one that was whole", s)
+	}
+	c.check(t, s[0], 0)
+}
+
+// heldBytes is what a peer may cost that has sent next to nothing: the goroutine and the buffer it is read into, and what
+// the test itself has of it.
+const heldBytes = 96 << 10
+
+func greedy(t *testing.T, c Case) {
+	if len(c.Greedy) == 0 {
+		t.Skip("the case has no such beginnings")
+	}
+	r := Start(t, c, new(Recorder), nil)
+	r.Send(c.Message(0)) // so that what the receiver makes once is there
+	r.UntilSamples(1)
+	sent := r.Stats().Bytes
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	allowed := uint64(0)
+	for range 64 / len(c.Greedy) {
+		for _, b := range c.Greedy {
+			r.write(r.Dial(), b)
+			sent += uint64(len(b))
+			allowed += heldBytes + 8*uint64(len(b))
+		}
+	}
+	eventually(t, "all is read", func() bool { return r.Stats().Bytes == sent })
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	used := func(m *runtime.MemStats) uint64 { return m.HeapAlloc + m.StackInuse }
+	if now, was := used(&after), used(&before); now > was+allowed {
+		t.Errorf("%d bytes from %d peers hold %d bytes, more than %d", sent, r.Stats().Connections, now-was, allowed)
+	}
+	r.Send(c.Message(1))
+	c.check(t, r.UntilSamples(2)[1], 1)
+}
