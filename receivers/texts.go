@@ -74,6 +74,13 @@ func (q *Queue) Describe(d Description) bool {
 	return true
 }
 
+// Describing returns how many paths wait in Describe: while they are few, it sheds nothing.
+func (q *Queue) Describing() int {
+	q.texts.mu.Lock()
+	defer q.texts.mu.Unlock()
+	return len(q.texts.byPath)
+}
+
 func (q *Queue) keepTexts(ctx context.Context) {
 	for range q.texts.wake {
 		q.describe(ctx, q.texts.take())

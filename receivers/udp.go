@@ -45,6 +45,7 @@ type UDP struct {
 	conn *net.UDPConn
 	c    *Counters
 	r    batchReader
+	wake time.Time // when Serve is to call take at the latest; zero: when something has arrived
 }
 
 // ListenUDP opens a socket. It asks for a large socket buffer.
@@ -178,15 +179,19 @@ const (
 	readErrors = 1000                  // in a row, after which Serve gives up
 )
 
+// WakeAt has Serve call its take by t, even if nothing has arrived; the zero time takes that back. A t that
+// has passed calls it again and again. It is for take to call.
+func (u *UDP) WakeAt(t time.Time) { u.wake = t }
+
 // Serve reads until ctx ends, and then closes the socket and returns nil. It has take add what is in
 // the datagrams 0 to n-1 to q, and flushes q whenever no more of them are there; n may be 0.
 func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
 	defer func() { _ = u.conn.Close() }()                                         // nothing was written
 	stop := context.AfterFunc(ctx, func() { _ = u.SetDeadline(time.Unix(1, 0)) }) // else Read sees it closed
 	defer stop()
-	more := false    // datagrams may be there already
-	waiting := false // a deadline is set because samples wait for room
-	errs := 0        // in a row
+	more := false     // datagrams may be there already
+	var set time.Time // the deadline of Read
+	errs := 0         // in a row
 	for {
 		var n int
 		var err error
@@ -207,12 +212,14 @@ func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
 		if more {
 			continue
 		}
-		if left := !q.Flush(); left || waiting {
-			var deadline time.Time
-			if left {
-				deadline = time.Now().Add(retryFlush)
+		deadline := u.wake
+		if !q.Flush() { // samples wait for room
+			if retry := time.Now().Add(retryFlush); deadline.IsZero() || retry.Before(deadline) {
+				deadline = retry
 			}
-			waiting = left
+		}
+		if deadline != set {
+			set = deadline
 			_ = u.SetDeadline(deadline) // else Read sees it closed
 			if ctx.Err() != nil {
 				return nil // whose deadline has just been overwritten
