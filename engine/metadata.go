@@ -38,6 +38,7 @@ const (
 	metadataPerTx   = 16 << 10 // changes of one transaction
 	metadataRecord  = 4 << 20  // bytes of a log record, about
 	metadataExpired = 1        // flags: part of the format
+	metadataIfTime  = 2        // of records: only where what is kept has the same time
 )
 
 // metadata is the overlay of what the database holds: the log is written through it, as through the
@@ -82,6 +83,21 @@ func (m *Metadata) check() error {
 // that is durable. The zero Metadata removes. out[i] is nil or says why ms[i] was not kept: ErrSeriesLimit where there
 // are as many paths as series are allowed.
 func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error, err error) {
+	return s.setMetadata(ctx, ms, false)
+}
+
+// ExpireMetadata marks metadata as expired and forgets text, attributes and expiry; of a path that is no series it
+// removes it. What has been set since it had the time that ms[i] has stays as it is.
+func (s *Store) ExpireMetadata(ctx context.Context, ms []PathMetadata) error {
+	marked := make([]PathMetadata, len(ms))
+	for i, m := range ms {
+		marked[i] = PathMetadata{m.Path, Metadata{Time: m.Time, Expired: true}}
+	}
+	out, err := s.setMetadata(ctx, marked, true)
+	return errors.Join(append(out, err)...)
+}
+
+func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool) (out []error, err error) {
 	if err := s.enterWrite(); err != nil {
 		return nil, err
 	}
@@ -112,8 +128,8 @@ func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error
 		}
 		kept := m.Metadata
 		kept.Attributes = slices.Clone(m.Attributes) // what is the caller's stays the caller's
-		part = append(part, keyed{key, kept})
-		rec = appendMetadata(appendString(rec, key), &kept)
+		part = append(part, keyed{key, kept, ifTime})
+		rec = appendMetadata(appendString(rec, key), &kept, ifTime)
 		if n++; len(rec) >= metadataRecord {
 			if err := flush(); err != nil {
 				return nil, err
@@ -145,12 +161,30 @@ func (s *Store) metadataRoom(key string, coming int) error {
 type keyed struct {
 	key string
 	Metadata
+	ifTime bool // it expires
 }
 
 // applyMetadata runs in log order.
 func (s *Store) applyMetadata(ms []keyed) error {
 	for i := range ms {
-		if err := s.putMetadata(ms[i].key, &ms[i].Metadata); err != nil {
+		m := &ms[i]
+		change := &m.Metadata
+		if m.ifTime {
+			old, err := s.metadataOf(m.key)
+			if err != nil {
+				return err
+			}
+			if old == nil || old.Time != m.Time {
+				continue
+			}
+			switch _, err := s.lookup(m.key); {
+			case errors.Is(err, ErrNotFound):
+				change = nil
+			case err != nil:
+				return err
+			}
+		}
+		if err := s.putMetadata(m.key, change); err != nil {
 			return err
 		}
 	}

@@ -13,9 +13,12 @@ import (
 
 // How metadata is written: to the log, and by checkpoints to its bucket, key = look-up key.
 
-func appendMetadata(dst []byte, m *Metadata) []byte {
+func appendMetadata(dst []byte, m *Metadata, ifTime bool) []byte {
 	dst = appendTime(dst, m.Time, 0)
 	var flags byte
+	if ifTime {
+		flags |= metadataIfTime
+	}
 	if m.Expired {
 		flags |= metadataExpired
 	}
@@ -24,18 +27,19 @@ func appendMetadata(dst []byte, m *Metadata) []byte {
 	return appendLabels(appendString(dst, m.Text), m.Attributes)
 }
 
-func (r *reader) metadata() (m Metadata) {
+func (r *reader) metadata() (m Metadata, ifTime bool) {
 	m.Time = r.time(0)
-	m.Expired = r.byte()&metadataExpired != 0
+	flags := r.byte()
+	m.Expired = flags&metadataExpired != 0
 	m.Expire = int64(r.uvarint())
 	m.Text = r.string()
 	m.Attributes = r.labels()
-	return m
+	return m, flags&metadataIfTime != 0
 }
 
 func decodeMetadata(b []byte) (*Metadata, error) {
 	r := reader{b: b}
-	m := r.metadata()
+	m, _ := r.metadata()
 	if r.err != nil || len(r.b) > 0 {
 		return nil, errRecord
 	}
@@ -50,7 +54,9 @@ func (r *reader) replayMetadata() []keyed {
 	}
 	var ms []keyed
 	for i := uint64(0); i < n && r.err == nil; i++ {
-		ms = append(ms, keyed{r.string(), r.metadata()})
+		k := keyed{key: r.string()}
+		k.Metadata, k.ifTime = r.metadata()
+		ms = append(ms, k)
 	}
 	return ms
 }
@@ -87,7 +93,7 @@ func (s *Store) writeMetadata() error {
 			for i, k := range keys {
 				pairs[k] = nil
 				if values[i] != nil {
-					pairs[k] = appendMetadata(nil, values[i])
+					pairs[k] = appendMetadata(nil, values[i], false)
 				}
 			}
 			if err := putAll(b, pairs); err != nil {

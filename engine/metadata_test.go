@@ -78,7 +78,32 @@ func TestMetadataAgainstBruteForce(t *testing.T) {
 	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
 	for i := range 300 {
 		p := fmt.Sprintf("%s/%d", pick(r, "a", "b"), r.IntN(40))
-		switch r.IntN(8) {
+		switch r.IntN(10) {
+		case 8: // expires, if it has the time it had when somebody looked
+			m, known := b[p]
+			m.Time += rra.Time(r.IntN(2))
+			if err := s.ExpireMetadata(ctx, []engine.PathMetadata{{Path: p, Metadata: m}}); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case !known || m.Time != b[p].Time:
+			case series[p]:
+				b[p] = engine.Metadata{Time: m.Time, Expired: true}
+			default:
+				delete(b, p)
+			}
+		case 9:
+			before := rra.Seconds(programStart + int64(r.IntN(3)-1)) // a series has nothing after programStart
+			n, err := s.DropSilent(ctx, []string{p, "none", "../bad", p}, before)
+			want := 0
+			if series[p] && before >= rra.Seconds(programStart) {
+				want = 1
+				delete(b, p)
+				delete(series, p)
+			}
+			if err != nil || n != want {
+				t.Fatalf("drop silent %q: %d, %v, want %d", p, n, err, want)
+			}
 		case 0, 1, 2:
 			var ms []engine.PathMetadata
 			for range 1 + r.IntN(5) {
