@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -32,8 +33,31 @@ type Rule struct {
 	Expire int64
 }
 
-// All reports whether the rule matches every series.
-func (r *Rule) All() bool { return (r.Path == "" || r.Path == "**") && len(r.Labels) == 0 }
+// Covers reports whether r plainly matches every series that o matches: because it matches all there are, or asks
+// for no more than o does. Two patterns are compared as texts.
+func (r *Rule) Covers(o *Rule) bool {
+	for name, pattern := range r.Labels {
+		if other, ok := o.Labels[name]; !ok || other != pattern {
+			return false
+		}
+	}
+	return r.Path == "" || r.Path == "**" || r.Path == o.Path
+}
+
+// Below reports whether r may match paths whose first component is name.
+func (r *Rule) Below(name string) bool {
+	first, rest, more := strings.Cut(r.Path, "/")
+	if i := strings.Index(first, "**"); i >= 0 {
+		first, rest, more = first[:i]+"**", "", false
+	}
+	switch {
+	case r.Path == "":
+		return true
+	case more && rest == "":
+		return false
+	}
+	return compileGlob(first, "[^/]").MatchString(name) && (more || strings.HasSuffix(first, "**"))
+}
 
 // The fields of a Rule, as a RuleError and the configuration file name them.
 const (
@@ -253,4 +277,9 @@ func compileGlob(glob, one string) *regexp.Regexp {
 	}
 	b.WriteString(`\z`)
 	return regexp.MustCompile(b.String())
+}
+
+// Expires says whether any rule speaks of silence.
+func (p *Policy) Expires() bool {
+	return p != nil && slices.ContainsFunc(p.rules, func(r rule) bool { return r.Rule.Expire > 0 })
 }

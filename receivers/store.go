@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/rra"
@@ -216,7 +217,9 @@ func (s *StoreSink) Describe(ctx context.Context, ds []Description) ([]error, er
 		case !known:
 			granted[d.Sender]++
 		}
-		ms, at = append(ms, d.PathMetadata), append(at, i)
+		m := d.PathMetadata
+		m.Text = cutText(m.Text)
+		ms, at = append(ms, m), append(at, i)
 	}
 	if len(ms) == 0 {
 		return out, nil
@@ -232,6 +235,21 @@ func (s *StoreSink) Describe(ctx context.Context, ds []Description) ([]error, er
 		}
 	}
 	return out, nil
+}
+
+// maxText is how many bytes of a text are kept.
+const maxText = 4096
+
+// cutText keeps the beginning of a long text.
+func cutText(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	n := maxText - len("…")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
 
 // known reports whether a path has metadata or is a series.

@@ -26,6 +26,11 @@ type figure struct {
 func (s *server) figures() []figure {
 	fs := storeFigures(s.store.Stats())
 	fs = append(fs, processFigures(s.started)...)
+	fs = append(
+		fs,
+		figure{"expired", "rondo_expired_total", rra.Derive, "Paths whose metadata was forgotten after silence.", float64(s.swept.expired.Load())},
+		figure{"series_expired", "rondo_series_expired_total", rra.Derive, "Series dropped after silence.", float64(s.swept.dropped.Load())},
+	)
 	return append(fs, figure{
 		"requests_shed", "rondo_http_requests_shed_total", rra.Derive,
 		"Requests refused because too many were under way.", float64(s.page.shed.Load()),
@@ -35,6 +40,7 @@ func (s *server) figures() []figure {
 func storeFigures(st engine.Stats) []figure {
 	return []figure{
 		{"series", "rondo_series", rra.Gauge, "Series in the catalogue.", float64(st.Series)},
+		{"metadata", "rondo_metadata", rra.Gauge, "Paths with metadata.", float64(st.Metadata)},
 		{"samples", "rondo_samples_accepted_total", rra.Derive, "Samples stored.", float64(st.SamplesAccepted)},
 		{"samples_late", "rondo_samples_late_total", rra.Derive, "Samples refused because they were not after the last of their series.", float64(st.SamplesLate)},
 		{"samples_refused", "rondo_samples_refused_total", rra.Derive, "Samples refused for another reason.", float64(st.SamplesRefused)},

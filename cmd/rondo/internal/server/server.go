@@ -104,6 +104,7 @@ type server struct {
 	http      *listener
 	local     *listener
 	receivers *manager
+	swept     swept
 	activated map[string][]*os.File
 }
 
@@ -169,6 +170,7 @@ func (s *server) serve(ctx context.Context) error {
 	defer wg.Wait()
 	wg.Go(func() { s.record(ctx) })
 	wg.Go(func() { s.watchdog(ctx) })
+	wg.Go(func() { s.sweep(ctx) })
 	for {
 		select {
 		case <-ctx.Done():

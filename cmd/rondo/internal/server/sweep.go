@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// How often silent series are looked for: so seldom that a fiftieth of the time goes into it at most.
+const (
+	sweepPause = 10 * time.Second
+	sweepShare = 50
+)
+
+// swept counts what has expired.
+type swept struct{ expired, dropped atomic.Uint64 }
+
+// sweep expires what has been silent for too long, until ctx ends.
+func (s *server) sweep(ctx context.Context) {
+	w := receivers.NewSweeper(s.store, nil)
+	pause := sweepPause
+	for {
+		t := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		began := time.Now()
+		done, err := w.Sweep(ctx, s.receivers.sink.Policy())
+		pause = max(sweepPause, sweepShare*time.Since(began))
+		s.swept.expired.Add(uint64(done.Expired))
+		s.swept.dropped.Add(uint64(done.Dropped))
+		if done.Expired+done.Dropped > 0 {
+			s.Logger.Info("silent for too long", "metadata_forgotten", done.Expired, "series_dropped", done.Dropped)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.Logger.Error("silent series not expired", "err", err)
+		}
+	}
+}

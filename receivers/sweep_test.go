@@ -1,0 +1,121 @@
+package receivers_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+func TestSweep(t *testing.T) {
+	const began = 1_700_000_000
+	s := enginetest.Open(t)
+	now := time.Unix(began, 0)
+	w := receivers.NewSweeper(s, func() time.Time { return now })
+	policy, err := receivers.NewPolicy([]receivers.Rule{
+		{Path: "rule/never*", Expire: -1},
+		{Path: "rule/**", Expire: 3600},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := func(path string, last, expire int64, attributes ...engine.Label) {
+		t.Helper()
+		m := engine.PathMetadata{Path: path, Metadata: engine.Metadata{Time: rra.Seconds(began + last), Text: "x", Expire: expire, Attributes: attributes}}
+		if out, err := s.SetMetadata(t.Context(), []engine.PathMetadata{m}); err != nil || out[0] != nil {
+			t.Fatal(out, err)
+		}
+	}
+	series := func(path string, last int64) {
+		t.Helper()
+		if _, err := s.Create(t.Context(), engine.Spec{Path: path, Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began + last)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove := engine.Label{Name: receivers.AttributeOnExpiry, Value: receivers.ExpireDelete}
+	// Last samples lie before the sweeper began, or 500 s after.
+	meta("text/short", -1000, 300)
+	meta("text/renewed", 500, 300)
+	meta("text/for ever", -1000, 0)
+	meta("text/delete", -1000, 300, remove)
+	series("kept/old", -1000)
+	meta("kept/old", -1000, 300)
+	series("kept/live", 500)
+	meta("kept/live", -1000, 300)
+	series("delete/old", -1000)
+	meta("delete/old", -1000, 300, remove)
+	series("delete/live", 500)
+	meta("delete/live", -1000, 300, remove)
+	series("none", -10_000)
+	for i := range 3 {
+		series(fmt.Sprint("rule/old", i), -1000)
+		series(fmt.Sprint("rule/never", i), -1000)
+	}
+	meta("rule/old0", -1000, 300, remove)
+	meta("rule/never0", -1000, 300, remove)
+	series("rule/live", 500)
+	meta("rule/text", -1000, 0)
+
+	state := func() map[string]string {
+		t.Helper()
+		out := make(map[string]string)
+		for x, err := range s.List(t.Context(), "", "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[x.Path] = "series"
+		}
+		for m, err := range s.ListMetadata(t.Context(), "", "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			out[m.Path] += " metadata"
+			if m.Expired {
+				out[m.Path] += " expired"
+			}
+		}
+		return out
+	}
+	want := state()
+	sweep := func(at int64, swept receivers.Swept) {
+		t.Helper()
+		now = time.Unix(began+at, 0)
+		got, err := w.Sweep(t.Context(), policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(swept, got); d != "" {
+			t.Errorf("swept after %d s (-want +got):\n%s", at, d)
+		}
+		if d := cmp.Diff(want, state()); d != "" {
+			t.Errorf("after %d s (-want +got):\n%s", at, d)
+		}
+	}
+	sweep(299, receivers.Swept{}) // long silent, but the sweeper has not listened long
+	delete(want, "text/short")
+	delete(want, "text/delete")
+	delete(want, "delete/old")
+	want["kept/old"] += " expired"
+	sweep(600, receivers.Swept{Expired: 3, Dropped: 1})
+	sweep(700, receivers.Swept{})
+	delete(want, "text/renewed")
+	delete(want, "delete/live")
+	want["kept/live"] += " expired"
+	sweep(801, receivers.Swept{Expired: 2, Dropped: 1})
+	for i := range 3 {
+		delete(want, fmt.Sprint("rule/old", i))
+	}
+	delete(want, "rule/text")
+	sweep(3601, receivers.Swept{Expired: 1, Dropped: 3})
+	delete(want, "rule/live")
+	sweep(4200, receivers.Swept{Dropped: 1})
+	if m, err := s.Metadata("kept/old"); err != nil || m.Text != "" || !m.Expired {
+		t.Errorf("metadata %+v, %v: text remains", m, err)
+	}
+}
