@@ -2,8 +2,10 @@ package receivers_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -117,5 +119,26 @@ func TestSweep(t *testing.T) {
 	sweep(4200, receivers.Swept{Dropped: 1})
 	if m, err := s.Metadata("kept/old"); err != nil || m.Text != "" || !m.Expired {
 		t.Errorf("metadata %+v, %v: text remains", m, err)
+	}
+}
+
+// TestTextsAreBounded: the beginning of a long text is kept, whole in its characters.
+func TestTextsAreBounded(t *testing.T) {
+	s := enginetest.Open(t)
+	sink := receivers.NewStoreSink(s, receivers.StoreOptions{})
+	d := receivers.Description{Sender: "h", PathMetadata: engine.PathMetadata{Path: "p", Metadata: engine.Metadata{Time: 1}}}
+	for _, tt := range []struct {
+		text string
+		want int
+	}{{strings.Repeat("x", 4096), 4096}, {strings.Repeat("x", 60_000), 4096}, {strings.Repeat("ü", 3000), 4095}} {
+		d.Text = tt.text
+		out, err := sink.Describe(t.Context(), []receivers.Description{d})
+		if err != nil || out[0] != nil {
+			t.Fatal(out, err)
+		}
+		m, err := sink.Metadata(t.Context(), "p")
+		if err != nil || len(m.Text) != tt.want || !utf8.ValidString(m.Text) || m.Text[:4000] != tt.text[:4000] {
+			t.Errorf("text of %d bytes: %d bytes are kept, %v, want %d", len(tt.text), len(m.Text), err, tt.want)
+		}
 	}
 }
