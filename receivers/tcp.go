@@ -18,11 +18,11 @@ const (
 	DefaultConns     = 1000
 	DefaultHostConns = 100
 	DefaultIdle      = 10 * time.Minute
+	DefaultWriteTime = 5 * time.Second
 )
 
 const (
-	writeTime     = 5 * time.Second        // how long a Write may take
-	lastWriteTime = time.Second            // and one after the end of Serve's context
+	lastWriteTime = time.Second            // how long a Write may take after the end of Serve's context
 	lastReadWait  = 10 * time.Millisecond  // what has not arrived within so long after that end is not read
 	lastReadTime  = 100 * time.Millisecond // and nothing after so long
 )
@@ -45,6 +45,8 @@ type TCPOptions struct {
 	HostConns int
 	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever.
 	Idle time.Duration
+	// WriteTime is how long one Write may take; 0: DefaultWriteTime.
+	WriteTime time.Duration
 	// Farewell is sent to a peer whose connection is refused.
 	Farewell []byte
 	// Counters, if not nil, has connections, bytes and those refused counted.
@@ -77,11 +79,11 @@ type Conn struct {
 	// the lowest that is free.
 	Peer string
 
-	ctx  context.Context
-	idle time.Duration
-	set  time.Time // when the deadline of reading was set last
-	end  time.Time // when reading ends because ctx has; zero: it has not
-	c    *Counters
+	ctx context.Context
+	o   *TCPOptions
+	set time.Time // when the deadline of reading was set last
+	end time.Time // when reading ends because ctx has; zero: it has not
+	c   *Counters
 }
 
 // ListenTCP opens a socket.
@@ -94,6 +96,9 @@ func ListenTCP(o TCPOptions) (*TCP, error) {
 	}
 	if o.Idle == 0 {
 		o.Idle = DefaultIdle
+	}
+	if o.WriteTime <= 0 {
+		o.WriteTime = DefaultWriteTime
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -158,7 +163,7 @@ func (t *TCP) Serve(ctx context.Context, handle func(ctx context.Context, c *Con
 			t.refuse(nc, host)
 			continue
 		}
-		c := &Conn{Conn: nc, Host: host.String(), Peer: host.String(), ctx: ctx, idle: t.o.Idle, c: t.c}
+		c := &Conn{Conn: nc, Host: host.String(), Peer: host.String(), ctx: ctx, o: &t.o, c: t.c}
 		if number > 1 {
 			c.Peer += "#" + strconv.Itoa(number)
 		}
@@ -232,9 +237,9 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 func (c *Conn) read(p []byte) (int, error) {
-	if now := time.Now(); c.idle > 0 && now.Sub(c.set) > c.idle/64 {
+	if now, idle := time.Now(), c.o.Idle; idle > 0 && now.Sub(c.set) > idle/64 {
 		c.set = now
-		_ = c.SetReadDeadline(now.Add(c.idle + c.idle/64)) // else Read sees it closed
+		_ = c.SetReadDeadline(now.Add(idle + idle/64)) // else Read sees it closed
 	}
 	if c.ctx.Err() == nil { // asked only now: interrupt's deadline may just have been overwritten
 		n, err := c.Conn.Read(p)
@@ -276,9 +281,9 @@ func (c *Conn) interrupt() {
 
 // Write sends p.
 func (c *Conn) Write(p []byte) (int, error) {
-	_ = c.SetWriteDeadline(time.Now().Add(writeTime)) // else Write sees it closed
-	if c.ctx.Err() != nil {                           // asked only now, as in Read
-		_ = c.SetWriteDeadline(time.Now().Add(lastWriteTime))
+	_ = c.SetWriteDeadline(time.Now().Add(c.o.WriteTime)) // else Write sees it closed
+	if c.ctx.Err() != nil {                               // asked only now, as in Read
+		_ = c.SetWriteDeadline(time.Now().Add(min(c.o.WriteTime, lastWriteTime)))
 	}
 	n, err := c.Conn.Write(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
