@@ -49,7 +49,7 @@ func newRoot(p *process) *cobra.Command {
 		more = append(more, make(c))
 	}
 	for group, cmds := range map[string][]*cobra.Command{
-		"server":   append(more, newServe(c), newStats(c), newNotes(c), newMetadata(c), newSend(c)),
+		"server":   append(more, newServe(c), newStats(c), newNotes(c), newMetadata(c), newPolicy(c), newSend(c)),
 		"rrdtool":  append(newVerbs(c), newRRDTool(c)),
 		"database": {newCheck(c), newBackup(c), newRestoreBackup(c), newWAL(c)},
 	} {

@@ -1,0 +1,360 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const policyTestHelp = `Print which rule of the configuration file the series NAME gets, and what a new series of that name is made of: step,
+heartbeat, archives, and the silence after which it is dropped (all in seconds), each with where it is from: a rule, or what the
+protocol that NAME begins with makes by itself of a typical sender.
+
+Labels are those of --label. Without any, and if the database has a series NAME, they are that series'; what it was made of
+stays as it is, because but for expire rules decide about new series.`
+
+const policyCheckHelp = `Check the file of --config: every setting, and the rules: whether each can ever decide, and whether its archives
+fit the steps of the protocols that it may meet. The exit code is 1 if anything is wrong.`
+
+// A policy is the command of that name.
+type policy struct {
+	*serve
+	format string
+	labels []string
+}
+
+func newPolicy(c *common) *cobra.Command {
+	s, _ := newServeSettings(c)
+	p := &policy{serve: s}
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Try and check the rules for new series",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.PersistentFlags().AddFlag(s.flags.Lookup("config"))
+	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		for _, name := range []string{"db", "daemon"} { // keys of the file, too
+			s.flags.AddFlag(cmd.Flag(name))
+		}
+	}
+	test := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Print which rule a name gets, and what a series of it is made of",
+		Long:  policyTestHelp,
+		Args:  cobra.ExactArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return p.test(cmd.Context(), args[0]) },
+	}
+	test.Flags().StringArrayVar(&p.labels, "label", nil, "a `name=value` of the series; may be repeated")
+	check := &cobra.Command{
+		Use:   "check",
+		Short: "Check the file of settings, and its rules",
+		Long:  policyCheckHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return p.check() },
+	}
+	addOutput(test, &p.format)
+	addOutput(check, &p.format)
+	cmd.AddCommand(test, check)
+	return cmd
+}
+
+// A subject is a series that rules are asked about.
+type subject struct {
+	receivers.Identity
+	given  bool              // the labels were given
+	series *rondov1.Series   // nil: there is none, or it was not looked for
+	about  *rondov1.Metadata // nil: there is none
+}
+
+func (p *policy) test(ctx context.Context, name string) error {
+	ways, _, err := p.apply()
+	if err != nil {
+		return err
+	}
+	s, err := p.subject(ctx, name)
+	if err != nil {
+		return err
+	}
+	w, err := table.New(p.stdout, p.format, "name", "value", "from")
+	if err != nil {
+		return err
+	}
+	e := explanation{w: w, rule: ways.Policy.Match(s.Identity) + 1}
+	e.subject(s)
+	var rule receivers.Rule
+	if e.rule == 0 {
+		e.row("rule", "none", "")
+	} else {
+		r := &p.rules[e.rule-1]
+		rule = r.Rule
+		e.row("rule", e.rule, fmt.Sprintf("%s:%d: %s", p.file, r.Line, r.Text))
+	}
+	define, from := defaultOf(s.Path, ways.Receivers)
+	d, err := ways.Policy.Define(s.Identity, define)
+	if err == nil {
+		err = d.Validate()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: no series can be made: %w", s.Path, err)
+	}
+	e.from = from
+	e.definition(d, &rule)
+	e.expire(&rule, s.about)
+	return e.print()
+}
+
+// subject returns the series of a name.
+func (p *policy) subject(ctx context.Context, name string) (_ *subject, err error) {
+	s := &subject{Identity: receivers.Identity{Path: strings.TrimLeft(name, "/")}, given: len(p.labels) > 0}
+	for _, l := range p.labels {
+		label, value, ok := strings.Cut(l, "=")
+		if !ok || label == "" {
+			return nil, fmt.Errorf("--label %s: want name=value", l)
+		}
+		s.Labels = append(s.Labels, engine.Label{Name: label, Value: value})
+	}
+	if s.given {
+		return s, nil
+	}
+	o, err := p.target().open(ctx, engine.Options{ReadOnly: true}, false)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = firstError(err, o.close()) }()
+	ask := (&rpc.Server{Store: o.store}).Info
+	switch {
+	case o.client != nil:
+		ask = o.client.Info
+	case o.store == nil:
+		return s, nil
+	}
+	answer, err := ask(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: name}))
+	if connect.CodeOf(err) == connect.CodeNotFound {
+		return s, nil
+	} else if err != nil {
+		return nil, err
+	}
+	s.series, s.about = answer.Msg.GetSeries(), answer.Msg.GetMetadata()
+	s.Path = s.series.GetPath()
+	for _, l := range s.series.GetLabels() {
+		s.Labels = append(s.Labels, engine.Label{Name: l.GetName(), Value: l.GetValue()})
+	}
+	return s, nil
+}
+
+// defaultOf returns what makes a typical series of a path where no rule says, and whose choice that is.
+func defaultOf(path string, rs []server.Receiver) (define func(step int64) *rra.Definition, from string) {
+	first, _, below := strings.Cut(path, "/")
+	for _, r := range rs {
+		if !below || r.Protocol.Name != first {
+			continue
+		}
+		from = "protocol " + first
+		if r.Protocol.Default == nil {
+			return receivers.StandardDefinition, from
+		}
+		c := configOf(r)
+		return func(step int64) *rra.Definition { return r.Protocol.Default(c, step) }, from
+	}
+	return receivers.StandardDefinition, "default"
+}
+
+func configOf(r server.Receiver) receivers.Config {
+	return receivers.Config{Address: r.Address.Addr, Options: r.Options}.WithDefaults()
+}
+
+// An explanation is the rows that `policy test` prints: a name, its value, and where that is from.
+type explanation struct {
+	w    table.Writer
+	rule int    // counted from 1; 0: none
+	from string // what no rule says is from there
+	rows [][3]any
+}
+
+func (e *explanation) row(name string, value any, from string) {
+	e.rows = append(e.rows, [3]any{name, value, from})
+}
+
+func (e *explanation) subject(s *subject) {
+	from := "database"
+	if s.given {
+		from = "given"
+	}
+	e.row("path", s.Path, "")
+	for _, l := range s.Labels {
+		e.row("label."+l.Name, l.Value, from)
+	}
+	if s.series != nil {
+		e.row("exists", fmt.Sprintf("step %d, %d archives", s.series.GetDefinition().GetStep(), len(s.series.GetDefinition().GetRra())), from)
+	}
+}
+
+// origin is where a field is from that a rule may say.
+func (e *explanation) origin(said bool) string {
+	if said {
+		return fmt.Sprint("rule ", e.rule)
+	}
+	return e.from
+}
+
+func (e *explanation) definition(d *rra.Definition, r *receivers.Rule) {
+	e.row("step", d.Step, e.origin(r.Step > 0))
+	from := e.origin(r.Heartbeat > 0)
+	if h, same := heartbeat(d.Sources); same {
+		e.row("heartbeat", h, from)
+	} else {
+		for _, ds := range d.Sources {
+			if ds.Kind != rra.Compute {
+				e.row("heartbeat."+ds.Name, ds.Heartbeat, from)
+			}
+		}
+	}
+	for _, a := range d.Archives {
+		e.row("archive", a.String(), e.origin(len(r.Archives) > 0))
+	}
+}
+
+// heartbeat returns the heartbeat of all sources, if it is one.
+func heartbeat(sources []rra.DataSource) (h int64, same bool) {
+	for _, s := range sources {
+		switch {
+		case s.Kind == rra.Compute:
+		case h == 0:
+			h = s.Heartbeat
+		case s.Heartbeat != h:
+			return 0, false
+		}
+	}
+	return h, true
+}
+
+func (e *explanation) expire(r *receivers.Rule, about *rondov1.Metadata) {
+	switch {
+	case r.Expire < 0:
+		e.row("expire", "never", e.origin(true))
+	case r.Expire > 0:
+		e.row("expire", r.Expire, e.origin(true))
+	case about.GetExpire() > 0 && slices.ContainsFunc(about.GetAttributes(), func(a *rondov1.Label) bool {
+		return a.GetName() == receivers.AttributeOnExpiry && a.GetValue() == receivers.ExpireDelete
+	}):
+		e.row("expire", about.GetExpire(), "metadata")
+	default:
+		e.row("expire", "never", e.from)
+	}
+}
+
+func (e *explanation) print() error {
+	for _, r := range e.rows {
+		if err := e.w.Row(r[:]...); err != nil {
+			return err
+		}
+	}
+	return e.w.Close()
+}
+
+func (p *policy) check() error {
+	if p.file == "" {
+		return errors.New("there is no file to check: --config, or RONDO_CONFIG, says where it is")
+	}
+	ways, _, err := p.apply()
+	if err != nil {
+		return err
+	}
+	problems, err := p.problems(ways)
+	if err != nil {
+		return err
+	}
+	if len(problems) == 0 {
+		if p.format == table.Formats[0] {
+			_, err = fmt.Fprintf(p.stdout, "no problem found: %s, %d rules\n", p.file, len(p.rules))
+		}
+		return err
+	}
+	w, err := table.New(p.stdout, p.format, "where", "rule", "what")
+	if err != nil {
+		return err
+	}
+	for _, x := range problems {
+		if err := w.Row(fmt.Sprint(p.file, ":", p.rules[x.rule].Line), x.rule+1, x.what); err != nil {
+			return err
+		}
+	}
+	return firstError(w.Close(), exitError(1))
+}
+
+// A problem is what is wrong with a rule that can be read.
+type problem struct {
+	rule int // counted from 0
+	what string
+}
+
+// problems returns what is wrong with the rules; err is what is wrong with the settings of a receiver.
+func (p *policy) problems(ways server.Ways) (found []problem, err error) {
+	var on []server.Receiver
+	for _, r := range ways.Receivers {
+		c := configOf(r)
+		enabled := c.Address != ""
+		if r.Protocol.Enabled != nil {
+			enabled = r.Protocol.Enabled(c)
+		}
+		if !enabled {
+			continue
+		}
+		on = append(on, r)
+		if r.Protocol.Check != nil {
+			if err := r.Protocol.Check(c); err != nil {
+				return nil, fmt.Errorf("receiver %s: %w", r.Protocol.Name, err)
+			}
+		}
+	}
+	for i := range p.rules {
+		if j := p.hiddenBy(i); j >= 0 {
+			found = append(found, problem{i, fmt.Sprintf("it never decides: all that it matches gets rule %d, at line %d", j+1, p.rules[j].Line)})
+			continue
+		}
+		for _, r := range on {
+			if what := misfit(&p.rules[i], r); what != "" {
+				found = append(found, problem{i, what})
+			}
+		}
+	}
+	return found, nil
+}
+
+// hiddenBy returns the earlier rule that plainly matches all that rule i matches; -1: none.
+func (p *policy) hiddenBy(i int) int {
+	for j := range i {
+		if p.rules[j].Covers(&p.rules[i].Rule) {
+			return j
+		}
+	}
+	return -1
+}
+
+// misfit says why the archives of a rule do not fit what a protocol makes; empty: they do, or never meet.
+func misfit(r *rules.Rule, in server.Receiver) string {
+	if len(r.Archives) == 0 || r.Step > 0 || !r.Below(in.Protocol.Name) {
+		return ""
+	}
+	define, _ := defaultOf(in.Protocol.Name+"/", []server.Receiver{in})
+	step := define(0).Step
+	if _, err := receivers.ParseArchives(step, r.Archives); err != nil {
+		return fmt.Sprintf("its archives do not fit the step of %s, which is %d: %v", in.Protocol.Name, step, err)
+	}
+	return ""
+}
