@@ -195,7 +195,7 @@ func (e *explanation) subject(s *subject) {
 	if s.given {
 		from = "given"
 	}
-	e.row("path", s.Path, "")
+	e.row("path", s.Path, "given")
 	for _, l := range s.Labels {
 		e.row("label."+l.Name, l.Value, from)
 	}
