@@ -57,11 +57,26 @@ func TestInstant(t *testing.T) {
 		{spec: "today", err: "unparsable time: today"},
 		{spec: "24:00", err: "did you really mean month 24?"},
 		{spec: "20010203+1d", err: "unparsable trailing text: '...1d'"},
+		{spec: "5_. 5 / . ", err: "unparsable trailing text: '...0 . '"},
+		{spec: "5.6 x .", err: "unparsable trailing text: '...0 .'"},
+		{spec: "20010203 +/", err: "There should be number after '+'"},
 		{spec: "end-1d", err: attime.ErrRelative.Error()},
 	} {
 		got, err := attime.Instant(tt.spec, now)
 		if err != nil != (tt.err != "") || err != nil && err.Error() != tt.err || got != tt.want {
 			t.Errorf("%q: got %d, %v; want %d, %s", tt.spec, got, err, tt.want, tt.err)
 		}
+	}
+}
+
+// TestSkippedDay: Samoa had no 30 December 2011, and rrdtool no time in it where it would have to be daylight saving time.
+func TestSkippedDay(t *testing.T) {
+	apia, err := time.LoadLocation("Pacific/Apia")
+	if err != nil {
+		t.Skip("no time zones here: ", err)
+	}
+	_, err = attime.Instant("1319873603+63d", time.Unix(1700000000, 0).In(apia))
+	if err == nil || err.Error() != "the specified time is incorrect (out of range?)" {
+		t.Errorf("got error %v", err)
 	}
 }

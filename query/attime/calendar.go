@@ -55,7 +55,8 @@ func days(year, mon int64) int64 {
 // second finds the second at which the clocks of loc show f. The search starts
 // from the wall time taken as UTC and corrects itself, which settles, as the C
 // library does in a fresh process, which of two equal wall times is meant when
-// clocks are set back. A wall time that clocks skip is moved by the jump.
+// clocks are set back. A wall time that clocks skip is moved by the jump; where they skip a day and
+// daylight saving time is asked for, there is none: -1.
 func (f *fields) second(loc *time.Location) int64 {
 	wall := f.wall()
 	t, last, before := wall, wall, wall // before, last, t: three guesses in a row
@@ -75,7 +76,7 @@ func (f *fields) second(loc *time.Location) int64 {
 		before, last, lastDST = last, t, dst
 		t += miss
 	}
-	return t
+	return -1
 }
 
 // asked moves t, where the wall time was found, to the offset that f asks for

@@ -5,6 +5,7 @@ package attime
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -209,7 +210,8 @@ func (p *parser) numeric() error {
 }
 
 // clock reads a time of day if one stands here. Whatever token of one or two
-// bytes stands here counts as the hour; a word is 0.
+// bytes stands here counts as the hour; a word is 0. What turns out to be no time of day stays, but
+// as the number it was read as: errors quote it so.
 func (p *parser) clock() error {
 	if len(p.tok) > 2 {
 		return nil
@@ -219,6 +221,7 @@ func (p *parser) clock() error {
 	p.next()
 	if p.id == tokSlash || p.id == tokDot { // a date
 		p.scanner = back
+		p.tok = strconv.Itoa(int(hour))
 		return nil
 	}
 	if p.id == tokColon {
@@ -246,6 +249,7 @@ func (p *parser) clock() error {
 		p.next()
 	case hour > 23: // not an hour
 		p.scanner = back
+		p.tok = strconv.Itoa(int(hour))
 		return nil
 	}
 	p.f.hour, p.f.min, p.f.sec = hour, minute, 0
@@ -362,8 +366,10 @@ func (p *parser) offsets() error {
 	p.unit = tokEOF
 	for p.id == tokPlus || p.id == tokMinus || p.id == tokNumber {
 		if p.id != tokNumber {
-			sign := p.tok
-			p.minus, p.unit = p.id == tokMinus, tokEOF
+			sign := "+"
+			if p.minus, p.unit = p.id == tokMinus, tokEOF; p.minus {
+				sign = "-"
+			}
 			p.next()
 			if p.id != tokNumber {
 				return fmt.Errorf("There should be number after '%s'", sign)
