@@ -1,0 +1,247 @@
+package smon
+
+import (
+	"math/bits"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// A Handler takes what a Decoder finds, in the order of the stream. Slices are the decoder's: they change when
+// the method has returned.
+type Handler interface {
+	// Declare takes a token that has been defined; its first value follows.
+	Declare(t *Token)
+	// Unsigned takes a value and the index it stands at.
+	Unsigned(t *Token, index []uint64, v uint64)
+	// String takes a text and the index it stands at.
+	String(t *Token, index []uint64, text []byte)
+	// Invalid says that the stream makes no sense any more: what comes is skipped until a reset.
+	Invalid(err *receivers.Error)
+	// Reset says that the stream starts anew, without tokens.
+	Reset()
+}
+
+// DefaultState is how much a stream may make a Decoder keep.
+const DefaultState = 16 << 20
+
+// A Decoder reads one stream. It is a pure state machine: no clock, no input or output. The zero value is ready.
+//
+// What it keeps is names, texts and numbers of tokens, and at most one unfinished element. When these come
+// to more than State, the stream is invalid (limit).
+type Decoder struct {
+	// State bounds what the stream makes the decoder keep, in bytes; 0: DefaultState.
+	State int
+
+	at    int64 // offset of the piece being read
+	start int64 // offset of the element being read
+	step  step
+	place place // what the number being read is for
+	fills int   // fill bytes in a row
+	skips int64 // bytes skipped since the stream is invalid
+
+	sign byte   // leadPlus, leadMinus or leadEqual: of the number being read
+	left int    // bytes of it that are to come
+	n    uint64 // it, so far
+	over bool   // it does not go into 64 bits
+
+	tokens   tokens
+	size     int    // bytes that these take
+	previous uint64 // number of the token of the last element
+	highest  uint64 // number of a token
+
+	current [MaxDepth]uint64 // the current index
+	depth   int
+	row     int              // codeBefore in a row
+	code    byte             // the index code being read
+	back    place            // what comes after it
+	whole   [MaxDepth]uint64 // an effective index
+
+	token   *Token // of the element being read
+	defined bool   // by it
+	indexed bool   // it defines an indexed token
+	source  *Token // which is a copy of this one; nil: of none
+	text    []byte // a declaration
+	want    int    // bytes of the string being read that are to come
+	saved   byte   // the byte after a declaration
+}
+
+// A step is what the next byte is.
+type step uint8
+
+const (
+	stepLead   step = iota // the lead of a number, or an index code
+	stepNumber             // in a number
+	stepString             // in a string
+	stepStuff              // the stuffing byte in a string or at its end
+	stepAfter              // the byte after a declaration
+	stepPeek               // the one after that
+	stepSkip               // the stream is invalid
+)
+
+// A place is what a number is for.
+type place uint8
+
+const (
+	placeToken   place = iota
+	placeValue         // of a token of unsigned numbers
+	placeText          // the length of a token's string
+	placeDeclare       // the length of a declaration; here codeClear makes an indexed definition
+	placeSource        // the token that an indexed one is a copy of
+	placeFresh         // the length of an indexed token's declaration
+	placeNew           // the number of a new token
+	placePeek          // either of the new token or its value
+	placeIndex
+)
+
+// codes reports whether index codes may stand before the number.
+func (p place) codes() bool {
+	switch p {
+	case placeToken, placeValue, placeText, placeSource, placeNew:
+		return true
+	}
+	return false
+}
+
+// Pending returns how many bytes of an unfinished element have been read.
+func (d *Decoder) Pending() int64 {
+	if d.step == stepSkip {
+		return 0
+	}
+	return d.at - d.start
+}
+
+// Skipped returns how many bytes have been skipped since the stream became invalid, and whether it is.
+func (d *Decoder) Skipped() (n int64, invalid bool) { return d.skips, d.step == stepSkip }
+
+// Size returns how many bytes of State are in use.
+func (d *Decoder) Size() int { return d.size }
+
+// Decode reads the next piece of the stream.
+func (d *Decoder) Decode(b []byte, h Handler) {
+	for i := 0; i < len(b); {
+		switch d.step {
+		case stepSkip:
+			i += d.skip(b[i:], d.at+int64(i), h)
+			continue
+		case stepString:
+			n, err := d.take(b[i:])
+			i += n
+			if err != nil {
+				d.fail(err, h)
+			} else if d.want == 0 && d.step == stepString {
+				d.endString(d.at+int64(i), h)
+			}
+			continue
+		case stepLead:
+			// Two small differences are what most elements are.
+			if d.place == placeToken && i+1 < len(b) && b[i] <= leadMost && b[i+1] <= leadMost {
+				if t := d.tokens.get(d.previous + uint64(b[i])); t != nil && t.Type == Unsigned && t.last <= ^uint64(leadMost) {
+					t.last += uint64(b[i+1])
+					i += 2
+					d.token, d.fills = t, 0
+					h.Unsigned(t, d.effective(t), t.last)
+					d.finish(d.at + int64(i))
+					continue
+				}
+			}
+		}
+		c := b[i]
+		i++
+		if c != fill {
+			d.fills = 0
+		} else if d.fills++; d.fills == resetRun {
+			d.invalidate()
+			continue
+		}
+		if err := d.byte(c, d.at+int64(i), h); err != nil {
+			d.fail(err, h)
+		}
+	}
+	d.at += int64(len(b))
+}
+
+// byte takes a byte that is not in a string; the next has the offset next.
+func (d *Decoder) byte(c byte, next int64, h Handler) *receivers.Error {
+	switch d.step {
+	case stepNumber:
+		if d.n>>56 != 0 {
+			d.over = true
+		}
+		d.n = d.n<<8 | uint64(c)
+		if d.left--; d.left > 0 {
+			return nil
+		}
+		if d.sign == leadPlus {
+			var carry uint64
+			d.n, carry = bits.Add64(d.n, plusOffset, 0)
+			d.over = carry != 0
+		}
+		return d.number(next, h)
+	case stepStuff:
+		if c != stuffing {
+			return malformed("byte %02X after 16 bytes FF in a string", c)
+		}
+		d.step = stepString
+		if d.want == 0 {
+			d.endString(next, h)
+		}
+		return nil
+	case stepAfter:
+		if nameByte(c) && uint64(c) != d.highest+1 {
+			d.saved, d.step = c, stepPeek
+			return nil
+		}
+		if err := d.declared(); err != nil {
+			return err
+		}
+		d.expect(placeNew)
+	case stepPeek:
+		if c >= codeAppend { // no number: the declaration was as long as it said
+			if err := d.shortReading(); err != nil {
+				return err
+			}
+			break
+		}
+		d.place = placePeek
+	}
+	return d.lead(c, next, h)
+}
+
+// expect sets what the next number is for.
+func (d *Decoder) expect(p place) { d.step, d.place = stepLead, p }
+
+// lead takes the first byte of a number, or an index code.
+func (d *Decoder) lead(c byte, next int64, h Handler) *receivers.Error {
+	if c >= codeAppend {
+		switch {
+		case c <= codeClear && d.place.codes():
+			return d.indexCode(c)
+		case c == codeClear && d.place == placeDeclare:
+			d.indexed, d.depth, d.row = true, 0, 0
+			d.expect(placeSource)
+			return nil
+		}
+		return malformed("lead byte %02X for %s", c, d.place)
+	}
+	d.over = false
+	switch {
+	case c <= leadMost:
+		d.sign, d.n = leadPlus, uint64(c)
+		return d.number(next, h)
+	case c < leadMinus:
+		d.sign, d.left = leadPlus, int(c-leadPlus)+1
+	case c < leadEqual:
+		if d.place == placeText || d.place == placeDeclare || d.place == placeFresh {
+			return malformed("lead byte %02X for %s", c, d.place)
+		}
+		d.sign, d.left = leadMinus, int(c-leadMinus)+1
+	case c < leadEqual2:
+		d.sign, d.left = leadEqual, int(c-leadEqual)+1
+	case c == leadEqual2:
+		d.sign, d.left = leadEqual, 12
+	default:
+		d.sign, d.left = leadEqual, 16
+	}
+	d.n, d.step = 0, stepNumber
+	return nil
+}

@@ -1,0 +1,428 @@
+package smon
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// This file is what a decoder does once it has a number or a string.
+
+var placeNames = [...]string{
+	placeToken: "a token's number", placeValue: "a value", placeText: "a string's length", placeDeclare: "a declaration's length",
+	placeSource: "a source's number", placeFresh: "a declaration's length", placeNew: "a new token's number",
+	placePeek: "a number", placeIndex: "an index",
+}
+
+func (p place) String() string { return placeNames[p] }
+
+func fault(r receivers.Reason, format string, args ...any) *receivers.Error {
+	return &receivers.Error{Reason: r, What: fmt.Sprintf(format, args...)}
+}
+
+func malformed(format string, args ...any) *receivers.Error {
+	return fault(receivers.Malformed, format, args...)
+}
+
+// number takes a number that is complete.
+func (d *Decoder) number(next int64, h Handler) *receivers.Error {
+	if d.place == placePeek {
+		return d.peeked(next, h)
+	}
+	base := uint64(0)
+	switch d.place {
+	case placeToken:
+		base = d.previous
+	case placeValue:
+		base = d.token.last
+	case placeNew:
+		if d.source != nil {
+			base = uint64(d.source.Number)
+		}
+	}
+	v, err := d.value(base)
+	if err != nil {
+		return err
+	}
+	switch d.place {
+	case placeToken:
+		return d.named(v)
+	case placeValue:
+		d.token.last = v
+		d.declare(h)
+		h.Unsigned(d.token, d.effective(d.token), v)
+		d.finish(next)
+	case placeText:
+		return d.beginText(v, next, h)
+	case placeDeclare, placeFresh:
+		return d.beginDeclaration(v)
+	case placeSource:
+		if v == 0 {
+			d.expect(placeFresh)
+			return nil
+		}
+		if d.source = d.tokens.get(v); d.source == nil {
+			return fault(receivers.State, "source token %d is not defined", v)
+		}
+		d.expect(placeNew)
+	case placeNew:
+		return d.define(v)
+	case placeIndex:
+		d.index(v)
+	}
+	return nil
+}
+
+// value returns the number that has been read, relative to base.
+func (d *Decoder) value(base uint64) (uint64, *receivers.Error) {
+	switch {
+	case d.sign == leadEqual && d.over:
+		return 0, fault(receivers.Unsupported, "%s of more than 64 bits", d.place)
+	case d.sign == leadEqual:
+		return d.n, nil
+	case d.sign == leadMinus && d.n <= base:
+		return base - d.n, nil
+	case d.sign == leadPlus && !d.over:
+		if v, carry := bits.Add64(base, d.n, 0); carry == 0 {
+			return v, nil
+		}
+	}
+	return 0, malformed("%s is out of range", d.place)
+}
+
+// named takes the token number that an element begins with.
+func (d *Decoder) named(n uint64) *receivers.Error {
+	if n == 0 {
+		d.indexed, d.source = false, nil
+		d.expect(placeDeclare)
+		return nil
+	}
+	t := d.tokens.get(n)
+	if t == nil {
+		return fault(receivers.State, "token %d is not defined", n)
+	}
+	d.token = t
+	d.expectValue()
+	return nil
+}
+
+func (d *Decoder) expectValue() {
+	d.expect(placeValue)
+	if d.token.Type == String {
+		d.place = placeText
+	}
+}
+
+// declare hands a definition over, now that its element is complete.
+func (d *Decoder) declare(h Handler) {
+	if d.defined {
+		h.Declare(d.token)
+	}
+}
+
+// finish ends an element. The next byte has the offset next.
+func (d *Decoder) finish(next int64) {
+	d.previous = uint64(d.token.Number)
+	d.defined, d.row, d.start = false, 0, next
+	d.expect(placeToken)
+}
+
+// indexCode takes an index code.
+func (d *Decoder) indexCode(c byte) *receivers.Error {
+	switch c {
+	case codeClear:
+		d.depth, d.row = 0, 0
+		return nil
+	case codeAppend:
+		if d.depth == MaxDepth {
+			return fault(receivers.Limit, "more than %d indexes", MaxDepth)
+		}
+	case codeLast:
+		if d.depth == 0 {
+			return fault(receivers.State, "FB without an index")
+		}
+	case codeBefore:
+		if d.row+2 > d.depth {
+			return fault(receivers.State, "FC without an index to replace")
+		}
+	}
+	d.code, d.back = c, d.place
+	d.expect(placeIndex)
+	return nil
+}
+
+// index takes the number behind an index code.
+func (d *Decoder) index(n uint64) {
+	switch d.code {
+	case codeAppend:
+		d.current[d.depth] = n
+		d.depth++
+		d.row = 0
+	case codeLast:
+		d.current[d.depth-1] = n
+		d.row = 0
+	case codeBefore:
+		d.row++
+		d.current[d.depth-1-d.row] = n
+	}
+	d.expect(d.back)
+}
+
+// effective returns the index that a value of t has now: its own, and from there on the current one.
+func (d *Decoder) effective(t *Token) []uint64 {
+	own := len(t.Index)
+	switch {
+	case own == 0:
+		return d.current[:d.depth]
+	case own >= d.depth:
+		return t.Index
+	}
+	copy(d.whole[:], t.Index)
+	copy(d.whole[own:], d.current[own:d.depth])
+	return d.whole[:d.depth]
+}
+
+// beginDeclaration takes a declaration's length. It may be one short, because it does not count the type.
+func (d *Decoder) beginDeclaration(n uint64) *receivers.Error {
+	switch {
+	case n < MinName:
+		return malformed("declaration of %d bytes", n)
+	case n > MaxName+1:
+		return fault(receivers.Limit, "declaration of %d bytes", n)
+	}
+	d.text = d.text[:0]
+	d.token = nil
+	d.beginString(n)
+	return nil
+}
+
+// beginText takes the length of a token's string.
+func (d *Decoder) beginText(n uint64, next int64, h Handler) *receivers.Error {
+	t := d.token
+	before := uint64(len(t.text))
+	if d.sign == leadEqual {
+		before = 0
+	}
+	if n > MaxText || before+n > MaxText {
+		return fault(receivers.Limit, "text of more than %d bytes", MaxText)
+	}
+	if n > 0 || d.sign == leadEqual {
+		t.changes++
+	}
+	t.text = t.text[:before]
+	if n > 0 {
+		d.beginString(n)
+		return nil
+	}
+	d.endString(next, h)
+	return nil
+}
+
+func (d *Decoder) beginString(n uint64) {
+	d.want, d.fills, d.step = int(n), 0, stepString
+}
+
+// take takes bytes of the string being read, up to a run that calls for a stuffing byte, and returns how many.
+func (d *Decoder) take(b []byte) (int, *receivers.Error) {
+	b = b[:min(len(b), d.want)]
+	i := 0
+	for i < len(b) && d.fills < stuffRun {
+		if b[i] == fill {
+			d.fills++
+			i++
+			continue
+		}
+		d.fills = 0
+		n := bytes.IndexByte(b[i:], fill)
+		if n < 0 {
+			n = len(b) - i
+		}
+		i += n
+	}
+	d.want -= i
+	if d.fills == stuffRun {
+		d.step = stepStuff
+	}
+	return i, d.keep(b[:i])
+}
+
+// keep puts bytes of a string behind those there are.
+func (d *Decoder) keep(b []byte) *receivers.Error {
+	if t := d.token; t != nil {
+		if need := len(t.text) + len(b); need > cap(t.text) {
+			// Grown as bytes come, not as they are announced.
+			n := min(max(2*cap(t.text), need, 32), MaxText)
+			if err := d.charge(n - cap(t.text)); err != nil {
+				return err
+			}
+			t.text = append(make([]byte, 0, n), t.text...)
+		}
+		t.text = append(t.text, b...)
+		return nil
+	}
+	d.text = append(d.text, b...)
+	if t := Type(d.text[0]); t != Unsigned && t != String {
+		return fault(receivers.Unsupported, "type %q", string(t))
+	}
+	return nil
+}
+
+// charge counts n bytes more of state.
+func (d *Decoder) charge(n int) *receivers.Error {
+	most := d.State
+	if most <= 0 {
+		most = DefaultState
+	}
+	if d.size += n; d.size > most {
+		return fault(receivers.Limit, "names and texts of more than %d bytes", most)
+	}
+	return nil
+}
+
+// endString takes the end of a string.
+func (d *Decoder) endString(next int64, h Handler) {
+	t := d.token
+	if t == nil {
+		d.step = stepAfter
+		return
+	}
+	d.declare(h)
+	h.String(t, d.effective(t), t.text)
+	d.finish(next)
+}
+
+// declared checks the length of a declaration that is complete.
+func (d *Decoder) declared() *receivers.Error {
+	switch n := len(d.text) - 1; {
+	case n < MinName:
+		return malformed("declaration of %d bytes", n+1)
+	case n > MaxName:
+		return fault(receivers.Limit, "declaration of %d bytes", n+1)
+	}
+	return nil
+}
+
+// shortReading takes the byte after a declaration as the number of the new token.
+func (d *Decoder) shortReading() *receivers.Error {
+	if err := d.declared(); err != nil {
+		return err
+	}
+	return d.define(uint64(d.saved))
+}
+
+// peeked takes the second number after a declaration, which is the one after the byte that may belong to it.
+func (d *Decoder) peeked(next int64, h Handler) *receivers.Error {
+	if v, err := d.value(0); err == nil && v == d.highest+1 {
+		d.text = append(d.text, d.saved)
+		if err := d.declared(); err != nil {
+			return err
+		}
+		return d.define(v)
+	}
+	if err := d.shortReading(); err != nil {
+		return err
+	}
+	if d.place == placeText && d.sign == leadMinus {
+		return malformed("lead byte %02X for %s", leadMinus, d.place)
+	}
+	return d.number(next, h)
+}
+
+// define makes the token n.
+func (d *Decoder) define(n uint64) *receivers.Error {
+	switch {
+	case n == 0:
+		return malformed("token 0 defined")
+	case n > MaxToken:
+		return fault(receivers.Limit, "token %d", n)
+	case d.tokens.get(n) != nil:
+		return fault(receivers.State, "token %d is defined already", n)
+	}
+	own := 0
+	if d.indexed {
+		own = d.depth
+		if d.source != nil {
+			own = max(own, len(d.source.Index))
+		}
+	}
+	cost := tokenCost + 8*own
+	if d.source == nil {
+		cost += len(d.text)
+	}
+	if d.tokens.newPage(n) {
+		cost += pageCost
+	}
+	if err := d.charge(cost); err != nil {
+		return err
+	}
+	t := &Token{Number: uint16(n)}
+	if d.source != nil {
+		t.Type, t.Name = d.source.Type, d.source.Name
+	} else {
+		t.Type, t.Name = Type(d.text[0]), string(d.text[1:])
+	}
+	if own > 0 {
+		t.Index = make([]uint64, own)
+		copy(t.Index, d.current[:d.depth])
+		if d.source != nil {
+			copy(t.Index, d.source.Index)
+		}
+	}
+	d.tokens.put(t)
+	d.highest = max(d.highest, n)
+	d.token, d.defined = t, true
+	d.expectValue()
+	return nil
+}
+
+// fail makes the stream invalid.
+func (d *Decoder) fail(err *receivers.Error, h Handler) {
+	err.Offset = int(d.start)
+	d.invalidate()
+	h.Invalid(err)
+}
+
+// Refuse makes the stream invalid, and forgets what it has brought.
+func (d *Decoder) Refuse() { d.invalidate() }
+
+func (d *Decoder) invalidate() {
+	d.step, d.skips = stepSkip, 0
+	d.forget()
+}
+
+// forget lets tokens and indexes go.
+func (d *Decoder) forget() {
+	d.tokens.clear()
+	d.token, d.source, d.defined = nil, nil, false
+	d.previous, d.highest, d.size, d.depth, d.row = 0, 0, 0, 0, 0
+}
+
+// skip looks for a reset and returns how many bytes are done with; the first has the offset at.
+func (d *Decoder) skip(b []byte, at int64, h Handler) int {
+	for i := 0; i < len(b); i++ {
+		if d.fills == 0 {
+			n := bytes.IndexByte(b[i:], fill)
+			if n < 0 {
+				d.skips += int64(len(b))
+				return len(b)
+			}
+			i += n
+		}
+		switch c := b[i]; {
+		case c == fill:
+			d.fills++
+		case c == stuffing && d.fills >= resetRun:
+			d.fills, d.skips = 0, 0
+			d.start = at + int64(i) + 1
+			d.expect(placeToken)
+			h.Reset()
+			return i + 1
+		default:
+			d.fills = 0
+		}
+	}
+	d.skips += int64(len(b))
+	return len(b)
+}
