@@ -175,16 +175,17 @@ func (u *UDP) Read(wait bool) (n int, more bool, err error) {
 }
 
 const (
-	retryFlush = 10 * time.Millisecond // when all batches are on their way and some samples wait
-	readErrors = 1000                  // in a row, after which Serve gives up
+	retryFlush = 10 * time.Millisecond  // when all batches are on their way and some samples wait
+	readErrors = 1000                   // in a row, after which Serve gives up
+	drainTime  = 500 * time.Millisecond // how long Serve reads on after its context has ended
 )
 
 // WakeAt has Serve call its take by t, even if nothing has arrived; the zero time takes that back. A t that
 // has passed calls it again and again. It is for take to call.
 func (u *UDP) WakeAt(t time.Time) { u.wake = t }
 
-// Serve reads until ctx ends, and then closes the socket and returns nil. It has take add what is in
-// the datagrams 0 to n-1 to q, and flushes q whenever no more of them are there; n may be 0.
+// Serve reads until ctx ends and what the socket holds by then is read, and then closes the socket and returns nil. It
+// has take add what is in the datagrams 0 to n-1 to q, and flushes q whenever no more of them are there; n may be 0.
 func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
 	defer func() { _ = u.conn.Close() }()                                         // nothing was written
 	stop := context.AfterFunc(ctx, func() { _ = u.SetDeadline(time.Unix(1, 0)) }) // else Read sees it closed
@@ -199,6 +200,7 @@ func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
 		take(n)
 		switch {
 		case ctx.Err() != nil:
+			u.drain(take)
 			return nil
 		case err == nil:
 			errs = 0
@@ -221,9 +223,25 @@ func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
 		if deadline != set {
 			set = deadline
 			_ = u.SetDeadline(deadline) // else Read sees it closed
-			if ctx.Err() != nil {
-				return nil // whose deadline has just been overwritten
+			if ctx.Err() != nil {       // whose deadline has just been overwritten
+				u.drain(take)
+				return nil
 			}
+		}
+	}
+}
+
+// drain reads what the socket holds, for a bounded time: a sender need not stop.
+func (u *UDP) drain(take func(n int)) {
+	end := time.Now().Add(drainTime)
+	for time.Now().Before(end) {
+		_ = u.SetDeadline(end) // again and again: what cancels Serve may set its own after this
+		n, _, err := u.Read(false)
+		if n > 0 {
+			take(n)
+		}
+		if n == 0 && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return
 		}
 	}
 }
