@@ -25,6 +25,9 @@ type Protocol struct {
 	// Enabled reports whether there is something to receive from; nil: there is where the address is not empty.
 	// Where it is true of an empty address, the Addr of the Receiver is nil.
 	Enabled func(Config) bool
+	// Reread reports whether a reload must open the receiver anew though its settings are the same, because they
+	// name files that are read only then; nil: never.
+	Reread func(Config) bool
 	// Default returns what a typical new series of the protocol is made of, for people to read; nil: StandardDefinition.
 	// A step of 0 is the protocol's own.
 	Default func(c Config, step int64) *rra.Definition

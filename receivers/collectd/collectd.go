@@ -21,6 +21,7 @@ var Protocol = receivers.Protocol{
 	Usage:   "take collectd's binary protocol at this UDP `address`; a multicast address is joined",
 	Flags:   []receivers.Flag{flagGroup, flagLevel, flagAuthFile, flagTypesDB},
 	Check:   func(c receivers.Config) error { _, err := configure(c); return err },
+	Reread:  func(c receivers.Config) bool { return len(c.OptionValues(flagTypesDB)) > 0 },
 	New:     newServer,
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -133,8 +134,13 @@ func (m *manager) end(r *run) {
 	m.mu.Unlock()
 }
 
-// reload opens anew every receiver, so that files its flags name are read again. One whose settings are bad
-// keeps running as it was.
+// same reports whether o has the settings of r.
+func (r Receiver) same(o Receiver) bool {
+	return r.Address.Addr == o.Address.Addr && maps.EqualFunc(r.Options, o.Options, slices.Equal)
+}
+
+// reload opens anew every receiver whose settings have changed, or the files that they name may have. One
+// whose settings are bad keeps running as it was.
 func (m *manager) reload(w Ways) {
 	m.sink.SetPolicy(w.Policy)
 	for _, r := range w.Receivers {
@@ -153,6 +159,9 @@ func (m *manager) replace(old *run, r Receiver) error {
 	}
 	if old == nil {
 		return m.open(r)
+	}
+	if old.settings.same(r) && (r.Protocol.Reread == nil || !r.Protocol.Reread(m.settings(r))) {
+		return nil // who is connected stays so
 	}
 	m.end(old)
 	if err := m.open(r); err != nil {

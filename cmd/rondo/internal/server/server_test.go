@@ -353,6 +353,12 @@ func TestReload(t *testing.T) {
 	}
 	eventually(t, "the first series is there", hasSeries("one"))
 
+	// The same settings leave the receiver at its port, and its counters as they were.
+	reload <- ways
+	eventually(t, "the reload is told of", func() bool { return strings.Contains(r.log.String(), "configuration read again") })
+	send(t, r.Receivers["fake"], "kept")
+	eventually(t, "the series after the reload is there", hasSeries("kept"))
+
 	// Settings that are wrong leave the receiver as it is.
 	mu.Lock()
 	bad = true
