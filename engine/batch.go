@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/rondo-db/rondo/rra"
@@ -60,6 +61,27 @@ func (b *Batch) AddText(ref Ref, at rra.Time, values []rra.Value, texts []string
 			v.Bits += uint64(base)
 		}
 	}
+}
+
+// All yields the samples of b in the order they were added. The values are b's own: they are valid until the
+// next Add or Reset.
+func (b *Batch) All() iter.Seq[BatchSample] {
+	return func(yield func(BatchSample) bool) {
+		for i := range b.samples {
+			s := &b.samples[i]
+			if !yield(BatchSample{s.ref, s.at, b.values[s.first:][:s.n], b.texts}) {
+				return
+			}
+		}
+	}
+}
+
+// A BatchSample is one sample of a Batch.
+type BatchSample struct {
+	Ref    Ref
+	At     rra.Time
+	Values []rra.Value
+	Texts  []string // what rra.Text(i) among Values means
 }
 
 // Len returns the number of samples in b.

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math"
 	"path"
-	"reflect"
 	"sort"
 	"strings"
 
@@ -67,8 +66,8 @@ func (s *memory) Series(ref engine.Ref) (engine.Series, error) { return s.series
 func (s *memory) Update(_ context.Context, ref engine.Ref, b *engine.Batch, name string, _ bool) (n int, _ [][]rra.Run, err error) {
 	series := s.series[ref-1]
 	defer series.m.EndUpdate(&series.state, rra.NameHash(name))
-	for _, sample := range samples(b) {
-		runs, err := series.m.Step(&series.state, sample.at, sample.values, sample.texts, nil)
+	for sample := range b.All() {
+		runs, err := series.m.Step(&series.state, sample.At, sample.Values, sample.Texts, nil)
 		if _, late := err.(*rra.TimeError); late && b.SkipPast {
 			continue
 		}
@@ -83,35 +82,6 @@ func (s *memory) Update(_ context.Context, ref engine.Ref, b *engine.Batch, name
 		}
 	}
 	return n, nil, nil
-}
-
-type batchSample struct {
-	at     rra.Time
-	values []rra.Value
-	texts  []string
-}
-
-// samples reads a batch, which is the engine's own business, by reflection.
-func samples(b *engine.Batch) []batchSample {
-	v := reflect.ValueOf(b).Elem()
-	var texts []string
-	for i := range v.FieldByName("texts").Len() {
-		texts = append(texts, v.FieldByName("texts").Index(i).String())
-	}
-	var out []batchSample
-	for i := range v.FieldByName("samples").Len() {
-		s := v.FieldByName("samples").Index(i)
-		sample := batchSample{at: rra.Time(s.FieldByName("at").Int()), texts: texts}
-		first := int(s.FieldByName("first").Uint())
-		for j := range int(s.FieldByName("n").Uint()) {
-			value := v.FieldByName("values").Index(first + j)
-			sample.values = append(sample.values, rra.Value{
-				Bits: value.FieldByName("Bits").Uint(), Tag: rra.Tag(value.FieldByName("Tag").Uint()),
-			})
-		}
-		out = append(out, sample)
-	}
-	return out
 }
 
 func (s *memory) Info(ref engine.Ref) (engine.Info, error) {

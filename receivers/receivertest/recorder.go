@@ -3,7 +3,7 @@ package receivertest
 import (
 	"context"
 	"fmt"
-	"reflect"
+	"slices"
 	"sync"
 
 	"github.com/rondo-db/rondo/engine"
@@ -92,11 +92,11 @@ func (r *Recorder) Submit(ctx context.Context, b *engine.Batch) (receivers.Pendi
 		}
 	}
 	r.batches++
-	for _, s := range Samples(b) {
+	for s := range b.All() {
 		if s.Ref == 0 || int(s.Ref) > len(r.series) {
 			return nil, fmt.Errorf("receivertest: sample of the unknown reference %d", s.Ref)
 		}
-		r.samples = append(r.samples, Sample{r.series[s.Ref-1].Path, s.At, s.Values})
+		r.samples = append(r.samples, Sample{r.series[s.Ref-1].Path, s.At, slices.Clone(s.Values)})
 	}
 	r.change()
 	return done{}, nil
@@ -220,33 +220,4 @@ func (r *Recorder) Notes() map[string][]engine.Note {
 		m[k] = append([]engine.Note(nil), ns...)
 	}
 	return m
-}
-
-// A BatchSample is one sample of an engine's batch.
-type BatchSample struct {
-	Ref    engine.Ref
-	At     rra.Time
-	Values []rra.Value
-}
-
-// Samples returns what is in b. A Batch has no way to read it, so this looks inside.
-func Samples(b *engine.Batch) []BatchSample {
-	v := reflect.ValueOf(b).Elem()
-	samples, values := v.FieldByName("samples"), v.FieldByName("values")
-	out := make([]BatchSample, samples.Len())
-	for i := range out {
-		s := samples.Index(i)
-		o := &out[i]
-		o.Ref = engine.Ref(s.FieldByName("ref").Uint())
-		o.At = rra.Time(s.FieldByName("at").Int())
-		first, n := int(s.FieldByName("first").Uint()), int(s.FieldByName("n").Uint())
-		for j := first; j < first+n; j++ {
-			x := values.Index(j)
-			o.Values = append(o.Values, rra.Value{
-				Bits: x.FieldByName("Bits").Uint(),
-				Tag:  rra.Tag(x.FieldByName("Tag").Uint()),
-			})
-		}
-	}
-	return out
 }
