@@ -59,7 +59,7 @@ type Config struct {
 	// MaxFuture is how far ahead of the clock a sample may be; 0: one hour, negative: no limit.
 	MaxFuture time.Duration
 	// InFlight is how many batches may be on their way into the sink, of at most
-	// 16,384 samples or some 0.9 MB each; 0: 32, which is a quarter of a second at 2 million samples a second.
+	// 16,384 samples or some 0.9 MB each; 0: 64, which is half a second at 2 million samples a second.
 	InFlight int
 	// Grace is how long Serve waits, once its context has ended, for what it has read
 	// to be stored; 0: 5 s.
@@ -73,7 +73,7 @@ type Config struct {
 // The defaults of Config.
 const (
 	DefaultMaxFuture = time.Hour
-	DefaultInFlight  = 32
+	DefaultInFlight  = 64
 	DefaultGrace     = 5 * time.Second
 )
 

@@ -16,6 +16,7 @@ const (
 	batchSamples = 16384                  // a batch with so many is handed over
 	batchValues  = 32768                  // or with so many values
 	patience     = 100 * time.Millisecond // how long Add waits once before it sheds
+	eager        = 2                      // batches on their way, with which Flush leaves the next to grow
 	queuedNotes  = 256                    // notes that wait; beyond that they are shed
 )
 
@@ -112,12 +113,16 @@ func (q *Queue) Room(ctx context.Context) error {
 	}
 }
 
-// Flush hands the batch being filled over without waiting. It reports whether nothing is
-// left behind; if something is, because all batches are on their way, call it again soon.
+// Flush hands the batch being filled over without waiting, unless two are on their way: one that is being
+// made durable and the next to be. So what comes while the disk is slow goes into few batches, and a
+// slow disk does not use them up. It reports whether nothing is left behind; if something is, call it again soon.
 func (q *Queue) Flush() bool {
 	q.count()
 	if q.cur == nil || q.cur.Len() == 0 {
 		return true
+	}
+	if cap(q.free)-1-len(q.free) >= eager {
+		return false
 	}
 	select {
 	case b := <-q.free:

@@ -338,9 +338,7 @@ func TestQueueOutcomes(t *testing.T) {
 		for range 4 {
 			q.Add(1, rra.Seconds(int64(i)), []rra.Value{rra.Int(1), rra.Int(2)})
 		}
-		if !q.Flush() {
-			t.Error("something is left behind")
-		}
+		flush(t, q)
 	}
 	q.Note("host", engine.Note{Text: "hello"})
 	q.Stop()
