@@ -41,7 +41,11 @@ func Start(t testing.TB, c Case, rec *Recorder, change func(*receivers.Config)) 
 		Now:     func() time.Time { return time.Unix(Now, 0) },
 		Logger:  slog.New(slog.NewTextHandler(testWriter{t}, nil)),
 	}
-	if cfg.Address == "" {
+	switch {
+	case cfg.Address != "":
+	case c.Protocol.Network == "dir":
+		cfg.Address = t.TempDir()
+	default:
 		cfg.Address = "127.0.0.1:0"
 	}
 	if change != nil {
@@ -99,9 +103,15 @@ func (r *Running) Stop() {
 	}
 }
 
-// Send sends messages to the receiver, over one connection.
+// Send sends messages to the receiver, over one connection or as the Case delivers them.
 func (r *Running) Send(messages ...[]byte) {
 	r.t.Helper()
+	if r.c.Deliver != nil {
+		for _, m := range messages {
+			r.c.Deliver(r.t, r.Receiver, m)
+		}
+		return
+	}
 	if r.conn == nil {
 		r.conn = r.Dial()
 		if len(r.c.Opening) > 0 {
