@@ -1,0 +1,393 @@
+package rrdd
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A document is what one JSON text says. It is used again for the next one.
+type document struct {
+	parser
+	version   int
+	timestamp float64 // version 1
+	sources   []Source
+	values    []rra.Value // version 1
+	old       []Source    // what was read last: strings that are the same are not copied
+	names     []named     // of sources, to find one that is there twice
+}
+
+type named struct {
+	name string
+	at   int // where it begins
+}
+
+// read reads a text. The result is in timestamp, sources and values; the last two are valid until the next read.
+func (d *document) read(version int, text []byte, base int, old []Source) error {
+	d.reset(text, base)
+	d.version, d.old = version, old
+	d.sources, d.values, d.names = d.sources[:0], d.values[:0], d.names[:0]
+	timed, found, err := d.object()
+	if err != nil {
+		return err
+	}
+	if d.peek() != 0 || d.pos < len(d.text) {
+		return d.unexpected("nothing more")
+	}
+	switch {
+	case !found:
+		return d.fail(0, "no datasources")
+	case version == 1 && !timed:
+		return d.fail(0, "no timestamp")
+	}
+	return d.twice()
+}
+
+// object reads the whole. It reports whether there were a timestamp and data sources.
+func (d *document) object() (timed, found bool, err error) {
+	if err := d.open('{'); err != nil {
+		return false, false, err
+	}
+	for first := true; ; first = false {
+		name, ok, err := d.name(first)
+		if !ok || err != nil {
+			return timed, found, err
+		}
+		switch string(name.text) {
+		case "timestamp":
+			if timed {
+				return false, false, d.fail(name.at, "a second timestamp")
+			}
+			timed = true
+			err = d.time()
+		case "datasources", "data_sources":
+			if found {
+				return false, false, d.fail(name.at, "data sources a second time")
+			}
+			found = true
+			err = d.dataSources()
+		default:
+			_, err = d.value()
+		}
+		if err != nil {
+			return false, false, err
+		}
+	}
+}
+
+func (d *document) time() error {
+	v, err := d.value()
+	if err != nil || d.version != 1 {
+		return err
+	}
+	ok := v.kind == numberScalar
+	if ok {
+		d.timestamp, ok = parseFloat(v.text)
+	}
+	if !ok {
+		return d.fail(v.at, "timestamp is no number")
+	}
+	return nil
+}
+
+func (d *document) dataSources() error {
+	if err := d.open('{'); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		name, ok, err := d.name(first)
+		if !ok || err != nil {
+			return err
+		}
+		if len(d.sources) == MaxSources {
+			return &receivers.Error{Reason: receivers.Limit, Offset: d.base + name.at, What: "more than 10000 data sources"}
+		}
+		if err := d.source(name); err != nil {
+			return err
+		}
+	}
+}
+
+// The fields of a data source.
+const (
+	fieldValue = iota
+	fieldValueType
+	fieldType
+	fieldOwner
+	fieldDescription
+	fieldUnits
+	fieldMin
+	fieldMax
+	fieldDefault
+	fieldTransform
+	numFields
+)
+
+var fieldNames = [numFields]string{
+	"value", "value_type", "type", "owner", "description", "units", "min", "max", "default", "transform",
+}
+
+// source reads the object of one data source.
+func (d *document) source(name scalar) error {
+	var fields [numFields]scalar
+	if err := d.open('{'); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		field, ok, err := d.name(first)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		v, err := d.value()
+		if err != nil {
+			return err
+		}
+		for i, f := range fieldNames {
+			if f != string(field.text) {
+				continue
+			}
+			if fields[i].kind != absent {
+				return d.fail(field.at, "%.100q: %s a second time", name.text, f)
+			}
+			fields[i] = v
+		}
+	}
+	return d.settle(name, &fields)
+}
+
+// settle makes a Source, and in version 1 a value, of the fields.
+func (d *document) settle(name scalar, fields *[numFields]scalar) error {
+	var old Source
+	if i := len(d.sources); i < len(d.old) {
+		old = d.old[i]
+	}
+	s := Source{Name: keep(old.Name, name.text), Min: math.Inf(-1), Max: math.Inf(1)}
+	bad := func(i int) error {
+		at := name.at
+		if fields[i].kind != absent {
+			at = fields[i].at
+		}
+		return d.fail(at, "%.100q: %s: %s", name.text, fieldNames[i], fields[i].describe())
+	}
+	if d.version != 1 && fields[fieldValueType].kind == absent {
+		return bad(fieldValueType)
+	}
+	var t, v, tr int
+	var ok bool
+	if v, ok = fields[fieldValueType].word(valueTypeWords); !ok {
+		return bad(fieldValueType)
+	}
+	if t, ok = fields[fieldType].word(typeWords); !ok {
+		return bad(fieldType)
+	}
+	if tr, ok = fields[fieldTransform].word(transformWords); !ok {
+		return bad(fieldTransform)
+	}
+	s.Type, s.ValueType, s.Transform = Type(t), ValueType(v), Transform(tr)
+	if s.Default, ok = fields[fieldDefault].boolean(); !ok {
+		return bad(fieldDefault)
+	}
+	if s.Owner, s.UUID, ok = fields[fieldOwner].owner(old.UUID); !ok {
+		return bad(fieldOwner)
+	}
+	if s.Description, ok = fields[fieldDescription].string(old.Description); !ok {
+		return bad(fieldDescription)
+	}
+	if s.Units, ok = fields[fieldUnits].string(old.Units); !ok {
+		return bad(fieldUnits)
+	}
+	if !fields[fieldMin].limit(&s.Min) {
+		return bad(fieldMin)
+	}
+	if !fields[fieldMax].limit(&s.Max) {
+		return bad(fieldMax)
+	}
+	if d.version == 1 {
+		v, ok := fields[fieldValue].reading(s.ValueType)
+		if !ok {
+			return bad(fieldValue)
+		}
+		d.values = append(d.values, v)
+	}
+	d.sources = append(d.sources, s.unbounded())
+	d.names = append(d.names, named{s.Name, name.at})
+	return nil
+}
+
+// twice finds a name that is there twice. Names that are those of last time, in their order, are not.
+func (d *document) twice() error {
+	if slices.EqualFunc(d.sources, d.old, func(a, b Source) bool { return a.Name == b.Name }) {
+		return nil
+	}
+	slices.SortFunc(d.names, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	for i := 1; i < len(d.names); i++ {
+		if a, b := d.names[i-1], d.names[i]; a.name == b.name {
+			return d.fail(max(a.at, b.at), "data source %.100q a second time", b.name)
+		}
+	}
+	return nil
+}
+
+// keep returns b as text: old, if it is the same.
+func keep(old string, b []byte) string {
+	if old == string(b) {
+		return old
+	}
+	return receivers.Text(b)
+}
+
+// describe says what a field holds that it should not.
+func (s scalar) describe() string {
+	switch s.kind {
+	case absent:
+		return "is missing"
+	case stringScalar, numberScalar:
+		return "cannot be " + strconv.Quote(string(s.text[:min(len(s.text), 100)]))
+	case trueScalar, falseScalar:
+		return "cannot be true or false"
+	}
+	return "cannot be null, an object or an array"
+}
+
+// word finds the text among words, without regard to case; if it is absent, it is the first.
+func (s scalar) word(words []string) (int, bool) {
+	if s.kind == absent {
+		return 0, true
+	}
+	for i, w := range words {
+		if s.kind == stringScalar && equalFold(s.text, w) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// boolean reads "true" or "false", with quotes or without.
+func (s scalar) boolean() (value, ok bool) {
+	switch s.kind {
+	case absent, falseScalar:
+		return false, true
+	case trueScalar:
+		return true, true
+	}
+	i, ok := s.word(boolWords)
+	return i == 1, ok
+}
+
+// equalFold compares with a word in lower case. Only ASCII has cases here.
+func equalFold(b []byte, word string) bool {
+	if len(b) != len(word) {
+		return false
+	}
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// string returns a text, which may be absent.
+func (s scalar) string(old string) (string, bool) {
+	if s.kind == absent {
+		return "", true
+	}
+	return keep(old, s.text), s.kind == stringScalar
+}
+
+// owner reads "host", "vm UUID" or "sr UUID".
+func (s scalar) owner(old string) (Owner, string, bool) {
+	if s.kind == absent {
+		return Host, "", true
+	}
+	word, uuid, named := bytes.Cut(s.text, []byte(" "))
+	for i, w := range ownerWords {
+		if !equalFold(word, w) {
+			continue
+		}
+		o := Owner(i)
+		ok := named == (o != Host) && named == (len(uuid) > 0) && bytes.IndexByte(uuid, ' ') < 0
+		return o, keep(old, uuid), ok && s.kind == stringScalar
+	}
+	return Host, "", false
+}
+
+// limit reads a minimum or maximum, if there is one, into x.
+func (s scalar) limit(x *float64) (ok bool) {
+	switch s.kind {
+	case absent:
+		return true
+	case stringScalar, numberScalar:
+		*x, ok = parseFloat(s.text)
+	}
+	return ok
+}
+
+// reading reads a value.
+func (s scalar) reading(t ValueType) (rra.Value, bool) {
+	if s.kind != stringScalar && s.kind != numberScalar {
+		return rra.Value{}, false
+	}
+	if t == Int64 {
+		i, err := strconv.ParseInt(string(s.text), 10, 64)
+		return rra.Int(i), err == nil
+	}
+	x, ok := parseFloat(s.text)
+	return rra.Float(x), ok
+}
+
+// longest bounds the text of a number.
+const longest = 1100
+
+// parseFloat reads a number in decimal, or nan, inf, infinity with or without a sign. One that is too large is infinite.
+func parseFloat(b []byte) (float64, bool) {
+	if len(b) == 0 || len(b) > longest {
+		return 0, false
+	}
+	digit := false
+	for _, c := range b {
+		switch {
+		case c >= '0' && c <= '9':
+			digit = true
+		case strings.IndexByte("+-.eE", c) < 0:
+			return parseWord(b)
+		}
+	}
+	if !digit {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(string(b), 64)
+	if err != nil && !math.IsInf(x, 0) {
+		return 0, false
+	}
+	return x, true
+}
+
+func parseWord(b []byte) (float64, bool) {
+	sign := 1
+	switch b[0] {
+	case '-':
+		sign = -1
+		b = b[1:]
+	case '+':
+		b = b[1:]
+	}
+	switch {
+	case equalFold(b, "nan"):
+		return math.NaN(), true
+	case equalFold(b, "inf"), equalFold(b, "infinity"):
+		return math.Inf(sign), true
+	}
+	return 0, false
+}

@@ -1,0 +1,295 @@
+package rrdd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Protocol is the plugin files of XenServer's and XCP-ng's rrdd.
+var Protocol = receivers.Protocol{
+	Name:    "rrdd",
+	Network: "dir",
+	Usage:   "take the plugin files of XenServer's rrdd in this `folder` (on its hosts /dev/shm/metrics)",
+	Flags:   []receivers.Flag{flagInterval, flagTypes, flagOnlyDefault},
+	Default: func(_ receivers.Config, step int64) *rra.Definition { return new(Source).Define(rra.Gauge, step) },
+	Check:   func(c receivers.Config) error { _, err := configure(c); return err },
+	New:     func(c receivers.Config, s receivers.Sink) (receivers.Receiver, error) { return newServer(c, s) },
+}
+
+var (
+	flagInterval = receivers.Flag{
+		Name: "rrdd-interval", Default: "5s",
+		Usage: "read the plugin files so `often`: 100ms to 1h",
+	}
+	flagTypes = receivers.Flag{
+		Name: "rrdd-types", Default: vocabularyWords[Auto],
+		Usage: "read the type absolute as legacy (a measurement), modern (a count since the last reading) or auto: " +
+			"legacy in a `file` that says rate or absolute_to_rate, or neither gauge nor derive",
+	}
+	flagOnlyDefault = receivers.Flag{
+		Name: "rrdd-only-default", Default: "false",
+		Usage: "store only the data sources that are marked default, as the daemon does: `true` or false",
+	}
+)
+
+// settings is what the protocol's flags say.
+type settings struct {
+	interval    time.Duration
+	types       Vocabulary
+	onlyDefault bool
+}
+
+const (
+	minInterval = 100 * time.Millisecond
+	maxInterval = time.Hour
+)
+
+func configure(cfg receivers.Config) (s settings, err error) {
+	text := cfg.Option(flagInterval)
+	if s.interval, err = time.ParseDuration(text); err != nil || s.interval < minInterval || s.interval > maxInterval {
+		return s, fmt.Errorf("--%s %s: want a time from %v to %v, such as 5s", flagInterval.Name, text, minInterval, maxInterval)
+	}
+	i := slices.Index(vocabularyWords, cfg.Option(flagTypes))
+	if i < 0 {
+		return s, fmt.Errorf("--%s %s: want one of %s", flagTypes.Name, cfg.Option(flagTypes), strings.Join(vocabularyWords, ", "))
+	}
+	s.types = Vocabulary(i)
+	if s.onlyDefault, err = strconv.ParseBool(cfg.Option(flagOnlyDefault)); err != nil {
+		return s, fmt.Errorf("--%s %s: want true or false", flagOnlyDefault.Name, cfg.Option(flagOnlyDefault))
+	}
+	return s, nil
+}
+
+// A server is the receiver. All of it but the counters belongs to the goroutine of Serve.
+type server struct {
+	receivers.Counters
+	cfg   receivers.Config
+	sink  receivers.Sink
+	set   settings
+	dir   string
+	queue *receivers.Queue
+	work  workspace
+	seed  maphash.Seed
+
+	plugins []*plugin // in order of their names
+	again   []*plugin // to be read a second time in this turn
+	sources int       // adopted by all plugins
+	bytes   int       // that these take, about
+
+	now    time.Time // when the turn began, or the second reading
+	latest time.Time // beyond which a sample is of the future
+	pause  bool      // a resolve has failed in this turn
+	values [1]rra.Value
+
+	lines receivers.LogLimit[string]
+
+	// What a test replaces.
+	ticks  func(time.Duration) (<-chan time.Time, func()) // begins turns, and how to stop that
+	wait   func(context.Context, time.Duration)           // returns when the time is over, or the context has ended
+	turned func()                                         // is called after each turn
+}
+
+func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
+	cfg = cfg.WithDefaults()
+	set, err := configure(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Listener != nil || cfg.PacketConn != nil {
+		return nil, errors.New("plugin files are read from a folder, not from a socket")
+	}
+	info, err := os.Stat(cfg.Address)
+	if err == nil && !info.IsDir() {
+		err = &os.PathError{Op: "open", Path: cfg.Address, Err: errors.New("no folder")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &server{
+		cfg: cfg, sink: sink, set: set, dir: cfg.Address, seed: maphash.MakeSeed(),
+		ticks: ticker, wait: wait, turned: func() {},
+	}, nil
+}
+
+func ticker(every time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTicker(every)
+	return t.C, t.Stop
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// Addr is the folder.
+func (s *server) Addr() net.Addr { return address(s.dir) }
+
+type address string
+
+func (address) Network() string  { return "dir" }
+func (a address) String() string { return string(a) }
+
+// Close does nothing: between turns nothing is open.
+func (s *server) Close() error { return nil }
+
+// retryFlush is when samples are handed over that wait because all batches are on their way.
+const retryFlush = 10 * time.Millisecond
+
+// Serve reads the folder at once and at every interval until ctx ends.
+func (s *server) Serve(ctx context.Context) error {
+	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
+	defer s.queue.Stop()
+	ticks, stop := s.ticks(s.set.interval)
+	defer stop()
+	flush := time.NewTimer(0)
+	defer flush.Stop()
+	s.turn(ctx)
+	for {
+		if !s.queue.Flush() {
+			flush.Reset(retryFlush)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks:
+			s.turn(ctx)
+		case <-flush.C:
+		}
+	}
+}
+
+// secondLook is how long a file that does not read is left alone: it may have been half written.
+const secondLook = 50 * time.Millisecond
+
+// turn reads every file once, and once more those that do not read.
+func (s *server) turn(ctx context.Context) {
+	defer s.turned()
+	s.clock()
+	s.pause = false
+	if s.queue.Stale() {
+		s.forget()
+	}
+	dir, err := openFolder(s.dir)
+	if err != nil {
+		s.Drop(receivers.Failed, 1)
+		s.log("", "rrdd: folder not read", err)
+		return
+	}
+	defer func() { _ = dir.Close() }() // nothing was written
+	s.find(dir)
+	s.again = s.again[:0]
+	s.each(ctx, dir, s.plugins, false)
+	if len(s.again) > 0 && ctx.Err() == nil {
+		s.wait(ctx, secondLook)
+		s.clock()
+		s.each(ctx, dir, s.again, true)
+	}
+	s.plugins = slices.DeleteFunc(s.plugins, func(p *plugin) bool { return p.gone })
+	s.count()
+}
+
+func (s *server) clock() {
+	s.now = s.cfg.Now()
+	s.latest = s.now.Add(s.cfg.MaxFuture)
+	if s.cfg.MaxFuture < 0 {
+		s.latest = time.Unix(1<<40, 0)
+	}
+}
+
+// The limits of what is kept in memory.
+const (
+	maxPlugins = 1024      // files
+	maxSources = 200_000   // data sources of all files
+	maxBytes   = 128 << 20 // that these take
+)
+
+// find adds the files that are new.
+func (s *server) find(dir *folder) {
+	left := uint64(0)
+	more, err := dir.names(func(name string) bool {
+		i, known := slices.BinarySearchFunc(s.plugins, name, func(p *plugin, name string) int { return strings.Compare(p.name, name) })
+		switch {
+		case known:
+		case len(s.plugins) >= maxPlugins:
+			left++
+		default:
+			s.plugins = slices.Insert(s.plugins, i, &plugin{name: name, reader: Reader{work: &s.work}})
+		}
+		return true
+	})
+	if err != nil {
+		s.Drop(receivers.Failed, 1)
+		s.log("", "rrdd: folder not read", err)
+	}
+	if more {
+		left++
+	}
+	if left > 0 {
+		s.Drop(receivers.Limit, left)
+		s.log("", "rrdd: too many files", fmt.Errorf("%d plugin files are the limit, further %d are not read", maxPlugins, left))
+	}
+}
+
+// each reads files.
+func (s *server) each(ctx context.Context, dir *folder, ps []*plugin, second bool) {
+	for _, p := range ps {
+		if ctx.Err() != nil {
+			return
+		}
+		s.look(ctx, dir, p, second)
+	}
+}
+
+// forget drops references, because the store has refused one.
+func (s *server) forget() {
+	for _, p := range s.plugins {
+		for i := range p.entries {
+			p.entries[i] = entry{describe: p.adopted[i].described()}
+		}
+	}
+}
+
+// count says how many series have references.
+func (s *server) count() {
+	n := 0
+	for _, p := range s.plugins {
+		for i := range p.entries {
+			if p.entries[i].ref != 0 {
+				n++
+			}
+		}
+	}
+	s.Series.Store(int64(n))
+}
+
+// log writes one line about a file, or the folder, and minute.
+func (s *server) log(name, what string, err error) {
+	ok, held := s.lines.Allow(name, s.now)
+	if !ok {
+		return
+	}
+	args := []any{"folder", s.dir, "err", err, "held_back_lines", held}
+	if name != "" {
+		args = append([]any{"plugin", name}, args...)
+	}
+	var e *receivers.Error
+	if errors.As(err, &e) {
+		args = append(args, "offset", e.Offset)
+	}
+	s.cfg.Logger.Warn(what, args...)
+}

@@ -1,0 +1,125 @@
+package rrdd
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const captures = "../../testdata/captures/rrdd"
+
+// A stepped receiver turns when a test says so, and does not wait for a second look.
+type stepped struct {
+	*server
+	tick chan time.Time
+	done chan struct{} // has one for each turn
+}
+
+// protocol is Protocol with receivers that are stepped; between is called before each second look.
+func protocol(between func()) receivers.Protocol {
+	p := Protocol
+	p.New = func(c receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
+		s, err := newServer(c, sink)
+		if err != nil {
+			return nil, err
+		}
+		r := &stepped{s, make(chan time.Time), make(chan struct{}, 1)}
+		s.ticks = func(time.Duration) (<-chan time.Time, func()) { return r.tick, func() {} }
+		s.wait = func(context.Context, time.Duration) {
+			if between != nil {
+				between()
+			}
+		}
+		first := true
+		s.turned = func() {
+			if !first { // nobody asked for that one
+				r.done <- struct{}{}
+			}
+			first = false
+		}
+		return r, nil
+	}
+	return p
+}
+
+// turn has r make one turn, and returns when that is over.
+func turn(t testing.TB, r receivers.Receiver) {
+	t.Helper()
+	s := r.(*stepped)
+	timeout := time.After(20 * time.Second)
+	select {
+	case s.tick <- time.Time{}:
+	case <-timeout:
+		t.Fatal("no turn begins")
+	}
+	select {
+	case <-s.done:
+	case <-timeout:
+		t.Fatal("a turn does not end")
+	}
+}
+
+// write writes the file of a plugin.
+func write(t testing.TB, r receivers.Receiver, name string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(r.Addr().String(), name), content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// encode returns the bytes of f.
+func encode(t testing.TB, f *File) []byte {
+	t.Helper()
+	b, err := f.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func capture(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(captures, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func gauge(version, n int) *File {
+	return &File{
+		Version: version, Timestamp: float64(receivertest.Epoch + n),
+		Sources: []Source{{Name: "suite", Type: Gauge}}, Values: []rra.Value{rra.Float(float64(n))},
+	}
+}
+
+// TestReceiver is the suite. Messages and garbage are contents of one file.
+func TestReceiver(t *testing.T) {
+	names, err := filepath.Glob(captures + "/*.bin")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no captures (%v)", err)
+	}
+	var garbage [][]byte
+	for _, name := range names {
+		garbage = append(garbage, capture(t, filepath.Base(name)))
+	}
+	for _, version := range []int{1, 2} {
+		t.Run([]string{1: "v1", 2: "v2"}[version], func(t *testing.T) {
+			receivertest.Run(t, receivertest.Case{
+				Protocol: protocol(nil),
+				Message:  func(n int) []byte { return encode(t, gauge(version, n)) },
+				Garbage:  garbage,
+				Deliver: func(t testing.TB, r receivers.Receiver, message []byte) {
+					write(t, r, "suite", message)
+					turn(t, r)
+				},
+			})
+		})
+	}
+}

@@ -1,0 +1,120 @@
+package rrdd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Writer keeps the file of one plugin. It is not for use by several goroutines at once.
+type Writer struct {
+	// Path is where the file is. Its last part is the plugin's name; a name that begins with "." is refused, because
+	// readers pass over it.
+	Path string
+	// Atomic puts a new file in place of the old one at each Write, so that no reader ever sees a half. Otherwise
+	// the file is rewritten where it is, as the real writers do: values first, then the header with their checksums,
+	// so that a reader tells. The real daemon keeps the file open, and sees only what is written in place.
+	Atomic bool
+
+	file *os.File
+	buf  []byte
+}
+
+// Write writes f. It creates the file if it is not there. A file in place never becomes shorter.
+func (w *Writer) Write(f *File) error {
+	name := filepath.Base(w.Path)
+	if w.Path == "" || strings.HasPrefix(name, ".") || name == string(filepath.Separator) {
+		return fmt.Errorf("plugin file %q: readers pass over such a name", w.Path)
+	}
+	b, err := f.Append(w.buf[:0])
+	if err != nil {
+		return fmt.Errorf("plugin file %s: %w", w.Path, err)
+	}
+	w.buf = b
+	if w.Atomic {
+		return w.replace(b)
+	}
+	return w.rewrite(b)
+}
+
+// replace writes a file that readers pass over, and gives it the name.
+func (w *Writer) replace(b []byte) error {
+	dir, name := filepath.Split(w.Path)
+	if dir == "" {
+		dir = "."
+	}
+	t, err := os.CreateTemp(dir, "."+name+"-")
+	if err != nil {
+		return err
+	}
+	_, err = t.Write(b)
+	if err == nil {
+		err = t.Chmod(filePerm)
+	}
+	if e := t.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(t.Name(), w.Path)
+	}
+	if err != nil {
+		_ = os.Remove(t.Name()) // the first error counts
+	}
+	return err
+}
+
+const filePerm = 0o644 // the daemon that reads may be another user
+
+// rewrite writes b into the file as it is. All of it, also metadata that is the same: another writer may have been at it.
+func (w *Writer) rewrite(b []byte) error {
+	if err := w.open(); err != nil {
+		return err
+	}
+	head := v2Time
+	if isV1(b) {
+		head = v1Text
+	}
+	if _, err := w.file.WriteAt(b[head:], int64(head)); err != nil {
+		return err
+	}
+	_, err := w.file.WriteAt(b[:head], 0)
+	return err
+}
+
+// open opens the file, or again if another has its name.
+func (w *Writer) open() error {
+	if w.file != nil {
+		mine, err := w.file.Stat()
+		if err == nil {
+			if named, err := os.Lstat(w.Path); err == nil && os.SameFile(mine, named) {
+				return nil
+			}
+		}
+		_ = w.Close() // it is nobody's file any more
+	}
+	file, err := os.OpenFile(w.Path, os.O_RDWR|os.O_CREATE|openFlags, filePerm)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("plugin file %s is no regular file", w.Path)
+	}
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	w.file = file
+	return nil
+}
+
+// Close closes the file, which stays. Removing it is how a plugin says that it is gone.
+func (w *Writer) Close() error {
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.Close()
+	w.file = nil
+	return err
+}
