@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// A victim is a receiver under attack.
+type victim struct {
+	name string // of the protocol
+	path string // matches the series of its good sender
+	// flags are those of the server beside the address.
+	flags []string
+	// seeds are the messages that attackers damage.
+	seeds   func(t *testing.T) [][]byte
+	attacks []func(*attack, context.Context) error
+	// fresh returns the message i of a sender that makes another series with each; nil: nobody does.
+	fresh func(i int) []byte
+	// flood is what the paths of these series begin with.
+	flood string
+	// good connects a sender whose values must all be stored.
+	good func(t *testing.T, addr string) goodSender
+	// reasons are why something must have been dropped.
+	reasons []receivers.Reason
+}
+
+// A goodSender sends the values 1, 2, 3, … of each of its series, as a sender of its own.
+type goodSender interface {
+	// send sends the value n of each series, and returns in how many messages.
+	send(n int) (messages int, err error)
+	paths() []string
+}
+
+const (
+	goodSeries              = 25      // of a good sender
+	mostSeries              = 3000    // that the server may have
+	senderBurst, senderRate = 500, 60 // that one sender may make
+	shortRun                = 2400 * time.Millisecond
+	longRun                 = 30 * time.Second // from which on a run tells something of memory
+)
+
+// TestHostile runs the server while every receiver gets damaged messages as fast as it reads them, and looks whether
+// what good senders send meanwhile is stored, and whether the server stays as it was. RONDO_HOSTILE says for how long.
+func TestHostile(t *testing.T) {
+	d := shortRun
+	if s := os.Getenv("RONDO_HOSTILE"); s != "" {
+		var err error
+		if d, err = time.ParseDuration(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newHostility(t).run(d)
+}
+
+// A hostility is one run.
+type hostility struct {
+	t       *testing.T
+	server  *daemon
+	began   time.Time
+	victims []*victimised
+	sent    time.Time // when the good senders sent last
+}
+
+// A victimised is a victim, and who sends to it.
+type victimised struct {
+	victim
+	addr    string
+	sender  goodSender
+	good    uint64 // messages of the sender
+	attacks []*attack
+}
+
+func newHostility(t *testing.T) *hostility {
+	t.Helper()
+	h := &hostility{t: t, began: time.Now()}
+	rules := "policy:\n"
+	args := []string{
+		"--max-series", strconv.Itoa(mostSeries), "--sender-burst", strconv.Itoa(senderBurst),
+		"--sender-rate", strconv.Itoa(senderRate), "--memory", "256M",
+	}
+	for _, p := range protocols {
+		i := slices.IndexFunc(victims, func(v victim) bool { return v.name == p.Name })
+		if i < 0 {
+			t.Errorf("nobody attacks the receiver %s", p.Name)
+			continue
+		}
+		v := &victimised{victim: victims[i], addr: "127.0.0.1:0"}
+		if p.Network == "dir" {
+			v.addr = t.TempDir()
+		}
+		rules += fmt.Sprintf("  - {path: %q, step: 1s, heartbeat: 1h, archives: [\"RRA:LAST:0.5:1:3600\"]}\n", v.path)
+		args = append(append(args, "--"+v.name, v.addr), v.flags...)
+		h.victims = append(h.victims, v)
+	}
+	args = append(args, "--config", configFile(t, rules))
+	h.server = serveProcess(t, filepath.Join(t.TempDir(), "db"), args...)
+	seed := uint64(time.Now().UnixNano())
+	for _, v := range h.victims {
+		if l := h.server.listens[v.name]; l != "" {
+			v.addr = l
+		}
+		v.sender = v.victim.good(t, v.addr)
+		seeds := v.seeds(t)
+		for i := range v.victim.attacks {
+			m := newMutator(seed+uint64(i), seeds, maxDatagram)
+			m.fresh = v.fresh
+			v.attacks = append(v.attacks, &attack{addr: v.addr, mutator: m})
+		}
+	}
+	return h
+}
+
+func (h *hostility) run(d time.Duration) {
+	t := h.t
+	n := 1
+	h.send(n)
+	h.stored(n)
+	before := h.metrics()
+
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	var running sync.WaitGroup
+	for _, v := range h.victims {
+		for i, a := range v.attacks {
+			running.Go(func() {
+				if err := v.victim.attacks[i](a, ctx); err != nil {
+					t.Errorf("%s: attack %d: %v", v.name, i, err)
+				}
+			})
+		}
+	}
+	pause := 4 * time.Second // and so a delay of 2 s is none
+	if d < longRun {
+		pause = 2200 * time.Millisecond
+	}
+	samples := make(chan []vitals, 1)
+	running.Go(func() { samples <- h.watch(ctx, d/60) })
+	for pass(ctx, time.Until(h.sent.Add(pause))) {
+		n++
+		h.send(n)
+	}
+	running.Wait()
+
+	// The last values come when it is quiet: what the server has read before is stored when they are.
+	pass(t.Context(), time.Until(h.sent.Add(1100*time.Millisecond)))
+	n++
+	h.send(n)
+	h.stored(n)
+	h.quiet(before)
+	after := h.metrics()
+	h.judgeVitals(<-samples, d)
+	h.judgeCounters(before, after, d)
+	h.judgeValues(n, after)
+	h.server.stop(t)
+	if out := rondo(t, h.server.db, "check"); out != "no problem found\n" {
+		t.Errorf("check: %s", out)
+	}
+}
+
+// pass waits for d, and reports whether ctx has not ended meanwhile.
+func pass(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// send has all good senders send the value n.
+func (h *hostility) send(n int) {
+	h.t.Helper()
+	h.sent = time.Now()
+	for _, v := range h.victims {
+		messages, err := v.sender.send(n)
+		if err != nil {
+			h.t.Errorf("%s: the good sender: %v", v.name, err)
+		}
+		v.good += uint64(messages)
+	}
+}
+
+// stored waits until the last value of every good series is n.
+func (h *hostility) stored(n int) {
+	h.t.Helper()
+	var left []string
+	for _, v := range h.victims {
+		left = append(left, v.sender.paths()...)
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		left = slices.DeleteFunc(left, func(path string) bool { return h.last(path) == float64(n) })
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.t.Fatalf("the value %d of %d series is not stored; the first is %s, which has %v", n, len(left), left[0], h.last(left[0]))
+		}
+	}
+}
+
+// judgeValues looks for every value of every good series. As many may be missing as datagrams were lost in the
+// receiver's socket.
+func (h *hostility) judgeValues(n int, after metrics) {
+	h.t.Helper()
+	for _, v := range h.victims {
+		missing := 0
+		for _, path := range v.sender.paths() {
+			got := h.values(path)
+			got[float64(n)] = true // stored has seen it
+			for i := 1; i <= n; i++ {
+				if got[float64(i)] {
+					continue
+				}
+				if missing++; missing <= 5 {
+					h.t.Logf("%s: value %d of %d is missing", path, i, n)
+				}
+			}
+		}
+		if lost := after.of("rondo_receiver_kernel_dropped_total", v.name); float64(missing) > lost {
+			h.t.Errorf("%s: %d of %d good values are missing, %v datagrams were lost", v.name, missing, n*len(v.sender.paths()), lost)
+		}
+		h.t.Logf("%s: %d good values of %d stored", v.name, n*len(v.sender.paths())-missing, n*len(v.sender.paths()))
+	}
+}
+
+// judgeCounters adds up what the server says of itself.
+func (h *hostility) judgeCounters(before, after metrics, d time.Duration) {
+	h.t.Helper()
+	for _, v := range h.victims {
+		var hostile, bytes uint64
+		for _, a := range v.attacks {
+			hostile += a.sent.Load()
+			bytes += a.bytes.Load()
+		}
+		get := func(name string) float64 { return after.of("rondo_receiver_"+name, v.name) }
+		h.t.Logf("%s: %d hostile messages (%.0f/s, %d MB), %v read, %v lost in the socket, %v samples, %v series", v.name, hostile,
+			float64(hostile)/d.Seconds(), bytes>>20, get("packets_total"), get("kernel_dropped_total"), get("samples_total"), get("series"))
+		if networkOf(v.name) == "udp" && get("packets_total")+get("kernel_dropped_total") != float64(hostile+v.good) {
+			h.t.Errorf("%s: %d datagrams were sent, %v read, %v lost", v.name, hostile+v.good, get("packets_total"), get("kernel_dropped_total"))
+		}
+		var drops strings.Builder
+		for r := range receivers.NumReasons {
+			n, ok := after[fmt.Sprintf(`rondo_receiver_dropped_total{receiver="%s",reason="%s"}`, v.name, r)]
+			if !ok {
+				h.t.Errorf("%s: /metrics does not say what was dropped as %s", v.name, r)
+			}
+			if n == 0 && slices.Contains(v.reasons, r) {
+				h.t.Errorf("%s: nothing was dropped as %s", v.name, r)
+			}
+			fmt.Fprintf(&drops, " %s %v", r, n)
+		}
+		h.t.Logf("%s: dropped:%s", v.name, drops.String())
+	}
+	allowed := senderBurst + senderRate*int(time.Since(h.began)/time.Minute+1)
+	for _, v := range h.victims {
+		if v.fresh == nil {
+			continue
+		}
+		made := strings.Count(rondo(h.t, h.server.db, "list"), "\n"+v.flood)
+		h.t.Logf("%s: %d series of the sender that makes ever new ones", v.name, made)
+		if made > allowed || made < senderBurst/2 && d < longRun {
+			h.t.Errorf("%s: one sender has made %d series, it may make %d", v.name, made, allowed)
+		}
+	}
+	if n := after["rondo_series"]; n > mostSeries {
+		h.t.Errorf("%v series, --max-series is %d", n, mostSeries)
+	}
+	refused := after[`rondo_series_refused_total{reason="sender_limit"}`] + after[`rondo_series_refused_total{reason="series_limit"}`]
+	h.t.Logf("%v series there, %v made, %v refused; %v senders", after["rondo_series"], after["rondo_series_made_total"], refused, after["rondo_senders"])
+	if refused == 0 {
+		h.t.Error("no series was refused: the limits tell nothing")
+	}
+	if a, b := after["rondo_samples_accepted_total"], before["rondo_samples_accepted_total"]; a <= b {
+		h.t.Errorf("no sample was accepted: %v, before %v", a, b)
+	}
+	if n := after["rondo_log_failures_total"]; n > 0 {
+		h.t.Errorf("%v writes of the log have failed", n)
+	}
+}
+
+func networkOf(name string) string {
+	return protocols[slices.IndexFunc(protocols, func(p receivers.Protocol) bool { return p.Name == name })].Network
+}
