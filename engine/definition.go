@@ -4,16 +4,27 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rondo-db/rondo/rra"
 )
 
-// definitionVersion begins the code of a definition; part of the format.
-const definitionVersion = 1
+// The version that begins the code of a definition, and the flags of an archive, are part of the format.
+// Version 2 has flags; it is used only where some are set, so that equal definitions have equal codes.
+const (
+	definitionPlain = 1
+	definitionFlags = 2
+
+	archiveOwn = 1
+)
 
 // appendDefinition codes d; equal definitions have equal codes.
 func appendDefinition(dst []byte, d *rra.Definition) []byte {
-	dst = append(dst, definitionVersion)
+	version := byte(definitionPlain)
+	if slices.ContainsFunc(d.Archives, func(a rra.Archive) bool { return a.Own }) {
+		version = definitionFlags
+	}
+	dst = append(dst, version)
 	dst = binary.AppendVarint(dst, d.Step)
 	dst = binary.AppendUvarint(dst, uint64(len(d.Sources)))
 	for i := range d.Sources {
@@ -38,6 +49,13 @@ func appendDefinition(dst []byte, d *rra.Definition) []byte {
 		dst = binary.AppendVarint(dst, int64(a.Partner))
 		dst = binary.AppendVarint(dst, int64(a.Threshold))
 		dst = binary.AppendVarint(dst, int64(a.Window))
+		if version == definitionFlags {
+			var flags byte
+			if a.Own {
+				flags |= archiveOwn
+			}
+			dst = append(dst, flags)
+		}
 	}
 	return dst
 }
@@ -64,8 +82,9 @@ func (r *reader) varint() int64 {
 // decodeDefinition is the inverse of appendDefinition.
 func decodeDefinition(b []byte) (*rra.Definition, error) {
 	r := reader{b: b}
-	if v := r.byte(); v != definitionVersion {
-		return nil, fmt.Errorf("definition of version %d: %w", v, ErrVersion)
+	version := r.byte()
+	if version != definitionPlain && version != definitionFlags {
+		return nil, fmt.Errorf("definition of version %d: %w", version, ErrVersion)
 	}
 	d := &rra.Definition{Step: r.varint()}
 	n := r.uvarint()
@@ -77,12 +96,16 @@ func decodeDefinition(b []byte) (*rra.Definition, error) {
 	}
 	n = r.uvarint()
 	for i := uint64(0); i < n && r.err == nil; i++ {
-		d.Archives = append(d.Archives, rra.Archive{
+		a := rra.Archive{
 			CF: rra.CF(r.byte()), XFF: r.float(), PDPs: r.varint(), Rows: r.varint(),
 			Alpha: r.float(), Beta: r.float(), Gamma: r.float(), SmoothingWindow: r.float(),
 			DeltaPos: r.float(), DeltaNeg: r.float(),
 			Partner: int(r.varint()), Threshold: int(r.varint()), Window: int(r.varint()),
-		})
+		}
+		if version == definitionFlags {
+			a.Own = r.byte()&archiveOwn != 0
+		}
+		d.Archives = append(d.Archives, a)
 	}
 	if r.err != nil || len(r.b) != 0 {
 		return nil, fmt.Errorf("definition of %d bytes: %w", len(b), errRecord)

@@ -51,17 +51,23 @@ func (m *Machine) consolidate(w []uint64, pdp []float64, first, elapsed int64, o
 	return out
 }
 
-// consolidateOne is consolidate for what archives of one PDP a row share.
+// consolidateOne is consolidate for archives of one PDP a row.
 func (m *Machine) consolidateOne(w []uint64, pdp []float64, first, elapsed int64, out []Run) []Run {
 	rows := min(elapsed, m.oneRows)
 	k := first + elapsed - rows + 1
 	for d, v := range pdp {
+		for _, o := range m.own {
+			n := min(elapsed, o.rows)
+			out = append(out, Run{o.stream, int32(d), first + elapsed - n + 1, n, v})
+		}
 		c := w[m.one+oneWords*d:]
 		c[onePrimary] = math.Float64bits(v)
 		if elapsed > 1 {
 			c[oneSecondary] = math.Float64bits(v)
 		}
-		out = append(out, Run{m.oneID, int32(d), k, rows, v})
+		if rows > 0 {
+			out = append(out, Run{m.oneID, int32(d), k, rows, v})
+		}
 	}
 	return out
 }

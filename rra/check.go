@@ -68,6 +68,9 @@ func (d *Definition) checkArchive(i int) error {
 	case a.PDPs > maxRowTime/d.Step:
 		return field("pdps", "a row of %d steps of %d s is too long", a.PDPs, d.Step)
 	}
+	if a.Own && !(a.CF.classical() && a.PDPs == 1) {
+		return field("own", "is for one PDP a row of AVERAGE, MIN, MAX or LAST")
+	}
 	if a.CF.classical() {
 		if !(a.XFF >= 0 && a.XFF < 1) {
 			return field("xff", "%v is not in [0,1)", a.XFF)

@@ -102,8 +102,9 @@ type Machine struct {
 	archives []archive
 	streams  []Stream
 	one      int   // words of the archives with one PDP a row; 0: there is none
-	oneRows  int64 // the longest of them
+	oneRows  int64 // the longest of those that share a stream
 	oneID    int32 // their stream
+	own      []own // the others
 	family   bool  // has archives of the Holt-Winters family
 	seasonal bool
 
@@ -182,7 +183,9 @@ func (m *Machine) layout() {
 			if m.one == 0 {
 				m.one = take(oneWords * nds)
 			}
-			m.oneRows = max(m.oneRows, d.Rows)
+			if !d.Own {
+				m.oneRows = max(m.oneRows, d.Rows)
+			}
 			a.off, a.stride = m.one, oneWords
 			halves = append(halves, i)
 		default:
@@ -208,9 +211,10 @@ func (m *Machine) addStream(i int) int32 {
 	if d.CF == Seasonal || d.CF == DevSeasonal {
 		return -1
 	}
-	if d.CF.classical() && d.PDPs == 1 {
+	shared := d.CF.classical() && d.PDPs == 1 && !d.Own
+	if shared {
 		for j := range m.archives[:i] {
-			if b := &m.archives[j]; b.cf.classical() && b.n == 1 {
+			if b := &m.archives[j]; b.cf.classical() && b.n == 1 && !m.def.Archives[j].Own {
 				s := &m.streams[b.stream]
 				s.Archives = append(s.Archives, i)
 				s.Rows = max(s.Rows, d.Rows)
@@ -220,10 +224,19 @@ func (m *Machine) addStream(i int) int32 {
 	}
 	m.streams = append(m.streams, Stream{PDPs: d.PDPs, Rows: d.Rows, Archives: []int{i}})
 	id := int32(len(m.streams) - 1)
-	if d.CF.classical() && d.PDPs == 1 {
+	switch {
+	case shared:
 		m.oneID = id
+	case d.CF.classical() && d.PDPs == 1:
+		m.own = append(m.own, own{id, d.Rows})
 	}
 	return id
+}
+
+// An own is the stream of an archive with one PDP a row that shares its rows with no other.
+type own struct {
+	stream int32
+	rows   int64
 }
 
 // classical reports whether cf is AVERAGE, MIN, MAX or LAST.
@@ -236,6 +249,9 @@ func (d *Definition) shape() string {
 	for i := range d.Archives {
 		a := &d.Archives[i]
 		fmt.Fprintf(&b, "/%d:%d:%d", a.CF, a.PDPs, a.Rows)
+		if a.Own {
+			b.WriteByte('o')
+		}
 	}
 	return b.String()
 }

@@ -96,6 +96,7 @@ func TestShape(t *testing.T) {
 		"pdps":    func(d *Definition) { d.Archives[1].PDPs = 7 },
 		"rows":    func(d *Definition) { d.Archives[1].Rows = 7 },
 		"one":     func(d *Definition) { d.Archives[0].CF = Last },
+		"own":     func(d *Definition) { d.Archives[0].Own = true },
 	} {
 		d := benchDefinition(Counter, 2)
 		change(d)
@@ -211,4 +212,36 @@ func sameRuns(a, b []Run) bool {
 		a.Value, b.Value = 0, 0
 		return same && a == b
 	})
+}
+
+// TestOwn: an archive that shares its rows with no other gets the same ones, and remembers the same.
+func TestOwn(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed(t), 5))
+	owned := 0
+	for i := range 300 {
+		p := newTrial(r, i%5 == 0)
+		d := *p.def
+		d.Archives = slices.Clone(d.Archives)
+		for i := range d.Archives {
+			if a := &d.Archives[i]; a.CF.classical() && a.PDPs == 1 && r.IntN(2) == 0 {
+				a.Own = true
+				owned++
+			}
+		}
+		shared, own := compile(t, p.def), compile(t, &d)
+		a, b := shared.NewState(Seconds(p.start)), own.NewState(Seconds(p.start))
+		p.each(func(at Time, values []Value, texts []string) {
+			aRuns, aErr := shared.Step(&a, at, values, texts, nil)
+			bRuns, bErr := own.Step(&b, at, values, texts, nil)
+			if fmt.Sprint(aErr) != fmt.Sprint(bErr) || !slices.Equal(a.W, b.W) {
+				t.Fatalf("%v: at %d: %v and %v, states %x and %x", p.args, at, aErr, bErr, a.W, b.W)
+			}
+			if got, want := fmt.Sprint(own.Rows(bRuns)), fmt.Sprint(shared.Rows(aRuns)); got != want {
+				t.Fatalf("%v: at %d: rows %s, want %s", p.args, at, got, want)
+			}
+		})
+	}
+	if owned < 50 {
+		t.Errorf("only %d archives had rows of their own", owned)
+	}
 }

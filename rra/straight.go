@@ -30,7 +30,7 @@ func reciprocal(d int64) uint64 { return ^uint64(0)/uint64(d) + 1 }
 
 // prepare decides whether the straight path may be taken, and lays its lanes out.
 func (m *Machine) prepare() {
-	m.straight = len(m.sources) <= maxStraight && m.inputs == len(m.sources) && !m.family
+	m.straight = len(m.sources) <= maxStraight && m.inputs == len(m.sources) && !m.family && m.own == nil
 	m.stepMagic = reciprocal(m.step)
 	for i := range m.archives {
 		a := &m.archives[i]
