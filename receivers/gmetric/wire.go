@@ -1,0 +1,245 @@
+package gmetric
+
+import (
+	"bytes"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A Word is the first word of a message, which says what it is: 0 a metric with its value in the format of 3.0, 1 to
+// 50 a metric of gmond that is known by its number there, and from 3.1 on the rest. They are part of the format.
+type Word uint32
+
+// The words.
+const (
+	WordGmetric  Word = 0
+	WordCore     Word = 1  // the first of them
+	WordCoreLast Word = 50 // and the last
+	WordMetadata Word = 128
+	WordUshort   Word = 129 // the first of the values
+	WordShort    Word = 130
+	WordInt      Word = 131
+	WordUint     Word = 132
+	WordString   Word = 133
+	WordFloat    Word = 134
+	WordDouble   Word = 135 // and the last
+	WordRequest  Word = 136
+)
+
+// Old reports whether the message is of the 3.0 format.
+func (w Word) Old() bool { return w <= WordCoreLast }
+
+// Core reports whether the message is of a metric that has a number.
+func (w Word) Core() bool { return w >= WordCore && w <= WordCoreLast }
+
+// Value reports whether the message is a value whose metadata is another message.
+func (w Word) Value() bool { return w >= WordUshort && w <= WordDouble }
+
+// maxString is the longest string: the longest datagram that Ganglia sends.
+const maxString = 1472
+
+// A Slope says how a metric's values go on from one to the next.
+type Slope uint8
+
+// The slopes are part of the format.
+const (
+	Zero Slope = iota
+	Positive
+	Negative
+	Both
+	Unspecified
+	Derivative
+)
+
+var slopeNames = [...]string{"zero", "positive", "negative", "both", "unspecified", "derivative"}
+
+// String returns the slope as gmetric's option --slope names it.
+func (s Slope) String() string {
+	if int(s) >= len(slopeNames) {
+		return "slope"
+	}
+	return slopeNames[s]
+}
+
+// ParseSlope reads what String writes.
+func ParseSlope[T string | []byte](text T) (Slope, bool) {
+	for i, name := range slopeNames {
+		if string(text) == name {
+			return Slope(i), true
+		}
+	}
+	return 0, false
+}
+
+// A Type is the type of a metric.
+type Type uint8
+
+// The types. Unknown is the empty type, and any that has no constant here.
+const (
+	Unknown Type = iota
+	String
+	Int8
+	Uint8
+	Int16
+	Uint16
+	Int32
+	Uint32
+	Float
+	Double
+)
+
+var typeNames = [...]string{"", "string", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float", "double"}
+
+// String returns the type as gmetric's option --type names it.
+func (t Type) String() string {
+	if int(t) >= len(typeNames) {
+		return ""
+	}
+	return typeNames[t]
+}
+
+// Integer reports whether the type is one of whole numbers.
+func (t Type) Integer() bool { return t >= Int8 && t <= Uint32 }
+
+// ParseType returns the type called text, or Unknown.
+func ParseType[T string | []byte](text T) Type {
+	for i, name := range typeNames {
+		if string(text) == name {
+			return Type(i)
+		}
+	}
+	return Unknown
+}
+
+// A Message is one datagram. Which fields count is said by its Word.
+type Message struct {
+	Word Word
+
+	// Of 3.1 and later. IP and HostName are the two sides of a Host that is spoofed, the address that the
+	// metric is said to come from and the name of the host; else HostName is Host.
+	Host         []byte
+	Spoof        bool
+	IP, HostName []byte
+
+	// Name is of all messages. Core metrics have the name of their number.
+	Name []byte
+
+	// Of WordGmetric, WordMetadata and core metrics.
+	Type       []byte
+	Units      []byte
+	Slope      Slope
+	TMax, DMax uint32 // seconds
+
+	// Of WordMetadata.
+	Name2 []byte // the name again
+	Extra []Pair
+
+	// Of values: the format they are to be printed with.
+	Format []byte
+
+	// Text is the value of WordGmetric, WordString and core metrics that are strings; Number
+	// that of the others: an integer or a double, a float widened to one.
+	Text   []byte
+	Number rra.Value
+
+	described []byte // the bytes that say what the metric is, for a hash
+}
+
+// A Pair is one extra element of metadata.
+type Pair struct{ Key, Value []byte }
+
+// Clone returns a copy that shares no memory with m.
+func (m *Message) Clone() Message {
+	c := *m
+	for _, f := range [...]*[]byte{&c.Host, &c.IP, &c.HostName, &c.Name, &c.Type, &c.Units, &c.Name2, &c.Format, &c.Text, &c.described} {
+		*f = bytes.Clone(*f)
+	}
+	c.Extra = nil
+	for _, p := range m.Extra {
+		c.Extra = append(c.Extra, Pair{bytes.Clone(p.Key), bytes.Clone(p.Value)})
+	}
+	return c
+}
+
+// coreSlope is that of core metric k.
+func coreSlope(k Word) Slope {
+	if k <= 9 || k == 25 {
+		return Zero
+	}
+	return Both
+}
+
+// A coreMetric is what a number stands for.
+type coreMetric struct {
+	name  string
+	typ   Type
+	wire  Word // the value that is encoded likewise
+	units string
+	tmax  uint32
+}
+
+// coreMetrics are those of Ganglia 2.5 to 3.0 by their numbers. They are part of the format.
+var coreMetrics = [...]coreMetric{
+	1:  {"cpu_num", Uint16, WordUshort, "CPUs", 1200},
+	2:  {"cpu_speed", Uint32, WordUint, "MHz", 1200},
+	3:  {"mem_total", Uint32, WordUint, "KB", 1200},
+	4:  {"swap_total", Uint32, WordUint, "KB", 1200},
+	5:  {"boottime", Uint32, WordUint, "s", 1200},
+	6:  {"sys_clock", Uint32, WordUint, "s", 1200},
+	7:  {"machine_type", String, WordString, "", 1200},
+	8:  {"os_name", String, WordString, "", 1200},
+	9:  {"os_release", String, WordString, "", 1200},
+	10: {"cpu_user", Float, WordFloat, "%", 90},
+	11: {"cpu_nice", Float, WordFloat, "%", 90},
+	12: {"cpu_system", Float, WordFloat, "%", 90},
+	13: {"cpu_idle", Float, WordFloat, "%", 90},
+	14: {"cpu_aidle", Float, WordFloat, "%", 3800},
+	15: {"load_one", Float, WordFloat, "", 70},
+	16: {"load_five", Float, WordFloat, "", 325},
+	17: {"load_fifteen", Float, WordFloat, "", 950},
+	18: {"proc_run", Uint32, WordUint, "", 950},
+	19: {"proc_total", Uint32, WordUint, "", 950},
+	20: {"mem_free", Uint32, WordUint, "KB", 180},
+	21: {"mem_shared", Uint32, WordUint, "KB", 180},
+	22: {"mem_buffers", Uint32, WordUint, "KB", 180},
+	23: {"mem_cached", Uint32, WordUint, "KB", 180},
+	24: {"swap_free", Uint32, WordUint, "KB", 180},
+	25: {"gexec", String, WordString, "", 300},
+	26: {heartbeat, Uint32, WordUint, "", 20},
+	27: {"mtu", Uint32, WordUint, "", 1200},
+	28: {"location", String, WordString, "", 1200},
+	29: {"bytes_out", Float, WordFloat, "bytes/sec", 300},
+	30: {"bytes_in", Float, WordFloat, "bytes/sec", 300},
+	31: {"pkts_in", Float, WordFloat, "packets/sec", 300},
+	32: {"pkts_out", Float, WordFloat, "packets/sec", 300},
+	33: {"disk_total", Double, WordDouble, "GB", 1200},
+	34: {"disk_free", Double, WordDouble, "GB", 180},
+	35: {"part_max_used", Float, WordFloat, "%", 180},
+	36: {"cpu_wio", Float, WordFloat, "%", 90},
+	37: {"bread_sec", Float, WordFloat, "", 90},
+	38: {"bwrite_sec", Float, WordFloat, "", 90},
+	39: {"lread_sec", Float, WordFloat, "", 90},
+	40: {"lwrite_sec", Float, WordFloat, "", 90},
+	41: {"rcache", Float, WordFloat, "%", 90},
+	42: {"wcache", Float, WordFloat, "%", 90},
+	43: {"phread_sec", Float, WordFloat, "", 90},
+	44: {"phwrite_sec", Float, WordFloat, "", 90},
+	45: {"cpu_intr", Float, WordFloat, "%", 90},
+	46: {"cpu_sintr", Float, WordFloat, "%", 90},
+	47: {"mem_arm", Uint32, WordUint, "KB", 180},
+	48: {"mem_rm", Uint32, WordUint, "KB", 180},
+	49: {"mem_avm", Uint32, WordUint, "KB", 180},
+	50: {"mem_vm", Uint32, WordUint, "KB", 180},
+}
+
+// heartbeat is the metric that only says that its host lives.
+const heartbeat = "heartbeat"
+
+// coreTexts are names, types and units of core metrics as a Message holds them.
+var coreTexts = func() (ts [WordCoreLast + 1]struct{ name, typ, units []byte }) {
+	for k := WordCore; k <= WordCoreLast; k++ {
+		c := &coreMetrics[k]
+		ts[k].name, ts[k].typ, ts[k].units = []byte(c.name), []byte(c.typ.String()), []byte(c.units)
+	}
+	return ts
+}()
