@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/receivers/receivebench"
+)
+
+// receiveVerified is how many series bench receive compares with what was sent.
+const receiveVerified = 1000
+
+func newBenchReceiveCommand() *cobra.Command {
+	var o benchReceiveOptions
+	c := &cobra.Command{
+		Use:   "receive",
+		Short: "Send a made-up load to a receiver, and see what is stored of it",
+		Long: `Starts a receiver and a store in a process of their own, on loopback and in a
+temporary folder, sends them the packets of made-up hosts at the rate asked for,
+and tells what was stored, what was lost, and the processor time it took.
+
+Every host has 100 series, as collectd's plugins make them, some of several values;
+all are sent in turn, in packets of 1452 bytes. A reading is ten seconds after the one
+before, however soon it is sent: 20,000 series at 2 million values a second are
+what 20 million values every 10 s are to a server, on fewer series.
+
+Lost is what was sent and not stored, whatever the reason. At the end all series are read
+once more without haste, and of 1,000 of them the last update and the last readings are
+compared with what was sent.
+
+With --compare the same is sent to the installed collectd: its network plugin
+receives, and nothing is behind it (with --compare-rrdtool its rrdtool plugin).`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.protocol, "protocol", "collectd", "the protocol `name`")
+	f.IntVar(&o.series, "series", 20_000, "series, rounded up to hosts of 100")
+	f.Float64Var(&o.rate, "rate", 2e6, "values sent a second")
+	f.Float64Var(&o.seconds, "seconds", 10, "how long")
+	f.Uint64Var(&o.seed, "seed", 1, "what the readings follow from")
+	f.StringVar(&o.dir, "dir", "", "`folder` for the store (default: the system's for temporary files)")
+	f.BoolVar(&o.find, "find", false, "search the highest rate of which at most 0.1 % is lost, from --rate on")
+	f.BoolVar(&o.compare, "compare", false, "send the same to the program that the protocol comes from")
+	f.BoolVar(&o.stores, "compare-rrdtool", false, "have that keep it, with its rrdtool plugin")
+	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of the receiver to this `file`")
+	return c
+}
+
+// newBenchReceiverCommand returns the command that bench receive starts in a process of its own.
+func newBenchReceiverCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "receiver ORDER",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return receivebench.Child(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+}
+
+type benchReceiveOptions struct {
+	protocol                    string
+	series                      int
+	rate, seconds               float64
+	seed                        uint64
+	dir, cpuProfile             string
+	find, compare, stores, json bool
+}
+
+func (o *benchReceiveOptions) run(cmd *cobra.Command) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	config := receivebench.Config{
+		Protocol: o.protocol,
+		Series:   o.series,
+		Rate:     o.rate,
+		Length:   time.Duration(o.seconds * float64(time.Second)),
+		Seed:     o.seed,
+		Dir:      o.dir,
+		Verify:   receiveVerified,
+		Profile:  o.cpuProfile,
+		Exec: func(ctx context.Context, arg string) *exec.Cmd {
+			return exec.CommandContext(ctx, self, "bench", "receiver", arg)
+		},
+	}
+	if o.compare || o.stores {
+		config.PeerStores = o.stores
+		if config.Peer, err = receivebench.FindPeer(o.protocol); err != nil {
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo: not compared: %v\n", err) // what is printed matters
+		}
+	}
+	var r receivebench.Result
+	if o.find {
+		r, err = receivebench.Find(cmd.Context(), config, func(line string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), line) }) // as above
+	} else {
+		r, err = receivebench.Run(cmd.Context(), config)
+	}
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return r.WriteJSON(cmd.OutOrStdout())
+	}
+	return r.WriteText(cmd.OutOrStdout())
+}

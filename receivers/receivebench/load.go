@@ -1,0 +1,53 @@
+package receivebench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/collectd"
+)
+
+// interval is the seconds between two readings of a series, by the clock of the load.
+const interval = 10
+
+// A load is what is sent. It is for one goroutine.
+type load interface {
+	// size returns the number of messages in a round, and of series and values in all of them.
+	size() (messages, series, values int)
+	// step moves the readings of message i on, and returns it and how many samples it holds, and values in them.
+	// The message is valid until step is called for it again.
+	step(i int) (message []byte, samples, values int)
+	// series returns the n-th series: its path, and the last reading of each of its sources.
+	series(n int) state
+}
+
+// A state is what a series must hold: its path, the second of its last update (0: it is not told), and the last
+// reading of each source.
+type state struct {
+	Path     string
+	At       int64
+	Readings []string // as rra.FormatReading gives them
+}
+
+// A subject is a protocol that can be measured.
+type subject struct {
+	protocol receivers.Protocol
+	untimed  bool // its messages have no time: the receiver's clock tells, and goes as fast as the load's
+	// load returns one of at least series series, whose first readings are of the second start.
+	load func(seed uint64, series int, start int64) load
+}
+
+// subjects are all there are, by name.
+var subjects = map[string]subject{
+	"collectd": {protocol: collectd.Protocol, load: newCollectdLoad},
+}
+
+func subjectOf(name string) (subject, error) {
+	s, ok := subjects[name]
+	if !ok {
+		return s, fmt.Errorf("bench: protocol %q: not one of %v", name, slices.Sorted(maps.Keys(subjects)))
+	}
+	return s, nil
+}

@@ -1,0 +1,295 @@
+package receivebench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"os/exec"
+	"time"
+)
+
+// A Config says what is sent to whom.
+type Config struct {
+	Protocol string              // collectd
+	Options  map[string][]string // of the receiver, as receivers.Config has them
+	Series   int                 // rounded up to whole hosts
+	Rate     float64             // values a second
+	Length   time.Duration       // how long values are sent at that rate
+	Seed     uint64
+	Dir      string // an empty folder for stores; removed are only those made in it
+	Verify   int    // series compared with what was sent
+	Profile  string // file for a CPU profile of the receiver while it is sent to; empty: none
+
+	// Peer is the program that Protocol comes from, to be measured too: a path; empty: none.
+	Peer string
+	// PeerStores has the peer keep what it receives, with its rrdtool plugin; else it keeps nothing.
+	PeerStores bool
+
+	// Exec returns the command that runs Child(ctx, arg, stdin, stdout).
+	Exec func(ctx context.Context, arg string) *exec.Cmd
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.Series < 1:
+		return fmt.Errorf("bench: %d series, must be at least 1", c.Series)
+	case !(c.Rate >= 1 && c.Rate <= 1e9):
+		return fmt.Errorf("bench: rate of %v values a second, must be 1 to 1e9", c.Rate)
+	case c.Length < 10*time.Millisecond || c.Length > time.Hour:
+		return fmt.Errorf("bench: length of %v, must be 10ms to 1h", c.Length)
+	}
+	_, err := subjectOf(c.Protocol)
+	return err
+}
+
+// newLoad returns a load, whose clock ends now if everything goes as it should, and the second it begins at.
+func (c *Config) newLoad() (load, int64, error) {
+	s, err := subjectOf(c.Protocol)
+	if err != nil {
+		return nil, 0, err
+	}
+	_, _, values := s.load(c.Seed, c.Series, 0).size()
+	rounds := int64(math.Ceil(c.Rate*c.Length.Seconds()/float64(values))) + sparedRounds
+	start := time.Now().Unix() - rounds*interval
+	if start < minStart {
+		return nil, 0, fmt.Errorf("bench: %d readings of each series, %d s apart, reach back before 1980: more series, please", rounds, interval)
+	}
+	return s.load(c.Seed, c.Series, start), start, nil
+}
+
+const (
+	sparedRounds = 10          // before and after those that are measured
+	minStart     = 315_532_800 // 1980, which is as far back as rrdtool's times go
+)
+
+// A target is what is sent to.
+type target interface {
+	// addr is where it listens.
+	addr() *net.UDPAddr
+	// look returns what it has done.
+	look(ctx context.Context) (progress, error)
+	// mark is look at the beginning and the end of what is measured.
+	mark(ctx context.Context, end bool) (progress, error)
+	// prompt reports whether look tells what is true now, and not some time ago.
+	prompt() bool
+}
+
+// A progress is what a target has done since it was started.
+type progress struct {
+	at           time.Time
+	read         uint64 // messages
+	lost         uint64 // messages that the kernel dropped
+	stored       uint64 // samples
+	values       uint64 // in them; 0: not counted
+	user, system time.Duration
+	snapshot     snapshot // of a child
+}
+
+// A drive is a load on its way to a target.
+type drive struct {
+	load
+	target
+	sender
+	sent      uint64  // messages
+	next      int     // message of the round
+	samples   uint64  // sent
+	values    uint64  // sent
+	perPacket float64 // values
+}
+
+func newDrive(l load, t target) (*drive, error) {
+	conn, err := net.DialUDP("udp", nil, t.addr())
+	if err != nil {
+		return nil, err
+	}
+	if err := conn.SetWriteBuffer(4 << 20); err != nil {
+		return nil, err
+	}
+	messages, _, values := l.size()
+	d := &drive{load: l, target: t, perPacket: float64(values) / float64(messages)}
+	return d, d.init(conn)
+}
+
+// one sends the next message of the round.
+func (d *drive) one() error {
+	b, samples, values := d.step(d.next)
+	if d.next++; d.next == d.messages() {
+		d.next = 0
+	}
+	d.sent++
+	d.samples += uint64(samples)
+	d.values += uint64(values)
+	return d.add(b)
+}
+
+func (d *drive) messages() int {
+	n, _, _ := d.size()
+	return n
+}
+
+const (
+	gently   = 100_000 // values a second that any target takes
+	unread   = 256     // messages that may be unread meanwhile
+	lookWait = time.Millisecond
+)
+
+// round sends one round, or what is left of one, so that nothing is lost, and waits until it is through.
+func (d *drive) round(ctx context.Context) (progress, error) {
+	for more := true; more; {
+		for n := 0; n < unread && more; n++ {
+			if err := d.one(); err != nil {
+				return progress{}, err
+			}
+			more = d.next > 0
+		}
+		if err := d.flush(); err != nil {
+			return progress{}, err
+		}
+		if !d.prompt() {
+			if err := sleep(ctx, time.Duration(unread*d.perPacket/gently*float64(time.Second))); err != nil {
+				return progress{}, err
+			}
+			continue
+		}
+		for {
+			p, err := d.look(ctx)
+			if err != nil {
+				return p, err
+			}
+			if p.read+p.lost >= d.sent {
+				break
+			}
+			if err := sleep(ctx, lookWait); err != nil {
+				return p, err
+			}
+		}
+	}
+	return d.settle(ctx)
+}
+
+const (
+	tick      = time.Millisecond      // how often the pace is looked at
+	mostBurst = 20 * time.Millisecond // worth of values that are sent at once to catch up
+)
+
+// paced sends rate values a second for length, and returns how long it took. If the machine does not let it keep
+// up, it does not catch up by more than mostBurst.
+func (d *drive) paced(ctx context.Context, rate float64, length time.Duration) (time.Duration, error) {
+	begun := time.Now()
+	from := begun // the pace counts from here
+	sent := 0.0   // since from
+	for {
+		now := time.Now()
+		due := min(now.Sub(from), length-from.Sub(begun)).Seconds() * rate
+		if behind := due - sent; behind > mostBurst.Seconds()*rate {
+			skip := time.Duration((behind/rate - mostBurst.Seconds()) * float64(time.Second))
+			from = from.Add(skip)
+			due -= skip.Seconds() * rate
+		}
+		for sent < due {
+			if err := d.one(); err != nil {
+				return 0, err
+			}
+			sent += d.perPacket
+		}
+		if err := d.flush(); err != nil {
+			return 0, err
+		}
+		if took := time.Since(begun); took >= length {
+			return took, nil
+		}
+		if err := sleep(ctx, tick); err != nil {
+			return 0, err
+		}
+	}
+}
+
+const (
+	settled     = time.Second // without a change, after which nothing more is waited for
+	settleLimit = 5 * time.Minute
+)
+
+var errStuck = errors.New("bench: the receiver is not done after five minutes")
+
+// settle waits until all that was sent is stored, or, if some is lost, until nothing more happens. The progress it
+// returns is of the time when the last of it happened.
+func (d *drive) settle(ctx context.Context) (progress, error) {
+	var last progress
+	changed := time.Now()
+	for end := changed.Add(settleLimit); time.Now().Before(end); {
+		p, err := d.look(ctx)
+		if err != nil {
+			return p, err
+		}
+		if p.read != last.read || p.stored != last.stored {
+			last, changed = p, time.Now()
+		}
+		if p.stored >= d.samples || time.Since(changed) > settled {
+			return last, nil
+		}
+		if err := sleep(ctx, lookWait); err != nil {
+			return p, err
+		}
+	}
+	return last, errStuck
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= tick { // too short for a timer and a select to be worth it
+		time.Sleep(d)
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// measure sends a round that makes the series, and another, then the load at its pace, and returns what that took.
+func (d *drive) measure(ctx context.Context, rate float64, length time.Duration) (m Measured, err error) {
+	for range 2 {
+		if _, err := d.round(ctx); err != nil {
+			return m, err
+		}
+	}
+	begin, err := d.mark(ctx, false)
+	if err != nil {
+		return m, err
+	}
+	sent, samples, values := d.sent, d.samples, d.values
+	user, system := cpuTimes()
+	begun := time.Now()
+	took, err := d.paced(ctx, rate, length)
+	if err != nil {
+		return m, err
+	}
+	user2, system2 := cpuTimes()
+	done, err := d.settle(ctx)
+	if err != nil {
+		return m, err
+	}
+	end, err := d.mark(ctx, true)
+	if err != nil {
+		return m, err
+	}
+	m.Packets, m.Values = d.sent-sent, d.values-values
+	m.SendSeconds, m.Seconds = took.Seconds(), max(done.at.Sub(begun), took).Seconds()
+	m.LostPackets = end.lost - begin.lost
+	m.StoredSeries = end.stored - begin.stored
+	if m.Stored = end.values - begin.values; end.values == 0 {
+		m.Stored = uint64(math.Round(float64(m.StoredSeries) * ratio(float64(m.Values), float64(d.samples-samples))))
+	}
+	m.User, m.System = (end.user - begin.user).Seconds(), (end.system - begin.system).Seconds()
+	m.SenderSeconds = (user2 + system2 - user - system).Seconds()
+	m.begin, m.end = begin, end
+	m.Rate = rate
+	m.figure()
+	return m, nil
+}
