@@ -1,0 +1,321 @@
+package mono
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// readBytes is how much is read at once from one agent.
+const readBytes = 16 << 10
+
+// An agent is one connection, or one file that an agent has recorded.
+type agent struct {
+	s     *server
+	peer  string
+	host  string // whom new series are counted against
+	since time.Time
+	conn  *receivers.Conn  // nil for a file
+	queue *receivers.Queue // of a file; nil: all agents share the server's
+
+	writing sync.Mutex // held while a request is written: they are answered in the order they are written; taken before mu
+	left    bool       // good bye was said, or a write has failed: no more requests; guarded by writing
+
+	mu      sync.Mutex // guards what follows
+	dec     Decoder
+	series  []series // by position in dec.Readings
+	new     []int    // positions whose series are to be described
+	asked   []*question
+	greeted bool // hello has come
+	samples uint64
+	last    rra.Time        // time of the last sample
+	ctx     context.Context // during feed
+	now     time.Time       // when what is being fed was read
+	gen     uint64          // generation of the references
+	held    int             // what is counted in server.held
+	value   [1]rra.Value
+}
+
+// A series is where the values of one counter go.
+type series struct {
+	ref   engine.Ref
+	retry time.Time        // if there is no reference: when to try again
+	why   receivers.Reason // and what the values are dropped for until then
+}
+
+// handle reads one connection to its end.
+func (s *server) handle(ctx context.Context, c *receivers.Conn) {
+	a := &agent{s: s, peer: c.Peer, host: c.Host, since: s.cfg.Now(), conn: c}
+	s.enter(a)
+	err := a.serve(ctx)
+	s.leave(a)
+	a.finish(err)
+}
+
+// enter makes a known to Control.
+func (s *server) enter(a *agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.peers[a.peer] = a
+}
+
+func (s *server) leave(a *agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.peers[a.peer] == a {
+		delete(s.peers, a.peer)
+	}
+}
+
+// serve reads until the connection ends, and returns why it did.
+func (a *agent) serve(ctx context.Context) error {
+	buf := make([]byte, readBytes)
+	for {
+		n, err := a.conn.Read(buf)
+		if n > 0 {
+			greeted, ferr := a.feed(ctx, buf[:n])
+			if ferr != nil {
+				return ferr
+			}
+			if greeted {
+				a.askWanted()
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// feed takes what was read, and reports whether hello was in it.
+func (a *agent) feed(ctx context.Context, p []byte) (greeted bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ctx, a.now = ctx, a.s.cfg.Now()
+	before := a.greeted
+	err = a.dec.Feed(p, a)
+	held := a.dec.Held()
+	all := a.s.held.Add(int64(held - a.held))
+	a.held = held
+	if err == nil && all > maxHeld {
+		err = failure(receivers.Limit, 0, "the agents have announced %d bytes, at most %d are kept", all, int64(maxHeld))
+	}
+	return a.greeted && !before, err
+}
+
+// finish ends the connection because of err, and counts what it means.
+func (a *agent) finish(err error) {
+	log := a.s.cfg.Logger
+	var wrong *receivers.Error
+	purpose := true // it is closed on purpose
+	switch {
+	case errors.As(err, &wrong):
+		a.bad(err)
+	case errors.Is(err, receivers.ErrIdle):
+		log.Info("mono: agent is silent, its connection is closed", "peer", a.peer)
+	case a.ctxEnded(err):
+	default: // the agent has ended it
+		purpose = false
+		a.mu.Lock()
+		err := a.dec.Close()
+		a.mu.Unlock()
+		if err != nil {
+			a.bad(err)
+		}
+	}
+	if purpose {
+		a.goodBye()
+	}
+	a.release()
+}
+
+func (a *agent) ctxEnded(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// bad counts and logs what ends the stream.
+func (a *agent) bad(err error) {
+	a.s.Drop(receivers.ReasonOf(err), 1)
+	if ok, held := a.s.lines.Allow(a.host, a.s.cfg.Now()); ok {
+		var e *receivers.Error
+		offset := 0
+		if errors.As(err, &e) {
+			offset = e.Offset
+		}
+		a.s.cfg.Logger.Warn("mono: stream ends", "peer", a.peer, "offset", offset, "err", err, "held_back_lines", held)
+	}
+}
+
+// lingerTime is how long an agent has to hang up after good bye: what it has sent and nobody reads would
+// reset the connection before it has read that.
+const lingerTime = 100 * time.Millisecond
+
+// goodBye tells the agent that the connection ends, and waits shortly for the agent to end it.
+func (a *agent) goodBye() {
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	if a.left {
+		return
+	}
+	a.left = true
+	if _, err := a.conn.Write([]byte{goodBye}); err != nil {
+		return
+	}
+	if half, ok := a.conn.Conn.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+		return
+	}
+	_ = a.conn.SetReadDeadline(time.Now().Add(lingerTime)) // then reading says so
+	_, _ = io.Copy(io.Discard, a.conn.Conn)                // it is closed either way
+}
+
+// release lets go of what the server keeps for a, and of those that wait for an answer.
+func (a *agent) release() {
+	a.writing.Lock()
+	a.left = true
+	a.writing.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, q := range a.asked {
+		q.answer(answer{err: errGone})
+	}
+	a.asked = nil
+	a.s.held.Add(-int64(a.held))
+	for i := range a.series {
+		a.forgetSeries(i)
+	}
+}
+
+func (a *agent) forgetSeries(i int) {
+	if a.series[i].ref != 0 {
+		a.s.Series.Add(-1)
+	}
+	a.series[i] = series{}
+}
+
+// Hello is Handler's.
+func (a *agent) Hello() {
+	a.s.Packets.Add(1)
+	a.greeted = true
+	a.grow()
+}
+
+// grow makes room for the series of new readings.
+func (a *agent) grow() {
+	if n := len(a.dec.Readings()); n > len(a.series) {
+		a.series = append(a.series, make([]series, n-len(a.series))...)
+	}
+}
+
+// Sample is Handler's: at each sample every counter that has a value is stored, since only what changed is sent.
+func (a *agent) Sample(ticks int64, _ []int) {
+	a.s.Packets.Add(1)
+	a.samples++
+	at, ok := TimeOf(ticks)
+	if !ok {
+		at = rra.Time(a.now.UnixMicro())
+	}
+	rs := a.dec.Readings()
+	if at < rra.Seconds(2) || at > a.s.latest(a.now) {
+		a.s.Drop(receivers.State, uint64(max(known(rs), 1)))
+		return
+	}
+	a.last = at
+	a.refresh()
+	a.resolve(at)
+	if a.queue != nil {
+		a.add(a.queue, at)
+		a.queue.Flush()
+		return
+	}
+	a.s.queue.Do(func(q *receivers.Queue) { a.add(q, at) })
+}
+
+// known counts the readings that have a value.
+func known(rs []Reading) (n int) {
+	for i := range rs {
+		if rs[i].Known {
+			n++
+		}
+	}
+	return n
+}
+
+// add adds one sample of each series.
+func (a *agent) add(q *receivers.Queue, at rra.Time) {
+	rs := a.dec.Readings()
+	for i := range rs {
+		r, s := &rs[i], &a.series[i]
+		if !r.Known {
+			continue
+		}
+		if s.ref == 0 {
+			a.s.Drop(s.why, 1)
+			continue
+		}
+		if a.queue != nil && q.Room(a.ctx) != nil {
+			return
+		}
+		a.value[0] = r.Value()
+		q.Add(s.ref, at, a.value[:])
+	}
+	a.describe(q)
+}
+
+// List is Handler's.
+func (a *agent) List(pairs []Pair) {
+	a.s.Packets.Add(1)
+	if q := a.answered(ListRequest); q != nil {
+		q.answer(answer{pairs: pairs})
+	}
+}
+
+// Added is Handler's.
+func (a *agent) Added(s Status, position int) {
+	a.s.Packets.Add(1)
+	a.grow()
+	q := a.answered(AddRequest)
+	if q == nil {
+		return
+	}
+	if q.every && s != OK {
+		w := wanted{q.Category, q.Name}
+		a.log("added "+w.String(), "agent does not sample what every agent is asked for", "counter", w, "status", s)
+	}
+	ans := answer{status: s}
+	if position >= 0 {
+		ans.counter = a.dec.Readings()[position].Counter
+	}
+	q.answer(ans)
+}
+
+// Removed is Handler's.
+func (a *agent) Removed(s Status) {
+	a.s.Packets.Add(1)
+	q := a.answered(RemoveRequest)
+	if q == nil {
+		return
+	}
+	if s == OK {
+		if i, ok := a.position(q.Index); ok {
+			a.forgetSeries(i)
+		}
+		a.dec.Forget(q.Index)
+	}
+	q.answer(answer{status: s})
+}
+
+// position returns where the counter with an index stands in Readings.
+func (a *agent) position(index int16) (int, bool) {
+	for i, r := range a.dec.Readings() {
+		if r.Index == index && !r.Removed {
+			return i, true
+		}
+	}
+	return 0, false
+}

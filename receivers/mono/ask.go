@@ -1,0 +1,141 @@
+package mono
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+const (
+	answerTime = 10 * time.Second // how long an agent may take to answer
+	maxAsked   = 1024             // requests that one agent has not answered
+)
+
+var (
+	errGone   = errors.New("the agent has gone without an answer")
+	errSilent = errors.New("the agent does not answer; is --" + flagDialect.Name + " right?")
+)
+
+// A question is a request that waits for its answer.
+type question struct {
+	Request
+	done chan answer // has room for the one there will be
+	// every says that it was asked because every agent is: nobody waits for the answer.
+	every bool
+}
+
+type answer struct {
+	status  Status
+	counter Counter // of an add
+	pairs   []Pair  // of a list
+	err     error
+}
+
+func (q *question) answer(a answer) { q.done <- a }
+
+// answered returns the request that an answer is to. Answers come in the order of the requests: one that was passed over
+// will not be answered. It returns nil, and counts that, if nothing like it was asked. a.mu is held.
+func (a *agent) answered(c Command) *question {
+	i := slices.IndexFunc(a.asked, func(q *question) bool { return q.Command == c })
+	if i < 0 {
+		a.s.Drop(receivers.State, 1)
+		return nil
+	}
+	for _, q := range a.asked[:i] {
+		q.answer(answer{err: errors.New("the agent has passed the request over")})
+	}
+	q := a.asked[i]
+	a.asked = slices.Delete(a.asked, 0, i+1)
+	return q
+}
+
+// ask sends a request. An agent that is asked for a counter which it samples already closes the connection: such a request
+// is refused, and one for a counter that it has been asked for and has not answered.
+func (a *agent) ask(r Request, every bool) (*question, error) {
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	if a.left {
+		return nil, errGone
+	}
+	b, err := AppendRequest(nil, a.s.set.dialect, r)
+	if err != nil {
+		return nil, err
+	}
+	q := &question{Request: r, done: make(chan answer, 1), every: every}
+	if err := a.expect(q); err != nil {
+		return nil, err
+	}
+	if _, err := a.conn.Write(b); err != nil {
+		a.left = true
+		_ = a.conn.Conn.Close() // its reader sees that
+		return nil, fmt.Errorf("write to the agent: %w", err)
+	}
+	return q, nil
+}
+
+// expect puts q among the requests that wait for an answer.
+func (a *agent) expect(q *question) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.asked) >= maxAsked {
+		return fmt.Errorf("the agent has %d requests to answer", len(a.asked))
+	}
+	if q.Command == AddRequest {
+		w := wanted{q.Category, q.Name}
+		if r := a.reading(w); r != nil {
+			return fmt.Errorf("%q is sampled already, with the index %d", w, r.Index)
+		}
+		for _, other := range a.asked {
+			if other.Command == AddRequest && other.Category == q.Category && other.Name == q.Name {
+				return fmt.Errorf("the agent was asked for %q and has not answered", w)
+			}
+		}
+	}
+	a.asked = append(a.asked, q)
+	return nil
+}
+
+// reading returns a counter that is sampled, or nil. a.mu is held.
+func (a *agent) reading(w wanted) *Reading {
+	rs := a.dec.Readings()
+	for i := range rs {
+		if r := &rs[i]; !r.Removed && r.Name == w.name && r.Category.String() == w.category {
+			return r
+		}
+	}
+	return nil
+}
+
+// wait waits for the answer to q.
+func (q *question) wait(ctx context.Context) (answer, error) {
+	t := time.NewTimer(answerTime)
+	defer t.Stop()
+	select {
+	case ans := <-q.done:
+		return ans, ans.err
+	case <-t.C:
+		return answer{}, errSilent
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	}
+}
+
+// askWanted asks the agent for the counters that every agent is asked for, unless it has announced them.
+func (a *agent) askWanted() {
+	for _, w := range a.s.set.add {
+		a.mu.Lock()
+		announced := a.reading(w) != nil
+		a.mu.Unlock()
+		if announced {
+			continue
+		}
+		if _, err := a.ask(Request{Command: AddRequest, Category: w.category, Name: w.name}, true); err != nil {
+			a.s.cfg.Logger.Warn("mono: agent not asked", "peer", a.peer, "counter", w, "err", err)
+			return
+		}
+	}
+}

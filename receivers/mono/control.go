@@ -1,0 +1,233 @@
+package mono
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// counterColumns are what commands print of a counter.
+var counterColumns = []string{"category", "name", "index", "type", "unit", "variance"}
+
+func counterRow(c *Counter) []string {
+	return []string{
+		c.Category.String(), receivers.Text([]byte(c.Name)), strconv.Itoa(int(c.Index)), c.Type.String(), c.Unit.String(), c.Variance.String(),
+	}
+}
+
+// Control runs one of the commands peers, list PEER, add PEER CATEGORY/NAME and remove PEER CATEGORY/NAME or INDEX.
+func (s *server) Control(ctx context.Context, args []string) (receivers.Table, error) {
+	usage := map[string]string{"peers": "", "list": "PEER", "add": "PEER CATEGORY/NAME", "remove": "PEER CATEGORY/NAME|INDEX"}
+	if len(args) == 0 {
+		return receivers.Table{}, errors.New("no command: want peers, list, add or remove")
+	}
+	want, ok := usage[args[0]]
+	if !ok {
+		return receivers.Table{}, fmt.Errorf("command %q is none of peers, list, add, remove", args[0])
+	}
+	if n := len(strings.Fields(want)); len(args) != 1+n {
+		return receivers.Table{}, fmt.Errorf("want %s", strings.TrimSpace(args[0]+" "+want))
+	}
+	if args[0] == "peers" {
+		return s.table(), nil
+	}
+	a, err := s.peer(args[1])
+	if err != nil {
+		return receivers.Table{}, err
+	}
+	var t receivers.Table
+	switch args[0] {
+	case "list":
+		t, err = a.controlList(ctx)
+	case "add":
+		t, err = a.controlAdd(ctx, args[2])
+	case "remove":
+		t, err = a.controlRemove(ctx, args[2])
+	}
+	if err != nil {
+		return receivers.Table{}, fmt.Errorf("agent %s: %w", a.peer, err)
+	}
+	return t, nil
+}
+
+// table is the answer to peers.
+func (s *server) table() receivers.Table {
+	t := receivers.Table{Columns: []string{"peer", "since", "counters", "samples", "last"}}
+	s.mu.Lock()
+	agents := make([]*agent, 0, len(s.peers))
+	for _, a := range s.peers {
+		agents = append(agents, a)
+	}
+	s.mu.Unlock()
+	slices.SortFunc(agents, func(a, b *agent) int { return strings.Compare(a.peer, b.peer) })
+	for _, a := range agents {
+		t.Rows = append(t.Rows, a.row())
+	}
+	return t
+}
+
+func (a *agent) row() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, r := range a.dec.Readings() {
+		if !r.Removed {
+			n++
+		}
+	}
+	last := ""
+	if a.last != 0 {
+		last = a.last.Std().UTC().Format(time.RFC3339Nano)
+	}
+	return []string{
+		a.peer, a.since.UTC().Format(time.RFC3339), strconv.Itoa(n), strconv.FormatUint(a.samples, 10), last,
+	}
+}
+
+// peer returns the agent of a name; "" is the only one there is.
+func (s *server) peer(name string) (*agent, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a, ok := s.peers[name]
+	if ok {
+		return a, nil
+	}
+	names := make([]string, 0, len(s.peers))
+	for n := range s.peers {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	switch {
+	case len(names) == 0:
+		return nil, errors.New("no agent is connected")
+	case name == "" && len(names) == 1:
+		return s.peers[names[0]], nil
+	case len(names) > 10:
+		names = append(names[:10], "…")
+	}
+	if name == "" {
+		return nil, fmt.Errorf("several agents are connected: %s", strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("no agent %q is connected, but %s", name, strings.Join(names, ", "))
+}
+
+// controlList asks the agent which counters there are. What is known of those that it samples stands beside them.
+func (a *agent) controlList(ctx context.Context) (receivers.Table, error) {
+	q, err := a.ask(Request{Command: ListRequest}, false)
+	if err != nil {
+		return receivers.Table{}, err
+	}
+	ans, err := q.wait(ctx)
+	if err != nil {
+		return receivers.Table{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := receivers.Table{Columns: append(slices.Clone(counterColumns), "value")}
+	for _, p := range ans.pairs {
+		category, name := p.Counter(a.s.set.dialect)
+		if r := a.reading(wanted{category, name}); r != nil {
+			t.Rows = append(t.Rows, append(counterRow(&r.Counter), r.text()))
+			continue
+		}
+		row := make([]string, len(t.Columns))
+		row[0], row[1] = receivers.Text([]byte(category)), receivers.Text([]byte(name))
+		t.Rows = append(t.Rows, row)
+	}
+	return t, nil
+}
+
+// text returns the value as text; empty if there is none.
+func (r *Reading) text() string {
+	switch {
+	case !r.Known:
+		return ""
+	case r.Type == Double:
+		return strconv.FormatFloat(math.Float64frombits(r.Bits), 'g', -1, 64)
+	}
+	return strconv.FormatInt(int64(r.Bits), 10)
+}
+
+// controlAdd asks the agent for one more counter.
+func (a *agent) controlAdd(ctx context.Context, arg string) (receivers.Table, error) {
+	w, err := parseWanted(arg)
+	if err != nil {
+		return receivers.Table{}, err
+	}
+	q, err := a.ask(Request{Command: AddRequest, Category: w.category, Name: w.name}, false)
+	if err != nil {
+		return receivers.Table{}, err
+	}
+	ans, err := q.wait(ctx)
+	if err == nil {
+		err = refusal(ans.status, strconv.Quote(w.String()))
+	}
+	if err != nil {
+		return receivers.Table{}, err
+	}
+	return receivers.Table{Columns: counterColumns, Rows: [][]string{counterRow(&ans.counter)}}, nil
+}
+
+// refusal says what a status other than OK means.
+func refusal(s Status, what string) error {
+	switch s {
+	case OK:
+		return nil
+	case NotFound:
+		return fmt.Errorf("there is no counter %s (not found)", what)
+	case Existing:
+		return fmt.Errorf("%s is sampled already (existing)", what)
+	}
+	return fmt.Errorf("%s is refused (%v)", what, s)
+}
+
+// controlRemove asks the agent for one counter less.
+func (a *agent) controlRemove(ctx context.Context, arg string) (receivers.Table, error) {
+	c, err := a.sampled(arg)
+	if err != nil {
+		return receivers.Table{}, err
+	}
+	q, err := a.ask(Request{Command: RemoveRequest, Index: c.Index}, false)
+	if err != nil {
+		return receivers.Table{}, err
+	}
+	ans, err := q.wait(ctx)
+	if err == nil {
+		err = refusal(ans.status, arg)
+	}
+	if err != nil {
+		return receivers.Table{}, err
+	}
+	return receivers.Table{Columns: counterColumns, Rows: [][]string{counterRow(&c)}}, nil
+}
+
+// sampled returns the counter that arg means, by its index or its names.
+func (a *agent) sampled(arg string) (Counter, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	index, err := strconv.ParseInt(arg, 10, 16)
+	if err != nil {
+		w, err := parseWanted(arg)
+		if err != nil {
+			return Counter{}, fmt.Errorf("%q is neither CATEGORY/NAME nor an index", arg)
+		}
+		if r := a.reading(w); r != nil {
+			return r.Counter, nil
+		}
+		return Counter{}, fmt.Errorf("%q is not sampled", w)
+	}
+	if index < 0 { // an agent of 2014 would crash
+		return Counter{}, fmt.Errorf("index %d is negative", index)
+	}
+	if i, ok := a.position(int16(index)); ok {
+		return a.dec.Readings()[i].Counter, nil
+	}
+	return Counter{}, fmt.Errorf("no counter with the index %d is sampled", index)
+}

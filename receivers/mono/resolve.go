@@ -1,0 +1,133 @@
+package mono
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const (
+	resolveTimeout = 2 * time.Second  // how long a resolve may hold up the reading of an agent
+	retryFailed    = time.Second      // before the next, after one that failed
+	retryLimit     = 10 * time.Second // before a series over a limit is tried again
+	retryOther     = time.Minute      // before one that was refused for another reason is
+	fewTexts       = 4096             // descriptions that may wait before more of them would crowd out others'
+)
+
+// refresh forgets the references if the sink has refused one of them.
+func (a *agent) refresh() {
+	gen := a.gen
+	if a.queue != nil {
+		if a.queue.Stale() {
+			gen++
+		}
+	} else {
+		gen = a.s.queue.Generation()
+	}
+	if gen == a.gen {
+		return
+	}
+	a.gen = gen
+	for i := range a.series {
+		a.forgetSeries(i)
+	}
+}
+
+// resolve has the sink resolve the series of counters that have a value and no reference, all together.
+func (a *agent) resolve(at rra.Time) {
+	rs := a.dec.Readings()
+	var reqs []receivers.Request
+	var positions []int
+	for i := range rs {
+		if rs[i].Known && a.series[i].ref == 0 && !a.now.Before(a.series[i].retry) {
+			reqs, positions = append(reqs, a.request(&rs[i].Counter, at)), append(positions, i)
+		}
+	}
+	if len(reqs) == 0 {
+		return
+	}
+	// What was read before ctx ended is still stored.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), resolveTimeout)
+	defer cancel()
+	if err := a.s.sink.Resolve(ctx, reqs); err != nil {
+		for _, i := range positions {
+			a.series[i] = series{why: receivers.FailureReason(err), retry: a.now.Add(retryFailed)}
+		}
+		a.log("resolve", "series not made", "series", len(reqs), "err", err)
+		return
+	}
+	taken := make(map[engine.Ref]bool)
+	for i := range a.series {
+		taken[a.series[i].ref] = true
+	}
+	for k, i := range positions {
+		a.settle(i, &reqs[k], taken)
+	}
+}
+
+func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
+	kept := *c
+	return receivers.Request{
+		Identity: Identify(a.peer, c), Sender: a.host, Time: at, Relabel: true,
+		Define: func(step int64) *rra.Definition {
+			if step == 0 {
+				step = a.s.set.step
+			}
+			return Define(&kept, step)
+		},
+	}
+}
+
+// settle writes the outcome of a request into the series at position i. No two counters go into one series: taken has those in use.
+func (a *agent) settle(i int, r *receivers.Request, taken map[engine.Ref]bool) {
+	s := &a.series[i]
+	switch {
+	case errors.Is(r.Err, receivers.ErrSenderLimit), errors.Is(r.Err, engine.ErrSeriesLimit):
+		*s = series{why: receivers.Limit, retry: a.now.Add(retryLimit)}
+		a.log("refused", "series not made", "series", r.Path, "err", r.Err)
+	case r.Err != nil:
+		*s = series{why: receivers.State, retry: a.now.Add(retryOther)}
+		a.log("refused", "series not made", "series", r.Path, "err", r.Err)
+	case !fits(r.Definition, &a.dec.Readings()[i].Counter):
+		*s = series{why: receivers.State, retry: a.now.Add(retryOther)}
+		a.log("fit", "values do not fit their series", "series", r.Path)
+	case taken[r.Ref]:
+		*s = series{why: receivers.State, retry: a.now.Add(retryOther)}
+		a.log("twice", "two counters have one name", "series", r.Path)
+	default:
+		*s = series{ref: r.Ref}
+		taken[r.Ref] = true
+		a.s.Series.Add(1)
+		a.new = append(a.new, i)
+	}
+}
+
+func (a *agent) log(key, what string, args ...any) {
+	if ok, held := a.s.lines.Allow(key, a.now); ok {
+		a.s.cfg.Logger.Warn("mono: "+what, append(args, "peer", a.peer, "held_back_lines", held)...)
+	}
+}
+
+// describe keeps what is known of new series beside their numbers, as far as there is room for it now.
+func (a *agent) describe(q *receivers.Queue) {
+	for len(a.new) > 0 && q.Describing() < fewTexts {
+		i := a.new[len(a.new)-1]
+		a.new = a.new[:len(a.new)-1]
+		r := &a.dec.Readings()[i]
+		if r.Removed {
+			continue
+		}
+		d := describe(Identify(a.peer, &r.Counter).Path, a.host, &r.Counter, rra.Time(a.now.UnixMicro()))
+		// An agent that comes again says the same again, which needs no writing.
+		m, err := a.s.sink.Metadata(a.ctx, d.Path)
+		if err == nil && m.Text == "" && slices.Equal(m.Attributes, d.Attributes) {
+			continue
+		}
+		q.Describe(d)
+	}
+}

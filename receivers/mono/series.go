@@ -1,0 +1,84 @@
+package mono
+
+import (
+	"math"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// defaultHeartbeat is that of a series in seconds. The interval is not in the protocol.
+const defaultHeartbeat = 60
+
+// Identify returns what the series of a counter of peer is called: mono/PEER/CATEGORY/NAME.
+func Identify(peer string, c *Counter) receivers.Identity {
+	path := append(make([]byte, 0, 128), "mono/"...)
+	path = receivers.AppendComponent(path, peer)
+	path = receivers.AppendComponent(append(path, '/'), c.Category.String())
+	path = receivers.AppendComponent(append(path, '/'), c.Name)
+	return receivers.Identity{
+		Path: string(path),
+		Labels: []engine.Label{
+			{Name: "category", Value: c.Category.String()},
+			{Name: "peer", Value: peer},
+			{Name: "type", Value: c.Type.String()},
+			{Name: "unit", Value: c.Unit.String()},
+			{Name: "variance", Value: c.Variance.String()},
+		},
+	}
+}
+
+// kindOf returns the kind of a counter's data source.
+func kindOf(c *Counter) rra.Kind {
+	switch {
+	case c.Variance != Monotonic:
+		return rra.Gauge
+	case c.Type == Double:
+		return rra.DDerive
+	}
+	return rra.Derive
+}
+
+// Define returns the definition of the series of a counter.
+func Define(c *Counter, step int64) *rra.Definition {
+	return &rra.Definition{
+		Step: step,
+		Sources: []rra.DataSource{{
+			Name: "value", Kind: kindOf(c), Heartbeat: max(defaultHeartbeat, 2*step), Min: math.NaN(), Max: math.NaN(),
+		}},
+		Archives: receivers.StandardArchives(step),
+	}
+}
+
+// fits reports whether values of a counter go into a series with the definition d: it has one data source, of the counter's
+// kind or altered to the one that also takes doubles.
+func fits(d *rra.Definition, c *Counter) bool {
+	n := 0
+	for _, ds := range d.Sources {
+		if ds.Kind == rra.Compute {
+			continue
+		}
+		if k := kindOf(c); ds.Kind != k && (k != rra.Derive || ds.Kind != rra.DDerive) {
+			return false
+		}
+		n++
+	}
+	return n == 1
+}
+
+// describe returns what is known of the counter of a series beside its numbers.
+func describe(path, sender string, c *Counter, now rra.Time) receivers.Description {
+	return receivers.Description{
+		Sender: sender,
+		PathMetadata: engine.PathMetadata{Path: path, Metadata: engine.Metadata{
+			Time: now,
+			Attributes: []engine.Label{
+				{Name: "category", Value: c.Category.String()},
+				{Name: "type", Value: c.Type.String()},
+				{Name: "units", Value: c.Unit.String()},
+				{Name: "variance", Value: c.Variance.String()},
+			},
+		}},
+	}
+}

@@ -1,0 +1,72 @@
+package mono
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// A stream puts elements together from bytes that are cut anywhere. An element is what is read at once: a header, a string,
+// a value; the longest is a header with the longest name. What is kept of one that is not whole is at most that.
+type stream struct {
+	buf  []byte // an element that is not whole
+	need int    // how many bytes it has at least
+	read int64  // bytes taken, those in buf not counted
+	err  error  // sticks
+}
+
+// An element function takes one element, or several, from the beginning of b and returns how many bytes it
+// took. If it cannot take one it returns 0 and how many bytes it needs, which is more than len(b).
+type element func(b []byte) (n, need int, err error)
+
+func (s *stream) feed(p []byte, take element) error {
+	for len(p) > 0 && s.err == nil {
+		b, kept := p, len(s.buf) > 0
+		if kept {
+			k := min(s.need-len(s.buf), len(p))
+			s.buf, p = append(s.buf, p[:k]...), p[k:]
+			if len(s.buf) < s.need {
+				break
+			}
+			b = s.buf
+		}
+		n, need, err := take(b)
+		switch {
+		case err != nil:
+			s.err = err
+		case n == 0 && kept:
+			s.need = need
+		case n == 0:
+			s.buf, s.need, p = append(s.buf, p...), need, nil
+		case kept: // to the last byte: need grows until it is that of the whole element
+			s.buf = s.buf[:0]
+		default:
+			p = p[n:]
+		}
+		s.read += int64(n)
+	}
+	return s.err
+}
+
+// text reads a string from b, which is off bytes into what is read. n is 0 if it is not whole, and need how many bytes it has at least.
+func (s *stream) text(b []byte, off int) (t []byte, null bool, n, need int, err error) {
+	if len(b) < 4 {
+		return nil, false, 0, 4, nil
+	}
+	size := int32(binary.LittleEndian.Uint32(b))
+	if size < 0 {
+		return nil, true, 4, 0, nil
+	}
+	if size > MaxText {
+		return nil, false, 0, 0, failure(receivers.Limit, s.read+int64(off), "string of %d bytes, at most %d are allowed", size, MaxText)
+	}
+	n = 4 + int(size)
+	if len(b) < n {
+		return nil, false, 0, n, nil
+	}
+	if i := bytes.IndexByte(b[4:n], 0); i >= 0 {
+		return nil, false, 0, 0, failure(receivers.Malformed, s.read+int64(off+4+i), "NUL in a string")
+	}
+	return b[4:n], false, n, 0, nil
+}
