@@ -1,6 +1,7 @@
 package receivers
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -11,9 +12,10 @@ import (
 
 // A Protocol is one way in.
 type Protocol struct {
-	// Name names the flag that takes the listen address (--collectd), the label
-	// in /metrics, and the first component of the series' paths.
+	// Name names the flag that takes the listen address (--collectd) and the label in /metrics.
 	Name string
+	// Prefix is the first component of the series' paths; empty: Name.
+	Prefix string
 	// Network is what the address is for: "udp", "tcp" or "dir".
 	Network string
 	// Address is where it listens by default; empty: off until told.
@@ -36,6 +38,9 @@ type Protocol struct {
 	// New opens the socket, so that a port that is taken is an error here.
 	New func(Config, Sink) (Receiver, error)
 }
+
+// PathPrefix returns the first component of the series' paths.
+func (p *Protocol) PathPrefix() string { return cmp.Or(p.Prefix, p.Name) }
 
 // A Flag is one command-line flag of a protocol. Its value reaches New in Config.Options.
 type Flag struct {

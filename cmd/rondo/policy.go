@@ -161,10 +161,10 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 func defaultOf(path string, rs []server.Receiver) (define func(step int64) *rra.Definition, from string) {
 	first, _, below := strings.Cut(path, "/")
 	for _, r := range rs {
-		if !below || r.Protocol.Name != first {
+		if !below || r.Protocol.PathPrefix() != first {
 			continue
 		}
-		from = "protocol " + first
+		from = "protocol " + r.Protocol.Name
 		if r.Protocol.Default == nil {
 			return receivers.StandardDefinition, from
 		}
@@ -348,10 +348,10 @@ func (p *policy) hiddenBy(i int) int {
 
 // misfit says why the archives of a rule do not fit what a protocol makes; empty: they do, or never meet.
 func misfit(r *rules.Rule, in server.Receiver) string {
-	if len(r.Archives) == 0 || r.Step > 0 || !r.Below(in.Protocol.Name) {
+	if len(r.Archives) == 0 || r.Step > 0 || !r.Below(in.Protocol.PathPrefix()) {
 		return ""
 	}
-	define, _ := defaultOf(in.Protocol.Name+"/", []server.Receiver{in})
+	define, _ := defaultOf(in.Protocol.PathPrefix()+"/", []server.Receiver{in})
 	step := define(0).Step
 	if _, err := receivers.ParseArchives(step, r.Archives); err != nil {
 		return fmt.Sprintf("its archives do not fit the step of %s, which is %d: %v", in.Protocol.Name, step, err)
