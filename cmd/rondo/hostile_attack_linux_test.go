@@ -18,7 +18,8 @@ import (
 type attack struct {
 	addr    string // of the receiver; of a folder, its name
 	mu      sync.Mutex
-	mutator *mutator      // mu is held where several goroutines use it
+	mutator *mutator // mu is held where several goroutines use it
+	hoarded func(i int) []byte
 	sent    atomic.Uint64 // datagrams or connections, or changes of a folder
 	bytes   atomic.Uint64
 }
@@ -195,6 +196,19 @@ func (a *attack) endless(ctx context.Context) error {
 				return err
 			}
 		}
+	})
+}
+
+// hoard makes the receiver keep as much as it may over several connections, and then keeps these open.
+func (a *attack) hoard(ctx context.Context) error {
+	var i atomic.Int64
+	return a.several(ctx, 7, 60, func(c net.Conn) error {
+		n, err := c.Write(a.hoarded(int(i.Add(1))))
+		a.bytes.Add(uint64(n))
+		for err == nil { // until it ends
+			_, err = c.Read(make([]byte, 64))
+		}
+		return nil
 	})
 }
 

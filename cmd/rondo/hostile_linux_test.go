@@ -24,6 +24,8 @@ type victim struct {
 	// seeds are the messages that attackers damage.
 	seeds   func(t *testing.T) [][]byte
 	attacks []func(*attack, context.Context) error
+	// hoard returns a stream of which the receiver has to keep as much as it may; nil: the protocol has no streams.
+	hoard func(i int) []byte
 	// fresh returns the message i of a sender that makes another series with each; nil: nobody does.
 	fresh func(i int) []byte
 	// flood is what the paths of these series begin with.
@@ -76,7 +78,8 @@ type victimised struct {
 	victim
 	addr    string
 	sender  goodSender
-	good    uint64 // messages of the sender
+	value   int    // that it sent last
+	good    uint64 // messages of it
 	attacks []*attack
 }
 
@@ -114,7 +117,7 @@ func newHostility(t *testing.T) *hostility {
 		for i := range v.victim.attacks {
 			m := newMutator(seed+uint64(i), seeds, maxDatagram)
 			m.fresh = v.fresh
-			v.attacks = append(v.attacks, &attack{addr: v.addr, mutator: m})
+			v.attacks = append(v.attacks, &attack{addr: v.addr, mutator: m, hoarded: v.hoard})
 		}
 	}
 	return h
@@ -122,9 +125,8 @@ func newHostility(t *testing.T) *hostility {
 
 func (h *hostility) run(d time.Duration) {
 	t := h.t
-	n := 1
-	h.send(n)
-	h.stored(n)
+	h.send()
+	h.stored()
 	before := h.metrics()
 
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -146,21 +148,20 @@ func (h *hostility) run(d time.Duration) {
 	samples := make(chan []vitals, 1)
 	running.Go(func() { samples <- h.watch(ctx, d/60) })
 	for pass(ctx, time.Until(h.sent.Add(pause))) {
-		n++
-		h.send(n)
+		h.send()
 	}
 	running.Wait()
 
 	// The last values come when it is quiet: what the server has read before is stored when they are.
+	h.stored()
 	pass(t.Context(), time.Until(h.sent.Add(1100*time.Millisecond)))
-	n++
-	h.send(n)
-	h.stored(n)
+	h.send()
+	h.stored()
 	h.quiet(before)
 	after := h.metrics()
 	h.judgeVitals(<-samples, d)
 	h.judgeCounters(before, after, d)
-	h.judgeValues(n, after)
+	h.judgeValues(after)
 	h.server.stop(t)
 	if out := rondo(t, h.server.db, "check"); out != "no problem found\n" {
 		t.Errorf("check: %s", out)
@@ -179,12 +180,16 @@ func pass(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// send has all good senders send the value n.
-func (h *hostility) send(n int) {
+// send has all good senders send their next value. A file is not written before its last was read.
+func (h *hostility) send() {
 	h.t.Helper()
 	h.sent = time.Now()
 	for _, v := range h.victims {
-		messages, err := v.sender.send(n)
+		if networkOf(v.name) == "dir" && v.value > 0 && len(h.unstored(v, v.sender.paths())) > 0 {
+			continue
+		}
+		v.value++
+		messages, err := v.sender.send(v.value)
 		if err != nil {
 			h.t.Errorf("%s: the good sender: %v", v.name, err)
 		}
@@ -192,30 +197,33 @@ func (h *hostility) send(n int) {
 	}
 }
 
-// stored waits until the last value of every good series is n.
-func (h *hostility) stored(n int) {
+// unstored returns those of some good series of v whose last value is not the last that was sent.
+func (h *hostility) unstored(v *victimised, paths []string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool { return h.last(path) == float64(v.value) })
+}
+
+// stored waits until all last values are stored.
+func (h *hostility) stored() {
 	h.t.Helper()
-	var left []string
 	for _, v := range h.victims {
-		left = append(left, v.sender.paths()...)
-	}
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		left = slices.DeleteFunc(left, func(path string) bool { return h.last(path) == float64(n) })
-		if len(left) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			h.t.Fatalf("the value %d of %d series is not stored; the first is %s, which has %v", n, len(left), left[0], h.last(left[0]))
+		left := v.sender.paths()
+		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+			if left = h.unstored(v, left); len(left) == 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				h.t.Fatalf("value %d of %d series is not stored; the first is %s, which has %v", v.value, len(left), left[0], h.last(left[0]))
+			}
 		}
 	}
 }
 
 // judgeValues looks for every value of every good series. As many may be missing as datagrams were lost in the
 // receiver's socket.
-func (h *hostility) judgeValues(n int, after metrics) {
+func (h *hostility) judgeValues(after metrics) {
 	h.t.Helper()
 	for _, v := range h.victims {
-		missing := 0
+		missing, n := 0, v.value
 		for _, path := range v.sender.paths() {
 			got := h.values(path)
 			got[float64(n)] = true // stored has seen it

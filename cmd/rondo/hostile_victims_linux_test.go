@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
+	"github.com/rondo-db/rondo/receivers/gmetric"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -29,6 +30,35 @@ var victims = []victim{
 		reasons: []receivers.Reason{
 			receivers.Truncated, receivers.Malformed, receivers.Auth, receivers.Limit, receivers.State, receivers.Late,
 		},
+	},
+	{
+		name: "gmetric", path: "ganglia/good/**",
+		seeds: gmetricSeeds, attacks: []func(*attack, context.Context) error{(*attack).datagrams},
+		fresh: gmetricFresh, flood: "ganglia/127.0.0.2/",
+		good:    newGmetricSender,
+		reasons: []receivers.Reason{receivers.Truncated, receivers.Malformed, receivers.Unsupported, receivers.Limit},
+	},
+	{
+		name: "mono", path: "mono/127.0.0.1/**",
+		seeds: monoSeeds, attacks: streamAttacks, hoard: monoHoard,
+		fresh: monoFresh, flood: "mono/127.0.0.3/",
+		good:    newMonoSender,
+		reasons: []receivers.Reason{receivers.Truncated, receivers.Malformed, receivers.Limit, receivers.State},
+	},
+	{
+		name: "smon", path: "smon/127.0.0.1/**",
+		seeds: smonSeeds, attacks: streamAttacks, hoard: smonHoard,
+		fresh: smonFresh, flood: "smon/127.0.0.3/",
+		good:    newSmonSender,
+		reasons: []receivers.Reason{receivers.Malformed, receivers.Limit, receivers.State},
+	},
+	{
+		name: "rrdd", path: "rrdd/good/**",
+		flags: []string{"--rrdd-interval", "1s"},
+		seeds: rrddSeeds, attacks: []func(*attack, context.Context) error{(*attack).folder},
+		fresh: rrddFresh, flood: "rrdd/damaged-",
+		good:    newRRDDSender,
+		reasons: []receivers.Reason{receivers.Malformed, receivers.Checksum},
 	},
 }
 
@@ -76,6 +106,57 @@ func collectdFresh(i int) []byte {
 		Time: collectd.StampOf(rra.TimeOf(time.Now())), Interval: 10 << 30, Kinds: []byte{collectd.KindGauge}, Raw: make([]byte, 8),
 	})
 	return e.Bytes()
+}
+
+func gmetricSeeds(t *testing.T) [][]byte {
+	t.Helper()
+	return receivertest.Hex(t, filepath.Join(captures, "gmetric", "*.hex"))
+}
+
+// gmetricFresh is a metric of the sender's own address: its message is whole in itself.
+func gmetricFresh(i int) []byte {
+	return gmetricMessage(&gmetric.Message{
+		Word: gmetric.WordGmetric, Name: fmt.Append(nil, "fresh-", i), Type: []byte("double"), Slope: gmetric.Both, TMax: 60, Text: []byte("1"),
+	})
+}
+
+func gmetricMessage(m *gmetric.Message) []byte {
+	b, err := m.AppendBinary(nil)
+	if err != nil {
+		panic(err) // a test that is wrong
+	}
+	return b
+}
+
+// A gmetricSender is gmetric on the host good: each value has its metadata before it.
+type gmetricSender struct{ c net.Conn }
+
+func newGmetricSender(t *testing.T, addr string) goodSender {
+	return &gmetricSender{dialGood(t, "udp", addr)}
+}
+
+func (s *gmetricSender) paths() []string {
+	paths := make([]string, goodSeries)
+	for i := range paths {
+		paths[i] = fmt.Sprint("ganglia/good/m", i)
+	}
+	return paths
+}
+
+func (s *gmetricSender) send(n int) (messages int, err error) {
+	for i := range goodSeries {
+		name := fmt.Append(nil, "m", i)
+		for _, m := range []gmetric.Message{
+			{Word: gmetric.WordMetadata, Host: []byte("good"), Name: name, Name2: name, Type: []byte("double"), Slope: gmetric.Both, TMax: 60},
+			{Word: gmetric.WordString, Host: []byte("good"), Name: name, Format: []byte("%s"), Text: fmt.Append(nil, n)},
+		} {
+			if _, err := s.c.Write(gmetricMessage(&m)); err != nil {
+				return messages, err
+			}
+			messages++
+		}
+	}
+	return messages, nil
 }
 
 // A collectdSender is collectd on the host good.
