@@ -197,7 +197,6 @@ func (cat *catalogue) arrive(n int, apply func()) {
 
 // applyCreate gives the planned series numbers. It runs in log order.
 func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
-	cat := &s.catalogue
 	for i := range plan {
 		p := &plan[i]
 		old, err := s.lookup(p.key)
@@ -212,28 +211,33 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 		if err == nil {
 			s.remove(t, old, p.key)
 		}
-		cat.mu.Lock()
-		o := catOp{pos: t.pos, key: p.key}
-		d := s.intern(p, &o)
-		c := d.class
-		number := c.next
-		c.next++
-		o.ref = makeRef(c.id, number)
-		o.add = &record{path: p.Path, labels: p.Labels, def: d.id}
-		cat.names[p.key] = o.ref
-		cat.records[o.ref] = o.add
-		cat.ops = append(cat.ops, o)
-		if len(cat.ops) > overlayOps {
-			s.wake()
-		}
-		cat.mu.Unlock()
+		d, ref := s.enlist(t, p)
 		s.failpoint("catalogue-create")
-		cat.count.Add(1)
-		out[p.at].Ref = o.ref
-		g := s.makeGroup(c, number>>c.shift)
-		index, at := c.index(number), p.Start
+		out[p.at].Ref = ref
+		g := s.makeGroup(d.class, ref.number()>>d.class.shift)
+		index, at := d.class.index(ref.number()), p.Start
 		t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) { g.start(s, index, d, at) }})
 	}
+}
+
+// enlist puts a new series into the catalogue. It runs in log order.
+func (s *Store) enlist(t *Ticket, p *planned) (*definition, Ref) {
+	cat := &s.catalogue
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	o := catOp{pos: t.pos, key: p.key}
+	d := s.intern(p, &o)
+	o.ref = makeRef(d.class.id, d.class.next)
+	d.class.next++
+	o.add = &record{path: p.Path, labels: p.Labels, def: d.id}
+	cat.names[p.key] = o.ref
+	cat.records[o.ref] = o.add
+	cat.ops = append(cat.ops, o)
+	if len(cat.ops) > overlayOps {
+		s.wake()
+	}
+	cat.count.Add(1)
+	return d, o.ref
 }
 
 // intern returns the definition of p, making it and its class if they are new. The caller holds mu.

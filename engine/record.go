@@ -26,6 +26,7 @@ const (
 	recordBarrier  = 7
 	recordMetadata = 8
 	recordRelabel  = 9
+	recordImport   = 10
 )
 
 // The kinds of runs are part of the format.

@@ -147,6 +147,12 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		t.op.apply = func(t *Ticket) { s.notes.add(key, n, p) }
 	case recordMetadata, recordRelabel:
 		s.replayMetadataOp(t, rec[0], &r, p)
+	case recordImport:
+		x, err := s.replayImport(&r)
+		if err != nil {
+			return fmt.Errorf("log position %d: %w", p, err)
+		}
+		t.op.apply = func(t *Ticket) { s.applyImport(t, x, new(Created)) }
 	case recordSettings:
 		window := r.time(0)
 		t.op.apply = func(t *Ticket) { s.applySettings(t, window) }

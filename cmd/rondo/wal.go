@@ -87,6 +87,7 @@ var recordKinds = map[byte]string{
 	7: "barrier",
 	8: "metadata",
 	9: "labels",
+	10: "import",
 }
 
 // kindOf says what a record is.
