@@ -103,8 +103,8 @@ func (a *agent) feed(ctx context.Context, p []byte) (greeted bool, err error) {
 	held := a.dec.Held()
 	all := a.s.held.Add(int64(held - a.held))
 	a.held = held
-	if err == nil && all > maxHeld {
-		err = failure(receivers.Limit, 0, "the agents have announced %d bytes, at most %d are kept", all, int64(maxHeld))
+	if err == nil && all > a.s.maxHeld {
+		err = failure(receivers.Limit, 0, "the agents have announced %d bytes, at most %d are kept", all, a.s.maxHeld)
 	}
 	return a.greeted && !before, err
 }

@@ -150,14 +150,15 @@ const maxHeld = 256 << 20
 // A server is the receiver.
 type server struct {
 	receivers.Counters
-	cfg   receivers.Config
-	set   settings
-	sink  receivers.Sink
-	tcp   *receivers.TCP // nil: only files are read
-	files []*recording
-	queue *receivers.SharedQueue
-	held  atomic.Int64 // by the decoders of all agents
-	lines receivers.LogLimit[string]
+	cfg     receivers.Config
+	set     settings
+	sink    receivers.Sink
+	tcp     *receivers.TCP // nil: only files are read
+	files   []*recording
+	queue   *receivers.SharedQueue
+	held    atomic.Int64 // by the decoders of all agents, in bytes
+	maxHeld int64        // of that
+	lines   receivers.LogLimit[string]
 
 	mu    sync.Mutex        // guards what follows
 	peers map[string]*agent // connected
@@ -169,7 +170,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, set: set, sink: sink, peers: make(map[string]*agent)}
+	s := &server{cfg: cfg, set: set, sink: sink, maxHeld: maxHeld, peers: make(map[string]*agent)}
 	for _, name := range set.files {
 		f, err := openRecording(name)
 		if err != nil {
