@@ -29,6 +29,8 @@ type Case struct {
 	Address string
 	// Opening is what a connection begins with, before its messages; for TCP.
 	Opening []byte
+	// First makes of a message one that is the first of its connection, in a protocol where that looks otherwise; for TCP.
+	First func(message []byte) []byte
 	// Limits names the flags that limit connections; for TCP.
 	Limits ConnLimits
 	// Greedy is beginnings of connections that announce more than they send; for TCP.

@@ -112,13 +112,17 @@ func (r *Running) Send(messages ...[]byte) {
 		}
 		return
 	}
-	if r.conn == nil {
+	first := r.conn == nil
+	if first {
 		r.conn = r.Dial()
 		if len(r.c.Opening) > 0 {
 			r.write(r.conn, r.c.Opening)
 		}
 	}
-	for _, m := range messages {
+	for i, m := range messages {
+		if first && i == 0 {
+			m = r.c.first(m)
+		}
 		r.write(r.conn, m)
 	}
 }

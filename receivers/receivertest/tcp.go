@@ -36,10 +36,18 @@ var tcpSteps = []step{
 	{"holds little of peers that announce much", greedy},
 }
 
+// first returns m as the first message of a connection.
+func (c *Case) first(m []byte) []byte {
+	if c.First == nil {
+		return m
+	}
+	return c.First(m)
+}
+
 // begin returns what a connection begins with, and then n messages from the first.
 func (c *Case) begin(first, n int) []byte {
-	b := slices.Clone(c.Opening)
-	for i := range n {
+	b := append(slices.Clone(c.Opening), c.first(c.Message(first))...)
+	for i := 1; i < n; i++ {
 		b = append(b, c.Message(first+i)...)
 	}
 	return b
