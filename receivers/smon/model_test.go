@@ -274,11 +274,11 @@ func (m *model) longer() (yes bool) {
 	}
 	at, fills := m.at, m.fills
 	defer func() {
-		m.at, m.fills = at, fills
 		p := recover()
 		if _, no := p.(broken); p != nil && !no {
 			panic(p)
 		}
+		m.at, m.fills = at, fills
 	}()
 	m.next()
 	return m.number(0, false) == highest+1

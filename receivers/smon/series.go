@@ -1,16 +1,97 @@
 package smon
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
+	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // appendPath appends the path of a token at an index below prefix: /NAME[/I1/I2…].
 func appendPath(prefix []byte, t *Token, index []uint64) []byte {
 	path := receivers.AppendComponent(append(prefix, '/'), t.Name)
-	for _, n := range index {
-		path = strconv.AppendUint(append(path, '/'), n, 10)
+	if len(index) == 0 {
+		return path
 	}
-	return path
+	return appendIndex(append(path, '/'), index)
+}
+
+func appendIndex(dst []byte, index []uint64) []byte {
+	for i, n := range index {
+		if i > 0 {
+			dst = append(dst, '/')
+		}
+		dst = strconv.AppendUint(dst, n, 10)
+	}
+	return dst
+}
+
+// Identify returns what the series of a token at an index is called: smon/PEER/NAME[/I1/I2…].
+func Identify(peer string, t *Token, index []uint64) receivers.Identity {
+	prefix := receivers.AppendComponent(append(make([]byte, 0, 128), "smon/"...), peer)
+	return receivers.Identity{
+		Path: string(appendPath(prefix, t, index)),
+		Labels: []engine.Label{
+			{Name: "peer", Value: receivers.Text([]byte(peer))},
+			{Name: "token", Value: receivers.Text([]byte(t.Name))},
+			{Name: "index", Value: string(appendIndex(nil, index))},
+		},
+	}
+}
+
+// heartbeat is how many seconds a series may go without a value; of a step that is longer than half of it, two steps.
+const heartbeat = 120
+
+// define returns the definition of the series of a token.
+func define(kind rra.Kind, step int64) *rra.Definition {
+	d := receivers.StandardDefinition(step)
+	d.Sources[0].Kind, d.Sources[0].Heartbeat = kind, max(heartbeat, 2*step)
+	return d
+}
+
+// fits reports whether a series with the definition d takes one value, of whatever kind.
+func fits(d *rra.Definition) bool {
+	n := 0
+	for _, ds := range d.Sources {
+		if ds.Kind != rra.Compute {
+			n++
+		}
+	}
+	return n == 1
+}
+
+// kinds says what the numbers of tokens mean: for each pattern a kind.
+type kinds struct {
+	patterns *receivers.Policy // a rule a pattern, whose path is matched with a token's name
+	kinds    []rra.Kind
+}
+
+// parseKinds reads texts of the form GLOB=KIND.
+func parseKinds(texts []string) (k kinds, err error) {
+	var rules []receivers.Rule
+	for _, s := range texts {
+		i := strings.LastIndexByte(s, '=')
+		if i < 1 {
+			return kinds{}, fmt.Errorf("%q is no GLOB=KIND", s)
+		}
+		kind, err := rra.ParseKind(s[i+1:])
+		if err != nil || kind == rra.Compute {
+			return kinds{}, fmt.Errorf("%q: want GAUGE, COUNTER, DERIVE, DCOUNTER, DDERIVE or ABSOLUTE", s)
+		}
+		rules = append(rules, receivers.Rule{Path: s[:i]})
+		k.kinds = append(k.kinds, kind)
+	}
+	k.patterns, err = receivers.NewPolicy(rules, nil)
+	return k, err
+}
+
+// of returns the kind of a new token's series.
+func (k *kinds) of(name string) rra.Kind {
+	if i := k.patterns.Match(receivers.Identity{Path: name}); i >= 0 {
+		return k.kinds[i]
+	}
+	return rra.Gauge
 }

@@ -1,0 +1,122 @@
+package smon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// standardInput is the name that stands for it, and inputPeer the peer that it is.
+const (
+	standardInput = "-"
+	inputPeer     = "stdin"
+)
+
+// A file is a stream that is read from a file, a pipe or standard input.
+type file struct {
+	*os.File
+	peer string
+	wait bool // it may have nothing to read yet: a pipe, a terminal
+}
+
+// openFiles opens files and gives each its peer: its name without folder and extension, the second of them with #2.
+func openFiles(names []string) (files []*file, err error) {
+	peers := make(map[string]int)
+	for _, name := range names {
+		f, err := openFile(name)
+		if err != nil {
+			for _, f := range files {
+				f.close()
+			}
+			return nil, err
+		}
+		if peers[f.peer]++; peers[f.peer] > 1 {
+			f.peer += "#" + strconv.Itoa(peers[f.peer])
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func openFile(name string) (*file, error) {
+	if name == standardInput {
+		if !canWait {
+			return nil, errors.New("standard input is not read on this system")
+		}
+		return &file{File: os.Stdin, peer: inputPeer, wait: true}, nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	mode, flags := info.Mode().Type(), os.O_RDONLY
+	switch {
+	case mode&fs.ModeDir != 0:
+		return nil, fmt.Errorf("%s is a folder", name)
+	case mode != 0 && !canWait:
+		return nil, fmt.Errorf("%s is no file", name)
+	case mode&fs.ModeNamedPipe != 0:
+		flags = os.O_RDWR // so that opening does not wait for a writer, and one that goes is not the end
+	}
+	f, err := os.OpenFile(name, flags, 0)
+	if err != nil {
+		return nil, err
+	}
+	base := filepath.Base(name)
+	peer := strings.TrimSuffix(base, filepath.Ext(base))
+	if peer == "" {
+		peer = base
+	}
+	return &file{File: f, peer: peer, wait: mode != 0}, nil
+}
+
+// close closes the file, unless it is standard input, which is the process's.
+func (f *file) close() {
+	if f.File != os.Stdin {
+		_ = f.Close() // only read
+	}
+}
+
+// readFile reads a file to its end, or until ctx ends. It waits for the store instead of shedding.
+func (s *server) readFile(ctx context.Context, f *file) {
+	defer f.close()
+	c := s.newSource(f.peer, f.peer)
+	defer c.release()
+	c.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
+	defer c.queue.Stop()
+	r := io.Reader(f)
+	if f.wait {
+		w, err := newWaiter(ctx, f.File)
+		if err != nil {
+			s.cfg.Logger.Error("smon: file not read", "file", f.Name(), "err", err)
+			return
+		}
+		defer w.close()
+		r = w
+	}
+	buf := make([]byte, readBytes)
+	for ctx.Err() == nil || f.wait {
+		n, err := r.Read(buf)
+		s.Bytes.Add(uint64(n))
+		if n > 0 {
+			c.feed(ctx, buf[:n])
+		}
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, io.EOF):
+			s.cfg.Logger.Info("smon: file has ended", "file", f.Name())
+		case ctx.Err() == nil:
+			s.cfg.Logger.Error("smon: file not read on", "file", f.Name(), "err", err)
+		}
+		return
+	}
+}
