@@ -3,6 +3,7 @@ package gmetric
 import (
 	"bytes"
 	"hash/maphash"
+	"iter"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/receivers"
@@ -71,12 +72,26 @@ func newCache(most int) *cache {
 
 func (c *cache) len() int { return len(c.entries) }
 
-// full reports whether it is time to clear.
+// full reports whether it is time for a restart.
 func (c *cache) full() bool { return len(c.entries) >= c.most || len(c.chunks) >= maxChunks }
 
-func (c *cache) clear() {
+// restart forgets all entries but those of which keep is told, and tells it what they are from now on.
+func (c *cache) restart(keep iter.Seq2[uint32, func(now uint32)]) {
+	old := *c
 	clear(c.slots)
-	c.entries, c.chunks, c.last = c.entries[:0], c.chunks[:0], 0
+	c.entries, c.chunks, c.last = nil, nil, 0
+	for i, tell := range keep {
+		e := old.entries[i]
+		host, name := old.key(i)
+		n, _, ok := c.find(host, name)
+		if !ok {
+			n = c.add(host, name, e.hash)
+			at := &c.entries[n]
+			e.key, e.next = at.key, at.next
+			*at = e
+		}
+		tell(n)
+	}
 }
 
 // find returns the index of the entry of a metric, and the hash of its key.
@@ -119,7 +134,7 @@ func (c *cache) bytes(e *entry) []byte {
 	return c.chunks[e.key>>chunkShift][(e.key&(1<<chunkShift-1))*keyAlign:]
 }
 
-// key returns the host and the name of entry i. They are valid until clear.
+// key returns the host and the name of entry i. They are not to be changed.
 func (c *cache) key(i uint32) (host, name []byte) {
 	e := &c.entries[i]
 	k := c.bytes(e)
@@ -143,12 +158,8 @@ func (c *cache) add(host, name []byte, h uint64) uint32 {
 func (c *cache) keep(host, name []byte) uint32 {
 	i := len(c.chunks) - 1
 	if i < 0 || len(c.chunks[i])+len(host)+len(name)+keyAlign > chunkBytes {
-		if i++; i < cap(c.chunks) && c.chunks[:i+1][i] != nil {
-			c.chunks = c.chunks[:i+1] // one from before clear
-			c.chunks[i] = c.chunks[i][:0]
-		} else {
-			c.chunks = append(c.chunks, make([]byte, 0, chunkBytes))
-		}
+		i++
+		c.chunks = append(c.chunks, make([]byte, 0, chunkBytes))
 	}
 	at := len(c.chunks[i])
 	b := append(append(c.chunks[i], host...), name...)

@@ -116,6 +116,14 @@ func (t *texts) put(i uint32) *described {
 	return d
 }
 
+// keep puts d, which is to be handed over, under the number that its entry has from now on.
+func (t *texts) keep(i uint32, d *described) {
+	t.byEntry[i] = d
+	if d.listed {
+		t.dirty = append(t.dirty, i)
+	}
+}
+
 func (t *texts) list(i uint32, d *described) {
 	if !d.listed {
 		d.listed = true

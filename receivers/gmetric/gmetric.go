@@ -156,12 +156,13 @@ type server struct {
 	labels *relabeler
 	names  *names // nil: addresses are not resolved
 
-	began  time.Time // of the clock that second counts
-	now    time.Time // when the last Read returned
-	second uint32    // since began
-	at     rra.Time  // now in whole seconds, as gmetad's polls are
-	ticked time.Time // when tick ran last
-	stale  time.Time // when references were thrown away last
+	began  time.Time     // of the clock that second counts
+	now    time.Time     // when the last Read returned
+	second uint32        // since began
+	at     rra.Time      // now in whole seconds, as gmetad's polls are
+	every  time.Duration // tickEvery
+	ticked time.Time     // when tick ran last
+	stale  time.Time     // when references were thrown away last
 
 	msg    Message
 	sender sender
@@ -206,7 +207,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 
 // makeServer makes a server without a socket.
 func makeServer(cfg receivers.Config, set settings, sink receivers.Sink) *server {
-	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries), began: cfg.Now()}
+	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries), began: cfg.Now(), every: tickEvery}
 	s.labels = newRelabeler(sink, cfg)
 	s.texts.init()
 	s.held.init()
@@ -273,7 +274,7 @@ func (s *server) begin() {
 		s.forgetSeries()
 	}
 	if s.cache.full() {
-		s.clear()
+		s.restart()
 	}
 }
 
@@ -286,15 +287,32 @@ func (s *server) forgetSeries() {
 	s.news.refs = 0
 }
 
-// clear empties the cache, which is full.
-func (s *server) clear() {
-	s.texts.flush(s, true)
-	s.Drop(receivers.State, uint64(s.held.len()))
+// restart empties the cache, which is full, but for what it cannot read back from the store.
+func (s *server) restart() {
+	held, texts, asks := s.held, s.texts, s.news.asks
 	s.held.init()
 	s.texts.init()
-	s.news.asks = s.news.asks[:0]
-	s.cache.clear()
-	s.news.refs = 0
+	s.news.asks, s.news.refs = nil, 0
+	s.cache.restart(func(yield func(uint32, func(uint32)) bool) {
+		for _, o := range held.order {
+			if v := held.byEntry[o.entry]; v != nil && v.since == o.since {
+				yield(o.entry, func(i uint32) { s.held.put(i, v) })
+			}
+		}
+		for i, d := range texts.byEntry {
+			if d.listed || d.fresh {
+				yield(i, func(i uint32) { s.texts.keep(i, d) })
+			}
+		}
+		for _, i := range asks {
+			yield(i, s.news.ask)
+		}
+	})
+	for i := range s.cache.entries {
+		if s.cache.entries[i].ref != 0 {
+			s.news.refs++
+		}
+	}
 }
 
 // wake returns when take is to be called though nothing has arrived.
@@ -303,7 +321,7 @@ func (s *server) wake() time.Time {
 	case s.names != nil && s.names.waiting():
 		return time.Now().Add(namesEvery)
 	case s.held.len() > 0 || len(s.texts.dirty) > 0 || len(s.news.asks) > 0:
-		return s.ticked.Add(tickEvery)
+		return s.ticked.Add(s.every)
 	}
 	return time.Time{}
 }
@@ -311,7 +329,7 @@ func (s *server) wake() time.Time {
 // tick does what is due: it gives up on metadata that does not come, and hands over what is to be kept of paths.
 func (s *server) tick(ctx context.Context) {
 	now := time.Now() // not the receiver's clock, which says when things happened
-	if now.Sub(s.ticked) < tickEvery {
+	if now.Sub(s.ticked) < s.every {
 		return
 	}
 	s.ticked = now

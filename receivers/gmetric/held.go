@@ -44,9 +44,14 @@ func (s *server) hold(i uint32, r *reading, sender string) {
 	case s.held.len() >= maxHeld:
 		s.Drop(receivers.Limit, 1)
 	default:
-		s.held.byEntry[i] = &heldValue{reading: r.clone(), sender: sender, since: s.now}
-		s.held.order = append(s.held.order, heldSince{i, s.now})
+		s.held.put(i, &heldValue{reading: r.clone(), sender: sender, since: s.now})
 	}
+}
+
+// put adds v, which is not older than any other.
+func (h *held) put(i uint32, v *heldValue) {
+	h.byEntry[i] = v
+	h.order = append(h.order, heldSince{i, v.since})
 }
 
 // unhold makes a newcomer of what is held of entry i, whose metadata has come.
