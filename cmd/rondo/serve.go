@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -259,9 +260,29 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 }
 
 func (s *serve) logger() *slog.Logger {
-	o := &slog.HandlerOptions{Level: s.level}
+	o := &slog.HandlerOptions{Level: s.level, ReplaceAttr: shorten}
 	if s.logJSON {
 		return slog.New(slog.NewJSONHandler(s.stderr, o))
 	}
 	return slog.New(slog.NewTextHandler(s.stderr, o))
+}
+
+// maxLogged is how many bytes of one value a log line has: names and texts come from whoever can send.
+const maxLogged = 1024
+
+// shorten cuts a long value.
+func shorten(_ []string, a slog.Attr) slog.Attr {
+	text := ""
+	switch v := a.Value; v.Kind() {
+	case slog.KindString:
+		text = v.String()
+	case slog.KindAny:
+		if err, ok := v.Any().(error); ok {
+			text = err.Error()
+		}
+	}
+	if len(text) > maxLogged {
+		a.Value = slog.StringValue(strings.ToValidUTF8(text[:maxLogged], "") + "…")
+	}
+	return a
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -151,6 +154,20 @@ func TestPolicyMistakes(t *testing.T) {
 		_, _, err := settings(t, "--config", configFile(t, tt.text)).apply()
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: got %v, want …%s…", tt.text, err, tt.want)
+		}
+	}
+}
+
+// TestLogLinesAreBounded: names come from whoever can send.
+func TestLogLinesAreBounded(t *testing.T) {
+	long := strings.Repeat("ü", 100_000)
+	for _, args := range [][]string{nil, {"--log-json"}} {
+		var out strings.Builder
+		s := settings(t, args...)
+		s.stderr = &out
+		s.logger().With("with", long).Warn("message", "name", long, "err", errors.New(long), "short", "kept", slog.Group("group", "in", long))
+		if n := out.Len(); n > 4*2*maxLogged || !strings.Contains(out.String(), "kept") || !utf8.ValidString(out.String()) {
+			t.Errorf("%v: a line of %d bytes: %.300s", args, n, out.String())
 		}
 	}
 }
