@@ -111,8 +111,8 @@ func (a *agent) reading(w wanted) *Reading {
 }
 
 // wait waits for the answer to q.
-func (q *question) wait(ctx context.Context) (answer, error) {
-	t := time.NewTimer(answerTime)
+func (q *question) wait(ctx context.Context, most time.Duration) (answer, error) {
+	t := time.NewTimer(most)
 	defer t.Stop()
 	select {
 	case ans := <-q.done:

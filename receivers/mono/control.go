@@ -124,7 +124,7 @@ func (a *agent) controlList(ctx context.Context) (receivers.Table, error) {
 	if err != nil {
 		return receivers.Table{}, err
 	}
-	ans, err := q.wait(ctx)
+	ans, err := q.wait(ctx, a.s.answerTime)
 	if err != nil {
 		return receivers.Table{}, err
 	}
@@ -165,7 +165,7 @@ func (a *agent) controlAdd(ctx context.Context, arg string) (receivers.Table, er
 	if err != nil {
 		return receivers.Table{}, err
 	}
-	ans, err := q.wait(ctx)
+	ans, err := q.wait(ctx, a.s.answerTime)
 	if err == nil {
 		err = refusal(ans.status, strconv.Quote(w.String()))
 	}
@@ -198,7 +198,7 @@ func (a *agent) controlRemove(ctx context.Context, arg string) (receivers.Table,
 	if err != nil {
 		return receivers.Table{}, err
 	}
-	ans, err := q.wait(ctx)
+	ans, err := q.wait(ctx, a.s.answerTime)
 	if err == nil {
 		err = refusal(ans.status, arg)
 	}

@@ -304,6 +304,17 @@ func TestControlNoAnswer(t *testing.T) {
 	}
 }
 
+// TestControlSilence: an agent that does not answer is not waited for for ever.
+func TestControlSilence(t *testing.T) {
+	r := startSink(t, new(receivertest.Recorder), func(s *server) { s.answerTime = time.Millisecond })
+	p := newPuppet(t, r, PageDialect)
+	announced(t, r, 1)
+	if got := result(t, control(t, r, "list", "")); !strings.Contains(got, "does not answer") {
+		t.Errorf("list: %s", got)
+	}
+	p.next()
+}
+
 // TestUnasked: answers to nothing are counted and change nothing, but for a counter that is announced by one.
 func TestUnasked(t *testing.T) {
 	rec := new(receivertest.Recorder)

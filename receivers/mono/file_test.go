@@ -17,28 +17,28 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A log is what a receiver logs.
-type log struct {
+// A logged is what a receiver logs.
+type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *log) Write(p []byte) (int, error) {
+func (l *logged) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-func (l *log) String() string {
+func (l *logged) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
 // readFiles has a receiver read files, and nothing else, to their ends.
-func readFiles(t *testing.T, rec *receivertest.Recorder, files ...string) (*receivertest.Running, *log) {
+func readFiles(t *testing.T, rec *receivertest.Recorder, files ...string) (*receivertest.Running, *logged) {
 	t.Helper()
-	l := new(log)
+	l := new(logged)
 	r := receivertest.Start(t, receivertest.Case{Protocol: Protocol}, rec, func(c *receivers.Config) {
 		c.Address, c.MaxFuture, c.Logger = "", -1, slog.New(slog.NewTextHandler(l, nil))
 		c.Options = map[string][]string{flagFile.Name: files}

@@ -150,15 +150,17 @@ const maxHeld = 256 << 20
 // A server is the receiver.
 type server struct {
 	receivers.Counters
-	cfg     receivers.Config
-	set     settings
-	sink    receivers.Sink
-	tcp     *receivers.TCP // nil: only files are read
-	files   []*recording
-	queue   *receivers.SharedQueue
-	held    atomic.Int64 // by the decoders of all agents, in bytes
-	maxHeld int64        // of that
-	lines   receivers.LogLimit[string]
+	cfg   receivers.Config
+	set   settings
+	sink  receivers.Sink
+	tcp   *receivers.TCP // nil: only files are read
+	files []*recording
+	queue *receivers.SharedQueue
+	held  atomic.Int64 // by the decoders of all agents, in bytes
+	lines receivers.LogLimit[string]
+
+	maxHeld    int64
+	answerTime time.Duration // how long an agent may take to answer
 
 	mu    sync.Mutex        // guards what follows
 	peers map[string]*agent // connected
@@ -170,7 +172,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, set: set, sink: sink, maxHeld: maxHeld, peers: make(map[string]*agent)}
+	s := &server{cfg: cfg, set: set, sink: sink, maxHeld: maxHeld, answerTime: answerTime, peers: make(map[string]*agent)}
 	for _, name := range set.files {
 		f, err := openRecording(name)
 		if err != nil {

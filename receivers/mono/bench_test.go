@@ -1,0 +1,123 @@
+package mono
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// workload returns an agent with n counters of every type that has said hello, and samples of it. In each, quiet of 100
+// counters have not changed.
+func workload(t testing.TB, n, quiet int) (*agent, [][]byte) {
+	t.Helper()
+	s := &server{cfg: receivers.Config{MaxFuture: -1, InFlight: 1}.WithDefaults(), set: settings{step: 1}, sink: new(nowhere), maxHeld: maxHeld}
+	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
+	a := &agent{s: s, peer: "10.0.0.7", host: "10.0.0.7"}
+	cs := make([]Counter, n)
+	values := make([]Value, n)
+	for i := range cs {
+		cs[i] = Counter{Category: Category(i % 9), Name: fmt.Sprintf("counter %d", i), Type: Type(i % 4), Variance: Monotonic, Index: int16(i)}
+		values[i] = Value{Index: int16(i), Type: cs[i].Type}
+	}
+	feed := func(b []byte) {
+		if _, err := a.feed(context.Background(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	feed(must(AppendHello(nil, cs)))
+	feed(must(AppendSample(nil, at(0), values))) // makes the series
+	rnd := rand.New(rand.NewPCG(1, 2))
+	samples := make([][]byte, 10)
+	for i := range samples {
+		var changed []Value
+		for j := range values {
+			if rnd.IntN(100) >= quiet {
+				values[j].Bits += rnd.Uint64N(1000)
+				changed = append(changed, values[j])
+			}
+		}
+		samples[i] = must(AppendSample(nil, at(i), changed))
+	}
+	return a, samples
+}
+
+// BenchmarkDecode is bytes to values.
+func BenchmarkDecode(b *testing.B) {
+	for _, n := range []int{20, 1000, MaxCounters} {
+		b.Run(fmt.Sprintf("counters=%d", n), func(b *testing.B) {
+			a, samples := workload(b, n, 0)
+			defer a.s.queue.Stop()
+			size := 0
+			for _, s := range samples {
+				size += len(s)
+			}
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, s := range samples {
+					if err := a.dec.Feed(s, discard{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*len(samples)), "ns/value")
+		})
+	}
+}
+
+// BenchmarkReceive is all of a receiver but the socket and the store: decode, carry forward, add to a batch.
+func BenchmarkReceive(b *testing.B) {
+	for _, n := range []int{20, 1000, MaxCounters} {
+		for _, quiet := range []int{0, 90} {
+			b.Run(fmt.Sprintf("counters=%d/quiet=%d%%", n, quiet), func(b *testing.B) {
+				a, samples := workload(b, n, quiet)
+				defer a.s.queue.Stop()
+				b.ReportAllocs()
+				for b.Loop() {
+					for _, s := range samples {
+						if _, err := a.feed(context.Background(), s); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*len(samples)), "ns/value")
+				if st := a.s.Stats(); st.Dropped[receivers.State] > 0 || st.Series != int64(n) {
+					b.Fatalf("%+v", st)
+				}
+			})
+		}
+	}
+}
+
+// nowhere is a sink that keeps nothing.
+type nowhere struct{ refs engine.Ref }
+
+func (n *nowhere) Resolve(_ context.Context, reqs []receivers.Request) error {
+	for i := range reqs {
+		n.refs++
+		reqs[i].Ref, reqs[i].Definition = n.refs, reqs[i].Define(0)
+	}
+	return nil
+}
+
+func (*nowhere) Submit(context.Context, *engine.Batch) (receivers.Pending, error) {
+	return stored{}, nil
+}
+
+func (*nowhere) Note(context.Context, string, engine.Note) error { return nil }
+
+func (*nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
+	return make([]error, len(ds)), nil
+}
+
+func (*nowhere) Metadata(context.Context, string) (engine.Metadata, error) {
+	return engine.Metadata{}, nil
+}
+
+type stored struct{}
+
+func (stored) Wait() error { return nil }
