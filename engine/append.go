@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -280,6 +281,44 @@ func (s *Store) resetEncoders() {
 // lockLog takes logMu. While contexts are ahead of a record that was not logged nothing can be coded:
 // what is on its way is awaited, applied or failed, and the contexts follow what is applied.
 func (s *Store) lockLog() {
+	for {
+		s.lockLogAnyway()
+		paused := s.paused
+		if paused == nil {
+			return
+		}
+		s.logMu.Unlock()
+		<-paused
+	}
+}
+
+// pause keeps all others from logging until resume, without holding a lock meanwhile.
+func (s *Store) pause() {
+	s.lockLog()
+	s.paused = make(chan struct{})
+	s.logMu.Unlock()
+}
+
+func (s *Store) resume() {
+	s.logMu.Lock()
+	close(s.paused)
+	s.paused = nil
+	s.logMu.Unlock()
+}
+
+// settled waits, after pause, until what is logged for the group of ref has been applied, or has failed.
+func (s *Store) settled(ref Ref) {
+	c := s.class(ref.class())
+	if c == nil {
+		return
+	}
+	for g := c.group(ref.number()); g != nil && g.inflight.Load() > 0; {
+		time.Sleep(20 * time.Microsecond)
+	}
+}
+
+// lockLogAnyway is lockLog for whoever has paused the others.
+func (s *Store) lockLogAnyway() {
 	s.logMu.Lock()
 	for s.encoderStale {
 		s.queueMu.Lock()

@@ -384,17 +384,17 @@ func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) erro
 		s.leave()
 		return err
 	}
-	return s.changeNow(rec, apply)
+	return s.changeNow(rec, apply, s.lockLog)
 }
 
-// changeNow is change without a wait for room. The call is counted, and leaves.
-func (s *Store) changeNow(rec []byte, apply func(*Ticket) error) error {
+// changeNow is change without a wait for room. The call is counted, and leaves. lock takes logMu.
+func (s *Store) changeNow(rec []byte, apply func(*Ticket) error, lock func()) error {
 	t := s.tickets.Get().(*Ticket)
 	defer s.tickets.Put(t)
 	t.reset(s)
 	var outcome error
 	t.op = &op{rec: rec, apply: func(t *Ticket) { outcome = apply(t) }}
-	s.lockLog()
+	lock()
 	err := s.enqueue(t, rec)
 	s.logMu.Unlock()
 	if err != nil {

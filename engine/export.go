@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"runtime"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -22,11 +21,9 @@ func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 			return c, err
 		}
 	}
-	s.lockLog()
-	defer s.logMu.Unlock()
-	for g := s.class(ref.class()).group(ref.number()); g.inflight.Load() > 0; {
-		runtime.Gosched() // what is logged is being applied
-	}
+	s.pause()
+	defer s.resume()
+	s.settled(ref)
 	c, _, err := s.export(ctx, ref)
 	return c, err
 }
@@ -39,6 +36,7 @@ func (s *Store) export(ctx context.Context, ref Ref) (c Copy, same bool, err err
 	}
 	c = Copy{Path: info.Path, Labels: info.Labels, Definition: info.Definition, State: info.State}
 	last := info.Machine.LastUpdate(info.State.W)
+	c.last = last
 	if c.Rows, err = s.exportRows(ctx, ref, info.Machine, last.Unix()); err != nil {
 		return Copy{}, false, err
 	}

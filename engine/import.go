@@ -22,6 +22,8 @@ type Copy struct {
 	// Rows holds those of each other archive, oldest first, the last one that which ended last, at or before the last
 	// update: row i of source j is Rows[archive][i*sources+j]. Rows that are left out at the front are unknown.
 	Rows [][]float64
+
+	last rra.Time // of Export: the last update
 }
 
 // Import makes a series of every copy, with its state and all its rows; each is there whole or not at all. With
@@ -35,7 +37,7 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 	var under []int // copies on their way
 	var failed error
 	for i := range copies {
-		x, rec, err := s.prepareImport(&copies[i], overwrite)
+		x, rec, err := s.prepareImport(&copies[i], overwrite, 0)
 		if err != nil {
 			out[i].Err = fmt.Errorf("import %q: %w", copies[i].Path, err)
 			continue
@@ -65,6 +67,7 @@ type importing struct {
 	planned
 	state    rra.State
 	segments []importSegment
+	replaces Ref // only in place of this series; 0: see Overwrite
 }
 
 // An importSegment is coded rows of one column: at most runRows, of one slot.
@@ -76,7 +79,7 @@ type importSegment struct {
 }
 
 // prepareImport checks a copy and codes its rows.
-func (s *Store) prepareImport(c *Copy, overwrite bool) (*importing, []byte, error) {
+func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing, []byte, error) {
 	key, path, err := cleanPath(c.Path)
 	if err == nil {
 		err = checkLabels(c.Labels)
@@ -87,7 +90,7 @@ func (s *Store) prepareImport(c *Copy, overwrite bool) (*importing, []byte, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}}
+	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}, replaces: replaces}
 	d := ownRows(c.Definition, c.Rows)
 	x.def = string(appendDefinition(nil, d))
 	if x.m, err = s.compileCopy(x.def); err == nil {
@@ -223,7 +226,14 @@ func (x *importing) codeColumn(column int, st *stream, k int64, rows []float64) 
 	}
 }
 
-const importOverwrite = 1 // flags of an import record: part of the format
+// The flags of an import record are part of the format.
+const (
+	importOverwrite = 1
+	importReplace   = 2 // a reference follows: only in place of this series
+)
+
+// errReplaced says that another has taken the place of the series to be replaced, or nothing has.
+var errReplaced = errors.New("the series has changed")
 
 // record codes x for the log.
 func (x *importing) record() ([]byte, error) {
@@ -234,6 +244,10 @@ func (x *importing) record() ([]byte, error) {
 	rec := append(make([]byte, 0, size+len(x.def)+8*len(x.state.W)+256), recordImport, 0)
 	if x.Overwrite {
 		rec[1] |= importOverwrite
+	}
+	if x.replaces != 0 {
+		rec[1] |= importReplace
+		rec = binary.AppendUvarint(rec, uint64(x.replaces))
 	}
 	rec = appendLabels(appendString(rec, x.Path), x.Labels)
 	rec = appendString(rec, x.def)
@@ -256,7 +270,11 @@ func (x *importing) record() ([]byte, error) {
 // replayImport decodes an import record.
 func (s *Store) replayImport(r *reader) (*importing, error) {
 	x := new(importing)
-	x.Overwrite = r.byte()&importOverwrite != 0
+	flags := r.byte()
+	x.Overwrite = flags&importOverwrite != 0
+	if flags&importReplace != 0 {
+		x.replaces = Ref(r.uvarint())
+	}
 	x.Path = r.string()
 	x.key = nameKey(x.Path)
 	x.Labels = r.labels()
@@ -332,6 +350,9 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	old, err := s.lookup(x.key)
 	switch {
+	case x.replaces != 0 && (errors.Is(err, ErrNotFound) || err == nil && old != x.replaces):
+		out.Err = errReplaced
+		return
 	case err == nil && !x.Overwrite:
 		*out = Created{Ref: old, Err: fmt.Errorf("import %q: %w", x.Path, ErrExists)}
 		return

@@ -43,14 +43,7 @@ func (m *modelRun) transplant() {
 	out, err := m.s.Import(m.ctx, []engine.Copy{c}, over >= 0)
 	m.must(err, "import")
 	m.must(out[0].Err, "import "+c.Path)
-	info, err := m.s.Info(out[0].Ref)
-	m.must(err, "info")
-	y := newModelSeries(info.Definition, c.Path, x.last())
-	y.ref, y.labels = out[0].Ref, c.Labels
-	y.st = rra.State{W: slices.Clone(x.st.W), Text: slices.Clone(x.st.Text)}
-	for i := range info.Definition.Archives {
-		y.fill(i, c.Rows[i])
-	}
+	y := m.imported(out[0].Ref, x, &c)
 	if over >= 0 {
 		m.series[over] = y
 	} else {
@@ -58,6 +51,54 @@ func (m *modelRun) transplant() {
 	}
 	m.note("transplant %s to %s (%v)", x.path, c.Path, def.Args())
 	m.compareSeries(y)
+}
+
+// alter changes a series in place: heartbeats, rows, an archive less.
+func (m *modelRun) alter() {
+	i := m.r.IntN(len(m.series))
+	x := m.series[i]
+	var c engine.Copy
+	refuse := errors.New("refused")
+	if _, err := m.s.Alter(m.ctx, x.path, func(engine.Copy) (engine.Copy, error) { return c, refuse }); !errors.Is(err, refuse) {
+		m.fatalf("alter: %v, want what the change said", err)
+	}
+	ref, err := m.s.Alter(m.ctx, x.path, func(old engine.Copy) (engine.Copy, error) {
+		c = old
+		c.Path = "another" // which it does not get
+		d := *old.Definition
+		d.Sources = slices.Clone(d.Sources)
+		for j := range d.Sources {
+			if d.Sources[j].Kind != rra.Compute {
+				d.Sources[j].Heartbeat += 7
+			}
+		}
+		c.Definition = &d
+		c.Labels = []engine.Label{{Name: "altered", Value: fmt.Sprint(m.made)}}
+		for j := range c.Rows {
+			if n := len(c.Rows[j]); n > 0 && m.r.IntN(2) == 0 {
+				c.Rows[j] = slices.Clone(c.Rows[j])
+				c.Rows[j][m.r.IntN(n)] = 17
+			}
+		}
+		return c, nil
+	})
+	m.must(err, "alter "+x.path)
+	m.series[i] = m.imported(ref, x, &c)
+	m.note("alter %s", x.path)
+	m.compareSeries(m.series[i])
+}
+
+// imported returns the series that a copy of x has become.
+func (m *modelRun) imported(ref engine.Ref, x *modelSeries, c *engine.Copy) *modelSeries {
+	info, err := m.s.Info(ref)
+	m.must(err, "info")
+	y := newModelSeries(info.Definition, info.Path, x.last())
+	y.ref, y.labels = ref, c.Labels
+	y.st = rra.State{W: slices.Clone(x.st.W), Text: slices.Clone(x.st.Text)}
+	for i := range info.Definition.Archives {
+		y.fill(i, c.Rows[i])
+	}
+	return y
 }
 
 // fill gives x the rows of an archive. Those of archives that share a stream agree where they overlap.

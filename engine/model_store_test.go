@@ -380,6 +380,8 @@ func (m *modelRun) op() {
 		m.create(1 + m.r.IntN(8))
 	case n == 1 && m.r.IntN(4) == 0:
 		m.create(100 + m.r.IntN(200))
+	case n == 1 && m.r.IntN(2) == 0:
+		m.alter()
 	case n == 1:
 		m.transplant()
 	case n == 2:

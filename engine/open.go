@@ -114,7 +114,8 @@ type Store struct {
 	logMu        sync.Mutex // guards the coding contexts, rec and the order of the log
 	rec          []byte
 	encoderEpoch uint64
-	encoderStale bool // contexts ran ahead of a record that was not logged
+	encoderStale bool          // contexts ran ahead of a record that was not logged
+	paused       chan struct{} // not nil: somebody else may log until it is closed
 
 	queueMu    sync.Mutex    // guards what follows, and every change of queued
 	queueEmpty sync.Cond     // told when queue is empty
@@ -295,7 +296,7 @@ func (s *Store) settle() error {
 	if err := s.enterWrite(); err != nil {
 		return err
 	}
-	return s.changeNow(rec, func(t *Ticket) error { s.applySettings(t, want); return nil })
+	return s.changeNow(rec, func(t *Ticket) error { s.applySettings(t, want); return nil }, s.lockLog)
 }
 
 // applySettings puts a reorder window in force.

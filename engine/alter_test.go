@@ -1,0 +1,123 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestAlterAgainstAppend: a series is altered while samples for it arrive without a pause, several at
+// a time, some held by a reorder window: none is lost, and each is in the rows.
+func TestAlterAgainstAppend(t *testing.T) {
+	for _, reorder := range []time.Duration{0, 3 * time.Second} {
+		t.Run(fmt.Sprint("reorder=", reorder), func(t *testing.T) {
+			s := enginetest.OpenDir(t, t.TempDir(), engine.Options{Reorder: reorder})
+			def := definition(t, "DS:a:ABSOLUTE:20:U:U", "RRA:AVERAGE:0.5:1:100000")
+			mustCreate(t, s, "x", def)
+			stop := make(chan struct{})
+			var running sync.WaitGroup
+			altered := 0
+			running.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					_, err := s.Alter(t.Context(), "x", func(c engine.Copy) (engine.Copy, error) {
+						d := *c.Definition
+						d.Sources = append([]rra.DataSource(nil), d.Sources...)
+						d.Sources[0].Heartbeat = 20 + int64(altered%2)
+						c.Definition = &d
+						return c, nil
+					})
+					if err != nil {
+						t.Errorf("alter: %v", err)
+						return
+					}
+					altered++
+				}
+			})
+			n := int64(500)
+			if testing.Short() || raceEnabled {
+				n = 200
+			}
+			step := int64(10)
+			for at := int64(1); at <= n; at++ {
+				for {
+					ref, err := s.Lookup("x")
+					if err != nil {
+						t.Fatal(err)
+					}
+					var b engine.Batch
+					b.Add(ref, rra.Seconds(programStart+step*at), rra.Float(float64(at)))
+					err = s.Append(t.Context(), &b)
+					if err == nil {
+						break
+					}
+					var refused *engine.RejectedError
+					if !errors.As(err, &refused) || !errors.Is(refused.First[0].Err, engine.ErrNotFound) {
+						t.Fatal(err)
+					} // it has another reference now
+				}
+			}
+			close(stop)
+			running.Wait()
+			ref, err := s.Lookup("x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Flush(t.Context(), []engine.Ref{ref}); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := s.Fetch(t.Context(), ref, 0, programStart, programStart+step*n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range rows.Values {
+				if want := float64(i+1) / float64(step); v != want {
+					t.Fatalf("row %d is %v, want %v", i, v, want)
+				}
+			}
+			if altered < 5 {
+				t.Errorf("altered %d times: the two have not met", altered)
+			}
+		})
+	}
+}
+
+// TestFlushSurvives: what a flush has let go is the same after a crash.
+func TestFlushSurvives(t *testing.T) {
+	dir := t.TempDir()
+	o := engine.Options{NoBackground: true, Reorder: time.Hour}
+	s := enginetest.OpenDir(t, dir, o)
+	ref := mustCreate(t, s, "x", definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"))
+	var b engine.Batch
+	for _, at := range []int64{30, 10, 20} {
+		b.Reset()
+		b.Add(ref, rra.Seconds(programStart+at), rra.Float(float64(at)))
+		if err := s.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if at, err := s.Last(ref); err != nil || at != rra.Seconds(programStart) {
+		t.Fatalf("last %d, %v: nothing is held", at, err)
+	}
+	if err := s.Flush(t.Context(), []engine.Ref{ref, 12345 << 32}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*engine.Store{s, crash(t, dir, o)} {
+		if at, err := s.Last(ref); err != nil || at != rra.Seconds(programStart+30) {
+			t.Errorf("last %d, %v after a flush", at, err)
+		}
+		if st := s.Stats(); st.Held != 0 {
+			t.Errorf("%d samples are still held", st.Held)
+		}
+	}
+}
