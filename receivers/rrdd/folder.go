@@ -28,19 +28,16 @@ func openFolder(name string) (*folder, error) {
 	return &folder{f}, nil
 }
 
-const (
-	listed     = 256   // names read at a time
-	maxEntries = 16384 // names looked at in a turn
-)
+const listed = 256 // names read at a time
 
-// names calls f with each regular file's name, until f returns false. Names that begin with "." are left out.
-// It reports whether there were more names than are looked at.
-func (d *folder) names(f func(name string) bool) (more bool, err error) {
-	for n := 0; n < maxEntries; {
+// names calls f with each regular file's name. Names that begin with "." are left out. It looks at most names of any
+// kind, about, and reports whether there are more.
+func (d *folder) names(most int, f func(name string)) (more bool, err error) {
+	for n := 0; n < most; {
 		entries, err := d.ReadDir(listed)
 		for _, e := range entries {
-			if e.Name()[0] != '.' && e.Type().IsRegular() && !f(e.Name()) {
-				return true, nil
+			if e.Name()[0] != '.' && e.Type().IsRegular() {
+				f(e.Name())
 			}
 		}
 		if n += len(entries); err == io.EOF {

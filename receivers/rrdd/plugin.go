@@ -174,9 +174,9 @@ func (s *server) adopt(p *plugin) bool {
 	for i := range sources {
 		size += sources[i].size()
 	}
-	if s.sources-len(p.adopted)+len(sources) > maxSources || s.bytes-p.bytes+size > maxBytes {
+	if s.sources-len(p.adopted)+len(sources) > s.room.sources || s.bytes-p.bytes+size > s.room.bytes {
 		s.Drop(receivers.Limit, uint64(len(sources)))
-		s.log(p.name, "rrdd: plugin file left out", fmt.Errorf("limit: all files together have more than %d data sources, or %d bytes of them", maxSources, maxBytes))
+		s.log(p.name, "rrdd: plugin file left out", fmt.Errorf("limit: all files together have more than %d data sources, or %d bytes of them", s.room.sources, s.room.bytes))
 		s.release(p)
 		p.barred = true
 		p.fail()

@@ -95,6 +95,7 @@ type server struct {
 	lines receivers.LogLimit[string]
 
 	// What a test replaces.
+	room   room
 	ticks  func(time.Duration) (<-chan time.Time, func()) // begins turns, and how to stop that
 	wait   func(context.Context, time.Duration)           // returns when the time is over, or the context has ended
 	turned func()                                         // is called after each turn
@@ -118,7 +119,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
 	}
 	return &server{
 		cfg: cfg, sink: sink, set: set, dir: cfg.Address, seed: maphash.MakeSeed(),
-		ticks: ticker, wait: wait, turned: func() {},
+		room: production, ticks: ticker, wait: wait, turned: func() {},
 	}, nil
 }
 
@@ -158,17 +159,23 @@ func (s *server) Serve(ctx context.Context) error {
 	defer stop()
 	flush := time.NewTimer(0)
 	defer flush.Stop()
-	s.turn(ctx)
-	for {
+	for turn := true; ; {
+		if turn {
+			s.turn(ctx)
+		}
 		if !s.queue.Flush() {
 			flush.Reset(retryFlush)
+		}
+		if turn {
+			s.turned()
 		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticks:
-			s.turn(ctx)
+			turn = true
 		case <-flush.C:
+			turn = false
 		}
 	}
 }
@@ -178,7 +185,6 @@ const secondLook = 50 * time.Millisecond
 
 // turn reads every file once, and once more those that do not read.
 func (s *server) turn(ctx context.Context) {
-	defer s.turned()
 	s.clock()
 	s.pause = false
 	if s.queue.Stale() {
@@ -211,26 +217,28 @@ func (s *server) clock() {
 	}
 }
 
-// The limits of what is kept in memory.
-const (
-	maxPlugins = 1024      // files
-	maxSources = 200_000   // data sources of all files
-	maxBytes   = 128 << 20 // that these take
-)
+// room bounds what is kept in memory, and how much of a folder is looked at.
+type room struct {
+	names   int // of anything in the folder
+	plugins int // files
+	sources int // data sources of all files
+	bytes   int // that these take, about
+}
+
+var production = room{names: 16384, plugins: 1024, sources: 200_000, bytes: 128 << 20}
 
 // find adds the files that are new.
 func (s *server) find(dir *folder) {
 	left := uint64(0)
-	more, err := dir.names(func(name string) bool {
+	more, err := dir.names(s.room.names, func(name string) {
 		i, known := slices.BinarySearchFunc(s.plugins, name, func(p *plugin, name string) int { return strings.Compare(p.name, name) })
 		switch {
 		case known:
-		case len(s.plugins) >= maxPlugins:
+		case len(s.plugins) >= s.room.plugins:
 			left++
 		default:
 			s.plugins = slices.Insert(s.plugins, i, &plugin{name: name, reader: Reader{work: &s.work}})
 		}
-		return true
 	})
 	if err != nil {
 		s.Drop(receivers.Failed, 1)
@@ -241,7 +249,7 @@ func (s *server) find(dir *folder) {
 	}
 	if left > 0 {
 		s.Drop(receivers.Limit, left)
-		s.log("", "rrdd: too many files", fmt.Errorf("%d plugin files are the limit, further %d are not read", maxPlugins, left))
+		s.log("", "rrdd: too many files", fmt.Errorf("%d plugin files are the limit, further %d are not read", s.room.plugins, left))
 	}
 }
 

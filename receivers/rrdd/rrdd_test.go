@@ -19,6 +19,7 @@ type stepped struct {
 	*server
 	tick chan time.Time
 	done chan struct{} // has one for each turn
+	file *os.File      // that of deliver
 }
 
 // protocol is Protocol with receivers that are stepped; between is called before each second look.
@@ -29,20 +30,14 @@ func protocol(between func()) receivers.Protocol {
 		if err != nil {
 			return nil, err
 		}
-		r := &stepped{s, make(chan time.Time), make(chan struct{}, 1)}
+		r := &stepped{server: s, tick: make(chan time.Time), done: make(chan struct{}, 1)}
 		s.ticks = func(time.Duration) (<-chan time.Time, func()) { return r.tick, func() {} }
 		s.wait = func(context.Context, time.Duration) {
 			if between != nil {
 				between()
 			}
 		}
-		first := true
-		s.turned = func() {
-			if !first { // nobody asked for that one
-				r.done <- struct{}{}
-			}
-			first = false
-		}
+		s.turned = func() { r.done <- struct{}{} }
 		return r, nil
 	}
 	return p
@@ -52,25 +47,60 @@ func protocol(between func()) receivers.Protocol {
 func turn(t testing.TB, r receivers.Receiver) {
 	t.Helper()
 	s := r.(*stepped)
-	timeout := time.After(20 * time.Second)
+	wait := func(what string, c <-chan struct{}) {
+		select {
+		case <-c:
+		case <-time.After(20 * time.Second):
+			t.Fatal(what)
+		}
+	}
+	wait("the turn before does not end", s.done)
 	select {
 	case s.tick <- time.Time{}:
-	case <-timeout:
+	case <-time.After(20 * time.Second):
 		t.Fatal("no turn begins")
 	}
-	select {
-	case <-s.done:
-	case <-timeout:
-		t.Fatal("a turn does not end")
-	}
+	wait("a turn does not end", s.done)
+	s.done <- struct{}{}
+}
+
+// rest returns between turns.
+func rest(r receivers.Receiver) {
+	s := r.(*stepped)
+	<-s.done
+	s.done <- struct{}{}
 }
 
 // write writes the file of a plugin.
 func write(t testing.TB, r receivers.Receiver, name string, content []byte) {
 	t.Helper()
+	rest(r)
 	if err := os.WriteFile(filepath.Join(r.Addr().String(), name), content, 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// deliver makes message the whole of a file, and has r look at it.
+func deliver(t testing.TB, r receivers.Receiver, message []byte) {
+	t.Helper()
+	s := r.(*stepped)
+	rest(r)
+	if s.file == nil {
+		f, err := os.Create(filepath.Join(r.Addr().String(), "suite"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.file = f
+		t.Cleanup(func() { _ = f.Close() }) // read
+	}
+	_, err := s.file.WriteAt(message, 0)
+	if err == nil {
+		err = s.file.Truncate(int64(len(message)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn(t, r)
 }
 
 // encode returns the bytes of f.
@@ -95,7 +125,7 @@ func capture(t testing.TB, name string) []byte {
 func gauge(version, n int) *File {
 	return &File{
 		Version: version, Timestamp: float64(receivertest.Epoch + n),
-		Sources: []Source{{Name: "suite", Type: Gauge}}, Values: []rra.Value{rra.Float(float64(n))},
+		Sources: []Source{{Name: "suite", Type: Gauge, Min: -inf, Max: inf}}, Values: []rra.Value{rra.Float(float64(n))},
 	}
 }
 
@@ -115,10 +145,7 @@ func TestReceiver(t *testing.T) {
 				Protocol: protocol(nil),
 				Message:  func(n int) []byte { return encode(t, gauge(version, n)) },
 				Garbage:  garbage,
-				Deliver: func(t testing.TB, r receivers.Receiver, message []byte) {
-					write(t, r, "suite", message)
-					turn(t, r)
-				},
+				Deliver:  deliver,
 			})
 		})
 	}
