@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func TestAlterAgainstAppend(t *testing.T) {
 			mustCreate(t, s, "x", def)
 			stop := make(chan struct{})
 			var running sync.WaitGroup
-			altered := 0
+			var altered atomic.Int64
 			running.Go(func() {
 				for {
 					select {
@@ -33,7 +34,7 @@ func TestAlterAgainstAppend(t *testing.T) {
 					_, err := s.Alter(t.Context(), "x", func(c engine.Copy) (engine.Copy, error) {
 						d := *c.Definition
 						d.Sources = append([]rra.DataSource(nil), d.Sources...)
-						d.Sources[0].Heartbeat = 20 + int64(altered%2)
+						d.Sources[0].Heartbeat = 20 + altered.Load()%2
 						c.Definition = &d
 						return c, nil
 					})
@@ -41,15 +42,14 @@ func TestAlterAgainstAppend(t *testing.T) {
 						t.Errorf("alter: %v", err)
 						return
 					}
-					altered++
+					altered.Add(1)
 				}
 			})
-			n := int64(500)
-			if testing.Short() || raceEnabled {
-				n = 200
-			}
 			step := int64(10)
-			for at := int64(1); at <= n; at++ {
+			n := int64(0)
+			for n < 200 || altered.Load() < 5 && n < 100_000 {
+				n++
+				at := n
 				for {
 					ref, err := s.Lookup("x")
 					if err != nil {
@@ -85,8 +85,8 @@ func TestAlterAgainstAppend(t *testing.T) {
 					t.Fatalf("row %d is %v, want %v", i, v, want)
 				}
 			}
-			if altered < 5 {
-				t.Errorf("altered %d times: the two have not met", altered)
+			if k := altered.Load(); k < 5 {
+				t.Errorf("altered %d times: the two have not met", k)
 			}
 		})
 	}
