@@ -376,7 +376,10 @@ func (sh *shard) run(s *Store) {
 
 // apply does this shard's part of t.
 func (sh *shard) apply(s *Store, t *Ticket) {
-	var o outcome
+	o := outcome{keep: keptRejections}
+	if t.batch != nil && t.batch.Rejections > 0 {
+		o.keep = t.batch.Rejections
+	}
 	sh.mu.Lock()
 	for i := range t.runs {
 		r := &t.runs[i]
@@ -417,7 +420,9 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	g := r.g
 	defer g.inflight.Add(-1)
 	if err := s.lockGroup(g); err != nil {
-		o.reject(int(r.from), err)
+		for i := r.from; i < r.to; i++ {
+			o.reject(int(i), err)
+		}
 		return
 	}
 	defer g.mu.Unlock()
@@ -426,7 +431,7 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	switch {
 	case t.cmd != nil:
 		s.applyCommand(sh, g, t.batch, r.from, r.to, *t.cmd, o)
-	case g.c.seasonal:
+	case g.c.seasonal || r.command:
 		s.applyCommand(sh, g, t.batch, r.from, r.to, command{hash: r.hash}, o)
 	default:
 		s.applySamples(sh, g, t.batch, r.from, r.to, o)

@@ -37,8 +37,10 @@ type outcome struct {
 	accepted, late, other int
 	skipped               int // late samples that a command passes over: nobody is told
 	first                 []Rejection
+	keep                  int // of them
 }
 
+// keptRejections is how many refused samples are named where nobody asks for more.
 const keptRejections = 16
 
 func (o *outcome) reject(index int, err error) {
@@ -47,7 +49,7 @@ func (o *outcome) reject(index int, err error) {
 	} else {
 		o.other++
 	}
-	if len(o.first) < keptRejections {
+	if len(o.first) < o.keep {
 		o.first = append(o.first, Rejection{index, err})
 	}
 }
@@ -57,10 +59,8 @@ func (o *outcome) merge(p *outcome) {
 	o.late += p.late
 	o.other += p.other
 	o.skipped += p.skipped
+	o.keep = p.keep
 	o.first = append(o.first, p.first...)
-	if len(o.first) > keptRejections {
-		o.first = o.first[:keptRejections]
-	}
 }
 
 func (o *outcome) error() error {
@@ -68,7 +68,7 @@ func (o *outcome) error() error {
 		return nil
 	}
 	slices.SortFunc(o.first, func(a, b Rejection) int { return a.Index - b.Index })
-	return &RejectedError{Accepted: o.accepted, Late: o.late, Other: o.other, First: slices.Clone(o.first)}
+	return &RejectedError{Accepted: o.accepted, Late: o.late, Other: o.other, First: slices.Clone(o.first[:min(len(o.first), o.keep)])}
 }
 
 // applySamples applies samples [from, to) of b to g. The caller holds g.mu.

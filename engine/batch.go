@@ -17,6 +17,8 @@ type Ref uint64
 type Batch struct {
 	// SkipPast lets Update pass over samples that are not after the last update instead of stopping at them.
 	SkipPast bool
+	// Rejections is how many refused samples a *RejectedError names; 0: the first 16.
+	Rejections int
 
 	samples []sample
 	values  []rra.Value
@@ -28,6 +30,7 @@ type sample struct {
 	at    rra.Time
 	first uint32 // index of the first value
 	n     uint16 // values
+	more  bool   // of the command of the sample before
 }
 
 // Add adds one sample: a reading of every data source of ref (COMPUTE sources
@@ -39,7 +42,7 @@ func (b *Batch) Add(ref Ref, at rra.Time, values ...rra.Value) {
 	}
 	b.samples = b.samples[:n+1]
 	s := &b.samples[n] // field by field: a copy would wait for the stores before it
-	s.ref, s.at = ref, at
+	s.ref, s.at, s.more = ref, at, false
 	s.first, s.n = uint32(len(b.values)), uint16(len(values))
 	if len(values) == 1 && len(b.values) < cap(b.values) {
 		k := len(b.values)
@@ -60,6 +63,14 @@ func (b *Batch) AddText(ref Ref, at rra.Time, values []rra.Value, texts []string
 		if v := &b.values[i]; v.Tag == rra.TagText || v.Tag == rra.TagInvalid {
 			v.Bits += uint64(base)
 		}
+	}
+}
+
+// Follow makes the sample added last part of one update command with the sample before it, if that is of the
+// same series: when a sample of a command is refused, those behind it are not applied.
+func (b *Batch) Follow() {
+	if n := len(b.samples); n > 1 && b.samples[n-1].ref == b.samples[n-2].ref {
+		b.samples[n-1].more = true
 	}
 }
 

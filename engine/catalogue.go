@@ -23,6 +23,7 @@ type catalogue struct {
 	classes atomic.Pointer[[]*class]      // by id - 1
 	defs    atomic.Pointer[[]*definition] // by id - 1
 	count   atomic.Int64                  // series
+	renames atomic.Uint64
 
 	planMu sync.Mutex // guards coming
 	coming int64      // series planned and not yet in the catalogue

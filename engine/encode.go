@@ -14,6 +14,7 @@ type run struct {
 	from, to uint32
 	top      Ref    // the highest reference
 	hash     uint64 // of the name, where the class is seasonal
+	command  bool   // an update command of several samples
 }
 
 // maxTime keeps every sum and difference of times within 64 bits.
@@ -58,9 +59,17 @@ func (s *Store) split(b *Batch, runs []run) ([]run, error) {
 	var from, below Ref // the references of r's group
 	for i := range b.samples {
 		sm := &b.samples[i]
-		if r != nil && sm.ref >= from && sm.ref < below && sm.at == first.at && sm.n == first.n {
+		if r != nil && sm.ref >= from && sm.ref < below && sm.at == first.at && sm.n == first.n && !sm.more {
 			r.to++
 			r.top = max(r.top, sm.ref)
+			continue
+		}
+		if r != nil && sm.more {
+			if err := sm.check(i, r.g.c); err != nil {
+				return runs, err
+			}
+			runs = r.extend(runs)
+			r, below = &runs[len(runs)-1], from
 			continue
 		}
 		c := s.class(sm.ref.class())
@@ -83,6 +92,18 @@ func (s *Store) split(b *Batch, runs []run) ([]run, error) {
 		}
 	}
 	return runs, nil
+}
+
+// extend puts the next sample into one command with the last one of r, which is the last of runs.
+func (r *run) extend(runs []run) []run {
+	if r.to-r.from > 1 && !r.command {
+		r.to--
+		runs = append(runs, run{g: r.g, from: r.to, to: r.to + 1, top: r.top})
+		r = &runs[len(runs)-1]
+	}
+	r.command = true
+	r.to++
+	return runs
 }
 
 // splitCommand makes one run of b, all of one series.
@@ -176,7 +197,7 @@ func (s *Store) appendRuns(dst []byte, b *Batch, runs []run) []byte {
 		g := r.g
 		samples := b.samples[r.from:r.to]
 		kind := uint64(runSamples)
-		if g.c.seasonal {
+		if g.c.seasonal || r.command {
 			kind = runCommand
 		}
 		dst = binary.AppendUvarint(dst, uint64(g.c.id)<<2|kind)
@@ -187,6 +208,8 @@ func (s *Store) appendRuns(dst []byte, b *Batch, runs []run) []byte {
 		dst = append(dst, 0, 0, 0) // length of the body
 		if g.c.seasonal {
 			r.hash = s.nameHash(samples[0].ref)
+		}
+		if kind == runCommand {
 			dst = s.appendCommand(dst, g, b, samples, r.hash, 0)
 		} else {
 			dst = s.appendSamples(dst, g, b, samples)
@@ -308,7 +331,7 @@ func (r *reader) samples(g *group, at rra.Time, b *Batch) {
 			return
 		}
 		for i := range count {
-			b.samples = append(b.samples, sample{makeRef(c.id, uint32(base)+uint32(first+i)), at, 0, uint16(n)})
+			b.samples = append(b.samples, sample{ref: makeRef(c.id, uint32(base)+uint32(first+i)), at: at, n: uint16(n)})
 		}
 	}
 	for i := from; i < len(b.samples); i++ {
@@ -341,7 +364,7 @@ func (r *reader) command(g *group, at rra.Time, b *Batch) (index int, hash uint6
 			r.fail()
 			return index, hash, flags
 		}
-		b.samples = append(b.samples, sample{ref, at, uint32(len(b.values)), uint16(n)})
+		b.samples = append(b.samples, sample{ref: ref, at: at, first: uint32(len(b.values)), n: uint16(n)})
 		for j := range int(n) {
 			k := index*c.sources + j
 			b.values = append(b.values, r.value(&b.texts, &g.ctx[k], &g.ctxTag[k]))

@@ -42,6 +42,7 @@ func (s *Store) applyRename(t *Ticket, from, to string) error {
 	cat.records[ref] = add
 	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: from})
 	cat.mu.Unlock()
+	cat.renames.Add(1)
 	return s.moveMetadata(from, key)
 }
 
@@ -53,6 +54,10 @@ func (s *Store) moveMetadata(from, to string) error {
 	}
 	return errors.Join(s.putMetadata(to, m), s.putMetadata(from, nil))
 }
+
+// Renames counts the series that were renamed since the store was opened. Who remembers references by path asks
+// for it now and then: only a rename gives the reference of one path to another.
+func (s *Store) Renames() uint64 { return s.catalogue.renames.Load() }
 
 // Relabel gives a series other labels, in place of those it has.
 func (s *Store) Relabel(ctx context.Context, path string, labels []Label) error {
