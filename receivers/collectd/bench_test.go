@@ -73,7 +73,6 @@ func BenchmarkReceive(b *testing.B) {
 				cfg: receivers.Config{MaxFuture: -1}.WithDefaults(), set: settings{types: StandardTypes()},
 				sink: new(nowhere), cache: newCache(cacheEntries),
 			}
-			s.dec = Decoder{hashing: true, seed: s.cache.seed}
 			s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 			defer s.queue.Stop()
 			s.now, s.latest = time.Now(), 1<<62

@@ -3,7 +3,6 @@ package collectd
 import (
 	"bytes"
 	"hash/maphash"
-	"math/bits"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/receivers"
@@ -13,9 +12,11 @@ import (
 // of a series, without making a path of them. Kinds are part of the key: a list that does not
 // fit its series is a key of its own, which is refused.
 //
-// Entries stand in the order in which they were first seen; senders repeat themselves, so each
-// entry remembers which came after it, and a look-up tries that one before the table. Keys and
-// entries hold no pointers: a million of them cost the garbage collector nothing.
+// Senders repeat themselves, so each entry remembers which came after it in a packet, and which of the
+// names differed then. A look-up tries that one first, and compares only what may differ: names that
+// the packet has set since the list before, and those that differed. Else it makes the key and asks the table.
+//
+// Keys and entries hold no pointers: a million of them cost the garbage collector nothing.
 //
 // When it is full it starts over; references are resolved again as they are needed.
 type cache struct {
@@ -23,19 +24,39 @@ type cache struct {
 	slots   []uint32 // open addressing; 0 is free, else 1 + index into entries
 	entries []entry
 	chunks  [][]byte // the bytes of keys; one never crosses chunks
-	last    uint32   // entry of the last look-up that hit
+	last    uint32   // entry of the list before; noEntry if it was none
 	most    int      // entries
+	key     []byte   // of the last look-up in the table
+	use     uint64   // bits of a hash that count: all, but in tests
 }
 
 type entry struct {
-	hash  uint64
-	sizes uint64 // of the parts of the key, packed
-	ref   engine.Ref
-	key   uint32 // chunk, and offset in it in units of keyAlign
-	next  uint32 // entry that came after this one last time
-	retry uint32 // for a series that was refused: the second (of the Unix clock) to try again from
-	why   receivers.Reason
+	hash    uint64
+	sizes   uint64 // of the parts of the key, packed
+	ref     engine.Ref
+	key     uint32 // chunk, and offset in it in units of keyAlign
+	next    uint32 // entry that came after this one last time
+	retry   uint32 // for a series that was refused: the second (of the Unix clock) to try again from
+	why     receivers.Reason
+	differs parts // in which next differs from this one
 }
+
+// parts is a set of the names of a value list.
+type parts uint8
+
+// The names, in the order in which they stand in a key, before the kinds: what changes most stands first.
+const (
+	ofTypeInstance parts = 1 << iota
+	ofType
+	ofPluginInstance
+	ofPlugin
+	ofHost
+	ofFirst // no name: the list is the first of its packet
+
+	ofAll = ofFirst - 1
+)
+
+const noEntry = ^uint32(0)
 
 const (
 	cacheEntries = 1 << 21 // default bound: with keys of 64 bytes about 250 MB
@@ -47,98 +68,147 @@ const (
 )
 
 func newCache(most int) *cache {
-	return &cache{seed: maphash.MakeSeed(), slots: make([]uint32, 1024), most: most}
+	return &cache{seed: maphash.MakeSeed(), slots: make([]uint32, 1024), last: noEntry, most: most, use: ^uint64(0)}
 }
 
 func (c *cache) len() int { return len(c.entries) }
 
 func (c *cache) clear() {
 	clear(c.slots)
-	c.entries, c.chunks, c.last = c.entries[:0], c.chunks[:0], 0
-}
-
-// sum returns the hash of the key of v, made of the hashes of its parts.
-func (c *cache) sum(v *ValueList) uint64 {
-	h := uint64(v.Kinds[0])
-	if len(v.Kinds) > 1 {
-		h = maphash.Bytes(c.seed, v.Kinds)
-	}
-	for _, p := range v.hash {
-		hi, lo := bits.Mul64(h^p, 0x9e3779b97f4a7c15)
-		h = hi ^ lo
-	}
-	return h
+	c.entries, c.chunks, c.last = c.entries[:0], c.chunks[:0], noEntry
 }
 
 // sizes packs the lengths of the parts of the key: names are at most 127 bytes, kinds at most maxSources.
 func sizes(v *ValueList) uint64 {
-	return uint64(len(v.Host)) | uint64(len(v.Plugin))<<8 | uint64(len(v.PluginInstance))<<16 |
-		uint64(len(v.Type))<<24 | uint64(len(v.TypeInstance))<<32 | uint64(len(v.Kinds))<<40
+	return uint64(len(v.TypeInstance)) | uint64(len(v.Type))<<8 | uint64(len(v.PluginInstance))<<16 |
+		uint64(len(v.Plugin))<<24 | uint64(len(v.Host))<<32 | uint64(len(v.Kinds))<<40
 }
 
-// find returns the entry of v, or nil, and the hash of its key.
-func (c *cache) find(v *ValueList) (*entry, uint64) {
-	h, z := c.sum(v), sizes(v)
-	if int(c.last) < len(c.entries) {
-		if n := c.entries[c.last].next; int(n) < len(c.entries) {
-			if e := &c.entries[n]; e.hash == h && c.equal(e, v, z) {
+// skip makes the cache forget which list was the last, because it is not told of one.
+func (c *cache) skip() { c.last = noEntry }
+
+// find returns the entry of v, or nil. v.changed says in what v may differ from the list before, of which find
+// must have been asked or skip told.
+func (c *cache) find(v *ValueList) *entry {
+	changed := v.changed
+	p := c.last
+	if p != noEntry {
+		p := &c.entries[p]
+		if n := p.next; int(n) < len(c.entries) {
+			if e := &c.entries[n]; c.equal(e, v, changed|p.differs) {
 				c.last = n
-				return e, h
+				return e
 			}
 		}
 	}
+	h := c.sum(v)
 	mask := uint64(len(c.slots) - 1)
 	for i := h & mask; ; i = (i + 1) & mask {
 		s := c.slots[i]
 		if s == 0 {
-			return nil, h
+			c.last = noEntry
+			return nil
 		}
-		if e := &c.entries[s-1]; e.hash == h && c.equal(e, v, z) {
-			c.entries[c.last].next = s - 1
-			c.last = s - 1
-			return e, h
+		e := &c.entries[s-1]
+		if e.hash != h || e.sizes != sizes(v) || !bytes.Equal(c.keyOf(e)[:len(c.key)], c.key) {
+			continue
 		}
+		c.last = s - 1
+		if p != noEntry && changed&ofFirst == 0 { // packets of several senders come in any order
+			c.entries[p].next, c.entries[p].differs = s-1, c.differ(&c.entries[p], e)
+		}
+		return e
 	}
 }
 
-func (c *cache) equal(e *entry, v *ValueList, z uint64) bool {
-	if e.sizes != z {
+// sum makes the key of v, and returns its hash.
+func (c *cache) sum(v *ValueList) uint64 {
+	c.key = appendParts(c.key[:0], v)
+	return (maphash.Bytes(c.seed, c.key) ^ sizes(v)*0x9e3779b97f4a7c15) & c.use
+}
+
+func appendParts(dst []byte, v *ValueList) []byte {
+	dst = append(append(dst, v.TypeInstance...), v.Type...)
+	dst = append(append(dst, v.PluginInstance...), v.Plugin...)
+	return append(append(dst, v.Host...), v.Kinds...)
+}
+
+// keyOf returns the key of e, and what stands behind it.
+func (c *cache) keyOf(e *entry) []byte {
+	return c.chunks[e.key>>chunkShift][(e.key&(1<<chunkShift-1))*keyAlign:]
+}
+
+// equal reports whether e has the key of v, given that the names are the same that may not differ.
+func (c *cache) equal(e *entry, v *ValueList, differ parts) bool {
+	if e.sizes != sizes(v) {
 		return false
 	}
-	k := c.chunks[e.key>>chunkShift][(e.key&(1<<chunkShift-1))*keyAlign:]
-	for _, p := range [...][]byte{v.TypeInstance, v.Type, v.PluginInstance, v.Plugin, v.Host, v.Kinds} {
-		if !bytes.Equal(k[:len(p)], p) {
-			return false
-		}
-		k = k[len(p):]
+	k := c.keyOf(e)
+	n := len(v.TypeInstance)
+	if differ&ofTypeInstance != 0 && string(k[:n]) != string(v.TypeInstance) {
+		return false
 	}
-	return true
+	k, n = k[n:], len(v.Type)
+	if differ&ofType != 0 && string(k[:n]) != string(v.Type) {
+		return false
+	}
+	k, n = k[n:], len(v.PluginInstance)
+	if differ&ofPluginInstance != 0 && string(k[:n]) != string(v.PluginInstance) {
+		return false
+	}
+	k, n = k[n:], len(v.Plugin)
+	if differ&ofPlugin != 0 && string(k[:n]) != string(v.Plugin) {
+		return false
+	}
+	k, n = k[n:], len(v.Host)
+	if differ&ofHost != 0 && string(k[:n]) != string(v.Host) {
+		return false
+	}
+	k, n = k[n:], len(v.Kinds)
+	if n == 1 {
+		return k[0] == v.Kinds[0]
+	}
+	return string(k[:n]) == string(v.Kinds)
 }
 
-// add makes an entry for v, whose key has the hash h and is not there.
-func (c *cache) add(v *ValueList, h uint64) *entry {
+// differ returns in which names two entries differ.
+func (c *cache) differ(a, b *entry) (d parts) {
+	k, l := c.keyOf(a), c.keyOf(b)
+	for i := range 5 {
+		m, n := a.sizes>>(8*i)&0xff, b.sizes>>(8*i)&0xff
+		if !bytes.Equal(k[:m], l[:n]) {
+			d |= 1 << i
+		}
+		k, l = k[m:], l[n:]
+	}
+	return d
+}
+
+// add makes an entry for v, whose key is not there.
+func (c *cache) add(v *ValueList) *entry {
 	if len(c.entries) >= c.most {
 		c.clear()
 	}
-	key, ok := c.keep(v)
+	h := c.sum(v)
+	key, ok := c.keep(c.key)
 	if !ok {
 		c.clear()
-		key, _ = c.keep(v) // the first chunk has room for any key
+		key, _ = c.keep(c.key) // the first chunk has room for any key
 	}
 	if 2*len(c.entries) >= len(c.slots) {
 		c.grow()
 	}
 	n := uint32(len(c.entries))
-	c.entries = append(c.entries, entry{hash: h, sizes: sizes(v), key: key, next: n + 1})
+	// What comes next may well be the next that is new.
+	c.entries = append(c.entries, entry{hash: h, sizes: sizes(v), key: key, next: n + 1, differs: ofAll})
 	c.place(h, n+1)
 	return &c.entries[n]
 }
 
-// keep copies the key of v.
-func (c *cache) keep(v *ValueList) (uint32, bool) {
-	n := len(v.Host) + len(v.Plugin) + len(v.PluginInstance) + len(v.Type) + len(v.TypeInstance) + len(v.Kinds)
+// keep copies a key.
+func (c *cache) keep(key []byte) (uint32, bool) {
 	i := len(c.chunks) - 1
-	if i < 0 || len(c.chunks[i])+n+keyAlign > chunkBytes {
+	if i < 0 || len(c.chunks[i])+len(key)+keyAlign > chunkBytes {
 		if i++; i == maxChunks {
 			return 0, false
 		}
@@ -149,11 +219,8 @@ func (c *cache) keep(v *ValueList) (uint32, bool) {
 			c.chunks = append(c.chunks, make([]byte, 0, chunkBytes))
 		}
 	}
-	b := c.chunks[i]
-	at := len(b)
-	for _, p := range [...][]byte{v.TypeInstance, v.Type, v.PluginInstance, v.Plugin, v.Host, v.Kinds} {
-		b = append(b, p...)
-	}
+	at := len(c.chunks[i])
+	b := append(c.chunks[i], key...)
 	c.chunks[i] = b[:(len(b)+keyAlign-1)&^(keyAlign-1)]
 	return uint32(i)<<chunkShift | uint32(at/keyAlign), true
 }

@@ -2,77 +2,110 @@ package collectd
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine"
 )
 
-// hashed returns v as a decoder of c hands it over.
-func hashed(c *cache, v *ValueList) *ValueList {
-	for i, p := range [...][]byte{v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance} {
-		v.hash[i] = maphash.Bytes(c.seed, p)
-	}
+// alone says that v does not follow another list.
+func alone(v *ValueList) *ValueList {
+	v.changed = ofFirst | ofAll
 	return v
 }
 
-// TestCacheModel compares the cache with a map, over names that are made to be mixed up.
+// TestCacheModel compares the cache with a map, over packets of names that are made to be mixed up, which begin
+// and break off anywhere, and with hashes of which few bits count.
 func TestCacheModel(t *testing.T) {
-	for _, most := range []int{1 << 20, 500} {
-		c := newCache(most)
-		rnd := rand.New(rand.NewPCG(1, uint64(most)))
-		part := func() []byte { return []byte([]string{"", "a", "ab", "\x00"}[rnd.IntN(4)]) }
+	for _, test := range []struct {
+		most int
+		use  uint64
+	}{{1 << 20, ^uint64(0)}, {500, ^uint64(0)}, {1 << 20, 0xff}, {100, 0}} {
+		c := newCache(test.most)
+		c.use = test.use
+		rnd := rand.New(rand.NewPCG(1, uint64(test.most)))
+		set := func(p *[]byte) { *p = []byte([]string{"", "a", "ab", "\x00"}[rnd.IntN(4)]) }
 		want := make(map[string]engine.Ref)
-		hits, cleared := 0, 0
-		for i := range 30_000 {
-			v := &ValueList{Host: part(), Plugin: part(), PluginInstance: part(), Type: part(), TypeInstance: part()}
-			for range 1 + rnd.IntN(2) {
-				v.add(byte(rnd.IntN(4)), 0)
+		hits, short, cleared := 0, 0, 0
+		v := &ValueList{}
+		for i := range 60_000 {
+			if i == 0 || rnd.IntN(8) == 0 {
+				v = alone(v)
 			}
-			hashed(c, v)
+			for which, p := range map[parts]*[]byte{
+				ofHost: &v.Host, ofPlugin: &v.Plugin, ofPluginInstance: &v.PluginInstance, ofType: &v.Type, ofTypeInstance: &v.TypeInstance,
+			} {
+				if v.changed&ofFirst != 0 || rnd.IntN(12) == 0 {
+					set(p)
+					v.changed |= which
+				}
+			}
+			v.Kinds = v.Kinds[:0]
+			for range 1 + rnd.IntN(5)/4 {
+				v.Kinds = append(v.Kinds, byte(rnd.IntN(5)/4))
+			}
+			if rnd.IntN(50) == 0 { // it is dropped before it is looked up
+				c.skip()
+				v.changed = 0
+				continue
+			}
 			key := fmt.Sprintf("%q", [][]byte{v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance, v.Kinds})
-			e, h := c.find(v)
+			c.key = c.key[:0]
+			e := c.find(v)
+			v.changed = 0
 			ref, ok := want[key]
 			if ok != (e != nil) || ok && e.ref != ref {
 				t.Fatalf("step %d: %s is %v, want %d %t", i, key, e, ref, ok)
 			}
 			if ok {
 				hits++
+				if len(c.key) == 0 {
+					short++
+				}
 				continue
 			}
-			if len(want) == most {
+			if len(want) == test.most {
 				clear(want)
 				cleared++
 			}
 			want[key] = engine.Ref(i + 1)
-			c.add(v, h).ref = engine.Ref(i + 1)
+			c.add(v).ref = engine.Ref(i + 1)
 			if c.len() != len(want) {
 				t.Fatalf("step %d: %d entries, want %d", i, c.len(), len(want))
 			}
 		}
-		t.Logf("most %d: %d entries, %d hits, cleared %d times", most, c.len(), hits, cleared)
-		if hits < 200 || most == 500 && cleared < 5 {
-			t.Errorf("%d hits, cleared %d times: too few to tell anything", hits, cleared)
+		t.Logf("%+v: %d entries, %d hits, %d of them foreseen, cleared %d times", test, c.len(), hits, short, cleared)
+		if hits < 2000 || short < 200 || test.most <= 500 && cleared < 5 {
+			t.Errorf("%d hits, %d foreseen, cleared %d times: too few to tell anything", hits, short, cleared)
 		}
 	}
 }
 
-// TestCacheCollision: keys of one hash stay apart.
-func TestCacheCollision(t *testing.T) {
+// TestCacheForesees: lists that come in the order in which they came before are found without the table, wherever
+// packets begin.
+func TestCacheForesees(t *testing.T) {
 	c := newCache(1 << 20)
-	lists := make([]*ValueList, 500)
-	for i := range lists {
-		lists[i] = &ValueList{Host: fmt.Append(nil, "host", i), Kinds: []byte{1}} // no hashes: all zero
-		e, h := c.find(lists[i])
-		if e != nil {
-			t.Fatalf("%d is taken for %d", i, e.ref)
+	for round := range 4 {
+		misses := 0
+		for i := range 1000 {
+			v := &ValueList{Host: []byte("h"), Plugin: fmt.Append(nil, i/10), TypeInstance: fmt.Append(nil, i), Kinds: []byte{1}}
+			v.changed = ofTypeInstance
+			if i%10 == 0 {
+				v.changed |= ofPlugin
+			}
+			if i%(30+round) == 0 {
+				alone(v)
+			}
+			c.key = c.key[:0]
+			if c.find(v) == nil {
+				c.add(v)
+			}
+			if len(c.key) > 0 {
+				misses++
+			}
 		}
-		c.add(lists[i], h).ref = engine.Ref(i + 1)
-	}
-	for i, v := range lists {
-		if e, _ := c.find(v); e == nil || e.ref != engine.Ref(i+1) {
-			t.Fatalf("%d is taken for %v", i, e)
+		if want := []int{1000, 1, 0, 0}[round]; misses > want+1 {
+			t.Errorf("round %d: %d lists not foreseen, want %d", round, misses, want)
 		}
 	}
 }
@@ -84,16 +117,16 @@ func TestCacheChunks(t *testing.T) {
 	make1 := func(i int) *ValueList {
 		host := append([]byte(nil), long...)
 		copy(host, fmt.Sprint(i))
-		return hashed(c, &ValueList{Host: host, Plugin: long, PluginInstance: long, Type: long, TypeInstance: long, Kinds: make([]byte, maxSources)})
+		return alone(&ValueList{Host: host, Plugin: long, PluginInstance: long, Type: long, TypeInstance: long, Kinds: make([]byte, maxSources)})
 	}
 	for round := range 2 {
 		for i := range 5_000 {
 			v := make1(i + round*5_000)
-			_, h := c.find(v)
-			c.add(v, h).ref = engine.Ref(i + 1)
+			c.find(v)
+			c.add(v).ref = engine.Ref(i + 1)
 		}
 		for i := range 5_000 {
-			if e, _ := c.find(make1(i + round*5_000)); e == nil || e.ref != engine.Ref(i+1) {
+			if e := c.find(make1(i + round*5_000)); e == nil || e.ref != engine.Ref(i+1) {
 				t.Fatalf("round %d: %d is %v", round, i, e)
 			}
 		}

@@ -130,7 +130,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s.dec = Decoder{Level: set.level, hashing: true, seed: s.cache.seed}
+	s.dec = Decoder{Level: set.level}
 	if set.users != nil {
 		s.dec.Users = set.users.users
 		if set.users.open {
@@ -206,14 +206,16 @@ func (s *server) take(ctx context.Context, n int) {
 func (s *server) List(v *ValueList) {
 	at := v.Time.Seconds()
 	if at < 2 || at > s.latest {
+		s.cache.skip()
 		s.Drop(receivers.State)
 		return
 	}
 	if len(v.Kinds) > maxSources {
+		s.cache.skip()
 		s.Drop(receivers.Limit)
 		return
 	}
-	e, _ := s.cache.find(v)
+	e := s.cache.find(v)
 	switch {
 	case e == nil:
 		s.news.add(v)

@@ -28,6 +28,7 @@ func FuzzDecode(f *testing.F) {
 			checkAllocation(t, d, b)
 			checkRoundTrip(t, d, b)
 		}
+		checkCache(t, &Decoder{Users: users}, b)
 	})
 }
 
@@ -43,6 +44,40 @@ func checkAllocation(t *testing.T, d *Decoder, b []byte) {
 		t.Errorf("decoding %d bytes allocated %d, more than %d", len(b), got, most)
 	}
 }
+
+// checkCache: each list finds the entry with its own names, by whatever short cut.
+func checkCache(t *testing.T, d *Decoder, b []byte) {
+	c := &checkedCache{t: t, cache: newCache(1 << 10)}
+	for range 3 { // the entries are made, they learn what follows them, and they know
+		_ = d.Decode(b, c) // any outcome is fine
+	}
+}
+
+// A checkedCache looks up what it is given.
+type checkedCache struct {
+	t *testing.T
+	*cache
+	lists int
+}
+
+func (c *checkedCache) List(v *ValueList) {
+	if len(v.Kinds) > maxSources {
+		c.skip()
+		return
+	}
+	e := c.find(v)
+	if e == nil {
+		e = c.add(v)
+	}
+	want := appendParts(nil, v)
+	if got := c.keyOf(e)[:len(want)]; e.sizes != sizes(v) || !bytes.Equal(got, want) {
+		c.t.Errorf("list %d: %q of sizes %x has the entry of %q of sizes %x", c.lists, want, sizes(v), got, e.sizes)
+	}
+	c.lists++
+}
+
+func (c *checkedCache) Note(*Notification)    {}
+func (c *checkedCache) Drop(receivers.Reason) {}
 
 type discard struct{}
 

@@ -36,7 +36,9 @@ type newcomer struct {
 
 // add copies v.
 func (n *newcomers) add(v *ValueList) {
-	n.lists = append(n.lists, newcomer{ValueList: v.Clone()})
+	l := newcomer{ValueList: v.Clone()}
+	l.changed = ofFirst | ofAll // looked up later, and not behind the one before
+	n.lists = append(n.lists, l)
 	n.bytes += len(v.Raw) + 128
 }
 
@@ -73,9 +75,9 @@ func (s *server) resolve(ctx context.Context) {
 	}
 	for i := range n.lists {
 		l := &n.lists[i]
-		e, h := s.cache.find(&l.ValueList)
+		e := s.cache.find(&l.ValueList)
 		if e == nil {
-			e = s.cache.add(&l.ValueList, h)
+			e = s.cache.add(&l.ValueList)
 		}
 		if e.ref == 0 {
 			s.settle(e, &reqs[l.request], l.Kinds)

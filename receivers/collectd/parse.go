@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -29,10 +28,8 @@ type Decoder struct {
 	// Unverified is set when a signature was taken without a look, for want of Users.
 	Unverified bool
 
-	hashing bool
-	seed    maphash.Seed
-	vars    [maxNesting + 1]variables
-	plain   [maxNesting][]byte // decrypted payloads, by depth
+	vars  [maxNesting + 1]variables
+	plain [maxNesting][]byte // decrypted payloads, by depth
 }
 
 // variables are what parts set and value lists and notifications are made of.
@@ -56,6 +53,7 @@ func (d *Decoder) Decode(packet []byte, h Handler) error {
 func (d *Decoder) packet(b []byte, depth int, have Level, h Handler) *receivers.Error {
 	c := &d.vars[depth]
 	*c = variables{}
+	c.changed = ofFirst | ofAll
 	for off := 0; off < len(b); {
 		rest := b[off:]
 		if len(rest) < partHeader {
@@ -79,15 +77,15 @@ func (d *Decoder) packet(b []byte, depth int, have Level, h Handler) *receivers.
 		case partValues:
 			err = d.values(c, part, have, h)
 		case partHost:
-			err = d.name(&c.Host, &c.hash[0], part)
+			err = c.name(&c.Host, ofHost, part)
 		case partPlugin:
-			err = d.name(&c.Plugin, &c.hash[1], part)
+			err = c.name(&c.Plugin, ofPlugin, part)
 		case partPluginInstance:
-			err = d.name(&c.PluginInstance, &c.hash[2], part)
+			err = c.name(&c.PluginInstance, ofPluginInstance, part)
 		case partType:
-			err = d.name(&c.Type, &c.hash[3], part)
+			err = c.name(&c.Type, ofType, part)
 		case partTypeInstance:
-			err = d.name(&c.TypeInstance, &c.hash[4], part)
+			err = c.name(&c.TypeInstance, ofTypeInstance, part)
 		case partTime:
 			err = seconds(&c.Time, part)
 		case partTimeHR:
@@ -104,6 +102,7 @@ func (d *Decoder) packet(b []byte, depth int, have Level, h Handler) *receivers.
 			return d.signed(rest, size, depth, have, h)
 		case partEncryption:
 			err = d.encrypted(part, depth, h)
+			c.changed = ofFirst | ofAll // lists may have come in between
 		}
 		if err != nil {
 			err.Offset += off
@@ -129,15 +128,13 @@ func zeros(b []byte) bool {
 }
 
 // name reads a string part.
-func (d *Decoder) name(s *[]byte, hash *uint64, part []byte) *receivers.Error {
+func (c *variables) name(s *[]byte, which parts, part []byte) *receivers.Error {
 	text, err := text(part, nameBytes)
 	if err != nil {
 		return err
 	}
 	*s = text
-	if d.hashing {
-		*hash = maphash.Bytes(d.seed, text)
-	}
+	c.changed |= which
 	return nil
 }
 
@@ -193,6 +190,7 @@ func (d *Decoder) values(c *variables, part []byte, have Level, h Handler) *rece
 		h.Drop(receivers.State)
 	default:
 		h.List(&c.ValueList)
+		c.changed = 0
 	}
 	return nil
 }

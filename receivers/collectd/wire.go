@@ -77,7 +77,7 @@ type ValueList struct {
 	Kinds []byte // one a value
 	Raw   []byte // 8 bytes a value, as on the wire
 
-	hash [5]uint64 // of the names, if the Decoder was told to hash
+	changed parts // that have been set since the list before
 }
 
 // Len returns the number of values.
