@@ -5,15 +5,21 @@ import (
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
+	"github.com/rondo-db/rondo/receivers/mono"
 )
 
 // protocols is every way in.
 var protocols = []receivers.Protocol{
 	collectd.Protocol,
+	mono.Protocol,
 }
 
 // senders make the commands of `rondo send`, one a protocol.
-var senders = []func(c *common) *cobra.Command{}
+var senders = []func(c *common) *cobra.Command{
+	newSendMono,
+}
 
 // protocolCommands make the other commands that a protocol has.
-var protocolCommands = []func(c *common) *cobra.Command{}
+var protocolCommands = []func(c *common) *cobra.Command{
+	newMono,
+}
