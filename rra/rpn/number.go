@@ -49,7 +49,7 @@ func ScanNumber(s string) (v float64, n int) {
 	if exponent < -1021 || exponent > 1024 {
 		return 0, 0
 	}
-	return scale(v, int(exponent)), i
+	return Scale(v, int(exponent)), i
 }
 
 // scanExponent reads the sign and digits after an e; it wraps around at 32 bits,
@@ -70,8 +70,8 @@ func scanExponent(s string) (e int32, n int) {
 	return e, n
 }
 
-// scale multiplies v by 10^exponent, one bit of the exponent at a time.
-func scale(v float64, exponent int) float64 {
+// Scale multiplies v by 10^exponent as [ScanNumber] does, one bit of the exponent at a time.
+func Scale(v float64, exponent int) float64 {
 	power := 10.0
 	if exponent < 0 {
 		for n := -exponent; n > 0; n >>= 1 {

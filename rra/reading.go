@@ -1,0 +1,75 @@
+package rra
+
+import (
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+// ParseReading is [ParseValue] for text in a buffer that is used again. What nearly every reading is, an integer or a
+// few digits with a point, is read without allocation. A text that rrdtool refuses gives a value tagged TagInvalid.
+func ParseReading(k Kind, text []byte, texts *[]string) Value {
+	if v, ok := plainReading(k, text); ok {
+		return v
+	}
+	v, _ := ParseValue(k, string(text), texts) // the tag says whether there was an error
+	return v
+}
+
+// plainDigits is how many significant digits a double surely holds.
+const plainDigits = 15
+
+// plainReading reads U, a canonical integer of up to 18 digits, or a text that isPlain.
+func plainReading(k Kind, text []byte) (Value, bool) {
+	digits := text
+	if len(text) > 0 && text[0] == '-' {
+		digits = text[1:]
+	}
+	if len(digits) == 0 || len(digits) > plainDigits+4 {
+		return Value{}, false
+	}
+	point := -1
+	u := uint64(0)
+	for i, c := range digits {
+		d := c - '0'
+		if d > 9 {
+			if c == '.' && point < 0 {
+				point = i
+				continue
+			}
+			return Unknown, c == 'U' && len(text) == 1
+		}
+		u = u*10 + uint64(d)
+	}
+	negative := len(digits) < len(text)
+	if point < 0 {
+		if len(digits) > 18 || digits[0] == '0' && len(text) > 1 || negative && k == Counter {
+			return Value{}, false
+		}
+		if negative {
+			return Int(-int64(u)), true
+		}
+		return Int(int64(u)), true
+	}
+	decimals := len(digits) - 1 - point
+	zero := digits[0] == '0' // then 0.…, at least 0.0001
+	if point < 1 || decimals < 1 || digits[len(digits)-1] == '0' || zero && (point != 1 || !startsBelow4(digits[2:])) {
+		return Value{}, false
+	}
+	if k == Counter || k == Derive || k == Compute || u == 0 || u >= 1e15 {
+		return Value{}, false
+	}
+	f := float64(u)
+	if negative {
+		f = -f
+	}
+	return Float(rpn.Scale(f, -decimals)), true
+}
+
+// startsBelow4 reports whether fewer than four zeros begin the decimals.
+func startsBelow4(decimals []byte) bool {
+	for i, c := range decimals {
+		if c != '0' {
+			return i < 4
+		}
+	}
+	return false
+}
