@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -88,6 +89,9 @@ func (m *Message) metadata(r *reader) {
 	n := r.uint32()
 	if left := len(r.b) - r.off; r.err == nil && uint64(n) > uint64(left/minPair) {
 		r.fail(receivers.Truncated, r.off-4, "%d extra elements, %d bytes are left", n, left)
+	}
+	if r.err == nil {
+		m.Extra = slices.Grow(m.Extra, int(n))
 	}
 	for ; n > 0 && r.err == nil; n-- {
 		m.Extra = append(m.Extra, Pair{r.string(), r.string()})

@@ -16,6 +16,7 @@ import (
 const (
 	maxTexts      = 1 << 16 // metrics whose metadata is in memory as text
 	describeRoom  = 4096    // paths that may wait in the queue
+	describeMany  = 1024    // that are not left until the next tick
 	refreshText   = 60      // seconds after which a text that stays the same is handed over again, or half of dmax
 	evictionTries = 8
 )
@@ -72,19 +73,19 @@ func (s *server) same(e *entry, i uint32, md *metric) bool {
 
 // setMetric gives a metric new metadata, and reports whether there was room to keep it.
 func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
-	e.typ, e.dmax = ParseType(md.typ), md.dmax
-	e.flags = e.flags&^gone | known
-	e.meta = 0
-	e.wait = 0 // what kept it from becoming a series may be past
-	if e.seen == 0 {
-		e.seen = s.second
-	}
 	t := s.texts.byEntry[i]
 	if t == nil {
 		if t = s.texts.put(i); t == nil {
 			s.Drop(receivers.Overload, 1)
 			return false
 		}
+	}
+	e.typ, e.dmax = ParseType(md.typ), md.dmax
+	e.flags = e.flags&^gone | known
+	e.meta = 0
+	e.wait = 0 // what kept it from becoming a series may be past
+	if e.seen == 0 {
+		e.seen = s.second
 	}
 	t.metric, t.sender, t.at, t.relabel, t.lost = md, sender, s.at, true, false
 	if !e.is(asked) {

@@ -245,7 +245,7 @@ func (s *server) Serve(ctx context.Context) error {
 
 const (
 	tickEvery  = time.Second           // how often what waits is looked at
-	namesEvery = 20 * time.Millisecond // the same while names are looked up
+	soon       = 20 * time.Millisecond // the same while names are looked up, or much is to be handed over
 	staleEvery = time.Second           // how often references may be thrown away
 )
 
@@ -318,8 +318,8 @@ func (s *server) restart() {
 // wake returns when take is to be called though nothing has arrived.
 func (s *server) wake() time.Time {
 	switch {
-	case s.names != nil && s.names.waiting():
-		return time.Now().Add(namesEvery)
+	case s.names != nil && s.names.waiting(), len(s.texts.dirty) >= describeMany:
+		return time.Now().Add(soon)
 	case s.held.len() > 0 || len(s.texts.dirty) > 0 || len(s.news.asks) > 0:
 		return s.ticked.Add(s.every)
 	}
@@ -330,6 +330,9 @@ func (s *server) wake() time.Time {
 func (s *server) tick(ctx context.Context) {
 	now := time.Now() // not the receiver's clock, which says when things happened
 	if now.Sub(s.ticked) < s.every {
+		if len(s.texts.dirty) >= describeMany {
+			s.texts.flush(s, false)
+		}
 		return
 	}
 	s.ticked = now

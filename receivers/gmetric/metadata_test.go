@@ -406,10 +406,16 @@ func TestFailing(t *testing.T) {
 	r := run(t, new(receivertest.Recorder), nil)
 	r.calls.setFailure(errors.New("out of order"))
 	r.send(meta("h", "m", "uint32", Positive), value("h", "m", "1"))
-	until(t, "what follows a failure is shed", func() bool { return r.Stats().Dropped[receivers.Overload] == 1 })
+	dropped := func(n uint64) func() bool {
+		return func() bool {
+			st := r.Stats()
+			return st.Dropped[receivers.Overload]+st.Dropped[receivers.Failed] == n
+		}
+	}
+	until(t, "what follows a failure is shed", dropped(1))
 	r.clock.Add(2)
 	r.send(value("h", "m", "2"))
-	until(t, "it fails again", func() bool { return r.Stats().Dropped[receivers.Failed] == 1 })
+	until(t, "it fails again", dropped(2))
 	r.calls.setFailure(nil)
 	r.clock.Add(2)
 	r.send(value("h", "m", "3"))
