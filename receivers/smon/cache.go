@@ -10,7 +10,7 @@ import (
 )
 
 // A cache keeps, for one stream, what is known of each token at each effective index: the reference of a series, or
-// when a text was handed over last. A look-up compares and hashes numbers, no names.
+// the place of a text. A look-up compares and hashes numbers, no names.
 //
 // Entries stand in the order in which they were first seen; senders repeat themselves, so each entry
 // remembers which came after it, and a look-up tries that one before the table.
@@ -29,21 +29,19 @@ type cache struct {
 type entry struct {
 	token *Token
 	ref   engine.Ref
-	said  uint64 // hash of the text that was handed over last; 0: none
 	hash  uint32
 	index uint32 // where it stands in indexes
 	next  uint32 // entry that came after this one last time
-	due   uint32 // second from which a series that was refused is tried again, or a text that is the same is handed over again
-	seen  uint32 // Token.changes of the text that was handed over last
-	text  uint32 // 1 + index into source.texts, of a text that waits; 0: none
+	due   uint32 // second from which a series that was refused is tried again
+	place uint32 // in texts, of a text
 	depth uint8
 	why   receivers.Reason // there is no reference
 	asked bool             // the reference is being asked for
 }
 
 const (
-	cacheEntries = 1 << 16 // of one stream: with their indexes some 5 to 9 MB
-	entryBytes   = 56
+	cacheEntries = 1 << 16 // of one stream: with their indexes some 4 to 8 MB
+	entryBytes   = 40
 )
 
 func (c *cache) full() bool { return len(c.entries) >= cacheEntries }

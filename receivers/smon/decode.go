@@ -133,13 +133,11 @@ func (d *Decoder) Decode(b []byte, h Handler) {
 			}
 			continue
 		case stepLead:
-			// Two small differences are what most elements are.
-			if d.place == placeToken && i+1 < len(b) && b[i] <= leadMost && b[i+1] <= leadMost {
-				if t := d.tokens.get(d.previous + uint64(b[i])); t != nil && t.Type == Unsigned && t.last <= ^uint64(leadMost) {
-					t.last += uint64(b[i+1])
-					i += 2
-					d.token, d.fills = t, 0
-					h.Unsigned(t, d.effective(t), t.last)
+			if d.place == placeToken {
+				if n := d.quick(b[i:]); n > 0 {
+					i += n
+					d.fills = 0
+					h.Unsigned(d.token, d.effective(d.token), d.token.last)
 					d.finish(d.at + int64(i))
 					continue
 				}
@@ -158,6 +156,58 @@ func (d *Decoder) Decode(b []byte, h Handler) {
 		}
 	}
 	d.at += int64(len(b))
+}
+
+// quick reads a token number and a value of unsigned numbers, which is what most elements are, if they lie at the beginning of b
+// whole and there is nothing odd about them, and returns their length; else 0, and all is left to the states.
+func (d *Decoder) quick(b []byte) int {
+	number, n := quickNumber(b, d.previous)
+	if n == 0 || n == len(b) {
+		return 0
+	}
+	t := d.tokens.get(number)
+	if t == nil || t.Type != Unsigned {
+		return 0
+	}
+	v, k := quickNumber(b[n:], t.last)
+	if k == 0 {
+		return 0
+	}
+	d.token, t.last = t, v
+	return n + k
+}
+
+// quickNumber reads a number relative to base, if it lies at the beginning of b whole and is in range, and does not end in a fill
+// byte, which would have to be counted.
+func quickNumber(b []byte, base uint64) (v uint64, n int) {
+	c := b[0]
+	if c <= leadMost {
+		v = base + uint64(c)
+		if v < base {
+			return 0, 0
+		}
+		return v, 1
+	}
+	n = int(c&7) + 2
+	if c >= leadEqual2 || n > len(b) || b[n-1] == fill {
+		return 0, 0
+	}
+	for _, c := range b[1:n] {
+		v = v<<8 | uint64(c)
+	}
+	switch {
+	case c >= leadEqual:
+		return v, n
+	case c >= leadMinus:
+		if v > base {
+			return 0, 0
+		}
+		return base - v, n
+	}
+	if v += plusOffset; v < plusOffset || base+v < base {
+		return 0, 0
+	}
+	return base + v, n
 }
 
 // byte takes a byte that is not in a string; the next has the offset next.

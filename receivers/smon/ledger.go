@@ -8,8 +8,10 @@ const (
 	maxHostHeld = 128 << 20 // those of one address
 )
 
-// A ledger counts what streams hold. The zero value is ready.
+// A ledger counts what streams hold.
 type ledger struct {
+	most, hostMost int
+
 	mu    sync.Mutex // guards what follows
 	all   int
 	hosts map[string]int
@@ -29,5 +31,5 @@ func (l *ledger) add(host string, n int) bool {
 	} else {
 		l.hosts[host] = of
 	}
-	return n <= 0 || l.all <= maxHeld && of <= maxHostHeld
+	return n <= 0 || l.all <= l.most && of <= l.hostMost
 }

@@ -127,7 +127,9 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, set: set, sink: sink, seed: maphash.MakeSeed()}
+	s := &server{
+		cfg: cfg, set: set, sink: sink, seed: maphash.MakeSeed(), held: ledger{most: maxHeld, hostMost: maxHostHeld},
+	}
 	if s.files, err = openFiles(set.files); err != nil {
 		return nil, fmt.Errorf("--%s: %w", flagFile.Name, err)
 	}

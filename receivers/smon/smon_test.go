@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -360,37 +361,59 @@ func (r refused) Wait() error {
 	return &engine.RejectedError{Other: r.n, First: []engine.Rejection{{Err: engine.ErrNotFound}}}
 }
 
-// TestHeldTooMuch: when all streams together hold too much, the one that asks for more ends, and lets go of what it holds.
+// TestHeldTooMuch: when all streams of an address hold too much, the one that asks for more ends, and lets go of what it holds.
 func TestHeldTooMuch(t *testing.T) {
-	r, _, log := start(t, new(receivertest.Recorder), nil)
-	conns := make([]net.Conn, 0, 16)
-	refusedAt := 0
-	// A text of 64 KiB a token: a stream has 16 MiB in 256 of them, an address 128 MiB in 8 streams.
-	for len(conns) < 12 && refusedAt == 0 {
-		conn := r.Dial()
-		conns = append(conns, conn)
-		var e Encoder
-		for i := range 240 {
-			if err := e.String(fmt.Sprintf("text%d", i), nil, bytes.Repeat([]byte{'x'}, MaxText)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		before := r.Stats().Bytes
-		_, err := conn.Write(e.Bytes())
-		n := uint64(len(e.Bytes()))
+	const most, each = 4 << 20, 1 << 20
+	var held *ledger
+	c := suite(t)
+	c.First = nil
+	c.Protocol.New = func(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
+		r, err := newServer(cfg, sink)
 		if err == nil {
-			until(t, "all is read", func() bool { s := r.Stats(); return s.Bytes == before+n || s.Dropped[receivers.Limit] > 0 })
+			held = &r.(*server).held
+			held.hostMost = most
 		}
-		if r.Stats().Dropped[receivers.Limit] > 0 {
-			refusedAt = len(conns)
-		} else if err != nil {
+		return r, err
+	}
+	log := new(syncBuffer)
+	r := receivertest.Start(t, c, new(receivertest.Recorder), func(cfg *receivers.Config) {
+		cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
+	})
+	var e Encoder
+	for i := range each / MaxText {
+		if err := e.String(fmt.Sprintf("text%d", i), nil, bytes.Repeat([]byte{'x'}, MaxText)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want := maxHostHeld/(240*MaxText) + 1; refusedAt != want {
-		t.Errorf("stream %d is refused, want %d", refusedAt, want)
+	sent := uint64(0)
+	for n := 1; ; n++ {
+		if _, err := r.Dial().Write(e.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		sent += uint64(len(e.Bytes()))
+		until(t, "all is read", func() bool { return r.Stats().Bytes == sent })
+		if r.Stats().Dropped[receivers.Limit] > 0 || n > most/each {
+			if n != most/each {
+				t.Errorf("stream %d is refused, want %d", n, most/each)
+			}
+			break
+		}
 	}
 	if !strings.Contains(log.String(), "hold too much") {
 		t.Errorf("log lacks a line: %s", log)
+	}
+	r.Stop()
+	if held.all != 0 || len(held.hosts) != 0 {
+		t.Errorf("%d bytes are held of %v, want none when all are gone", held.all, held.hosts)
+	}
+}
+
+// TestEntryBytes: what is counted is what entries take.
+func TestEntryBytes(t *testing.T) {
+	if got := unsafe.Sizeof(entry{}); got != entryBytes {
+		t.Errorf("an entry takes %d bytes, want %d", got, entryBytes)
+	}
+	if got := unsafe.Sizeof(Token{}); got > tokenCost {
+		t.Errorf("a token takes %d bytes, want at most %d", got, tokenCost)
 	}
 }

@@ -3,7 +3,6 @@ package smon
 import (
 	"context"
 	"errors"
-	"hash/maphash"
 	"slices"
 	"time"
 
@@ -28,8 +27,7 @@ type source struct {
 
 	values   []value
 	asked    []uint32 // entries whose reference is to be asked for
-	texts    []saying
-	textSize int // bytes in texts
+	texts    texts
 	elements uint64
 
 	ctx    context.Context // during feed
@@ -45,19 +43,7 @@ type value struct {
 	v     uint64
 }
 
-// A saying is a text that waits.
-type saying struct {
-	entry uint32
-	text  []byte
-}
-
 const (
-	keptText     = 16 << 10  // bytes of a text that are kept to be shown
-	queuedTexts  = 256 << 10 // bytes of texts that wait; then they are handed over
-	idleTexts    = 32 << 10  // bytes of room for texts that a source keeps
-	textsMost    = 1024      // and the number of them
-	sameTextWait = 60        // seconds after which a text that is the same is handed over again
-
 	resolveMost    = 256             // series asked for together
 	resolveTimeout = 2 * time.Second // how long that may hold up the reading
 	resolvePause   = time.Second     // before the next, after one that failed
@@ -66,7 +52,7 @@ const (
 )
 
 func (s *server) newSource(peer, host string) *source {
-	c := &source{s: s, peer: peer, host: host}
+	c := &source{s: s, peer: peer, host: host, texts: texts{seed: s.seed}}
 	c.add = c.addTo
 	return c
 }
@@ -103,7 +89,7 @@ func (c *source) generation() uint64 {
 
 // count counts what the stream holds now. Where all streams hold too much, this one ends.
 func (c *source) count() {
-	held := c.dec.Size() + c.refs.size()
+	held := c.dec.Size() + c.refs.size() + c.texts.held
 	if held != c.held {
 		ok := c.s.held.add(c.host, held-c.held)
 		c.held = held
@@ -155,37 +141,18 @@ func (c *source) find(t *Token, index []uint64) uint32 {
 	return c.refs.add(t, index)
 }
 
-// String is Handler's. What is long is cut where it is kept, at its end.
+// String is Handler's.
 func (c *source) String(t *Token, index []uint64, text []byte) {
 	c.elements++
-	i := c.find(t, index)
-	e := &c.refs.entries[i]
-	if e.text == 0 {
-		if e.said != 0 && e.seen == t.changes && c.second < e.due {
-			return
-		}
-		e.text = c.newSaying(i)
+	i, ok := c.refs.find(t, index)
+	if !ok {
+		i = c.find(t, index)
+		c.refs.entries[i].place = c.texts.place(Identify(c.peer, t, index).Path)
 	}
-	e.seen = t.changes
-	s := &c.texts[e.text-1]
-	text = text[:min(len(text), keptText)]
-	c.textSize += len(text) - len(s.text)
-	s.text = append(s.text[:0], text...)
-	if c.textSize > queuedTexts {
+	c.texts.say(c.refs.entries[i].place, t, text, c.second)
+	if c.texts.size > queuedTexts {
 		c.flush()
 	}
-}
-
-// newSaying makes room for a text of an entry, where an earlier one has left some if there is.
-func (c *source) newSaying(entry uint32) uint32 {
-	if len(c.texts) < cap(c.texts) {
-		c.texts = c.texts[:len(c.texts)+1]
-	} else {
-		c.texts = append(c.texts, saying{})
-	}
-	s := &c.texts[len(c.texts)-1]
-	s.entry, s.text = entry, s.text[:0]
-	return uint32(len(c.texts))
 }
 
 // Invalid is Handler's.
@@ -204,11 +171,12 @@ func (c *source) Reset() { c.forget() }
 func (c *source) forget() {
 	c.flush()
 	c.refs.clear()
+	c.texts.clear()
 }
 
 // flush hands over what waits.
 func (c *source) flush() {
-	if len(c.values) == 0 && len(c.texts) == 0 {
+	if len(c.values) == 0 && len(c.texts.said) == 0 {
 		return
 	}
 	for asked := range slices.Chunk(c.asked, resolveMost) {
@@ -221,10 +189,6 @@ func (c *source) flush() {
 		c.s.queue.Do(c.add)
 	}
 	c.asked, c.values = c.asked[:0], c.values[:0]
-	if c.textSize > idleTexts || len(c.texts) > textsMost {
-		c.texts = nil
-	}
-	c.texts, c.textSize = c.texts[:0], 0
 }
 
 // addTo adds what waits to q.
@@ -241,39 +205,7 @@ func (c *source) addTo(q *receivers.Queue) {
 		c.one[0] = rra.Uint(v.v)
 		q.Add(e.ref, c.at, c.one[:])
 	}
-	for i := range c.texts {
-		c.describe(q, &c.texts[i])
-	}
-}
-
-// describe hands over one text, unless it is the one of before.
-func (c *source) describe(q *receivers.Queue, s *saying) {
-	e := &c.refs.entries[s.entry]
-	e.text = 0
-	h := maphash.Bytes(c.s.seed, s.text) | 1
-	if h == e.said && c.second < e.due {
-		return
-	}
-	id := Identify(c.peer, e.token, c.refs.at(e))
-	ok := q.Describe(receivers.Description{
-		PathMetadata: engine.PathMetadata{Path: id.Path, Metadata: engine.Metadata{Time: c.at, Text: cutText(receivers.Text(s.text))}},
-		Sender:       c.host,
-	})
-	if e.said, e.due = h, c.second+sameTextWait; !ok {
-		e.said = 0
-	}
-}
-
-// cutText cuts what is longer than is kept, at the end of a character.
-func cutText(s string) string {
-	if len(s) <= keptText {
-		return s
-	}
-	n := keptText
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n]
+	c.texts.describe(q, c.host, c.at, c.second)
 }
 
 // resolve has the sink resolve the series of entries.

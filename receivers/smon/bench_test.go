@@ -1,0 +1,209 @@
+package smon
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// A workload is a stream that defines names at indexes, and then rounds of one value each: of counters that
+// have risen by a random number.
+type workload struct {
+	define []byte
+	rounds [][]byte
+	values int // of a round
+}
+
+func newWorkload(b testing.TB, names, indexes int, rise uint64) workload {
+	b.Helper()
+	var e Encoder
+	random := uint64(1)
+	last := make([]uint64, names*indexes)
+	round := func() {
+		for i := range indexes { // as a sender reads: one device after the other
+			for n := range names {
+				random = random*6364136223846793005 + 1442695040888963407
+				v := &last[i*names+n]
+				*v += (random >> 33) % rise
+				var index []uint64
+				if indexes > 1 {
+					index = []uint64{uint64(i)}
+				}
+				if err := e.Unsigned(fmt.Sprintf("linux.counter.%d", n), index, *v); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	}
+	w := workload{values: names * indexes}
+	round()
+	round()
+	w.define = append(w.define, e.Bytes()...)
+	for range 8 {
+		e.Clear()
+		round()
+		w.rounds = append(w.rounds, append([]byte(nil), e.Bytes()...))
+	}
+	return w
+}
+
+// bytes returns how many bytes the rounds have.
+func (w *workload) bytes() (n int) {
+	for _, r := range w.rounds {
+		n += len(r)
+	}
+	return n
+}
+
+var workloads = []struct {
+	name           string
+	names, indexes int
+	rise           uint64
+}{
+	{"differences=1byte", 100, 1, 200},
+	{"differences=3bytes", 100, 1, 1 << 16},
+	{"indexes=100", 20, 100, 200},
+	{"indexes=1000", 50, 1000, 1 << 16},
+}
+
+// BenchmarkDecode is bytes to values; ns/value is the figure.
+func BenchmarkDecode(b *testing.B) {
+	for _, bm := range workloads {
+		b.Run(bm.name, func(b *testing.B) {
+			w := newWorkload(b, bm.names, bm.indexes, bm.rise)
+			var d Decoder
+			var c counter
+			d.Decode(w.define, &c)
+			b.SetBytes(int64(w.bytes()))
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, r := range w.rounds {
+					d.Decode(r, &c)
+				}
+			}
+			if c.invalid > 0 {
+				b.Fatal("the stream is invalid")
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(w.rounds)*w.values), "ns/value")
+		})
+	}
+}
+
+// BenchmarkEncode is values to bytes.
+func BenchmarkEncode(b *testing.B) {
+	var e Encoder
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = fmt.Sprintf("linux.counter.%d", i)
+	}
+	b.ReportAllocs()
+	for n := uint64(0); b.Loop(); n++ {
+		e.Clear()
+		for i, name := range names {
+			if err := e.Unsigned(name, nil, n*uint64(i)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(names)), "ns/value")
+}
+
+// newBenchServer returns a receiver whose sink keeps nothing, with its queue running until the benchmark ends.
+func newBenchServer(b testing.TB) *server {
+	b.Helper()
+	r, err := newServer(receivers.Config{}, new(nowhere))
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := r.(*server)
+	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
+	b.Cleanup(s.queue.Stop)
+	return s
+}
+
+// feedAll feeds p in pieces as a connection reads them.
+func (c *source) feedAll(p []byte) {
+	for len(p) > 0 {
+		n := min(len(p), readBytes)
+		c.feed(context.Background(), p[:n])
+		p = p[n:]
+	}
+}
+
+// BenchmarkReceive is all of a receiver but the socket and the store: decode, look up, add to a batch.
+func BenchmarkReceive(b *testing.B) {
+	for _, bm := range workloads {
+		b.Run(bm.name, func(b *testing.B) {
+			w := newWorkload(b, bm.names, bm.indexes, bm.rise)
+			s := newBenchServer(b)
+			c := s.newSource("10.0.0.1", "10.0.0.1")
+			c.feedAll(w.define)
+			c.feedAll(w.rounds[0])
+			b.SetBytes(int64(w.bytes()))
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, r := range w.rounds {
+					c.feedAll(r)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(w.rounds)*w.values), "ns/value")
+			if st := s.Stats(); st.Dropped[receivers.Malformed]+st.Dropped[receivers.State] > 0 || st.Samples == 0 {
+				b.Fatalf("%+v", st)
+			}
+		})
+	}
+}
+
+// TestReceiveAllocates: once its series are known, a stream costs no allocation a value.
+func TestReceiveAllocates(t *testing.T) {
+	w := newWorkload(t, 50, 100, 1<<16)
+	s := newBenchServer(t)
+	c := s.newSource("10.0.0.1", "10.0.0.1")
+	c.feedAll(w.define)
+	for range 100 { // the queue's batches grow to their size
+		for _, r := range w.rounds {
+			c.feedAll(r)
+		}
+	}
+	n := testing.AllocsPerRun(20, func() {
+		for _, r := range w.rounds {
+			c.feedAll(r)
+		}
+	})
+	// The batches that are on their way are others each time; the last of them may still grow.
+	if values := float64(len(w.rounds) * w.values); n > values/1000 {
+		t.Errorf("%v allocations for %v values, want next to none", n, values)
+	}
+}
+
+// nowhere is a sink that keeps nothing.
+type nowhere struct{ refs engine.Ref }
+
+func (n *nowhere) Resolve(_ context.Context, reqs []receivers.Request) error {
+	for i := range reqs {
+		n.refs++
+		reqs[i].Ref, reqs[i].Definition = n.refs, reqs[i].Define(0)
+	}
+	return nil
+}
+
+func (*nowhere) Submit(context.Context, *engine.Batch) (receivers.Pending, error) {
+	return stored{}, nil
+}
+
+func (*nowhere) Note(context.Context, string, engine.Note) error { return nil }
+
+type stored struct{}
+
+func (stored) Wait() error { return nil }
+
+func (*nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
+	return make([]error, len(ds)), nil
+}
+
+func (*nowhere) Metadata(context.Context, string) (engine.Metadata, error) {
+	return engine.Metadata{}, nil
+}

@@ -1,0 +1,139 @@
+package smon
+
+import (
+	"hash/maphash"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const (
+	keptText     = 16 << 10  // bytes of a text that are kept to be shown
+	queuedTexts  = 256 << 10 // bytes of texts that wait; then they are handed over
+	idleTexts    = 64 << 10  // bytes of room for texts that a source keeps when none waits
+	sameTextWait = 60        // seconds after which a text that is the same is handed over again
+	shownBytes   = 160       // that a place takes, about, beside its path
+	sayingBytes  = 32
+)
+
+// texts are the texts of a stream on their way: the newest of each path. Several tokens may have one name
+// and index, and then write one path.
+type texts struct {
+	seed   maphash.Seed
+	places []shown
+	byPath map[string]uint32
+	said   []saying // what waits
+	size   int      // bytes in it
+	room   int      // bytes that said takes
+	held   int      // bytes that places take
+}
+
+// A shown is a place where texts are shown.
+type shown struct {
+	path  string
+	hash  uint64 // of the text that was handed over last; 0: none
+	token *Token // which said that
+	seen  uint32 // its Token.changes then
+	due   uint32 // second from which the same text is handed over again
+	said  uint32 // 1 + index into texts.said; 0: nothing waits
+}
+
+// A saying is a text that waits.
+type saying struct {
+	place uint32
+	text  []byte
+}
+
+// place returns the place of a path.
+func (x *texts) place(path string) uint32 {
+	if i, ok := x.byPath[path]; ok {
+		return i
+	}
+	if x.byPath == nil {
+		x.byPath = make(map[string]uint32)
+	}
+	i := uint32(len(x.places))
+	x.places = append(x.places, shown{path: path})
+	x.byPath[path] = i
+	x.held += shownBytes + len(path)
+	return i
+}
+
+// clear forgets all places. Nothing must wait.
+func (x *texts) clear() {
+	if len(x.places) > 0 {
+		x.places, x.byPath, x.held = nil, nil, 0
+	}
+}
+
+// say takes the text of t at a place. What is long is cut at its end.
+func (x *texts) say(at uint32, t *Token, text []byte, second uint32) {
+	p := &x.places[at]
+	same := p.token == t && p.seen == t.changes
+	if p.said == 0 {
+		if same && p.hash != 0 && second < p.due {
+			return
+		}
+		p.said = x.add(at)
+	}
+	p.token, p.seen = t, t.changes
+	s := &x.said[p.said-1]
+	text = text[:min(len(text), keptText)]
+	x.size += len(text) - len(s.text)
+	x.room -= cap(s.text)
+	s.text = append(s.text[:0], text...)
+	x.room += cap(s.text)
+}
+
+// add makes room for a text, where an earlier one has left some if there is.
+func (x *texts) add(at uint32) uint32 {
+	if len(x.said) < cap(x.said) {
+		x.said = x.said[:len(x.said)+1]
+	} else {
+		x.said = append(x.said, saying{})
+		x.room += sayingBytes
+	}
+	s := &x.said[len(x.said)-1]
+	s.place, s.text = at, s.text[:0]
+	return uint32(len(x.said))
+}
+
+// describe hands over what waits, but for texts that are as they were.
+func (x *texts) describe(q *receivers.Queue, sender string, at rra.Time, second uint32) {
+	for i := range x.said {
+		s := &x.said[i]
+		p := &x.places[s.place]
+		p.said = 0
+		h := maphash.Bytes(x.seed, s.text) | 1
+		if h == p.hash && second < p.due {
+			continue
+		}
+		ok := q.Describe(receivers.Description{
+			PathMetadata: engine.PathMetadata{
+				Path:     p.path,
+				Metadata: engine.Metadata{Time: at, Text: cutText(receivers.Text(s.text))},
+			},
+			Sender: sender,
+		})
+		if p.hash, p.due = h, second+sameTextWait; !ok {
+			p.hash = 0
+		}
+	}
+	if x.room > idleTexts {
+		x.said, x.room = nil, 0
+	}
+	x.said, x.size = x.said[:0], 0
+}
+
+// cutText cuts what is longer than is kept, at the end of a character.
+func cutText(s string) string {
+	if len(s) <= keptText {
+		return s
+	}
+	n := keptText
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
