@@ -41,7 +41,6 @@ type Reader struct {
 	generation uint64 // changes when sources do
 	dataSum    uint32 // version 2
 	metaSum    uint32
-	metaSize   uint32
 	textSum    [md5.Size]byte // version 1
 }
 
@@ -258,15 +257,12 @@ func (r *Reader) decode2(src io.ReaderAt, size int64) error {
 		return err
 	}
 	b := w.text[:meta+int64(m)]
-	if int64(binary.BigEndian.Uint32(b[v2Count:])) != n {
-		return errChanged
-	}
 	if err := w.verify(src, b, int(meta)); err != nil {
 		return err
 	}
 	metaSum := binary.BigEndian.Uint32(b[v2MetaSum:])
 	sources := r.sources
-	if r.version != 2 || metaSum != r.metaSum || m != r.metaSize {
+	if r.version != 2 || metaSum != r.metaSum {
 		if err := w.doc.read(2, bytes.TrimRight(b[meta:], "\x00"), int(meta), r.sources); err != nil {
 			return err
 		}
@@ -285,7 +281,7 @@ func (r *Reader) decode2(src io.ReaderAt, size int64) error {
 	}
 	r.keep(sources)
 	r.version, r.size, r.timestamp = 2, int64(len(b)), parseTime(binary.BigEndian.Uint64(b[v2Time:]))
-	r.dataSum, r.metaSum, r.metaSize = binary.BigEndian.Uint32(b[v2DataSum:]), metaSum, m
+	r.dataSum, r.metaSum = binary.BigEndian.Uint32(b[v2DataSum:]), metaSum
 	return nil
 }
 
