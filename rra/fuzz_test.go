@@ -104,10 +104,10 @@ func TestCheck(t *testing.T) {
 		"texts":       func(s *State) { s.Text = make([]string, 4) },
 		"tag":         func(s *State) { m.ds(s.W, 1)[dsMeta] |= 0x7f },
 		"stray text":  func(s *State) { s.Text = []string{"5", "", ""} },
-		"unknown sec": func(s *State) { m.ds(s.W, 0)[dsMeta] = 10 << 8 },
+		"unknown sec": func(s *State) { m.ds(s.W, 0)[dsMeta] = 1 << 49 },
 		"last update": func(s *State) { s.W[wordLast] = 1 << 63 },
 		"current row": func(s *State) { s.W[m.archives[2].cur] |= 0xffffffff << m.archives[2].shift },
-		"unknown":     func(s *State) { s.W[m.archives[1].off+cdpMeta] |= 0xff },
+		"unknown":     func(s *State) { s.W[m.archives[1].off+cdpMeta] |= 1<<32 - 1 },
 	} {
 		s := m.NewState(Seconds(1_000_000_000))
 		if err := m.Check(&s); err != nil {

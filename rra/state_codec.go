@@ -140,8 +140,8 @@ func (m *Machine) Check(s *State) error {
 			return fmt.Errorf("data source %d: last reading has tag %d", i, tag)
 		case hasText && tag != TagText:
 			return fmt.Errorf("data source %d: last reading is a text and tagged %d", i, tag)
-		case int64(meta>>8) >= m.step:
-			return fmt.Errorf("data source %d: %d unknown seconds in a step of %d", i, meta>>8, m.step)
+		case meta>>8 > maxUnknownSec:
+			return fmt.Errorf("data source %d: %d unknown seconds", i, meta>>8)
 		}
 	}
 	for i := range m.archives {
@@ -153,8 +153,8 @@ func (m *Machine) Check(s *State) error {
 			continue
 		}
 		for d := range m.sources {
-			if n := int64(s.W[a.off+cdpWords*d+cdpMeta] & 0xffffffff); n >= a.n {
-				return fmt.Errorf("archive %d: data source %d: %d unknown PDPs in a row of %d", i, d, n, a.n)
+			if n := s.W[a.off+cdpWords*d+cdpMeta] & 0xffffffff; n > maxUnknownPDPs {
+				return fmt.Errorf("archive %d: data source %d: %d unknown PDPs", i, d, n)
 			}
 		}
 	}
