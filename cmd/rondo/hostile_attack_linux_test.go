@@ -19,7 +19,7 @@ type attack struct {
 	addr    string // of the receiver; of a folder, its name
 	mu      sync.Mutex
 	mutator *mutator // mu is held where several goroutines use it
-	hoarded func(i int) []byte
+	hoarded []byte
 	sent    atomic.Uint64 // datagrams or connections, or changes of a folder
 	bytes   atomic.Uint64
 }
@@ -106,10 +106,17 @@ func dialFrom(ctx context.Context, network string, host byte, to string) (net.Co
 	return d.DialContext(ctx, network, to)
 }
 
-// peerGone reports whether an error is what a peer sees that is refused or thrown out.
+// peerGone reports whether an error is what a peer sees that is refused, thrown out, or has no time left.
 func peerGone(err error) bool {
-	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded) ||
-		errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, net.ErrClosed) || errors.Is(err, context.Canceled)
+	for _, e := range []error{
+		syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.EADDRNOTAVAIL, os.ErrDeadlineExceeded,
+		net.ErrClosed, context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // connect makes a connection, counts it, and has it closed when ctx ends.
@@ -160,7 +167,7 @@ func (a *attack) whole() []byte {
 
 // slow sends whole streams byte by byte over several connections.
 func (a *attack) slow(ctx context.Context) error {
-	return a.several(ctx, 4, 20, func(c net.Conn) error {
+	return a.several(ctx, 4, 10, func(c net.Conn) error {
 		b := a.whole()
 		for i := range b {
 			if _, err := c.Write(b[i : i+1]); err != nil {
@@ -175,7 +182,7 @@ func (a *attack) slow(ctx context.Context) error {
 
 // stalled sends the beginning of a stream over several connections, and then nothing, nor does it read or close.
 func (a *attack) stalled(ctx context.Context) error {
-	return a.several(ctx, 5, 50, func(c net.Conn) error {
+	return a.several(ctx, 5, 30, func(c net.Conn) error {
 		b := a.whole()
 		n, err := c.Write(b[:len(b)*2/3])
 		a.bytes.Add(uint64(n))
@@ -201,9 +208,8 @@ func (a *attack) endless(ctx context.Context) error {
 
 // hoard makes the receiver keep as much as it may over several connections, and then keeps these open.
 func (a *attack) hoard(ctx context.Context) error {
-	var i atomic.Int64
-	return a.several(ctx, 7, 60, func(c net.Conn) error {
-		n, err := c.Write(a.hoarded(int(i.Add(1))))
+	return a.several(ctx, 7, 20, func(c net.Conn) error {
+		n, err := c.Write(a.hoarded)
 		a.bytes.Add(uint64(n))
 		for err == nil { // until it ends
 			_, err = c.Read(make([]byte, 64))
@@ -238,9 +244,15 @@ func (a *attack) several(ctx context.Context, host byte, n int, use func(net.Con
 	return errors.Join(all...)
 }
 
+// The connections that a receiver and one host may have.
+const (
+	mostConns = 200
+	hostConns = 40
+)
+
 // flood opens more connections than there may be, from more than one address, closes them, and begins again.
 func (a *attack) flood(ctx context.Context) error {
-	const hosts, each = 12, 110 // a host may have 100, all together 1000
+	const hosts, each = 8, hostConns + 5
 	for ctx.Err() == nil {
 		var open []func()
 		for i := range hosts * each {

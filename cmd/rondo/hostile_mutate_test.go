@@ -13,16 +13,17 @@ const maxDatagram = 65507
 // A mutator makes damaged messages of good ones.
 type mutator struct {
 	*rand.Rand
-	seeds [][]byte
-	most  int                // bytes of what it makes
-	fresh func(i int) []byte // the message i of those that each make another series; nil: none do
-	made  int                // of them
-	buf   []byte
+	seeds   [][]byte
+	most    int                // bytes of what it makes
+	fresh   func(i int) []byte // the message i of those that each make another series; nil: none do
+	made    int                // of them
+	freshly int                // every so many messages is one
+	buf     []byte
 }
 
 // next returns a message, damaged in one to four ways or, once in a while, not at all. The next call overwrites it.
 func (m *mutator) next() []byte {
-	if m.fresh != nil && m.IntN(16) == 0 {
+	if m.fresh != nil && m.IntN(m.freshly) == 0 {
 		m.made++
 		return m.fresh(m.made)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"net"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/receivers/mono"
-	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/receivers/smon"
 )
 
@@ -75,22 +75,14 @@ func monoFresh(i int) []byte {
 	return b
 }
 
-// monoHoard is an agent with as many counters as there may be and names as long as they may be, whose samples say
-// that nothing has changed, so that every one of a few bytes is one of all counters.
-func monoHoard(i int) []byte {
-	cs := monoCounters(strings.Repeat("x", 900)+fmt.Sprint(i, "-"), mono.MaxCounters)
-	b, err := mono.AppendHello(nil, cs)
-	now := time.Now()
+// monoHoard is an agent with as many counters as there may be and names as long as they may be.
+func monoHoard() []byte {
+	b, err := mono.AppendHello(nil, monoCounters(strings.Repeat("x", 900), mono.MaxCounters))
 	if err == nil {
-		b, err = mono.AppendSample(b, monoTicks(now), monoValues(len(cs), 1))
-	}
-	for j := range 2000 {
-		if err == nil {
-			b, err = mono.AppendSample(b, monoTicks(now.Add(time.Duration(j)*time.Microsecond)), nil)
-		}
+		b, err = mono.AppendSample(b, monoTicks(time.Now()), monoValues(mono.MaxCounters, 1))
 	}
 	if err != nil {
-		panic(err) // it would be so for every i
+		panic(err) // a test that is wrong
 	}
 	return b
 }
@@ -129,7 +121,18 @@ func (s *monoSender) send(n int) (int, error) {
 
 func smonSeeds(t *testing.T) [][]byte {
 	t.Helper()
-	return receivertest.Hex(t, filepath.Join(captures, "smon", "*.hex"))
+	var out [][]byte
+	for line := range strings.Lines(string(readFiles(t, filepath.Join(captures, "smon", "streams.hex"))[0])) {
+		digits, _, _ := strings.Cut(strings.TrimSpace(line), "#")
+		b, err := hex.DecodeString(strings.TrimSpace(digits))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b) > 0 {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // smonFresh is a stream with one token that no stream had before.
@@ -144,24 +147,24 @@ func smonFresh(i int) []byte {
 
 // smonHoard is a stream of texts as long as they may be, which the receiver has to keep, and of numbers at ever
 // other indexes.
-func smonHoard(i int) []byte {
+func smonHoard() []byte {
 	var e smon.Encoder
 	text := []byte(strings.Repeat("x", smon.MaxText))
 	var err error
 	for j := range 300 {
 		if err == nil {
-			err = e.String(fmt.Sprint("text.", i, ".", j), nil, text)
+			err = e.String(fmt.Sprint("text.", j), nil, text)
 		}
 	}
 	e2 := smon.Encoder{}
 	e2.Reset()
 	for j := range 20_000 {
 		if err == nil {
-			err = e2.Unsigned("index", []uint64{uint64(i), uint64(j), math.MaxUint64}, 1)
+			err = e2.Unsigned("index", []uint64{uint64(j), math.MaxUint64}, 1)
 		}
 	}
 	if err != nil {
-		panic(err) // it would be so for every i
+		panic(err) // a test that is wrong
 	}
 	return append(e.Bytes(), e2.Bytes()...)
 }

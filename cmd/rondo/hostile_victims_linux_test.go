@@ -56,7 +56,7 @@ var victims = []victim{
 		name: "rrdd", path: "rrdd/good/**",
 		flags: []string{"--rrdd-interval", "1s"},
 		seeds: rrddSeeds, attacks: []func(*attack, context.Context) error{(*attack).folder},
-		fresh: rrddFresh, flood: "rrdd/damaged-",
+		fresh:   rrddFresh,
 		good:    newRRDDSender,
 		reasons: []receivers.Reason{receivers.Malformed, receivers.Checksum},
 	},

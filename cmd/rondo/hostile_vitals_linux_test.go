@@ -78,7 +78,7 @@ func (h *hostility) last(path string) float64 {
 }
 
 // values returns the values of all rows of a good series.
-func (h *hostility) values(path string) map[float64]bool {
+func (h *hostility) values(path string) (got []float64) {
 	h.t.Helper()
 	answer := h.server.call(h.t, "Fetch", fmt.Sprintf(`{"path":%q,"cf":"LAST","start":"%d","end":"%d"}`,
 		path, h.began.Unix()-10, time.Now().Unix()+10))
@@ -90,11 +90,10 @@ func (h *hostility) values(path string) map[float64]bool {
 	if err := json.Unmarshal([]byte(answer), &rows); err != nil {
 		h.t.Fatal(err)
 	}
-	got := make(map[float64]bool)
 	for _, c := range rows.Columns {
 		for _, v := range c.Values {
 			if f, ok := v.(float64); ok { // "NaN" is a text
-				got[f] = true
+				got = append(got, f)
 			}
 		}
 	}
@@ -164,13 +163,16 @@ const (
 	mostPrivate = 768 << 20 // bytes, with --memory 256M: the budget, what is outside of it, and garbage
 	memorySlack = 32 << 20  // that memory may grow from the second third to the last
 	mostOwn     = 200       // files, and goroutines, beside those of connections
-	mostConns   = 1000      // of a receiver over TCP
 )
 
 func (h *hostility) judgeVitals(seen []vitals, d time.Duration) {
 	h.t.Helper()
 	if len(seen) < 9 {
-		h.t.Fatalf("the server was asked %d times", len(seen))
+		h.t.Logf("the server has told %d times how it is", len(seen))
+		if d >= longRun {
+			h.t.Error("it hardly answers")
+		}
+		return
 	}
 	private := func(v vitals) int64 { return v.private }
 	third := len(seen) / 3
