@@ -5,17 +5,20 @@ import (
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
+	"github.com/rondo-db/rondo/receivers/gmetric"
 	"github.com/rondo-db/rondo/receivers/mono"
 )
 
 // protocols is every way in.
 var protocols = []receivers.Protocol{
 	collectd.Protocol,
+	gmetric.Protocol,
 	mono.Protocol,
 }
 
 // senders make the commands of `rondo send`, one a protocol.
 var senders = []func(c *common) *cobra.Command{
+	newSendGmetric,
 	newSendMono,
 }
 

@@ -141,8 +141,8 @@ const (
 	attrIP          = "ip"
 	attrExtra       = "extra." // and the key
 	// attrExpiry set to expiryDelete has the server delete a series that has expired.
-	attrExpiry   = "on_expiry"
-	expiryDelete = "delete"
+	attrExpiry   = receivers.AttributeOnExpiry
+	expiryDelete = receivers.ExpireDelete
 )
 
 // attributes returns all of md, in order of the names.
