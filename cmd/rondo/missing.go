@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rrdtool"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -54,9 +55,27 @@ func (m *maker) Create(ctx context.Context, spec engine.Spec) (engine.Ref, error
 	return m.store.Create(ctx, spec)
 }
 
-func (m *maker) Lookup(path string) (engine.Ref, error) {
+// now returns the store, or what stands for it.
+func (m *maker) now() rrdtool.Store {
 	if m.store == nil {
-		return 0, engine.ErrNotFound
+		return m.missing
 	}
-	return m.store.Lookup(path)
+	return m.store
+}
+
+func (m *maker) Lookup(path string) (engine.Ref, error)       { return m.now().Lookup(path) }
+func (m *maker) Series(ref engine.Ref) (engine.Series, error) { return m.now().Series(ref) }
+func (m *maker) Info(ref engine.Ref) (engine.Info, error)     { return m.now().Info(ref) }
+func (m *maker) Last(ref engine.Ref) (rra.Time, error)        { return m.now().Last(ref) }
+
+func (m *maker) List(ctx context.Context, prefix, after string) iter.Seq2[engine.Series, error] {
+	return m.now().List(ctx, prefix, after)
+}
+
+func (m *maker) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, name string, trace bool) (int, [][]rra.Run, error) {
+	return m.now().Update(ctx, ref, b, name, trace)
+}
+
+func (m *maker) Fetch(ctx context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error) {
+	return m.now().Fetch(ctx, ref, archive, start, end)
 }

@@ -31,8 +31,18 @@ func newRoot(p *process) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Version:       version(),
-		Args:          cobra.NoArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "-" {
+				return cobra.MaximumNArgs(2)(cmd, args)
+			}
+			return cobra.NoArgs(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 { // pipe mode
+				return exitCode(runVerb(cmd.Context(), c.process, c.target(), args, false))
+			}
+			return cmd.Help()
+		},
 	}
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)

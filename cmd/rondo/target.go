@@ -24,6 +24,7 @@ const (
 type target struct {
 	db     string // the database's folder
 	daemon string // the address of a server to use in its place; empty: none
+	stays  bool   // the command goes on for long: a store writes checkpoints by itself
 }
 
 // An opened is a target in use: a server, a store, or neither, if there is no database.
@@ -46,7 +47,7 @@ func (t target) open(ctx context.Context, o engine.Options, create bool) (*opene
 		return &opened{}, nil
 	}
 	o.Owner = "rondo (command line)"
-	o.NoBackground = true
+	o.NoBackground = !t.stays
 	deadline := time.Now().Add(lockPatience)
 	for {
 		c, noServer := rpc.DialLocal(ctx, t.db)

@@ -146,6 +146,9 @@ func (c *common) takeFlag(args []string) (int, error) {
 
 // runVerb runs one of rrdtool's verbs and returns its exit code. Plain is what rrdtool prints and nothing else.
 func runVerb(ctx context.Context, p *process, t target, args []string, plain bool) int {
+	if len(args) > 0 && args[0] == "-" && len(args) <= 2 {
+		return runPipe(ctx, p, t, strings.Join(args[1:], ""), plain)
+	}
 	write := len(args) > 0 && slices.Contains(writing, args[0])
 	env := &rrdtool.Env{
 		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr,
@@ -199,13 +202,7 @@ func (t target) needed(args []string) bool {
 
 // execute has a server run the verb and passes on what it prints.
 func execute(ctx context.Context, server rondov1.LocalClient, p *process, args []string, plain bool) (int, error) {
-	req := &rondov1.ExecRequest{Argv: args, Plain: plain, Environment: make(map[string]string), NowUs: p.now().UnixMicro()}
-	for _, name := range []string{"TZ", "LC_ALL", "LC_TIME", "LC_NUMERIC", "LANG"} {
-		if v, ok := p.lookupEnv(name); ok {
-			req.Environment[name] = v
-		}
-	}
-	stream, err := server.Exec(ctx, connect.NewRequest(req))
+	stream, err := server.Exec(ctx, connect.NewRequest(execRequest(p, args, plain)))
 	if err != nil {
 		return 1, explain(err)
 	}
@@ -226,6 +223,16 @@ func execute(ctx context.Context, server rondov1.LocalClient, p *process, args [
 		return 1, explain(err)
 	}
 	return 1, io.ErrUnexpectedEOF
+}
+
+func execRequest(p *process, args []string, plain bool) *rondov1.ExecRequest {
+	req := &rondov1.ExecRequest{Argv: args, Plain: plain, Environment: make(map[string]string), NowUs: p.now().UnixMicro()}
+	for _, name := range []string{"TZ", "LC_ALL", "LC_TIME", "LC_NUMERIC", "LANG"} {
+		if v, ok := p.lookupEnv(name); ok {
+			req.Environment[name] = v
+		}
+	}
+	return req
 }
 
 // explain says what a server's answer means for who uses the command line.

@@ -78,15 +78,15 @@ func dumpLog(c *common, dir string, from wal.Pos, format string) (err error) {
 
 // recordKinds are the names of the engine's records, by their first byte (docs/format.md).
 var recordKinds = map[byte]string{
-	1: "samples",
-	2: "create",
-	3: "drop",
-	4: "rename",
-	5: "note",
-	6: "settings",
-	7: "barrier",
-	8: "metadata",
-	9: "labels",
+	1:  "samples",
+	2:  "create",
+	3:  "drop",
+	4:  "rename",
+	5:  "note",
+	6:  "settings",
+	7:  "barrier",
+	8:  "metadata",
+	9:  "labels",
 	10: "import",
 }
 

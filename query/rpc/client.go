@@ -14,8 +14,10 @@ import (
 type Client struct {
 	rondov1.RondoClient
 	Local rondov1.LocalClient // answered by servers on their socket
+	// Streams is Local over HTTP/2, which streams both ways need.
+	Streams rondov1.LocalClient
 
-	transport *http.Transport
+	transport, streams *http.Transport
 }
 
 // Dial returns a client of the server at addr: "host:port", a URL, or a socket as "unix:/path" or "/path".
@@ -32,13 +34,21 @@ func Dial(ctx context.Context, addr string) (*Client, error) {
 
 func newClient(t *http.Transport, url string) *Client {
 	h := &http.Client{Transport: t}
+	two := t.Clone()
+	two.Protocols = new(http.Protocols)
+	two.Protocols.SetUnencryptedHTTP2(true)
 	limit := connect.WithReadMaxBytes(maxAnswerBytes)
 	return &Client{
 		RondoClient: rondov1.NewRondoClient(h, url, limit),
 		Local:       rondov1.NewLocalClient(h, url, limit),
+		Streams:     rondov1.NewLocalClient(&http.Client{Transport: two}, url, limit),
 		transport:   t,
+		streams:     two,
 	}
 }
 
 // Close closes the idle connections of c.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	c.streams.CloseIdleConnections()
+}

@@ -37,25 +37,10 @@ func (l *Local) Handler() (string, http.Handler) {
 
 // Exec runs one of rrdtool's verbs and streams what it prints.
 func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecRequest], stream *connect.ServerStream[rondov1.ExecResponse]) error {
-	environment := req.Msg.GetEnvironment()
-	tz, named := environment["TZ"]
 	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
 	errOut := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
-	env := &rrdtool.Env{
-		Store:    l.Store,
-		Stdin:    bytes.NewReader(req.Msg.GetStdin()),
-		Stdout:   out,
-		Stderr:   errOut,
-		Location: location(tz, named),
-		Dir:      req.Msg.GetCwd(),
-		Getenv:   func(k string) string { return environment[k] },
-	}
-	if !req.Msg.GetPlain() {
-		env.Extra = l.Store
-	}
-	if now := req.Msg.GetNowUs(); now != 0 {
-		env.Now = func() time.Time { return time.UnixMicro(now) }
-	}
+	env := l.environment(req.Msg)
+	env.Stdin, env.Stdout, env.Stderr = bytes.NewReader(req.Msg.GetStdin()), out, errOut
 	code := int32(rrdtool.Run(ctx, env, req.Msg.GetArgv()))
 	for _, c := range []*chunks{out, errOut} {
 		if err := c.flush(); err != nil {
@@ -63,6 +48,68 @@ func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecReque
 		}
 	}
 	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
+}
+
+// environment returns the surroundings that a request describes.
+func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
+	environment := req.GetEnvironment()
+	tz, named := environment["TZ"]
+	env := &rrdtool.Env{
+		Store:    l.Store,
+		Location: location(tz, named),
+		Dir:      req.GetCwd(),
+		Getenv:   func(k string) string { return environment[k] },
+	}
+	if !req.GetPlain() {
+		env.Extra = l.Store
+	}
+	if now := req.GetNowUs(); now != 0 {
+		env.Now = func() time.Time { return time.UnixMicro(now) }
+	}
+	return env
+}
+
+// Pipe runs the commands of pipe mode.
+func (l *Local) Pipe(ctx context.Context, stream *connect.BidiStream[rondov1.ExecRequest, rondov1.ExecResponse]) error {
+	first, err := stream.Receive()
+	if err != nil {
+		return err
+	}
+	env := l.environment(first)
+	env.Now = nil
+	env.Stdout = sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
+	env.Stderr = sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
+	code := int32(rrdtool.Pipe(ctx, env, &pieces{next: first.GetStdin(), stream: stream}))
+	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
+}
+
+// A sender is a writer of messages.
+type sender func([]byte) error
+
+func (s sender) Write(p []byte) (int, error) {
+	if err := s(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// pieces is the input of a pipe.
+type pieces struct {
+	next   []byte
+	stream *connect.BidiStream[rondov1.ExecRequest, rondov1.ExecResponse]
+}
+
+func (r *pieces) Read(p []byte) (int, error) {
+	for len(r.next) == 0 {
+		m, err := r.stream.Receive()
+		if err != nil {
+			return 0, err
+		}
+		r.next = m.GetStdin()
+	}
+	n := copy(p, r.next)
+	r.next = r.next[n:]
+	return n, nil
 }
 
 // Backup streams a consistent copy of the store.

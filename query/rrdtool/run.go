@@ -52,18 +52,24 @@ func Verbs() []string {
 // Run runs one command: args[0] is the verb. It returns the exit code that
 // rrdtool would have returned, 0 or 1; what it has to say is on Stdout and Stderr.
 func Run(ctx context.Context, env *Env, args []string) int {
-	c := &command{Env: env.withDefaults(), ctx: ctx}
-	c.out = bufio.NewWriter(c.Stdout)
-	err := c.dispatch(args)
-	if e := c.out.Flush(); err == nil && e != nil {
+	env = env.withDefaults()
+	out := bufio.NewWriter(env.Stdout)
+	err := runCommand(ctx, env, out, args)
+	if e := out.Flush(); err == nil && e != nil {
 		err = fmt.Errorf("writing: %w", e)
 	}
 	if err == nil {
 		return 0
 	}
 	// There is nobody left to tell if this fails.
-	_, _ = fmt.Fprintf(c.Stderr, "ERROR: %v\n", err)
+	_, _ = fmt.Fprintf(env.Stderr, "ERROR: %v\n", err)
 	return 1
+}
+
+// runCommand runs a command whose environment has its defaults, and prints to out.
+func runCommand(ctx context.Context, env *Env, out *bufio.Writer, args []string) error {
+	c := &command{Env: env, ctx: ctx, out: out}
+	return c.dispatch(args)
 }
 
 // A command is one run of one verb.

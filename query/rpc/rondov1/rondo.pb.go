@@ -2957,9 +2957,10 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05Notes\x12\x16.rondo.v1.NotesRequest\x1a\x17.rondo.v1.NotesResponse\"\x03\x90\x02\x01\x12F\n" +
 	"\bMetadata\x12\x19.rondo.v1.MetadataRequest\x1a\x1a.rondo.v1.MetadataResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\n" +
-	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xfb\x01\n" +
+	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xb6\x02\n" +
 	"\x05Local\x127\n" +
-	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x12=\n" +
+	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x129\n" +
+	"\x04Pipe\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse(\x010\x01\x12=\n" +
 	"\x06Backup\x12\x17.rondo.v1.BackupRequest\x1a\x18.rondo.v1.BackupResponse0\x01\x12:\n" +
 	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01\x12>\n" +
 	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponseB-Z+github.com/rondo-db/rondo/query/rpc/rondov1b\x06proto3"
@@ -3057,27 +3058,29 @@ var file_rondo_proto_depIdxs = []int32{
 	30, // 29: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
 	33, // 30: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
 	35, // 31: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	37, // 32: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	39, // 33: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	41, // 34: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	7,  // 35: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	9,  // 36: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	11, // 37: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	13, // 38: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	16, // 39: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	19, // 40: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	21, // 41: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	24, // 42: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	26, // 43: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	29, // 44: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	32, // 45: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	34, // 46: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	36, // 47: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	38, // 48: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	40, // 49: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	42, // 50: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	35, // [35:51] is the sub-list for method output_type
-	19, // [19:35] is the sub-list for method input_type
+	35, // 32: rondo.v1.Local.Pipe:input_type -> rondo.v1.ExecRequest
+	37, // 33: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	39, // 34: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	41, // 35: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	7,  // 36: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	9,  // 37: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	11, // 38: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	13, // 39: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	16, // 40: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	19, // 41: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	21, // 42: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	24, // 43: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	26, // 44: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	29, // 45: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	32, // 46: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	34, // 47: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	36, // 48: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	36, // 49: rondo.v1.Local.Pipe:output_type -> rondo.v1.ExecResponse
+	38, // 50: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	40, // 51: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	42, // 52: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	36, // [36:53] is the sub-list for method output_type
+	19, // [19:36] is the sub-list for method input_type
 	19, // [19:19] is the sub-list for extension type_name
 	19, // [19:19] is the sub-list for extension extendee
 	0,  // [0:19] is the sub-list for field type_name

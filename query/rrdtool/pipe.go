@@ -1,0 +1,279 @@
+package rrdtool
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+)
+
+// maxPipeLine bounds a line of pipe mode.
+const maxPipeLine = 1 << 20
+
+// Pipe runs commands from in, one a line, until it ends or one is quit, as `rrdtool -` does: what a command has to
+// say, errors included, is on Stdout, and each ends with a line "OK u:0.00 s:0.00 r:SECONDS" or "ERROR: …". cd, mkdir, ls and pwd work on
+// the folders that the paths of series make; those of mkdir last as long as the pipe. It returns the exit code.
+// Answers are written when no further line is at hand.
+func Pipe(ctx context.Context, env *Env, in io.Reader) int {
+	p := &pipe{env: *env.withDefaults(), ctx: ctx, in: bufio.NewReaderSize(in, 64<<10), began: time.Now()}
+	p.out = bufio.NewWriterSize(env.Stdout, 64<<10)
+	p.env.Stdout, p.env.Stdin = p.out, strings.NewReader("")
+	defer func() { _ = p.out.Flush() }() // there is nobody left to tell
+	for ctx.Err() == nil {
+		line, err := p.line()
+		if err == nil || len(line) > 0 {
+			if p.do(line) {
+				return 0
+			}
+		}
+		if err != nil {
+			break
+		}
+		if p.in.Buffered() == 0 && p.out.Flush() != nil {
+			return 1
+		}
+	}
+	return 0
+}
+
+// A pipe is one session of pipe mode.
+type pipe struct {
+	env   Env
+	ctx   context.Context
+	in    *bufio.Reader
+	out   *bufio.Writer
+	began time.Time
+	made  []string // folders of mkdir
+	args  []string
+	buf   []byte
+}
+
+var errLongLine = fmt.Errorf("line is longer than %d bytes", maxPipeLine)
+
+// line reads a line. The end of one that is too long is read over.
+func (p *pipe) line() ([]byte, error) {
+	p.buf = p.buf[:0]
+	for {
+		part, err := p.in.ReadSlice('\n')
+		if len(p.buf) <= maxPipeLine {
+			p.buf = append(p.buf, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return p.buf, err
+		}
+	}
+}
+
+// do runs the command of a line and reports whether the session ends.
+func (p *pipe) do(line []byte) (quit bool) {
+	err := errLongLine
+	if len(line) <= maxPipeLine {
+		err = errQuotes
+		var ok bool
+		if p.args, ok = words(p.args[:0], bytes.TrimSpace(line)); ok {
+			if len(p.args) == 1 && p.args[0] == "quit" {
+				return true
+			}
+			err = p.run(p.args)
+		}
+	}
+	if err != nil {
+		p.printf("ERROR: %v\n", err)
+		return false
+	}
+	p.printf("OK u:0.00 s:0.00 r:%1.2f\n", time.Since(p.began).Seconds())
+	return false
+}
+
+// printf prints an answer; an error comes back when it is flushed.
+func (p *pipe) printf(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format, args...) }
+
+func (p *pipe) run(args []string) error {
+	if len(args) > 0 {
+		switch args[0] {
+		case "quit":
+			return parameters(args, -1)
+		case "pwd":
+			return unless(parameters(args, 1), p.pwd)
+		case "ls":
+			return unless(parameters(args, 1), p.ls)
+		case "cd":
+			return unless(parameters(args, 2), func() error { return p.cd(args[1]) })
+		case "mkdir":
+			return unless(parameters(args, 2), func() error { return p.mkdir(args[1]) })
+		}
+	}
+	return runCommand(p.ctx, &p.env, p.out, args)
+}
+
+// unless returns what do returns, unless there is an error already.
+func unless(err error, do func() error) error {
+	if err != nil {
+		return err
+	}
+	return do()
+}
+
+func parameters(args []string, n int) error {
+	if len(args) != n {
+		return fmt.Errorf("invalid parameter count for %s", args[0])
+	}
+	return nil
+}
+
+var errQuotes = errors.New("creating arguments")
+
+// words appends the words of a line to dst: they are set apart by blanks, except within quotes of
+// either kind, which may begin and end within a word. It reports whether every quote ends.
+func words(dst []string, line []byte) ([]string, bool) {
+	for i := 0; i < len(line); {
+		if line[i] == ' ' {
+			i++
+			continue
+		}
+		var word []byte
+		plain := i
+		for ; i < len(line) && line[i] != ' '; i++ {
+			if line[i] != '"' && line[i] != '\'' {
+				continue
+			}
+			end := bytes.IndexByte(line[i+1:], line[i])
+			if end < 0 {
+				return dst, false
+			}
+			word = append(append(word, line[plain:i]...), line[i+1:i+1+end]...)
+			i += end + 1
+			plain = i + 1
+		}
+		dst = append(dst, string(append(word, line[min(plain, i):i]...)))
+	}
+	return dst, true
+}
+
+func (p *pipe) command() *command { return &command{Env: &p.env, ctx: p.ctx, out: p.out} }
+
+func (p *pipe) pwd() error {
+	p.printf("/%s\n", p.env.Dir)
+	return nil
+}
+
+// folder says whether a path is a folder: the top, one of mkdir, or what stands before a slash in the path of a series.
+func (p *pipe) folder(path string) (bool, error) {
+	if path == "" || slices.Contains(p.made, path) {
+		return true, nil
+	}
+	found := false
+	err := Walk(p.ctx, p.env.Store, path+"/", "", func(engine.Series) error {
+		found = true
+		return errEnough
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return found, err
+}
+
+func (p *pipe) cd(name string) error {
+	path, err := p.command().path(name)
+	ok := false
+	if err == nil {
+		ok, err = p.folder(path)
+	}
+	if err == nil && !ok {
+		err = errNoSuchFile
+	}
+	if err != nil {
+		return fmt.Errorf("chdir %s %w", name, err)
+	}
+	p.env.Dir = path
+	return nil
+}
+
+func (p *pipe) mkdir(name string) error {
+	path, err := p.command().path(name)
+	if err == nil {
+		err = p.canMake(path)
+	}
+	if err != nil {
+		return fmt.Errorf("mkdir %s: %w", name, err)
+	}
+	if len(p.made) >= maxMade {
+		p.made = p.made[1:]
+	}
+	p.made = append(p.made, path)
+	return nil
+}
+
+// maxMade bounds the folders of mkdir that are remembered.
+const maxMade = 1000
+
+func (p *pipe) canMake(path string) error {
+	there, err := p.folder(path)
+	if err == nil && !there {
+		if _, e := p.env.Store.Lookup(path); e == nil {
+			there = true
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if there {
+		return errors.New("File exists")
+	}
+	if i := strings.LastIndexByte(path, '/'); i >= 0 {
+		if parent, err := p.folder(path[:i]); err != nil || !parent {
+			return errNoSuchFile
+		}
+	}
+	return nil
+}
+
+// ls prints the folders and the series of the folder at hand.
+func (p *pipe) ls() error {
+	p.printf("d .\nd ..\n")
+	dir := p.env.Dir
+	if dir != "" {
+		dir += "/"
+	}
+	for _, m := range p.made {
+		if rest, ok := strings.CutPrefix(m, dir); ok && !strings.Contains(rest, "/") {
+			if there, err := p.seriesBelow(m); err == nil && !there {
+				p.printf("d %s\n", rest)
+			}
+		}
+	}
+	for after, more := "", true; more; {
+		more = false
+		err := Walk(p.ctx, p.env.Store, dir, after, func(s engine.Series) error {
+			entry := s.Path[len(dir):]
+			if sub, _, deep := strings.Cut(entry, "/"); deep { // go on behind what lies below it
+				p.printf("d %s\n", sub)
+				after, more = dir+sub+"/\xff", true
+				return errEnough
+			}
+			p.printf("- %s\n", entry)
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			return err
+		}
+	}
+	return nil
+}
+
+// seriesBelow says whether a folder holds series, so that it is one of itself.
+func (p *pipe) seriesBelow(path string) (bool, error) {
+	made := p.made
+	p.made = nil
+	defer func() { p.made = made }()
+	return p.folder(path)
+}
