@@ -7,6 +7,7 @@ import (
 	"github.com/rondo-db/rondo/receivers/collectd"
 	"github.com/rondo-db/rondo/receivers/gmetric"
 	"github.com/rondo-db/rondo/receivers/mono"
+	"github.com/rondo-db/rondo/receivers/rrdd"
 )
 
 // protocols is every way in.
@@ -14,6 +15,7 @@ var protocols = []receivers.Protocol{
 	collectd.Protocol,
 	gmetric.Protocol,
 	mono.Protocol,
+	rrdd.Protocol,
 }
 
 // senders make the commands of `rondo send`, one a protocol.
@@ -25,4 +27,5 @@ var senders = []func(c *common) *cobra.Command{
 // protocolCommands make the other commands that a protocol has.
 var protocolCommands = []func(c *common) *cobra.Command{
 	newMono,
+	newRRDDPublish,
 }
