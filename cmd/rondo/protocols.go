@@ -8,6 +8,7 @@ import (
 	"github.com/rondo-db/rondo/receivers/gmetric"
 	"github.com/rondo-db/rondo/receivers/mono"
 	"github.com/rondo-db/rondo/receivers/rrdd"
+	"github.com/rondo-db/rondo/receivers/smon"
 )
 
 // protocols is every way in.
@@ -16,12 +17,14 @@ var protocols = []receivers.Protocol{
 	gmetric.Protocol,
 	mono.Protocol,
 	rrdd.Protocol,
+	smon.Protocol,
 }
 
 // senders make the commands of `rondo send`, one a protocol.
 var senders = []func(c *common) *cobra.Command{
 	newSendGmetric,
 	newSendMono,
+	newSendSmon,
 }
 
 // protocolCommands make the other commands that a protocol has.

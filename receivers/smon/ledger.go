@@ -2,10 +2,10 @@ package smon
 
 import "sync"
 
-// What streams may hold in memory: names, texts, references. One of them may hold some 30 MB.
+// What streams may hold in memory: names, texts, references. One of them may hold some 32 MiB.
 const (
-	maxHeld     = 512 << 20 // all together
-	maxHostHeld = 128 << 20 // those of one address
+	maxHeld     = 256 << 20 // all together
+	maxHostHeld = 64 << 20  // those of one address
 )
 
 // A ledger counts what streams hold.

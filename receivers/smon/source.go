@@ -44,6 +44,7 @@ type value struct {
 }
 
 const (
+	keptBytes      = 16 << 20        // of references and places of texts
 	resolveMost    = 256             // series asked for together
 	resolveTimeout = 2 * time.Second // how long that may hold up the reading
 	resolvePause   = time.Second     // before the next, after one that failed
@@ -135,7 +136,7 @@ func (c *source) find(t *Token, index []uint64) uint32 {
 	if ok {
 		return i
 	}
-	if c.refs.full() {
+	if c.refs.full() || c.refs.size()+c.texts.held > keptBytes {
 		c.forget()
 	}
 	return c.refs.add(t, index)
