@@ -22,6 +22,7 @@ var protocols = []receivers.Protocol{
 
 // senders make the commands of `rondo send`, one a protocol.
 var senders = []func(c *common) *cobra.Command{
+	newSendCollectd,
 	newSendGmetric,
 	newSendMono,
 	newSendSmon,

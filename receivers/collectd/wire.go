@@ -145,6 +145,19 @@ func kindOf(k byte) rra.Kind {
 	return rra.Gauge
 }
 
+// wireKind returns the kind on the wire of a data-source kind that a type has.
+func wireKind(k rra.Kind) byte {
+	switch k {
+	case rra.Counter:
+		return KindCounter
+	case rra.Derive:
+		return KindDerive
+	case rra.Absolute:
+		return KindAbsolute
+	}
+	return KindGauge
+}
+
 // A Severity is how bad what a notification tells is.
 type Severity uint64
 
