@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/rra"
@@ -45,8 +46,48 @@ func (c *command) info(args []string) error {
 	if err != nil {
 		return named(args[0], err)
 	}
-	p := &printer{command: c, info: &info, version: Version(info.Definition)}
-	p.text("filename", args[0])
+	for _, l := range Info(args[0], &info) {
+		c.infoLine(l)
+	}
+	if c.Extra != nil {
+		for _, l := range info.Labels {
+			c.quoted("label["+l.Name+"]", l.Value)
+		}
+		c.extra(info.Path)
+	}
+	return nil
+}
+
+// An InfoKind says what the value of an InfoLine is. The numbers are those of rrdtool and of rrdcached's protocol.
+type InfoKind int
+
+// The kinds there are.
+const (
+	InfoValue  InfoKind = 0 // a double; NaN is unknown
+	InfoCount  InfoKind = 1 // an integer that is not negative
+	InfoString InfoKind = 2
+	InfoInt    InfoKind = 3
+)
+
+// An InfoLine is one thing that info says of a series. The value is a text without quotes.
+type InfoLine struct {
+	Key   string
+	Kind  InfoKind
+	Value string
+}
+
+func (c *command) infoLine(l InfoLine) {
+	if l.Kind == InfoString {
+		c.printf("%s = \"%s\"\n", l.Key, l.Value)
+		return
+	}
+	c.printf("%s = %s\n", l.Key, l.Value)
+}
+
+// Info returns what rrdtool says of the definition and the state of a series in the file called name.
+func Info(name string, info *engine.Info) []InfoLine {
+	p := &printer{info: info, version: Version(info.Definition)}
+	p.text("filename", name)
 	p.text("rrd_version", p.version)
 	p.integer("step", info.Definition.Step)
 	p.integer("last_update", info.Machine.LastUpdate(info.State.W).Unix())
@@ -57,13 +98,7 @@ func (c *command) info(args []string) error {
 	for i := range info.Definition.Archives {
 		p.archive(i)
 	}
-	if c.Extra != nil {
-		for _, l := range info.Labels {
-			p.quoted("label["+l.Name+"]", l.Value)
-		}
-		c.extra(info.Path)
-	}
-	return nil
+	return p.lines
 }
 
 // Version returns the version of the file that rrdtool would write for d.
@@ -92,18 +127,20 @@ func HeaderSize(d *rra.Definition) int64 {
 	return 144 + 232*sources + 128*archives + 80*sources*archives
 }
 
-// A printer prints the lines of info.
+// A printer gathers the lines of info.
 type printer struct {
-	*command
 	info    *engine.Info
 	version string
+	lines   []InfoLine
 }
 
-func (p *printer) text(key, v string)          { p.printf("%s = \"%s\"\n", key, v) }
-func (p *printer) integer(key string, v int64) { p.printf("%s = %d\n", key, v) }
-func (p *printer) number(key string, v float64) {
-	p.printf("%s = %s\n", key, infoValue(v))
+func (p *printer) add(key string, kind InfoKind, v string) {
+	p.lines = append(p.lines, InfoLine{key, kind, v})
 }
+
+func (p *printer) text(key, v string)           { p.add(key, InfoString, v) }
+func (p *printer) integer(key string, v int64)  { p.add(key, InfoCount, strconv.FormatInt(v, 10)) }
+func (p *printer) number(key string, v float64) { p.add(key, InfoValue, infoValue(v)) }
 
 // infoValue is a value as info and updatev print it.
 func infoValue(v float64) string {

@@ -16,15 +16,17 @@ var (
 	errPermission = errors.New("Permission denied")
 )
 
-// path returns the path of the series that a file name means. "." and "//" are
-// cleaned away; ".." may not lead above the top.
-func (c *command) path(name string) (string, error) {
+// path returns the path of the series that a file name means.
+func (c *command) path(name string) (string, error) { return Path(c.Dir, c.Base, name) }
+
+// Path returns the path of the series that a file name means: see [Env] for dir and base. "." and "//" are
+// cleaned away; ".." may not lead above the top. The error is what rrdtool says of files that it may not open.
+func Path(dir, base, name string) (string, error) {
 	rest, absolute := strings.CutPrefix(name, "/")
-	dir := c.Dir
 	if absolute {
 		dir = ""
-		if c.Base != "" {
-			base := "/" + strings.Trim(c.Base, "/")
+		if base != "" {
+			base := "/" + strings.Trim(base, "/")
 			inside, ok := strings.CutPrefix("/"+strings.TrimLeft(rest, "/"), base)
 			if !ok || base != "/" && inside != "" && inside[0] != '/' {
 				return "", errPermission
