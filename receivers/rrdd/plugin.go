@@ -70,11 +70,8 @@ func (s *server) look(ctx context.Context, dir *folder, p *plugin, second bool) 
 		s.unread(p, e, size, second)
 	case err != nil:
 		s.unreadable(p, err)
-	default:
+	case !updated || s.take(ctx, p):
 		p.failures, p.bad, p.barred = 0, content{}, false
-		if updated {
-			s.take(ctx, p)
-		}
 	}
 }
 
@@ -128,13 +125,13 @@ func (s *server) isBad(p *plugin, f io.ReaderAt, size int64) bool {
 	return err == nil && size == p.bad.size && string(head) == string(p.bad.head[:min(p.bad.n, len(head))])
 }
 
-// take makes samples of an update: of all its values, or of none.
-func (s *server) take(ctx context.Context, p *plugin) {
+// take makes samples of an update: of all its values, or of none. It reports whether there was room for p.
+func (s *server) take(ctx context.Context, p *plugin) bool {
 	r := &p.reader
 	s.Packets.Add(1)
 	s.Bytes.Add(uint64(r.size))
 	if p.generation != r.Generation() && !s.adopt(p) {
-		return
+		return false
 	}
 	at, ok := s.time(r.Timestamp())
 	if !ok {
@@ -153,6 +150,7 @@ func (s *server) take(ctx context.Context, p *plugin) {
 			s.queue.Add(e.ref, at, s.values[:])
 		}
 	}
+	return true
 }
 
 // The first time that a timestamp is believed: 2000-01-01.

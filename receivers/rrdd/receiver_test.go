@@ -206,8 +206,12 @@ func TestMetadata(t *testing.T) {
 		t.Errorf("%d descriptions, want 5 at most: %+v", len(told.all), told.all)
 	}
 	equal(t, "labels", []engine.Label{
-		{Name: "plugin", Value: "p"}, {Name: "owner", Value: "host"}, {Name: "units", Value: "B"}, {Name: "description", Value: "bytes"},
-		{Name: "default", Value: "false"}, {Name: "transform", Value: "identity"},
+		{Name: "plugin", Value: "p"},
+		{Name: "owner", Value: "host"},
+		{Name: "units", Value: "B"},
+		{Name: "description", Value: "bytes"},
+		{Name: "default", Value: "false"},
+		{Name: "transform", Value: "identity"},
 	}, r.Recorder.Series()[0].Labels)
 	if st := r.Stats(); st.Samples != uint64(2*n) || drops(r) != "" {
 		t.Errorf("%+v, want %d samples", st, 2*n)
@@ -226,10 +230,19 @@ func TestSettings(t *testing.T) {
 		value string
 		ok    bool
 	}{
-		{flagInterval, "100ms", true}, {flagInterval, "1h", true}, {flagInterval, "99ms", false}, {flagInterval, "61m", false},
-		{flagInterval, "5", false}, {flagInterval, "-5s", false},
-		{flagTypes, "auto", true}, {flagTypes, "legacy", true}, {flagTypes, "modern", true}, {flagTypes, "Modern", false},
-		{flagOnlyDefault, "true", true}, {flagOnlyDefault, "false", true}, {flagOnlyDefault, "maybe", false},
+		{flagInterval, "100ms", true},
+		{flagInterval, "1h", true},
+		{flagInterval, "99ms", false},
+		{flagInterval, "61m", false},
+		{flagInterval, "5", false},
+		{flagInterval, "-5s", false},
+		{flagTypes, "auto", true},
+		{flagTypes, "legacy", true},
+		{flagTypes, "modern", true},
+		{flagTypes, "Modern", false},
+		{flagOnlyDefault, "true", true},
+		{flagOnlyDefault, "false", true},
+		{flagOnlyDefault, "maybe", false},
 	} {
 		c := receivers.Config{Address: dir}
 		option(test.flag, test.value)(&c)

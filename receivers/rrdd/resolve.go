@@ -72,7 +72,7 @@ func (s *server) resolve(ctx context.Context, p *plugin, at rra.Time) {
 	defer cancel()
 	err := s.sink.Resolve(ctx, reqs)
 	if err != nil {
-		s.pause = true // the other files of this turn need not wait as long
+		s.pause, s.slow = true, p.name // the other files of this turn need not wait as long
 		s.log(p.name, "rrdd: series not made", err)
 	}
 	for i := range reqs {

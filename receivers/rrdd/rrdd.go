@@ -90,6 +90,7 @@ type server struct {
 	now    time.Time // when the turn began, or the second reading
 	latest time.Time // beyond which a sample is of the future
 	pause  bool      // a resolve has failed in this turn
+	slow   string    // the plugin whose resolve failed last: the next turn begins behind it
 	values [1]rra.Value
 
 	lines receivers.LogLimit[string]
@@ -199,7 +200,9 @@ func (s *server) turn(ctx context.Context) {
 	defer func() { _ = dir.Close() }() // nothing was written
 	s.find(dir)
 	s.again = s.again[:0]
-	s.each(ctx, dir, s.plugins, false)
+	i, _ := s.search(s.slow + "\x00")
+	s.each(ctx, dir, s.plugins[i:], false)
+	s.each(ctx, dir, s.plugins[:i], false)
 	if len(s.again) > 0 && ctx.Err() == nil {
 		s.wait(ctx, secondLook)
 		s.clock()
@@ -231,7 +234,7 @@ var production = room{names: 16384, plugins: 1024, sources: 200_000, bytes: 128 
 func (s *server) find(dir *folder) {
 	left := uint64(0)
 	more, err := dir.names(s.room.names, func(name string) {
-		i, known := slices.BinarySearchFunc(s.plugins, name, func(p *plugin, name string) int { return strings.Compare(p.name, name) })
+		i, known := s.search(name)
 		switch {
 		case known:
 		case len(s.plugins) >= s.room.plugins:
@@ -251,6 +254,11 @@ func (s *server) find(dir *folder) {
 		s.Drop(receivers.Limit, left)
 		s.log("", "rrdd: too many files", fmt.Errorf("%d plugin files are the limit, further %d are not read", s.room.plugins, left))
 	}
+}
+
+// search returns where in s.plugins the file name is, or would be.
+func (s *server) search(name string) (int, bool) {
+	return slices.BinarySearchFunc(s.plugins, name, func(p *plugin, name string) int { return strings.Compare(p.name, name) })
 }
 
 // each reads files.

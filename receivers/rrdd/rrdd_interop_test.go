@@ -205,11 +205,18 @@ func whole(timestamp float64, sources []Source, values []rra.Value) error {
 	return nil
 }
 
-const floodWrites = 4000
+// floodWrites is how often a flood writes: RONDO_PROGRAMS says how much is to be done of what is random.
+func floodWrites() int {
+	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil && n > 0 {
+		return 10 * n
+	}
+	return 1000
+}
 
 // TestPythonFlood: of a file that is rewritten in place thousands of times in small pieces, while it is read as fast as it
 // goes, no half is ever believed. One reader remembers what it has read, as the receiver does; one is new each time.
 func TestPythonFlood(t *testing.T) {
+	writes := floodWrites()
 	for _, version := range []int{1, 2} {
 		for _, how := range []string{"body", "start", "mmap"} {
 			t.Run(fmt.Sprintf("version=%d/%s", version, how), func(t *testing.T) {
@@ -220,7 +227,7 @@ func TestPythonFlood(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = dir.Close() }() // read
-				cmd := python(t, "flood", filepath.Join(name, "p"), fmt.Sprint(version), how, fmt.Sprint(floodWrites))
+				cmd := python(t, "flood", filepath.Join(name, "p"), fmt.Sprint(version), how, fmt.Sprint(writes))
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)
 				}
@@ -263,10 +270,10 @@ func TestPythonFlood(t *testing.T) {
 						}
 					}
 				}
-				if got := old.Timestamp(); got != 1700000000+floodWrites-1 {
+				if got := old.Timestamp(); got != float64(1700000000+writes-1) {
 					t.Errorf("the last reading is of write %v", got-1700000000)
 				}
-				t.Logf("%d writes, %d reads: %d updates, %d halves", floodWrites, reads, updates, halves)
+				t.Logf("%d writes, %d reads: %d updates, %d halves", writes, reads, updates, halves)
 			})
 		}
 	}
@@ -275,7 +282,8 @@ func TestPythonFlood(t *testing.T) {
 // TestPythonFloodReceived: the same through the receiver and its second looks: every sample is that of its time.
 func TestPythonFloodReceived(t *testing.T) {
 	r := start(t, nil, func() { time.Sleep(50 * time.Microsecond) })
-	cmd := python(t, "flood", filepath.Join(r.Addr().String(), "p"), "2", "body", fmt.Sprint(floodWrites))
+	writes := floodWrites()
+	cmd := python(t, "flood", filepath.Join(r.Addr().String(), "p"), "2", "body", fmt.Sprint(writes))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -308,7 +316,7 @@ func TestPythonFloodReceived(t *testing.T) {
 			t.Fatalf("%s at %d is %s, want %s", s.Path, n, bits(s.Values[0]), bits(want))
 		}
 	}
-	if len(all) == 0 || all[len(all)-1].At != rra.Seconds(receivertest.Epoch+floodWrites-1) {
+	if len(all) == 0 || all[len(all)-1].At != rra.Seconds(int64(receivertest.Epoch+writes-1)) {
 		t.Errorf("%d samples; the last is not that of the last write", len(all))
 	}
 	for reason := range receivers.NumReasons {

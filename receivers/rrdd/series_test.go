@@ -31,7 +31,7 @@ func TestKinds(t *testing.T) {
 		{"gauge absolute rate", Float, kinds(rra.Gauge, rra.Gauge, rra.Absolute), kinds(rra.Gauge, rra.Absolute, rra.Absolute), kinds(rra.Gauge, rra.Gauge, rra.Absolute)},
 	} {
 		var sources []Source
-		for _, w := range strings.Fields(test.types) {
+		for w := range strings.FieldsSeq(test.types) {
 			i, _ := scalar{kind: stringScalar, text: []byte(w)}.word(typeWords)
 			sources = append(sources, Source{Type: Type(i), ValueType: test.valueType})
 		}
@@ -63,12 +63,20 @@ func TestIdentify(t *testing.T) {
 			{Name: "plugin", Value: "demo"}, {Name: "owner", Value: "host"}, {Name: "default", Value: "false"}, {Name: "transform", Value: "identity"},
 		}}},
 		{"de\x01mo", all, receivers.Identity{Path: "rrdd/de_mo/vm/x_y/a_b .", Labels: []engine.Label{
-			{Name: "plugin", Value: "de\x01mo"}, {Name: "owner", Value: "vm"}, {Name: "uuid", Value: "x/y"}, {Name: "units", Value: "B/s"},
-			{Name: "description", Value: "what\uFFFDit\uFFFDis"}, {Name: "default", Value: "true"}, {Name: "transform", Value: "inverse"},
+			{Name: "plugin", Value: "de\x01mo"},
+			{Name: "owner", Value: "vm"},
+			{Name: "uuid", Value: "x/y"},
+			{Name: "units", Value: "B/s"},
+			{Name: "description", Value: "what\uFFFDit\uFFFDis"},
+			{Name: "default", Value: "true"},
+			{Name: "transform", Value: "inverse"},
 		}}},
 		{"demo", long, receivers.Identity{Path: "rrdd/demo/host/__", Labels: []engine.Label{
-			{Name: "plugin", Value: "demo"}, {Name: "owner", Value: "host"}, {Name: "description", Value: strings.Repeat("é", maxLabel/2)},
-			{Name: "default", Value: "false"}, {Name: "transform", Value: "identity"},
+			{Name: "plugin", Value: "demo"},
+			{Name: "owner", Value: "host"},
+			{Name: "description", Value: strings.Repeat("é", maxLabel/2)},
+			{Name: "default", Value: "false"},
+			{Name: "transform", Value: "identity"},
 		}}},
 	} {
 		if diff := cmp.Diff(test.want, Identify(test.plugin, &test.source)); diff != "" {

@@ -165,9 +165,17 @@ func TestResolveFails(t *testing.T) {
 		t.Errorf("%d calls of Resolve in a turn, want 1", sink.calls)
 	}
 	equal(t, "drops", "overload 2, failed 2", drops(r))
+	// The one that failed is the last of the next turn.
+	for n := range 2 {
+		for _, name := range []string{"p", "q"} {
+			write(t, r.Receiver, name, encode(t, gauges(n+2, 1, "a", "b")))
+		}
+		turn(t, r.Receiver)
+	}
+	equal(t, "asked for", []string{"rrdd/p/host/a", "rrdd/q/host/a", "rrdd/p/host/a"}, sink.paths)
 	sink.err = nil
 	for _, name := range []string{"p", "q"} {
-		write(t, r.Receiver, name, encode(t, gauges(1, 1, "a", "b")))
+		write(t, r.Receiver, name, encode(t, gauges(9, 1, "a", "b")))
 	}
 	turn(t, r.Receiver)
 	if got := samples(t, r, 0); len(got) != 4 {
@@ -179,10 +187,12 @@ type failing struct {
 	*receivertest.Recorder
 	err   error
 	calls int
+	paths []string // the first of each call
 }
 
 func (f *failing) Resolve(ctx context.Context, reqs []receivers.Request) error {
 	f.calls++
+	f.paths = append(f.paths, reqs[0].Path)
 	if f.err != nil {
 		return f.err
 	}
