@@ -17,14 +17,19 @@ type recording struct {
 	peer string
 }
 
+// checkRecording says why a file cannot be one.
+func checkRecording(name string) error {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		err = fmt.Errorf("%s is no file", name)
+	}
+	return err
+}
+
 // openRecording opens a file. Its peer is its name without folder and extension.
 func openRecording(name string) (*recording, error) {
-	info, err := os.Stat(name)
-	if err != nil {
+	if err := checkRecording(name); err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
-		return nil, fmt.Errorf("%s is no file", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {

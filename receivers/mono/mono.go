@@ -99,6 +99,11 @@ func configure(cfg receivers.Config) (s settings, err error) {
 		return settings{}, fmt.Errorf("--%s: %w", f.Name, err)
 	}
 	s.files = cfg.OptionValues(flagFile)
+	for _, name := range s.files {
+		if err := checkRecording(name); err != nil {
+			return wrong(flagFile, err)
+		}
+	}
 	if s.dialect, err = ParseDialect(cfg.Option(flagDialect)); err != nil {
 		return wrong(flagDialect, err)
 	}

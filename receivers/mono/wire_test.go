@@ -221,6 +221,8 @@ func TestConfigure(t *testing.T) {
 		{flagIdle, []string{"0"}, true},
 		{flagIdle, []string{"-1s"}, false},
 		{flagIdle, []string{"x"}, false},
+		{flagFile, []string{"testdata"}, false},
+		{flagFile, []string{"testdata/nosuch"}, false},
 		{flagConns, []string{"0"}, false},
 		{flagHostConns, []string{"many"}, false},
 		{flagAdd, []string{"Mono GC/a/b", "x/y"}, true},
