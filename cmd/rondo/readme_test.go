@@ -80,7 +80,8 @@ const readme = root + "/README.md"
 // and compares what they print. In the page … stands for anything.
 func TestReadmeCommands(t *testing.T) {
 	dir := t.TempDir()
-	d := serveProcess(t, filepath.Join(dir, "rondo.db"), "--collectd", "127.0.0.1:0")
+	const anyPort = "127.0.0.1:0"
+	d := serveProcess(t, filepath.Join(dir, "rondo.db"), "--collectd", anyPort, "--gmetric", anyPort, "--mono", anyPort, "--smon", anyPort)
 	sendLoad(t, d.listens["collectd"])
 	waitFor(t, "the series of the packets", func() bool {
 		const name = "collectd/web1/load/load"
@@ -89,12 +90,31 @@ func TestReadmeCommands(t *testing.T) {
 	for _, f := range ofLang(t, readFences(t, readme), "console") {
 		for _, step := range strings.Split("\n"+f.text, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(step, "\n")
-			got := runLine(t, dir, strings.ReplaceAll(line, "127.0.0.1:9180", d.listens["http"]))
+			got := runLine(t, dir, d.atPorts(line))
+			for end := time.Now().Add(patience); !resembles(got, want, f.loose) && readsOnly(line) && time.Now().Before(end); {
+				time.Sleep(20 * time.Millisecond) // what was sent just now is on its way
+				got = runLine(t, dir, d.atPorts(line))
+			}
 			if !resembles(got, want, f.loose) {
 				t.Errorf("README.md:%d: %s\nprints\n%swant\n%s", f.line, line, got, want)
 			}
 		}
 	}
+}
+
+// atPorts puts the ports that the test's server has in place of those of the page.
+func (d *daemon) atPorts(line string) string {
+	line = strings.ReplaceAll(line, "127.0.0.1:9180", d.listens["http"])
+	line = strings.ReplaceAll(line, "127.0.0.1:3000", d.listens["smon"])
+	for _, p := range []string{"collectd", "gmetric", "mono"} {
+		line = strings.Replace(line, "rondo send "+p, "rondo send "+p+" --to "+d.listens[p], 1)
+	}
+	return line
+}
+
+// readsOnly says whether a line may be run again.
+func readsOnly(line string) bool {
+	return strings.HasPrefix(line, "rondo list") || strings.HasPrefix(line, "rondo info")
 }
 
 // runLine runs a line of shell in dir and returns what it prints.
