@@ -208,12 +208,13 @@ func (a *attack) endless(ctx context.Context) error {
 
 // hoard makes the receiver keep as much as it may over several connections, and then keeps these open.
 func (a *attack) hoard(ctx context.Context) error {
-	return a.several(ctx, 7, 20, func(c net.Conn) error {
+	return a.several(ctx, 7, 8, func(c net.Conn) error {
 		n, err := c.Write(a.hoarded)
 		a.bytes.Add(uint64(n))
 		for err == nil { // until it ends
 			_, err = c.Read(make([]byte, 64))
 		}
+		pass(ctx, time.Second)
 		return nil
 	})
 }
@@ -266,10 +267,7 @@ func (a *attack) flood(ctx context.Context) error {
 		for _, done := range open {
 			done()
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(300 * time.Millisecond):
-		}
+		pass(ctx, time.Second)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -113,8 +114,17 @@ func gmetricSeeds(t *testing.T) [][]byte {
 	return receivertest.Hex(t, filepath.Join(captures, "gmetric", "*.hex"))
 }
 
-// gmetricFresh is a metric of the sender's own address: its message is whole in itself.
+// gmetricFresh is a metric of the sender's own address, whose message is whole in itself; or metadata as long as it may be.
 func gmetricFresh(i int) []byte {
+	if i%2 == 0 {
+		m := gmetric.Message{Word: gmetric.WordMetadata, Host: []byte("flood"), Name: fmt.Append(nil, "fresh-", i), Type: []byte("double")}
+		long := bytes.Repeat([]byte{'x'}, 1400)
+		m.Name2, m.Units = long, long
+		for key := range 8 {
+			m.Extra = append(m.Extra, gmetric.Pair{Key: fmt.Append(nil, "key", key), Value: long})
+		}
+		return gmetricMessage(&m)
+	}
 	return gmetricMessage(&gmetric.Message{
 		Word: gmetric.WordGmetric, Name: fmt.Append(nil, "fresh-", i), Type: []byte("double"), Slope: gmetric.Both, TMax: 60, Text: []byte("1"),
 	})

@@ -77,29 +77,6 @@ func (h *hostility) last(path string) float64 {
 	return v
 }
 
-// values returns the values of all rows of a good series.
-func (h *hostility) values(path string) (got []float64) {
-	h.t.Helper()
-	answer := h.server.call(h.t, "Fetch", fmt.Sprintf(`{"path":%q,"cf":"LAST","start":"%d","end":"%d"}`,
-		path, h.began.Unix()-10, time.Now().Unix()+10))
-	var rows struct {
-		Columns []struct {
-			Values []any `json:"values"`
-		} `json:"columns"`
-	}
-	if err := json.Unmarshal([]byte(answer), &rows); err != nil {
-		h.t.Fatal(err)
-	}
-	for _, c := range rows.Columns {
-		for _, v := range c.Values {
-			if f, ok := v.(float64); ok { // "NaN" is a text
-				got = append(got, f)
-			}
-		}
-	}
-	return got
-}
-
 // vitals are what a process takes.
 type vitals struct {
 	private, resident, goroutines, files, database, log int64
