@@ -36,7 +36,7 @@ func python(t testing.TB, args ...string) *exec.Cmd {
 		}
 		t.Skip("python3 is not installed")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, path, append([]string{filepath.Join("testdata", "plugin.py")}, args...)...)
 	cmd.Stderr = os.Stderr
@@ -320,7 +320,8 @@ func TestPythonFloodReceived(t *testing.T) {
 		t.Errorf("%d samples; the last is not that of the last write", len(all))
 	}
 	for reason := range receivers.NumReasons {
-		if n := r.Stats().Dropped[reason]; n > 0 && reason != receivers.Checksum {
+		half := reason == receivers.Checksum || reason == receivers.Truncated // a writer may stop for longer than between two looks
+		if n := r.Stats().Dropped[reason]; n > 0 && !half {
 			t.Errorf("%d drops for %v", n, reason)
 		}
 	}
