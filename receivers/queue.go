@@ -16,6 +16,8 @@ const (
 	batchSamples = 16384                  // a batch with so many is handed over
 	batchValues  = 32768                  // or with so many values
 	patience     = 100 * time.Millisecond // how long Add waits once before it sheds
+	fairPatience = time.Second            // how long a sender waits once that shares the queue with others, and can be held up
+	fairRoom     = 1024                   // samples that it may then add
 	eager        = 2                      // batches on their way, with which Flush leaves the next to grow
 	queuedNotes  = 256                    // notes that wait; beyond that they are shed
 )
@@ -36,6 +38,7 @@ type Queue struct {
 	curValues       int
 	samples, values uint64 // added and not counted yet
 	shedding        bool   // Add has waited in vain and no batch has come back since
+	stuck           bool   // so has ready
 	free            chan *engine.Batch
 	work            chan *engine.Batch // holds all batches there are: sending never blocks
 	notes           chan note          // when it is full, notes are shed
@@ -136,27 +139,55 @@ func (q *Queue) Flush() bool {
 // turn hands the current batch over and takes a free one.
 func (q *Queue) turn(wait bool) bool {
 	q.count()
+	if q.take(0) || wait && q.take(patience) {
+		return true
+	}
+	if wait {
+		q.shed()
+	}
+	return false
+}
+
+// take hands the current batch over if a free one comes back within d.
+func (q *Queue) take(d time.Duration) bool {
 	select {
 	case b := <-q.free:
 		q.swap(b)
 		return true
 	default:
 	}
-	if !wait {
+	if d == 0 {
 		return false
 	}
-	t := time.NewTimer(patience)
+	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case b := <-q.free:
 		q.swap(b)
 		return true
 	case <-t.C:
-		q.shedding = true
-		if ok, held := q.failures.Allow("overload", q.now()); ok {
-			q.log.Warn("store does not keep up, samples are shed", "held_back_lines", held)
-		}
 		return false
+	}
+}
+
+// shed has Add shed until a batch comes back.
+func (q *Queue) shed() {
+	q.shedding = true
+	if ok, held := q.failures.Allow("overload", q.now()); ok {
+		q.log.Warn("store does not keep up, samples are shed", "held_back_lines", held)
+	}
+}
+
+// ready waits until there is some room, so that one of several senders is not shed for what the others have added, also
+// where Add has waited in vain for one of those. It waits in vain once.
+func (q *Queue) ready() {
+	if q.stuck || q.cur != nil && q.cur.Len() <= batchSamples-fairRoom && q.curValues <= batchValues-fairRoom {
+		return
+	}
+	q.count()
+	if !q.take(fairPatience) {
+		q.stuck = true
+		q.shed()
 	}
 }
 
@@ -164,7 +195,7 @@ func (q *Queue) swap(b *engine.Batch) {
 	if q.cur != nil {
 		q.work <- q.cur
 	}
-	q.cur, q.curValues, q.shedding = b, 0, false
+	q.cur, q.curValues, q.shedding, q.stuck = b, 0, false, false
 }
 
 func (q *Queue) count() {

@@ -29,7 +29,8 @@ func NewSharedQueue(sink Sink, c *Counters, cfg Config) *SharedQueue {
 }
 
 // Do lets f use the queue, with no other at the same time, and hands over what f has added: call it
-// once for all that one read has brought. f must not keep the queue.
+// once for all that one read has brought. f must not keep the queue. Where there is no room Do waits for some, for a second
+// at most, and so holds up all who share the queue: a flood from one of them is shed, and few samples of another are not.
 func (s *SharedQueue) Do(f func(q *Queue)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,6 +40,7 @@ func (s *SharedQueue) Do(f func(q *Queue)) {
 	if s.q.stale.Load() {
 		s.raise()
 	}
+	s.q.ready()
 	f(s.q)
 	s.flushLocked()
 }

@@ -74,6 +74,62 @@ func TestSharedQueue(t *testing.T) {
 	}
 }
 
+// slow is a sink that takes one batch at a time, each of which takes some time.
+type slow struct {
+	receivertest.Recorder
+	tick chan struct{}
+}
+
+func (s *slow) Submit(ctx context.Context, b *engine.Batch) (receivers.Pending, error) {
+	<-s.tick
+	return s.Recorder.Submit(ctx, b)
+}
+
+// TestSharedQueueIsFair: a flood is shed, and not the few samples of another sender.
+func TestSharedQueueIsFair(t *testing.T) {
+	sink := &slow{tick: make(chan struct{})}
+	reqs := []receivers.Request{
+		{Identity: receivers.Identity{Path: "flood"}, Define: receivers.StandardDefinition},
+		{Identity: receivers.Identity{Path: "good"}, Define: receivers.StandardDefinition},
+	}
+	if err := sink.Resolve(t.Context(), reqs); err != nil {
+		t.Fatal(err)
+	}
+	var c receivers.Counters
+	q := receivers.NewSharedQueue(sink, &c, receivers.Config{InFlight: 2})
+	quit := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
+			select {
+			case sink.tick <- struct{}{}:
+			case <-quit:
+				close(sink.tick)
+				return
+			}
+		}
+	})
+	const most, flood = 20, 80_000
+	for i := range most {
+		q.Do(func(q *receivers.Queue) {
+			for n := range flood {
+				q.Add(reqs[0].Ref, rra.Seconds(int64(i*flood+n)), []rra.Value{rra.Int(1)})
+			}
+		})
+		q.Do(func(q *receivers.Queue) {
+			if !q.Add(reqs[1].Ref, rra.Seconds(int64(i)), []rra.Value{rra.Int(1)}) {
+				t.Errorf("sample %d of the good sender is shed", i)
+			}
+		})
+	}
+	close(quit)
+	q.Stop()
+	running.Wait()
+	if c.Stats().Dropped[receivers.Overload] == 0 {
+		t.Error("nothing was shed: the test tells nothing")
+	}
+}
+
 // TestSharedQueueLeavesNothing: what finds all batches on their way is handed over later, though no one comes again.
 func TestSharedQueueLeavesNothing(t *testing.T) {
 	rec := resolved(t, 1)
