@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 )
 
 // seeds are streams that mean something, and the reason for each.
@@ -178,8 +177,7 @@ func TestLongText(t *testing.T) {
 // TestDamage: streams of the encoder with bits flipped, bytes lost, put in and doubled mean what the model says, and nothing
 // hides the reset that comes after.
 func TestDamage(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := newSeed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 100 {
 		var e Encoder

@@ -110,10 +110,12 @@ func runSender(t testing.TB, seed uint64, mode, address string) ([]byte, []part)
 // TestPythonSender: random streams of a sender that knows nothing of this package are stored as they were meant; what comes after
 // damage and a reset is right again.
 func TestPythonSender(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	values := 0
-	for n := range uint64(16) {
+	seed := newSeed(t)
+	streams, values := uint64(8), 0
+	if n, err := strconv.ParseUint(os.Getenv("RONDO_PROGRAMS"), 10, 32); err == nil {
+		streams = max(n/20, streams)
+	}
+	for n := range streams {
 		mode := [...]string{"clean", "damaged"}[n%2]
 		t.Run(fmt.Sprintf("%s %d", mode, seed+n), func(t *testing.T) {
 			r, _, _ := start(t, new(receivertest.Recorder), nil)
@@ -127,7 +129,7 @@ func TestPythonSender(t *testing.T) {
 			}
 		})
 	}
-	t.Logf("%d values", values)
+	t.Logf("%d programs, %d values", streams, values)
 }
 
 // checkDecoded: the stream, in random pieces, decodes to each part's values in order.

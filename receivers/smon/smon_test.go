@@ -43,9 +43,7 @@ func suite(t testing.TB) receivertest.Case {
 			[]byte("\x00\x06ssuite\x01\xf2\x00\xff\xffhello"), // a text of which little comes
 		},
 	}
-	for _, b := range seeds(t) {
-		c.Garbage = append(c.Garbage, b)
-	}
+	c.Garbage = seeds(t)
 	return c
 }
 
