@@ -20,6 +20,9 @@ type run struct {
 // maxTime keeps every sum and difference of times within 64 bits.
 const maxTime = rra.Time(1) << 59
 
+// MaxTime is the last time that a sample can have, and the first is as far before 1970.
+const MaxTime = maxTime
+
 // checkValues refuses values that no log record can hold.
 func (b *Batch) checkValues() error {
 	for i := range b.values {

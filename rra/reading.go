@@ -7,7 +7,7 @@ import (
 // ParseReading is [ParseValue] for text in a buffer that is used again. What nearly every reading is, an integer or a
 // few digits with a point, is read without allocation. A text that rrdtool refuses gives a value tagged TagInvalid.
 func ParseReading(k Kind, text []byte, texts *[]string) Value {
-	if v, ok := plainReading(k, text); ok {
+	if v, ok := PlainReading(k, text); ok {
 		return v
 	}
 	v, _ := ParseValue(k, string(text), texts) // the tag says whether there was an error
@@ -17,8 +17,8 @@ func ParseReading(k Kind, text []byte, texts *[]string) Value {
 // plainDigits is how many significant digits a double surely holds.
 const plainDigits = 15
 
-// plainReading reads U, a canonical integer of up to 18 digits, or a text that isPlain.
-func plainReading(k Kind, text []byte) (Value, bool) {
+// PlainReading is ParseReading for U, integers of up to 18 digits and decimals of up to 15. It says whether text is one of them.
+func PlainReading(k Kind, text []byte) (Value, bool) {
 	digits := text
 	if len(text) > 0 && text[0] == '-' {
 		digits = text[1:]

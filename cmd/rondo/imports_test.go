@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 	"query":                      {"query", "engine", "rra"},
 	"query/attime":               {},
 	"query/rpc/rondov1":          {},
+	"query/rrdcached":            {"query", "query/attime", "query/rrdtool", "query/rrdcached", "engine", "rra"},
 	"query/rrdtool":              {"query", "query/attime", "query/rrdtool", "engine", "rra"},
 	"cmd":                        {"cmd", "receivers", "query", "engine", "rra", "wal"},
 	"engine/enginetest":          {"engine", "rra", "wal"},

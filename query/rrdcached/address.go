@@ -1,0 +1,226 @@
+package rrdcached
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+)
+
+// DefaultPort is the TCP port of rrdcached.
+const DefaultPort = "42217"
+
+// An Address says where to listen, and what may be asked there.
+type Address struct {
+	Network string // tcp or unix
+	Addr    string // host:port, or the path of a socket
+	// Allow are the commands that are answered there; the zero value: all.
+	Allow Commands
+	// Mode is that of a unix socket; 0: 0600, or 0660 with a group.
+	Mode fs.FileMode
+	// Group is the owning group of a unix socket, by name or number; empty: the process's.
+	Group string
+}
+
+// Commands is a set of commands.
+type Commands uint32
+
+// allows reports whether cmd is in the set. HELP and QUIT always are.
+func (c Commands) allows(cmd *command) bool {
+	return c == 0 || c&(1<<cmd.id) != 0 || cmd.always
+}
+
+// ParseCommands reads names of commands, with commas, blanks or plus signs between them.
+func ParseCommands(text string) (Commands, error) {
+	var set Commands
+	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '+' || r == ' ' }) {
+		cmd := findCommand([]byte(name))
+		if cmd == nil || cmd.id == cmdEnd || cmd.id == cmdWrote {
+			return 0, fmt.Errorf("there is no command %q to allow", name)
+		}
+		set |= 1 << cmd.id
+		if cmd.id == cmdBatch {
+			set |= 1 << cmdEnd
+		}
+	}
+	if set == 0 {
+		return 0, errors.New("no command is allowed")
+	}
+	return set, nil
+}
+
+// ParseAddress reads an address as rrdcached and its clients write it: unix:PATH, /PATH, HOST, HOST:PORT, [V6] or [V6]:PORT. Behind a
+// question mark may stand settings, with & between them: allow=UPDATE+FLUSH, and for a unix socket mode=0660 and group=NAME.
+func ParseAddress(text string) (Address, error) {
+	text, settings, found := strings.Cut(text, "?")
+	a, err := parsePlace(text)
+	if err != nil || !found {
+		return a, err
+	}
+	values, err := url.ParseQuery(settings)
+	if err != nil {
+		return a, fmt.Errorf("settings of %s: %w", text, err)
+	}
+	for key, v := range values {
+		if err := a.set(key, v); err != nil {
+			return a, fmt.Errorf("settings of %s: %s: %w", text, key, err)
+		}
+	}
+	return a, nil
+}
+
+func parsePlace(text string) (Address, error) {
+	if path, ok := strings.CutPrefix(text, "unix:"); ok || strings.HasPrefix(text, "/") {
+		if path == "" {
+			return Address{}, errors.New("a unix socket needs a path")
+		}
+		return Address{Network: "unix", Addr: path}, nil
+	}
+	if text == "" {
+		return Address{}, errors.New("an address is missing")
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		host, port = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"), DefaultPort
+		if strings.ContainsAny(host, "[]") || strings.Contains(host, ":") && net.ParseIP(host) == nil {
+			return Address{}, err
+		}
+	}
+	return Address{Network: "tcp", Addr: net.JoinHostPort(host, port)}, nil
+}
+
+func (a *Address) set(key string, values []string) (err error) {
+	value := strings.Join(values, " ")
+	switch {
+	case key == "allow":
+		a.Allow, err = ParseCommands(value)
+		return err
+	case key != "mode" && key != "group":
+		return errors.New("is not one of allow, mode, group")
+	case a.Network != "unix":
+		return errors.New("is for unix sockets")
+	case key == "group":
+		a.Group = value
+		_, err = groupID(value)
+		return err
+	}
+	mode, err := strconv.ParseUint(value, 8, 32)
+	if err != nil || mode == 0 || mode > 0o777 {
+		return fmt.Errorf("%q is no mode such as 0660", value)
+	}
+	a.Mode = fs.FileMode(mode)
+	return nil
+}
+
+// String returns the address as ParseAddress reads it, without settings.
+func (a Address) String() string {
+	if a.Network == "unix" {
+		return "unix:" + a.Addr
+	}
+	return a.Addr
+}
+
+// groupID returns the number of a group.
+func groupID(name string) (int, error) {
+	if id, err := strconv.Atoi(name); err == nil && id >= 0 {
+		return id, nil
+	}
+	g, err := user.LookupGroup(name)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(g.Gid)
+}
+
+// Listen opens the socket of a. A unix socket that nobody listens at any more is replaced.
+func Listen(a Address) (net.Listener, error) {
+	if a.Network != "unix" {
+		return net.Listen(a.Network, a.Addr)
+	}
+	if err := removeStale(a.Addr); err != nil {
+		return nil, err
+	}
+	// Made under a name that nobody knows, so that it is never there with another mode or group.
+	fresh := a.Addr + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	if err = a.dress(fresh); err == nil {
+		err = os.Rename(fresh, a.Addr)
+	}
+	if err != nil {
+		_ = l.Close() // the first error is the one to tell
+		_ = os.Remove(fresh)
+		return nil, err
+	}
+	return &socket{UnixListener: l, name: a.Addr}, nil
+}
+
+// dress gives a socket its mode and group.
+func (a *Address) dress(name string) error {
+	mode := a.Mode
+	if mode == 0 && a.Group == "" {
+		mode = 0o600
+	} else if mode == 0 {
+		mode = 0o660
+	}
+	if a.Group != "" {
+		gid, err := groupID(a.Group)
+		if err != nil {
+			return err
+		}
+		if err := os.Chown(name, -1, gid); err != nil {
+			return err
+		}
+	}
+	return os.Chmod(name, mode)
+}
+
+// removeStale reports an error if somebody listens at a socket, or if the name is something else's.
+func removeStale(name string) error {
+	info, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode()&fs.ModeSocket == 0 {
+		return fmt.Errorf("%s is no socket", name)
+	}
+	c, err := net.Dial("unix", name)
+	if err == nil {
+		_ = c.Close() // nothing was sent
+		return fmt.Errorf("%s: somebody listens there", name)
+	}
+	return nil
+}
+
+// A socket removes its file when it is closed.
+type socket struct {
+	*net.UnixListener
+	name string
+}
+
+func (s *socket) Addr() net.Addr { return &net.UnixAddr{Name: s.name, Net: "unix"} }
+
+func (s *socket) Close() error {
+	err := s.UnixListener.Close()
+	if errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	if e := os.Remove(s.name); e != nil && !errors.Is(e, fs.ErrNotExist) {
+		err = errors.Join(err, e)
+	}
+	return err
+}

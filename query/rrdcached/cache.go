@@ -1,0 +1,135 @@
+package rrdcached
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Names are looked up once, and then remembered as clients write them. Most clients send their series in the same order
+// again and again, so that the next name is guessed from the one before it, and only compared.
+
+// An entry is one name of a series as clients write it.
+type entry struct {
+	raw   string // with its backslashes
+	path  string
+	ref   engine.Ref
+	ended atomic.Bool           // the series has
+	kinds []rra.Kind            // of the data sources that a sample has values for
+	next  atomic.Pointer[entry] // what was asked for after it the last time
+}
+
+// A cache remembers names. A reference in it may have ended: the store says so when it is used.
+type cache struct {
+	most func() int // how many names may be remembered
+
+	mu        sync.RWMutex // guards what follows
+	m         map[string]*entry
+	kinds     map[*rra.Definition][]rra.Kind
+	suspended map[string]struct{} // paths
+	renames   uint64              // of the store, when the map was last emptied
+}
+
+func newCache(most func() int) *cache {
+	c := &cache{most: most, suspended: make(map[string]struct{})}
+	c.reset()
+	return c
+}
+
+func (c *cache) reset() {
+	c.m, c.kinds = make(map[string]*entry), make(map[*rra.Definition][]rra.Kind)
+}
+
+// get returns the entry of a name, or nil.
+func (c *cache) get(raw []byte) *entry {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.m[string(raw)]
+}
+
+// put remembers a name, unless series were renamed since renames was read, before it was looked up.
+func (c *cache) put(renames uint64, raw []byte, path string, ref engine.Ref, d *rra.Definition) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.m) >= c.most() {
+		c.reset() // somebody makes names up: those that are used come back
+	}
+	kinds, ok := c.kinds[d]
+	if !ok {
+		for i := range d.Sources {
+			if k := d.Sources[i].Kind; k != rra.Compute {
+				kinds = append(kinds, k)
+			}
+		}
+		if len(c.kinds) >= maxKinds {
+			clear(c.kinds)
+		}
+		c.kinds[d] = kinds
+	}
+	e := &entry{raw: string(raw), path: path, ref: ref, kinds: kinds}
+	if c.renames == renames {
+		c.m[e.raw] = e
+	}
+	return e
+}
+
+// maxKinds bounds the definitions whose kinds are shared.
+const maxKinds = 4096
+
+// drop forgets an entry whose series has ended.
+func (c *cache) drop(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m[e.raw] == e {
+		delete(c.m, e.raw)
+	}
+	e.ended.Store(true)
+}
+
+// follow empties the cache if series were renamed since: their references are other paths' now.
+func (c *cache) follow(renames uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.renames != renames {
+		c.reset()
+		c.renames = renames
+	}
+}
+
+// suspend notes that a path is suspended, or is not, and reports whether that is new.
+func (c *cache) suspend(path string, on bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, was := c.suspended[path]; was == on {
+		return false
+	}
+	if on {
+		c.suspended[path] = struct{}{}
+	} else {
+		delete(c.suspended, path)
+	}
+	return true
+}
+
+// suspendAll suspends all paths that are remembered, or none, and returns how many changed.
+func (c *cache) suspendAll(on bool) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := len(c.suspended)
+	if !on {
+		clear(c.suspended)
+		return before
+	}
+	for _, e := range c.m {
+		c.suspended[e.path] = struct{}{}
+	}
+	return len(c.suspended) - before
+}
+
+func (c *cache) len() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return len(c.m)
+}

@@ -1,0 +1,57 @@
+package rrdcached
+
+//lint:file-ignore ST1005 The messages are rrdcached's.
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/rondo-db/rondo/query/rrdtool"
+)
+
+// names turns what clients call files into paths of series, and back.
+type names struct {
+	base string // a clean absolute path; never empty
+	real string // the same without symbolic links: a client on this machine sends that
+}
+
+func newNames(base string) (names, error) {
+	if base == "" {
+		base = "."
+	}
+	abs, err := filepath.Abs(base)
+	if err != nil {
+		return names{}, err
+	}
+	n := names{base: abs, real: abs}
+	if r, err := filepath.EvalSymlinks(abs); err == nil { // it need not be there
+		n.real = r
+	}
+	return n, nil
+}
+
+var errLeaves = errors.New("Permission denied")
+
+// path returns the path of the series that a client means; empty is the base itself. A name outside the base is refused.
+func (n *names) path(name string) (string, error) {
+	p, err := rrdtool.Path("", n.base, name)
+	if err != nil && n.real != n.base {
+		p, err = rrdtool.Path("", n.real, name)
+	}
+	if err != nil || strings.IndexByte(p, 0) >= 0 {
+		return "", errLeaves
+	}
+	return p, nil
+}
+
+// file returns the name in full, as rrdcached says it in its answers.
+func (n *names) file(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	if n.base == "/" {
+		return "/" + name
+	}
+	return n.base + "/" + name
+}

@@ -1,0 +1,88 @@
+package rrdcached
+
+import (
+	"bytes"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// An UPDATE of a series that is not there waits until all that has arrived was looked at, so that many series are made at
+// once. What follows it for the same name waits with it.
+
+// waits reports whether a name waits for its series.
+func (c *conn) waits(raw []byte) bool {
+	_, ok := c.waiting[string(raw)]
+	return ok
+}
+
+// postpone lets an UPDATE wait.
+func (c *conn) postpone(raw []byte, r request) {
+	c.slot("")
+	if c.waiting == nil {
+		c.waiting = make(map[string]struct{})
+	}
+	c.waiting[string(raw)] = struct{}{}
+	c.unknown = append(c.unknown, postponed{c.group.cur, raw, r})
+}
+
+// resolve has the series made that UPDATEs wait for, and reads these.
+func (c *conn) resolve() {
+	if len(c.unknown) == 0 {
+		return
+	}
+	g := c.group
+	var missing []Missing
+	asked := make(map[string]int) // by path
+	for i := range c.unknown {
+		p := &c.unknown[i]
+		path, err := c.s.names.path(string(unescape(p.raw)))
+		m, ok := newMissing(p.r)
+		if _, again := asked[path]; err != nil || path == "" || !ok || again {
+			continue
+		}
+		m.Path, m.Peer = path, c.peer
+		asked[path] = len(missing)
+		missing = append(missing, m)
+	}
+	var errs []error
+	if len(missing) > 0 {
+		errs = c.s.o.Make(c.s.life, missing)
+	}
+	for i := range c.unknown {
+		p := &c.unknown[i]
+		g.cur = p.slot
+		e, err := c.s.lookup(p.raw)
+		if err == nil {
+			g.fill(e, p.r)
+			continue
+		}
+		name := unescape(p.raw)
+		if path, bad := c.s.names.path(string(name)); bad == nil {
+			if k, ok := asked[path]; ok && errs[k] != nil {
+				err = errs[k]
+			}
+		}
+		g.slots[p.slot].answer = failure(c.s.noFile(name, err))
+	}
+	clear(c.unknown)
+	clear(c.waiting)
+	c.unknown = c.unknown[:0]
+}
+
+// newMissing reads the first sample of an UPDATE, as far as it says what series it needs.
+func newMissing(r request) (Missing, bool) {
+	word, ok := r.next()
+	if !ok {
+		return Missing{}, false
+	}
+	when, rest, ok := bytes.Cut(word, []byte{':'})
+	if !ok {
+		return Missing{}, false
+	}
+	at, _, err := parseTime(when)
+	if err != nil || at > engine.MaxTime || at < rra.Seconds(firstSecond) {
+		return Missing{}, false
+	}
+	return Missing{Values: bytes.Count(rest, []byte{':'}) + 1, Time: at}, true
+}

@@ -1,0 +1,273 @@
+package rrdcached
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// The limits of a server where Options gives none.
+const (
+	DefaultConns     = 1024
+	DefaultIdle      = time.Hour
+	DefaultWriteTime = 30 * time.Second
+)
+
+const (
+	largeConns = 32              // connections that may have large buffers
+	lastTime   = time.Second     // how long answers may take once the server ends
+	graceTime  = 5 * time.Second // and how long the engine has then to take samples
+	cacheSpare = 10_000          // names remembered beyond two of each series
+)
+
+// Options says what a server serves, and how much of it.
+type Options struct {
+	Store *engine.Store
+	// Base is the folder that is cut off the front of absolute names, and that names may not leave; empty: the working folder.
+	Base string
+	// Make is given the series that UPDATE commands name and the store lacks, and makes those that it may. Its result has an
+	// error for each it did not make; one that wraps engine.ErrNotFound is told as rrdcached tells of a missing file. nil: none is made.
+	Make func(ctx context.Context, missing []Missing) []error
+	// Held says that the store's reorder window holds samples back, so that FLUSH has to let them go.
+	Held bool
+	// Conns is how many connections there may be; 0: DefaultConns.
+	Conns int
+	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever.
+	Idle time.Duration
+	// WriteTime is how long a peer may take to read what it is sent; 0: DefaultWriteTime.
+	WriteTime time.Duration
+	// Now is the present; nil: time.Now.
+	Now func() time.Time
+	// Logger takes what an operator can act on; nil: silent.
+	Logger *slog.Logger
+}
+
+// A Missing is a series that an UPDATE names and the store lacks.
+type Missing struct {
+	Path   string
+	Values int      // of a sample
+	Time   rra.Time // of the first sample
+	Peer   string   // who sends it: the address without port, or "unix"
+}
+
+// A Server answers requests over a store. Its methods may be called concurrently.
+type Server struct {
+	o      Options
+	names  names
+	cache  *cache
+	stats  counters
+	life   context.Context // of what the engine is given
+	end    context.CancelFunc
+	small  buffers
+	big    buffers
+	large  chan struct{} // a place for each connection with a large buffer
+	groups sync.Pool
+	letGo  sync.Mutex // held by the one that lets all held samples go
+
+	mu    sync.Mutex // guards conns
+	conns int
+}
+
+// New returns a server. The error says what is wrong with the base folder.
+func New(o Options) (*Server, error) {
+	if o.Conns <= 0 {
+		o.Conns = DefaultConns
+	}
+	if o.Idle == 0 {
+		o.Idle = DefaultIdle
+	}
+	if o.WriteTime <= 0 {
+		o.WriteTime = DefaultWriteTime
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{o: o, large: make(chan struct{}, largeConns)}
+	s.small.size, s.big.size = smallBuffer, largeBuffer
+	s.cache = newCache(func() int { return int(2*s.o.Store.Stats().Series) + cacheSpare })
+	s.life, s.end = context.WithCancel(context.Background())
+	var err error
+	s.names, err = newNames(o.Base)
+	return s, err
+}
+
+// Close ends what the server has begun on behalf of connections. Serve must have returned.
+func (s *Server) Close() {
+	s.end()
+	s.letGo.Lock() // the last to let samples go has ended
+	defer s.letGo.Unlock()
+}
+
+// Serve takes connections of l until ctx ends, and answers the commands of allow (the zero value: all) on them. It returns
+// when all of them have ended; l is closed. Another error than ctx's end says why it cannot go on.
+func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // Accept sees it
+	defer stop()
+	defer func() { _ = l.Close() }() // a second time it has nothing to say
+	defer context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(graceTime, s.end)
+		context.AfterFunc(s.life, func() { t.Stop() })
+	})()
+	pause := time.Duration(0)
+	for {
+		nc, err := l.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = nc.Close() // it came too late
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("accept at %s: %w", l.Addr(), err)
+		case err != nil: // out of files, or a peer that is gone: it passes
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		pause = 0
+		if !s.enter() {
+			s.refuse(nc)
+			continue
+		}
+		running.Go(func() {
+			defer s.leave()
+			defer func() { _ = nc.Close() }() // what was to be written has been
+			s.serveConn(ctx, nc, allow)
+		})
+	}
+}
+
+func (s *Server) serveConn(ctx context.Context, nc net.Conn, allow Commands) {
+	in, err := newInput(nc)
+	if err != nil {
+		s.o.Logger.Error("connection not served", "err", err)
+		return
+	}
+	c := &conn{s: s, ctx: ctx, nc: nc, in: in, allow: allow, peer: "unix"}
+	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
+		c.peer = a.AddrPort().Addr().Unmap().String()
+	}
+	stop := context.AfterFunc(ctx, c.interrupt)
+	defer stop()
+	c.serve()
+}
+
+// refuse closes a connection that is one too many.
+func (s *Server) refuse(nc net.Conn) {
+	s.stats.refused.Add(1)
+	// The buffer of a new socket has room: this does not wait.
+	_ = nc.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
+	_, _ = nc.Write([]byte("-1 Too many connections.\n")) // it is closed either way
+	_ = nc.Close()
+}
+
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conns >= s.o.Conns {
+		return false
+	}
+	s.conns++
+	s.stats.accepted.Add(1)
+	return true
+}
+
+func (s *Server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conns--
+}
+
+// writeTime is how long a write may take.
+func (s *Server) writeTime(ctx context.Context) time.Duration {
+	if ctx.Err() != nil {
+		return min(s.o.WriteTime, lastTime)
+	}
+	return s.o.WriteTime
+}
+
+func (s *Server) group() *group {
+	g, ok := s.groups.Get().(*group)
+	if !ok {
+		g = new(group)
+	}
+	g.reset()
+	return g
+}
+
+func (s *Server) putGroup(g *group) {
+	g.reset() // it must not hold names and answers
+	s.groups.Put(g)
+}
+
+// buffers are reused.
+type buffers struct {
+	size int
+	pool sync.Pool
+}
+
+func (b *buffers) get() []byte {
+	if p, ok := b.pool.Get().(*[]byte); ok {
+		return *p
+	}
+	return make([]byte, b.size)
+}
+
+func (b *buffers) put(p []byte) { b.pool.Put(&p) }
+
+var errNoSeries = errors.New("names no series")
+
+// lookup returns the entry of a name as it was written. The error wraps engine.ErrNotFound if there is no such series.
+func (s *Server) lookup(raw []byte) (*entry, error) {
+	if e := s.cache.get(raw); e != nil {
+		return e, nil
+	}
+	renames := s.o.Store.Renames()
+	path, err := s.names.path(string(unescape(raw)))
+	if err != nil {
+		return nil, err
+	}
+	if path == "" {
+		return nil, errNoSeries
+	}
+	ref, err := s.o.Store.Lookup(path)
+	if err != nil {
+		return nil, err
+	}
+	series, err := s.o.Store.Series(ref)
+	if err != nil {
+		return nil, err
+	}
+	return s.cache.put(renames, raw, path, ref, series.Definition), nil
+}
+
+// noFile says in rrdcached's words why UPDATE did not find a series.
+func (s *Server) noFile(name []byte, err error) string {
+	file := s.names.file(string(name))
+	switch {
+	case errors.Is(err, errNoSeries):
+		return "Not a regular file: " + file
+	case errors.Is(err, errLeaves):
+		return file + ": " + errLeaves.Error()
+	case errors.Is(err, engine.ErrNotFound):
+		return "No such file: " + file
+	}
+	return err.Error()
+}

@@ -1,0 +1,209 @@
+package rrdcached
+
+//lint:file-ignore ST1005 The messages are rrdcached's.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// UPDATE is read twice as it were: what nearly every line is, a name that is known, whole seconds and plain numbers, goes by
+// without allocation, and anything else word by word. Both read words one after the other, so that the second can go on where
+// the first met something else.
+
+// isUpdate reports whether a line begins with UPDATE and a blank.
+func isUpdate(line []byte) bool {
+	return len(line) > 7 && line[6] == ' ' &&
+		line[0]|0x20 == 'u' && line[1]|0x20 == 'p' && line[2]|0x20 == 'd' && line[3]|0x20 == 'a' && line[4]|0x20 == 't' && line[5]|0x20 == 'e'
+}
+
+// guess returns the entry of the name that args begin with if it can be had without taking words apart.
+func (c *conn) guess(args []byte) *entry {
+	if c.last != nil {
+		if e := c.last.next.Load(); e != nil {
+			if n := len(e.raw); len(args) > n && args[n] == ' ' && string(args[:n]) == e.raw && !e.ended.Load() {
+				return e
+			}
+		}
+	}
+	name, _, ok := bytes.Cut(args, blank)
+	if !ok {
+		return nil
+	}
+	return c.follow(c.s.cache.get(name))
+}
+
+// follow notes that e was asked for after what was asked for before it.
+func (c *conn) follow(e *entry) *entry {
+	if e != nil && c.last != nil && c.last.next.Load() != e {
+		c.last.next.Store(e)
+	}
+	return e
+}
+
+// update reads the words behind UPDATE into the group.
+func (c *conn) update(args []byte) {
+	if len(c.unknown) == 0 { // else the name may be one that is being made
+		if e := c.guess(args); e != nil {
+			c.last = e
+			c.samples(e, args[len(e.raw)+1:], true)
+			return
+		}
+	}
+	c.updateSlow(args, true)
+}
+
+// updateSlow is update for a name that has to be looked up.
+func (c *conn) updateSlow(args []byte, has bool) {
+	r := request{args: untilZero(args), has: has}
+	raw, ok := r.nextRaw()
+	if !ok {
+		c.slot(failure("Usage: " + commands[cmdUpdate].usage))
+		return
+	}
+	if c.waits(raw) {
+		c.postpone(raw, r)
+		return
+	}
+	e, err := c.s.lookup(raw)
+	if errors.Is(err, engine.ErrNotFound) && c.s.o.Make != nil && r.has {
+		c.postpone(raw, r)
+		return
+	}
+	if err != nil {
+		c.slot(failure(c.s.noFile(unescape(raw), err)))
+		return
+	}
+	c.last = c.follow(e)
+	c.samples(e, r.args, r.has)
+}
+
+// samples reads samples of e into a new slot of the group.
+func (c *conn) samples(e *entry, args []byte, has bool) {
+	c.slot("")
+	c.group.fill(e, request{args: args, has: has})
+}
+
+// fill reads samples of e for the slot at hand.
+func (g *group) fill(e *entry, r request) {
+	s := &g.slots[g.cur]
+	s.e = e
+	for r.has {
+		if len(s.e.kinds) == 1 && g.plain(s.e.kinds[0], &r) {
+			continue
+		}
+		raw, ok := r.nextRaw()
+		if !ok {
+			break
+		}
+		if whole := untilZero(raw); len(whole) < len(raw) {
+			raw, r.has = whole, false
+		}
+		if err := g.sample(s.e.kinds, unescape(raw)); err != nil {
+			s.answer = failure(err.Error())
+			return
+		}
+	}
+	if s.stored == 0 {
+		s.answer = failure("No values updated.")
+	}
+}
+
+// plain reads a word of whole seconds and one plain reading. If the next word is anything else it returns false, and has
+// done nothing.
+func (g *group) plain(k rra.Kind, r *request) bool {
+	b := r.args
+	at, i := uint64(0), 0
+	for i < len(b) && b[i]-'0' <= 9 {
+		at = at*10 + uint64(b[i]-'0')
+		i++
+	}
+	if i == 0 || i > 11 || i == len(b) || b[i] != ':' {
+		return false
+	}
+	text := b[i+1:]
+	end := bytes.IndexByte(text, ' ')
+	if end >= 0 {
+		text = text[:end]
+	}
+	v, ok := rra.PlainReading(k, text)
+	if !ok {
+		return false
+	}
+	if end < 0 {
+		r.args, r.has = nil, false
+	} else {
+		r.args = b[i+1+end+1:]
+	}
+	g.batch.Add(g.slots[g.cur].e.ref, rra.Seconds(int64(at)), v)
+	g.own()
+	return true
+}
+
+// maxText is the longest text of a value that the store takes.
+const maxText = 4096
+
+// sample reads one sample, TIME:VALUE[:VALUE…].
+func (g *group) sample(kinds []rra.Kind, word []byte) error {
+	when, rest, ok := bytes.Cut(word, []byte{':'})
+	if !ok || bytes.IndexByte(rest, '@') >= 0 {
+		return noTime(word)
+	}
+	at, sec, err := parseTime(when)
+	if err != nil {
+		return noTime(word)
+	}
+	if at > engine.MaxTime || at < -engine.MaxTime {
+		return fmt.Errorf("time %.6f is later than a series can hold", sec)
+	}
+	g.values, g.texts = g.values[:0], g.texts[:0]
+	for more := true; more; {
+		var text []byte
+		text, rest, more = bytes.Cut(rest, []byte{':'})
+		if len(g.values) == len(kinds) {
+			return fmt.Errorf("found extra data on update argument: %s", text)
+		}
+		if len(text) > maxText {
+			return fmt.Errorf("a value of %d characters is too long", len(text))
+		}
+		g.values = append(g.values, rra.ParseReading(kinds[len(g.values)], text, &g.texts))
+	}
+	if len(g.values) < len(kinds) {
+		return fmt.Errorf("expected %d data source readings (got %d) from %s", len(kinds), len(g.values), when)
+	}
+	if sec != math.Floor(sec) || sec < 0 {
+		g.exact = append(g.exact, exactTime{g.batch.Len(), sec})
+	}
+	g.batch.AddText(g.slots[g.cur].e.ref, at, g.values, g.texts)
+	g.own()
+	return nil
+}
+
+func noTime(word []byte) error { return fmt.Errorf("Cannot find timestamp in '%s'!", word) }
+
+// errTime says that a text is no time.
+var errTime = errors.New("is no time")
+
+// parseTime reads a time as rrdtool reads numbers; sec is that number.
+func parseTime(text []byte) (at rra.Time, sec float64, err error) {
+	if len(text) == 0 {
+		return 0, 0, errTime
+	}
+	sec, err = rra.ParseNumber(string(text))
+	if err != nil || sec != sec || math.IsInf(sec, 0) && !bytes.ContainsAny(text, "0123456789") {
+		return 0, 0, errTime
+	}
+	whole := math.Floor(sec)
+	switch {
+	case whole >= float64(engine.MaxTime)/1e6+1:
+		return engine.MaxTime + 1, sec, nil
+	case whole <= -float64(engine.MaxTime)/1e6:
+		return -engine.MaxTime, sec, nil // before everything
+	}
+	return rra.Seconds(int64(whole)) + rra.Time((sec-whole)*1e6), sec, nil
+}
