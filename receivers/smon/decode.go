@@ -15,7 +15,8 @@ type Handler interface {
 	Unsigned(t *Token, index []uint64, v uint64)
 	// String takes a text and the index it stands at.
 	String(t *Token, index []uint64, text []byte)
-	// Invalid says that the stream makes no sense any more: what comes is skipped until a reset.
+	// Invalid says that the stream makes no sense any more: what comes is skipped until a reset. A reset between
+	// two elements is announced by this too: its first byte could begin none.
 	Invalid(err *receivers.Error)
 	// Reset says that the stream starts anew, without tokens.
 	Reset()
@@ -38,6 +39,7 @@ type Decoder struct {
 	place place // what the number being read is for
 	fills int   // fill bytes in a row
 	skips int64 // bytes skipped since the stream is invalid
+	clean bool  // it became so where an element would begin, and all since is fill bytes
 
 	sign byte   // leadPlus, leadMinus or leadEqual: of the number being read
 	left int    // bytes of it that are to come
@@ -127,6 +129,7 @@ func (d *Decoder) Decode(b []byte, h Handler) {
 			n, err := d.take(b[i:])
 			i += n
 			if err != nil {
+				d.clean = false
 				d.fail(err, h)
 			} else if d.want == 0 && d.step == stepString {
 				d.endString(d.at+int64(i), h)
@@ -152,6 +155,7 @@ func (d *Decoder) Decode(b []byte, h Handler) {
 			continue
 		}
 		if err := d.byte(c, d.at+int64(i), h); err != nil {
+			d.clean = c == fill && d.at+int64(i) == d.start+1
 			d.fail(err, h)
 		}
 	}

@@ -403,6 +403,7 @@ func (d *Decoder) forget() {
 func (d *Decoder) skip(b []byte, at int64, h Handler) int {
 	for i := 0; i < len(b); i++ {
 		if d.fills == 0 {
+			d.clean = false
 			n := bytes.IndexByte(b[i:], fill)
 			if n < 0 {
 				d.skips += int64(len(b))
@@ -420,7 +421,7 @@ func (d *Decoder) skip(b []byte, at int64, h Handler) int {
 			h.Reset()
 			return i + 1
 		default:
-			d.fills = 0
+			d.fills, d.clean = 0, false
 		}
 	}
 	d.skips += int64(len(b))

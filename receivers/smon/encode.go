@@ -26,7 +26,7 @@ const resetFills = resetRun + 2
 // cheapest codes. A name that has values at several indexes gets a token of its own for each index, once
 // that has been used twice, so that differences are between values of one series and the index need not be said any more.
 //
-// The zero value is ready. It remembers names and texts, as the reader does.
+// The zero value is ready. It remembers names and texts, as the reader does, who may keep less of them: see Decoder.State.
 type Encoder struct {
 	out      []byte
 	tokens   uint64 // defined, from 1 without gaps

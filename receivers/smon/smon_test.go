@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -240,25 +241,71 @@ func TestManyTexts(t *testing.T) {
 // TestDamagedStream: what comes before damage is stored, what comes after a reset is too, and each damage is counted and
 // logged once a minute.
 func TestDamagedStream(t *testing.T) {
-	r, clock, log := start(t, new(receivertest.Recorder), nil)
+	r, _, log := start(t, new(receivertest.Recorder), nil)
 	good := func(n uint64) []byte { return encoded(t, number("good", n)) }
 	reset := encoded(t, datum{})
 	r.Send(bytes.Join([][]byte{good(1), {9, 0}, reset, good(2), reset, good(3), {0xf0, 0, 3, 'x'}, reset, good(4)}, nil))
 	r.UntilSamples(4)
 	r.Stop()
-	_ = clock
 	for i, s := range r.Recorder.Samples() {
 		if s.Values[0] != rra.Uint(uint64(i+1)) {
 			t.Errorf("sample %d is %v", i+1, s.Values)
 		}
 	}
 	st := r.Stats()
-	if st.Dropped[receivers.State] != 1 || st.Dropped[receivers.Malformed] != 1 || st.Dropped[receivers.Unsupported] != 1 {
-		t.Errorf("stats %+v, want one each of state, malformed and unsupported", st)
+	// The reset between two elements, after the second value, is no damage.
+	if st.Dropped[receivers.State] != 1 || st.Dropped[receivers.Malformed] != 0 || st.Dropped[receivers.Unsupported] != 1 {
+		t.Errorf("stats %+v, want one each of state and unsupported", st)
 	}
 	if n := strings.Count(log.String(), "stream is skipped"); n != 1 || !strings.Contains(log.String(), "token 10 is not defined") {
 		t.Errorf("%d lines, want one that says why: %s", n, log)
 	}
+}
+
+// TestOrderlyReset: a reset between two elements is no error, in whatever pieces it comes; one that is none is.
+func TestOrderlyReset(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		between   string
+		malformed uint64
+	}{
+		{"a reset", strings.Repeat("\xff", 17) + "\xfe", 0},
+		{"a long one", strings.Repeat("\xff", 100) + "\xfe", 0},
+		{"a short one, then one", strings.Repeat("\xff", 16) + "\xfe" + strings.Repeat("\xff", 17) + "\xfe", 1},
+		{"one with something in it", strings.Repeat("\xff", 17) + "\x00" + strings.Repeat("\xff", 17) + "\xfe", 1},
+		{"one inside an element", "\x00" + strings.Repeat("\xff", 17) + "\xfe", 1},
+		{"one after an index code", "\xfd" + strings.Repeat("\xff", 17) + "\xfe", 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, bytewise := range []bool{false, true} {
+				r, _, _ := start(t, new(receivertest.Recorder), nil)
+				b := slices.Concat(encoded(t, number("abc", 1)), []byte(test.between), encoded(t, number("abc", 2)))
+				if bytewise {
+					for i, c := range b {
+						r.Send([]byte{c})
+						until(t, "a byte is read", func() bool { return r.Stats().Bytes == uint64(i+1) })
+					}
+				} else {
+					r.Send(b)
+				}
+				r.UntilSamples(2)
+				r.Stop()
+				want := [receivers.NumReasons]uint64{receivers.Malformed: test.malformed}
+				if st := r.Stats(); st.Dropped != want {
+					t.Errorf("byte by byte %t: dropped %v, want %v", bytewise, st.Dropped, want)
+				}
+			}
+		})
+	}
+	t.Run("an end", func(t *testing.T) {
+		r, _, _ := start(t, new(receivertest.Recorder), nil)
+		r.Send(append(encoded(t, number("abc", 1)), 0xff, 0xff))
+		r.UntilSamples(1)
+		r.Stop()
+		if st := r.Stats(); st.Dropped[receivers.Malformed] != 1 {
+			t.Errorf("stats %+v, want one malformed", st)
+		}
+	})
 }
 
 // TestSkipLimit: a connection that sends nothing but nonsense is closed after 1 MiB of it.

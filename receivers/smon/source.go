@@ -29,6 +29,7 @@ type source struct {
 	asked    []uint32 // entries whose reference is to be asked for
 	texts    texts
 	elements uint64
+	fault    *receivers.Error // why the stream is invalid, until it is told
 
 	ctx    context.Context // during feed
 	at     rra.Time        // when what is being fed was read
@@ -68,14 +69,17 @@ func (c *source) feed(ctx context.Context, b []byte) {
 	}
 	c.dec.Decode(b, c)
 	c.flush()
+	if !c.dec.clean {
+		c.tell()
+	}
 	c.s.Packets.Add(c.elements)
 	c.elements = 0
 	c.count()
 }
 
-// timeOf is the time of values read at t, cut to milliseconds. Finer times would make the averages of whole numbers,
-// which most values are, fractions that take three times the space; whole seconds would make the rates of a sender that is
-// not exactly on time wrong by a tenth, and lose what comes twice a second.
+// timeOf is the time of values read at t, cut to milliseconds. The page weighs that against whole seconds, which make the rates
+// of a sender that is not exactly on time wrong by a tenth and lose what comes twice a second, and microseconds, which make the
+// rows of gauges more than twice as large.
 func timeOf(t time.Time) rra.Time { return rra.Time(t.UnixMilli() * 1000) }
 
 func (c *source) generation() uint64 {
@@ -97,6 +101,7 @@ func (c *source) count() {
 		if !ok {
 			c.dec.Refuse()
 			c.Invalid(&receivers.Error{Reason: receivers.Limit, What: "the streams of all senders, or of this address, hold too much"})
+			c.tell()
 			c.refs = cache{}
 			c.count()
 		}
@@ -109,6 +114,7 @@ func (c *source) count() {
 
 // release ends the stream.
 func (c *source) release() {
+	c.tell()
 	if c.dec.Pending() > 0 {
 		c.s.Drop(receivers.Truncated, 1) // connections break: no line for it
 	}
@@ -156,17 +162,33 @@ func (c *source) String(t *Token, index []uint64, text []byte) {
 	}
 }
 
-// Invalid is Handler's.
+// Invalid is Handler's. What is wrong is told once it is clear that it is no reset between two elements.
 func (c *source) Invalid(err *receivers.Error) {
 	c.forget()
+	c.fault = err
+}
+
+// Reset is Handler's.
+func (c *source) Reset() {
+	c.forget()
+	if c.dec.clean {
+		c.fault = nil
+	}
+	c.tell()
+}
+
+// tell counts and logs what has made the stream invalid.
+func (c *source) tell() {
+	err := c.fault
+	if err == nil {
+		return
+	}
+	c.fault = nil
 	c.s.Drop(err.Reason, 1)
 	if ok, held := c.s.lines.Allow(c.host, c.s.cfg.Now()); ok {
 		c.s.cfg.Logger.Warn("smon: stream is skipped until a reset", "peer", c.peer, "offset", err.Offset, "err", err, "held_back_lines", held)
 	}
 }
-
-// Reset is Handler's.
-func (c *source) Reset() { c.forget() }
 
 // forget hands over what waits, and forgets all references.
 func (c *source) forget() {
@@ -194,14 +216,16 @@ func (c *source) flush() {
 
 // addTo adds what waits to q.
 func (c *source) addTo(q *receivers.Queue) {
-	for _, v := range c.values {
+	for i, v := range c.values {
 		e := &c.refs.entries[v.entry]
 		if e.ref == 0 {
 			c.s.Drop(e.why, 1)
 			continue
 		}
 		if c.queue != nil && q.Room(c.ctx) != nil {
-			break // what a file holds can wait; the server cannot
+			// What a file holds can wait; the server that is to stop cannot.
+			c.s.Drop(receivers.Overload, uint64(len(c.values)-i))
+			break
 		}
 		c.one[0] = rra.Uint(v.v)
 		q.Add(e.ref, c.at, c.one[:])
