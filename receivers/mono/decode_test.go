@@ -26,7 +26,6 @@ const captures = "../../testdata/captures/mono"
 type reader struct {
 	Decoder
 	removes []int16
-	hellos  int
 	events  []event
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,9 +66,7 @@ func TestFile(t *testing.T) {
 	r, _ := readFiles(t, rec, filepath.Join(captures, "agent-file.bin"), write(t, "word.sizes.x", capture(t, "word-sizes.bin")))
 	r.Stop()
 	want := wantSamples(t, "agent-file.bin", "agent-file")
-	for path, s := range wantSamples(t, "word-sizes.bin", "word.sizes") {
-		want[path] = s
-	}
+	maps.Copy(want, wantSamples(t, "word-sizes.bin", "word.sizes"))
 	if diff := cmp.Diff(want, byPath(rec.Samples())); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}

@@ -226,6 +226,8 @@ func (s *server) Serve(ctx context.Context) error {
 	defer s.queue.Stop()
 	var reading sync.WaitGroup
 	defer reading.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	reading.Go(func() { s.readFiles(ctx) })
 	if s.tcp == nil {
 		<-ctx.Done()

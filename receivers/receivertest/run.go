@@ -103,12 +103,6 @@ func serves(t *testing.T, c Case) {
 	}
 }
 
-// check fails the test if s is not the sample of message n of a protocol that has times.
-func check(t *testing.T, s Sample, n int) {
-	t.Helper()
-	Case{}.check(t, s, n)
-}
-
 // check fails the test if s is not the sample of message n.
 func (c Case) check(t *testing.T, s Sample, n int) {
 	t.Helper()
