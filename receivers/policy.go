@@ -28,6 +28,9 @@ type Rule struct {
 	Heartbeat int64
 	// Archives are in rrdtool's words, "RRA:AVERAGE:0.5:5m:1w".
 	Archives []string
+	// Sources are in rrdtool's words, "DS:in:COUNTER:600:0:U". They are for series whose sender does not say what its
+	// values are: those made by an UPDATE of rrdcached's protocol.
+	Sources []string
 	// Expire is the seconds of silence after which a series is dropped; negative: never, whatever its
 	// protocol says.
 	Expire int64
@@ -66,6 +69,7 @@ const (
 	FieldStep      = "step"
 	FieldHeartbeat = "heartbeat"
 	FieldArchives  = "archives"
+	FieldSources   = "sources"
 	FieldExpire    = "expire"
 )
 
@@ -92,8 +96,9 @@ type ArchiveParser func(step int64, texts []string) ([]rra.Archive, error)
 
 type rule struct {
 	Rule
-	path   *regexp.Regexp // nil: every path
-	labels []labelPattern
+	path    *regexp.Regexp // nil: every path
+	labels  []labelPattern
+	sources []rra.DataSource
 }
 
 type labelPattern struct {
@@ -117,6 +122,7 @@ func NewPolicy(rules []Rule, parse ArchiveParser) (*Policy, error) {
 			return nil, &RuleError{i + 1, field, err}
 		}
 		c := rule{Rule: r}
+		c.sources, _ = ParseSources(r.Sources) // check has seen it
 		if r.Path != "" {
 			c.path = compileGlob(r.Path, "[^/]")
 		}
@@ -166,6 +172,11 @@ func (r *Rule) check(parse ArchiveParser) (field string, err error) {
 			return FieldArchives, err
 		}
 	}
+	if len(r.Sources) > 0 {
+		if _, err := ParseSources(r.Sources); err != nil {
+			return FieldSources, err
+		}
+	}
 	return "", nil
 }
 
@@ -207,6 +218,23 @@ func (p *Policy) Define(id Identity, define func(step int64) *rra.Definition) (*
 	return &d, nil
 }
 
+// Names reports whether a rule with a pattern for paths is the first that matches the series id: one that matches every path is
+// not about series of a name.
+func (p *Policy) Names(id Identity) bool {
+	i := p.Match(id)
+	return i >= 0 && p.rules[i].path != nil
+}
+
+// Sources returns the data sources of the new series id, as the first rule that matches says; nil: it says nothing. They are
+// shared: do not change them.
+func (p *Policy) Sources(id Identity) []rra.DataSource {
+	i := p.Match(id)
+	if i < 0 {
+		return nil
+	}
+	return p.rules[i].sources
+}
+
 // Expire returns the silence after which the series id is dropped, as the first rule that matches says;
 // 0: it says nothing, negative: never. Unlike the rest of a rule this holds for series that are there, too.
 func (p *Policy) Expire(id Identity) time.Duration {
@@ -230,6 +258,23 @@ func ParseArchives(step int64, texts []string) ([]rra.Archive, error) {
 		return nil, err
 	}
 	return d.Archives, nil
+}
+
+// ParseSources reads data sources in rrdtool's words.
+func ParseSources(texts []string) ([]rra.DataSource, error) {
+	for _, s := range texts {
+		if !strings.HasPrefix(s, "DS:") {
+			return nil, fmt.Errorf("%q is no data source, which begins with DS:…", s)
+		}
+	}
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	d, err := rra.ParseDefinition(1, append(slices.Clone(texts), "RRA:AVERAGE:0.5:1:1"))
+	if err != nil {
+		return nil, err
+	}
+	return d.Sources, nil
 }
 
 func (r *rule) match(id Identity) bool {

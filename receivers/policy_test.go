@@ -1,9 +1,11 @@
 package receivers_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
 )
 
 func TestRuleBelow(t *testing.T) {
@@ -51,6 +53,42 @@ func TestRuleCovers(t *testing.T) {
 	} {
 		if got := tt.r.Covers(&tt.o); got != tt.want {
 			t.Errorf("%+v covers %+v: %v, want %v", tt.r, tt.o, got, tt.want)
+		}
+	}
+}
+
+func TestPolicySources(t *testing.T) {
+	p, err := receivers.NewPolicy([]receivers.Rule{
+		{Path: "gw/**", Sources: []string{"DS:in:COUNTER:600:0:U", "DS:out:COUNTER:600:0:U"}},
+		{Path: "host/*"},
+		{Step: 60},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		path  string
+		names bool
+		want  int
+	}{{"gw/eth0.rrd", true, 2}, {"host/load", true, 0}, {"other", false, 0}} {
+		id := receivers.Identity{Path: tt.path}
+		if got := p.Names(id); got != tt.names {
+			t.Errorf("%s: a rule names it: got %v, want %v", tt.path, got, tt.names)
+		}
+		if got := p.Sources(id); len(got) != tt.want {
+			t.Errorf("%s: got the sources %v, want %d", tt.path, got, tt.want)
+		}
+	}
+	if ds := p.Sources(receivers.Identity{Path: "gw/a"}); ds[1].Name != "out" || ds[1].Kind != rra.Counter || ds[1].Heartbeat != 600 {
+		t.Errorf("got %+v", ds)
+	}
+	if (*receivers.Policy)(nil).Names(receivers.Identity{Path: "a"}) || (*receivers.Policy)(nil).Sources(receivers.Identity{Path: "a"}) != nil {
+		t.Error("no policy names series")
+	}
+	for _, bad := range []string{"RRA:AVERAGE:0.5:1:1", "DS:in:COUNTER:600:0", ""} {
+		var e *receivers.RuleError
+		if _, err := receivers.NewPolicy([]receivers.Rule{{Sources: []string{bad}}}, nil); !errors.As(err, &e) || e.Field != receivers.FieldSources {
+			t.Errorf("%q: got %v", bad, err)
 		}
 	}
 }

@@ -227,6 +227,9 @@ func (e *explanation) definition(d *rra.Definition, r *receivers.Rule) {
 	for _, a := range d.Archives {
 		e.row("archive", a.String(), e.origin(len(r.Archives) > 0))
 	}
+	for _, s := range r.Sources { // else the sender says what they are
+		e.row("source", s, e.origin(true))
+	}
 }
 
 // heartbeat returns the heartbeat of all sources, if it is one.

@@ -144,7 +144,9 @@ func (r *Rule) reader(key string) func(*yaml.Node) error {
 	case receivers.FieldHeartbeat:
 		return readDuration(&r.Heartbeat)
 	case receivers.FieldArchives:
-		return r.readArchives
+		return readList(&r.Archives, "archives")
+	case receivers.FieldSources:
+		return readList(&r.Sources, "data sources")
 	case receivers.FieldExpire:
 		return r.readExpire
 	}
@@ -196,18 +198,20 @@ func (r *Rule) readLabels(n *yaml.Node) error {
 	return nil
 }
 
-func (r *Rule) readArchives(n *yaml.Node) error {
-	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		return errors.New("want a list of archives")
-	}
-	for _, v := range n.Content {
-		s, err := scalar(target(v))
-		if err != nil {
-			return err
+func readList(to *[]string, of string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+			return fmt.Errorf("want a list of %s", of)
 		}
-		r.Archives = append(r.Archives, s)
+		for _, v := range n.Content {
+			s, err := scalar(target(v))
+			if err != nil {
+				return err
+			}
+			*to = append(*to, s)
+		}
+		return nil
 	}
-	return nil
 }
 
 // ParseDuration reads seconds, as a number or with one of the units s m h d w M (31 days) y (366 days).

@@ -36,6 +36,7 @@ func TestParse(t *testing.T) {
 - expire: never
   archives: *long
 - {path: "a: b", step: 90}
+- {path: "gw/**", sources: ["DS:in:COUNTER:600:0:U"]}
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -56,6 +57,10 @@ func TestParse(t *testing.T) {
 			Text: `{expire: never, archives: ['RRA:AVERAGE:0.5:10s:1d', 'RRA:AVERAGE:0.5:5m:1y']}`,
 		},
 		{Rule: receivers.Rule{Path: "a: b", Step: 90}, Line: 12, Text: `{path: "a: b", step: 90}`},
+		{
+			Rule: receivers.Rule{Path: "gw/**", Sources: []string{"DS:in:COUNTER:600:0:U"}}, Line: 13,
+			Text: `{path: "gw/**", sources: ["DS:in:COUNTER:600:0:U"]}`,
+		},
 	}
 	if diff := cmp.Diff(want, l.Rules, cmpopts.IgnoreUnexported(Rule{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
