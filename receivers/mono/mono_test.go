@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"net"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -432,5 +434,59 @@ func TestBigEndian(t *testing.T) {
 	b := binary.BigEndian.AppendUint16([]byte{cmdHello}, Version)
 	if _, err := read(nil, binary.BigEndian.AppendUint16(b, 1)); receivers.ReasonOf(err) != receivers.Unsupported {
 		t.Errorf("error %v, want one of class unsupported", err)
+	}
+}
+
+// A failing sink resolves nothing until it is mended.
+type failing struct {
+	receivertest.Recorder
+	mended  atomic.Bool
+	asked   atomic.Int64
+	refused error
+}
+
+func (f *failing) Resolve(ctx context.Context, reqs []receivers.Request) error {
+	f.asked.Add(1)
+	if !f.mended.Load() {
+		return f.refused
+	}
+	return f.Recorder.Resolve(ctx, reqs)
+}
+
+// TestResolveFails: while the store makes no series samples are counted, and it is asked once a second.
+func TestResolveFails(t *testing.T) {
+	for reason, refused := range map[receivers.Reason]error{
+		receivers.Failed:   errors.New("disk on fire"),
+		receivers.Overload: context.DeadlineExceeded,
+	} {
+		t.Run(reason.String(), func(t *testing.T) {
+			sink := &failing{refused: refused}
+			var now atomic.Int64
+			now.Store(receivertest.Now)
+			r := startSink(t, sink, func(s *server) { s.cfg.Now = func() time.Time { return time.Unix(now.Load(), 0) } })
+			conn := r.Dial()
+			n := 0
+			next := func(b []byte) {
+				t.Helper()
+				n++
+				if _, err := conn.Write(append(b, message(n)...)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			next(bytes.Clone(suite(t).Opening))
+			next(nil)
+			next(nil)
+			eventually(t, "three are dropped", func() bool { return r.Stats().Dropped[reason] == 3 })
+			now.Add(1)
+			next(nil)
+			eventually(t, "four are dropped", func() bool { return r.Stats().Dropped[reason] == 4 })
+			if n := sink.asked.Load(); n != 2 {
+				t.Errorf("the sink was asked %d times, want 2", n)
+			}
+			sink.mended.Store(true)
+			now.Add(1)
+			next(nil)
+			eventually(t, "one is stored", func() bool { return len(sink.Samples()) == 1 })
+		})
 	}
 }

@@ -100,7 +100,7 @@ func TestSender(t *testing.T) {
 		t.Run(d.String(), func(t *testing.T) {
 			r := start(t, new(receivertest.Recorder), flagDialect.Name, d.String())
 			ended := run(t, r, newSender(t, d), Samples{Interval: time.Millisecond})
-			r.UntilSamples(3)
+			r.UntilSamples(15) // five of each
 			do := func(want string, args ...string) {
 				t.Helper()
 				if got := result(t, control(t, r, args...)); got != want {
@@ -108,7 +108,7 @@ func TestSender(t *testing.T) {
 				}
 			}
 			list := result(t, control(t, r, "list", ""))
-			for _, want := range []string{"Mono GC|count|0|int|none|monotonic|", "Mono JIT|asleep|||||\nMono System|cores|2|word|none|variance-0|8"} {
+			for _, want := range []string{"Mono GC|count|0|int|none|monotonic|", "Mono ThreadPool|ratio|1|double|percentage|variance-0|-", "Mono JIT|asleep|||||\nMono System|cores|2|word|none|variance-0|8"} {
 				if !strings.Contains(list, want) {
 					t.Errorf("list:\n%s\nwant %q in it", list, want)
 				}
