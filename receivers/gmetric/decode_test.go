@@ -211,7 +211,10 @@ func example(t testing.TB, m Message) []byte {
 func TestEncodeErrors(t *testing.T) {
 	name, long := []byte("x"), bytes.Repeat([]byte("x"), maxString+1)
 	for i, m := range []Message{
-		{Word: 51}, {Word: 127}, {Word: 137}, {},
+		{Word: 51},
+		{Word: 127},
+		{Word: 137},
+		{},
 		{Word: WordMetadata},
 		{Word: WordMetadata, Name: name, Slope: 6},
 		{Word: WordMetadata, Name: name, Spoof: true},

@@ -5,7 +5,6 @@ import (
 	"context"
 	"hash/maphash"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine"
@@ -326,7 +325,7 @@ func (s *server) put(e *entry, i uint32, d *described) {
 	x := receivers.Description{Sender: d.sender, PathMetadata: engine.PathMetadata{
 		Path: path(host, name),
 		Metadata: engine.Metadata{
-			Time: d.at, Text: strings.ToValidUTF8(string(d.words), "\uFFFD"), Expire: int64(d.dmax),
+			Time: d.at, Text: text(d.words), Expire: int64(d.dmax),
 		},
 	}}
 	if e.is(known) {

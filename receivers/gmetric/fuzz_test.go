@@ -3,9 +3,13 @@ package gmetric
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -77,51 +81,98 @@ func checkAllocation(t *testing.T, m *Message, b []byte) {
 	}
 }
 
-// FuzzReceive: no sequence of datagrams crashes a receiver, and each value in it is stored, kept, or counted. The input is
-// datagrams with a byte before each: its length in words, and whether half a minute passes first.
-func FuzzReceive(f *testing.F) {
-	for _, name := range []string{"gmetric-3.7.2.hex", "gmetric-3.0-embedded.hex", "handbuilt.hex"} {
-		var all []byte
-		for _, b := range receivertest.Hex(f, filepath.Join(captures, name)) {
-			if len(b) <= 4*0x7f {
-				all = append(append(all, byte((len(b)+3)/4)), b...)
-				all = append(all, make([]byte, -len(b)&3)...)
-			}
-		}
-		f.Add(all)
-		f.Add(bytes.ReplaceAll(all, []byte{0, 0, 0, 0x85}, []byte{0, 0, 0, 0x84}))
+// TestRandom: no sequence of datagrams, damaged and not, over days of a clock that jumps, crashes a receiver; values are stored
+// or counted, whatever comes between metadata and them, and a cache that is too small changes nothing.
+func TestRandom(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
+		seed = s
 	}
-	f.Fuzz(func(t *testing.T, b []byte) {
+	t.Logf("RONDO_SEED=%d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	all := receivertest.Hex(t, filepath.Join(captures, "*.hex"))
+	for range 30 {
 		rec := new(receivertest.Recorder)
 		now := time.Unix(began, 0)
 		s := offline(rec, receivers.Config{Now: func() time.Time { return now }})
-		s.cache.most = 20
+		s.cache.most = 5 + rnd.IntN(100)
 		s.every = 0
-		values := uint64(0)
-		for len(b) > 0 {
-			n := 4 * int(b[0]&0x7f)
-			if b[0]&0x80 != 0 {
-				now = now.Add(holdFor)
+		values, texts := uint64(0), uint64(0)
+		for range 500 {
+			b := bytes.Clone(all[rnd.IntN(len(all))])
+			switch rnd.IntN(8) {
+			case 0: // a text instead of a number, one type instead of another, another host
+				if len(b) > 0 {
+					b[rnd.IntN(len(b))] = byte(rnd.Uint32())
+				}
+			case 1:
+				b = b[:rnd.IntN(len(b)+1)]
+			case 2:
+				now = now.Add(time.Duration(rnd.Int64N(int64(time.Minute))))
+			case 3:
+				if rnd.IntN(20) == 0 {
+					now = now.Add(time.Duration(rnd.Int64N(int64(time.Hour))))
+				}
 			}
-			n = min(n, len(b)-1)
 			s.begin()
-			s.datagram(b[1:1+n], loopback)
-			if s.msg.Word.Value() && s.msg.Decode(b[1:1+n]) == nil {
+			var m Message
+			if m.Decode(b) == nil && (m.Word.Value() || m.Word.Old()) {
 				values++
+				if _, kind := scan(m.Text); string(m.Name) == heartbeat || m.Number.Tag == rra.TagUnknown && kind == noNumber {
+					texts++
+				}
 			}
+			s.datagram(b, loopback)
 			s.resolve(t.Context())
 			s.tick(t.Context())
-			if len(s.held.byEntry) > len(s.held.order) {
-				t.Fatalf("%d values held, %d in order", len(s.held.byEntry), len(s.held.order))
+			if err := s.consistent(); err != nil {
+				t.Fatal(err)
 			}
-			b = b[1+n:]
 		}
 		s.close()
 		st := s.Stats()
 		if stored := uint64(len(rec.Samples())); stored != st.Samples {
-			t.Errorf("%d samples stored, %d counted", stored, st.Samples)
+			t.Fatalf("%d samples stored, %d counted", stored, st.Samples)
 		}
-	})
+		lost := st.Dropped[receivers.State] + st.Dropped[receivers.Malformed] + st.Dropped[receivers.Overload] + st.Dropped[receivers.Limit]
+		if got := st.Samples + lost + texts; got < values {
+			t.Fatalf("%d values; %d stored and %d texts at the most, %+v", values, st.Samples, texts, st)
+		}
+	}
+}
+
+// consistent says what contradicts itself in s.
+func (s offlineServer) consistent() error {
+	if n := len(s.held.byEntry); n > len(s.held.order) || n > maxHeld {
+		return fmt.Errorf("%d values held, %d in order", n, len(s.held.order))
+	}
+	listed := make(map[uint32]bool)
+	for _, i := range s.texts.dirty {
+		listed[i] = true
+	}
+	for i, d := range s.texts.byEntry {
+		if d.listed != listed[i] {
+			return fmt.Errorf("entry %d says %t of being listed", i, d.listed)
+		}
+		if d.store && !d.listed {
+			return fmt.Errorf("entry %d is to be stored and not listed", i)
+		}
+	}
+	refs := int64(0)
+	for i := range s.cache.entries {
+		e := &s.cache.entries[i]
+		host, name := s.cache.key(uint32(i))
+		if n, _, ok := s.cache.find(host, name); !ok || n != uint32(i) {
+			return fmt.Errorf("entry %d is found as %d, %t", i, n, ok)
+		}
+		if e.ref != 0 {
+			refs++
+		}
+	}
+	if refs != s.news.refs {
+		return fmt.Errorf("%d references, %d counted", refs, s.news.refs)
+	}
+	return nil
 }
 
 // TestAllocates: neither decoder nor receiver allocates anything once a metric is known.
@@ -138,7 +189,8 @@ func TestAllocates(t *testing.T) {
 	for _, m := range []Message{
 		m, value("host", "metric", "4294967295"), meta("host", "float", "double", Both), value("host", "float", "-1234.56789e-3"),
 		meta("host", "typed", "double", Both), typed, meta("host", "text", "string", Zero), value("host", "text", "some text"),
-		{Word: 15, Number: rra.Float(0.25)}, {Word: 26, Number: rra.Uint(1)},
+		{Word: 15, Number: rra.Float(0.25)},
+		{Word: 26, Number: rra.Uint(1)},
 		{Word: WordGmetric, Type: []byte("uint8"), Name: []byte("old"), Text: []byte("255"), Units: []byte("n")},
 	} {
 		packets = append(packets, example(t, m))
@@ -152,7 +204,7 @@ func TestAllocates(t *testing.T) {
 		s.tick(t.Context())
 	}
 	run()
-	s.queue.Flush()
+	until(t, "it is handed over", s.queue.Flush)
 	until(t, "it is stored", func() bool { return len(sink.Samples()) > 0 })
 	if n := testing.AllocsPerRun(100, run); n > 0 {
 		t.Errorf("%v allocations for %d messages, want none", n, len(packets))

@@ -2,15 +2,11 @@ package gmetric
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,168 +35,6 @@ func TestReceiver(t *testing.T) {
 		Prefix:   prefix,
 		Garbage:  bad,
 	})
-}
-
-// A running receiver, its clock, and what it asks of its sink.
-type running struct {
-	*receivertest.Running
-	t     testing.TB
-	clock atomic.Int64 // seconds
-	calls *calls
-}
-
-// calls counts what reaches a sink.
-type calls struct {
-	receivers.Sink
-	described, read, resolved, relabelled atomic.Int64 // paths
-
-	mu   sync.Mutex
-	fail error // of Resolve and Metadata, if not nil
-}
-
-func (c *calls) failure() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.fail
-}
-
-func (c *calls) setFailure(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fail = err
-}
-
-func (c *calls) Describe(ctx context.Context, ds []receivers.Description) ([]error, error) {
-	c.described.Add(int64(len(ds)))
-	return c.Sink.Describe(ctx, ds)
-}
-
-func (c *calls) Metadata(ctx context.Context, path string) (engine.Metadata, error) {
-	c.read.Add(1)
-	if err := c.failure(); err != nil {
-		return engine.Metadata{}, err
-	}
-	return c.Sink.Metadata(ctx, path)
-}
-
-func (c *calls) Resolve(ctx context.Context, reqs []receivers.Request) error {
-	if err := c.failure(); err != nil {
-		return err
-	}
-	for i := range reqs {
-		if reqs[i].Relabel {
-			c.relabelled.Add(1)
-		} else {
-			c.resolved.Add(1)
-		}
-	}
-	return c.Sink.Resolve(ctx, reqs)
-}
-
-const began = receivertest.Now
-
-// run serves into rec.
-func run(t testing.TB, rec *receivertest.Recorder, options map[string][]string) *running {
-	t.Helper()
-	return runOf(t, rec, options, began, nil)
-}
-
-// runOf serves into rec, begins at the second at, and has change look at the server before it serves.
-func runOf(t testing.TB, rec *receivertest.Recorder, options map[string][]string, at int64, change func(*server)) *running {
-	t.Helper()
-	r := &running{t: t, calls: &calls{Sink: rec}}
-	r.clock.Store(at)
-	p := Protocol
-	p.New = func(cfg receivers.Config, _ receivers.Sink) (receivers.Receiver, error) {
-		x, err := newServer(cfg, r.calls)
-		if err != nil {
-			return nil, err
-		}
-		s := x.(*server)
-		s.every = 2 * time.Millisecond
-		if change != nil {
-			change(s)
-		}
-		return s, nil
-	}
-	c := receivertest.Case{Protocol: p, Options: options}
-	r.Running = receivertest.Start(t, c, rec, func(c *receivers.Config) {
-		c.Now = func() time.Time { return time.Unix(r.clock.Load(), 0) }
-	})
-	return r
-}
-
-// send sends messages, and waits until they are read.
-func (r *running) send(ms ...Message) {
-	r.t.Helper()
-	for _, m := range ms {
-		r.raw(example(r.t, m))
-	}
-}
-
-func (r *running) raw(packets ...[]byte) {
-	r.t.Helper()
-	for _, b := range packets {
-		before := r.Stats().Packets
-		r.Send(b)
-		until(r.t, "a packet is read", func() bool { return r.Stats().Packets > before })
-	}
-}
-
-func until(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	end := time.After(20 * time.Second)
-	tick := time.NewTicker(50 * time.Microsecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("%s: not within 20 s", what)
-		}
-	}
-}
-
-// described waits until what was handed over of a path meets cond.
-func (r *running) described(what, path string, cond func(engine.Metadata) bool) engine.Metadata {
-	r.t.Helper()
-	var md engine.Metadata
-	r.Until(path+": "+what, func(s receivertest.State) bool {
-		md = s.Texts[path]
-		return cond(md)
-	})
-	return md
-}
-
-func meta(host, name, typ string, slope Slope) Message {
-	return Message{
-		Word: WordMetadata, Host: []byte(host), Name: []byte(name), Name2: []byte(name), Type: []byte(typ),
-		Slope: slope, TMax: 60,
-	}
-}
-
-func value(host, name, text string) Message {
-	return Message{Word: WordString, Host: []byte(host), Name: []byte(name), Format: []byte("%s"), Text: []byte(text)}
-}
-
-// samplesOf returns values of a path, in order.
-func (r *running) samplesOf(path string) []rra.Value {
-	var vs []rra.Value
-	for _, s := range r.Recorder.Samples() {
-		if s.Path == path {
-			vs = append(vs, s.Values...)
-		}
-	}
-	return vs
-}
-
-func attribute(md engine.Metadata, name string) string {
-	for _, a := range md.Attributes {
-		if a.Name == name {
-			return a.Value
-		}
-	}
-	return ""
 }
 
 // TestReceiveCaptures: the captures, sent to a receiver, give the series, values and texts of the manifest.

@@ -442,37 +442,6 @@ func TestSenderLimit(t *testing.T) {
 	}
 }
 
-// An offline server reads what feed gives it.
-type offlineServer struct{ *server }
-
-func offline(sink receivers.Sink, cfg receivers.Config) offlineServer {
-	cfg = cfg.WithDefaults()
-	set, err := configure(cfg)
-	if err != nil {
-		panic(err)
-	}
-	s := makeServer(cfg, set, sink)
-	s.queue = receivers.NewQueue(sink, &s.Counters, cfg)
-	s.labels.start()
-	return offlineServer{s}
-}
-
-func (s offlineServer) feed(t testing.TB, ms ...Message) {
-	t.Helper()
-	s.begin()
-	for _, m := range ms {
-		s.datagram(example(t, m), loopback)
-	}
-	s.resolve(t.Context())
-	s.tick(t.Context())
-}
-
-func (s offlineServer) close() {
-	s.finish()
-	s.labels.stop()
-	s.queue.Stop()
-}
-
 // TestAddresses: addresses as hosts.
 func TestAddresses(t *testing.T) {
 	var s sender

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/receivers"
@@ -30,8 +31,8 @@ type metric struct {
 const (
 	defaultTMax = 60
 	maxGroup    = maxString // bytes of all groups
-	maxExtra    = 32        // other pairs
-	extraBytes  = 8 << 10   // in all of them
+	maxExtra    = 16        // other pairs
+	extraBytes  = 2 << 10   // in all of them: with the rest, less than the 16 KB that the store takes
 )
 
 // metricOf returns what m, which describes one, says. left is how many extra elements are beyond the limits.
@@ -83,8 +84,18 @@ func (md *metric) setExtra(key, value string) {
 	md.extra = slices.Insert(md.extra, i, engine.Label{Name: key, Value: value})
 }
 
-// text returns b as text that a label may hold.
-func text(b []byte) string { return strings.ReplaceAll(receivers.Text(b), "\x00", "_") }
+// text returns b as text that a label may hold: what is not UTF-8 takes more room than before.
+func text(b []byte) string {
+	s := strings.ReplaceAll(receivers.Text(b), "\x00", "_")
+	if len(s) <= maxString {
+		return s
+	}
+	n := maxString
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
 
 // defaultMetric is what is assumed of a value whose metadata never came.
 func defaultMetric(w Word) metric {

@@ -97,7 +97,7 @@ func (s *server) store(e *entry, i uint32, r *reading) {
 	switch {
 	case e.is(beats):
 		s.beat(e, i)
-	case e.texts(r):
+	case e.words(r):
 		s.text(e, i, r)
 	case e.ref != 0:
 		s.add(e, i, r)
@@ -108,8 +108,8 @@ func (s *server) store(e *entry, i uint32, r *reading) {
 	}
 }
 
-// texts reports whether r is to be kept as a text.
-func (e *entry) texts(r *reading) bool {
+// words reports whether r is to be kept as a text.
+func (e *entry) words(r *reading) bool {
 	switch {
 	case e.typ == String:
 		return true
@@ -222,7 +222,7 @@ func (s *server) requests(ctx context.Context) ([]receivers.Request, error) {
 			s.hold(v.entry, &v.reading, v.sender)
 			v.request = -1
 			continue
-		case e.ref != 0 || e.is(beats) || e.texts(&v.reading) || s.second < e.wait:
+		case e.ref != 0 || e.is(beats) || e.words(&v.reading) || s.second < e.wait:
 			s.store(e, v.entry, &v.reading)
 			v.request = -1
 			continue
