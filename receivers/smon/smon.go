@@ -200,14 +200,21 @@ func (s *server) handle(ctx context.Context, conn *receivers.Conn) {
 			c.feed(ctx, buf[:n])
 		}
 		if skipped, _ := c.dec.Skipped(); skipped > skipBytes {
-			s.cfg.Logger.Info("smon: nothing but nonsense, the connection is closed", "peer", c.peer, "skipped", skipped)
+			c.closed("nothing but nonsense, the connection is closed")
 			return
 		}
 		if err != nil {
 			if errors.Is(err, receivers.ErrIdle) {
-				s.cfg.Logger.Info("smon: sender is silent, its connection is closed", "peer", c.peer)
+				c.closed("sender is silent, its connection is closed")
 			}
 			return
 		}
+	}
+}
+
+// closed logs why a connection is.
+func (c *source) closed(why string) {
+	if ok, held := c.s.lines.Allow("closed "+c.host, c.s.cfg.Now()); ok {
+		c.s.cfg.Logger.Info("smon: "+why, "peer", c.peer, "held_back_lines", held)
 	}
 }
