@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // Decode reads the message in packet; bytes that follow it are ignored. What m points to is part of packet, which
-// is not changed, and valid as long as that is. An error is a *receivers.Error; m then says nothing.
+// is not changed, and valid as long as that is; only the memory of Extra is m's own, and used again. An error is a
+// *receivers.Error; m then says nothing.
 func (m *Message) Decode(packet []byte) error {
 	*m = Message{Extra: m.Extra[:0]}
 	r := reader{b: packet}
@@ -90,8 +90,8 @@ func (m *Message) metadata(r *reader) {
 	if left := len(r.b) - r.off; r.err == nil && uint64(n) > uint64(left/minPair) {
 		r.fail(receivers.Truncated, r.off-4, "%d extra elements, %d bytes are left", n, left)
 	}
-	if r.err == nil {
-		m.Extra = slices.Grow(m.Extra, int(n))
+	if r.err == nil && uint32(cap(m.Extra)) < n {
+		m.Extra = make([]Pair, 0, n)
 	}
 	for ; n > 0 && r.err == nil; n-- {
 		m.Extra = append(m.Extra, Pair{r.string(), r.string()})
