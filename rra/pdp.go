@@ -146,24 +146,28 @@ func (m *Machine) close(w []uint64, amounts, pdp []float64, first, elapsed int64
 	}
 	for i, n := range amounts {
 		v, err := m.closeOne(w, i, n, iv, pre, post, elapsed, pdp[:i])
-		if err != nil && !alone {
+		switch {
+		case err != nil && !alone:
 			return out, err
+		case err != nil:
+			m.closePDP(w, i, n, iv, pre, post, elapsed)
 		}
 		pdp[i] = v
 	}
 	return m.consolidate(w, pdp, first, elapsed, out), nil
 }
 
-// closeOne closes the PDPs of data source i; before is those of the data sources before it.
+// closeOne closes the PDPs of data source i; before is those of the data sources before it. A COMPUTE source that cannot be
+// evaluated is left as it was.
 func (m *Machine) closeOne(w []uint64, i int, n, iv, pre, post float64, elapsed int64, before []float64) (float64, error) {
-	v := m.closePDP(w, i, n, iv, pre, post, elapsed)
 	if !m.sources[i].compute {
-		return v, nil
+		return m.closePDP(w, i, n, iv, pre, post, elapsed), nil
 	}
 	v, err := m.sources[i].eval(before)
 	if err != nil {
 		return math.NaN(), &ValueError{DS: i, Name: m.def.Sources[i].Name, Err: err}
 	}
+	m.closePDP(w, i, n, iv, pre, post, elapsed)
 	return v, nil
 }
 
