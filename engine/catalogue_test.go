@@ -180,8 +180,9 @@ func TestCatalogueAgainstBruteForce(t *testing.T) {
 					labels = append(labels, engine.Label{Name: n, Value: pick(r, "h1", "h2", "0", "3")})
 				}
 			}
-			if err := s.Relabel(ctx, p, labels); exists != (err == nil) || err != nil && !errors.Is(err, engine.ErrNotFound) {
-				t.Fatalf("relabel %q: %v, it exists: %v", p, err, exists)
+			out, err := s.Relabel(ctx, []engine.PathLabels{{Path: "../bad"}, {Path: p, Labels: labels}})
+			if err != nil || out[0] == nil || exists != (out[1] == nil) || out[1] != nil && !errors.Is(out[1], engine.ErrNotFound) {
+				t.Fatalf("relabel %q: %v, %v, it exists: %v", p, out, err, exists)
 			}
 			if exists {
 				old.Labels = labels

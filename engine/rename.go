@@ -59,24 +59,71 @@ func (s *Store) moveMetadata(from, to string) error {
 // for it now and then: only a rename gives the reference of one path to another.
 func (s *Store) Renames() uint64 { return s.catalogue.renames.Load() }
 
-// Relabel gives a series other labels, in place of those it has.
-func (s *Store) Relabel(ctx context.Context, path string, labels []Label) error {
-	key, _, err := cleanPath(path)
+// PathLabels is the labels of one path.
+type PathLabels struct {
+	Path   string
+	Labels []Label
+}
+
+// Relabel gives series other labels, in place of those they have, and returns once that is durable.
+// out[i] is nil or why ls[i] was not taken: ErrNotFound, labels that cannot be.
+func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err error) {
+	out = make([]error, len(ls))
+	tickets := make([]Ticket, len(ls))
+	var under []int // those on their way
+	for i := range ls {
+		queued, e := s.enqueueRelabel(ctx, &tickets[i], &ls[i], &out[i])
+		if e != nil {
+			err = e
+			break
+		}
+		if queued {
+			under = append(under, i)
+		}
+	}
+	for _, i := range under {
+		if e := tickets[i].Wait(); e != nil {
+			err = errors.Join(err, e)
+		}
+	}
+	return out, err
+}
+
+// enqueueRelabel logs a change of labels, if it is one.
+func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, out *error) (bool, error) {
+	key, _, err := cleanPath(l.Path)
 	if err == nil {
-		err = checkLabels(labels)
+		err = checkLabels(l.Labels)
+	}
+	var ref Ref
+	if err == nil {
+		ref, err = s.Lookup(l.Path)
 	}
 	if err != nil {
-		return fmt.Errorf("labels of %.200q: %w", path, err)
+		*out = fmt.Errorf("labels of %.200q: %w", l.Path, err)
+		return false, nil
 	}
-	ref, err := s.Lookup(path)
+	if old, err := s.Series(ref); err == nil && slices.Equal(old.Labels, l.Labels) {
+		return false, nil
+	}
+	if err := s.enterWrite(); err != nil {
+		return false, err
+	}
+	if err := s.admit(ctx); err != nil {
+		s.leave()
+		return false, err
+	}
+	labels := slices.Clone(l.Labels)
+	t.reset(s)
+	t.op = &op{rec: relabelRecord(key, labels), apply: func(t *Ticket) { *out = s.applyRelabel(t, key, labels) }}
+	s.lockLog()
+	err = s.enqueue(t, t.op.rec)
+	s.logMu.Unlock()
 	if err != nil {
-		return fmt.Errorf("labels of %q: %w", path, err)
+		s.leave()
+		return false, err
 	}
-	if old, err := s.Series(ref); err == nil && slices.Equal(old.Labels, labels) {
-		return nil
-	}
-	labels = slices.Clone(labels)
-	return s.change(ctx, relabelRecord(key, labels), func(t *Ticket) error { return s.applyRelabel(t, key, labels) })
+	return true, nil
 }
 
 func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {

@@ -181,7 +181,9 @@ func (s *fakeStore) Submit(context.Context, *engine.Batch, *engine.Ticket) error
 
 func (s *fakeStore) AddNote(context.Context, string, engine.Note) error { return nil }
 
-func (s *fakeStore) Relabel(context.Context, string, []engine.Label) error { return nil }
+func (s *fakeStore) Relabel(_ context.Context, ls []engine.PathLabels) ([]error, error) {
+	return make([]error, len(ls)), nil
+}
 
 func (s *fakeStore) SetMetadata(_ context.Context, ms []engine.PathMetadata) ([]error, error) {
 	return make([]error, len(ms)), nil

@@ -20,7 +20,7 @@ type Store interface {
 	CreateBatch(ctx context.Context, specs []engine.Spec) ([]engine.Created, error)
 	Submit(ctx context.Context, b *engine.Batch, t *engine.Ticket) error
 	AddNote(ctx context.Context, key string, n engine.Note) error
-	Relabel(ctx context.Context, path string, labels []engine.Label) error
+	Relabel(ctx context.Context, ls []engine.PathLabels) ([]error, error)
 	SetMetadata(ctx context.Context, ms []engine.PathMetadata) ([]error, error)
 	Metadata(path string) (engine.Metadata, error)
 }
@@ -88,6 +88,8 @@ func (s *StoreSink) Policy() *Policy { return s.policy.Load() }
 func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 	var specs []engine.Spec
 	var at []int                       // at[i] is the request of specs[i]
+	var labels []engine.PathLabels     // of series that are there
+	var labelled []int                 // labelled[i] is the request of labels[i]
 	same := make(map[string]int)       // path of a spec → its request
 	repeated := make(map[int]int)      // request → the earlier one of the same path
 	granted := make(map[string]int, 1) // sender → series it was let make
@@ -101,7 +103,8 @@ func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 		ref, err := s.store.Lookup(r.Path)
 		if err == nil {
 			if r.Err = s.found(r, ref); r.Err == nil && r.Relabel {
-				r.Err = s.relabel(ctx, r)
+				labels = append(labels, engine.PathLabels{Path: r.Path, Labels: r.labels()})
+				labelled = append(labelled, i)
 			}
 			continue
 		}
@@ -129,6 +132,9 @@ func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 		}
 	} else if len(granted) > 0 {
 		s.giveBack(granted)
+	}
+	if err := s.relabel(ctx, reqs, labels, labelled); err != nil {
+		return err
 	}
 	for i, j := range repeated {
 		reqs[i].Ref, reqs[i].Definition, reqs[i].Err = reqs[j].Ref, reqs[j].Definition, reqs[j].Err
@@ -190,9 +196,17 @@ func (r *Request) labels() []engine.Label {
 	return labels
 }
 
-func (s *StoreSink) relabel(ctx context.Context, r *Request) error {
-	if err := s.store.Relabel(ctx, r.Path, r.labels()); err != nil {
-		return fmt.Errorf("labels of %q: %w", r.Path, err)
+// relabel gives series the labels ls, those of the requests at.
+func (s *StoreSink) relabel(ctx context.Context, reqs []Request, ls []engine.PathLabels, at []int) error {
+	if len(ls) == 0 {
+		return nil
+	}
+	errs, err := s.store.Relabel(ctx, ls)
+	if err != nil {
+		return fmt.Errorf("labels of %d series: %w", len(ls), err)
+	}
+	for i, err := range errs {
+		reqs[at[i]].Err = err
 	}
 	return nil
 }

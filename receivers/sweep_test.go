@@ -142,3 +142,39 @@ func TestTextsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestRelabel: a request may give a series that is there other labels.
+func TestRelabel(t *testing.T) {
+	s := enginetest.Open(t)
+	sink := receivers.NewStoreSink(s, receivers.StoreOptions{})
+	labels := func(relabel bool, units string) []engine.Label {
+		t.Helper()
+		reqs := make([]receivers.Request, 20)
+		for i := range reqs {
+			id := receivers.Identity{Path: fmt.Sprint("p/", i), Labels: []engine.Label{{Name: "units", Value: units}, {Name: "empty"}}}
+			reqs[i] = receivers.Request{Identity: id, Sender: "h", Time: rra.Seconds(1000), Define: receivers.StandardDefinition, Relabel: relabel}
+		}
+		if err := sink.Resolve(t.Context(), reqs); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range reqs {
+			if r.Err != nil || r.Ref == 0 {
+				t.Fatalf("%s: %v, %v", r.Path, r.Ref, r.Err)
+			}
+		}
+		x, err := s.Series(reqs[7].Ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x.Labels
+	}
+	for _, tt := range []struct {
+		relabel     bool
+		units, want string
+	}{{false, "a", "a"}, {false, "b", "a"}, {true, "b", "b"}, {true, "b", "b"}} {
+		want := []engine.Label{{Name: "units", Value: tt.want}}
+		if d := cmp.Diff(want, labels(tt.relabel, tt.units)); d != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt, d)
+		}
+	}
+}

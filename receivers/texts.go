@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	queuedTexts    = 8192    // descriptions that wait; beyond that new paths are shed
-	queuedTextSize = 4 << 20 // bytes of them
+	queuedTexts    = 64 << 10 // descriptions that wait; beyond that new paths are shed
+	queuedTextSize = 16 << 20 // bytes of them
 )
 
 // texts are descriptions on their way to the sink: the newest of each path.
