@@ -56,6 +56,7 @@ type serve struct {
 	rate    int
 	level   slog.Level
 	logJSON bool
+	rrd     rrdcachedSettings
 	ways    []way
 	rules   []rules.Rule // of the file that was applied last
 }
@@ -87,6 +88,7 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	for _, p := range protocols {
 		s.ways = append(s.ways, addProtocol(f, p))
 	}
+	s.rrd.addFlags(f)
 	f.Var(&s.sync, "sync", "when an append is acknowledged: always (after fdatasync), interval (before, synced by the clock: "+
 		"loss of power may take --sync-interval of samples) or none (loss of power may take what the system has not written)")
 	f.DurationVar(&s.engine.SyncInterval, "sync-interval", time.Second, "the longest time between two syncs with --sync=interval")
@@ -134,6 +136,10 @@ func (s *serve) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	rrd, err := s.rrd.config(named[rrdcachedFlag])
+	if err != nil {
+		return err
+	}
 	log := s.logger()
 	s.engine.Sync = wal.Sync(s.sync)
 	s.engine.Memory = int64(s.memory)
@@ -145,6 +151,7 @@ func (s *serve) run(ctx context.Context) error {
 		Engine:    s.engine,
 		HTTP:      server.Address{Addr: s.http, Named: named["http"]},
 		Ways:      ways,
+		RRDCached: rrd,
 		MaxFuture: s.future,
 		Limits:    receivers.StoreOptions{SenderBurst: s.burst, SenderRate: s.rate},
 		Memory:    int64(s.memory),

@@ -25,6 +25,11 @@ func (s *server) index(w http.ResponseWriter, _ *http.Request) {
 	for _, r := range s.receivers.all() {
 		page.Ways = append(page.Ways, way{r.settings.Protocol.Name, r.receiver.Addr().String()})
 	}
+	if s.daemon != nil {
+		for _, a := range s.daemon.addrs {
+			page.Ways = append(page.Ways, way{"rrdcached", a.String()})
+		}
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	w.Header().Set("X-Content-Type-Options", "nosniff")

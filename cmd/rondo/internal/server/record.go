@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ func (s *server) record(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		fs := append(s.figures(), receiverFigures(s.receivers.all())...)
+		fs := slices.Concat(s.figures(), receiverFigures(s.receivers.all()), s.rrdcachedFigures())
 		if err := r.write(ctx, rra.TimeOf(next), fs); err != nil && ctx.Err() == nil {
 			s.Logger.Warn("own figures not recorded", "err", err)
 		}

@@ -32,6 +32,8 @@ type Config struct {
 	HTTP    Address
 	// Ways are the ways in.
 	Ways Ways
+	// RRDCached is where rrdcached's protocol is spoken.
+	RRDCached RRDCached
 	// MaxFuture is how far ahead of the clock a sample may be; 0: one hour, negative: no limit.
 	MaxFuture time.Duration
 	// Limits are those of senders; its Policy is that of Ways.
@@ -74,6 +76,7 @@ type Addresses struct {
 	HTTP      net.Addr // nil: off
 	Socket    string
 	Receivers map[string]net.Addr // by protocol
+	RRDCached []net.Addr
 }
 
 func (c Config) withDefaults() Config {
@@ -104,6 +107,7 @@ type server struct {
 	http      *listener
 	local     *listener
 	receivers *manager
+	daemon    *daemon // nil: rrdcached's protocol is not spoken
 	swept     swept
 	activated map[string][]*os.File
 }
@@ -150,6 +154,9 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if err := s.receivers.start(s.Ways, fail); err != nil {
 		return err
 	}
+	if s.daemon, err = s.listenRRDCached(fail); err != nil {
+		return err
+	}
 	if s.local, err = s.listenLocal(fail); err != nil {
 		return err
 	}
@@ -162,6 +169,9 @@ func (s *server) serve(ctx context.Context) error {
 	addrs := Addresses{Socket: filepath.Join(s.DB, rpc.SocketName), Receivers: s.receivers.addrs()}
 	if s.http != nil {
 		addrs.HTTP = s.http.Addr()
+	}
+	if s.daemon != nil {
+		addrs.RRDCached = s.daemon.addrs
 	}
 	s.Logger.Info("ready", "after", time.Since(s.started).Round(time.Millisecond))
 	s.notify(systemd.Ready)
@@ -192,6 +202,9 @@ func (s *server) serve(ctx context.Context) error {
 // stop closes what start opened, ways in first: what they have taken is stored before the store closes.
 func (s *server) stop() error {
 	var errs []error
+	if s.daemon != nil {
+		s.daemon.stop()
+	}
 	if s.receivers != nil {
 		s.receivers.stop()
 	}

@@ -1,0 +1,237 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rrdcached"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// RRDCached says where rrdcached's protocol is spoken.
+type RRDCached struct {
+	Addresses []rrdcached.Address
+	Named     bool // they were named: they must be had
+	// Base is the folder that is cut off the front of names.
+	Base string
+	// Conns and Idle are limits; 0: the protocol's own.
+	Conns int
+	Idle  time.Duration
+	// Define makes the definition of a series that a rule names and an UPDATE brings, with so many values a sample; a step of
+	// 0 is its own choice. Sources, if not nil, are those of the rule.
+	Define func(path string, values int, sources []rra.DataSource, step int64) *rra.Definition
+}
+
+// A daemon serves rrdcached's protocol.
+type daemon struct {
+	*rrdcached.Server
+	addrs   []net.Addr
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// listenRRDCached opens the ports of rrdcached's protocol.
+func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) {
+	const name = "rrdcached"
+	files := s.activated[name]
+	if len(s.RRDCached.Addresses)+len(files) == 0 {
+		return nil, nil
+	}
+	o := rrdcached.Options{
+		Store: s.store, Base: s.RRDCached.Base, Held: s.Engine.Reorder > 0,
+		Conns: s.RRDCached.Conns, Idle: s.RRDCached.Idle, Logger: s.Logger.With("for", name),
+	}
+	if s.RRDCached.Define != nil {
+		o.Make = s.makeMissing
+	}
+	srv, err := rrdcached.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("--rrdcached-base %s: %w", s.RRDCached.Base, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	d := &daemon{Server: srv, cancel: cancel}
+	serve := func(l net.Listener, allow rrdcached.Commands) {
+		d.addrs = append(d.addrs, l.Addr())
+		s.announce(name, l.Addr())
+		d.running.Go(func() {
+			if err := srv.Serve(ctx, l, allow); err != nil {
+				fail(err)
+			}
+		})
+	}
+	if len(files) > 0 {
+		for i, f := range files {
+			l, err := net.FileListener(f)
+			if err != nil {
+				return d, fmt.Errorf("socket %s of systemd: %w", name, err)
+			}
+			var allow rrdcached.Commands
+			if i < len(s.RRDCached.Addresses) {
+				allow = s.RRDCached.Addresses[i].Allow
+			}
+			serve(l, allow)
+		}
+		return d, nil
+	}
+	for _, a := range s.RRDCached.Addresses {
+		l, err := rrdcached.Listen(a)
+		if err != nil {
+			if err := s.taken(name, Address{Addr: a.String(), Named: s.RRDCached.Named}, err); err != nil {
+				return d, err
+			}
+			continue
+		}
+		serve(l, a.Allow)
+	}
+	return d, nil
+}
+
+// stop ends the connections and returns when what they have sent is stored.
+func (d *daemon) stop() {
+	d.cancel()
+	d.running.Wait()
+	d.Close()
+}
+
+// makeMissing makes the series that UPDATE commands name, where a rule says how.
+func (s *server) makeMissing(ctx context.Context, missing []rrdcached.Missing) []error {
+	errs := make([]error, len(missing))
+	var reqs []receivers.Request
+	var at []int
+	policy := s.receivers.sink.Policy()
+	for i, m := range missing {
+		define, err := s.definer(policy, m)
+		if err != nil {
+			errs[i] = err
+			continue
+		}
+		reqs = append(reqs, receivers.Request{
+			Identity: receivers.Identity{Path: m.Path}, Sender: m.Peer, Time: m.Time, Define: define,
+		})
+		at = append(at, i)
+	}
+	if len(reqs) == 0 {
+		return errs
+	}
+	if err := s.receivers.sink.Resolve(ctx, reqs); err != nil {
+		for _, i := range at {
+			errs[i] = err
+		}
+		return errs
+	}
+	for k, i := range at {
+		if errs[i] = reqs[k].Err; errs[i] != nil {
+			errs[i] = fmt.Errorf("series not made: %w", errs[i])
+		}
+	}
+	return errs
+}
+
+// definer returns what makes the definition of a missing series. The error is engine.ErrNotFound if no rule names it. The .rrd at
+// the end of a name is optional, for rules too.
+func (s *server) definer(p *receivers.Policy, m rrdcached.Missing) (func(step int64) *rra.Definition, error) {
+	id := receivers.Identity{Path: m.Path}
+	whole := p.Names(id)
+	if !whole {
+		if id.Path = strings.TrimSuffix(m.Path, ".rrd"); !p.Names(id) {
+			return nil, engine.ErrNotFound
+		}
+	}
+	sources := p.Sources(id)
+	if n := readings(sources); sources != nil && n != m.Values {
+		return nil, fmt.Errorf("series not made: %d values for the %d data sources of the rule", m.Values, n)
+	}
+	define := func(step int64) *rra.Definition { return s.RRDCached.Define(m.Path, m.Values, sources, step) }
+	if whole {
+		return define, nil
+	}
+	// The rule does not match the path as it is: what it says is put in here.
+	d, err := p.Define(id, define)
+	return func(int64) *rra.Definition { return d }, err
+}
+
+// readings returns how many values a sample has.
+func readings(sources []rra.DataSource) int {
+	n := 0
+	for i := range sources {
+		if sources[i].Kind != rra.Compute {
+			n++
+		}
+	}
+	return n
+}
+
+// rrdcachedFamilies are the metrics of rrdcached's protocol that are one number.
+var rrdcachedFamilies = []struct {
+	series, name string
+	kind         rra.Kind
+	help         string
+	value        func(rrdcached.Stats) float64
+}{
+	{"connections", "rondo_rrdcached_connections", rra.Gauge, "Connections that are open.", func(s rrdcached.Stats) float64 { return float64(s.Connections) }},
+	{"accepted", "rondo_rrdcached_connections_total", rra.Derive, "Connections taken.", func(s rrdcached.Stats) float64 { return float64(s.Accepted) }},
+	{"refused", "rondo_rrdcached_connections_refused_total", rra.Derive, "Connections refused because there were too many.", func(s rrdcached.Stats) float64 { return float64(s.Refused) }},
+	{"stalled", "rondo_rrdcached_connections_stalled_total", rra.Derive, "Connections closed because the peer did not read its answers.", func(s rrdcached.Stats) float64 { return float64(s.Stalled) }},
+	{"bytes", "rondo_rrdcached_bytes_total", rra.Derive, "Bytes of requests.", func(s rrdcached.Stats) float64 { return float64(s.Bytes) }},
+	{"samples", "rondo_rrdcached_samples_total", rra.Derive, "Samples handed to the store.", func(s rrdcached.Stats) float64 { return float64(s.Samples) }},
+	{"unknown", "rondo_rrdcached_unknown_total", rra.Derive, "Requests that are no command.", func(s rrdcached.Stats) float64 { return float64(s.Unknown) }},
+	{"names", "rondo_rrdcached_names", rra.Gauge, "Names whose series is remembered.", func(s rrdcached.Stats) float64 { return float64(s.Names) }},
+}
+
+// rrdcachedFigures returns what is recorded of rrdcached's protocol.
+func (s *server) rrdcachedFigures() []figure {
+	if s.daemon == nil {
+		return nil
+	}
+	st := s.daemon.Stats()
+	var fs []figure
+	for _, f := range rrdcachedFamilies {
+		fs = append(fs, figure{"rrdcached/" + f.series, f.name, f.kind, f.help, f.value(st)})
+	}
+	for _, f := range []struct {
+		series string
+		counts []uint64
+	}{{"requests", st.Requests}, {"errors", st.Errors}} {
+		sum := uint64(0)
+		for _, n := range f.counts {
+			sum += n
+		}
+		fs = append(fs, figure{"rrdcached/" + f.series, "rondo_rrdcached_" + f.series + "_total", rra.Derive, "", float64(sum)})
+	}
+	return fs
+}
+
+// writeRRDCached writes the metrics of rrdcached's protocol.
+func (s *server) writeRRDCached(w *metrics.Writer) {
+	if s.daemon == nil {
+		return
+	}
+	st := s.daemon.Stats()
+	for _, f := range rrdcachedFamilies {
+		if f.kind == rra.Gauge {
+			w.Gauge(f.name, f.help, f.value(st))
+		} else {
+			w.Counter(f.name, f.help, f.value(st))
+		}
+	}
+	for _, f := range []struct {
+		name, help string
+		counts     []uint64
+	}{
+		{"rondo_rrdcached_requests_total", "Requests, by command.", st.Requests},
+		{"rondo_rrdcached_errors_total", "Requests answered with an error, by command.", st.Errors},
+	} {
+		w.Family(f.name, "counter", f.help)
+		for i, name := range rrdcached.CommandNames() {
+			w.Sample(float64(f.counts[i]), "command", name)
+		}
+	}
+}
+

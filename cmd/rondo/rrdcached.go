@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
+	"github.com/rondo-db/rondo/query/rrdcached"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/collectd"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// rrdcachedFlag is the flag of the addresses.
+const rrdcachedFlag = "rrdcached"
+
+// An rrdcachedSettings is the flags of rrdcached's protocol.
+type rrdcachedSettings struct {
+	addresses []string
+	base      string
+	conns     int
+	idle      time.Duration
+}
+
+func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
+	f.StringSliceVar(&r.addresses, rrdcachedFlag, []string{"127.0.0.1:" + rrdcached.DefaultPort},
+		"listen `address` of rrdcached's protocol: host:port or unix:/path; may be repeated. Behind a ? may stand "+
+			"allow=UPDATE+FLUSH (the commands that are answered there) and, for a socket, mode=0660 and group=NAME, with & between them")
+	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that is cut off the front of the names that clients send (the working folder)")
+	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "how many clients of rrdcached's protocol may be connected")
+	f.DurationVar(&r.idle, "rrdcached-idle", rrdcached.DefaultIdle, "how long such a client may be silent (negative: for ever)")
+}
+
+// config is what the settings say; named says whether somebody chose the addresses.
+func (r *rrdcachedSettings) config(named bool) (server.RRDCached, error) {
+	c := server.RRDCached{Named: named, Base: r.base, Conns: r.conns, Idle: r.idle, Define: defineUpdated()}
+	if r.conns < 1 {
+		return c, fmt.Errorf("--rrdcached-connections %d: want 1 or more", r.conns)
+	}
+	for _, text := range r.addresses {
+		a, err := rrdcached.ParseAddress(text)
+		if err != nil {
+			return c, fmt.Errorf("--%s %s: %w", rrdcachedFlag, text, err)
+		}
+		c.Addresses = append(c.Addresses, a)
+	}
+	return c, nil
+}
+
+// defaultStep is rrdtool's, for series whose name says nothing.
+const defaultStep = 300
+
+// defineUpdated returns what makes the definition of a series that is made by its first UPDATE. Where no rule says what its
+// values are, a name like collectd's (…/TYPE or …/TYPE-INSTANCE, a type of so many values) has that type's; any other has gauges.
+func defineUpdated() func(name string, values int, sources []rra.DataSource, step int64) *rra.Definition {
+	types := sync.OnceValue(collectd.StandardTypes)
+	return func(name string, values int, sources []rra.DataSource, step int64) *rra.Definition {
+		own := int64(defaultStep)
+		if sources == nil {
+			typ, _, _ := strings.Cut(strings.TrimSuffix(path.Base(name), ".rrd"), "-")
+			if known := types()[typ]; len(known) == values {
+				sources, own = known, 0
+			}
+		}
+		if step == 0 {
+			step = own
+		}
+		d := receivers.StandardDefinition(step) // 0: collectd's interval
+		if sources == nil {
+			d.Sources = gauges(values)
+		} else {
+			d.Sources = append([]rra.DataSource(nil), sources...)
+		}
+		for i := range d.Sources {
+			if s := &d.Sources[i]; s.Heartbeat == 0 && s.Kind != rra.Compute {
+				s.Heartbeat = 2 * d.Step
+			}
+		}
+		return d
+	}
+}
+
+// gauges returns n data sources called value, or value0 and so on.
+func gauges(n int) []rra.DataSource {
+	ds := make([]rra.DataSource, n)
+	for i := range ds {
+		ds[i] = rra.DataSource{Name: "value", Kind: rra.Gauge, Min: math.NaN(), Max: math.NaN()}
+		if n > 1 {
+			ds[i].Name += strconv.Itoa(i)
+		}
+	}
+	return ds
+}
