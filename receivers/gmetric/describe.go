@@ -67,7 +67,13 @@ func (s *server) same(e *entry, i uint32, md *metric) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
 	defer cancel()
 	t, err := s.texts.of(ctx, s, i)
-	return err == nil && !t.lost && slices.Equal(t.attributes(s.set.remove), md.attributes(s.set.remove))
+	if err != nil || t.lost || !slices.Equal(t.attributes(s.set.remove), md.attributes(s.set.remove)) {
+		return false
+	}
+	if e.ref != 0 && !t.listed {
+		s.texts.drop(i, t)
+	}
+	return true
 }
 
 // setMetric gives a metric new metadata, and reports whether there was room to keep it.
@@ -78,6 +84,7 @@ func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
 			s.Drop(receivers.Overload, 1)
 			return false
 		}
+		e.text = 0 // the newest text is to come with it
 	}
 	e.typ, e.dmax = ParseType(md.typ), md.dmax
 	e.flags = e.flags&^gone | known
@@ -210,6 +217,10 @@ func (s *server) answer(e *entry, i uint32, stored *engine.Metadata) {
 	} else if ok {
 		if t = s.texts.put(i); t != nil {
 			t.metric, t.at = md, stored.Time
+			if !slices.Equal(stored.Attributes, t.attributes(s.set.remove)) {
+				t.store = true // another --gmetric-expire
+				s.texts.list(i, t)
+			}
 		}
 		e.flags |= known
 		e.typ, e.dmax, e.seen = ParseType(md.typ), md.dmax, s.second
@@ -284,6 +295,10 @@ func (s *server) touch(e *entry, i uint32, at rra.Time) *described {
 // expire forgets the metadata of a metric that has been silent for its dmax.
 func (s *server) expire(e *entry, i uint32) {
 	delete(s.texts.byEntry, i)
+	if s.set.remove && e.ref != 0 {
+		e.ref = 0 // the store has deleted it, or is about to
+		s.news.refs--
+	}
 	e.flags = e.flags&^known | asked | gone
 	e.meta, e.text, e.dmax, e.due, e.seen = 0, 0, 0, 0, 0
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/rondo-db/rondo/receivers"
@@ -231,9 +232,7 @@ func (s *server) Close() error {
 // Serve reads until ctx ends.
 func (s *server) Serve(ctx context.Context) error {
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
-	defer s.queue.Stop()
 	s.labels.start()
-	defer s.labels.stop()
 	if s.names != nil {
 		s.names.start()
 		defer s.names.stop()
@@ -289,17 +288,17 @@ func (s *server) forgetSeries() {
 
 // restart empties the cache, which is full, but for what it cannot read back from the store.
 func (s *server) restart() {
-	held, texts, asks := s.held, s.texts, s.news.asks
+	held, described, asks := s.held, s.texts.byEntry, s.news.asks
 	s.held.init()
 	s.texts.init()
 	s.news.asks, s.news.refs = nil, 0
 	s.cache.restart(func(yield func(uint32, func(uint32)) bool) {
 		for _, o := range held.order {
-			if v := held.byEntry[o.entry]; v != nil && v.since == o.since {
+			if v := held.of(o); v != nil {
 				yield(o.entry, func(i uint32) { s.held.put(i, v) })
 			}
 		}
-		for i, d := range texts.byEntry {
+		for i, d := range described {
 			if d.listed || d.fresh {
 				yield(i, func(i uint32) { s.texts.keep(i, d) })
 			}
@@ -342,14 +341,18 @@ func (s *server) tick(ctx context.Context) {
 	s.texts.flush(s, false)
 }
 
-// finish hands over what is left when Serve ends. Values without metadata are not: what they are made into
-// now they would be for ever.
+// finish hands over what is left when Serve ends, and waits until it is stored. Values without metadata are left out: what
+// they are made into now they would be for ever.
 func (s *server) finish() {
 	s.Drop(receivers.State, uint64(s.held.len()))
 	if s.names != nil {
 		s.Drop(receivers.State, uint64(len(s.names.held)))
 	}
 	s.texts.flush(s, true)
+	var labels sync.WaitGroup
+	labels.Go(s.labels.stop)
+	s.queue.Stop()
+	labels.Wait()
 }
 
 // datagram reads one datagram.

@@ -2,6 +2,7 @@ package gmetric
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/receivers"
@@ -52,6 +53,17 @@ func (s *server) hold(i uint32, r *reading, sender string) {
 func (h *held) put(i uint32, v *heldValue) {
 	h.byEntry[i] = v
 	h.order = append(h.order, heldSince{i, v.since})
+	if len(h.order) > 2*maxHeld { // mostly of values whose metadata has come
+		h.order = slices.DeleteFunc(h.order, func(o heldSince) bool { return h.of(o) == nil })
+	}
+}
+
+// of returns the value that o stands for; nil: it is not held any more.
+func (h *held) of(o heldSince) *heldValue {
+	if v := h.byEntry[o.entry]; v != nil && v.since == o.since {
+		return v
+	}
+	return nil
 }
 
 // unhold makes a newcomer of what is held of entry i, whose metadata has come.
@@ -70,8 +82,8 @@ func (s *server) release(ctx context.Context) bool {
 	n := 0
 	for ; n < len(s.held.order); n++ {
 		o := s.held.order[n]
-		v := s.held.byEntry[o.entry]
-		if v == nil || v.since != o.since {
+		v := s.held.of(o)
+		if v == nil {
 			continue // its metadata has come
 		}
 		if s.now.Sub(o.since) < holdFor || s.news.full() {

@@ -454,3 +454,45 @@ func TestAddresses(t *testing.T) {
 		t.Error("the one before is left")
 	}
 }
+
+// TestExpireFlag: what becomes of an expired series is kept with its metadata, and changes with the flag.
+func TestExpireFlag(t *testing.T) {
+	rec := new(receivertest.Recorder)
+	m := meta("h", "m", "uint32", Positive)
+	m.DMax = 600
+	s := meta("h", "s", "string", Positive)
+	s.DMax = 600
+	for i, expire := range []string{"keep", "delete", "keep"} {
+		r := runOf(t, rec, map[string][]string{flagExpire.Name: {expire}}, began+int64(i), nil)
+		if i == 0 {
+			r.send(m, s)
+		}
+		r.send(value("h", "m", fmt.Sprint(i)), value("h", "s", "text"))
+		r.UntilSamples(i + 1)
+		for _, path := range []string{"ganglia/h/m", "ganglia/h/s"} {
+			md := r.described(expire, path, func(md engine.Metadata) bool {
+				return md.Time != 0 && (attribute(md, attrExpiry) == expiryDelete) == (expire == expiryDelete)
+			})
+			if want := map[string]string{"ganglia/h/s": "text"}[path]; md.Text != want && i > 0 {
+				t.Errorf("%s: text %q, want %q", path, md.Text, want)
+			}
+		}
+		r.Stop()
+	}
+}
+
+// TestHeldOrder: values that come and go do not make the list of those that are held longer and longer.
+func TestHeldOrder(t *testing.T) {
+	s := offline(new(receivertest.Recorder), receivers.Config{})
+	defer s.close()
+	for i := range 5 * maxHeld {
+		name := fmt.Sprint(i)
+		s.feed(t, value("h", name, "1"))
+		if i%1000 != 0 {
+			s.feed(t, meta("h", name, "int8", Both))
+		}
+	}
+	if n := len(s.held.order); s.held.len() != 50 || n > 2*maxHeld {
+		t.Errorf("%d values held, %d in order", s.held.len(), n)
+	}
+}

@@ -202,6 +202,4 @@ func (s offlineServer) feed(t testing.TB, ms ...Message) {
 
 func (s offlineServer) close() {
 	s.finish()
-	s.labels.stop()
-	s.queue.Stop()
 }
