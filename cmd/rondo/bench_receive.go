@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,10 +25,11 @@ func newBenchReceiveCommand() *cobra.Command {
 temporary folder, sends them the packets of made-up hosts at the rate asked for,
 and tells what was stored, what was lost, and the processor time it took.
 
-Every host has 100 series, as collectd's plugins make them, some of several values;
-all are sent in turn, in packets of 1452 bytes. A reading is ten seconds after the one
-before, however soon it is sent: 20,000 series at 2 million values a second are
-what 20 million values every 10 s are to a server, on fewer series.
+Every host has 100 series, of collectd those that its plugins make, some of several
+values; all are sent in turn, packed as the protocol's own sender does. A reading is
+an interval (10 s) after the one before, however soon it is sent: 20,000 series at
+2 million values a second are what 20 million values every 10 s are to a server, on
+fewer series. Of a protocol without times the receiver's clock goes as fast.
 
 Lost is what was sent and not stored, whatever the reason. At the end all series are read
 once more without haste, and of 1,000 of them the last update and the last readings are
@@ -39,7 +41,7 @@ receives, and nothing is behind it (with --compare-rrdtool its rrdtool plugin).`
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.protocol, "protocol", "collectd", "the protocol `name`")
+	f.StringVar(&o.protocol, "protocol", "collectd", "the protocol `name`: "+strings.Join(receivebench.Protocols(), ", "))
 	f.IntVar(&o.series, "series", 20_000, "series, rounded up to hosts of 100")
 	f.Float64Var(&o.rate, "rate", 2e6, "values sent a second")
 	f.Float64Var(&o.seconds, "seconds", 10, "how long")
@@ -48,6 +50,7 @@ receives, and nothing is behind it (with --compare-rrdtool its rrdtool plugin).`
 	f.BoolVar(&o.find, "find", false, "search the highest rate of which at most 0.1 % is lost, from --rate on")
 	f.BoolVar(&o.compare, "compare", false, "send the same to the program that the protocol comes from")
 	f.BoolVar(&o.stores, "compare-rrdtool", false, "have that keep it, with its rrdtool plugin")
+	f.BoolVar(&o.segments, "segments", false, "send many datagrams as one that the system cuts: costs the sender less")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of the receiver to this `file`")
 	return c
@@ -72,6 +75,7 @@ type benchReceiveOptions struct {
 	seed                        uint64
 	dir, cpuProfile             string
 	find, compare, stores, json bool
+	segments                    bool
 }
 
 func (o *benchReceiveOptions) run(cmd *cobra.Command) error {
@@ -87,6 +91,7 @@ func (o *benchReceiveOptions) run(cmd *cobra.Command) error {
 		Seed:     o.seed,
 		Dir:      o.dir,
 		Verify:   receiveVerified,
+		Segments: o.segments,
 		Profile:  o.cpuProfile,
 		Exec: func(ctx context.Context, arg string) *exec.Cmd {
 			return exec.CommandContext(ctx, self, "bench", "receiver", arg)

@@ -20,6 +20,9 @@ type collectdLoad struct {
 	lists   []list
 }
 
+// collectdInterval is the seconds between two readings.
+const collectdInterval = 10
+
 // The parts of a packet that change from round to round, as they stand on the wire.
 const (
 	partValues = 0x0006
@@ -45,7 +48,7 @@ type cell struct {
 
 func newCollectdLoad(seed uint64, series int, start int64) load {
 	l := &collectdLoad{random: random(seed), lists: host()}
-	hosts := (series + hostLists - 1) / hostLists
+	hosts := (series + hostSeries - 1) / hostSeries
 	for h := range hosts {
 		l.addHost(h, start)
 	}
@@ -56,7 +59,7 @@ func newCollectdLoad(seed uint64, series int, start int64) load {
 // addHost makes the packets of host h. It reads in some order within the interval, its plugins one after the other, each
 // list some microseconds after the one before.
 func (l *collectdLoad) addHost(h int, start int64) {
-	at := collectd.Stamp(start)<<30 + collectd.Stamp(l.random.next()%interval)<<30
+	at := collectd.Stamp(start)<<30 + collectd.Stamp(l.random.next()%collectdInterval)<<30
 	e := collectd.Encoder{}
 	var p collectdPacket
 	p.from = len(l.cells)
@@ -67,7 +70,7 @@ func (l *collectdLoad) addHost(h int, start int64) {
 		}
 		v := collectd.ValueList{
 			Host: []byte(hostName(h)), Plugin: []byte(ls.plugin), PluginInstance: []byte(ls.pluginInstance),
-			Type: []byte(ls.typ), TypeInstance: []byte(ls.typeInstance), Time: at, Interval: interval << 30,
+			Type: []byte(ls.typ), TypeInstance: []byte(ls.typeInstance), Time: at, Interval: collectdInterval << 30,
 		}
 		l.first = append(l.first, len(l.cells))
 		l.stamps = append(l.stamps, at)
@@ -127,10 +130,12 @@ func (l *collectdLoad) size() (messages, series, values int) {
 	return len(l.packets), len(l.stamps), len(l.cells)
 }
 
+func (l *collectdLoad) before() [][]byte { return nil }
+
 func (l *collectdLoad) step(i int) (message []byte, samples, values int) {
 	p := &l.packets[i]
 	for _, t := range p.times {
-		l.stamps[t.series] += interval << 30
+		l.stamps[t.series] += collectdInterval << 30
 		binary.BigEndian.PutUint64(p.bytes[t.at:], uint64(l.stamps[t.series]))
 	}
 	cells := l.cells[p.from:p.till]
@@ -145,9 +150,9 @@ func (l *collectdLoad) step(i int) (message []byte, samples, values int) {
 }
 
 func (l *collectdLoad) series(n int) state {
-	ls := &l.lists[n%hostLists]
+	ls := &l.lists[n%hostSeries]
 	v := collectd.ValueList{
-		Host: []byte(hostName(n / hostLists)), Plugin: []byte(ls.plugin), PluginInstance: []byte(ls.pluginInstance),
+		Host: []byte(hostName(n / hostSeries)), Plugin: []byte(ls.plugin), PluginInstance: []byte(ls.pluginInstance),
 		Type: []byte(ls.typ), TypeInstance: []byte(ls.typeInstance),
 	}
 	s := state{Path: collectd.Identify(&v).Path, At: l.stamps[l.timed[n]].Seconds()}

@@ -6,14 +6,16 @@ import (
 )
 
 const (
-	mostLoss   = 0.001 // of what counts as received
+	mostLoss   = 0.001 // of what counts as received,
+	mostBehind = 1.1   // within so many times as long as it was sent,
+	inFlight   = 1     // and so many seconds
 	growth     = 1.3   // of the rate, while it is
 	near       = 1.04  // a rate that is good and one that is not, so near, are found
 	sentEnough = 0.95  // of a rate; with less the sender is too slow for it
 )
 
-// Find searches for the highest rate, from c.Rate on, at which no more than a thousandth is lost, for rondo's receiver and the peer
-// each for itself, and returns what was measured there. It tells of every step.
+// Find searches for the highest rate, from c.Rate on, at which no more than a thousandth is lost and what arrives is not left
+// lying, for rondo's receiver and the peer each for itself, and returns what was measured there. It tells of every step.
 func Find(ctx context.Context, c Config, tell func(line string)) (r Result, err error) {
 	if err := c.validate(); err != nil {
 		return r, err
@@ -35,9 +37,9 @@ func find(ctx context.Context, c Config, name string, run func(context.Context, 
 		if err != nil {
 			return best, err
 		}
-		ok := m.Loss <= mostLoss
-		tell(fmt.Sprintf("%s: %.3f million values a second asked for, %.3f sent, %.3f stored, %.4f %% lost",
-			name, m.Rate/1e6, m.SentPerSecond/1e6, m.ValuesPerSecond/1e6, m.Loss*100))
+		ok := m.Loss <= mostLoss && m.Seconds <= mostBehind*m.SendSeconds+inFlight
+		tell(fmt.Sprintf("%s: %.3f million values a second asked for, %.3f sent, %.3f stored, %.4f %% lost, %.1f s for %.1f s",
+			name, m.Rate/1e6, m.SentPerSecond/1e6, m.ValuesPerSecond/1e6, m.Loss*100, m.Seconds, m.SendSeconds))
 		switch {
 		case ok && m.SentPerSecond < sentEnough*m.Rate:
 			return m, nil // the sender is at its end

@@ -2,9 +2,6 @@ package receivebench
 
 import "fmt"
 
-// hostLists is the number of series of one host.
-const hostLists = 100
-
 // A list is what a host reads together: the values of one series.
 type list struct {
 	plugin, pluginInstance string
@@ -97,7 +94,7 @@ func host() []list {
 	add("entropy", "", "entropy", "", false, sourceOf{gauge, whole})
 	add("contextswitch", "", "contextswitch", "", false, sourceOf{derive, busy})
 	add("ping", "", "ping", "gateway", false, sourceOf{gauge, fine})
-	for n := 1; len(ls) < hostLists; n++ {
+	for n := 1; len(ls) < hostSeries; n++ {
 		add("irq", "", "irq", fmt.Sprint(n), false, sourceOf{derive, busy})
 	}
 	return ls

@@ -7,15 +7,20 @@ import (
 
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
+	"github.com/rondo-db/rondo/receivers/gmetric"
+	"github.com/rondo-db/rondo/receivers/mono"
+	"github.com/rondo-db/rondo/receivers/smon"
 )
 
-// interval is the seconds between two readings of a series, by the clock of the load.
-const interval = 10
+// hostSeries is the number of series of one host.
+const hostSeries = 100
 
 // A load is what is sent. It is for one goroutine.
 type load interface {
 	// size returns the number of messages in a round, and of series and values in all of them.
 	size() (messages, series, values int)
+	// before returns messages without values that go before the first round, as message 0, 1 and so on.
+	before() [][]byte
 	// step moves the readings of message i on, and returns it and how many samples it holds, and values in them.
 	// The message is valid until step is called for it again.
 	step(i int) (message []byte, samples, values int)
@@ -34,20 +39,45 @@ type state struct {
 // A subject is a protocol that can be measured.
 type subject struct {
 	protocol receivers.Protocol
-	untimed  bool // its messages have no time: the receiver's clock tells, and goes as fast as the load's
+	interval int64  // seconds between two readings of a series
+	untimed  bool   // messages have no time: the receiver's clock tells, and goes as fast as the load's
+	most     int    // bytes of a datagram
+	conns    string // flag that says how many connections there may be
 	// load returns one of at least series series, whose first readings are of the second start.
 	load func(seed uint64, series int, start int64) load
 }
 
 // subjects are all there are, by name.
 var subjects = map[string]subject{
-	"collectd": {protocol: collectd.Protocol, load: newCollectdLoad},
+	"collectd": {
+		protocol: collectd.Protocol, interval: collectdInterval, most: collectd.DefaultPacketBytes,
+		load: newCollectdLoad,
+	},
+	"gmetric": {
+		protocol: gmetric.Protocol, interval: gmetricInterval, most: gmetricMost, untimed: true,
+		load: func(seed uint64, series int, _ int64) load { return newGmetricLoad(seed, series, false) },
+	},
+	"gmetric-command": {
+		protocol: gmetric.Protocol, interval: gmetricInterval, most: gmetricMost, untimed: true,
+		load: func(seed uint64, series int, _ int64) load { return newGmetricLoad(seed, series, true) },
+	},
+	"mono": {
+		protocol: mono.Protocol, interval: monoInterval, conns: "mono-connections",
+		load: newMonoLoad,
+	},
+	"smon": {
+		protocol: smon.Protocol, interval: smonInterval, untimed: true, conns: "smon-connections",
+		load: func(seed uint64, series int, _ int64) load { return newSmonLoad(seed, series) },
+	},
 }
+
+// Protocols returns the names of what can be measured.
+func Protocols() []string { return slices.Sorted(maps.Keys(subjects)) }
 
 func subjectOf(name string) (subject, error) {
 	s, ok := subjects[name]
 	if !ok {
-		return s, fmt.Errorf("bench: protocol %q: not one of %v", name, slices.Sorted(maps.Keys(subjects)))
+		return s, fmt.Errorf("bench: protocol %q: not one of %v", name, Protocols())
 	}
 	return s, nil
 }

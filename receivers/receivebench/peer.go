@@ -64,11 +64,11 @@ func runPeer(ctx context.Context, c Config) (m Measured, err error) {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, t.stop()) }()
-	d, err := newDrive(l, t)
+	d, err := newDrive(subjects[c.Protocol], l, t, c.Segments)
 	if err != nil {
 		return m, err
 	}
-	defer func() { _ = d.conn.Close() }() // nothing waits in it
+	defer func() { _ = d.close() }() // nothing waits in it
 	m, err = d.measure(ctx, c.Rate, c.Length)
 	m.PeakRSS = processPeak(t.cmd.Process.Pid)
 	return m, err
@@ -97,7 +97,7 @@ type statistics struct {
 }
 
 const (
-	peerStart = 10 * time.Second // how long collectd may take to say something
+	peerStart = 30 * time.Second // how long collectd may say nothing
 	peerStop  = 20 * time.Second // and to end
 )
 
@@ -231,7 +231,7 @@ func (p *partial) Note(*collectd.Notification) {}
 // Drop does nothing: see collectd.Handler.
 func (p *partial) Drop(receivers.Reason) {}
 
-func (t *peerTarget) addr() *net.UDPAddr { return t.udp }
+func (t *peerTarget) addr() string { return t.udp.String() }
 
 func (t *peerTarget) prompt() bool { return false }
 

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"maps"
+	"net/netip"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 
@@ -44,21 +46,31 @@ func runChild(ctx context.Context, c Config) (m Measured, err error) {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	o := order{Protocol: c.Protocol, Options: c.Options, Dir: dir, Profile: c.Profile}
-	if s := subjects[c.Protocol]; s.untimed {
-		_, _, values := l.size()
-		o.Epoch, o.Speed = start, c.Rate/float64(values)*interval
+	o := order{Protocol: c.Protocol, Options: maps.Clone(c.Options), Dir: dir, Profile: c.Profile}
+	s := subjects[c.Protocol]
+	_, series, values := l.size()
+	if s.untimed {
+		o.Epoch, o.Speed = start, c.Rate/float64(values)*float64(s.interval)
+	}
+	if s.conns != "" && o.Options[s.conns] == nil {
+		if o.Options == nil {
+			o.Options = make(map[string][]string)
+		}
+		o.Options[s.conns] = []string{strconv.Itoa(series/hostSeries + 1)}
 	}
 	t, err := startChild(ctx, c, o)
 	if err != nil {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, t.stop()) }()
-	d, err := newDrive(l, t)
+	d, err := newDrive(s, l, t, c.Segments)
 	if err != nil {
 		return m, err
 	}
-	defer func() { _ = d.conn.Close() }() // nothing waits in it
+	defer func() { _ = d.close() }() // nothing waits in it
+	if s.untimed {
+		d.pause = time.Duration(2 / o.Speed * float64(time.Second))
+	}
 	if m, err = d.measure(ctx, c.Rate, c.Length); err != nil {
 		return m, err
 	}
@@ -77,7 +89,7 @@ func (d *drive) completeRound(ctx context.Context) error {
 		}
 	}
 	p, err := d.round(ctx)
-	if err == nil && p.read+p.lost < d.sent {
+	if _, ok := d.wire.(streams); !ok && err == nil && p.read+p.lost < d.sent {
 		err = fmt.Errorf("bench: %d packets sent, %d read and %d lost: some are not accounted for", d.sent, p.read, p.lost)
 	}
 	return err
@@ -85,12 +97,13 @@ func (d *drive) completeRound(ctx context.Context) error {
 
 // A childTarget is a child process that receives.
 type childTarget struct {
-	cmd    *exec.Cmd
-	stderr bytes.Buffer
-	in     io.WriteCloser
-	enc    *json.Encoder
-	dec    *json.Decoder
-	udp    *net.UDPAddr
+	cmd     *exec.Cmd
+	stderr  bytes.Buffer
+	in      io.WriteCloser
+	enc     *json.Encoder
+	dec     *json.Decoder
+	address string
+	port    int
 }
 
 func startChild(ctx context.Context, c Config, o order) (*childTarget, error) {
@@ -113,7 +126,9 @@ func startChild(ctx context.Context, c Config, o order) (*childTarget, error) {
 	t.enc, t.dec = json.NewEncoder(t.in), json.NewDecoder(out)
 	var a answer
 	if err = t.dec.Decode(&a); err == nil {
-		t.udp, err = net.ResolveUDPAddr("udp", a.Address)
+		var at netip.AddrPort
+		at, err = netip.ParseAddrPort(a.Address)
+		t.address, t.port = a.Address, int(at.Port())
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.stop())
@@ -130,7 +145,7 @@ func (t *childTarget) stop() error {
 	return nil
 }
 
-func (t *childTarget) addr() *net.UDPAddr { return t.udp }
+func (t *childTarget) addr() string { return t.address }
 
 func (t *childTarget) prompt() bool { return true }
 
@@ -171,7 +186,7 @@ func (t *childTarget) progress(ctx context.Context, do string) (progress, error)
 		p.values -= uint64(float64(lost) / float64(s.Receiver.Samples) * float64(s.Receiver.Values))
 	}
 	// The receiver hears of a loss with the next packet that comes through; the kernel's table has it at once.
-	if p.lost, err = socketDrops(t.udp.Port); err != nil {
+	if p.lost, err = socketDrops(t.port); err != nil {
 		p.lost = s.Receiver.KernelDropped
 	}
 	return p, ctx.Err()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"os/exec"
 	"time"
 )
@@ -20,6 +19,7 @@ type Config struct {
 	Seed     uint64
 	Dir      string // an empty folder for stores; removed are only those made in it
 	Verify   int    // series compared with what was sent
+	Segments bool   // have the system cut datagrams from long ones
 	Profile  string // file for a CPU profile of the receiver while it is sent to; empty: none
 
 	// Peer is the program that Protocol comes from, to be measured too: a path; empty: none.
@@ -52,9 +52,9 @@ func (c *Config) newLoad() (load, int64, error) {
 	}
 	_, _, values := s.load(c.Seed, c.Series, 0).size()
 	rounds := int64(math.Ceil(c.Rate*c.Length.Seconds()/float64(values))) + sparedRounds
-	start := time.Now().Unix() - rounds*interval
+	start := time.Now().Unix() - rounds*s.interval
 	if start < minStart {
-		return nil, 0, fmt.Errorf("bench: %d readings of each series, %d s apart, reach back before 1980: more series, please", rounds, interval)
+		return nil, 0, fmt.Errorf("bench: %d readings of each series, %d s apart, reach back before 1980: more series, please", rounds, s.interval)
 	}
 	return s.load(c.Seed, c.Series, start), start, nil
 }
@@ -67,7 +67,7 @@ const (
 // A target is what is sent to.
 type target interface {
 	// addr is where it listens.
-	addr() *net.UDPAddr
+	addr() string
 	// look returns what it has done.
 	look(ctx context.Context) (progress, error)
 	// mark is look at the beginning and the end of what is measured.
@@ -91,37 +91,33 @@ type progress struct {
 type drive struct {
 	load
 	target
-	sender
-	sent      uint64  // messages
-	next      int     // message of the round
-	samples   uint64  // sent
-	values    uint64  // sent
-	perPacket float64 // values
+	wire
+	sent      uint64        // messages
+	next      int           // message of the round
+	samples   uint64        // sent
+	values    uint64        // sent
+	perPacket float64       // values
+	pause     time.Duration // between rounds that are not paced: two seconds of a clock that goes too fast
 }
 
-func newDrive(l load, t target) (*drive, error) {
-	conn, err := net.DialUDP("udp", nil, t.addr())
-	if err != nil {
-		return nil, err
-	}
-	if err := conn.SetWriteBuffer(4 << 20); err != nil {
-		return nil, err
-	}
-	messages, _, values := l.size()
-	d := &drive{load: l, target: t, perPacket: float64(values) / float64(messages)}
-	return d, d.init(conn)
+// newDrive connects a load to a target of subject s.
+func newDrive(s subject, l load, t target, segments bool) (*drive, error) {
+	messages, series, values := l.size()
+	w, err := openWire(s, t.addr(), series/hostSeries, segments)
+	return &drive{load: l, target: t, wire: w, perPacket: float64(values) / float64(messages)}, err
 }
 
 // one sends the next message of the round.
 func (d *drive) one() error {
-	b, samples, values := d.step(d.next)
+	i := d.next
+	b, samples, values := d.step(i)
 	if d.next++; d.next == d.messages() {
 		d.next = 0
 	}
 	d.sent++
 	d.samples += uint64(samples)
 	d.values += uint64(values)
-	return d.add(b)
+	return d.add(i, b)
 }
 
 func (d *drive) messages() int {
@@ -130,13 +126,16 @@ func (d *drive) messages() int {
 }
 
 const (
-	gently   = 100_000 // values a second that any target takes
-	unread   = 256     // messages that may be unread meanwhile
-	lookWait = time.Millisecond
+	unhurried = 100_000 // values a second that any target takes
+	unread    = 256     // messages that may be unread meanwhile
+	lookWait  = time.Millisecond
 )
 
 // round sends one round, or what is left of one, so that nothing is lost, and waits until it is through.
 func (d *drive) round(ctx context.Context) (progress, error) {
+	if err := sleep(ctx, d.pause); err != nil {
+		return progress{}, err
+	}
 	for more := true; more; {
 		for n := 0; n < unread && more; n++ {
 			if err := d.one(); err != nil {
@@ -144,29 +143,48 @@ func (d *drive) round(ctx context.Context) (progress, error) {
 			}
 			more = d.next > 0
 		}
-		if err := d.flush(); err != nil {
+		if err := d.read(ctx); err != nil {
 			return progress{}, err
-		}
-		if !d.prompt() {
-			if err := sleep(ctx, time.Duration(unread*d.perPacket/gently*float64(time.Second))); err != nil {
-				return progress{}, err
-			}
-			continue
-		}
-		for {
-			p, err := d.look(ctx)
-			if err != nil {
-				return p, err
-			}
-			if p.read+p.lost >= d.sent {
-				break
-			}
-			if err := sleep(ctx, lookWait); err != nil {
-				return p, err
-			}
 		}
 	}
 	return d.settle(ctx)
+}
+
+// gently sends messages so that none is lost.
+func (d *drive) gently(ctx context.Context, messages [][]byte) error {
+	for i, b := range messages {
+		if err := d.add(i, b); err != nil {
+			return err
+		}
+		if d.sent++; i%unread == unread-1 || i == len(messages)-1 {
+			if err := d.read(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// read waits until what was sent is read.
+func (d *drive) read(ctx context.Context) error {
+	if err := d.flush(); err != nil {
+		return err
+	}
+	if _, ok := d.wire.(streams); ok {
+		return nil // they are held back
+	}
+	if !d.prompt() {
+		return sleep(ctx, time.Duration(unread*d.perPacket/unhurried*float64(time.Second)))
+	}
+	for {
+		p, err := d.look(ctx)
+		if err != nil || p.read+p.lost >= d.sent {
+			return err
+		}
+		if err := sleep(ctx, lookWait); err != nil {
+			return err
+		}
+	}
 }
 
 const (
@@ -236,6 +254,30 @@ func (d *drive) settle(ctx context.Context) (progress, error) {
 	return last, errStuck
 }
 
+const (
+	calmFor   = 200 * time.Millisecond
+	calmLimit = 30 * time.Second
+)
+
+// calm waits until the target writes nothing any more: making series and describing them takes longer than their first values.
+func (d *drive) calm(ctx context.Context) error {
+	var last uint64
+	changed := time.Now()
+	for begun := changed; d.prompt() && time.Since(changed) < calmFor && time.Since(begun) < calmLimit; {
+		p, err := d.look(ctx)
+		if err != nil {
+			return err
+		}
+		if n := p.snapshot.Store.LogWritten; n != last {
+			last, changed = n, time.Now()
+		}
+		if err := sleep(ctx, lookWait); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= tick { // too short for a timer and a select to be worth it
@@ -254,10 +296,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // measure sends a round that makes the series, and another, then the load at its pace, and returns what that took.
 func (d *drive) measure(ctx context.Context, rate float64, length time.Duration) (m Measured, err error) {
+	if err := d.gently(ctx, d.before()); err != nil {
+		return m, err
+	}
 	for range 2 {
 		if _, err := d.round(ctx); err != nil {
 			return m, err
 		}
+	}
+	if err := d.calm(ctx); err != nil {
+		return m, err
 	}
 	begin, err := d.mark(ctx, false)
 	if err != nil {

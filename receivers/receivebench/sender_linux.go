@@ -40,7 +40,7 @@ func (s *sender) init(conn *net.UDPConn) (err error) {
 }
 
 // add gathers b, which must stay as it is until the next flush, and sends what is gathered when that is enough.
-func (s *sender) add(b []byte) error {
+func (s *sender) add(_ int, b []byte) error {
 	s.iovs[s.n].Base = &b[0]
 	s.iovs[s.n].SetLen(len(b))
 	if s.n++; s.n == sendBatch {
@@ -80,3 +80,5 @@ func (s *sender) send(fd uintptr) bool {
 	}
 	return true
 }
+
+func (s *sender) close() error { return s.conn.Close() }

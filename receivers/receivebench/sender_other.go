@@ -2,7 +2,10 @@
 
 package receivebench
 
-import "net"
+import (
+	"errors"
+	"net"
+)
 
 // A sender sends datagrams.
 type sender struct{ conn *net.UDPConn }
@@ -12,9 +15,15 @@ func (s *sender) init(conn *net.UDPConn) error {
 	return nil
 }
 
-func (s *sender) add(b []byte) error {
+func (s *sender) add(_ int, b []byte) error {
 	_, err := s.conn.Write(b)
 	return err
 }
 
 func (s *sender) flush() error { return nil }
+
+func (s *sender) close() error { return s.conn.Close() }
+
+func newSegmenter(conn *net.UDPConn, _ int) (wire, error) {
+	return nil, errors.Join(errors.New("bench: the system does not cut datagrams"), conn.Close())
+}
