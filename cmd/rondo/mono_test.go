@@ -78,8 +78,8 @@ func TestMono(t *testing.T) {
 				t.Error("the agent does not hear good bye")
 			}
 			do(false, "ERROR: no server runs on the database in "+db, "peers")
-			want := "mono/127.0.0.1/Mono Custom/jobs\nmono/127.0.0.1/Mono GC/Minor GC collections\nmono/127.0.0.1/Mono JIT/x\nmono/127.0.0.1/Mono System/load\n"
-			if out, ok := runProgram(t, "list", "--db", db); !ok || out != want {
+			want := "127.0.0.1/Mono Custom/jobs\n127.0.0.1/Mono GC/Minor GC collections\n127.0.0.1/Mono JIT/x\n127.0.0.1/Mono System/load\n"
+			if out, ok := runProgram(t, "list", "-r", "--db", db, "mono"); !ok || out != want {
 				t.Errorf("series:\n%s\nwant:\n%s", out, want)
 			}
 		})
