@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 // Protocol is Ganglia's metric protocol.
 var Protocol = receivers.Protocol{
 	Name:    "gmetric",
+	Prefix:  strings.TrimSuffix(prefix, "/"),
 	Network: "udp",
 	Address: "127.0.0.1:8649",
 	Usage: "take Ganglia's metrics (gmetric, gmond) at this UDP `address`; a multicast address is joined. " +
