@@ -53,15 +53,18 @@ func (a *attack) datagrams(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = c.Close() }() // nothing is read
-	sent := 0                        // bytes since the last look
+	sent, blind := 0, 0 // bytes since the last look; looks in a row that have shown nothing
 	for i := 0; ctx.Err() == nil; i++ {
 		if i%burst == 0 || sent > 64<<10 {
 			for sent = 0; ctx.Err() == nil; time.Sleep(50 * time.Microsecond) {
 				n, err := queued(number)
-				if err != nil {
+				if errors.Is(err, errNoSocket) && blind < 100 { // the list changes while it is read
+					blind++
+					continue
+				} else if err != nil {
 					return err
 				}
-				if n < queueBytes() {
+				if blind = 0; n < queueBytes() {
 					break
 				}
 			}
@@ -92,8 +95,10 @@ func queued(port int) (int64, error) {
 		_, rx, _ := strings.Cut(f[4], ":")
 		return strconv.ParseInt(rx, 16, 64)
 	}
-	return 0, fmt.Errorf("no socket at port %d", port)
+	return 0, fmt.Errorf("port %d: %w", port, errNoSocket)
 }
+
+var errNoSocket = errors.New("no such socket")
 
 // dialFrom connects from the loopback address 127.0.0.HOST, so that the receiver sees another machine.
 func dialFrom(ctx context.Context, network string, host byte, to string) (net.Conn, error) {

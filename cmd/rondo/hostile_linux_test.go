@@ -89,7 +89,8 @@ type victimised struct {
 func newHostility(t *testing.T) *hostility {
 	t.Helper()
 	h := &hostility{t: t, began: time.Now()}
-	rules := "policy:\n"
+	var rules strings.Builder
+	rules.WriteString("policy:\n")
 	args := []string{
 		"--max-series", strconv.Itoa(mostSeries), "--sender-burst", strconv.Itoa(senderBurst),
 		"--sender-rate", strconv.Itoa(senderRate), "--memory", "256M",
@@ -104,14 +105,14 @@ func newHostility(t *testing.T) *hostility {
 		if p.Network == "dir" {
 			v.addr = t.TempDir()
 		}
-		rules += fmt.Sprintf("  - {path: %q, step: 1s, heartbeat: 1h, archives: [\"RRA:LAST:0.5:1:3600\"]}\n", v.path)
+		fmt.Fprintf(&rules, "  - {path: %q, step: 1s, heartbeat: 1h, archives: [\"RRA:LAST:0.5:1:3600\"]}\n", v.path)
 		args = append(append(args, "--"+v.name, v.addr), v.flags...)
 		if p.Network == "tcp" {
 			args = append(args, "--"+v.name+"-connections", strconv.Itoa(mostConns), "--"+v.name+"-host-connections", strconv.Itoa(hostConns))
 		}
 		h.victims = append(h.victims, v)
 	}
-	args = append(args, "--config", configFile(t, rules))
+	args = append(args, "--config", configFile(t, rules.String()))
 	h.server = serveProcess(t, filepath.Join(t.TempDir(), "db"), args...)
 	seed := uint64(time.Now().UnixNano())
 	for _, v := range h.victims {
@@ -194,24 +195,33 @@ func (h *hostility) round(before metrics) {
 		}
 		v.good += uint64(messages)
 	}
+	var waiting sync.WaitGroup
 	for _, v := range h.victims {
-		left := v.sender.paths()
-		for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-			left = slices.DeleteFunc(left, func(path string) bool { return h.last(path) == float64(v.value) })
-			if len(left) == 0 {
-				break
+		waiting.Go(func() { v.lost += h.unstored(v) })
+	}
+	waiting.Wait()
+	now := h.metrics()
+	for _, v := range h.victims {
+		if lost := now.of(lostInSocket, v.name) - before.of(lostInSocket, v.name); float64(v.lost) > lost {
+			h.report(v, now, time.Since(h.began))
+			h.t.Fatalf("%s: %d good values are missing, up to value %d; %v datagrams were lost", v.name, v.lost, v.value, lost)
+		}
+	}
+}
+
+// unstored waits until the last value of all series of a good sender is stored, and returns of how many it is not.
+func (h *hostility) unstored(v *victimised) int {
+	left := v.sender.paths()
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		left = slices.DeleteFunc(left, func(path string) bool {
+			last, err := h.last(path)
+			if err != nil {
+				h.t.Errorf("%s: %v", path, err)
 			}
-			if time.Now().Before(deadline) {
-				continue
-			}
-			now := h.metrics()
-			v.lost += len(left)
-			if lost := now.of(lostInSocket, v.name) - before.of(lostInSocket, v.name); float64(v.lost) > lost {
-				h.t.Errorf("value %d of %d series is not stored, %v datagrams were lost; the first is %s, which has %v", v.value, len(left), lost, left[0], h.last(left[0]))
-				h.report(v, now, time.Since(h.began))
-				h.t.FailNow()
-			}
-			break
+			return last == float64(v.value)
+		})
+		if len(left) == 0 || time.Now().After(deadline) || h.t.Failed() {
+			return len(left)
 		}
 	}
 }

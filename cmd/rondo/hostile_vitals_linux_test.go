@@ -52,11 +52,10 @@ func (h *hostility) readMetrics() (metrics, error) {
 }
 
 // last returns the last reading of a good series; -1 if there is none.
-func (h *hostility) last(path string) float64 {
-	h.t.Helper()
+func (h *hostility) last(path string) (float64, error) {
 	r, err := http.Post(h.server.url+"/rondo.v1.Rondo/Info", "application/json", strings.NewReader(fmt.Sprintf(`{"path":%q}`, path)))
 	if err != nil {
-		h.t.Fatal(err)
+		return -1, err
 	}
 	defer func() { _ = r.Body.Close() }() // read to its end
 	var info struct {
@@ -65,16 +64,16 @@ func (h *hostility) last(path string) float64 {
 		} `json:"sources"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&info); err != nil {
-		h.t.Fatal(err)
+		return -1, err
 	}
 	if len(info.Sources) == 0 {
-		return -1
+		return -1, nil
 	}
 	v, err := strconv.ParseFloat(info.Sources[0].LastReading, 64)
 	if err != nil {
-		return -1
+		return -1, nil // unknown yet
 	}
-	return v
+	return v, nil
 }
 
 // vitals are what a process takes.
