@@ -53,7 +53,7 @@ func (a *attack) datagrams(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = c.Close() }() // nothing is read
-	sent, blind := 0, 0 // bytes since the last look; looks in a row that have shown nothing
+	sent, blind := 0, 0              // bytes since the last look; looks in a row that have shown nothing
 	for i := 0; ctx.Err() == nil; i++ {
 		if i%burst == 0 || sent > 64<<10 {
 			for sent = 0; ctx.Err() == nil; time.Sleep(50 * time.Microsecond) {
