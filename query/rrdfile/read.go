@@ -1,0 +1,402 @@
+package rrdfile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// maxSize is the largest native file that is read.
+const maxSize = math.MaxInt32
+
+// Open reads a native file. The error is an *os.PathError, or one of [Decode].
+func Open(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, ErrNotRRD
+	}
+	return Read(f, info.Size())
+}
+
+// Read reads a native file of size bytes.
+func Read(r io.ReaderAt, size int64) (*File, error) {
+	if size > maxSize {
+		return nil, &FormatError{0, "size", fmt.Sprintf("%d bytes, more than %d", size, int64(maxSize))}
+	}
+	b := make([]byte, min(size, 4096))
+	for {
+		if _, err := io.ReadFull(io.NewSectionReader(r, 0, size), b); err != nil {
+			return nil, err
+		}
+		// The rest of a large file is read once its head says that it is one.
+		if int64(len(b)) == size {
+			return Decode(b)
+		}
+		d := decoder{b: b, size: size}
+		if err := d.head(); err != nil {
+			return nil, err
+		}
+		b = make([]byte, size)
+	}
+}
+
+// Decode reads a native file from memory. Nothing of b is kept. The error is [ErrNotRRD], a [*VersionError] or a
+// [*FormatError].
+func Decode(b []byte) (*File, error) {
+	d := decoder{b: b, size: int64(len(b))}
+	if err := d.head(); err != nil {
+		return nil, err
+	}
+	d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
+	d.f.State.Archives = make([]rra.ArchiveSnapshot, d.archives)
+	d.f.Smooth = make([]int64, d.archives)
+	if err := d.definition(); err != nil {
+		return nil, err
+	}
+	if err := d.settleSize(); err != nil {
+		return nil, err
+	}
+	if err := d.live(); err != nil {
+		return nil, err
+	}
+	if err := d.cdps(); err != nil {
+		return nil, err
+	}
+	if err := d.rows(); err != nil {
+		return nil, err
+	}
+	return d.f, nil
+}
+
+// A decoder reads a file piece by piece.
+type decoder struct {
+	layout
+	b    []byte
+	size int64 // of the file; b may be its start
+	at   int
+
+	sources, archives int
+	values            int64 // in all archives
+	f                 *File
+}
+
+func (d *decoder) fail(at int, field, format string, args ...any) error {
+	return &FormatError{int64(at), field, fmt.Sprintf(format, args...)}
+}
+
+// head reads what says how large the header is.
+func (d *decoder) head() error {
+	if len(d.b) < versionEnd || string(d.b[:4]) != magic {
+		return ErrNotRRD
+	}
+	version := string(d.b[4:8])
+	if d.b[8] != 0 || version < "0001" || version > "0005" {
+		return &VersionError{text(d.b[4:versionEnd])}
+	}
+	var ok bool
+	if d.layout, ok = layoutOf(d.b); !ok {
+		if len(d.b) < native.headSize() {
+			return d.fail(len(d.b), "head", "the file ends")
+		}
+		return d.fail(native.cookieAt(), "float_cookie", "was not written by a machine that is known")
+	}
+	d.f = &File{Version: int(version[3] - '0')}
+	at := d.countsAt()
+	counts := [3]uint64{d.word(d.b[at:]), d.word(d.b[at+d.long:]), d.word(d.b[at+2*d.long:])}
+	most := uint64(d.size)
+	switch {
+	case counts[0] == 0 || counts[0] > most/uint64(d.sourceSize()):
+		return d.fail(at, "ds", "%d data sources in a file of %d bytes", counts[0], d.size)
+	case counts[1] == 0 || counts[1] > most/uint64(d.archiveSize()):
+		return d.fail(at+d.long, "rra", "%d archives in a file of %d bytes", counts[1], d.size)
+	case counts[2] == 0 || counts[2] > math.MaxInt64:
+		return d.fail(at+2*d.long, "step", "%d seconds", counts[2])
+	}
+	d.sources, d.archives = int(counts[0]), int(counts[1])
+	d.f.Definition.Step = int64(counts[2])
+	// Both counts are below 2^32/100, so that this does not overflow.
+	if need := d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)); need > d.size {
+		return d.fail(int(min(d.size, math.MaxInt)), "header", "the file ends; the header has %d bytes", need)
+	}
+	d.at = d.headSize()
+	return nil
+}
+
+// definition reads data sources and archives.
+func (d *decoder) definition() error {
+	def := &d.f.Definition
+	def.Sources = make([]rra.DataSource, d.sources)
+	def.Archives = make([]rra.Archive, d.archives)
+	sourcesAt := d.at
+	for i := range def.Sources {
+		if err := d.source(i, d.b[d.at:]); err != nil {
+			return err
+		}
+		d.at += d.sourceSize()
+	}
+	// An expression may name any data source.
+	for i := range def.Sources {
+		if def.Sources[i].Kind == rra.Compute {
+			at := sourcesAt + i*d.sourceSize() + 2*nameSize
+			if err := d.expression(i, at); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range def.Archives {
+		if err := d.archive(i, d.b[d.at:]); err != nil {
+			return err
+		}
+		d.at += d.archiveSize()
+	}
+	return nil
+}
+
+func (d *decoder) source(i int, b []byte) error {
+	s := &d.f.Definition.Sources[i]
+	field := func(name string) string { return fmt.Sprintf("ds[%d].%s", i, name) }
+	name, kind := b[:nameSize], b[nameSize:2*nameSize]
+	if name[nameSize-1] != 0 {
+		return d.fail(d.at, field("name"), "does not end")
+	}
+	s.Name = text(name)
+	var err error
+	if s.Kind, err = parseKind(kind); err != nil {
+		return d.fail(d.at+nameSize, field("type"), "unknown data acquisition function '%s'", text(kind))
+	}
+	s.Min, s.Max = math.NaN(), math.NaN()
+	if s.Kind == rra.Compute {
+		return nil
+	}
+	p := b[2*nameSize:]
+	s.Heartbeat = int64(d.word(p))
+	s.Min, s.Max = d.double(p[paramSize:]), d.double(p[2*paramSize:])
+	return nil
+}
+
+// Parameters of an archive.
+const (
+	paramXFF       = 0 // AVERAGE, MIN, MAX, LAST
+	paramAlpha     = 1 // HWPREDICT, MHWPREDICT
+	paramBeta      = 2
+	paramGamma     = 1 // SEASONAL, DEVSEASONAL
+	paramSmoothing = 2
+	paramDeltaPos  = 1 // FAILURES
+	paramDeltaNeg  = 2
+	paramPartner   = 3 // all of the Holt-Winters family
+	paramPeriod    = 4 // HWPREDICT, MHWPREDICT: the period given, a double that nothing reads
+	paramSmooth    = 4 // SEASONAL, DEVSEASONAL
+	paramWindow    = 4 // FAILURES
+	paramThreshold = 5
+)
+
+// maxWindow is the longest history of FAILURES.
+const maxWindow = 28
+
+func (d *decoder) archive(i int, b []byte) error {
+	a := &d.f.Definition.Archives[i]
+	field := func(name string) string { return fmt.Sprintf("rra[%d].%s", i, name) }
+	var err error
+	if a.CF, err = parseCF(b[:nameSize]); err != nil {
+		return d.fail(d.at, field("cf"), "unknown consolidation function '%s'", text(b[:nameSize]))
+	}
+	rows, pdps := d.word(b[d.rowsAt():]), d.word(b[d.rowsAt()+d.long:])
+	if rows > uint64(d.size-d.values*8)/uint64(8*d.sources) {
+		return d.fail(d.at+d.rowsAt(), field("rows"), "%d rows in a file of %d bytes", rows, d.size)
+	}
+	d.values += int64(rows) * int64(d.sources)
+	if pdps == 0 || pdps > math.MaxInt64 {
+		return d.fail(d.at+d.rowsAt()+d.long, field("pdp_per_row"), "%d primary data points", pdps)
+	}
+	a.Rows, a.PDPs, a.Partner = int64(rows), int64(pdps), -1
+	p := b[d.archiveParamsAt():]
+	double := func(i int) float64 { return d.double(p[i*paramSize:]) }
+	long := func(i int) uint64 { return d.word(p[i*paramSize:]) }
+	if a.CF <= rra.Last {
+		a.XFF = double(paramXFF)
+		return nil
+	}
+	a.Partner = int(long(paramPartner))
+	switch a.CF {
+	case rra.HWPredict, rra.MHWPredict:
+		a.Alpha, a.Beta = double(paramAlpha), double(paramBeta)
+	case rra.Seasonal, rra.DevSeasonal:
+		a.Gamma, a.SmoothingWindow = double(paramGamma), double(paramSmoothing)
+		if d.f.Version < 4 {
+			a.SmoothingWindow = math.NaN() // it is there, but has no meaning
+		}
+		d.f.Smooth[i] = int64(long(paramSmooth))
+	case rra.Failures:
+		a.DeltaPos, a.DeltaNeg = double(paramDeltaPos), double(paramDeltaNeg)
+		if n := long(paramWindow); n > maxWindow {
+			return d.fail(d.at+d.archiveParamsAt()+paramWindow*paramSize, field("window_length"), "%d, at most %d is possible", n, maxWindow)
+		}
+		a.Window, a.Threshold = int(long(paramWindow)), int(long(paramThreshold))
+	}
+	return nil
+}
+
+// settleSize checks the file's size. On 32-bit machines the size tells how large a time is, which the head does not say, so
+// that it must be exact; elsewhere rrdtool reads files that are too long.
+func (d *decoder) settleSize() error {
+	size := func() int64 { return d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + d.values*8 }
+	want := size()
+	if d.long == 4 && want != d.size {
+		if d.time = 8; size() == d.size {
+			return nil
+		}
+		return d.fail(int(min(want, d.size)), "rows", "the file has %d bytes; it should have %d, or %d if a time has 64 bits", d.size, want, size())
+	}
+	if want > d.size {
+		return d.fail(int(d.size), "rows", "the file ends; it should have %d bytes", want)
+	}
+	return nil
+}
+
+// maxSecond is the latest second that counts in microseconds.
+const maxSecond = math.MaxInt64/1_000_000 - 1
+
+// live reads the last update and what is remembered of the data sources.
+func (d *decoder) live() error {
+	x := &d.f.State
+	sec := d.seconds(d.b[d.at:])
+	if sec < -maxSecond || sec > maxSecond {
+		return d.fail(d.at, "last_update", "%d is out of range", sec)
+	}
+	x.LastUpdate = rra.Seconds(sec)
+	if d.f.Version >= 3 {
+		micro := int64(d.word(d.b[d.at+d.time:]))
+		if micro < 0 || micro >= 1e6 {
+			return d.fail(d.at+d.time, "last_update", "%d microseconds", micro)
+		}
+		x.LastUpdate += rra.Time(micro)
+	}
+	d.at += d.liveSize(d.f.Version)
+	for i := range x.Sources {
+		b := d.b[d.at : d.at+pdpSize]
+		if b[textSize-1] != 0 {
+			return d.fail(d.at, fmt.Sprintf("ds[%d].last_ds", i), "does not end")
+		}
+		s := &x.Sources[i]
+		s.LastReading = text(b[:textSize])
+		p := b[pdpParamsAt:]
+		s.UnknownSec, s.Value = int64(d.word(p)), d.double(p[paramSize:])
+		d.at += pdpSize
+	}
+	return nil
+}
+
+// Parameters of what is remembered of an archive and data source.
+const (
+	cdpValue         = 0 // AVERAGE, MIN, MAX, LAST, DEVPREDICT
+	cdpUnknown       = 1
+	cdpHistory       = 0 // FAILURES: a byte a PDP
+	cdpIntercept     = 2 // HWPREDICT, MHWPREDICT
+	cdpLastIntercept = 3
+	cdpSlope         = 4
+	cdpLastSlope     = 5
+	cdpNulls         = 6
+	cdpLastNulls     = 7
+	cdpSeasonal      = 2 // SEASONAL, DEVSEASONAL
+	cdpLastSeasonal  = 3
+	cdpInitFlag      = 6
+	cdpPrimary       = 8
+	cdpSecondary     = 9
+)
+
+// cdps reads what is remembered of the archives, and their current rows.
+func (d *decoder) cdps() error {
+	x := &d.f.State
+	all := make([]rra.CDP, d.archives*d.sources)
+	for i := range x.Archives {
+		a := &d.f.Definition.Archives[i]
+		x.Archives[i].CDPs = all[i*d.sources : (i+1)*d.sources : (i+1)*d.sources]
+		for j := range d.sources {
+			d.cdp(&x.Archives[i].CDPs[j], a, d.b[d.at:d.at+paramsSize])
+			d.at += paramsSize
+		}
+	}
+	for i := range x.Archives {
+		cur, rows := d.word(d.b[d.at:]), d.f.Definition.Archives[i].Rows
+		if cur >= uint64(rows) && cur > 0 {
+			return d.fail(d.at, fmt.Sprintf("rra[%d].cur_row", i), "%d of %d rows", cur, rows)
+		}
+		x.Archives[i].CurRow = int64(cur)
+		d.at += d.long
+	}
+	return nil
+}
+
+func (d *decoder) cdp(c *rra.CDP, a *rra.Archive, b []byte) {
+	double := func(i int) float64 { return d.double(b[i*paramSize:]) }
+	long := func(i int) int64 { return int64(d.word(b[i*paramSize:])) }
+	c.Primary, c.Secondary = double(cdpPrimary), double(cdpSecondary)
+	switch a.CF {
+	case rra.HWPredict, rra.MHWPredict:
+		c.Intercept, c.LastIntercept = double(cdpIntercept), double(cdpLastIntercept)
+		c.Slope, c.LastSlope = double(cdpSlope), double(cdpLastSlope)
+		c.NullCount, c.LastNullCount = long(cdpNulls), long(cdpLastNulls)
+	case rra.Seasonal, rra.DevSeasonal:
+		c.Seasonal, c.LastSeasonal = double(cdpSeasonal), double(cdpLastSeasonal)
+		c.InitFlag = long(cdpInitFlag)
+	case rra.DevPredict:
+		c.Value = double(cdpValue)
+	case rra.Failures:
+		var history [maxWindow]byte
+		for i := range a.Window {
+			history[i] = '0' + b[cdpHistory*paramSize+i]
+		}
+		c.History = string(history[:a.Window])
+	default:
+		c.Value, c.Unknown = double(cdpValue), long(cdpUnknown)
+	}
+}
+
+// rows reads all rows, oldest first.
+func (d *decoder) rows() error {
+	all := make([]float64, d.values)
+	for i := range d.f.State.Archives {
+		a := &d.f.State.Archives[i]
+		n := int(d.f.Definition.Archives[i].Rows) * d.sources
+		var rows []float64
+		rows, all = all[:n:n], all[n:]
+		a.Rows = rows
+		b := d.b[d.at : d.at+8*n]
+		d.at += 8 * n
+		if n == 0 {
+			continue
+		}
+		// The row behind the current one is the oldest.
+		oldest := (int(a.CurRow) + 1) * d.sources
+		d.doubles(rows, b[8*oldest:])
+		d.doubles(rows[n-oldest:], b[:8*oldest])
+	}
+	return nil
+}
+
+// doubles fills dst from as many bytes as there are.
+func (d *decoder) doubles(dst []float64, b []byte) {
+	n := len(b) / 8
+	dst = dst[:n]
+	if d.order == native.order {
+		for i := range dst {
+			dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		}
+		return
+	}
+	for i := range dst {
+		dst[i] = d.double(b[8*i:])
+	}
+}

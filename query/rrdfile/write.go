@@ -1,0 +1,302 @@
+package rrdfile
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// rrdtoolNaN is the NaN that rrdtool makes on the machines whose files are written. A NaN that Go made is written as
+// this one, any other as it is.
+const rrdtoolNaN = 0xfff8_0000_0000_0000
+
+func fileBits(v float64) uint64 {
+	if b := math.Float64bits(v); b != goNaN {
+		return b
+	}
+	return rrdtoolNaN
+}
+
+var goNaN = math.Float64bits(math.NaN())
+
+// AppendBinary appends the native file, as rrdtool writes it on a 64-bit little-endian machine. Files of versions 1 and
+// 2 become version 3. The error is a [*FieldError].
+func (f *File) AppendBinary(b []byte) ([]byte, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	if len(f.unclear) > 0 {
+		return nil, &FieldError{fmt.Sprintf("ds[%d].cdef", f.unclear[0]), unclear}
+	}
+	e := encoder{f: f, b: slices.Grow(b, int(f.Size()))}
+	if err := e.definition(); err != nil {
+		return nil, err
+	}
+	e.live()
+	for i := range f.State.Archives {
+		e.rows(i)
+	}
+	return e.b, nil
+}
+
+// Size returns the size of the native file.
+func (f *File) Size() int64 {
+	n := f.HeaderSize()
+	for i := range f.Definition.Archives {
+		n += 8 * f.Definition.Archives[i].Rows * int64(len(f.Definition.Sources))
+	}
+	return n
+}
+
+// HeaderSize returns how much of the native file stands before its rows.
+func (f *File) HeaderSize() int64 {
+	return native.headerSize(3, int64(len(f.Definition.Sources)), int64(len(f.Definition.Archives)))
+}
+
+// WriteTo writes the native file to w.
+func (f *File) WriteTo(w io.Writer) (int64, error) {
+	b, err := f.AppendBinary(nil)
+	if err != nil {
+		return 0, err
+	}
+	n, err := w.Write(b)
+	return int64(n), err
+}
+
+// WriteFile makes a native file. A file that is there is left alone, with an error that is fs.ErrExist, or with
+// overwrite is replaced, as a whole.
+func (f *File) WriteFile(path string, overwrite bool) error {
+	b, err := f.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	name := path
+	if overwrite {
+		name = fmt.Sprintf("%s.%08x", path, rand.Uint32())
+	}
+	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(b)
+	if closed := out.Close(); err == nil {
+		err = closed
+	}
+	if err == nil && overwrite {
+		err = os.Rename(name, path)
+	}
+	if err != nil {
+		_ = os.Remove(name) // the first error is the one to tell
+	}
+	return err
+}
+
+// check reports whether the parts of f fit each other.
+func (f *File) check() error {
+	def, x := &f.Definition, &f.State
+	if len(x.Sources) != len(def.Sources) || len(x.Archives) != len(def.Archives) || len(f.Smooth) != len(def.Archives) {
+		return &FieldError{"rra", "the state is not of the definition"}
+	}
+	if f.Version < 1 || f.Version > 5 {
+		return &FieldError{"rrd_version", fmt.Sprintf("%d", f.Version)}
+	}
+	for i := range def.Sources {
+		if n := len(def.Sources[i].Name); n >= nameSize {
+			return &FieldError{fmt.Sprintf("ds[%d].name", i), fmt.Sprintf("%d bytes, at most %d are possible", n, nameSize-1)}
+		}
+		if n := len(x.Sources[i].LastReading); n >= textSize {
+			return &FieldError{fmt.Sprintf("ds[%d].last_ds", i), fmt.Sprintf("%d bytes, at most %d are possible", n, textSize-1)}
+		}
+	}
+	for i := range def.Archives {
+		a, s := &def.Archives[i], &x.Archives[i]
+		field := func(name string) string { return fmt.Sprintf("rra[%d].%s", i, name) }
+		switch {
+		case a.Rows < 0 || a.Rows > int64(len(s.Rows)) || int64(len(s.Rows)) != a.Rows*int64(len(def.Sources)):
+			return &FieldError{field("rows"), fmt.Sprintf("%d values for %d rows", len(s.Rows), a.Rows)}
+		case s.CurRow < 0 || s.CurRow >= max(a.Rows, 1):
+			return &FieldError{field("cur_row"), fmt.Sprintf("%d of %d rows", s.CurRow, a.Rows)}
+		case len(s.CDPs) != len(def.Sources) && s.CDPs != nil:
+			return &FieldError{field("cdp_prep"), fmt.Sprintf("%d data sources, not %d", len(s.CDPs), len(def.Sources))}
+		case a.Window < 0 || a.Window > maxWindow:
+			return &FieldError{field("window_length"), fmt.Sprintf("%d, at most %d is possible", a.Window, maxWindow)}
+		}
+	}
+	return nil
+}
+
+// An encoder appends a file to b, piece by piece.
+type encoder struct {
+	f *File
+	b []byte
+}
+
+func (e *encoder) long(v uint64)    { e.b = binary.LittleEndian.AppendUint64(e.b, v) }
+func (e *encoder) double(v float64) { e.long(fileBits(v)) }
+
+// text appends s and as many NULs as make size bytes.
+func (e *encoder) text(s string, size int) {
+	e.b = append(e.b, s...)
+	for range size - len(s) {
+		e.b = append(e.b, 0)
+	}
+}
+
+// params is the next struct's parameters, all 0, to be set.
+type params [parameters]uint64
+
+func (p *params) double(i int, v float64) { p[i] = fileBits(v) }
+
+func (e *encoder) params(p *params) {
+	for _, v := range p {
+		e.long(v)
+	}
+}
+
+// writtenVersion is the version of the file that is written.
+func (f *File) writtenVersion() int { return max(f.Version, 3) }
+
+// smoothing is the smoothing window of an archive: where none is given rrdtool takes this.
+func smoothing(a *rra.Archive) float64 {
+	if math.IsNaN(a.SmoothingWindow) {
+		return 0.05
+	}
+	return a.SmoothingWindow
+}
+
+func (e *encoder) definition() error {
+	def := &e.f.Definition
+	e.text(magic, len(magic))
+	e.text(fmt.Sprintf("%04d", e.f.writtenVersion()), native.cookieAt()-len(magic))
+	e.double(cookie)
+	e.long(uint64(len(def.Sources)))
+	e.long(uint64(len(def.Archives)))
+	e.long(uint64(def.Step))
+	e.params(&params{})
+	for i := range def.Sources {
+		s := &def.Sources[i]
+		e.text(s.Name, nameSize)
+		e.text(s.Kind.String(), nameSize)
+		if s.Kind == rra.Compute {
+			var err error
+			if e.b, err = appendExpression(e.b, def, i, binary.LittleEndian); err != nil {
+				return err
+			}
+			continue
+		}
+		p := params{0: uint64(s.Heartbeat)}
+		p.double(1, s.Min)
+		p.double(2, s.Max)
+		e.params(&p)
+	}
+	for i := range def.Archives {
+		a := &def.Archives[i]
+		e.text(a.CF.String(), native.rowsAt())
+		e.long(uint64(a.Rows))
+		e.long(uint64(a.PDPs))
+		p := e.archiveParams(i, a)
+		e.params(&p)
+	}
+	return nil
+}
+
+func (e *encoder) archiveParams(i int, a *rra.Archive) (p params) {
+	if a.CF <= rra.Last {
+		p.double(paramXFF, a.XFF)
+		return p
+	}
+	p[paramPartner] = uint64(a.Partner)
+	switch a.CF {
+	case rra.HWPredict, rra.MHWPredict:
+		p.double(paramAlpha, a.Alpha)
+		p.double(paramBeta, a.Beta)
+		if archives := e.f.Definition.Archives; a.Partner >= 0 && a.Partner < len(archives) {
+			p.double(paramPeriod, float64(archives[a.Partner].Rows))
+		}
+	case rra.Seasonal, rra.DevSeasonal:
+		p.double(paramGamma, a.Gamma)
+		p.double(paramSmoothing, smoothing(a))
+		p[paramSmooth] = uint64(e.f.Smooth[i])
+	case rra.Failures:
+		p.double(paramDeltaPos, a.DeltaPos)
+		p.double(paramDeltaNeg, a.DeltaNeg)
+		p[paramWindow], p[paramThreshold] = uint64(a.Window), uint64(a.Threshold)
+	}
+	return p
+}
+
+// live appends the state.
+func (e *encoder) live() {
+	x := &e.f.State
+	e.long(uint64(x.LastUpdate.Unix()))
+	e.long(uint64(x.LastUpdate.Micro()))
+	for i := range x.Sources {
+		s := &x.Sources[i]
+		e.text(s.LastReading, pdpParamsAt)
+		p := params{0: uint64(s.UnknownSec)}
+		p.double(1, s.Value)
+		e.params(&p)
+	}
+	for i := range x.Archives {
+		a := &e.f.Definition.Archives[i]
+		for j := range e.f.Definition.Sources {
+			var p params
+			if j < len(x.Archives[i].CDPs) {
+				p = cdpParams(a, &x.Archives[i].CDPs[j])
+			}
+			e.params(&p)
+		}
+	}
+	for i := range x.Archives {
+		e.long(uint64(x.Archives[i].CurRow))
+	}
+}
+
+func cdpParams(a *rra.Archive, c *rra.CDP) (p params) {
+	p.double(cdpPrimary, c.Primary)
+	p.double(cdpSecondary, c.Secondary)
+	switch a.CF {
+	case rra.HWPredict, rra.MHWPredict:
+		p.double(cdpIntercept, c.Intercept)
+		p.double(cdpLastIntercept, c.LastIntercept)
+		p.double(cdpSlope, c.Slope)
+		p.double(cdpLastSlope, c.LastSlope)
+		p[cdpNulls], p[cdpLastNulls] = uint64(c.NullCount), uint64(c.LastNullCount)
+	case rra.Seasonal, rra.DevSeasonal:
+		p.double(cdpSeasonal, c.Seasonal)
+		p.double(cdpLastSeasonal, c.LastSeasonal)
+		p[cdpInitFlag] = uint64(c.InitFlag)
+	case rra.DevPredict:
+		p.double(cdpValue, c.Value)
+	case rra.Failures:
+		for i := range min(len(c.History), a.Window) {
+			p[cdpHistory+i/8] |= uint64(c.History[i]-'0') << (8 * (i % 8))
+		}
+	default:
+		p.double(cdpValue, c.Value)
+		p[cdpUnknown] = uint64(c.Unknown)
+	}
+	return p
+}
+
+// rows appends the rows of archive i, ring-wise.
+func (e *encoder) rows(i int) {
+	a := &e.f.State.Archives[i]
+	if len(a.Rows) == 0 {
+		return
+	}
+	newest := (int(a.CurRow) + 1) * len(e.f.Definition.Sources)
+	first := len(a.Rows) - newest
+	for _, v := range a.Rows[first:] {
+		e.double(v)
+	}
+	for _, v := range a.Rows[:first] {
+		e.double(v)
+	}
+}

@@ -1,0 +1,477 @@
+package rrdfile
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// The reader of XML knows no more than a dump needs: elements, whose attributes say nothing, text, comments, the
+// five entities and characters by number. It holds one buffer, whatever the size of the document.
+
+const (
+	xmlBuffer = 64 << 10
+	xmlAhead  = 4 << 10 // the longest name or word
+)
+
+// An xmlKind is what the reader finds.
+type xmlKind uint8
+
+const (
+	xmlEnd xmlKind = iota // of the document
+	xmlOpen
+	xmlClose
+	xmlText // other than blanks
+)
+
+// An xmlReader finds one thing after the other.
+type xmlReader struct {
+	in       io.Reader
+	buf      []byte
+	pos, end int
+	line     int
+	readErr  error // why there is no more
+	err      error // the first error
+	started  bool
+	latin1   bool
+
+	name  string // of the element that was opened or closed
+	empty bool   // it closes itself: the next thing is its end
+	word  []byte // the first word of the text
+	rest  []byte // a piece of the text, for messages
+	open  []string
+}
+
+func newXMLReader(r io.Reader) *xmlReader {
+	return &xmlReader{in: r, buf: make([]byte, xmlBuffer), line: 1}
+}
+
+// fail makes an error of what was found; the first counts.
+func (x *xmlReader) fail(prefix, format string, args ...any) {
+	if x.err == nil {
+		x.err = &XMLError{Line: x.line, Err: fmt.Sprintf(format, args...), prefix: prefix}
+	}
+}
+
+func (x *xmlReader) broken(format string, args ...any) {
+	x.fail("", "error reading/parsing XML: "+format, args...)
+}
+
+// ahead sees to it that n bytes are there, if the document has as many. It may move what is there.
+func (x *xmlReader) ahead(n int) {
+	if x.end-x.pos >= n || x.readErr != nil {
+		return
+	}
+	copy(x.buf, x.buf[x.pos:x.end])
+	x.end -= x.pos
+	x.pos = 0
+	for empty := 0; x.end < n && x.readErr == nil; {
+		k, err := x.in.Read(x.buf[x.end:])
+		x.end += k
+		if empty++; k > 0 {
+			empty = 0
+		}
+		if err == nil && empty == 100 {
+			err = io.ErrNoProgress
+		}
+		if err != nil {
+			x.readErr = err
+			if err != io.EOF && x.err == nil {
+				x.err = err
+			}
+		}
+	}
+}
+
+// next finds the next thing. At an error, it finds the end.
+func (x *xmlReader) next() xmlKind {
+	if x.empty {
+		x.empty = false
+		return x.close()
+	}
+	if !x.started {
+		x.start()
+	}
+	for x.err == nil {
+		x.ahead(xmlAhead)
+		if x.pos == x.end {
+			if n := len(x.open); n > 0 {
+				x.broken("Premature end of data in tag %s", x.open[n-1])
+			}
+			break
+		}
+		if x.buf[x.pos] != '<' {
+			if x.text() {
+				return xmlText
+			}
+			continue
+		}
+		switch b := x.buf[x.pos:x.end]; {
+		case len(b) > 1 && b[1] == '/':
+			return x.closing()
+		case bytes.HasPrefix(b, []byte("<!--")):
+			x.skip(4, "-->")
+		case bytes.HasPrefix(b, []byte("<![CDATA[")):
+			x.skip(9, "]]>") // rrdtool does not look at it
+		case bytes.HasPrefix(b, []byte("<?")):
+			x.skip(2, "?>")
+		case bytes.HasPrefix(b, []byte("<!")):
+			x.skipType()
+		default:
+			return x.opening()
+		}
+	}
+	return xmlEnd
+}
+
+// start looks for a byte order mark and the declaration's encoding.
+func (x *xmlReader) start() {
+	x.started = true
+	x.ahead(xmlAhead)
+	b := x.buf[x.pos:x.end]
+	switch {
+	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
+		x.pos += 3
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
+		x.wide(b[2:], b[0] == 0xff)
+	case bytes.HasPrefix(b, []byte("<\x00")), bytes.HasPrefix(b, []byte("\x00<")):
+		x.wide(b, b[0] == '<')
+	}
+	b = x.buf[x.pos:x.end]
+	if !bytes.HasPrefix(b, []byte("<?xml")) {
+		return
+	}
+	b, _, _ = bytes.Cut(b, []byte("?>"))
+	_, b, found := bytes.Cut(b, []byte("encoding"))
+	b = bytes.TrimLeft(b, " \t\r\n=")
+	if !found || len(b) == 0 {
+		return
+	}
+	name, _, _ := bytes.Cut(b[1:], b[:1])
+	switch strings.ToLower(string(name)) {
+	case "utf-8", "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be", "utf-16-le", "utf-16-be":
+	case "iso-8859-1", "latin1":
+		x.latin1 = true
+	default:
+		x.broken("Unsupported encoding %.40s", name)
+	}
+}
+
+// wide reads on as UTF-16, from b, which is in the buffer.
+func (x *xmlReader) wide(b []byte, little bool) {
+	x.in = &utf16Reader{in: io.MultiReader(bytes.NewReader(bytes.Clone(b)), x.in), little: little}
+	x.pos, x.end, x.readErr = 0, 0, nil
+	x.ahead(xmlAhead)
+}
+
+// skip passes over n bytes and all up to what ends it.
+func (x *xmlReader) skip(n int, end string) {
+	x.pos += n
+	for {
+		b := x.buf[x.pos:x.end]
+		if i := bytes.Index(b, []byte(end)); i >= 0 {
+			x.line += bytes.Count(b[:i], []byte{'\n'})
+			x.pos += i + len(end)
+			return
+		}
+		if x.readErr != nil {
+			x.broken("the document ends before %s", end)
+			return
+		}
+		// The end may have begun.
+		n := max(0, len(b)-len(end)+1)
+		x.line += bytes.Count(b[:n], []byte{'\n'})
+		x.pos += n
+		x.ahead(xmlAhead)
+	}
+}
+
+// skipType passes over a document type and what it declares.
+func (x *xmlReader) skipType() {
+	quote, depth := byte(0), 0
+	for {
+		if x.ahead(1); x.pos == x.end {
+			x.broken("the document type does not end")
+			return
+		}
+		c := x.buf[x.pos]
+		x.pos++
+		switch {
+		case c == '\n':
+			x.line++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '[' || c == '<':
+			depth++
+		case c == ']':
+			depth--
+		case c == '>':
+			if depth--; depth == 0 {
+				return
+			}
+		}
+	}
+}
+
+// elements are the names that a dump has.
+var elements = func() map[string]string {
+	m := make(map[string]string)
+	for _, name := range []string{
+		"rrd", "version", "step", "lastupdate", "ds", "rra",
+		"name", "type", "minimal_heartbeat", "min", "max", "cdef", "last_ds", "value", "unknown_sec",
+		"cf", "pdp_per_row", "xff", "params", "cdp_prep", "database", "row", "v",
+		"hw_alpha", "hw_beta", "dependent_rra_idx", "seasonal_gamma", "seasonal_smooth_idx", "smoothing_window",
+		"failure_threshold", "delta_pos", "delta_neg", "window_len",
+		"primary_value", "secondary_value", "unknown_datapoints", "intercept", "last_intercept", "slope", "last_slope",
+		"nan_count", "last_nan_count", "seasonal", "last_seasonal", "init_flag", "history",
+	} {
+		m[name] = name
+	}
+	return m
+}()
+
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// readName takes a name, without allocation if it is a dump's.
+func (x *xmlReader) readName() string {
+	b := x.buf[x.pos:x.end]
+	n := 0
+	for n < len(b) && !isBlank(b[n]) && b[n] != '>' && b[n] != '/' && b[n] != '<' {
+		n++
+	}
+	x.pos += n
+	if name, ok := elements[string(b[:n])]; ok {
+		return name
+	}
+	if n == 0 || n == len(b) || b[0] < 'A' {
+		x.broken("StartTag: invalid element name")
+	}
+	return string(b[:min(n, 100)])
+}
+
+// opening takes <name …> or <name …/>.
+func (x *xmlReader) opening() xmlKind {
+	x.pos++
+	name := x.readName()
+	quote := byte(0)
+	for {
+		if x.pos == x.end {
+			if x.ahead(xmlAhead); x.pos == x.end {
+				x.broken("Couldn't find end of Start Tag %s", name)
+				return xmlEnd
+			}
+		}
+		c := x.buf[x.pos]
+		x.pos++
+		switch {
+		case c == '\n':
+			x.line++
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '<':
+			x.broken("Couldn't find end of Start Tag %s", name)
+			return xmlEnd
+		case c == '/':
+			x.empty = true
+		case c == '>':
+			if len(x.open) >= 16 {
+				x.broken("elements are nested too deep")
+				return xmlEnd
+			}
+			x.open = append(x.open, name)
+			x.name = name
+			return xmlOpen
+		default:
+			x.empty = false
+		}
+	}
+}
+
+// closing takes </name>.
+func (x *xmlReader) closing() xmlKind {
+	x.pos += 2
+	name := x.readName()
+	for x.pos < x.end && isBlank(x.buf[x.pos]) {
+		if x.buf[x.pos] == '\n' {
+			x.line++
+		}
+		x.pos++
+	}
+	switch {
+	case x.err != nil:
+		return xmlEnd
+	case x.pos == x.end || x.buf[x.pos] != '>':
+		x.broken("expected '>'")
+		return xmlEnd
+	case len(x.open) == 0 || x.open[len(x.open)-1] != name:
+		x.broken("Opening and ending tag mismatch: %s", name)
+		return xmlEnd
+	}
+	x.pos++
+	return x.close()
+}
+
+func (x *xmlReader) close() xmlKind {
+	x.name = x.open[len(x.open)-1]
+	x.open = x.open[:len(x.open)-1]
+	return xmlClose
+}
+
+// text takes text up to the next element or comment, and reports whether there is more than blanks. Its first word is kept.
+func (x *xmlReader) text() bool {
+	x.word, x.rest = x.word[:0], x.rest[:0]
+	const before, inside, behind = 0, 1, 2
+	state := before
+	for x.err == nil {
+		if x.pos == x.end {
+			if x.ahead(xmlAhead); x.pos == x.end {
+				break
+			}
+		}
+		c := x.buf[x.pos]
+		if c == '<' {
+			break
+		}
+		from := len(x.word)
+		switch {
+		case isBlank(c):
+			if c == '\n' {
+				x.line++
+			}
+			x.pos++
+			if state == inside {
+				state = behind
+			}
+			if state != before {
+				x.rest = appendSome(x.rest, c)
+			}
+			continue
+		case c == '&':
+			x.reference()
+		case c < ' ':
+			x.broken("PCDATA invalid Char value %d", c)
+		case c >= 0x80 && x.latin1:
+			x.word = utf8.AppendRune(x.word, rune(c))
+			x.pos++
+		default:
+			x.word = append(x.word, c)
+			x.pos++
+		}
+		if state == before {
+			state = inside
+		}
+		x.rest = appendSome(x.rest, x.word[from:]...)
+		if state == behind || len(x.word) > xmlAhead {
+			x.word = x.word[:from]
+		}
+	}
+	return state != before && x.err == nil
+}
+
+// appendSome appends b to a text that is only shown.
+func appendSome(dst []byte, b ...byte) []byte {
+	if len(dst) > 100 {
+		return dst
+	}
+	return append(dst, b...)
+}
+
+// reference takes &name; and appends what it stands for to the word.
+func (x *xmlReader) reference() {
+	x.ahead(xmlAhead)
+	b := x.buf[x.pos:x.end]
+	n := bytes.IndexByte(b[:min(len(b), 32)], ';')
+	if n < 0 {
+		x.broken("EntityRef: expecting ';'")
+		return
+	}
+	name := string(b[1:n])
+	x.pos += n + 1
+	switch name {
+	case "amp":
+		x.word = append(x.word, '&')
+	case "lt":
+		x.word = append(x.word, '<')
+	case "gt":
+		x.word = append(x.word, '>')
+	case "quot":
+		x.word = append(x.word, '"')
+	case "apos":
+		x.word = append(x.word, '\'')
+	default:
+		digits, ok := strings.CutPrefix(name, "#")
+		base := 10
+		if hex, isHex := strings.CutPrefix(digits, "x"); isHex {
+			digits, base = hex, 16
+		}
+		v, err := strconv.ParseUint(digits, base, 32)
+		switch {
+		case !ok:
+			x.broken("Entity '%s' not defined", name)
+		case err != nil || v < ' ' && (v >= 0x80 || !isBlank(byte(v))) || v > utf8.MaxRune:
+			x.broken("xmlParseCharRef: invalid xmlChar value %s", digits)
+		default:
+			x.word = utf8.AppendRune(x.word, rune(v))
+		}
+	}
+}
+
+// A utf16Reader gives UTF-16 back as UTF-8.
+type utf16Reader struct {
+	in     io.Reader
+	little bool
+	raw    [4096]byte
+	n      int // bytes of raw
+	out    []byte
+	err    error
+}
+
+func (r *utf16Reader) Read(p []byte) (int, error) {
+	for len(r.out) == 0 && r.err == nil {
+		var k int
+		k, r.err = r.in.Read(r.raw[r.n:])
+		r.n += k
+		r.convert()
+	}
+	n := copy(p, r.out)
+	r.out = r.out[n:]
+	if n > 0 {
+		return n, nil
+	}
+	return 0, r.err
+}
+
+// convert takes what is whole from raw.
+func (r *utf16Reader) convert() {
+	r.out = r.out[:0]
+	unit := func(i int) rune {
+		if r.little {
+			return rune(r.raw[i]) | rune(r.raw[i+1])<<8
+		}
+		return rune(r.raw[i])<<8 | rune(r.raw[i+1])
+	}
+	i := 0
+	for ; i+2 <= r.n; i += 2 {
+		c := unit(i)
+		if utf16.IsSurrogate(c) {
+			if i+4 > r.n {
+				break
+			}
+			i += 2
+			c = utf16.DecodeRune(c, unit(i))
+		}
+		r.out = utf8.AppendRune(r.out, c)
+	}
+	r.n = copy(r.raw[:], r.raw[i:r.n])
+}
