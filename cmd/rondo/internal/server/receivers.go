@@ -92,7 +92,16 @@ func (m *manager) open(r Receiver) error {
 	}
 	rec, err := r.Protocol.New(c, m.sink)
 	if err != nil {
-		return m.taken(name, r.Address, err)
+		if err := m.taken(name, r.Address, err); err != nil {
+			return err
+		}
+		c.Address = "" // files it can do without the default address
+		if r.Protocol.Enabled == nil || !r.Protocol.Enabled(c) {
+			return nil
+		}
+		if rec, err = r.Protocol.New(c, m.sink); err != nil {
+			return fmt.Errorf("receiver %s: %w", name, err)
+		}
 	}
 	if a := rec.Addr(); a != nil {
 		m.announce(name, a)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -239,6 +240,36 @@ func TestNamedPortTaken(t *testing.T) {
 	r := start(t, Config{HTTP: Address{Addr: l.Addr().String()}})
 	if r.HTTP != nil || !strings.Contains(r.log.String(), "level=WARN") {
 		t.Errorf("a default port that is taken is no warning: listening at %v\n%s", r.HTTP, r.log)
+	}
+}
+
+// TestDefaultReceiverTaken: a receiver that has files to read goes on without its default port.
+func TestDefaultReceiverTaken(t *testing.T) {
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	for _, files := range []bool{false, true} {
+		p := fake(rra.TimeOf(time.Now().Truncate(time.Second)), nil)
+		var asked []string
+		make := p.New
+		p.Enabled = func(receivers.Config) bool { return files }
+		p.New = func(c receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
+			asked = append(asked, c.Address)
+			if c.Address == "" {
+				c.Address = "127.0.0.1:0" // the fake has no files
+			}
+			return make(c, sink)
+		}
+		r := start(t, Config{Ways: Ways{Receivers: []Receiver{{Protocol: p, Address: Address{Addr: c.LocalAddr().String()}}}}})
+		want := []string{c.LocalAddr().String()}
+		if files {
+			want = append(want, "")
+		}
+		if !slices.Equal(asked, want) || (r.Receivers["fake"] != nil) != files || !strings.Contains(r.log.String(), "level=WARN") {
+			t.Errorf("files %v: opened at %q, want %q; receives: %v\n%s", files, asked, want, r.Receivers, r.log)
+		}
 	}
 }
 
