@@ -90,7 +90,7 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 				continue
 			}
 		}
-		if !holds && sm.n == 1 && d.values == 1 && g.texts == nil { // the ordinary day
+		if !holds && sm.n == 1 && d.values == 1 { // the ordinary day
 			w := g.words[index*c.words : (index+1)*c.words]
 			runs, ok := d.m.StepOne(w, sm.at, &b.values[sm.first], sh.runs[:0])
 			if ok {

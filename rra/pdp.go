@@ -2,6 +2,7 @@ package rra
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -9,8 +10,8 @@ import (
 const scratch = 16
 
 // StepOne is Step for one data source where the straight path may be taken: one that is not COMPUTE, no
-// archive of the Holt-Winters family, whole seconds, a number. If it may not, StepOne returns false and has
-// changed nothing. The last reading of the state must not be kept as text.
+// archive of the Holt-Winters family, whole seconds, a number, after a reading that is not kept as text. If it
+// may not, StepOne returns false and has changed nothing.
 func (m *Machine) StepOne(w []uint64, at Time, v *Value, out []Run) ([]Run, bool) {
 	if !m.straight || m.noStraight || len(m.sources) != 1 {
 		return out, false
@@ -91,6 +92,9 @@ func (m *Machine) read(s *State, values []Value, texts []string, iv float64, amo
 			return err
 		}
 		amounts[i] = n
+	}
+	if !slices.ContainsFunc(s.Text, func(t string) bool { return t != "" }) {
+		s.Text = nil // of empty texts alone nothing is kept
 	}
 	return nil
 }

@@ -69,3 +69,33 @@ func BenchmarkParseReading(b *testing.B) {
 		})
 	}
 }
+
+// TestTextsGoWithTheirReadings: a state keeps texts for as long as a last reading is one, and no longer: whoever steps many
+// series looks at those that have texts apart.
+func TestTextsGoWithTheirReadings(t *testing.T) {
+	d, err := rra.ParseDefinition(10, []string{"DS:x:GAUGE:100:U:U", "DS:y:GAUGE:100:U:U", "RRA:LAST:0.5:1:5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := rra.Compile(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rra.NewSeries(m, "a", rra.Seconds(1000))
+	for i, tt := range []struct {
+		x, y string
+		want bool
+	}{{"5.10", "1", true}, {"2", "1", false}, {"2", "3.0", true}, {"7.00", "3", true}, {"", "3", false}, {"1", "3", false}} {
+		var texts []string
+		values := []rra.Value{rra.ParseReading(rra.Gauge, []byte(tt.x), &texts), rra.ParseReading(rra.Gauge, []byte(tt.y), &texts)}
+		if tt.x == "" {
+			values[0] = rra.Unknown
+		}
+		if _, err := s.Update(rra.Seconds(1010+int64(i)*10), values, texts...); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.State.Text != nil; got != tt.want {
+			t.Errorf("after %q and %q: texts %q", tt.x, tt.y, s.State.Text)
+		}
+	}
+}
