@@ -46,6 +46,7 @@ type goodSender interface {
 const (
 	goodSeries              = 25                      // of a good sender
 	goodPause               = 1100 * time.Millisecond // between two values of a series: some receivers keep whole seconds
+	goodPatience            = time.Minute             // of a good sender: what counts is that nothing is lost
 	mostSeries              = 3000                    // that the server may have
 	senderBurst, senderRate = 500, 60                 // that one sender may make
 	shortRun                = 2400 * time.Millisecond
@@ -212,7 +213,7 @@ func (h *hostility) round(before metrics) {
 // unstored waits until the last value of all series of a good sender is stored, and returns of how many it is not.
 func (h *hostility) unstored(v *victimised) int {
 	left := v.sender.paths()
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(goodPatience); ; time.Sleep(50 * time.Millisecond) {
 		left = slices.DeleteFunc(left, func(path string) bool {
 			last, err := h.last(path)
 			if err != nil {
