@@ -24,9 +24,10 @@ type shard struct {
 	work    chan *commit
 	applied atomic.Uint64 // position of the last record applied
 	mu      sync.Mutex
-	runs    []rra.Run // rows of one step
-	state   rra.State // at hand; here because it would escape to the heap
-	batch   Batch     // decoded records
+	runs    []rra.Run  // rows of one step
+	moment  rra.Moment // of the last step
+	state   rra.State  // at hand; here because it would escape to the heap
+	batch   Batch      // decoded records
 	stats   shardStats
 	reorder rra.Time  // window in force
 	_       [128]byte // shards do not share cache lines
@@ -90,10 +91,10 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 				continue
 			}
 		}
-		if !holds && sm.n == 1 && d.values == 1 { // the ordinary day
+		values := b.values[sm.first : sm.first+uint32(sm.n)]
+		if !holds { // the ordinary day
 			w := g.words[index*c.words : (index+1)*c.words]
-			runs, ok := d.m.StepOne(w, sm.at, &b.values[sm.first], sh.runs[:0])
-			if ok {
+			if runs, ok := d.m.StepStraight(&sh.moment, w, sm.at, values, sh.runs[:0]); ok {
 				sh.keepRuns(runs)
 				for j := range runs {
 					g.push(s, index, &runs[j])
@@ -102,7 +103,6 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 				continue
 			}
 		}
-		values := b.values[sm.first : sm.first+uint32(sm.n)]
 		if int(sm.n) != d.values {
 			o.reject(int(i), fmt.Errorf("%d values for %d data sources: %w", sm.n, d.values, ErrShape))
 			continue

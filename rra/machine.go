@@ -113,6 +113,7 @@ type Machine struct {
 	stepMagic  uint64
 	ones       []one
 	lanes      []lane
+	gathers    [Last + 1][]int32 // words in which the lanes of a CF gather
 }
 
 // Compile checks d and lays out the state of its series. The Machine keeps d.

@@ -14,6 +14,7 @@ import (
 func TestStraight(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 1))
 	straight := 0
+	var mo Moment // of all machines
 	for range 400 {
 		p := newTrial(r, false)
 		fast, slow := compile(t, p.def), compile(t, p.def)
@@ -22,8 +23,12 @@ func TestStraight(t *testing.T) {
 		p.each(func(at Time, values []Value, texts []string) {
 			if fast.straight {
 				w := slices.Clone(a.W)
-				if _, ok := fast.tryStraight(w, at, values, nil); ok {
+				if runs, ok := fast.StepStraight(&mo, w, at, values, nil); ok {
 					straight++
+					again := slices.Clone(a.W) // a moment later
+					if runs2, ok := fast.StepStraight(&mo, again, at, values, nil); !ok || !sameRuns(runs, runs2) || !slices.Equal(w, again) {
+						t.Fatalf("%v: at %d, %v: not the same when the moment is used again", p.args, at, values)
+					}
 				} else if !slices.Equal(w, a.W) {
 					t.Fatalf("%v: at %d, %v: the straight path changed a state that it left", p.args, at, values)
 				}

@@ -9,20 +9,6 @@ import (
 // scratch is as many data sources as a step handles without allocation.
 const scratch = 16
 
-// StepOne is Step for one data source where the straight path may be taken: one that is not COMPUTE, no
-// archive of the Holt-Winters family, whole seconds, a number, after a reading that is not kept as text. If it
-// may not, StepOne returns false and has changed nothing.
-func (m *Machine) StepOne(w []uint64, at Time, v *Value, out []Run) ([]Run, bool) {
-	if !m.straight || m.noStraight || len(m.sources) != 1 {
-		return out, false
-	}
-	sec, from, end, first, ok := m.straightTimes(w, at)
-	if !ok {
-		return out, false
-	}
-	return m.straightOne(w, sec, from, end, first+1, v, out)
-}
-
 // Step folds one reading of every data source that is not COMPUTE, in their
 // order, into s and appends the rows that it closed to out. Rows that are
 // unknown are handed out too. Texts are those that values of TagText and
@@ -31,10 +17,9 @@ func (m *Machine) StepOne(w []uint64, at Time, v *Value, out []Run) ([]Run, bool
 // The error is a *TimeError or a *CountError, and s is as it was; or a
 // *ValueError, and s is changed as rrdtool changes it.
 func (m *Machine) Step(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
-	if m.straight && !m.noStraight {
-		if out, ok := m.tryStraight(s.W, at, values, out); ok {
-			return out, nil
-		}
+	var mo Moment
+	if out, ok := m.StepStraight(&mo, s.W, at, values, out); ok {
+		return out, nil
 	}
 	return m.general(s, at, values, texts, out)
 }

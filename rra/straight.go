@@ -24,135 +24,180 @@ type lane struct {
 	stream int32
 }
 
+// maxLanes is how many of them the straight path handles: a bit each.
+const maxLanes = 64
+
 // A reciprocal divides by a constant: for i below 2^32 the high half of i*magic
 // is i/d.
 func reciprocal(d int64) uint64 { return ^uint64(0)/uint64(d) + 1 }
 
 // prepare decides whether the straight path may be taken, and lays its lanes out.
 func (m *Machine) prepare() {
-	m.straight = len(m.sources) <= maxStraight && m.inputs == len(m.sources) && !m.family && m.own == nil
 	m.stepMagic = reciprocal(m.step)
+	ones := 0
 	for i := range m.archives {
 		a := &m.archives[i]
 		switch {
 		case !a.cf.classical():
 		case a.n == 1:
-			m.ones = append(m.ones, one{cur: a.cur, shift: uint8(a.shift), rows: uint32(a.rows)})
+			if ones%2 == 0 {
+				m.ones = append(m.ones, one{cur: a.cur, step: 1, low: uint32(a.rows), high: math.MaxUint32})
+			} else {
+				o := &m.ones[len(m.ones)-1]
+				o.step, o.high = 1<<32+1, uint32(a.rows)
+			}
+			ones++
 		default:
 			m.lanes = append(m.lanes, lane{
 				folding: a.folding, magic: reciprocal(a.n),
 				off: a.off, rows: uint32(a.rows), stream: a.stream,
 			})
+			g := &m.gathers[a.cf]
+			*g = append(*g, int32(a.off+cdpValue))
+		}
+	}
+	m.straight = len(m.sources) <= maxStraight && len(m.lanes) <= maxLanes && m.inputs == len(m.sources) && !m.family && m.own == nil
+}
+
+// A one is the current rows of two archives of one PDP a row, in the halves of a word, or of the last of them in the
+// low half.
+type one struct {
+	cur       int
+	step      uint64 // moves both
+	low, high uint32 // rows of the archives
+}
+
+// A Moment is what steps of one Machine have in common that go from one time to the same other. It is used again
+// for step after step, and made anew where they differ. The zero value is ready.
+type Moment struct {
+	m    *Machine
+	at   Time
+	last uint64 // as in the state
+
+	sec, from uint64  // of at and last
+	iv        float64 // between them
+	end       uint64  // second at which the PDP that is open ends
+	k         uint64  // number of the PDP behind it
+	closing   uint64  // lanes of which it ends a row
+	ok        bool    // the straight path can deal with these times
+}
+
+// make takes the times of a step apart.
+func (mo *Moment) make(m *Machine, last uint64, at Time) {
+	*mo = Moment{m: m, at: at, last: last, sec: uint64(at) / 1e6, from: last / 1e6}
+	if uint64(at) <= last || mo.sec*1e6 != uint64(at) || mo.from*1e6 != last || mo.sec >= 1<<32 {
+		return
+	}
+	step := uint64(m.step)
+	first := mo.from
+	if step > 1 {
+		first, _ = bits.Mul64(mo.from, m.stepMagic)
+	}
+	mo.iv = float64(mo.sec - mo.from)
+	mo.k = first + 1
+	mo.end = mo.k * step
+	if mo.ok = mo.sec < mo.end+step; !mo.ok {
+		return
+	}
+	for i := range m.lanes {
+		if l := &m.lanes[i]; mo.k*l.magic < l.magic {
+			mo.closing |= 1 << i
 		}
 	}
 }
 
-// A one is the current row of an archive of one PDP a row.
-type one struct {
-	rows  uint32
-	cur   int
-	shift uint8
-}
-
-// straightTimes takes the times of a step apart, in seconds: now, the last update, the end of the open
-// PDP and the PDPs before it. It says whether the straight path can deal with them.
-func (m *Machine) straightTimes(w []uint64, at Time) (sec, from, end, first uint64, ok bool) {
-	last := w[wordLast]
-	sec, from = uint64(at)/1e6, last/1e6
-	if uint64(at) <= last || sec*1e6 != uint64(at) || from*1e6 != last || sec >= 1<<32 {
-		return 0, 0, 0, 0, false
-	}
-	step := uint64(m.step)
-	first = from
-	if step > 1 {
-		first, _ = bits.Mul64(from, m.stepMagic)
-	}
-	end = (first + 1) * step
-	return sec, from, end, first, sec < end+step
-}
-
-// tryStraight is Step if the straight path applies; if not, it has changed nothing.
-func (m *Machine) tryStraight(w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
-	sec, from, end, first, ok := m.straightTimes(w, at)
-	if !ok {
+// StepStraight is Step where the straight path may be taken: no COMPUTE, no archive of the Holt-Winters family,
+// whole seconds, numbers, after readings of which none is kept as text. If it may not, StepStraight returns false and has
+// changed nothing. mo is what the step before has left of its times.
+func (m *Machine) StepStraight(mo *Moment, w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
+	if !m.straight || m.noStraight || len(values) != len(m.sources) {
 		return out, false
 	}
-	if len(values) == 1 && len(m.sources) == 1 {
-		return m.straightOne(w, sec, from, end, first+1, &values[0], out)
+	if mo.at != at || mo.last != w[wordLast] || mo.m != m {
+		mo.make(m, w[wordLast], at)
 	}
-	if len(values) != len(m.sources) {
+	if !mo.ok {
 		return out, false
 	}
-	return m.straightMany(w, sec, from, end, first+1, values, out)
+	if len(values) == 1 {
+		return m.straightOne(mo, w, &values[0], out)
+	}
+	return m.straightMany(mo, w, values, out)
 }
 
-// straightOne is tryStraight for one data source, with the times in seconds; the
-// open PDP, number k-1, ends at end.
-func (m *Machine) straightOne(w []uint64, sec, from, end, k uint64, v *Value, out []Run) ([]Run, bool) {
+// straightOne is StepStraight for one data source.
+func (m *Machine) straightOne(mo *Moment, w []uint64, v *Value, out []Run) ([]Run, bool) {
 	ds := w[wordSources : wordSources+dsWords]
-	iv := float64(sec - from)
-	n, ok := m.sources[0].straight(ds[dsBits], ds[dsMeta], v, iv)
+	n, ok := m.sources[0].straight(ds[dsBits], ds[dsMeta], v, mo.iv)
 	if !ok {
 		return out, false
 	}
-	w[wordLast] = sec * 1e6
-	if sec < end {
-		keepOpen(ds, v, n, sec-from)
+	w[wordLast] = uint64(mo.at)
+	if mo.sec < mo.end {
+		keepOpen(ds, v, n, mo.sec-mo.from)
 		return out, true
 	}
-	pdp := m.straightPDP(ds, v, n, iv, end-from, sec-end)
+	pdp := m.straightPDP(ds, v, n, mo.iv, mo.end-mo.from, mo.sec-mo.end)
 	if m.one != 0 {
 		w[m.one+onePrimary] = math.Float64bits(pdp)
-		out = appendRow(out, m.oneID, 0, int64(k), pdp)
+		out = appendRow(out, m.oneID, 0, int64(mo.k), pdp)
 		m.advanceOnes(w)
 	}
-	lanes := m.lanes
-	for i := range lanes {
-		l := &lanes[i]
+	if mo.closing == 0 {
+		m.gatherAll(w, pdp)
+		return out, true
+	}
+	for i := range m.lanes {
+		l := &m.lanes[i]
 		c := w[l.off : l.off+cdpWords]
-		if k*l.magic >= l.magic {
+		if mo.closing>>i&1 == 0 {
 			l.gatherOne(c, pdp)
 			continue
 		}
 		l.finish(c, pdp, 1, 0)
-		out = appendRow(out, l.stream, 0, int64(k/uint64(l.n)), math.Float64frombits(c[cdpPrimary]))
+		out = appendRow(out, l.stream, 0, int64(mo.k/uint64(l.n)), math.Float64frombits(c[cdpPrimary]))
 		l.advance(&c[cdpMeta])
 	}
 	return out, true
 }
 
-// straightMany is straightOne for several data sources.
-func (m *Machine) straightMany(w []uint64, sec, from, end, k uint64, values []Value, out []Run) ([]Run, bool) {
+// straightMany is StepStraight for several data sources.
+func (m *Machine) straightMany(mo *Moment, w []uint64, values []Value, out []Run) ([]Run, bool) {
 	var buf [maxStraight]float64
 	pdps := buf[:len(values)]
-	iv := float64(sec - from)
 	for i := range values {
 		ds := m.ds(w, i)
-		n, ok := m.sources[i].straight(ds[dsBits], ds[dsMeta], &values[i], iv)
+		n, ok := m.sources[i].straight(ds[dsBits], ds[dsMeta], &values[i], mo.iv)
 		if !ok {
 			return out, false
 		}
 		pdps[i] = n
 	}
-	w[wordLast] = sec * 1e6
-	if sec < end {
+	w[wordLast] = uint64(mo.at)
+	if mo.sec < mo.end {
 		for i := range values {
-			keepOpen(m.ds(w, i), &values[i], pdps[i], sec-from)
+			keepOpen(m.ds(w, i), &values[i], pdps[i], mo.sec-mo.from)
 		}
 		return out, true
 	}
 	for i := range values {
-		pdp := m.straightPDP(m.ds(w, i), &values[i], pdps[i], iv, end-from, sec-end)
+		pdp := m.straightPDP(m.ds(w, i), &values[i], pdps[i], mo.iv, mo.end-mo.from, mo.sec-mo.end)
 		if m.one != 0 {
 			w[m.one+oneWords*i+onePrimary] = math.Float64bits(pdp)
-			out = appendRow(out, m.oneID, int32(i), int64(k), pdp)
+			out = appendRow(out, m.oneID, int32(i), int64(mo.k), pdp)
 		}
 		pdps[i] = pdp
 	}
 	m.advanceOnes(w)
+	if mo.closing == 0 {
+		for d, pdp := range pdps {
+			m.gatherAll(w[cdpWords*d:], pdp)
+		}
+		return out, true
+	}
 	for i := range m.lanes {
 		l := &m.lanes[i]
-		closes := k*l.magic < l.magic
+		closes := mo.closing>>i&1 != 0
 		for d, pdp := range pdps {
 			c := w[l.off+cdpWords*d : l.off+cdpWords*d+cdpWords]
 			if !closes {
@@ -160,7 +205,7 @@ func (m *Machine) straightMany(w []uint64, sec, from, end, k uint64, values []Va
 				continue
 			}
 			l.finish(c, pdp, 1, 0)
-			out = appendRow(out, l.stream, int32(d), int64(k/uint64(l.n)), math.Float64frombits(c[cdpPrimary]))
+			out = appendRow(out, l.stream, int32(d), int64(mo.k/uint64(l.n)), math.Float64frombits(c[cdpPrimary]))
 		}
 		if closes {
 			l.advance(&w[l.off+cdpMeta])
@@ -268,12 +313,54 @@ func (m *Machine) straightPDP(ds []uint64, v *Value, n, iv float64, pre, post ui
 func (m *Machine) advanceOnes(w []uint64) {
 	for i := range m.ones {
 		o := &m.ones[i]
-		p := &w[o.cur]
-		if cur := uint32(*p>>(o.shift&63)) + 1; cur < o.rows {
-			*p += 1 << (o.shift & 63)
-		} else {
-			*p -= uint64(cur-1) << (o.shift & 63)
+		p := w[o.cur]
+		if low, high := uint32(p)+1, uint32(p>>32)+1; low < o.low && high < o.high {
+			w[o.cur] = p + o.step
+			continue
 		}
+		w[o.cur] = o.turn(p)
+	}
+}
+
+// turn moves p where one of the two is at its end.
+func (o *one) turn(p uint64) uint64 {
+	low, high := uint32(p)+1, uint32(p>>32)+uint32(o.step>>32)
+	if low >= o.low {
+		low = 0
+	}
+	if high >= o.high {
+		high = 0
+	}
+	return uint64(high)<<32 | uint64(low)
+}
+
+// gatherAll is gatherOne for all lanes. The words of data source d begin cdpWords*d words behind those of the first.
+func (m *Machine) gatherAll(w []uint64, pdp float64) {
+	if pdp != pdp {
+		for i := range m.lanes {
+			w[m.lanes[i].off+cdpMeta]++
+		}
+		return
+	}
+	for _, o := range m.gathers[Average] {
+		sum := pdp
+		if val := math.Float64frombits(w[o]); val == val {
+			sum += val
+		}
+		w[o] = math.Float64bits(sum)
+	}
+	for _, o := range m.gathers[Min] {
+		if !(pdp >= math.Float64frombits(w[o])) {
+			w[o] = math.Float64bits(pdp)
+		}
+	}
+	for _, o := range m.gathers[Max] {
+		if !(pdp <= math.Float64frombits(w[o])) {
+			w[o] = math.Float64bits(pdp)
+		}
+	}
+	for _, o := range m.gathers[Last] {
+		w[o] = math.Float64bits(pdp)
 	}
 }
 
