@@ -48,6 +48,7 @@ type Flag struct {
 	Default string
 	Usage   string
 	Repeat  bool // may be given more than once
+	Switch  bool // may be given without a value, which then is true
 }
 
 // Config is what a receiver is made from. The zero value of each field but

@@ -126,6 +126,9 @@ func addProtocol(f *pflag.FlagSet, p receivers.Protocol) way {
 			continue
 		}
 		v := f.String(o.Name, o.Default, o.Usage)
+		if o.Switch {
+			f.Lookup(o.Name).NoOptDefVal = "true"
+		}
 		w.options[o.Name] = func() []string { return []string{*v} }
 	}
 	return w

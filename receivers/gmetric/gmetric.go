@@ -53,8 +53,8 @@ var (
 		Usage: "what names the host of a metric that is not spoofed: message, or `source` for the sender's address",
 	}
 	flagResolve = receivers.Flag{
-		Name: "gmetric-resolve", Default: "false",
-		Usage: "look up the names of addresses that stand for hosts: true or false",
+		Name: "gmetric-resolve", Default: "false", Switch: true,
+		Usage: "look up the names of addresses that stand for hosts",
 	}
 	flagStep = receivers.Flag{
 		Name: "gmetric-step", Default: strconv.Itoa(gmetadStep),

@@ -32,7 +32,6 @@ func TestReceiver(t *testing.T) {
 		Protocol: Protocol,
 		Message:  func(n int) []byte { return message(t, n) },
 		Arrival:  true,
-		Prefix:   prefix,
 		Garbage:  bad,
 	})
 }

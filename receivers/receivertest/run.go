@@ -1,7 +1,6 @@
 package receivertest
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"math/rand/v2"
@@ -40,8 +39,6 @@ type Case struct {
 	Message func(n int) []byte
 	// Arrival says that the protocol has no times: a sample's time is that of its arrival, which is Now.
 	Arrival bool
-	// Prefix is what the paths of its series begin with; empty: the protocol's name and a slash.
-	Prefix string
 	// Garbage is messages that must do no harm. None of them may hold a sample of Message's series.
 	Garbage [][]byte
 	// Dial connects to the receiver; nil: net.Dial.
@@ -94,7 +91,7 @@ func serves(t *testing.T, c Case) {
 	if len(s) != 1 {
 		t.Fatalf("%d series, want 1: %v", len(s), s)
 	}
-	if want := cmp.Or(c.Prefix, c.Protocol.Name+"/"); !strings.HasPrefix(s[0].Path, want) {
+	if want := c.Protocol.PathPrefix() + "/"; !strings.HasPrefix(s[0].Path, want) {
 		t.Errorf("series %q, want one below %q", s[0].Path, want)
 	}
 	r.Stop()
