@@ -29,8 +29,20 @@ func (missing) Update(context.Context, engine.Ref, *engine.Batch, string, bool) 
 	return 0, nil, engine.ErrNotFound
 }
 
+func (missing) Alter(context.Context, string, func(engine.Copy) (engine.Copy, error)) (engine.Ref, error) {
+	return 0, engine.ErrNotFound
+}
+
 func (missing) Fetch(context.Context, engine.Ref, int, int64, int64) (engine.Rows, error) {
 	return engine.Rows{}, engine.ErrNotFound
+}
+
+func (missing) Export(context.Context, engine.Ref) (engine.Copy, error) {
+	return engine.Copy{}, engine.ErrNotFound
+}
+
+func (missing) Import(context.Context, []engine.Copy, bool) ([]engine.Created, error) {
+	return nil, engine.ErrNotFound
 }
 
 // A maker is missing until the first series is created, which makes the database: a command
@@ -42,17 +54,37 @@ type maker struct {
 }
 
 func (m *maker) Create(ctx context.Context, spec engine.Spec) (engine.Ref, error) {
-	if m.store == nil {
-		o, err := m.open(ctx, engine.Options{}, true)
-		if err != nil {
-			return 0, err
-		}
-		if o.store == nil {
-			return 0, errors.Join(errors.New("a server has just made this database: try again"), o.close())
-		}
-		m.store = o.store
+	if err := m.make(ctx); err != nil {
+		return 0, err
 	}
 	return m.store.Create(ctx, spec)
+}
+
+// make makes the database, if that was not done yet.
+func (m *maker) make(ctx context.Context) error {
+	if m.store != nil {
+		return nil
+	}
+	o, err := m.open(ctx, engine.Options{}, true)
+	if err != nil {
+		return err
+	}
+	if o.store == nil {
+		return errors.Join(errors.New("a server has just made this database: try again"), o.close())
+	}
+	m.store = o.store
+	return nil
+}
+
+func (m *maker) Import(ctx context.Context, copies []engine.Copy, overwrite bool) ([]engine.Created, error) {
+	if err := m.make(ctx); err != nil {
+		return nil, err
+	}
+	return m.store.Import(ctx, copies, overwrite)
+}
+
+func (m *maker) Export(ctx context.Context, ref engine.Ref) (engine.Copy, error) {
+	return m.now().Export(ctx, ref)
 }
 
 // now returns the store, or what stands for it.
@@ -74,6 +106,10 @@ func (m *maker) List(ctx context.Context, prefix, after string) iter.Seq2[engine
 
 func (m *maker) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, name string, trace bool) (int, [][]rra.Run, error) {
 	return m.now().Update(ctx, ref, b, name, trace)
+}
+
+func (m *maker) Alter(ctx context.Context, path string, change func(engine.Copy) (engine.Copy, error)) (engine.Ref, error) {
+	return m.now().Alter(ctx, path, change)
 }
 
 func (m *maker) Fetch(ctx context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error) {

@@ -17,10 +17,14 @@ type Store interface {
 	Lookup(path string) (engine.Ref, error)
 	Series(ref engine.Ref) (engine.Series, error)
 	Update(ctx context.Context, ref engine.Ref, b *engine.Batch, name string, trace bool) (n int, rows [][]rra.Run, err error)
+	// Alter puts what change makes of a series in its place. It may be called again for one that has changed meanwhile.
+	Alter(ctx context.Context, path string, change func(engine.Copy) (engine.Copy, error)) (engine.Ref, error)
 	Info(ref engine.Ref) (engine.Info, error)
 	Last(ref engine.Ref) (rra.Time, error)
 	Fetch(ctx context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error)
 	List(ctx context.Context, prefix, after string) iter.Seq2[engine.Series, error]
+	Export(ctx context.Context, ref engine.Ref) (engine.Copy, error)
+	Import(ctx context.Context, copies []engine.Copy, overwrite bool) ([]engine.Created, error)
 }
 
 // An Extra is what rondo knows beyond rrdtool.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -84,6 +85,66 @@ func (s *memory) Update(_ context.Context, ref engine.Ref, b *engine.Batch, name
 	return n, nil, nil
 }
 
+func (s *memory) Alter(ctx context.Context, p string, change func(engine.Copy) (engine.Copy, error)) (engine.Ref, error) {
+	ref, err := s.Lookup(p)
+	if err != nil {
+		return 0, err
+	}
+	old := s.series[ref-1]
+	c := engine.Copy{Path: old.Path, Definition: old.Definition, State: old.state.Clone()}
+	last := old.m.LastUpdate(old.state.W).Unix()
+	for i := range old.Definition.Archives {
+		a := &old.Definition.Archives[i]
+		span := a.PDPs * old.Definition.Step
+		end := last - last%span
+		rows, err := s.Fetch(ctx, ref, i, end-a.Rows*span, end)
+		if err != nil {
+			return 0, err
+		}
+		c.Rows = append(c.Rows, rows.Values)
+	}
+	if c, err = change(c); err != nil {
+		return 0, err
+	}
+	d := *c.Definition
+	d.Archives = slices.Clone(d.Archives)
+	for i := range d.Archives { // rows that differ need streams of their own
+		d.Archives[i].Own = d.Archives[i].CF <= rra.Last && d.Archives[i].PDPs == 1
+	}
+	m, err := rra.Compile(&d)
+	if err != nil {
+		return 0, err
+	}
+	if c.State, err = importOwn(c, m); err != nil {
+		return 0, err
+	}
+	next := &memorySeries{Series: engine.Series{Ref: ref, Path: old.Path, Definition: &d}, m: m, state: c.State}
+	next.rows = make([]map[rowKey]float64, len(m.Streams()))
+	for i := range next.rows {
+		next.rows[i] = make(map[rowKey]float64)
+	}
+	for i := range d.Archives {
+		span := d.Archives[i].PDPs * d.Step
+		n := len(c.Rows[i]) / len(d.Sources)
+		for j, v := range c.Rows[i] {
+			if stream := m.StreamOf(i); stream >= 0 {
+				next.rows[stream][rowKey{last/span - int64(n-1-j/len(d.Sources)), int32(j % len(d.Sources))}] = v
+			}
+		}
+	}
+	s.series[ref-1] = next
+	return ref, nil
+}
+
+// importOwn is the state of c in a machine whose archives have rows of their own.
+func importOwn(c engine.Copy, m *rra.Machine) (rra.State, error) {
+	shared, err := rra.Compile(c.Definition)
+	if err != nil {
+		return rra.State{}, err
+	}
+	return m.Import(shared.Snapshot(&c.State))
+}
+
 func (s *memory) Info(ref engine.Ref) (engine.Info, error) {
 	series := s.series[ref-1]
 	return engine.Info{Series: series.Series, Machine: series.m, State: series.state.Clone()}, nil
@@ -136,4 +197,50 @@ func (s *memory) List(_ context.Context, prefix, after string) iter.Seq2[engine.
 			}
 		}
 	}
+}
+
+func (s *memory) Export(ctx context.Context, ref engine.Ref) (engine.Copy, error) {
+	series := s.series[ref-1]
+	d := series.Definition
+	c := engine.Copy{Path: series.Path, Definition: d, State: series.state.Clone(), Rows: make([][]float64, len(d.Archives))}
+	last := series.m.LastUpdate(series.state.W).Unix()
+	for i := range d.Archives {
+		if series.m.StreamOf(i) < 0 {
+			continue
+		}
+		step := d.Step * d.Archives[i].PDPs
+		end := last - last%step
+		rows, err := s.Fetch(ctx, ref, i, end-d.Archives[i].Rows*step, end)
+		if err != nil {
+			return engine.Copy{}, err
+		}
+		c.Rows[i] = rows.Values
+	}
+	return c, nil
+}
+
+func (s *memory) Import(_ context.Context, copies []engine.Copy, overwrite bool) ([]engine.Created, error) {
+	out := make([]engine.Created, len(copies))
+	for n := range copies {
+		c := &copies[n]
+		out[n].Ref, out[n].Err = s.Create(context.Background(), engine.Spec{Path: c.Path, Definition: c.Definition, Overwrite: overwrite})
+		if out[n].Err != nil {
+			continue
+		}
+		series := s.series[out[n].Ref-1]
+		series.state = c.State.Clone()
+		sources := len(c.Definition.Sources)
+		for i := range c.Definition.Archives {
+			stream := series.m.StreamOf(i)
+			if stream < 0 {
+				continue
+			}
+			k := series.m.LastUpdate(series.state.W).Unix() / (c.Definition.Step * c.Definition.Archives[i].PDPs)
+			first := k - int64(len(c.Rows[i])/sources) + 1
+			for j, v := range c.Rows[i] {
+				series.rows[stream][rowKey{first + int64(j/sources), int32(j % sources)}] = v
+			}
+		}
+	}
+	return out, nil
 }
