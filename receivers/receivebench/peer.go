@@ -91,9 +91,10 @@ type peerTarget struct {
 
 // statistics are what collectd tells about itself, in one reading.
 type statistics struct {
-	at      collectd.Stamp // of the older of them
-	packets uint64         // read
-	passed  uint64         // lists that the write side was given
+	at       collectd.Stamp // of the oldest of them
+	packets  uint64         // read
+	accepted uint64         // lists put into the queue of the write threads
+	passed   uint64         // lists that the write side was given
 }
 
 const (
@@ -204,11 +205,11 @@ func (t *peerTarget) listen(conn net.PacketConn) {
 // partial gathers statistics.
 type partial struct {
 	statistics
-	packetsAt, passedAt collectd.Stamp
+	packetsAt, acceptedAt, passedAt collectd.Stamp
 }
 
 func (p *partial) complete() bool {
-	p.at = min(p.packetsAt, p.passedAt)
+	p.at = min(p.packetsAt, p.acceptedAt, p.passedAt)
 	return p.at > 0
 }
 
@@ -220,6 +221,8 @@ func (p *partial) List(v *collectd.ValueList) {
 	switch string(v.Type) + " " + string(v.TypeInstance) {
 	case "if_packets ":
 		p.packets, p.packetsAt = v.Value(0).Bits, v.Time
+	case "total_values dispatch-accepted":
+		p.accepted, p.acceptedAt = v.Value(0).Bits, v.Time
 	case "total_values send-rejected":
 		p.passed, p.passedAt = v.Value(0).Bits, v.Time
 	}
@@ -257,7 +260,7 @@ func (t *peerTarget) look(ctx context.Context) (p progress, err error) {
 func (t *peerTarget) mark(context.Context, bool) (progress, error) { return t.progress() }
 
 func (t *peerTarget) progress() (p progress, err error) {
-	p = progress{at: t.changed.Time().Std(), read: t.last.packets, stored: t.last.passed}
+	p = progress{at: t.changed.Time().Std(), read: t.last.packets, taken: t.last.accepted, stored: t.last.passed}
 	if p.lost, err = socketDrops(t.udp.Port); err != nil {
 		return p, err
 	}

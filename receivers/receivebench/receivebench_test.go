@@ -252,7 +252,7 @@ func (i *inside) prompt() bool { return true }
 
 func (i *inside) look(context.Context) (progress, error) {
 	r := i.r.Stats()
-	return progress{at: time.Now(), read: r.Packets, lost: r.KernelDropped, stored: i.s.Stats().SamplesAccepted}, nil
+	return progress{at: time.Now(), read: r.Packets, lost: r.KernelDropped, taken: r.Samples, stored: i.s.Stats().SamplesAccepted}, nil
 }
 
 func (i *inside) mark(ctx context.Context, _ bool) (progress, error) { return i.look(ctx) }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -180,10 +181,11 @@ func (t *childTarget) progress(ctx context.Context, do string) (progress, error)
 	}
 	s := a.Snapshot
 	p := progress{at: time.Now(), read: s.Receiver.Packets, user: s.User, system: s.System, snapshot: s}
-	lost := refused(s.Receiver)
-	p.stored, p.values = s.Store.SamplesAccepted, s.Receiver.Values
-	if lost > 0 && s.Receiver.Samples > 0 {
-		p.values -= uint64(float64(lost) / float64(s.Receiver.Samples) * float64(s.Receiver.Values))
+	r := &s.Receiver
+	p.taken = r.Samples - min(refused(*r), r.Samples)
+	p.stored, p.values = s.Store.SamplesAccepted, r.Values
+	if p.stored != r.Samples { // by the samples: most have one value
+		p.values = uint64(math.Round(float64(r.Values) * ratio(float64(p.stored), float64(r.Samples))))
 	}
 	// The receiver hears of a loss with the next packet that comes through; the kernel's table has it at once.
 	if p.lost, err = socketDrops(t.port); err != nil {

@@ -81,7 +81,8 @@ type progress struct {
 	at           time.Time
 	read         uint64 // messages
 	lost         uint64 // messages that the kernel dropped
-	stored       uint64 // samples
+	taken        uint64 // samples handed to the store
+	stored       uint64 // of these
 	values       uint64 // in them; 0: not counted
 	user, system time.Duration
 	snapshot     snapshot // of a child
@@ -225,7 +226,8 @@ func (d *drive) paced(ctx context.Context, rate float64, length time.Duration) (
 }
 
 const (
-	settled     = time.Second // without a change, after which nothing more is waited for
+	settled     = time.Second      // without a change, after which nothing more is waited for,
+	stuck       = 20 * time.Second // the same where something is known to be on its way
 	settleLimit = 5 * time.Minute
 )
 
@@ -241,10 +243,14 @@ func (d *drive) settle(ctx context.Context) (progress, error) {
 		if err != nil {
 			return p, err
 		}
-		if p.read != last.read || p.stored != last.stored {
+		if p.read != last.read || p.stored != last.stored || p.taken != last.taken {
 			last, changed = p, time.Now()
 		}
-		if p.stored >= d.samples || time.Since(changed) > settled {
+		patience := settled
+		if _, ok := d.wire.(streams); p.stored < p.taken || !ok && p.read+p.lost < d.sent {
+			patience = stuck
+		}
+		if p.stored >= d.samples || time.Since(changed) > patience {
 			return last, nil
 		}
 		if err := sleep(ctx, lookWait); err != nil {
