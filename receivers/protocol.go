@@ -70,6 +70,8 @@ type Config struct {
 	// Grace is how long Serve waits, once its context has ended, for what it has read
 	// to be stored; 0: 5 s.
 	Grace time.Duration
+	// Patience is how long a connection is held up while the store takes nothing, before what it brings is shed; 0: 5 s.
+	Patience time.Duration
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Logger takes what an operator can act on; nil: silent.
@@ -81,6 +83,7 @@ const (
 	DefaultMaxFuture = time.Hour
 	DefaultInFlight  = 64
 	DefaultGrace     = 5 * time.Second
+	DefaultPatience  = 5 * time.Second
 )
 
 // WithDefaults returns c with its zero fields filled in.
@@ -93,6 +96,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Grace <= 0 {
 		c.Grace = DefaultGrace
+	}
+	if c.Patience <= 0 {
+		c.Patience = DefaultPatience
 	}
 	if c.Now == nil {
 		c.Now = time.Now

@@ -16,8 +16,7 @@ const (
 	batchSamples = 16384                  // a batch with so many is handed over
 	batchValues  = 32768                  // or with so many values
 	patience     = 100 * time.Millisecond // how long Add waits once before it sheds
-	fairPatience = time.Second            // how long a sender waits once that shares the queue with others, and can be held up
-	fairRoom     = 1024                   // samples that it may then add
+	fairRoom     = 1024                   // samples that a sender may add that has waited for room among others
 	eager        = 2                      // batches on their way, with which Flush leaves the next to grow
 	queuedNotes  = 256                    // notes that wait; beyond that they are shed
 )
@@ -47,6 +46,7 @@ type Queue struct {
 	cancel          context.CancelFunc
 	running         sync.WaitGroup
 	grace           time.Duration
+	patience        time.Duration // of ready
 	failures        LogLimit[string]
 }
 
@@ -65,7 +65,7 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 	cfg = cfg.WithDefaults()
 	n := max(cfg.InFlight, 1) + 1 // one is being filled
 	q := &Queue{
-		sink: sink, c: c, log: cfg.Logger, now: cfg.Now, grace: cfg.Grace,
+		sink: sink, c: c, log: cfg.Logger, now: cfg.Now, grace: cfg.Grace, patience: cfg.Patience,
 		free:  make(chan *engine.Batch, n),
 		work:  make(chan *engine.Batch, n),
 		notes: make(chan note, queuedNotes),
@@ -185,7 +185,7 @@ func (q *Queue) ready() {
 		return
 	}
 	q.count()
-	if !q.take(fairPatience) {
+	if !q.take(q.patience) {
 		q.stuck = true
 		q.shed()
 	}

@@ -29,7 +29,7 @@ func NewSharedQueue(sink Sink, c *Counters, cfg Config) *SharedQueue {
 }
 
 // Do lets f use the queue, with no other at the same time, and hands over what f has added: call it
-// once for all that one read has brought. f must not keep the queue. Where there is no room Do waits for some, for a second
+// once for all that one read has brought. f must not keep the queue. Where there is no room Do waits for some, for Config.Patience
 // at most, and so holds up all who share the queue: a flood from one of them is shed, and few samples of another are not.
 func (s *SharedQueue) Do(f func(q *Queue)) {
 	s.mu.Lock()

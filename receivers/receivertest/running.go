@@ -39,7 +39,9 @@ func Start(t testing.TB, c Case, rec *Recorder, change func(*receivers.Config)) 
 		Address: c.Address,
 		Options: c.Options,
 		Now:     func() time.Time { return time.Unix(Now, 0) },
-		Logger:  slog.New(slog.NewTextHandler(testWriter{t}, nil)),
+		// A sink that is stalled is one on purpose.
+		Patience: 100 * time.Millisecond,
+		Logger:   slog.New(slog.NewTextHandler(testWriter{t}, nil)),
 	}
 	switch {
 	case cfg.Address != "":
