@@ -205,6 +205,9 @@ func (h *hostility) round(before metrics) {
 	for _, v := range h.victims {
 		if lost := now.of(lostInSocket, v.name) - before.of(lostInSocket, v.name); float64(v.lost) > lost {
 			h.report(v, now, time.Since(h.began))
+			h.server.kill(h.t)
+			lines := strings.Split(h.server.log.String(), "\n")
+			h.t.Logf("the server's log ends:\n%s", strings.Join(lines[max(len(lines)-40, 0):], "\n"))
 			h.t.Fatalf("%s: %d good values are missing, up to value %d; %v datagrams were lost", v.name, v.lost, v.value, lost)
 		}
 	}
