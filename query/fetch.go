@@ -127,8 +127,11 @@ func NewPlan(s Store, ref engine.Ref, r Request) (*Plan, error) {
 // Rows returns the number of rows.
 func (p *Plan) Rows() int64 { return (p.End - p.Start) / p.Step }
 
-// pieceRows bounds one piece.
-const pieceRows = 8192
+// A piece has so many rows, or fewer: as many values, or a row.
+const (
+	pieceRows   = 8192
+	pieceValues = 128 << 10
+)
 
 // Pieces yields the rows in order, as tables of some thousand rows. A table is
 // valid until the next one.
@@ -136,8 +139,9 @@ func (p *Plan) Pieces(ctx context.Context) iter.Seq2[*Table, error] {
 	return func(yield func(*Table, error) bool) {
 		n := len(p.DS)
 		t := &Table{Step: p.Step, DS: p.DS, Archive: p.Archive}
+		most := int64(max(1, min(pieceRows, pieceValues/max(1, n))))
 		for at := p.Start; at < p.End; at = t.End {
-			t.Start, t.End = at, min(p.End, at+pieceRows*p.Step)
+			t.Start, t.End = at, min(p.End, at+most*p.Step)
 			rows := t.Len()
 			if cap(t.Values) < rows*n {
 				t.Values = make([]float64, rows*n)

@@ -23,7 +23,8 @@ func newBenchCommand() *cobra.Command {
 		Short: "Measure the store on this machine",
 		Args:  cobra.NoArgs,
 	}
-	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchChildCommand(), newBenchReceiveCommand(), newBenchReceiverCommand())
+	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchChildCommand(), newBenchReceiveCommand(), newBenchReceiverCommand(),
+		newBenchRRDCachedCommand())
 	return c
 }
 

@@ -46,7 +46,9 @@ var testOnly = map[string][]string{
 	"wal/waltest":            nil,
 	"receivers/receivertest": nil,
 	"engine/enginebench":     {"cmd"},
-	"receivers/receivebench": {"cmd"},
+
+	"query/rrdcached/rrdcachedbench": {"cmd"},
+	"receivers/receivebench":         {"cmd"},
 }
 
 // TestImports reads the sources itself instead of asking go list, so that a cached result notices a changed file.

@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -13,12 +14,13 @@ import (
 
 // An entry is one name of a series as clients write it.
 type entry struct {
-	raw   string // with its backslashes
-	path  string
-	ref   engine.Ref
-	ended atomic.Bool           // the series has
-	kinds []rra.Kind            // of the data sources that a sample has values for
 	next  atomic.Pointer[entry] // what was asked for after it the last time
+	raw   string                // with its backslashes
+	ref   engine.Ref
+	kinds []rra.Kind  // of the data sources that a sample has values for
+	ended atomic.Bool // the series has
+	path  string
+	d     *rra.Definition // does not change: an altered series has another reference
 }
 
 // A cache remembers names. A reference in it may have ended: the store says so when it is used.
@@ -30,6 +32,25 @@ type cache struct {
 	kinds     map[*rra.Definition][]rra.Kind
 	suspended map[string]struct{} // paths
 	renames   uint64              // of the store, when the map was last emptied
+	// Entries and names that come one after the other lie so, too: they are looked at in this order.
+	spare []entry
+	names strings.Builder
+}
+
+const (
+	spareEntries = 256
+	spareBytes   = 16 << 10
+)
+
+// keep returns a copy of a name.
+func (c *cache) keep(raw []byte) string {
+	if c.names.Len()+len(raw) > c.names.Cap() {
+		c.names = strings.Builder{}
+		c.names.Grow(max(spareBytes, len(raw)))
+	}
+	n := c.names.Len()
+	c.names.Write(raw)
+	return c.names.String()[n:]
 }
 
 func newCache(most func() int) *cache {
@@ -68,7 +89,15 @@ func (c *cache) put(renames uint64, raw []byte, path string, ref engine.Ref, d *
 		}
 		c.kinds[d] = kinds
 	}
-	e := &entry{raw: string(raw), path: path, ref: ref, kinds: kinds}
+	if len(c.spare) == 0 {
+		c.spare = make([]entry, spareEntries)
+	}
+	e := &c.spare[0]
+	c.spare = c.spare[1:]
+	e.raw, e.path, e.ref, e.d, e.kinds = c.keep(raw), path, ref, d, kinds
+	if e.raw == path {
+		e.path = e.raw
+	}
 	if c.renames == renames {
 		c.m[e.raw] = e
 	}

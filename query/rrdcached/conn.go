@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -48,6 +49,10 @@ type conn struct {
 	errors    []byte              // of the BATCH
 	failures  int                 // lines in errors
 	unlisted  int                 // further ones
+	creates   []creating          // requests that are carried out side by side
+	created   map[string]struct{} // paths of these
+	fetches   []fetching          // requests that are read together
+	values    []float64           // of these
 	headed    int                 // bytes of the head of an answer with rows
 	wrote     bool                // some answers were written
 	counts    [numCommands]count
@@ -117,6 +122,7 @@ func (c *conn) receive() (more bool, err error) {
 	if cap(c.out) > smallBuffer {
 		c.out = nil // it may be silent for long
 	}
+	c.values, c.fetches = nil, nil
 	c.deadline()
 	n, err := c.in.read(c.buf[c.to:], true)
 	c.to += n
@@ -210,17 +216,22 @@ func (c *conn) chunk() {
 	full := c.to == len(c.buf)
 	data := c.buf[c.from:c.to]
 	for !c.closing {
-		line, more, ok := cutLine(data)
-		if !ok {
+		n := bytes.IndexByte(data, '\n')
+		if n < 0 {
 			break
 		}
-		if n := len(data) - len(more) - 1; n > MaxLine {
+		if n > MaxLine {
 			c.closing = true
 			break
 		}
-		data = more
+		line := data[:n]
+		data = data[n+1:]
+		if n > 0 && line[n-1] == '\r' {
+			line = line[:n-1]
+		}
 		c.line(line)
 	}
+	c.gathered()
 	c.from = c.to - len(data)
 	if len(data) > MaxLine {
 		c.closing = true // as rrdcached does, without a word
@@ -240,11 +251,17 @@ func (c *conn) line(line []byte) {
 		c.batch = min(c.batch+1, math.MaxInt32)
 	}
 	if isUpdate(line) && c.allow.allows(&commands[cmdUpdate]) {
+		if len(c.fetches)+len(c.creates) > 0 {
+			c.gathered()
+		}
 		c.counts[cmdUpdate].requests++
 		c.update(line[7:])
 		return
 	}
 	r, ok := parseRequest(line)
+	if len(c.fetches) > 0 && (r.cmd == nil || r.cmd != c.fetches[0].cmd) || len(c.creates) > 0 && (r.cmd == nil || r.cmd.id != cmdCreate) {
+		c.gathered()
+	}
 	switch {
 	case !ok:
 		c.closing = true
@@ -255,6 +272,12 @@ func (c *conn) line(line []byte) {
 		c.counts[r.cmd.id].requests++
 		c.request(&r)
 	}
+}
+
+// gathered answers requests that were gathered because more like them might follow.
+func (c *conn) gathered() {
+	c.fetchAll()
+	c.createAll()
 }
 
 // request answers a request.
@@ -271,12 +294,17 @@ func (c *conn) request(r *request) {
 		c.updateSlow(r.args, r.has)
 		return
 	}
-	if cmd.quick {
+	switch {
+	case cmd.quick:
 		c.quick(r)
-		return
+	case cmd.id == cmdFetch || cmd.id == cmdFetchBin:
+		c.fetch(r)
+	case cmd.id == cmdCreate:
+		c.create(r)
+	default:
+		c.settle()
+		c.run(r)
 	}
-	c.settle()
-	c.run(r)
 }
 
 // slot adds a request to the group, with its answer if it is known.

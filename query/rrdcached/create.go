@@ -4,10 +4,14 @@ package rrdcached
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -15,28 +19,89 @@ import (
 // firstSecond is the earliest start of a series: about 1980.
 const firstSecond = 10 * 365 * 24 * 60 * 60
 
-// create makes a series, as rrdtool create does.
+// Requests to make series that follow each other are carried out side by side: they wait for the disk together.
+
+// maxCreates is how many are.
+const maxCreates = 64
+
+// A creating is a CREATE whose words were read.
+type creating struct {
+	args   []string // of rrdtool create
+	answer string
+}
+
+// create takes a request to make a series, as rrdtool create does.
 func (c *conn) create(r *request) {
 	args := r.words()
 	if len(args) == 0 {
+		c.createAll()
 		c.usage(r.cmd)
 		return
 	}
 	file := c.s.names.file(args[0])
-	if path, err := c.s.names.path(args[0]); err != nil || path == "" {
+	path, err := c.s.names.path(args[0])
+	if err != nil || path == "" {
+		c.createAll()
 		c.fail(r.cmd, file+": "+errLeaves.Error())
 		return
 	}
-	verb, err := createArgs(c.s, args[1:])
+	verb, alone, err := createArgs(c.s, args[1:])
 	if err != nil {
+		c.createAll()
 		c.fail(r.cmd, err.Error())
 		return
 	}
-	c.verb(r.cmd, slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1]), func([]byte) { c.slot("0 RRD created OK") })
+	path = strings.TrimSuffix(path, ".rrd")
+	if _, twice := c.created[path]; twice || alone || len(c.creates) == maxCreates {
+		c.createAll()
+	}
+	if c.created == nil {
+		c.created = make(map[string]struct{})
+	}
+	c.created[path] = struct{}{}
+	c.creates = append(c.creates, creating{args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
+	if alone {
+		c.createAll()
+	}
 }
 
-// createArgs turns the words behind the name into options and arguments of rrdtool create.
-func createArgs(s *Server, words []string) (verb [2][]string, err error) {
+// createAll makes the series that were gathered, and answers.
+func (c *conn) createAll() {
+	if len(c.creates) == 0 {
+		return
+	}
+	c.settle()
+	var running sync.WaitGroup
+	for i := range c.creates {
+		x := &c.creates[i]
+		make := func() {
+			x.answer = "0 RRD created OK"
+			if _, err := c.s.verb(c.s.life, x.args); err != nil {
+				x.answer = failure(err.Error())
+			}
+		}
+		if len(c.creates) == 1 {
+			make()
+		} else {
+			running.Go(make)
+		}
+	}
+	running.Wait()
+	for i := range c.creates {
+		answer := c.creates[i].answer
+		if answer[0] == '-' {
+			c.counts[cmdCreate].errors++
+		}
+		c.slot(answer)
+	}
+	clear(c.creates)
+	clear(c.created)
+	c.creates = c.creates[:0]
+}
+
+// createArgs turns the words behind the name into options and arguments of rrdtool create. With alone other series matter to
+// this one.
+func createArgs(s *Server, words []string) (verb [2][]string, alone bool, err error) {
 	usage := fmt.Errorf("Usage: %s", commands[cmdCreate].usage)
 	for len(words) > 0 {
 		word := words[0]
@@ -49,7 +114,7 @@ func createArgs(s *Server, words []string) (verb [2][]string, err error) {
 			verb[1] = append(verb[1], word)
 			continue
 		case word != "-b" && word != "-s" && word != "-t" && word != "-r", len(words) == 0:
-			return verb, usage
+			return verb, alone, usage
 		}
 		value := words[0]
 		words = words[1:]
@@ -57,7 +122,7 @@ func createArgs(s *Server, words []string) (verb [2][]string, err error) {
 		case "-b":
 			n, _, _ := scanInt([]byte(value), 10)
 			if n < firstSecond {
-				return verb, fmt.Errorf("The first entry must be after 1980.")
+				return verb, alone, fmt.Errorf("The first entry must be after 1980.")
 			}
 			verb[0] = append(verb[0], "--start", strconv.FormatInt(n, 10))
 		case "-s":
@@ -65,12 +130,12 @@ func createArgs(s *Server, words []string) (verb [2][]string, err error) {
 				verb[0] = append(verb[0], "--step", strconv.FormatInt(n, 10))
 			}
 		case "-t":
-			verb[0] = append(verb[0], "--template", s.names.file(value))
+			verb[0], alone = append(verb[0], "--template", s.names.file(value)), true
 		case "-r":
-			verb[0] = append(verb[0], "--source", s.names.file(value))
+			verb[0], alone = append(verb[0], "--source", s.names.file(value)), true
 		}
 	}
-	return verb, nil
+	return verb, alone, nil
 }
 
 // tune changes a series, as rrdtool tune does.
@@ -81,29 +146,31 @@ func (c *conn) tune(r *request) {
 		return
 	}
 	args[0] = c.s.names.file(args[0])
-	c.verb(r.cmd, slices.Concat([]string{"tune"}, args), func(out []byte) {
-		c.slot("0 " + strings.ReplaceAll(string(bytes.TrimSpace(out)), "\n", " "))
-	})
-}
-
-// verb runs a verb of rrdtool, whose first argument stands for a file. done answers with what it printed; an error is answered
-// here.
-func (c *conn) verb(cmd *command, args []string, done func(out []byte)) {
-	var out, errOut bytes.Buffer
-	if code := rrdtool.Run(c.s.life, c.env(&out, &errOut), args); code != 0 {
-		c.fail(cmd, verbError(&errOut))
+	out, err := c.s.verb(c.s.life, slices.Concat([]string{"tune"}, args))
+	if err != nil {
+		c.fail(r.cmd, err.Error())
 		return
 	}
-	done(out.Bytes())
+	c.slot("0 " + strings.ReplaceAll(strings.TrimSpace(out), "\n", " "))
 }
 
-func (c *conn) env(out, errOut *bytes.Buffer) *rrdtool.Env {
-	return &rrdtool.Env{Store: c.s.o.Store, Stdout: out, Stderr: errOut, Now: c.s.o.Now, Base: c.s.names.base}
+// verb runs a verb of rrdtool, whose first argument stands for a file, and returns what it printed. The error is told as rrdcached
+// tells it.
+func (s *Server) verb(ctx context.Context, args []string) (string, error) {
+	var out, errOut bytes.Buffer
+	if code := rrdtool.Run(ctx, s.env(&out, &errOut), args); code != 0 {
+		return "", verbError(&errOut)
+	}
+	return out.String(), nil
 }
 
-// verbError is what a verb said on the standard error output, as rrdcached tells it.
-func verbError(errOut *bytes.Buffer) string {
-	return "RRD Error: " + strings.TrimSpace(strings.TrimPrefix(errOut.String(), "ERROR: "))
+func (s *Server) env(out io.Writer, errOut *bytes.Buffer) *rrdtool.Env {
+	return &rrdtool.Env{Store: s.o.Store, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: s.names.base}
+}
+
+// verbError is what a verb said on the standard error output.
+func verbError(errOut *bytes.Buffer) error {
+	return errors.New("RRD Error: " + strings.TrimSpace(strings.TrimPrefix(errOut.String(), "ERROR: ")))
 }
 
 // dump writes a series as XML and disconnects.
@@ -116,10 +183,8 @@ func (c *conn) dump(r *request) {
 	args[0] = c.s.names.file(args[0])
 	w := &outWriter{c: c}
 	var errOut bytes.Buffer
-	env := c.env(nil, &errOut)
-	env.Stdout = w
-	if code := rrdtool.Run(c.s.life, env, slices.Concat([]string{"dump"}, args)); code != 0 && !w.begun {
-		c.fail(r.cmd, verbError(&errOut))
+	if code := rrdtool.Run(c.s.life, c.s.env(w, &errOut), slices.Concat([]string{"dump"}, args)); code != 0 && !w.begun {
+		c.fail(r.cmd, verbError(&errOut).Error())
 		return
 	}
 	c.closing = true

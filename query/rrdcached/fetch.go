@@ -6,70 +6,205 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
+	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// defaultSpan is how far back FETCH goes where no start is given.
-const defaultSpan = 86400
+// Who draws a page of graphs asks for the same hours of many series, one request behind the other. Such requests are gathered
+// and read together: what series share of the store is then read once.
+
+const (
+	defaultSpan = 86400     // how far back FETCH goes where no start is given
+	maxGathered = 1024      // requests read together
+	manyValues  = 256 << 10 // of these
+)
 
 // A fetching is a FETCH or FETCHBIN whose words were read.
 type fetching struct {
+	cmd        *command
 	e          *entry
-	file       string
 	cf         rra.CF
 	start, end int64
 	columns    []string // empty: all
+	plan       *query.Plan
+	picked     []int // columns of the plan
+	err        error
 }
 
-// fetch shows rows of a series.
+// fetch takes a request for rows, and answers it with those like it that follow at once.
 func (c *conn) fetch(r *request) {
 	f, err := c.parseFetch(r)
-	if err != nil {
-		c.fail(r.cmd, err.Error())
-		return
-	}
-	plan, err := query.NewPlan(c.s.o.Store, f.e.ref, query.Request{CF: f.cf, Start: f.start, End: f.end})
-	if err != nil {
-		c.gone(r.cmd, f.e, f.file, err)
-		return
-	}
-	columns, err := f.pick(plan.DS)
-	if err == nil {
-		err = checkRows(plan)
+	if n := len(c.fetches); n > 0 && (err != nil || n == maxGathered || !c.fetches[0].like(&f)) {
+		c.fetchAll()
 	}
 	if err != nil {
 		c.fail(r.cmd, err.Error())
 		return
 	}
-	head := len(c.out)
+	c.fetches = append(c.fetches, f)
+}
+
+// like reports whether two requests are for the same rows.
+func (f *fetching) like(g *fetching) bool {
+	return f.cmd == g.cmd && f.cf == g.cf && f.start == g.start && f.end == g.end
+}
+
+// fetchAll answers the requests that were gathered.
+func (c *conn) fetchAll() {
+	if len(c.fetches) == 0 {
+		return
+	}
+	c.settle()
+	for fs := c.fetches; len(fs) > 0 && !c.closing; {
+		n := c.together(fs)
+		if n == 1 {
+			c.fetchOne(&fs[0])
+		} else {
+			c.fetchMany(fs[:n])
+		}
+		fs = fs[n:]
+	}
+	clear(c.fetches) // they hold names
+	c.fetches = c.fetches[:0]
+}
+
+// together returns how many of the requests can be read at once.
+func (c *conn) together(fs []fetching) int {
+	most := int64(manyValues)
+	if !c.large {
+		most /= 16
+	}
+	for i := range fs {
+		if fs[i].makePlan(c.s.o.Store) != nil {
+			return max(1, i)
+		}
+		if most -= fs[i].plan.Rows() * int64(len(fs[i].plan.DS)); most < 0 {
+			return max(1, i)
+		}
+	}
+	return len(fs)
+}
+
+// A known is a store that need not be asked what a series is made of.
+type known struct {
+	*engine.Store
+	e *entry
+}
+
+func (k known) Series(engine.Ref) (engine.Series, error) {
+	return engine.Series{Ref: k.e.ref, Path: k.e.path, Definition: k.e.d}, nil
+}
+
+// makePlan chooses the archive and the columns.
+func (f *fetching) makePlan(s *engine.Store) error {
+	f.plan, f.err = query.NewPlan(known{s, f.e}, f.e.ref, query.Request{CF: f.cf, Start: f.start, End: f.end})
+	if f.err != nil {
+		return f.err
+	}
+	if f.picked, f.err = f.pick(f.plan.DS); f.err != nil {
+		return f.err
+	}
+	f.err = checkRows(f.plan)
+	return f.err
+}
+
+// fetchOne answers one request, piece by piece.
+func (c *conn) fetchOne(f *fetching) {
+	if err := f.makePlan(c.s.o.Store); err != nil {
+		c.unfetched(f, err)
+		return
+	}
 	c.wrote = false
-	if r.cmd.id == cmdFetch {
-		err = c.fetchText(plan, columns)
+	head := len(c.out)
+	var err error
+	if f.cmd.id == cmdFetch {
+		err = c.fetchText(f)
 	} else {
-		err = c.fetchBinary(plan, columns)
+		err = c.fetchBinary(f)
 	}
 	switch {
 	case err == nil:
 	case !c.wrote && len(c.out)-head <= c.headed: // nothing but the head is there
 		c.out = c.out[:head]
-		c.gone(r.cmd, f.e, f.file, err)
+		c.unfetched(f, err)
 	default:
 		c.closing = true // rows were promised that do not come
 	}
 }
 
+// unfetched answers that rows cannot be had.
+func (c *conn) unfetched(f *fetching, err error) {
+	if _, told := errors.AsType[*toldError](err); told {
+		c.fail(f.cmd, err.Error())
+	} else {
+		c.gone(f.cmd, f.e, c.s.names.file(string(unescape([]byte(f.e.raw)))), err)
+	}
+	c.settle()
+}
+
+// A toldError is a whole answer.
+type toldError struct{ text string }
+
+func (e *toldError) Error() string { return e.text }
+
+// fetchMany answers requests whose rows are read together.
+func (c *conn) fetchMany(fs []fetching) {
+	plans := make([]*query.Plan, len(fs))
+	at := make([]int, len(fs)+1) // where the values of each begin
+	for i := range fs {
+		plans[i] = fs[i].plan
+		at[i+1] = at[i] + int(fs[i].plan.Rows())*len(fs[i].plan.DS)
+	}
+	values := slices.Grow(c.values[:0], at[len(fs)])[:at[len(fs)]]
+	c.values = values
+	err := query.ReadMany(c.s.life, c.s.o.Store, plans, func(i int, rows []float64, err error) {
+		fs[i].err = err
+		copy(values[at[i]:at[i+1]], rows)
+	})
+	for i := range fs {
+		f := &fs[i]
+		if f.err == nil {
+			f.err = err
+		}
+		if f.err != nil {
+			c.unfetched(f, f.err)
+			continue
+		}
+		t := query.Table{Start: f.plan.Start, End: f.plan.End, Step: f.plan.Step, DS: f.plan.DS, Values: values[at[i]:at[i+1]]}
+		if c.fetched(f, &t) != nil {
+			return
+		}
+	}
+}
+
+// fetched answers a request whose rows are all there.
+func (c *conn) fetched(f *fetching, t *query.Table) error {
+	if f.cmd.id == cmdFetch {
+		c.textHead(f)
+		return c.textRows(t, f.picked)
+	}
+	c.binaryHead(f)
+	for _, column := range f.picked {
+		c.columnHead(f, column)
+		if err := c.columnRows(t, column); err != nil {
+			return err
+		}
+		c.out = append(c.out, '\n')
+	}
+	return nil
+}
+
 // checkRows refuses what rrdcached has no memory for, and what would take for ever.
 func checkRows(p *query.Plan) error {
-	switch rows := p.Rows(); {
+	switch rows, most := p.Rows(), int64(query.MaxValues/max(1, len(p.DS))); {
 	case rows < 0:
-		return errors.New("rrd_fetch_r failed: malloc fetch data area")
-	case rows > int64(query.MaxValues/max(1, len(p.DS))):
-		return fmt.Errorf("rrd_fetch_r failed: %w", &query.RangeError{Rows: rows, Most: int64(query.MaxValues / max(1, len(p.DS)))})
+		return &toldError{"rrd_fetch_r failed: malloc fetch data area"}
+	case rows > most:
+		return &query.RangeError{Rows: rows, Most: most}
 	}
 	return nil
 }
@@ -82,23 +217,20 @@ func (c *conn) parseFetch(r *request) (f fetching, err error) {
 		return f, errors.New("Usage: " + r.cmd.usage)
 	}
 	now := c.s.o.Now().Unix()
-	f.start, f.end = now-defaultSpan, now
-	for _, t := range []struct {
-		name string
-		to   *int64
-	}{{"start", &f.start}, {"end", &f.end}} {
+	f.cmd, f.start, f.end = r.cmd, now-defaultSpan, now
+	for i, to := range []*int64{&f.start, &f.end} {
 		word, ok := r.next()
 		if !ok {
 			break
 		}
 		v, used, overflow := scanInt(word, 0)
 		if used == 0 || overflow {
-			return f, fmt.Errorf("Cannot parse %s time `%s': Only simple integers are allowed.", t.name, word)
+			return f, fmt.Errorf("Cannot parse %s time `%s': Only simple integers are allowed.", []string{"start", "end"}[i], word)
 		}
 		if v <= 0 {
 			v = now + max(v, -1<<60)
 		}
-		*t.to = v
+		*to = v
 	}
 	for {
 		word, ok := r.next()
@@ -109,9 +241,8 @@ func (c *conn) parseFetch(r *request) (f fetching, err error) {
 			f.columns = append(f.columns, string(word))
 		}
 	}
-	f.file = c.s.names.file(string(unescape(raw)))
 	if f.e, err = c.s.lookup(raw); err != nil {
-		return f, errors.New(c.unopened(r.cmd, f.file, err))
+		return f, errors.New(c.unopened(r.cmd, c.s.names.file(string(unescape(raw))), err))
 	}
 	if f.cf, err = rra.ParseCF(string(cf)); err != nil {
 		return f, fmt.Errorf("rrd_fetch_r failed: %w", err)
@@ -121,7 +252,7 @@ func (c *conn) parseFetch(r *request) (f fetching, err error) {
 
 // pick returns the indices of the columns asked for.
 func (f *fetching) pick(ds []string) ([]int, error) {
-	var columns []int
+	columns := make([]int, 0, len(ds))
 	if len(f.columns) == 0 {
 		for i := range ds {
 			columns = append(columns, i)
@@ -132,9 +263,9 @@ func (f *fetching) pick(ds []string) ([]int, error) {
 		i := slices.Index(ds, name)
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("field %s not found in %s", name, f.file)
+			return nil, &toldError{fmt.Sprintf("field %s not found in %s", name, f.e.path)}
 		case slices.Contains(columns, i):
-			return nil, fmt.Errorf("field %s already used", name)
+			return nil, &toldError{fmt.Sprintf("field %s already used", name)}
 		}
 		columns = append(columns, i)
 	}
@@ -142,77 +273,93 @@ func (f *fetching) pick(ds []string) ([]int, error) {
 }
 
 // head writes what stands before rows: n is how many lines follow.
-func (c *conn) head(n int64, p *query.Plan, columns int) {
+func (c *conn) head(n int64, f *fetching) {
 	from := len(c.out)
 	c.out = strconv.AppendInt(c.out, n, 10)
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{
-		{" Success\nFlushVersion: ", 1}, {"\nStart: ", p.Start}, {"\nEnd: ", p.End}, {"\nStep: ", p.Step}, {"\nDSCount: ", int64(columns)},
-	} {
-		c.out = append(c.out, f.name...)
-		c.out = strconv.AppendInt(c.out, f.value, 10)
+	c.headLine(" Success\nFlushVersion: ", 1)
+	c.headLine("\nStart: ", f.plan.Start)
+	c.headLine("\nEnd: ", f.plan.End)
+	c.headLine("\nStep: ", f.plan.Step)
+	c.headLine("\nDSCount: ", int64(len(f.picked)))
+	c.out = append(c.out, '\n')
+	c.headed = len(c.out) - from
+}
+
+func (c *conn) headLine(name string, value int64) {
+	c.out = strconv.AppendInt(append(c.out, name...), value, 10)
+}
+
+// textHead writes what stands before rows as lines.
+func (c *conn) textHead(f *fetching) {
+	const headLines = 6
+	from := len(c.out)
+	c.head(f.plan.Rows()+headLines, f)
+	c.out = append(c.out, "DSName:"...)
+	for _, i := range f.picked {
+		c.out = append(append(c.out, ' '), f.plan.DS[i]...)
 	}
 	c.out = append(c.out, '\n')
 	c.headed = len(c.out) - from
 }
 
 // fetchText writes rows as lines.
-func (c *conn) fetchText(p *query.Plan, columns []int) error {
-	const headLines = 6
-	c.head(p.Rows()+headLines, p, len(columns))
-	names := len(c.out)
-	c.out = append(c.out, "DSName:"...)
-	for _, i := range columns {
-		c.out = append(append(c.out, ' '), p.DS[i]...)
-	}
-	c.out = append(c.out, '\n')
-	c.headed += len(c.out) - names
-	for t, err := range p.Pieces(c.s.life) {
+func (c *conn) fetchText(f *fetching) error {
+	c.textHead(f)
+	for t, err := range f.plan.Pieces(c.s.life) {
+		if err == nil {
+			err = c.textRows(t, f.picked)
+		}
 		if err != nil {
 			return err
 		}
-		for i := range t.Len() {
-			end, values := t.Row(i)
-			c.out = appendPadded(c.out, end)
-			c.out = append(c.out, ':')
-			for _, j := range columns {
-				c.out = appendValue(append(c.out, ' '), values[j])
-			}
-			c.out = append(c.out, '\n')
-			if len(c.out) >= answerBytes {
-				if err := c.flush(); err != nil {
-					return err
-				}
+	}
+	return nil
+}
+
+// textRows writes rows as lines.
+func (c *conn) textRows(t *query.Table, picked []int) error {
+	var buf [24]byte
+	end := appendPadded(buf[:0], t.Start)
+	for i := range t.Len() {
+		at, values := t.Row(i)
+		if t.Start < 0 || !advance(end, uint64(t.Step)) {
+			end = appendPadded(buf[:0], at)
+		}
+		c.out = append(append(c.out, end...), ':')
+		for _, j := range picked {
+			c.out = appendValue(append(c.out, ' '), values[j])
+		}
+		c.out = append(c.out, '\n')
+		if len(c.out) >= answerBytes {
+			if err := c.flush(); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-// fetchBinary writes doubles, column by column. A long range is read anew for each column, so that it need not be kept.
-func (c *conn) fetchBinary(p *query.Plan, columns []int) error {
+// binaryHead writes what stands before columns of doubles.
+func (c *conn) binaryHead(f *fetching) {
 	const headLines = 5
-	c.head(int64(headLines-1+len(columns)), p, len(columns))
-	for n, column := range columns {
-		from := len(c.out)
-		c.out = fmt.Appendf(c.out, "DSName-%s: BinaryData %d 8 LITTLE\n", p.DS[column], p.Rows())
-		if n == 0 {
-			c.headed += len(c.out) - from
-		}
-		for t, err := range p.Pieces(c.s.life) {
+	c.head(int64(headLines+len(f.picked)), f)
+}
+
+func (c *conn) columnHead(f *fetching, column int) {
+	c.out = fmt.Appendf(c.out, "DSName-%s: BinaryData %d 8 LITTLE\n", f.plan.DS[column], f.plan.Rows())
+}
+
+// fetchBinary writes doubles, column by column. A long range is read anew for each column, so that it need not be kept.
+func (c *conn) fetchBinary(f *fetching) error {
+	c.binaryHead(f)
+	for _, column := range f.picked {
+		c.columnHead(f, column)
+		for t, err := range f.plan.Pieces(c.s.life) {
+			if err == nil {
+				err = c.columnRows(t, column)
+			}
 			if err != nil {
 				return err
-			}
-			for i := range t.Len() {
-				_, values := t.Row(i)
-				c.out = binary.LittleEndian.AppendUint64(c.out, bitsOf(values[column]))
-				if len(c.out) >= answerBytes {
-					if err := c.flush(); err != nil {
-						return err
-					}
-				}
 			}
 		}
 		c.out = append(c.out, '\n')
@@ -220,35 +367,16 @@ func (c *conn) fetchBinary(p *query.Plan, columns []int) error {
 	return nil
 }
 
-// unknownBits is the unknown value as rrdtool mostly has it on this kind of processor, where it prints -nan.
-const unknownBits = 0xfff8000000000000
-
-func bitsOf(v float64) uint64 {
-	if v != v {
-		return unknownBits
+// columnRows writes one column as doubles.
+func (c *conn) columnRows(t *query.Table, column int) error {
+	for i := range t.Len() {
+		_, values := t.Row(i)
+		c.out = binary.LittleEndian.AppendUint64(c.out, bitsOf(values[column]))
+		if len(c.out) >= answerBytes {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
 	}
-	return math.Float64bits(v)
-}
-
-// appendPadded appends v as %10d would.
-func appendPadded(dst []byte, v int64) []byte {
-	n := len(dst)
-	dst = strconv.AppendInt(dst, v, 10)
-	for len(dst)-n < 10 {
-		dst = slices.Insert(dst, n, ' ')
-	}
-	return dst
-}
-
-// appendValue appends v as %0.17e would; unknown is -nan.
-func appendValue(dst []byte, v float64) []byte {
-	switch {
-	case v != v:
-		return append(dst, "-nan"...)
-	case v > math.MaxFloat64:
-		return append(dst, "inf"...)
-	case v < -math.MaxFloat64:
-		return append(dst, "-inf"...)
-	}
-	return strconv.AppendFloat(dst, v, 'e', 17, 64)
+	return nil
 }

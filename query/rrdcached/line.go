@@ -7,16 +7,9 @@ import (
 // MaxLine is how long a request may be, without the line feed at its end.
 const MaxLine = 8191
 
-// cutLine takes the first line off data. A carriage return at its end is not part of it, nor is anything behind a zero byte:
-// that is where rrdcached stops to read. It is not ok where there is no whole line.
-func cutLine(data []byte) (line, more []byte, ok bool) {
-	line, more, ok = bytes.Cut(data, lineEnd)
-	return bytes.TrimSuffix(line, carriageReturn), more, ok
-}
+var blank, zero = []byte{' '}, []byte{0}
 
-var lineEnd, carriageReturn, blank, zero = []byte{'\n'}, []byte{'\r'}, []byte{' '}, []byte{0}
-
-// untilZero cuts line off at its first zero byte.
+// untilZero cuts line off at its first zero byte: that is where rrdcached stops to read.
 func untilZero(line []byte) []byte {
 	line, _, _ = bytes.Cut(line, zero)
 	return line

@@ -9,7 +9,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/rrdtool"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // quick answers a request that need not wait for the samples before it.
@@ -148,16 +147,12 @@ func (c *conn) run(r *request) {
 		c.endBatch()
 	case cmdStats:
 		c.showStats()
-	case cmdFetch, cmdFetchBin:
-		c.fetch(r)
 	case cmdInfo:
 		c.info(r)
 	case cmdFirst:
 		c.first(r)
 	case cmdLast:
 		c.lastUpdate(r)
-	case cmdCreate:
-		c.create(r)
 	case cmdTune:
 		c.tune(r)
 	case cmdDump:
@@ -271,22 +266,13 @@ func (c *conn) lastUpdate(r *request) {
 	if !ok {
 		return
 	}
-	d, last, err := c.lastOf(e)
+	last, err := c.s.o.Store.Last(e.ref)
 	if err != nil {
 		c.gone(r.cmd, e, file, err)
 		return
 	}
 	t := last.Unix()
-	c.slot("0 " + strconv.FormatInt(t-t%d.Step, 10))
-}
-
-func (c *conn) lastOf(e *entry) (*rra.Definition, rra.Time, error) {
-	series, err := c.s.o.Store.Series(e.ref)
-	if err != nil {
-		return nil, 0, err
-	}
-	last, err := c.s.o.Store.Last(e.ref)
-	return series.Definition, last, err
+	c.slot("0 " + strconv.FormatInt(t-t%e.d.Step, 10))
 }
 
 // first shows the time of the first row of an archive.
@@ -306,17 +292,17 @@ func (c *conn) first(r *request) {
 		c.fail(r.cmd, fmt.Sprintf("Invalid index specified (%d)", index))
 		return
 	}
-	d, last, err := c.lastOf(e)
+	last, err := c.s.o.Store.Last(e.ref)
 	if err != nil {
 		c.gone(r.cmd, e, file, err)
 		return
 	}
-	if index >= len(d.Archives) {
+	if index >= len(e.d.Archives) {
 		c.fail(r.cmd, "RRD Error: invalid rraindex number")
 		return
 	}
-	a := &d.Archives[index]
-	step, t := d.Step*a.PDPs, last.Unix()
+	a := &e.d.Archives[index]
+	step, t := e.d.Step*a.PDPs, last.Unix()
 	c.slot("0 " + strconv.FormatInt(t-t%step-(a.Rows-1)*step, 10))
 }
 

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/query/rrdcached/rrdcachedbench"
+)
+
+func newBenchRRDCachedCommand() *cobra.Command {
+	o := benchRRDCachedOptions{}
+	c := &cobra.Command{
+		Use:   "rrdcached",
+		Short: "Hold the server of rrdcached's protocol against rrdcached",
+		Long: `Starts rondo serve and the installed rrdcached (with a journal, as it is advised),
+one after the other, and sends both the same through a unix socket: CREATE of all
+series, BATCH UPDATE of one value a series and round (flushed and synced every 300 s
+of data, which rondo need not be told to), FETCH of 60 rows of one series and of
+1,000 at once, rounds that are flushed one by one, and updates that are answered one
+by one. Then each is killed while updates are acknowledged, and asked after another
+start what it has of them.
+
+Every series has one data source and five archives. The last column is rondo's figure
+divided by rrdcached's. Processor time is that of the servers.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
+	}
+	f := c.Flags()
+	f.IntVar(&o.series, "series", 20_000, "series")
+	f.IntVar(&o.rounds, "rounds", 60, "rounds of one value a series, 10 s apart")
+	f.IntVar(&o.single, "single", 5, "rounds that are flushed one by one")
+	f.IntVar(&o.kills, "kills", 6, "how often each server is killed")
+	f.StringVar(&o.dir, "dir", "", "`folder` of both, new or empty (default: a temporary one, removed afterwards)")
+	f.BoolVar(&o.alone, "alone", false, "measure rondo only")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+	return c
+}
+
+type benchRRDCachedOptions struct {
+	series, rounds, single, kills int
+	dir                           string
+	alone, json                   bool
+}
+
+func (o *benchRRDCachedOptions) run(cmd *cobra.Command) (err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, remove, err := benchDir(o.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, remove()) }()
+	if dir, err = filepath.Abs(dir); err != nil {
+		return err
+	}
+	config := rrdcachedbench.Config{
+		Series: o.series, Rounds: o.rounds, Single: o.single, Kills: o.kills, Dir: dir,
+		Rondo: func(ctx context.Context, db, socket, base string) *exec.Cmd {
+			args := []string{"serve", "--db", db, "--http", "", "--rrdcached", "unix:" + socket, "--rrdcached-base", base, "--log-level", "warn"}
+			for _, p := range protocols {
+				args = append(args, "--"+p.Name, "")
+			}
+			return exec.CommandContext(ctx, self, args...)
+		},
+		Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }, // what is printed in the end matters
+	}
+	if !o.alone {
+		if config.RRDCached, err = rrdcachedbench.Find(); err != nil {
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo: not compared: %v\n", err) // as above
+		}
+	}
+	ms, err := rrdcachedbench.Run(cmd.Context(), config)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return rrdcachedbench.WriteJSON(cmd.OutOrStdout(), ms)
+	}
+	return rrdcachedbench.WriteText(cmd.OutOrStdout(), ms)
+}

@@ -1,0 +1,51 @@
+package query
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rondo-db/rondo/engine"
+)
+
+// A ManyStore is a Store that reads many series at once. An *engine.Store is one.
+type ManyStore interface {
+	Store
+	FetchMany(ctx context.Context, refs []engine.Ref, archive int, start, end int64, fn func(i int, r *engine.Rows, err error)) error
+}
+
+// ReadMany reads all rows of many plans; what plans over one range share of the store is read once. fn is called once for each
+// plan, in any order, with values as a Table has them, which are valid until it returns. The plans must be small: all rows of
+// one are held at once.
+func ReadMany(ctx context.Context, s ManyStore, plans []*Plan, fn func(i int, values []float64, err error)) error {
+	type span struct {
+		archive    int
+		start, end int64
+	}
+	spans := make(map[span][]int)
+	for i, p := range plans {
+		k := span{p.Archive, p.Start, p.End}
+		spans[k] = append(spans[k], i)
+	}
+	var refs []engine.Ref
+	for k, at := range spans {
+		refs = refs[:0]
+		for _, i := range at {
+			refs = append(refs, plans[i].ref)
+		}
+		_ = s.FetchMany(ctx, refs, k.archive, k.start, k.end, func(j int, rows *engine.Rows, err error) { // fn has the errors
+			p := plans[at[j]]
+			switch {
+			case err != nil:
+				fn(at[j], nil, err)
+			case rows.Step != p.Step || len(rows.DS) != len(p.DS) || rows.Start != p.Start || rows.End != p.End:
+				fn(at[j], nil, fmt.Errorf("archive %d changed while it was read", p.Archive))
+			default:
+				fn(at[j], rows.Values, nil)
+			}
+		})
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

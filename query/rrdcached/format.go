@@ -1,0 +1,171 @@
+package rrdcached
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+)
+
+// unknownBits is the unknown value as rrdtool mostly has it on this kind of processor, where it prints -nan.
+const unknownBits = 0xfff8000000000000
+
+func bitsOf(v float64) uint64 {
+	if v != v {
+		return unknownBits
+	}
+	return math.Float64bits(v)
+}
+
+// appendPadded appends v as %10d would.
+func appendPadded(dst []byte, v int64) []byte {
+	n := len(dst)
+	dst = strconv.AppendInt(dst, v, 10)
+	for len(dst)-n < 10 {
+		dst = slices.Insert(dst, n, ' ')
+	}
+	return dst
+}
+
+// advance adds step to the decimal number that text ends with, if that does not change its length.
+func advance(text []byte, step uint64) bool {
+	for i := len(text) - 1; step > 0; i-- {
+		if i < 0 || text[i]-'0' > 9 {
+			return false
+		}
+		step += uint64(text[i] - '0')
+		text[i] = '0' + byte(step%10)
+		step /= 10
+	}
+	return true
+}
+
+// appendValue appends v as %0.17e would; unknown is -nan.
+func appendValue(dst []byte, v float64) []byte {
+	switch {
+	case v != v:
+		return append(dst, "-nan"...)
+	case v > math.MaxFloat64:
+		return append(dst, "inf"...)
+	case v < -math.MaxFloat64:
+		return append(dst, "-inf"...)
+	}
+	if dst, ok := appendExact(dst, v); ok {
+		return dst
+	}
+	return strconv.AppendFloat(dst, v, 'e', 17, 64)
+}
+
+// The digits of nearly every value are had by one multiplication: v is m·2^e with m below 2^53, and 18 digits of it are the
+// whole part of m·5^k·2^(e+k), for the k that makes it so long. m·5^k is exact in 128 bits up to k = 27, and what is shifted out
+// says which way to round.
+
+const maxFive = 27
+
+var fives = func() (f [maxFive + 1]uint64) {
+	f[0] = 1
+	for k := 1; k <= maxFive; k++ {
+		f[k] = f[k-1] * 5
+	}
+	return f
+}()
+
+// tens are exact.
+var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17}
+
+const (
+	digits17 = 100_000_000_000_000_000
+	digits18 = 1_000_000_000_000_000_000
+)
+
+// appendExact appends v as %0.17e would, if it is between 1e-10 and 1e17 or 0.
+func appendExact(dst []byte, v float64) ([]byte, bool) {
+	b := math.Float64bits(v)
+	exponent := int(b>>52&0x7ff) - 1075
+	m := b&(1<<52-1) | 1<<52
+	if b<<1 == 0 {
+		return append(appendSign(dst, b), "0.00000000000000000e+00"...), true
+	}
+	if exponent < -86 || exponent > 4 {
+		return dst, false
+	}
+	// log10(2) is 1233/4096, about: this is the power of ten, or one below.
+	p := (exponent + 52) * 1233 >> 12
+	if p+1 >= 0 && p+1 < len(tens) && math.Abs(v) >= tens[p+1] {
+		p++
+	}
+	q, k := uint64(0), 0
+	for {
+		if k = 17 - p; k < 0 || k > maxFive {
+			return dst, false
+		}
+		shift := -(exponent + k)
+		if shift < 1 || shift > 127 {
+			return dst, false
+		}
+		hi, lo := bits.Mul64(m, fives[k])
+		var rest, half bool // what is shifted out: more than nothing, and its first bit
+		if shift >= 64 {
+			q = hi >> (shift - 64)
+			if shift > 64 {
+				half = hi>>(shift-65)&1 != 0
+				rest = hi&(1<<(shift-65)-1) != 0 || lo != 0
+			} else {
+				half, rest = lo>>63 != 0, lo<<1 != 0
+			}
+		} else {
+			if hi>>shift != 0 {
+				p++
+				continue
+			}
+			q = hi<<(64-shift) | lo>>shift
+			half = lo>>(shift-1)&1 != 0
+			rest = lo&(1<<(shift-1)-1) != 0
+		}
+		if half && (rest || q&1 != 0) {
+			q++
+		}
+		if q >= digits18 {
+			p++
+			continue
+		}
+		break
+	}
+	if q < digits17 {
+		return dst, false
+	}
+	return appendDigits(appendSign(dst, b), q, p), true
+}
+
+func appendSign(dst []byte, b uint64) []byte {
+	if b>>63 != 0 {
+		return append(dst, '-')
+	}
+	return dst
+}
+
+// pairs are the numbers below 100 in two digits.
+const pairs = "00010203040506070809" + "10111213141516171819" + "20212223242526272829" + "30313233343536373839" + "40414243444546474849" +
+	"50515253545556575859" + "60616263646566676869" + "70717273747576777879" + "80818283848586878889" + "90919293949596979899"
+
+// appendDigits appends 18 digits and an exponent of two.
+func appendDigits(dst []byte, q uint64, p int) []byte {
+	n := len(dst)
+	dst = append(dst, "0.00000000000000000e+00"...)
+	t := dst[n:]
+	const half = 1_000_000_000
+	high, low := uint32(q/half), uint32(q%half)
+	for i := 8; i > 0; i -= 2 { // two chains that do not wait for each other
+		a, b := high%100, low%100
+		high, low = high/100, low/100
+		t[i], t[i+1] = pairs[2*a], pairs[2*a+1]
+		t[i+9], t[i+10] = pairs[2*b], pairs[2*b+1]
+	}
+	t[10], t[0] = '0'+byte(low), '0'+byte(high)
+	if p < 0 {
+		t[20] = '-'
+		p = -p
+	}
+	t[21], t[22] = '0'+byte(p/10), '0'+byte(p%10)
+	return dst
+}

@@ -1,0 +1,225 @@
+package rrdcachedbench
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A side is one of the two servers.
+type side struct {
+	name   string
+	dir    string
+	start  func(ctx context.Context, s *side) *exec.Cmd
+	caches bool // samples wait in memory until FLUSHALL
+
+	cmd  *exec.Cmd
+	conn net.Conn
+	in   *bufio.Reader
+	out  *bufio.Writer
+}
+
+func (s *side) socket() string { return filepath.Join(s.dir, "s") }
+func (s *side) base() string   { return filepath.Join(s.dir, "base") }
+
+// patience is how long a server may take to start, or to answer.
+const patience = 2 * time.Minute
+
+// up starts the server and connects to it.
+func (s *side) up(ctx context.Context) error {
+	for _, dir := range []string{s.base(), filepath.Join(s.dir, "journal")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	s.cmd = s.start(ctx, s)
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	err = s.cmd.Start()
+	_ = log.Close() // the child has it
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if s.conn, err = net.Dial("unix", s.socket()); err == nil {
+			s.in, s.out = bufio.NewReaderSize(s.conn, 1<<16), bufio.NewWriterSize(s.conn, 1<<16)
+			if answer, e := s.ask("PING"); e == nil && answer == "0 PONG" {
+				return nil
+			}
+			_ = s.conn.Close() // it is another's, left behind
+		}
+		if time.Now().After(deadline) {
+			return errors.Join(fmt.Errorf("%s does not answer (see %s)", s.name, filepath.Join(s.dir, "log")), s.kill())
+		}
+	}
+}
+
+// down ends the server and waits for it.
+func (s *side) down() error {
+	_ = s.conn.Close() // nothing is on its way
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return s.cmd.Wait()
+}
+
+// kill ends the server as loss of power would, but for what the system has been given.
+func (s *side) kill() error {
+	if s.conn != nil {
+		_ = s.conn.Close() // it is to be cut off
+	}
+	if err := s.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	_ = s.cmd.Wait() // it was killed
+	return nil
+}
+
+// ask sends a request and reads its answer's first line.
+func (s *side) ask(request string) (string, error) {
+	if err := s.send(request); err != nil {
+		return "", err
+	}
+	return s.line()
+}
+
+func (s *side) send(requests ...string) error {
+	if err := s.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	for _, r := range requests {
+		if _, err := s.out.WriteString(r + "\n"); err != nil {
+			return err
+		}
+	}
+	return s.out.Flush()
+}
+
+func (s *side) line() (string, error) {
+	line, err := s.in.ReadString('\n')
+	return strings.TrimSuffix(line, "\n"), err
+}
+
+// lines reads an answer of several lines and returns how many they are.
+func (s *side) lines() (int, error) {
+	first, err := s.line()
+	if err != nil {
+		return 0, err
+	}
+	word, _, _ := strings.Cut(first, " ")
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s answers %q", s.name, first)
+	}
+	for range n {
+		if _, err := s.in.ReadSlice('\n'); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// stats returns the counters of STATS.
+func (s *side) stats() (map[string]int64, error) {
+	if err := s.send("STATS"); err != nil {
+		return nil, err
+	}
+	first, err := s.line()
+	if err != nil {
+		return nil, err
+	}
+	n, err := strconv.Atoi(strings.SplitN(first, " ", 2)[0])
+	if err != nil {
+		return nil, err
+	}
+	st := make(map[string]int64)
+	for range n {
+		line, err := s.line()
+		if err != nil {
+			return nil, err
+		}
+		name, value, _ := strings.Cut(line, ": ")
+		st[name], _ = strconv.ParseInt(value, 10, 64) // what is no number is not asked for
+	}
+	return st, nil
+}
+
+// flush has all that was sent written, and waits until written data sets have been.
+func (s *side) flush(written int64) error {
+	if !s.caches {
+		return nil // it is durable once it is acknowledged
+	}
+	if _, err := s.ask("FLUSHALL"); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		st, err := s.stats()
+		if err != nil {
+			return err
+		}
+		if st["DataSetsWritten"] >= written {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s has written %d of %d", s.name, st["DataSetsWritten"], written)
+		}
+	}
+}
+
+// processor returns the processor time that the server has spent.
+func (s *side) processor() time.Duration {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(s.cmd.Process.Pid), "stat"))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(data), ") ")
+	f := strings.Fields(rest)
+	if len(f) < 13 {
+		return 0
+	}
+	user, _ := strconv.ParseInt(f[11], 10, 64) // else 0
+	system, _ := strconv.ParseInt(f[12], 10, 64)
+	const tick = 10 * time.Millisecond // everywhere on Linux
+	return time.Duration(user+system) * tick
+}
+
+// total is the processor time of a server that has ended.
+func (s *side) total() time.Duration {
+	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
+}
+
+var errUnread = errors.New("answers were not read")
+
+// pipelined sends requests at once, and reads n answers with read meanwhile.
+func (s *side) pipelined(requests string, n int, read func() error) error {
+	if err := s.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(s.conn, requests)
+		sent <- err
+	}()
+	var err error
+	for range n {
+		if err = read(); err != nil {
+			err = errors.Join(errUnread, err)
+			_ = s.conn.Close() // so that the sender ends
+			break
+		}
+	}
+	return errors.Join(err, <-sent)
+}
