@@ -26,13 +26,14 @@ var summaries = map[string]string{
 	"lastupdate": "Print the time and the values of the last update",
 	"info":       "Print the definition and the state of a series",
 	"list":       "Print the names of series",
+	"tune":       "Change the definition of a series",
 }
 
 // writing are the verbs that change the store.
-var writing = []string{"create", "update", "updatev"}
+var writing = []string{"create", "update", "updatev", "tune"}
 
 // unbuilt are the verbs of rrdtool that rondo knows by name only, so that it can say so.
-var unbuilt = []string{"graph", "graphv", "dump", "restore", "tune", "resize", "xport", "flushcached"}
+var unbuilt = []string{"graph", "graphv", "dump", "restore", "resize", "xport", "flushcached"}
 
 // newVerbs returns a command for each of rrdtool's verbs. Their arguments are passed on as they are; only the
 // flags of every rondo command are taken out.

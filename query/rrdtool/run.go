@@ -32,7 +32,7 @@ var verbs = []verb{
 	{"info", infoUsage, "print the definition and the state of a series", (*command).info},
 	{"list", listUsage, "print the names of series", (*command).list},
 	{"fetch", fetchUsage, "print the rows of an archive", (*command).fetch},
-	{"tune", "", "", nil},
+	{"tune", tuneUsage, "change the definition of a series", (*command).tune},
 	{"resize", "", "", nil},
 	{"xport", "", "", nil},
 	{"flushcached", "", "", nil},

@@ -1,0 +1,178 @@
+package rrdtool
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// changes are those of tune that change what a series is made of. Indexes and names to be removed are those of before.
+type changes struct {
+	dropSources  []string
+	sources      []string // DS:…
+	dropArchives map[int]bool
+	archives     []string // RRA:…
+	rows         []rowChange
+}
+
+// A rowChange is RRA#index:op number.
+type rowChange struct {
+	index  int64
+	op     byte // +, - or =
+	number int64
+}
+
+// parseChanges reads the arguments of tune behind the name of the series.
+func parseChanges(args []string) (*changes, error) {
+	c := &changes{dropArchives: make(map[int]bool)}
+	for _, arg := range args {
+		kind, rest, _ := strings.Cut(arg, ":")
+		after := rest != ""
+		switch {
+		case kind == "DEL" && after:
+			c.dropSources = append(c.dropSources, rest)
+		case kind == "DS" && after:
+			c.sources = append(c.sources, arg)
+		case kind == "DELRRA" && after:
+			i, ok := scanInt(rest)
+			if !ok || i < 0 {
+				return nil, errors.New("DELRRA requires a non-negative, integer argument")
+			}
+			c.dropArchives[int(i)] = true
+		case kind == "RRA" && after:
+			c.archives = append(c.archives, arg)
+		case strings.HasPrefix(arg, "RRA#") && len(arg) > len("RRA#"):
+			r, err := parseRowChange(arg)
+			if err != nil {
+				return nil, err
+			}
+			c.rows = append(c.rows, r)
+		default:
+			return nil, fmt.Errorf("unparseable argument: %s", arg)
+		}
+	}
+	return c, nil
+}
+
+func parseRowChange(arg string) (rowChange, error) {
+	bad := errors.New("Failed to parse RRA# command")
+	index, op, ok := strings.Cut(strings.TrimPrefix(arg, "RRA#"), ":")
+	r := rowChange{}
+	digits := strings.TrimLeft(index, " \t\n\v\f\r+-")
+	if r.index, _ = scanInt(index); !ok || digits == "" || leadingOf(digits, "0123456789") != digits || op == "" {
+		return r, bad
+	}
+	r.op = op[0]
+	if r.number, ok = scanInt(op[1:]); !ok {
+		return r, bad
+	}
+	if !strings.ContainsRune("+-=", rune(r.op)) {
+		return r, fmt.Errorf("Failed to parse RRA# command: invalid operation: %c", r.op)
+	}
+	if r.number < 0 {
+		return r, fmt.Errorf("Failed to parse RRA# command: negative number: %d", r.number)
+	}
+	return r, nil
+}
+
+// restructure makes changes, and sets the step if that is not 0.
+func restructure(p *parts, args []string, step int64) (engine.Copy, error) {
+	c, err := parseChanges(args)
+	if err != nil {
+		return engine.Copy{}, err
+	}
+	if err := c.apply(p, step); err != nil {
+		return engine.Copy{}, err
+	}
+	p.rewind()
+	return p.together()
+}
+
+func (c *changes) apply(p *parts, step int64) error {
+	if step > 0 {
+		if p.d.Step%step != 0 {
+			return errors.New("invalid 'newstep' parameter. The newsize must divide the old step parameter without a remainder.")
+		}
+		p.refine(step)
+	}
+	sources, archives, err := c.parse(p)
+	if err != nil {
+		return err
+	}
+	drop := make(map[int]bool)
+	for _, name := range c.dropSources {
+		if i := p.source(name); i >= 0 {
+			drop[i] = true
+		}
+	}
+	if err := p.dropSources(drop); err != nil {
+		return err
+	}
+	if err := p.addSources(sources); err != nil {
+		return err
+	}
+	done := make(map[int64]bool)
+	from := p.filling()
+	for _, r := range c.rows {
+		if r.index < 0 || r.index >= int64(len(p.d.Archives)) || done[r.index] || c.dropArchives[int(r.index)] {
+			continue
+		}
+		done[r.index] = true // rrdtool makes the first change of an archive
+		i := int(r.index)
+		rows := r.number
+		switch r.op {
+		case '+':
+			rows = p.d.Archives[i].Rows + min(r.number, maxRows)
+		case '-':
+			rows = p.d.Archives[i].Rows - r.number
+		}
+		if err := p.resize(i, rows, from); err != nil {
+			return err
+		}
+	}
+	fill := from
+	before := len(p.d.Archives)
+	if err := p.addArchives(archives, fill); err != nil {
+		return err
+	}
+	kept := make(map[int]bool)
+	for i := range c.dropArchives {
+		if i < before {
+			kept[i] = true
+		}
+	}
+	return p.dropArchives(kept)
+}
+
+// parse reads the data sources and archives that are added. Archives come first, as in rrdtool.
+func (c *changes) parse(p *parts) ([]rra.DataSource, []rra.Archive, error) {
+	args := p.d.Args()
+	d, err := rra.ParseDefinition(p.d.Step, append(args, c.archives...))
+	if err != nil {
+		return nil, nil, err
+	}
+	archives := d.Archives[len(p.d.Archives):]
+	var left []string
+	for i, s := range p.d.Sources {
+		dropped := false
+		for _, name := range c.dropSources {
+			dropped = dropped || s.Name == name
+		}
+		if !dropped {
+			left = append(left, args[i])
+		}
+	}
+	if len(c.sources) == 0 {
+		return nil, archives, nil
+	}
+	d, err = rra.ParseDefinition(p.d.Step, append(append(left, c.sources...), args[len(p.d.Sources):]...))
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.Sources[len(left):], archives, nil
+}
