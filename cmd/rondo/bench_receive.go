@@ -51,6 +51,7 @@ receives, and nothing is behind it (with --compare-rrdtool its rrdtool plugin).`
 	f.BoolVar(&o.compare, "compare", false, "send the same to the program that the protocol comes from")
 	f.BoolVar(&o.stores, "compare-rrdtool", false, "have that keep it, with its rrdtool plugin")
 	f.BoolVar(&o.segments, "segments", false, "send many datagrams as one that the system cuts: costs the sender less")
+	f.Float64Var(&o.mostLost, "most-lost", 100, "fail if more than so many percent are lost")
 	f.BoolVar(&o.json, "json", false, "print one JSON object")
 	f.StringVar(&o.cpuProfile, "cpuprofile", "", "write a CPU profile of the receiver to this `file`")
 	return c
@@ -71,7 +72,7 @@ func newBenchReceiverCommand() *cobra.Command {
 type benchReceiveOptions struct {
 	protocol                    string
 	series                      int
-	rate, seconds               float64
+	rate, seconds, mostLost     float64
 	seed                        uint64
 	dir, cpuProfile             string
 	find, compare, stores, json bool
@@ -112,8 +113,15 @@ func (o *benchReceiveOptions) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	write := r.WriteText
 	if o.json {
-		return r.WriteJSON(cmd.OutOrStdout())
+		write = r.WriteJSON
 	}
-	return r.WriteText(cmd.OutOrStdout())
+	if err := write(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	if lost := r.Rondo.Loss * 100; lost > o.mostLost {
+		return fmt.Errorf("%.4f %% lost, more than %v", lost, o.mostLost)
+	}
+	return nil
 }
