@@ -31,7 +31,7 @@ func pipe(ctx context.Context, p *process, t target, folder string, plain bool) 
 	if o.client != nil {
 		return pipeThrough(ctx, o.client.Streams, p, folder, plain)
 	}
-	env := &rrdtool.Env{Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv, Dir: folder}
+	env := &rrdtool.Env{Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv, Dir: folder, Files: rrdtool.OSFiles{}}
 	env.Store = o.store
 	switch {
 	case o.store == nil:

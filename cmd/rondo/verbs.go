@@ -17,23 +17,27 @@ import (
 
 // summaries says what rrdtool's verbs do, for the list of commands.
 var summaries = map[string]string{
-	"create":     "Make a series",
-	"update":     "Store samples in a series",
-	"updatev":    "Store samples and print the rows they closed",
-	"fetch":      "Print the rows of an archive",
-	"first":      "Print the time of the first row of an archive",
-	"last":       "Print the time of the last update",
-	"lastupdate": "Print the time and the values of the last update",
-	"info":       "Print the definition and the state of a series",
-	"list":       "Print the names of series",
-	"tune":       "Change the definition of a series",
+	"create":      "Make a series",
+	"update":      "Store samples in a series",
+	"updatev":     "Store samples and print the rows they closed",
+	"fetch":       "Print the rows of an archive",
+	"first":       "Print the time of the first row of an archive",
+	"last":        "Print the time of the last update",
+	"lastupdate":  "Print the time and the values of the last update",
+	"info":        "Print the definition and the state of a series",
+	"dump":        "Print a series as XML",
+	"restore":     "Make a series of XML",
+	"list":        "Print the names of series",
+	"xport":       "Print columns of several series side by side",
+	"flushcached": "Apply the samples of series that are held",
+	"tune":        "Change the definition of a series",
 }
 
 // writing are the verbs that change the store.
-var writing = []string{"create", "update", "updatev", "tune"}
+var writing = []string{"create", "update", "updatev", "tune", "restore", "flushcached"}
 
 // unbuilt are the verbs of rrdtool that rondo knows by name only, so that it can say so.
-var unbuilt = []string{"graph", "graphv", "dump", "restore", "resize", "xport", "flushcached"}
+var unbuilt = []string{"graph", "graphv", "resize"}
 
 // newVerbs returns a command for each of rrdtool's verbs. Their arguments are passed on as they are; only the
 // flags of every rondo command are taken out.
@@ -152,6 +156,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 	}
 	write := len(args) > 0 && slices.Contains(writing, args[0])
 	env := &rrdtool.Env{
+		Files: rrdtool.OSFiles{},
 		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr,
 		Now: p.now, Getenv: p.getenv,
 	}
@@ -167,7 +172,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 	var code int
 	switch {
 	case o.client != nil:
-		code, err = execute(ctx, o.client.Local, p, args, plain)
+		code, err = ask(ctx, o.client, env, p, args, plain)
 	case o.store != nil:
 		env.Store = o.store
 		if !plain {
@@ -180,7 +185,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		}
 		m := &maker{target: t}
 		env.Store = missing{}
-		if args[0] == "create" {
+		if args[0] == "create" || args[0] == "restore" {
 			env.Store = m
 		}
 		code = rrdtool.Run(ctx, env, args)
@@ -202,8 +207,8 @@ func (t target) needed(args []string) bool {
 }
 
 // execute has a server run the verb and passes on what it prints.
-func execute(ctx context.Context, server rondov1.LocalClient, p *process, args []string, plain bool) (int, error) {
-	stream, err := server.Exec(ctx, connect.NewRequest(execRequest(p, args, plain)))
+func execute(ctx context.Context, server rondov1.LocalClient, p *process, req *rondov1.ExecRequest) (int, error) {
+	stream, err := server.Exec(ctx, connect.NewRequest(req))
 	if err != nil {
 		return 1, explain(err)
 	}

@@ -42,6 +42,9 @@ type Env struct {
 	// Extra, if not nil, has info print labels, metadata and notes after what rrdtool prints.
 	Extra Extra
 
+	// Files are those of whoever asks; nil: out of reach.
+	Files Files
+
 	Stdin          io.Reader // nil: empty
 	Stdout, Stderr io.Writer
 

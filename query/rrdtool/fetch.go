@@ -79,7 +79,7 @@ func (c *command) fetch(args []string) error {
 	if r.CF, err = rra.ParseCF(args[1]); err != nil {
 		return err
 	}
-	ref, err := c.lookup(args[0])
+	ref, err := c.native(args[0])
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (c *command) info(args []string) error {
 	if len(args) != 1 {
 		return errors.New("Usage: rrdtool info [--daemon |-d <addr> [--noflush|-F]] <file>")
 	}
-	ref, err := c.lookup(args[0])
+	ref, err := c.native(args[0])
 	if err != nil {
 		if c.Extra != nil && c.onlyExtra(args[0]) {
 			return nil

@@ -31,7 +31,7 @@ func (c *command) lastSecond(args []string) (int64, error) {
 	if len(args) != 1 {
 		return 0, errors.New("Usage: rrdtool last [--daemon|-d <addr>] <file>")
 	}
-	ref, err := c.lookup(args[0])
+	ref, err := c.native(args[0])
 	if err != nil {
 		return 0, err
 	}
@@ -66,7 +66,7 @@ func (c *command) firstSecond(args []string) (int64, error) {
 	if len(args) == 0 {
 		return 0, errors.New("usage rrdtool first [--rraindex number] [--daemon|-d <addr>] file.rrd")
 	}
-	ref, err := c.lookup(args[0])
+	ref, err := c.native(args[0])
 	if err != nil {
 		return 0, err
 	}
@@ -113,7 +113,7 @@ func (c *command) lastupdate(args []string) error {
 	if len(args) != 1 {
 		return errors.New("Usage: rrdtool lastupdate [--daemon|-d <addr>] <file>")
 	}
-	ref, err := c.lookup(args[0])
+	ref, err := c.native(args[0])
 	if err != nil {
 		return err
 	}

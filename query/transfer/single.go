@@ -33,6 +33,9 @@ func NewSingle(path string, f *rrdfile.File) (*Single, error) {
 	return &Single{f, m, c}, nil
 }
 
+// File returns the file.
+func (s *Single) File() *rrdfile.File { return s.f }
+
 // Lookup returns the series that path means.
 func (s *Single) Lookup(path string) (engine.Ref, error) {
 	if path != s.c.Path {

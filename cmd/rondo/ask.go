@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrdtool"
+)
+
+// maxInput is the largest input of a command that a server runs; it takes a little more.
+const maxInput = 60 << 20
+
+// ask has a server run a verb. The files that it is about are of this process: they are read and written here.
+func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, args []string, plain bool) (int, error) {
+	if name := rrdtool.Reads(args); name != "" && rrdtool.IsNative(env.Files, name) {
+		known, err := hasSeries(ctx, c, name)
+		if err != nil {
+			return 1, err
+		}
+		if !known {
+			env.Store = missing{}
+			return rrdtool.Run(ctx, env, args), nil
+		}
+	}
+	args, in, out := rrdtool.Split(args)
+	req := execRequest(p, args, plain)
+	var err error
+	if in != "" {
+		if req.Stdin, err = input(p, in); err != nil {
+			return 1, err
+		}
+	}
+	if out == "" {
+		return execute(ctx, c.Local, p, req)
+	}
+	f := &laterFile{name: out}
+	quiet := *p
+	quiet.stdout = f
+	code, err := execute(ctx, c.Local, &quiet, req)
+	return code, firstError(err, f.close())
+}
+
+// hasSeries says whether the server has the series that a file name means.
+func hasSeries(ctx context.Context, c *rpc.Client, name string) (bool, error) {
+	path, err := rrdtool.Path("", "", name)
+	if err != nil || path == "" {
+		return false, nil
+	}
+	_, err = c.Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+	if connect.CodeOf(err) == connect.CodeNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// input reads what a verb is to read; "-" is standard input.
+func input(p *process, name string) ([]byte, error) {
+	r := p.stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, rrdtool.NoXML(name)
+		}
+		defer func() { _ = f.Close() }() // it is only read
+		r = f
+	}
+	var b bytes.Buffer
+	n, err := io.Copy(&b, io.LimitReader(r, maxInput+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("error reading/parsing XML: %w", err)
+	case n > maxInput:
+		return nil, fmt.Errorf("%s has more than %d MiB, which a running server does not take: rondo import does", name, maxInput>>20)
+	}
+	return b.Bytes(), nil
+}
+
+// A laterFile is made when something is written to it.
+type laterFile struct {
+	name string
+	f    *os.File
+}
+
+func (l *laterFile) Write(b []byte) (n int, err error) {
+	if l.f == nil {
+		if l.f, err = os.Create(l.name); err != nil {
+			var at *os.PathError
+			if errors.As(err, &at) {
+				err = at.Err
+			}
+			return 0, fmt.Errorf("creating '%s': %w", l.name, err)
+		}
+	}
+	return l.f.Write(b)
+}
+
+func (l *laterFile) close() error {
+	if l.f == nil {
+		return nil
+	}
+	return l.f.Close()
+}

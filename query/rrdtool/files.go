@@ -1,0 +1,148 @@
+package rrdtool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rrdfile"
+	"github.com/rondo-db/rondo/query/transfer"
+)
+
+// Files are the files of whoever asks: what restore reads, what dump writes, and native files that verbs read in place of a series.
+type Files interface {
+	Stat(name string) (fs.FileInfo, error)
+	Open(name string) (io.ReadCloser, error)
+	Create(name string) (io.WriteCloser, error)
+}
+
+// OSFiles are the files of this process.
+type OSFiles struct{}
+
+// Stat is os.Stat.
+func (OSFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+
+// Open is os.Open.
+func (OSFiles) Open(name string) (io.ReadCloser, error) { return os.Open(name) }
+
+// Create is os.Create.
+func (OSFiles) Create(name string) (io.WriteCloser, error) { return os.Create(name) }
+
+// errNoFiles says that the command runs where the files of whoever asks are not.
+var errNoFiles = errors.New("the server cannot reach files: run the command outside pipe mode")
+
+// maxNative is the largest native file that is read in place of a series.
+const maxNative = 1 << 31
+
+// native is lookup for verbs that read: the series of a name, or, where there is none, of the native file of that name.
+func (c *command) native(name string) (engine.Ref, error) {
+	ref, err := c.lookup(name)
+	if err == nil || c.Files == nil || !errors.Is(err, errNoSuchFile) && !errors.Is(err, errPermission) || !IsNative(c.Files, name) {
+		return ref, err
+	}
+	f, err := readNative(c.Files, name)
+	if err != nil {
+		return 0, fmt.Errorf("reading '%s': %w", name, err)
+	}
+	s, err := transfer.NewSingle(name, f)
+	if err != nil {
+		return 0, fmt.Errorf("reading '%s': %w", name, err)
+	}
+	env := *c.Env
+	env.Store, env.Extra = s, nil
+	c.Env = &env
+	return s.Lookup(name)
+}
+
+// IsNative says whether a name is that of a regular file that begins as rrdtool's do.
+func IsNative(files Files, name string) bool {
+	info, err := files.Stat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := files.Open(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	var head [4]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && transfer.IsNative(head[:])
+}
+
+func readNative(files Files, name string) (*rrdfile.File, error) {
+	f, err := files.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	b, err := io.ReadAll(io.LimitReader(f, maxNative))
+	if err != nil {
+		return nil, err
+	}
+	return rrdfile.Decode(b)
+}
+
+// Reads returns the name of what a verb that also reads native files is to read; the empty string if it is no such verb, or its
+// options are wrong.
+func Reads(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	var known []option
+	switch args[0] {
+	case "info":
+		known = infoOptions
+	case "fetch":
+		known = fetchOptions
+	case "dump":
+		known = dumpOptions
+	case "first":
+		known = firstOptions
+	case "last", "lastupdate":
+		known = lastOptions
+	default:
+		return ""
+	}
+	rest, err := parse(args[1:], known, func(string, string) error { return nil })
+	if err != nil || len(rest) == 0 {
+		return ""
+	}
+	return rest[0]
+}
+
+// Split takes the file out of the arguments of dump and restore, for those who have the verb run elsewhere: what dump
+// prints is to be written to the file out, and restore is to have the file in as its standard input. Arguments of other
+// verbs, and those that are wrong, stay as they are.
+func Split(args []string) (remote []string, in, out string) {
+	if len(args) == 0 {
+		return args, "", ""
+	}
+	remote = args[:1:1]
+	var known []option
+	switch args[0] {
+	case "dump":
+		known = dumpOptions
+	case "restore":
+		known = restoreOptions
+	default:
+		return args, "", ""
+	}
+	rest, err := parse(args[1:], known, func(name, arg string) error {
+		remote = append(remote, "--"+name)
+		if arg != "" || name == "header" || name == "daemon" {
+			remote = append(remote, arg)
+		}
+		return nil
+	})
+	if err != nil || len(rest) != 2 {
+		return args, "", ""
+	}
+	if args[0] == "dump" {
+		return append(remote, "--", rest[0]), "", rest[1]
+	}
+	return append(remote, "--", "-", rest[1]), rest[0], ""
+}
