@@ -17,6 +17,11 @@ type Store interface {
 	Fetch(ctx context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error)
 }
 
+// A Chooser is a Store that cannot be told which archive to read: it chooses, and gives the rows.
+type Chooser interface {
+	Table(ref engine.Ref, r Request) (*Table, error)
+}
+
 // A Request says which rows are wanted.
 type Request struct {
 	CF         rra.CF
@@ -88,12 +93,20 @@ type Plan struct {
 	store    Store
 	ref      engine.Ref
 	from, to int64 // the archive holds rows of (from, to]
+	whole    *Table
 }
 
 // NewPlan chooses the archive for r and moves the ends of the range as rrdtool
 // does: the start down to a whole row, the end to the end of the row that it
 // falls into, or of the next if it is the end of one.
 func NewPlan(s Store, ref engine.Ref, r Request) (*Plan, error) {
+	if c, ok := s.(Chooser); ok {
+		t, err := c.Table(ref, r)
+		if err != nil {
+			return nil, err
+		}
+		return &Plan{Archive: t.Archive, Start: t.Start, End: t.End, Step: t.Step, DS: t.DS, whole: t}, nil
+	}
 	series, err := s.Series(ref)
 	if err != nil {
 		return nil, err
@@ -137,6 +150,10 @@ const (
 // valid until the next one.
 func (p *Plan) Pieces(ctx context.Context) iter.Seq2[*Table, error] {
 	return func(yield func(*Table, error) bool) {
+		if p.whole != nil {
+			yield(p.whole, ctx.Err())
+			return
+		}
 		n := len(p.DS)
 		t := &Table{Step: p.Step, DS: p.DS, Archive: p.Archive}
 		most := int64(max(1, min(pieceRows, pieceValues/max(1, n))))

@@ -1,0 +1,224 @@
+package rrdcached
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The limits of a client.
+const (
+	connectTime = 10 * time.Second
+	answerTime  = 2 * time.Minute // of one answer
+	maxAnswer   = 1 << 30         // bytes of one
+)
+
+// ErrProtocol says that what answers does not speak rrdcached's protocol.
+var ErrProtocol = errors.New("does not speak rrdcached's protocol")
+
+// A Client speaks to one server: rrdcached, or rondo's. Its methods may be called concurrently; requests wait for each other.
+//
+// To a unix socket a client gives full names of files, as librrd does: relative ones are below the working folder. To another
+// address it gives them as they are, relative to the server's base folder.
+type Client struct {
+	addr string
+	dir  string // the working folder, without its slash; empty: names are relative to the server's folder
+
+	mu     sync.Mutex // guards what follows
+	conn   net.Conn
+	in     *bufio.Reader
+	broken error // an answer was not read to its end
+	files  []*file
+	known  map[string]int // index among files, by path
+}
+
+// Dial connects to the server at addr, in any of the forms of ParseAddress. The error wraps ErrProtocol if something else
+// answers there.
+func Dial(ctx context.Context, addr string) (*Client, error) {
+	a, err := ParseAddress(addr)
+	if err != nil {
+		return nil, err
+	}
+	d := net.Dialer{Timeout: connectTime}
+	conn, err := d.DialContext(ctx, a.Network, a.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", addr, err)
+	}
+	c := &Client{addr: addr, conn: conn, in: bufio.NewReaderSize(conn, 1<<16), known: make(map[string]int)}
+	if a.Network == "unix" {
+		if c.dir, err = workingFolder(); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
+	if _, err := c.do(ctx, "PING"); err != nil {
+		_ = conn.Close() // the first error is the one to tell
+		return nil, err
+	}
+	return c, nil
+}
+
+// workingFolder returns the real name of the working folder without its slash.
+func workingFolder() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", err
+	}
+	return strings.TrimPrefix(filepath.ToSlash(dir), "/"), nil
+}
+
+// Close ends the connection.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Dir is the folder, as part of a path, that relative names are below.
+func (c *Client) Dir() string { return c.dir }
+
+// name is what the server calls the file of a path.
+func (c *Client) name(path string) string {
+	if c.dir != "" {
+		path = "/" + path
+	}
+	return escape(path)
+}
+
+// An AnswerError is an error that the server answers.
+type AnswerError struct {
+	Addr, Text string
+}
+
+func (e *AnswerError) Error() string { return "rrdcached@" + e.Addr + ": " + e.Text }
+
+// missing reports whether an error says that there is no such file.
+func missing(err error) bool {
+	var e *AnswerError
+	return errors.As(err, &e) && (strings.HasPrefix(e.Text, "No such file: ") || strings.HasSuffix(e.Text, "No such file or directory"))
+}
+
+// An answer is the first line of one, without its number, and the lines that follow.
+type answer struct {
+	text  string
+	lines []string
+}
+
+// do sends a request and reads its answer.
+func (c *Client) do(ctx context.Context, request string) (answer, error) {
+	as, err := c.doAll(ctx, []string{request})
+	if err != nil {
+		return answer{}, err
+	}
+	return as[0].answer, as[0].err
+}
+
+// A reply is an answer, or the error in its place.
+type reply struct {
+	answer
+	err error
+}
+
+// doAll sends requests at once and reads their answers. The error is of the connection, which is of no use after it.
+func (c *Client) doAll(ctx context.Context, requests []string) ([]reply, error) {
+	var text strings.Builder
+	for _, r := range requests {
+		if strings.ContainsAny(r, "\n\x00") || len(r) > MaxLine {
+			return nil, fmt.Errorf("a request of %d bytes, or with a line end, cannot be sent", len(r))
+		}
+		text.WriteString(r)
+		text.WriteByte('\n')
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return nil, c.broken
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	replies, err := c.exchange(text.String(), len(requests))
+	if err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		c.broken = fmt.Errorf("%s: %w", c.addr, err)
+		return nil, c.broken
+	}
+	return replies, nil
+}
+
+func (c *Client) exchange(text string, n int) ([]reply, error) {
+	if err := c.conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		return nil, err
+	}
+	sent := make(chan error, 1)
+	go func() { // the server may want its answers read first
+		_, err := io.WriteString(c.conn, text)
+		sent <- err
+	}()
+	replies := make([]reply, 0, n)
+	left := maxAnswer
+	for range n {
+		r, err := c.reply(&left)
+		if err != nil {
+			_ = c.conn.SetDeadline(time.Unix(1, 0)) // the sender ends
+			<-sent
+			return nil, err
+		}
+		replies = append(replies, r)
+	}
+	return replies, <-sent
+}
+
+// reply reads one answer.
+func (c *Client) reply(left *int) (reply, error) {
+	line, err := c.line(left)
+	if err != nil {
+		return reply{}, err
+	}
+	number, text, _ := strings.Cut(line, " ")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return reply{}, fmt.Errorf("%w: it answers %.60q", ErrProtocol, line)
+	}
+	if n < 0 {
+		return reply{err: &AnswerError{c.addr, text}}, nil
+	}
+	r := reply{answer: answer{text: text}}
+	for range n {
+		line, err := c.line(left)
+		if err != nil {
+			return reply{}, err
+		}
+		r.lines = append(r.lines, line)
+	}
+	return r, nil
+}
+
+func (c *Client) line(left *int) (string, error) {
+	var line []byte
+	for {
+		part, err := c.in.ReadSlice('\n')
+		line = append(line, part...)
+		if *left -= len(part); *left < 0 {
+			return "", errors.New("the answer is too long")
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF):
+			err = io.ErrUnexpectedEOF
+			fallthrough
+		case err != nil:
+			return "", err
+		}
+		return strings.TrimSuffix(string(line), "\n"), nil
+	}
+}

@@ -1,0 +1,312 @@
+package rrdcached
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A client as a store. The protocol says less than a store knows: archives are chosen by the server, and a state can be shown
+// and not taken along.
+
+// errNotSpoken says that the protocol has no words for what was asked.
+var errNotSpoken = errors.New("rrdcached's protocol has no words for it: ask a rondo server, or the database")
+
+// A file is a series as INFO shows it.
+type file struct {
+	path string
+	info engine.Info
+}
+
+// Lookup asks for a series. What the server has not written yet is written first.
+func (c *Client) Lookup(path string) (engine.Ref, error) {
+	name := c.name(path)
+	replies, err := c.doAll(context.Background(), []string{"FLUSH " + name, "INFO " + name})
+	if err != nil {
+		return 0, err
+	}
+	if err := replies[1].err; err != nil {
+		if missing(err) {
+			return 0, fmt.Errorf("%w: %w", engine.ErrNotFound, err)
+		}
+		return 0, err
+	}
+	info, err := parseInfo(replies[1].lines)
+	if err != nil {
+		return 0, fmt.Errorf("%s: what it says of %s: %w", c.addr, path, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, ok := c.known[path]
+	if !ok {
+		i = len(c.files)
+		c.known[path] = i
+		c.files = append(c.files, nil)
+	}
+	info.Ref, info.Path = engine.Ref(i+1), path
+	c.files[i] = &file{path, info}
+	return info.Ref, nil
+}
+
+// file returns what Lookup has learned.
+func (c *Client) file(ref engine.Ref) (*file, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ref == 0 || int(ref) > len(c.files) {
+		return nil, engine.ErrNotFound
+	}
+	return c.files[ref-1], nil
+}
+
+// Series returns the series of a reference, as it was when it was looked up.
+func (c *Client) Series(ref engine.Ref) (engine.Series, error) {
+	f, err := c.file(ref)
+	if err != nil {
+		return engine.Series{}, err
+	}
+	return f.info.Series, nil
+}
+
+// Info returns a series with its state, to the digits that the server shows, as it was when it was looked up.
+func (c *Client) Info(ref engine.Ref) (engine.Info, error) {
+	f, err := c.file(ref)
+	if err != nil {
+		return engine.Info{}, err
+	}
+	return f.info, nil
+}
+
+// Last returns the second of the last update, as it was when the series was looked up.
+func (c *Client) Last(ref engine.Ref) (rra.Time, error) {
+	f, err := c.file(ref)
+	if err != nil {
+		return 0, err
+	}
+	return f.info.Machine.LastUpdate(f.info.State.W), nil
+}
+
+// Create has the server make a series.
+func (c *Client) Create(ctx context.Context, spec engine.Spec) (engine.Ref, error) {
+	words := []string{"CREATE", c.name(spec.Path), "-b", strconv.FormatInt(spec.Start.Unix(), 10), "-s", strconv.FormatInt(spec.Definition.Step, 10)}
+	if !spec.Overwrite {
+		words = append(words, "-O")
+	}
+	for _, arg := range spec.Definition.Args() {
+		words = append(words, escape(arg))
+	}
+	_, err := c.do(ctx, strings.Join(words, " "))
+	if e, ok := errors.AsType[*AnswerError](err); ok && strings.HasSuffix(e.Text, "File exists") {
+		return 0, fmt.Errorf("%w: %w", engine.ErrExists, err)
+	}
+	return 0, err
+}
+
+// Update sends samples, as many in a request as there is room for.
+func (c *Client) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, _ string, trace bool) (n int, rows [][]rra.Run, err error) {
+	if trace {
+		return 0, nil, errNotSpoken
+	}
+	f, err := c.file(ref)
+	if err != nil {
+		return 0, nil, err
+	}
+	last, err := c.Last(ref)
+	if err != nil {
+		return 0, nil, err
+	}
+	head := "UPDATE " + c.name(f.path)
+	line := []byte(head)
+	count := 0
+	send := func() error {
+		if count == 0 {
+			return nil
+		}
+		if _, err := c.do(ctx, string(line)); err != nil {
+			return err
+		}
+		n += count
+		line, count = append(line[:0], head...), 0
+		return nil
+	}
+	for x := range b.All() {
+		if b.SkipPast {
+			if x.At <= last {
+				continue
+			}
+			last = x.At
+		}
+		word := appendSample([]byte{' '}, x)
+		if len(line)+len(word) > MaxLine {
+			if err := send(); err != nil {
+				return n, nil, err
+			}
+		}
+		line = append(line, word...)
+		count++
+	}
+	err = send()
+	return n, nil, err
+}
+
+// appendSample appends a sample as a word of UPDATE.
+func appendSample(dst []byte, x engine.BatchSample) []byte {
+	dst = strconv.AppendInt(dst, x.At.Unix(), 10)
+	if micro := x.At.Micro(); micro > 0 {
+		// Half a microsecond more, since the fraction is cut when it is read.
+		dst = fmt.Appendf(dst, ".%06d5", micro)
+	}
+	for _, v := range x.Values {
+		text := ""
+		switch v.Tag {
+		case rra.TagText, rra.TagInvalid:
+			text = x.Texts[v.Bits]
+		default:
+			text = rra.FormatReading(v, nil)
+		}
+		dst = append(append(dst, ':'), escape(text)...)
+	}
+	return dst
+}
+
+// Flush has the server write what it holds of series.
+func (c *Client) Flush(ctx context.Context, refs []engine.Ref) error {
+	for _, ref := range refs {
+		f, err := c.file(ref)
+		if err != nil {
+			return err
+		}
+		if _, err := c.do(ctx, "FLUSH "+c.name(f.path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Table returns the rows that the server chooses: of the finest archive that reaches back so far, whatever resolution is asked for.
+func (c *Client) Table(ref engine.Ref, r query.Request) (*query.Table, error) {
+	f, err := c.file(ref)
+	if err != nil {
+		return nil, err
+	}
+	// Times that are not above 0 would be taken as back from now.
+	a, err := c.do(context.Background(), fmt.Sprintf("FETCH %s %s %d %d", c.name(f.path), r.CF, max(r.Start, 1), max(r.End, 1)))
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseTable(a.lines)
+	if err != nil {
+		return nil, fmt.Errorf("%s: rows of %s: %w", c.addr, f.path, err)
+	}
+	return t, nil
+}
+
+var errAnswer = errors.New("the answer does not parse")
+
+// parseTable reads the lines of FETCH.
+func parseTable(lines []string) (*query.Table, error) {
+	t := &query.Table{Archive: -1}
+	heads := map[string]*int64{"Start": &t.Start, "End": &t.End, "Step": &t.Step}
+	for len(lines) > 0 {
+		key, value, ok := strings.Cut(lines[0], ": ")
+		if key == "DSName" {
+			t.DS = strings.Fields(value)
+		} else if to := heads[key]; to != nil && ok {
+			var err error
+			if *to, err = strconv.ParseInt(value, 10, 64); err != nil {
+				return nil, errAnswer
+			}
+		} else if key != "FlushVersion" && key != "DSCount" {
+			break
+		}
+		lines = lines[1:]
+	}
+	if t.Step < 1 || t.End < t.Start || len(t.DS) == 0 || int64(len(lines)) != (t.End-t.Start)/t.Step {
+		return nil, errAnswer
+	}
+	t.Values = make([]float64, 0, len(lines)*len(t.DS))
+	for _, line := range lines {
+		_, row, _ := strings.Cut(line, ":")
+		fields := strings.Fields(row)
+		if len(fields) != len(t.DS) {
+			return nil, errAnswer
+		}
+		for _, field := range fields {
+			v, err := parseFloat(field)
+			if err != nil {
+				return nil, errAnswer
+			}
+			t.Values = append(t.Values, v)
+		}
+	}
+	return t, nil
+}
+
+// parseFloat reads what C's printf prints.
+func parseFloat(text string) (float64, error) {
+	if strings.EqualFold(strings.TrimPrefix(text, "-"), "nan") {
+		return math.NaN(), nil
+	}
+	return strconv.ParseFloat(text, 64)
+}
+
+// List yields the series below a folder, in order of paths, without their definitions.
+func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[engine.Series, error] {
+	return func(yield func(engine.Series, error) bool) {
+		dir := ""
+		if i := strings.LastIndexByte(prefix, '/'); i >= 0 {
+			dir = prefix[:i+1]
+		}
+		replies, err := c.doAll(ctx, []string{"FLUSHALL", "LIST RECURSIVE /" + escape(strings.TrimSuffix(dir, "/"))})
+		if err == nil {
+			err = replies[1].err
+		}
+		if missing(err) {
+			return
+		}
+		if err != nil {
+			yield(engine.Series{}, err)
+			return
+		}
+		names := replies[1].lines
+		slices.SortFunc(names, func(a, b string) int { return cmp.Compare(strings.TrimSuffix(a, ".rrd"), strings.TrimSuffix(b, ".rrd")) })
+		for _, name := range names {
+			path := dir + name
+			if !strings.HasPrefix(path, prefix) || strings.TrimSuffix(path, ".rrd") <= strings.TrimSuffix(after, ".rrd") && after != "" {
+				continue
+			}
+			if !yield(engine.Series{Path: path}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Fetch is not spoken: see Table.
+func (c *Client) Fetch(context.Context, engine.Ref, int, int64, int64) (engine.Rows, error) {
+	return engine.Rows{}, errNotSpoken
+}
+
+// Alter is not spoken.
+func (c *Client) Alter(context.Context, string, func(engine.Copy) (engine.Copy, error)) (engine.Ref, error) {
+	return 0, errNotSpoken
+}
+
+// Export is not spoken.
+func (c *Client) Export(context.Context, engine.Ref) (engine.Copy, error) {
+	return engine.Copy{}, errNotSpoken
+}
+
+// Import is not spoken.
+func (c *Client) Import(context.Context, []engine.Copy, bool) ([]engine.Created, error) {
+	return nil, errNotSpoken
+}
