@@ -227,7 +227,7 @@ func sample(t testing.TB, r *rand.Rand) *rrdfile.File {
 // TestMachines: files of all machines say what they said before they were translated, and say it to a dump.
 func TestMachines(t *testing.T) {
 	r := newRand(t)
-	for range 100 {
+	for range 40 {
 		f := sample(t, rand.New(rand.NewPCG(r.Uint64(), 7)))
 		raw, err := f.AppendBinary(nil)
 		if err != nil {

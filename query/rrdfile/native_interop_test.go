@@ -42,7 +42,7 @@ func open(t testing.TB, path string) *rrdfile.File {
 // rrdtool on a file that rondo wrote.
 func TestNative(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
-	n := programs(150)
+	n := programs(100)
 	for i := range n {
 		p := newProgram(rand.New(rand.NewPCG(r.Uint64(), 5)))
 		if !native(t, tool, p, loc) {

@@ -1,0 +1,121 @@
+package rrdfile
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+func (p *restorer) double() float64 {
+	w := p.word()
+	if !p.ok() {
+		return 0
+	}
+	v, n := scanDouble(w)
+	if n < len(w) || n == 0 {
+		// What C's errno says.
+		reason := "Success"
+		if n == 0 {
+			reason = "Numerical result out of range"
+		}
+		p.x.fail("ling", "get_xml_double from '%s' %s", w, reason)
+	}
+	return v
+}
+
+// scanDouble reads the number at the start of w as rrdtool does, and says how long it is.
+func scanDouble(w []byte) (v float64, n int) {
+	sign, word := byte('+'), w
+	if len(w) > 0 && (w[0] == '-' || w[0] == '+') {
+		sign, word = w[0], w[1:]
+	}
+	if len(word) >= 3 {
+		switch strings.ToLower(string(word[:3])) {
+		case "nan":
+			return math.Float64frombits(rrdtoolNaN), len(w)
+		case "inf":
+			if sign == '-' {
+				return math.Inf(-1), len(w)
+			}
+			return math.Inf(1), len(w)
+		}
+	}
+	return rpn.ScanNumber(string(w))
+}
+
+// long reads an unsigned integer as C's strtoul does: 0x10, 010 and -1 are numbers, and what follows one is ignored.
+func (p *restorer) long() uint64 {
+	w := p.word()
+	v, negative, ok := scanInteger(w)
+	if !ok {
+		p.x.fail("ling", "get_xml_ulong from '%s' Numerical result out of range", w)
+	}
+	if negative {
+		return -v
+	}
+	return v
+}
+
+// time reads a second as C's strtoll does.
+func (p *restorer) time() int64 {
+	w := p.word()
+	v, negative, ok := scanInteger(w)
+	switch {
+	case !ok || v > math.MaxInt64 && !(negative && v == 1<<63):
+		p.x.fail("ling", "get_xml_time_t from '%s' Numerical result out of range", w)
+	case v > maxSecond:
+		p.x.fail("", "lastupdate %s is out of range", w)
+	}
+	if negative {
+		return -int64(v)
+	}
+	return int64(v)
+}
+
+// scanInteger reads the number at the start of w; not ok if it has more than 64 bits.
+func scanInteger(w []byte) (v uint64, negative, ok bool) {
+	if len(w) > 0 && (w[0] == '-' || w[0] == '+') {
+		negative = w[0] == '-'
+		w = w[1:]
+	}
+	base := uint64(10)
+	switch {
+	case len(w) > 2 && w[0] == '0' && w[1]|0x20 == 'x' && digit(w[2]) < 16:
+		base, w = 16, w[2:]
+	case len(w) > 1 && w[0] == '0':
+		base, w = 8, w[1:]
+	}
+	for _, c := range w {
+		d := digit(c)
+		if d >= base {
+			break
+		}
+		if v > (math.MaxUint64-d)/base {
+			return 0, negative, false
+		}
+		v = v*base + d
+	}
+	return v, negative, true
+}
+
+// leadingInt reads the number at the start of a short text; 0 if there is none.
+func leadingInt(s string) int {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	v, _ := strconv.Atoi(s[:n])
+	return v
+}
+
+func digit(c byte) uint64 {
+	switch lower := c | 0x20; {
+	case '0' <= c && c <= '9':
+		return uint64(c - '0')
+	case 'a' <= lower && lower <= 'f':
+		return uint64(lower-'a') + 10
+	}
+	return 99
+}
