@@ -34,8 +34,8 @@ var verbs = []verb{
 	{"fetch", fetchUsage, "print the rows of an archive", (*command).fetch},
 	{"tune", tuneUsage, "change the definition of a series", (*command).tune},
 	{"resize", "", "", nil},
-	{"xport", "", "", nil},
-	{"flushcached", "", "", nil},
+	{"xport", xportUsage, "print columns of several series side by side", (*command).xport},
+	{"flushcached", flushcachedUsage, "apply the samples of series that are held", (*command).flushcached},
 }
 
 // Verbs returns the verbs that Run knows, in rrdtool's order.

@@ -1,0 +1,362 @@
+package graphdata
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/attime"
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+// FirstSecond is where rrdtool's time begins.
+const FirstSecond = 3600 * 24 * 365 * 10
+
+// Options say what a program is about.
+type Options struct {
+	Start, End int64     // seconds since 1970
+	Step       int64     // least step of what is fetched, in seconds; DEF's step= asks for more
+	Now        time.Time // the present, and the time zone
+}
+
+// A Source finds the series that a DEF names. Its errors are shown as they are.
+type Source interface {
+	// Open returns a series by its name; daemon is DEF's daemon=, "" if there is none.
+	Open(ctx context.Context, name, daemon string) (query.Store, engine.Ref, error)
+}
+
+// A Kind is what a line defines.
+type Kind uint8
+
+// The kinds of lines.
+const (
+	DEF Kind = iota
+	CDEF
+	VDEF
+	SHIFT
+	XPORT
+)
+
+// An Export is one XPORT line.
+type Export struct {
+	Variable int // for Program.Series
+	Legend   string
+}
+
+// A Program is lines, and after Run what they define.
+type Program struct {
+	options Options
+	elems   []element
+	names   map[string]int // index of the first element that defines the name
+	exports []Export
+}
+
+// An element is a line that is understood.
+type element struct {
+	kind Kind
+	name string
+	def  *definition
+
+	rpn  *rpn.Program // CDEF
+	vars []int        // CDEF: the elements of its variables
+
+	of        int // VDEF, SHIFT: the element it is about
+	statistic rpn.Statistic
+
+	by     int // SHIFT: the VDEF that says by how much; -1: offset
+	offset int64
+
+	series rpn.Series // DEF, CDEF; VDEF: of step 0
+	shift  int64      // that series has been moved by
+}
+
+// A definition is the rows that a DEF asks for.
+type definition struct {
+	file, daemon, ds string
+	cf, reduce       rra.CF
+	start, end, step int64
+}
+
+// New returns a program without lines.
+func New(o Options) *Program { return &Program{options: o, names: make(map[string]int)} }
+
+// A FunctionError says that a line does not begin with a function of this package. Its text is rrdtool's.
+type FunctionError struct {
+	Function, Line string
+}
+
+func (e *FunctionError) Error() string {
+	return fmt.Sprintf("'%s' is not a valid function name in %s", e.Function, e.Line)
+}
+
+// Add reads one line. The error is rrdtool's, or a *[FunctionError] for lines that say nothing of data.
+func (p *Program) Add(text string) error {
+	l := parseLine(text)
+	var err error
+	switch l.function {
+	case "DEF":
+		err = p.addDEF(l)
+	case "CDEF":
+		err = p.addCDEF(l)
+	case "VDEF":
+		err = p.addVDEF(l)
+	case "SHIFT":
+		err = p.addShift(l)
+	case "XPORT":
+		err = p.addExport(l)
+	default:
+		return &FunctionError{Function: l.function, Line: text}
+	}
+	if err != nil {
+		return err
+	}
+	return l.done()
+}
+
+// maxName is how much of a name is kept.
+const maxName = 255
+
+// defined adds an element with a name.
+func (p *Program) defined(e element) {
+	if len(e.name) > maxName {
+		e.name = e.name[:maxName]
+	}
+	if _, ok := p.names[e.name]; !ok {
+		p.names[e.name] = len(p.elems)
+	}
+	p.elems = append(p.elems, e)
+}
+
+// named takes the name and the first value of a line: NAME=VALUE, or by the keys vname and key. A
+// line without a name has one that no other can mention.
+func (l *line) named(key string) (name, value string, err error) {
+	byName, byKey := l.byKey("vname"), l.byKey(key)
+	if byName == nil || byKey == nil {
+		a := l.next()
+		switch {
+		case a == nil:
+			return "", "", fmt.Errorf("No argument for definition of vdef/rrd in %s", l.text)
+		case byName == nil && a.keyed:
+			name = a.key
+		case byName == nil:
+			name = "\x00" + strconv.Itoa(len(l.text))
+		}
+		value = a.value
+	}
+	if byName != nil {
+		name = byName.value
+	}
+	if byKey != nil {
+		value = byKey.value
+	}
+	return name, value, nil
+}
+
+func (p *Program) addDEF(l *line) error {
+	d := &definition{step: p.options.Step}
+	var err error
+	reduce := l.byKey("reduce")
+	if reduce != nil {
+		if d.reduce, err = rra.ParseCF(reduce.value); err != nil {
+			return fmt.Errorf("bad reduce CF: %s", reduce.value)
+		}
+	}
+	if a := l.byKey("step"); a != nil {
+		if d.step, err = integer(a.value); err != nil || d.step < 1 {
+			return fmt.Errorf("Bad step value: %s", a.value)
+		}
+	}
+	if err := d.times(l, p.options); err != nil {
+		return err
+	}
+	if a := l.byKey("daemon"); a != nil {
+		d.daemon = a.value
+	}
+	var name string
+	if name, d.file, err = l.named("rrd"); err != nil {
+		return err
+	}
+	ds := l.take("ds")
+	if ds == nil {
+		return fmt.Errorf("No argument for definition of DS in %s", l.text)
+	}
+	d.ds = ds.value
+	cf := l.take("cf")
+	if cf == nil {
+		return fmt.Errorf("No argument for definition of CF in %s", l.text)
+	}
+	if d.cf, err = rra.ParseCF(cf.value); err != nil {
+		return fmt.Errorf("bad CF: %s", cf.value)
+	}
+	if reduce == nil {
+		d.reduce = d.cf
+	}
+	p.defined(element{kind: DEF, name: name, def: d})
+	return nil
+}
+
+// integer reads an int as rrdtool does: blanks may stand before it.
+func integer(text string) (int64, error) {
+	return strconv.ParseInt(strings.TrimLeft(text, " \t\n\v\f\r"), 10, 64)
+}
+
+// times reads start= and end=, which may refer to each other and to the ends of the whole.
+func (d *definition) times(l *line, o Options) error {
+	d.start, d.end = o.Start, o.End
+	start, end := l.byKey("start"), l.byKey("end")
+	if start == nil && end == nil {
+		return nil
+	}
+	given := func(a *argument, otherwise int64, what string) (attime.Time, error) {
+		if a == nil {
+			return attime.Parse("now", time.Unix(otherwise, 0).In(o.Now.Location()))
+		}
+		t, err := attime.Parse(a.value, o.Now)
+		if err != nil {
+			return t, fmt.Errorf("%s time: %w", what, err)
+		}
+		return t, nil
+	}
+	s, err := given(start, o.Start, "start")
+	if err != nil {
+		return err
+	}
+	e, err := given(end, o.End, "end")
+	if err != nil {
+		return err
+	}
+	if d.start, d.end, err = attime.Resolve(s, e); err != nil {
+		return err
+	}
+	return CheckRange(d.start, d.end)
+}
+
+// CheckRange says what rrdtool says of the two ends of a range.
+func CheckRange(start, end int64) error {
+	switch {
+	case start < FirstSecond:
+		return fmt.Errorf("the first entry to fetch should be after 1980 (%d)", start)
+	case end < start:
+		return fmt.Errorf("start (%d) should be less than end (%d)", start, end)
+	}
+	return nil
+}
+
+// newName takes the name and the value of a CDEF or VDEF.
+func (p *Program) newName(l *line) (name, value string, err error) {
+	if name, value, err = l.named("rpn"); err != nil {
+		return "", "", err
+	}
+	if _, ok := p.names[name]; ok {
+		return "", "", fmt.Errorf("trying to reuse vname %s", name)
+	}
+	return name, value, nil
+}
+
+func (p *Program) addCDEF(l *line) error {
+	name, expr, err := p.newName(l)
+	if err != nil {
+		return err
+	}
+	e := element{kind: CDEF, name: name}
+	names := make([]string, 0, len(p.names))
+	for i := range p.elems {
+		if n := p.elems[i].name; p.elems[i].kind <= VDEF && p.names[n] == i {
+			names, e.vars = append(names, n), append(e.vars, i)
+		}
+	}
+	if e.rpn, err = rpn.Compile(expr, names); err != nil {
+		return err
+	}
+	p.defined(e)
+	return nil
+}
+
+func (p *Program) addVDEF(l *line) error {
+	name, text, err := p.newName(l)
+	if err != nil {
+		return err
+	}
+	variable, function, ok := strings.Cut(text, ",")
+	if !ok {
+		return fmt.Errorf("Comma expected in VDEF definition %s", text)
+	}
+	e := element{kind: VDEF, name: name}
+	if e.of, ok = p.names[variable]; !ok && variable != name {
+		return fmt.Errorf("Not a valid vname: %s in line %s", variable, text)
+	}
+	if !ok || p.elems[e.of].kind == VDEF {
+		return fmt.Errorf("variable '%s' not DEF nor CDEF in VDEF '%s'", variable, text)
+	}
+	if e.statistic, err = rpn.ParseStatistic(name, function); err != nil {
+		return err
+	}
+	p.defined(e)
+	return nil
+}
+
+func (p *Program) addShift(l *line) error {
+	name := l.take("vname")
+	if name == nil {
+		return fmt.Errorf("No argument for definition of vdef/rrd in %s", l.text)
+	}
+	e := element{kind: SHIFT, by: -1}
+	var ok bool
+	if e.of, ok = p.names[name.value]; !ok {
+		return fmt.Errorf("vname %s not found", name.value)
+	}
+	if p.elems[e.of].kind == VDEF {
+		return fmt.Errorf("Cannot shift a VDEF: '%s' in line '%s'\n", name.value, l.text)
+	}
+	offset := l.take("shift")
+	if offset == nil {
+		return errors.New("No shift given")
+	}
+	if by, ok := p.names[offset.value]; ok {
+		if p.elems[by].kind != VDEF {
+			return fmt.Errorf("Offset cannot be a (C)DEF: '%s' in line '%s'\n", offset.value, l.text)
+		}
+		e.by = by
+	} else {
+		var err error
+		if e.offset, err = integer(offset.value); err != nil {
+			return fmt.Errorf("error parsing number %s", offset.value)
+		}
+	}
+	p.elems = append(p.elems, e)
+	return nil
+}
+
+func (p *Program) addExport(l *line) error {
+	legend := l.byKey("legend")
+	name := l.take("vname")
+	if name == nil {
+		return errors.New("No positional VNAME")
+	}
+	i, ok := p.names[name.value]
+	if !ok {
+		if _, err := rra.ParseNumber(name.value); err != nil || name.value == "" {
+			return fmt.Errorf("%s is not a vname nor a number", name.value)
+		}
+		return fmt.Errorf("Encountered unknown type variable '' in line '%s'", l.text)
+	}
+	if p.elems[i].kind == VDEF {
+		return fmt.Errorf("Cannot shift a VDEF: '%s' in line '%s'\n", name.value, l.text)
+	}
+	x := Export{Variable: i}
+	if legend != nil {
+		x.Legend = legend.value
+	} else if legend = l.next(); legend != nil {
+		x.Legend = legend.text
+	}
+	p.exports = append(p.exports, x)
+	return nil
+}

@@ -1,0 +1,172 @@
+package rpn
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A Statistic is a function of VDEF: it makes one number of a column.
+type Statistic struct {
+	name  string
+	share float64 // of PERCENT and PERCENTNAN
+}
+
+// The functions of VDEF.
+const (
+	statMaximum    = "MAXIMUM"
+	statMinimum    = "MINIMUM"
+	statAverage    = "AVERAGE"
+	statStdev      = "STDEV"
+	statLast       = "LAST"
+	statFirst      = "FIRST"
+	statTotal      = "TOTAL"
+	statPercent    = "PERCENT"
+	statPercentNaN = "PERCENTNAN"
+	statSlope      = "LSLSLOPE"
+	statIntercept  = "LSLINT"
+	statCorrel     = "LSLCORREL"
+)
+
+var statistics = []string{
+	statMaximum, statMinimum, statAverage, statStdev, statLast, statFirst, statTotal,
+	statPercent, statPercentNaN, statSlope, statIntercept, statCorrel,
+}
+
+// maxStatistic is the longest name that rrdtool reads.
+const maxStatistic = 29
+
+// ParseStatistic reads what stands behind the variable and the comma of the VDEF
+// name: FUNCTION or NUMBER,FUNCTION. As in rrdtool, what follows the function
+// of the second form is passed over. The texts of errors are rrdtool's, line ends included.
+func ParseStatistic(name, text string) (Statistic, error) {
+	function, share := "", math.NaN()
+	digits := len(text) - len(strings.TrimLeft(text, "0123456789.e+-"))
+	v, n := 0.0, 0
+	if digits > 0 {
+		digits = min(digits, maxNumber)
+		v, n = ScanNumber(text[:digits])
+	}
+	if digits > 0 && n == digits {
+		share = v
+		if rest, ok := strings.CutPrefix(text[digits:], ","); ok {
+			function = rest[:upper(rest)]
+		}
+	} else {
+		if function = text[:upper(text)]; len(function) != len(text) {
+			return Statistic{}, fmt.Errorf("Unknown function string '%s' in VDEF '%s'", text, name)
+		}
+	}
+	s := Statistic{name: function, share: share}
+	takes := function == statPercent || function == statPercentNaN
+	switch {
+	case !slices.Contains(statistics, function):
+		return s, fmt.Errorf("Unknown function '%s' in VDEF '%s'\n", function, name)
+	case takes && math.IsNaN(share):
+		return s, fmt.Errorf("Function '%s' needs parameter in VDEF '%s'\n", function, name)
+	case takes && !(share >= 0 && share <= 100):
+		return s, fmt.Errorf("Parameter '%s' out of range in VDEF '%s'\n", strings.TrimPrefix(strings.ToLower(fmt.Sprintf("%f", share)), "+"), name)
+	case !takes && !math.IsNaN(share):
+		return s, fmt.Errorf("Function '%s' needs no parameter in VDEF '%s'\n", function, name)
+	}
+	return s, nil
+}
+
+// upper returns how many capital letters text begins with, of those that may be a name.
+func upper(text string) int {
+	return min(len(text)-len(strings.TrimLeft(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")), maxStatistic)
+}
+
+// Of returns the statistic of a column, NaN where it has none. Unknown and infinite
+// values do not count, save for PERCENT, for which unknown is less than every number, and PERCENTNAN, which passes
+// over what is unknown.
+func (s Statistic) Of(c Series) float64 {
+	if s.name == statPercent || s.name == statPercentNaN {
+		return s.percentile(c.Values)
+	}
+	n, first, last := 0, math.NaN(), math.NaN()
+	least, most, sum := math.NaN(), math.NaN(), 0.0
+	var line leastSquares
+	for i, v := range c.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		if n == 0 {
+			first, least, most = v, v, v
+		}
+		n++
+		last, least, most = v, min(least, v), max(most, v)
+		sum += v
+		line.add(float64(i), v)
+	}
+	switch {
+	case n == 0:
+		return math.NaN()
+	case s.name == statMaximum:
+		return most
+	case s.name == statMinimum:
+		return least
+	case s.name == statFirst:
+		return first
+	case s.name == statLast:
+		return last
+	case s.name == statTotal:
+		return sum * float64(c.Step)
+	case s.name == statAverage:
+		return sum / float64(n)
+	case s.name == statStdev:
+		return spread(c.Values, sum/float64(n), n)
+	}
+	return line.result(s.name)
+}
+
+// spread is the standard deviation of the n finite values, as of a whole population.
+func spread(values []float64, mean float64, n int) float64 {
+	squares := 0.0
+	for _, v := range values {
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			squares += float64((v - mean) * (v - mean))
+		}
+	}
+	return math.Sqrt(squares / float64(n))
+}
+
+func (s Statistic) percentile(values []float64) float64 {
+	v := slices.Clone(values)
+	if s.name == statPercentNaN {
+		v = slices.DeleteFunc(v, math.IsNaN)
+	}
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	sortValues(v)
+	return v[int(math.Round(float64(s.share*float64(len(v)-1))/100))]
+}
+
+// leastSquares are the sums for a line through points.
+type leastSquares struct {
+	n                int
+	x, y, xx, xy, yy float64
+}
+
+func (l *leastSquares) add(x, y float64) {
+	l.n++
+	l.x += x
+	l.y += y
+	l.xx += float64(x * x)
+	l.xy += float64(x * y)
+	l.yy += float64(y * y)
+}
+
+func (l *leastSquares) result(name string) float64 {
+	n := float64(l.n)
+	slope := (float64(n*l.xy) - float64(l.x*l.y)) / (float64(n*l.xx) - float64(l.x*l.x))
+	switch name {
+	case statSlope:
+		return slope
+	case statIntercept:
+		return (l.y - float64(slope*l.x)) / n
+	}
+	return (l.xy - float64(l.x*l.y)/n) / math.Sqrt(float64((l.xx-float64(l.x*l.x)/n)*(l.yy-float64(l.y*l.y)/n)))
+}
