@@ -135,18 +135,16 @@ func (c *changes) apply(p *parts, step int64) error {
 			return err
 		}
 	}
-	fill := from
-	before := len(p.d.Archives)
-	if err := p.addArchives(archives, fill); err != nil {
-		return err
-	}
-	kept := make(map[int]bool)
+	gone := make(map[int]bool)
 	for i := range c.dropArchives {
-		if i < before {
-			kept[i] = true
+		if i < len(p.d.Archives) {
+			gone[i] = true
 		}
 	}
-	return p.dropArchives(kept)
+	if err := p.addArchives(archives, from); err != nil {
+		return err
+	}
+	return p.dropArchives(gone)
 }
 
 // parse reads the data sources and archives that are added. Archives come first, as in rrdtool.
