@@ -17,6 +17,7 @@ const createUsage = `NAME [OPTIONS] DS:… RRA:…
   -b, --start TIME        the series begins after TIME (10 seconds ago)
   -s, --step SECONDS      seconds a primary data point (300); 5m, 1h …
   -t, --template NAME     take data sources, archives and step of a series first
+  -r, --source NAME       fill the series with what others hold; DS:NAME=OLD[N]:… says of which
   -O, --no-overwrite      leave a series alone that is there
   -d, --daemon ADDRESS    ask the server at ADDRESS`
 
@@ -39,6 +40,7 @@ func (c *command) create(args []string) error {
 	now := c.now()
 	var (
 		start     = now.Unix() - 10
+		begun     bool
 		step      int64
 		template  string
 		templated bool
@@ -48,6 +50,7 @@ func (c *command) create(args []string) error {
 	args, err := parse(args, createOptions, func(name, arg string) (err error) {
 		switch name {
 		case "start":
+			begun = true
 			start, err = attime.Instant(arg, now)
 			switch {
 			case errors.Is(err, attime.ErrRelative):
@@ -86,9 +89,6 @@ func (c *command) create(args []string) error {
 			return fmt.Errorf("error checking for source RRD %s: %w", s, errNoSuchFile)
 		}
 	}
-	if len(sources) > 0 {
-		return errors.New("--source is not built into this rondo yet")
-	}
 	name, args := args[0], args[1:]
 	path, err := c.path(name)
 	if err == nil && path == "" {
@@ -115,11 +115,79 @@ func (c *command) create(args []string) error {
 		return err
 	}
 	unsmooth(d, args)
-	_, err = c.Store.Create(c.ctx, engine.Spec{Path: path, Definition: d, Start: rra.Seconds(start), Overwrite: !keep})
+	if len(sources) > 0 {
+		at := rra.Seconds(start)
+		if !begun {
+			at = 0
+		}
+		err = c.createFilled(path, d, at, sources, args, !keep)
+	} else {
+		_, err = c.Store.Create(c.ctx, engine.Spec{Path: path, Definition: d, Start: rra.Seconds(start), Overwrite: !keep})
+	}
 	if errors.Is(err, engine.ErrExists) {
 		return fmt.Errorf("creating '%s': File exists", name)
 	}
 	return err
+}
+
+// createFilled makes a series of what the sources hold. It begins at start; 0: when the latest of them ends. args are those
+// with data sources that may be mapped; those of a template stand before them.
+func (c *command) createFilled(path string, d *rra.Definition, start rra.Time, names, args []string, overwrite bool) error {
+	var sources []*parts
+	var last rra.Time
+	for _, name := range names {
+		ref, err := c.lookup(name)
+		if err != nil {
+			return err
+		}
+		series, err := c.Store.Export(c.ctx, ref)
+		if err != nil {
+			return named(name, err)
+		}
+		p, err := takeApart(series)
+		if err != nil {
+			return err
+		}
+		sources = append(sources, p)
+		last = max(last, p.x.LastUpdate)
+	}
+	if start == 0 {
+		start = last
+	}
+	p, err := newPrefill(path, d, start, sources, mappings(d.Sources, args))
+	if err != nil {
+		return err
+	}
+	p.fill()
+	series, err := p.together()
+	if err != nil {
+		return err
+	}
+	made, err := c.Store.Import(c.ctx, []engine.Copy{series}, overwrite)
+	if err == nil {
+		err = made[0].Err
+	}
+	return err
+}
+
+// mappings says of each data source from which it is filled: that of its own name, if args do not map it.
+func mappings(sources []rra.DataSource, args []string) []rra.Mapping {
+	mapped := make([]rra.Mapping, len(sources))
+	for i := range sources {
+		mapped[i].Name = sources[i].Name
+	}
+	i := len(sources)
+	for _, arg := range slices.Backward(args) {
+		if !strings.HasPrefix(arg, "DS:") {
+			continue
+		}
+		if i--; i >= 0 {
+			if m, ok := rra.ParseMapping(arg); ok {
+				mapped[i] = m
+			}
+		}
+	}
+	return mapped
 }
 
 // extended is the definition of the series template, and what args add to it.
