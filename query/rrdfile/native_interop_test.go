@@ -69,6 +69,9 @@ func native(t *testing.T, tool *peer, p *program, loc *time.Location) bool {
 		t.Fatal(err)
 	}
 	f, err := rrdfile.Decode(raw)
+	if tuned && err != nil && strings.Contains(err.Error(), "rra: 0 archives") {
+		return true // rrdtool crashes at it
+	}
 	if err != nil {
 		t.Error(err)
 		return false
