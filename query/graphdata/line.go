@@ -1,5 +1,7 @@
 package graphdata
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
 	"fmt"
 	"strings"

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -23,7 +24,7 @@ const FirstSecond = 3600 * 24 * 365 * 10
 // Options say what a program is about.
 type Options struct {
 	Start, End int64     // seconds since 1970
-	Step       int64     // least step of what is fetched, in seconds; DEF's step= asks for more
+	Step       int64     // least step of a row, in seconds, up to 2^31-1; DEF's step= asks for more
 	Now        time.Time // the present, and the time zone
 }
 
@@ -86,7 +87,10 @@ type definition struct {
 }
 
 // New returns a program without lines.
-func New(o Options) *Program { return &Program{options: o, names: make(map[string]int)} }
+func New(o Options) *Program {
+	o.Step = min(o.Step, math.MaxInt32)
+	return &Program{options: o, names: make(map[string]int)}
+}
 
 // A FunctionError says that a line does not begin with a function of this package. Its text is rrdtool's.
 type FunctionError struct {
@@ -170,7 +174,7 @@ func (p *Program) addDEF(l *line) error {
 		}
 	}
 	if a := l.byKey("step"); a != nil {
-		if d.step, err = integer(a.value); err != nil || d.step < 1 {
+		if d.step, err = integer(a.value); err != nil || d.step < 1 || d.step > math.MaxInt32 {
 			return fmt.Errorf("Bad step value: %s", a.value)
 		}
 	}
@@ -267,10 +271,15 @@ func (p *Program) addCDEF(l *line) error {
 		return err
 	}
 	e := element{kind: CDEF, name: name}
-	names := make([]string, 0, len(p.names))
-	for i := range p.elems {
-		if n := p.elems[i].name; p.elems[i].kind <= VDEF && p.names[n] == i {
-			names, e.vars = append(names, n), append(e.vars, i)
+	var names []string
+	seen := make(map[string]bool)
+	for word := range strings.SplitSeq(expr, ",") {
+		if name, ok := strings.CutPrefix(word, "PREV("); ok {
+			word = strings.TrimSuffix(name, ")")
+		}
+		if i, ok := p.names[word]; ok && !seen[word] && isName(word) {
+			seen[word] = true
+			names, e.vars = append(names, word), append(e.vars, i)
 		}
 	}
 	if e.rpn, err = rpn.Compile(expr, names); err != nil {
@@ -278,6 +287,11 @@ func (p *Program) addCDEF(l *line) error {
 	}
 	p.defined(e)
 	return nil
+}
+
+// isName reports whether an expression can mention a name: others may be exported, and no more.
+func isName(s string) bool {
+	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
 func (p *Program) addVDEF(l *line) error {

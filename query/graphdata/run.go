@@ -12,8 +12,11 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// MaxRows bounds the rows of one column.
-const MaxRows = rpn.MaxRows
+// Bounds of one DEF.
+const (
+	MaxRows    = rpn.MaxRows // rows of the column
+	maxFetched = 1 << 28     // rows of the archive that it is made of
+)
 
 // Run fetches all DEFs, and then calculates CDEFs, VDEFs and SHIFTs in the order in which they were
 // added.
@@ -107,8 +110,11 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 		return fmt.Errorf("SANITY CHECK: %d rows cannot be reduced by %d \n", -uint64(factor), factor)
 	}
 	r := newReducer(plan, d.reduce, factor)
-	if r.rows > MaxRows {
+	switch {
+	case r.rows > MaxRows:
 		return &query.RangeError{Rows: r.rows, Most: MaxRows}
+	case plan.Rows() > maxFetched:
+		return &query.RangeError{Rows: plan.Rows(), Most: maxFetched}
 	}
 	r.series.Values = make([]float64, 0, r.rows)
 	for t, err := range plan.Pieces(ctx) {

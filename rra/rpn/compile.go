@@ -40,7 +40,7 @@ type Program struct {
 // comma behind it, so that the last word of an expression is never a number. One
 // trailing comma is allowed.
 //
-// The error is a *[SyntaxError], [ErrEmpty] or [ErrTooLarge].
+// The error is a *[SyntaxError], a *[VariableError], [ErrEmpty] or [ErrTooLarge].
 func Compile(expr string, vars []string) (*Program, error) {
 	if expr == "" {
 		return nil, ErrEmpty
@@ -59,7 +59,12 @@ func Compile(expr string, vars []string) (*Program, error) {
 			word, more = word[:k], true
 		}
 		n, ok := compileWord(word, more, index)
-		if !ok {
+		if name, isPrev := strings.CutPrefix(word, "PREV("); !ok && isPrev {
+			var err error
+			if n, err = compilePrev(expr, i, name, more, index); err != nil {
+				return nil, err
+			}
+		} else if !ok {
 			return nil, &SyntaxError{Expr: expr, Offset: i}
 		}
 		n.offset = int32(i)
@@ -85,13 +90,26 @@ func compileWord(word string, more bool, index map[string]int32) (node, bool) {
 	if v, ok := index[word]; ok {
 		return node{op: opVariable, variable: v}, true
 	}
-	if name, ok := strings.CutPrefix(word, "PREV("); ok {
-		name, ok = strings.CutSuffix(name, ")")
-		if v, known := index[name]; ok && known {
-			return node{op: opPrevOther, variable: v}, true
-		}
-	}
 	return node{}, false
+}
+
+// nameLetters are those that a variable's name in PREV(name) is made of.
+const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// compilePrev reads what follows "PREV(" in the word at offset i. As in rrdtool the bracket at the very end may be missing.
+func compilePrev(expr string, i int, text string, more bool, index map[string]int32) (node, error) {
+	rest := strings.TrimLeft(text, nameLetters)
+	name := text[:len(text)-len(rest)]
+	v, known := index[name]
+	switch {
+	case name == "":
+		return node{}, &SyntaxError{Expr: expr, Offset: i}
+	case rest != ")" && (rest != "" || more):
+		return node{}, &SyntaxError{Expr: expr, Offset: i, Garbage: true}
+	case !known:
+		return node{}, &VariableError{Name: name, Offset: i}
+	}
+	return node{op: opPrevOther, variable: v}, nil
 }
 
 // bound returns how deep the stack can become.

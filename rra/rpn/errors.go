@@ -37,11 +37,25 @@ var (
 
 // A SyntaxError says where an expression cannot be understood.
 type SyntaxError struct {
-	Expr   string
+	Expr    string
+	Offset  int  // in bytes
+	Garbage bool // PREV(name) does not end where it should
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Garbage {
+		return fmt.Sprintf("garbage in RPN: '%s'", e.Expr[e.Offset:])
+	}
+	return fmt.Sprintf("don't understand '%s'", e.Expr[e.Offset:])
+}
+
+// A VariableError says that PREV(name) names no variable.
+type VariableError struct {
+	Name   string
 	Offset int // in bytes
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("don't understand '%s'", e.Expr[e.Offset:]) }
+func (e *VariableError) Error() string { return fmt.Sprintf("variable '%s' not found", e.Name) }
 
 // A NodesError says that an expression is too long for a COMPUTE data source.
 type NodesError struct {

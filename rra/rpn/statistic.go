@@ -1,5 +1,7 @@
 package rpn
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
 	"fmt"
 	"math"
