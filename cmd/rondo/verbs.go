@@ -31,13 +31,14 @@ var summaries = map[string]string{
 	"xport":       "Print columns of several series side by side",
 	"flushcached": "Apply the samples of series that are held",
 	"tune":        "Change the definition of a series",
+	"resize":      "Copy a series with more or fewer rows",
 }
 
 // writing are the verbs that change the store.
-var writing = []string{"create", "update", "updatev", "tune", "restore", "flushcached"}
+var writing = []string{"create", "update", "updatev", "tune", "resize", "restore", "flushcached"}
 
 // unbuilt are the verbs of rrdtool that rondo knows by name only, so that it can say so.
-var unbuilt = []string{"graph", "graphv", "resize"}
+var unbuilt = []string{"graph", "graphv"}
 
 // newVerbs returns a command for each of rrdtool's verbs. Their arguments are passed on as they are; only the
 // flags of every rondo command are taken out.

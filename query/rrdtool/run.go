@@ -33,7 +33,7 @@ var verbs = []verb{
 	{"list", listUsage, "print the names of series", (*command).list},
 	{"fetch", fetchUsage, "print the rows of an archive", (*command).fetch},
 	{"tune", tuneUsage, "change the definition of a series", (*command).tune},
-	{"resize", "", "", nil},
+	{"resize", resizeUsage, "copy a series with more or fewer rows", (*command).resize},
 	{"xport", xportUsage, "print columns of several series side by side", (*command).xport},
 	{"flushcached", flushcachedUsage, "apply the samples of series that are held", (*command).flushcached},
 }
