@@ -87,6 +87,34 @@ func monoHoard() []byte {
 	return b
 }
 
+// monoEcho is an agent some of whose counters are stored, and which says again and again that nothing has changed: each
+// time in a few bytes, and each time all of them are stored.
+func monoEcho(a *attack, ctx context.Context) error {
+	const counters = senderBurst / 2
+	return a.several(ctx, 8, 3, func(c net.Conn) error {
+		b, err := mono.AppendHello(nil, monoCounters("echo-", counters))
+		if err != nil {
+			return err
+		}
+		at := time.Now()
+		for values := monoValues(counters, 1); err == nil; values = nil {
+			for range 100 {
+				if at = at.Add(time.Millisecond); at.After(time.Now().Add(time.Minute)) {
+					at = time.Now()
+				}
+				if b, err = mono.AppendSample(b, monoTicks(at), values); err != nil {
+					return err
+				}
+			}
+			var n int
+			n, err = c.Write(b)
+			a.bytes.Add(uint64(n))
+			b = b[:0]
+		}
+		return err
+	})
+}
+
 // A monoSender is an agent.
 type monoSender struct{ c net.Conn }
 

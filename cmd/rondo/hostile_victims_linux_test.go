@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ var victims = []victim{
 	},
 	{
 		name: "mono", path: "mono/127.0.0.1/**",
-		seeds: monoSeeds, attacks: streamAttacks, hoard: monoHoard,
+		seeds: monoSeeds, attacks: append(slices.Clip(streamAttacks), monoEcho), hoard: monoHoard,
 		fresh: monoFresh, flood: "mono/127.0.0.3/",
 		good:    newMonoSender,
 		reasons: []receivers.Reason{receivers.Truncated, receivers.Malformed, receivers.Limit, receivers.State},

@@ -27,19 +27,21 @@ type agent struct {
 	writing sync.Mutex // held while a request is written: they are answered in the order they are written; taken before mu
 	left    bool       // good bye was said, or a write has failed: no more requests; guarded by writing
 
-	mu      sync.Mutex // guards what follows
-	dec     Decoder
-	series  []series // by position in dec.Readings
-	new     []int    // positions whose series are to be described
-	asked   []*question
-	greeted bool // hello has come
-	samples uint64
-	last    rra.Time        // time of the last sample
-	ctx     context.Context // during feed
-	now     time.Time       // when what is being fed was read
-	gen     uint64          // generation of the references
-	held    int             // what is counted in server.held
-	value   [1]rra.Value
+	mu        sync.Mutex // guards what follows
+	dec       Decoder
+	series    []series // by position in dec.Readings
+	new       []int    // positions whose series are to be described
+	positions []int    // 0, 1, 2, … of all readings
+	asked     []*question
+	greeted   bool // hello has come
+	samples   uint64
+	last      rra.Time        // time of the last sample
+	ctx       context.Context // during feed
+	now       time.Time       // when what is being fed was read
+	gen       uint64          // generation of the references
+	held      int             // what is counted in server.held
+	kept      int             // of it for good
+	value     [1]rra.Value
 }
 
 // A series is where the values of one counter go.
@@ -60,12 +62,14 @@ func (s *server) handle(ctx context.Context, c *receivers.Conn) {
 
 // enter makes a known to Control.
 func (s *server) enter(a *agent) {
+	s.carried.enter(a.host, a.since)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.peers[a.peer] = a
 }
 
 func (s *server) leave(a *agent) {
+	s.carried.leave(a.host)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.peers[a.peer] == a {
@@ -103,7 +107,10 @@ func (a *agent) feed(ctx context.Context, p []byte) (greeted bool, err error) {
 	held := a.dec.Held()
 	all := a.s.held.Add(int64(held - a.held))
 	a.held = held
-	if err == nil && all > a.s.maxHeld {
+	kept := held - cap(a.dec.in.buf) // which comes and goes
+	more := kept > a.kept
+	a.kept = kept
+	if err == nil && more && all > a.s.maxHeld { // who keeps no more than before is not to blame
 		err = failure(receivers.Limit, 0, "the agents have announced %d bytes, at most %d are kept", all, a.s.maxHeld)
 	}
 	return a.greeted && !before, err
@@ -212,8 +219,9 @@ func (a *agent) grow() {
 	}
 }
 
-// Sample is Handler's: at each sample every counter that has a value is stored, since only what changed is sent.
-func (a *agent) Sample(ticks int64, _ []int) {
+// Sample is Handler's: at each sample every counter that has a value is stored, since only what changed is sent; or what has
+// changed alone, where the agents of one address have more than their share carried forward.
+func (a *agent) Sample(ticks int64, changed []int) {
 	a.s.Packets.Add(1)
 	a.samples++
 	at, ok := TimeOf(ticks)
@@ -221,24 +229,38 @@ func (a *agent) Sample(ticks int64, _ []int) {
 		at = rra.Time(a.now.UnixMicro())
 	}
 	rs := a.dec.Readings()
+	which := changed
+	if a.queue != nil || a.s.carried.take(a.host, len(rs), a.now) {
+		which = a.all()
+	} else {
+		a.s.Drop(receivers.Limit, 1) // a sample, which is stored in part
+	}
 	if at < rra.Seconds(2) || at > a.s.latest(a.now) {
-		a.s.Drop(receivers.State, uint64(max(known(rs), 1)))
+		a.s.Drop(receivers.State, uint64(max(known(rs, which), 1)))
 		return
 	}
 	a.last = at
 	a.refresh()
-	a.resolve(at)
+	a.resolve(at, which)
 	if a.queue != nil {
-		a.add(a.queue, at)
+		a.add(a.queue, at, which)
 		a.queue.Flush()
 		return
 	}
-	a.s.queue.Do(func(q *receivers.Queue) { a.add(q, at) })
+	a.s.queue.Do(func(q *receivers.Queue) { a.add(q, at, which) })
 }
 
-// known counts the readings that have a value.
-func known(rs []Reading) (n int) {
-	for i := range rs {
+// all returns the positions of all readings.
+func (a *agent) all() []int {
+	for n := len(a.positions); n < len(a.dec.Readings()); n++ {
+		a.positions = append(a.positions, n)
+	}
+	return a.positions
+}
+
+// known counts the readings at the positions which that have a value.
+func known(rs []Reading, which []int) (n int) {
+	for _, i := range which {
 		if rs[i].Known {
 			n++
 		}
@@ -246,10 +268,10 @@ func known(rs []Reading) (n int) {
 	return n
 }
 
-// add adds one sample of each series.
-func (a *agent) add(q *receivers.Queue, at rra.Time) {
+// add adds one sample of each series at the positions which.
+func (a *agent) add(q *receivers.Queue, at rra.Time, which []int) {
 	rs := a.dec.Readings()
-	for i := range rs {
+	for _, i := range which {
 		r, s := &rs[i], &a.series[i]
 		if !r.Known {
 			continue

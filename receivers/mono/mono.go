@@ -155,14 +155,15 @@ const maxHeld = 256 << 20
 // A server is the receiver.
 type server struct {
 	receivers.Counters
-	cfg   receivers.Config
-	set   settings
-	sink  receivers.Sink
-	tcp   *receivers.TCP // nil: only files are read
-	files []*recording
-	queue *receivers.SharedQueue
-	held  atomic.Int64 // by the decoders of all agents, in bytes
-	lines receivers.LogLimit[string]
+	cfg     receivers.Config
+	set     settings
+	sink    receivers.Sink
+	tcp     *receivers.TCP // nil: only files are read
+	files   []*recording
+	queue   *receivers.SharedQueue
+	held    atomic.Int64 // by the decoders of all agents, in bytes
+	carried pace
+	lines   receivers.LogLimit[string]
 
 	maxHeld    int64
 	answerTime time.Duration // how long an agent may take to answer

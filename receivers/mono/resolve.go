@@ -38,12 +38,12 @@ func (a *agent) refresh() {
 	}
 }
 
-// resolve has the sink resolve the series of counters that have a value and no reference, all together.
-func (a *agent) resolve(at rra.Time) {
+// resolve has the sink resolve the series of counters at the positions which that have a value and no reference, all together.
+func (a *agent) resolve(at rra.Time, which []int) {
 	rs := a.dec.Readings()
 	var reqs []receivers.Request
 	var positions []int
-	for i := range rs {
+	for _, i := range which {
 		if rs[i].Known && a.series[i].ref == 0 && !a.now.Before(a.series[i].retry) {
 			reqs, positions = append(reqs, a.request(&rs[i].Counter, at)), append(positions, i)
 		}
