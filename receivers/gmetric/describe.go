@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	maxTexts      = 1 << 16 // metrics whose metadata is in memory as text
-	describeRoom  = 4096    // paths that may wait in the queue
-	describeMany  = 1024    // that are not left until the next tick
-	refreshText   = 60      // seconds after which a text that stays the same is handed over again, or half of dmax
+	maxTexts      = 1 << 16  // metrics whose metadata is in memory as text
+	maxTextBytes  = 64 << 20 // in all of them
+	describeRoom  = 4096     // paths that may wait in the queue
+	describeMany  = 1024     // that are not left until the next tick
+	refreshText   = 60       // seconds after which a text that stays the same is handed over again, or half of dmax
 	evictionTries = 8
 )
 
@@ -24,6 +25,7 @@ const (
 // metrics that are texts themselves as long as there is room. The rest is in the store.
 type texts struct {
 	byEntry map[uint32]*described
+	bytes   int      // that these take
 	dirty   []uint32 // of which something is to be handed over
 }
 
@@ -39,6 +41,30 @@ type described struct {
 	store   bool // it is to be stored
 	relabel bool // so are the labels of its series, once there is one
 	listed  bool // in dirty
+
+	weight int // what is counted in texts.bytes
+}
+
+// describedBytes is about what a metric takes beside its texts.
+const describedBytes = 512
+
+// weigh counts d anew, which is in byEntry and has changed.
+func (t *texts) weigh(d *described) {
+	n := describedBytes + len(d.typ) + len(d.units) + len(d.group) + len(d.title) + len(d.description) + len(d.cluster) + len(d.ip) + cap(d.words)
+	for _, l := range d.extra {
+		n += len(l.Name) + len(l.Value) + 32
+	}
+	t.bytes += n - d.weight
+	d.weight = n
+}
+
+// remove forgets entry i.
+func (t *texts) remove(i uint32) {
+	if d := t.byEntry[i]; d != nil {
+		t.bytes -= d.weight
+		d.weight = 0
+		delete(t.byEntry, i)
+	}
 }
 
 func (t *texts) init() { *t = texts{byEntry: make(map[uint32]*described)} }
@@ -94,6 +120,7 @@ func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
 		e.seen = s.second
 	}
 	t.metric, t.sender, t.at, t.relabel, t.lost = md, sender, s.at, true, false
+	s.texts.weigh(t)
 	if !e.is(asked) {
 		t.fresh = true
 		s.news.ask(i) // it may be what the store has
@@ -106,26 +133,35 @@ func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
 
 // put makes room for entry i; nil: there is none.
 func (t *texts) put(i uint32) *described {
-	if len(t.byEntry) >= maxTexts {
+	if t.full() {
 		tries := 0
 		for j, d := range t.byEntry { // begins anywhere
 			if tries++; tries > evictionTries {
-				return nil
-			}
-			if !d.listed && !d.fresh {
-				delete(t.byEntry, j)
 				break
 			}
+			if !d.listed && !d.fresh {
+				t.remove(j)
+			}
+			if !t.full() {
+				break
+			}
+		}
+		if t.full() {
+			return nil
 		}
 	}
 	d := new(described)
 	t.byEntry[i] = d
+	t.weigh(d)
 	return d
 }
+
+func (t *texts) full() bool { return len(t.byEntry) >= maxTexts || t.bytes >= maxTextBytes }
 
 // keep puts d, which is to be handed over, under the number that its entry has from now on.
 func (t *texts) keep(i uint32, d *described) {
 	t.byEntry[i] = d
+	t.bytes += d.weight
 	if d.listed {
 		t.dirty = append(t.dirty, i)
 	}
@@ -155,6 +191,9 @@ func (t *texts) of(ctx context.Context, s *server, i uint32) (*described, error)
 	md, ok := parseAttributes(stored.Attributes)
 	d.metric, d.lost = md, !ok || stored.Expired
 	d.words, d.at = []byte(stored.Text), stored.Time
+	if t.byEntry[i] == d {
+		t.weigh(d)
+	}
 	return d, nil
 }
 
@@ -173,7 +212,7 @@ func (t *texts) settled(i uint32) {
 // drop forgets the metadata of a series: numbers need none of it.
 func (t *texts) drop(i uint32, d *described) {
 	if typ := ParseType(d.typ); typ != String && typ != Unknown {
-		delete(t.byEntry, i)
+		t.remove(i)
 	}
 }
 
@@ -217,6 +256,7 @@ func (s *server) answer(e *entry, i uint32, stored *engine.Metadata) {
 	} else if ok {
 		if t = s.texts.put(i); t != nil {
 			t.metric, t.at = md, stored.Time
+			s.texts.weigh(t)
 			if !slices.Equal(stored.Attributes, t.attributes(s.set.remove)) {
 				t.store = true // another --gmetric-expire
 				s.texts.list(i, t)
@@ -227,6 +267,7 @@ func (s *server) answer(e *entry, i uint32, stored *engine.Metadata) {
 	}
 	if t != nil && stored.Text != "" {
 		t.words = append(t.words[:0], stored.Text...)
+		s.texts.weigh(t)
 		e.text = maphash.Bytes(s.cache.seed, t.words)
 		if age, most := s.now.Unix()-stored.Time.Unix(), int64(e.refresh()); age >= 0 && age < most {
 			e.due = s.second + uint32(most-age)
@@ -255,6 +296,7 @@ func (s *server) text(e *entry, i uint32, r *reading) {
 	}
 	if t := s.touch(e, i, r.at); t != nil {
 		t.words = append(t.words[:0], words...)
+		s.texts.weigh(t)
 		e.text = h
 	}
 }
@@ -294,7 +336,7 @@ func (s *server) touch(e *entry, i uint32, at rra.Time) *described {
 
 // expire forgets the metadata of a metric that has been silent for its dmax.
 func (s *server) expire(e *entry, i uint32) {
-	delete(s.texts.byEntry, i)
+	s.texts.remove(i)
 	if s.set.remove && e.ref != 0 {
 		e.ref = 0 // the store has deleted it, or is about to
 		s.news.refs--
