@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra"
@@ -79,7 +80,7 @@ func seconds(v float64) int64 {
 	return int64(v)
 }
 
-// fetch fetches the rows of DEF i, and of the DEFs behind it that want others of the same rows.
+// fetch fetches the rows of DEF i, and columns of the same rows for the DEFs behind it.
 func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	d := p.elems[i].def
 	store, ref, err := s.Open(ctx, d.file, d.daemon)
@@ -90,13 +91,7 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	if err != nil {
 		return err
 	}
-	ds := -1
-	for k, name := range plan.DS {
-		if name == d.ds {
-			ds = k
-			break
-		}
-	}
+	ds := slices.Index(plan.DS, d.ds)
 	if ds < 0 {
 		return fmt.Errorf("No DS called '%s' in '%s'", d.ds, d.file)
 	}
@@ -109,26 +104,43 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 		// a multiple of factor.
 		return fmt.Errorf("SANITY CHECK: %d rows cannot be reduced by %d \n", -uint64(factor), factor)
 	}
-	r := newReducer(plan, d.reduce, factor)
-	switch {
+	columns := []*reducer{newReducer(plan, d.reduce, factor, i, ds)}
+	switch r := columns[0]; {
 	case r.rows > MaxRows:
 		return &query.RangeError{Rows: r.rows, Most: MaxRows}
 	case plan.Rows() > maxFetched:
 		return &query.RangeError{Rows: plan.Rows(), Most: maxFetched}
 	}
-	r.series.Values = make([]float64, 0, r.rows)
+	for k := i + 1; k < len(p.elems) && len(columns) < len(plan.DS); k++ {
+		if o := p.elems[k].def; o != nil && o.sameRows(d) && p.elems[k].series.Step == 0 {
+			if ds := slices.Index(plan.DS, o.ds); ds >= 0 {
+				columns = append(columns, newReducer(plan, o.reduce, factor, k, ds))
+			}
+		}
+	}
 	for t, err := range plan.Pieces(ctx) {
 		if err != nil {
 			return err
 		}
-		r.add(t, ds)
+		for _, r := range columns {
+			r.add(t)
+		}
 	}
-	p.elems[i].series = r.finish()
+	for _, r := range columns {
+		p.elems[r.elem].series = r.finish()
+	}
 	return nil
+}
+
+// sameRows says whether two DEFs ask for the same rows.
+func (d *definition) sameRows(o *definition) bool {
+	return d.file == o.file && d.daemon == o.daemon && d.cf == o.cf && d.start == o.start && d.end == o.end && d.step == o.step
 }
 
 // A reducer makes rows of a coarser step, each of as many as fit. A row that is not wholly there is unknown.
 type reducer struct {
+	elem   int // the DEF that they are for
+	ds     int // the data source
 	series rpn.Series
 	rows   int64
 	cf     rra.CF
@@ -139,12 +151,15 @@ type reducer struct {
 	value  float64
 }
 
-func newReducer(plan *query.Plan, cf rra.CF, factor int64) *reducer {
+func newReducer(plan *query.Plan, cf rra.CF, factor int64, elem, ds int) *reducer {
 	step := plan.Step * factor
-	r := &reducer{cf: cf, factor: factor, series: rpn.Series{Start: floor(plan.Start, step), Step: step}}
+	r := &reducer{elem: elem, ds: ds, cf: cf, factor: factor, series: rpn.Series{Start: floor(plan.Start, step), Step: step}}
 	r.rows = (floor(plan.End+step-1, step) - r.series.Start) / step
 	r.seen = (plan.Start - r.series.Start) / plan.Step
 	r.whole = r.seen == 0
+	if r.rows <= MaxRows {
+		r.series.Values = make([]float64, 0, r.rows)
+	}
 	return r
 }
 
@@ -156,16 +171,16 @@ func floor(t, step int64) int64 {
 	return t - m
 }
 
-// add adds the rows of one data source.
-func (r *reducer) add(t *query.Table, ds int) {
+// add adds rows.
+func (r *reducer) add(t *query.Table) {
 	width := len(t.DS)
 	if r.factor == 1 {
-		for i := ds; i < len(t.Values); i += width {
+		for i := r.ds; i < len(t.Values); i += width {
 			r.series.Values = append(r.series.Values, t.Values[i])
 		}
 		return
 	}
-	for i := ds; i < len(t.Values); i += width {
+	for i := r.ds; i < len(t.Values); i += width {
 		r.fold(t.Values[i])
 		if r.seen++; r.seen == r.factor {
 			r.close()

@@ -146,7 +146,7 @@ func (x *xporting) Open(_ context.Context, name, daemon string) (query.Store, en
 	if err := c.daemon(daemon); err != nil {
 		return nil, 0, err
 	}
-	ref, err := c.lookup(name)
+	ref, err := c.native(name)
 	return c.Store, ref, err
 }
 
