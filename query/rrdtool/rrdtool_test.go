@@ -163,7 +163,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%q: %+v", args, a)
 		}
 	}
-	if a := r.run([]string{"dump", "a.rrd"}); a.Exit != 1 || !strings.Contains(a.Stderr, "not built") {
-		t.Errorf("dump: %+v", a)
+	if a := r.run([]string{"graph", "a.png"}); a.Exit != 1 || !strings.Contains(a.Stderr, "not built") {
+		t.Errorf("graph: %+v", a)
 	}
 }
