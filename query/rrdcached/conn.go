@@ -319,9 +319,12 @@ func (c *conn) slot(answer string) {
 	}
 	g.slots = g.slots[:n+1]
 	g.slots[n].answer = answer
-	g.slots[n].number = int32(c.batch - 1)
+	g.slots[n].number = c.number()
 	g.cur = n
 }
+
+// number is that of the request at hand in its BATCH, or -1.
+func (c *conn) number() int32 { return int32(c.batch - 1) }
 
 // fail answers a request with an error, when those before it are answered.
 func (c *conn) fail(cmd *command, text string) {

@@ -27,6 +27,7 @@ const maxCreates = 64
 // A creating is a CREATE whose words were read.
 type creating struct {
 	args   []string // of rrdtool create
+	number int32    // of the request in a BATCH
 	answer string
 }
 
@@ -59,7 +60,7 @@ func (c *conn) create(r *request) {
 		c.created = make(map[string]struct{})
 	}
 	c.created[path] = struct{}{}
-	c.creates = append(c.creates, creating{args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
+	c.creates = append(c.creates, creating{number: c.number(), args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
 	if alone {
 		c.createAll()
 	}
@@ -93,6 +94,7 @@ func (c *conn) createAll() {
 			c.counts[cmdCreate].errors++
 		}
 		c.slot(answer)
+		c.group.slots[c.group.cur].number = c.creates[i].number
 	}
 	clear(c.creates)
 	clear(c.created)

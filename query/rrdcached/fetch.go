@@ -241,11 +241,15 @@ func (c *conn) parseFetch(r *request) (f fetching, err error) {
 			f.columns = append(f.columns, string(word))
 		}
 	}
-	if f.e, err = c.s.lookup(raw); err != nil {
-		return f, errors.New(c.unopened(r.cmd, c.s.names.file(string(unescape(raw))), err))
+	f.e, err = c.s.lookup(raw)
+	if !errors.Is(err, errLeaves) {
+		var bad error
+		if f.cf, bad = rra.ParseCF(string(cf)); bad != nil {
+			return f, fmt.Errorf("rrd_fetch_r failed: %w", bad)
+		}
 	}
-	if f.cf, err = rra.ParseCF(string(cf)); err != nil {
-		return f, fmt.Errorf("rrd_fetch_r failed: %w", err)
+	if err != nil {
+		return f, errors.New(c.unopened(r.cmd, c.s.names.file(string(unescape(raw))), err))
 	}
 	return f, nil
 }

@@ -28,7 +28,7 @@ type group struct {
 type slot struct {
 	e      *entry // of an UPDATE; nil: the answer is known
 	answer string // what stopped the request; or the whole answer
-	number int32  // in a BATCH, from 1; 0: outside
+	number int32  // in a BATCH, from 1; -1: outside
 	stored int32  // samples
 }
 

@@ -24,10 +24,10 @@ func (c *conn) list(r *request) {
 		c.usage(r.cmd)
 		return
 	}
-	name := strings.TrimLeft(string(word), "/")
-	dir, err := rrdtool.Path("", "", name)
+	name := c.s.names.base + string(word)
+	dir, err := rrdtool.Path("", "", string(word))
 	if err != nil {
-		c.fail(r.cmd, "List "+c.s.names.base+"/"+name+": Permission denied")
+		c.fail(r.cmd, "List "+name+": Permission denied")
 		return
 	}
 	l := &listing{c: c, dir: dir, recursive: recursive}
@@ -42,10 +42,10 @@ func (c *conn) list(r *request) {
 	})
 	switch {
 	case err != nil:
-		c.fail(r.cmd, "List "+c.s.names.base+"/"+name+": "+err.Error())
+		c.fail(r.cmd, "List "+name+": "+err.Error())
 		return
 	case n == 0 && !l.found && dir != "":
-		c.fail(r.cmd, "List "+c.s.names.base+"/"+name+": No such file or directory")
+		c.fail(r.cmd, "List "+name+": No such file or directory")
 		return
 	}
 	c.out = fmt.Appendf(c.out, "%d RRDs\n", n)

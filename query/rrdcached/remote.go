@@ -278,7 +278,9 @@ func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[engin
 			return
 		}
 		names := replies[1].lines
-		slices.SortFunc(names, func(a, b string) int { return cmp.Compare(strings.TrimSuffix(a, ".rrd"), strings.TrimSuffix(b, ".rrd")) })
+		slices.SortFunc(names, func(a, b string) int {
+			return cmp.Compare(strings.TrimSuffix(a, ".rrd"), strings.TrimSuffix(b, ".rrd"))
+		})
 		for _, name := range names {
 			path := dir + name
 			if !strings.HasPrefix(path, prefix) || strings.TrimSuffix(path, ".rrd") <= strings.TrimSuffix(after, ".rrd") && after != "" {

@@ -283,13 +283,13 @@ func (c *conn) first(r *request) {
 		c.usage(r.cmd)
 		return
 	}
-	e, file, ok := c.file(&request{cmd: r.cmd, args: raw, has: true})
-	if !ok {
+	index := leadingInt(word)
+	if _, err := c.s.names.path(string(unescape(raw))); err == nil && index < 0 {
+		c.fail(r.cmd, fmt.Sprintf("Invalid index specified (%d)", index))
 		return
 	}
-	index := leadingInt(word)
-	if index < 0 {
-		c.fail(r.cmd, fmt.Sprintf("Invalid index specified (%d)", index))
+	e, file, ok := c.file(&request{cmd: r.cmd, args: raw, has: true})
+	if !ok {
 		return
 	}
 	last, err := c.s.o.Store.Last(e.ref)
