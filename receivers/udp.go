@@ -171,8 +171,12 @@ func (u *UDP) Read(wait bool) (n int, more bool, err error) {
 			u.c.KernelDropped.Add(d)
 		}
 	}
-	return n, n == u.r.size() && n > 1, err
+	return n, u.Full(n), err
 }
+
+// Full reports whether a Read that returned n datagrams has left others behind, as far as it can tell: what is
+// dear may then wait for them.
+func (u *UDP) Full(n int) bool { return n == u.r.size() && n > 1 }
 
 const (
 	retryFlush = 10 * time.Millisecond  // when all batches are on their way and some samples wait
@@ -233,6 +237,7 @@ func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
 
 // drain reads what the socket holds, for a bounded time: a sender need not stop.
 func (u *UDP) drain(take func(n int)) {
+	defer take(0) // what waited for more datagrams need not any longer
 	end := time.Now().Add(drainTime)
 	for time.Now().Before(end) {
 		_ = u.SetDeadline(end) // again and again: what cancels Serve may set its own after this

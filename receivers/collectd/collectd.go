@@ -194,7 +194,9 @@ func (s *server) take(ctx context.Context, n int) {
 			s.resolve(ctx)
 		}
 	}
-	s.resolve(ctx)
+	if !s.udp.Full(n) || s.now.Sub(s.news.since) >= newcomerWait { // the more at once, the cheaper
+		s.resolve(ctx)
+	}
 	if s.dec.Unverified {
 		s.dec.Unverified = false
 		s.unverified()
@@ -218,9 +220,9 @@ func (s *server) List(v *ValueList) {
 	e := s.cache.find(v)
 	switch {
 	case e == nil:
-		s.news.add(v)
+		s.news.add(v, s.now)
 	case e.ref == 0 && s.second >= e.retry:
-		s.news.add(v)
+		s.news.add(v, s.now)
 	case e.ref == 0:
 		s.Drop(e.why)
 	default:

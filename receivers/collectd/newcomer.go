@@ -13,10 +13,11 @@ import (
 const (
 	newcomerLists  = 8192 // value lists that wait; then they are resolved
 	newcomerBytes  = 1 << 20
-	resolveTimeout = 2 * time.Second  // how long a resolve may hold up the reading
-	resolvePause   = time.Second      // before the next, after one that failed
-	retryLimit     = 10 * time.Second // before a series over a limit is tried again
-	retryOther     = time.Minute      // before one that was refused for another reason is
+	newcomerWait   = 50 * time.Millisecond // the longest that some wait for others
+	resolveTimeout = 2 * time.Second       // how long a resolve may hold up the reading
+	resolvePause   = time.Second           // before the next, after one that failed
+	retryLimit     = 10 * time.Second      // before a series over a limit is tried again
+	retryOther     = time.Minute           // before one that was refused for another reason is
 )
 
 // newcomers are value lists of series that are not in the cache. They wait, in order, until
@@ -25,6 +26,7 @@ const (
 type newcomers struct {
 	lists []newcomer
 	bytes int
+	since time.Time      // when the first of them came
 	byKey map[string]int // key of a list → its request
 	pause time.Time      // until then all newcomers are shed
 }
@@ -35,7 +37,10 @@ type newcomer struct {
 }
 
 // add copies v.
-func (n *newcomers) add(v *ValueList) {
+func (n *newcomers) add(v *ValueList, now time.Time) {
+	if len(n.lists) == 0 {
+		n.since = now
+	}
 	l := newcomer{ValueList: v.Clone()}
 	l.changed = ofFirst | ofAll // looked up later, and not behind the one before
 	n.lists = append(n.lists, l)

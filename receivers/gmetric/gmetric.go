@@ -259,7 +259,9 @@ func (s *server) take(ctx context.Context, n int) {
 	for i := range n {
 		s.datagram(s.udp.Packet(i), s.udp.From(i).Addr())
 	}
-	s.resolve(ctx)
+	if s.ripe(n) {
+		s.resolve(ctx)
+	}
 	s.tick(ctx)
 	s.udp.WakeAt(s.wake())
 	s.Series.Store(s.news.refs)
@@ -325,6 +327,19 @@ func (s *server) wake() time.Time {
 		return s.ticked.Add(s.every)
 	}
 	return time.Time{}
+}
+
+// ripe says whether newcomers are to be resolved after n datagrams: the more at once, the cheaper, but none waits long for others.
+func (s *server) ripe(n int) bool {
+	w := &s.news
+	if len(w.values) == 0 && len(w.asks) == 0 {
+		return false
+	}
+	now := time.Now()
+	if !w.begun {
+		w.begun, w.since = true, now
+	}
+	return !s.udp.Full(n) || w.full() || now.Sub(w.since) >= newcomerWait
 }
 
 // tick does what is due: it gives up on metadata that does not come, and hands over what is to be kept of paths.

@@ -15,10 +15,11 @@ const (
 	newcomerValues = 8192 // values that wait; then they are resolved
 	newcomerBytes  = 1 << 20
 	maxAsks        = 1 << 16
-	resolveTimeout = 2 * time.Second // how long a resolve may hold up the reading
-	resolvePause   = time.Second     // before the next, after one that failed
-	retryLimit     = 10              // seconds before a series over a limit is tried again
-	retryOther     = 60              // before one that was refused for another reason is
+	newcomerWait   = 50 * time.Millisecond // the longest that some wait for others
+	resolveTimeout = 2 * time.Second       // how long a resolve may hold up the reading
+	resolvePause   = time.Second           // before the next, after one that failed
+	retryLimit     = 10                    // seconds before a series over a limit is tried again
+	retryOther     = 60                    // before one that was refused for another reason is
 )
 
 // newcomers are values that the cache cannot tell what to do with. They wait, in order, until the datagrams at hand are
@@ -26,6 +27,8 @@ const (
 type newcomers struct {
 	values []newcomer
 	bytes  int
+	begun  bool           // since is set
+	since  time.Time      // when the first of them came
 	asks   []uint32       // entries whose metadata the store is to be asked for
 	byKey  map[uint32]int // entry → its request
 	pause  time.Time      // until then all newcomers are shed
@@ -67,7 +70,7 @@ func (n *newcomers) full() bool { return len(n.values) >= newcomerValues || n.by
 
 func (n *newcomers) reset() {
 	clear(n.values)
-	n.values, n.bytes = n.values[:0], 0
+	n.values, n.bytes, n.begun = n.values[:0], 0, false
 	clear(n.byKey)
 }
 
