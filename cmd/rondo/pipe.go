@@ -32,7 +32,7 @@ func pipe(ctx context.Context, p *process, t target, folder string, plain bool) 
 		return pipeThrough(ctx, o.client.Streams, p, folder, plain)
 	}
 	env := &rrdtool.Env{Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv, Dir: folder, Files: rrdtool.OSFiles{}}
-	env.Store = o.store
+	env.Store, env.Rondo = o.store, !plain
 	switch {
 	case o.store == nil:
 		m := &maker{target: t}

@@ -31,11 +31,12 @@ var summaries = map[string]string{
 	"xport":       "Print columns of several series side by side",
 	"flushcached": "Apply the samples of series that are held",
 	"tune":        "Change the definition of a series",
+	"alter":       "Change what a series keeps, with its history",
 	"resize":      "Copy a series with more or fewer rows",
 }
 
 // writing are the verbs that change the store.
-var writing = []string{"create", "update", "updatev", "tune", "resize", "restore", "flushcached"}
+var writing = []string{"create", "update", "updatev", "tune", "resize", "alter", "restore", "flushcached"}
 
 // unbuilt are the verbs of rrdtool that rondo knows by name only, so that it can say so.
 var unbuilt = []string{"graph", "graphv"}
@@ -44,7 +45,7 @@ var unbuilt = []string{"graph", "graphv"}
 // flags of every rondo command are taken out.
 func newVerbs(c *common) []*cobra.Command {
 	var cmds []*cobra.Command
-	for _, verb := range slices.Concat(rrdtool.Verbs(), unbuilt) {
+	for _, verb := range slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs(), unbuilt) {
 		_, built := summaries[verb]
 		cmds = append(cmds, &cobra.Command{
 			Use:                verb,
@@ -70,9 +71,12 @@ func newVerbs(c *common) []*cobra.Command {
 // verbHelp is rrdtool's usage of a verb, and what differs.
 func verbHelp(verb string) string {
 	var usage strings.Builder
-	env := &rrdtool.Env{Store: missing{}, Stdout: &usage, Stderr: io.Discard}
+	env := &rrdtool.Env{Store: missing{}, Rondo: true, Stdout: &usage, Stderr: io.Discard}
 	_ = rrdtool.Run(context.Background(), env, []string{"help", verb}) // prints, and cannot fail
 	_, text, _ := strings.Cut(usage.String(), "usage: ")
+	if slices.Contains(rrdtool.OwnVerbs(), verb) {
+		return fmt.Sprintf("%s.\n\n%s", summaries[verb], text)
+	}
 	return fmt.Sprintf("%s. Arguments, output and exit codes are those of rrdtool %s.\n\n%s", summaries[verb], verb, text)
 }
 
@@ -157,7 +161,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 	}
 	write := len(args) > 0 && slices.Contains(writing, args[0])
 	env := &rrdtool.Env{
-		Files: rrdtool.OSFiles{},
+		Files: rrdtool.OSFiles{}, Rondo: !plain,
 		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr,
 		Now: p.now, Getenv: p.getenv,
 	}
@@ -204,7 +208,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 
 // needed says whether args can mean a series at all.
 func (t target) needed(args []string) bool {
-	return len(args) > 0 && slices.Contains(rrdtool.Verbs(), args[0]) && (len(args) > 1 || args[0] == "list")
+	return len(args) > 0 && slices.Contains(slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs()), args[0]) && (len(args) > 1 || args[0] == "list")
 }
 
 // execute has a server run the verb and passes on what it prints.

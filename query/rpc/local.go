@@ -61,7 +61,7 @@ func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 		Getenv:   func(k string) string { return environment[k] },
 	}
 	if !req.GetPlain() {
-		env.Extra = l.Store
+		env.Extra, env.Rondo = l.Store, true
 	}
 	if now := req.GetNowUs(); now != 0 {
 		env.Now = func() time.Time { return time.UnixMicro(now) }

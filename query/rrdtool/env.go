@@ -45,6 +45,9 @@ type Env struct {
 	// Files are those of whoever asks; nil: out of reach.
 	Files Files
 
+	// Rondo says that rondo's own verbs are known beside rrdtool's.
+	Rondo bool
+
 	Stdin          io.Reader // nil: empty
 	Stdout, Stderr io.Writer
 

@@ -120,7 +120,7 @@ func (r *rondo) run(args []string) answer {
 	var out, errs bytes.Buffer
 	env := &rrdtool.Env{
 		Store: r.store, Dir: r.dir, Stdout: &out, Stderr: &errs, Location: r.loc,
-		Now: func() time.Time { return r.now },
+		Now: func() time.Time { return r.now }, Rondo: true,
 	}
 	code := rrdtool.Run(context.Background(), env, args)
 	return answer{out.String(), errs.String(), code}

@@ -15,6 +15,8 @@ type prefill struct {
 	sources []*parts
 	// mapped says of each data source which of which series it is filled from; of one without a number, the first that has it.
 	mapped []rra.Mapping
+	// keep says that what an archive of the same rows holds stands, unknown rows too. Otherwise others fill those.
+	keep bool
 }
 
 // newPrefill returns a series of definition d that has begun at last, and is still to be filled.
@@ -29,7 +31,7 @@ func newPrefill(path string, d *rra.Definition, last rra.Time, sources []*parts,
 		return nil, err
 	}
 	p.x.LastUpdate = last
-	return &prefill{p, sources, mapped}, nil
+	return &prefill{parts: p, sources: sources, mapped: mapped}, nil
 }
 
 // A column is a data source of a series that gives.
@@ -116,13 +118,26 @@ func (p *prefill) fillRows(i, ds int, columns []column) {
 	n := len(p.d.Sources)
 	exact := p.exact(a, columns)
 	for k := range int(a.Rows) {
-		v, covered := p.bin(a.CF, end-span, end, columns, exact)
-		if float64(covered) <= a.XFF*float64(span) {
-			v = math.NaN()
+		v, kept := p.kept(exact, end)
+		if !kept {
+			var covered int64
+			if v, covered = p.bin(a.CF, end-span, end, columns, exact); float64(covered) <= a.XFF*float64(span) {
+				v = math.NaN()
+			}
 		}
 		p.rows[i][k*n+ds] = v
 		end += span
 	}
+}
+
+// kept returns the row that ends at end, if it is to stand as it is.
+func (p *prefill) kept(exact []giver, end int64) (float64, bool) {
+	for i := range exact {
+		if g := &exact[i]; p.keep && end > g.oldest && end <= g.newest {
+			return g.at(end - g.span), true
+		}
+	}
+	return 0, false
 }
 
 // exact returns the archives that hold the very rows of a.
@@ -134,6 +149,9 @@ func (p *prefill) exact(a *rra.Archive, columns []column) []giver {
 			out = append(out, g)
 		}
 	}
+	slices.SortStableFunc(out, func(x, y giver) int { // those that had to know as much first
+		return cmp.Compare(math.Abs(x.xff-a.XFF), math.Abs(y.xff-a.XFF))
+	})
 	return out
 }
 
@@ -141,6 +159,7 @@ func (p *prefill) exact(a *rra.Archive, columns []column) []giver {
 type giver struct {
 	donor
 	width, ds int
+	xff       float64
 }
 
 func (g *giver) at(t int64) float64 { return g.rows[int((t-g.oldest)/g.span)*g.width+g.ds] }
@@ -151,6 +170,12 @@ func givers(cf rra.CF, columns []column) []giver {
 	var out []giver
 	for _, c := range columns {
 		d := &c.from.d
+		// The open PDP counts as a row: a finer step closes a part of it.
+		x := &c.from.x.Sources[c.ds]
+		if gathered := c.from.last() % d.Step; gathered > 0 && x.UnknownSec == 0 && !math.IsNaN(x.Value) {
+			mean := []float64{x.Value / float64(gathered)}
+			out = append(out, giver{donor{rra.Average, gathered, c.from.last() - gathered, c.from.last(), mean}, 1, 0, 0})
+		}
 		for i := range d.Archives {
 			a := &d.Archives[i]
 			if a.CF != cf && a.CF != rra.Average {
@@ -158,7 +183,7 @@ func givers(cf rra.CF, columns []column) []giver {
 			}
 			span := a.PDPs * d.Step
 			newest := c.from.last() - c.from.last()%span
-			out = append(out, giver{donor{a.CF, span, newest - a.Rows*span, newest, c.from.rows[i]}, len(d.Sources), c.ds})
+			out = append(out, giver{donor{a.CF, span, newest - a.Rows*span, newest, c.from.rows[i]}, len(d.Sources), c.ds, a.XFF})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b giver) int {
@@ -188,6 +213,9 @@ func (p *prefill) bin(cf rra.CF, start, end int64, columns []column, exact []giv
 			var seconds int64
 			if free, seconds = take(free, t, t+g.span); seconds == 0 {
 				continue
+			}
+			if seconds == end-start {
+				return v, seconds // as it is, to the last bit
 			}
 			switch {
 			case cf == rra.Average && covered == 0:
@@ -270,21 +298,43 @@ func (p *prefill) fillModel(i, ds int, columns []column) {
 		if d.Step != p.d.Step || !p.sameSlot(c.from, d.Step) {
 			continue
 		}
-		for k := range d.Archives {
-			b := &d.Archives[k]
-			if b.CF != a.CF || d.Archives[b.Partner].CF != p.d.Archives[a.Partner].CF {
-				continue
-			}
-			if (a.CF == rra.Seasonal || a.CF == rra.DevSeasonal) && a.Rows != b.Rows {
-				continue
-			}
-			p.x.Archives[i].CurRow = c.from.x.Archives[k].CurRow % a.Rows
-			p.x.Archives[i].CDPs[ds] = c.from.x.Archives[k].CDPs[c.ds]
-			to, from := len(p.d.Sources), len(d.Sources)
-			for r := int64(1); r <= min(a.Rows, b.Rows); r++ {
-				p.rows[i][int(a.Rows-r)*to+ds] = c.from.rows[k][int(b.Rows-r)*from+c.ds]
-			}
-			return
+		k := p.model(i, d)
+		if k < 0 {
+			continue
+		}
+		b := &d.Archives[k]
+		p.x.Archives[i].CurRow = c.from.x.Archives[k].CurRow % a.Rows
+		p.x.Archives[i].CDPs[ds] = c.from.x.Archives[k].CDPs[c.ds]
+		to, from := len(p.d.Sources), len(d.Sources)
+		for r := int64(1); r <= min(a.Rows, b.Rows); r++ {
+			p.rows[i][int(a.Rows-r)*to+ds] = c.from.rows[k][int(b.Rows-r)*from+c.ds]
+		}
+		return
+	}
+}
+
+// model returns the archive of d that archive i goes on from, rather one of the same parameters; -1: there is none.
+func (p *prefill) model(i int, d *rra.Definition) int {
+	a, found := &p.d.Archives[i], -1
+	for k := range d.Archives {
+		b := &d.Archives[k]
+		switch {
+		case b.CF != a.CF || d.Archives[b.Partner].CF != p.d.Archives[a.Partner].CF:
+		case (a.CF == rra.Seasonal || a.CF == rra.DevSeasonal) && a.Rows != b.Rows:
+		case sameModel(&p.d, i, d, k, 3):
+			return k
+		case found < 0:
+			found = k
 		}
 	}
+	return found
+}
+
+// sameModel says whether two archives have the same parameters, and those that they depend on too.
+func sameModel(d *rra.Definition, i int, e *rra.Definition, k, depth int) bool {
+	a, b := d.Archives[i], e.Archives[k]
+	windows := a.SmoothingWindow == b.SmoothingWindow || math.IsNaN(a.SmoothingWindow) && math.IsNaN(b.SmoothingWindow)
+	i, k = a.Partner, b.Partner
+	a.Partner, b.Partner, a.SmoothingWindow, b.SmoothingWindow = 0, 0, 0, 0
+	return windows && a == b && (depth == 0 || sameModel(d, i, e, k, depth-1))
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,9 +123,6 @@ func (p *restructured) prefill() {
 		p.t.Error(err)
 	}
 }
-
-// random is what rrdtool draws by lot, and the version.
-var random = regexp.MustCompile(`.*(cur_row|rrd_version) = .*\n`)
 
 func (p *restructured) readings() []string {
 	g := p.g

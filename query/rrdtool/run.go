@@ -17,6 +17,20 @@ type verb struct {
 	run   func(c *command, args []string) error // nil: known to rrdtool, not yet to rondo
 }
 
+// own are verbs that rrdtool does not have: see Env.Rondo.
+var own = []verb{
+	{"alter", alterUsage, "change what a series keeps, with its history", (*command).alter},
+}
+
+// OwnVerbs returns the verbs that Run knows beside rrdtool's.
+func OwnVerbs() []string {
+	var names []string
+	for _, v := range own {
+		names = append(names, v.name)
+	}
+	return names
+}
+
 // verbs are in rrdtool's order.
 var verbs = []verb{
 	{"create", createUsage, "make a series", (*command).create},
@@ -92,12 +106,12 @@ func (c *command) dispatch(args []string) error {
 	if args[0] == "help" {
 		var v *verb
 		if len(args) > 1 {
-			v = find(args[1])
+			v = c.find(args[1])
 		}
 		usage(c.out, v)
 		return nil
 	}
-	v := find(args[0])
+	v := c.find(args[0])
 	if len(args) == 1 && (v == nil || v.name != "list") {
 		usage(c.out, v)
 		return nil
@@ -111,7 +125,13 @@ func (c *command) dispatch(args []string) error {
 	return v.run(c, args[1:])
 }
 
-func find(name string) *verb {
+// find returns the verb of a name; nil: there is none.
+func (c *command) find(name string) *verb {
+	for i := range own {
+		if own[i].name == name && c.Rondo {
+			return &own[i]
+		}
+	}
 	for i := range verbs {
 		if verbs[i].name == name {
 			return &verbs[i]

@@ -1,0 +1,288 @@
+package rrdtool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const alterUsage = `NAME [OPTIONS]
+  --rra RRA:…          the archives that the series shall have, in place of those it has; repeat
+  --add-rra RRA:…      one more archive; repeat
+  --drop-rra INDEX     one less, counted from 0 among those there are; repeat
+  --ds DS:…            one more data source, or what one that is there shall be; repeat
+  --drop-ds NAME       one less; repeat
+  --rename OLD:NEW     another name of a data source; repeat
+  -s, --step SECONDS   another step; archives keep what time a row covers
+  -n, --dry-run        change nothing
+  -o, --output FORMAT  of what the series then keeps: table, json or none
+rows of new archives are made of the finest that are known`
+
+var alterOptions = []option{
+	{"rra", 0, true},
+	{"add-rra", 0, true},
+	{"drop-rra", 0, true},
+	{"ds", 0, true},
+	{"drop-ds", 0, true},
+	{"rename", 0, true},
+	{"step", 's', true},
+	{"dry-run", 'n', false},
+	{"output", 'o', true},
+	{"daemon", 'd', true},
+}
+
+// An alteration is what alter shall do.
+type alteration struct {
+	step     int64 // 0: as it is
+	archives []string
+	added    []string
+	dropped  []int64
+	sources  []string
+	without  []string
+	renamed  [][2]string
+	dry      bool
+	output   string
+}
+
+// alter changes what a series keeps, and keeps its history.
+func (c *command) alter(args []string) error {
+	a := alteration{output: "table"}
+	rest, err := parse(args, alterOptions, func(name, arg string) error {
+		if name == "daemon" {
+			return c.daemon(arg)
+		}
+		return a.option(name, arg)
+	})
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return errors.New("alter needs the name of one series")
+	}
+	ref, err := c.lookup(rest[0])
+	if err != nil {
+		return err
+	}
+	series, err := c.Store.Export(c.ctx, ref)
+	if err != nil {
+		return named(rest[0], err)
+	}
+	var made engine.Copy
+	if a.dry {
+		made, err = a.copy(series)
+	} else {
+		_, err = c.Store.Alter(c.ctx, series.Path, func(old engine.Copy) (engine.Copy, error) {
+			made, err = a.copy(old)
+			return made, err
+		})
+	}
+	if err != nil {
+		return named(rest[0], err)
+	}
+	return c.altered(a.output, &made)
+}
+
+func (a *alteration) option(name, arg string) (err error) {
+	switch name {
+	case "rra":
+		a.archives = append(a.archives, arg)
+	case "add-rra":
+		a.added = append(a.added, arg)
+	case "drop-rra":
+		i, err := strconv.ParseUint(arg, 10, 31)
+		if err != nil {
+			return fmt.Errorf("--drop-rra %s: not the index of an archive", arg)
+		}
+		a.dropped = append(a.dropped, int64(i))
+	case "ds":
+		a.sources = append(a.sources, arg)
+	case "drop-ds":
+		a.without = append(a.without, arg)
+	case "rename":
+		old, next, ok := strings.Cut(arg, ":")
+		if word, rest := leadingName(next); !ok || word == "" || rest != "" {
+			return fmt.Errorf("--rename %s: must be OLD:NEW", arg)
+		}
+		a.renamed = append(a.renamed, [2]string{old, next})
+	case "step":
+		if a.step, err = rra.ParseDuration(arg); err != nil {
+			return fmt.Errorf("step size: %w", err)
+		}
+	case "dry-run":
+		a.dry = true
+	case "output":
+		if arg != "table" && arg != "json" && arg != "none" {
+			return fmt.Errorf("--output %s: must be table, json or none", arg)
+		}
+		a.output = arg
+	}
+	if len(a.archives) > 0 && len(a.added)+len(a.dropped) > 0 {
+		return errors.New("--rra names all archives: --add-rra and --drop-rra do not go with it")
+	}
+	return nil
+}
+
+// copy is what becomes of a series.
+func (a *alteration) copy(old engine.Copy) (engine.Copy, error) {
+	p, err := takeApart(old)
+	if err != nil {
+		return engine.Copy{}, err
+	}
+	for _, r := range a.renamed {
+		i := p.source(r[0])
+		if i < 0 {
+			return engine.Copy{}, fmt.Errorf("unknown data source name '%s'", r[0])
+		}
+		if err := p.rename(i, r[1]); err != nil {
+			return engine.Copy{}, err
+		}
+	}
+	gone := make(map[int]bool)
+	for _, name := range a.without {
+		i := p.source(name)
+		if i < 0 {
+			return engine.Copy{}, fmt.Errorf("unknown data source name '%s'", name)
+		}
+		gone[i] = true
+	}
+	if err := p.dropSources(gone); err != nil {
+		return engine.Copy{}, err
+	}
+	d, err := a.definition(p)
+	if err != nil {
+		return engine.Copy{}, err
+	}
+	next, err := newPrefill(old.Path, d, p.x.LastUpdate, []*parts{p}, mappings(d.Sources, nil))
+	if err != nil {
+		return engine.Copy{}, err
+	}
+	next.series.Labels, next.keep = old.Labels, true
+	next.fill()
+	return next.together()
+}
+
+// definition is what the series shall keep. p is without the data sources that go.
+func (a *alteration) definition(p *parts) (*rra.Definition, error) {
+	step := a.step
+	if step == 0 {
+		step = p.d.Step
+	}
+	gone := make(map[int]bool)
+	for _, i := range a.dropped {
+		if i >= int64(len(p.d.Archives)) {
+			return nil, fmt.Errorf("there is no archive %d", i)
+		}
+		gone[int(i)] = true
+	}
+	var stay []rra.Archive
+	if len(a.archives) == 0 {
+		kept := parts{d: p.d, x: &rra.Snapshot{Archives: make([]rra.ArchiveSnapshot, len(p.d.Archives))}, rows: make([][]float64, len(p.d.Archives))}
+		kept.d.Archives = slices.Clone(p.d.Archives)
+		if len(gone) < len(p.d.Archives) || len(a.added) == 0 {
+			if err := kept.dropArchives(gone); err != nil {
+				return nil, err
+			}
+			stay = kept.d.Archives
+		}
+	}
+	for i := range stay {
+		b := &stay[i]
+		if b.CF > rra.Last || step == p.d.Step {
+			continue
+		}
+		span := b.PDPs * p.d.Step
+		if span%step != 0 {
+			return nil, fmt.Errorf("archive %s has rows of %d s, which the step %d does not divide: say --rra", b, span, step)
+		}
+		b.PDPs = span / step
+		b.Own = b.Own && b.PDPs == 1
+	}
+	args := a.sourceArgs(p.d.Sources)
+	before := len(args)
+	for i := range stay {
+		args = append(args, stay[i].String())
+	}
+	d, err := rra.ParseDefinition(step, append(append(args, a.archives...), a.added...))
+	if err != nil {
+		return nil, err
+	}
+	// As they are, not as their text says: text cannot say every limit and band.
+	copy(d.Archives, stay)
+	for i := range min(before, len(p.d.Sources)) {
+		if args[i] == p.d.Sources[i].String() {
+			d.Sources[i] = p.d.Sources[i]
+		}
+	}
+	return d, d.Validate()
+}
+
+// sourceArgs are data sources as texts, those of --ds in the place of what has their name, or behind.
+func (a *alteration) sourceArgs(sources []rra.DataSource) []string {
+	var args []string
+	index := make(map[string]int)
+	for i := range sources {
+		index[sources[i].Name] = len(args)
+		args = append(args, sources[i].String())
+	}
+	for _, s := range a.sources {
+		name, _ := leadingName(strings.TrimPrefix(s, "DS:"))
+		if i, ok := index[name]; ok {
+			args[i] = s
+			continue
+		}
+		index[name] = len(args)
+		args = append(args, s)
+	}
+	return args
+}
+
+// altered prints what a series keeps.
+func (c *command) altered(output string, made *engine.Copy) error {
+	type archive struct {
+		Archive string `json:"archive"`
+		Seconds int64  `json:"seconds"`
+		Rows    int64  `json:"rows"`
+		Known   int    `json:"known"`
+	}
+	var archives []archive
+	d := made.Definition
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		known := 0
+		for k := 0; k < len(made.Rows[i]); k += len(d.Sources) {
+			for _, v := range made.Rows[i][k : k+len(d.Sources)] {
+				if v == v {
+					known++
+					break
+				}
+			}
+		}
+		archives = append(archives, archive{a.String(), a.PDPs * d.Step, a.Rows, known})
+	}
+	switch output {
+	case "json":
+		var sources []string
+		for i := range d.Sources {
+			sources = append(sources, d.Sources[i].String())
+		}
+		b, err := json.Marshal(map[string]any{"path": made.Path, "step": d.Step, "sources": sources, "archives": archives})
+		if err != nil {
+			return err
+		}
+		c.printf("%s\n", b)
+	case "table":
+		for i := range d.Sources {
+			c.printf("%s\n", d.Sources[i].String())
+		}
+		for _, a := range archives {
+			c.printf("%-32s %8d s a row %8d rows %8d known\n", a.Archive, a.Seconds, a.Rows, a.Known)
+		}
+	}
+	return nil
+}
