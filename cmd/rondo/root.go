@@ -61,7 +61,7 @@ func newRoot(p *process) *cobra.Command {
 	for group, cmds := range map[string][]*cobra.Command{
 		"server":   append(more, newServe(c), newStats(c), newNotes(c), newMetadata(c), newPolicy(c), newSend(c)),
 		"rrdtool":  append(newVerbs(c), newRRDTool(c)),
-		"database": {newCheck(c), newBackup(c), newRestoreBackup(c), newWAL(c)},
+		"database": {newCheck(c), newBackup(c), newRestoreBackup(c), newImport(c), newExport(c), newWAL(c)},
 	} {
 		for _, cmd := range cmds {
 			cmd.GroupID = group

@@ -81,6 +81,10 @@ const (
 	LocalCheckProcedure = "/rondo.v1.Local/Check"
 	// LocalControlProcedure is the fully-qualified name of the Local's Control RPC.
 	LocalControlProcedure = "/rondo.v1.Local/Control"
+	// LocalImportProcedure is the fully-qualified name of the Local's Import RPC.
+	LocalImportProcedure = "/rondo.v1.Local/Import"
+	// LocalExportProcedure is the fully-qualified name of the Local's Export RPC.
+	LocalExportProcedure = "/rondo.v1.Local/Export"
 )
 
 // RondoClient is a client for the rondo.v1.Rondo service.
@@ -490,6 +494,10 @@ type LocalClient interface {
 	Check(context.Context, *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error)
 	// Control has a receiver of the server do something: `rondo mono list`, say.
 	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
+	// Import makes series of rrdtool's files, native ones or XML, which the requests hold, and tells of each what has become of it.
+	Import(context.Context) *connect.BidiStreamForClient[ImportRequest, ImportResponse]
+	// Export streams series as rrdtool's files.
+	Export(context.Context, *connect.Request[ExportRequest]) (*connect.ServerStreamForClient[ExportResponse], error)
 }
 
 // NewLocalClient constructs a client for the rondo.v1.Local service. By default, it uses the
@@ -533,6 +541,18 @@ func NewLocalClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(localMethods.ByName("Control")),
 			connect.WithClientOptions(opts...),
 		),
+		_import: connect.NewClient[ImportRequest, ImportResponse](
+			httpClient,
+			baseURL+LocalImportProcedure,
+			connect.WithSchema(localMethods.ByName("Import")),
+			connect.WithClientOptions(opts...),
+		),
+		export: connect.NewClient[ExportRequest, ExportResponse](
+			httpClient,
+			baseURL+LocalExportProcedure,
+			connect.WithSchema(localMethods.ByName("Export")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -543,6 +563,8 @@ type localClient struct {
 	backup  *connect.Client[BackupRequest, BackupResponse]
 	check   *connect.Client[CheckRequest, CheckResponse]
 	control *connect.Client[ControlRequest, ControlResponse]
+	_import *connect.Client[ImportRequest, ImportResponse]
+	export  *connect.Client[ExportRequest, ExportResponse]
 }
 
 // Exec calls rondo.v1.Local.Exec.
@@ -570,6 +592,16 @@ func (c *localClient) Control(ctx context.Context, req *connect.Request[ControlR
 	return c.control.CallUnary(ctx, req)
 }
 
+// Import calls rondo.v1.Local.Import.
+func (c *localClient) Import(ctx context.Context) *connect.BidiStreamForClient[ImportRequest, ImportResponse] {
+	return c._import.CallBidiStream(ctx)
+}
+
+// Export calls rondo.v1.Local.Export.
+func (c *localClient) Export(ctx context.Context, req *connect.Request[ExportRequest]) (*connect.ServerStreamForClient[ExportResponse], error) {
+	return c.export.CallServerStream(ctx, req)
+}
+
 // LocalHandler is an implementation of the rondo.v1.Local service.
 type LocalHandler interface {
 	// Exec runs one of rrdtool's verbs inside the server and streams what it prints.
@@ -583,6 +615,10 @@ type LocalHandler interface {
 	Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error
 	// Control has a receiver of the server do something: `rondo mono list`, say.
 	Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error)
+	// Import makes series of rrdtool's files, native ones or XML, which the requests hold, and tells of each what has become of it.
+	Import(context.Context, *connect.BidiStream[ImportRequest, ImportResponse]) error
+	// Export streams series as rrdtool's files.
+	Export(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error
 }
 
 // NewLocalHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -622,6 +658,18 @@ func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(localMethods.ByName("Control")),
 		connect.WithHandlerOptions(opts...),
 	)
+	localImportHandler := connect.NewBidiStreamHandler(
+		LocalImportProcedure,
+		svc.Import,
+		connect.WithSchema(localMethods.ByName("Import")),
+		connect.WithHandlerOptions(opts...),
+	)
+	localExportHandler := connect.NewServerStreamHandler(
+		LocalExportProcedure,
+		svc.Export,
+		connect.WithSchema(localMethods.ByName("Export")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rondo.v1.Local/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case LocalExecProcedure:
@@ -634,6 +682,10 @@ func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, h
 			localCheckHandler.ServeHTTP(w, r)
 		case LocalControlProcedure:
 			localControlHandler.ServeHTTP(w, r)
+		case LocalImportProcedure:
+			localImportHandler.ServeHTTP(w, r)
+		case LocalExportProcedure:
+			localExportHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -661,4 +713,12 @@ func (UnimplementedLocalHandler) Check(context.Context, *connect.Request[CheckRe
 
 func (UnimplementedLocalHandler) Control(context.Context, *connect.Request[ControlRequest]) (*connect.Response[ControlResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Control is not implemented"))
+}
+
+func (UnimplementedLocalHandler) Import(context.Context, *connect.BidiStream[ImportRequest, ImportResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Import is not implemented"))
+}
+
+func (UnimplementedLocalHandler) Export(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Export is not implemented"))
 }

@@ -2703,6 +2703,292 @@ func (x *ControlResponse) GetRows() []*ControlResponse_Row {
 	return nil
 }
 
+// ImportRequest is a piece of a file. The first request says how files are imported.
+type ImportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the series. A request without one holds the next piece of the file before.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	// The last piece of the file.
+	Complete bool `protobuf:"varint,3,opt,name=complete,proto3" json:"complete,omitempty"`
+	// In the first request: replace series that are there; labels of every series; files decoded at the same time.
+	Overwrite     bool     `protobuf:"varint,4,opt,name=overwrite,proto3" json:"overwrite,omitempty"`
+	Labels        []*Label `protobuf:"bytes,5,rep,name=labels,proto3" json:"labels,omitempty"`
+	Jobs          int32    `protobuf:"varint,6,opt,name=jobs,proto3" json:"jobs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportRequest) Reset() {
+	*x = ImportRequest{}
+	mi := &file_rondo_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportRequest) ProtoMessage() {}
+
+func (x *ImportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
+func (*ImportRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *ImportRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ImportRequest) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *ImportRequest) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+func (x *ImportRequest) GetOverwrite() bool {
+	if x != nil {
+		return x.Overwrite
+	}
+	return false
+}
+
+func (x *ImportRequest) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *ImportRequest) GetJobs() int32 {
+	if x != nil {
+		return x.Jobs
+	}
+	return 0
+}
+
+// ImportResponse tells of one file, in any order.
+type ImportResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the series, and how many files came before this one.
+	Path  string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Index int64  `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	// The series was there, and is as old as the file.
+	Skipped bool `protobuf:"varint,3,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	// Why it was not imported.
+	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportResponse) Reset() {
+	*x = ImportResponse{}
+	mi := &file_rondo_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportResponse) ProtoMessage() {}
+
+func (x *ImportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
+func (*ImportResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ImportResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ImportResponse) GetIndex() int64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *ImportResponse) GetSkipped() bool {
+	if x != nil {
+		return x.Skipped
+	}
+	return false
+}
+
+func (x *ImportResponse) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+type ExportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the path.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// As XML, in place of the native form.
+	Xml           bool `protobuf:"varint,2,opt,name=xml,proto3" json:"xml,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportRequest) Reset() {
+	*x = ExportRequest{}
+	mi := &file_rondo_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportRequest) ProtoMessage() {}
+
+func (x *ExportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
+func (*ExportRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ExportRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *ExportRequest) GetXml() bool {
+	if x != nil {
+		return x.Xml
+	}
+	return false
+}
+
+// ExportResponse is a piece of a file.
+type ExportResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the series. A response without one holds the next piece of the file before.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	// The last piece of the file.
+	Complete bool `protobuf:"varint,3,opt,name=complete,proto3" json:"complete,omitempty"`
+	// Why there is no file of this series.
+	Error         string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportResponse) Reset() {
+	*x = ExportResponse{}
+	mi := &file_rondo_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportResponse) ProtoMessage() {}
+
+func (x *ExportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
+func (*ExportResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *ExportResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ExportResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *ExportResponse) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+func (x *ExportResponse) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 type ControlResponse_Row struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Cells         []string               `protobuf:"bytes,1,rep,name=cells,proto3" json:"cells,omitempty"`
@@ -2712,7 +2998,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2724,7 +3010,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2943,7 +3229,27 @@ const file_rondo_proto_rawDesc = "" +
 	"\acolumns\x18\x01 \x03(\tR\acolumns\x121\n" +
 	"\x04rows\x18\x02 \x03(\v2\x1d.rondo.v1.ControlResponse.RowR\x04rows\x1a\x1b\n" +
 	"\x03Row\x12\x14\n" +
-	"\x05cells\x18\x01 \x03(\tR\x05cells2\xfa\x05\n" +
+	"\x05cells\x18\x01 \x03(\tR\x05cells\"\xae\x01\n" +
+	"\rImportRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1a\n" +
+	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x1c\n" +
+	"\toverwrite\x18\x04 \x01(\bR\toverwrite\x12'\n" +
+	"\x06labels\x18\x05 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\x12\x12\n" +
+	"\x04jobs\x18\x06 \x01(\x05R\x04jobs\"j\n" +
+	"\x0eImportResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x03R\x05index\x12\x18\n" +
+	"\askipped\x18\x03 \x01(\bR\askipped\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\"9\n" +
+	"\rExportRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x10\n" +
+	"\x03xml\x18\x02 \x01(\bR\x03xml\"j\n" +
+	"\x0eExportResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1a\n" +
+	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error2\xfa\x05\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -2957,13 +3263,15 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05Notes\x12\x16.rondo.v1.NotesRequest\x1a\x17.rondo.v1.NotesResponse\"\x03\x90\x02\x01\x12F\n" +
 	"\bMetadata\x12\x19.rondo.v1.MetadataRequest\x1a\x1a.rondo.v1.MetadataResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\n" +
-	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xb6\x02\n" +
+	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xb6\x03\n" +
 	"\x05Local\x127\n" +
 	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x129\n" +
 	"\x04Pipe\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse(\x010\x01\x12=\n" +
 	"\x06Backup\x12\x17.rondo.v1.BackupRequest\x1a\x18.rondo.v1.BackupResponse0\x01\x12:\n" +
 	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01\x12>\n" +
-	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponseB-Z+github.com/rondo-db/rondo/query/rpc/rondov1b\x06proto3"
+	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponse\x12?\n" +
+	"\x06Import\x12\x17.rondo.v1.ImportRequest\x1a\x18.rondo.v1.ImportResponse(\x010\x01\x12=\n" +
+	"\x06Export\x12\x17.rondo.v1.ExportRequest\x1a\x18.rondo.v1.ExportResponse0\x01B-Z+github.com/rondo-db/rondo/query/rpc/rondov1b\x06proto3"
 
 var (
 	file_rondo_proto_rawDescOnce sync.Once
@@ -2977,7 +3285,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 	return file_rondo_proto_rawDescData
 }
 
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_rondo_proto_goTypes = []any{
 	(*Label)(nil),               // 0: rondo.v1.Label
 	(*Matcher)(nil),             // 1: rondo.v1.Matcher
@@ -3022,8 +3330,12 @@ var file_rondo_proto_goTypes = []any{
 	(*CheckResponse)(nil),       // 40: rondo.v1.CheckResponse
 	(*ControlRequest)(nil),      // 41: rondo.v1.ControlRequest
 	(*ControlResponse)(nil),     // 42: rondo.v1.ControlResponse
-	nil,                         // 43: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil), // 44: rondo.v1.ControlResponse.Row
+	(*ImportRequest)(nil),       // 43: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),      // 44: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),       // 45: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),      // 46: rondo.v1.ExportResponse
+	nil,                         // 47: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil), // 48: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	3,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -3043,47 +3355,52 @@ var file_rondo_proto_depIdxs = []int32{
 	28, // 14: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
 	0,  // 15: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
 	31, // 16: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
-	43, // 17: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	44, // 18: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	5,  // 19: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	8,  // 20: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	10, // 21: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	12, // 22: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	14, // 23: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	17, // 24: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	20, // 25: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	22, // 26: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	25, // 27: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	27, // 28: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	30, // 29: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	33, // 30: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	35, // 31: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	35, // 32: rondo.v1.Local.Pipe:input_type -> rondo.v1.ExecRequest
-	37, // 33: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	39, // 34: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	41, // 35: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	7,  // 36: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	9,  // 37: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	11, // 38: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	13, // 39: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	16, // 40: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	19, // 41: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	21, // 42: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	24, // 43: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	26, // 44: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	29, // 45: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	32, // 46: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	34, // 47: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	36, // 48: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	36, // 49: rondo.v1.Local.Pipe:output_type -> rondo.v1.ExecResponse
-	38, // 50: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	40, // 51: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	42, // 52: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	36, // [36:53] is the sub-list for method output_type
-	19, // [19:36] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	47, // 17: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	48, // 18: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	0,  // 19: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
+	5,  // 20: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	8,  // 21: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	10, // 22: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	12, // 23: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	14, // 24: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	17, // 25: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	20, // 26: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	22, // 27: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	25, // 28: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	27, // 29: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	30, // 30: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	33, // 31: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	35, // 32: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	35, // 33: rondo.v1.Local.Pipe:input_type -> rondo.v1.ExecRequest
+	37, // 34: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	39, // 35: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	41, // 36: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	43, // 37: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	45, // 38: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	7,  // 39: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	9,  // 40: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	11, // 41: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	13, // 42: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	16, // 43: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	19, // 44: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	21, // 45: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	24, // 46: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	26, // 47: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	29, // 48: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	32, // 49: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	34, // 50: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	36, // 51: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	36, // 52: rondo.v1.Local.Pipe:output_type -> rondo.v1.ExecResponse
+	38, // 53: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	40, // 54: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	42, // 55: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	44, // 56: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	46, // 57: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	39, // [39:58] is the sub-list for method output_type
+	20, // [20:39] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -3104,7 +3421,7 @@ func file_rondo_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   45,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/transfer"
+)
+
+// An importing is a run of rondo import.
+type importing struct {
+	*common
+	prefix    string
+	overwrite bool
+	labels    []string
+	jobs      int
+}
+
+func newImport(c *common) *cobra.Command {
+	i := &importing{common: c}
+	cmd := &cobra.Command{
+		Use:   "import FOLDER|FILE…",
+		Short: "Make series of rrdtool's files",
+		Long: `Make series of rrdtool's files, native ones (.rrd) and XML (.xml), with their state and all rows. Of a folder all such
+files are taken, below it too, and a series is called as its file is from there; a file alone has no folder.
+
+A series that is there, and as old as its file, is skipped, so that an import that was stopped goes on when it is run again.
+A file that cannot be imported is told on stderr, the others are imported all the same, and the exit code is 1.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&i.prefix, "prefix", "", "a `folder` of the database in which the series are made")
+	f.BoolVar(&i.overwrite, "overwrite", false, "replace series that are there")
+	f.StringArrayVar(&i.labels, "labels", nil, "a label of every series, `name=value`; again for more")
+	f.IntVarP(&i.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "`files` decoded at the same time")
+	return cmd
+}
+
+func (i *importing) run(ctx context.Context, args []string) (err error) {
+	o := transfer.Options{Overwrite: i.overwrite, Jobs: i.jobs}
+	for _, l := range i.labels {
+		name, value, ok := strings.Cut(l, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("--labels %s: not name=value", l)
+		}
+		o.Labels = append(o.Labels, engine.Label{Name: name, Value: value})
+	}
+	items, err := findFiles(args, i.prefix)
+	if err != nil {
+		return err
+	}
+	if len(items) == 0 {
+		return fmt.Errorf("no .rrd and no .xml below %s", strings.Join(args, ", "))
+	}
+	t := i.target()
+	t.stays = true
+	s, err := t.open(ctx, engine.Options{}, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = firstError(err, s.close()) }()
+	var count tally
+	show := newProgress(i.stderr, len(items))
+	done := func(r transfer.Result) {
+		count.add(r)
+		if r.Err != nil {
+			show.print(fmt.Sprintf("%s: %v", r.Name, r.Err))
+		}
+		show.step(1)
+	}
+	if s.client != nil {
+		err = importThrough(ctx, s.client.Streams, o, items, done)
+	} else {
+		err = importInto(ctx, s.store, o, items, done)
+	}
+	show.end()
+	_, e := fmt.Fprintf(i.stdout, "%d of %d files imported, %d skipped, %d failed\n", count.imported, len(items), count.skipped, count.failed)
+	if err := firstError(err, e); err != nil {
+		return err
+	}
+	if count.failed > 0 {
+		return exitError(1)
+	}
+	return nil
+}
+
+// A tally counts what has become of files.
+type tally struct {
+	imported, skipped, failed int
+}
+
+func (t *tally) add(r transfer.Result) {
+	switch r.Outcome {
+	case transfer.Imported:
+		t.imported++
+	case transfer.Skipped:
+		t.skipped++
+	default:
+		t.failed++
+	}
+}
+
+// findFiles returns the files that args mean, in order, and the paths of their series.
+func findFiles(args []string, prefix string) ([]transfer.Item, error) {
+	var items []transfer.Item
+	add := func(name, inside string) {
+		p := filepath.ToSlash(inside)
+		if s, ok := strings.CutSuffix(p, ".xml"); ok {
+			p = strings.TrimSuffix(s, ".rrd") + ".rrd"
+		}
+		items = append(items, transfer.Item{Index: len(items), Path: path.Join(prefix, p), Name: name})
+	}
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			add(arg, filepath.Base(arg))
+			continue
+		}
+		err = filepath.WalkDir(arg, func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			if x := filepath.Ext(name); x != ".rrd" && x != ".xml" {
+				return nil
+			}
+			inside, err := filepath.Rel(arg, name)
+			if err != nil {
+				return err
+			}
+			add(name, inside)
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
+}
+
+// importInto imports files into a store of this process.
+func importInto(ctx context.Context, s *engine.Store, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
+	queue := make(chan transfer.Item)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		defer close(queue)
+		for _, item := range items {
+			select {
+			case queue <- item:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return transfer.Import(ctx, s, o, queue, done)
+}
+
+// importThrough has a server import files.
+func importThrough(ctx context.Context, server rondov1.LocalClient, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var sender sync.WaitGroup
+	defer func() {
+		cancel()
+		sender.Wait()
+	}()
+	stream := server.Import(ctx)
+	first := &rondov1.ImportRequest{Overwrite: o.Overwrite, Jobs: int32(o.Jobs)}
+	for _, l := range o.Labels {
+		first.Labels = append(first.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})
+	}
+	s := sending{first: first, send: stream.Send}
+	var told sync.Mutex
+	tell := func(r transfer.Result) {
+		told.Lock()
+		defer told.Unlock()
+		done(r)
+	}
+	sender.Go(func() {
+		for i := range items {
+			if err := s.file(&items[i]); err != nil {
+				tell(transfer.Result{Item: items[i], Outcome: transfer.Failed, Err: err})
+			}
+			if s.err != nil {
+				return // Receive says why
+			}
+		}
+		_ = stream.CloseRequest() // likewise
+	})
+	for {
+		m, err := stream.Receive()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return explain(err)
+		}
+		r := transfer.Result{Item: s.sent(int(m.GetIndex()))}
+		switch {
+		case m.GetError() != "":
+			r.Outcome, r.Err = transfer.Failed, errors.New(m.GetError())
+		case m.GetSkipped():
+			r.Outcome = transfer.Skipped
+		}
+		tell(r)
+	}
+}
+
+// pieceBytes is how much of a file is sent in one message.
+const pieceBytes = 1 << 20
+
+// A sending sends files.
+type sending struct {
+	first *rondov1.ImportRequest // not yet sent; nil: it was
+	send  func(*rondov1.ImportRequest) error
+	err   error // of send
+	buf   []byte
+
+	mu    sync.Mutex
+	items []transfer.Item // those that are on their way, by the server's index
+}
+
+// file sends a file. The error is why it could not be read.
+func (s *sending) file(item *transfer.Item) error {
+	f, _, err := transfer.OpenFile(item.Name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	if s.buf == nil {
+		s.buf = make([]byte, pieceBytes)
+	}
+	n, err := io.ReadFull(f, s.buf)
+	m := s.first
+	if s.first = nil; m == nil {
+		m = new(rondov1.ImportRequest)
+	}
+	m.Path = item.Path
+	s.mu.Lock()
+	s.items = append(s.items, *item)
+	s.mu.Unlock()
+	for s.err == nil {
+		m.Complete = err != nil // what could be read of a file that breaks off is told apart by the server
+		m.Data = s.buf[:n]
+		if s.err = s.send(m); m.Complete {
+			break
+		}
+		m = new(rondov1.ImportRequest)
+		n, err = io.ReadFull(f, s.buf)
+	}
+	return nil
+}
+
+// sent returns the item that the server calls i.
+func (s *sending) sent(i int) transfer.Item {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i < 0 || i >= len(s.items) {
+		return transfer.Item{}
+	}
+	return s.items[i]
+}

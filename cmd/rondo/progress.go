@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How often progress is shown: as a bar on a terminal, as a line elsewhere.
+const (
+	barEvery  = 200 * time.Millisecond
+	lineEvery = 5 * time.Second
+	barWidth  = 30
+)
+
+// A progress shows how much of something is done.
+type progress struct {
+	w     io.Writer
+	total int
+	bar   bool
+	began time.Time
+	stop  chan struct{}
+	ended sync.WaitGroup
+
+	mu    sync.Mutex
+	done  int
+	shown bool // there is a bar on the line of the cursor
+}
+
+func newProgress(w io.Writer, total int) *progress {
+	p := &progress{w: w, total: total, bar: isTerminal(w), began: time.Now(), stop: make(chan struct{})}
+	every := lineEvery
+	if p.bar {
+		every = barEvery
+	}
+	p.ended.Go(func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				p.show()
+			case <-p.stop:
+				return
+			}
+		}
+	})
+	return p
+}
+
+func (p *progress) step(n int) {
+	p.mu.Lock()
+	p.done += n
+	p.mu.Unlock()
+}
+
+// show prints how far it is. What cannot be shown is not needed.
+func (p *progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	rate := float64(p.done) / max(time.Since(p.began).Seconds(), 1e-3)
+	text := fmt.Sprintf("%d files, %.0f a second", p.done, rate)
+	if p.total > 0 {
+		text = fmt.Sprintf("%d of %d files, %.0f a second", p.done, p.total, rate)
+	}
+	if !p.bar {
+		_, _ = fmt.Fprintln(p.w, text)
+		return
+	}
+	full := ""
+	if p.total > 0 {
+		n := barWidth * p.done / p.total
+		full = "[" + strings.Repeat("#", n) + strings.Repeat(" ", barWidth-n) + "] "
+	}
+	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s%s", full, text)
+	p.shown = true
+}
+
+// print prints a line.
+func (p *progress) print(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	_, _ = fmt.Fprintln(p.w, line) // nobody is left to tell
+}
+
+// clear takes the bar away.
+func (p *progress) clear() {
+	if p.shown {
+		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
+		p.shown = false
+	}
+}
+
+// end ends it.
+func (p *progress) end() {
+	close(p.stop)
+	p.ended.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+}
