@@ -17,7 +17,7 @@ const (
 	batchValues  = 32768                  // or with so many values
 	patience     = 100 * time.Millisecond // how long Add waits once before it sheds
 	fairRoom     = 1024                   // samples that a sender may add that has waited for room among others
-	eager        = 2                      // batches on their way, with which Flush leaves the next to grow
+	eager        = 2                      // batches on their way, with which the next is left to grow
 	queuedNotes  = 256                    // notes that wait; beyond that they are shed
 )
 
@@ -33,13 +33,14 @@ type Queue struct {
 	log  *slog.Logger
 	now  func() time.Time
 
-	cur             *engine.Batch // being filled; nil: all are on their way
+	cur             *engine.Batch // being filled; nil: it is parked, or there is none
 	curValues       int
 	samples, values uint64 // added and not counted yet
 	shedding        bool   // Add has waited in vain and no batch has come back since
 	stuck           bool   // so has ready
 	free            chan *engine.Batch
 	work            chan *engine.Batch // holds all batches there are: sending never blocks
+	flying          atomic.Int32       // batches on their way
 	notes           chan note          // when it is full, notes are shed
 	texts           texts              // metadata that waits
 	stale           atomic.Bool
@@ -48,6 +49,9 @@ type Queue struct {
 	grace           time.Duration
 	patience        time.Duration // of ready
 	failures        LogLimit[string]
+
+	mu     sync.Mutex    // guards what follows
+	parked *engine.Batch // flushed and left to grow; nil: none
 }
 
 type note struct {
@@ -87,11 +91,9 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 
 // Add adds one sample to the batch being filled, and reports whether there was room.
 func (q *Queue) Add(ref engine.Ref, at rra.Time, values []rra.Value) bool {
-	if q.cur == nil || q.cur.Len() >= batchSamples || q.curValues >= batchValues {
-		if !q.turn(!q.shedding) {
-			q.c.Drop(Overload, 1)
-			return false
-		}
+	if q.full(0) && !q.turn(!q.shedding) {
+		q.c.Drop(Overload, 1)
+		return false
 	}
 	q.cur.Add(ref, at, values...)
 	q.curValues += len(values)
@@ -103,7 +105,7 @@ func (q *Queue) Add(ref engine.Ref, at rra.Time, values []rra.Value) bool {
 // Room waits until Add has room, so that it sheds nothing; the error is that of ctx. It is for readers of what can
 // wait, such as files.
 func (q *Queue) Room(ctx context.Context) error {
-	if q.cur != nil && q.cur.Len() < batchSamples && q.curValues < batchValues {
+	if !q.full(0) {
 		return nil
 	}
 	q.count()
@@ -116,24 +118,52 @@ func (q *Queue) Room(ctx context.Context) error {
 	}
 }
 
-// Flush hands the batch being filled over without waiting, unless two are on their way: one that is being
-// made durable and the next to be. So what comes while the disk is slow goes into few batches, and a
-// slow disk does not use them up. It reports whether nothing is left behind; if something is, call it again soon.
-func (q *Queue) Flush() bool {
+// full reports whether the batch being filled has no room for more than spare samples or values.
+func (q *Queue) full(spare int) bool {
+	if q.cur == nil {
+		q.unpark()
+	}
+	return q.cur == nil || q.cur.Len() >= batchSamples-spare || q.curValues >= batchValues-spare
+}
+
+// Flush hands the batch being filled over without waiting. While two are on their way, one that is being made durable and the
+// next to be, it is handed over when one of them comes back, and grows until then: what comes while the disk is slow goes into few
+// batches, and a slow disk does not use them up.
+func (q *Queue) Flush() {
 	q.count()
 	if q.cur == nil || q.cur.Len() == 0 {
-		return true
+		return
 	}
-	if cap(q.free)-1-len(q.free) >= eager {
-		return false
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if int(q.flying.Load()) < min(eager, cap(q.free)-1) {
+		q.send(q.cur)
+	} else {
+		q.parked = q.cur
 	}
-	select {
-	case b := <-q.free:
-		q.swap(b)
-		return true
-	default:
-		return false
+	q.cur = nil
+}
+
+// unpark goes on filling the batch that Flush has left to grow, unless it was handed over.
+func (q *Queue) unpark() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.cur, q.parked = q.parked, nil
+}
+
+// sendParked hands over what Flush has left to grow, when a batch has come back.
+func (q *Queue) sendParked() {
+	q.mu.Lock() // held until it is sent: the next batch must not go before it
+	defer q.mu.Unlock()
+	if q.parked != nil && int(q.flying.Load()) < min(eager, cap(q.free)-1) {
+		q.send(q.parked)
+		q.parked = nil
 	}
+}
+
+func (q *Queue) send(b *engine.Batch) {
+	q.flying.Add(1)
+	q.work <- b
 }
 
 // turn hands the current batch over and takes a free one.
@@ -181,7 +211,7 @@ func (q *Queue) shed() {
 // ready waits until there is some room, so that one of several senders is not shed for what the others have added, also
 // where Add has waited in vain for one of those. It waits in vain once.
 func (q *Queue) ready() {
-	if q.stuck || q.cur != nil && q.cur.Len() <= batchSamples-fairRoom && q.curValues <= batchValues-fairRoom {
+	if q.stuck || !q.full(fairRoom) {
 		return
 	}
 	q.count()
@@ -193,7 +223,7 @@ func (q *Queue) ready() {
 
 func (q *Queue) swap(b *engine.Batch) {
 	if q.cur != nil {
-		q.work <- q.cur
+		q.send(q.cur)
 	}
 	q.cur, q.curValues, q.shedding, q.stuck = b, 0, false, false
 }
@@ -225,8 +255,11 @@ func (q *Queue) Stale() bool { return q.stale.Load() && q.stale.Swap(false) }
 // ends the goroutines.
 func (q *Queue) Stop() {
 	q.count()
+	if q.cur == nil {
+		q.unpark()
+	}
 	if q.cur != nil && q.cur.Len() > 0 {
-		q.work <- q.cur
+		q.send(q.cur)
 	}
 	q.cur = nil
 	close(q.work)
@@ -264,7 +297,9 @@ func (q *Queue) wait(waiting <-chan submitted) {
 
 func (q *Queue) recycle(b *engine.Batch) {
 	b.Reset()
+	q.flying.Add(-1)
 	q.free <- b
+	q.sendParked()
 }
 
 func (q *Queue) failed(b *engine.Batch, err error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/receivers"
@@ -12,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestQueueGathers: with two batches on their way the third is left to grow, whatever Flush is told.
+// TestQueueGathers: with two batches on their way the third is left to grow, and goes as soon as one has come back.
 func TestQueueGathers(t *testing.T) {
 	sink := &held{got: make(chan int, 10), release: make(chan struct{})}
 	var c receivers.Counters
@@ -21,41 +20,62 @@ func TestQueueGathers(t *testing.T) {
 		for range n {
 			q.Add(1, rra.Seconds(1000), []rra.Value{rra.Float(1)})
 		}
+		q.Flush()
 	}
 	var got []int
 	for range 2 {
 		add(1)
-		if !q.Flush() {
-			t.Fatal("a batch is held back with fewer than two on their way")
-		}
 		got = append(got, <-sink.got)
 	}
 	for range 3 {
 		add(10)
-		if q.Flush() {
-			t.Fatal("a third batch is handed over with two on their way")
-		}
 	}
 	sink.release <- struct{}{}
-	flush(t, q)
 	got = append(got, <-sink.got)
+	add(5) // two are on their way again
+	if n := len(sink.got); n > 0 {
+		t.Errorf("%d more batches are handed over with two on their way", n)
+	}
 	close(sink.release)
+	got = append(got, <-sink.got)
 	q.Stop()
-	if want := []int{1, 1, 30}; !slices.Equal(got, want) {
+	if want := []int{1, 1, 30, 5}; !slices.Equal(got, want) {
 		t.Errorf("batches of %v samples, want %v", got, want)
 	}
-	if s := c.Stats(); s.Samples != 32 {
-		t.Errorf("stats %+v, want 32 samples", s)
+	if s := c.Stats(); s.Samples != 37 {
+		t.Errorf("stats %+v, want 37 samples", s)
 	}
 }
 
-// flush has q hand everything over, as soon as it may.
-func flush(t *testing.T, q *receivers.Queue) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !q.Flush(); time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the batch is not handed over though others have come back")
+// TestQueueKeepsOrder: whoever hands a batch over, the one who fills it or the one who waits for others, samples come in
+// the order in which they were added.
+func TestQueueKeepsOrder(t *testing.T) {
+	const samples = 200_000
+	rec := new(receivertest.Recorder)
+	reqs := []receivers.Request{{Identity: receivers.Identity{Path: "p"}, Define: receivers.StandardDefinition}}
+	if err := rec.Resolve(t.Context(), reqs); err != nil {
+		t.Fatal(err)
+	}
+	var c receivers.Counters
+	q := receivers.NewQueue(rec, &c, receivers.Config{InFlight: 3})
+	for i := range int64(samples) {
+		if err := q.Room(t.Context()); err != nil {
+			t.Fatal(err)
 		}
+		q.Add(reqs[0].Ref, rra.Seconds(i), []rra.Value{rra.Int(i)})
+		if i%7 == 0 {
+			q.Flush()
+		}
+	}
+	q.Stop()
+	got := rec.Samples()
+	for i := range got {
+		if got[i].At != rra.Seconds(int64(i)) {
+			t.Fatalf("sample %d is of %v", i, got[i].At)
+		}
+	}
+	if len(got) != samples || c.Stats().Samples != samples {
+		t.Errorf("%d samples came, %d counted, want %d", len(got), c.Stats().Samples, samples)
 	}
 }
 

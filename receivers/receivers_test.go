@@ -340,7 +340,7 @@ func TestQueueOutcomes(t *testing.T) {
 		for range 4 {
 			q.Add(1, rra.Seconds(int64(i)), []rra.Value{rra.Int(1), rra.Int(2)})
 		}
-		flush(t, q)
+		q.Flush()
 	}
 	q.Note("host", engine.Note{Text: "hello"})
 	q.Stop()

@@ -15,17 +15,13 @@ type SharedQueue struct {
 
 	mu   sync.Mutex // guards what follows
 	q    *Queue
-	t    *time.Timer // flushes what Flush has left behind
-	told time.Time   // when generation was raised
+	told time.Time // when generation was raised
 	done bool
 }
 
 // NewSharedQueue returns a SharedQueue into sink that counts in c. Its goroutines run until Stop.
 func NewSharedQueue(sink Sink, c *Counters, cfg Config) *SharedQueue {
-	s := &SharedQueue{q: NewQueue(sink, c, cfg)}
-	s.t = time.AfterFunc(time.Hour, s.flush)
-	s.t.Stop()
-	return s
+	return &SharedQueue{q: NewQueue(sink, c, cfg)}
 }
 
 // Do lets f use the queue, with no other at the same time, and hands over what f has added: call it
@@ -42,7 +38,7 @@ func (s *SharedQueue) Do(f func(q *Queue)) {
 	}
 	s.q.ready()
 	f(s.q)
-	s.flushLocked()
+	s.q.Flush()
 }
 
 // raise begins a new generation, unless the last is too young. s.mu is held.
@@ -58,25 +54,10 @@ func (s *SharedQueue) raise() {
 // references from an earlier one must be resolved again.
 func (s *SharedQueue) Generation() uint64 { return s.generation.Load() }
 
-func (s *SharedQueue) flush() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.done {
-		s.flushLocked()
-	}
-}
-
-func (s *SharedQueue) flushLocked() {
-	if !s.q.Flush() {
-		s.t.Reset(retryFlush)
-	}
-}
-
 // Stop is the Queue's. Do does nothing from then on.
 func (s *SharedQueue) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done = true
-	s.t.Stop()
 	s.q.Stop()
 }

@@ -179,7 +179,6 @@ func (u *UDP) Read(wait bool) (n int, more bool, err error) {
 func (u *UDP) Full(n int) bool { return n == u.r.size() && n > 1 }
 
 const (
-	retryFlush = 10 * time.Millisecond  // when all batches are on their way and some samples wait
 	readErrors = 1000                   // in a row, after which Serve gives up
 	drainTime  = 500 * time.Millisecond // how long Serve reads on after its context has ended
 )
@@ -218,16 +217,11 @@ func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
 		if more {
 			continue
 		}
-		deadline := u.wake
-		if !q.Flush() { // samples wait for room
-			if retry := time.Now().Add(retryFlush); deadline.IsZero() || retry.Before(deadline) {
-				deadline = retry
-			}
-		}
-		if deadline != set {
-			set = deadline
-			_ = u.SetDeadline(deadline) // else Read sees it closed
-			if ctx.Err() != nil {       // whose deadline has just been overwritten
+		q.Flush()
+		if u.wake != set {
+			set = u.wake
+			_ = u.SetDeadline(set) // else Read sees it closed
+			if ctx.Err() != nil {  // whose deadline has just been overwritten
 				u.drain(take)
 				return nil
 			}

@@ -204,7 +204,7 @@ func TestAllocates(t *testing.T) {
 		s.tick(t.Context())
 	}
 	run()
-	until(t, "it is handed over", s.queue.Flush)
+	s.queue.Flush()
 	until(t, "it is stored", func() bool { return len(sink.Samples()) > 0 })
 	if n := testing.AllocsPerRun(100, run); n > 0 {
 		t.Errorf("%v allocations for %d messages, want none", n, len(packets))

@@ -149,34 +149,20 @@ func (a address) String() string { return string(a) }
 // Close does nothing: between turns nothing is open.
 func (s *server) Close() error { return nil }
 
-// retryFlush is when samples are handed over that wait because all batches are on their way.
-const retryFlush = 10 * time.Millisecond
-
 // Serve reads the folder at once and at every interval until ctx ends.
 func (s *server) Serve(ctx context.Context) error {
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()
 	ticks, stop := s.ticks(s.set.interval)
 	defer stop()
-	flush := time.NewTimer(0)
-	defer flush.Stop()
-	for turn := true; ; {
-		if turn {
-			s.turn(ctx)
-		}
-		if !s.queue.Flush() {
-			flush.Reset(retryFlush)
-		}
-		if turn {
-			s.turned()
-		}
+	for {
+		s.turn(ctx)
+		s.queue.Flush()
+		s.turned()
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticks:
-			turn = true
-		case <-flush.C:
-			turn = false
 		}
 	}
 }
