@@ -218,6 +218,9 @@ func (t *tuning) sourceOption(name, arg string) error {
 	if i < 0 {
 		return fmt.Errorf("unknown data source name '%s'", source)
 	}
+	if limits := name == "heartbeat" || name == "minimum" || name == "maximum"; limits && t.d.Sources[i].Kind == rra.Compute {
+		return fmt.Errorf("data source '%s' is COMPUTE and has no %s", source, name)
+	}
 	return set(i)
 }
 
