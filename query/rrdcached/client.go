@@ -169,7 +169,7 @@ func (c *Client) exchange(text string, n int) ([]reply, error) {
 		r, err := c.reply(&left)
 		if err != nil {
 			_ = c.conn.SetDeadline(time.Unix(1, 0)) // the sender ends
-			<-sent
+			_ = <-sent                              // why is known
 			return nil, err
 		}
 		replies = append(replies, r)

@@ -22,6 +22,7 @@ func (c *conn) quick(r *request) {
 		c.help(r)
 	case cmdFlushAll:
 		if c.s.o.Held {
+			c.settle()
 			c.s.letAllGo()
 		}
 		c.slot("0 Started flush.")
