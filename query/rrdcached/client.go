@@ -158,10 +158,11 @@ func (c *Client) exchange(text string, n int) ([]reply, error) {
 	if err := c.conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
 		return nil, err
 	}
-	sent := make(chan error, 1)
+	sent := make(chan struct{})
+	var unsent error
 	go func() { // the server may want its answers read first
-		_, err := io.WriteString(c.conn, text)
-		sent <- err
+		defer close(sent)
+		_, unsent = io.WriteString(c.conn, text)
 	}()
 	replies := make([]reply, 0, n)
 	left := maxAnswer
@@ -169,12 +170,13 @@ func (c *Client) exchange(text string, n int) ([]reply, error) {
 		r, err := c.reply(&left)
 		if err != nil {
 			_ = c.conn.SetDeadline(time.Unix(1, 0)) // the sender ends
-			_ = <-sent                              // why is known
+			<-sent
 			return nil, err
 		}
 		replies = append(replies, r)
 	}
-	return replies, <-sent
+	<-sent
+	return replies, unsent
 }
 
 // reply reads one answer.
