@@ -1,6 +1,9 @@
 package rrdtool_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestTuneRefuses: what rrdtool takes, and damages its file with.
 func TestTuneRefuses(t *testing.T) {
@@ -83,5 +86,43 @@ $ tune a.rrd -f 28 -w 28
 $ tune a.rrd -d z:GAUGE -h z:900
 $ last a.rrd
 1200000000
+`)
+}
+
+// TestTuneStep: what is gathered of a step and a row stays what it is when the step becomes finer.
+func TestTuneStep(t *testing.T) {
+	r := newRondo()
+	for _, line := range []string{
+		"create a.rrd -b 1199999880 -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0.5:1:5 RRA:MAX:0.5:3:4 RRA:AVERAGE:0.5:3:4",
+		"update a.rrd 1199999940:1 1200000000:2 1200000060:5 1200000085:8",
+		"tune a.rrd -t 20 RRA#0:+1",
+		"update a.rrd 1200000120:8 1200000140:8 1200000180:8 1200000240:8",
+	} {
+		if a := r.run(strings.Fields(line)); a != (answer{}) {
+			t.Fatalf("%s: %+v", line, a)
+		}
+	}
+	check(t, r, `
+		fetch a.rrd AVERAGE -r 60 -s 1200000000 -e 1200000180
+		fetch a.rrd AVERAGE -r 180 -s 1199999880 -e 1200000060
+		fetch a.rrd MAX -r 180 -s 1199999880 -e 1200000060
+	`, `
+$ fetch a.rrd AVERAGE -r 60 -s 1200000000 -e 1200000180
+                              x
+
+1200000060: 5.0000000000e+00
+1200000120: 8.0000000000e+00
+1200000180: 8.0000000000e+00
+1200000240: 8.0000000000e+00
+$ fetch a.rrd AVERAGE -r 180 -s 1199999880 -e 1200000060
+                              x
+
+1200000060: 2.6666666667e+00
+1200000240: 8.0000000000e+00
+$ fetch a.rrd MAX -r 180 -s 1199999880 -e 1200000060
+                              x
+
+1200000060: 5.0000000000e+00
+1200000240: 8.0000000000e+00
 `)
 }
