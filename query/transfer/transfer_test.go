@@ -1,0 +1,167 @@
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/query/transfer"
+)
+
+// imported imports items and returns what has become of each, by its path.
+func imported(t *testing.T, s transfer.Store, o transfer.Options, items ...transfer.Item) map[string]transfer.Result {
+	t.Helper()
+	queue := make(chan transfer.Item, len(items))
+	for _, item := range items {
+		queue <- item
+	}
+	close(queue)
+	out := make(map[string]transfer.Result)
+	if err := transfer.Import(t.Context(), s, o, queue, func(r transfer.Result) { out[r.Path] = r }); err != nil {
+		t.Fatal(err)
+	}
+	if len(out) != len(items) {
+		t.Fatalf("%d results of %d items", len(out), len(items))
+	}
+	return out
+}
+
+// TestImportExport: what is imported is exported as it was, through a store and through a Single.
+func TestImportExport(t *testing.T) {
+	s := enginetest.Open(t)
+	var items []transfer.Item
+	for i := range 5 {
+		items = append(items, transfer.Item{Index: i, Path: fmt.Sprintf("a/%d.rrd", i), Data: typical(t, uint64(i))})
+	}
+	labels := []engine.Label{{Name: "site", Value: "x"}}
+	for path, r := range imported(t, s, transfer.Options{Jobs: 3, Labels: labels}, items...) {
+		if r.Outcome != transfer.Imported || r.Err != nil {
+			t.Errorf("%s: %v %v", path, r.Outcome, r.Err)
+		}
+	}
+	n := 0
+	err := transfer.Export(t.Context(), s, "a/", false, func(path string, data []byte, err error) error {
+		if want := items[n].Data; err != nil || path != items[n].Path || string(data) != string(want) {
+			t.Errorf("%s: %v, %d bytes, of %d", path, err, len(data), len(want))
+		}
+		n++
+		return nil
+	})
+	if err != nil || n != len(items) {
+		t.Errorf("%d series exported: %v", n, err)
+	}
+	for path, r := range imported(t, s, transfer.Options{}, items...) {
+		if r.Outcome != transfer.Skipped {
+			t.Errorf("%s again: %v %v", path, r.Outcome, r.Err)
+		}
+	}
+	refs, err := s.Lookup("a/3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	series, err := s.Series(refs)
+	if err != nil || len(series.Labels) != 1 || series.Labels[0] != labels[0] {
+		t.Errorf("labels %v, %v", series.Labels, err)
+	}
+}
+
+// TestImportFailures: a file that cannot be imported says why, and the others are.
+func TestImportFailures(t *testing.T) {
+	s := enginetest.Open(t)
+	whole := typical(t, 1)
+	missing := filepath.Join(t.TempDir(), "x.rrd")
+	out := imported(t, s, transfer.Options{},
+		transfer.Item{Path: "short", Data: whole[:len(whole)-1]},
+		transfer.Item{Path: "empty", Data: []byte{}},
+		transfer.Item{Path: "missing", Name: missing},
+		transfer.Item{Path: "folder", Name: filepath.Dir(missing)},
+		transfer.Item{Path: "../up", Data: whole},
+		transfer.Item{Path: "good", Data: whole})
+	for path, r := range out {
+		if good := path == "good"; good != (r.Outcome == transfer.Imported) || good != (r.Err == nil) {
+			t.Errorf("%s: %v %v", path, r.Outcome, r.Err)
+		}
+	}
+	if err := out["missing"].Err; !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+// TestImportStops: the first error of the store ends it.
+func TestImportStops(t *testing.T) {
+	s := enginetest.Open(t)
+	queue := make(chan transfer.Item)
+	stop := make(chan struct{})
+	defer close(stop)
+	data := typical(t, 1)
+	go func() {
+		for i := 0; ; i++ {
+			select {
+			case queue <- transfer.Item{Path: fmt.Sprint(i), Data: data}:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	err := transfer.Import(t.Context(), broken{s}, transfer.Options{Jobs: 2}, queue, func(r transfer.Result) { t.Error(r.Path) })
+	if !errors.Is(err, engine.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// broken is a store that imports nothing.
+type broken struct{ *engine.Store }
+
+func (broken) Import(context.Context, []engine.Copy, bool) ([]engine.Created, error) {
+	return nil, engine.ErrClosed
+}
+
+// TestSingle: a file that is read says what its series says.
+func TestSingle(t *testing.T) {
+	f, err := transfer.Decode(typical(t, 7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := transfer.NewSingle("x.rrd", f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := enginetest.Open(t)
+	imported(t, s, transfer.Options{}, transfer.Item{Path: "x.rrd", Data: typical(t, 7)})
+	a, err := one.Lookup("x.rrd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Lookup("x.rrd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := one.Last(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Definition.Archives {
+		step := f.Step(i)
+		end := last.Unix()/step*step + 3*step
+		start := end - (f.Definition.Archives[i].Rows+6)*step
+		got, err := one.Fetch(t.Context(), a, i, start, end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := s.Fetch(t.Context(), b, i, start, end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("archive %d: rows differ", i)
+		}
+	}
+	if _, err := one.Create(t.Context(), engine.Spec{}); !errors.Is(err, engine.ErrReadOnly) {
+		t.Error(err)
+	}
+}
