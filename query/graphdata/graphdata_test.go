@@ -60,7 +60,7 @@ func TestProgram(t *testing.T) {
 		{"a number of a column", 2000, 2020, 0, "DEF:a=a:x:AVERAGE\nVDEF:v=a,MAXIMUM\nCDEF:b=a,v,-\nXPORT:b", "2010: -2; 2020: -1", ""},
 		{"inside one row", 2000, 2010, 90, "DEF:a=a:x:AVERAGE:step=10\nXPORT:a", "", "SANITY CHECK: 18446744073709551607 rows cannot be reduced by 9 \n"},
 		{"more rows than a column may have", 2000, 1 << 40, 1, "DEF:a=a:x:AVERAGE\nXPORT:a", "", "the range has 109951162578 rows, more than 4194304"},
-		{"a variable of itself", 2000, 2010, 0, "DEF:a=a:x:AVERAGE\nCDEF:b=a,b,+", "", "don't understand 'b,+'"},
+		{"a variable of itself", 2000, 2010, 0, "DEF:a=a:x:AVERAGE\nCDEF:b=a,b,+", "", "don't understand 'b': it is not known yet"},
 		{"no such data source", 2000, 2010, 0, "DEF:a=a:z:AVERAGE", "", "No DS called 'z' in 'a'"},
 		{"nothing", 2000, 2010, 0, "DEF", "", "No argument for definition of vdef/rrd in DEF"},
 		{"another function", 2000, 2010, 0, "LINE1:a", "", "'LINE1' is not a valid function name in LINE1:a"},

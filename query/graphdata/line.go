@@ -4,6 +4,7 @@ package graphdata
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -17,15 +18,16 @@ type line struct {
 
 type argument struct {
 	text       string // `\:` is a colon, and no end
-	key, value string
+	key, value string // without a key, it is pos and the number of those before it
 	keyed      bool
 	taken      bool
 }
 
-func parseLine(text string) *line {
+// parseLine splits a line. Its function is the argument with the key cmd, or else the first without a key.
+func parseLine(text string) (*line, error) {
 	l := &line{text: text}
 	var word []byte
-	first := true
+	positions := 0
 	for rest := text; ; {
 		i := strings.IndexByte(rest, ':')
 		if i > 0 && rest[i-1] == '\\' {
@@ -38,27 +40,35 @@ func parseLine(text string) *line {
 		} else {
 			word = append(word, rest[:i]...)
 		}
-		if first {
-			l.function, first = string(word), false
-		} else {
-			a := argument{text: string(word)}
-			a.key, a.value, a.keyed = strings.Cut(a.text, "=")
-			if !a.keyed {
-				a.key, a.value = "", a.text
-			}
-			l.args = append(l.args, a)
+		a := argument{text: string(word)}
+		if a.key, a.value, a.keyed = strings.Cut(a.text, "="); !a.keyed {
+			a.key, a.value = "pos"+strconv.Itoa(positions), a.text
+			positions++
 		}
+		l.args = append(l.args, a)
 		if i < 0 {
-			return l
+			break
 		}
 		word, rest = word[:0], rest[i+1:]
 	}
+	f := l.byKey("cmd")
+	for i := 0; f == nil && i < len(l.args); i++ {
+		if !l.args[i].keyed {
+			f = &l.args[i]
+		}
+	}
+	if f == nil {
+		return nil, fmt.Errorf("no command set in argument %s", text)
+	}
+	f.taken = true
+	l.function = f.value
+	return l, nil
 }
 
 // byKey takes the last argument of a key, or returns nil.
 func (l *line) byKey(key string) *argument {
 	for i := len(l.args) - 1; i >= 0; i-- {
-		if a := &l.args[i]; a.keyed && a.key == key && !a.taken {
+		if a := &l.args[i]; a.key == key && !a.taken {
 			a.taken = true
 			return a
 		}
@@ -76,14 +86,6 @@ func (l *line) next() *argument {
 		}
 	}
 	return nil
-}
-
-// take takes an argument by key, or else the next.
-func (l *line) take(key string) *argument {
-	if a := l.byKey(key); a != nil {
-		return a
-	}
-	return l.next()
 }
 
 // done reports what was not taken.

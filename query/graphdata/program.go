@@ -103,8 +103,10 @@ func (e *FunctionError) Error() string {
 
 // Add reads one line. The error is rrdtool's, or a *[FunctionError] for lines that say nothing of data.
 func (p *Program) Add(text string) error {
-	l := parseLine(text)
-	var err error
+	l, err := parseLine(text)
+	if err != nil {
+		return err
+	}
 	switch l.function {
 	case "DEF":
 		err = p.addDEF(l)
@@ -139,8 +141,7 @@ func (p *Program) defined(e element) {
 	p.elems = append(p.elems, e)
 }
 
-// named takes the name and the first value of a line: NAME=VALUE, or by the keys vname and key. A
-// line without a name has one that no other can mention.
+// named takes the name and the first value of a line: NAME=VALUE, or by the keys vname and key.
 func (l *line) named(key string) (name, value string, err error) {
 	byName, byKey := l.byKey("vname"), l.byKey(key)
 	if byName == nil || byKey == nil {
@@ -148,10 +149,8 @@ func (l *line) named(key string) (name, value string, err error) {
 		switch {
 		case a == nil:
 			return "", "", fmt.Errorf("No argument for definition of vdef/rrd in %s", l.text)
-		case byName == nil && a.keyed:
-			name = a.key
 		case byName == nil:
-			name = "\x00" + strconv.Itoa(len(l.text))
+			name = a.key
 		}
 		value = a.value
 	}
@@ -184,20 +183,28 @@ func (p *Program) addDEF(l *line) error {
 	if a := l.byKey("daemon"); a != nil {
 		d.daemon = a.value
 	}
+	ds, cf := l.byKey("ds"), l.byKey("cf")
 	var name string
 	if name, d.file, err = l.named("rrd"); err != nil {
 		return err
 	}
-	ds := l.take("ds")
+	if ds == nil {
+		ds = l.next()
+	}
 	if ds == nil {
 		return fmt.Errorf("No argument for definition of DS in %s", l.text)
 	}
 	d.ds = ds.value
-	cf := l.take("cf")
+	if cf == nil {
+		cf = l.next()
+	}
 	if cf == nil {
 		return fmt.Errorf("No argument for definition of CF in %s", l.text)
 	}
 	if d.cf, err = rra.ParseCF(cf.value); err != nil {
+		if _, ok := p.names[name]; ok {
+			return fmt.Errorf("trying to reuse vname %s", name)
+		}
 		return fmt.Errorf("bad CF: %s", cf.value)
 	}
 	if reduce == nil {
@@ -272,18 +279,29 @@ func (p *Program) addCDEF(l *line) error {
 	}
 	e := element{kind: CDEF, name: name}
 	var names []string
+	self := -1
 	seen := make(map[string]bool)
 	for word := range strings.SplitSeq(expr, ",") {
 		if name, ok := strings.CutPrefix(word, "PREV("); ok {
 			word = strings.TrimSuffix(name, ")")
 		}
-		if i, ok := p.names[word]; ok && !seen[word] && isName(word) {
+		i, ok := p.names[word]
+		if !ok && word == name && self < 0 {
+			self, i, ok = len(names), -1, true
+		}
+		if ok && !seen[word] && isName(word) {
 			seen[word] = true
 			names, e.vars = append(names, word), append(e.vars, i)
 		}
 	}
 	if e.rpn, err = rpn.Compile(expr, names); err != nil {
 		return err
+	}
+	if self >= 0 { // rrdtool crashes when it calculates
+		if err := l.done(); err != nil {
+			return err
+		}
+		return fmt.Errorf("don't understand '%s': it is not known yet", name)
 	}
 	p.defined(e)
 	return nil
@@ -318,7 +336,10 @@ func (p *Program) addVDEF(l *line) error {
 }
 
 func (p *Program) addShift(l *line) error {
-	name := l.take("vname")
+	name := l.byKey("vname")
+	if name == nil {
+		name = l.next()
+	}
 	if name == nil {
 		return fmt.Errorf("No argument for definition of vdef/rrd in %s", l.text)
 	}
@@ -330,7 +351,10 @@ func (p *Program) addShift(l *line) error {
 	if p.elems[e.of].kind == VDEF {
 		return fmt.Errorf("Cannot shift a VDEF: '%s' in line '%s'\n", name.value, l.text)
 	}
-	offset := l.take("shift")
+	offset := l.byKey("shift")
+	if offset == nil {
+		offset = l.next()
+	}
 	if offset == nil {
 		return errors.New("No shift given")
 	}
@@ -350,8 +374,10 @@ func (p *Program) addShift(l *line) error {
 }
 
 func (p *Program) addExport(l *line) error {
-	legend := l.byKey("legend")
-	name := l.take("vname")
+	name, legend := l.byKey("vname"), l.byKey("legend")
+	if name == nil {
+		name = l.next()
+	}
 	if name == nil {
 		return errors.New("No positional VNAME")
 	}
