@@ -67,6 +67,7 @@ func (m *Machine) general(s *State, at Time, values []Value, texts []string, out
 // read takes the readings: what each adds to the open PDP (rate times seconds)
 // goes to amounts, NaN for unknown.
 func (m *Machine) read(s *State, values []Value, texts []string, iv float64, amounts []float64) error {
+	defer s.dropTexts()
 	for i := range m.sources {
 		v := Unknown
 		if !m.sources[i].compute {
@@ -78,10 +79,14 @@ func (m *Machine) read(s *State, values []Value, texts []string, iv float64, amo
 		}
 		amounts[i] = n
 	}
-	if !slices.ContainsFunc(s.Text, func(t string) bool { return t != "" }) {
-		s.Text = nil // of empty texts alone nothing is kept
-	}
 	return nil
+}
+
+// dropTexts gives up the texts where all are empty.
+func (s *State) dropTexts() {
+	if !slices.ContainsFunc(s.Text, func(t string) bool { return t != "" }) {
+		s.Text = nil
+	}
 }
 
 // gather adds the readings to the open PDP, which stays open.
