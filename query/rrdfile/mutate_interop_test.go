@@ -17,7 +17,7 @@ import (
 // TestMutated: dumps that somebody edited are restored, or refused, as rrdtool does it, and in its words.
 func TestMutated(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
-	n := programs(100)
+	n := programs(25)
 	var text string
 	taken, refused := 0, 0
 	for i := range n {

@@ -42,7 +42,7 @@ func open(t testing.TB, path string) *rrdfile.File {
 // rrdtool on a file that rondo wrote.
 func TestNative(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
-	n := programs(100)
+	n := programs(25)
 	for i := range n {
 		p := newProgram(rand.New(rand.NewPCG(r.Uint64(), 5)))
 		if !native(t, tool, p, loc) {
@@ -310,7 +310,7 @@ func (g *going) update(samples []string) error {
 // TestPatched: rrdtool and rondo print the same of files in which some words are anything.
 func TestPatched(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
-	n := programs(60)
+	n := programs(15)
 	for range n {
 		p := newProgram(rand.New(rand.NewPCG(r.Uint64(), 8)))
 		tool.must(p.create("p.rrd")...)

@@ -21,7 +21,7 @@ import (
 // is restored by rrdtool.
 func TestRestore(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
-	n := programs(60)
+	n := programs(15)
 	for i := range n {
 		p := newProgram(rand.New(rand.NewPCG(r.Uint64(), 6)))
 		if !restored(t, tool, p, loc) {

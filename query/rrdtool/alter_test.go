@@ -17,7 +17,7 @@ func TestAlterNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, _ := newRand(t)
 			s := open(t)
-			for i := range programs(60) {
+			for i := range aTenth(15) {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 8))}
 				a := &rondo{store: s, dir: fmt.Sprintf("a%d", i), now: time.Unix(1200200000, 0), loc: time.UTC}
 				b := &rondo{store: s, dir: fmt.Sprintf("b%d", i), now: a.now, loc: time.UTC}

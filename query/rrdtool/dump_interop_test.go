@@ -25,7 +25,7 @@ func TestDumpAsOriginal(t *testing.T) {
 			r, _ := newRand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := programs(40)
+			n := aTenth(12)
 			for i := range n {
 				if !dumped(t, o, s, i, &generator{r: rand.New(rand.NewPCG(r.Uint64(), 3))}) {
 					return

@@ -149,6 +149,14 @@ func newRand(t testing.TB) (*rand.Rand, uint64) {
 	return rand.New(rand.NewPCG(seed, 2)), seed
 }
 
+// aTenth is programs for the tests of single verbs.
+func aTenth(def int) int {
+	if n := programs(0); n > 0 {
+		return max(n/10, 1)
+	}
+	return def
+}
+
 func programs(def int) int {
 	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
 		return n
@@ -169,7 +177,7 @@ func TestProgramsAsOriginal(t *testing.T) {
 			r, _ := newRand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := programs(150)
+			n := programs(80)
 			for i := range n {
 				if e, ok := s.(*engine.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {

@@ -66,7 +66,13 @@ func (s *memory) Series(ref engine.Ref) (engine.Series, error) { return s.series
 
 func (s *memory) Update(_ context.Context, ref engine.Ref, b *engine.Batch, name string, _ bool) (n int, _ [][]rra.Run, err error) {
 	series := s.series[ref-1]
-	defer series.m.EndUpdate(&series.state, rra.NameHash(name))
+	defer func() {
+		if err != nil {
+			series.m.AbortUpdate(&series.state)
+			return
+		}
+		series.m.EndUpdate(&series.state, rra.NameHash(name))
+	}()
 	for sample := range b.All() {
 		runs, err := series.m.Step(&series.state, sample.At, sample.Values, sample.Texts, nil)
 		if _, late := err.(*rra.TimeError); late && b.SkipPast {

@@ -14,7 +14,7 @@ func TestResizeAsOriginal(t *testing.T) {
 			r, _ := newRand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := programs(40)
+			n := aTenth(12)
 			for i := range n {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 7))}
 				compare(t, o, s, i, g.resizes())

@@ -23,7 +23,7 @@ func TestRestructureAsOriginal(t *testing.T) {
 			r, _ := newRand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := programs(60)
+			n := aTenth(15)
 			for i := range n {
 				g := &generator{r: rand.New(rand.NewPCG(r.Uint64(), 5))}
 				p := &restructured{t: t, g: g, o: o, me: &rondo{store: s, dir: strconv.Itoa(i), now: time.Now(), loc: time.UTC}}

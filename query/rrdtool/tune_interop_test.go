@@ -19,7 +19,7 @@ func TestTuneAsOriginal(t *testing.T) {
 			r, _ := newRand(t)
 			o := newOriginal(t)
 			s := open(t)
-			n := programs(60)
+			n := aTenth(15)
 			for i := range n {
 				if e, ok := s.(*engine.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {

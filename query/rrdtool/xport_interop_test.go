@@ -26,7 +26,7 @@ func TestXportAsOriginal(t *testing.T) {
 			if err != nil {
 				t.Skip("no time zone: ", err)
 			}
-			n := programs(50)
+			n := aTenth(20)
 			failed := 0
 			var g *xportGenerator
 			for i := range n {
@@ -79,7 +79,7 @@ func TestXportLinesAsOriginal(t *testing.T) {
 			t.Fatal(want, got)
 		}
 	}
-	crashed, failed, n := 0, 0, programs(60)
+	crashed, failed, n := 0, 0, aTenth(30)
 	for i := range n {
 		lines := []string{"DEF:a=a.rrd:x:AVERAGE", "VDEF:v=a,LAST", g.mixed(), g.mixed(), "XPORT:a"}
 		args := append([]string{"xport", "-s", fmt.Sprint(g.begin + 100), "-e", fmt.Sprint(g.begin + 200)}, lines...)
