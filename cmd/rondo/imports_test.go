@@ -28,7 +28,7 @@ var rooms = map[string][]string{
 	"query":                      {"query", "engine", "rra"},
 	"query/attime":               {},
 	"query/rpc/rondov1":          {},
-	"query/rrdcached":            {"query", "query/attime", "query/rrdtool", "query/rrdcached", "engine", "rra"},
+	"query/rrdcached":            {"query", "query/rrdfile", "query/rrdtool", "query/transfer", "query/rrdcached", "engine", "rra"},
 	"query/rrdtool":              {"query", "query/attime", "query/rrdtool", "engine", "rra"},
 	"cmd":                        {"cmd", "receivers", "query", "engine", "rra", "wal"},
 	"engine/enginetest":          {"engine", "rra", "wal"},

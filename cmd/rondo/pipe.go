@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -23,6 +24,24 @@ func runPipe(ctx context.Context, p *process, t target, folder string, plain boo
 }
 
 func pipe(ctx context.Context, p *process, t target, folder string, plain bool) (code int, err error) {
+	var d daemons
+	defer d.close()
+	if t.daemon == "" {
+		t.daemon = p.getenv(addressVariable)
+	}
+	if t.daemon != "" {
+		c, err := d.dial(ctx, t.daemon)
+		if err != nil {
+			return 1, err
+		}
+		if c != nil {
+			env := &rrdtool.Env{
+				Store: c, Dir: path.Join(c.Dir(), folder), Connect: d.connect, Files: rrdtool.OSFiles{},
+				Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv,
+			}
+			return rrdtool.Pipe(ctx, env, p.stdin), nil
+		}
+	}
 	o, err := t.open(ctx, engine.Options{}, false)
 	if err != nil {
 		return 1, err
@@ -32,7 +51,7 @@ func pipe(ctx context.Context, p *process, t target, folder string, plain bool) 
 		return pipeThrough(ctx, o.client.Streams, p, folder, plain)
 	}
 	env := &rrdtool.Env{Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv, Dir: folder, Files: rrdtool.OSFiles{}}
-	env.Store, env.Rondo = o.store, !plain
+	env.Store, env.Rondo, env.Connect = o.store, !plain, d.connect
 	switch {
 	case o.store == nil:
 		m := &maker{target: t}

@@ -169,6 +169,20 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		env.Store = missing{}
 		return rrdtool.Run(ctx, env, args)
 	}
+	var d daemons
+	defer d.close()
+	env.Connect = d.connect
+	if t.daemon, args = t.daemonOf(args, p.getenv); t.daemon != "" {
+		c, err := d.dial(ctx, t.daemon)
+		if err != nil {
+			_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+			return 1
+		}
+		if c != nil {
+			env.Store, env.Dir = c, c.Dir()
+			return rrdtool.Run(ctx, env, args)
+		}
+	}
 	o, err := t.open(ctx, engine.Options{ReadOnly: !write}, false)
 	if err != nil {
 		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)

@@ -22,6 +22,9 @@ const (
 	maxAnswer   = 1 << 30         // bytes of one
 )
 
+// greeting is a PING that a server of HTTP refuses at once: it is longer than what HTTP/2 begins with, and has a word too many.
+const greeting = "PING do you speak rrdcached's protocol?"
+
 // ErrProtocol says that what answers does not speak rrdcached's protocol.
 var ErrProtocol = errors.New("does not speak rrdcached's protocol")
 
@@ -59,7 +62,7 @@ func Dial(ctx context.Context, addr string) (*Client, error) {
 			return nil, errors.Join(err, conn.Close())
 		}
 	}
-	if _, err := c.do(ctx, "PING"); err != nil {
+	if _, err := c.do(ctx, greeting); err != nil {
 		_ = conn.Close() // the first error is the one to tell
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -64,6 +66,8 @@ var clientVerbs = [][2]string{
 	{"update b/h.rrd 1000000010:-5 1000000020:7", ""},
 	{"lastupdate b/h.rrd", " x\n\n1000000020: 7\n"},
 	{"list", "a.rrd\nb/h.rrd\n"},
+	{"tune a.rrd -h x:30 -a y:1e7", ""},
+	{"tune a.rrd -h nosuch:30", "!unknown data source name 'nosuch'\n"},
 	{"list -r /b", "h.rrd\n"},
 }
 
@@ -79,13 +83,16 @@ func TestClientIsAStore(t *testing.T) {
 	}
 	// What it shows of a state is what the store shows.
 	for _, name := range []string{"a.rrd", "b/h.rrd"} {
-		_, got, errOut := run(t, c, "info", name)
-		var want bytes.Buffer
-		if code := rrdtool.Run(t.Context(), &rrdtool.Env{Store: s.store, Stdout: &want, Stderr: &want}, []string{"info", name}); code != 0 {
-			t.Fatal(want.String())
-		}
-		if got != want.String() || errOut != "" {
-			t.Errorf("info %s:\ngot\n%s%s\nwant\n%s", name, got, errOut, &want)
+		for _, verb := range []string{"info", "dump"} {
+			_, got, errOut := run(t, c, verb, name)
+			var want bytes.Buffer
+			env := &rrdtool.Env{Store: s.store, Stdout: &want, Stderr: &want, Location: time.UTC}
+			if code := rrdtool.Run(t.Context(), env, []string{verb, name}); code != 0 {
+				t.Fatal(want.String())
+			}
+			if got != want.String() || errOut != "" {
+				t.Errorf("%s %s:\n%s%s", verb, name, cmp.Diff(want.String(), got), errOut)
+			}
 		}
 	}
 	ref, err := c.Lookup(strings.TrimPrefix(s.base, "/") + "/a.rrd")

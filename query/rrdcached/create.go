@@ -153,7 +153,10 @@ func (c *conn) tune(r *request) {
 		c.fail(r.cmd, err.Error())
 		return
 	}
-	c.slot("0 " + strings.ReplaceAll(strings.TrimSpace(out), "\n", " "))
+	if out = strings.ReplaceAll(strings.TrimSpace(out), "\n", " "); out == "" {
+		out = "RRD tuned OK"
+	}
+	c.slot("0 " + out)
 }
 
 // verb runs a verb of rrdtool, whose first argument stands for a file, and returns what it printed. The error is told as rrdcached

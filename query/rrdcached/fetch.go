@@ -114,13 +114,16 @@ func (f *fetching) makePlan(s *engine.Store) error {
 
 // fetchOne answers one request, piece by piece.
 func (c *conn) fetchOne(f *fetching) {
-	if err := f.makePlan(c.s.o.Store); err != nil {
+	err := c.read(f.e, func(e *entry) error {
+		f.e = e
+		return f.makePlan(c.s.o.Store)
+	})
+	if err != nil {
 		c.unfetched(f, err)
 		return
 	}
 	c.wrote = false
 	head := len(c.out)
-	var err error
 	if f.cmd.id == cmdFetch {
 		err = c.fetchText(f)
 	} else {
@@ -141,7 +144,7 @@ func (c *conn) unfetched(f *fetching, err error) {
 	if _, told := errors.AsType[*toldError](err); told {
 		c.fail(f.cmd, err.Error())
 	} else {
-		c.gone(f.cmd, f.e, c.s.names.file(string(unescape([]byte(f.e.raw)))), err)
+		c.fail(f.cmd, c.unopened(f.cmd, c.s.names.file(string(unescape([]byte(f.e.raw)))), err))
 	}
 	c.settle()
 }
@@ -169,6 +172,12 @@ func (c *conn) fetchMany(fs []fetching) {
 		f := &fs[i]
 		if f.err == nil {
 			f.err = err
+		}
+		if errors.Is(f.err, engine.ErrNotFound) { // there may be another by now
+			if c.fetchOne(f); c.closing {
+				return
+			}
+			continue
 		}
 		if f.err != nil {
 			c.unfetched(f, f.err)

@@ -5,14 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/rrdfile"
+	"github.com/rondo-db/rondo/query/transfer"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -28,22 +32,11 @@ type file struct {
 	info engine.Info
 }
 
-// Lookup asks for a series. What the server has not written yet is written first.
+// Lookup asks for a series, as the server has written it.
 func (c *Client) Lookup(path string) (engine.Ref, error) {
-	name := c.name(path)
-	replies, err := c.doAll(context.Background(), []string{"FLUSH " + name, "INFO " + name})
+	info, err := c.ask(path, false)
 	if err != nil {
 		return 0, err
-	}
-	if err := replies[1].err; err != nil {
-		if missing(err) {
-			return 0, fmt.Errorf("%w: %w", engine.ErrNotFound, err)
-		}
-		return 0, err
-	}
-	info, err := parseInfo(replies[1].lines)
-	if err != nil {
-		return 0, fmt.Errorf("%s: what it says of %s: %w", c.addr, path, err)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,6 +49,31 @@ func (c *Client) Lookup(path string) (engine.Ref, error) {
 	info.Ref, info.Path = engine.Ref(i+1), path
 	c.files[i] = &file{path, info}
 	return info.Ref, nil
+}
+
+// ask asks for a series. With flush the server first writes what it holds of it.
+func (c *Client) ask(path string, flush bool) (engine.Info, error) {
+	name := c.name(path)
+	requests := []string{"INFO " + name}
+	if flush {
+		requests = []string{"FLUSH " + name, "INFO " + name}
+	}
+	replies, err := c.doAll(context.Background(), requests)
+	if err != nil {
+		return engine.Info{}, err
+	}
+	last := replies[len(replies)-1]
+	if missing(last.err) {
+		return engine.Info{}, fmt.Errorf("%w: %w", engine.ErrNotFound, last.err)
+	}
+	if last.err != nil {
+		return engine.Info{}, last.err
+	}
+	info, err := parseInfo(last.lines)
+	if err != nil {
+		return engine.Info{}, fmt.Errorf("%s: what it says of %s: %w", c.addr, path, err)
+	}
+	return info, nil
 }
 
 // file returns what Lookup has learned.
@@ -77,22 +95,24 @@ func (c *Client) Series(ref engine.Ref) (engine.Series, error) {
 	return f.info.Series, nil
 }
 
-// Info returns a series with its state, to the digits that the server shows, as it was when it was looked up.
+// Info returns a series with its state, to the digits that the server shows.
 func (c *Client) Info(ref engine.Ref) (engine.Info, error) {
 	f, err := c.file(ref)
 	if err != nil {
 		return engine.Info{}, err
 	}
-	return f.info, nil
+	info, err := c.ask(f.path, true)
+	info.Ref, info.Path = ref, f.path
+	return info, err
 }
 
-// Last returns the second of the last update, as it was when the series was looked up.
+// Last returns the second of the last update.
 func (c *Client) Last(ref engine.Ref) (rra.Time, error) {
-	f, err := c.file(ref)
+	info, err := c.Info(ref)
 	if err != nil {
 		return 0, err
 	}
-	return f.info.Machine.LastUpdate(f.info.State.W), nil
+	return info.Machine.LastUpdate(info.State.W), nil
 }
 
 // Create has the server make a series.
@@ -120,9 +140,11 @@ func (c *Client) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, _ 
 	if err != nil {
 		return 0, nil, err
 	}
-	last, err := c.Last(ref)
-	if err != nil {
-		return 0, nil, err
+	var last rra.Time
+	if b.SkipPast {
+		if last, err = c.Last(ref); err != nil {
+			return 0, nil, err
+		}
 	}
 	head := "UPDATE " + c.name(f.path)
 	line := []byte(head)
@@ -303,9 +325,74 @@ func (c *Client) Alter(context.Context, string, func(engine.Copy) (engine.Copy, 
 	return 0, errNotSpoken
 }
 
-// Export is not spoken.
-func (c *Client) Export(context.Context, engine.Ref) (engine.Copy, error) {
-	return engine.Copy{}, errNotSpoken
+// Export returns a whole series, to the digits that DUMP writes.
+func (c *Client) Export(ctx context.Context, ref engine.Ref) (engine.Copy, error) {
+	f, err := c.file(ref)
+	if err != nil {
+		return engine.Copy{}, err
+	}
+	// The server disconnects after it: it has a connection of its own.
+	other, err := c.again(ctx)
+	if err != nil {
+		return engine.Copy{}, err
+	}
+	defer func() { _ = other.Close() }() // all was read
+	stop := context.AfterFunc(ctx, func() { _ = other.conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	series, err := other.dump(f.path)
+	if err != nil {
+		return engine.Copy{}, fmt.Errorf("dump of %s: %w", f.path, err)
+	}
+	return series, nil
+}
+
+// again connects once more.
+func (c *Client) again(ctx context.Context) (*Client, error) {
+	other, err := Dial(ctx, c.addr)
+	if err == nil {
+		other.dir = c.dir
+	}
+	return other, err
+}
+
+// dump reads the answer to a DUMP, which is XML or an error.
+func (c *Client) dump(path string) (engine.Copy, error) {
+	if err := c.conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
+		return engine.Copy{}, err
+	}
+	if _, err := c.conn.Write([]byte("DUMP " + c.name(path) + "\n")); err != nil {
+		return engine.Copy{}, err
+	}
+	first, err := c.in.Peek(1)
+	if err != nil {
+		return engine.Copy{}, err
+	}
+	if first[0] != '<' {
+		left := MaxLine
+		r, err := c.reply(&left)
+		if err == nil {
+			err = r.err
+		}
+		if err == nil {
+			err = errAnswer
+		}
+		return engine.Copy{}, err
+	}
+	x, err := rrdfile.ReadXML(io.LimitReader(c.in, maxAnswer), rrdfile.XMLOptions{WholeHistory: true})
+	if err != nil {
+		return engine.Copy{}, err
+	}
+	return transfer.CopyOf(path, x)
+}
+
+// Tune has the server change a series.
+func (c *Client) Tune(ctx context.Context, path string, args []string) error {
+	words := []string{"TUNE", c.name(path)}
+	for _, arg := range args {
+		words = append(words, escape(arg))
+	}
+	_, err := c.do(ctx, strings.Join(words, " "))
+	return err
 }
 
 // Import is not spoken.

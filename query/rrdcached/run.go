@@ -9,6 +9,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // quick answers a request that need not wait for the samples before it.
@@ -232,12 +233,18 @@ func failed(cmd *command) string {
 	return "RRD Error: "
 }
 
-// gone answers a request whose series has ended since it was looked up. Asked again it finds what is there now.
-func (c *conn) gone(cmd *command, e *entry, file string, err error) {
-	if errors.Is(err, engine.ErrNotFound) {
-		c.s.cache.drop(e)
+// read calls get with the series of a name. Where that has ended since it was looked up, it is looked up again: an altered or
+// overwritten series is another.
+func (c *conn) read(e *entry, get func(e *entry) error) error {
+	err := get(e)
+	if !errors.Is(err, engine.ErrNotFound) {
+		return err
 	}
-	c.fail(cmd, c.unopened(cmd, file, err))
+	c.s.cache.drop(e)
+	if e, err = c.s.lookup([]byte(e.raw)); err != nil {
+		return err
+	}
+	return get(e)
 }
 
 // info shows the definition and the state of a series.
@@ -246,9 +253,13 @@ func (c *conn) info(r *request) {
 	if !ok {
 		return
 	}
-	info, err := c.s.o.Store.Info(e.ref)
+	var info engine.Info
+	err := c.read(e, func(e *entry) (err error) {
+		info, err = c.s.o.Store.Info(e.ref)
+		return err
+	})
 	if err != nil {
-		c.gone(r.cmd, e, file, err)
+		c.fail(r.cmd, c.unopened(r.cmd, file, err))
 		return
 	}
 	lines := rrdtool.Info(file, &info)
@@ -267,13 +278,22 @@ func (c *conn) lastUpdate(r *request) {
 	if !ok {
 		return
 	}
-	last, err := c.s.o.Store.Last(e.ref)
+	d, t, err := c.lastOf(e)
 	if err != nil {
-		c.gone(r.cmd, e, file, err)
+		c.fail(r.cmd, c.unopened(r.cmd, file, err))
 		return
 	}
-	t := last.Unix()
-	c.slot("0 " + strconv.FormatInt(t-t%e.d.Step, 10))
+	c.slot("0 " + strconv.FormatInt(t-t%d.Step, 10))
+}
+
+// lastOf returns the definition of a series, and the second of its last update.
+func (c *conn) lastOf(e *entry) (d *rra.Definition, t int64, err error) {
+	err = c.read(e, func(e *entry) error {
+		last, err := c.s.o.Store.Last(e.ref)
+		d, t = e.d, last.Unix()
+		return err
+	})
+	return d, t, err
 }
 
 // first shows the time of the first row of an archive.
@@ -293,17 +313,17 @@ func (c *conn) first(r *request) {
 	if !ok {
 		return
 	}
-	last, err := c.s.o.Store.Last(e.ref)
+	d, t, err := c.lastOf(e)
 	if err != nil {
-		c.gone(r.cmd, e, file, err)
+		c.fail(r.cmd, c.unopened(r.cmd, file, err))
 		return
 	}
-	if index >= len(e.d.Archives) {
+	if index >= len(d.Archives) {
 		c.fail(r.cmd, "RRD Error: invalid rraindex number")
 		return
 	}
-	a := &e.d.Archives[index]
-	step, t := e.d.Step*a.PDPs, last.Unix()
+	a := &d.Archives[index]
+	step := d.Step * a.PDPs
 	c.slot("0 " + strconv.FormatInt(t-t%step-(a.Rows-1)*step, 10))
 }
 

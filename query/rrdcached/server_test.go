@@ -121,6 +121,11 @@ func TestSeriesChangeUnderTheServer(t *testing.T) {
 		"-1 illegal attempt to update using time 1000000090.000000 when last update time is 1000000100.000000 (minimum one second step)\n"+
 			"0 errors, enqueued 2 value(s).\n0 1000000120\n7 Success\nFlushVersion: 1\nStart: 1000000110\nEnd: 1000000120\nStep: 10\nDSCount: 1\nDSName: value\n"+
 			"1000000120: 2.50000000000000000e+00\n")
+	// Altered: reading goes on, and writing.
+	p.expect("TUNE b.rrd -h value:700\nLAST b.rrd\nTUNE b.rrd -h value:800\nUPDATE b.rrd 1000000125:3\nTUNE b.rrd -h value:600\nFETCH b.rrd AVERAGE 1000000115 1000000119\n"+
+		"TUNE b.rrd -h value:601\nFIRST b.rrd 0\nTUNE b.rrd -h x:600\n",
+		"0 RRD tuned OK\n0 1000000120\n0 RRD tuned OK\n0 errors, enqueued 1 value(s).\n0 RRD tuned OK\n7 Success\nFlushVersion: 1\nStart: 1000000110\nEnd: 1000000120\nStep: 10\nDSCount: 1\nDSName: value\n"+
+			"1000000120: 2.50000000000000000e+00\n0 RRD tuned OK\n0 999985730\n-1 RRD Error: unknown data source name 'x'\n")
 	// And in the midst of a batch that is read at once.
 	p.expect("UPDATE b.rrd 1000000130:1\nCREATE b.rrd -s 1 -b 1000000000 DS:x:GAUGE:9:U:U RRA:LAST:0:1:5\nUPDATE b.rrd 1000000001:1\nLAST b.rrd\n",
 		"0 errors, enqueued 1 value(s).\n0 RRD created OK\n0 errors, enqueued 1 value(s).\n0 1000000001\n")

@@ -181,6 +181,9 @@ func (c *command) daemon(addr string) error {
 	}
 	env := *c.Env
 	env.Store = s
+	if p, ok := s.(placed); ok {
+		env.Dir = p.Dir()
+	}
 	c.Env = &env
 	return nil
 }

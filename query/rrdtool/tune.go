@@ -64,6 +64,9 @@ func (c *command) tune(args []string) error {
 	if err != nil {
 		return err
 	}
+	if t, ok := c.Store.(tuner); ok {
+		return c.tuneThere(t, name, args)
+	}
 	ref, err := c.lookup(name)
 	if err != nil {
 		return err
@@ -85,6 +88,25 @@ func (c *command) tune(args []string) error {
 		err = failed
 	}
 	return named(name, err)
+}
+
+// tuneThere has a daemon tune a series: name is one of the arguments.
+func (c *command) tuneThere(t tuner, name string, args []string) error {
+	path, err := c.path(name)
+	if err != nil {
+		return fmt.Errorf("opening '%s': %w", name, err)
+	}
+	var rest []string
+	changes, err := parse(args, tuneOptions, func(option, arg string) error {
+		if option != "daemon" {
+			rest = append(rest, "--"+option, arg)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return t.Tune(c.ctx, path, append(rest, changes[1:]...))
 }
 
 // tuned finds the name of the series among the arguments of tune. What is wrong with the others is told once there is a series.

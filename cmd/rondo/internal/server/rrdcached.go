@@ -234,4 +234,3 @@ func (s *server) writeRRDCached(w *metrics.Writer) {
 		}
 	}
 }
-

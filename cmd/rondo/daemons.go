@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rondo-db/rondo/query/rrdcached"
+	"github.com/rondo-db/rondo/query/rrdtool"
+)
+
+// addressVariable is rrdtool's default of --daemon.
+const addressVariable = "RRDCACHED_ADDRESS"
+
+// daemons are the servers that verbs were told to ask by rrdcached's protocol. A connection lasts as long as the process works.
+type daemons struct {
+	clients map[string]*rrdcached.Client
+}
+
+// dial returns a client of the server at addr; nil if it does not speak rrdcached's protocol, but rondo's own, it seems.
+func (d *daemons) dial(ctx context.Context, addr string) (*rrdcached.Client, error) {
+	if c := d.clients[addr]; c != nil {
+		return c, nil
+	}
+	if strings.Contains(addr, "://") {
+		return nil, nil
+	}
+	c, err := rrdcached.Dial(ctx, addr)
+	if errors.Is(err, rrdcached.ErrProtocol) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.clients == nil {
+		d.clients = make(map[string]*rrdcached.Client)
+	}
+	d.clients[addr] = c
+	return c, nil
+}
+
+// connect answers the option --daemon of a command that has begun.
+func (d *daemons) connect(ctx context.Context, addr string) (rrdtool.Store, error) {
+	c, err := d.dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, fmt.Errorf("%s does not speak rrdcached's protocol: rondo --daemon %s … asks a rondo server", addr, addr)
+	}
+	return c, nil
+}
+
+func (d *daemons) close() {
+	for _, c := range d.clients {
+		_ = c.Close() // every answer was read
+	}
+}
+
+// daemonOf returns the address that a verb is to ask, if any, and its arguments without it: the verb's own option goes before
+// t's, and that before rrdtool's variable.
+func (t target) daemonOf(args []string, getenv func(string) string) (addr string, rest []string) {
+	addr, rest, takes := rrdtool.Daemon(args)
+	switch {
+	case addr != "":
+	case t.daemon != "":
+		addr = t.daemon
+	case takes:
+		addr = getenv(addressVariable)
+	}
+	return addr, rest
+}
