@@ -34,7 +34,7 @@ var listening = regexp.MustCompile(`msg=listening for="?([a-z ]+)"? network=\w+ 
 func serveProcess(t *testing.T, db string, args ...string) *daemon {
 	t.Helper()
 	d := &daemon{db: db, listens: make(map[string]string), done: make(chan struct{})}
-	d.cmd = exec.Command("rondo", append([]string{"serve", "--db", db, "--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "", "--mono", ""}, args...)...)
+	d.cmd = exec.Command("rondo", append([]string{"serve", "--db", db, "--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "", "--mono", "", "--rrdcached", ""}, args...)...)
 	stderr, err := d.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

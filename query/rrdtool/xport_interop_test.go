@@ -105,12 +105,12 @@ func (g *xportGenerator) mixed() string {
 }
 
 func (g *xportGenerator) arguments() string {
-	line := ""
+	var line strings.Builder
 	for range g.r.IntN(6) {
-		line += g.pick(":", ":", ":", ":", ":", `\:`, "", "=", "::") + g.pick("a", "b", "v", "q=a.rrd", "q=a", "q=a,1,+", "q=a,LAST", "a.rrd", "x", "y", "AVERAGE", "MAX", "vname=w", "vname=a", "rrd=a.rrd", "rpn=a,2,*", "rpn=a,MAXIMUM",
-			"ds=y", "cf=LAST", "step=20", "reduce=MIN", fmt.Sprintf("start=%d", g.begin), "start=end-1h", "end=start+2h", "legend=l", "shift=0", "0", "=", "k=", "cmd=XPORT", "a,1,+", "a,FIRST", "v,LAST", "1x", "foo", "")
+		line.WriteString(g.pick(":", ":", ":", ":", ":", `\:`, "", "=", "::") + g.pick("a", "b", "v", "q=a.rrd", "q=a", "q=a,1,+", "q=a,LAST", "a.rrd", "x", "y", "AVERAGE", "MAX", "vname=w", "vname=a", "rrd=a.rrd", "rpn=a,2,*", "rpn=a,MAXIMUM",
+			"ds=y", "cf=LAST", "step=20", "reduce=MIN", fmt.Sprintf("start=%d", g.begin), "start=end-1h", "end=start+2h", "legend=l", "shift=0", "0", "=", "k=", "cmd=XPORT", "a,1,+", "a,FIRST", "v,LAST", "1x", "foo", ""))
 	}
-	return line
+	return line.String()
 }
 
 // An xportGenerator makes series, and xport commands that are mostly right.
