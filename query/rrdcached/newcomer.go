@@ -63,6 +63,7 @@ func (c *conn) resolve() {
 				err = errs[k]
 			}
 		}
+		c.counts[cmdUpdate].errors++
 		g.slots[p.slot].answer = failure(c.s.noFile(name, err))
 	}
 	clear(c.unknown)

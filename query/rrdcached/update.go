@@ -63,7 +63,7 @@ func (c *conn) updateSlow(args []byte, has bool) {
 	r := request{args: untilZero(args), has: has}
 	raw, ok := r.nextRaw()
 	if !ok {
-		c.slot(failure("Usage: " + commands[cmdUpdate].usage))
+		c.usage(&commands[cmdUpdate])
 		return
 	}
 	if c.waits(raw) {
@@ -76,7 +76,7 @@ func (c *conn) updateSlow(args []byte, has bool) {
 		return
 	}
 	if err != nil {
-		c.slot(failure(c.s.noFile(unescape(raw), err)))
+		c.fail(&commands[cmdUpdate], c.s.noFile(unescape(raw), err))
 		return
 	}
 	c.last = c.follow(e)

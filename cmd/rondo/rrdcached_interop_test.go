@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// startRRDCachedPlugin starts the installed collectd with its rrdcached plugin, which updates and creates nothing by itself.
+func startRRDCachedPlugin(t *testing.T, host, settings string) {
+	t.Helper()
+	dir := t.TempDir()
+	conf := fmt.Sprintf(`
+		Hostname %q
+		FQDNLookup false
+		BaseDir %q
+		PIDFile %q
+		Interval 1
+		LoadPlugin logfile
+		<Plugin logfile>
+			File "stderr"
+		</Plugin>
+		LoadPlugin cpu
+		LoadPlugin load
+		LoadPlugin memory
+		LoadPlugin interface
+		LoadPlugin uptime
+		LoadPlugin rrdcached
+		<Plugin rrdcached>
+			%s
+		</Plugin>
+		`, host, dir, filepath.Join(dir, "pid"), settings)
+	name := filepath.Join(dir, "collectd.conf")
+	if err := os.WriteFile(name, []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	cmd := exec.Command("collectd", "-f", "-C", name)
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // killed
+		if t.Failed() {
+			t.Logf("collectd of %s:\n%s", host, log.String())
+		}
+	})
+}
+
+// TestCollectdsRRDCachedPlugin has collectd write by way of rrdcached's protocol: series are made by their first UPDATE, as the
+// policy says and with the data sources of collectd's types.
+func TestCollectdsRRDCachedPlugin(t *testing.T) {
+	if _, err := exec.LookPath("collectd"); err != nil {
+		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
+			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no collectd")
+		}
+		t.Skip("no collectd here")
+	}
+	dir, err := os.MkdirTemp("", "rc") // a socket's name must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a temporary folder
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	db, base, socket := filepath.Join(dir, "db"), filepath.Join(dir, "rrd"), filepath.Join(dir, "s")
+	conf := filepath.Join(dir, "rondo.yaml")
+	if err := os.WriteFile(conf, []byte("policy:\n  - {path: \"tcphost/**\", step: 1s, heartbeat: 10s, archives: [\"RRA:AVERAGE:0.5:1s:1h\"]}\n"+
+		"  - {path: \"unixhost/load/*\", step: 1s}\n  - {path: \"*/rrdcached/*\", step: 1s}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := serveProcess(t, db, "--config", conf, "--rrdcached", "unix:"+socket, "--rrdcached", "127.0.0.1:0", "--rrdcached-base", base)
+	startRRDCachedPlugin(t, "tcphost", fmt.Sprintf("DaemonAddress %q\nCreateFiles false\nCollectStatistics true", d.listens["rrdcached"]))
+	// With files of its own it asks where they are: there must be folders.
+	for _, w := range []string{"load", "uptime"} {
+		if err := os.MkdirAll(filepath.Join(base, "unixhost", w), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	startRRDCachedPlugin(t, "unixhost", fmt.Sprintf("DaemonAddress \"unix:%s\"\nDataDir %q\nCreateFiles false", socket, base))
+	for _, name := range []string{
+		"tcphost/cpu-0/cpu-idle.rrd", "tcphost/load/load.rrd", "tcphost/memory/memory-free.rrd", "tcphost/interface-lo/if_octets.rrd",
+		"tcphost/uptime/uptime.rrd", "unixhost/load/load.rrd",
+	} {
+		waitFor(t, "two known rows of "+name, func() bool {
+			if !strings.Contains(rondo(t, db, "list"), name+"\n") {
+				return false
+			}
+			return len(rowTime.FindAllString(rondo(t, db, "fetch", name, "AVERAGE", "-s", "-10s"), -1)) >= 2
+		})
+	}
+	if info := rondo(t, db, "info", "tcphost/interface-lo/if_octets.rrd"); !strings.Contains(info, "step = 1\n") ||
+		!strings.Contains(info, "ds[tx].type = \"DERIVE\"\n") || !strings.Contains(info, "ds[tx].minimal_heartbeat = 10\n") {
+		t.Errorf("info:\n%s", info)
+	}
+	if list := rondo(t, db, "list"); strings.Contains(list, "unixhost/uptime") {
+		t.Errorf("no rule names it:\n%s", list)
+	}
+	waitFor(t, "collectd's own statistics of the daemon", func() bool { return strings.Contains(rondo(t, db, "list"), "/rrdcached/queue_length.rrd\n") })
+	d.stop(t)
+	if out := rondo(t, db, "check"); out != "no problem found\n" {
+		t.Errorf("check: %s", out)
+	}
+}
