@@ -1,48 +1,17 @@
 package collectd
 
 import (
-	"os"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/receivers/receivertest"
 )
-
-// hexLine is the bytes at the beginning of a line; two blanks end them.
-var hexLine = regexp.MustCompile(`^[0-9a-f]{2}( [0-9a-f]{2})*(  |$)`)
-
-// examples returns the blocks of bytes in docs/wire/collectd.md by their names.
-func examples(t *testing.T) map[string][]byte {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/wire/collectd.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := make(map[string][]byte)
-	name := ""
-	for line := range strings.Lines(string(page)) {
-		line = strings.TrimRight(line, "\n")
-		switch s, ok := strings.CutPrefix(line, "```hex "); {
-		case ok:
-			name = s
-		case line == "```":
-			name = ""
-		case name != "":
-			digits := hexLine.FindString(line)
-			if digits == "" {
-				t.Fatalf("example %q: line %q is no bytes", name, line)
-			}
-			blocks[name] = append(blocks[name], unhex(t, strings.ReplaceAll(digits, " ", ""))...)
-		}
-	}
-	return blocks
-}
 
 // TestPage decodes the examples of the page, and encodes them again.
 func TestPage(t *testing.T) {
-	blocks := examples(t)
+	blocks := receivertest.Examples(t, "../../docs/wire/collectd.md")
 	list := example("h1")
 	var e Encoder
 	e.Note(&Notification{

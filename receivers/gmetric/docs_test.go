@@ -1,52 +1,20 @@
 package gmetric
 
 import (
-	"encoding/hex"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// hexLine is the bytes at the beginning of a line; two blanks end them.
-var hexLine = regexp.MustCompile(`^[0-9a-f]{2}( [0-9a-f]{2})*(  |$)`)
-
-// examples returns the blocks of bytes in docs/wire/gmetric.md by their names.
-func examples(t *testing.T) map[string][]byte {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/wire/gmetric.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := make(map[string][]byte)
-	name := ""
-	for line := range strings.Lines(string(page)) {
-		line = strings.TrimRight(line, "\n")
-		switch s, ok := strings.CutPrefix(line, "```hex "); {
-		case ok:
-			name = s
-		case line == "```":
-			name = ""
-		case name != "":
-			digits := hexLine.FindString(line)
-			b, err := hex.DecodeString(strings.ReplaceAll(digits, " ", ""))
-			if digits == "" || err != nil {
-				t.Fatalf("example %q: line %q is no bytes (%v)", name, line, err)
-			}
-			blocks[name] = append(blocks[name], b...)
-		}
-	}
-	return blocks
-}
-
 // TestPage decodes the examples of the page, and encodes them again.
 func TestPage(t *testing.T) {
-	blocks := examples(t)
+	blocks := receivertest.Examples(t, "../../docs/wire/gmetric.md")
 	spoofed := Message{Host: []byte("10.0.0.7:web7"), Spoof: true, IP: []byte("10.0.0.7"), HostName: []byte("web7"), Name: []byte("hits")}
 	metadata, text, typed := spoofed, spoofed, spoofed
 	metadata.Word, metadata.Type, metadata.Name2, metadata.Units = WordMetadata, []byte("uint32"), []byte("hits"), []byte("h/s")

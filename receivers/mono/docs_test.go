@@ -2,50 +2,18 @@ package mono
 
 import (
 	"math"
-	"os"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// hexLine is the bytes at the beginning of a line; two blanks end them.
-var hexLine = regexp.MustCompile(`^[0-9a-f]{2}( [0-9a-f]{2})*(  |$)`)
-
-// examples returns the blocks of bytes in docs/wire/mono.md by their names.
-func examples(t *testing.T) map[string][]byte {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/wire/mono.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	blocks := make(map[string][]byte)
-	name := ""
-	for line := range strings.Lines(string(page)) {
-		line = strings.TrimRight(line, "\n")
-		switch s, ok := strings.CutPrefix(line, "```hex "); {
-		case ok:
-			name = s
-		case line == "```":
-			name = ""
-		case name != "":
-			digits := hexLine.FindString(line)
-			if digits == "" {
-				t.Fatalf("example %q: line %q is no bytes", name, line)
-			}
-			blocks[name] = append(blocks[name], unhex(t, digits)...)
-		}
-	}
-	return blocks
-}
-
 // TestPage decodes the examples of the page, and encodes them again.
 func TestPage(t *testing.T) {
-	blocks := examples(t)
+	blocks := receivertest.Examples(t, "../../docs/wire/mono.md")
 	stream := slices.Concat(blocks["hello"], blocks["samples"], blocks["answers"])
 	r, err := read([]int16{0}, stream)
 	if err != nil {
