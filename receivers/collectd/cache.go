@@ -53,7 +53,8 @@ const (
 	ofHost
 	ofFirst // no name: the list is the first of its packet
 
-	ofAll = ofFirst - 1
+	ofAll   = ofFirst - 1
+	unknown = ofFirst | ofAll // how two entries differ is not known yet
 )
 
 const noEntry = ^uint32(0)
@@ -96,6 +97,9 @@ func (c *cache) find(v *ValueList) *entry {
 		p := &c.entries[p]
 		if n := p.next; int(n) < len(c.entries) {
 			if e := &c.entries[n]; c.equal(e, v, changed|p.differs) {
+				if p.differs == unknown {
+					p.differs = c.differ(p, e)
+				}
 				c.last = n
 				return e
 			}
@@ -200,7 +204,7 @@ func (c *cache) add(v *ValueList) *entry {
 	}
 	n := uint32(len(c.entries))
 	// What comes next may well be the next that is new.
-	c.entries = append(c.entries, entry{hash: h, sizes: sizes(v), key: key, next: n + 1, differs: ofAll})
+	c.entries = append(c.entries, entry{hash: h, sizes: sizes(v), key: key, next: n + 1, differs: unknown})
 	c.place(h, n+1)
 	return &c.entries[n]
 }

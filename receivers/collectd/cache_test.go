@@ -86,7 +86,7 @@ func TestCacheModel(t *testing.T) {
 func TestCacheForesees(t *testing.T) {
 	c := newCache(1 << 20)
 	for round := range 4 {
-		misses := 0
+		misses, compared := 0, 0
 		for i := range 1000 {
 			v := &ValueList{Host: []byte("h"), Plugin: fmt.Append(nil, i/10), TypeInstance: fmt.Append(nil, i), Kinds: []byte{1}}
 			v.changed = ofTypeInstance
@@ -103,6 +103,12 @@ func TestCacheForesees(t *testing.T) {
 			if len(c.key) > 0 {
 				misses++
 			}
+			if c.entries[i].differs&ofHost != 0 {
+				compared++
+			}
+		}
+		if round == 2 && compared > 1 {
+			t.Errorf("the host of %d lists would be compared, which is the same for all", compared)
 		}
 		if want := []int{1000, 1, 0, 0}[round]; misses > want+1 {
 			t.Errorf("round %d: %d lists not foreseen, want %d", round, misses, want)
