@@ -2,6 +2,7 @@ package rrdcached_test
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -129,10 +130,16 @@ func BenchmarkFetch(b *testing.B) {
 		}
 	})
 	b.Run("series=1000", func(b *testing.B) {
+		go p.send(all.String())
+		size := int64(0)
+		for range series {
+			size += int64(len(p.answer()))
+		}
+		b.SetBytes(size)
 		for b.Loop() {
 			go p.send(all.String())
-			for range series {
-				p.answer()
+			if _, err := io.CopyN(io.Discard, p.r, size); err != nil {
+				b.Fatal(err)
 			}
 		}
 	})

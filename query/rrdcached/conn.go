@@ -100,7 +100,7 @@ func (c *conn) receive() (more bool, err error) {
 	if c.ctx.Err() != nil {
 		return c.receiveLast()
 	}
-	if len(c.flight) > 0 {
+	if len(c.flight) > 0 || c.group != nil {
 		n, err := c.in.read(c.buf[c.to:], false)
 		if n > 0 {
 			c.to += n
@@ -109,7 +109,9 @@ func (c *conn) receive() (more bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		c.settleFirst()
+		if c.submit(); len(c.flight) > 0 {
+			c.settleFirst()
+		}
 		return false, c.flush()
 	}
 	if err := c.flush(); err != nil {
@@ -206,7 +208,7 @@ func (c *conn) deadline() {
 // interrupt ends a read that waits.
 func (c *conn) interrupt() { _ = c.nc.SetReadDeadline(time.Unix(1, 0)) }
 
-// chunk looks at the whole lines that were read.
+// chunk does what the whole lines that were read ask for.
 func (c *conn) chunk() {
 	if r := c.s.o.Store.Renames(); r != c.renames {
 		c.s.cache.follow(r)
@@ -214,6 +216,21 @@ func (c *conn) chunk() {
 	}
 	c.s.stats.bytes.Add(uint64(c.to - c.from))
 	full := c.to == len(c.buf)
+	c.parse()
+	c.gathered()
+	if c.group != nil {
+		c.resolve() // what waits for its series lies in the buffer
+	}
+	if !c.large || len(c.flight) == 0 {
+		c.submit()
+	} // else the group grows while the disk is at those before it, as long as there is something to read
+	if full && !c.large && !c.closing {
+		c.grow()
+	}
+}
+
+// parse looks at the whole lines that were read.
+func (c *conn) parse() {
 	data := c.buf[c.from:c.to]
 	for !c.closing {
 		n := bytes.IndexByte(data, '\n')
@@ -231,14 +248,9 @@ func (c *conn) chunk() {
 		}
 		c.line(line)
 	}
-	c.gathered()
 	c.from = c.to - len(data)
 	if len(data) > MaxLine {
 		c.closing = true // as rrdcached does, without a word
-	}
-	c.submit()
-	if full && !c.large && !c.closing {
-		c.grow()
 	}
 }
 

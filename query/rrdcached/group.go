@@ -39,7 +39,7 @@ type exactTime struct {
 }
 
 // maxGroup is how many requests a group may have.
-const maxGroup = 8192
+const maxGroup = 16384
 
 func (g *group) reset() {
 	g.batch.Reset()

@@ -43,6 +43,7 @@ func WriteText(w io.Writer, ms []Measured) error {
 	figure("FETCH of one series, us", "%.1f", func(m *Measured) float64 { return m.Fetch })
 	row("FETCH of many series", func(m *Measured) string { return fmt.Sprint(m.FetchSeries) }, nil)
 	figure("  at once, ms", "%.2f", func(m *Measured) float64 { return m.FetchMany })
+	figure("  with a value pending, ms", "%.2f", func(m *Measured) float64 { return m.FetchPending })
 	row("kill -9", func(m *Measured) string { return fmt.Sprintf("%d times", m.Kills) }, nil)
 	row("  acknowledged updates lost", func(m *Measured) string {
 		return fmt.Sprintf("%d of %d, in %d", m.Lost, m.Acknowledged, m.LossyKills)

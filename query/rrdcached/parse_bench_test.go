@@ -1,0 +1,44 @@
+package rrdcached
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// BenchmarkParse reads UPDATE lines of names that are known into groups.
+func BenchmarkParse(b *testing.B) {
+	const series = 20_000
+	store, err := engine.Open(b.TempDir(), engine.Options{NoBackground: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = store.Close() }() // nothing is in it
+	s, err := New(Options{Store: store, Base: "/b"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	s.cache.most = func() int { return 1 << 30 }
+	d := &rra.Definition{Sources: []rra.DataSource{{Kind: rra.Gauge}}}
+	var text []byte
+	for i := range series {
+		name := fmt.Sprintf("host%03d/metric-%02d/gauge.rrd", i/100, i%100)
+		s.cache.put(0, []byte(name), name, engine.Ref(1<<32+uint64(i)), d)
+		text = fmt.Appendf(text, "UPDATE %s 1700000010:%d.%02d\n", name, i*7%100, i%99+1)
+	}
+	c := &conn{s: s}
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		for part := range slices.Chunk(text, 250<<10) {
+			c.buf, c.from, c.to = part, 0, len(part)
+			c.parse()
+			s.putGroup(c.group)
+			c.group = nil
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/series, "ns/line")
+}
