@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query"
@@ -18,9 +19,10 @@ import (
 // and read together: what series share of the store is then read once.
 
 const (
-	defaultSpan = 86400     // how far back FETCH goes where no start is given
-	maxGathered = 1024      // requests read together
-	manyValues  = 256 << 10 // of these
+	defaultSpan  = 86400     // how far back FETCH goes where no start is given
+	maxGathered  = 1024      // requests gathered
+	readTogether = 256       // and read together
+	manyValues   = 256 << 10 // of those gathered
 )
 
 // A fetching is a FETCH or FETCHBIN whose words were read.
@@ -164,15 +166,30 @@ func (c *conn) fetchMany(fs []fetching) {
 	}
 	values := slices.Grow(c.values[:0], at[len(fs)])[:at[len(fs)]]
 	c.values = values
-	err := query.ReadMany(c.s.life, c.s.o.Store, plans, func(i int, rows []float64, err error) {
-		fs[i].err = err
-		copy(values[at[i]:at[i+1]], rows)
-	})
-	for i := range fs {
-		f := &fs[i]
-		if f.err == nil {
-			f.err = err
+	// While some are written, the next are read.
+	read := make(chan int, len(fs)/readTogether+1) // how many have been
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	reading.Go(func() {
+		for from := 0; from < len(fs); from += readTogether {
+			to := min(from+readTogether, len(fs))
+			err := query.ReadMany(c.s.life, c.s.o.Store, plans[from:to], func(i int, rows []float64, err error) {
+				i += from
+				fs[i].err = err
+				copy(values[at[i]:at[i+1]], rows)
+			})
+			for i := from; err != nil && i < to; i++ {
+				fs[i].err = err
+			}
+			read <- to
 		}
+	})
+	ready := 0
+	for i := range fs {
+		if i == ready {
+			ready = <-read
+		}
+		f := &fs[i]
 		if errors.Is(f.err, engine.ErrNotFound) { // there may be another by now
 			if c.fetchOne(f); c.closing {
 				return
@@ -333,22 +350,26 @@ func (c *conn) fetchText(f *fetching) error {
 func (c *conn) textRows(t *query.Table, picked []int) error {
 	var buf [24]byte
 	end := appendPadded(buf[:0], t.Start)
+	out := slices.Grow(c.out, min(t.Len(), 256)*(16+26*len(picked)))
 	for i := range t.Len() {
 		at, values := t.Row(i)
 		if t.Start < 0 || !advance(end, uint64(t.Step)) {
 			end = appendPadded(buf[:0], at)
 		}
-		c.out = append(append(c.out, end...), ':')
+		out = append(append(out, end...), ':')
 		for _, j := range picked {
-			c.out = appendValue(append(c.out, ' '), values[j])
+			out = appendValue(append(out, ' '), values[j])
 		}
-		c.out = append(c.out, '\n')
-		if len(c.out) >= answerBytes {
+		out = append(out, '\n')
+		if len(out) >= answerBytes {
+			c.out = out
 			if err := c.flush(); err != nil {
 				return err
 			}
+			out = c.out
 		}
 	}
+	c.out = out
 	return nil
 }
 
