@@ -36,6 +36,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("RONDO", rondo)
 			e.Setenv("TZ", "UTC")
 			e.Setenv("LC_ALL", "C")
+			e.Setenv("GORACE", os.Getenv("GORACE"))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
