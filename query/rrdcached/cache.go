@@ -29,6 +29,7 @@ type cache struct {
 
 	mu        sync.RWMutex // guards what follows
 	m         map[string]*entry
+	limit     int // what most said last
 	kinds     map[*rra.Definition][]rra.Kind
 	suspended map[string]struct{} // paths
 	renames   uint64              // of the store, when the map was last emptied
@@ -74,8 +75,10 @@ func (c *cache) get(raw []byte) *entry {
 func (c *cache) put(renames uint64, raw []byte, path string, ref engine.Ref, d *rra.Definition) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.m) >= c.most() {
-		c.reset() // somebody makes names up: those that are used come back
+	if len(c.m) >= c.limit {
+		if c.limit = c.most(); len(c.m) >= c.limit {
+			c.reset() // somebody makes names up: those that are used come back
+		}
 	}
 	kinds, ok := c.kinds[d]
 	if !ok {

@@ -71,15 +71,20 @@ var clientVerbs = [][2]string{
 	{"list -r /b", "h.rrd\n"},
 }
 
+func checkVerb(t *testing.T, c *rrdcached.Client, v [2]string) {
+	t.Helper()
+	_, out, errOut := run(t, c, strings.Fields(v[0])...)
+	want, failure := strings.CutPrefix(v[1], "!")
+	if failure && !strings.HasSuffix(errOut, want) || !failure && (out != want || errOut != "") {
+		t.Errorf("%s:\ngot  %q %q\nwant %q", v[0], out, errOut, v[1])
+	}
+}
+
 func TestClientIsAStore(t *testing.T) {
 	s := serve(t, rrdcached.Options{}, 0)
 	c := connect(t, s.addr, s.base)
 	for _, v := range clientVerbs {
-		_, out, errOut := run(t, c, strings.Fields(v[0])...)
-		want, failure := strings.CutPrefix(v[1], "!")
-		if failure && !strings.HasSuffix(errOut, want) || !failure && (out != want || errOut != "") {
-			t.Errorf("%s:\ngot  %q %q\nwant %q", v[0], out, errOut, v[1])
-		}
+		checkVerb(t, c, v)
 	}
 	// What it shows of a state is what the store shows.
 	for _, name := range []string{"a.rrd", "b/h.rrd"} {

@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdcached"
@@ -54,8 +56,9 @@ func startOriginal(t testing.TB, args ...string) *original {
 	if err := os.Mkdir(o.base, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	// With more than one thread an update may be written before an earlier one of the same file, which is then lost.
 	cmd := exec.Command(p, append([]string{
-		"-g", "-l", "unix:" + o.addr.String(), "-b", o.base, "-B", "-R", "-w", "1800", "-f", "3600", "-p", filepath.Join(dir, "pid"),
+		"-g", "-t", "1", "-l", "unix:" + o.addr.String(), "-b", o.base, "-B", "-R", "-w", "1800", "-f", "3600", "-p", filepath.Join(dir, "pid"),
 	}, args...)...)
 	cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C")
 	if err := cmd.Start(); err != nil {
@@ -111,6 +114,7 @@ type scripted struct {
 	cfs     []string
 	last    int64 // tenths of a second
 	fresh   bool  // never updated
+	tenths  bool  // updated at fractions of a second
 }
 
 func (s *script) pick(of ...string) string { return of[s.r.IntN(len(of))] }
@@ -177,6 +181,7 @@ func (s *script) value(kind string) string {
 func (s *script) sample(f *scripted) string {
 	switch s.r.IntN(12) {
 	case 0: // late
+		f.tenths = true
 		return s.time(f.last-s.r.Int64N(50)) + s.values(f)
 	case 1:
 		if s.r.IntN(3) == 0 {
@@ -188,6 +193,7 @@ func (s *script) sample(f *scripted) string {
 		f.last += 10 - f.last%10
 	}
 	f.fresh = false
+	f.tenths = f.tenths || f.last%10 != 0
 	return s.time(f.last) + s.values(f)
 }
 
@@ -295,7 +301,7 @@ func (s *script) requests() []string {
 		return []string{flush, "PENDING " + f.name}
 	case n < 92 && !f.fresh:
 		return []string{flush, "SUSPEND " + f.name, "SUSPEND " + f.name, "RESUME " + f.name, "RESUME " + f.name}
-	case n < 94 && !f.fresh && f.last%10 == 0: // what it has forgotten rrdcached knows to the second
+	case n < 94 && !f.fresh && !f.tenths: // what it has forgotten rrdcached knows to the second
 		return []string{flush, "FORGET " + f.name, "FORGET " + s.prefix + "nosuch"}
 	}
 	return []string{s.pick("PING", "ping x", "PING\r", "PING ", " PING", "", "FOO", "foo bar", ".", "WROTE x", "FLUSHALL", "PI\\NG", "UPDATE", "UPDATE ",
@@ -510,6 +516,39 @@ func TestRRDToolsClient(t *testing.T) {
 		}
 	}
 	t.Logf("peer: rrdtool, %d commands compared", compared)
+}
+
+// TestClientOfTheOriginal runs rondo's verbs against rrdcached: they print what they print of rondo's own server.
+func TestClientOfTheOriginal(t *testing.T) {
+	o := startOriginal(t)
+	if err := os.Mkdir(filepath.Join(o.base, "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, o.addr, o.base)
+	for _, v := range clientVerbs {
+		if strings.HasPrefix(v[0], "tune ") {
+			v[1] = "!Unknown command: TUNE\n" // 1.7 has none
+		}
+		checkVerb(t, c, v)
+	}
+	if _, _, errOut := run(t, c, "dump", "a.rrd"); !strings.HasSuffix(errOut, "Unknown command: DUMP\n") {
+		t.Errorf("dump: %q", errOut)
+	}
+	if code, out, errOut := run(t, c, "flushcached", "a.rrd", "b/h.rrd"); code != 0 || out != "" || errOut != "" {
+		t.Errorf("flushcached: %d %q %q", code, out, errOut)
+	}
+	if _, out, _ := run(t, c, "xport", "-s", "1000000000", "-e", "1000000025", "DEF:a=a.rrd:x:AVERAGE", "XPORT:a"); !strings.Contains(out, "<v>2.5000000000e+00</v>") {
+		t.Errorf("xport: %s", out)
+	}
+	// What rrdtool reads in the file is what INFO says.
+	_, got, _ := run(t, c, "info", "b/h.rrd")
+	want, err := exec.Command(peerProgram(t, "rrdtool"), "info", filepath.Join(o.base, "b/h.rrd")).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.ReplaceAll(got, `"b/h.rrd"`, ""), strings.ReplaceAll(string(want), `"`+filepath.Join(o.base, "b/h.rrd")+`"`, ""); got != want {
+		t.Errorf("info:\n%s", cmp.Diff(want, got))
+	}
 }
 
 // sorted sorts lines, of which the same may be there twice.

@@ -356,3 +356,29 @@ func TestStats(t *testing.T) {
 		t.Errorf("got %+v\n%s", st, diff)
 	}
 }
+
+// TestNamesAreBounded: a client that spells one name in ever new ways has not all of them remembered.
+func TestNamesAreBounded(t *testing.T) {
+	s := serve(t, rrdcached.Options{}, 0)
+	p := dial(t, s.addr)
+	p.expect("CREATE a.rrd"+definition+"\n", "0 RRD created OK\n")
+	const spellings = 25_000
+	most := 0
+	for i := range spellings / 100 {
+		var b strings.Builder
+		for j := range 100 {
+			n := i*100 + j
+			fmt.Fprintf(&b, "FLUSH %sa.rrd\n", strings.NewReplacer("0", "./", "1", ".//").Replace(fmt.Sprintf("%b", n+1<<16)))
+		}
+		p.send(b.String())
+		for range 100 {
+			if got := p.line(); !strings.HasPrefix(got, "0 ") {
+				t.Fatal(got)
+			}
+		}
+		most = max(most, s.Stats().Names)
+	}
+	if most < 9000 || most > 12_000 {
+		t.Errorf("%d names remembered of one series", most)
+	}
+}

@@ -65,6 +65,9 @@ func Run(ctx context.Context, c Config) ([]Measured, error) {
 	if c.Say == nil {
 		c.Say = func(string) {}
 	}
+	if c.Series < 1 || c.Rounds < 1 || c.Single < 1 || c.Kills < 0 {
+		return nil, errors.New("bench: series, rounds and single must be at least 1, and kills not negative")
+	}
 	rondo := &side{name: "rondo", dir: filepath.Join(c.Dir, "r"), start: func(ctx context.Context, s *side) *exec.Cmd {
 		return c.Rondo(ctx, filepath.Join(s.dir, "db"), s.socket(), s.base())
 	}}
