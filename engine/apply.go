@@ -94,7 +94,16 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 		values := b.values[sm.first : sm.first+uint32(sm.n)]
 		if !holds { // the ordinary day
 			w := g.words[index*c.words : (index+1)*c.words]
-			if runs, ok := d.m.StepStraight(&sh.moment, w, sm.at, values, sh.runs[:0]); ok {
+			runs, ok := d.m.StepStraight(&sh.moment, w, sm.at, values, sh.runs[:0])
+			if ok && len(g.texts) > 0 {
+				delete(g.texts, index)
+			} else if !ok && len(values) == 1 && values[0].Tag == rra.TagText {
+				var text string
+				if runs, text, ok = d.m.StepText(&sh.moment, w, sm.at, b.texts[values[0].Bits], sh.runs[:0]); ok {
+					g.keepText(index, text)
+				}
+			}
+			if ok {
 				sh.keepRuns(runs)
 				for j := range runs {
 					g.push(s, index, &runs[j])

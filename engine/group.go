@@ -153,6 +153,15 @@ func (g *group) setText(i int, text []string) {
 	}
 }
 
+// keepText makes text the last reading of a series of one data source.
+func (g *group) keepText(i int, text string) {
+	if t := g.texts[i]; len(t) == 1 {
+		t[0] = text
+		return
+	}
+	g.setText(i, []string{text})
+}
+
 // alive says whether a series lives at index i.
 func (g *group) alive(i int) bool {
 	return i < g.n && g.flags[i]&flagAlive != 0

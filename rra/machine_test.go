@@ -13,7 +13,7 @@ import (
 // words after every reading.
 func TestStraight(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 1))
-	straight := 0
+	straight, texted := 0, 0
 	var mo Moment // of all machines
 	for range 400 {
 		p := newTrial(r, false)
@@ -33,6 +33,19 @@ func TestStraight(t *testing.T) {
 					t.Fatalf("%v: at %d, %v: the straight path changed a state that it left", p.args, at, values)
 				}
 			}
+			if fast.straight && len(values) == 1 && values[0].Tag == TagText {
+				w := slices.Clone(a.W)
+				if runs, text, ok := fast.StepText(&mo, w, at, texts[values[0].Bits], nil); ok {
+					texted++
+					again := a.Clone()
+					want, err := slow.Step(&again, at, values, texts, nil)
+					if err != nil || !sameRuns(runs, want) || !slices.Equal(w, again.W) || !slices.Equal(again.Text, []string{text}) {
+						t.Fatalf("%v: at %d, %q:\ntext    %v %q\n%x\ngeneral %v %q %v\n%x", p.args, at, texts, runs, text, w, want, again.Text, err, again.W)
+					}
+				} else if !slices.Equal(w, a.W) {
+					t.Fatalf("%v: at %d, %q: the straight path changed a state that it left", p.args, at, texts)
+				}
+			}
 			aRuns, aErr := fast.Step(&a, at, values, texts, nil)
 			bRuns, bErr := slow.Step(&b, at, values, texts, nil)
 			if fmt.Sprint(aErr) != fmt.Sprint(bErr) || !sameRuns(aRuns, bRuns) || !slices.Equal(a.W, b.W) || !slices.Equal(a.Text, b.Text) {
@@ -40,8 +53,8 @@ func TestStraight(t *testing.T) {
 			}
 		})
 	}
-	if straight < 1000 {
-		t.Errorf("only %d readings took the straight path", straight)
+	if straight < 1000 || texted < 100 {
+		t.Errorf("only %d readings, and %d texts, took the straight path", straight, texted)
 	}
 }
 

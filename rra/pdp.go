@@ -19,6 +19,7 @@ const scratch = 16
 func (m *Machine) Step(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
 	var mo Moment
 	if out, ok := m.StepStraight(&mo, s.W, at, values, out); ok {
+		s.Text = nil
 		return out, nil
 	}
 	return m.general(s, at, values, texts, out)

@@ -10,8 +10,32 @@ func ParseReading(k Kind, text []byte, texts *[]string) Value {
 	if v, ok := PlainReading(k, text); ok {
 		return v
 	}
+	if k != Counter && k != Derive && k != Compute && endsInZero(text) {
+		*texts = append(*texts, string(text))
+		return Text(len(*texts) - 1)
+	}
 	v, _ := ParseValue(k, string(text), texts) // the tag says whether there was an error
 	return v
+}
+
+// endsInZero reports whether text is decimal digits with a point, and a 0 behind it at the end: a number that is kept as text,
+// because it would not be printed so. Many senders print all numbers with six decimals.
+func endsInZero(text []byte) bool {
+	if len(text) == 0 || len(text) > LastReading || text[len(text)-1] != '0' {
+		return false
+	}
+	if text[0] == '-' {
+		text = text[1:]
+	}
+	points := 0
+	for _, c := range text {
+		if c == '.' {
+			points++
+		} else if !isDigit(c) {
+			return false
+		}
+	}
+	return points == 1
 }
 
 // plainDigits is how many significant digits a double surely holds.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // The straight path is Step for what nearly every sample is: times on whole
@@ -107,8 +108,8 @@ func (mo *Moment) make(m *Machine, last uint64, at Time) {
 }
 
 // StepStraight is Step where the straight path may be taken: no COMPUTE, no archive of the Holt-Winters family,
-// whole seconds, numbers, after readings of which none is kept as text. If it may not, StepStraight returns false and has
-// changed nothing. mo is what the step before has left of its times.
+// whole seconds, numbers. If it may not, StepStraight returns false and has changed nothing. After it no last reading is kept
+// as text: whoever keeps the state's texts drops them. mo is what the step before has left of its times.
 func (m *Machine) StepStraight(mo *Moment, w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
 	if !m.straight || m.noStraight || len(values) != len(m.sources) {
 		return out, false
@@ -123,6 +124,26 @@ func (m *Machine) StepStraight(mo *Moment, w []uint64, at Time, values []Value, 
 		return m.straightOne(mo, w, &values[0], out)
 	}
 	return m.straightMany(mo, w, values, out)
+}
+
+// StepText is StepStraight for one reading that is kept as text, of the one data source of m, GAUGE or ABSOLUTE. After it the
+// state's text is what of it is remembered.
+func (m *Machine) StepText(mo *Moment, w []uint64, at Time, text string, out []Run) (runs []Run, remembered string, ok bool) {
+	if len(m.sources) != 1 || m.sources[0].kind != Gauge && m.sources[0].kind != Absolute || text == "" || text[0] == 'U' {
+		return out, "", false
+	}
+	f, err := ParseNumber(text)
+	if err != nil {
+		return out, "", false
+	}
+	values := [1]Value{Float(f)}
+	if out, ok = m.StepStraight(mo, w, at, values[:], out); !ok {
+		return out, "", false
+	}
+	ds := m.ds(w, 0)
+	ds[dsBits] = 0
+	ds[dsMeta] = ds[dsMeta]&^0xff | uint64(TagText)
+	return out, strings.Clone(cutReading(text)), true
 }
 
 // straightOne is StepStraight for one data source.
@@ -218,7 +239,7 @@ func (m *Machine) straightMany(mo *Moment, w []uint64, values []Value, out []Run
 // not ok if it needs the general path.
 func (s *source) straight(old, meta uint64, v *Value, iv float64) (n float64, ok bool) {
 	oldTag := Tag(meta)
-	if s.heartbeat < iv || oldTag == TagText {
+	if s.heartbeat < iv {
 		return 0, false
 	}
 	if v.Tag == TagUnknown {

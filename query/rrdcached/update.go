@@ -114,7 +114,7 @@ func (g *group) fill(e *entry, r request) {
 	}
 }
 
-// plain reads a word of whole seconds and one plain reading. If the next word is anything else it returns false, and has
+// plain reads a word of whole seconds and one reading of digits. If the next word is anything else it returns false, and has
 // done nothing.
 func (g *group) plain(k rra.Kind, r *request) bool {
 	b := r.args
@@ -131,8 +131,14 @@ func (g *group) plain(k rra.Kind, r *request) bool {
 	if end >= 0 {
 		text = text[:end]
 	}
-	v, ok := rra.PlainReading(k, text)
-	if !ok {
+	when := rra.Seconds(int64(at))
+	if v, ok := rra.PlainReading(k, text); ok {
+		g.batch.Add(g.slots[g.cur].e.ref, when, v)
+	} else if isDecimal(text) {
+		g.texts = g.texts[:0]
+		g.values = append(g.values[:0], rra.ParseReading(k, text, &g.texts))
+		g.batch.AddText(g.slots[g.cur].e.ref, when, g.values, g.texts)
+	} else {
 		return false
 	}
 	if end < 0 {
@@ -140,9 +146,18 @@ func (g *group) plain(k rra.Kind, r *request) bool {
 	} else {
 		r.args = b[i+1+end+1:]
 	}
-	g.batch.Add(g.slots[g.cur].e.ref, rra.Seconds(int64(at)), v)
 	g.own()
 	return true
+}
+
+// isDecimal reports whether text has nothing in it that a word of UPDATE could mean otherwise.
+func isDecimal(text []byte) bool {
+	for _, c := range text {
+		if c-'0' > 9 && c != '.' && c != '-' {
+			return false
+		}
+	}
+	return len(text) > 0 && len(text) <= rra.LastReading
 }
 
 // maxText is the longest text of a value that the store takes.
