@@ -126,6 +126,16 @@ func (m *Machine) StepStraight(mo *Moment, w []uint64, at Time, values []Value, 
 	return m.straightMany(mo, w, values, out)
 }
 
+// Texted reports whether a last reading in w is kept as text.
+func (m *Machine) Texted(w []uint64) bool {
+	for i := range m.sources {
+		if Tag(m.ds(w, i)[dsMeta]) == TagText {
+			return true
+		}
+	}
+	return false
+}
+
 // StepText is StepStraight for one reading that is kept as text, of the one data source of m, GAUGE or ABSOLUTE. After it the
 // state's text is what of it is remembered.
 func (m *Machine) StepText(mo *Moment, w []uint64, at Time, text string, out []Run) (runs []Run, remembered string, ok bool) {
