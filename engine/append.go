@@ -136,7 +136,7 @@ func (s *Store) appendUpdate(dst []byte, t *Ticket) []byte {
 	dst = appendTime(dst, b.samples[0].at, 0)
 	at := len(dst)
 	dst = append(dst, 0, 0, 0)
-	dst = s.appendCommand(dst, g, b, b.samples, t.cmd.hash, t.cmd.flags)
+	dst = s.appendCommand(dst, g, b, b.samples, t.cmd.flags)
 	putLength(dst[at:])
 	return dst
 }
@@ -432,7 +432,7 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	case t.cmd != nil:
 		s.applyCommand(sh, g, t.batch, r.from, r.to, *t.cmd, o)
 	case g.c.seasonal || r.command:
-		s.applyCommand(sh, g, t.batch, r.from, r.to, command{hash: r.hash}, o)
+		s.applyCommand(sh, g, t.batch, r.from, r.to, command{}, o)
 	default:
 		s.applySamples(sh, g, t.batch, r.from, r.to, o)
 	}
@@ -454,10 +454,9 @@ func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
 }
 
 // Update applies b, all of one series, as one update command, as rrdtool's update does: samples
-// in turn, the first refused one stops it. name is the name the command was given: archives of CF
-// SEASONAL smooth by it; empty: the path. Update returns how many samples were applied and, with
+// in turn, the first refused one stops it. Update returns how many samples were applied and, with
 // trace, the rows that each of them closed.
-func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, name string, trace bool) (n int, rows [][]rra.Run, err error) {
+func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n int, rows [][]rra.Run, err error) {
 	if err := s.enterWrite(); err != nil {
 		return 0, nil, err
 	}
@@ -476,7 +475,7 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, name string, trac
 	}
 	if t.runs, err = s.splitCommand(b, t.runs); err == nil {
 		t.batch = b
-		t.cmd = &command{hash: s.updateHash(ref, name)}
+		t.cmd = &command{}
 		if b.SkipPast {
 			t.cmd.flags |= commandSkipLate
 		}
@@ -493,11 +492,4 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, name string, trac
 	}
 	err = t.Wait()
 	return t.result.accepted, rows, err
-}
-
-func (s *Store) updateHash(ref Ref, name string) uint64 {
-	if name != "" {
-		return rra.NameHash(name)
-	}
-	return s.nameHash(ref)
 }

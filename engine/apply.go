@@ -94,8 +94,9 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 		values := b.values[sm.first : sm.first+uint32(sm.n)]
 		if !holds { // the ordinary day
 			w := g.words[index*c.words : (index+1)*c.words]
+			texted := len(g.texts) > 0 && d.m.Texted(w)
 			runs, ok := d.m.StepStraight(&sh.moment, w, sm.at, values, sh.runs[:0])
-			if ok && len(g.texts) > 0 {
+			if ok && texted {
 				delete(g.texts, index)
 			} else if !ok && len(values) == 1 && values[0].Tag == rra.TagText {
 				var text string
@@ -162,7 +163,6 @@ func (s *Store) step(sh *shard, g *group, d *definition, index int, at rra.Time,
 
 // A command is one update command on its way: samples of one series in turn.
 type command struct {
-	hash  uint64
 	flags byte
 	trace func([]rra.Run)
 }
@@ -211,7 +211,7 @@ func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd
 	if stopped {
 		d.m.AbortUpdate(&st)
 	} else {
-		d.m.EndUpdate(&st, cmd.hash)
+		d.m.EndUpdate(&st)
 	}
 }
 
@@ -290,9 +290,9 @@ func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
 			s.applySamples(sh, g, b, 0, uint32(len(b.samples)), &o)
 		}
 	case runCommand:
-		_, hash, flags := r.command(g, h.at, b)
+		_, flags := r.command(g, h.at, b)
 		if r.err == nil && len(b.samples) > 0 {
-			s.applyCommand(sh, g, b, 0, uint32(len(b.samples)), command{hash: hash, flags: flags}, &o)
+			s.applyCommand(sh, g, b, 0, uint32(len(b.samples)), command{flags: flags}, &o)
 		}
 	case runFlush:
 		index := int(r.uvarint())

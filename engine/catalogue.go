@@ -80,6 +80,14 @@ type planned struct {
 	at  int    // its place in the result
 }
 
+// smoothBy returns the hash by which the SEASONAL archives of p smooth.
+func (p *planned) smoothBy() uint64 {
+	if p.SmoothHash != 0 {
+		return p.SmoothHash
+	}
+	return rra.NameHash(p.Path)
+}
+
 // CreateBatch makes many series with one log record. out[i] is the outcome of specs[i].
 func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error) {
 	if err := s.enterWrite(); err != nil {
@@ -216,8 +224,11 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 		s.failpoint("catalogue-create")
 		out[p.at].Ref = ref
 		g := s.makeGroup(d.class, ref.number()>>d.class.shift)
-		index, at := d.class.index(ref.number()), p.Start
-		t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) { g.start(s, index, d, at) }})
+		index, at, hash := d.class.index(ref.number()), p.Start, p.smoothBy()
+		t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
+			g.start(s, index, d, at)
+			d.m.SmoothBy(g.state(index).W, hash)
+		}})
 	}
 }
 

@@ -21,6 +21,10 @@ func appendCreate(dst []byte, plan []planned) []byte {
 		if p.def != last {
 			flags |= 2 // a definition follows; else that of the series before
 		}
+		named := p.SmoothHash != 0 && p.m.Seasonal()
+		if named {
+			flags |= 4
+		}
 		dst = append(dst, flags)
 		dst = appendString(dst, p.Path)
 		dst = appendLabels(dst, p.Labels)
@@ -28,6 +32,9 @@ func appendCreate(dst []byte, plan []planned) []byte {
 		if p.def != last {
 			dst = appendString(dst, p.def)
 			last = p.def
+		}
+		if named {
+			dst = binary.LittleEndian.AppendUint64(dst, p.SmoothHash)
 		}
 	}
 	return dst
@@ -59,6 +66,11 @@ func (s *Store) replayCreate(r *reader) ([]planned, error) {
 				return nil, err
 			}
 			p.Definition = d
+		}
+		if flags&4 != 0 {
+			if b := r.bytes(8); b != nil {
+				p.SmoothHash = binary.LittleEndian.Uint64(b)
+			}
 		}
 		if p.m == nil {
 			r.fail()

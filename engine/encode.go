@@ -12,9 +12,8 @@ import (
 type run struct {
 	g        *group
 	from, to uint32
-	top      Ref    // the highest reference
-	hash     uint64 // of the name, where the class is seasonal
-	command  bool   // an update command of several samples
+	top      Ref  // the highest reference
+	command  bool // an update command of several samples
 }
 
 // maxTime keeps every sum and difference of times within 64 bits.
@@ -209,11 +208,8 @@ func (s *Store) appendRuns(dst []byte, b *Batch, runs []run) []byte {
 		base = samples[0].at
 		at := len(dst)
 		dst = append(dst, 0, 0, 0) // length of the body
-		if g.c.seasonal {
-			r.hash = s.nameHash(samples[0].ref)
-		}
 		if kind == runCommand {
-			dst = s.appendCommand(dst, g, b, samples, r.hash, 0)
+			dst = s.appendCommand(dst, g, b, samples, 0)
 		} else {
 			dst = s.appendSamples(dst, g, b, samples)
 		}
@@ -273,13 +269,12 @@ func (s *Store) appendSamples(dst []byte, g *group, b *Batch, samples []sample) 
 // The flags of a command are part of the format.
 const commandSkipLate = 1
 
-// appendCommand codes one update command: index, name hash, flags, samples
+// appendCommand codes one update command: index, flags, samples
 // (values each, then time and values of each).
-func (s *Store) appendCommand(dst []byte, g *group, b *Batch, samples []sample, hash uint64, flags byte) []byte {
+func (s *Store) appendCommand(dst []byte, g *group, b *Batch, samples []sample, flags byte) []byte {
 	c := g.c
 	index := c.index(samples[0].ref.number())
 	dst = binary.AppendUvarint(dst, uint64(index))
-	dst = binary.LittleEndian.AppendUint64(dst, hash)
 	dst = append(dst, flags)
 	dst = binary.AppendUvarint(dst, uint64(len(samples)))
 	base := samples[0].at
@@ -348,24 +343,22 @@ func (r *reader) samples(g *group, at rra.Time, b *Batch) {
 }
 
 // command decodes the body of a command run into b.
-func (r *reader) command(g *group, at rra.Time, b *Batch) (index int, hash uint64, flags byte) {
+func (r *reader) command(g *group, at rra.Time, b *Batch) (index int, flags byte) {
 	c := g.c
 	index = int(r.uvarint())
-	p := r.bytes(8)
 	flags = r.byte()
 	count := r.uvarint()
 	if r.err != nil || index < 0 || index >= g.capacity || count > uint64(len(r.b)) {
 		r.fail()
-		return 0, 0, 0
+		return 0, 0
 	}
-	hash = binary.LittleEndian.Uint64(p)
 	ref := makeRef(c.id, g.id<<c.shift+uint32(index))
 	for range count {
 		n := r.uvarint()
 		at = r.time(at)
 		if n > uint64(c.sources) {
 			r.fail()
-			return index, hash, flags
+			return index, flags
 		}
 		b.samples = append(b.samples, sample{ref: ref, at: at, first: uint32(len(b.values)), n: uint16(n)})
 		for j := range int(n) {
@@ -373,5 +366,5 @@ func (r *reader) command(g *group, at rra.Time, b *Batch) (index int, hash uint6
 			b.values = append(b.values, r.value(&b.texts, &g.ctx[k], &g.ctxTag[k]))
 		}
 	}
-	return index, hash, flags
+	return index, flags
 }

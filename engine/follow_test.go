@@ -66,7 +66,7 @@ func TestFollow(t *testing.T) {
 				}
 				owner = append(owner, command)
 			}
-			if _, _, err := single.Update(ctx, refs[k], &one, "", false); err != nil {
+			if _, _, err := single.Update(ctx, refs[k], &one, false); err != nil {
 				told[command] = errors.Unwrap(err)
 			}
 		}

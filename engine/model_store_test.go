@@ -58,8 +58,13 @@ func (m *modelRun) create(n int) {
 		}
 		path := fmt.Sprintf("p%d/s%d%s", m.r.IntN(5), m.made, pick(m.r, "", ".rrd"))
 		labels := []engine.Label{{Name: "n", Value: fmt.Sprint(m.made)}, {Name: "mod", Value: fmt.Sprint(m.made % 3)}}
-		specs = append(specs, engine.Spec{Path: path, Definition: def, Start: start, Labels: labels})
+		spec := engine.Spec{Path: path, Definition: def, Start: start, Labels: labels}
 		x := newModelSeries(def, path, start)
+		if m.r.IntN(4) == 0 {
+			spec.SmoothHash = m.r.Uint64()
+			x.m.SmoothBy(x.st.W, spec.SmoothHash)
+		}
+		specs = append(specs, spec)
 		x.labels = labels
 		made = append(made, x)
 	}
@@ -149,9 +154,8 @@ func (m *modelRun) update() {
 		rds = append(rds, rd)
 		b.AddText(x.ref, rd.at, rd.values, rd.texts)
 	}
-	name := pick(m.r, "", "/some/where.rrd")
-	n, wantErr := x.update(rds, name, b.SkipPast)
-	got, _, err := m.s.Update(m.ctx, x.ref, &b, name, m.r.IntN(2) == 0)
+	n, wantErr := x.update(rds, b.SkipPast)
+	got, _, err := m.s.Update(m.ctx, x.ref, &b, m.r.IntN(2) == 0)
 	if got != n || (err != nil) != (wantErr != nil) {
 		m.fatalf("update %s: %d samples, %v, want %d, %v", x.path, got, err, n, wantErr)
 	}

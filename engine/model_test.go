@@ -62,7 +62,9 @@ func newModelSeries(def *rra.Definition, path string, start rra.Time) *modelSeri
 	if err != nil {
 		panic(err)
 	}
-	return &modelSeries{path: path, m: m, st: m.NewState(start), rows: make(map[column]map[int64]float64), active: true}
+	x := &modelSeries{path: path, m: m, st: m.NewState(start), rows: make(map[column]map[int64]float64), active: true}
+	m.SmoothBy(x.st.W, rra.NameHash(path))
+	return x
 }
 
 func (x *modelSeries) last() rra.Time { return x.m.LastUpdate(x.st.W) }
@@ -99,28 +101,25 @@ func (x *modelSeries) step(rd *reading) error {
 }
 
 // end is the end of an update command.
-func (x *modelSeries) end(name string, err error) {
+func (x *modelSeries) end(err error) {
 	switch {
 	case !x.m.Seasonal():
 	case err != nil:
 		x.m.AbortUpdate(&x.st)
 	default:
-		x.m.EndUpdate(&x.st, rra.NameHash(name))
+		x.m.EndUpdate(&x.st)
 	}
 }
 
 // append folds a reading of a batch.
 func (x *modelSeries) append(rd *reading) error {
 	err := x.step(rd)
-	x.end(x.path, err)
+	x.end(err)
 	return err
 }
 
 // update folds readings of one update command; it returns how many were applied.
-func (x *modelSeries) update(rds []*reading, name string, skipPast bool) (n int, err error) {
-	if name == "" {
-		name = x.path
-	}
+func (x *modelSeries) update(rds []*reading, skipPast bool) (n int, err error) {
 	for _, rd := range rds {
 		err = x.step(rd)
 		var late *rra.TimeError
@@ -133,7 +132,7 @@ func (x *modelSeries) update(rds []*reading, name string, skipPast bool) (n int,
 		}
 		n++
 	}
-	x.end(name, err)
+	x.end(err)
 	return n, err
 }
 

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
-
-	"github.com/rondo-db/rondo/rra"
 )
 
 const (
@@ -151,15 +149,6 @@ func (s *Store) decodeRecord(b []byte) (*record, error) {
 		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), errRecord)
 	}
 	return rec, nil
-}
-
-// nameHash returns the hash by which archives of CF SEASONAL of a series smooth.
-func (s *Store) nameHash(ref Ref) uint64 {
-	rec, err := s.record(ref)
-	if err != nil {
-		return 0
-	}
-	return rra.NameHash(rec.path)
 }
 
 const listChunk = 1024 // names read in one transaction

@@ -114,7 +114,7 @@ func TestWhatNoRecordHoldsIsRefused(t *testing.T) {
 			if err := s.Append(ctx, &b); err == nil || errors.As(err, &rej) {
 				t.Errorf("append: %v, want a refusal of the batch", err)
 			}
-			if n, _, err := s.Update(ctx, ref, &b, "", false); err == nil || n != 0 {
+			if n, _, err := s.Update(ctx, ref, &b, false); err == nil || n != 0 {
 				t.Errorf("update: %d samples, %v, want a refusal", n, err)
 			}
 		})

@@ -16,6 +16,9 @@ type Spec struct {
 	Definition *rra.Definition
 	Start      rra.Time // the last update of the new, empty series
 	Overwrite  bool     // replace a series of the same path instead of ErrExists
+
+	// SmoothHash is the [rra.NameHash] of the name that decides at which rows SEASONAL archives smooth; 0: that of Path.
+	SmoothHash uint64
 }
 
 // A Series is one entry of the catalogue.

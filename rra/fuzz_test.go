@@ -66,7 +66,7 @@ func FuzzState(f *testing.F) {
 			if err == nil {
 				m.Rows(runs)
 			}
-			m.EndUpdate(&s, 7)
+			m.EndUpdate(&s)
 		}
 	})
 }

@@ -137,7 +137,7 @@ func compare(t *testing.T, tool *rrdtool, p *trial, name string) bool {
 	}
 	path := filepath.Join(tool.dir, name)
 	zeroCurRows(t, path)
-	c := newCollector(m, Seconds(p.start))
+	c := newCollector(m, Seconds(p.start), name)
 	if diff := c.difference(readRRD(t, path)); diff != "" {
 		t.Errorf("%v -b %d: new: %s", p.args, p.start, diff)
 		return false
@@ -149,7 +149,7 @@ func compare(t *testing.T, tool *rrdtool, p *trial, name string) bool {
 			words = append(words, u.String())
 		}
 		msg := tool.do(words...)
-		err := c.command(command, name)
+		err := c.command(command)
 		if (msg != "") != (err != nil) || c.err != nil {
 			t.Errorf("%v -b %d: command %d %v: rrdtool says %q, rra %v; %v", p.args, p.start, i, command, msg, err, c.err)
 			return false
@@ -174,7 +174,7 @@ func compare(t *testing.T, tool *rrdtool, p *trial, name string) bool {
 }
 
 // command applies one update command as rrdtool does: the first error ends it.
-func (c *collector) command(command []update, name string) error {
+func (c *collector) command(command []update) error {
 	for _, u := range command {
 		at, values, texts := u.reading(c.m.def)
 		runs, err := c.m.Step(&c.s, at, values, texts, nil)
@@ -184,7 +184,7 @@ func (c *collector) command(command []update, name string) error {
 		}
 		c.add(runs)
 	}
-	c.m.EndUpdate(&c.s, NameHash(name))
+	c.m.EndUpdate(&c.s)
 	return nil
 }
 

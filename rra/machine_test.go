@@ -66,6 +66,8 @@ func TestSplit(t *testing.T) {
 		m := compile(t, p.def)
 		whole := m.NewState(Seconds(p.start))
 		split := m.NewState(Seconds(p.start))
+		m.SmoothBy(whole.W, 12345)
+		m.SmoothBy(split.W, 12345)
 		n := 0
 		p.each(func(at Time, values []Value, texts []string) {
 			if r.IntN(3) == 0 {
@@ -84,8 +86,8 @@ func TestSplit(t *testing.T) {
 			aRuns, aErr := m.Step(&whole, at, values, texts, nil)
 			bRuns, bErr := m.Step(&split, at, values, texts, nil)
 			if n++; n%3 == 0 {
-				m.EndUpdate(&whole, 12345)
-				m.EndUpdate(&split, 12345)
+				m.EndUpdate(&whole)
+				m.EndUpdate(&split)
 			}
 			if fmt.Sprint(aErr) != fmt.Sprint(bErr) || !sameRuns(aRuns, bRuns) || !slices.Equal(whole.W, split.W) {
 				t.Fatalf("%v: at %d: %v %v, split %v %v", p.args, at, aRuns, aErr, bRuns, bErr)

@@ -111,8 +111,9 @@ type collector struct {
 	err  error
 }
 
-func newCollector(m *Machine, start Time) *collector {
+func newCollector(m *Machine, start Time, name string) *collector {
 	c := &collector{m: m, s: m.NewState(start)}
+	m.SmoothBy(c.s.W, NameHash(name))
 	for i := range m.def.Archives {
 		a := &m.def.Archives[i]
 		rows := make([]float64, int(a.Rows)*len(m.def.Sources))

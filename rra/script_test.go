@@ -108,7 +108,7 @@ func scriptUpdate(out *bytes.Buffer, s *Series, words []string) {
 			return
 		}
 	}
-	s.Machine.EndUpdate(&s.State, NameHash(s.Name))
+	s.Machine.EndUpdate(&s.State)
 }
 
 func scriptState(out *bytes.Buffer, s *Series) {

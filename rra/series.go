@@ -9,13 +9,15 @@ import (
 // alone. It keeps no rows but those of SEASONAL and DEVSEASONAL archives.
 type Series struct {
 	Machine *Machine
-	Name    string // as rrdtool knows the file; it decides at which row seasonal coefficients are smoothed
 	State   State
 }
 
-// NewSeries returns a new series whose last update was at start, cut to a whole second.
+// NewSeries returns a new series whose last update was at start, cut to a whole second. The name, as rrdtool knows the
+// file, decides at which row seasonal coefficients are smoothed.
 func NewSeries(m *Machine, name string, start Time) *Series {
-	return &Series{Machine: m, Name: name, State: m.NewState(start)}
+	s := &Series{Machine: m, State: m.NewState(start)}
+	m.SmoothBy(s.State.W, NameHash(name))
+	return s
 }
 
 // A Row is one finished row of an archive.
@@ -37,7 +39,7 @@ func (s *Series) Update(at Time, values []Value, texts ...string) ([]Row, error)
 		s.Machine.AbortUpdate(&s.State)
 		return nil, err
 	}
-	s.Machine.EndUpdate(&s.State, NameHash(s.Name))
+	s.Machine.EndUpdate(&s.State)
 	return s.Machine.Rows(runs), nil
 }
 
@@ -46,7 +48,7 @@ func (s *Series) LastUpdate() Time { return s.Machine.LastUpdate(s.State.W) }
 
 // Clone returns a Series that shares nothing with s that changes.
 func (s *Series) Clone() *Series {
-	return &Series{Machine: s.Machine, Name: s.Name, State: s.State.Clone()}
+	return &Series{Machine: s.Machine, State: s.State.Clone()}
 }
 
 // Rows spreads the runs of one Step out into the rows of the archives, oldest

@@ -6,12 +6,20 @@ import "math"
 const defaultSmoothing = 0.05
 
 // burnIn is how many seasons are smoothed at their end, before smoothing takes
-// place once a season at a row that the series' name decides.
+// place once a season at a row that the name of the series decided when it was made.
 const burnIn = 3
 
+// The word hwPending of data source 0 of a SEASONAL or DEVSEASONAL archive: bit 0 says that a season of the burn-in
+// ended, the rest of the lower half counts rows passed since the update command began. The upper half is the row at which
+// the archive calls for smoothing; neverSmooth, and others that are past its rows, are never reached.
+const (
+	smoothShift = 32
+	pendingMask = 1<<smoothShift - 1
+	neverSmooth = pendingMask
+)
+
 // passRows moves the current row of a SEASONAL or DEVSEASONAL archive and notes
-// what of it EndUpdate must know: in hwPending of data source 0, bit 0 says that
-// a season of the burn-in ended, the rest counts rows passed since.
+// what of it EndUpdate must know.
 func (a *archive) passRows(w []uint64, elapsed int64) {
 	old := a.currentRow(w)
 	passed := min(elapsed, a.rows)
@@ -19,7 +27,9 @@ func (a *archive) passRows(w []uint64, elapsed int64) {
 	c := a.cdp(w, 0)
 	switch {
 	case c[hwBurnIn] > burnIn:
-		c[hwPending] = c[hwPending]&1 | min(c[hwPending]>>1+uint64(passed), uint64(a.rows))<<1
+		pending := c[hwPending] & pendingMask
+		rows := min(pending>>1+uint64(passed), uint64(a.rows))
+		c[hwPending] = c[hwPending]&^pendingMask | rows<<1 | pending&1
 	case old+passed >= a.rows:
 		c[hwBurnIn]++
 		c[hwPending] |= 1
@@ -27,8 +37,8 @@ func (a *archive) passRows(w []uint64, elapsed int64) {
 }
 
 // EndUpdate ends one update command: where a row that calls for it was passed,
-// all seasonal coefficients are smoothed.
-func (m *Machine) EndUpdate(s *State, nameHash uint64) {
+// all seasonal coefficients are smoothed. [Machine.SmoothBy] says which rows do.
+func (m *Machine) EndUpdate(s *State) {
 	smooth := false
 	for i := range m.archives {
 		a := &m.archives[i]
@@ -36,12 +46,12 @@ func (m *Machine) EndUpdate(s *State, nameHash uint64) {
 			continue
 		}
 		c := a.cdp(s.W, 0)
-		pending := c[hwPending]
-		c[hwPending] = 0
+		pending := c[hwPending] & pendingMask
+		c[hwPending] &^= pendingMask
 		passed := int64(pending >> 1)
-		row := int64(nameHash % uint64(a.rows))
+		row := int64(c[hwPending] >> smoothShift)
 		behind := (a.currentRow(s.W) - row + a.rows) % a.rows
-		smooth = smooth || pending&1 != 0 || behind < passed
+		smooth = smooth || pending&1 != 0 || row <= a.rows && behind < passed
 	}
 	if !smooth {
 		return
@@ -58,9 +68,42 @@ func (m *Machine) EndUpdate(s *State, nameHash uint64) {
 func (m *Machine) AbortUpdate(s *State) {
 	for i := range m.archives {
 		if a := &m.archives[i]; a.ring != 0 {
-			a.cdp(s.W, 0)[hwPending] = 0
+			a.cdp(s.W, 0)[hwPending] &^= pendingMask
 		}
 	}
+}
+
+// SmoothBy chooses the rows at which the SEASONAL and DEVSEASONAL archives of w call for smoothing as rrdtool does when it makes
+// a file: hash is that of the name it is given ([NameHash]).
+func (m *Machine) SmoothBy(w []uint64, hash uint64) {
+	for i := range m.archives {
+		if a := &m.archives[i]; a.ring != 0 {
+			a.smoothAt(w, int64(hash%uint64(a.rows)))
+		}
+	}
+}
+
+// smoothAt makes row the one at which a calls for smoothing.
+func (a *archive) smoothAt(w []uint64, row int64) {
+	if row < 0 || row > neverSmooth {
+		row = neverSmooth
+	}
+	c := a.cdp(w, 0)
+	c[hwPending] = c[hwPending]&pendingMask | uint64(row)<<smoothShift
+}
+
+// SmoothRow returns the row of the ring at which an archive of CF SEASONAL or DEVSEASONAL calls for smoothing, -1 if at none;
+// 0 for other archives.
+func (m *Machine) SmoothRow(s *State, archive int) int64 {
+	a := &m.archives[archive]
+	if a.ring == 0 {
+		return 0
+	}
+	row := int64(a.cdp(s.W, 0)[hwPending] >> smoothShift)
+	if row == neverSmooth {
+		return -1
+	}
+	return row
 }
 
 // smooth replaces each row by the mean of the rows around it.

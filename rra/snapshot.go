@@ -25,6 +25,10 @@ type ArchiveSnapshot struct {
 	CurRow int64 // the row of the ring that was written last
 	CDPs   []CDP // one for each data source
 
+	// SmoothRow is the row of the ring at which an archive of CF SEASONAL or DEVSEASONAL calls for smoothing. Where it is none
+	// of its rows, the archive never does. 0 for other archives.
+	SmoothRow int64
+
 	// Rows are the archive's rows, oldest first, data source beside data source. The state holds those of
 	// SEASONAL and DEVSEASONAL archives; for others Snapshot leaves them nil, and Import does not look at them.
 	Rows []float64
@@ -51,7 +55,7 @@ func (m *Machine) Snapshot(s *State) *Snapshot {
 	}
 	for i := range x.Archives {
 		a := &x.Archives[i]
-		a.CurRow = m.CurRow(s, i)
+		a.CurRow, a.SmoothRow = m.CurRow(s, i), m.SmoothRow(s, i)
 		a.CDPs = make([]CDP, len(m.sources))
 		for d := range a.CDPs {
 			a.CDPs[d] = m.CDP(s, i, d)
@@ -146,6 +150,7 @@ func (m *Machine) importArchive(w []uint64, i int, x *ArchiveSnapshot) error {
 	if a.ring == 0 {
 		return nil
 	}
+	a.smoothAt(w, x.SmoothRow)
 	nds := len(m.sources)
 	if len(x.Rows) != int(a.rows)*nds {
 		return field("rows", "%d values, not %d", len(x.Rows), int(a.rows)*nds)

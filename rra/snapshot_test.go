@@ -16,8 +16,8 @@ func TestSnapshot(t *testing.T) {
 		p := newTrial(r, i%3 == 0)
 		m := compile(t, p.def)
 		a := m.NewState(Seconds(p.start))
+		m.SmoothBy(a.W, r.Uint64())
 		b := a.Clone()
-		const name = "x.rrd"
 		for j, command := range p.commands {
 			if r.IntN(10) == 0 || j == 0 {
 				var err error
@@ -39,8 +39,8 @@ func TestSnapshot(t *testing.T) {
 					t.Fatalf("%v: command %d: %v and %v, rows %v, of the imported state %v", p.args, j, aErr, bErr, aRuns, bRuns)
 				}
 			}
-			m.EndUpdate(&a, NameHash(name))
-			m.EndUpdate(&b, NameHash(name))
+			m.EndUpdate(&a)
+			m.EndUpdate(&b)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (missing) List(context.Context, string, string) iter.Seq2[engine.Series, er
 	return func(func(engine.Series, error) bool) {}
 }
 
-func (missing) Update(context.Context, engine.Ref, *engine.Batch, string, bool) (int, [][]rra.Run, error) {
+func (missing) Update(context.Context, engine.Ref, *engine.Batch, bool) (int, [][]rra.Run, error) {
 	return 0, nil, engine.ErrNotFound
 }
 
@@ -104,8 +104,8 @@ func (m *maker) List(ctx context.Context, prefix, after string) iter.Seq2[engine
 	return m.now().List(ctx, prefix, after)
 }
 
-func (m *maker) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, name string, trace bool) (int, [][]rra.Run, error) {
-	return m.now().Update(ctx, ref, b, name, trace)
+func (m *maker) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, trace bool) (int, [][]rra.Run, error) {
+	return m.now().Update(ctx, ref, b, trace)
 }
 
 func (m *maker) Alter(ctx context.Context, path string, change func(engine.Copy) (engine.Copy, error)) (engine.Ref, error) {

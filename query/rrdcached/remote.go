@@ -132,7 +132,7 @@ func (c *Client) Create(ctx context.Context, spec engine.Spec) (engine.Ref, erro
 }
 
 // Update sends samples, as many in a request as there is room for.
-func (c *Client) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, _ string, trace bool) (n int, rows [][]rra.Run, err error) {
+func (c *Client) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, trace bool) (n int, rows [][]rra.Run, err error) {
 	if trace {
 		return 0, nil, errNotSpoken
 	}

@@ -162,7 +162,7 @@ func (d *dumper) params(i int, a *rra.Archive) {
 		d.param("hw_beta", a.Beta)
 	case rra.Seasonal, rra.DevSeasonal:
 		d.param("seasonal_gamma", a.Gamma)
-		d.count("\t\t", "seasonal_smooth_idx", d.f.Smooth[i])
+		d.count("\t\t", "seasonal_smooth_idx", d.f.State.Archives[i].SmoothRow)
 		if d.f.Version >= 4 {
 			d.param("smoothing_window", smoothing(a))
 		}

@@ -16,24 +16,19 @@ type File struct {
 	// State is what the series remembers; its archives have all their rows.
 	State rra.Snapshot
 
-	// Smooth says of SEASONAL and DEVSEASONAL archives at which row of the ring all of them are smoothed; 0 for others.
-	Smooth []int64
-
 	// unclear are COMPUTE data sources whose expression, written out, says something else: one of the data sources
 	// they refer to has the name of an operator.
 	unclear []int
 }
 
 // New returns the file of a series: of a state of m, and the rows of each archive, oldest first, data source beside
-// data source. The rows of SEASONAL and DEVSEASONAL archives are in the state: theirs are not looked at. Hash is that
-// of the name by which they are smoothed, see [rra.NameHash].
-func New(m *rra.Machine, s *rra.State, rows [][]float64, hash uint64) (*File, error) {
+// data source. The rows of SEASONAL and DEVSEASONAL archives are in the state: theirs are not looked at.
+func New(m *rra.Machine, s *rra.State, rows [][]float64) (*File, error) {
 	d := m.Definition()
 	f := &File{
 		Version:    VersionOf(d),
 		Definition: rra.Definition{Step: d.Step, Sources: slices.Clone(d.Sources), Archives: slices.Clone(d.Archives)},
 		State:      *m.Snapshot(s),
-		Smooth:     make([]int64, len(d.Archives)),
 	}
 	if len(rows) != len(d.Archives) {
 		return nil, &FieldError{"rra", fmt.Sprintf("rows of %d archives, there are %d", len(rows), len(d.Archives))}
@@ -45,7 +40,6 @@ func New(m *rra.Machine, s *rra.State, rows [][]float64, hash uint64) (*File, er
 			f.Definition.Archives[i].SmoothingWindow = smoothing(a) // these say it
 		}
 		if m.StreamOf(i) < 0 {
-			f.Smooth[i] = int64(hash % uint64(a.Rows))
 			continue
 		}
 		if want := int(a.Rows) * len(d.Sources); len(rows[i]) != want {

@@ -213,7 +213,8 @@ func sample(t testing.TB, r *rand.Rand) *rrdfile.File {
 	for i := range rows {
 		rows[i] = make([]float64, int(d.Archives[i].Rows)*len(d.Sources))
 	}
-	g := &going{m: m, s: s, hash: rra.NameHash("x"), rows: rows}
+	m.SmoothBy(s.W, rra.NameHash("x"))
+	g := &going{m: m, s: s, rows: rows}
 	for _, u := range p.updates {
 		_ = g.update(u) // a sample that is refused changes something, too
 	}

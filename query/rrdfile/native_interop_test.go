@@ -225,7 +225,6 @@ func diffLines(want, got string) string {
 type going struct {
 	m    *rra.Machine
 	s    rra.State
-	hash uint64
 	rows [][]float64 // archive: oldest first
 }
 
@@ -240,10 +239,6 @@ func newGoing(f *rrdfile.File) (*going, error) {
 	}
 	if err := m.Check(&g.s); err != nil {
 		return nil, err
-	}
-	var ok bool
-	if g.hash, ok = f.NameHash(); !ok {
-		return nil, fmt.Errorf("no hash for rows %v", f.Smooth)
 	}
 	g.rows = make([][]float64, len(f.Definition.Archives))
 	for i := range m.Streams() {
@@ -261,7 +256,7 @@ func newGoing(f *rrdfile.File) (*going, error) {
 }
 
 // file is what rondo exports.
-func (g *going) file() (*rrdfile.File, error) { return rrdfile.New(g.m, &g.s, g.rows, g.hash) }
+func (g *going) file() (*rrdfile.File, error) { return rrdfile.New(g.m, &g.s, g.rows) }
 
 func (g *going) snapshot() *rra.Snapshot {
 	x := g.m.Snapshot(&g.s)
@@ -303,7 +298,7 @@ func (g *going) update(samples []string) error {
 			g.rows[row.Archive] = append(g.rows[row.Archive][len(d.Sources):], row.Values...)
 		}
 	}
-	g.m.EndUpdate(&g.s, g.hash)
+	g.m.EndUpdate(&g.s)
 	return nil
 }
 

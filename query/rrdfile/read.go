@@ -61,7 +61,6 @@ func Decode(b []byte) (*File, error) {
 	}
 	d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
 	d.f.State.Archives = make([]rra.ArchiveSnapshot, d.archives)
-	d.f.Smooth = make([]int64, d.archives)
 	if err := d.definition(); err != nil {
 		return nil, err
 	}
@@ -237,7 +236,7 @@ func (d *decoder) archive(i int, b []byte) error {
 		if d.f.Version < 4 {
 			a.SmoothingWindow = math.NaN() // it is there, but has no meaning
 		}
-		d.f.Smooth[i] = int64(long(paramSmooth))
+		d.f.State.Archives[i].SmoothRow = int64(long(paramSmooth))
 	case rra.Failures:
 		a.DeltaPos, a.DeltaNeg = double(paramDeltaPos), double(paramDeltaNeg)
 		if n := long(paramWindow); n > maxWindow {

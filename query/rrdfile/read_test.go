@@ -32,7 +32,7 @@ func fixed(t testing.TB, step int64, args ...string) *rrdfile.File {
 		t.Fatal(err)
 	}
 	s := m.NewState(rra.Seconds(1_000_000_000))
-	g := &going{m: m, s: s, hash: 3, rows: make([][]float64, len(d.Archives))}
+	g := &going{m: m, s: s, rows: make([][]float64, len(d.Archives))}
 	for i := range g.rows {
 		g.rows[i] = make([]float64, int(d.Archives[i].Rows)*len(d.Sources))
 		for j := range g.rows[i] {
@@ -187,7 +187,6 @@ func use(t *testing.T, b []byte) {
 	}
 	// Any outcome is fine but a panic.
 	_ = f.WriteXML(discard{}, rrdfile.HeaderNone, nil)
-	_, _ = f.NameHash()
 	if m, err := f.Machine(); err == nil {
 		if s, err := f.StateOf(m); err == nil {
 			if err := m.Check(&s); err != nil {
@@ -290,7 +289,6 @@ func TestUnwritable(t *testing.T) {
 		want   string
 	}{
 		{func(f *rrdfile.File) { f.Version = 6 }, "rrd_version: 6"},
-		{func(f *rrdfile.File) { f.Smooth = nil }, "rra: the state is not of the definition"},
 		{func(f *rrdfile.File) { f.State.Sources[1].LastReading = strings.Repeat("1", 30) }, "ds[1].last_ds: 30 bytes, at most 29 are possible"},
 		{func(f *rrdfile.File) { f.Definition.Sources[2].Expr = "a,1.5,*" }, "ds[2].cdef: constants must be integers in the interval (-32768, 32767)"},
 		{func(f *rrdfile.File) { f.Definition.Sources[2].Expr = "z,1,*" }, "ds[2].cdef: don't understand 'z,1,*'"},
@@ -355,38 +353,5 @@ func TestOwn(t *testing.T) {
 	}
 	if f.Definition.Archives[3].Own {
 		t.Error("the file was changed")
-	}
-}
-
-// TestNameHash: the hash has the remainders that the file has, if any hash does.
-func TestNameHash(t *testing.T) {
-	for _, c := range []struct {
-		rows, smooth []int64
-		ok           bool
-	}{
-		{nil, nil, true},
-		{[]int64{12}, []int64{7}, true},
-		{[]int64{12, 12}, []int64{7, 7}, true},
-		{[]int64{12, 12}, []int64{7, 8}, false},
-		{[]int64{12, 18}, []int64{7, 13}, true},
-		{[]int64{12, 18}, []int64{7, 12}, false},
-		{[]int64{12}, []int64{12}, false},
-		{[]int64{1<<31 - 1, 1<<31 - 19, 1<<31 - 61, 5}, []int64{3, 3, 3, 3}, true},
-		{[]int64{1<<31 - 1, 1<<31 - 1}, []int64{3, 4}, false},
-	} {
-		f := &rrdfile.File{Smooth: c.smooth}
-		for _, n := range c.rows {
-			f.Definition.Archives = append(f.Definition.Archives, rra.Archive{CF: rra.Seasonal, Rows: n})
-		}
-		hash, ok := f.NameHash()
-		if ok != c.ok {
-			t.Errorf("%v of %v: %v", c.smooth, c.rows, ok)
-			continue
-		}
-		for i, n := range c.rows {
-			if ok && int64(hash%uint64(n)) != c.smooth[i] {
-				t.Errorf("%v of %v: hash %d", c.smooth, c.rows, hash)
-			}
-		}
 	}
 }

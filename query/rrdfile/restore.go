@@ -241,7 +241,6 @@ func (p *restorer) archive(version int) {
 	i := len(d.Archives)
 	d.Archives = append(d.Archives, rra.Archive{})
 	p.f.State.Archives = append(p.f.State.Archives, rra.ArchiveSnapshot{})
-	p.f.Smooth = append(p.f.Smooth, 0)
 	a, x := &d.Archives[i], &p.f.State.Archives[i]
 	known := false
 	for p.ok() {
@@ -292,7 +291,7 @@ func (p *restorer) settleArchive(i int) {
 		a.XFF = 0
 	}
 	if !isSeasonal(a.CF) {
-		p.f.Smooth[i] = 0
+		x.SmoothRow = 0
 	}
 	if a.CF != rra.Failures {
 		a.Window = 0
@@ -333,7 +332,7 @@ func (p *restorer) params(i int) {
 		case "seasonal_gamma":
 			a.Gamma = p.double()
 		case "seasonal_smooth_idx":
-			p.f.Smooth[i] = int64(p.long())
+			p.f.State.Archives[i].SmoothRow = int64(p.long())
 		case "smoothing_window":
 			a.SmoothingWindow = p.double()
 		case "failure_threshold":

@@ -76,7 +76,6 @@ func TestOldXML(t *testing.T) {
 			Sources:    []rra.SourceSnapshot{{LastReading: "UNKN", Value: 15, UnknownSec: 3}},
 			Archives:   []rra.ArchiveSnapshot{{CDPs: []rra.CDP{{Value: 7, Unknown: 1}}, Rows: []float64{nan, 2.5}}},
 		},
-		Smooth: []int64{0},
 	}
 	got := readXML(t, old, rrdfile.XMLOptions{})
 	if d := cmp.Diff(want, got, sameFloats, cmpopts.IgnoreUnexported(rrdfile.File{})); d != "" {

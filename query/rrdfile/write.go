@@ -100,7 +100,7 @@ func (f *File) WriteFile(path string, overwrite bool) error {
 // check reports whether the parts of f fit each other.
 func (f *File) check() error {
 	def, x := &f.Definition, &f.State
-	if len(x.Sources) != len(def.Sources) || len(x.Archives) != len(def.Archives) || len(f.Smooth) != len(def.Archives) {
+	if len(x.Sources) != len(def.Sources) || len(x.Archives) != len(def.Archives) {
 		return &FieldError{"rra", "the state is not of the definition"}
 	}
 	if f.Version < 1 || f.Version > 5 {
@@ -222,7 +222,7 @@ func (e *encoder) archiveParams(i int, a *rra.Archive) (p params) {
 	case rra.Seasonal, rra.DevSeasonal:
 		p.double(paramGamma, a.Gamma)
 		p.double(paramSmoothing, smoothing(a))
-		p[paramSmooth] = uint64(e.f.Smooth[i])
+		p[paramSmooth] = uint64(e.f.State.Archives[i].SmoothRow)
 	case rra.Failures:
 		p.double(paramDeltaPos, a.DeltaPos)
 		p.double(paramDeltaNeg, a.DeltaNeg)

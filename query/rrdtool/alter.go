@@ -158,7 +158,7 @@ func (a *alteration) copy(old engine.Copy) (engine.Copy, error) {
 	if err != nil {
 		return engine.Copy{}, err
 	}
-	next, err := newPrefill(old.Path, d, p.x.LastUpdate, []*parts{p}, mappings(d.Sources, nil))
+	next, err := newPrefill(old.Path, old.Path, d, p.x.LastUpdate, []*parts{p}, mappings(d.Sources, nil))
 	if err != nil {
 		return engine.Copy{}, err
 	}

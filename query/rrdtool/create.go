@@ -120,9 +120,9 @@ func (c *command) create(args []string) error {
 		if !begun {
 			at = 0
 		}
-		err = c.createFilled(path, d, at, sources, args, !keep)
+		err = c.createFilled(path, name, d, at, sources, args, !keep)
 	} else {
-		_, err = c.Store.Create(c.ctx, engine.Spec{Path: path, Definition: d, Start: rra.Seconds(start), Overwrite: !keep})
+		_, err = c.Store.Create(c.ctx, engine.Spec{Path: path, Definition: d, Start: rra.Seconds(start), Overwrite: !keep, SmoothHash: rra.NameHash(name)})
 	}
 	if errors.Is(err, engine.ErrExists) {
 		return fmt.Errorf("creating '%s': File exists", name)
@@ -132,7 +132,7 @@ func (c *command) create(args []string) error {
 
 // createFilled makes a series of what the sources hold. It begins at start; 0: when the latest of them ends. args are those
 // with data sources that may be mapped; those of a template stand before them.
-func (c *command) createFilled(path string, d *rra.Definition, start rra.Time, names, args []string, overwrite bool) error {
+func (c *command) createFilled(path, name string, d *rra.Definition, start rra.Time, names, args []string, overwrite bool) error {
 	var sources []*parts
 	var last rra.Time
 	for _, name := range names {
@@ -154,7 +154,7 @@ func (c *command) createFilled(path string, d *rra.Definition, start rra.Time, n
 	if start == 0 {
 		start = last
 	}
-	p, err := newPrefill(path, d, start, sources, mappings(d.Sources, args))
+	p, err := newPrefill(path, name, d, start, sources, mappings(d.Sources, args))
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (c *command) file(ref engine.Ref, name string) (*rrdfile.File, error) {
 	if err != nil {
 		return nil, named(name, err)
 	}
-	return transfer.FileOf(&series, name)
+	return transfer.FileOf(&series)
 }
 
 // reason gives an error of the file system the words of the C library, as far as rondo has them.

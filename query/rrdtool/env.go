@@ -16,7 +16,7 @@ type Store interface {
 	Create(ctx context.Context, spec engine.Spec) (engine.Ref, error)
 	Lookup(path string) (engine.Ref, error)
 	Series(ref engine.Ref) (engine.Series, error)
-	Update(ctx context.Context, ref engine.Ref, b *engine.Batch, name string, trace bool) (n int, rows [][]rra.Run, err error)
+	Update(ctx context.Context, ref engine.Ref, b *engine.Batch, trace bool) (n int, rows [][]rra.Run, err error)
 	// Alter puts what change makes of a series in its place. It may be called again for one that has changed meanwhile.
 	Alter(ctx context.Context, path string, change func(engine.Copy) (engine.Copy, error)) (engine.Ref, error)
 	Info(ref engine.Ref) (engine.Info, error)

@@ -43,6 +43,11 @@ func (s *memory) Create(_ context.Context, spec engine.Spec) (engine.Ref, error)
 		return 0, err
 	}
 	series := &memorySeries{m: m, state: m.NewState(spec.Start), rows: make([]map[rowKey]float64, len(m.Streams()))}
+	hash := spec.SmoothHash
+	if hash == 0 {
+		hash = rra.NameHash(p)
+	}
+	m.SmoothBy(series.state.W, hash)
 	for i := range series.rows {
 		series.rows[i] = make(map[rowKey]float64)
 	}
@@ -64,14 +69,14 @@ func (s *memory) Lookup(p string) (engine.Ref, error) {
 
 func (s *memory) Series(ref engine.Ref) (engine.Series, error) { return s.series[ref-1].Series, nil }
 
-func (s *memory) Update(_ context.Context, ref engine.Ref, b *engine.Batch, name string, _ bool) (n int, _ [][]rra.Run, err error) {
+func (s *memory) Update(_ context.Context, ref engine.Ref, b *engine.Batch, _ bool) (n int, _ [][]rra.Run, err error) {
 	series := s.series[ref-1]
 	defer func() {
 		if err != nil {
 			series.m.AbortUpdate(&series.state)
 			return
 		}
-		series.m.EndUpdate(&series.state, rra.NameHash(name))
+		series.m.EndUpdate(&series.state)
 	}()
 	for sample := range b.All() {
 		runs, err := series.m.Step(&series.state, sample.At, sample.Values, sample.Texts, nil)

@@ -16,6 +16,7 @@ type parts struct {
 	series engine.Copy
 	d      rra.Definition
 	x      *rra.Snapshot
+	name   string      // by which seasons of new archives are smoothed
 	rows   [][]float64 // the whole ring of each archive, oldest row first, data source beside data source
 }
 
@@ -25,7 +26,7 @@ func takeApart(c engine.Copy) (*parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parts{series: c, d: *c.Definition, x: m.Snapshot(&c.State)}
+	p := &parts{series: c, d: *c.Definition, x: m.Snapshot(&c.State), name: c.Path}
 	p.d.Sources, p.d.Archives = slices.Clone(p.d.Sources), slices.Clone(p.d.Archives)
 	for i := range p.d.Archives {
 		size := int(p.d.Archives[i].Rows) * len(p.d.Sources)
@@ -73,6 +74,7 @@ func (p *parts) fresh() (*rra.Snapshot, error) {
 		return nil, err
 	}
 	s := m.NewState(p.x.LastUpdate)
+	m.SmoothBy(s.W, rra.NameHash(p.name))
 	return m.Snapshot(&s), nil
 }
 

@@ -19,13 +19,14 @@ type prefill struct {
 	keep bool
 }
 
-// newPrefill returns a series of definition d that has begun at last, and is still to be filled.
-func newPrefill(path string, d *rra.Definition, last rra.Time, sources []*parts, mapped []rra.Mapping) (*prefill, error) {
+// newPrefill returns a series of definition d that has begun at last, and is still to be filled. By name seasons are smoothed.
+func newPrefill(path, name string, d *rra.Definition, last rra.Time, sources []*parts, mapped []rra.Mapping) (*prefill, error) {
 	m, err := rra.Compile(d)
 	if err != nil {
 		return nil, err
 	}
 	empty := engine.Copy{Path: path, Definition: d, State: m.NewState(last), Rows: make([][]float64, len(d.Archives))}
+	m.SmoothBy(empty.State.W, rra.NameHash(name))
 	p, err := takeApart(empty)
 	if err != nil {
 		return nil, err
@@ -305,6 +306,9 @@ func (p *prefill) fillModel(i, ds int, columns []column) {
 		b := &d.Archives[k]
 		p.x.Archives[i].CurRow = c.from.x.Archives[k].CurRow % a.Rows
 		p.x.Archives[i].CDPs[ds] = c.from.x.Archives[k].CDPs[c.ds]
+		if p.keep {
+			p.x.Archives[i].SmoothRow = c.from.x.Archives[k].SmoothRow
+		}
 		to, from := len(p.d.Sources), len(d.Sources)
 		for r := int64(1); r <= min(a.Rows, b.Rows); r++ {
 			p.rows[i][int(a.Rows-r)*to+ds] = c.from.rows[k][int(b.Rows-r)*from+c.ds]

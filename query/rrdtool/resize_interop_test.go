@@ -29,9 +29,6 @@ func TestResizeAsOriginal(t *testing.T) {
 
 func (g *generator) resizes() [][]string {
 	program := [][]string{g.create("a.rrd")}
-	for slices.Contains(g.cfs, "SEASONAL") { // where those of a copy are smoothed, rrdtool says by the name of the original
-		program[0] = g.create("a.rrd")
-	}
 	for range 5 + g.r.IntN(5) {
 		program = append(program, g.update("update"))
 	}

@@ -78,7 +78,7 @@ func (c *command) tune(args []string) error {
 	var failed error
 	_, err = c.Store.Alter(c.ctx, series.Path, func(old engine.Copy) (engine.Copy, error) {
 		var out engine.Copy
-		out, failed = tuneCopy(old, args)
+		out, failed = tuneCopy(old, name, args)
 		if out.Definition == nil {
 			return out, failed
 		}
@@ -128,13 +128,14 @@ func (c *command) tuned(args []string) (string, error) {
 	}
 }
 
-// tuneCopy applies the arguments of tune to a series. With an error comes what was changed before it; a Copy without a
+// tuneCopy applies the arguments of tune to a series, that was called by name. With an error comes what was changed before it; a Copy without a
 // definition: nothing was.
-func tuneCopy(old engine.Copy, args []string) (engine.Copy, error) {
+func tuneCopy(old engine.Copy, name string, args []string) (engine.Copy, error) {
 	p, err := takeApart(old)
 	if err != nil {
 		return engine.Copy{}, err
 	}
+	p.name = name
 	t := tuning{parts: p}
 	changes, failed := parse(args, tuneOptions, func(name, arg string) error { return t.option(name, arg) })
 	out, err := p.together()

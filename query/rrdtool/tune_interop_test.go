@@ -62,13 +62,6 @@ func (g *generator) tunes() [][]string {
 			"-s", strconv.FormatInt(g.last-100*g.step, 10), "-e", strconv.FormatInt(g.last+g.step, 10),
 		})
 	}
-	for _, args := range program { // where seasons are smoothed, rrdtool says by the name that create was given
-		for i, arg := range args {
-			if arg == "./a.rrd" || arg == ".//a.rrd" {
-				args[i] = "a.rrd"
-			}
-		}
-	}
 	return program
 }
 
@@ -149,10 +142,10 @@ func (g *generator) tuneOption() []string {
 		}
 		return flag("v", "gamma-deviation", unit())
 	case 12: // even a wrong one, with its error, makes a file of version 4
-		return flag("s", "smoothing-window", g.pick("0", "0.1", "0.25", "0.2x"))
+		return flag("s", "smoothing-window", g.pick("0", "0.1", "0.4", "1", "0.2x"))
 	}
 	if g.one(2) {
-		return flag("S", "smoothing-window-deviation", g.pick("0", "0.1", "0.25", "0.2x"))
+		return flag("S", "smoothing-window-deviation", g.pick("0", "0.1", "0.4", "1", "0.2x"))
 	}
 	c := count()
 	if c == "9" || c == "28" {

@@ -60,7 +60,7 @@ func typical(tb testing.TB, seed uint64) []byte {
 			rows[i] = append(rows[i], v)
 		}
 	}
-	f, err := rrdfile.New(m, &state, rows, 0)
+	f, err := rrdfile.New(m, &state, rows)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -35,9 +35,8 @@ func copyOf(path string, f *rrdfile.File) (engine.Copy, *rra.Machine, error) {
 	return c, m, nil
 }
 
-// FileOf returns the file of a series, as one that rrdtool made under a name. The name matters to SEASONAL and
-// DEVSEASONAL archives: by it rrdtool chooses the row at which they are smoothed.
-func FileOf(c *engine.Copy, name string) (*rrdfile.File, error) {
+// FileOf returns the file of a series.
+func FileOf(c *engine.Copy) (*rrdfile.File, error) {
 	m, err := rra.Compile(c.Definition)
 	if err != nil {
 		return nil, err
@@ -50,7 +49,7 @@ func FileOf(c *engine.Copy, name string) (*rrdfile.File, error) {
 			rows[i] = append(unknown(missing), rows[i]...)
 		}
 	}
-	return rrdfile.New(m, &c.State, rows, rra.NameHash(name))
+	return rrdfile.New(m, &c.State, rows)
 }
 
 // unknown returns n unknown values.

@@ -41,7 +41,7 @@ func Export(ctx context.Context, s ExportStore, prefix string, xml bool, fn func
 
 // encode appends the file of a series.
 func encode(b []byte, c *engine.Copy, xml bool) ([]byte, error) {
-	f, err := FileOf(c, c.Path)
+	f, err := FileOf(c)
 	if err != nil {
 		return b, err
 	}

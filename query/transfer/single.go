@@ -116,7 +116,7 @@ func (s *Single) Export(_ context.Context, ref engine.Ref) (engine.Copy, error) 
 func (*Single) Create(context.Context, engine.Spec) (engine.Ref, error) { return 0, ErrReadOnly }
 
 // Update is refused.
-func (*Single) Update(context.Context, engine.Ref, *engine.Batch, string, bool) (int, [][]rra.Run, error) {
+func (*Single) Update(context.Context, engine.Ref, *engine.Batch, bool) (int, [][]rra.Run, error) {
 	return 0, nil, ErrReadOnly
 }
 
