@@ -248,22 +248,27 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 	c := g.c
 	st := &c.streams[stream]
 	first := stream * c.sources // column
-	get := func(e entry) {
-		if e.col < first || e.col >= first+c.sources || err != nil {
-			return
+	begun := 0                  // columns of which older entries have nothing more
+	get := func(e entry) bool {
+		if e.col < first || e.col >= first+c.sources {
+			return true
 		}
 		k := fullIndex(e.base, last)
 		if k > to || k+int64(e.rows) <= from {
-			return
+			return true
 		}
 		f.buf, _, err = rra.DecodeRows(f.buf[:0], e.data, e.rows, st.pdps)
 		p := f.window(e.col-first, from, to)
 		p.put(k, f.buf)
-	}
-	for _, q := range g.frozen {
-		q.of(index, get)
+		if k <= from {
+			begun++
+		}
+		return err == nil && begun < c.sources
 	}
 	g.pend.of(index, get)
+	for i := len(g.frozen) - 1; i >= 0 && err == nil && begun < c.sources; i-- {
+		g.frozen[i].of(index, get)
+	}
 	for j := range c.sources {
 		at := index*c.cols + first + j
 		if n := int(g.bufN[at]); n > 0 {

@@ -101,14 +101,16 @@ func (p *pending) entry(at uint32) entry {
 	}
 }
 
-// of calls fn with each entry of series i, newest first.
-func (p *pending) of(i int, fn func(entry)) {
+// of calls fn with each entry of series i, newest first, until it returns false.
+func (p *pending) of(i int, fn func(entry) bool) {
 	if i >= len(p.heads) {
 		return
 	}
 	for at := p.heads[i]; at != 0; {
 		e := p.entry(at - 1)
-		fn(e)
+		if !fn(e) {
+			return
+		}
 		at = e.prev
 	}
 }

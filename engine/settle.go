@@ -93,7 +93,10 @@ func (sn *snapshot) collect() []newBlock {
 		}
 		mine = mine[:0]
 		for j := len(sn.frozen) - 1; j >= 0; j-- {
-			sn.frozen[j].of(i, func(e entry) { mine = append(mine, e) })
+			sn.frozen[j].of(i, func(e entry) bool {
+				mine = append(mine, e)
+				return true
+			})
 		}
 		for j := len(mine) - 1; j >= 0; j-- {
 			blocks = sn.place(blocks, i, &mine[j])
