@@ -28,10 +28,14 @@ import (
 // The catalogue comes last, so that replay of a creation gives the numbers the
 // groups know already.
 
-// groupsPerTx bounds the groups of one transaction; txBytes its size.
+// A transaction has groupsPerTx groups at most. It ends when it is larger than txBytes, but a few groups share one
+// even if they are large, as after an import: bbolt keeps two to four blocks of a slot in one leaf, and each
+// transaction writes the last leaf of every slot once more. More than txMost bytes it does not gather.
 const (
 	groupsPerTx = 256
+	groupsFew   = 8
 	txBytes     = 8 << 20
+	txMost      = 64 << 20
 )
 
 // A snapshot is what one group writes in a checkpoint.
@@ -160,7 +164,8 @@ func (s *Store) takeSnapshots(ctx context.Context, failed *atomic.Bool, chunks c
 				continue
 			}
 			chunk = append(chunk, sn)
-			if bytes += sn.size(); len(chunk) == groupsPerTx || bytes > txBytes {
+			bytes += sn.size()
+			if n := len(chunk); n == groupsPerTx || bytes > txMost || bytes > txBytes && n >= groupsFew {
 				chunks <- chunk
 				chunk, bytes = nil, 0
 			}

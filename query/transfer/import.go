@@ -86,31 +86,42 @@ const (
 // maxFile is the largest file that is read.
 const maxFile = 1 << 31
 
-// A worker decodes files and imports them, a batch at a time.
+// A worker decodes files, a batch at a time. While it decodes one, the store takes the one before.
 type worker struct {
 	s    Store
 	o    *Options
 	done func(Result)
 
-	buf    []byte // a file
-	items  []Item // of the batch
+	buf  []byte // a file
+	now  *batch // being decoded
+	next *batch // free, or on its way
+	way  chan error
+}
+
+// A batch is series that are imported together.
+type batch struct {
+	items  []Item
 	copies []engine.Copy
 	values int
 }
 
 func (w *worker) run(ctx context.Context, items <-chan Item) error {
+	w.now, w.next = new(batch), new(batch)
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return w.wait()
 		case item, ok := <-items:
 			if !ok {
-				return w.flush(ctx)
+				if err := w.flush(ctx); err != nil {
+					return err
+				}
+				return w.wait()
 			}
 			if err := w.take(&item); err != nil {
 				w.done(Result{item, Failed, err})
 			}
-			if len(w.items) < batchSeries && w.values < batchValues {
+			if len(w.now.items) < batchSeries && w.now.values < batchValues {
 				continue
 			}
 			if err := w.flush(ctx); err != nil {
@@ -118,6 +129,46 @@ func (w *worker) run(ctx context.Context, items <-chan Item) error {
 			}
 		}
 	}
+}
+
+// flush sends the batch on its way, once the one before has arrived.
+func (w *worker) flush(ctx context.Context) error {
+	if err := w.wait(); err != nil || len(w.now.items) == 0 {
+		return err
+	}
+	w.now, w.next = w.next, w.now
+	w.way = make(chan error, 1)
+	go func(b *batch, way chan<- error) { way <- w.send(ctx, b) }(w.next, w.way)
+	return nil
+}
+
+// wait waits for the batch that is on its way.
+func (w *worker) wait() error {
+	if w.way == nil {
+		return nil
+	}
+	err := <-w.way
+	w.way = nil
+	return err
+}
+
+// send imports a batch, and empties it.
+func (w *worker) send(ctx context.Context, b *batch) error {
+	made, err := w.s.Import(ctx, b.copies, w.o.Overwrite)
+	if err != nil {
+		return err
+	}
+	for i := range b.items {
+		r := Result{b.items[i], Imported, made[i].Err}
+		if r.Err != nil {
+			r.Outcome = Failed
+		}
+		w.done(r)
+	}
+	clear(b.items)
+	clear(b.copies)
+	b.items, b.copies, b.values = b.items[:0], b.copies[:0], 0
+	return nil
 }
 
 // take decodes an item and adds it to the batch, or finds that it is there.
@@ -152,9 +203,10 @@ func (w *worker) take(item *Item) error {
 	}
 	c.Labels = w.o.Labels
 	item.Data = nil
-	w.items, w.copies = append(w.items, *item), append(w.copies, c)
+	b := w.now
+	b.items, b.copies = append(b.items, *item), append(b.copies, c)
 	for i := range c.Rows {
-		w.values += len(c.Rows[i])
+		b.values += len(c.Rows[i])
 	}
 	return nil
 }
@@ -206,25 +258,4 @@ func unnamed(err error) error {
 		return at.Err
 	}
 	return err
-}
-
-// flush imports the batch.
-func (w *worker) flush(ctx context.Context) error {
-	if len(w.items) == 0 {
-		return nil
-	}
-	made, err := w.s.Import(ctx, w.copies, w.o.Overwrite)
-	if err != nil {
-		return err
-	}
-	for i := range w.items {
-		r := Result{w.items[i], Imported, made[i].Err}
-		if r.Err != nil {
-			r.Outcome = Failed
-		}
-		w.done(r)
-	}
-	clear(w.copies)
-	w.items, w.copies, w.values = w.items[:0], w.copies[:0], 0
-	return nil
 }
