@@ -479,6 +479,9 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 		if b.SkipPast {
 			t.cmd.flags |= commandSkipLate
 		}
+		if b.Stopped {
+			t.cmd.flags |= commandStopped
+		}
 		if trace {
 			t.cmd.trace = func(runs []rra.Run) { rows = append(rows, append([]rra.Run(nil), runs...)) }
 		}

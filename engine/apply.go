@@ -180,7 +180,7 @@ func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd
 		o.reject(int(from), errRecord)
 		return
 	}
-	stopped := false
+	stopped := cmd.flags&commandStopped != 0
 	for i := from; i < to; i++ {
 		sm := &b.samples[i]
 		values := b.values[sm.first : sm.first+uint32(sm.n)]

@@ -17,6 +17,9 @@ type Ref uint64
 type Batch struct {
 	// SkipPast lets Update pass over samples that are not after the last update instead of stopping at them.
 	SkipPast bool
+	// Stopped says that the command that Update applies ends in an error behind these samples: as in rrdtool, no season is
+	// smoothed at its end.
+	Stopped bool
 	// Rejections is how many refused samples a *RejectedError names; 0: the first 16.
 	Rejections int
 

@@ -267,7 +267,10 @@ func (s *Store) appendSamples(dst []byte, g *group, b *Batch, samples []sample) 
 }
 
 // The flags of a command are part of the format.
-const commandSkipLate = 1
+const (
+	commandSkipLate = 1
+	commandStopped  = 2
+)
 
 // appendCommand codes one update command: index, flags, samples
 // (values each, then time and values of each).

@@ -154,7 +154,8 @@ func (m *modelRun) update() {
 		rds = append(rds, rd)
 		b.AddText(x.ref, rd.at, rd.values, rd.texts)
 	}
-	n, wantErr := x.update(rds, b.SkipPast)
+	b.Stopped = m.r.IntN(4) == 0
+	n, wantErr := x.update(rds, b.SkipPast, b.Stopped)
 	got, _, err := m.s.Update(m.ctx, x.ref, &b, m.r.IntN(2) == 0)
 	if got != n || (err != nil) != (wantErr != nil) {
 		m.fatalf("update %s: %d samples, %v, want %d, %v", x.path, got, err, n, wantErr)

@@ -119,7 +119,7 @@ func (x *modelSeries) append(rd *reading) error {
 }
 
 // update folds readings of one update command; it returns how many were applied.
-func (x *modelSeries) update(rds []*reading, skipPast bool) (n int, err error) {
+func (x *modelSeries) update(rds []*reading, skipPast, stopped bool) (n int, err error) {
 	for _, rd := range rds {
 		err = x.step(rd)
 		var late *rra.TimeError
@@ -132,7 +132,11 @@ func (x *modelSeries) update(rds []*reading, skipPast bool) (n int, err error) {
 		}
 		n++
 	}
-	x.end(err)
+	if stopped {
+		x.end(errors.New("what comes behind is wrong"))
+	} else {
+		x.end(err)
+	}
 	return n, err
 }
 

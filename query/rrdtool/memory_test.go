@@ -72,7 +72,7 @@ func (s *memory) Series(ref engine.Ref) (engine.Series, error) { return s.series
 func (s *memory) Update(_ context.Context, ref engine.Ref, b *engine.Batch, _ bool) (n int, _ [][]rra.Run, err error) {
 	series := s.series[ref-1]
 	defer func() {
-		if err != nil {
+		if err != nil || b.Stopped {
 			series.m.AbortUpdate(&series.state)
 			return
 		}

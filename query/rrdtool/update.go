@@ -224,6 +224,7 @@ func (u *updating) store(then error) error {
 	if u.batch.Len() == 0 {
 		return then
 	}
+	u.batch.Stopped = then != nil
 	n, _, err := u.Store.Update(u.ctx, u.ref, &u.batch, false)
 	if r, ok := err.(*engine.RejectedError); ok && u.batch.SkipPast && len(r.First) == 0 {
 		err = nil // only what --skip-past-updates passed over
