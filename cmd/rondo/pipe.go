@@ -8,14 +8,24 @@ import (
 	"path"
 
 	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
 
-// runPipe is rrdtool's pipe mode: commands from standard input. folder, if not empty, is where it begins.
-func runPipe(ctx context.Context, p *process, t target, folder string, plain bool) int {
+// A pipeKind is what a session of commands from standard input is.
+type pipeKind int
+
+const (
+	plainPipe  pipeKind = iota // rrdtool's pipe mode
+	ownPipe                    // with rondo's verbs
+	framedPipe                 // for programs: rrdtool.Frames
+)
+
+// runPipe runs commands from standard input. folder, if not empty, is where it begins.
+func runPipe(ctx context.Context, p *process, t target, folder string, kind pipeKind) int {
 	t.stays = true
-	code, err := pipe(ctx, p, t, folder, plain)
+	code, err := pipe(ctx, p, t, folder, kind)
 	if err != nil {
 		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
 		return 1
@@ -23,7 +33,11 @@ func runPipe(ctx context.Context, p *process, t target, folder string, plain boo
 	return code
 }
 
-func pipe(ctx context.Context, p *process, t target, folder string, plain bool) (code int, err error) {
+func pipe(ctx context.Context, p *process, t target, folder string, kind pipeKind) (code int, err error) {
+	run := rrdtool.Pipe
+	if kind == framedPipe {
+		run = rrdtool.Frames
+	}
 	var d daemons
 	defer d.close()
 	if t.daemon == "" {
@@ -39,7 +53,7 @@ func pipe(ctx context.Context, p *process, t target, folder string, plain bool) 
 				Store: c, Dir: path.Join(c.Dir(), folder), Connect: d.connect, Files: rrdtool.OSFiles{},
 				Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv,
 			}
-			return rrdtool.Pipe(ctx, env, p.stdin), nil
+			return run(ctx, env, p.stdin), nil
 		}
 	}
 	o, err := t.open(ctx, engine.Options{}, false)
@@ -48,27 +62,35 @@ func pipe(ctx context.Context, p *process, t target, folder string, plain bool) 
 	}
 	defer func() { err = firstError(err, o.close()) }()
 	if o.client != nil {
-		return pipeThrough(ctx, o.client.Streams, p, folder, plain)
+		return pipeThrough(ctx, o.client.Streams, p, folder, kind)
 	}
 	env := &rrdtool.Env{Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv, Dir: folder, Files: rrdtool.OSFiles{}}
-	env.Store, env.Rondo, env.Connect = o.store, !plain, d.connect
+	env.Store, env.Rondo, env.Connect = o.store, kind == ownPipe, d.connect
 	switch {
 	case o.store == nil:
 		m := &maker{target: t}
 		env.Store = m
 		defer func() { o.store = m.store }()
-	case !plain:
+	case kind == ownPipe:
 		env.Extra = o.store
 	}
-	return rrdtool.Pipe(ctx, env, p.stdin), nil
+	in := p.stdin
+	if kind == framedPipe {
+		in = &impatient{in: in}
+	}
+	return run(ctx, env, in), nil
 }
 
 // pipeThrough has a server run the commands.
-func pipeThrough(ctx context.Context, server rondov1.LocalClient, p *process, folder string, plain bool) (int, error) {
+func pipeThrough(ctx context.Context, server rondov1.LocalClient, p *process, folder string, kind pipeKind) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream := server.Pipe(ctx)
-	first := execRequest(p, []string{"-"}, plain)
+	word := "-"
+	if kind == framedPipe {
+		word = rpc.FramesWord
+	}
+	first := execRequest(p, []string{word}, kind != ownPipe)
 	first.Cwd = folder
 	if err := stream.Send(first); err != nil {
 		return 1, explain(err)

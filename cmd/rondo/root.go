@@ -60,7 +60,7 @@ func newRoot(p *process) *cobra.Command {
 	}
 	for group, cmds := range map[string][]*cobra.Command{
 		"server":   append(more, newServe(c), newStats(c), newNotes(c), newMetadata(c), newPolicy(c), newSend(c)),
-		"rrdtool":  append(newVerbs(c), newRRDTool(c)),
+		"rrdtool":  append(newVerbs(c), newRRDTool(c), newPipe(c)),
 		"database": {newCheck(c), newBackup(c), newRestoreBackup(c), newImport(c), newExport(c), newWAL(c)},
 	} {
 		for _, cmd := range cmds {

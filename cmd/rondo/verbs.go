@@ -157,7 +157,11 @@ func (c *common) takeFlag(args []string) (int, error) {
 // runVerb runs one of rrdtool's verbs and returns its exit code. Plain is what rrdtool prints and nothing else.
 func runVerb(ctx context.Context, p *process, t target, args []string, plain bool) int {
 	if len(args) > 0 && args[0] == "-" && len(args) <= 2 {
-		return runPipe(ctx, p, t, strings.Join(args[1:], ""), plain)
+		kind := ownPipe
+		if plain {
+			kind = plainPipe
+		}
+		return runPipe(ctx, p, t, strings.Join(args[1:], ""), kind)
 	}
 	write := len(args) > 0 && slices.Contains(writing, args[0])
 	env := &rrdtool.Env{

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,6 +70,9 @@ func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 	return env
 }
 
+// FramesWord is the argument that asks Pipe for the session of programs, rrdtool.Frames.
+const FramesWord = "pipe"
+
 // Pipe runs the commands of pipe mode.
 func (l *Local) Pipe(ctx context.Context, stream *connect.BidiStream[rondov1.ExecRequest, rondov1.ExecResponse]) error {
 	first, err := stream.Receive()
@@ -79,7 +83,11 @@ func (l *Local) Pipe(ctx context.Context, stream *connect.BidiStream[rondov1.Exe
 	env.Now = nil
 	env.Stdout = sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
 	env.Stderr = sender(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
-	code := int32(rrdtool.Pipe(ctx, env, &pieces{next: first.GetStdin(), stream: stream}))
+	run := rrdtool.Pipe
+	if slices.Equal(first.GetArgv(), []string{FramesWord}) {
+		run = rrdtool.Frames
+	}
+	code := int32(run(ctx, env, &pieces{next: first.GetStdin(), stream: stream}))
 	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
 }
 

@@ -91,6 +91,9 @@ func (c *command) fetch(args []string) error {
 }
 
 func (c *command) printRows(plan *query.Plan) error {
+	if c.exact {
+		return c.exactRows(plan)
+	}
 	c.printf("%11s", "")
 	for _, name := range plan.DS {
 		c.printf("%20s", name)

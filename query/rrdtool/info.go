@@ -74,12 +74,17 @@ type InfoLine struct {
 	Key   string
 	Kind  InfoKind
 	Value string
+
+	number float64 // of InfoValue
 }
 
 func (c *command) infoLine(l InfoLine) {
 	if l.Kind == InfoString {
 		c.printf("%s = \"%s\"\n", l.Key, l.Value)
 		return
+	}
+	if c.exact && l.Kind == InfoValue {
+		l.Value = string(appendExact(nil, l.number))
 	}
 	c.printf("%s = %s\n", l.Key, l.Value)
 }
@@ -135,12 +140,14 @@ type printer struct {
 }
 
 func (p *printer) add(key string, kind InfoKind, v string) {
-	p.lines = append(p.lines, InfoLine{key, kind, v})
+	p.lines = append(p.lines, InfoLine{Key: key, Kind: kind, Value: v})
 }
 
-func (p *printer) text(key, v string)           { p.add(key, InfoString, v) }
-func (p *printer) integer(key string, v int64)  { p.add(key, InfoCount, strconv.FormatInt(v, 10)) }
-func (p *printer) number(key string, v float64) { p.add(key, InfoValue, infoValue(v)) }
+func (p *printer) text(key, v string)          { p.add(key, InfoString, v) }
+func (p *printer) integer(key string, v int64) { p.add(key, InfoCount, strconv.FormatInt(v, 10)) }
+func (p *printer) number(key string, v float64) {
+	p.lines = append(p.lines, InfoLine{key, InfoValue, infoValue(v), v})
+}
 
 // infoValue is a value as info and updatev print it.
 func infoValue(v float64) string {

@@ -122,6 +122,13 @@ func (c *command) lastupdate(args []string) error {
 		return named(args[0], err)
 	}
 	sources := info.Definition.Sources
+	if c.exact {
+		c.printf("%d\n", rra.Time(info.Machine.LastUpdate(info.State.W)).Unix())
+		for i := range sources {
+			c.printf("%s %s\n", sources[i].Name, info.Machine.LastReading(&info.State, i))
+		}
+		return nil
+	}
 	for i := range sources {
 		c.printf(" %s", sources[i].Name)
 	}

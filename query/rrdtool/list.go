@@ -24,7 +24,7 @@ var listOptions = []option{{"recursive", 'r', false}, {"daemon", 'd', true}, {"n
 // directories it cannot list goes to stderr without a line end, and is no failure.
 func (c *command) list(args []string) error {
 	recursive := false
-	all := len(args) == 0
+	all := len(args) == 0 && !c.exact
 	args, err := parse(args, listOptions, func(name, arg string) error {
 		switch name {
 		case "recursive":

@@ -53,6 +53,7 @@ type pipe struct {
 	out   *bufio.Writer
 	began time.Time
 	made  []string // folders of mkdir
+	exact bool     // see Frames
 	args  []string
 	buf   []byte
 }
@@ -112,7 +113,7 @@ func (p *pipe) run(args []string) error {
 			return unless(parameters(args, 2), func() error { return p.mkdir(args[1]) })
 		}
 	}
-	return runCommand(p.ctx, &p.env, p.out, args)
+	return p.command().dispatch(args)
 }
 
 // unless returns what do returns, unless there is an error already.
@@ -159,7 +160,9 @@ func words(dst []string, line []byte) ([]string, bool) {
 	return dst, true
 }
 
-func (p *pipe) command() *command { return &command{Env: &p.env, ctx: p.ctx, out: p.out} }
+func (p *pipe) command() *command {
+	return &command{Env: &p.env, ctx: p.ctx, out: p.out, exact: p.exact}
+}
 
 func (p *pipe) pwd() error {
 	p.printf("/%s\n", p.env.Dir)

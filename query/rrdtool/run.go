@@ -92,6 +92,8 @@ type command struct {
 	ctx  context.Context // of Run
 	out  *bufio.Writer   // Stdout
 	told time.Time       // the present as it was last told
+
+	exact bool // what is printed is for programs: see Frames
 }
 
 // printf prints to Stdout, which is buffered: an error comes back when it is
@@ -112,7 +114,7 @@ func (c *command) dispatch(args []string) error {
 		return nil
 	}
 	v := c.find(args[0])
-	if len(args) == 1 && (v == nil || v.name != "list") {
+	if len(args) == 1 && (v == nil || v.name != "list") && !c.exact {
 		usage(c.out, v)
 		return nil
 	}

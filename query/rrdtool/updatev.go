@@ -31,7 +31,7 @@ func (c *command) updatev(args []string) error {
 		then := u.read(args)
 		var info engine.Info
 		if info, err = u.Store.Info(u.ref); err == nil {
-			t = &trace{out: c.out, m: info.Machine, state: info.State.Clone()}
+			t = &trace{out: c.out, exact: c.exact, m: info.Machine, state: info.State.Clone()}
 			err = u.store(then)
 		} else {
 			err = named(u.name, err)
@@ -51,6 +51,7 @@ func (c *command) updatev(args []string) error {
 // A trace follows samples through a copy of a state and prints the rows they close.
 type trace struct {
 	out   *bufio.Writer
+	exact bool // values in full
 	m     *rra.Machine
 	state rra.State
 	runs  []rra.Run
@@ -121,8 +122,14 @@ func (t *trace) phase(from, to, after, at int64) error {
 				shown += step
 			}
 			for ds := range d.Sources {
-				t.line = fmt.Appendf(t.line[:0], "[%d]RRA[%s][%d]DS[%s] = %s\n", shown,
-					a.CF, a.PDPs, d.Sources[ds].Name, infoValue(t.value(i, stream, ds, first+row, after)))
+				v := t.value(i, stream, ds, first+row, after)
+				t.line = fmt.Appendf(t.line[:0], "[%d]RRA[%s][%d]DS[%s] = ", shown, a.CF, a.PDPs, d.Sources[ds].Name)
+				if t.exact {
+					t.line = appendExact(t.line, v)
+				} else {
+					t.line = append(t.line, infoValue(v)...)
+				}
+				t.line = append(t.line, '\n')
 				if _, err := t.out.Write(t.line); err != nil {
 					return err
 				}

@@ -115,9 +115,12 @@ func (c *command) xport(args []string) error {
 	if len(x.program.Exports()) == 0 {
 		return errors.New("no XPORT found, nothing to do")
 	}
-	if x.json {
+	switch {
+	case x.exact:
+		x.printExact()
+	case x.json:
 		x.printJSON()
-	} else {
+	default:
 		x.printXML()
 	}
 	return c.ctx.Err()

@@ -1,0 +1,147 @@
+package rrdtool_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/query/rrdtool"
+)
+
+// A frame is one of those that an answer is made of.
+type frame struct {
+	tag, text string
+}
+
+// frames reads frames until the input ends.
+func frames(t *testing.T, in io.Reader) []frame {
+	t.Helper()
+	var all []frame
+	r := bufio.NewReader(in)
+	for {
+		line, err := r.ReadString('\n')
+		if err == io.EOF && line == "" {
+			return all
+		}
+		tag, n, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		size, bad := strconv.Atoi(n)
+		if err != nil || !ok || bad != nil {
+			t.Fatalf("%q is no frame", line)
+		}
+		text := make([]byte, size)
+		if _, err := io.ReadFull(r, text); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, frame{tag, string(text)})
+	}
+}
+
+// ask runs lines in a session of its own.
+func ask(t *testing.T, s rrdtool.Store, lines ...string) []frame {
+	t.Helper()
+	var out bytes.Buffer
+	env := &rrdtool.Env{
+		Store: s, Stdout: &out, Stderr: io.Discard, Rondo: true, Location: time.UTC,
+		Now: func() time.Time { return time.Unix(1_200_000_100, 0) },
+	}
+	if code := rrdtool.Frames(t.Context(), env, strings.NewReader(strings.Join(lines, "\n")+"\n")); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	return frames(t, &out)
+}
+
+// TestFrames shows what the answers of a session are made of, whatever the arguments hold.
+func TestFrames(t *testing.T) {
+	got := ask(t, newMemory(),
+		`create "d/a\"\\ b'.rrd" --start 1200000000 --step 10 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10`,
+		`update "d/a\"\\ b'" 1200000010:"0.1" "1200000020:1e30"`,
+		`fetch "d/a\"\\ b'" AVERAGE -s 1200000000 -e 1200000019`,
+		`lastupdate "d/a\"\\ b'"`,
+		`xport -s 1200000000 -e 1200000010 "DEF:v=d/a\"\\ b':x:AVERAGE" "XPORT:v:two\nlines"`,
+		`times end-1h 1200000000`,
+		`times 1200000000`,
+		`list "OK u:0.00"`,
+		`update`,
+		`alter`,
+		"info \"a\\nb\"",
+		`"open`,
+	)
+	if got[len(got)-1].tag != "bye" {
+		t.Errorf("the session ends in %v", got[len(got)-1])
+	}
+	want := []frame{
+		{"done", ""},
+		{"done", ""},
+		{"out", "1200000000 10 x\n0.1\n1e+30\n"},
+		{"done", ""},
+		{"out", "1200000020\nx 1e30\n"},
+		{"done", ""},
+		{"out", "1200000000 1200000010 10 1\n9\ntwo\nlines\n0.1\n"},
+		{"done", ""},
+		{"out", "1199996400 1200000000\n"},
+		{"done", ""},
+		{"error", "invalid parameter count for times"},
+		{"err", "No such file or directory"},
+		{"done", ""},
+		{"error", "Not enough arguments"},
+		{"error", "unknown function 'alter'"},
+		{"error", "opening 'a\nb': No such file or directory"},
+		{"error", "creating arguments"},
+		{"bye", ""},
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("frame %d of %q\nwant  %q", i, got, want)
+		}
+	}
+}
+
+// TestFramesQuit shows that nothing follows a quit.
+func TestFramesQuit(t *testing.T) {
+	if got := ask(t, newMemory(), "pwd", "quit", "pwd"); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestFramesExact shows that every double comes through as it is.
+func TestFramesExact(t *testing.T) {
+	r, _ := newRand(t)
+	s := newMemory()
+	lines := []string{"create a --start 1200000000 --step 1 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:1000"}
+	const n = 500
+	for i := range n {
+		v := math.Float64frombits(r.Uint64())
+		lines = append(lines, fmt.Sprintf("update a %d:%s", 1_200_000_001+i, strconv.FormatFloat(v, 'e', -1, 64)))
+	}
+	lines = append(lines, fmt.Sprintf("fetch a AVERAGE -s 1200000000 -e %d", 1_200_000_000+n-1))
+	var text string
+	for _, f := range ask(t, s, lines...) {
+		if f.tag == "out" {
+			text += f.text
+		}
+	}
+	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")[1:]
+	ref, err := s.Lookup("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := s.Fetch(t.Context(), ref, 0, 1_200_000_000, 1_200_000_000+n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != n || len(stored.Values) != n {
+		t.Fatalf("%d rows and %d values", len(rows), len(stored.Values))
+	}
+	for i, v := range stored.Values {
+		got, err := strconv.ParseFloat(rows[i], 64)
+		if err != nil || math.Float64bits(got) != math.Float64bits(v) && !(math.IsNaN(got) && math.IsNaN(v)) {
+			t.Errorf("row %d: %s is not %v", i, rows[i], v)
+		}
+	}
+}
