@@ -22,26 +22,35 @@ const maxPipeLine = 1 << 20
 // Pipe runs commands from in, one a line, until it ends or one is quit, as `rrdtool -` does: what a command has to
 // say, errors included, is on Stdout, and each ends with a line "OK u:0.00 s:0.00 r:SECONDS" or "ERROR: …". cd, mkdir, ls and pwd work on
 // the folders that the paths of series make; those of mkdir last as long as the pipe. It returns the exit code.
-// Answers are written when no further line is at hand.
+// Updates that have arrived together are stored together, if the Store is a Batcher. Answers are written when no further line is
+// at hand; that of an update says that its samples are as safe as the store makes them.
 func Pipe(ctx context.Context, env *Env, in io.Reader) int {
-	p := &pipe{env: *env.withDefaults(), ctx: ctx, in: bufio.NewReaderSize(in, 64<<10), began: time.Now()}
+	p := &pipe{env: *env.withDefaults(), ctx: ctx, in: newLineReader(in), began: time.Now()}
 	p.out = bufio.NewWriterSize(env.Stdout, 64<<10)
 	p.env.Stdout, p.env.Stdin = p.out, strings.NewReader("")
+	p.env.Now = increasing(p.env.Now)
+	p.group.store, _ = env.Store.(Batcher)
 	defer func() { _ = p.out.Flush() }() // there is nobody left to tell
 	for ctx.Err() == nil {
-		line, err := p.line()
-		if err == nil || len(line) > 0 {
-			if p.do(line) {
+		line, ok := p.in.next()
+		if ok {
+			if p.line(line) {
 				return 0
 			}
+			continue
 		}
-		if err != nil {
-			break
-		}
-		if p.in.Buffered() == 0 && p.out.Flush() != nil {
+		p.settle()
+		if p.out.Flush() != nil {
 			return 1
 		}
+		if p.in.read() != nil {
+			if line := p.in.rest(); len(line) > 0 && p.line(line) {
+				return 0
+			}
+			break
+		}
 	}
+	p.settle()
 	return 0
 }
 
@@ -49,29 +58,31 @@ func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 type pipe struct {
 	env   Env
 	ctx   context.Context
-	in    *bufio.Reader
+	in    *lineReader
 	out   *bufio.Writer
+	group group
 	began time.Time
 	made  []string // folders of mkdir
 	exact bool     // see Frames
 	args  []string
-	buf   []byte
+	ok    []byte // the answer of a command that worked
 }
 
 var errLongLine = fmt.Errorf("line is longer than %d bytes", maxPipeLine)
 
-// line reads a line. The end of one that is too long is read over.
-func (p *pipe) line() ([]byte, error) {
-	p.buf = p.buf[:0]
-	for {
-		part, err := p.in.ReadSlice('\n')
-		if len(p.buf) <= maxPipeLine {
-			p.buf = append(p.buf, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return p.buf, err
-		}
+// line looks at one line and reports whether the session ends.
+func (p *pipe) line(line []byte) (quit bool) {
+	if len(line) <= maxPipeLine {
+		line = bytes.TrimSpace(line)
 	}
+	if p.group.take(p, line) {
+		if len(p.group.lines) >= maxGroup {
+			p.settle()
+		}
+		return false
+	}
+	p.settle()
+	return p.do(line)
 }
 
 // do runs the command of a line and reports whether the session ends.
@@ -80,19 +91,25 @@ func (p *pipe) do(line []byte) (quit bool) {
 	if len(line) <= maxPipeLine {
 		err = errQuotes
 		var ok bool
-		if p.args, ok = words(p.args[:0], bytes.TrimSpace(line)); ok {
+		if p.args, ok = words(p.args[:0], line); ok {
 			if len(p.args) == 1 && p.args[0] == "quit" {
 				return true
 			}
 			err = p.run(p.args)
 		}
 	}
+	p.reply(err)
+	return false
+}
+
+// reply ends the answer of a command.
+func (p *pipe) reply(err error) {
 	if err != nil {
 		p.printf("ERROR: %v\n", err)
-		return false
+		return
 	}
-	p.printf("OK u:0.00 s:0.00 r:%1.2f\n", time.Since(p.began).Seconds())
-	return false
+	p.ok = p.appendOK(p.ok[:0])
+	_, _ = p.out.Write(p.ok) // as printf
 }
 
 // printf prints an answer; an error comes back when it is flushed.
@@ -113,8 +130,14 @@ func (p *pipe) run(args []string) error {
 			return unless(parameters(args, 2), func() error { return p.mkdir(args[1]) })
 		}
 	}
+	if len(args) > 0 && !slices.Contains(keeping, args[0]) {
+		defer p.group.names.forget()
+	}
 	return p.command().dispatch(args)
 }
+
+// keeping are the verbs behind which every name means the series that it meant before.
+var keeping = []string{"update", "updatev", "last", "lastupdate", "first", "info", "fetch", "xport", "dump", "list", "flushcached"}
 
 // unless returns what do returns, unless there is an error already.
 func unless(err error, do func() error) error {
@@ -198,6 +221,7 @@ func (p *pipe) cd(name string) error {
 		return fmt.Errorf("chdir %s %w", name, err)
 	}
 	p.env.Dir = path
+	p.group.names.forget()
 	return nil
 }
 

@@ -75,7 +75,11 @@ func pipeScript(r *rand.Rand) string {
 			line = "create " + strings.Replace(name, "d/", "", 1) + " --start 1000000000 --step 10 DS:v:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10"
 		case 2, 3, 4, 5:
 			at += int64(r.IntN(15))
-			line = fmt.Sprintf("update %s %d:%d", name, at, r.IntN(100))
+			line = fmt.Sprintf("update %s%s %d:%d", name, oneOf(r, "", "", "", " -t v", " --template v", " -t w"), at, r.IntN(100))
+			if r.IntN(4) == 0 {
+				at += int64(r.IntN(15))
+				line += fmt.Sprintf(" %d:%s", at, oneOf(r, "U", "1.50", "-2", "1:2", "x"))
+			}
 		case 6:
 			line = "last " + name
 		case 7:
