@@ -56,7 +56,7 @@ func run(p *process) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	if base := filepath.Base(p.args[0]); strings.TrimSuffix(base, ".exe") == "rrdtool" {
-		return runVerb(ctx, p, target{db: p.database(""), daemon: p.daemon("")}, p.args[1:], true)
+		return runVerb(ctx, p, target{db: p.database(""), daemon: p.daemon(""), sync: p.syncMode("")}, p.args[1:], true)
 	}
 	root := newRoot(p)
 	root.SetArgs(p.args[1:])
@@ -81,6 +81,14 @@ func (p *process) database(flag string) string {
 		return v
 	}
 	return "rondo.db"
+}
+
+// syncMode returns when samples count as stored: flag, or RONDO_SYNC, or none is given.
+func (p *process) syncMode(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	return p.getenv("RONDO_SYNC")
 }
 
 // daemon returns the server to use in place of the database: flag, or RONDO_DAEMON, or none.

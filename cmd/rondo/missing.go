@@ -115,3 +115,19 @@ func (m *maker) Alter(ctx context.Context, path string, change func(engine.Copy)
 func (m *maker) Fetch(ctx context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error) {
 	return m.now().Fetch(ctx, ref, archive, start, end)
 }
+
+// Append and Renames make a maker take the updates of many lines at once: there are none before there is a database.
+
+func (m *maker) Append(ctx context.Context, b *engine.Batch) error {
+	if m.store == nil {
+		return engine.ErrNotFound
+	}
+	return m.store.Append(ctx, b)
+}
+
+func (m *maker) Renames() uint64 {
+	if m.store == nil {
+		return 0
+	}
+	return m.store.Renames()
+}

@@ -14,12 +14,12 @@ database: through the server's socket while one runs, directly when none does.`
 // common are the flags that every command has.
 type common struct {
 	*process
-	db, daemon string
+	db, daemon, sync string
 }
 
 // target is the database or server that a command works on.
 func (c *common) target() target {
-	return target{db: c.database(c.db), daemon: c.process.daemon(c.daemon)}
+	return target{db: c.database(c.db), daemon: c.process.daemon(c.daemon), sync: c.syncMode(c.sync)}
 }
 
 func newRoot(p *process) *cobra.Command {
@@ -49,6 +49,7 @@ func newRoot(p *process) *cobra.Command {
 	root.SetErr(p.stderr)
 	root.PersistentFlags().StringVar(&c.db, "db", "", "the database's `folder` (default RONDO_DB, else ./rondo.db)")
 	root.PersistentFlags().StringVar(&c.daemon, "daemon", "", "the `address` of a server to use in its place (default RONDO_DAEMON)")
+	root.PersistentFlags().StringVar(&c.sync, "sync", "", "when samples count as stored if no server runs: `always`, interval or none (default RONDO_SYNC, else always)")
 	root.AddGroup(
 		&cobra.Group{ID: "server", Title: "Server:"},
 		&cobra.Group{ID: "rrdtool", Title: "As in rrdtool:"},

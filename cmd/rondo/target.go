@@ -11,6 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // How long a command waits for a database that another process holds while no server answers: a server
@@ -24,6 +25,7 @@ const (
 type target struct {
 	db     string // the database's folder
 	daemon string // the address of a server to use in its place; empty: none
+	sync   string // when samples count as stored, where no server says so; empty: always
 	stays  bool   // the command goes on for long: a store writes checkpoints by itself
 }
 
@@ -45,6 +47,13 @@ func (t target) open(ctx context.Context, o engine.Options, create bool) (*opene
 	}
 	if !create && !t.exists() {
 		return &opened{}, nil
+	}
+	if t.sync != "" {
+		var mode syncMode
+		if err := mode.Set(t.sync); err != nil {
+			return nil, fmt.Errorf("--sync %s (or RONDO_SYNC): %w", t.sync, err)
+		}
+		o.Sync = wal.Sync(mode)
 	}
 	o.Owner = "rondo (command line)"
 	o.NoBackground = !t.stays

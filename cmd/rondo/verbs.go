@@ -103,7 +103,7 @@ func exitCode(code int) error {
 	return exitError(code)
 }
 
-// takeFlags takes --db and --daemon out of the arguments of a verb.
+// takeFlags takes --db, --daemon and --sync out of the arguments of a verb.
 func (c *common) takeFlags(args []string) ([]string, error) {
 	var rest []string
 	for len(args) > 0 {
@@ -137,7 +137,7 @@ func (c *common) leadingFlags(args []string) ([]string, error) {
 
 // takeFlag takes a flag at the front of args and returns how many arguments it was; 0: none.
 func (c *common) takeFlag(args []string) (int, error) {
-	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon} {
+	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon, "--sync": &c.sync} {
 		if v, ok := strings.CutPrefix(args[0], name+"="); ok {
 			*value = v
 			return 1, nil
