@@ -19,9 +19,9 @@ import (
 const maxInput = 60 << 20
 
 // ask has a server run a verb. The files that it is about are of this process: they are read and written here.
-func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, args []string, plain bool) (int, error) {
+func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, here place, args []string, plain bool) (int, error) {
 	if name := rrdtool.Reads(args); name != "" && rrdtool.IsNative(env.Files, name) {
-		known, err := hasSeries(ctx, c, name)
+		known, err := hasSeries(ctx, c, env, name)
 		if err != nil {
 			return 1, err
 		}
@@ -31,7 +31,7 @@ func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, args 
 		}
 	}
 	args, in, out := rrdtool.Split(args)
-	req := execRequest(p, args, plain)
+	req := execRequest(p, here, args, plain)
 	var err error
 	if in != "" {
 		if req.Stdin, err = input(p, in); err != nil {
@@ -49,8 +49,8 @@ func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, args 
 }
 
 // hasSeries says whether the server has the series that a file name means.
-func hasSeries(ctx context.Context, c *rpc.Client, name string) (bool, error) {
-	path, err := rrdtool.Path("", "", name)
+func hasSeries(ctx context.Context, c *rpc.Client, env *rrdtool.Env, name string) (bool, error) {
+	path, err := env.Path(name)
 	if err != nil || path == "" {
 		return false, nil
 	}

@@ -56,15 +56,23 @@ func pipe(ctx context.Context, p *process, t target, folder string, kind pipeKin
 			return run(ctx, env, p.stdin), nil
 		}
 	}
+	here, err := p.place()
+	if err != nil {
+		return 1, err
+	}
+	if here, err = here.into(folder); err != nil {
+		return 1, fmt.Errorf("chdir %s %w", folder, err)
+	}
 	o, err := t.open(ctx, engine.Options{}, false)
 	if err != nil {
 		return 1, err
 	}
 	defer func() { err = firstError(err, o.close()) }()
 	if o.client != nil {
-		return pipeThrough(ctx, o.client.Streams, p, folder, kind)
+		return pipeThrough(ctx, o.client.Streams, p, here, kind)
 	}
-	env := &rrdtool.Env{Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv, Dir: folder, Files: rrdtool.OSFiles{}}
+	env := &rrdtool.Env{Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv, Files: rrdtool.OSFiles{}}
+	here.set(env)
 	env.Store, env.Rondo, env.Connect = o.store, kind == ownPipe, d.connect
 	switch {
 	case o.store == nil:
@@ -82,7 +90,7 @@ func pipe(ctx context.Context, p *process, t target, folder string, kind pipeKin
 }
 
 // pipeThrough has a server run the commands.
-func pipeThrough(ctx context.Context, server rondov1.LocalClient, p *process, folder string, kind pipeKind) (int, error) {
+func pipeThrough(ctx context.Context, server rondov1.LocalClient, p *process, here place, kind pipeKind) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream := server.Pipe(ctx)
@@ -90,8 +98,7 @@ func pipeThrough(ctx context.Context, server rondov1.LocalClient, p *process, fo
 	if kind == framedPipe {
 		word = rpc.FramesWord
 	}
-	first := execRequest(p, []string{word}, kind != ownPipe)
-	first.Cwd = folder
+	first := execRequest(p, here, []string{word}, kind != ownPipe)
 	if err := stream.Send(first); err != nil {
 		return 1, explain(err)
 	}

@@ -33,14 +33,17 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&r.addresses, rrdcachedFlag, []string{"127.0.0.1:" + rrdcached.DefaultPort},
 		"listen `address` of rrdcached's protocol: host:port or unix:/path; may be repeated. Behind a ? may stand "+
 			"allow=UPDATE+FLUSH (the commands that are answered there) and, for a socket, mode=0660 and group=NAME, with & between them")
-	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that is cut off the front of the names that clients send (the working folder)")
+	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that is cut off the front of the names that clients send (RONDO_BASE, else the working folder)")
 	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "how many clients of rrdcached's protocol may be connected")
 	f.DurationVar(&r.idle, "rrdcached-idle", rrdcached.DefaultIdle, "how long such a client may be silent (negative: for ever)")
 }
 
 // config is what the settings say; named says whether somebody chose the addresses.
-func (r *rrdcachedSettings) config(named bool) (server.RRDCached, error) {
+func (r *rrdcachedSettings) config(p *process, named bool) (server.RRDCached, error) {
 	c := server.RRDCached{Named: named, Base: r.base, Conns: r.conns, Idle: r.idle, Define: defineUpdated()}
+	if c.Base == "" {
+		c.Base = p.getenv(baseVariable)
+	}
 	if r.conns < 1 {
 		return c, fmt.Errorf("--rrdcached-connections %d: want 1 or more", r.conns)
 	}

@@ -187,6 +187,12 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 			return rrdtool.Run(ctx, env, args)
 		}
 	}
+	here, err := p.place()
+	if err != nil {
+		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		return 1
+	}
+	here.set(env)
 	o, err := t.open(ctx, engine.Options{ReadOnly: !write}, false)
 	if err != nil {
 		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
@@ -195,7 +201,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 	var code int
 	switch {
 	case o.client != nil:
-		code, err = ask(ctx, o.client, env, p, args, plain)
+		code, err = ask(ctx, o.client, env, p, here, args, plain)
 	case o.store != nil:
 		env.Store = o.store
 		if !plain {
@@ -254,13 +260,14 @@ func execute(ctx context.Context, server rondov1.LocalClient, p *process, req *r
 	return 1, io.ErrUnexpectedEOF
 }
 
-func execRequest(p *process, args []string, plain bool) *rondov1.ExecRequest {
+func execRequest(p *process, l place, args []string, plain bool) *rondov1.ExecRequest {
 	req := &rondov1.ExecRequest{Argv: args, Plain: plain, Environment: make(map[string]string), NowUs: p.now().UnixMicro()}
 	for _, name := range []string{"TZ", "LC_ALL", "LC_TIME", "LC_NUMERIC", "LANG"} {
 		if v, ok := p.lookupEnv(name); ok {
 			req.Environment[name] = v
 		}
 	}
+	l.describe(req)
 	return req
 }
 

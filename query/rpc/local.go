@@ -59,6 +59,8 @@ func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 		Store:    l.Store,
 		Location: location(tz, named),
 		Dir:      req.GetCwd(),
+		Base:     req.GetBase(),
+		RealBase: req.GetRealBase(),
 		Getenv:   func(k string) string { return environment[k] },
 	}
 	if !req.GetPlain() {

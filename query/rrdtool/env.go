@@ -61,6 +61,8 @@ type Env struct {
 	// Base is cut off the front of absolute names; an absolute name outside it
 	// is refused. Without a Base, absolute names lose their leading slash.
 	Base string
+	// RealBase is another name of the same folder, the one without symbolic links; empty: there is none.
+	RealBase string
 	// Getenv gives the environment of whoever asks; nil: an empty one.
 	Getenv func(string) string
 	// Connect answers the option --daemon: it returns the store of the server

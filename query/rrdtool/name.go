@@ -17,7 +17,16 @@ var (
 )
 
 // path returns the path of the series that a file name means.
-func (c *command) path(name string) (string, error) { return Path(c.Dir, c.Base, name) }
+func (c *command) path(name string) (string, error) { return c.Path(name) }
+
+// Path returns the path of the series that a file name means: see [Path].
+func (e *Env) Path(name string) (string, error) {
+	p, err := Path(e.Dir, e.Base, name)
+	if err != nil && e.RealBase != "" {
+		p, err = Path(e.Dir, e.RealBase, name)
+	}
+	return p, err
+}
 
 // Path returns the path of the series that a file name means: see [Env] for dir and base. "." and "//" are
 // cleaned away; ".." may not lead above the top. The error is what rrdtool says of files that it may not open.

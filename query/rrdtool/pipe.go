@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -188,7 +189,7 @@ func (p *pipe) command() *command {
 }
 
 func (p *pipe) pwd() error {
-	p.printf("/%s\n", p.env.Dir)
+	p.printf("%s\n", path.Join("/", p.env.Base, p.env.Dir))
 	return nil
 }
 

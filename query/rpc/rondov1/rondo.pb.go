@@ -2291,7 +2291,11 @@ type ExecRequest struct {
 	NowUs int64  `protobuf:"varint,4,opt,name=now_us,json=nowUs,proto3" json:"now_us,omitempty"`
 	Stdin []byte `protobuf:"bytes,5,opt,name=stdin,proto3" json:"stdin,omitempty"`
 	// Be rrdtool and nothing else: info prints no labels, metadata and notes.
-	Plain         bool `protobuf:"varint,6,opt,name=plain,proto3" json:"plain,omitempty"`
+	Plain bool `protobuf:"varint,6,opt,name=plain,proto3" json:"plain,omitempty"`
+	// The folder that is cut off the front of absolute names, others are refused; empty: absolute names lose their leading slash.
+	Base string `protobuf:"bytes,7,opt,name=base,proto3" json:"base,omitempty"`
+	// The same folder without symbolic links.
+	RealBase      string `protobuf:"bytes,8,opt,name=real_base,json=realBase,proto3" json:"real_base,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2366,6 +2370,20 @@ func (x *ExecRequest) GetPlain() bool {
 		return x.Plain
 	}
 	return false
+}
+
+func (x *ExecRequest) GetBase() string {
+	if x != nil {
+		return x.Base
+	}
+	return ""
+}
+
+func (x *ExecRequest) GetRealBase() string {
+	if x != nil {
+		return x.RealBase
+	}
+	return ""
 }
 
 type ExecResponse struct {
@@ -3198,14 +3216,16 @@ const file_rondo_proto_rawDesc = "" +
 	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"\x13\n" +
 	"\x11CheckpointRequest\".\n" +
 	"\x12CheckpointResponse\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\x80\x02\n" +
+	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\xb1\x02\n" +
 	"\vExecRequest\x12\x12\n" +
 	"\x04argv\x18\x01 \x03(\tR\x04argv\x12\x10\n" +
 	"\x03cwd\x18\x02 \x01(\tR\x03cwd\x12H\n" +
 	"\venvironment\x18\x03 \x03(\v2&.rondo.v1.ExecRequest.EnvironmentEntryR\venvironment\x12\x15\n" +
 	"\x06now_us\x18\x04 \x01(\x03R\x05nowUs\x12\x14\n" +
 	"\x05stdin\x18\x05 \x01(\fR\x05stdin\x12\x14\n" +
-	"\x05plain\x18\x06 \x01(\bR\x05plain\x1a>\n" +
+	"\x05plain\x18\x06 \x01(\bR\x05plain\x12\x12\n" +
+	"\x04base\x18\a \x01(\tR\x04base\x12\x1b\n" +
+	"\treal_base\x18\b \x01(\tR\brealBase\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"n\n" +
