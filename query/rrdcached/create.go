@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -27,6 +28,7 @@ const maxCreates = 64
 // A creating is a CREATE whose words were read.
 type creating struct {
 	args   []string // of rrdtool create
+	base   string   // of the names in it
 	number int32    // of the request in a BATCH
 	answer string
 }
@@ -46,7 +48,8 @@ func (c *conn) create(r *request) {
 		c.fail(r.cmd, file+": "+errLeaves.Error())
 		return
 	}
-	verb, alone, err := createArgs(c.s, args[1:])
+	base := c.s.names.baseOf(file)
+	verb, alone, err := createArgs(args[1:], func(name string) string { return c.s.names.below(base, name) })
 	if err != nil {
 		c.createAll()
 		c.fail(r.cmd, err.Error())
@@ -60,7 +63,7 @@ func (c *conn) create(r *request) {
 		c.created = make(map[string]struct{})
 	}
 	c.created[path] = struct{}{}
-	c.creates = append(c.creates, creating{number: c.number(), args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
+	c.creates = append(c.creates, creating{number: c.number(), base: base, args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
 	if alone {
 		c.createAll()
 	}
@@ -77,8 +80,8 @@ func (c *conn) createAll() {
 		x := &c.creates[i]
 		make := func() {
 			x.answer = "0 RRD created OK"
-			if _, err := c.s.verb(c.s.life, x.args); err != nil {
-				x.answer = failure(err.Error())
+			if _, err := c.s.verb(c.s.life, x.base, x.args); err != nil {
+				x.answer = failure(createError(err).Error())
 			}
 		}
 		if len(c.creates) == 1 {
@@ -101,43 +104,65 @@ func (c *conn) createAll() {
 	c.creates = c.creates[:0]
 }
 
-// createArgs turns the words behind the name into options and arguments of rrdtool create. With alone other series matter to
-// this one.
-func createArgs(s *Server, words []string) (verb [2][]string, alone bool, err error) {
+// createArgs turns the words behind the name into options and arguments of rrdtool create, names of other series by below. With
+// alone these matter to this one.
+func createArgs(words []string, below func(name string) string) (verb [2][]string, alone bool, err error) {
 	usage := fmt.Errorf("Usage: %s", commands[cmdCreate].usage)
 	for len(words) > 0 {
 		word := words[0]
 		words = words[1:]
+		option := word[:min(len(word), 2)] // of an option no more is looked at
 		switch {
-		case word == "-O":
+		case option == "-O":
 			verb[0] = append(verb[0], "--no-overwrite")
 			continue
 		case strings.HasPrefix(word, "DS:"), strings.HasPrefix(word, "RRA:"):
 			verb[1] = append(verb[1], word)
 			continue
-		case word != "-b" && word != "-s" && word != "-t" && word != "-r", len(words) == 0:
+		case option != "-b" && option != "-s" && option != "-t" && option != "-r", len(words) == 0:
 			return verb, alone, usage
 		}
 		value := words[0]
 		words = words[1:]
-		switch word {
+		switch option {
 		case "-b":
 			n, _, _ := scanInt([]byte(value), 10)
+			if n == -1 {
+				continue // what is said where nothing is
+			}
 			if n < firstSecond {
 				return verb, alone, fmt.Errorf("The first entry must be after 1980.")
 			}
-			verb[0] = append(verb[0], "--start", strconv.FormatInt(n, 10))
+			verb[0] = append(verb[0], "--start", startText(n))
 		case "-s":
 			if n, _, _ := scanInt([]byte(value), 10); n > 0 {
 				verb[0] = append(verb[0], "--step", strconv.FormatInt(n, 10))
 			}
 		case "-t":
-			verb[0], alone = append(verb[0], "--template", s.names.file(value)), true
+			verb[0], alone = append(verb[0], "--template", below(value)), true
 		case "-r":
-			verb[0], alone = append(verb[0], "--source", s.names.file(value)), true
+			verb[0], alone = append(verb[0], "--source", below(value)), true
 		}
 	}
 	return verb, alone, nil
+}
+
+// startText is a second as the verb reads it: of few digits alone it would be a date.
+func startText(n int64) string {
+	const manyDigits, in1980 = 1_000_000_000, 315_532_800
+	if n < manyDigits {
+		return fmt.Sprintf("00:00 19800101%+ds", n-in1980)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// createError puts into rrdcached's words that there is no source.
+func createError(err error) error {
+	rest, ok := strings.CutPrefix(err.Error(), "RRD Error: error checking for source RRD ")
+	if !ok {
+		return err
+	}
+	return errors.New("RRD Error: Cannot open source RRD " + strings.TrimSuffix(rest, ": No such file or directory"))
 }
 
 // tune changes a series, as rrdtool tune does.
@@ -148,7 +173,7 @@ func (c *conn) tune(r *request) {
 		return
 	}
 	args[0] = c.s.names.file(args[0])
-	out, err := c.s.verb(c.s.life, slices.Concat([]string{"tune"}, args))
+	out, err := c.s.verb(c.s.life, c.s.names.baseOf(args[0]), slices.Concat([]string{"tune"}, args))
 	if err != nil {
 		c.fail(r.cmd, err.Error())
 		return
@@ -159,18 +184,19 @@ func (c *conn) tune(r *request) {
 	c.slot("0 " + out)
 }
 
-// verb runs a verb of rrdtool, whose first argument stands for a file, and returns what it printed. The error is told as rrdcached
-// tells it.
-func (s *Server) verb(ctx context.Context, args []string) (string, error) {
+// verb runs a verb of rrdtool, whose names are below base, and returns what it printed. The error is told as rrdcached tells it.
+func (s *Server) verb(ctx context.Context, base string, args []string) (string, error) {
 	var out, errOut bytes.Buffer
-	if code := rrdtool.Run(ctx, s.env(&out, &errOut), args); code != 0 {
+	env := s.env(base, &out, &errOut)
+	env.Location = time.UTC // of startText
+	if code := rrdtool.Run(ctx, env, args); code != 0 {
 		return "", verbError(&errOut)
 	}
 	return out.String(), nil
 }
 
-func (s *Server) env(out io.Writer, errOut *bytes.Buffer) *rrdtool.Env {
-	return &rrdtool.Env{Store: s.o.Store, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: s.names.base}
+func (s *Server) env(base string, out io.Writer, errOut *bytes.Buffer) *rrdtool.Env {
+	return &rrdtool.Env{Store: s.o.Store, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: base}
 }
 
 // verbError is what a verb said on the standard error output.
@@ -188,7 +214,7 @@ func (c *conn) dump(r *request) {
 	args[0] = c.s.names.file(args[0])
 	w := &outWriter{c: c}
 	var errOut bytes.Buffer
-	if code := rrdtool.Run(c.s.life, c.s.env(w, &errOut), slices.Concat([]string{"dump"}, args)); code != 0 && !w.begun {
+	if code := rrdtool.Run(c.s.life, c.s.env(c.s.names.baseOf(args[0]), w, &errOut), slices.Concat([]string{"dump"}, args)); code != 0 && !w.begun {
 		c.fail(r.cmd, verbError(&errOut).Error())
 		return
 	}

@@ -55,3 +55,21 @@ func (n *names) file(name string) string {
 	}
 	return n.base + "/" + name
 }
+
+// baseOf returns the base as a full name has it in front: without symbolic links, or with them.
+func (n *names) baseOf(full string) string {
+	if full == n.real || strings.HasPrefix(full, n.real+"/") {
+		return n.real
+	}
+	return n.base
+}
+
+// below returns a name as a verb finds it whose base is the one that is given: unchanged, unless it is in full and has the other.
+func (n *names) below(base, name string) string {
+	if strings.HasPrefix(name, "/") && n.baseOf(name) != base {
+		if p, err := n.path(name); err == nil {
+			return p
+		}
+	}
+	return name
+}
