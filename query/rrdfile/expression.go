@@ -32,7 +32,7 @@ var operators = [...]string{
 	44: "ATAN2", 45: "RAD2DEG", 46: "DEG2RAD", 47: "PREDICT", 48: "PREDICTSIGMA", 49: "AVG", 50: "ABS", 51: "ADDNAN",
 	52: "MINNAN", 53: "MAXNAN", 54: "MEDIAN", 55: "PREDICTPERC", 56: "DEPTH", 57: "COPY", 58: "ROLL", 59: "INDEX",
 	60: "STEPWIDTH", 61: "NEWDAY", 62: "NEWWEEK", 63: "NEWMONTH", 64: "NEWYEAR", 65: "SMIN", 66: "SMAX", 67: "STDEV",
-	68: "PERCENT", 69: "POW",
+	68: "PERCENT", 69: "POW", 70: "ROUND", // of rrdtool 1.8
 }
 
 var operatorCodes = func() map[string]byte {

@@ -18,10 +18,11 @@ const updateUsage = `NAME [OPTIONS] TIME:VALUE[:VALUE…] …
   a VALUE is a number or U.
   -t, --template DS:DS…   the data sources that the values are for
   -s, --skip-past-updates pass over samples that are not after the last one
+  -L, --locking MODE      try, block or none: no effect, rondo waits for nobody's lock
   -d, --daemon ADDRESS    ask the server at ADDRESS (not updatev)`
 
 var (
-	updatevOptions = []option{{"template", 't', true}, {"skip-past-updates", 's', false}}
+	updatevOptions = []option{{"template", 't', true}, {"skip-past-updates", 's', false}, {"locking", 'L', true}}
 	updateOptions  = append([]option{{"daemon", 'd', true}}, updatevOptions...)
 )
 
@@ -64,6 +65,10 @@ func (c *command) newUpdating(args []string, known []option) (*updating, []strin
 			u.template, u.given = arg, true
 		case "skip-past-updates":
 			u.batch.SkipPast = true
+		case "locking":
+			if arg != "try" && arg != "block" && arg != "none" {
+				return fmt.Errorf("unsupported locking mode '%s': want try, block or none", arg)
+			}
 		case "daemon":
 			return c.daemon(arg)
 		}

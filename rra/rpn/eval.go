@@ -101,7 +101,7 @@ func (m *machine) arithmetic(o op) error {
 
 func (o op) unary() bool {
 	switch o {
-	case opSin, opCos, opAtan, opSqrt, opLog, opExp, opFloor, opCeil, opAbs, opRad2Deg, opDeg2Rad, opUn, opIsInf:
+	case opSin, opCos, opAtan, opSqrt, opLog, opExp, opFloor, opCeil, opRound, opAbs, opRad2Deg, opDeg2Rad, opUn, opIsInf:
 		return true
 	}
 	return false
@@ -125,6 +125,8 @@ func unary(o op, v float64) float64 {
 		return math.Floor(v)
 	case opCeil:
 		return math.Ceil(v)
+	case opRound:
+		return math.Round(v)
 	case opAbs:
 		return math.Abs(v)
 	case opRad2Deg:

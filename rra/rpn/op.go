@@ -23,6 +23,7 @@ const (
 	opExp
 	opFloor
 	opCeil
+	opRound
 	opAbs
 	opRad2Deg
 	opDeg2Rad
@@ -85,7 +86,7 @@ const (
 var names = map[op]string{
 	opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opMod: "%", opPow: "POW",
 	opSin: "SIN", opCos: "COS", opAtan: "ATAN", opAtan2: "ATAN2", opSqrt: "SQRT", opLog: "LOG", opExp: "EXP",
-	opFloor: "FLOOR", opCeil: "CEIL", opAbs: "ABS", opRad2Deg: "RAD2DEG", opDeg2Rad: "DEG2RAD",
+	opFloor: "FLOOR", opCeil: "CEIL", opRound: "ROUND", opAbs: "ABS", opRad2Deg: "RAD2DEG", opDeg2Rad: "DEG2RAD",
 	opLT: "LT", opLE: "LE", opGT: "GT", opGE: "GE", opEQ: "EQ", opNE: "NE", opIf: "IF",
 	opMin: "MIN", opMax: "MAX", opMinNaN: "MINNAN", opMaxNaN: "MAXNAN", opAddNaN: "ADDNAN",
 	opLimit: "LIMIT", opUn: "UN", opIsInf: "ISINF",
