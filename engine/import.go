@@ -103,10 +103,11 @@ func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing
 	if err := x.checkState(); err != nil {
 		return nil, nil, err
 	}
-	if err := x.code(s.streamsOf(x.m), c.Rows); err != nil {
+	rec, err := x.record(c.Rows)
+	if err != nil {
 		return nil, nil, err
 	}
-	rec, err := x.record()
+	rec, err = x.code(rec, s.streamsOf(x.m), c.Rows)
 	if err == nil && len(rec) > wal.MaxRecord {
 		err = fmt.Errorf("rows take %d bytes, more than the %d of one record", len(rec), wal.MaxRecord)
 	}
@@ -177,11 +178,12 @@ func (s *Store) streamsOf(m *rra.Machine) []stream {
 	return c.streams
 }
 
-// code makes segments of the rows.
-func (x *importing) code(streams []stream, rows [][]float64) error {
+// code appends the rows to the record, and makes segments of them that lie in it.
+func (x *importing) code(rec []byte, streams []stream, rows [][]float64) ([]byte, error) {
 	d := x.m.Definition()
 	sources := len(d.Sources)
 	last := x.m.LastUpdate(x.state.W).Unix()
+	c := rowCoder{rec: rec, scratch: make([]byte, 0, maxSegment(runRows))}
 	var column []float64
 	for id := range streams {
 		st := &streams[id]
@@ -191,7 +193,7 @@ func (x *importing) code(streams []stream, rows [][]float64) error {
 				continue
 			}
 			if n := len(rows[i]); n%sources != 0 || int64(n/sources) > d.Archives[i].Rows {
-				return fmt.Errorf("%d values in archive %d of %d rows of %d", n, i, d.Archives[i].Rows, sources)
+				return nil, fmt.Errorf("%d values in archive %d of %d rows of %d", n, i, d.Archives[i].Rows, sources)
 			}
 			if archive < 0 || len(rows[i]) > len(rows[archive]) {
 				archive = i
@@ -202,25 +204,48 @@ func (x *importing) code(streams []stream, rows [][]float64) error {
 		}
 		n := len(rows[archive]) / sources
 		for j := range sources {
-			column = column[:0]
-			for i := range n {
-				column = append(column, rows[archive][i*sources+j])
+			if sources == 1 {
+				column = rows[archive]
+			} else {
+				column = column[:0]
+				for i := range n {
+					column = append(column, rows[archive][i*sources+j])
+				}
 			}
-			x.codeColumn(id*sources+j, st, floorDiv(last, st.span)-int64(n)+1, column)
+			c.column(id*sources+j, st, floorDiv(last, st.span)-int64(n)+1, column)
 		}
 	}
-	return nil
+	x.segments = c.segments
+	for i, from := range c.from { // the record has moved while it grew
+		sg := &x.segments[i]
+		sg.data = c.rec[from : from+len(sg.data) : from+len(sg.data)]
+	}
+	return c.rec, nil
 }
 
-// codeColumn makes segments of the rows of a column that begin with number k. Unknown rows need none, where a segment has no others.
-func (x *importing) codeColumn(column int, st *stream, k int64, rows []float64) {
+// A rowCoder appends segments to a record.
+type rowCoder struct {
+	rec      []byte
+	segments []importSegment
+	from     []int // by segment: where its data begins in rec
+	scratch  []byte
+}
+
+// column makes segments of the rows of a column that begin with number k. Unknown rows need none, where a segment has no others.
+func (c *rowCoder) column(column int, st *stream, k int64, rows []float64) {
 	var hint rra.Hint
 	for len(rows) > 0 {
 		n := int(min(int64(len(rows)), runRows, (floorDiv(k, st.slot)+1)*st.slot-k))
 		part := rows[:n]
 		if slices.ContainsFunc(part, func(v float64) bool { return v == v }) {
-			data := rra.AppendRows(make([]byte, 0, 4*n+16), part, st.pdps, &hint)
-			x.segments = append(x.segments, importSegment{column, k, n, data})
+			data := rra.AppendRows(c.scratch, part, st.pdps, &hint)
+			c.rec = binary.AppendUvarint(c.rec, uint64(column))
+			c.rec = binary.AppendVarint(c.rec, k)
+			c.rec = append(c.rec, byte(n-1))
+			c.rec = binary.AppendUvarint(c.rec, uint64(len(data)))
+			c.from = append(c.from, len(c.rec))
+			c.rec = append(c.rec, data...)
+			c.segments = append(c.segments, importSegment{column, k, n, data})
 		}
 		k, rows = k+int64(n), rows[n:]
 	}
@@ -235,11 +260,12 @@ const (
 // errReplaced says that another has taken the place of the series to be replaced, or nothing has.
 var errReplaced = errors.New("the series has changed")
 
-// record codes x for the log.
-func (x *importing) record() ([]byte, error) {
+// record begins the record of x: all but the rows, with room for most of them.
+func (x *importing) record(rows [][]float64) ([]byte, error) {
+	const perValue = 2 // bytes of ordinary rows
 	size := 0
-	for i := range x.segments {
-		size += len(x.segments[i].data) + 16
+	for i := range rows {
+		size += perValue * len(rows[i])
 	}
 	rec := append(make([]byte, 0, size+len(x.def)+8*len(x.state.W)+256), recordImport, 0)
 	if x.Overwrite {
@@ -255,16 +281,7 @@ func (x *importing) record() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec = appendString(rec, string(state))
-	for i := range x.segments {
-		sg := &x.segments[i]
-		rec = binary.AppendUvarint(rec, uint64(sg.column))
-		rec = binary.AppendVarint(rec, sg.k)
-		rec = append(rec, byte(sg.rows-1))
-		rec = binary.AppendUvarint(rec, uint64(len(sg.data)))
-		rec = append(rec, sg.data...)
-	}
-	return rec, nil
+	return appendString(rec, string(state)), nil
 }
 
 // replayImport decodes an import record.

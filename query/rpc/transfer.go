@@ -15,7 +15,7 @@ import (
 )
 
 // maxFileBytes bounds a file that is imported, which the server holds as a whole.
-const maxFileBytes = 1 << 30
+const maxFileBytes = transfer.MaxFile
 
 // Import makes series of files.
 func (l *Local) Import(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse]) error {

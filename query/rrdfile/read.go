@@ -1,6 +1,7 @@
 package rrdfile
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -31,34 +32,85 @@ func Open(path string) (*File, error) {
 }
 
 // Read reads a native file of size bytes.
-func Read(r io.ReaderAt, size int64) (*File, error) {
-	if size > maxSize {
-		return nil, &FormatError{0, "size", fmt.Sprintf("%d bytes, more than %d", size, int64(maxSize))}
-	}
-	b := make([]byte, min(size, 4096))
-	for {
-		if _, err := io.ReadFull(io.NewSectionReader(r, 0, size), b); err != nil {
-			return nil, err
-		}
-		// The rest of a large file is read once its head says that it is one.
-		if int64(len(b)) == size {
-			return Decode(b)
-		}
-		d := decoder{b: b, size: size}
-		if err := d.head(); err != nil {
-			return nil, err
-		}
-		b = make([]byte, size)
-	}
-}
+func Read(r io.ReaderAt, size int64) (*File, error) { return new(Reader).Read(r, size) }
 
 // Decode reads a native file from memory. Nothing of b is kept. The error is [ErrNotRRD], a [*VersionError] or a
 // [*FormatError].
-func Decode(b []byte) (*File, error) {
-	d := decoder{b: b, size: int64(len(b))}
+func Decode(b []byte) (*File, error) { return new(Reader).Decode(b) }
+
+// A Reader reads one native file after another, and uses its memory again. The zero value is ready. One goroutine may use it
+// at a time.
+type Reader struct {
+	// Room is where the rows of the next file are put, if its capacity is enough for them.
+	Room []float64
+
+	buf []byte
+}
+
+// The start of a file is read in a piece of headBytes, which most headers fit in; rows are read in pieces of rowBytes.
+const (
+	headBytes = 8 << 10
+	rowBytes  = 256 << 10
+)
+
+// Read is the function [Read].
+func (x *Reader) Read(r io.ReaderAt, size int64) (*File, error) {
+	if size > maxSize {
+		return nil, &FormatError{0, "size", fmt.Sprintf("%d bytes, more than %d", size, int64(maxSize))}
+	}
+	if len(x.buf) < rowBytes {
+		x.buf = make([]byte, rowBytes)
+	}
+	if size <= rowBytes {
+		b := x.buf[:size]
+		if err := readFull(r, b, 0); err != nil {
+			return nil, err
+		}
+		return x.Decode(b)
+	}
+	b := x.buf[:headBytes]
+	if err := readFull(r, b, 0); err != nil {
+		return nil, err
+	}
+	d := decoder{b: b, size: size, in: r, buf: x.buf, room: x.Room}
 	if err := d.head(); err != nil {
 		return nil, err
 	}
+	// A longer header is read once its beginning says that it is one, and so long.
+	if n := d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + 8; n > headBytes && n <= size {
+		d.b = make([]byte, n)
+		if err := readFull(r, d.b, 0); err != nil {
+			return nil, err
+		}
+	} else {
+		d.b = bytes.Clone(b) // the buffer takes rows
+	}
+	return d.decode()
+}
+
+// Decode is the function [Decode].
+func (x *Reader) Decode(b []byte) (*File, error) {
+	d := decoder{b: b, size: int64(len(b)), room: x.Room}
+	if err := d.head(); err != nil {
+		return nil, err
+	}
+	return d.decode()
+}
+
+// readFull fills b from what stands at an offset.
+func readFull(r io.ReaderAt, b []byte, at int64) error {
+	n, err := r.ReadAt(b, at)
+	switch {
+	case n == len(b):
+		return nil
+	case err == io.EOF:
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// decode reads what stands behind the head.
+func (d *decoder) decode() (*File, error) {
 	d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
 	d.f.State.Archives = make([]rra.ArchiveSnapshot, d.archives)
 	if err := d.definition(); err != nil {
@@ -85,6 +137,9 @@ type decoder struct {
 	b    []byte
 	size int64 // of the file; b may be its start
 	at   int
+	room []float64   // for the rows
+	in   io.ReaderAt // where rows are read from, through buf; nil: b is the whole file
+	buf  []byte
 
 	sources, archives int
 	values            int64 // in all archives
@@ -365,30 +420,52 @@ func (d *decoder) cdp(c *rra.CDP, a *rra.Archive, b []byte) {
 
 // rows reads all rows, oldest first.
 func (d *decoder) rows() error {
-	all := make([]float64, d.values)
+	all := d.room
+	if int64(cap(all)) < d.values {
+		all = make([]float64, d.values)
+	}
+	all = all[:d.values]
 	for i := range d.f.State.Archives {
 		a := &d.f.State.Archives[i]
 		n := int(d.f.Definition.Archives[i].Rows) * d.sources
-		var rows []float64
-		rows, all = all[:n:n], all[n:]
-		a.Rows = rows
-		b := d.b[d.at : d.at+8*n]
-		d.at += 8 * n
+		a.Rows, all = all[:n:n], all[n:]
 		if n == 0 {
 			continue
 		}
 		// The row behind the current one is the oldest.
 		oldest := (int(a.CurRow) + 1) * d.sources
-		d.doubles(rows, b[8*oldest:])
-		d.doubles(rows[n-oldest:], b[:8*oldest])
+		if err := d.some(a.Rows[n-oldest:]); err != nil {
+			return err
+		}
+		if err := d.some(a.Rows[:n-oldest]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// doubles fills dst from as many bytes as there are.
+// some fills dst with the doubles that come next.
+func (d *decoder) some(dst []float64) error {
+	if d.in == nil {
+		d.doubles(dst, d.b[d.at:d.at+8*len(dst)])
+		d.at += 8 * len(dst)
+		return nil
+	}
+	for len(dst) > 0 {
+		n := min(len(dst), len(d.buf)/8)
+		b := d.buf[:8*n]
+		if err := readFull(d.in, b, int64(d.at)); err != nil {
+			return err
+		}
+		d.doubles(dst[:n], b)
+		d.at, dst = d.at+8*n, dst[n:]
+	}
+	return nil
+}
+
+// doubles fills dst from b.
 func (d *decoder) doubles(dst []float64, b []byte) {
-	n := len(b) / 8
-	dst = dst[:n]
+	b = b[:8*len(dst)]
 	if d.order == native.order {
 		for i := range dst {
 			dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))

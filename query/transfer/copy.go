@@ -3,6 +3,7 @@ package transfer
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 
 	"github.com/rondo-db/rondo/engine"
@@ -72,7 +73,11 @@ func Decode(b []byte) (*rrdfile.File, error) {
 	if IsNative(b) {
 		return rrdfile.Decode(b)
 	}
-	f, err := rrdfile.ReadXML(bytes.NewReader(b), rrdfile.XMLOptions{WholeHistory: true})
+	return decodeXML(bytes.NewReader(b))
+}
+
+func decodeXML(r io.Reader) (*rrdfile.File, error) {
+	f, err := rrdfile.ReadXML(r, rrdfile.XMLOptions{WholeHistory: true})
 	if err != nil {
 		return nil, fmt.Errorf("neither a native file nor XML of rrdtool: %w", err)
 	}

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -60,9 +62,10 @@ func Import(ctx context.Context, s Store, o Options, items <-chan Item, done fun
 	defer cancel(nil)
 	var told sync.Mutex
 	var workers sync.WaitGroup
+	g := newGate(maxInside)
 	for range max(o.Jobs, 1) {
 		workers.Go(func() {
-			w := worker{s: s, o: &o, done: func(r Result) {
+			w := worker{s: s, o: &o, gate: g, done: func(r Result) {
 				told.Lock()
 				defer told.Unlock()
 				r.Data = nil
@@ -81,21 +84,26 @@ func Import(ctx context.Context, s Store, o Options, items <-chan Item, done fun
 const (
 	batchSeries = 64
 	batchValues = 2 << 20
+	roomValues  = 3 << 20 // most values that a batch keeps the memory of
 )
 
-// maxFile is the largest file that is read.
-const maxFile = 1 << 31
+// MaxFile is the size of the largest file that is imported.
+const MaxFile = 1 << 30
+
+// maxInside bounds the size of the files that are being imported. One that is larger is imported alone.
+const maxInside = 256 << 20
 
 // A worker decodes files, a batch at a time. While it decodes one, the store takes the one before.
 type worker struct {
 	s    Store
 	o    *Options
+	gate *gate
 	done func(Result)
 
-	buf  []byte // a file
-	now  *batch // being decoded
-	next *batch // free, or on its way
-	way  chan error
+	reader rrdfile.Reader
+	now    *batch // being decoded
+	next   *batch // free, or on its way
+	way    chan error
 }
 
 // A batch is series that are imported together.
@@ -103,6 +111,8 @@ type batch struct {
 	items  []Item
 	copies []engine.Copy
 	values int
+	inside int64     // size of the files, as the gate counts them
+	room   []float64 // for the values, used again
 }
 
 func (w *worker) run(ctx context.Context, items <-chan Item) error {
@@ -118,8 +128,8 @@ func (w *worker) run(ctx context.Context, items <-chan Item) error {
 				}
 				return w.wait()
 			}
-			if err := w.take(&item); err != nil {
-				w.done(Result{item, Failed, err})
+			if err := w.take(ctx, &item); err != nil {
+				return err
 			}
 			if len(w.now.items) < batchSeries && w.now.values < batchValues {
 				continue
@@ -165,50 +175,118 @@ func (w *worker) send(ctx context.Context, b *batch) error {
 		}
 		w.done(r)
 	}
+	w.gate.leave(b.inside)
 	clear(b.items)
 	clear(b.copies)
-	b.items, b.copies, b.values = b.items[:0], b.copies[:0], 0
+	if cap(b.room) < b.values && b.values <= roomValues {
+		b.room = make([]float64, b.values)
+	}
+	*b = batch{items: b.items[:0], copies: b.copies[:0], room: b.room[:0:cap(b.room)]}
 	return nil
 }
 
-// take decodes an item and adds it to the batch, or finds that it is there.
-func (w *worker) take(item *Item) error {
-	data := item.Data
-	if data == nil {
-		if err := w.read(item.Name); err != nil {
+// take adds an item to the batch, or tells why not. An error is one of the store, or of ctx.
+func (w *worker) take(ctx context.Context, item *Item) error {
+	in, size, err := item.open()
+	if err != nil {
+		w.done(Result{*item, Failed, err})
+		return nil
+	}
+	defer func() { _ = in.Close() }() // it is only read
+	inside := min(size, maxInside)
+	if !w.gate.try(inside) {
+		if err := w.flush(ctx); err != nil {
 			return err
 		}
-		data = w.buf
+		if err := w.wait(); err != nil {
+			return err
+		}
+		if err := w.gate.enter(ctx, inside); err != nil {
+			return err
+		}
 	}
-	f, err := Decode(data)
+	added, err := w.add(item, in, size)
+	switch {
+	case added:
+		w.now.inside += inside
+		return nil
+	case err != nil:
+		w.done(Result{*item, Failed, err})
+	default:
+		w.done(Result{*item, Skipped, nil})
+	}
+	w.gate.leave(inside)
+	return nil
+}
+
+// add decodes an item and adds it to the batch, unless it is there.
+func (w *worker) add(item *Item, in source, size int64) (bool, error) {
+	b := w.now
+	w.reader.Room = b.room[len(b.room):]
+	f, err := decodeFrom(in, size, &w.reader)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !w.o.Overwrite {
 		last, err := w.last(item.Path)
 		switch {
 		case errors.Is(err, engine.ErrNotFound):
 		case err != nil:
-			return err
+			return false, err
 		case last == f.State.LastUpdate:
-			w.done(Result{*item, Skipped, nil})
-			return nil
+			return false, nil
 		default:
-			return fmt.Errorf("%w: its last update was at %d, that of the file at %d", engine.ErrExists, last.Unix(), f.State.LastUpdate.Unix())
+			return false, fmt.Errorf("%w: its last update was at %d, that of the file at %d", engine.ErrExists, last.Unix(), f.State.LastUpdate.Unix())
 		}
 	}
 	c, err := CopyOf(item.Path, f)
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.Labels = w.o.Labels
 	item.Data = nil
-	b := w.now
 	b.items, b.copies = append(b.items, *item), append(b.copies, c)
-	for i := range c.Rows {
-		b.values += len(c.Rows[i])
+	n := 0
+	for i := range f.State.Archives {
+		n += len(f.State.Archives[i].Rows)
 	}
-	return nil
+	b.values += n
+	if len(b.room)+n <= cap(b.room) {
+		b.room = b.room[:len(b.room)+n]
+	}
+	return true, nil
+}
+
+// A source is what a file is read from.
+type source interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// memory is a source of bytes.
+type memory struct{ *bytes.Reader }
+
+func (memory) Close() error { return nil }
+
+// open opens what the item is decoded from.
+func (item *Item) open() (source, int64, error) {
+	if item.Data == nil {
+		return OpenFile(item.Name)
+	}
+	return memory{bytes.NewReader(item.Data)}, int64(len(item.Data)), nil
+}
+
+// decodeFrom is Decode of what in holds.
+func decodeFrom(in source, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
+	head := make([]byte, min(size, int64(len(cookie))))
+	if _, err := in.ReadAt(head, 0); err != nil && len(head) > 0 {
+		return nil, unnamed(err)
+	}
+	if IsNative(head) {
+		f, err := r.Read(in, size)
+		return f, unnamed(err)
+	}
+	return decodeXML(io.NewSectionReader(in, 0, size))
 }
 
 // last returns the last update of a series.
@@ -220,22 +298,6 @@ func (w *worker) last(path string) (rra.Time, error) {
 	return w.s.Last(ref)
 }
 
-// read reads a file into buf.
-func (w *worker) read(name string) error {
-	f, size, err := OpenFile(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // it is only read
-	if n := int(size); cap(w.buf) < n {
-		w.buf = make([]byte, n)
-	} else {
-		w.buf = w.buf[:n]
-	}
-	_, err = io.ReadFull(f, w.buf)
-	return unnamed(err)
-}
-
 // OpenFile opens a file that is to be imported. It does not wait for a pipe that has no writer. The error leaves out the name.
 func OpenFile(name string) (f *os.File, size int64, err error) {
 	info, err := os.Stat(name)
@@ -244,8 +306,8 @@ func OpenFile(name string) (f *os.File, size int64, err error) {
 		return nil, 0, unnamed(err)
 	case !info.Mode().IsRegular():
 		return nil, 0, errors.New("not a regular file")
-	case info.Size() > maxFile:
-		return nil, 0, fmt.Errorf("%d bytes, more than %d", info.Size(), int64(maxFile))
+	case info.Size() > MaxFile:
+		return nil, 0, fmt.Errorf("%d bytes, more than the %d of the largest file", info.Size(), int64(MaxFile))
 	}
 	f, err = os.Open(name)
 	return f, info.Size(), unnamed(err)
