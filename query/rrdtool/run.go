@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 )
 
@@ -102,7 +101,7 @@ func (c *command) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out,
 
 func (c *command) dispatch(args []string) error {
 	if len(args) == 0 {
-		usage(c.out, nil)
+		c.usage(nil)
 		return nil
 	}
 	if args[0] == "help" {
@@ -110,12 +109,12 @@ func (c *command) dispatch(args []string) error {
 		if len(args) > 1 {
 			v = c.find(args[1])
 		}
-		usage(c.out, v)
+		c.usage(v)
 		return nil
 	}
 	v := c.find(args[0])
 	if len(args) == 1 && (v == nil || v.name != "list") && !c.exact {
-		usage(c.out, v)
+		c.usage(v)
 		return nil
 	}
 	if v == nil {
@@ -142,9 +141,16 @@ func (c *command) find(name string) *verb {
 	return nil
 }
 
+// standsFor begins what rrdtool says of itself: many programs look there for its version.
+const standsFor = "RRDtool 1.7.2  is what rondo stands in for.\n\n"
+
 // usage says how a verb is used; without one, which there are.
-func usage(w io.Writer, v *verb) {
+func (c *command) usage(v *verb) {
 	// The writer is buffered: errors come back when it is flushed.
+	w := c.out
+	if !c.Rondo {
+		_, _ = w.WriteString(standsFor)
+	}
 	if v != nil && v.run != nil {
 		_, _ = fmt.Fprintf(w, "%s: %s\n\nusage: rondo %s %s\n", v.name, v.does, v.name, v.usage)
 		return
