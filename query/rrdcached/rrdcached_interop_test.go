@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -62,8 +61,8 @@ func startOriginal(t testing.TB, args ...string) *original {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-		_ = cmd.Wait()                          // how does not matter
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()         // how does not matter
 	})
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		c, err := net.Dial("unix", o.addr.String())
@@ -144,6 +143,7 @@ func plain(request, answer, base string) string {
 
 // TestAnswersAreRRDCacheds asks both the same at random, and compares what they answer.
 func TestAnswersAreRRDCacheds(t *testing.T) {
+	t.Parallel()
 	o := startOriginal(t)
 	store := enginetest.OpenDir(t, t.TempDir(), engine.Options{Sync: wal.SyncNone})
 	s := serve(t, rrdcached.Options{Store: store}, 0)
@@ -173,6 +173,7 @@ func TestAnswersAreRRDCacheds(t *testing.T) {
 
 // TestCreateAsRRDCached asks both to create series in every way that there is.
 func TestCreateAsRRDCached(t *testing.T) {
+	t.Parallel()
 	o := startOriginal(t)
 	s := serve(t, rrdcached.Options{}, 0)
 	theirs, ours := dial(t, o.addr), dial(t, s.addr)
