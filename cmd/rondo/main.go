@@ -11,18 +11,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
 )
 
 func main() {
-	// What is large lies outside the collector's heap: collecting twice as often costs little and
-	// keeps garbage from doubling the rest.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
-	}
+	collect(50)
 	os.Exit(run(newProcess()))
 }
 
@@ -57,6 +52,9 @@ func run(p *process) int {
 	context.AfterFunc(ctx, stop)
 	if base := filepath.Base(p.args[0]); strings.TrimSuffix(base, ".exe") == "rrdtool" {
 		return runVerb(ctx, p, target{db: p.database(""), daemon: p.daemon(""), sync: p.syncMode("")}, p.args[1:], true)
+	}
+	if code, done := runDirectly(ctx, p); done {
+		return code
 	}
 	root := newRoot(p)
 	root.SetArgs(p.args[1:])

@@ -58,7 +58,7 @@ func newVerbs(c *common) []*cobra.Command {
 				if err != nil {
 					return err
 				}
-				if built && len(args) == 1 && (args[0] == "--help" || args[0] == "-h") { // no verb has -h alone
+				if built && isHelp(args) {
 					return cmd.Help()
 				}
 				return exitCode(runVerb(cmd.Context(), c.process, c.target(), append([]string{verb}, args...), false))
@@ -163,6 +163,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		}
 		return runPipe(ctx, p, t, strings.Join(args[1:], ""), kind)
 	}
+	collect(200)
 	write := len(args) > 0 && slices.Contains(writing, args[0])
 	env := &rrdtool.Env{
 		Files: rrdtool.OSFiles{}, Rondo: !plain,

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"slices"
+
+	"github.com/rondo-db/rondo/query/rrdtool"
+)
+
+// runDirectly runs a verb of rrdtool without building the commands, which would take longer than most of them. It returns false, and
+// has done nothing, where arguments mean anything else: help, or a mistake.
+func runDirectly(ctx context.Context, p *process) (code int, done bool) {
+	c := &common{process: p}
+	args, err := c.leadingFlags(p.args[1:])
+	if err != nil || len(args) == 0 {
+		return 0, false
+	}
+	verb, plain := args[0], args[0] == "rrdtool"
+	if plain {
+		args, err = c.leadingFlags(args[1:])
+	} else {
+		args, err = c.takeFlags(args[1:])
+		args = append([]string{verb}, args...)
+	}
+	switch {
+	case err != nil:
+		return 0, false
+	case plain:
+	case !slices.Contains(rrdtool.Verbs(), verb) && !slices.Contains(rrdtool.OwnVerbs(), verb), isHelp(args[1:]):
+		return 0, false
+	}
+	return runVerb(ctx, p, c.target(), args, plain), true
+}
+
+// isHelp says whether the arguments of a verb ask how it is used. No verb has -h alone.
+func isHelp(args []string) bool { return len(args) == 1 && (args[0] == "--help" || args[0] == "-h") }
+
+// collect sets how often the collector works, unless the environment does. One verb seldom makes enough garbage for it to begin; what runs
+// for long has what is large outside the collector's heap, where collecting twice as often costs little and keeps garbage from doubling the rest.
+func collect(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
