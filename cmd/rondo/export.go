@@ -1,20 +1,24 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/query/transfer"
 )
 
@@ -24,6 +28,7 @@ type exporting struct {
 	to        string
 	xml       bool
 	overwrite bool
+	jobs      int
 }
 
 func newExport(c *common) *cobra.Command {
@@ -32,7 +37,8 @@ func newExport(c *common) *cobra.Command {
 		Use:   "export [PREFIX] --to FOLDER",
 		Short: "Write series as rrdtool's files",
 		Long: `Write the series whose path begins with PREFIX, or all, as files that rrdtool reads and goes on updating: PATH.rrd below
-FOLDER, or with --xml PATH.xml. A file that is there is left as it is, and told, unless --overwrite is given.`,
+FOLDER, or with --xml PATH.xml. A file that is there is left as it is, and told, unless --overwrite is given. A native file is
+dated as the last update of its series.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if e.to == "" {
@@ -45,6 +51,7 @@ FOLDER, or with --xml PATH.xml. A file that is there is left as it is, and told,
 	f.StringVar(&e.to, "to", "", "the `folder` to write to; it is made")
 	f.BoolVar(&e.xml, "xml", false, "write XML, as rrdtool dump does")
 	f.BoolVar(&e.overwrite, "overwrite", false, "replace files that are there")
+	f.IntVarP(&e.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "`files` written at the same time")
 	return cmd
 }
 
@@ -54,7 +61,7 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		return err
 	}
 	defer func() { err = firstError(err, s.close()) }()
-	written, failed := 0, 0
+	var written, failed atomic.Int64
 	show := newProgress(e.stderr, 0)
 	write := func(path string, data []byte, err error) error {
 		name := e.name(path)
@@ -62,25 +69,25 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 			err = e.write(name, data)
 		}
 		if err != nil {
-			failed++
+			failed.Add(1)
 			show.print(fmt.Sprintf("%s: %v", name, err))
 		} else {
-			written++
+			written.Add(1)
 		}
 		show.step(1)
 		return nil
 	}
 	if s.client != nil {
-		err = exportThrough(ctx, s.client.Local, prefix, e.xml, write)
+		err = exportThrough(ctx, s.client.Local, prefix, e.xml, e.jobs, write)
 	} else {
-		err = transfer.Export(ctx, s.store, prefix, e.xml, write)
+		err = transfer.Export(ctx, s.store, prefix, transfer.ExportOptions{XML: e.xml, Jobs: e.jobs}, write)
 	}
 	show.end()
-	_, told := fmt.Fprintf(e.stdout, "%d series exported, %d failed\n", written, failed)
+	_, told := fmt.Fprintf(e.stdout, "%d series exported, %d failed\n", written.Load(), failed.Load())
 	if err := firstError(err, told); err != nil {
 		return err
 	}
-	if failed > 0 {
+	if failed.Load() > 0 {
 		return exitError(1)
 	}
 	return nil
@@ -107,42 +114,63 @@ func (e *exporting) write(name string, data []byte) error {
 		return os.ErrExist
 	}
 	fresh := name + ".new"
-	if err := os.WriteFile(fresh, data, 0o666); err != nil {
-		return pathError(err)
+	err := os.WriteFile(fresh, data, 0o666)
+	if err == nil && !e.xml {
+		if last, err := rrdfile.LastUpdate(data); err == nil {
+			at := time.UnixMicro(int64(last))
+			_ = os.Chtimes(fresh, at, at) // the file is as good without
+		}
 	}
-	if err := os.Rename(fresh, name); err != nil {
+	if err == nil {
+		err = os.Rename(fresh, name)
+	}
+	if err != nil {
 		_ = os.Remove(fresh) // the first error is the one to tell
-		return err
 	}
-	return nil
+	return pathError(err)
+}
+
+// A made is a file that the server has made.
+type made struct {
+	path string
+	data []byte
+	err  error
 }
 
 // exportThrough has a server make the files.
-func exportThrough(ctx context.Context, server rondov1.LocalClient, prefix string, xml bool, fn func(path string, data []byte, err error) error) error {
+func exportThrough(
+	ctx context.Context, server rondov1.LocalClient, prefix string, xml bool, jobs int, fn func(path string, data []byte, err error) error,
+) error {
 	stream, err := server.Export(ctx, connect.NewRequest(&rondov1.ExportRequest{Prefix: prefix, Xml: xml}))
 	if err != nil {
 		return explain(err)
 	}
 	defer func() { _ = stream.Close() }() // an error of it would say nothing new
-	var path string
-	var data bytes.Buffer
+	queue := make(chan made)
+	var writers sync.WaitGroup
+	for range max(jobs, 1) {
+		writers.Go(func() {
+			for m := range queue {
+				_ = fn(m.path, m.data, m.err) // which only tells
+			}
+		})
+	}
+	defer writers.Wait()
+	defer close(queue)
+	var file made
 	for stream.Receive() {
 		m := stream.Msg()
 		if m.GetPath() != "" {
-			path = m.GetPath()
-			data.Reset()
+			file = made{path: m.GetPath()}
 		}
-		data.Write(m.GetData())
+		file.data = append(file.data, m.GetData()...)
 		if !m.GetComplete() {
 			continue
 		}
-		var wrong error
 		if m.GetError() != "" {
-			wrong = errors.New(m.GetError())
+			file.err = errors.New(m.GetError())
 		}
-		if err := fn(path, data.Bytes(), wrong); err != nil {
-			return err
-		}
+		queue <- file
 	}
 	if err := stream.Err(); err != nil {
 		return explain(err)
@@ -150,10 +178,12 @@ func exportThrough(ctx context.Context, server rondov1.LocalClient, prefix strin
 	return nil
 }
 
-// pathError takes the name out of an error of the file system.
+// pathError takes the names out of an error of the file system.
 func pathError(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	if at, ok := errors.AsType[*os.LinkError](err); ok {
 		return at.Err
 	}
 	return err

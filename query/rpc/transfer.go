@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 
 	"connectrpc.com/connect"
 
@@ -96,7 +97,11 @@ func receiveFiles(ctx context.Context, stream *connect.BidiStream[rondov1.Import
 
 // Export streams the files of series.
 func (l *Local) Export(ctx context.Context, req *connect.Request[rondov1.ExportRequest], stream *connect.ServerStream[rondov1.ExportResponse]) error {
-	err := transfer.Export(ctx, l.Store, req.Msg.GetPrefix(), req.Msg.GetXml(), func(path string, data []byte, err error) error {
+	o := transfer.ExportOptions{XML: req.Msg.GetXml(), Jobs: runtime.GOMAXPROCS(0)}
+	var sending sync.Mutex
+	err := transfer.Export(ctx, l.Store, req.Msg.GetPrefix(), o, func(path string, data []byte, err error) error {
+		sending.Lock()
+		defer sending.Unlock()
 		if err != nil {
 			return stream.Send(&rondov1.ExportResponse{Path: path, Complete: true, Error: err.Error()})
 		}

@@ -38,6 +38,22 @@ func Read(r io.ReaderAt, size int64) (*File, error) { return new(Reader).Read(r,
 // [*FormatError].
 func Decode(b []byte) (*File, error) { return new(Reader).Decode(b) }
 
+// LastUpdate returns the last update of a native file, which b is the whole of. The error is that of [Decode].
+func LastUpdate(b []byte) (rra.Time, error) {
+	d := decoder{b: b, size: int64(len(b))}
+	err := d.head()
+	if err == nil {
+		d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
+		if err = d.definition(); err == nil {
+			err = d.live()
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return d.f.State.LastUpdate, nil
+}
+
 // A Reader reads one native file after another, and uses its memory again. The zero value is ready. One goroutine may use it
 // at a time.
 type Reader struct {

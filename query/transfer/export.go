@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/rondo-db/rondo/engine"
@@ -16,27 +17,62 @@ type ExportStore interface {
 	Export(ctx context.Context, ref engine.Ref) (engine.Copy, error)
 }
 
-// Export calls fn with the file of every series whose path begins with prefix, native or XML, or with the reason that there
-// is none. Data is valid until fn returns. An error is one of the store, of ctx or of fn, which ends it.
-func Export(ctx context.Context, s ExportStore, prefix string, xml bool, fn func(path string, data []byte, err error) error) error {
-	var buf []byte
+// ExportOptions say how series are exported.
+type ExportOptions struct {
+	XML  bool // XML instead of native files
+	Jobs int  // series made files of at the same time; less than 1: 1
+}
+
+// Export calls fn with the file of every series whose path begins with prefix, or with the reason that there is none: in any
+// order, and up to Jobs calls at a time. Data is valid until fn returns. An error is one of the store, of ctx or of
+// fn, which ends it.
+func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, fn func(path string, data []byte, err error) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	queue := make(chan engine.Series)
+	var workers sync.WaitGroup
+	for range max(o.Jobs, 1) {
+		workers.Go(func() {
+			var buf []byte
+			for series := range queue {
+				if ctx.Err() != nil {
+					continue
+				}
+				var err error
+				if buf, err = exportOne(ctx, s, series, buf[:0], o.XML, fn); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
 	for series, err := range s.List(ctx, prefix, "") {
 		if err != nil {
-			return err
+			cancel(err)
 		}
-		c, err := s.Export(ctx, series.Ref)
-		switch {
-		case errors.Is(err, engine.ErrNotFound):
-			continue // dropped, or replaced by another, meanwhile
-		case err != nil:
-			return err
+		if ctx.Err() != nil {
+			break
 		}
-		buf, err = encode(buf[:0], &c, xml)
-		if err := fn(series.Path, buf, err); err != nil {
-			return err
-		}
+		queue <- series
 	}
-	return ctx.Err()
+	close(queue)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// exportOne exports a series, and returns buf, grown.
+func exportOne(ctx context.Context, s ExportStore, series engine.Series, buf []byte, xml bool, fn func(path string, data []byte, err error) error) ([]byte, error) {
+	c, err := s.Export(ctx, series.Ref)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		return buf, nil // dropped, or replaced by another, meanwhile
+	case err != nil:
+		return buf, err
+	}
+	data, err := encode(buf, &c, xml)
+	if cap(data) > cap(buf) {
+		buf = data
+	}
+	return buf, fn(series.Path, data, err)
 }
 
 // encode appends the file of a series.

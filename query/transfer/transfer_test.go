@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine"
@@ -44,16 +45,29 @@ func TestImportExport(t *testing.T) {
 			t.Errorf("%s: %v %v", path, r.Outcome, r.Err)
 		}
 	}
-	n := 0
-	err := transfer.Export(t.Context(), s, "a/", false, func(path string, data []byte, err error) error {
-		if want := items[n].Data; err != nil || path != items[n].Path || string(data) != string(want) {
-			t.Errorf("%s: %v, %d bytes, of %d", path, err, len(data), len(want))
+	var mu sync.Mutex
+	exported := make(map[string]string)
+	err := transfer.Export(t.Context(), s, "a/", transfer.ExportOptions{Jobs: 3}, func(path string, data []byte, err error) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, twice := exported[path]; twice || err != nil {
+			t.Errorf("%s: twice %v, %v", path, twice, err)
 		}
-		n++
+		exported[path] = string(data)
 		return nil
 	})
-	if err != nil || n != len(items) {
-		t.Errorf("%d series exported: %v", n, err)
+	if err != nil || len(exported) != len(items) {
+		t.Errorf("%d series exported: %v", len(exported), err)
+	}
+	for _, item := range items {
+		if exported[item.Path] != string(item.Data) {
+			t.Errorf("%s: %d bytes, of %d, or others", item.Path, len(exported[item.Path]), len(item.Data))
+		}
+	}
+	stop := errors.New("stop")
+	err = transfer.Export(t.Context(), s, "", transfer.ExportOptions{Jobs: 2}, func(string, []byte, error) error { return stop })
+	if !errors.Is(err, stop) {
+		t.Errorf("%v, not what the caller said", err)
 	}
 	for path, r := range imported(t, s, transfer.Options{}, items...) {
 		if r.Outcome != transfer.Skipped {
