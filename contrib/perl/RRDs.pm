@@ -141,10 +141,19 @@ sub _list (@) {
 
 # Reading what rondo prints.
 
-sub _value { return $_[0] eq 'nan' ? undef : 0 + $_[0] }
+my $minus_zero = unpack 'd', pack 'd', -1e-200 * 1e-200;    # which a text does not become
+
+sub _value { return $_[0] eq 'nan' ? undef : $_[0] eq '-0' ? $minus_zero : 0 + $_[0] }
 
 sub _row {
-    return [ map { $_ eq 'nan' ? undef : 0 + $_ } split / /, $_[0] ];
+    return [ map { $_ eq 'nan' ? undef : $_ eq '-0' ? $minus_zero : 0 + $_ } split / /, $_[0] ];
+}
+
+# _plain takes the backslashes out of a text.
+sub _plain {
+    my ($text) = @_;
+    $text =~ s/\\(.)/$1 eq 'n' ? "\n" : $1/ge;
+    return $text;
 }
 
 # _pairs makes a hash of the lines KEY = VALUE.
@@ -152,7 +161,7 @@ sub _pairs {
     my %h;
     for ( split /\n/, $_[0] ) {
         my ( $key, $value ) = /^(.*?) = (.*)$/ or next;
-        $h{$key} = $value =~ /^"(.*)"$/ ? $1 : _value($value);
+        $h{$key} = $value =~ /^"/ ? _plain( substr $value, 1, -1 ) : _value($value);
     }
     return \%h;
 }

@@ -222,7 +222,7 @@ def _pairs(b):
         if not equals:
             continue
         if value.startswith('"'):
-            found[key] = value[1:-1]
+            found[key] = re.sub(r"\\(.)", lambda m: "\n" if m.group(1) == "n" else m.group(1), value[1:-1])
         elif re.fullmatch(r"-?\d+", value) and not _DOUBLE.search(key):
             found[key] = int(value)
         else:

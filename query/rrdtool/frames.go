@@ -173,6 +173,9 @@ func appendExact(dst []byte, v float64) []byte {
 	return strconv.AppendFloat(dst, v, 'g', -1, 64)
 }
 
+// oneLine escapes a text that is printed in a line of its own.
+var oneLine = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+
 func appendExactRow(line []byte, values []float64) []byte {
 	for i, v := range values {
 		if i > 0 {

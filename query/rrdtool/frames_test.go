@@ -66,12 +66,19 @@ func TestFrames(t *testing.T) {
 		`xport -s 1200000000 -e 1200000010 "DEF:v=d/a\"\\ b':x:AVERAGE" "XPORT:v:two\nlines"`,
 		`times end-1h 1200000000`,
 		`times 1200000000`,
+		`create "two\nlines\\" --start 1200000000 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10`,
+		`info "two\nlines\\"`,
 		`list "OK u:0.00"`,
 		`update`,
 		`alter`,
 		"info \"a\\nb\"",
 		`"open`,
 	)
+	for i := range got {
+		if strings.HasPrefix(got[i].text, "filename") {
+			got[i].text, _, _ = strings.Cut(got[i].text, "rrd_version")
+		}
+	}
 	if got[len(got)-1].tag != "bye" {
 		t.Errorf("the session ends in %v", got[len(got)-1])
 	}
@@ -87,6 +94,9 @@ func TestFrames(t *testing.T) {
 		{"out", "1199996400 1200000000\n"},
 		{"done", ""},
 		{"error", "invalid parameter count for times"},
+		{"done", ""},
+		{"out", "filename = \"two\\nlines\\\\\"\n"},
+		{"done", ""},
 		{"err", "No such file or directory"},
 		{"done", ""},
 		{"error", "Not enough arguments"},

@@ -80,6 +80,9 @@ type InfoLine struct {
 
 func (c *command) infoLine(l InfoLine) {
 	if l.Kind == InfoString {
+		if c.exact {
+			l.Value = oneLine.Replace(l.Value)
+		}
 		c.printf("%s = \"%s\"\n", l.Key, l.Value)
 		return
 	}
