@@ -14,10 +14,11 @@ import (
 
 // A Config says what is measured.
 type Config struct {
-	Series int // of one data source and five archives
-	Rounds int // a value of each, 10 s after the one before; flushed every 30
-	Single int // rounds that are flushed one by one
-	Kills  int // how often a server is killed
+	Series int    // of one data source and five archives
+	Rounds int    // a value of each, 10 s after the one before; flushed every 30
+	Single int    // rounds that are flushed one by one
+	Kills  int    // how often a server is killed
+	Seed   uint64 // of the moments at which it is
 	// Dir is a new or empty folder for both servers' files.
 	Dir string
 	// RRDCached is the program, empty: it is not measured.
@@ -68,31 +69,57 @@ func Run(ctx context.Context, c Config) ([]Measured, error) {
 	if c.Series < 1 || c.Rounds < 1 || c.Single < 1 || c.Kills < 0 {
 		return nil, errors.New("bench: series, rounds and single must be at least 1, and kills not negative")
 	}
-	rondo := &side{name: "rondo", dir: filepath.Join(c.Dir, "r"), start: func(ctx context.Context, s *side) *exec.Cmd {
-		return c.Rondo(ctx, filepath.Join(s.dir, "db"), s.socket(), s.base())
-	}}
-	sides := []*side{rondo}
-	if c.RRDCached != "" {
-		sides = append(sides, &side{name: "rrdcached", dir: filepath.Join(c.Dir, "o"), caches: true, start: func(ctx context.Context, s *side) *exec.Cmd {
-			return exec.CommandContext(ctx, c.RRDCached, "-g", "-l", "unix:"+s.socket(), "-b", s.base(), "-B", "-R", "-w", "1800", "-f", "3600",
-				"-F", "-j", filepath.Join(s.dir, "journal"), "-p", filepath.Join(s.dir, "pid"))
-		}})
-	}
 	var out []Measured
-	for _, s := range sides {
-		m, err := measure(ctx, &c, s)
-		if err != nil {
-			return out, fmt.Errorf("%s: %w", s.name, err)
+	for _, p := range c.programs() {
+		m := Measured{Name: p.name, FetchSeries: min(fetchMany, c.Series)}
+		if err := measure(ctx, &c, p.side(c.Dir, "", true), &m); err != nil {
+			return out, fmt.Errorf("%s: %w", p.name, err)
+		}
+		c.Say(p.name + ": kill -9")
+		if err := kills(ctx, &c, p.side(c.Dir, "k", false), &m); err != nil {
+			return out, fmt.Errorf("%s: kill -9: %w", p.name, err)
 		}
 		out = append(out, m)
 	}
 	return out, nil
 }
 
-func measure(ctx context.Context, c *Config, s *side) (m Measured, err error) {
-	m = Measured{Name: s.name, FetchSeries: min(fetchMany, c.Series)}
+// A program is one of the two.
+type program struct {
+	name, short string
+	caches      bool
+	start       func(ctx context.Context, s *side, flush bool) *exec.Cmd
+}
+
+func (c *Config) programs() []program {
+	ps := []program{{"rondo", "r", false, func(ctx context.Context, s *side, _ bool) *exec.Cmd {
+		return c.Rondo(ctx, filepath.Join(s.dir, "db"), s.socket(), s.base())
+	}}}
+	if c.RRDCached == "" {
+		return ps
+	}
+	return append(ps, program{"rrdcached", "o", true, func(ctx context.Context, s *side, flush bool) *exec.Cmd {
+		args := []string{
+			"-g", "-l", "unix:" + s.socket(), "-b", s.base(), "-B", "-R", "-w", "1800", "-f", "3600",
+			"-j", filepath.Join(s.dir, "journal"), "-p", filepath.Join(s.dir, "pid"),
+		}
+		if flush {
+			args = append(args, "-F")
+		}
+		return exec.CommandContext(ctx, c.RRDCached, args...)
+	}})
+}
+
+// side returns a server of the program below dir. With flush rrdcached writes everything when it ends.
+func (p program) side(dir, kind string, flush bool) *side {
+	return &side{name: p.name, dir: filepath.Join(dir, p.short+kind), caches: p.caches, start: func(ctx context.Context, s *side) *exec.Cmd {
+		return p.start(ctx, s, flush)
+	}}
+}
+
+func measure(ctx context.Context, c *Config, s *side, m *Measured) (err error) {
 	if err := s.up(ctx); err != nil {
-		return m, err
+		return err
 	}
 	ended := false
 	defer func() {
@@ -100,7 +127,7 @@ func measure(ctx context.Context, c *Config, s *side) (m Measured, err error) {
 			err = errors.Join(err, s.kill())
 		}
 	}()
-	w := &work{c: c, s: s, m: &m}
+	w := &work{c: c, s: s, m: m}
 	for i := range c.Series {
 		w.names = append(w.names, fmt.Sprintf("host%03d/metric-%02d/gauge.rrd", i/100, i%100))
 	}
@@ -116,19 +143,19 @@ func measure(ctx context.Context, c *Config, s *side) (m Measured, err error) {
 	} {
 		c.Say(s.name + ": " + step.what)
 		if err := step.do(); err != nil {
-			return m, fmt.Errorf("%s: %w", step.what, err)
+			return fmt.Errorf("%s: %w", step.what, err)
 		}
+		s.quiet() // what it still does is not of the next
 	}
 	before := s.processor()
 	if err := s.down(); err != nil {
-		return m, err
+		return err
 	}
 	ended = true
 	// What the end of a server writes belongs to all its updates: a share of it to those measured.
 	share := (s.total() - before).Seconds() / float64(w.sent)
 	m.CPU = m.CPUUpdates + share*1e6
-	c.Say(s.name + ": kill -9")
-	return m, w.kills(ctx)
+	return nil
 }
 
 // A work is what is done to one server.
@@ -326,61 +353,6 @@ func (w *work) fetch() error {
 func median(v []float64) float64 {
 	slices.Sort(v)
 	return v[len(v)/2]
-}
-
-// kills starts the server anew, has updates acknowledged, kills it, and counts after another start what is left of them.
-func (w *work) kills(ctx context.Context) error {
-	name := w.names[0]
-	for i := range w.c.Kills {
-		n := []int{50, 500, 2000}[i%3]
-		if err := w.s.up(ctx); err != nil {
-			return err
-		}
-		first := w.round + 1
-		for range n {
-			w.round++
-			if answer, err := w.s.ask(fmt.Sprintf("UPDATE %s %d:1", name, epoch+step*w.round)); err != nil || !strings.HasPrefix(answer, "0 ") {
-				return errors.Join(fmt.Errorf("answer %q", answer), err, w.s.kill())
-			}
-		}
-		if err := w.s.kill(); err != nil {
-			return err
-		}
-		if err := w.s.up(ctx); err != nil {
-			return err
-		}
-		last, err := w.lastRound(name)
-		if err == nil {
-			err = w.s.down()
-		}
-		if err != nil {
-			return errors.Join(err, w.s.kill())
-		}
-		lost := int(w.round - max(last, first-1))
-		w.m.Kills++
-		w.m.Acknowledged += n
-		w.m.Lost += lost
-		if lost > 0 {
-			w.m.LossyKills++
-		}
-	}
-	return nil
-}
-
-// lastRound returns the round of the last update of a series.
-func (w *work) lastRound(name string) (int64, error) {
-	if _, err := w.s.ask("FLUSH " + name); err != nil {
-		return 0, err
-	}
-	answer, err := w.s.ask("LAST " + name)
-	if err != nil {
-		return 0, err
-	}
-	var at int64
-	if _, err := fmt.Sscanf(answer, "0 %d", &at); err != nil {
-		return 0, fmt.Errorf("answer %q", answer)
-	}
-	return (at - epoch) / step, nil
 }
 
 // Find returns the installed rrdcached.

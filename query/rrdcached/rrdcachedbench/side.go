@@ -152,25 +152,39 @@ func (s *side) skip(n int) error {
 	return nil
 }
 
-// stats returns the counters of STATS.
-func (s *side) stats() (map[string]int64, error) {
-	if err := s.send("STATS"); err != nil {
-		return nil, err
-	}
+// whole reads an answer of several lines and returns those behind the first.
+func (s *side) whole() ([]string, error) {
 	first, err := s.line()
 	if err != nil {
 		return nil, err
 	}
-	n, err := strconv.Atoi(strings.SplitN(first, " ", 2)[0])
-	if err != nil {
-		return nil, err
+	word, _, _ := strings.Cut(first, " ")
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 0 {
+		return nil, fmt.Errorf("%s answers %q", s.name, first)
 	}
-	st := make(map[string]int64)
+	var lines []string
 	for range n {
 		line, err := s.line()
 		if err != nil {
 			return nil, err
 		}
+		lines = append(lines, line)
+	}
+	return lines, nil
+}
+
+// stats returns the counters of STATS.
+func (s *side) stats() (map[string]int64, error) {
+	if err := s.send("STATS"); err != nil {
+		return nil, err
+	}
+	lines, err := s.whole()
+	if err != nil {
+		return nil, err
+	}
+	st := make(map[string]int64)
+	for _, line := range lines {
 		name, value, _ := strings.Cut(line, ": ")
 		st[name], _ = strconv.ParseInt(value, 10, 64) // what is no number is not asked for
 	}
@@ -214,6 +228,19 @@ func (s *side) processor() time.Duration {
 	system, _ := strconv.ParseInt(f[12], 10, 64)
 	const tick = 10 * time.Millisecond // everywhere on Linux
 	return time.Duration(user+system) * tick
+}
+
+// quiet waits until the server does nothing any more, but not for ever.
+func (s *side) quiet() {
+	const enough = 4 // looks at which it had done nothing
+	deadline := time.Now().Add(10 * time.Second)
+	for last, still := s.processor(), 0; still < enough && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
+		now := s.processor()
+		if still++; now != last {
+			last, still = now, 0
+		}
+	}
 }
 
 // total is the processor time of a server that has ended.

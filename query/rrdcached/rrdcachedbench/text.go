@@ -46,7 +46,7 @@ func WriteText(w io.Writer, ms []Measured) error {
 	figure("  with a value pending, ms", "%.2f", func(m *Measured) float64 { return m.FetchPending })
 	row("kill -9", func(m *Measured) string { return fmt.Sprintf("%d times", m.Kills) }, nil)
 	row("  acknowledged updates lost", func(m *Measured) string {
-		return fmt.Sprintf("%d of %d, in %d", m.Lost, m.Acknowledged, m.LossyKills)
+		return fmt.Sprintf("%d of %d, by %d", m.Lost, m.Acknowledged, m.LossyKills)
 	}, nil)
 	return t.Flush()
 }

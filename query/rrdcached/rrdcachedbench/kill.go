@@ -1,0 +1,146 @@
+package rrdcachedbench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// What a server has acknowledged it must have after it was killed. A stream of BATCHes is sent, one behind the other, until at
+// some random moment the server is killed; then it is started again and asked for every row of what it had answered.
+
+const (
+	killSeries  = 50  // a value of each in a BATCH
+	killBatches = 100 // acknowledged at most before the blow is dealt
+	killDelay   = 3 * time.Millisecond
+)
+
+// kills kills a server again and again, over files of its own.
+func kills(ctx context.Context, c *Config, s *side, m *Measured) error {
+	w := &work{c: c, s: s, m: &Measured{}} // how long they take to create is not asked
+	for i := range killSeries {
+		w.names = append(w.names, fmt.Sprintf("kill/metric-%02d.rrd", i))
+	}
+	if err := s.up(ctx); err != nil {
+		return err
+	}
+	err := w.create()
+	if err == nil {
+		err = s.down()
+	}
+	if err != nil {
+		return errors.Join(err, s.kill())
+	}
+	r := rand.New(rand.NewPCG(c.Seed, 0))
+	for range c.Kills {
+		first := w.round
+		if err := s.up(ctx); err != nil {
+			return err
+		}
+		if err := w.killed(1+r.IntN(killBatches), time.Duration(r.Int64N(int64(killDelay)))); err != nil {
+			return err
+		}
+		acknowledged := w.round
+		if err := s.up(ctx); err != nil {
+			return err
+		}
+		lost, last, err := w.lost(first, acknowledged)
+		if err := errors.Join(err, s.kill()); err != nil {
+			return err
+		}
+		m.Kills++
+		m.Acknowledged += int(acknowledged-first) * killSeries
+		if m.Lost += lost; lost > 0 {
+			m.LossyKills++
+		}
+		w.round = last // what was not acknowledged may have been stored
+	}
+	return nil
+}
+
+// killed sends BATCHes until the server has gone, which it is made to delay after it has acknowledged n of them. w.round is then
+// the last that was acknowledged.
+func (w *work) killed(n int, delay time.Duration) error {
+	var acknowledged atomic.Int64
+	enough := make(chan struct{})
+	dead := make(chan error, 1)
+	go func() {
+		<-enough
+		time.Sleep(delay) // more are on their way then
+		dead <- w.s.cmd.Process.Kill()
+	}()
+	var err error
+	for err == nil {
+		w.killBatch(w.round + 1)
+		if err = w.s.send(w.take()); err != nil {
+			break
+		}
+		for _, want := range []string{"0 Go ahead.  End with dot '.' on its own line.", "0 errors"} {
+			if err = w.want(want); err != nil {
+				break
+			}
+		}
+		if err == nil {
+			w.round++
+			if acknowledged.Add(1) == int64(n) {
+				close(enough)
+			}
+		}
+	}
+	if acknowledged.Load() < int64(n) {
+		close(enough)
+		return errors.Join(fmt.Errorf("it ended by itself: %w", err), <-dead, w.s.kill())
+	}
+	if err := <-dead; err != nil {
+		return err
+	}
+	_ = w.s.conn.Close() // the server has
+	_ = w.s.cmd.Wait()   // it was killed
+	return nil
+}
+
+// killBatch writes the BATCH of a round: its number is every value of it.
+func (w *work) killBatch(round int64) {
+	w.buf.WriteString("BATCH\n")
+	for _, name := range w.names {
+		fmt.Fprintf(&w.buf, "UPDATE %s %d:%d\n", name, epoch+step*round, round)
+	}
+	w.buf.WriteString(".")
+}
+
+// lost returns how many of the values of rounds first+1 to acknowledged the server does not have, and the last round that it
+// has of any series.
+func (w *work) lost(first, acknowledged int64) (lost int, last int64, err error) {
+	last = acknowledged
+	for _, name := range w.names {
+		if err := w.s.send(fmt.Sprintf("FETCH %s AVERAGE %d %d", name, epoch+step*first, epoch+step*(acknowledged+1))); err != nil {
+			return 0, 0, err
+		}
+		answer, err := w.s.whole()
+		if err != nil {
+			return 0, 0, err
+		}
+		rows := make(map[int64]float64)
+		for _, line := range answer {
+			at, value, _ := strings.Cut(line, ": ")
+			t, notTime := strconv.ParseInt(strings.TrimSpace(at), 10, 64)
+			v, notValue := strconv.ParseFloat(value, 64)
+			if notTime == nil && notValue == nil && v == v {
+				round := (t - epoch) / step
+				rows[round] = v
+				last = max(last, round)
+			}
+		}
+		for round := first + 1; round <= acknowledged; round++ {
+			if rows[round] != float64(round) {
+				lost++
+			}
+		}
+	}
+	return lost, last, nil
+}
