@@ -24,7 +24,7 @@ func newBenchCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchChildCommand(), newBenchReceiveCommand(), newBenchReceiverCommand(),
-		newBenchRRDCachedCommand())
+		newBenchRRDCachedCommand(), newBenchPipeCommand(), newBenchOneShotCommand())
 	return c
 }
 

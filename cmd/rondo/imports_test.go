@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 	"query/rpc/rondov1":          {},
 	"query/rrdcached":            {"query", "query/rrdfile", "query/rrdtool", "query/transfer", "query/rrdcached", "engine", "rra"},
 	"query/rrdtool":              {"query", "query/attime", "query/rrdtool", "engine", "rra"},
+	"query/rrdtool/rrdtoolbench": {"engine", "rra", "wal"},
 	"cmd":                        {"cmd", "receivers", "query", "engine", "rra", "wal"},
 	"engine/enginetest":          {"engine", "rra", "wal"},
 	"engine/enginebench":         {"engine", "rra", "wal"},
@@ -48,6 +49,7 @@ var testOnly = map[string][]string{
 	"engine/enginebench":     {"cmd"},
 
 	"query/rrdcached/rrdcachedbench": {"cmd"},
+	"query/rrdtool/rrdtoolbench":     {"cmd"},
 	"receivers/receivebench":         {"cmd"},
 }
 
