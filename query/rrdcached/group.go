@@ -20,6 +20,8 @@ type group struct {
 	cur    int    // the slot that samples are read for
 	owner  []int32
 	exact  []exactTime
+	second []byte // the time of the sample read last, if it was plain; when is what it says
+	when   rra.Time
 	values []rra.Value // of the sample being read
 	texts  []string
 }

@@ -4,6 +4,7 @@ package rrdcached
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -18,8 +19,9 @@ import (
 
 // isUpdate reports whether a line begins with UPDATE and a blank.
 func isUpdate(line []byte) bool {
-	return len(line) > 7 && line[6] == ' ' &&
-		line[0]|0x20 == 'u' && line[1]|0x20 == 'p' && line[2]|0x20 == 'd' && line[3]|0x20 == 'a' && line[4]|0x20 == 't' && line[5]|0x20 == 'e'
+	const letters, lower = 0x00ff_ffff_ffff_ffff, 0x0000_2020_2020_2020
+	const word = 'u' | 'p'<<8 | 'd'<<16 | 'a'<<24 | 't'<<32 | 'e'<<40 | ' '<<48
+	return len(line) > 7 && (binary.LittleEndian.Uint64(line)&letters|lower) == word
 }
 
 // guess returns the entry of the name that args begin with if it can be had without taking words apart.
@@ -118,20 +120,24 @@ func (g *group) fill(e *entry, r request) {
 // done nothing.
 func (g *group) plain(k rra.Kind, r *request) bool {
 	b := r.args
-	at, i := uint64(0), 0
-	for i < len(b) && b[i]-'0' <= 9 {
-		at = at*10 + uint64(b[i]-'0')
-		i++
-	}
-	if i == 0 || i > 11 || i == len(b) || b[i] != ':' {
-		return false
+	i := len(g.second)
+	when := g.when
+	if i == 0 || i >= len(b) || b[i] != ':' || string(b[:i]) != string(g.second) { // another than that of the sample before it
+		at := uint64(0)
+		for i = 0; i < len(b) && b[i]-'0' <= 9; i++ {
+			at = at*10 + uint64(b[i]-'0')
+		}
+		if i == 0 || i > 11 || i == len(b) || b[i] != ':' {
+			return false
+		}
+		when = rra.Seconds(int64(at))
+		g.second, g.when = append(g.second[:0], b[:i]...), when
 	}
 	text := b[i+1:]
 	end := bytes.IndexByte(text, ' ')
 	if end >= 0 {
 		text = text[:end]
 	}
-	when := rra.Seconds(int64(at))
 	if v, ok := rra.PlainReading(k, text); ok {
 		g.batch.Add(g.slots[g.cur].e.ref, when, v)
 	} else if isDecimal(text) {
