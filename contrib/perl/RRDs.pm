@@ -23,6 +23,9 @@ my $error;                  # of the last call
 my $session;                # the rondo that is being talked to
 my $database;               # the folder in full
 
+# Verbs that may be asked again when there is no answer.
+my %reads = map { $_ => 1 } qw(fetch xport info first last lastupdate list times graph graphv);
+
 my $longest = ( 1 << 20 ) - 1;    # of a command
 my $note    = "The series of this name is kept by rondo.\n";
 
@@ -54,6 +57,7 @@ sub error { return $error }
 # create is rrdtool's. Programs create what they do not see: a series that is there without a file of its name is kept.
 sub create (@) {
     my @args = @_;
+    local ( $!, $? );
     my $name = _name(@args);
     my $kept = $name ne '' && _files() && !-e $name;
     unshift @args, '--no-overwrite' if $kept;
@@ -201,12 +205,12 @@ sub _show {
 
 # _run runs a command in the session. It returns what is printed, and what is remarked; undef if there is an error.
 sub _run {
-    my @words = map { _quoted($_) } @_;
-    my $line = "@words\n";
+    my $line = join( ' ', map { _quoted($_) } @_ ) . "\n";
     return _fail( "the command is longer than $longest bytes" ) if length $line > $longest;
     local ( $!, $? );
     local $SIG{PIPE} = 'IGNORE';
-    for ( 1 .. 5 ) {
+    my ( $why, $again ) = ( '', 0 );
+    for my $try ( 1 .. 5 ) {
         $session = _begin() if !_alive();
         return undef if !$session;
         $session->{busy} = 1;    # unless a signal's handler dies before it is done
@@ -219,7 +223,8 @@ sub _run {
         }
         return _fail($message) if $tag eq 'error';
         undef $session;
-        return _fail($message) if $tag ne 'bye';
+        $why = $message if $tag ne 'bye';
+        return _fail($why) if $why && !( $reads{ $_[0] } && $again++ < 1 );
     }
     return _fail('rondo ends again and again before it is asked');
 }
@@ -235,7 +240,7 @@ sub _quoted {
 # _key is what a session depends on beside its commands.
 sub _key {
     return join "\0", $$, $RONDO // '', Cwd::getcwd() // '',
-        map { $ENV{$_} // '' } qw(RONDO RONDO_DB RONDO_DAEMON RRDCACHED_ADDRESS TZ LC_ALL LC_TIME LC_NUMERIC LANG PATH);
+        map { $ENV{$_} // '' } qw(RONDO RONDO_DB RONDO_BASE RONDO_SYNC RONDO_DAEMON RRDCACHED_ADDRESS TZ LC_ALL LC_TIME LC_NUMERIC LANG PATH);
 }
 
 # _alive says whether the session can be asked. What a forked process inherited is closed.

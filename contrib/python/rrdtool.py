@@ -34,9 +34,12 @@ class ProgrammingError(Exception):
 
 error = OperationalError  # as it was called before
 
+# Verbs that may be asked again when there is no answer.
+_READS = frozenset("fetch xport info first last lastupdate list graph graphv".split())
+
 _LONGEST = (1 << 20) - 1  # bytes of a command
 _NOTE = b"The series of this name is kept by rondo.\n"
-_ENVIRONMENT = ("RONDO", "RONDO_DB", "RONDO_DAEMON", "RRDCACHED_ADDRESS", "TZ", "LC_ALL", "LC_TIME", "LC_NUMERIC", "LANG", "PATH")
+_ENVIRONMENT = ("RONDO", "RONDO_DB", "RONDO_BASE", "RONDO_SYNC", "RONDO_DAEMON", "RRDCACHED_ADDRESS", "TZ", "LC_ALL", "LC_TIME", "LC_NUMERIC", "LANG", "PATH")
 
 
 def lib_version():
@@ -301,6 +304,7 @@ class _Session:
         if len(line) > _LONGEST:
             raise OperationalError("the command is longer than %d bytes" % _LONGEST)
         with self.lock:
+            again = words[0] in _READS
             for _ in range(5):
                 if not self._alive():
                     self._begin()
@@ -314,7 +318,9 @@ class _Session:
                     raise OperationalError(message)
                 self._drop()
                 if tag != "bye":
-                    raise OperationalError(message)
+                    if not again:
+                        raise OperationalError(message)
+                    again = False
         raise OperationalError("rondo ends again and again before it is asked")
 
     def alone(self, *words):
