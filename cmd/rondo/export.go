@@ -70,7 +70,7 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		}
 		if err != nil {
 			failed.Add(1)
-			show.print(fmt.Sprintf("%s: %v", name, err))
+			show.print(fmt.Sprintf("%s: %v", oneLine(name), err))
 		} else {
 			written.Add(1)
 		}
@@ -83,9 +83,15 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		err = transfer.Export(ctx, s.store, prefix, transfer.ExportOptions{XML: e.xml, Jobs: e.jobs}, write)
 	}
 	show.end()
+	if ctx.Err() != nil {
+		err = nil // the exit code says it
+	}
 	_, told := fmt.Fprintf(e.stdout, "%d series exported, %d failed\n", written.Load(), failed.Load())
 	if err := firstError(err, told); err != nil {
 		return err
+	}
+	if ctx.Err() != nil {
+		return exitError(stopped)
 	}
 	if failed.Load() > 0 {
 		return exitError(1)

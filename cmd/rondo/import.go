@@ -10,8 +10,10 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -59,11 +61,12 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 		}
 		o.Labels = append(o.Labels, engine.Label{Name: name, Value: value})
 	}
-	items, err := findFiles(args, i.prefix)
-	if err != nil {
+	var files finder
+	if err := files.find(args, i.prefix); err != nil {
 		return err
 	}
-	if len(items) == 0 {
+	items := files.items
+	if len(items)+len(files.failed) == 0 {
 		return fmt.Errorf("no .rrd and no .xml below %s", strings.Join(args, ", "))
 	}
 	t := i.target()
@@ -74,13 +77,17 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 	}
 	defer func() { err = firstError(err, s.close()) }()
 	var count tally
-	show := newProgress(i.stderr, len(items))
+	total := len(items) + len(files.failed)
+	show := newProgress(i.stderr, total)
 	done := func(r transfer.Result) {
 		count.add(r)
 		if r.Err != nil {
-			show.print(fmt.Sprintf("%s: %v", r.Name, r.Err))
+			show.print(fmt.Sprintf("%s: %v", oneLine(r.Name), r.Err))
 		}
 		show.step(1)
+	}
+	for _, r := range files.failed {
+		done(r)
 	}
 	if s.client != nil {
 		err = importThrough(ctx, s.client.Streams, o, items, done)
@@ -88,7 +95,11 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 		err = importInto(ctx, s.store, o, items, done)
 	}
 	show.end()
-	_, e := fmt.Fprintf(i.stdout, "%d of %d files imported, %d skipped, %d failed\n", count.imported, len(items), count.skipped, count.failed)
+	_, e := fmt.Fprintf(i.stdout, "%d of %d files imported, %d skipped, %d failed\n", count.imported, total, count.skipped, count.failed)
+	if ctx.Err() != nil {
+		_, _ = fmt.Fprintln(i.stderr, "stopped; run again, it goes on where it was") // nobody is left to tell
+		return exitError(stopped)
+	}
 	if err := firstError(err, e); err != nil {
 		return err
 	}
@@ -114,44 +125,78 @@ func (t *tally) add(r transfer.Result) {
 	}
 }
 
-// findFiles returns the files that args mean, in order, and the paths of their series.
-func findFiles(args []string, prefix string) ([]transfer.Item, error) {
-	var items []transfer.Item
-	add := func(name, inside string) {
-		p := filepath.ToSlash(inside)
-		if s, ok := strings.CutSuffix(p, ".xml"); ok {
-			p = strings.TrimSuffix(s, ".rrd") + ".rrd"
-		}
-		items = append(items, transfer.Item{Index: len(items), Path: path.Join(prefix, p), Name: name})
+// oneLine quotes a name that would not stay on a line.
+func oneLine(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
 	}
+	return name
+}
+
+// stopped is the exit code of what SIGINT has ended before it was done, as a shell counts it.
+const stopped = 128 + 2
+
+// A finder finds the files that are to be imported.
+type finder struct {
+	items  []transfer.Item
+	failed []transfer.Result // what cannot be imported, and why
+	named  map[string]string // path of a series, without .rrd, to its file
+}
+
+// find finds the files that args mean, in order, and the paths of their series.
+func (f *finder) find(args []string, prefix string) error {
 	for _, arg := range args {
 		info, err := os.Stat(arg)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !info.IsDir() {
-			add(arg, filepath.Base(arg))
+			f.add(arg, path.Join(prefix, filepath.Base(arg)))
 			continue
 		}
-		err = filepath.WalkDir(arg, func(name string, e fs.DirEntry, err error) error {
-			if err != nil || e.IsDir() {
-				return err
+		// The separator behind it has a link to a folder followed.
+		err = filepath.WalkDir(arg+string(filepath.Separator), func(name string, e fs.DirEntry, err error) error {
+			if err != nil { // a folder that cannot be read: there may be others
+				f.fail(name, pathError(err))
+				return nil
 			}
-			if x := filepath.Ext(name); x != ".rrd" && x != ".xml" {
+			if x := filepath.Ext(name); e.IsDir() || x != ".rrd" && x != ".xml" {
 				return nil
 			}
 			inside, err := filepath.Rel(arg, name)
 			if err != nil {
 				return err
 			}
-			add(name, inside)
+			f.add(name, path.Join(prefix, filepath.ToSlash(inside)))
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return items, nil
+	return nil
+}
+
+// add adds a file, unless it is there already.
+func (f *finder) add(name, series string) {
+	if s, ok := strings.CutSuffix(series, ".xml"); ok {
+		series = strings.TrimSuffix(s, ".rrd") + ".rrd"
+	}
+	key := strings.TrimSuffix(series, ".rrd")
+	switch other, twice := f.named[key]; {
+	case !twice:
+		if f.named == nil {
+			f.named = make(map[string]string)
+		}
+		f.named[key] = name
+		f.items = append(f.items, transfer.Item{Index: len(f.items), Path: series, Name: name})
+	case filepath.Clean(other) != filepath.Clean(name):
+		f.fail(name, fmt.Errorf("is the series of %s, too", other))
+	}
+}
+
+func (f *finder) fail(name string, err error) {
+	f.failed = append(f.failed, transfer.Result{Item: transfer.Item{Name: name}, Outcome: transfer.Failed, Err: err})
 }
 
 // importInto imports files into a store of this process.
@@ -238,7 +283,7 @@ type sending struct {
 
 // file sends a file. The error is why it could not be read.
 func (s *sending) file(item *transfer.Item) error {
-	f, _, err := transfer.OpenFile(item.Name)
+	f, size, err := transfer.OpenFile(item.Name)
 	if err != nil {
 		return err
 	}
@@ -246,7 +291,8 @@ func (s *sending) file(item *transfer.Item) error {
 	if s.buf == nil {
 		s.buf = make([]byte, pieceBytes)
 	}
-	n, err := io.ReadFull(f, s.buf)
+	in := io.LimitReader(f, size) // what is appended meanwhile is another's
+	n, err := io.ReadFull(in, s.buf)
 	m := s.first
 	if s.first = nil; m == nil {
 		m = new(rondov1.ImportRequest)
@@ -262,7 +308,7 @@ func (s *sending) file(item *transfer.Item) error {
 			break
 		}
 		m = new(rondov1.ImportRequest)
-		n, err = io.ReadFull(f, s.buf)
+		n, err = io.ReadFull(in, s.buf)
 	}
 	return nil
 }

@@ -64,6 +64,9 @@ func (p *progress) show() {
 	text := fmt.Sprintf("%d files, %.0f a second", p.done, rate)
 	if p.total > 0 {
 		text = fmt.Sprintf("%d of %d files, %.0f a second", p.done, p.total, rate)
+		if left := float64(p.total-p.done) / rate; p.done > 0 && p.done < p.total {
+			text += ", " + time.Duration(left*float64(time.Second)).Round(time.Second).String() + " left"
+		}
 	}
 	if !p.bar {
 		_, _ = fmt.Fprintln(p.w, text)
@@ -71,7 +74,7 @@ func (p *progress) show() {
 	}
 	full := ""
 	if p.total > 0 {
-		n := barWidth * p.done / p.total
+		n := barWidth * min(p.done, p.total) / p.total
 		full = "[" + strings.Repeat("#", n) + strings.Repeat(" ", barWidth-n) + "] "
 	}
 	_, _ = fmt.Fprintf(p.w, "\r\x1b[K%s%s", full, text)

@@ -110,6 +110,7 @@ type worker struct {
 type batch struct {
 	items  []Item
 	copies []engine.Copy
+	lasts  []rra.Time // last updates
 	values int
 	inside int64     // size of the files, as the gate counts them
 	room   []float64 // for the values, used again
@@ -170,6 +171,12 @@ func (w *worker) send(ctx context.Context, b *batch) error {
 	}
 	for i := range b.items {
 		r := Result{b.items[i], Imported, made[i].Err}
+		if errors.Is(r.Err, engine.ErrExists) { // another import made it meanwhile
+			there := false
+			if there, r.Err = w.isThere(r.Path, b.lasts[i]); there {
+				r.Outcome = Skipped
+			}
+		}
 		if r.Err != nil {
 			r.Outcome = Failed
 		}
@@ -181,7 +188,7 @@ func (w *worker) send(ctx context.Context, b *batch) error {
 	if cap(b.room) < b.values && b.values <= roomValues {
 		b.room = make([]float64, b.values)
 	}
-	*b = batch{items: b.items[:0], copies: b.copies[:0], room: b.room[:0:cap(b.room)]}
+	*b = batch{items: b.items[:0], copies: b.copies[:0], lasts: b.lasts[:0], room: b.room[:0:cap(b.room)]}
 	return nil
 }
 
@@ -227,16 +234,10 @@ func (w *worker) add(item *Item, in source, size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	last := f.State.LastUpdate
 	if !w.o.Overwrite {
-		last, err := w.last(item.Path)
-		switch {
-		case errors.Is(err, engine.ErrNotFound):
-		case err != nil:
+		if there, err := w.isThere(item.Path, last); there || err != nil {
 			return false, err
-		case last == f.State.LastUpdate:
-			return false, nil
-		default:
-			return false, fmt.Errorf("%w: its last update was at %d, that of the file at %d", engine.ErrExists, last.Unix(), f.State.LastUpdate.Unix())
 		}
 	}
 	c, err := CopyOf(item.Path, f)
@@ -245,7 +246,7 @@ func (w *worker) add(item *Item, in source, size int64) (bool, error) {
 	}
 	c.Labels = w.o.Labels
 	item.Data = nil
-	b.items, b.copies = append(b.items, *item), append(b.copies, c)
+	b.items, b.copies, b.lasts = append(b.items, *item), append(b.copies, c), append(b.lasts, last)
 	n := 0
 	for i := range f.State.Archives {
 		n += len(f.State.Archives[i].Rows)
@@ -289,13 +290,23 @@ func decodeFrom(in source, size int64, r *rrdfile.Reader) (*rrdfile.File, error)
 	return decodeXML(io.NewSectionReader(in, 0, size))
 }
 
-// last returns the last update of a series.
-func (w *worker) last(path string) (rra.Time, error) {
+// isThere says whether a series is there that was updated last when its file was. The error says that another one is there.
+func (w *worker) isThere(path string, last rra.Time) (bool, error) {
 	ref, err := w.s.Lookup(path)
-	if err != nil {
-		return 0, err
+	if errors.Is(err, engine.ErrNotFound) {
+		return false, nil
 	}
-	return w.s.Last(ref)
+	if err != nil {
+		return false, err
+	}
+	has, err := w.s.Last(ref)
+	switch {
+	case errors.Is(err, engine.ErrNotFound): // dropped meanwhile
+		return false, nil
+	case err == nil && has != last:
+		err = fmt.Errorf("%w: its last update was at %d, that of the file at %d", engine.ErrExists, has.Unix(), last.Unix())
+	}
+	return err == nil, err
 }
 
 // OpenFile opens a file that is to be imported. It does not wait for a pipe that has no writer. The error leaves out the name.
