@@ -35,31 +35,32 @@ type conn struct {
 	in    *input
 	allow Commands
 
-	buf       []byte // what was read
-	from, to  int    // the part that was not looked at
-	large     bool   // buf is one of few
-	group     *group // is being filled; nil: there is none
-	flight    []*group
-	out       []byte // answers
-	last      *entry
-	renames   uint64
-	unknown   []postponed
-	waiting   map[string]struct{} // names of unknown
-	batch     int                 // the number of the last request of a BATCH plus one; 0: outside
-	errors    []byte              // of the BATCH
-	failures  int                 // lines in errors
-	unlisted  int                 // further ones
-	creates   []creating          // requests that are carried out side by side
-	created   map[string]struct{} // paths of these
-	fetches   []fetching          // requests that are read together
-	values    []float64           // of these
-	headed    int                 // bytes of the head of an answer with rows
-	wrote     bool                // some answers were written
-	counts    [numCommands]count
-	closing   bool      // nothing more is looked at
-	ended     bool      // the server's end has been seen
-	readUntil time.Time // the deadline of reading
-	peer      string
+	buf        []byte // what was read
+	from, to   int    // the part that was not looked at
+	large      bool   // buf is one of few
+	group      *group // is being filled; nil: there is none
+	flight     []*group
+	out        []byte // answers
+	last       *entry
+	renames    uint64
+	unknown    []postponed
+	waiting    map[string]struct{} // names of unknown
+	batch      int                 // the number of the last request of a BATCH plus one; 0: outside
+	errors     [][]byte            // of the BATCH: lines
+	errorBytes int                 // in them
+	failures   int                 // lines in errors
+	unlisted   int                 // further ones
+	creates    []creating          // requests that are carried out side by side
+	created    map[string]struct{} // paths of these
+	fetches    []fetching          // requests that are read together
+	values     []float64           // of these
+	headed     int                 // bytes of the head of an answer with rows
+	wrote      bool                // some answers were written
+	counts     [numCommands]count
+	closing    bool      // nothing more is looked at
+	ended      bool      // the server's end has been seen
+	readUntil  time.Time // the deadline of reading
+	peer       string
 }
 
 // A count is how often a command was asked for, and answered with an error.
@@ -71,9 +72,6 @@ type postponed struct {
 	raw  []byte
 	r    request
 }
-
-// maxErrors bounds the text of the errors of one BATCH.
-const maxErrors = 4 << 20
 
 // serve reads and answers requests until the peer has gone, or the context ends.
 func (c *conn) serve() {
@@ -190,6 +188,7 @@ func (c *conn) shrink() {
 // release gives back what the connection holds.
 func (c *conn) release() {
 	c.count()
+	c.dropErrors()
 	c.shrink()
 }
 
@@ -256,8 +255,11 @@ func (c *conn) parse() {
 
 // line looks at one request.
 func (c *conn) line(line []byte) {
-	if c.group != nil && len(c.group.slots) >= maxGroup {
+	if c.group != nil && (len(c.group.slots) >= maxGroup || c.group.size >= answerBytes) {
 		c.submit()
+	}
+	if len(c.out) >= answerBytes && c.flush() != nil {
+		return
 	}
 	if c.batch > 0 {
 		c.batch = min(c.batch+1, math.MaxInt32)
@@ -333,6 +335,7 @@ func (c *conn) slot(answer string) {
 	g.slots[n].answer = answer
 	g.slots[n].number = c.number()
 	g.cur = n
+	g.size += len(answer)
 }
 
 // number is that of the request at hand in its BATCH, or -1.
@@ -416,18 +419,6 @@ func (c *conn) answer(s *slot) {
 		c.out = strconv.AppendInt(c.out, int64(s.stored), 10)
 		c.out = append(c.out, " value(s).\n"...)
 	}
-}
-
-// batchError keeps an error for the end of the BATCH.
-func (c *conn) batchError(number int32, text string) {
-	if len(c.errors) > maxErrors {
-		c.unlisted++
-		return
-	}
-	c.failures++
-	c.errors = strconv.AppendInt(c.errors, int64(number), 10)
-	c.errors = append(c.errors, ' ')
-	c.errors = append(append(c.errors, text...), '\n')
 }
 
 // flush writes the answers. A peer that does not read them in time is given up.

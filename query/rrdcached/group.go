@@ -18,6 +18,7 @@ type group struct {
 	sent   bool   // the ticket is to be waited for
 	slots  []slot // one a request
 	cur    int    // the slot that samples are read for
+	size   int    // bytes of answers that are known
 	owner  []int32
 	exact  []exactTime
 	second []byte // the time of the sample read last, if it was plain; when is what it says
@@ -48,6 +49,7 @@ func (g *group) reset() {
 	g.batch.Rejections = maxSamples
 	clear(g.slots) // they hold names and answers
 	g.slots, g.owner, g.exact, g.sent = g.slots[:0], g.owner[:0], g.exact[:0], false
+	g.size = 0
 }
 
 // maxSamples is more than a group can have: a sample takes two bytes of a line at least.

@@ -164,17 +164,6 @@ func (c *conn) run(r *request) {
 	}
 }
 
-// endBatch answers a BATCH.
-func (c *conn) endBatch() {
-	if c.unlisted > 0 {
-		c.failures++
-		c.errors = fmt.Appendf(c.errors, "%d and %d further errors are not shown\n", c.batch-1, c.unlisted)
-	}
-	c.out = fmt.Appendf(c.out, "%d errors\n", c.failures)
-	c.out = append(c.out, c.errors...)
-	c.batch, c.errors, c.failures, c.unlisted = 0, nil, 0, 0
-}
-
 // showStats shows rrdcached's counters, as far as they have a meaning here.
 func (c *conn) showStats() {
 	c.count()

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/engine"
@@ -69,7 +70,8 @@ type Server struct {
 	big    buffers
 	large  chan struct{} // a place for each connection with a large buffer
 	groups sync.Pool
-	letGo  sync.Mutex // held by the one that lets all held samples go
+	errors atomic.Int64 // bytes of errors of BATCHes
+	letGo  sync.Mutex   // held by the one that lets all held samples go
 
 	mu    sync.Mutex // guards conns
 	conns int
