@@ -101,7 +101,7 @@ func (p *prefill) fillSource(ds int, columns []column) {
 			// What came before the source's open PDP is in its rows.
 			x.Value, x.UnknownSec = old.Value, old.UnknownSec
 			start := p.last() - rest
-			v, covered := p.bin(rra.Average, start, start+rest-gathered, columns, nil)
+			v, covered := bin(rra.Average, start, start+rest-gathered, p.givers(rra.Average, rest-gathered, columns))
 			x.UnknownSec += rest - gathered - covered
 			if covered > 0 {
 				x.Value += v * float64(covered)
@@ -118,11 +118,12 @@ func (p *prefill) fillRows(i, ds int, columns []column) {
 	end := p.last() - p.last()%span - (a.Rows-1)*span
 	n := len(p.d.Sources)
 	exact := p.exact(a, columns)
+	all := append(slices.Clone(exact), p.givers(a.CF, span, columns)...)
 	for k := range int(a.Rows) {
 		v, kept := p.kept(exact, end)
 		if !kept {
 			var covered int64
-			if v, covered = p.bin(a.CF, end-span, end, columns, exact); float64(covered) <= a.XFF*float64(span) {
+			if v, covered = bin(a.CF, end-span, end, all); float64(covered) <= a.XFF*float64(span) {
 				v = math.NaN()
 			}
 		}
@@ -145,8 +146,8 @@ func (p *prefill) kept(exact []giver, end int64) (float64, bool) {
 func (p *prefill) exact(a *rra.Archive, columns []column) []giver {
 	span := a.PDPs * p.d.Step
 	var out []giver
-	for _, g := range givers(a.CF, columns) {
-		if g.cf == a.CF && g.span == span {
+	for _, g := range p.givers(a.CF, span, columns) {
+		if g.cf == a.CF && g.span == span && g.oldest%span == 0 { // an open PDP may be as long, and lie elsewhere
 			out = append(out, g)
 		}
 	}
@@ -161,13 +162,15 @@ type giver struct {
 	donor
 	width, ds int
 	xff       float64
+	rank      int // those of a lower one are asked first
 }
 
 func (g *giver) at(t int64) float64 { return g.rows[int((t-g.oldest)/g.span)*g.width+g.ds] }
 
-// givers returns the archives of the CF or of AVERAGE in the order in which they are asked: AVERAGE first, then the finest,
-// then the longest.
-func givers(cf rra.CF, columns []column) []giver {
+// givers returns the archives of the CF or of AVERAGE in the order in which they are asked for rows of span seconds: the finest
+// first, then the longest. As rrdtool does, create asks those of AVERAGE before all others; alter asks those first whose rows say
+// exactly what the rows to be made are.
+func (p *prefill) givers(cf rra.CF, span int64, columns []column) []giver {
 	var out []giver
 	for _, c := range columns {
 		d := &c.from.d
@@ -175,38 +178,46 @@ func givers(cf rra.CF, columns []column) []giver {
 		x := &c.from.x.Sources[c.ds]
 		if gathered := c.from.last() % d.Step; gathered > 0 && x.UnknownSec == 0 && !math.IsNaN(x.Value) {
 			mean := []float64{x.Value / float64(gathered)}
-			out = append(out, giver{donor{rra.Average, gathered, c.from.last() - gathered, c.from.last(), mean}, 1, 0, 0})
+			out = append(out, giver{donor{rra.Average, gathered, c.from.last() - gathered, c.from.last(), mean}, 1, 0, 0, 0})
 		}
 		for i := range d.Archives {
 			a := &d.Archives[i]
 			if a.CF != cf && a.CF != rra.Average {
 				continue
 			}
-			span := a.PDPs * d.Step
-			newest := c.from.last() - c.from.last()%span
-			out = append(out, giver{donor{a.CF, span, newest - a.Rows*span, newest, c.from.rows[i]}, len(d.Sources), c.ds, a.XFF})
+			has := a.PDPs * d.Step
+			newest := c.from.last() - c.from.last()%has
+			g := giver{donor{a.CF, has, newest - a.Rows*has, newest, c.from.rows[i]}, len(d.Sources), c.ds, a.XFF, min(int(a.CF), 1)}
+			if p.keep {
+				g.rank = 1
+				if has <= span && (a.CF == cf || a.PDPs == 1) {
+					g.rank = 0
+				}
+			}
+			out = append(out, g)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b giver) int {
-		return cmp.Or(cmp.Compare(min(a.cf, 1), min(b.cf, 1)), cmp.Compare(a.span, b.span), cmp.Compare(b.newest-b.oldest, a.newest-a.oldest))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.span, b.span), cmp.Compare(min(a.cf, 1), min(b.cf, 1)),
+			cmp.Compare(b.newest-b.oldest, a.newest-a.oldest))
 	})
 	return out
 }
 
 // bin consolidates what is known of the time from start to end, each second of it once, and returns how many are.
-func (p *prefill) bin(cf rra.CF, start, end int64, columns []column, exact []giver) (float64, int64) {
+func bin(cf rra.CF, start, end int64, from []giver) (float64, int64) {
 	var (
 		out     = math.NaN()
 		newest  int64
 		free    = []interval{{start, end}}
 		covered int64
 	)
-	for _, g := range append(slices.Clone(exact), givers(cf, columns)...) {
+	for i := range from {
+		g := &from[i]
 		if len(free) == 0 {
 			break
 		}
-		from := g.oldest + max(0, (start-g.oldest)/g.span)*g.span
-		for t := from; t < min(end, g.newest); t += g.span {
+		for t := g.oldest + max(0, (start-g.oldest)/g.span)*g.span; t < min(end, g.newest); t += g.span {
 			v := g.at(t)
 			if t+g.span <= start || v != v {
 				continue
@@ -285,8 +296,9 @@ func (p *prefill) fillOpen(i, ds int, columns []column) {
 		}
 	}
 	x.Value, x.Unknown = emptyValue(a.CF), 0
+	steps := p.givers(rra.Average, p.d.Step, columns)
 	for t := p.last() - p.last()%span; t+p.d.Step <= p.last(); t += p.d.Step {
-		v, _ := p.bin(rra.Average, t, t+p.d.Step, columns, nil)
+		v, _ := bin(rra.Average, t, t+p.d.Step, steps)
 		x.Value, x.Unknown = addPDP(a.CF, x.Value, x.Unknown, v)
 	}
 }
