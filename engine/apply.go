@@ -276,6 +276,11 @@ func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
 		return err
 	}
 	defer g.mu.Unlock()
+	return s.applyBody(sh, sh, g, pos, h)
+}
+
+// applyBody is applyRun for a group that is locked, with what sh has at hand. owner is the group's shard.
+func (s *Store) applyBody(sh, owner *shard, g *group, pos wal.Pos, h runHeader) error {
 	if g.seen(pos) {
 		return nil
 	}
@@ -306,6 +311,6 @@ func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
 		return recordError("samples", uint64(pos))
 	}
 	g.changed(pos)
-	sh.stats.add(&o)
+	owner.stats.add(&o)
 	return nil
 }

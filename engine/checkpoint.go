@@ -104,6 +104,9 @@ func (s *Store) appliedPos() wal.Pos {
 
 func (s *Store) writeCheckpoint(ctx context.Context) error {
 	b := s.appliedPos()
+	if err := s.catchUp(); err != nil {
+		return err
+	}
 	if err := s.writeGroups(ctx); err != nil {
 		return err
 	}

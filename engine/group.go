@@ -33,6 +33,9 @@ type group struct {
 
 	texts map[int][]string // last readings kept as text, by index
 	held  map[int]*heldSamples
+	late  []lateRun // to be applied when it is loaded
+	// lateErr says that one of them could not be: what the arrays hold is half of it, and nobody gets to see it.
+	lateErr error
 
 	pend   pending    // coded rows since the last snapshot
 	frozen []*pending // coded rows of snapshots not yet in the database

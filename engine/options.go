@@ -26,7 +26,8 @@ type Options struct {
 	CheckpointBytes int64
 	// CheckpointInterval is the longest time between two checkpoints; 0: 20 minutes.
 	CheckpointInterval time.Duration
-	// NoBackground leaves checkpoints to calls of Checkpoint and Close.
+	// NoBackground leaves checkpoints to calls of Checkpoint and Close. As with ReadOnly, samples that are only in the
+	// log are applied when their series are first asked for, so that Open costs little: it is for a process that does one thing.
 	NoBackground bool
 	// ReadOnly opens the store for reading; other processes may read at the same time.
 	ReadOnly bool

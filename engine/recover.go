@@ -17,7 +17,8 @@ import (
 // record of the log behind its position, through the functions that append uses.
 // Records of samples go to all shards as they are; each decodes the runs of its
 // own groups, and passes over those that the state of a group already holds.
-// Changes of the catalogue are applied here, in order.
+// Changes of the catalogue are applied here, in order. A store that is opened for
+// one command puts the samples off: see late.go.
 
 const replayChunk = 512 << 10 // bytes of records handed to the shards at a time
 
@@ -33,7 +34,7 @@ func (s *Store) replay() error {
 	if first := s.log.First(); from < first && first != 0 {
 		return fmt.Errorf("%w: the store holds the log up to %d, the log begins at %d", wal.ErrHole, from-1, first)
 	}
-	r := &replayer{s: s, c: &commit{}}
+	r := &replayer{s: s, c: &commit{}, lazy: s.options.NoBackground || s.options.ReadOnly}
 	err := s.log.Blocks(from, func(b wal.Block) error {
 		for p, rec := range b.Records() {
 			if rec.Err != nil {
@@ -67,6 +68,10 @@ type replayer struct {
 	s    *Store
 	c    *commit
 	wait sync.WaitGroup
+
+	lazy bool   // samples wait until their group is loaded
+	late int    // bytes of records that wait
+	kept []byte // some of them
 }
 
 func (r *replayer) record(p wal.Pos, rec []byte) error {
@@ -75,6 +80,15 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	s.replayed.Add(int64(len(rec)))
 	if len(rec) == 0 {
 		return recordError("empty", uint64(p))
+	}
+	if r.lazy && r.late > lateBytes {
+		if err := s.catchUp(); err != nil {
+			return err
+		}
+		r.lazy = false
+	}
+	if rec[0] == recordSamples && r.lazy {
+		return r.putOff(p, rec)
 	}
 	if rec[0] == recordSamples {
 		c := r.c
@@ -104,6 +118,12 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	t.op.apply(t)
 	c := &commit{tickets: []*Ticket{t}, masks: []uint64{math.MaxUint64}, last: p, wait: &r.wait}
 	t.left.Store(int32(len(s.shards)) + 1) // nobody waits for it
+	if r.lazy {
+		for _, sh := range s.shards { // which are idle
+			sh.apply(s, t)
+		}
+		return nil
+	}
 	r.send(c)
 	return nil
 }

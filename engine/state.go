@@ -272,8 +272,8 @@ func (s *Store) lockGroup(g *group) error {
 
 // load makes sure that the arrays hold the state. The caller holds g.mu; tx shows what g has written.
 func (g *group) load(s *Store, tx *bolt.Tx) error {
-	if g.loaded {
-		return nil
+	if g.loaded || g.lateErr != nil {
+		return g.lateErr
 	}
 	if v := tx.Bucket(bucketState).Get(g.stateKey()); v != nil {
 		g.stored = true
@@ -284,6 +284,13 @@ func (g *group) load(s *Store, tx *bolt.Tx) error {
 	}
 	for _, h := range g.held {
 		s.memory.used.Add(h.size())
+	}
+	if len(g.late) > 0 {
+		if g.lateErr = s.applyHere(g, g.late); g.lateErr != nil {
+			return g.lateErr
+		}
+		g.late = nil
+		s.lateGroups.Add(-1)
 	}
 	g.loaded = true
 	s.loaded.Add(1)

@@ -10,6 +10,7 @@ import (
 type counters struct {
 	recovery        time.Duration
 	replayedRecords atomic.Uint64
+	lateGroups      atomic.Int64 // that have yet to apply what was replayed
 	replayed        atomic.Int64 // bytes of records replayed at open
 	batches         atomic.Uint64
 	logFailures     atomic.Uint64

@@ -1,0 +1,85 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// TestOneCommandLoadsOneGroup: what a store has loaded that was opened for one command is what the command needed. What the log says
+// of other groups is neither lost nor applied twice, whether they are looked at, or written, or left as they are.
+func TestOneCommandLoadsOneGroup(t *testing.T) {
+	const n = 1500 // of them 256 a group
+	dir := t.TempDir()
+	one := engine.Options{NoBackground: true, Sync: wal.SyncNone}
+	s := mustOpen(t, dir, one)
+	def := definition(t, "DS:v:GAUGE:1000000:U:U", "RRA:AVERAGE:0.5:1:100", "RRA:MAX:0.5:5:20")
+	var refs []engine.Ref
+	for i := range n {
+		refs = append(refs, mustCreate(t, s, fmt.Sprintf("s/%d", i), def))
+	}
+	mustClose(t, s.Checkpoint(t.Context()))
+	round := int64(0)
+	feed := func(s *engine.Store, every int) {
+		t.Helper()
+		round++
+		var b engine.Batch
+		for i := 0; i < n; i += every {
+			b.Add(refs[i], rra.Seconds(programStart+10*round), rra.Float(float64(i)+float64(round)/8))
+		}
+		mustAppend(t, s, &b)
+	}
+	for range 5 {
+		feed(s, 3)
+	}
+	want := mustDigest(t, s)
+	mustClose(t, s.Close())
+	for _, command := range []struct {
+		name   string
+		o      engine.Options
+		do     func(s *engine.Store)
+		loaded int64
+	}{
+		{"nothing", one, func(*engine.Store) {}, 0},
+		{"last", engine.Options{ReadOnly: true}, func(s *engine.Store) {
+			if at, err := s.Last(refs[3]); err != nil || at != rra.Seconds(programStart+50) {
+				t.Errorf("last update of a series at %v, %v", at, err)
+			}
+		}, 1},
+		{"fetch", one, func(s *engine.Store) {
+			rows, err := s.Fetch(t.Context(), refs[300], 0, programStart, programStart+50)
+			if err != nil || len(rows.Values) < 5 || rows.Values[4] != 300+5.0/8 {
+				t.Errorf("fetched %v, %v", rows.Values, err)
+			}
+		}, 1},
+		{"append", one, func(s *engine.Store) { feed(s, n) }, 1},
+		{"drop", one, func(s *engine.Store) {
+			if err := s.Drop(t.Context(), "s/700"); err != nil {
+				t.Error(err)
+			}
+		}, 1},
+		{"what a replayed drop needs", one, func(*engine.Store) {}, 1},
+		{"checkpoint", one, func(s *engine.Store) { mustClose(t, s.Checkpoint(t.Context())) }, 6},
+		{"nothing after a checkpoint", one, func(*engine.Store) {}, 0},
+	} {
+		s := mustOpen(t, dir, command.o)
+		command.do(s)
+		if got := s.Stats().GroupsLoaded; got != command.loaded {
+			t.Errorf("%s: %d groups are loaded, want %d", command.name, got, command.loaded)
+		}
+		if command.name == "append" || command.name == "drop" {
+			want = mustDigest(t, s)
+		}
+		mustClose(t, s.Close())
+		// A store that stays applies all of the log before it is open.
+		eager := mustOpen(t, copyStore(t, dir), engine.Options{Sync: wal.SyncNone})
+		sameDigest(t, command.name, mustDigest(t, eager), want)
+		mustClose(t, eager.Close())
+	}
+	lazy := mustOpen(t, dir, one)
+	sameDigest(t, "in the end", mustDigest(t, lazy), want)
+	mustClose(t, lazy.Close())
+}
