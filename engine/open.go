@@ -333,8 +333,12 @@ func (s *Store) leave() {
 	}
 }
 
-// closeBytes is how much log Close leaves for the next Open to replay.
-const closeBytes = 256 << 10
+// closeBytes is how much log Close leaves for the next Open to replay, and closeLog how long a log to read, most of which
+// may be in the database.
+const (
+	closeBytes = 256 << 10
+	closeLog   = 1 << 20
+)
 
 // Close waits for calls under way, writes a checkpoint where the log is long, and releases the
 // folder. It does not wait for tickets: batches on their way are acknowledged first.
@@ -350,7 +354,7 @@ func (s *Store) Close() error {
 		s.background.Wait()
 	}
 	var err error
-	if !s.options.ReadOnly && s.logged.Load()+s.replayed.Load() > closeBytes {
+	if !s.options.ReadOnly && (s.logged.Load()+s.replayed.Load() > closeBytes || s.log.Bytes() > closeLog) {
 		err = s.checkpoint(context.Background())
 	}
 	return errors.Join(err, s.abandon())

@@ -65,7 +65,7 @@ func (l *Log) loadHead(id uint64) error {
 	if err != nil {
 		return fmt.Errorf("size of %s: %w", name, err)
 	}
-	r := blockReader{file: f, size: size}
+	r := blockReader{file: f, size: min(size, segmentHeader)} // it would read ahead
 	b, err := r.window(0, segmentHeader)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)

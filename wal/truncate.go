@@ -8,7 +8,8 @@ const (
 	freeBytes = 64 << 20
 	mostFree  = 2 // files
 	// rollBytes is how big the active segment must be to be worth replacing when all of it was truncated.
-	rollBytes = 1 << 20
+	// Open reads all of it.
+	rollBytes = 256 << 10
 )
 
 // Truncate tells that the records at and below upto are no longer needed. Segments that hold nothing else go;
