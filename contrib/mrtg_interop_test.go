@@ -16,6 +16,7 @@ import (
 // in rondo with what is in the file.
 func TestMRTG(t *testing.T) {
 	need(t, "mrtg", "perl", "rrdtool")
+	t.Parallel()
 	const begin, runs = 1_700_000_000, 4
 	configure := func(dir string) {
 		script := "#!/bin/sh\n" + `n=$(((CLOCK - ` + strconv.Itoa(begin) + `) / 100 + 1)); echo $((n * 123457)); echo $((n * n * 7654)); echo 1 day; echo host` + "\n"

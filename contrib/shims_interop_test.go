@@ -21,6 +21,7 @@ func TestPerlAsBinding(t *testing.T) {
 	if exec.Command("perl", "-MRRDs", "-e", "1").Run() != nil {
 		lacking(t, "RRDs of librrds-perl")
 	}
+	t.Parallel()
 	driver := absolute(t, "testdata/drive.pl")
 	dir := t.TempDir()
 	original := drive(t, "librrd", t.TempDir(), bare(), "perl", driver)
@@ -36,6 +37,7 @@ func TestPythonAsBinding(t *testing.T) {
 	if exec.Command(debianPython, "-c", "import rrdtool").Run() != nil {
 		lacking(t, "rrdtool of python3-rrdtool")
 	}
+	t.Parallel()
 	driver := absolute(t, "testdata/drive.py")
 	dir := t.TempDir()
 	original := drive(t, "librrd", t.TempDir(), bare(), debianPython, driver, "fork")
