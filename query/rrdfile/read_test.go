@@ -169,7 +169,7 @@ func TestDamage(t *testing.T) {
 func TestFlips(t *testing.T) {
 	f := fixed(t, 10, whole...)
 	raw := binaryOf(t, f)
-	for i := range f.HeaderSize() {
+	for i := range rrdfile.HeaderSize(&f.Definition, f.Version) {
 		for _, bits := range []byte{1, 0x80} {
 			b := bytes.Clone(raw)
 			b[i] ^= bits

@@ -47,16 +47,16 @@ func (f *File) AppendBinary(b []byte) ([]byte, error) {
 
 // Size returns the size of the native file.
 func (f *File) Size() int64 {
-	n := f.HeaderSize()
+	n := HeaderSize(&f.Definition, max(f.Version, 3))
 	for i := range f.Definition.Archives {
 		n += 8 * f.Definition.Archives[i].Rows * int64(len(f.Definition.Sources))
 	}
 	return n
 }
 
-// HeaderSize returns how much of the native file stands before its rows.
-func (f *File) HeaderSize() int64 {
-	return native.headerSize(3, int64(len(f.Definition.Sources)), int64(len(f.Definition.Archives)))
+// HeaderSize returns how much of the native file of a definition, of a version, stands before its rows on a 64-bit machine.
+func HeaderSize(d *rra.Definition, version int) int64 {
+	return native.headerSize(version, int64(len(d.Sources)), int64(len(d.Archives)))
 }
 
 // WriteTo writes the native file to w.

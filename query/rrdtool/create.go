@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/attime"
+	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -218,7 +219,7 @@ func (c *command) extended(template string, step int64, args []string) (*rra.Def
 // MHWPREDICT brought along to 0 where the version of rrdtool's file keeps them:
 // it does not fill them in. Those that were written without one have 0.05.
 func unsmooth(d *rra.Definition, args []string) {
-	if Version(d) < "0004" {
+	if rrdfile.VersionOf(d) < 4 {
 		return
 	}
 	i := len(d.Archives)

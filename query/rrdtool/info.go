@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rrdfile"
+	"github.com/rondo-db/rondo/query/transfer"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -46,7 +48,11 @@ func (c *command) info(args []string) error {
 	if err != nil {
 		return named(args[0], err)
 	}
-	for _, l := range Info(args[0], &info) {
+	version := rrdfile.VersionOf(info.Definition)
+	if s, ok := c.Store.(*transfer.Single); ok {
+		version = s.File().Version
+	}
+	for _, l := range infoLines(args[0], &info, version) {
 		c.infoLine(l)
 	}
 	if c.Extra != nil {
@@ -94,12 +100,20 @@ func (c *command) infoLine(l InfoLine) {
 
 // Info returns what rrdtool says of the definition and the state of a series in the file called name.
 func Info(name string, info *engine.Info) []InfoLine {
-	p := &printer{info: info, version: Version(info.Definition)}
+	return infoLines(name, info, rrdfile.VersionOf(info.Definition))
+}
+
+// Version returns the version of the file that rrdtool would write for d.
+func Version(d *rra.Definition) string { return fmt.Sprintf("%04d", rrdfile.VersionOf(d)) }
+
+// infoLines is Info of a file of a version.
+func infoLines(name string, info *engine.Info, version int) []InfoLine {
+	p := &printer{info: info, version: version}
 	p.text("filename", name)
-	p.text("rrd_version", p.version)
+	p.text("rrd_version", fmt.Sprintf("%04d", version))
 	p.integer("step", info.Definition.Step)
 	p.integer("last_update", info.Machine.LastUpdate(info.State.W).Unix())
-	p.integer("header_size", HeaderSize(info.Definition))
+	p.integer("header_size", rrdfile.HeaderSize(info.Definition, version))
 	for i := range info.Definition.Sources {
 		p.source(i)
 	}
@@ -109,36 +123,10 @@ func Info(name string, info *engine.Info) []InfoLine {
 	return p.lines
 }
 
-// Version returns the version of the file that rrdtool would write for d.
-func Version(d *rra.Definition) string {
-	version := "0003"
-	for i := range d.Archives {
-		a := &d.Archives[i]
-		smoothed := (a.CF == rra.Seasonal || a.CF == rra.DevSeasonal) && !math.IsNaN(a.SmoothingWindow)
-		if a.CF == rra.MHWPredict || smoothed {
-			version = "0004"
-		}
-	}
-	for i := range d.Sources {
-		if k := d.Sources[i].Kind; k == rra.DCounter || k == rra.DDerive {
-			version = "0005"
-		}
-	}
-	return version
-}
-
-// HeaderSize returns the size of all but the rows of the file that rrdtool
-// would write for d on a 64-bit machine: what is there once, a data source, an
-// archive, and a data source of an archive.
-func HeaderSize(d *rra.Definition) int64 {
-	sources, archives := int64(len(d.Sources)), int64(len(d.Archives))
-	return 144 + 232*sources + 128*archives + 80*sources*archives
-}
-
 // A printer gathers the lines of info.
 type printer struct {
 	info    *engine.Info
-	version string
+	version int
 	lines   []InfoLine
 }
 
@@ -206,7 +194,7 @@ func (p *printer) archive(i int) {
 		p.number(key("beta"), a.Beta)
 	case rra.Seasonal, rra.DevSeasonal:
 		p.number(key("gamma"), a.Gamma)
-		if p.version >= "0004" {
+		if p.version >= 4 {
 			p.number(key("smoothing_window"), smoothing(d, i))
 		}
 	case rra.Failures:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rrdfile"
 )
 
 const resizeUsage = `NAME INDEX GROW|SHRINK ROWS
@@ -62,13 +63,13 @@ func resizedCopy(series engine.Copy, i, more int64) (engine.Copy, error) {
 	if err != nil {
 		return engine.Copy{}, err
 	}
-	switch version := Version(&p.d); {
+	switch version := rrdfile.VersionOf(&p.d); {
 	case i < 0 || i >= int64(len(p.d.Archives)):
 		return engine.Copy{}, errors.New("no such RRA in this RRD")
 	case -more >= p.d.Archives[i].Rows:
 		return engine.Copy{}, errors.New("This RRA is not that big")
-	case version > "0004":
-		return engine.Copy{}, fmt.Errorf("Do not know how to handle RRD version %s", version)
+	case version > 4:
+		return engine.Copy{}, fmt.Errorf("Do not know how to handle RRD version %04d", version)
 	}
 	a := &p.d.Archives[i]
 	if more < 0 {
