@@ -30,9 +30,16 @@ func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, here 
 			return rrdtool.Run(ctx, env, args), nil
 		}
 	}
+	native, err := anyNative(ctx, c, env, rrdtool.XportReads(args))
+	if err != nil {
+		return 1, err
+	}
+	if native {
+		env.Store = newServed(ctx, c)
+		return rrdtool.Run(ctx, env, args), nil
+	}
 	args, in, out := rrdtool.Split(args)
 	req := execRequest(p, here, args, plain)
-	var err error
 	if in != "" {
 		if req.Stdin, err = input(p, in); err != nil {
 			return 1, err
@@ -46,6 +53,19 @@ func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, here 
 	quiet.stdout = f
 	code, err := execute(ctx, c.Local, &quiet, req)
 	return code, firstError(err, f.close())
+}
+
+// anyNative says whether one of some names is a native file's, and not a series'.
+func anyNative(ctx context.Context, c *rpc.Client, env *rrdtool.Env, names []string) (bool, error) {
+	for _, name := range names {
+		if !rrdtool.IsNative(env.Files, name) {
+			continue
+		}
+		if known, err := hasSeries(ctx, c, env, name); err != nil || !known {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // hasSeries says whether the server has the series that a file name means.
@@ -90,7 +110,7 @@ type laterFile struct {
 }
 
 func (l *laterFile) Write(b []byte) (n int, err error) {
-	if l.f == nil {
+	if l.f == nil && len(b) > 0 {
 		if l.f, err = os.Create(l.name); err != nil {
 			var at *os.PathError
 			if errors.As(err, &at) {
@@ -98,6 +118,9 @@ func (l *laterFile) Write(b []byte) (n int, err error) {
 			}
 			return 0, fmt.Errorf("creating '%s': %w", l.name, err)
 		}
+	}
+	if l.f == nil {
+		return 0, nil
 	}
 	return l.f.Write(b)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,6 +126,17 @@ func (p *Program) Add(text string) error {
 		return err
 	}
 	return l.done()
+}
+
+// Files returns the names that the DEFs among the lines give to series, each once, in order.
+func (p *Program) Files() []string {
+	var names []string
+	for i := range p.elems {
+		if d := p.elems[i].def; d != nil && !slices.Contains(names, d.file) {
+			names = append(names, d.file)
+		}
+	}
+	return names
 }
 
 // maxName is how much of a name is kept.

@@ -126,6 +126,25 @@ func (c *command) xport(args []string) error {
 	return c.ctx.Err()
 }
 
+// XportReads returns the names of the series, or of native files, that an xport is about; none of other verbs. Lines from the
+// first mistake on do not count.
+func XportReads(args []string) []string {
+	if len(args) == 0 || args[0] != "xport" {
+		return nil
+	}
+	lines, err := parse(args[1:], xportOptions, func(string, string) error { return nil })
+	if err != nil {
+		return nil
+	}
+	program := graphdata.New(graphdata.Options{})
+	for _, line := range lines {
+		if program.Add(line) != nil {
+			break
+		}
+	}
+	return program.Files()
+}
+
 // drawing are the functions of the graph language that have nothing to do with data.
 var drawing = []string{"PRINT", "GPRINT", "COMMENT", "TEXTALIGN", "TICK", "HRULE", "VRULE", "LINE", "AREA", "STACK"}
 

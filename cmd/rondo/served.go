@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// served is the series of a server, for an xport that reads files of this process beside them: they can be fetched, and nothing else.
+type served struct {
+	missing
+	ctx    context.Context // of the command: Lookup has none
+	client *rpc.Client
+	paths  []string // of those looked up, by reference - 1
+}
+
+func newServed(ctx context.Context, c *rpc.Client) *served { return &served{ctx: ctx, client: c} }
+
+// Lookup finds a series.
+func (s *served) Lookup(path string) (engine.Ref, error) {
+	a, err := s.client.Info(s.ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
+	if err != nil {
+		return 0, answered(err)
+	}
+	s.paths = append(s.paths, a.Msg.GetSeries().GetPath())
+	return engine.Ref(len(s.paths)), nil
+}
+
+// Table has the server choose the archive.
+func (s *served) Table(ref engine.Ref, r query.Request) (*query.Table, error) {
+	if ref < 1 || int(ref) > len(s.paths) {
+		return nil, engine.ErrNotFound
+	}
+	a, err := s.client.Fetch(s.ctx, connect.NewRequest(&rondov1.FetchRequest{
+		Path: s.paths[ref-1], Cf: r.CF.String(), Start: strconv.FormatInt(r.Start, 10), End: strconv.FormatInt(r.End, 10), Resolution: r.Resolution,
+	}))
+	if err != nil {
+		return nil, answered(err)
+	}
+	m := a.Msg
+	t := &query.Table{Start: m.GetStart(), End: m.GetEnd(), Step: m.GetStep(), Archive: -1}
+	columns := m.GetColumns()
+	if t.Step < 1 || t.End < t.Start || len(columns) == 0 {
+		return nil, errAnswer
+	}
+	rows := t.Len()
+	for _, c := range columns {
+		if t.DS = append(t.DS, c.GetDs()); len(c.GetValues()) != rows {
+			return nil, errAnswer
+		}
+	}
+	t.Values = make([]float64, 0, rows*len(columns))
+	for i := range rows {
+		for _, c := range columns {
+			t.Values = append(t.Values, c.GetValues()[i])
+		}
+	}
+	return t, nil
+}
+
+var errAnswer = errors.New("the server's answer does not fit together")
+
+// answered is the error of a store that a server's answer tells.
+func answered(err error) error {
+	if connect.CodeOf(err) == connect.CodeNotFound {
+		return engine.ErrNotFound
+	}
+	return err
+}
