@@ -153,15 +153,17 @@ func (c *caller) update(verb string) []string {
 	call := []string{verb, c.name}
 	for range 1 + c.IntN(3) {
 		c.at += int64(c.IntN(12)) // sometimes late
-		sample := strconv.FormatInt(c.at, 10)
+		time := strconv.FormatInt(c.at, 10)
 		if c.IntN(5) == 0 {
 			c.at++
-			sample += fmt.Sprintf(".%d", c.IntN(1000))
+			time += fmt.Sprintf(".%d", c.IntN(1000))
 		}
+		sample := []string{time}
 		for range c.sources {
-			sample += ":" + c.oneOf("U", strconv.Itoa(c.IntN(1e6)), strconv.Itoa(int(c.at)), strconv.FormatFloat(c.Float64()*math.Pow(10, float64(c.IntN(20)-8)), 'g', -1, 64))
+			number := strconv.FormatFloat(c.Float64()*math.Pow(10, float64(c.IntN(20)-8)), 'g', -1, 64)
+			sample = append(sample, c.oneOf("U", strconv.Itoa(c.IntN(1e6)), strconv.Itoa(int(c.at)), number))
 		}
-		call = append(call, sample)
+		call = append(call, strings.Join(sample, ":"))
 	}
 	return call
 }

@@ -29,6 +29,7 @@ const maxCreates = 64
 type creating struct {
 	args   []string // of rrdtool create
 	base   string   // of the names in it
+	seen   string   // where the client looks for the file, below the base; empty: nowhere
 	number int32    // of the request in a BATCH
 	answer string
 }
@@ -55,6 +56,10 @@ func (c *conn) create(r *request) {
 		c.fail(r.cmd, err.Error())
 		return
 	}
+	seen := ""
+	if c.peer == "unix" && strings.HasPrefix(args[0], "/") {
+		seen = path
+	}
 	path = strings.TrimSuffix(path, ".rrd")
 	if _, twice := c.created[path]; twice || alone || len(c.creates) == maxCreates {
 		c.createAll()
@@ -63,7 +68,7 @@ func (c *conn) create(r *request) {
 		c.created = make(map[string]struct{})
 	}
 	c.created[path] = struct{}{}
-	c.creates = append(c.creates, creating{number: c.number(), base: base, args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
+	c.creates = append(c.creates, creating{number: c.number(), base: base, seen: seen, args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
 	if alone {
 		c.createAll()
 	}
@@ -80,7 +85,7 @@ func (c *conn) createAll() {
 		x := &c.creates[i]
 		make := func() {
 			x.answer = "0 RRD created OK"
-			if _, err := c.s.verb(c.s.life, x.base, x.args); err != nil {
+			if err := c.makeSeen(x); err != nil {
 				x.answer = failure(createError(err).Error())
 			}
 		}

@@ -1,0 +1,61 @@
+package rrdcached
+
+import (
+	"os"
+	"slices"
+	"strings"
+)
+
+// Programs on this machine make a series when they see no file of its name, as rrdtool would have left one: gmetad with every
+// value that it writes, Munin and Smokeping when they run. They get a file to see.
+
+// seenText stands in the file of a series.
+const seenText = "The series of this name is kept by rondo.\n"
+
+// makeSeen makes a series. One that is there without a file that the client could see is kept, unless the client is on another machine.
+func (c *conn) makeSeen(x *creating) error {
+	args := x.args
+	kept := x.seen != "" && !slices.Contains(args, "--no-overwrite") && !c.s.names.sees(x.seen)
+	if kept {
+		args = slices.Insert(slices.Clone(args), 1, "--no-overwrite")
+	}
+	_, err := c.s.verb(c.s.life, x.base, args)
+	if kept && err != nil && strings.HasSuffix(err.Error(), ": File exists") {
+		err = nil
+	}
+	if err == nil && x.seen != "" {
+		c.s.names.show(x.seen)
+	}
+	return err
+}
+
+// sees says whether there is a file of a name below the base, or no folder that it could be in.
+func (n *names) sees(path string) bool {
+	root, err := os.OpenRoot(n.base)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	if _, err := root.Lstat(path); err == nil {
+		return true
+	}
+	i := strings.LastIndexByte(path, '/')
+	info, err := root.Stat("./" + path[:max(i, 0)])
+	return err != nil || !info.IsDir()
+}
+
+// show puts a file where a client looks for that of a series, if there is a folder for it, and no file. That it cannot be is as it
+// was with no file: the next request makes the series again, and it is kept.
+func (n *names) show(path string) {
+	root, err := os.OpenRoot(n.base)
+	if err != nil {
+		return
+	}
+	defer func() { _ = root.Close() }() // as in sees
+	f, err := root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return
+	}
+	_, _ = f.WriteString(seenText) // an empty one does as well
+	_ = f.Close()                  // likewise
+}
