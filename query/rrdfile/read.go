@@ -44,9 +44,13 @@ func LastUpdate(b []byte) (rra.Time, error) {
 	err := d.head()
 	if err == nil {
 		d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
-		if err = d.definition(); err == nil {
-			err = d.live()
-		}
+		err = d.definition()
+	}
+	if err == nil {
+		err = d.settleSize()
+	}
+	if err == nil {
+		err = d.live()
 	}
 	if err != nil {
 		return 0, err

@@ -1,6 +1,7 @@
 package rrdtool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -79,6 +80,14 @@ func readNative(files Files, name string) (*rrdfile.File, error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // it is only read
+
+	if local, ok := f.(*os.File); ok { // it need not be held beside its rows
+		info, err := local.Stat()
+		if err != nil {
+			return nil, err
+		}
+		return rrdfile.Read(local, info.Size())
+	}
 	b, err := io.ReadAll(io.LimitReader(f, maxNative))
 	if err != nil {
 		return nil, err
@@ -145,4 +154,26 @@ func Split(args []string) (remote []string, in, out string) {
 		return append(remote, "--", rest[0]), "", rest[1]
 	}
 	return append(remote, "--", "-", rest[1]), rest[0], ""
+}
+
+// FileNames returns the names in a line of [Pipe], or of [Frames], that a verb may take for files of whoever asks.
+func FileNames(line []byte, frames bool) []string {
+	if bytes.HasPrefix(line, updateWord) { // nearly every line
+		return nil
+	}
+	args, ok := words(nil, bytes.TrimSpace(line))
+	if frames {
+		args, ok = escapedWords(nil, bytes.TrimRight(line, "\r\n"))
+	}
+	if !ok {
+		return nil
+	}
+	_, in, out := Split(args)
+	var names []string
+	for _, name := range []string{in, out, Reads(args)} {
+		if name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
