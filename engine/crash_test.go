@@ -260,7 +260,7 @@ func (c *crashRun) listen(out io.Reader, limit int, kill func()) (said string) {
 // verify opens what the child left, each time in another way, and compares it.
 func (c *crashRun) verify() {
 	c.t.Helper()
-	o := engine.Options{NoBackground: true}
+	o := engine.Options{NoBackground: c.r.IntN(2) == 0}
 	var before map[string]uint64
 	if _, err := os.Stat(filepath.Join(c.task.dir, "rondo.bolt")); c.r.IntN(3) == 0 && err == nil {
 		ro := c.open(engine.Options{ReadOnly: true})

@@ -425,7 +425,7 @@ func TestModel(t *testing.T) {
 		t.Run(fmt.Sprintf("program=%d", i), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			m := &modelRun{program: &program{t: t, r: r}, ctx: context.Background(), dir: t.TempDir()}
-			m.o = engine.Options{NoBackground: true, Sync: pick(r, wal.SyncNone, wal.SyncNone, wal.SyncNone, wal.SyncNone, wal.SyncInterval, wal.SyncAlways)}
+			m.o = engine.Options{NoBackground: r.IntN(2) == 0, Sync: pick(r, wal.SyncNone, wal.SyncNone, wal.SyncNone, wal.SyncNone, wal.SyncInterval, wal.SyncAlways)}
 			for range 1 + r.IntN(5) {
 				m.defs = append(m.defs, randomDefinition(t, r, false))
 			}
