@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"sync"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -99,18 +100,29 @@ func pipeThrough(ctx context.Context, server rondov1.LocalClient, p *process, he
 		word = rpc.FramesWord
 	}
 	first := execRequest(p, here, []string{word}, kind != ownPipe)
+	first.Files = true
 	if err := stream.Send(first); err != nil {
 		return 1, explain(err)
+	}
+	files := &callerFiles{frames: kind == framedPipe}
+	defer files.close()
+	var sending sync.Mutex // held while a request is sent
+	send := func(req *rondov1.ExecRequest) error {
+		sending.Lock()
+		defer sending.Unlock()
+		return stream.Send(req)
 	}
 	go func() {
 		buf := make([]byte, 64<<10)
 		for {
 			n, err := p.stdin.Read(buf)
-			if n > 0 && stream.Send(&rondov1.ExecRequest{Stdin: append([]byte(nil), buf[:n]...)}) != nil {
+			files.scan(buf[:n])
+			if n > 0 && send(&rondov1.ExecRequest{Stdin: append([]byte(nil), buf[:n]...)}) != nil {
 				return // Receive says why
 			}
 			if err != nil {
-				_ = stream.CloseRequest() // likewise
+				files.scan([]byte{'\n'})
+				_ = send(&rondov1.ExecRequest{StdinEnd: true}) // likewise
 				return
 			}
 		}
@@ -124,6 +136,10 @@ func pipeThrough(ctx context.Context, server rondov1.LocalClient, p *process, he
 			return 1, explain(err)
 		case m.ExitCode != nil:
 			return int(m.GetExitCode()), nil
+		case m.GetFile() != nil:
+			if err := send(&rondov1.ExecRequest{File: files.answer(m.GetFile())}); err != nil {
+				return 1, explain(err)
+			}
 		}
 		if _, err := p.stdout.Write(m.GetStdout()); err != nil {
 			return 1, err

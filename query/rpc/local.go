@@ -89,7 +89,11 @@ func (l *Local) Pipe(ctx context.Context, stream *connect.BidiStream[rondov1.Exe
 	if slices.Equal(first.GetArgv(), []string{FramesWord}) {
 		run = rrdtool.Frames
 	}
-	code := int32(run(ctx, env, &pieces{next: first.GetStdin(), stream: stream}))
+	in := &pieces{next: first.GetStdin(), stream: stream}
+	if first.GetFiles() {
+		env.Files = remoteFiles{in}
+	}
+	code := int32(run(ctx, env, in))
 	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
 }
 
@@ -101,25 +105,6 @@ func (s sender) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
-}
-
-// pieces is the input of a pipe.
-type pieces struct {
-	next   []byte
-	stream *connect.BidiStream[rondov1.ExecRequest, rondov1.ExecResponse]
-}
-
-func (r *pieces) Read(p []byte) (int, error) {
-	for len(r.next) == 0 {
-		m, err := r.stream.Receive()
-		if err != nil {
-			return 0, err
-		}
-		r.next = m.GetStdin()
-	}
-	n := copy(p, r.next)
-	r.next = r.next[n:]
-	return n, nil
 }
 
 // Backup streams a consistent copy of the store.

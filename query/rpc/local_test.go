@@ -28,7 +28,10 @@ func serveLocal(t *testing.T, dir string, store *engine.Store) net.Listener {
 	}
 	mux := http.NewServeMux()
 	mux.Handle((&rpc.Local{Store: store}).Handler())
-	s := &http.Server{Handler: mux}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	s := &http.Server{Handler: mux, Protocols: &protocols}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {

@@ -486,7 +486,8 @@ type LocalClient interface {
 	// Exec runs one of rrdtool's verbs inside the server and streams what it prints.
 	Exec(context.Context, *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error)
 	// Pipe runs the commands of rrdtool's pipe mode: stdin of each request is a piece of the input, argv,
-	// cwd, environment and plain of the first say how; the answer streams what is printed, then the exit code.
+	// cwd, environment and plain of the first say how; the answer streams what is printed, then the exit code. A caller that
+	// says so is asked for its files meanwhile.
 	Pipe(context.Context) *connect.BidiStreamForClient[ExecRequest, ExecResponse]
 	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
 	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error)
@@ -607,7 +608,8 @@ type LocalHandler interface {
 	// Exec runs one of rrdtool's verbs inside the server and streams what it prints.
 	Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error
 	// Pipe runs the commands of rrdtool's pipe mode: stdin of each request is a piece of the input, argv,
-	// cwd, environment and plain of the first say how; the answer streams what is printed, then the exit code.
+	// cwd, environment and plain of the first say how; the answer streams what is printed, then the exit code. A caller that
+	// says so is asked for its files meanwhile.
 	Pipe(context.Context, *connect.BidiStream[ExecRequest, ExecResponse]) error
 	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
 	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error

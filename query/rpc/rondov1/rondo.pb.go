@@ -34,6 +34,64 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type FileRequest_Op int32
+
+const (
+	FileRequest_STAT   FileRequest_Op = 0
+	FileRequest_OPEN   FileRequest_Op = 1
+	FileRequest_CREATE FileRequest_Op = 2
+	FileRequest_READ   FileRequest_Op = 3
+	FileRequest_WRITE  FileRequest_Op = 4
+	FileRequest_CLOSE  FileRequest_Op = 5
+)
+
+// Enum value maps for FileRequest_Op.
+var (
+	FileRequest_Op_name = map[int32]string{
+		0: "STAT",
+		1: "OPEN",
+		2: "CREATE",
+		3: "READ",
+		4: "WRITE",
+		5: "CLOSE",
+	}
+	FileRequest_Op_value = map[string]int32{
+		"STAT":   0,
+		"OPEN":   1,
+		"CREATE": 2,
+		"READ":   3,
+		"WRITE":  4,
+		"CLOSE":  5,
+	}
+)
+
+func (x FileRequest_Op) Enum() *FileRequest_Op {
+	p := new(FileRequest_Op)
+	*p = x
+	return p
+}
+
+func (x FileRequest_Op) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FileRequest_Op) Descriptor() protoreflect.EnumDescriptor {
+	return file_rondo_proto_enumTypes[0].Descriptor()
+}
+
+func (FileRequest_Op) Type() protoreflect.EnumType {
+	return &file_rondo_proto_enumTypes[0]
+}
+
+func (x FileRequest_Op) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FileRequest_Op.Descriptor instead.
+func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{37, 0}
+}
+
 // A Label is one name and value of a series' label set.
 type Label struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2295,7 +2353,13 @@ type ExecRequest struct {
 	// The folder that is cut off the front of absolute names, others are refused; empty: absolute names lose their leading slash.
 	Base string `protobuf:"bytes,7,opt,name=base,proto3" json:"base,omitempty"`
 	// The same folder without symbolic links.
-	RealBase      string `protobuf:"bytes,8,opt,name=real_base,json=realBase,proto3" json:"real_base,omitempty"`
+	RealBase string `protobuf:"bytes,8,opt,name=real_base,json=realBase,proto3" json:"real_base,omitempty"`
+	// Of Pipe: the caller answers what the server asks of its files, and says stdin_end instead of ending the stream.
+	Files bool `protobuf:"varint,9,opt,name=files,proto3" json:"files,omitempty"`
+	// Of Pipe, with files: nothing of stdin follows.
+	StdinEnd bool `protobuf:"varint,10,opt,name=stdin_end,json=stdinEnd,proto3" json:"stdin_end,omitempty"`
+	// Of Pipe: the answer to what was asked last.
+	File          *FileAnswer `protobuf:"bytes,11,opt,name=file,proto3" json:"file,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2386,19 +2450,187 @@ func (x *ExecRequest) GetRealBase() string {
 	return ""
 }
 
+func (x *ExecRequest) GetFiles() bool {
+	if x != nil {
+		return x.Files
+	}
+	return false
+}
+
+func (x *ExecRequest) GetStdinEnd() bool {
+	if x != nil {
+		return x.StdinEnd
+	}
+	return false
+}
+
+func (x *ExecRequest) GetFile() *FileAnswer {
+	if x != nil {
+		return x.File
+	}
+	return nil
+}
+
+// A FileAnswer says what became of a FileRequest.
+type FileAnswer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why nothing did; empty: it was done.
+	Error string `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
+	// The number of the error where the system has one; 0: it has none.
+	Errno int32 `protobuf:"varint,2,opt,name=errno,proto3" json:"errno,omitempty"`
+	// Of STAT: whether it is a regular file.
+	Regular bool `protobuf:"varint,3,opt,name=regular,proto3" json:"regular,omitempty"`
+	// Of READ: none at the end of the file.
+	Data          []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileAnswer) Reset() {
+	*x = FileAnswer{}
+	mi := &file_rondo_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileAnswer) ProtoMessage() {}
+
+func (x *FileAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
+func (*FileAnswer) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *FileAnswer) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *FileAnswer) GetErrno() int32 {
+	if x != nil {
+		return x.Errno
+	}
+	return 0
+}
+
+func (x *FileAnswer) GetRegular() bool {
+	if x != nil {
+		return x.Regular
+	}
+	return false
+}
+
+func (x *FileAnswer) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// A FileRequest asks for something of one of the caller's files. One is open at a time.
+type FileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Op    FileRequest_Op         `protobuf:"varint,1,opt,name=op,proto3,enum=rondo.v1.FileRequest_Op" json:"op,omitempty"`
+	// Of STAT, OPEN and CREATE; as it was given to a command that the caller sent.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Of READ: bytes at most.
+	Size int32 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	// Of WRITE.
+	Data          []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileRequest) Reset() {
+	*x = FileRequest{}
+	mi := &file_rondo_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileRequest) ProtoMessage() {}
+
+func (x *FileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
+func (*FileRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *FileRequest) GetOp() FileRequest_Op {
+	if x != nil {
+		return x.Op
+	}
+	return FileRequest_STAT
+}
+
+func (x *FileRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *FileRequest) GetSize() int32 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *FileRequest) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 type ExecResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Stdout []byte                 `protobuf:"bytes,1,opt,name=stdout,proto3" json:"stdout,omitempty"`
 	Stderr []byte                 `protobuf:"bytes,2,opt,name=stderr,proto3" json:"stderr,omitempty"`
 	// Set in the last message.
-	ExitCode      *int32 `protobuf:"varint,3,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
+	ExitCode *int32 `protobuf:"varint,3,opt,name=exit_code,json=exitCode,proto3,oneof" json:"exit_code,omitempty"`
+	// Of Pipe: to be answered before anything else comes.
+	File          *FileRequest `protobuf:"bytes,4,opt,name=file,proto3" json:"file,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2410,7 +2642,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2423,7 +2655,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{36}
+	return file_rondo_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -2447,6 +2679,13 @@ func (x *ExecResponse) GetExitCode() int32 {
 	return 0
 }
 
+func (x *ExecResponse) GetFile() *FileRequest {
+	if x != nil {
+		return x.File
+	}
+	return nil
+}
+
 type BackupRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2455,7 +2694,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2467,7 +2706,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2480,7 +2719,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{37}
+	return file_rondo_proto_rawDescGZIP(), []int{39}
 }
 
 type BackupResponse struct {
@@ -2492,7 +2731,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2504,7 +2743,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2517,7 +2756,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{38}
+	return file_rondo_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -2535,7 +2774,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2547,7 +2786,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2560,7 +2799,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{39}
+	return file_rondo_proto_rawDescGZIP(), []int{41}
 }
 
 type CheckResponse struct {
@@ -2573,7 +2812,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2585,7 +2824,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2598,7 +2837,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{40}
+	return file_rondo_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -2626,7 +2865,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2638,7 +2877,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2651,7 +2890,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{41}
+	return file_rondo_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -2679,7 +2918,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2691,7 +2930,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2704,7 +2943,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{42}
+	return file_rondo_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -2739,7 +2978,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2751,7 +2990,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2764,7 +3003,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{43}
+	return file_rondo_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -2825,7 +3064,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2837,7 +3076,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2850,7 +3089,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{44}
+	return file_rondo_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -2893,7 +3132,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2905,7 +3144,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2918,7 +3157,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{45}
+	return file_rondo_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -2951,7 +3190,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2963,7 +3202,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2976,7 +3215,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{46}
+	return file_rondo_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -3016,7 +3255,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3028,7 +3267,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3041,7 +3280,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{42, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{44, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -3216,7 +3455,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"\x13\n" +
 	"\x11CheckpointRequest\".\n" +
 	"\x12CheckpointResponse\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\xb1\x02\n" +
+	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\x8e\x03\n" +
 	"\vExecRequest\x12\x12\n" +
 	"\x04argv\x18\x01 \x03(\tR\x04argv\x12\x10\n" +
 	"\x03cwd\x18\x02 \x01(\tR\x03cwd\x12H\n" +
@@ -3225,14 +3464,38 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05stdin\x18\x05 \x01(\fR\x05stdin\x12\x14\n" +
 	"\x05plain\x18\x06 \x01(\bR\x05plain\x12\x12\n" +
 	"\x04base\x18\a \x01(\tR\x04base\x12\x1b\n" +
-	"\treal_base\x18\b \x01(\tR\brealBase\x1a>\n" +
+	"\treal_base\x18\b \x01(\tR\brealBase\x12\x14\n" +
+	"\x05files\x18\t \x01(\bR\x05files\x12\x1b\n" +
+	"\tstdin_end\x18\n" +
+	" \x01(\bR\bstdinEnd\x12(\n" +
+	"\x04file\x18\v \x01(\v2\x14.rondo.v1.FileAnswerR\x04file\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"n\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"f\n" +
+	"\n" +
+	"FileAnswer\x12\x14\n" +
+	"\x05error\x18\x01 \x01(\tR\x05error\x12\x14\n" +
+	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
+	"\aregular\x18\x03 \x01(\bR\aregular\x12\x12\n" +
+	"\x04data\x18\x04 \x01(\fR\x04data\"\xb9\x01\n" +
+	"\vFileRequest\x12(\n" +
+	"\x02op\x18\x01 \x01(\x0e2\x18.rondo.v1.FileRequest.OpR\x02op\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x05R\x04size\x12\x12\n" +
+	"\x04data\x18\x04 \x01(\fR\x04data\"D\n" +
+	"\x02Op\x12\b\n" +
+	"\x04STAT\x10\x00\x12\b\n" +
+	"\x04OPEN\x10\x01\x12\n" +
+	"\n" +
+	"\x06CREATE\x10\x02\x12\b\n" +
+	"\x04READ\x10\x03\x12\t\n" +
+	"\x05WRITE\x10\x04\x12\t\n" +
+	"\x05CLOSE\x10\x05\"\x99\x01\n" +
 	"\fExecResponse\x12\x16\n" +
 	"\x06stdout\x18\x01 \x01(\fR\x06stdout\x12\x16\n" +
 	"\x06stderr\x18\x02 \x01(\fR\x06stderr\x12 \n" +
-	"\texit_code\x18\x03 \x01(\x05H\x00R\bexitCode\x88\x01\x01B\f\n" +
+	"\texit_code\x18\x03 \x01(\x05H\x00R\bexitCode\x88\x01\x01\x12)\n" +
+	"\x04file\x18\x04 \x01(\v2\x15.rondo.v1.FileRequestR\x04fileB\f\n" +
 	"\n" +
 	"_exit_code\"\x0f\n" +
 	"\rBackupRequest\"$\n" +
@@ -3305,122 +3568,129 @@ func file_rondo_proto_rawDescGZIP() []byte {
 	return file_rondo_proto_rawDescData
 }
 
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_rondo_proto_goTypes = []any{
-	(*Label)(nil),               // 0: rondo.v1.Label
-	(*Matcher)(nil),             // 1: rondo.v1.Matcher
-	(*Definition)(nil),          // 2: rondo.v1.Definition
-	(*Value)(nil),               // 3: rondo.v1.Value
-	(*Sample)(nil),              // 4: rondo.v1.Sample
-	(*WriteRequest)(nil),        // 5: rondo.v1.WriteRequest
-	(*Rejection)(nil),           // 6: rondo.v1.Rejection
-	(*WriteResponse)(nil),       // 7: rondo.v1.WriteResponse
-	(*CreateRequest)(nil),       // 8: rondo.v1.CreateRequest
-	(*CreateResponse)(nil),      // 9: rondo.v1.CreateResponse
-	(*DropRequest)(nil),         // 10: rondo.v1.DropRequest
-	(*DropResponse)(nil),        // 11: rondo.v1.DropResponse
-	(*RenameRequest)(nil),       // 12: rondo.v1.RenameRequest
-	(*RenameResponse)(nil),      // 13: rondo.v1.RenameResponse
-	(*FetchRequest)(nil),        // 14: rondo.v1.FetchRequest
-	(*Column)(nil),              // 15: rondo.v1.Column
-	(*FetchResponse)(nil),       // 16: rondo.v1.FetchResponse
-	(*ListRequest)(nil),         // 17: rondo.v1.ListRequest
-	(*Series)(nil),              // 18: rondo.v1.Series
-	(*ListResponse)(nil),        // 19: rondo.v1.ListResponse
-	(*LabelsRequest)(nil),       // 20: rondo.v1.LabelsRequest
-	(*LabelsResponse)(nil),      // 21: rondo.v1.LabelsResponse
-	(*InfoRequest)(nil),         // 22: rondo.v1.InfoRequest
-	(*SourceState)(nil),         // 23: rondo.v1.SourceState
-	(*InfoResponse)(nil),        // 24: rondo.v1.InfoResponse
-	(*StatsRequest)(nil),        // 25: rondo.v1.StatsRequest
-	(*StatsResponse)(nil),       // 26: rondo.v1.StatsResponse
-	(*NotesRequest)(nil),        // 27: rondo.v1.NotesRequest
-	(*Note)(nil),                // 28: rondo.v1.Note
-	(*NotesResponse)(nil),       // 29: rondo.v1.NotesResponse
-	(*MetadataRequest)(nil),     // 30: rondo.v1.MetadataRequest
-	(*Metadata)(nil),            // 31: rondo.v1.Metadata
-	(*MetadataResponse)(nil),    // 32: rondo.v1.MetadataResponse
-	(*CheckpointRequest)(nil),   // 33: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),  // 34: rondo.v1.CheckpointResponse
-	(*ExecRequest)(nil),         // 35: rondo.v1.ExecRequest
-	(*ExecResponse)(nil),        // 36: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),       // 37: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),      // 38: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),        // 39: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),       // 40: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),      // 41: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),     // 42: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),       // 43: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),      // 44: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),       // 45: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),      // 46: rondo.v1.ExportResponse
-	nil,                         // 47: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil), // 48: rondo.v1.ControlResponse.Row
+	(FileRequest_Op)(0),         // 0: rondo.v1.FileRequest.Op
+	(*Label)(nil),               // 1: rondo.v1.Label
+	(*Matcher)(nil),             // 2: rondo.v1.Matcher
+	(*Definition)(nil),          // 3: rondo.v1.Definition
+	(*Value)(nil),               // 4: rondo.v1.Value
+	(*Sample)(nil),              // 5: rondo.v1.Sample
+	(*WriteRequest)(nil),        // 6: rondo.v1.WriteRequest
+	(*Rejection)(nil),           // 7: rondo.v1.Rejection
+	(*WriteResponse)(nil),       // 8: rondo.v1.WriteResponse
+	(*CreateRequest)(nil),       // 9: rondo.v1.CreateRequest
+	(*CreateResponse)(nil),      // 10: rondo.v1.CreateResponse
+	(*DropRequest)(nil),         // 11: rondo.v1.DropRequest
+	(*DropResponse)(nil),        // 12: rondo.v1.DropResponse
+	(*RenameRequest)(nil),       // 13: rondo.v1.RenameRequest
+	(*RenameResponse)(nil),      // 14: rondo.v1.RenameResponse
+	(*FetchRequest)(nil),        // 15: rondo.v1.FetchRequest
+	(*Column)(nil),              // 16: rondo.v1.Column
+	(*FetchResponse)(nil),       // 17: rondo.v1.FetchResponse
+	(*ListRequest)(nil),         // 18: rondo.v1.ListRequest
+	(*Series)(nil),              // 19: rondo.v1.Series
+	(*ListResponse)(nil),        // 20: rondo.v1.ListResponse
+	(*LabelsRequest)(nil),       // 21: rondo.v1.LabelsRequest
+	(*LabelsResponse)(nil),      // 22: rondo.v1.LabelsResponse
+	(*InfoRequest)(nil),         // 23: rondo.v1.InfoRequest
+	(*SourceState)(nil),         // 24: rondo.v1.SourceState
+	(*InfoResponse)(nil),        // 25: rondo.v1.InfoResponse
+	(*StatsRequest)(nil),        // 26: rondo.v1.StatsRequest
+	(*StatsResponse)(nil),       // 27: rondo.v1.StatsResponse
+	(*NotesRequest)(nil),        // 28: rondo.v1.NotesRequest
+	(*Note)(nil),                // 29: rondo.v1.Note
+	(*NotesResponse)(nil),       // 30: rondo.v1.NotesResponse
+	(*MetadataRequest)(nil),     // 31: rondo.v1.MetadataRequest
+	(*Metadata)(nil),            // 32: rondo.v1.Metadata
+	(*MetadataResponse)(nil),    // 33: rondo.v1.MetadataResponse
+	(*CheckpointRequest)(nil),   // 34: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),  // 35: rondo.v1.CheckpointResponse
+	(*ExecRequest)(nil),         // 36: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),          // 37: rondo.v1.FileAnswer
+	(*FileRequest)(nil),         // 38: rondo.v1.FileRequest
+	(*ExecResponse)(nil),        // 39: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),       // 40: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),      // 41: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),        // 42: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),       // 43: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),      // 44: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),     // 45: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),       // 46: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),      // 47: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),       // 48: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),      // 49: rondo.v1.ExportResponse
+	nil,                         // 50: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil), // 51: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
-	3,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
-	4,  // 1: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
-	6,  // 2: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
-	0,  // 3: rondo.v1.CreateRequest.labels:type_name -> rondo.v1.Label
-	2,  // 4: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
-	15, // 5: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
-	1,  // 6: rondo.v1.ListRequest.matchers:type_name -> rondo.v1.Matcher
-	0,  // 7: rondo.v1.Series.labels:type_name -> rondo.v1.Label
-	2,  // 8: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
-	18, // 9: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
-	18, // 10: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
-	23, // 11: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
-	31, // 12: rondo.v1.InfoResponse.metadata:type_name -> rondo.v1.Metadata
-	0,  // 13: rondo.v1.Note.labels:type_name -> rondo.v1.Label
-	28, // 14: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
-	0,  // 15: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
-	31, // 16: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
-	47, // 17: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	48, // 18: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	0,  // 19: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	5,  // 20: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	8,  // 21: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	10, // 22: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	12, // 23: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	14, // 24: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	17, // 25: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	20, // 26: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	22, // 27: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	25, // 28: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	27, // 29: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	30, // 30: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	33, // 31: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	35, // 32: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	35, // 33: rondo.v1.Local.Pipe:input_type -> rondo.v1.ExecRequest
-	37, // 34: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	39, // 35: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	41, // 36: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	43, // 37: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	45, // 38: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	7,  // 39: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	9,  // 40: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	11, // 41: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	13, // 42: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	16, // 43: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	19, // 44: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	21, // 45: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	24, // 46: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	26, // 47: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	29, // 48: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	32, // 49: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	34, // 50: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	36, // 51: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	36, // 52: rondo.v1.Local.Pipe:output_type -> rondo.v1.ExecResponse
-	38, // 53: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	40, // 54: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	42, // 55: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	44, // 56: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	46, // 57: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	39, // [39:58] is the sub-list for method output_type
-	20, // [20:39] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	4,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
+	5,  // 1: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
+	7,  // 2: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
+	1,  // 3: rondo.v1.CreateRequest.labels:type_name -> rondo.v1.Label
+	3,  // 4: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
+	16, // 5: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
+	2,  // 6: rondo.v1.ListRequest.matchers:type_name -> rondo.v1.Matcher
+	1,  // 7: rondo.v1.Series.labels:type_name -> rondo.v1.Label
+	3,  // 8: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
+	19, // 9: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
+	19, // 10: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
+	24, // 11: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
+	32, // 12: rondo.v1.InfoResponse.metadata:type_name -> rondo.v1.Metadata
+	1,  // 13: rondo.v1.Note.labels:type_name -> rondo.v1.Label
+	29, // 14: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
+	1,  // 15: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
+	32, // 16: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
+	50, // 17: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	37, // 18: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,  // 19: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	38, // 20: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	51, // 21: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	1,  // 22: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
+	6,  // 23: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	9,  // 24: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	11, // 25: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	13, // 26: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	15, // 27: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	18, // 28: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	21, // 29: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	23, // 30: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	26, // 31: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	28, // 32: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	31, // 33: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	34, // 34: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	36, // 35: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	36, // 36: rondo.v1.Local.Pipe:input_type -> rondo.v1.ExecRequest
+	40, // 37: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	42, // 38: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	44, // 39: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	46, // 40: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	48, // 41: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	8,  // 42: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10, // 43: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12, // 44: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14, // 45: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17, // 46: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20, // 47: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22, // 48: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	25, // 49: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	27, // 50: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	30, // 51: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	33, // 52: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	35, // 53: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	39, // 54: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	39, // 55: rondo.v1.Local.Pipe:output_type -> rondo.v1.ExecResponse
+	41, // 56: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	43, // 57: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	45, // 58: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	47, // 59: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	49, // 60: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	42, // [42:61] is the sub-list for method output_type
+	23, // [23:42] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -3434,19 +3704,20 @@ func file_rondo_proto_init() {
 		(*Value_Uint)(nil),
 		(*Value_Text)(nil),
 	}
-	file_rondo_proto_msgTypes[36].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   49,
+			NumEnums:      1,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
 		GoTypes:           file_rondo_proto_goTypes,
 		DependencyIndexes: file_rondo_proto_depIdxs,
+		EnumInfos:         file_rondo_proto_enumTypes,
 		MessageInfos:      file_rondo_proto_msgTypes,
 	}.Build()
 	File_rondo_proto = out.File

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrdtool"
+)
+
+// A callerFiles does what a server asks of this process's files while it runs commands of pipe mode. Only files that a command has
+// named are touched: the server may be another user's.
+type callerFiles struct {
+	frames bool
+	part   []byte // of a line whose end was not read; of one that is too long nothing is kept
+
+	mu    sync.Mutex // guards what follows
+	named map[string]struct{}
+	older map[string]struct{} // those before named was full
+
+	file *os.File // the one that is open
+}
+
+const (
+	// maxNamed is more commands than can be on their way to a server.
+	maxNamed = 1 << 17
+	// maxNaming is the longest line that names a file.
+	maxNaming = 64 << 10
+	// maxRead is the most that is read at once.
+	maxRead = 1 << 20
+)
+
+// scan notes the files that commands name, before they are sent.
+func (c *callerFiles) scan(p []byte) {
+	for {
+		line, rest, whole := bytes.Cut(p, []byte{'\n'})
+		if len(c.part)+len(line) > maxNaming {
+			c.part, line = nil, nil
+		}
+		if !whole {
+			c.part = append(c.part, line...)
+			return
+		}
+		if len(c.part) > 0 {
+			line = append(c.part, line...)
+			c.part = c.part[:0]
+		}
+		c.name(line)
+		p = rest
+	}
+}
+
+func (c *callerFiles) name(line []byte) {
+	names := rrdtool.FileNames(line, c.frames)
+	if len(names) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.named == nil || len(c.named) >= maxNamed {
+		c.named, c.older = make(map[string]struct{}), c.named
+	}
+	for _, name := range names {
+		c.named[name] = struct{}{}
+	}
+}
+
+func (c *callerFiles) isNamed(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, ok := c.named[name]
+	_, was := c.older[name]
+	return ok || was
+}
+
+// answer does what is asked.
+func (c *callerFiles) answer(req *rondov1.FileRequest) *rondov1.FileAnswer {
+	a := &rondov1.FileAnswer{}
+	err := c.do(req, a)
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		a.Errno = int32(errno)
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return a
+}
+
+func (c *callerFiles) do(req *rondov1.FileRequest, a *rondov1.FileAnswer) (err error) {
+	switch req.GetOp() {
+	case rondov1.FileRequest_STAT, rondov1.FileRequest_OPEN, rondov1.FileRequest_CREATE:
+		if !c.isNamed(req.GetName()) {
+			return fmt.Errorf("no command has named the file %.100q", req.GetName())
+		}
+	default:
+		if c.file == nil {
+			return os.ErrClosed
+		}
+	}
+	switch req.GetOp() {
+	case rondov1.FileRequest_STAT:
+		var info os.FileInfo
+		if info, err = os.Stat(req.GetName()); err == nil {
+			a.Regular = info.Mode().IsRegular()
+		}
+	case rondov1.FileRequest_OPEN:
+		c.close()
+		c.file, err = os.Open(req.GetName())
+	case rondov1.FileRequest_CREATE:
+		c.close()
+		c.file, err = os.Create(req.GetName())
+	case rondov1.FileRequest_READ:
+		buf := make([]byte, min(max(req.GetSize(), 1), maxRead))
+		var n int
+		if n, err = c.file.Read(buf); err == io.EOF {
+			err = nil
+		}
+		a.Data = buf[:n]
+	case rondov1.FileRequest_WRITE:
+		_, err = c.file.Write(req.GetData())
+	case rondov1.FileRequest_CLOSE:
+		err = c.file.Close()
+		c.file = nil
+	default:
+		err = errors.New("this rondo does not know what the server asks of a file")
+	}
+	return err
+}
+
+// close closes a file that was not closed in time.
+func (c *callerFiles) close() {
+	if c.file != nil {
+		_ = c.file.Close() // whoever wanted it has gone
+		c.file = nil
+	}
+}
