@@ -170,7 +170,7 @@ func FileNames(line []byte, frames bool) []string {
 	}
 	_, in, out := Split(args)
 	var names []string
-	for _, name := range []string{in, out, Reads(args)} {
+	for _, name := range append(XportReads(args), in, out, Reads(args)) {
 		if name != "" && name != "-" {
 			names = append(names, name)
 		}
