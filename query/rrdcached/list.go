@@ -94,29 +94,12 @@ func (l *listing) walk(fn func(entry string) error) error {
 	if dir != "" {
 		dir += "/"
 	}
-	for after, more := "", true; more; {
-		more = false
-		err := rrdtool.Walk(ctx, store, dir, after, func(s engine.Series) error {
-			l.found = true
-			entry := s.Path[len(dir):]
-			sub, _, deep := strings.Cut(entry, "/")
-			if deep && !l.recursive { // go on behind what lies below it
-				entry, after, more = sub, dir+sub+"/\xff", true
-			}
-			if err := fn(entry); err != nil {
-				return err
-			}
-			if more {
-				return errNext
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errNext) {
-			return err
-		}
+	tell := func(entry string) error {
+		l.found = true
+		return fn(entry)
 	}
-	return nil
+	if l.recursive {
+		return rrdtool.Walk(ctx, store, dir, "", func(s engine.Series) error { return tell(s.Path[len(dir):]) })
+	}
+	return rrdtool.Entries(ctx, store, dir, func(entry string, _ bool) error { return tell(entry) })
 }
-
-// errNext ends a walk that goes on elsewhere.
-var errNext = errors.New("next")

@@ -3,7 +3,6 @@ package rrdtool
 //lint:file-ignore ST1005 The messages are rrdtool's.
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,30 +56,21 @@ func (c *command) list(args []string) error {
 	if dir != "" {
 		dir += "/"
 	}
-	found, shown := false, false
-	for after, more := "", true; more; {
-		more = false
-		err = Walk(c.ctx, c.Store, dir, after, func(s engine.Series) error {
-			found = true
-			entry := s.Path[len(dir):]
-			sub, _, deep := strings.Cut(entry, "/")
-			if deep && !recursive { // go on behind what lies below it
-				entry, after, more = sub, dir+sub+"/\xff", true
-			}
-			shown = true
-			if _, err := fmt.Fprintln(c.out, entry); err != nil || more {
-				return cmp.Or(err, errEnough)
-			}
-			return nil
-		})
-		if errors.Is(err, errEnough) {
-			err = nil
-		}
+	shown := false
+	show := func(entry string) error {
+		shown = true
+		_, err := fmt.Fprintln(c.out, entry)
+		return err
+	}
+	if recursive {
+		err = Walk(c.ctx, c.Store, dir, "", func(s engine.Series) error { return show(s.Path[len(dir):]) })
+	} else {
+		err = Entries(c.ctx, c.Store, dir, func(entry string, _ bool) error { return show(entry) })
 	}
 	switch {
 	case err != nil || shown:
 		return err
-	case found || dir == "":
+	case dir == "":
 		return c.remark(errors.New("Success"))
 	}
 	if _, err := c.Store.Lookup(strings.TrimSuffix(dir, "/")); err != nil {
@@ -112,3 +102,33 @@ func Walk(ctx context.Context, s Store, prefix, after string, fn func(engine.Ser
 	}
 	return nil
 }
+
+// Entries calls fn for what is in a folder, in order of paths: the names of series, and of the folders that others are below.
+// dir is the path of the folder with a slash behind it; empty: the top.
+func Entries(ctx context.Context, s Store, dir string, fn func(name string, folder bool) error) error {
+	last, after := "", "" // the folder told last
+	for more := true; more; {
+		more = false
+		err := Walk(ctx, s, dir, after, func(x engine.Series) error {
+			name, _, folder := strings.Cut(x.Path[len(dir):], "/")
+			switch {
+			case !folder:
+				return fn(name, false)
+			case name == last:
+				return nil // it sorts behind after all the same
+			}
+			if err := fn(name, true); err != nil {
+				return err
+			}
+			last, after, more = name, dir+name+"/\xff", true // go on behind what lies below it
+			return errNext
+		})
+		if err != nil && !errors.Is(err, errNext) {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNext ends a walk that goes on elsewhere.
+var errNext = errors.New("next")

@@ -279,23 +279,14 @@ func (p *pipe) ls() error {
 			}
 		}
 	}
-	for after, more := "", true; more; {
-		more = false
-		err := Walk(p.ctx, p.env.Store, dir, after, func(s engine.Series) error {
-			entry := s.Path[len(dir):]
-			if sub, _, deep := strings.Cut(entry, "/"); deep { // go on behind what lies below it
-				p.printf("d %s\n", sub)
-				after, more = dir+sub+"/\xff", true
-				return errEnough
-			}
-			p.printf("- %s\n", entry)
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			return err
+	return Entries(p.ctx, p.env.Store, dir, func(name string, folder bool) error {
+		if folder {
+			p.printf("d %s\n", name)
+		} else {
+			p.printf("- %s\n", name)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // seriesBelow says whether a folder holds series, so that it is one of itself.

@@ -1,0 +1,45 @@
+package rrdtool_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestListEnds: names of bytes that sort behind all others are listed, and once.
+func TestListEnds(t *testing.T) {
+	store := enginetest.Open(t)
+	d, err := rra.ParseDefinition(10, []string{"DS:x:GAUGE:20:U:U", "RRA:LAST:0:1:5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"a/\xff", "a/\xff\xff\xff/x", "a/b", "a/\xffz", "a0", "\xff\xff/\xff\xff", "\xff\xff/a"} {
+		if _, err := store.Create(t.Context(), engine.Spec{Path: path, Definition: d}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for args, want := range map[string]string{
+		"list /":    "a\na0\n\xff\xff\n",
+		"list a":    "b\n\xff\n\xffz\n\xff\xff\xff\n",
+		"list -r a": "b\n\xff\n\xffz\n\xff\xff\xff/x\n",
+	} {
+		var out, errOut strings.Builder
+		code := rrdtool.Run(ctx, &rrdtool.Env{Store: store, Stdout: &out, Stderr: &errOut}, strings.Fields(args))
+		if code != 0 || out.String() != want || errOut.Len() > 0 {
+			t.Errorf("%s: %d, %q, %q", args, code, out.String(), errOut.String())
+		}
+	}
+	var out strings.Builder
+	rrdtool.Pipe(ctx, &rrdtool.Env{Store: store, Stdout: &out}, strings.NewReader("ls\n"))
+	if want := "d .\nd ..\nd a\n- a0\nd \xff\xff\nOK "; !strings.HasPrefix(out.String(), want) {
+		t.Errorf("ls: %q", out.String())
+	}
+}
