@@ -194,17 +194,23 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		return 1
 	}
 	here.set(env)
+	if args, p.stdin, err = readFirst(p, args); err != nil {
+		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		return 1
+	}
+	env.Stdin = p.stdin
 	o, err := t.open(ctx, engine.Options{ReadOnly: !write}, false)
 	if err != nil {
 		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
 		return 1
 	}
 	var code int
+	out := &heldOutput{to: p.stdout}
 	switch {
 	case o.client != nil:
 		code, err = ask(ctx, o.client, env, p, here, args, plain)
 	case o.store != nil:
-		env.Store = o.store
+		env.Store, env.Stdout = o.store, out
 		if !plain {
 			env.Extra = o.store
 		}
@@ -221,10 +227,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		code = rrdtool.Run(ctx, env, args)
 		o.store = m.store
 	}
-	if e := o.close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err = firstError(err, o.close(), out.release()); err != nil {
 		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
 		return 1
 	}
