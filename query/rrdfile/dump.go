@@ -20,15 +20,17 @@ const (
 	HeaderNone               // nothing
 )
 
-// ParseHeader reads the value of --header: none or xsd; anything else is dtd, as for rrdtool.
-func ParseHeader(s string) Header {
+// ParseHeader reads the value of --header: none, xsd or dtd. ok is false for anything else, which rrdtool passes over.
+func ParseHeader(s string) (h Header, ok bool) {
 	switch s {
 	case "none":
-		return HeaderNone
+		return HeaderNone, true
 	case "xsd":
-		return HeaderXSD
+		return HeaderXSD, true
+	case "dtd":
+		return HeaderDTD, true
 	}
-	return HeaderDTD
+	return HeaderDTD, false
 }
 
 // dumpBuffer is how much of a dump is gathered before it is written.

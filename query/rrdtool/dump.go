@@ -30,18 +30,22 @@ var restoreOptions = []option{{"range-check", 'r', false}, {"force-overwrite", '
 // dump prints a series as XML, or writes it to a file.
 func (c *command) dump(args []string) error {
 	header := rrdfile.HeaderDTD
+	var unreachable error // a daemon
 	args, err := parse(args, dumpOptions, func(name, arg string) error {
 		switch name {
 		case "header":
-			header = rrdfile.ParseHeader(arg)
+			if h, ok := rrdfile.ParseHeader(arg); ok {
+				header = h
+			}
 		case "no-header":
 			header = rrdfile.HeaderNone
 		case "daemon":
-			return c.daemon(arg)
+			unreachable = c.daemon(arg)
+			return unreachable
 		}
 		return nil
 	})
-	if err == nil && (len(args) < 1 || len(args) > 2) {
+	if unreachable == nil && (err != nil || len(args) < 1 || len(args) > 2) {
 		err = errors.New("usage rrdtool dump [--header|-h {none,xsd,dtd}]\n[--no-header|-n]\n[--daemon|-d address]\nfile.rrd [file.xml]")
 	}
 	if err != nil {

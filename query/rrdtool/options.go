@@ -1,6 +1,7 @@
 package rrdtool
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -20,6 +21,7 @@ type options struct {
 	args  []string // not yet looked at
 	short string   // rest of a word of short options
 	rest  []string // arguments that are no options
+	lacks string   // the option at the end whose argument is missing: -x or --long
 }
 
 // next returns the next option by its long name; the empty string after the last.
@@ -56,12 +58,13 @@ func (o *options) next() (name, arg string, err error) {
 			return k.long, arg, nil
 		}
 		if len(o.args) == 0 {
-			return "", "", fmt.Errorf("option requires an argument -- '%c'", c)
+			o.lacks = "-" + string(c)
+			return "", "", optionError("option requires an argument -- '%c'", c)
 		}
 		arg, o.args = o.args[0], o.args[1:]
 		return k.long, arg, nil
 	}
-	return "", "", fmt.Errorf("invalid option -- '%c'", c)
+	return "", "", optionError("invalid option -- '%c'", c)
 }
 
 func (o *options) longOption(word string) (name, arg string, err error) {
@@ -72,16 +75,25 @@ func (o *options) longOption(word string) (name, arg string, err error) {
 		}
 		switch {
 		case !k.arg && given:
-			return "", "", fmt.Errorf("option takes no arguments -- '%s'", name)
+			return "", "", optionError("option takes no arguments -- '%s'", name)
 		case !k.arg || given:
 			return name, arg, nil
 		case len(o.args) == 0:
-			return "", "", fmt.Errorf("option requires argument -- '%s'", name)
+			o.lacks = "--" + name
+			return "", "", optionError("option requires argument -- '%s'", name)
 		}
 		arg, o.args = o.args[0], o.args[1:]
 		return name, arg, nil
 	}
-	return "", "", fmt.Errorf("invalid option -- '%s'", word)
+	return "", "", optionError("invalid option -- '%s'", word)
+}
+
+// maxOptionError is where rrdtool cuts what it says of an option.
+const maxOptionError = 47
+
+func optionError(format string, what any) error {
+	text := fmt.Sprintf(format, what)
+	return errors.New(text[:min(len(text), maxOptionError)])
 }
 
 // parse calls set for every option and returns the other arguments.

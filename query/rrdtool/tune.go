@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,7 +61,7 @@ var tuneOptions = []option{
 // tune changes the definition of a series, and what it remembers. Options that stand before a wrong one are applied, as in
 // rrdtool; changes are all made or none.
 func (c *command) tune(args []string) error {
-	name, err := c.tuned(args)
+	name, args, err := c.tuned(args)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,40 @@ func (c *command) tune(args []string) error {
 	if err == nil {
 		err = failed
 	}
+	if rest, wrong := parse(args, tuneOptions, func(string, string) error { return nil }); err == nil && wrong == nil && len(rest) == 0 {
+		return c.printSources(name)
+	}
 	return named(name, err)
+}
+
+// printSources prints what tune says of the data sources of a series where no argument is left that names it.
+func (c *command) printSources(name string) error {
+	ref, err := c.lookup(name)
+	if err != nil {
+		return err
+	}
+	series, err := c.Store.Series(ref)
+	if err != nil {
+		return named(name, err)
+	}
+	for i := range series.Definition.Sources {
+		s := &series.Definition.Sources[i]
+		c.printf("DS[%s] typ: %s\t", s.Name, s.Kind)
+		if s.Kind == rra.Compute {
+			c.printf("cdef: %s\n", expression(series.Definition, i))
+		} else {
+			c.printf("hbt: %d\tmin: %s\tmax: %s\n", s.Heartbeat, shortValue(s.Min), shortValue(s.Max))
+		}
+	}
+	return nil
+}
+
+// shortValue is C's %1.4f.
+func shortValue(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return string(appendValue(nil, v))
+	}
+	return strconv.FormatFloat(v, 'f', 4, 64)
 }
 
 // tuneThere has a daemon tune a series: name is one of the arguments.
@@ -106,24 +140,34 @@ func (c *command) tuneThere(t tuner, name string, args []string) error {
 	if err != nil {
 		return err
 	}
+	if len(changes) == 0 { // an option has taken the name
+		return errors.New("missing file name")
+	}
 	return t.Tune(c.ctx, path, append(rest, changes[1:]...))
 }
 
-// tuned finds the name of the series among the arguments of tune. What is wrong with the others is told once there is a series.
-func (c *command) tuned(args []string) (string, error) {
+// tuned finds the name of the series among the arguments of tune. What is wrong with the others is told once there is a series. An option
+// that stands last and has no argument takes the name, which the series has all the same: ordered are the arguments as they are then read.
+func (c *command) tuned(args []string) (name string, ordered []string, err error) {
 	o := options{known: tuneOptions, args: args}
+	var before []string
 	for {
-		name, arg, err := o.next()
+		option, arg, err := o.next()
 		switch {
-		case err != nil && len(o.args) == 0 && o.short == "", err == nil && name == "":
-			if len(o.rest) == 0 {
-				return "", errors.New("missing file name")
+		case option == "" && err == nil, err != nil && len(o.args) == 0 && o.short == "":
+			if len(o.rest) == 0 || strings.HasPrefix(o.lacks, "--") {
+				return "", nil, errors.New("missing file name")
 			}
-			return o.rest[0], nil
-		case name == "daemon":
+			if o.lacks != "" {
+				return o.rest[0], slices.Concat(before, []string{o.lacks}, o.rest), nil
+			}
+			return o.rest[0], args, nil
+		case option == "daemon":
 			if err := c.daemon(arg); err != nil {
-				return "", err
+				return "", nil, err
 			}
+		case err == nil:
+			before = append(before, "--"+option+"="+arg)
 		}
 	}
 }
@@ -335,16 +379,23 @@ func brought(a []rra.Archive, i int) bool {
 
 // delta sets half of the width of the band outside of which a value is a violation.
 func (t *tuning) delta(name, arg string) error {
+	wrong := errors.New("Unable to parse parameter in set_deltaarg")
 	v, err := rra.ParseNumber(arg)
-	if err != nil || math.IsNaN(v) {
-		return errors.New("Unable to parse parameter in set_deltaarg")
-	}
-	if v <= 0 {
+	_, digits := rpn.ScanNumber(arg)
+	unknown := math.IsNaN(v) || digits == 0
+	switch {
+	case unknown: // rrdtool takes it if there is such an archive
+	case err != nil:
+		return wrong
+	case v <= 0:
 		return errors.New("Parameter specified is too small")
 	}
 	i := t.archive(rra.Failures)
-	if i < 0 {
+	switch {
+	case i < 0:
 		return errors.New("Failures RRA does not exist in this RRD")
+	case unknown:
+		return wrong
 	}
 	if name == "deltapos" {
 		t.d.Archives[i].DeltaPos = v

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/engine/enginetest"
+)
+
+// A contest runs programs through rrdtool and through rondo, in one of several ways.
+type contest struct {
+	t     *testing.T
+	tool  string // rrdtool
+	mode  string
+	zone  string
+	top   string // all its folders
+	runs  int
+	asked int // commands that both answered
+	died  int // programs at which rrdtool crashed
+}
+
+// modes are the ways a program is run: whether in pipe mode or a process a command, and through whom.
+var modes = []string{"pipe", "pipe through a server", "inside", "processes", "processes through a server"}
+
+// TestWholeProgramsAsOriginal runs random programs of all commands through rrdtool and through rondo: its processes, its pipe mode, its
+// server, and without any of them. stdout, stderr, exit codes and files must be equal, but for what docs/cli.md lists.
+func TestWholeProgramsAsOriginal(t *testing.T) {
+	tool, err := exec.LookPath("rrdtool")
+	if err != nil {
+		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
+			t.Fatal("no rrdtool to compare with: ", err)
+		}
+		t.Skip("no rrdtool to compare with: ", err)
+	}
+	seed := uint64(time.Now().UnixNano())
+	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	t.Logf("RONDO_SEED=%d", seed)
+	n := 10
+	if p, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
+		n = p
+	}
+	asked, died := 0, 0
+	for i := range n {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		c := &contest{t: t, tool: tool, mode: modes[0], top: t.TempDir()}
+		switch k := i % 20; {
+		case k == 9 || k == 19:
+			c.mode = modes[3]
+		case k == 14:
+			c.mode = modes[4]
+		case k%3 == 1:
+			c.mode = modes[1]
+		case k%3 == 2:
+			c.mode = modes[2]
+		}
+		c.zone = []string{"Europe/Berlin", "UTC", "America/St_Johns", "Asia/Kathmandu", "Australia/Lord_Howe"}[r.IntN(5)]
+		program := newScript(r, strings.HasPrefix(c.mode, "pipe"), c.mode == modes[1])
+		failure := c.compare(program)
+		asked, died = asked+c.asked, died+c.died
+		if failure == "" {
+			continue
+		}
+		program, failure = c.shrunk(program, failure)
+		t.Errorf("RONDO_SEED=%d, program %d, %s, TZ=%s (-rrdtool +rondo):\n%s\n%s", seed, i, c.mode, c.zone, shown(program), failure)
+		if os.Getenv("RONDO_GO_ON") == "" {
+			return
+		}
+	}
+	t.Logf("%d programs compared, %d commands; rrdtool crashed at %d", n, asked, died)
+}
+
+// compare runs a program and returns in what the answers differ.
+func (c *contest) compare(program [][]string) (failure string) {
+	c.t.Helper()
+	c.runs++
+	dir := filepath.Join(c.top, strconv.Itoa(c.runs))
+	theirs := filepath.Join(dir, "theirs", "1", "2")
+	for _, d := range []string{theirs, filepath.Join(dir, "ours"), filepath.Join(dir, "xml", "theirs"), filepath.Join(dir, "xml", "ours")} {
+		if err := os.MkdirAll(d, 0o777); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	env := []string{"TZ=" + c.zone, "LC_ALL=C", "RONDO_DB=" + filepath.Join(dir, "db")}
+	one := site{program: c.tool, dir: theirs, xml: filepath.Join(dir, "xml", "theirs"), env: env}
+	two := site{program: "rondo", lead: []string{"rrdtool"}, dir: filepath.Join(dir, "ours"), xml: filepath.Join(dir, "xml", "ours"), env: env}
+	if strings.HasSuffix(c.mode, "server") {
+		d := serveProcess(c.t, filepath.Join(dir, "db"))
+		defer func() {
+			_ = d.cmd.Process.Kill() // it may have ended
+			<-d.done
+		}()
+	}
+	var original, ours peer
+	switch {
+	case strings.HasPrefix(c.mode, "pipe"):
+		original, ours = newPiped(c.t, one), newPiped(c.t, two, "1/2")
+	case c.mode == "inside":
+		loc, err := time.LoadLocation(c.zone)
+		if err != nil {
+			c.t.Skip("no time zone: ", err)
+		}
+		original, ours = &single{one}, &inside{site: two, store: enginetest.Open(c.t), loc: loc}
+	default:
+		original, ours = &single{one}, &single{two}
+	}
+	defer original.close()
+	defer ours.close()
+	for i, args := range program {
+		want, ok := original.run(args)
+		if !ok {
+			c.died++
+			c.t.Logf("rrdtool has no answer to %s", shellLine(args))
+			break
+		}
+		want.Stdout = strings.ReplaceAll(want.Stdout, filepath.Join(dir, "theirs")+"/", "/") // of pwd
+		if want.Exit == 0 {
+			alignRings(c.t, theirs, args)
+		}
+		got, ok := ours.run(args)
+		if !ok {
+			return fmt.Sprintf("command %d: no answer: %v", i, got)
+		}
+		c.asked++
+		if args[0] == "dump" && want.Exit != 0 { // rrdtool removes a file that was there
+			for _, d := range []string{one.xml, two.xml} {
+				if err := os.RemoveAll(d); err != nil {
+					c.t.Fatal(err)
+				}
+				if err := os.Mkdir(d, 0o777); err != nil {
+					c.t.Fatal(err)
+				}
+			}
+			want.File, got.File = "", ""
+		}
+		if d := cmp.Diff(comparable(args, want), comparable(args, got)); d != "" {
+			return fmt.Sprintf("at command %d, %s:\n%s", i, shellLine(args), d)
+		}
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		c.t.Log(err)
+	}
+	return ""
+}
+
+// shrunk takes commands out of a program as long as it fails.
+func (c *contest) shrunk(program [][]string, failure string) ([][]string, string) {
+	for size := len(program) / 2; size > 0; {
+		smaller := false
+		for i := 0; i+size <= len(program) && c.runs < 120; {
+			less := slices.Delete(slices.Clone(program), i, i+size)
+			if f := c.compare(less); about(f) == about(failure) && f != "" {
+				program, failure, smaller = less, f, true
+			} else {
+				i += size
+			}
+		}
+		if !smaller || size > 1 {
+			size /= 2
+		}
+	}
+	return program, failure
+}
+
+// about is the command that a failure is at.
+func about(failure string) string {
+	line, _, _ := strings.Cut(failure, "\n")
+	_, command, _ := strings.Cut(line, ", ")
+	return command
+}
+
+// alignRings lets the rings of files that a command has made begin at row 0, as rondo's do. rrdtool
+// begins them at a random row, by which it smooths SEASONAL archives later.
+func alignRings(t *testing.T, dir string, args []string) {
+	t.Helper()
+	if !slices.Contains([]string{"create", "restore"}, args[0]) {
+		return
+	}
+	for i, arg := range args[1:] {
+		if args[i] == "-t" || args[i] == "--template" { // it has not been made
+			continue
+		}
+		for _, d := range []string{dir, filepath.Join(dir, "d")} {
+			file := filepath.Join(d, arg)
+			if b, err := os.ReadFile(file); err == nil && strings.HasPrefix(string(b), "RRD\x00") {
+				turnRings(b)
+				if err := os.WriteFile(file, b, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// turnRings moves the rows of a native file so that every ring begins at row 0.
+func turnRings(b []byte) {
+	sources, archives := int(binary.LittleEndian.Uint64(b[24:])), int(binary.LittleEndian.Uint64(b[32:]))
+	header := 144 + 232*sources + 128*archives + 80*sources*archives
+	rows, width := b[header:], 8*sources
+	for i := range archives {
+		n := int(binary.LittleEndian.Uint64(b[128+120*sources+120*i+24:]))
+		at := header - 8*archives + 8*i
+		newest := int(binary.LittleEndian.Uint64(b[at:]))
+		ring := rows[:n*width]
+		copy(ring, append(slices.Clone(ring[newest*width:]), ring[:newest*width]...))
+		binary.LittleEndian.PutUint64(b[at:], 0)
+		rows = rows[n*width:]
+	}
+}
+
+func shellLine(args []string) string {
+	var out []string
+	for _, a := range args {
+		if strings.ContainsAny(a, " *,()[]$;&|<>'\"\\#?") || a == "" {
+			a = "'" + a + "'"
+		}
+		out = append(out, a)
+	}
+	return strings.Join(out, " ")
+}
+
+func shown(program [][]string) string {
+	var b strings.Builder
+	for _, args := range program {
+		b.WriteString("rrdtool " + shellLine(args) + "\n")
+	}
+	return b.String()
+}
+
+func sortedLines(s string) string {
+	lines := slices.Sorted(strings.Lines(s))
+	return strings.Join(lines, "")
+}
