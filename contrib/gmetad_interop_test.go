@@ -44,7 +44,7 @@ collection_group {
 }
 `
 
-// gmetadPolicy is what docs/shims.md says of gmetad, for a gmetad that asks every second.
+// gmetadPolicy is what docs/clients.md says of gmetad, for a gmetad that asks every second.
 const gmetadPolicy = `
 policy:
   - path: __SummaryInfo__/*

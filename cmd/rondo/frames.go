@@ -10,7 +10,7 @@ import (
 )
 
 const pipeHelp = `Run commands from standard input, one a line, for a program that reads the answers: numbers in full,
-and every answer with its length before it. contrib/ has what speaks it, docs/shims.md what is said.
+and every answer with its length before it. contrib/ has what speaks it, docs/clients.md what is said.
 
 Without a server it ends when nothing was asked for a while, so that others come to the database.`
 

@@ -3,7 +3,7 @@
 # Copyright The rondo authors. Licensed under the Apache License, Version 2.0: see LICENSE.
 #
 # Programs that `use RRDs` run with it as they are: put the folder of this file into PERL5LIB, or in
-# front with `perl -I`. docs/shims.md says what it does and what differs from librrd's module.
+# front with `perl -I`. docs/clients.md says what it does and what differs from librrd's module.
 #
 # Environment: RONDO is the program (rondo in the PATH), RONDO_DB the database's folder (./rondo.db), RONDO_DAEMON
 # a server elsewhere, RRDCACHED_ADDRESS as in rrdtool. With RONDO_FILES=0 no files are made where a program looks for them.

@@ -1,7 +1,7 @@
 """rrdtool's Python interface over rondo, without librrd.
 
 Programs that `import rrdtool` run with it as they are: put the folder of this file into PYTHONPATH.
-docs/shims.md says what it does and what differs from librrd's module. It needs Python 3.6 or newer, and nothing else.
+docs/clients.md says what it does and what differs from librrd's module. It needs Python 3.6 or newer, and nothing else.
 
 Environment: RONDO is the program (rondo in the PATH), RONDO_DB the database's folder (./rondo.db), RONDO_DAEMON
 a server elsewhere, RRDCACHED_ADDRESS as in rrdtool. With RONDO_FILES=0 no files are made where a program looks for them.

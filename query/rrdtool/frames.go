@@ -19,7 +19,7 @@ import (
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
-// Frames runs commands as [Pipe] does, for a program that reads the answers: docs/shims.md has the exchange. Numbers have as many
+// Frames runs commands as [Pipe] does, for a program that reads the answers: docs/clients.md has the exchange. Numbers have as many
 // digits as give the same double back, texts of any kind pass both ways, and a verb without arguments is a mistake. An answer is
 // frames, each a line "TAG N" and N bytes: what the command prints (out), what it remarks (err), and at last done or error. When the input ends before
 // a "quit", the last frame is bye: what is sent after that was not done. It returns the exit code.

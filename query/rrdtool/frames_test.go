@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -109,6 +110,33 @@ func TestFrames(t *testing.T) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {
 			t.Fatalf("frame %d of %q\nwant  %q", i, got, want)
 		}
+	}
+}
+
+// TestFramesPage holds the exchange of the page against what is answered.
+func TestFramesPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(page), "```exchange\n")
+	block, _, ended := strings.Cut(block, "```")
+	if !found || !ended {
+		t.Fatal("the page has no exchange")
+	}
+	var sent, want strings.Builder
+	for line := range strings.Lines(block) {
+		if text, ok := strings.CutPrefix(line, "> "); ok {
+			sent.WriteString(text)
+		} else {
+			want.WriteString(strings.TrimPrefix(strings.TrimPrefix(line, "<"), " "))
+		}
+	}
+	var out bytes.Buffer
+	rrdtool.Frames(t.Context(), &rrdtool.Env{Store: newMemory(), Stdout: &out, Stderr: io.Discard, Location: time.UTC}, strings.NewReader(sent.String()))
+	got := out.String()
+	if plain := strings.NewReplacer("\n", ""); plain.Replace(got) != plain.Replace(want.String()) {
+		t.Errorf("the answers are\n%s\nand in the page\n%s", got, want.String())
 	}
 }
 
