@@ -97,8 +97,8 @@ func (x *Reader) Read(r io.ReaderAt, size int64) (*File, error) {
 		return nil, err
 	}
 	// A longer header is read once its beginning says that it is one, and so long.
-	if n := d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + 8; n > headBytes && n <= size {
-		d.b = make([]byte, n)
+	if n := d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + 8; n > headBytes {
+		d.b = make([]byte, min(n, size))
 		if err := readFull(r, d.b, 0); err != nil {
 			return nil, err
 		}
