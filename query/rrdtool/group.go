@@ -271,6 +271,7 @@ type layoutKey struct {
 const (
 	maxNames   = 1 << 17
 	maxLayouts = 4096
+	maxRaw     = 1 << 10 // bytes of a name with its template
 )
 
 // forget empties n.
@@ -354,7 +355,7 @@ func isTemplate(word []byte) bool { return string(word) == "-t" || string(word) 
 // lookup remembers the series of a name, with its template. It returns nil if there is something about it that only the command
 // itself can tell.
 func (n *names) lookup(p *pipe, raw string) *entry {
-	if strings.ContainsAny(raw, `"'\`) {
+	if len(raw) > maxRaw || strings.ContainsAny(raw, `"'\`) {
 		return nil
 	}
 	u, _, err := p.command().newUpdating(append(strings.Split(raw, " "), ""), updatevOptions)

@@ -250,8 +250,7 @@ func (u *updating) refused(n int, err error) error {
 		if n < len(u.at) && u.times[n] == late.At {
 			at = u.at[n]
 		}
-		return fmt.Errorf("%s: illegal attempt to update using time %d when last update time is %d (minimum one second step)",
-			u.name, at, late.Last.Unix())
+		return tooLate(u.name, at, late)
 	case errors.As(err, &value):
 		return fmt.Errorf("%s: %w", u.name, value.Err)
 	}
