@@ -163,6 +163,9 @@ func (f *finder) find(args []string, prefix string) error {
 			if x := filepath.Ext(name); e.IsDir() || x != ".rrd" && x != ".xml" {
 				return nil
 			}
+			if info, err := e.Info(); err == nil && transfer.IsNote(name, info) {
+				return nil
+			}
 			inside, err := filepath.Rel(arg, name)
 			if err != nil {
 				return err

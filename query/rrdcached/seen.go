@@ -4,13 +4,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/rondo-db/rondo/query/transfer"
 )
 
 // Programs on this machine make a series when they see no file of its name, as rrdtool would have left one: gmetad with every
 // value that it writes, Munin and Smokeping when they run. They get a file to see.
-
-// seenText stands in the file of a series.
-const seenText = "The series of this name is kept by rondo.\n"
 
 // makeSeen makes a series. One that is there without a file that the client could see is kept, unless the client is on another machine.
 func (c *conn) makeSeen(x *creating) error {
@@ -56,6 +55,6 @@ func (n *names) show(path string) {
 	if err != nil {
 		return
 	}
-	_, _ = f.WriteString(seenText) // an empty one does as well
-	_ = f.Close()                  // likewise
+	_, _ = f.WriteString(transfer.Note) // an empty one does as well
+	_ = f.Close()                       // likewise
 }
