@@ -183,3 +183,37 @@ func TestFramesExact(t *testing.T) {
 		}
 	}
 }
+
+// FuzzFrames gives a session any line behind a command: what comes back is frames, one answer for each line, and any text is one word.
+func FuzzFrames(f *testing.F) {
+	f.Add(`last "a\"b\\c\nd"`)
+	f.Add(`fetch a AVERAGE -s "1200000000" -e now`)
+	f.Add("xport DEF:a=a:x:AVERAGE XPORT:a:\"\\n\"\r")
+	f.Add(`times "" ""`)
+	f.Add("\x00\xff\"")
+	f.Fuzz(func(t *testing.T, line string) {
+		if strings.HasPrefix(line, "create ") || strings.HasPrefix(line, "tune ") || strings.HasPrefix(line, "resize ") {
+			t.Skip("sizes of archives are package rra's to bound")
+		}
+		quoted := `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(line) + `"`
+		text := line
+		line = strings.ReplaceAll(line, "\n", " ")
+		if words := strings.Fields(line); len(words) > 0 && strings.Trim(words[0], `"\`) == "quit" {
+			t.Skip("the session ends")
+		}
+		store := newMemory()
+		made := ask(t, store, `create a --start 1200000000 --step 10 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10`, line, "last "+quoted)
+		var ends []frame
+		for _, fr := range made {
+			if fr.tag != "out" && fr.tag != "err" {
+				ends = append(ends, fr)
+			}
+		}
+		if len(ends) != 4 || ends[0].tag != "done" || ends[3].tag != "bye" {
+			t.Fatalf("%q: %q", line, made)
+		}
+		if why, ok := strings.CutPrefix(ends[2].text, "opening '"); ok && !strings.HasPrefix(why, text+"': ") {
+			t.Errorf("%q has become %q", text, why)
+		}
+	})
+}
