@@ -120,7 +120,7 @@ func makeDatabase(ctx context.Context, dir string, n int) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	var words []string
-	for _, word := range strings.Fields(create("")) {
+	for word := range strings.FieldsSeq(create("")) {
 		if strings.HasPrefix(word, "DS:") || strings.HasPrefix(word, "RRA:") {
 			words = append(words, word)
 		}
