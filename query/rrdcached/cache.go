@@ -19,13 +19,15 @@ type entry struct {
 	ref   engine.Ref
 	kinds []rra.Kind  // of the data sources that a sample has values for
 	ended atomic.Bool // the series has
+	born  uint64      // how many entries were dropped before it was made
 	path  string
 	d     *rra.Definition // does not change: an altered series has another reference
 }
 
 // A cache remembers names. A reference in it may have ended: the store says so when it is used.
 type cache struct {
-	most func() int // how many names may be remembered
+	most  func() int    // how many names may be remembered
+	drops atomic.Uint64 // entries whose series has ended
 
 	mu        sync.RWMutex // guards what follows
 	m         map[string]*entry
@@ -97,7 +99,7 @@ func (c *cache) put(renames uint64, raw []byte, path string, ref engine.Ref, d *
 	}
 	e := &c.spare[0]
 	c.spare = c.spare[1:]
-	e.raw, e.path, e.ref, e.d, e.kinds = c.keep(raw), path, ref, d, kinds
+	e.raw, e.path, e.ref, e.d, e.kinds, e.born = c.keep(raw), path, ref, d, kinds, c.drops.Load()
 	if e.raw == path {
 		e.path = e.raw
 	}
@@ -117,14 +119,16 @@ func (c *cache) drop(e *entry) {
 	if c.m[e.raw] == e {
 		delete(c.m, e.raw)
 	}
-	e.ended.Store(true)
+	if !e.ended.Swap(true) {
+		c.drops.Add(1)
+	}
 }
 
 // follow empties the cache if series were renamed since: their references are other paths' now.
 func (c *cache) follow(renames uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.renames != renames {
+	if c.renames < renames { // else another has seen more of them
 		c.reset()
 		c.renames = renames
 	}

@@ -10,9 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/rondo-db/rondo/engine"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // A connection is served by one goroutine. It reads what has arrived, puts the samples of it into a group, and hands that to
@@ -43,6 +40,7 @@ type conn struct {
 	out        []byte // answers
 	last       *entry
 	renames    uint64
+	drops      uint64 // of the cache, when nothing was on its way
 	unknown    []postponed
 	waiting    map[string]struct{} // names of unknown
 	batch      int                 // the number of the last request of a BATCH plus one; 0: outside
@@ -390,8 +388,11 @@ func (c *conn) settleFirst() {
 	c.flight = slices.Delete(c.flight, 0, 1)
 	if g.sent {
 		if err := g.ticket.Wait(); err != nil {
-			if ended := g.refuse(err); len(ended) > 0 {
-				c.again(g, ended)
+			ended := g.refuse(err)
+			for range maxAgain {
+				if len(ended) > 0 {
+					ended = c.again(g, ended)
+				}
 			}
 		}
 	}
@@ -437,58 +438,4 @@ func (c *conn) flush() error {
 		c.closing = true
 	}
 	return err
-}
-
-// again stores the samples of requests whose series has ended: under its name there may be another by now.
-func (c *conn) again(g *group, ended []int) {
-	var b engine.Batch
-	b.Rejections = maxSamples
-	var owner []int
-	ended = slices.Compact(ended)
-	for _, i := range ended {
-		s := &g.slots[i]
-		c.s.cache.drop(s.e)
-		e, err := c.s.lookup([]byte(s.e.raw))
-		if err == nil && len(e.kinds) != len(s.e.kinds) {
-			err = engine.ErrShape
-		}
-		if err != nil {
-			s.answer = failure(c.s.noFile(unescape([]byte(s.e.raw)), err))
-			continue
-		}
-		s.e = e
-	}
-	n := -1
-	for x := range g.batch.All() {
-		n++
-		i := int(g.owner[n])
-		if _, found := slices.BinarySearch(ended, i); !found || g.slots[i].e.ended.Load() {
-			continue
-		}
-		values, texts := slices.Clone(x.Values), []string(nil)
-		for j := range values {
-			if v := &values[j]; v.Tag >= rra.TagText {
-				texts = append(texts, x.Texts[v.Bits])
-				v.Bits = uint64(len(texts) - 1)
-			}
-		}
-		b.AddText(g.slots[i].e.ref, x.At, values, texts)
-		if len(owner) > 0 && owner[len(owner)-1] == i {
-			b.Follow()
-		}
-		owner = append(owner, i)
-	}
-	err := c.s.o.Store.Append(c.s.life, &b)
-	rejected, ok := errors.AsType[*engine.RejectedError](err)
-	switch {
-	case err == nil:
-	case !ok:
-		for _, i := range owner {
-			g.slots[i].answer = failure(err.Error())
-		}
-	default:
-		for _, r := range rejected.First {
-			g.slots[owner[r.Index]].answer = failure(g.why(-1, r.Err))
-		}
-	}
 }

@@ -87,6 +87,7 @@ func (c *conn) updateSlow(args []byte, has bool) {
 
 // samples reads samples of e into a new slot of the group.
 func (c *conn) samples(e *entry, args []byte, has bool) {
+	c.inOrder(e)
 	c.slot("")
 	c.group.fill(e, request{args: args, has: has})
 }
