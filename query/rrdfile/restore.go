@@ -153,6 +153,12 @@ func (p *restorer) settle(version int) {
 	}
 }
 
+// What is remembered takes some twenty times the memory of the elements that say so. More than a series can have is not read.
+const (
+	maxElements = 1 << 16 // data sources; archives
+	maxCells    = 1 << 20 // archives, times data sources
+)
+
 func (p *restorer) source() {
 	d := &p.f.Definition
 	if len(d.Archives) > 0 {
@@ -160,6 +166,10 @@ func (p *restorer) source() {
 		return
 	}
 	i := len(d.Sources)
+	if i == maxElements {
+		p.x.fail("", "more than %d data sources", maxElements)
+		return
+	}
 	d.Sources = append(d.Sources, rra.DataSource{})
 	p.f.State.Sources = append(p.f.State.Sources, rra.SourceSnapshot{})
 	s, x := &d.Sources[i], &p.f.State.Sources[i]
@@ -239,6 +249,10 @@ func (p *restorer) expression(i int) {
 func (p *restorer) archive(version int) {
 	d := &p.f.Definition
 	i := len(d.Archives)
+	if (i+1)*max(len(d.Sources), maxCells/maxElements) > maxCells {
+		p.x.fail("", "more than %d archives of %d data sources", i, len(d.Sources))
+		return
+	}
 	d.Archives = append(d.Archives, rra.Archive{})
 	p.f.State.Archives = append(p.f.State.Archives, rra.ArchiveSnapshot{})
 	a, x := &d.Archives[i], &p.f.State.Archives[i]
@@ -375,6 +389,9 @@ func (p *restorer) each(name string, read func(i int)) {
 }
 
 func (p *restorer) cdps(x *rra.ArchiveSnapshot) {
+	if x.CDPs == nil {
+		x.CDPs = make([]rra.CDP, 0, len(p.f.Definition.Sources))
+	}
 	x.CDPs = x.CDPs[:0]
 	p.each("ds", func(int) {
 		x.CDPs = append(x.CDPs, rra.CDP{})

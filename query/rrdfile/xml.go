@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -33,11 +32,13 @@ type xmlReader struct {
 	in       io.Reader
 	buf      []byte
 	pos, end int
+	tail     int // bytes behind end that are the beginning of a character
 	line     int
 	readErr  error // why there is no more
 	err      error // the first error
 	started  bool
 	latin1   bool
+	bad      string // what readErr stands for: no UTF-8
 
 	name  string // of the element that was opened or closed
 	empty bool   // it closes itself: the next thing is its end
@@ -58,6 +59,9 @@ func (x *xmlReader) fail(prefix, format string, args ...any) {
 }
 
 func (x *xmlReader) broken(format string, args ...any) {
+	if x.bad != "" && x.end-x.pos < 4 { // what is wrong stands where the text seems to end
+		format, args = "%s", []any{x.bad}
+	}
 	x.fail("", "error reading/parsing XML: "+format, args...)
 }
 
@@ -66,12 +70,13 @@ func (x *xmlReader) ahead(n int) {
 	if x.end-x.pos >= n || x.readErr != nil {
 		return
 	}
-	copy(x.buf, x.buf[x.pos:x.end])
+	copy(x.buf, x.buf[x.pos:x.end+x.tail])
 	x.end -= x.pos
 	x.pos = 0
 	for empty := 0; x.end < n && x.readErr == nil; {
-		k, err := x.in.Read(x.buf[x.end:])
-		x.end += k
+		from := x.end
+		k, err := x.in.Read(x.buf[x.end+x.tail:])
+		x.end, x.tail = x.end+x.tail+k, 0
 		if empty++; k > 0 {
 			empty = 0
 		}
@@ -83,6 +88,9 @@ func (x *xmlReader) ahead(n int) {
 			if err != io.EOF && x.err == nil {
 				x.err = err
 			}
+		}
+		if x.started && !x.latin1 {
+			x.validate(from)
 		}
 	}
 }
@@ -101,6 +109,8 @@ func (x *xmlReader) next() xmlKind {
 		if x.pos == x.end {
 			if n := len(x.open); n > 0 {
 				x.broken("Premature end of data in tag %s", x.open[n-1])
+			} else if x.bad != "" {
+				x.broken("")
 			}
 			break
 		}
@@ -130,8 +140,13 @@ func (x *xmlReader) next() xmlKind {
 
 // start looks for a byte order mark and the declaration's encoding.
 func (x *xmlReader) start() {
-	x.started = true
 	x.ahead(xmlAhead)
+	x.started = true
+	defer func() { // now it is known what the bytes are
+		if !x.latin1 && x.err == nil {
+			x.validate(x.pos)
+		}
+	}()
 	b := x.buf[x.pos:x.end]
 	switch {
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
@@ -198,6 +213,17 @@ func (x *xmlReader) skipType() {
 			x.broken("the document type does not end")
 			return
 		}
+		if quote == 0 && x.buf[x.pos] == '<' {
+			x.ahead(4)
+			switch b := x.buf[x.pos:x.end]; {
+			case bytes.HasPrefix(b, []byte("<!--")):
+				x.skip(4, "-->")
+				continue
+			case bytes.HasPrefix(b, []byte("<?")):
+				x.skip(2, "?>")
+				continue
+			}
+		}
 		c := x.buf[x.pos]
 		x.pos++
 		switch {
@@ -261,6 +287,9 @@ func (x *xmlReader) readName() string {
 func (x *xmlReader) opening() xmlKind {
 	x.pos++
 	name := x.readName()
+	if x.err != nil {
+		return xmlEnd
+	}
 	quote := byte(0)
 	for {
 		if x.pos == x.end {
@@ -425,53 +454,4 @@ func (x *xmlReader) reference() {
 			x.word = utf8.AppendRune(x.word, rune(v))
 		}
 	}
-}
-
-// A utf16Reader gives UTF-16 back as UTF-8.
-type utf16Reader struct {
-	in     io.Reader
-	little bool
-	raw    [4096]byte
-	n      int // bytes of raw
-	out    []byte
-	err    error
-}
-
-func (r *utf16Reader) Read(p []byte) (int, error) {
-	for len(r.out) == 0 && r.err == nil {
-		var k int
-		k, r.err = r.in.Read(r.raw[r.n:])
-		r.n += k
-		r.convert()
-	}
-	n := copy(p, r.out)
-	r.out = r.out[n:]
-	if n > 0 {
-		return n, nil
-	}
-	return 0, r.err
-}
-
-// convert takes what is whole from raw.
-func (r *utf16Reader) convert() {
-	r.out = r.out[:0]
-	unit := func(i int) rune {
-		if r.little {
-			return rune(r.raw[i]) | rune(r.raw[i+1])<<8
-		}
-		return rune(r.raw[i])<<8 | rune(r.raw[i+1])
-	}
-	i := 0
-	for ; i+2 <= r.n; i += 2 {
-		c := unit(i)
-		if utf16.IsSurrogate(c) {
-			if i+4 > r.n {
-				break
-			}
-			i += 2
-			c = utf16.DecodeRune(c, unit(i))
-		}
-		r.out = utf8.AppendRune(r.out, c)
-	}
-	r.n = copy(r.raw[:], r.raw[i:r.n])
 }
