@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine"
@@ -82,4 +83,29 @@ func TestOneCommandLoadsOneGroup(t *testing.T) {
 	lazy := mustOpen(t, dir, one)
 	sameDigest(t, "in the end", mustDigest(t, lazy), want)
 	mustClose(t, lazy.Close())
+}
+
+// TestCloseReplacesALongLog: what all is in the database is not left for every Open to read.
+func TestCloseReplacesALongLog(t *testing.T) {
+	dir := t.TempDir()
+	one := engine.Options{NoBackground: true, Sync: wal.SyncNone}
+	s := mustOpen(t, dir, one)
+	ref := mustCreate(t, s, "a", definition(t, "DS:v:GAUGE:1000000:U:U", "RRA:AVERAGE:0.5:1:10"))
+	at := rra.Seconds(programStart)
+	for try := range 5 {
+		for range 40 {
+			var b engine.Batch
+			for range 2000 { // random mantissas: 8 bytes each and more
+				at += rra.Seconds(1)
+				b.Add(ref, at, rra.Float(math.Sqrt(float64(at))))
+			}
+			mustAppend(t, s, &b)
+		}
+		mustClose(t, s.Close())
+		s = mustOpen(t, dir, one)
+		if n := s.Stats().LogBytes; n > 64<<10 {
+			t.Errorf("try %d: %d bytes of log are left", try, n)
+		}
+	}
+	mustClose(t, s.Close())
 }

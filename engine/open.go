@@ -355,6 +355,7 @@ func (s *Store) Close() error {
 	}
 	var err error
 	if !s.options.ReadOnly && (s.logged.Load()+s.replayed.Load() > closeBytes || s.log.Bytes() > closeLog) {
+		s.drain() // what has been acknowledged by one shard, others may not have passed over yet
 		err = s.checkpoint(context.Background())
 	}
 	return errors.Join(err, s.abandon())
