@@ -107,6 +107,7 @@ func Walk(ctx context.Context, s Store, prefix, after string, fn func(engine.Ser
 // dir is the path of the folder with a slash behind it; empty: the top.
 func Entries(ctx context.Context, s Store, dir string, fn func(name string, folder bool) error) error {
 	last, after := "", "" // the folder told last
+	passed := 0           // series of it that were passed over
 	for more := true; more; {
 		more = false
 		err := Walk(ctx, s, dir, after, func(x engine.Series) error {
@@ -114,13 +115,14 @@ func Entries(ctx context.Context, s Store, dir string, fn func(name string, fold
 			switch {
 			case !folder:
 				return fn(name, false)
-			case name == last:
-				return nil // it sorts behind after all the same
+			case name != last:
+				last, passed = name, 0
+				return fn(name, true)
 			}
-			if err := fn(name, true); err != nil {
-				return err
+			if passed++; passed != manyPassed { // once: some may sort behind all that can be said
+				return nil
 			}
-			last, after, more = name, dir+name+"/\xff", true // go on behind what lies below it
+			after, more = dir+name+"/\xff", true // go on behind what lies below it
 			return errNext
 		})
 		if err != nil && !errors.Is(err, errNext) {
@@ -129,6 +131,10 @@ func Entries(ctx context.Context, s Store, dir string, fn func(name string, fold
 	}
 	return nil
 }
+
+// manyPassed is how many series of a folder are passed over before the next folder is looked for: beginning anew costs more than
+// passing over some.
+const manyPassed = 4096
 
 // errNext ends a walk that goes on elsewhere.
 var errNext = errors.New("next")
