@@ -1,7 +1,6 @@
 package rrdfile
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -31,108 +30,15 @@ func Open(path string) (*File, error) {
 	return Read(f, info.Size())
 }
 
-// Read reads a native file of size bytes.
-func Read(r io.ReaderAt, size int64) (*File, error) { return new(Reader).Read(r, size) }
-
-// Decode reads a native file from memory. Nothing of b is kept. The error is [ErrNotRRD], a [*VersionError] or a
-// [*FormatError].
-func Decode(b []byte) (*File, error) { return new(Reader).Decode(b) }
-
-// LastUpdate returns the last update of a native file, which b is the whole of. The error is that of [Decode].
-func LastUpdate(b []byte) (rra.Time, error) {
-	d := decoder{b: b, size: int64(len(b))}
-	err := d.head()
-	if err == nil {
-		d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
-		err = d.definition()
-	}
-	if err == nil {
-		err = d.settleSize()
-	}
-	if err == nil {
-		err = d.live()
-	}
-	if err != nil {
-		return 0, err
-	}
-	return d.f.State.LastUpdate, nil
-}
-
-// A Reader reads one native file after another, and uses its memory again. The zero value is ready. One goroutine may use it
-// at a time.
-type Reader struct {
-	// Room is where the rows of the next file are put, if its capacity is enough for them.
-	Room []float64
-
-	buf []byte
-}
-
-// The start of a file is read in a piece of headBytes, which most headers fit in; rows are read in pieces of rowBytes.
-const (
-	headBytes = 8 << 10
-	rowBytes  = 256 << 10
-)
-
-// Read is the function [Read].
-func (x *Reader) Read(r io.ReaderAt, size int64) (*File, error) {
-	if size > maxSize {
-		return nil, &FormatError{0, "size", fmt.Sprintf("%d bytes, more than %d", size, int64(maxSize))}
-	}
-	if len(x.buf) < rowBytes {
-		x.buf = make([]byte, rowBytes)
-	}
-	if size <= rowBytes {
-		b := x.buf[:size]
-		if err := readFull(r, b, 0); err != nil {
-			return nil, err
-		}
-		return x.Decode(b)
-	}
-	b := x.buf[:headBytes]
-	if err := readFull(r, b, 0); err != nil {
-		return nil, err
-	}
-	d := decoder{b: b, size: size, in: r, buf: x.buf, room: x.Room}
-	if err := d.head(); err != nil {
-		return nil, err
-	}
-	// A longer header is read once its beginning says that it is one, and so long.
-	if n := d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + 8; n > headBytes {
-		d.b = make([]byte, min(n, size))
-		if err := readFull(r, d.b, 0); err != nil {
-			return nil, err
-		}
-	} else {
-		d.b = bytes.Clone(b) // the buffer takes rows
-	}
-	return d.decode()
-}
-
-// Decode is the function [Decode].
-func (x *Reader) Decode(b []byte) (*File, error) {
-	d := decoder{b: b, size: int64(len(b)), room: x.Room}
-	if err := d.head(); err != nil {
-		return nil, err
-	}
-	return d.decode()
-}
-
-// readFull fills b from what stands at an offset.
-func readFull(r io.ReaderAt, b []byte, at int64) error {
-	n, err := r.ReadAt(b, at)
-	switch {
-	case n == len(b):
-		return nil
-	case err == io.EOF:
-		return io.ErrUnexpectedEOF
-	}
-	return err
+// room makes room for what is remembered.
+func (d *decoder) room() {
+	d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
+	d.f.State.Archives = make([]rra.ArchiveSnapshot, d.archives)
 }
 
 // decode reads what stands behind the head.
 func (d *decoder) decode() (*File, error) {
-	d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
-	d.f.State.Archives = make([]rra.ArchiveSnapshot, d.archives)
+	d.room()
 	if err := d.definition(); err != nil {
 		return nil, err
 	}
@@ -157,7 +63,7 @@ type decoder struct {
 	b    []byte
 	size int64 // of the file; b may be its start
 	at   int
-	room []float64   // for the rows
+	free []float64   // for the rows
 	in   io.ReaderAt // where rows are read from, through buf; nil: b is the whole file
 	buf  []byte
 
@@ -440,7 +346,7 @@ func (d *decoder) cdp(c *rra.CDP, a *rra.Archive, b []byte) {
 
 // rows reads all rows, oldest first.
 func (d *decoder) rows() error {
-	all := d.room
+	all := d.free
 	if int64(cap(all)) < d.values {
 		all = make([]float64, d.values)
 	}

@@ -40,6 +40,7 @@ func TestReader(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"DS:a:GAUGE:20:-5:100", "RRA:AVERAGE:0.5:1:34000", "RRA:MAX:0.5:6:3", "RRA:LAST:0.5:1:900"},
+		whole,
 		append(many, "RRA:AVERAGE:0.5:1:400", "RRA:LAST:0.5:10:30"), // its header alone is more than a piece
 	} {
 		f := fixed(t, 10, args...)
@@ -65,7 +66,7 @@ func TestReader(t *testing.T) {
 			}
 			flipped := bytes.Clone(other)
 			for range 8 {
-				at, bit := r.IntN(1000), byte(1)<<r.IntN(8)
+				at, bit := r.IntN(500), byte(1)<<r.IntN(8)
 				flipped[at] ^= bit
 				if d := readBoth(x, flipped); d != "" {
 					t.Errorf("%s, byte %d: %s", m.name, at, d)

@@ -24,8 +24,8 @@ type ExportOptions struct {
 }
 
 // Export calls fn with the file of every series whose path begins with prefix, or with the reason that there is none: in any
-// order, and up to Jobs calls at a time. Data is valid until fn returns. An error is one of the store, of ctx or of
-// fn, which ends it.
+// order, and up to Jobs calls at a time. Data is valid until fn returns. An error is that of ctx or
+// of fn, or says that the store is closed, which ends it.
 func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, fn func(path string, data []byte, err error) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -65,8 +65,10 @@ func exportOne(ctx context.Context, s ExportStore, series engine.Series, buf []b
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return buf, nil // dropped, or replaced by another, meanwhile
-	case err != nil:
+	case ctx.Err() != nil || errors.Is(err, engine.ErrClosed):
 		return buf, err
+	case err != nil: // others may be as they should
+		return buf, fn(series.Path, nil, err)
 	}
 	data, err := encode(buf, &c, xml)
 	if cap(data) > cap(buf) {
