@@ -285,6 +285,7 @@ sub _spawn {
         1 while waitpid( $pid, 0 ) < 0 && $!{EINTR};
         return 1;
     }
+    delete @SIG{qw(__DIE__ __WARN__)};
     $SIG{$_} = 'DEFAULT' for grep { ref $SIG{$_} || $_ eq 'PIPE' } keys %SIG;
     my $child = fork;
     POSIX::_exit(0) if $child;
@@ -293,11 +294,13 @@ sub _spawn {
     for my $fd ( 0 .. 2 ) {
         POSIX::dup2( $files[$fd], $fd ) if defined $files[$fd];
     }
+    my $why = $!;
     if ( defined $child ) {
         no warnings 'exec';
-        exec { $command[0] } @command;
+        eval { exec { $command[0] } @command };    # which dies under -T, if the environment is not clean
+        $why = $@ || $!;
     }
-    my $why = "ERROR: cannot run $command[0]: $!\n";
+    $why = "ERROR: cannot run $command[0]: $why\n";
     POSIX::write( 2, $why, length $why );
     POSIX::_exit(127);
 }

@@ -126,6 +126,17 @@ ok('after the interruption');
     RRDs::last('x');
     fails( 'with another program', qr/^rondo ended before it had answered$/ );
 }
+
+# A program that distrusts its environment gets an error, once.
+open my $distrust, '-|', $^X, '-T', '-I', $ENV{PERL5LIB}, '-e', '
+    use RRDs;
+    $SIG{__DIE__} = sub { print "told: @_" };
+    eval { RRDs::last("x") };
+    print RRDs::error(), "\n";
+' or die "perl -T: $!\n";
+my $told = join '', <$distrust>;
+die "perl -T: $told" if $told !~ /^rondo: cannot run \S+: Insecure [^\n]+\n\z/;
+
 RRDs::update( 'x', '1000000600:' . '1' x ( 1 << 20 ) );
 fails( 'a long command', qr/^the command is longer than/ );
 RRDs::graph('x.png');
