@@ -24,7 +24,8 @@ type contest struct {
 	tool  string // rrdtool
 	mode  string
 	zone  string
-	top   string // all its folders
+	env   []string // of the locale
+	top   string   // all its folders
 	runs  int
 	asked int // commands that both answered
 	died  int // programs at which rrdtool crashed
@@ -52,34 +53,82 @@ func TestWholeProgramsAsOriginal(t *testing.T) {
 	if p, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
 		n = p
 	}
-	asked, died := 0, 0
+	asked, died, folder := 0, 0, makeLocales(t)
 	for i := range n {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		c := &contest{t: t, tool: tool, mode: modes[0], top: t.TempDir()}
 		switch k := i % 20; {
-		case k == 9 || k == 19:
+		case k%10 == 9:
 			c.mode = modes[3]
 		case k == 14:
 			c.mode = modes[4]
 		case k%3 == 1:
 			c.mode = modes[1]
-		case k%3 == 2:
+		case k%6 == 2:
 			c.mode = modes[2]
 		}
-		c.zone = []string{"Europe/Berlin", "UTC", "America/St_Johns", "Asia/Kathmandu", "Australia/Lord_Howe"}[r.IntN(5)]
-		program := newScript(r, strings.HasPrefix(c.mode, "pipe"), c.mode == modes[1])
+		c.zone = zones[r.IntN(len(zones))]
+		if r.IntN(3) == 0 {
+			c.env = locales(r, folder)
+		}
+		program := newScript(r, strings.HasPrefix(c.mode, "pipe"))
 		failure := c.compare(program)
 		asked, died = asked+c.asked, died+c.died
 		if failure == "" {
 			continue
 		}
 		program, failure = c.shrunk(program, failure)
-		t.Errorf("RONDO_SEED=%d, program %d, %s, TZ=%s (-rrdtool +rondo):\n%s\n%s", seed, i, c.mode, c.zone, shown(program), failure)
+		t.Errorf("RONDO_SEED=%d, program %d, %s, TZ=%s %v (-rrdtool +rondo):\n%s\n%s", seed, i, c.mode, c.zone, c.env, shown(program), failure)
 		if os.Getenv("RONDO_GO_ON") == "" {
 			return
 		}
 	}
 	t.Logf("%d programs compared, %d commands; rrdtool crashed at %d", n, asked, died)
+}
+
+// zones are values of TZ: names, and rules.
+var zones = []string{
+	"Europe/Berlin", "UTC", "America/St_Johns", "Asia/Kathmandu", "Australia/Lord_Howe", ":Europe/London", "CET-1CEST,M3.5.0,M10.5.0/3", "<+0330>-3:30",
+	"XYZ3", "UTC+3:20", "NZST-12NZDT,M9.5.0,M4.1.0/3", "",
+}
+
+// languages are locales: with a comma, with weeks that begin on Monday and on Saturday.
+var languages = []string{"de_DE", "en_GB", "fa_IR"}
+
+// makeLocales compiles the locales, and returns the folder; empty: this machine cannot.
+func makeLocales(t *testing.T) string {
+	t.Helper()
+	tool, err := exec.LookPath("localedef")
+	if err != nil {
+		t.Log("only the locale C: ", err)
+		return ""
+	}
+	folder := t.TempDir()
+	for _, name := range languages {
+		// It warns, and exits with 1 then.
+		out, _ := exec.Command(tool, "-i", name, "-f", "UTF-8", filepath.Join(folder, name+".UTF-8")).CombinedOutput()
+		if _, err := os.Stat(filepath.Join(folder, name+".UTF-8", "LC_TIME")); err != nil {
+			t.Logf("only the locale C: %s", out)
+			return ""
+		}
+	}
+	return folder
+}
+
+// locales are variables that say a locale, one of those in the folder.
+func locales(r *rand.Rand, folder string) []string {
+	if folder == "" {
+		return nil
+	}
+	name := func() string { return languages[r.IntN(len(languages))] + ".UTF-8" }
+	return append([][]string{
+		{"LC_ALL=" + name()},
+		{"LC_ALL=", "LANG=" + name()},
+		{"LC_ALL=", "LC_NUMERIC=" + name(), "LC_TIME=" + name()},
+		{"LC_ALL=", "LANG=" + name(), "LC_NUMERIC=C"},
+		{"LC_ALL=", "LANG=" + name(), "LC_PAPER=xx_XX"},
+		{"LC_ALL=", "LC_TIME=" + name()},
+	}[r.IntN(6)], "LOCPATH="+folder)
 }
 
 // compare runs a program and returns in what the answers differ.
@@ -93,7 +142,7 @@ func (c *contest) compare(program [][]string) (failure string) {
 			c.t.Fatal(err)
 		}
 	}
-	env := []string{"TZ=" + c.zone, "LC_ALL=C", "RONDO_DB=" + filepath.Join(dir, "db")}
+	env := append([]string{"TZ=" + c.zone, "LC_ALL=C", "LANGUAGE=en", "RONDO_DB=" + filepath.Join(dir, "db")}, c.env...)
 	one := site{program: c.tool, dir: theirs, xml: filepath.Join(dir, "xml", "theirs"), env: env}
 	two := site{program: "rondo", lead: []string{"rrdtool"}, dir: filepath.Join(dir, "ours"), xml: filepath.Join(dir, "xml", "ours"), env: env}
 	if strings.HasSuffix(c.mode, "server") {
@@ -108,11 +157,7 @@ func (c *contest) compare(program [][]string) (failure string) {
 	case strings.HasPrefix(c.mode, "pipe"):
 		original, ours = newPiped(c.t, one), newPiped(c.t, two, "1/2")
 	case c.mode == "inside":
-		loc, err := time.LoadLocation(c.zone)
-		if err != nil {
-			c.t.Skip("no time zone: ", err)
-		}
-		original, ours = &single{one}, &inside{site: two, store: enginetest.Open(c.t), loc: loc}
+		original, ours = &single{one}, &inside{site: two, store: enginetest.Open(c.t)}
 	default:
 		original, ours = &single{one}, &single{two}
 	}

@@ -12,7 +12,6 @@ import (
 type script struct {
 	r      *rand.Rand
 	piped  bool
-	remote bool // pipe mode of a server, which has no hand in its clients' files
 	files  []*file
 	lines  [][]string
 	exact  bool // no mistakes in the next command: what is there must be known
@@ -43,8 +42,8 @@ func (s *script) one(n int) bool           { return s.r.IntN(n) == 0 }
 func number(v int64) string                { return strconv.FormatInt(v, 10) }
 
 // newScript makes a program of some commands.
-func newScript(r *rand.Rand, piped, remote bool) [][]string {
-	s := &script{r: r, piped: piped, remote: remote}
+func newScript(r *rand.Rand, piped bool) [][]string {
+	s := &script{r: r, piped: piped}
 	for _, name := range []string{"a.rrd", "b.rrd", "c d.rrd", "_e-1.rrd"} {
 		s.files = append(s.files, &file{name: name})
 		if s.one(2) {
@@ -140,9 +139,6 @@ func (s *script) noSuch(f *file) {
 	case "resize":
 		s.say(verb, nil, f.name, "0", "GROW", "1")
 	case "restore":
-		if s.remote {
-			return
-		}
 		s.say(verb, nil, xmlFolder+"/none.xml", f.name)
 	default:
 		s.say(verb, nil, f.name)
@@ -394,7 +390,7 @@ func (s *script) dump(f *file) {
 		options = append(options, s.flag('n', "no-header"))
 	}
 	args := []string{f.name}
-	if !s.remote && s.one(2) {
+	if s.one(2) {
 		args = append(args, fmt.Sprintf("%s/%d.xml", xmlFolder, s.r.IntN(3)))
 	}
 	s.say("dump", options, args...)
@@ -402,7 +398,7 @@ func (s *script) dump(f *file) {
 
 // restore makes a series of the dump of another, which may be of long ago. Where there are seasons, it is that series itself.
 func (s *script) restore(f *file) {
-	if f.loose || s.remote {
+	if f.loose {
 		return
 	}
 	to := s.files[s.r.IntN(len(s.files))]

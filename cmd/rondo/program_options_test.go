@@ -204,7 +204,7 @@ func (s *script) wrong(f *file) []string {
 		"xport", "xport -s 1200000000 -e 1200000100", "xport XPORT:a", "xport --foo", "xport -m 5 XPORT:a", "flushcached -q", "nosuch a", "help fetch", "CREATE a", "",
 	))
 	var words []string
-	for _, w := range strings.Fields(line) {
+	for w := range strings.FieldsSeq(line) {
 		words = append(words, strings.ReplaceAll(w, "\x00", f.name))
 	}
 	if words == nil {

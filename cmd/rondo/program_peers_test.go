@@ -164,17 +164,30 @@ func (p *piped) close() {
 type inside struct {
 	site
 	store rrdtool.Store
-	loc   *time.Location
 }
 
 func (p *inside) run(args []string) (answer, bool) {
 	var out, errs bytes.Buffer
-	env := &rrdtool.Env{Store: p.store, Stdout: &out, Stderr: &errs, Location: p.loc, Files: rrdtool.OSFiles{}}
+	env := &rrdtool.Env{Store: p.store, Stdout: &out, Stderr: &errs, Files: rrdtool.OSFiles{}, Getenv: p.getenv}
+	if p.getenv("TZ") == "" {
+		env.Location = time.UTC
+	}
 	code := rrdtool.Run(context.Background(), env, p.local(args))
 	return p.told(args, answer{Stdout: out.String(), Stderr: errs.String(), Exit: code}), true
 }
 
 func (p *inside) close() {}
+
+// getenv returns a variable: the last that says it counts.
+func (p *inside) getenv(name string) string {
+	value := ""
+	for _, e := range p.env {
+		if v, ok := strings.CutPrefix(e, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
 
 var (
 	nanSign   = regexp.MustCompile(`-nan\b`)

@@ -15,8 +15,17 @@ type expression struct {
 	right   bool // without a mistake
 }
 
-// String makes an expression: one of the names first, since one without any is refused.
+// String makes an expression. A COMPUTE source has room for 19 words.
 func (e *expression) String() string {
+	for {
+		if text := e.any(); !e.compute || strings.Count(text, ",") < 19 {
+			return text
+		}
+	}
+}
+
+// any makes an expression: one of the names first, since one without any is refused.
+func (e *expression) any() string {
 	words := []string{e.names[e.r.IntN(len(e.names))]}
 	depth := 1
 	for len(words) < e.most-6 && e.r.IntN(8) > 0 {
@@ -43,7 +52,7 @@ func (e *expression) operand() string {
 		if e.compute {
 			return strconv.Itoa(e.r.IntN(200) - 100)
 		}
-		return e.pick("TIME", "COUNT", "STEPWIDTH", "LTIME", "NEWDAY", "NEWMONTH", "NEWYEAR", "PREV")
+		return e.pick("TIME", "COUNT", "STEPWIDTH", "LTIME", "NEWDAY", "NEWWEEK", "NEWMONTH", "NEWYEAR", "PREV")
 	case 2:
 		if e.compute {
 			return e.pick("0", "1", "-32768", "32767")

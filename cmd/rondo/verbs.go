@@ -266,7 +266,7 @@ func execute(ctx context.Context, server rondov1.LocalClient, p *process, req *r
 
 func execRequest(p *process, l place, args []string, plain bool) *rondov1.ExecRequest {
 	req := &rondov1.ExecRequest{Argv: args, Plain: plain, Environment: make(map[string]string), NowUs: p.now().UnixMicro()}
-	for _, name := range []string{"TZ", "LC_ALL", "LC_TIME", "LC_NUMERIC", "LANG"} {
+	for _, name := range rrdtool.Variables {
 		if v, ok := p.lookupEnv(name); ok {
 			req.Environment[name] = v
 		}

@@ -27,6 +27,7 @@ type Options struct {
 	Start, End int64     // seconds since 1970
 	Step       int64     // least step of a row, in seconds, up to 2^31-1; DEF's step= asks for more
 	Now        time.Time // the present, and the time zone
+	WeekStart  time.Weekday
 }
 
 // A Source finds the series that a DEF names. Its errors are shown as they are.

@@ -51,7 +51,7 @@ func (p *Program) calculate(e *element) error {
 		vars[i] = p.elems[v].series
 	}
 	var err error
-	e.series, err = e.rpn.EvalColumns(vars, rpn.Options{Now: p.options.Now.Unix(), Location: p.options.Now.Location()})
+	e.series, err = e.rpn.EvalColumns(vars, rpn.Options{Now: p.options.Now.Unix(), Location: p.options.Now.Location(), WeekStart: p.options.WeekStart})
 	return err
 }
 
@@ -91,10 +91,6 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	if err != nil {
 		return err
 	}
-	ds := slices.Index(plan.DS, d.ds)
-	if ds < 0 {
-		return fmt.Errorf("No DS called '%s' in '%s'", d.ds, d.file)
-	}
 	factor := int64(1)
 	if want := max(p.options.Step, d.step); plan.Step < want {
 		factor = (want-1)/plan.Step + 1
@@ -103,6 +99,10 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 		// The range lies inside one row. rrdtool then counts minus factor rows, in 64 bits without a sign, and goes on if that is
 		// a multiple of factor.
 		return fmt.Errorf("SANITY CHECK: %d rows cannot be reduced by %d \n", -uint64(factor), factor)
+	}
+	ds := slices.Index(plan.DS, d.ds)
+	if ds < 0 {
+		return fmt.Errorf("No DS called '%s' in '%s'", d.ds, d.file)
 	}
 	columns := []*reducer{newReducer(plan, d.reduce, factor, i, ds)}
 	switch r := columns[0]; {

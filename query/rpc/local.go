@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -179,7 +178,7 @@ func (c *chunks) flush() error {
 }
 
 // location returns the time zone that the variable TZ names for whoever asks, as far as
-// this machine knows it; UTC if it does not, as in C.
+// this machine knows it.
 func location(tz string, set bool) *time.Location {
 	if !set {
 		if data, err := os.ReadFile("/etc/localtime"); err == nil {
@@ -189,12 +188,5 @@ func location(tz string, set bool) *time.Location {
 		}
 		return time.Local
 	}
-	tz = strings.TrimPrefix(tz, ":")
-	if tz == "" {
-		return time.UTC
-	}
-	if l, err := time.LoadLocation(tz); err == nil && tz != "Local" {
-		return l
-	}
-	return time.UTC
+	return rrdtool.Location(tz)
 }

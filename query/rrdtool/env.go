@@ -53,7 +53,7 @@ type Env struct {
 
 	// Now is the present; nil: time.Now.
 	Now func() time.Time
-	// Location is the time zone of times given and shown; nil: time.Local.
+	// Location is the time zone of times given and shown; nil: that of the variable TZ, or time.Local where it is empty.
 	Location *time.Location
 	// Dir is the working folder inside the store: relative names start here.
 	// The empty string is the top.
@@ -68,6 +68,8 @@ type Env struct {
 	// Connect answers the option --daemon: it returns the store of the server
 	// at addr. nil: the option is an error.
 	Connect func(ctx context.Context, addr string) (Store, error)
+
+	locale locale // of Getenv
 }
 
 func (e *Env) withDefaults() *Env {
@@ -78,11 +80,15 @@ func (e *Env) withDefaults() *Env {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	if d.Location == nil {
-		d.Location = time.Local
-	}
 	if d.Getenv == nil {
 		d.Getenv = func(string) string { return "" }
 	}
+	if d.Location == nil {
+		d.Location = time.Local
+		if tz := d.Getenv("TZ"); tz != "" {
+			d.Location = Location(tz)
+		}
+	}
+	d.locale = localeOf(d.Getenv)
 	return &d
 }

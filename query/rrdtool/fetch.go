@@ -112,7 +112,8 @@ func (c *command) printRows(plan *query.Plan) error {
 			line = append(line, ':')
 			for _, v := range values {
 				line = append(line, ' ')
-				line = appendValue(line, v)
+				n := len(line)
+				line = c.locale.local(appendValue(line, v), n)
 			}
 			if _, err := c.out.Write(append(line, '\n')); err != nil {
 				return err

@@ -94,6 +94,8 @@ func (c *command) infoLine(l InfoLine) {
 	}
 	if c.exact && l.Kind == InfoValue {
 		l.Value = string(appendExact(nil, l.number))
+	} else if l.Kind == InfoValue {
+		l.Value = string(c.locale.local([]byte(l.Value), 0))
 	}
 	c.printf("%s = %s\n", l.Key, l.Value)
 }

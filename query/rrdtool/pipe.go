@@ -106,7 +106,7 @@ func (p *pipe) do(line []byte) (quit bool) {
 // reply ends the answer of a command.
 func (p *pipe) reply(err error) {
 	if err != nil {
-		p.printf("ERROR: %v\n", err)
+		p.printf("ERROR: %v\n", p.env.locale.localError(err))
 		return
 	}
 	p.ok = p.appendOK(p.ok[:0])

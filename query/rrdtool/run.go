@@ -82,7 +82,7 @@ func Run(ctx context.Context, env *Env, args []string) int {
 // runCommand runs a command whose environment has its defaults, and prints to out.
 func runCommand(ctx context.Context, env *Env, out *bufio.Writer, args []string) error {
 	c := &command{Env: env, ctx: ctx, out: out}
-	return c.dispatch(args)
+	return env.locale.localError(c.dispatch(args))
 }
 
 // A command is one run of one verb.

@@ -110,18 +110,18 @@ func (c *command) printSources(name string) error {
 		if s.Kind == rra.Compute {
 			c.printf("cdef: %s\n", expression(series.Definition, i))
 		} else {
-			c.printf("hbt: %d\tmin: %s\tmax: %s\n", s.Heartbeat, shortValue(s.Min), shortValue(s.Max))
+			c.printf("hbt: %d\tmin: %s\tmax: %s\n", s.Heartbeat, c.shortValue(s.Min), c.shortValue(s.Max))
 		}
 	}
 	return nil
 }
 
 // shortValue is C's %1.4f.
-func shortValue(v float64) string {
+func (c *command) shortValue(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return string(appendValue(nil, v))
 	}
-	return strconv.FormatFloat(v, 'f', 4, 64)
+	return string(c.locale.local(strconv.AppendFloat(nil, v, 'f', 4, 64), 0))
 }
 
 // tuneThere has a daemon tune a series: name is one of the arguments.

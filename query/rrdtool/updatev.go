@@ -31,7 +31,7 @@ func (c *command) updatev(args []string) error {
 		then := u.read(args)
 		var info engine.Info
 		if info, err = u.Store.Info(u.ref); err == nil {
-			t = &trace{out: c.out, exact: c.exact, m: info.Machine, state: info.State.Clone()}
+			t = &trace{out: c.out, locale: &c.locale, exact: c.exact, m: info.Machine, state: info.State.Clone()}
 			err = u.store(then)
 		} else {
 			err = named(u.name, err)
@@ -50,13 +50,14 @@ func (c *command) updatev(args []string) error {
 
 // A trace follows samples through a copy of a state and prints the rows they close.
 type trace struct {
-	out   *bufio.Writer
-	exact bool // values in full
-	m     *rra.Machine
-	state rra.State
-	runs  []rra.Run
-	ring  []float64
-	line  []byte
+	out    *bufio.Writer
+	locale *locale
+	exact  bool // values in full
+	m      *rra.Machine
+	state  rra.State
+	runs   []rra.Run
+	ring   []float64
+	line   []byte
 }
 
 // run steps the samples of u as far as they are taken.
@@ -127,7 +128,8 @@ func (t *trace) phase(from, to, after, at int64) error {
 				if t.exact {
 					t.line = appendExact(t.line, v)
 				} else {
-					t.line = append(t.line, infoValue(v)...)
+					n := len(t.line)
+					t.line = t.locale.local(append(t.line, infoValue(v)...), n)
 				}
 				t.line = append(t.line, '\n')
 				if _, err := t.out.Write(t.line); err != nil {

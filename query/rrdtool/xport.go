@@ -50,7 +50,7 @@ type xporting struct {
 // xport prints columns of several series side by side.
 func (c *command) xport(args []string) error {
 	x := &xporting{command: c}
-	o := graphdata.Options{Now: c.now()}
+	o := graphdata.Options{Now: c.now(), WeekStart: c.locale.weekStart}
 	maxRows, daemon := int64(400), ""
 	start, err := attime.Parse("end-24h", o.Now)
 	if err != nil {

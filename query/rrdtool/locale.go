@@ -1,0 +1,216 @@
+package rrdtool
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// A locale is what rrdtool takes from the C library's locales. The zero value is that of C.
+type locale struct {
+	point     string // in numbers; empty: a point
+	weekStart time.Weekday
+}
+
+// The categories that the C library asks for together: if it knows the locale of one of them not, all are C.
+var categories = []string{
+	"LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "LC_MONETARY", "LC_MESSAGES", "LC_PAPER", "LC_NAME", "LC_ADDRESS",
+	"LC_TELEPHONE", "LC_MEASUREMENT", "LC_IDENTIFICATION",
+}
+
+// Variables are those of the environment that say how commands read times and print numbers.
+var Variables = append([]string{"TZ", "LANG", "LC_ALL", "LOCPATH"}, categories...)
+
+// localeOf returns the locale that an environment names, as far as this machine has it.
+func localeOf(getenv func(string) string) locale {
+	var numeric, times string
+	all, lang := getenv("LC_ALL"), getenv("LANG")
+	known := map[string]bool{}
+	for _, category := range categories {
+		name := all
+		if name == "" {
+			name = getenv(category)
+		}
+		if name == "" {
+			name = lang
+		}
+		switch plain, _, _ := strings.Cut(name, "."); plain {
+		case "", "C", "POSIX":
+			continue
+		}
+		switch category {
+		case "LC_NUMERIC":
+			numeric = name
+		case "LC_TIME":
+			times = name
+		}
+		known[name] = true
+	}
+	path := getenv("LOCPATH")
+	for name := range known {
+		if readLocale(path, name, categoryNumeric) == nil {
+			return locale{}
+		}
+	}
+	var l locale
+	if numeric != "" {
+		if s, _, ok := bytes.Cut(localeItem(readLocale(path, numeric, categoryNumeric), categoryNumeric, 0), []byte{0}); ok && string(s) != "." {
+			l.point = string(s)
+		}
+	}
+	if times != "" {
+		b := readLocale(path, times, categoryTime)
+		first, monday := localeItem(b, categoryTime, itemFirstWeekday), localeItem(b, categoryTime, itemWeekFrom)
+		if len(first) > 0 && first[0] > 0 && len(monday) >= 4 {
+			l.weekStart = time.Weekday(first[0]-1) % 7
+			if binary.LittleEndian.Uint32(monday) == weekFromMonday {
+				l.weekStart = (l.weekStart + 1) % 7
+			}
+		}
+	}
+	return l
+}
+
+// What glibc's files of locales look like: numbers of categories and of what is in them, as langinfo.h has them.
+const (
+	categoryNumeric = 1
+	categoryTime    = 2
+
+	itemWeekFrom     = 102 // a day that was the first of a week, as YYYYMMDD
+	itemFirstWeekday = 104 // counted from that, from 1
+	weekFromMonday   = 19971201
+
+	localeMagic  = 0x20031115 // with the category, by exclusive or
+	archiveMagic = 0xde020109
+	localeFolder = "/usr/lib/locale"
+)
+
+// readLocale returns the file of a category of a locale; nil: there is none.
+func readLocale(path, name string, category int) []byte {
+	if strings.Contains(name, "/") || name[0] == '.' {
+		return nil
+	}
+	file := map[int]string{categoryNumeric: "LC_NUMERIC", categoryTime: "LC_TIME"}[category]
+	folders := []string{localeFolder}
+	if path != "" {
+		folders = filepath.SplitList(path)
+	} else if b := readArchive(filepath.Join(localeFolder, "locale-archive"), normalized(name), category); b != nil {
+		return b
+	}
+	for _, folder := range folders {
+		for _, n := range []string{name, normalized(name)} {
+			if b, err := os.ReadFile(filepath.Join(folder, n, file)); err == nil {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
+// normalized is the name of a locale with its codeset as the archive has it: utf8 for UTF-8.
+func normalized(name string) string {
+	front, codeset, ok := strings.Cut(name, ".")
+	if !ok {
+		return name
+	}
+	codeset, modifier, modified := strings.Cut(codeset, "@")
+	var b strings.Builder
+	digits := true
+	for _, c := range strings.ToLower(codeset) {
+		if c >= 'a' && c <= 'z' {
+			digits = false
+		} else if c < '0' || c > '9' {
+			continue
+		}
+		b.WriteRune(c)
+	}
+	codeset = b.String()
+	if digits {
+		codeset = "iso" + codeset
+	}
+	if modified {
+		codeset += "@" + modifier
+	}
+	return front + "." + codeset
+}
+
+// readArchive takes the file of a category out of an archive of locales.
+func readArchive(archive, name string, category int) []byte {
+	f, err := os.Open(archive)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	at := func(offset, size uint32) []byte {
+		b := make([]byte, min(int64(size), max(0, info.Size()-int64(offset))))
+		if _, err := f.ReadAt(b, int64(offset)); err != nil || len(b) < int(size) {
+			return make([]byte, min(size, 1<<10)) // nothing is called so
+		}
+		return b
+	}
+	number := func(b []byte, i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
+	const head, entry = 20, 12
+	h := at(0, head)
+	if number(h, 0) != archiveMagic {
+		return nil
+	}
+	table := at(number(h, 2), min(number(h, 4), 1<<16)*entry)
+	for ; len(table) >= entry; table = table[entry:] {
+		where, record := number(table, 1), number(table, 2)
+		if record == 0 || string(at(where, uint32(len(name))+1)) != name+"\x00" {
+			continue
+		}
+		places := at(record, 4+8*(categoryTime+1)) // behind a count of uses
+		if size := number(places, 2+2*category); size < 1<<20 {
+			return at(number(places, 1+2*category), size)
+		}
+	}
+	return nil
+}
+
+// localeItem returns a locale's file from one of its items on.
+func localeItem(b []byte, category, item int) []byte {
+	if len(b) < 8 || binary.LittleEndian.Uint32(b) != localeMagic^uint32(category) || item >= int(binary.LittleEndian.Uint32(b[4:])) || len(b) < 12+4*item {
+		return nil
+	}
+	offset := binary.LittleEndian.Uint32(b[8+4*item:])
+	if int64(offset) >= int64(len(b)) {
+		return nil
+	}
+	return b[offset:]
+}
+
+// local puts the locale's point into the number that dst has behind its first n bytes.
+func (l *locale) local(dst []byte, n int) []byte {
+	if l.point == "" {
+		return dst
+	}
+	i := bytes.IndexByte(dst[n:], '.')
+	if i < 0 {
+		return dst
+	}
+	rest := string(dst[n+i+1:])
+	return append(append(dst[:n+i], l.point...), rest...)
+}
+
+var converted = regexp.MustCompile(`(?s)^(.*Converted '.*' to -?[0-9]+)\.([0-9]+, but cannot convert '.*)$`)
+
+// localError is err with the locale's point in what it says of a number.
+func (l *locale) localError(err error) error {
+	if l.point == "" || err == nil {
+		return err
+	}
+	if m := converted.FindStringSubmatch(err.Error()); m != nil {
+		return errors.New(m[1] + l.point + m[2])
+	}
+	return err
+}
