@@ -178,7 +178,7 @@ func (c *conn) tune(r *request) {
 		return
 	}
 	args[0] = c.s.names.file(args[0])
-	out, err := c.s.verb(c.s.life, c.s.names.baseOf(args[0]), slices.Concat([]string{"tune"}, args))
+	out, err := c.s.verb(c.s.life, c.s.names.baseOf(args[0]), slices.Concat([]string{"tune"}, args), false)
 	if err != nil {
 		c.fail(r.cmd, err.Error())
 		return
@@ -190,9 +190,10 @@ func (c *conn) tune(r *request) {
 }
 
 // verb runs a verb of rrdtool, whose names are below base, and returns what it printed. The error is told as rrdcached tells it.
-func (s *Server) verb(ctx context.Context, base string, args []string) (string, error) {
+func (s *Server) verb(ctx context.Context, base string, args []string, keepSame bool) (string, error) {
 	var out, errOut bytes.Buffer
 	env := s.env(base, &out, &errOut)
+	env.KeepSame = keepSame
 	env.Location = time.UTC // of startText
 	if code := rrdtool.Run(ctx, env, args); code != 0 {
 		return "", verbError(&errOut)

@@ -2,7 +2,6 @@ package rrdcached
 
 import (
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/rondo-db/rondo/query/transfer"
@@ -11,17 +10,11 @@ import (
 // Programs on this machine make a series when they see no file of its name, as rrdtool would have left one: gmetad with every
 // value that it writes, Munin and Smokeping when they run. They get a file to see.
 
-// makeSeen makes a series. One that is there without a file that the client could see is kept, unless the client is on another machine.
+// makeSeen makes a series. One of the same definition that is there without a file that the client could see is kept, unless the client is
+// on another machine.
 func (c *conn) makeSeen(x *creating) error {
-	args := x.args
-	kept := x.seen != "" && !slices.Contains(args, "--no-overwrite") && !c.s.names.sees(x.seen)
-	if kept {
-		args = slices.Insert(slices.Clone(args), 1, "--no-overwrite")
-	}
-	_, err := c.s.verb(c.s.life, x.base, args)
-	if kept && err != nil && strings.HasSuffix(err.Error(), ": File exists") {
-		err = nil
-	}
+	same := x.seen != "" && !c.s.names.sees(x.seen)
+	_, err := c.s.verb(c.s.life, x.base, x.args, same)
 	if err == nil && x.seen != "" {
 		c.s.names.show(x.seen)
 	}

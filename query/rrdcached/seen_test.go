@@ -35,6 +35,11 @@ func TestSeen(t *testing.T) {
 	if !exists(name) {
 		t.Error("there is no file for a series that was kept")
 	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	p.expect("CREATE "+s.base+"/web\\ 1/load.rrd -b 1000000000 -s 20 DS:v:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10\nLAST web\\ 1/load.rrd\n",
+		"0 RRD created OK\n0 1000000000\n") // another one
 	p.expect("CREATE "+s.base+"/web\\ 1/load.rrd -O"+definition, "-1 RRD Error: creating '"+name+"': File exists\n")
 
 	// Nothing is put where no folder is, outside the base, or for a name that is not given in full.

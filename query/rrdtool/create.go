@@ -116,6 +116,9 @@ func (c *command) create(args []string) error {
 		return err
 	}
 	unsmooth(d, args)
+	if c.KeepSame && !keep && len(sources) == 0 && c.same(path, d) {
+		return nil
+	}
 	if len(sources) > 0 {
 		at := rra.Seconds(start)
 		if !begun {
@@ -129,6 +132,16 @@ func (c *command) create(args []string) error {
 		return fmt.Errorf("creating '%s': File exists", name)
 	}
 	return err
+}
+
+// same says whether there is a series of a definition.
+func (c *command) same(path string, d *rra.Definition) bool {
+	ref, err := c.Store.Lookup(path)
+	if err != nil {
+		return false
+	}
+	series, err := c.Store.Series(ref)
+	return err == nil && series.Definition.Step == d.Step && slices.Equal(series.Definition.Args(), d.Args())
 }
 
 // createFilled makes a series of what the sources hold. It begins at start; 0: when the latest of them ends. args are those

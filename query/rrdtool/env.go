@@ -61,6 +61,8 @@ type Env struct {
 	// Base is cut off the front of absolute names; an absolute name outside it
 	// is refused. Without a Base, absolute names lose their leading slash.
 	Base string
+	// KeepSame has create leave a series alone that has the same definition already, as if it had been made.
+	KeepSame bool
 	// RealBase is another name of the same folder, the one without symbolic links; empty: there is none.
 	RealBase string
 	// Getenv gives the environment of whoever asks; nil: an empty one.
