@@ -57,7 +57,7 @@ func TestPipeGroups(t *testing.T) {
 	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
 		seed = s
 	}
-	n := 40
+	n := 20
 	if s, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
 		n = max(s/5, 1)
 	}
