@@ -230,7 +230,7 @@ func (w *worker) take(ctx context.Context, item *Item) error {
 func (w *worker) add(item *Item, in source, size int64) (bool, error) {
 	b := w.now
 	w.reader.Room = b.room[len(b.room):]
-	f, err := decodeFrom(in, size, &w.reader)
+	f, err := decodeStill(in, size, &w.reader)
 	if err != nil {
 		return false, err
 	}
@@ -275,6 +275,33 @@ func (item *Item) open() (source, int64, error) {
 		return OpenFile(item.Name)
 	}
 	return memory{bytes.NewReader(item.Data)}, int64(len(item.Data)), nil
+}
+
+// stillTries is how often a file that changes is read before it fails.
+const stillTries = 3
+
+var errChanging = errors.New("changes while it is read")
+
+// decodeStill is decodeFrom of a file that stays as it is meanwhile, as far as the system tells.
+func decodeStill(in source, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
+	file, ok := in.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return decodeFrom(in, size, r)
+	}
+	before, err := file.Stat()
+	for range stillTries {
+		if err != nil {
+			return nil, unnamed(err)
+		}
+		f, decodeErr := decodeFrom(in, min(before.Size(), size), r)
+		var after fs.FileInfo
+		after, err = file.Stat()
+		if err == nil && after.ModTime().Equal(before.ModTime()) && after.Size() == before.Size() {
+			return f, decodeErr
+		}
+		before = after
+	}
+	return nil, errChanging
 }
 
 // decodeFrom is Decode of what in holds.
