@@ -25,7 +25,7 @@ const (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+const patience = 60 * time.Second
 
 // program builds rondo once for all tests.
 var program = sync.OnceValues(func() (string, error) {

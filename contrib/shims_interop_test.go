@@ -52,7 +52,7 @@ func compareCalls(t *testing.T, original, shim *driver, more func(*caller) [][]s
 	t.Helper()
 	r := newRand(t)
 	calls := 0
-	n := programs(6)
+	n := programs(3)
 	for i := range n {
 		c := &caller{Rand: rand.New(rand.NewPCG(r.Uint64(), 6)), number: i}
 		for _, call := range c.program(more) {
