@@ -20,6 +20,10 @@ const (
 	connectTime = 10 * time.Second
 	answerTime  = 2 * time.Minute // of one answer
 	maxAnswer   = 1 << 30         // bytes of one
+
+	// A connection that was silent for longer is made anew: the server may have closed it, or be another by now, and of a
+	// request that has been sent nobody knows whether it was carried out.
+	silentTime = 20 * time.Second
 )
 
 // greeting is a PING that a server of HTTP refuses at once: it is longer than what HTTP/2 begins with, and has a word too many.
@@ -32,14 +36,18 @@ var ErrProtocol = errors.New("does not speak rrdcached's protocol")
 //
 // To a unix socket a client gives full names of files, as librrd does: relative ones are below the working folder. To another
 // address it gives them as they are, relative to the server's base folder.
+//
+// A request that gets no answer is an error; the next one connects again.
 type Client struct {
 	addr string
+	at   Address
 	dir  string // the working folder, without its slash; empty: names are relative to the server's folder
 
 	mu     sync.Mutex // guards what follows
 	conn   net.Conn
 	in     *bufio.Reader
-	broken error // an answer was not read to its end
+	broken bool      // an answer was not read to its end
+	used   time.Time // when the last one was
 	files  []*file
 	known  map[string]int // index among files, by path
 }
@@ -51,22 +59,39 @@ func Dial(ctx context.Context, addr string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := net.Dialer{Timeout: connectTime}
-	conn, err := d.DialContext(ctx, a.Network, a.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", addr, err)
-	}
-	c := &Client{addr: addr, conn: conn, in: bufio.NewReaderSize(conn, 1<<16), known: make(map[string]int)}
+	c := &Client{addr: addr, at: a, known: make(map[string]int)}
 	if a.Network == "unix" {
 		if c.dir, err = workingFolder(); err != nil {
-			return nil, errors.Join(err, conn.Close())
+			return nil, err
 		}
 	}
-	if _, err := c.do(ctx, greeting); err != nil {
-		_ = conn.Close() // the first error is the one to tell
+	if err := c.connect(ctx); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// connect makes a connection, in the place of the one that there is, and asks what answers. The caller holds mu, or is alone.
+func (c *Client) connect(ctx context.Context) error {
+	if c.conn != nil {
+		_ = c.conn.Close() // it is of no use any more
+	}
+	c.broken = true
+	d := net.Dialer{Timeout: connectTime}
+	conn, err := d.DialContext(ctx, c.at.Network, c.at.Addr)
+	if err != nil {
+		return fmt.Errorf("connect to %s: %w", c.addr, err)
+	}
+	c.conn, c.in, c.broken = conn, bufio.NewReaderSize(conn, 1<<16), false
+	replies, err := c.converse(ctx, greeting+"\n", 1)
+	if err == nil {
+		err = replies[0].err
+	}
+	if err != nil {
+		_ = conn.Close() // the first error is the one to tell
+		c.broken = true
+	}
+	return err
 }
 
 // workingFolder returns the real name of the working folder without its slash.
@@ -82,7 +107,16 @@ func workingFolder() (string, error) {
 }
 
 // Close ends the connection.
-func (c *Client) Close() error { return c.conn.Close() }
+func (c *Client) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken { // it is closed, or of no use
+		_ = c.conn.Close()
+		return nil
+	}
+	c.broken = true
+	return c.conn.Close()
+}
 
 // Dir is the folder, as part of a path, that relative names are below.
 func (c *Client) Dir() string { return c.dir }
@@ -129,7 +163,7 @@ type reply struct {
 	err error
 }
 
-// doAll sends requests at once and reads their answers. The error is of the connection, which is of no use after it.
+// doAll sends requests at once and reads their answers. The error is of the connection.
 func (c *Client) doAll(ctx context.Context, requests []string) ([]reply, error) {
 	var text strings.Builder
 	for _, r := range requests {
@@ -141,18 +175,27 @@ func (c *Client) doAll(ctx context.Context, requests []string) ([]reply, error) 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.broken != nil {
-		return nil, c.broken
+	if c.broken || time.Since(c.used) > silentTime {
+		if err := c.connect(ctx); err != nil {
+			return nil, err
+		}
 	}
-	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
+	return c.converse(ctx, text.String(), len(requests))
+}
+
+// converse sends n requests, lines, and reads their answers. The caller holds mu, or is alone.
+func (c *Client) converse(ctx context.Context, requests string, n int) ([]reply, error) {
+	conn := c.conn // there may be another before the function below has run
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	replies, err := c.exchange(text.String(), len(requests))
+	replies, err := c.exchange(requests, n)
+	c.used = time.Now()
 	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		c.broken = fmt.Errorf("%s: %w", c.addr, err)
-		return nil, c.broken
+		c.broken = true
+		return nil, fmt.Errorf("%s: %w", c.addr, err)
 	}
 	return replies, nil
 }

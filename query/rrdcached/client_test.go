@@ -1,9 +1,12 @@
 package rrdcached_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -136,4 +139,54 @@ func TestDialTellsWhatAnswers(t *testing.T) {
 	if _, err := rrdcached.Dial(ctx, filepath.Join(shortDir(t), "nosuch")); err == nil {
 		t.Error("nobody listens there")
 	}
+}
+
+// TestClientConnectsAgain: a session outlives the server. A request that the end of it has taken the answer of fails, and so do those
+// that find no server; then all is as before.
+func TestClientConnectsAgain(t *testing.T) {
+	path := filepath.Join(shortDir(t), "s")
+	begin := func(answers int) (end func()) {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() { _ = l.Close() }() // the next one listens
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer func() { _ = conn.Close() }() // that is what is tried
+			in := bufio.NewReader(conn)
+			for range answers {
+				if _, err := in.ReadString('\n'); err != nil {
+					return
+				}
+				_, _ = conn.Write([]byte("0 fine\n"))
+			}
+			_, _ = in.ReadString('\n') // and no answer
+		}()
+		return func() { <-ended }
+	}
+	end := begin(1)
+	c, err := rrdcached.Dial(t.Context(), "unix:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() }) // nothing is on its way
+	if err := c.Tune(t.Context(), "a.rrd", nil); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("without an answer: %v", err)
+	}
+	end()
+	if err := c.Tune(t.Context(), "a.rrd", nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a server: %v", err)
+	}
+	end = begin(2) // to its greeting, and to what is asked
+	if err := c.Tune(t.Context(), "a.rrd", nil); err != nil {
+		t.Errorf("with the server back: %v", err)
+	}
+	_ = c.Close() // the server ends
+	end()
 }

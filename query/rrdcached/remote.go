@@ -341,7 +341,7 @@ func (c *Client) Export(ctx context.Context, ref engine.Ref) (engine.Copy, error
 	defer stop()
 	series, err := other.dump(f.path)
 	if err != nil {
-		return engine.Copy{}, fmt.Errorf("dump of %s: %w", f.path, err)
+		return engine.Copy{}, fmt.Errorf("dump of %s: %w", c.name(f.path), err)
 	}
 	return series, nil
 }
