@@ -29,6 +29,7 @@ const maxCreates = 64
 type creating struct {
 	args   []string // of rrdtool create
 	base   string   // of the names in it
+	alone  bool     // other series matter to it
 	seen   string   // where the client looks for the file, below the base; empty: nowhere
 	number int32    // of the request in a BATCH
 	answer string
@@ -68,7 +69,7 @@ func (c *conn) create(r *request) {
 		c.created = make(map[string]struct{})
 	}
 	c.created[path] = struct{}{}
-	c.creates = append(c.creates, creating{number: c.number(), base: base, seen: seen, args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
+	c.creates = append(c.creates, creating{number: c.number(), alone: alone, base: base, seen: seen, args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
 	if alone {
 		c.createAll()
 	}
@@ -85,6 +86,14 @@ func (c *conn) createAll() {
 		x := &c.creates[i]
 		make := func() {
 			x.answer = "0 RRD created OK"
+			if x.alone {
+				end, err := c.s.turns.take(c.s.life, true)
+				if err != nil {
+					x.answer = failure(err.Error())
+					return
+				}
+				defer end()
+			}
 			if err := c.makeSeen(x); err != nil {
 				x.answer = failure(createError(err).Error())
 			}
@@ -178,6 +187,12 @@ func (c *conn) tune(r *request) {
 		return
 	}
 	args[0] = c.s.names.file(args[0])
+	end, err := c.s.turns.take(c.s.life, c.s.isLarge(args[0], args[1:]))
+	if err != nil {
+		c.fail(r.cmd, err.Error())
+		return
+	}
+	defer end()
 	out, err := c.s.verb(c.s.life, c.s.names.baseOf(args[0]), slices.Concat([]string{"tune"}, args), false)
 	if err != nil {
 		c.fail(r.cmd, err.Error())
@@ -218,6 +233,12 @@ func (c *conn) dump(r *request) {
 		return
 	}
 	args[0] = c.s.names.file(args[0])
+	end, err := c.s.turns.take(c.s.life, c.s.isLarge(args[0], nil))
+	if err != nil {
+		c.fail(r.cmd, err.Error())
+		return
+	}
+	defer end()
 	w := &outWriter{c: c}
 	var errOut bytes.Buffer
 	if code := rrdtool.Run(c.s.life, c.s.env(c.s.names.baseOf(args[0]), w, &errOut), slices.Concat([]string{"dump"}, args)); code != 0 && !w.begun {

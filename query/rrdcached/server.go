@@ -71,7 +71,8 @@ type Server struct {
 	large  chan struct{} // a place for each connection with a large buffer
 	groups sync.Pool
 	errors atomic.Int64 // bytes of errors of BATCHes
-	letGo  sync.Mutex   // held by the one that lets all held samples go
+	turns  turns
+	letGo  sync.Mutex // held by the one that lets all held samples go
 
 	mu    sync.Mutex // guards conns
 	conns int
@@ -94,7 +95,7 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, large: make(chan struct{}, largeConns)}
+	s := &Server{o: o, large: make(chan struct{}, largeConns), turns: newTurns()}
 	s.small.size, s.big.size = smallBuffer, largeBuffer
 	s.cache = newCache(func() int { return int(2*s.o.Store.Stats().Series) + cacheSpare })
 	s.life, s.end = context.WithCancel(context.Background())
