@@ -17,7 +17,7 @@ import (
 // How long a command waits for a database that another process holds while no server answers: a server
 // that is starting, or another command.
 const (
-	lockPatience = 10 * time.Second
+	lockPatience = 30 * time.Second
 	lockPoll     = 20 * time.Millisecond
 )
 
