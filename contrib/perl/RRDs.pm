@@ -54,18 +54,13 @@ sub error { return $error }
     *{'RRDs::list'}    = \&_list;
 }
 
-# create is rrdtool's. Programs create what they do not see: a series that is there without a file of its name is kept.
+# create is rrdtool's. Programs create what they do not see: a series of the same definition that is there without a file of its
+# name is kept.
 sub create (@) {
-    my @args = @_;
     local ( $!, $? );
-    my $name = _name(@args);
-    my $kept = $name ne '' && _files() && !-e $name;
-    unshift @args, '--no-overwrite' if $kept;
-    my $done = defined _run( 'create', @args );
-    if ( !$done && $kept && $error eq "creating '$name': File exists" && !grep { /^(?:-O|--no-overwrite)$/ } @_ ) {
-        ( $done, $error ) = (1);
-    }
-    return undef if !$done;
+    my $name = _name(@_);
+    my @keep = _files() && !-e $name ? 'keep' : ();
+    return undef if !defined _run( @keep, 'create', @_ );
     _show($name);
     return 1;
 }

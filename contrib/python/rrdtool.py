@@ -48,15 +48,14 @@ def lib_version():
 
 
 def create(*args):
-    """Create a series. One that is there without a file of its name is kept: programs create what they do not see."""
+    """Create a series.
+
+    Programs create what they do not see: a series of the same definition that is there without a file of its name is kept.
+    """
     args = _arguments(args)
     name = _name(args)
-    kept = name and _files() and not os.path.lexists(name)
-    try:
-        _session.ask("create", *(["--no-overwrite"] if kept else []), *args)
-    except OperationalError as e:
-        if not kept or str(e) != "creating '%s': File exists" % name or "-O" in args or "--no-overwrite" in args:
-            raise
+    keep = ["keep"] if _files() and not os.path.lexists(name) else []
+    _session.ask(*keep, "create", *args)
     _show(name)
 
 

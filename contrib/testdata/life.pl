@@ -52,6 +52,10 @@ RRDs::create( 'x', '--no-overwrite', '--start', 1_000_000_000, 'DS:v:GAUGE:600:U
 fails( '--no-overwrite', qr/^creating 'x': File exists$/ );
 RRDs::create( 'x', '--start', 1_000_000_000, 'DS:v:GAUGE:600:U:U', 'RRA:AVERAGE:0.5:1:10' );
 die "the series was not replaced\n" if RRDs::last('x') != 1_000_000_000;
+RRDs::update( 'x', '1000000300:1' );
+unlink 'x';
+RRDs::create( 'x', '--start', 1_000_000_000, 'DS:v:GAUGE:600:U:U', 'RRA:AVERAGE:0.5:1:20' );
+die "a series of another definition was kept\n" if RRDs::last('x') != 1_000_000_000;
 
 # A text of Perl's own encoding, and one of bytes, are the same name.
 RRDs::create( "caf\x{e9}\x{263a}", 'DS:v:GAUGE:600:U:U', 'RRA:AVERAGE:0.5:1:10' );

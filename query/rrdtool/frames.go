@@ -78,6 +78,10 @@ func (s *session) answer(line []byte) (quit bool) {
 			switch {
 			case len(s.args) == 1 && s.args[0] == "quit":
 				return true
+			case len(s.args) > 1 && s.args[0] == "keep":
+				s.env.KeepSame = true
+				err = s.run(s.args[1:])
+				s.env.KeepSame = false
 			case len(s.args) > 0 && s.args[0] == "times":
 				err = unless(parameters(s.args, 3), func() error { return s.times(s.args[1], s.args[2]) })
 			default:
