@@ -82,15 +82,15 @@ func (a *alterRun) grow() {
 	args := []string{"update", "a.rrd"}
 	for range 1 + a.r.IntN(40) {
 		a.at += []int64{1, 3, a.step, a.step, 10, 10, 47}[a.r.IntN(7)]
-		text := fmt.Sprint(a.at)
+		text := []string{fmt.Sprint(a.at)}
 		for range a.names {
+			v := fmt.Sprint(a.r.IntN(1000))
 			if a.r.IntN(9) == 0 {
-				text += ":U"
-			} else {
-				text += fmt.Sprintf(":%d", a.r.IntN(1000))
+				v = "U"
 			}
+			text = append(text, v)
 		}
-		args = append(args, text)
+		args = append(args, strings.Join(text, ":"))
 	}
 	a.do(args...)
 }

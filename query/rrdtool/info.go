@@ -105,9 +105,6 @@ func Info(name string, info *engine.Info) []InfoLine {
 	return infoLines(name, info, rrdfile.VersionOf(info.Definition))
 }
 
-// Version returns the version of the file that rrdtool would write for d.
-func Version(d *rra.Definition) string { return fmt.Sprintf("%04d", rrdfile.VersionOf(d)) }
-
 // infoLines is Info of a file of a version.
 func infoLines(name string, info *engine.Info, version int) []InfoLine {
 	p := &printer{info: info, version: version}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -357,7 +358,7 @@ func (t *tuning) modelOption(name, arg string) error {
 // keepWindows does what becomes of smoothing windows when rrdtool makes a file of the version that keeps them: archives
 // that a predictor brought along have none then, and others 0.05.
 func (t *tuning) keepWindows() {
-	if Version(&t.d) >= "0004" {
+	if rrdfile.VersionOf(&t.d) >= 4 {
 		return
 	}
 	for i := range t.d.Archives {
