@@ -32,7 +32,7 @@ func TestAlterRows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, _ := newRand(t)
 			s := open(t)
-			for i := range aTenth(40) {
+			for i := range aTenth(20) {
 				a := &alterRun{T: t, r: rand.New(rand.NewPCG(r.Uint64(), 5)), at: 1_200_000_000 + int64(r.IntN(10000))}
 				a.run = &rondo{store: s, dir: fmt.Sprintf("m%d", i), now: time.Unix(1_200_200_000, 0), loc: time.UTC}
 				a.begin()

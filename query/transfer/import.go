@@ -52,6 +52,8 @@ type Options struct {
 	Overwrite bool           // replace series that are there
 	Labels    []engine.Label // of every series
 	Jobs      int            // files decoded at the same time; less than 1: 1
+
+	hold int64 // for tests: bytes of files held together; 0: maxInside
 }
 
 // Import makes a series of each item, until items is closed. done is called for each, once its series is durable, one call at a
@@ -62,7 +64,10 @@ func Import(ctx context.Context, s Store, o Options, items <-chan Item, done fun
 	defer cancel(nil)
 	var told sync.Mutex
 	var workers sync.WaitGroup
-	g := newGate(maxInside)
+	if o.hold == 0 {
+		o.hold = maxInside
+	}
+	g := newGate(o.hold)
 	for range max(o.Jobs, 1) {
 		workers.Go(func() {
 			w := worker{s: s, o: &o, gate: g, done: func(r Result) {
@@ -200,7 +205,7 @@ func (w *worker) take(ctx context.Context, item *Item) error {
 		return nil
 	}
 	defer func() { _ = in.Close() }() // it is only read
-	inside := min(size, maxInside)
+	inside := min(size, w.o.hold)
 	if !w.gate.try(inside) {
 		if err := w.flush(ctx); err != nil {
 			return err

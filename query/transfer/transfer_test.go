@@ -106,6 +106,36 @@ func TestImportFailures(t *testing.T) {
 	}
 }
 
+// TestImportLarge: files that are too many to be held together, or alone, are imported all the same, by workers that wait for
+// each other.
+func TestImportLarge(t *testing.T) {
+	data := typical(t, 1)
+	for _, most := range []int{len(data) * 5 / 2, len(data), len(data) / 2} {
+		var items []transfer.Item
+		for i := range 30 {
+			items = append(items, transfer.Item{Path: fmt.Sprintf("s/%d", i), Data: data})
+		}
+		items[15].Data = data[:1000] // one that fails, and one that is there
+		items[20].Path = items[0].Path
+		o := transfer.Options{Jobs: 5}
+		o.Hold(int64(most))
+		s := enginetest.Open(t)
+		imported(t, s, transfer.Options{}, items[0])
+		queue := make(chan transfer.Item, len(items))
+		for _, item := range items {
+			queue <- item
+		}
+		close(queue)
+		var counts [3]int
+		if err := transfer.Import(t.Context(), s, o, queue, func(r transfer.Result) { counts[r.Outcome]++ }); err != nil {
+			t.Fatal(err)
+		}
+		if want := [3]int{27, 2, 1}; counts != want {
+			t.Errorf("%d bytes at a time: %v imported, skipped and failed, want %v", most, counts, want)
+		}
+	}
+}
+
 // TestImportStops: the first error of the store ends it.
 func TestImportStops(t *testing.T) {
 	s := enginetest.Open(t)
