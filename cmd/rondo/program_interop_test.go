@@ -25,7 +25,9 @@ type contest struct {
 	mode  string
 	zone  string
 	env   []string // of the locale
-	top   string   // all its folders
+	files []*file
+	later [][]string // updates of the files that are left
+	top   string     // all its folders
 	runs  int
 	asked int // commands that both answered
 	died  int // programs at which rrdtool crashed
@@ -71,7 +73,8 @@ func TestWholeProgramsAsOriginal(t *testing.T) {
 		if r.IntN(3) == 0 {
 			c.env = locales(r, folder)
 		}
-		program := newScript(r, strings.HasPrefix(c.mode, "pipe"))
+		var program [][]string
+		program, c.later, c.files = newScript(r, strings.HasPrefix(c.mode, "pipe"), strings.Contains(strings.Join(c.env, " "), "de_DE"))
 		failure := c.compare(program)
 		asked, died = asked+c.asked, died+c.died
 		if failure == "" {
@@ -193,6 +196,18 @@ func (c *contest) compare(program [][]string) (failure string) {
 		if d := cmp.Diff(comparable(args, want), comparable(args, got)); d != "" {
 			return fmt.Sprintf("at command %d, %s:\n%s", i, shellLine(args), d)
 		}
+	}
+	if c.mode == "inside" || c.died > 0 {
+		return ""
+	}
+	original.close()
+	ours.close()
+	folder := ""
+	if strings.HasPrefix(c.mode, "pipe") {
+		folder = "1/2"
+	}
+	if failure := c.moved(one, two, theirs, folder, c.files, c.later); failure != "" {
+		return failure
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		c.t.Log(err)

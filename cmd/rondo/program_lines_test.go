@@ -12,6 +12,7 @@ import (
 type script struct {
 	r      *rand.Rand
 	piped  bool
+	comma  bool // the locale's numbers have one: rrdtool reads smoothing-window=0.2 as 0 then
 	files  []*file
 	lines  [][]string
 	exact  bool // no mistakes in the next command: what is there must be known
@@ -28,8 +29,9 @@ type file struct {
 	made   bool
 	ds     []source
 	cfs    []string
+	rows   []int
 	season bool // has SEASONAL archives
-	loose  bool // has archives whose rows or open rows differ: see docs/cli.md, tune
+	along  bool // which HWPREDICT has brought along
 }
 
 type source struct {
@@ -41,9 +43,9 @@ func (s *script) pick(of ...string) string { return of[s.r.IntN(len(of))] }
 func (s *script) one(n int) bool           { return s.r.IntN(n) == 0 }
 func number(v int64) string                { return strconv.FormatInt(v, 10) }
 
-// newScript makes a program of some commands.
-func newScript(r *rand.Rand, piped bool) [][]string {
-	s := &script{r: r, piped: piped}
+// newScript makes a program of some commands, and updates that rrdtool is to make of the files that are left.
+func newScript(r *rand.Rand, piped, comma bool) (program, later [][]string, files []*file) {
+	s := &script{r: r, piped: piped, comma: comma}
 	for _, name := range []string{"a.rrd", "b.rrd", "c d.rrd", "_e-1.rrd"} {
 		s.files = append(s.files, &file{name: name})
 		if s.one(2) {
@@ -58,12 +60,27 @@ func newScript(r *rand.Rand, piped bool) [][]string {
 		s.command()
 	}
 	for _, f := range s.files {
-		if f.made && !f.loose {
+		if f.made {
 			s.add("info", f.name)
 			s.add("dump", f.name)
 		}
 	}
-	return s.lines
+	program, s.lines, s.exact = s.lines, nil, true
+	for _, f := range s.files {
+		for range 3 {
+			if f.made {
+				s.update(f, "update")
+			}
+		}
+	}
+	for _, line := range s.lines { // the name first
+		if i := slices.IndexFunc(s.files, func(f *file) bool { return slices.Contains(line, f.name) }); i >= 0 {
+			name := s.files[i].name
+			rest := slices.DeleteFunc(line[1:], func(w string) bool { return w == name })
+			later = append(later, slices.Concat([]string{"update", name}, rest))
+		}
+	}
+	return program, later, s.files
 }
 
 func (s *script) add(args ...string) { s.lines = append(s.lines, args) }
@@ -206,7 +223,7 @@ func (s *script) archive(f *file) string {
 	cf := s.pick("AVERAGE", "AVERAGE", "MIN", "MAX", "LAST")
 	pdps := 1 + s.r.IntN(4)*s.r.IntN(4)
 	rows := 1 + s.r.IntN(25)
-	f.cfs = append(f.cfs, cf)
+	f.cfs, f.rows = append(f.cfs, cf), append(f.rows, rows)
 	if s.one(8) { // durations
 		return fmt.Sprintf("RRA:%s:%s:%ds:%ds", cf, s.pick("0.5", "0"), f.step*int64(pdps), f.step*int64(pdps*rows))
 	}
@@ -224,9 +241,15 @@ func (s *script) family(f *file) []string {
 	f.season = true
 	f.cfs = append(f.cfs, cf, "SEASONAL", "DEVSEASONAL", "DEVPREDICT", "FAILURES")
 	if s.one(2) {
+		f.along = true
 		return []string{fmt.Sprintf("RRA:%s:%d:%s:%s:%d", cf, rows, factor(), factor(), period)}
 	}
-	smooth := func() string { return s.pick("", "", ":smoothing-window=0.2", ":smoothing-window=0") }
+	smooth := func() string {
+		if s.comma {
+			return s.pick("", ":smoothing-window=0")
+		}
+		return s.pick("", "", ":smoothing-window=0.2", ":smoothing-window=0")
+	}
 	return []string{
 		fmt.Sprintf("RRA:%s:%d:%s:%s:%d:%d", cf, rows, factor(), factor(), period, n+2),
 		fmt.Sprintf("RRA:SEASONAL:%d:%s:%d%s", period, factor(), n+1, smooth()),
@@ -247,7 +270,7 @@ func (s *script) copies(f *file) {
 	if later || f.season {
 		return
 	}
-	*to = file{name: to.name, made: true, step: f.step, begin: f.last, last: f.last, ds: slices.Clone(f.ds), cfs: slices.Clone(f.cfs), loose: f.loose}
+	*to = file{name: to.name, made: true, step: f.step, begin: f.last, last: f.last, ds: slices.Clone(f.ds), cfs: slices.Clone(f.cfs), rows: slices.Clone(f.rows)}
 	s.exact = true
 	defer func() { s.exact = false }()
 	options := [][]string{s.option('t', "template", f.name), s.option('b', "start", number(f.last))}
@@ -372,16 +395,10 @@ func (s *script) fetch(f *file) {
 	if s.one(4) {
 		options = append(options, s.flag('a', "align-start"))
 	}
-	if f.loose {
-		return
-	}
 	s.say("fetch", options, f.name, cf)
 }
 
 func (s *script) dump(f *file) {
-	if f.loose {
-		return
-	}
 	var options [][]string
 	if s.one(3) {
 		options = append(options, s.option('h', "header", s.pick("none", "xsd", "dtd", "foo", "")))
@@ -398,9 +415,6 @@ func (s *script) dump(f *file) {
 
 // restore makes a series of the dump of another, which may be of long ago. Where there are seasons, it is that series itself.
 func (s *script) restore(f *file) {
-	if f.loose {
-		return
-	}
 	to := s.files[s.r.IntN(len(s.files))]
 	if f.season {
 		to = f
@@ -427,14 +441,14 @@ func (s *script) restore(f *file) {
 	if to != f {
 		name := to.name
 		*to = *f
-		to.name, to.ds, to.cfs = name, slices.Clone(f.ds), slices.Clone(f.cfs)
+		to.name, to.ds, to.cfs, to.rows = name, slices.Clone(f.ds), slices.Clone(f.cfs), slices.Clone(f.rows)
 	}
 	s.add("dump", to.name)
 }
 
 func (s *script) resize(f *file) {
 	later := slices.ContainsFunc(f.ds, func(d source) bool { return d.kind == "DCOUNTER" || d.kind == "DDERIVE" })
-	if f.loose || f.season || later { // a later version is refused, but not before there is a piece of a file
+	if f.season || later { // a later version is refused, but not before there is a piece of a file
 		return
 	}
 	s.say("resize", nil, f.name, s.pick("0", "1", "2", "3", "9", "x", "-1"), s.pick("GROW", "SHRINK", "GROW", "grow"), s.pick("1", "2", "3", "7", "0", "-1", "2x"))

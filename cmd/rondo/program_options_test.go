@@ -117,15 +117,46 @@ func (s *script) spoilt(words []string) []string {
 
 // tune changes what a series is, or tries to. What rondo refuses, and rrdtool takes and damages the file, is left out: docs/cli.md.
 func (s *script) tune(f *file) {
+	if !f.season && s.one(3) {
+		s.restructure(f)
+		return
+	}
 	var options [][]string
 	for range 1 + s.r.IntN(3) {
 		options = append(options, s.tuned(f))
 	}
 	s.say("tune", options, f.name)
 	s.exact = false
-	if !f.loose {
-		s.say("info", nil, f.name)
+	s.say("info", nil, f.name)
+}
+
+// restructure adds or removes a data source, or takes rows away. Rows that are added come from elsewhere, and a DS: with a mistake adds a
+// source without a name: see docs/cli.md.
+func (s *script) restructure(f *file) {
+	s.exact = true
+	defer func() { s.exact = false }()
+	i := s.r.IntN(len(f.rows))
+	odd := slices.ContainsFunc(f.ds, func(d source) bool {
+		return d.kind == "COMPUTE" || strings.HasPrefix(d.kind, "DC") || strings.HasPrefix(d.kind, "DD")
+	})
+	switch change := s.r.IntN(4); {
+	case change == 0:
+		ds := source{name: fmt.Sprintf("t%d", s.r.IntN(1000)), kind: s.pick("GAUGE", "COUNTER", "ABSOLUTE")}
+		f.ds = append(f.ds, ds)
+		s.say("tune", nil, f.name, fmt.Sprintf("DS:%s:%s:%d:U:%s", ds.name, ds.kind, 2*f.step, s.pick("U", "1000")))
+	case change == 1 && !odd && len(f.ds) > 1:
+		k := s.r.IntN(len(f.ds))
+		s.say("tune", nil, f.name, "DEL:"+f.ds[k].name)
+		f.ds = slices.Delete(slices.Clone(f.ds), k, k+1)
+	case change == 2 && f.rows[i] > 1:
+		less := 1 + s.r.IntN(f.rows[i]-1)
+		f.rows[i] -= less
+		s.say("tune", nil, f.name, fmt.Sprintf("RRA#%d:", i)+s.pick(fmt.Sprintf("-%d", less), fmt.Sprintf("=%d", f.rows[i])))
+	default:
+		s.say("tune", nil, f.name, s.pick("DEL:nosuch", "DELRRA:99", "RRA#99:+1", "RRA#0:foo", "foo", "RRA:FOO:0.5:1:5", "RRA:AVERAGE:2:1:5"))
 	}
+	s.say("info", nil, f.name)
+	s.add("dump", f.name)
 }
 
 func (s *script) tuned(f *file) []string {
@@ -135,7 +166,7 @@ func (s *script) tuned(f *file) []string {
 		ds = "nosuch"
 	}
 	compute := f.ds[i].kind == "COMPUTE" // a heartbeat, a limit or a type is written over its expression
-	switch which := s.r.IntN(14); {
+	switch which := s.r.IntN(15); {
 	case which < 4 && compute, which == 4 && f.ds[i].kind == "COMPUTE":
 		fallthrough
 	case which == 5:
@@ -176,7 +207,18 @@ func (s *script) tuned(f *file) []string {
 	case which == 12:
 		return s.option('v', "gamma-deviation", s.factor())
 	}
+	if f.along && !s.comma && s.one(2) { // a file of version 4 from then on: of others rondo guesses what their windows were
+		s.exact = true
+		return s.option(s.smoothing(s.pick("0", "0.1", "0.25")))
+	}
 	return s.option('w', "window-length", s.pick("9", "28", "12"))
+}
+
+func (s *script) smoothing(window string) (short byte, long, value string) {
+	if s.one(2) {
+		return 's', "smoothing-window", window
+	}
+	return 'S', "smoothing-window-deviation", window
 }
 
 func (s *script) factor() string {
@@ -222,7 +264,7 @@ func (s *script) xport() {
 	var f *file
 	for i := range 1 + s.r.IntN(3) {
 		of := s.known()
-		if of.loose || of.ds == nil {
+		if of.ds == nil {
 			return
 		}
 		f = of

@@ -18,7 +18,7 @@ import (
 )
 
 // commandPatience is how long a command may take before it counts as one that never ends.
-const commandPatience = 30 * time.Second
+const commandPatience = 2 * time.Minute
 
 // xmlFolder stands in programs for the folder of a peer that its files of XML are in.
 const xmlFolder = "@"
@@ -100,6 +100,7 @@ type piped struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	cancel context.CancelFunc
+	closed bool
 }
 
 func newPiped(t testing.TB, at site, args ...string) *piped {
@@ -145,6 +146,10 @@ func (p *piped) run(args []string) (answer, bool) {
 }
 
 func (p *piped) close() {
+	if p.closed {
+		return
+	}
+	p.closed = true
 	_ = p.in.Close() // it may have ended
 	done := make(chan struct{})
 	go func() {
