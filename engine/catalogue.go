@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -24,6 +25,7 @@ type catalogue struct {
 	defs    atomic.Pointer[[]*definition] // by id - 1
 	count   atomic.Int64                  // series
 	renames atomic.Uint64
+	arrives atomic.Int32 // the length of arriving
 
 	planMu sync.Mutex // guards coming
 	coming int64      // series planned and not yet in the catalogue
@@ -38,6 +40,8 @@ type catalogue struct {
 	stored  int64   // series the database holds
 
 	settings []setting // uncommitted, in log order
+
+	arriving map[Ref]struct{} // in the catalogue, and not yet in their groups
 }
 
 // A record is the catalogue's entry of one series.
@@ -217,30 +221,36 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 			out[p.at].Err = err
 			continue
 		}
-		if err == nil {
-			s.remove(t, old, p.key)
-		}
-		d, ref := s.enlist(t, p)
+		d, ref, g := s.enlist(t, p, old)
 		s.failpoint("catalogue-create")
 		out[p.at].Ref = ref
-		g := s.makeGroup(d.class, ref.number()>>d.class.shift)
 		index, at, hash := d.class.index(ref.number()), p.Start, p.smoothBy()
 		t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
 			g.start(s, index, d, at)
 			d.m.SmoothBy(g.state(index).W, hash)
+			s.catalogue.arrived(ref)
 		}})
 	}
 }
 
-// enlist puts a new series into the catalogue. It runs in log order.
-func (s *Store) enlist(t *Ticket, p *planned) (*definition, Ref) {
+// enlist puts a new series into the catalogue, at once in place of old, if that is not 0. It runs in log order.
+func (s *Store) enlist(t *Ticket, p *planned, old Ref) (*definition, Ref, *group) {
 	cat := &s.catalogue
+	var was *record
+	if old != 0 {
+		was = s.recordOr(old)
+		s.stopIn(t, old)
+	}
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
+	if old != 0 {
+		cat.remove(t, old, p.key, was)
+	}
 	o := catOp{pos: t.pos, key: p.key}
 	d := s.intern(p, &o)
 	o.ref = makeRef(d.class.id, d.class.next)
 	d.class.next++
+	g := s.makeGroup(d.class, o.ref.number()>>d.class.shift)
 	o.add = &record{path: p.Path, labels: p.Labels, def: d.id}
 	cat.names[p.key] = o.ref
 	cat.records[o.ref] = o.add
@@ -249,7 +259,38 @@ func (s *Store) enlist(t *Ticket, p *planned) (*definition, Ref) {
 		s.wake()
 	}
 	cat.count.Add(1)
-	return d, o.ref
+	if cat.arriving == nil {
+		cat.arriving = make(map[Ref]struct{})
+	}
+	cat.arriving[o.ref] = struct{}{}
+	cat.arrives.Add(1)
+	return d, o.ref, g
+}
+
+// arrived notes that a series is in its group.
+func (cat *catalogue) arrived(ref Ref) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	delete(cat.arriving, ref)
+	cat.arrives.Store(int32(len(cat.arriving)))
+}
+
+// arrivalTime bounds how long a look-up waits for a series: only a store that is broken needs as long.
+const arrivalTime = 5 * time.Second
+
+// awaitArrival waits until a series of the catalogue is in its group, so that who has found it finds its state.
+func (cat *catalogue) awaitArrival(ref Ref) {
+	if cat.arrives.Load() == 0 {
+		return
+	}
+	for end := time.Now().Add(arrivalTime); time.Now().Before(end); time.Sleep(20 * time.Microsecond) {
+		cat.mu.RLock()
+		_, coming := cat.arriving[ref]
+		cat.mu.RUnlock()
+		if !coming {
+			return
+		}
+	}
 }
 
 // intern returns the definition of p, making it and its class if they are new. The caller holds mu.
@@ -337,17 +378,41 @@ func (s *Store) groupAt(class, id uint32) (*group, error) {
 
 // remove takes a series out of the catalogue and its group.
 func (s *Store) remove(t *Ticket, ref Ref, key string) {
+	rec := s.recordOr(ref)
 	cat := &s.catalogue
+	cat.mu.Lock()
+	cat.remove(t, ref, key, rec)
+	cat.mu.Unlock()
+	s.stopIn(t, ref)
+}
+
+// recordOr returns the record of a series, or an empty one if it cannot be read.
+func (s *Store) recordOr(ref Ref) *record {
 	rec, err := s.record(ref)
 	if err != nil {
-		rec = &record{}
+		return &record{}
 	}
-	cat.mu.Lock()
+	return rec
+}
+
+// remove takes a series, whose record is rec, out of the catalogue. The caller holds mu.
+func (cat *catalogue) remove(t *Ticket, ref Ref, key string, rec *record) {
 	cat.names[key] = 0
 	cat.records[ref] = nil
 	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, old: rec})
-	cat.mu.Unlock()
 	cat.count.Add(-1)
+}
+
+// removed reports whether a series was taken out of the catalogue, be it still in its group.
+func (cat *catalogue) removed(ref Ref) bool {
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	rec, ok := cat.records[ref]
+	return ok && rec == nil
+}
+
+// stopIn has a series end in its group.
+func (s *Store) stopIn(t *Ticket, ref Ref) {
 	c := s.class(ref.class())
 	index := c.index(ref.number())
 	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(s, index) }})

@@ -132,7 +132,7 @@ func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
 	}
 	g := c.group(ref.number())
-	if g == nil {
+	if g == nil || s.catalogue.removed(ref) {
 		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
 	}
 	for {
@@ -375,6 +375,9 @@ func (s *Store) Last(ref Ref) (at rra.Time, err error) {
 		return 0, err
 	}
 	defer s.leave()
+	if s.catalogue.removed(ref) {
+		return 0, fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+	}
 	err = s.withSeries(ref, func(g *group, index int) {
 		at = s.definition(g.defs[index]).m.LastUpdate(g.words[index*g.c.words : (index+1)*g.c.words])
 	})

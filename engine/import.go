@@ -376,15 +376,15 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	case err != nil && !errors.Is(err, ErrNotFound):
 		out.Err = err
 		return
-	case err == nil:
-		s.remove(t, old, x.key)
 	}
-	d, ref := s.enlist(t, &x.planned)
+	d, ref, g := s.enlist(t, &x.planned, old)
 	s.failpoint("catalogue-import")
 	out.Ref = ref
-	g := s.makeGroup(d.class, ref.number()>>d.class.shift)
 	index := d.class.index(ref.number())
-	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) { g.adopt(s, index, d, x) }})
+	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
+		g.adopt(s, index, d, x)
+		s.catalogue.arrived(ref)
+	}})
 }
 
 // adopt begins a series at an index with a state and rows.

@@ -63,7 +63,11 @@ func (s *Store) Lookup(p string) (Ref, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
-	return s.lookup(key)
+	ref, err := s.lookup(key)
+	if err == nil {
+		s.catalogue.awaitArrival(ref)
+	}
+	return ref, err
 }
 
 func (s *Store) lookup(key string) (Ref, error) {

@@ -1,0 +1,75 @@
+package engine_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestReplacedMeanwhile: while a series is replaced again and again, its name is always that of a series that takes samples, and
+// what was stored is seen by whoever asks then, also by a reference found before: that has ended, or shows it.
+func TestReplacedMeanwhile(t *testing.T) {
+	const samples, start = 1000, 1_000_000_000
+	s := enginetest.Open(t)
+	d, err := rra.ParseDefinition(1, []string{"DS:x:GAUGE:20:U:U", "RRA:LAST:0:1:2000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Create(t.Context(), engine.Spec{Path: "s", Definition: d, Start: rra.Seconds(start)}); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var others sync.WaitGroup
+	defer others.Wait()
+	defer close(done)
+	others.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			_, err := s.Alter(t.Context(), "s", func(c engine.Copy) (engine.Copy, error) { return c, nil })
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	old, err := s.Lookup("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b engine.Batch
+	for at := int64(start + 1); at <= start+samples; {
+		ref, err := s.Lookup("s")
+		if err != nil {
+			t.Fatalf("%d: %v", at, err)
+		}
+		b.Reset()
+		b.Add(ref, rra.Seconds(at), rra.Float(float64(at)))
+		err = s.Append(t.Context(), &b)
+		if r, ok := errors.AsType[*engine.RejectedError](err); ok && errors.Is(r.First[0].Err, engine.ErrNotFound) {
+			continue // replaced since it was found
+		}
+		if err != nil {
+			t.Fatalf("%d: %v", at, err)
+		}
+		rows, err := s.Fetch(t.Context(), old, 0, at-1, at)
+		if err == nil && rows.Values[0] != float64(at) {
+			t.Fatalf("%d: %v by the reference before", at, rows.Values)
+		}
+		if last, e := s.Last(old); e == nil && last != rra.Seconds(at) {
+			t.Fatalf("%d: the last update was at %d by the reference before", at, last.Unix())
+		}
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+			t.Fatal(err)
+		}
+		old = ref
+		at++
+	}
+}
