@@ -25,6 +25,19 @@ func (c *conn) inOrder(e *entry) {
 	c.drops = drops
 }
 
+// storeAgain stores the samples of requests whose series has ended.
+func (c *conn) storeAgain(g *group, ended []int) {
+	for range maxAgain {
+		if len(ended) == 0 {
+			return
+		}
+		ended = c.again(g, ended)
+	}
+	for _, i := range ended {
+		g.slots[i].answer = failure(engine.ErrNotFound.Error())
+	}
+}
+
 // again stores the samples of requests whose series has ended: under its name there may be another by now. It returns those whose
 // series has ended once more, each once, in order.
 func (c *conn) again(g *group, ended []int) (more []int) {

@@ -388,12 +388,7 @@ func (c *conn) settleFirst() {
 	c.flight = slices.Delete(c.flight, 0, 1)
 	if g.sent {
 		if err := g.ticket.Wait(); err != nil {
-			ended := g.refuse(err)
-			for range maxAgain {
-				if len(ended) > 0 {
-					ended = c.again(g, ended)
-				}
-			}
+			c.storeAgain(g, g.refuse(err))
 		}
 	}
 	for i := range g.slots {

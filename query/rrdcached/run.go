@@ -225,15 +225,16 @@ func failed(cmd *command) string {
 // read calls get with the series of a name. Where that has ended since it was looked up, it is looked up again: an altered or
 // overwritten series is another.
 func (c *conn) read(e *entry, get func(e *entry) error) error {
-	err := get(e)
-	if !errors.Is(err, engine.ErrNotFound) {
-		return err
+	for tries := 0; ; tries++ {
+		err := get(e)
+		if !errors.Is(err, engine.ErrNotFound) || tries == maxAgain {
+			return err
+		}
+		c.s.cache.drop(e)
+		if e, err = c.s.lookup([]byte(e.raw)); err != nil {
+			return err
+		}
 	}
-	c.s.cache.drop(e)
-	if e, err = c.s.lookup([]byte(e.raw)); err != nil {
-		return err
-	}
-	return get(e)
 }
 
 // info shows the definition and the state of a series.

@@ -250,15 +250,19 @@ func (s *Server) lookup(raw []byte) (*entry, error) {
 	if path == "" {
 		return nil, errNoSeries
 	}
-	ref, err := s.o.Store.Lookup(path)
-	if err != nil {
-		return nil, err
+	for tries := 0; ; tries++ {
+		ref, err := s.o.Store.Lookup(path)
+		if err != nil {
+			return nil, err
+		}
+		series, err := s.o.Store.Series(ref)
+		switch {
+		case err == nil:
+			return s.cache.put(renames, raw, path, ref, series.Definition), nil
+		case !errors.Is(err, engine.ErrNotFound) || tries == maxAgain:
+			return nil, err
+		} // else another has taken its place meanwhile
 	}
-	series, err := s.o.Store.Series(ref)
-	if err != nil {
-		return nil, err
-	}
-	return s.cache.put(renames, raw, path, ref, series.Definition), nil
 }
 
 // noFile says in rrdcached's words why UPDATE did not find a series.
