@@ -349,14 +349,14 @@ func (c *conn) fetchText(f *fetching) error {
 // textRows writes rows as lines.
 func (c *conn) textRows(t *query.Table, picked []int) error {
 	var buf [24]byte
-	end := appendPadded(buf[:0], t.Start)
+	end := append(appendPadded(buf[:0], t.Start), ':')
 	out := slices.Grow(c.out, min(t.Len(), 256)*(16+26*len(picked)))
 	for i := range t.Len() {
 		at, values := t.Row(i)
-		if t.Start < 0 || !advance(end, uint64(t.Step)) {
-			end = appendPadded(buf[:0], at)
+		if t.Start < 0 || !advance(end[:len(end)-1], uint64(t.Step)) {
+			end = append(appendPadded(buf[:0], at), ':')
 		}
-		out = append(append(out, end...), ':')
+		out = append(out, end...)
 		for _, j := range picked {
 			out = appendValue(append(out, ' '), values[j])
 		}

@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
@@ -144,28 +145,34 @@ func appendSign(dst []byte, b uint64) []byte {
 	return dst
 }
 
-// pairs are the numbers below 100 in two digits.
-const pairs = "00010203040506070809" + "10111213141516171819" + "20212223242526272829" + "30313233343536373839" + "40414243444546474849" +
-	"50515253545556575859" + "60616263646566676869" + "70717273747576777879" + "80818283848586878889" + "90919293949596979899"
-
 // appendDigits appends 18 digits and an exponent of two.
 func appendDigits(dst []byte, q uint64, p int) []byte {
+	const size, half = 23, 100_000_000
 	n := len(dst)
-	dst = append(dst, "0.00000000000000000e+00"...)
+	dst = slices.Grow(dst, size)[:n+size]
 	t := dst[n:]
-	const half = 1_000_000_000
-	high, low := uint32(q/half), uint32(q%half)
-	for i := 8; i > 0; i -= 2 { // two chains that do not wait for each other
-		a, b := high%100, low%100
-		high, low = high/100, low/100
-		t[i], t[i+1] = pairs[2*a], pairs[2*a+1]
-		t[i+9], t[i+10] = pairs[2*b], pairs[2*b+1]
-	}
-	t[10], t[0] = '0'+byte(low), '0'+byte(high)
+	top := q / (half * half)
+	rest := q - top*(half*half)
+	high := rest / half
+	t[0], t[1], t[2] = '0'+byte(top/10), '.', '0'+byte(top%10)
+	binary.LittleEndian.PutUint64(t[3:], eight(high))
+	binary.LittleEndian.PutUint64(t[11:], eight(rest-high*half))
+	t[19], t[20] = 'e', '+'
 	if p < 0 {
 		t[20] = '-'
 		p = -p
 	}
 	t[21], t[22] = '0'+byte(p/10), '0'+byte(p%10)
 	return dst
+}
+
+// eight returns the eight digits of v, which is below 10^8, as they stand in memory, the first in the lowest byte. Halves, quarters and
+// digits lie side by side in lanes of a word, and all of them are divided at once.
+func eight(v uint64) uint64 {
+	high := v / 10_000
+	x := high | (v-high*10_000)<<32
+	hundreds := x * 10486 >> 20 & 0x7f_0000_007f
+	x = hundreds | (x-hundreds*100)<<16
+	tens := x * 103 >> 10 & 0xf_000f_000f_000f
+	return tens | (x-tens*10)<<8 | 0x3030_3030_3030_3030
 }

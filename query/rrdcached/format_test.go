@@ -1,6 +1,8 @@
 package rrdcached
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -78,5 +80,21 @@ func BenchmarkAppendValue(b *testing.B) {
 	for b.Loop() {
 		buf = appendValue(buf[:0], v)
 		v += 0.37
+	}
+}
+
+func TestEight(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for i := range 200_000 {
+		v := uint64(i) // all of four digits, and of them with others in front
+		if i >= 10_000 {
+			v = r.Uint64N(100_000_000)
+		}
+		if i%10 == 9 {
+			v = 99_999_999 - v
+		}
+		if got, want := string(binary.LittleEndian.AppendUint64(nil, eight(v))), fmt.Sprintf("%08d", v); got != want {
+			t.Fatalf("%d: got %s", v, got)
+		}
 	}
 }
