@@ -8,7 +8,6 @@ import (
 	"path"
 	"sync"
 
-	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrdtool"
@@ -64,30 +63,36 @@ func pipe(ctx context.Context, p *process, t target, folder string, kind pipeKin
 	if here, err = here.into(folder); err != nil {
 		return 1, fmt.Errorf("chdir %s %w", folder, err)
 	}
-	o, err := t.open(ctx, engine.Options{}, false)
+	s := &turns{maker: maker{target: t}, ctx: ctx, in: p.stdin}
+	server, err := s.take()
 	if err != nil {
 		return 1, err
 	}
-	defer func() { err = firstError(err, o.close()) }()
-	if o.client != nil {
-		return pipeThrough(ctx, o.client.Streams, p, here, kind)
+	if server != nil {
+		defer server.Close()
+		return pipeThrough(ctx, server.Streams, p, here, kind)
 	}
+	defer func() { err = firstError(err, s.letGo()) }()
 	env := &rrdtool.Env{Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv, Files: rrdtool.OSFiles{}}
 	here.set(env)
-	env.Store, env.Rondo, env.Connect = o.store, kind == ownPipe, d.connect
-	switch {
-	case o.store == nil:
-		m := &maker{target: t}
-		env.Store = m
-		defer func() { o.store = m.store }()
-	case kind == ownPipe:
-		env.Extra = o.store
+	env.Store, env.Rondo, env.Connect = s, kind == ownPipe, d.connect
+	if kind == ownPipe {
+		env.Extra = s
 	}
-	in := p.stdin
 	if kind == framedPipe {
-		in = &impatient{in: in}
+		return run(ctx, env, &impatient{in: p.stdin}), nil
 	}
-	return run(ctx, env, in), nil
+	code = run(ctx, env, s)
+	if s.server == nil {
+		if errors.Is(s.err, io.EOF) {
+			return code, nil
+		}
+		return code, s.err
+	}
+	defer s.server.Close()
+	going := *p
+	going.stdin, here.dir = s, env.Dir
+	return pipeThrough(ctx, s.server.Streams, &going, here, kind)
 }
 
 // pipeThrough has a server run the commands.

@@ -31,7 +31,10 @@ func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 	p.env.Stdout, p.env.Stdin = p.out, strings.NewReader("")
 	p.env.Now = increasing(p.env.Now)
 	p.group.store, _ = env.Store.(Batcher)
-	defer func() { _ = p.out.Flush() }() // there is nobody left to tell
+	defer func() {
+		env.Dir = p.env.Dir
+		_ = p.out.Flush() // there is nobody left to tell
+	}()
 	for ctx.Err() == nil {
 		line, ok := p.in.next()
 		if ok {
