@@ -15,6 +15,7 @@ type script struct {
 	comma  bool // the locale's numbers have one: rrdtool reads smoothing-window=0.2 as 0 then
 	files  []*file
 	lines  [][]string
+	plain  bool // names are as they are
 	exact  bool // no mistakes in the next command: what is there must be known
 	forced bool // a restore that replaces went before: in pipe mode rrdtool remembers it
 	ranged bool // likewise, one that checks the range
@@ -41,7 +42,16 @@ type source struct {
 
 func (s *script) pick(of ...string) string { return of[s.r.IntN(len(of))] }
 func (s *script) one(n int) bool           { return s.r.IntN(n) == 0 }
-func number(v int64) string                { return strconv.FormatInt(v, 10) }
+
+// named is a series by one of its names.
+func (s *script) named(f *file) string {
+	if !s.plain && s.one(10) {
+		return s.pick("./", ".//", "./././") + f.name
+	}
+	return f.name
+}
+
+func number(v int64) string { return strconv.FormatInt(v, 10) }
 
 // newScript makes a program of some commands, and updates that rrdtool is to make of the files that are left.
 func newScript(r *rand.Rand, piped, comma bool) (program, later [][]string, files []*file) {
@@ -65,7 +75,7 @@ func newScript(r *rand.Rand, piped, comma bool) (program, later [][]string, file
 			s.add("dump", f.name)
 		}
 	}
-	program, s.lines, s.exact = s.lines, nil, true
+	program, s.lines, s.exact, s.plain = s.lines, nil, true, true
 	for _, f := range s.files {
 		for range 3 {
 			if f.made {
@@ -112,13 +122,13 @@ func (s *script) command() {
 	case 5, 6:
 		s.xport()
 	case 7:
-		s.say("last", nil, f.name)
+		s.say("last", nil, s.named(f))
 	case 8:
-		s.say("first", s.maybe(3, s.option(0, "rraindex", number(int64(s.r.IntN(6)-1)))), f.name)
+		s.say("first", s.maybe(3, s.option(0, "rraindex", number(int64(s.r.IntN(6)-1)))), s.named(f))
 	case 9:
-		s.say("lastupdate", nil, f.name)
+		s.say("lastupdate", nil, s.named(f))
 	case 10, 11:
-		s.say("info", s.maybe(3, s.flag('F', "noflush")), f.name)
+		s.say("info", s.maybe(3, s.flag('F', "noflush")), s.named(f))
 	case 12, 13:
 		s.dump(f)
 	case 14:
@@ -148,17 +158,17 @@ func (s *script) command() {
 func (s *script) noSuch(f *file) {
 	switch verb := s.pick("last", "first", "lastupdate", "info", "dump", "fetch", "update", "updatev", "tune", "resize", "restore"); verb {
 	case "fetch":
-		s.say(verb, nil, f.name, s.pick("AVERAGE", "MAX", "NONE"))
+		s.say(verb, nil, s.named(f), s.pick("AVERAGE", "MAX", "NONE"))
 	case "update", "updatev":
-		s.say(verb, nil, f.name, "1000000000:1")
+		s.say(verb, nil, s.named(f), "1000000000:1")
 	case "tune":
-		s.say(verb, s.maybe(2, s.option('h', "heartbeat", "x:5")), f.name)
+		s.say(verb, s.maybe(2, s.option('h', "heartbeat", "x:5")), s.named(f))
 	case "resize":
-		s.say(verb, nil, f.name, "0", "GROW", "1")
+		s.say(verb, nil, s.named(f), "0", "GROW", "1")
 	case "restore":
-		s.say(verb, nil, xmlFolder+"/none.xml", f.name)
+		s.say(verb, nil, xmlFolder+"/none.xml", s.named(f))
 	default:
-		s.say(verb, nil, f.name)
+		s.say(verb, nil, s.named(f))
 	}
 }
 
@@ -184,7 +194,7 @@ func (s *script) create(f *file) {
 	if keep {
 		options = append(options, s.flag('O', "no-overwrite"))
 	}
-	args := []string{f.name}
+	args := []string{s.named(f)}
 	for i := range 1 + r.IntN(4) {
 		args = append(args, s.source(f, i))
 	}
@@ -273,7 +283,7 @@ func (s *script) copies(f *file) {
 	*to = file{name: to.name, made: true, step: f.step, begin: f.last, last: f.last, ds: slices.Clone(f.ds), cfs: slices.Clone(f.cfs), rows: slices.Clone(f.rows)}
 	s.exact = true
 	defer func() { s.exact = false }()
-	options := [][]string{s.option('t', "template", f.name), s.option('b', "start", number(f.last))}
+	options := [][]string{s.option('t', "template", s.named(f)), s.option('b', "start", number(f.last))}
 	args := []string{to.name}
 	more := slices.ContainsFunc(f.ds, func(d source) bool { return d.name == "more" })
 	if !more && s.one(2) {
@@ -310,7 +320,7 @@ func (s *script) update(f *file, verb string) {
 		}
 		options = append(options, s.option('t', "template", strings.Join(names, ":")))
 	}
-	args := []string{f.name}
+	args := []string{s.named(f)}
 	for range 1 + s.r.IntN(5)*s.r.IntN(4) {
 		args = append(args, s.sample(f, takes))
 	}
@@ -395,7 +405,7 @@ func (s *script) fetch(f *file) {
 	if s.one(4) {
 		options = append(options, s.flag('a', "align-start"))
 	}
-	s.say("fetch", options, f.name, cf)
+	s.say("fetch", options, s.named(f), cf)
 }
 
 func (s *script) dump(f *file) {
@@ -406,23 +416,20 @@ func (s *script) dump(f *file) {
 	if s.one(6) {
 		options = append(options, s.flag('n', "no-header"))
 	}
-	args := []string{f.name}
+	args := []string{s.named(f)}
 	if s.one(2) {
 		args = append(args, fmt.Sprintf("%s/%d.xml", xmlFolder, s.r.IntN(3)))
 	}
 	s.say("dump", options, args...)
 }
 
-// restore makes a series of the dump of another, which may be of long ago. Where there are seasons, it is that series itself.
+// restore makes a series of its own dump, or of another's.
 func (s *script) restore(f *file) {
 	to := s.files[s.r.IntN(len(s.files))]
-	if f.season {
-		to = f
-	}
 	s.exact = true
 	defer func() { s.exact = false }()
 	xml := xmlFolder + "/r.xml"
-	s.add("dump", f.name, xml)
+	s.add("dump", s.named(f), xml)
 	var options [][]string
 	if to.made || s.forced || s.one(3) {
 		options = append(options, s.flag('f', "force-overwrite"))
@@ -448,10 +455,10 @@ func (s *script) restore(f *file) {
 
 func (s *script) resize(f *file) {
 	later := slices.ContainsFunc(f.ds, func(d source) bool { return d.kind == "DCOUNTER" || d.kind == "DDERIVE" })
-	if f.season || later { // a later version is refused, but not before there is a piece of a file
+	if later { // a later version is refused, but not before there is a piece of a file
 		return
 	}
-	s.say("resize", nil, f.name, s.pick("0", "1", "2", "3", "9", "x", "-1"), s.pick("GROW", "SHRINK", "GROW", "grow"), s.pick("1", "2", "3", "7", "0", "-1", "2x"))
+	s.say("resize", nil, s.named(f), s.pick("0", "1", "2", "3", "9", "x", "-1"), s.pick("GROW", "SHRINK", "GROW", "grow"), s.pick("1", "2", "3", "7", "0", "-1", "2x"))
 	s.add("info", "resize.rrd")
 	s.add("dump", "resize.rrd")
 }

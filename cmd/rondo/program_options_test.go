@@ -125,7 +125,7 @@ func (s *script) tune(f *file) {
 	for range 1 + s.r.IntN(3) {
 		options = append(options, s.tuned(f))
 	}
-	s.say("tune", options, f.name)
+	s.say("tune", options, s.named(f))
 	s.exact = false
 	s.say("info", nil, f.name)
 }
@@ -143,17 +143,17 @@ func (s *script) restructure(f *file) {
 	case change == 0:
 		ds := source{name: fmt.Sprintf("t%d", s.r.IntN(1000)), kind: s.pick("GAUGE", "COUNTER", "ABSOLUTE")}
 		f.ds = append(f.ds, ds)
-		s.say("tune", nil, f.name, fmt.Sprintf("DS:%s:%s:%d:U:%s", ds.name, ds.kind, 2*f.step, s.pick("U", "1000")))
+		s.say("tune", nil, s.named(f), fmt.Sprintf("DS:%s:%s:%d:U:%s", ds.name, ds.kind, 2*f.step, s.pick("U", "1000")))
 	case change == 1 && !odd && len(f.ds) > 1:
 		k := s.r.IntN(len(f.ds))
-		s.say("tune", nil, f.name, "DEL:"+f.ds[k].name)
+		s.say("tune", nil, s.named(f), "DEL:"+f.ds[k].name)
 		f.ds = slices.Delete(slices.Clone(f.ds), k, k+1)
 	case change == 2 && f.rows[i] > 1:
 		less := 1 + s.r.IntN(f.rows[i]-1)
 		f.rows[i] -= less
-		s.say("tune", nil, f.name, fmt.Sprintf("RRA#%d:", i)+s.pick(fmt.Sprintf("-%d", less), fmt.Sprintf("=%d", f.rows[i])))
+		s.say("tune", nil, s.named(f), fmt.Sprintf("RRA#%d:", i)+s.pick(fmt.Sprintf("-%d", less), fmt.Sprintf("=%d", f.rows[i])))
 	default:
-		s.say("tune", nil, f.name, s.pick("DEL:nosuch", "DELRRA:99", "RRA#99:+1", "RRA#0:foo", "foo", "RRA:FOO:0.5:1:5", "RRA:AVERAGE:2:1:5"))
+		s.say("tune", nil, s.named(f), s.pick("DEL:nosuch", "DELRRA:99", "RRA#99:+1", "RRA#0:foo", "foo", "RRA:FOO:0.5:1:5", "RRA:AVERAGE:2:1:5"))
 	}
 	s.say("info", nil, f.name)
 	s.add("dump", f.name)
@@ -269,7 +269,7 @@ func (s *script) xport() {
 		}
 		f = of
 		v := fmt.Sprintf("d%d", i)
-		lines = append(lines, fmt.Sprintf("DEF:%s=%s:%s:%s", v, of.name, of.ds[s.r.IntN(len(of.ds))].name, of.cfs[s.r.IntN(len(of.cfs))]))
+		lines = append(lines, fmt.Sprintf("DEF:%s=%s:%s:%s", v, s.named(of), of.ds[s.r.IntN(len(of.ds))].name, of.cfs[s.r.IntN(len(of.cfs))]))
 		names = append(names, v)
 	}
 	for i := range s.r.IntN(4) {
