@@ -52,8 +52,8 @@ func TestGate(t *testing.T) {
 		t.Error(err)
 	}
 	select {
-	case <-small:
-		t.Error("11 are inside")
+	case err := <-small:
+		t.Errorf("11 are inside: %v", err)
 	default:
 	}
 	g.leave(10)
