@@ -34,7 +34,7 @@ divided by rrdcached's. Processor time is that of the servers.`,
 	}
 	f := c.Flags()
 	f.IntVar(&o.series, "series", 20_000, "series")
-	f.IntVar(&o.rounds, "rounds", 120, "rounds of one value a series, 10 s apart")
+	f.IntVar(&o.rounds, "rounds", 240, "rounds of one value a series, 10 s apart")
 	f.IntVar(&o.single, "single", 5, "rounds that are flushed one by one")
 	f.IntVar(&o.kills, "kills", 50, "how often each server is killed")
 	f.Uint64Var(&o.seed, "seed", 0, "of the moments at which it is (0: another each time)")
