@@ -158,6 +158,49 @@ func TestImportStops(t *testing.T) {
 	}
 }
 
+// TestImportBeside: a series that another import makes meanwhile is skipped, if it is that of the file.
+func TestImportBeside(t *testing.T) {
+	s := enginetest.Open(t)
+	imported(t, s, transfer.Options{}, transfer.Item{Path: "a", Data: typical(t, 1)}, transfer.Item{Path: "b", Data: later(t)})
+	out := imported(t, &blind{Store: s, blind: 2}, transfer.Options{},
+		transfer.Item{Path: "a", Data: typical(t, 1)}, transfer.Item{Path: "b", Data: typical(t, 2)})
+	if r := out["a"]; r.Outcome != transfer.Skipped || r.Err != nil {
+		t.Errorf("the same: %v %v", r.Outcome, r.Err)
+	}
+	if r := out["b"]; r.Outcome != transfer.Failed || !errors.Is(r.Err, engine.ErrExists) {
+		t.Errorf("another: %v %v", r.Outcome, r.Err)
+	}
+}
+
+// later is a file that was updated after that of typical.
+func later(t *testing.T) []byte {
+	t.Helper()
+	f, err := transfer.Decode(typical(t, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.State.LastUpdate++
+	b, err := f.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// blind is a store that does not see its series at the first times.
+type blind struct {
+	*engine.Store
+	blind int
+}
+
+func (b *blind) Lookup(path string) (engine.Ref, error) {
+	if b.blind > 0 {
+		b.blind--
+		return 0, engine.ErrNotFound
+	}
+	return b.Store.Lookup(path)
+}
+
 // broken is a store that imports nothing.
 type broken struct{ *engine.Store }
 
