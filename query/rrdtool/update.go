@@ -35,6 +35,7 @@ type updating struct {
 	given    bool // a template
 	d        *rra.Definition
 
+	gone   bool // the series has ended since it was found
 	batch  engine.Batch
 	takes  []int   // data source of each value of a sample; -1: COMPUTE, which has none of its own
 	inputs []int   // index among the readings of each data source; -1: COMPUTE
@@ -44,16 +45,24 @@ type updating struct {
 	texts  [][]string
 }
 
+// replacedTries is how often an update begins anew because another series has taken the place of its own.
+const replacedTries = 50
+
 // update stores samples.
 func (c *command) update(args []string) error {
-	u, args, err := c.newUpdating(args, updateOptions)
-	if err != nil {
-		return err
+	for tries := 0; ; tries++ {
+		u, args, err := c.newUpdating(args, updateOptions)
+		if err != nil {
+			return err
+		}
+		if err := u.open(); err != nil {
+			return err
+		}
+		err = u.store(u.read(args))
+		if !u.gone || tries == replacedTries {
+			return err
+		}
 	}
-	if err := u.open(); err != nil {
-		return err
-	}
-	return u.store(u.read(args))
 }
 
 // newUpdating reads the options of update and updatev.
@@ -245,6 +254,8 @@ func (u *updating) refused(n int, err error) error {
 	var late *rra.TimeError
 	var value *rra.ValueError
 	switch {
+	case errors.Is(err, engine.ErrNotFound):
+		u.gone = true
 	case errors.As(err, &late):
 		at := late.At.Unix()
 		if n < len(u.at) && u.times[n] == late.At {
