@@ -38,7 +38,9 @@ func TestAlteredMeanwhile(t *testing.T) {
 				default:
 				}
 				alter(fmt.Sprintf("s%d", n%writers))
-				reader.ask(fmt.Sprintf("FIRST s%d 0", n%writers)) // finds out that the series has changed
+				if got := reader.ask(fmt.Sprintf("FETCH s%d LAST %d %[2]d", n%writers, start)); !strings.HasPrefix(got, "7 Success\n") {
+					t.Errorf("fetch: %q", got)
+				}
 			}
 		})
 	}

@@ -116,28 +116,38 @@ func (f *fetching) makePlan(s *engine.Store) error {
 
 // fetchOne answers one request, piece by piece.
 func (c *conn) fetchOne(f *fetching) {
-	err := c.read(f.e, func(e *entry) error {
-		f.e = e
-		return f.makePlan(c.s.o.Store)
-	})
-	if err != nil {
-		c.unfetched(f, err)
-		return
-	}
-	c.wrote = false
-	head := len(c.out)
-	if f.cmd.id == cmdFetch {
-		err = c.fetchText(f)
-	} else {
-		err = c.fetchBinary(f)
-	}
-	switch {
-	case err == nil:
-	case !c.wrote && len(c.out)-head <= c.headed: // nothing but the head is there
+	for tries := 0; ; tries++ {
+		err := c.read(f.e, func(e *entry) error {
+			f.e = e
+			return f.makePlan(c.s.o.Store)
+		})
+		if err != nil {
+			c.unfetched(f, err)
+			return
+		}
+		c.wrote = false
+		head := len(c.out)
+		if f.cmd.id == cmdFetch {
+			err = c.fetchText(f)
+		} else {
+			err = c.fetchBinary(f)
+		}
+		if err == nil {
+			return
+		}
+		if c.wrote || len(c.out)-head > c.headed { // not only the head is there
+			c.closing = true // rows were promised that do not come
+			return
+		}
 		c.out = c.out[:head]
-		c.unfetched(f, err)
-	default:
-		c.closing = true // rows were promised that do not come
+		if !errors.Is(err, engine.ErrNotFound) || tries == maxAgain {
+			c.unfetched(f, err)
+			return
+		}
+		c.s.cache.drop(f.e) // another has taken its place since the plan was made
+		if e, err := c.s.lookup([]byte(f.e.raw)); err == nil {
+			f.e = e
+		}
 	}
 }
 
