@@ -45,8 +45,18 @@ func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, here 
 			return 1, err
 		}
 	}
+	name := rrdtool.Makes(args)
+	path, unknown := env.Path(name)
+	makes := name != "" && unknown == nil && env.Made != nil
+	if makes && !env.Seen(path) {
+		req.Environment[rpc.KeepVariable] = rpc.KeepSame
+	}
 	if out == "" {
-		return execute(ctx, c.Local, p, req)
+		code, err := execute(ctx, c.Local, p, req)
+		if err == nil && code == 0 && makes {
+			env.Made(path)
+		}
+		return code, err
 	}
 	f := &laterFile{name: out}
 	quiet := *p

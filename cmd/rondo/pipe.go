@@ -80,6 +80,7 @@ func pipe(ctx context.Context, p *process, t target, folder string, kind pipeKin
 		env.Extra = s
 	}
 	if kind == framedPipe {
+		env.Seen, env.Made = nil, nil // the program sees to it
 		return run(ctx, env, &impatient{in: p.stdin}), nil
 	}
 	code = run(ctx, env, s)
@@ -106,10 +107,16 @@ func pipeThrough(ctx context.Context, server rondov1.LocalClient, p *process, he
 	}
 	first := execRequest(p, here, []string{word}, kind != ownPipe)
 	first.Files = true
+	files := &callerFiles{frames: kind == framedPipe}
+	if kind != framedPipe { // where the program sees to it
+		here.set(&files.env)
+	}
+	if files.env.Made != nil {
+		first.Environment[rpc.KeepVariable] = rpc.KeepUnseen
+	}
 	if err := stream.Send(first); err != nil {
 		return 1, explain(err)
 	}
-	files := &callerFiles{frames: kind == framedPipe}
 	defer files.close()
 	var sending sync.Mutex // held while a request is sent
 	send := func(req *rondov1.ExecRequest) error {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -17,11 +19,13 @@ import (
 // named are touched: the server may be another user's.
 type callerFiles struct {
 	frames bool
-	part   []byte // of a line whose end was not read; of one that is too long nothing is kept
+	env    rrdtool.Env // with Seen and Made
+	part   []byte      // of a line whose end was not read; of one that is too long nothing is kept
 
 	mu    sync.Mutex // guards what follows
 	named map[string]struct{}
 	older map[string]struct{} // those before named was full
+	makes int                 // commands that make a series, less the series made
 
 	file *os.File // the one that is open
 }
@@ -57,11 +61,14 @@ func (c *callerFiles) scan(p []byte) {
 
 func (c *callerFiles) name(line []byte) {
 	names := rrdtool.FileNames(line, c.frames)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.env.Made != nil && makesSeries(line) {
+		c.makes++
+	}
 	if len(names) == 0 {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.named == nil || len(c.named) >= maxNamed {
 		c.named, c.older = make(map[string]struct{}), c.named
 	}
@@ -92,6 +99,9 @@ func (c *callerFiles) answer(req *rondov1.FileRequest) *rondov1.FileAnswer {
 }
 
 func (c *callerFiles) do(req *rondov1.FileRequest, a *rondov1.FileAnswer) (err error) {
+	if path, ok := strings.CutPrefix(req.GetName(), rpc.SeriesFile); ok && c.env.Made != nil {
+		return c.series(req.GetOp(), path)
+	}
 	switch req.GetOp() {
 	case rondov1.FileRequest_STAT, rondov1.FileRequest_OPEN, rondov1.FileRequest_CREATE:
 		if !c.isNamed(req.GetName()) {
@@ -130,6 +140,32 @@ func (c *callerFiles) do(req *rondov1.FileRequest, a *rondov1.FileAnswer) (err e
 		err = errors.New("this rondo does not know what the server asks of a file")
 	}
 	return err
+}
+
+// makesSeries says whether a line may be a command that makes a series.
+func makesSeries(line []byte) bool {
+	return bytes.Contains(line, []byte("create")) || bytes.Contains(line, []byte("restore"))
+}
+
+// series does what is asked of the file that shows where a series is.
+func (c *callerFiles) series(op rondov1.FileRequest_Op, path string) error {
+	switch op {
+	case rondov1.FileRequest_STAT:
+		if !c.env.Seen(path) {
+			return syscall.ENOENT
+		}
+	case rondov1.FileRequest_CREATE:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.makes == 0 {
+			return errors.New("no command makes a series")
+		}
+		c.makes--
+		c.env.Made(path)
+	default:
+		return errors.ErrUnsupported
+	}
+	return nil
 }
 
 // close closes a file that was not closed in time.

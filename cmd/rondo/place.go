@@ -7,15 +7,20 @@ import (
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/transfer"
 )
 
 // baseVariable names the folder of files that the database stands for.
 const baseVariable = "RONDO_BASE"
 
+// filesVariable says with 0 that nobody looks for files.
+const filesVariable = "RONDO_FILES"
+
 // A place is how the file names of whoever calls become paths of series.
 type place struct {
 	base, real string // the folder that the database stands for, and the same without symbolic links
 	dir        string // where relative names begin, from base
+	hides      bool   // no files are made where programs look for them
 }
 
 // place returns what RONDO_BASE and the working folder say. Outside the base, and without one, relative names begin at the top of the
@@ -29,7 +34,7 @@ func (p *process) place() (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	l := place{base: abs}
+	l := place{base: abs, hides: p.getenv(filesVariable) == "0"}
 	if r, err := filepath.EvalSymlinks(abs); err == nil && r != abs { // the folder need not be there
 		l.real = r
 	}
@@ -46,8 +51,14 @@ func (p *process) place() (place, error) {
 	return l, nil
 }
 
-// set makes env one at this place.
-func (l place) set(env *rrdtool.Env) { env.Base, env.RealBase, env.Dir = l.base, l.real, l.dir }
+// set makes env one at this place. Programs make a series when they see no file of its name in the base: they get one to see.
+func (l place) set(env *rrdtool.Env) {
+	env.Base, env.RealBase, env.Dir = l.base, l.real, l.dir
+	if l.base != "" && !l.hides {
+		env.Seen = func(path string) bool { return transfer.Sees(l.base, path) }
+		env.Made = func(path string) { transfer.Show(l.base, path) }
+	}
+}
 
 // describe tells a server of this place.
 func (l place) describe(req *rondov1.ExecRequest) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
 	"os"
 	"slices"
@@ -61,6 +62,7 @@ func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 		Base:     req.GetBase(),
 		RealBase: req.GetRealBase(),
 		Getenv:   func(k string) string { return environment[k] },
+		KeepSame: environment[KeepVariable] == KeepSame,
 	}
 	if !req.GetPlain() {
 		env.Extra, env.Rondo = l.Store, true
@@ -70,6 +72,17 @@ func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 	}
 	return env
 }
+
+// KeepVariable, in the environment of a request, says whether create leaves a series of the same definition alone.
+const (
+	KeepVariable = "RONDO_KEEP_SAME"
+	KeepSame     = "1"   // it does
+	KeepUnseen   = "ask" // of Pipe: if the caller sees no file of its name; of what is made then it is told
+)
+
+// SeriesFile stands in a [rondov1.FileRequest] before the path of a series: STAT asks whether the caller sees a file of its name, CREATE says
+// that the series has been made.
+const SeriesFile = "series:"
 
 // FramesWord is the argument that asks Pipe for the session of programs, rrdtool.Frames.
 const FramesWord = "pipe"
@@ -91,6 +104,15 @@ func (l *Local) Pipe(ctx context.Context, stream *connect.BidiStream[rondov1.Exe
 	in := &pieces{next: first.GetStdin(), stream: stream}
 	if first.GetFiles() {
 		env.Files = remoteFiles{in}
+		if first.GetEnvironment()[KeepVariable] == KeepUnseen {
+			env.Seen = func(path string) bool {
+				_, err := env.Files.Stat(SeriesFile + path)
+				return !errors.Is(err, fs.ErrNotExist)
+			}
+			env.Made = func(path string) {
+				_, _ = in.ask(&rondov1.FileRequest{Op: rondov1.FileRequest_CREATE, Name: SeriesFile + path}) // without it all is as it was
+			}
+		}
 	}
 	code := int32(run(ctx, env, in))
 	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})

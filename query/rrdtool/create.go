@@ -116,7 +116,9 @@ func (c *command) create(args []string) error {
 		return err
 	}
 	unsmooth(d, args)
-	if c.KeepSame && !keep && len(sources) == 0 && c.same(path, d) {
+	keepSame := c.KeepSame || c.Seen != nil && !c.Seen(path)
+	if keepSame && !keep && len(sources) == 0 && c.same(path, d) {
+		c.made(path)
 		return nil
 	}
 	if len(sources) > 0 {
@@ -131,7 +133,17 @@ func (c *command) create(args []string) error {
 	if errors.Is(err, engine.ErrExists) {
 		return fmt.Errorf("creating '%s': File exists", name)
 	}
+	if err == nil {
+		c.made(path)
+	}
 	return err
+}
+
+// made says that there is a series now.
+func (c *command) made(path string) {
+	if c.Made != nil {
+		c.Made(path)
+	}
 }
 
 // same says whether there is a series of a definition.

@@ -145,6 +145,9 @@ func (c *command) restore(args []string) error {
 	if errors.Is(err, engine.ErrExists) {
 		return fmt.Errorf("creating '%s': File exists", name)
 	}
+	if err == nil {
+		c.made(path)
+	}
 	return err
 }
 

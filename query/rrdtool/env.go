@@ -63,6 +63,10 @@ type Env struct {
 	Base string
 	// KeepSame has create leave a series alone that has the same definition already, as if it had been made.
 	KeepSame bool
+	// Seen, if not nil, says whether whoever asks sees a file of the name of a series: where not, KeepSame holds. Made is told of the series that
+	// create and restore have made.
+	Seen func(path string) bool
+	Made func(path string)
 	// RealBase is another name of the same folder, the one without symbolic links; empty: there is none.
 	RealBase string
 	// Getenv gives the environment of whoever asks; nil: an empty one.

@@ -156,6 +156,23 @@ func Split(args []string) (remote []string, in, out string) {
 	return append(remote, "--", "-", rest[1]), rest[0], ""
 }
 
+// Makes returns the name of the series that create or restore is to make; the empty string if it is another verb, or its options are wrong.
+func Makes(args []string) string {
+	known := map[string][]option{"create": createOptions, "restore": restoreOptions}
+	if len(args) == 0 || known[args[0]] == nil {
+		return ""
+	}
+	rest, err := parse(args[1:], known[args[0]], func(string, string) error { return nil })
+	switch {
+	case err != nil:
+	case args[0] == "create" && len(rest) > 0:
+		return rest[0]
+	case args[0] == "restore" && len(rest) == 2:
+		return rest[1]
+	}
+	return ""
+}
+
 // FileNames returns the names in a line of [Pipe], or of [Frames], that a verb may take for files of whoever asks.
 func FileNames(line []byte, frames bool) []string {
 	if bytes.HasPrefix(line, updateWord) { // nearly every line
