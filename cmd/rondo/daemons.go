@@ -1,11 +1,17 @@
 package main
 
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
 import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"net"
 	"strings"
+	"syscall"
 
+	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -31,13 +37,53 @@ func (d *daemons) dial(ctx context.Context, addr string) (*rrdcached.Client, err
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, unreached(addr, err)
 	}
 	if d.clients == nil {
 		d.clients = make(map[string]*rrdcached.Client)
 	}
 	d.clients[addr] = c
 	return c, nil
+}
+
+// unreached gives the error of a connection the words of librrd and the C library.
+func unreached(addr string, err error) error {
+	var number syscall.Errno
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		host, port, e := net.SplitHostPort(addr)
+		if e != nil {
+			host, port = addr, rrdcached.DefaultPort
+		}
+		return fmt.Errorf("Unable to connect to rrdcached: failed to resolve address '%s' (port %s): Name or service not known (-2)", host, port)
+	case errors.As(err, &number):
+		text := number.Error()
+		return fmt.Errorf("Unable to connect to rrdcached: %s", strings.ToUpper(text[:1])+text[1:])
+	}
+	return err
+}
+
+// An unreachable stands for the store of a server that cannot be reached: what is wrong with a command is told first.
+type unreachable struct {
+	missing
+	err error
+}
+
+// Lookup returns why the server cannot be reached.
+func (u unreachable) Lookup(string) (engine.Ref, error) { return 0, u.err }
+
+// Create returns why the server cannot be reached.
+func (u unreachable) Create(context.Context, engine.Spec) (engine.Ref, error) { return 0, u.err }
+
+// Import returns why the server cannot be reached.
+func (u unreachable) Import(context.Context, []engine.Copy, bool) ([]engine.Created, error) {
+	return nil, u.err
+}
+
+// List returns why the server cannot be reached.
+func (u unreachable) List(context.Context, string, string) iter.Seq2[engine.Series, error] {
+	return func(yield func(engine.Series, error) bool) { yield(engine.Series{}, u.err) }
 }
 
 // connect answers the option --daemon of a command that has begun.

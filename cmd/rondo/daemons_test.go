@@ -58,7 +58,7 @@ func TestDaemons(t *testing.T) {
 		{stdin: "last a.rrd -d " + port + "\n", args: "--db " + filepath.Join(dir, "other") + " rrdtool -", want: "1000000010\nOK"},
 		{stdin: "last a.rrd -d " + own + "\n", args: "rrdtool -", want: "does not speak rrdcached's protocol"},
 		{args: "restore - c.rrd --daemon " + socket, want: "!"},
-		{args: "info a.rrd -d " + filepath.Join(dir, "nosuch"), want: "!ERROR: connect to "},
+		{args: "info a.rrd -d " + filepath.Join(dir, "nosuch"), want: "!ERROR: Unable to connect to rrdcached: No such file or directory\n"},
 	} {
 		got := do(tt.folder, tt.env, tt.stdin, strings.Fields(tt.args)...)
 		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {

@@ -180,8 +180,8 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 	if t.daemon, args = t.daemonOf(args, p.getenv); t.daemon != "" {
 		c, err := d.dial(ctx, t.daemon)
 		if err != nil {
-			_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
-			return 1
+			env.Store = unreachable{err: err}
+			return rrdtool.Run(ctx, env, args)
 		}
 		if c != nil {
 			env.Store, env.Dir = c, c.Dir()

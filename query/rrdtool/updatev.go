@@ -5,7 +5,6 @@ package rrdtool
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 
@@ -17,10 +16,6 @@ import (
 // found by stepping a copy of the state beside the store, since a store does not
 // tell how the rows of SEASONAL archives went by.
 func (c *command) updatev(args []string) error {
-	if c.Getenv("RRDCACHED_ADDRESS") != "" {
-		return errors.New(`The "RRDCACHED_ADDRESS" environment variable is defined, but "updatev" cannot work with rrdcached. ` +
-			`Either unset the environment variable or use "update" instead.`)
-	}
 	u, args, err := c.newUpdating(args, updatevOptions)
 	if err != nil {
 		return err
