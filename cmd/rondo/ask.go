@@ -13,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/transfer"
 )
 
 // maxInput is the largest input of a command that a server runs; it takes a little more.
@@ -37,6 +38,9 @@ func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, here 
 	if native {
 		env.Store = newServed(ctx, c)
 		return rrdtool.Run(ctx, env, args), nil
+	}
+	if err := adopt(ctx, c, env, rrdtool.Changes(args)); err != nil {
+		return 1, err
 	}
 	args, in, out := rrdtool.Split(args)
 	req := execRequest(p, here, args, plain)
@@ -63,6 +67,23 @@ func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, here 
 	quiet.stdout = f
 	code, err := execute(ctx, c.Local, &quiet, req)
 	return code, firstError(err, f.close())
+}
+
+// adopt has the server make a series of the native file of a name, if it has none of that name.
+func adopt(ctx context.Context, c *rpc.Client, env *rrdtool.Env, name string) error {
+	if native, err := anyNative(ctx, c, env, []string{name}); err != nil || !native {
+		return err
+	}
+	path, err := env.Path(name)
+	if err != nil {
+		return nil // the verb says so
+	}
+	var failed error
+	err = importThrough(ctx, c.Streams, transfer.Options{}, []transfer.Item{{Path: path, Name: name}}, func(r transfer.Result) { failed = r.Err })
+	if err == nil && failed != nil {
+		err = fmt.Errorf("reading '%s': %w", name, failed)
+	}
+	return err
 }
 
 // anyNative says whether one of some names is a native file's, and not a series'.

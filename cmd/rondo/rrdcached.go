@@ -25,6 +25,7 @@ const rrdcachedFlag = "rrdcached"
 type rrdcachedSettings struct {
 	addresses []string
 	base      string
+	adopt     bool
 	conns     int
 	idle      time.Duration
 }
@@ -34,13 +35,14 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 		"listen `address` of rrdcached's protocol: host:port or unix:/path; may be repeated. Behind a ? may stand "+
 			"allow=UPDATE+FLUSH (the commands that are answered there) and, for a socket, mode=0660 and group=NAME, with & between them")
 	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that is cut off the front of the names that clients send (RONDO_BASE, else the working folder)")
+	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "make a series of the native file below the base whose name a client says, if there is no series of that name")
 	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "how many clients of rrdcached's protocol may be connected")
 	f.DurationVar(&r.idle, "rrdcached-idle", rrdcached.DefaultIdle, "how long such a client may be silent (negative: for ever)")
 }
 
 // config is what the settings say; named says whether somebody chose the addresses.
 func (r *rrdcachedSettings) config(p *process, named bool) (server.RRDCached, error) {
-	c := server.RRDCached{Named: named, Base: r.base, Conns: r.conns, Idle: r.idle, Define: defineUpdated()}
+	c := server.RRDCached{Named: named, Base: r.base, Adopt: r.adopt, Conns: r.conns, Idle: r.idle, Define: defineUpdated()}
 	if c.Base == "" {
 		c.Base = p.getenv(baseVariable)
 	}

@@ -221,7 +221,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		}
 		m := &maker{target: t}
 		env.Store = missing{}
-		if args[0] == "create" || args[0] == "restore" {
+		if name := rrdtool.Changes(args); args[0] == "create" || args[0] == "restore" || name != "" && rrdtool.IsNative(env.Files, name) {
 			env.Store = m
 		}
 		code = rrdtool.Run(ctx, env, args)

@@ -217,7 +217,7 @@ func (s *Server) verb(ctx context.Context, base string, args []string, keepSame 
 }
 
 func (s *Server) env(base string, out io.Writer, errOut *bytes.Buffer) *rrdtool.Env {
-	return &rrdtool.Env{Store: s.o.Store, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: base}
+	return &rrdtool.Env{Store: finding{s.o.Store, s}, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: base}
 }
 
 // verbError is what a verb said on the standard error output.

@@ -32,11 +32,15 @@ func (c *conn) resolve() {
 		return
 	}
 	g := c.group
+	failed := c.adoptUnknown()
 	var missing []Missing
 	asked := make(map[string]int) // by path
 	for i := range c.unknown {
 		p := &c.unknown[i]
 		path, err := c.s.names.path(string(unescape(p.raw)))
+		if failed[path] != nil || c.s.o.Make == nil || c.s.has(path) {
+			continue
+		}
 		m, ok := newMissing(p.r)
 		if _, again := asked[path]; err != nil || path == "" || !ok || again {
 			continue
@@ -52,7 +56,7 @@ func (c *conn) resolve() {
 	for i := range c.unknown {
 		p := &c.unknown[i]
 		g.cur = p.slot
-		e, err := c.s.lookup(p.raw)
+		e, err := c.s.lookupBy(p.raw, c.s.o.Store.Lookup)
 		if err == nil {
 			g.fill(e, p.r)
 			continue
@@ -61,6 +65,8 @@ func (c *conn) resolve() {
 		if path, bad := c.s.names.path(string(name)); bad == nil {
 			if k, ok := asked[path]; ok && errs[k] != nil {
 				err = errs[k]
+			} else if failed[path] != nil {
+				err = failed[path]
 			}
 		}
 		c.counts[cmdUpdate].errors++
@@ -69,6 +75,26 @@ func (c *conn) resolve() {
 	clear(c.unknown)
 	clear(c.waiting)
 	c.unknown = c.unknown[:0]
+}
+
+// adoptUnknown makes series of the native files that UPDATEs wait for, and returns by path why not.
+func (c *conn) adoptUnknown() map[string]error {
+	if !c.s.o.Adopt {
+		return nil
+	}
+	var paths []string
+	for i := range c.unknown {
+		if path, err := c.s.names.path(string(unescape(c.unknown[i].raw))); err == nil && path != "" && !c.s.has(path) {
+			paths = append(paths, path)
+		}
+	}
+	return c.s.adopt(c.s.life, paths)
+}
+
+// has says whether there is a series of a path.
+func (s *Server) has(path string) bool {
+	_, err := s.o.Store.Lookup(path)
+	return err == nil
 }
 
 // newMissing reads the first sample of an UPDATE, as far as it says what series it needs.

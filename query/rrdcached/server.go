@@ -36,6 +36,8 @@ type Options struct {
 	// Make is given the series that UPDATE commands name and the store lacks, and makes those that it may. Its result has an
 	// error for each it did not make; one that wraps engine.ErrNotFound is told as rrdcached tells of a missing file. nil: none is made.
 	Make func(ctx context.Context, missing []Missing) []error
+	// Adopt has a native file below Base become a series when a client names it and there is no series of its name.
+	Adopt bool
 	// Held says that the store's reorder window holds samples back, so that FLUSH has to let them go.
 	Held bool
 	// Conns is how many connections there may be; 0: DefaultConns.
@@ -71,8 +73,10 @@ type Server struct {
 	large  chan struct{} // a place for each connection with a large buffer
 	groups sync.Pool
 	errors atomic.Int64 // bytes of errors of BATCHes
-	turns  turns
-	letGo  sync.Mutex // held by the one that lets all held samples go
+	// adopting is held while files are read.
+	adopting sync.Mutex
+	turns    turns
+	letGo    sync.Mutex // held by the one that lets all held samples go
 
 	mu    sync.Mutex // guards conns
 	conns int
@@ -238,7 +242,10 @@ func (b *buffers) put(p []byte) { b.pool.Put(&p) }
 var errNoSeries = errors.New("names no series")
 
 // lookup returns the entry of a name as it was written. The error wraps engine.ErrNotFound if there is no such series.
-func (s *Server) lookup(raw []byte) (*entry, error) {
+func (s *Server) lookup(raw []byte) (*entry, error) { return s.lookupBy(raw, s.find) }
+
+// lookupBy is lookup where find finds the series of a path.
+func (s *Server) lookupBy(raw []byte, find func(path string) (engine.Ref, error)) (*entry, error) {
 	if e := s.cache.get(raw); e != nil {
 		return e, nil
 	}
@@ -251,7 +258,7 @@ func (s *Server) lookup(raw []byte) (*entry, error) {
 		return nil, errNoSeries
 	}
 	for tries := 0; ; tries++ {
-		ref, err := s.o.Store.Lookup(path)
+		ref, err := find(path)
 		if err != nil {
 			return nil, err
 		}

@@ -72,8 +72,8 @@ func (c *conn) updateSlow(args []byte, has bool) {
 		c.postpone(raw, r)
 		return
 	}
-	e, err := c.s.lookup(raw)
-	if errors.Is(err, engine.ErrNotFound) && c.s.o.Make != nil && r.has {
+	e, err := c.s.lookupBy(raw, c.s.o.Store.Lookup)
+	if errors.Is(err, engine.ErrNotFound) && (c.s.o.Make != nil || c.s.o.Adopt) && r.has {
 		c.postpone(raw, r)
 		return
 	}

@@ -65,7 +65,11 @@ func (c *command) alter(args []string) error {
 	if len(rest) != 1 {
 		return errors.New("alter needs the name of one series")
 	}
-	ref, err := c.lookup(rest[0])
+	find := c.owned
+	if a.dry {
+		find = c.native
+	}
+	ref, err := find(rest[0])
 	if err != nil {
 		return err
 	}

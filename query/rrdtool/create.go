@@ -86,7 +86,7 @@ func (c *command) create(args []string) error {
 		return errors.New("need name of an rrd file to create")
 	}
 	for _, s := range sources {
-		if _, err := c.lookup(s); err != nil {
+		if _, err := c.owned(s); err != nil {
 			return fmt.Errorf("error checking for source RRD %s: %w", s, errNoSuchFile)
 		}
 	}
@@ -162,7 +162,7 @@ func (c *command) createFilled(path, name string, d *rra.Definition, start rra.T
 	var sources []*parts
 	var last rra.Time
 	for _, name := range names {
-		ref, err := c.lookup(name)
+		ref, err := c.owned(name)
 		if err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func mappings(sources []rra.DataSource, args []string) []rra.Mapping {
 
 // extended is the definition of the series template, and what args add to it.
 func (c *command) extended(template string, step int64, args []string) (*rra.Definition, error) {
-	ref, err := c.lookup(template)
+	ref, err := c.owned(template)
 	if err != nil {
 		return nil, fmt.Errorf("Cannot open template RRD %s", template)
 	}

@@ -58,6 +58,62 @@ func (c *command) native(name string) (engine.Ref, error) {
 	return s.Lookup(name)
 }
 
+// owned is lookup for verbs that change a series: where there is none, the native file of that name, if there is one, is made
+// a series first, with every row. The file stays as it is.
+func (c *command) owned(name string) (engine.Ref, error) {
+	ref, err := c.lookup(name)
+	if _, daemon := c.Store.(tuner); err == nil || daemon || c.Files == nil || !errors.Is(err, errNoSuchFile) || !IsNative(c.Files, name) {
+		return ref, err
+	}
+	path, e := c.path(name)
+	if e != nil {
+		return 0, err
+	}
+	f, e := readNative(c.Files, name)
+	if e != nil {
+		return 0, fmt.Errorf("reading '%s': %w", name, e)
+	}
+	series, e := transfer.CopyOf(path, f)
+	if e != nil {
+		return 0, fmt.Errorf("reading '%s': %w", name, e)
+	}
+	made, e := c.Store.Import(c.ctx, []engine.Copy{series}, false)
+	if e == nil && !errors.Is(made[0].Err, engine.ErrExists) { // else another has been quicker
+		e = made[0].Err
+	}
+	if e != nil {
+		return 0, named(name, e)
+	}
+	return c.lookup(name)
+}
+
+// Changes returns the name of the series that a verb changes, if it is one that makes a series of a native file of that name; the
+// empty string if it is no such verb, or its options are wrong.
+func Changes(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	var known []option
+	switch args[0] {
+	case "update":
+		known = updateOptions
+	case "updatev":
+		known = updatevOptions
+	case "resize":
+	case "tune":
+		known = tuneOptions
+	case "alter":
+		known = alterOptions
+	default:
+		return ""
+	}
+	rest, err := parse(args[1:], known, func(string, string) error { return nil })
+	if err != nil || len(rest) == 0 {
+		return ""
+	}
+	return rest[0]
+}
+
 // IsNative says whether a name is that of a regular file that begins as rrdtool's do.
 func IsNative(files Files, name string) bool {
 	info, err := files.Stat(name)

@@ -35,7 +35,7 @@ func (c *command) resize(args []string) error {
 	if shrink {
 		rows = -rows
 	}
-	ref, err := c.lookup(name)
+	ref, err := c.owned(name)
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (c *command) tune(args []string) error {
 	if t, ok := c.Store.(tuner); ok {
 		return c.tuneThere(t, name, args)
 	}
-	ref, err := c.lookup(name)
+	ref, err := c.owned(name)
 	if err != nil {
 		return err
 	}

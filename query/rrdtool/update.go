@@ -95,7 +95,7 @@ func (c *command) newUpdating(args []string, known []option) (*updating, []strin
 
 // open finds the series and fits the template to it.
 func (u *updating) open() error {
-	ref, err := u.lookup(u.name)
+	ref, err := u.owned(u.name)
 	if err != nil {
 		return err
 	}

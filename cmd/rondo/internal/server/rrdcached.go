@@ -21,6 +21,8 @@ type RRDCached struct {
 	Named     bool // they were named: they must be had
 	// Base is the folder that is cut off the front of names.
 	Base string
+	// Adopt has native files below Base become series when clients name them.
+	Adopt bool
 	// Conns and Idle are limits; 0: the protocol's own.
 	Conns int
 	Idle  time.Duration
@@ -45,7 +47,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 		return nil, nil
 	}
 	o := rrdcached.Options{
-		Store: s.store, Base: s.RRDCached.Base, Held: s.Engine.Reorder > 0,
+		Store: s.store, Base: s.RRDCached.Base, Adopt: s.RRDCached.Adopt, Held: s.Engine.Reorder > 0,
 		Conns: s.RRDCached.Conns, Idle: s.RRDCached.Idle, Logger: s.Logger.With("for", name),
 	}
 	if s.RRDCached.Define != nil {

@@ -1,0 +1,103 @@
+package rrdcached
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/transfer"
+)
+
+// A server that takes rrdcached's place finds the files that rrdcached kept. A series that a client names and that is not there is
+// made of the native file of its name below the base, with every row, before the client is answered. The file stays as it is.
+
+// adopt makes series of the native files of paths, where there are such files. What is wrong with one is in the result, by path.
+func (s *Server) adopt(ctx context.Context, paths []string) map[string]error {
+	if !s.o.Adopt {
+		return nil
+	}
+	root, err := os.OpenRoot(s.names.base)
+	if err != nil {
+		return nil // there is no such folder: there are no files
+	}
+	defer func() { _ = root.Close() }() // nothing was written
+	asked := make(map[string]string)    // by path of the series
+	var items []transfer.Item
+	for _, path := range paths {
+		for _, file := range []string{path, path + ".rrd"} {
+			if isNative(root, file) && asked[file] == "" {
+				asked[file] = path
+				items = append(items, transfer.Item{Index: len(items), Path: file, Name: filepath.Join(s.names.base, file)})
+				break
+			}
+			if strings.HasSuffix(path, ".rrd") {
+				break
+			}
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	s.adopting.Lock() // memory is bounded for one of them
+	defer s.adopting.Unlock()
+	failed := make(map[string]error)
+	queue := make(chan transfer.Item, len(items))
+	for _, item := range items {
+		queue <- item
+	}
+	close(queue)
+	err = transfer.Import(ctx, s.o.Store, transfer.Options{Jobs: 2}, queue, func(r transfer.Result) {
+		switch {
+		case r.Outcome == transfer.Failed:
+			failed[asked[r.Path]] = r.Err
+		case r.Outcome == transfer.Imported:
+			s.o.Logger.Info("a file of rrdtool's is a series now", "file", r.Name)
+		}
+	})
+	if err != nil {
+		for _, path := range asked {
+			failed[path] = err
+		}
+	}
+	return failed
+}
+
+// isNative says whether there is a regular file below root that begins as rrdtool's do.
+func isNative(root *os.Root, path string) bool {
+	info, err := root.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := root.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	var head [4]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && transfer.IsNative(head[:])
+}
+
+// find returns the series of a path, also one that is a file yet. The error wraps engine.ErrNotFound if there is neither.
+func (s *Server) find(path string) (engine.Ref, error) {
+	ref, err := s.o.Store.Lookup(path)
+	if !errors.Is(err, engine.ErrNotFound) || !s.o.Adopt {
+		return ref, err
+	}
+	if e := s.adopt(s.life, []string{path})[path]; e != nil {
+		return 0, e
+	}
+	return s.o.Store.Lookup(path)
+}
+
+// finding is the store as verbs see it: files are series.
+type finding struct {
+	*engine.Store
+	s *Server
+}
+
+func (f finding) Lookup(path string) (engine.Ref, error) { return f.s.find(path) }
