@@ -71,6 +71,9 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 	}
 	t := i.target()
 	t.stays = true
+	if err := t.wholly(ctx); err != nil {
+		return err
+	}
 	s, err := t.open(ctx, engine.Options{}, true)
 	if err != nil {
 		return err

@@ -101,8 +101,24 @@ func (t target) missing() error {
 	return fmt.Errorf("there is no database in %s (--db, or RONDO_DB, says where it is)", dir)
 }
 
+// wholly refuses a server that speaks rrdcached's protocol: that has words for verbs of rrdtool alone.
+func (t target) wholly(ctx context.Context) error {
+	if t.daemon == "" {
+		return nil
+	}
+	var d daemons
+	defer d.close()
+	if c, err := d.dial(ctx, t.daemon); err != nil || c == nil {
+		return nil // open says what is wrong
+	}
+	return fmt.Errorf("%s speaks rrdcached's protocol, which has no words for it: --daemon (or RONDO_DAEMON) must be a rondo server, http://… or unix:…/rondo.sock", t.daemon)
+}
+
 // must is open for commands that make no sense without a database.
 func (t target) must(ctx context.Context, o engine.Options) (*opened, error) {
+	if err := t.wholly(ctx); err != nil {
+		return nil, err
+	}
 	s, err := t.open(ctx, o, false)
 	if err == nil && s.client == nil && s.store == nil {
 		return nil, t.missing()
