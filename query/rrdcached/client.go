@@ -19,7 +19,9 @@ import (
 const (
 	connectTime = 10 * time.Second
 	answerTime  = 2 * time.Minute // of one answer
-	maxAnswer   = 1 << 30         // bytes of one
+	maxAnswer   = 1 << 30         // bytes of one, with
+	lineBytes   = 32              // more a line, which is kept as a text,
+	longestLine = 16 << 20        // and is no longer than this
 
 	// A connection that was silent for longer is made anew: the server may have closed it, or be another by now, and of a
 	// request that has been sent nobody knows whether it was carried out.
@@ -252,10 +254,11 @@ func (c *Client) reply(left *int) (reply, error) {
 
 func (c *Client) line(left *int) (string, error) {
 	var line []byte
+	*left -= lineBytes
 	for {
 		part, err := c.in.ReadSlice('\n')
 		line = append(line, part...)
-		if *left -= len(part); *left < 0 {
+		if *left -= len(part); *left < 0 || len(line) > longestLine {
 			return "", errors.New("the answer is too long")
 		}
 		switch {

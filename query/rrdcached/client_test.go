@@ -190,3 +190,28 @@ func TestClientConnectsAgain(t *testing.T) {
 	_ = c.Close() // the server ends
 	end()
 }
+
+// TestEndlessAnswer: a server that goes on and on is not listened to for ever.
+func TestEndlessAnswer(t *testing.T) {
+	l, err := net.Listen("unix", filepath.Join(shortDir(t), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }() // no other comes
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer func() { _ = c.Close() }() // the client has gone
+		line := bytes.Repeat([]byte{'x'}, 1<<20)
+		for range 64 {
+			if _, err := c.Write(line); err != nil {
+				return
+			}
+		}
+	}()
+	if _, err := rrdcached.Dial(t.Context(), l.Addr().String()); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("%v", err)
+	}
+}
