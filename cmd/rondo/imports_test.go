@@ -31,6 +31,7 @@ var rooms = map[string][]string{
 	"query/rrdcached":            {"query", "query/rrdfile", "query/rrdtool", "query/transfer", "query/rrdcached", "engine", "rra"},
 	"query/rrdtool":              {"query", "query/attime", "query/rrdtool", "engine", "rra"},
 	"query/rrdtool/rrdtoolbench": {"engine", "rra", "wal"},
+	"contrib":                    {},
 	"cmd":                        {"cmd", "receivers", "query", "engine", "rra", "wal"},
 	"engine/enginetest":          {"engine", "rra", "wal"},
 	"engine/enginebench":         {"engine", "rra", "wal"},
