@@ -78,7 +78,7 @@ func (p *restructured) run() {
 			span := before.Archives[i].PDPs * before.Step
 			newest := at - at%span
 			oldest := newest - before.Archives[i].Rows*span
-			if before.Archives[i].CF <= rra.Last && (end > newest || end > oldest-span && start <= oldest) {
+			if before.Archives[i].CF <= rra.Last && (end > newest || end > oldest-span && start-start%span <= oldest) {
 				return true
 			}
 		}
