@@ -28,6 +28,7 @@ type Copy struct {
 
 // Import makes a series of every copy, with its state and all its rows; each is there whole or not at all. With
 // overwrite it takes the place of a series of the same path. out[i] is the outcome of copies[i], as CreateBatch gives it.
+// Nothing of copies is kept.
 // Archives with one PDP a row whose rows differ, which those that rrdtool has filled do not, get rows of
 // their own (rra.Archive.Own).
 func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Created, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Store is what series are imported into. An *engine.Store is one.
+// A Store is what series are imported into. An *engine.Store is one. Import keeps nothing of copies: their rows are written over.
 type Store interface {
 	Lookup(path string) (engine.Ref, error)
 	Last(ref engine.Ref) (rra.Time, error)
