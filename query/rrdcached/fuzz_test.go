@@ -124,3 +124,20 @@ func FuzzInfo(f *testing.F) {
 		}
 	})
 }
+
+// FuzzTable: no answer to FETCH crashes its reader, and what is read has times that can be counted with.
+func FuzzTable(f *testing.F) {
+	const rows = "\nDSCount: 2\nDSName: x y\n1000000010: 1 -nan\n1000000020: 2.5e+00 inf"
+	f.Add("FlushVersion: 1\nStart: 1000000000\nEnd: 1000000020\nStep: 10" + rows)
+	f.Add("Start: 0\nEnd: 9223372036854775807\nStep: 4611686018427387903" + rows)
+	f.Add("Start: -9223372036854775808\nEnd: 9223372036854775807\nStep: 1\nDSName: x")
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := parseTable(strings.Split(text, "\n"))
+		if err != nil {
+			return
+		}
+		if n := table.Len(); n < 0 || len(table.Values) != n*len(table.DS) || table.Start > table.End || table.Start+table.Step*int64(n+1) < table.Start {
+			t.Errorf("%+v", table)
+		}
+	})
+}

@@ -234,6 +234,9 @@ func (c *Client) Table(ref engine.Ref, r query.Request) (*query.Table, error) {
 
 var errAnswer = errors.New("the answer does not parse")
 
+// farthest bounds the seconds of rows: a series cannot have as many.
+const farthest = 1 << 40
+
 // parseTable reads the lines of FETCH.
 func parseTable(lines []string) (*query.Table, error) {
 	t := &query.Table{Archive: -1}
@@ -252,7 +255,7 @@ func parseTable(lines []string) (*query.Table, error) {
 		}
 		lines = lines[1:]
 	}
-	if t.Step < 1 || t.End < t.Start || len(t.DS) == 0 || int64(len(lines)) != (t.End-t.Start)/t.Step {
+	if t.Step < 1 || t.Step > farthest || t.End < t.Start || t.Start < -farthest || t.End > farthest || len(t.DS) == 0 || int64(len(lines)) != (t.End-t.Start)/t.Step {
 		return nil, errAnswer
 	}
 	t.Values = make([]float64, 0, len(lines)*len(t.DS))
