@@ -56,11 +56,10 @@ func TestWholeProgramsAsOriginal(t *testing.T) {
 		seed = s
 	}
 	t.Logf("RONDO_SEED=%d", seed)
-	n := 10
+	n, folder := 8, ""
 	if p, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
-		n = p/2 + p%2
+		n, folder = p/2+p%2, makeLocales(t) // which takes seconds
 	}
-	folder := makeLocales(t)
 	var asked, died atomic.Int64
 	t.Run("all", func(t *testing.T) {
 		const shards = 4
