@@ -156,10 +156,10 @@ func (c *command) tuned(args []string) (name string, ordered []string, err error
 		option, arg, err := o.next()
 		switch {
 		case option == "" && err == nil, err != nil && len(o.args) == 0 && o.short == "":
-			if len(o.rest) == 0 || strings.HasPrefix(o.lacks, "--") {
+			if len(o.rest) == 0 || len(o.rest) == 1 && strings.HasPrefix(o.lacks, "--") {
 				return "", nil, errors.New("missing file name")
 			}
-			if o.lacks != "" {
+			if o.lacks != "" && o.lacks[1] != '-' {
 				return o.rest[0], slices.Concat(before, []string{o.lacks}, o.rest), nil
 			}
 			return o.rest[0], args, nil
