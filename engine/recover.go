@@ -161,7 +161,12 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		t.op.apply = func(t *Ticket) { _ = s.applyDrop(t, key) } // its caller was told
 	case recordRename:
 		from, to := r.string(), r.string()
-		t.op.apply = func(t *Ticket) { _ = s.applyRename(t, from, to) } // its caller was told
+		var m *Metadata
+		if len(r.b) > 0 {
+			moved, _ := r.metadata()
+			m = &moved
+		}
+		t.op.apply = func(t *Ticket) { _ = s.applyRename(t, from, to, m) } // its caller was told
 	case recordNote:
 		key, n := r.note()
 		t.op.apply = func(t *Ticket) { s.notes.add(key, n, p) }

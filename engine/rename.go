@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Rename gives a series a new path.
+// Rename gives a series a new path. Its metadata goes with it.
 func (s *Store) Rename(ctx context.Context, path, to string) error {
 	from, _, err := cleanPath(path)
 	if err != nil {
@@ -17,11 +17,19 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	if err != nil {
 		return err
 	}
+	// The metadata stands in the record: when it is replayed, what is kept of the old path may be of later.
+	m, err := s.metadataOf(from)
+	if err != nil {
+		return err
+	}
 	rec := appendString(appendString([]byte{recordRename}, from), to)
-	return s.change(ctx, rec, func(t *Ticket) error { return s.applyRename(t, from, to) })
+	if m != nil {
+		rec = appendMetadata(rec, m, false)
+	}
+	return s.change(ctx, rec, func(t *Ticket) error { return s.applyRename(t, from, to, m) })
 }
 
-func (s *Store) applyRename(t *Ticket, from, to string) error {
+func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 	ref, err := s.lookup(from)
 	if err != nil {
 		return fmt.Errorf("rename %q: %w", from, err)
@@ -43,14 +51,13 @@ func (s *Store) applyRename(t *Ticket, from, to string) error {
 	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: from})
 	cat.mu.Unlock()
 	cat.renames.Add(1)
-	return s.moveMetadata(from, key)
+	return s.moveMetadata(from, key, m)
 }
 
 // moveMetadata gives a renamed series its metadata.
-func (s *Store) moveMetadata(from, to string) error {
-	m, err := s.metadataOf(from)
-	if err != nil || m == nil || from == to {
-		return err
+func (s *Store) moveMetadata(from, to string, m *Metadata) error {
+	if m == nil || from == to {
+		return nil
 	}
 	return errors.Join(s.putMetadata(to, m), s.putMetadata(from, nil))
 }
