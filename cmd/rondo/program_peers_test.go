@@ -195,6 +195,7 @@ func (p *inside) getenv(name string) string {
 }
 
 var (
+	longFile  = regexp.MustCompile(`(?m)^WARNING: (ignoring last|if you see this).*\n`) // a restored file that was longer before
 	nanSign   = regexp.MustCompile(`-nan\b`)
 	usageText = regexp.MustCompile(`^(RRDtool 1|usage: rondo|[a-z]+: .*\n\nusage: rondo)`)
 )
@@ -206,6 +207,7 @@ func comparable(args []string, a answer) answer {
 	if usageText.MatchString(a.Stdout) {
 		a.Stdout = "usage"
 	}
+	a.Stderr = longFile.ReplaceAllString(a.Stderr, "")
 	if args[0] == "list" || args[0] == "ls" {
 		a.Stdout = sortedLines(a.Stdout)
 	}
