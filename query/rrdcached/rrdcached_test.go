@@ -190,3 +190,13 @@ func TestFirstSteps(t *testing.T) {
 		t.Errorf("after QUIT: %q", got)
 	}
 }
+
+// TestOwnSeries: series of the server's own are in a list of their folder, and of no other.
+func TestOwnSeries(t *testing.T) {
+	s := serve(t, rrdcached.Options{Own: "rondo"}, 0)
+	p := dial(t, s.addr)
+	for _, name := range []string{"rondo/cpu", "rondo.rrd", "rondo2/a.rrd"} {
+		p.expect("CREATE "+name+definition+"\n", "0 RRD created OK\n")
+	}
+	p.expect("LIST /\nLIST RECURSIVE /\nLIST /rondo\n", "2 RRDs\nrondo.rrd\nrondo2\n2 RRDs\nrondo.rrd\nrondo2/a.rrd\n1 RRDs\ncpu\n")
+}

@@ -38,6 +38,8 @@ type Options struct {
 	Make func(ctx context.Context, missing []Missing) []error
 	// Adopt has a native file below Base become a series when a client names it and there is no series of its name.
 	Adopt bool
+	// Own is a folder of series that are the server's own, and not its clients': LIST of the top leaves it out. Empty: there is none.
+	Own string
 	// Held says that the store's reorder window holds samples back, so that FLUSH has to let them go.
 	Held bool
 	// Conns is how many connections there may be; 0: DefaultConns.

@@ -47,7 +47,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 		return nil, nil
 	}
 	o := rrdcached.Options{
-		Store: s.store, Base: s.RRDCached.Base, Adopt: s.RRDCached.Adopt, Held: s.Engine.Reorder > 0,
+		Store: s.store, Base: s.RRDCached.Base, Adopt: s.RRDCached.Adopt, Own: ownFolder, Held: s.Engine.Reorder > 0,
 		Conns: s.RRDCached.Conns, Idle: s.RRDCached.Idle, Logger: s.Logger.With("for", name),
 	}
 	if s.RRDCached.Define != nil {
