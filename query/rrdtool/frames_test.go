@@ -168,13 +168,13 @@ func TestFramesExact(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("update a %d:%s", 1_200_000_001+i, strconv.FormatFloat(v, 'e', -1, 64)))
 	}
 	lines = append(lines, fmt.Sprintf("fetch a AVERAGE -s 1200000000 -e %d", 1_200_000_000+n-1))
-	var text string
+	var text strings.Builder
 	for _, f := range ask(t, s, lines...) {
 		if f.tag == "out" {
-			text += f.text
+			text.WriteString(f.text)
 		}
 	}
-	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")[1:]
+	rows := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")[1:]
 	ref, err := s.Lookup("a")
 	if err != nil {
 		t.Fatal(err)

@@ -111,15 +111,16 @@ func groupScript(r *rand.Rand) string {
 		return strconv.FormatInt(at, 10)
 	}
 	sample := func(n int) string {
-		text := when()
+		var text strings.Builder
+		text.WriteString(when())
 		for range n {
 			if v := plain(); r.IntN(8) == 0 {
-				text += ":" + value()
+				text.WriteString(":" + value())
 			} else {
-				text += ":" + v
+				text.WriteString(":" + v)
 			}
 		}
-		return text
+		return text.String()
 	}
 	for range 60 {
 		line := "update "
