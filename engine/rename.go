@@ -18,8 +18,11 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 		return err
 	}
 	// The metadata stands in the record: when it is replayed, what is kept of the old path may be of later.
+	if err := s.enter(); err != nil {
+		return err
+	}
 	m, err := s.metadataOf(from)
-	if err != nil {
+	if s.leave(); err != nil {
 		return err
 	}
 	rec := appendString(appendString([]byte{recordRename}, from), to)
