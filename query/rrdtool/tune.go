@@ -69,13 +69,9 @@ func (c *command) tune(args []string) error {
 	if t, ok := c.Store.(tuner); ok {
 		return c.tuneThere(t, name, args)
 	}
-	ref, err := c.owned(name)
+	series, err := c.series(name)
 	if err != nil {
 		return err
-	}
-	series, err := c.Store.Series(ref)
-	if err != nil {
-		return named(name, err)
 	}
 	var failed error
 	_, err = c.Store.Alter(c.ctx, series.Path, func(old engine.Copy) (engine.Copy, error) {
@@ -93,28 +89,6 @@ func (c *command) tune(args []string) error {
 		return c.printSources(name)
 	}
 	return named(name, err)
-}
-
-// printSources prints what tune says of the data sources of a series where no argument is left that names it.
-func (c *command) printSources(name string) error {
-	ref, err := c.lookup(name)
-	if err != nil {
-		return err
-	}
-	series, err := c.Store.Series(ref)
-	if err != nil {
-		return named(name, err)
-	}
-	for i := range series.Definition.Sources {
-		s := &series.Definition.Sources[i]
-		c.printf("DS[%s] typ: %s\t", s.Name, s.Kind)
-		if s.Kind == rra.Compute {
-			c.printf("cdef: %s\n", expression(series.Definition, i))
-		} else {
-			c.printf("hbt: %d\tmin: %s\tmax: %s\n", s.Heartbeat, c.shortValue(s.Min), c.shortValue(s.Max))
-		}
-	}
-	return nil
 }
 
 // shortValue is C's %1.4f.

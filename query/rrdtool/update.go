@@ -93,17 +93,28 @@ func (c *command) newUpdating(args []string, known []option) (*updating, []strin
 	return u, args[1:], nil
 }
 
+// series finds a series that is to be changed, also where another takes its place meanwhile.
+func (c *command) series(name string) (engine.Series, error) {
+	for tries := 0; ; tries++ {
+		ref, err := c.owned(name)
+		if err != nil {
+			return engine.Series{}, err
+		}
+		series, err := c.Store.Series(ref)
+		if err == nil || !errors.Is(err, engine.ErrNotFound) || tries == replacedTries {
+			series.Ref = ref // also where a daemon does not say it
+			return series, named(name, err)
+		}
+	}
+}
+
 // open finds the series and fits the template to it.
 func (u *updating) open() error {
-	ref, err := u.owned(u.name)
+	series, err := u.series(u.name)
 	if err != nil {
 		return err
 	}
-	series, err := u.Store.Series(ref)
-	if err != nil {
-		return named(u.name, err)
-	}
-	u.ref, u.d = ref, series.Definition
+	u.ref, u.d = series.Ref, series.Definition
 	index := make(map[string]int, len(u.d.Sources))
 	n := 0
 	for i := range u.d.Sources {
