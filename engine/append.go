@@ -44,6 +44,8 @@ type op struct {
 type groupOp struct {
 	g  *group
 	fn func(sh *shard, g *group)
+	// arrives is the series that is in the group then, also if it was before; 0: none.
+	arrives Ref
 }
 
 // A commit is what became durable at once, on its way to every shard.
@@ -441,6 +443,9 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 
 // applyGroupOp applies what a record that is not samples does to one group.
 func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
+	if d.arrives != 0 {
+		defer s.catalogue.arrived(d.arrives)
+	}
 	if err := s.lockGroup(d.g); err != nil {
 		o.reject(0, err)
 		return

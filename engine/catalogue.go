@@ -228,8 +228,7 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 		t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
 			g.start(s, index, d, at)
 			d.m.SmoothBy(g.state(index).W, hash)
-			s.catalogue.arrived(ref)
-		}})
+		}, ref})
 	}
 }
 
@@ -415,7 +414,7 @@ func (cat *catalogue) removed(ref Ref) bool {
 func (s *Store) stopIn(t *Ticket, ref Ref) {
 	c := s.class(ref.class())
 	index := c.index(ref.number())
-	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(s, index) }})
+	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(s, index) }, 0})
 }
 
 // stop ends the series at an index. Its rows go when their slots are merged or expire.

@@ -58,3 +58,6 @@ func (s *Store) UnloadIdle() int64 {
 	s.unloadIdle() // the first only notes that they were used
 	return s.unloaded.Load() - before
 }
+
+// Arriving returns how many series are in the catalogue and not yet in their groups.
+func (s *Store) Arriving() int { return int(s.catalogue.arrives.Load()) }

@@ -384,8 +384,7 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	index := d.class.index(ref.number())
 	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
 		g.adopt(s, index, d, x)
-		s.catalogue.arrived(ref)
-	}})
+	}, ref})
 }
 
 // adopt begins a series at an index with a state and rows.

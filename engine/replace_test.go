@@ -73,3 +73,24 @@ func TestReplacedMeanwhile(t *testing.T) {
 		at++
 	}
 }
+
+// TestFoundAfterRecovery: a series whose group holds more than the catalogue does is found at once.
+func TestFoundAfterRecovery(t *testing.T) {
+	dir, copied := t.TempDir(), ""
+	s := enginetest.OpenDir(t, dir, engine.Options{NoBackground: true}.WithHook(func(point string) {
+		if copied == "" && point == "checkpoint-groups" {
+			copied = copyStore(t, dir)
+		}
+	}))
+	mustCreate(t, s, "s", definition(t, "DS:x:GAUGE:20:U:U", "RRA:LAST:0:1:10"))
+	mustClose(t, s.Checkpoint(t.Context()))
+	if copied == "" {
+		t.Fatal("the checkpoint did not write groups before the catalogue")
+	}
+	for _, one := range []bool{false, true} {
+		r := enginetest.OpenDir(t, copyStore(t, copied), engine.Options{NoBackground: one})
+		if _, err := r.Lookup("s"); err != nil || r.Arriving() != 0 {
+			t.Errorf("look-up: %v, %d series wait for their group", err, r.Arriving())
+		}
+	}
+}
