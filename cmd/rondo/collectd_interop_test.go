@@ -52,6 +52,12 @@ func startCollectd(t *testing.T, host, addr, options string) {
 			</Server>
 		</Plugin>
 		`, host, dir, filepath.Join(dir, "pid"), ip, port, options)
+	runCollectd(t, host, dir, conf)
+}
+
+// runCollectd runs the installed collectd in a folder until the test is over. What it says is told if the test fails.
+func runCollectd(t *testing.T, host, dir, conf string) {
+	t.Helper()
 	name := filepath.Join(dir, "collectd.conf")
 	if err := os.WriteFile(name, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)

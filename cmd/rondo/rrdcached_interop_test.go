@@ -33,23 +33,7 @@ func startRRDCachedPlugin(t *testing.T, host, settings string) {
 			%s
 		</Plugin>
 		`, host, dir, filepath.Join(dir, "pid"), settings)
-	name := filepath.Join(dir, "collectd.conf")
-	if err := os.WriteFile(name, []byte(conf), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var log strings.Builder
-	cmd := exec.Command("collectd", "-f", "-C", name)
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // killed
-		if t.Failed() {
-			t.Logf("collectd of %s:\n%s", host, log.String())
-		}
-	})
+	runCollectd(t, host, dir, conf)
 }
 
 // TestCollectdsRRDCachedPlugin has collectd write by way of rrdcached's protocol: series are made by their first UPDATE, as the

@@ -15,9 +15,14 @@ import (
 
 // Files are the files of whoever asks: what restore reads, what dump writes, and native files that verbs read in place of a series.
 type Files interface {
+	Readable
+	Create(name string) (io.WriteCloser, error)
+}
+
+// Readable are files that can be looked at and read.
+type Readable interface {
 	Stat(name string) (fs.FileInfo, error)
 	Open(name string) (io.ReadCloser, error)
-	Create(name string) (io.WriteCloser, error)
 }
 
 // OSFiles are the files of this process.
@@ -87,35 +92,47 @@ func (c *command) owned(name string) (engine.Ref, error) {
 	return c.lookup(name)
 }
 
-// Changes returns the name of the series that a verb changes, if it is one that makes a series of a native file of that name; the
-// empty string if it is no such verb, or its options are wrong.
-func Changes(args []string) string {
+// The options of verbs that read a series or a native file, of those that change a series, and of those that make one.
+var (
+	reading = map[string][]option{
+		"info": infoOptions, "fetch": fetchOptions, "dump": dumpOptions, "first": firstOptions, "last": lastOptions, "lastupdate": lastOptions,
+	}
+	changing = map[string][]option{
+		"update": updateOptions, "updatev": updatevOptions, "resize": nil, "tune": tuneOptions, "alter": alterOptions,
+	}
+	making = map[string][]option{"create": createOptions, "restore": restoreOptions}
+)
+
+// operands returns what a verb of known is given beside options; nothing if it is no such verb, or its options are wrong.
+func operands(args []string, known map[string][]option) []string {
 	if len(args) == 0 {
-		return ""
+		return nil
 	}
-	var known []option
-	switch args[0] {
-	case "update":
-		known = updateOptions
-	case "updatev":
-		known = updatevOptions
-	case "resize":
-	case "tune":
-		known = tuneOptions
-	case "alter":
-		known = alterOptions
-	default:
-		return ""
+	options, ok := known[args[0]]
+	if !ok {
+		return nil
 	}
-	rest, err := parse(args[1:], known, func(string, string) error { return nil })
-	if err != nil || len(rest) == 0 {
-		return ""
+	rest, err := parse(args[1:], options, func(string, string) error { return nil })
+	if err != nil {
+		return nil
 	}
-	return rest[0]
+	return rest
 }
 
+// firstName returns the first of the operands; the empty string if there is none.
+func firstName(args []string, known map[string][]option) string {
+	if rest := operands(args, known); len(rest) > 0 {
+		return rest[0]
+	}
+	return ""
+}
+
+// Changes returns the name of the series that a verb changes, if it is one that makes a series of a native file of that name; the
+// empty string if it is no such verb, or its options are wrong.
+func Changes(args []string) string { return firstName(args, changing) }
+
 // IsNative says whether a name is that of a regular file that begins as rrdtool's do.
-func IsNative(files Files, name string) bool {
+func IsNative(files Readable, name string) bool {
 	info, err := files.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
 		return false
@@ -153,31 +170,7 @@ func readNative(files Files, name string) (*rrdfile.File, error) {
 
 // Reads returns the name of what a verb that also reads native files is to read; the empty string if it is no such verb, or its
 // options are wrong.
-func Reads(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	var known []option
-	switch args[0] {
-	case "info":
-		known = infoOptions
-	case "fetch":
-		known = fetchOptions
-	case "dump":
-		known = dumpOptions
-	case "first":
-		known = firstOptions
-	case "last", "lastupdate":
-		known = lastOptions
-	default:
-		return ""
-	}
-	rest, err := parse(args[1:], known, func(string, string) error { return nil })
-	if err != nil || len(rest) == 0 {
-		return ""
-	}
-	return rest[0]
-}
+func Reads(args []string) string { return firstName(args, reading) }
 
 // Split takes the file out of the arguments of dump and restore, for those who have the verb run elsewhere: what dump
 // prints is to be written to the file out, and restore is to have the file in as its standard input. Arguments of other
@@ -214,17 +207,12 @@ func Split(args []string) (remote []string, in, out string) {
 
 // Makes returns the name of the series that create or restore is to make; the empty string if it is another verb, or its options are wrong.
 func Makes(args []string) string {
-	known := map[string][]option{"create": createOptions, "restore": restoreOptions}
-	if len(args) == 0 || known[args[0]] == nil {
-		return ""
-	}
-	rest, err := parse(args[1:], known[args[0]], func(string, string) error { return nil })
+	rest := operands(args, making)
 	switch {
-	case err != nil:
-	case args[0] == "create" && len(rest) > 0:
-		return rest[0]
-	case args[0] == "restore" && len(rest) == 2:
+	case len(rest) == 2 && args[0] == "restore":
 		return rest[1]
+	case len(rest) > 0 && args[0] == "create":
+		return rest[0]
 	}
 	return ""
 }
