@@ -81,6 +81,9 @@ func adopt(ctx context.Context, c *rpc.Client, env *rrdtool.Env, name string) er
 	var failed error
 	err = importThrough(ctx, c.Streams, transfer.Options{}, []transfer.Item{{Path: path, Name: name}}, func(r transfer.Result) { failed = r.Err })
 	if err == nil && failed != nil {
+		if known, e := hasSeries(ctx, c, env, name); known && e == nil { // another has been quicker
+			return nil
+		}
 		err = fmt.Errorf("reading '%s': %w", name, failed)
 	}
 	return err

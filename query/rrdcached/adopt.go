@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/query/rrdtool"
 	"github.com/rondo-db/rondo/query/transfer"
 )
 
 // A server that takes rrdcached's place finds the files that rrdcached kept. A series that a client names and that is not there is
 // made of the native file of its name below the base, with every row, before the client is answered. The file stays as it is.
 
-// adopt makes series of the native files of paths, where there are such files. What is wrong with one is in the result, by path.
+// adopt makes series of the native files of paths. The result has an entry for each path of which there is a file: nil, or why it is no series.
 func (s *Server) adopt(ctx context.Context, paths []string) map[string]error {
 	if !s.o.Adopt {
 		return nil
@@ -29,7 +30,7 @@ func (s *Server) adopt(ctx context.Context, paths []string) map[string]error {
 	var items []transfer.Item
 	for _, path := range paths {
 		for _, file := range []string{path, path + ".rrd"} {
-			if isNative(root, file) && asked[file] == "" {
+			if rrdtool.IsNative(rootFiles{root}, file) && asked[file] == "" {
 				asked[file] = path
 				items = append(items, transfer.Item{Index: len(items), Path: file, Name: filepath.Join(s.names.base, file)})
 				break
@@ -44,43 +45,30 @@ func (s *Server) adopt(ctx context.Context, paths []string) map[string]error {
 	}
 	s.adopting.Lock() // memory is bounded for one of them
 	defer s.adopting.Unlock()
-	failed := make(map[string]error)
+	files := make(map[string]error, len(items))
 	queue := make(chan transfer.Item, len(items))
 	for _, item := range items {
 		queue <- item
 	}
 	close(queue)
 	err = transfer.Import(ctx, s.o.Store, transfer.Options{Jobs: 2}, queue, func(r transfer.Result) {
-		switch {
-		case r.Outcome == transfer.Failed:
-			failed[asked[r.Path]] = r.Err
-		case r.Outcome == transfer.Imported:
+		files[asked[r.Path]] = r.Err
+		if r.Outcome == transfer.Imported {
 			s.o.Logger.Info("a file of rrdtool's is a series now", "file", r.Name)
 		}
 	})
 	if err != nil {
 		for _, path := range asked {
-			failed[path] = err
+			files[path] = err
 		}
 	}
-	return failed
+	return files
 }
 
-// isNative says whether there is a regular file below root that begins as rrdtool's do.
-func isNative(root *os.Root, path string) bool {
-	info, err := root.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		return false
-	}
-	f, err := root.Open(path)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }() // it is only read
-	var head [4]byte
-	_, err = io.ReadFull(f, head[:])
-	return err == nil && transfer.IsNative(head[:])
-}
+// rootFiles are the files below a folder, as rrdtool's verbs look at files.
+type rootFiles struct{ *os.Root }
+
+func (r rootFiles) Open(name string) (io.ReadCloser, error) { return r.Root.Open(name) }
 
 // find returns the series of a path, also one that is a file yet. The error wraps engine.ErrNotFound if there is neither.
 func (s *Server) find(path string) (engine.Ref, error) {
@@ -88,10 +76,11 @@ func (s *Server) find(path string) (engine.Ref, error) {
 	if !errors.Is(err, engine.ErrNotFound) || !s.o.Adopt {
 		return ref, err
 	}
-	if e := s.adopt(s.life, []string{path})[path]; e != nil {
-		return 0, e
+	why := s.adopt(s.life, []string{path})[path]
+	if ref, err = s.o.Store.Lookup(path); err != nil && why != nil { // else another client may have been quicker
+		err = why
 	}
-	return s.o.Store.Lookup(path)
+	return ref, err
 }
 
 // finding is the store as verbs see it: files are series.

@@ -103,3 +103,22 @@ func TestAdoptOff(t *testing.T) {
 	p := dial(t, s.addr)
 	p.expect("UPDATE a.rrd 1000000010:1\n", "-1 No such file: "+s.base+"/a.rrd\n")
 }
+
+// TestAdoptedByTwo: who asks for a series of a file while another client updates it first finds it, too.
+func TestAdoptedByTwo(t *testing.T) {
+	s := serve(t, rrdcached.Options{Adopt: true}, 0)
+	const files = 60
+	for i := range files {
+		writeNative(t, filepath.Join(s.base, fmt.Sprintf("%d.rrd", i)), 1_000_000_000, 1)
+	}
+	updates, asks := dial(t, s.addr), dial(t, s.addr)
+	for i := range files {
+		updates.send(fmt.Sprintf("UPDATE %d.rrd 1000000010:1\n", i))
+		if got := asks.ask(fmt.Sprintf("LAST %d.rrd", i)); got != "0 1000000000\n" && got != "0 1000000010\n" {
+			t.Errorf("%d: %q", i, got)
+		}
+		if got := updates.answer(); got != "0 errors, enqueued 1 value(s).\n" {
+			t.Errorf("%d: %q", i, got)
+		}
+	}
+}

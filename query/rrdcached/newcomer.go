@@ -32,13 +32,13 @@ func (c *conn) resolve() {
 		return
 	}
 	g := c.group
-	failed := c.adoptUnknown()
+	files := c.adoptUnknown()
 	var missing []Missing
 	asked := make(map[string]int) // by path
 	for i := range c.unknown {
 		p := &c.unknown[i]
 		path, err := c.s.names.path(string(unescape(p.raw)))
-		if failed[path] != nil || c.s.o.Make == nil || c.s.has(path) {
+		if _, file := files[path]; file || c.s.o.Make == nil {
 			continue
 		}
 		m, ok := newMissing(p.r)
@@ -65,8 +65,8 @@ func (c *conn) resolve() {
 		if path, bad := c.s.names.path(string(name)); bad == nil {
 			if k, ok := asked[path]; ok && errs[k] != nil {
 				err = errs[k]
-			} else if failed[path] != nil {
-				err = failed[path]
+			} else if files[path] != nil {
+				err = files[path]
 			}
 		}
 		c.counts[cmdUpdate].errors++
@@ -77,24 +77,18 @@ func (c *conn) resolve() {
 	c.unknown = c.unknown[:0]
 }
 
-// adoptUnknown makes series of the native files that UPDATEs wait for, and returns by path why not.
+// adoptUnknown makes series of the native files that UPDATEs wait for: see adopt.
 func (c *conn) adoptUnknown() map[string]error {
 	if !c.s.o.Adopt {
 		return nil
 	}
 	var paths []string
 	for i := range c.unknown {
-		if path, err := c.s.names.path(string(unescape(c.unknown[i].raw))); err == nil && path != "" && !c.s.has(path) {
+		if path, err := c.s.names.path(string(unescape(c.unknown[i].raw))); err == nil && path != "" {
 			paths = append(paths, path)
 		}
 	}
 	return c.s.adopt(c.s.life, paths)
-}
-
-// has says whether there is a series of a path.
-func (s *Server) has(path string) bool {
-	_, err := s.o.Store.Lookup(path)
-	return err == nil
 }
 
 // newMissing reads the first sample of an UPDATE, as far as it says what series it needs.
