@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -35,9 +36,33 @@ var errSilent = errors.New("nothing was asked for a while")
 
 // An impatient is a reader that ends with errSilent when nothing arrives for a while. What arrives later is lost.
 type impatient struct {
+	ctx  context.Context
 	in   io.Reader
-	rest []byte
+	rest []byte // read, and not yet passed on
+	err  error  // of in, to be told behind rest
 	more chan piece
+}
+
+func (r *impatient) Read(b []byte) (int, error) {
+	if len(r.rest) == 0 && r.err == nil {
+		if r.more == nil {
+			r.more = make(chan piece)
+			go readPieces(r.ctx, r.in, r.more)
+		}
+		wait := time.NewTimer(silence)
+		defer wait.Stop()
+		select {
+		case p := <-r.more:
+			r.rest, r.err = p.b, p.err
+		case <-wait.C:
+			return 0, errSilent
+		}
+	}
+	n := copy(b, r.rest)
+	if r.rest = r.rest[n:]; n > 0 {
+		return n, nil
+	}
+	return 0, r.err
 }
 
 // A piece is what one Read returned.
@@ -46,38 +71,19 @@ type piece struct {
 	err error
 }
 
-func (r *impatient) Read(b []byte) (int, error) {
-	if len(r.rest) > 0 {
-		n := copy(b, r.rest)
-		r.rest = r.rest[n:]
-		return n, nil
-	}
-	if r.more == nil {
-		r.more = make(chan piece, 1)
-		go r.read()
-	}
-	wait := time.NewTimer(silence)
-	defer wait.Stop()
-	select {
-	case p, ok := <-r.more:
-		if !ok {
-			return 0, io.EOF
+// readPieces passes on what arrives at in, until it ends. What it has passed on is not read any more when the piece after it is taken.
+func readPieces(ctx context.Context, in io.Reader, to chan<- piece) {
+	var buffers [2][]byte
+	for i := 0; ; i ^= 1 {
+		if buffers[i] == nil {
+			buffers[i] = make([]byte, 64<<10)
 		}
-		n := copy(b, p.b)
-		r.rest = p.b[n:]
-		return n, p.err
-	case <-wait.C:
-		return 0, errSilent
-	}
-}
-
-// read passes on what arrives, until the input ends. In the end the process ends with it.
-func (r *impatient) read() {
-	defer close(r.more)
-	for {
-		b := make([]byte, 64<<10)
-		n, err := r.in.Read(b)
-		r.more <- piece{b[:n], err}
+		n, err := in.Read(buffers[i])
+		select {
+		case to <- piece{buffers[i][:n], err}:
+		case <-ctx.Done():
+			return
+		}
 		if err != nil {
 			return
 		}

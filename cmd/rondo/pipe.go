@@ -81,7 +81,7 @@ func pipe(ctx context.Context, p *process, t target, folder string, kind pipeKin
 	}
 	if kind == framedPipe {
 		env.Seen, env.Made = nil, nil // the program sees to it
-		return run(ctx, env, &impatient{in: p.stdin}), nil
+		return run(ctx, env, &impatient{ctx: ctx, in: p.stdin}), nil
 	}
 	code = run(ctx, env, s)
 	if s.server == nil {

@@ -97,7 +97,7 @@ func (s *turns) next() error {
 	}
 	if s.more == nil {
 		s.more = make(chan piece)
-		go s.read()
+		go readPieces(s.ctx, s.in, s.more)
 	}
 	var silent <-chan time.Time
 	if s.store != nil && !s.within {
@@ -130,25 +130,6 @@ func (s *turns) next() error {
 			}
 		case <-s.ctx.Done():
 			return s.ctx.Err()
-		}
-	}
-}
-
-// read passes on what arrives, until the input ends. What it has passed on is not read any more when the piece after it is taken.
-func (s *turns) read() {
-	var buffers [2][]byte
-	for i := 0; ; i ^= 1 {
-		if buffers[i] == nil {
-			buffers[i] = make([]byte, 64<<10)
-		}
-		n, err := s.in.Read(buffers[i])
-		select {
-		case s.more <- piece{buffers[i][:n], err}:
-		case <-s.ctx.Done():
-			return
-		}
-		if err != nil {
-			return
 		}
 	}
 }

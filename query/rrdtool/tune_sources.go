@@ -4,13 +4,9 @@ import "github.com/rondo-db/rondo/rra"
 
 // printSources prints what tune says of the data sources of a series where no argument is left that names it.
 func (c *command) printSources(name string) error {
-	ref, err := c.lookup(name)
+	series, err := c.series(name)
 	if err != nil {
 		return err
-	}
-	series, err := c.Store.Series(ref)
-	if err != nil {
-		return named(name, err)
 	}
 	for i := range series.Definition.Sources {
 		s := &series.Definition.Sources[i]
