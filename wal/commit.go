@@ -55,6 +55,7 @@ func (l *Log) succeed(b *batch) {
 	l.reuse(b)
 	recovered := l.failed
 	l.failed = false
+	l.telling = true
 	l.mu.Unlock()
 	l.space.Broadcast()
 	if recovered {
@@ -62,6 +63,7 @@ func (l *Log) succeed(b *batch) {
 	}
 	l.o.OnDurable(b.first, last, nil)
 	l.mu.Lock()
+	l.telling = false
 	l.inflight = nil
 	l.mu.Unlock()
 	close(b.done)
@@ -72,7 +74,7 @@ func (l *Log) succeed(b *batch) {
 func (l *Log) fail(b *batch, err error) {
 	err = appendError(err)
 	l.mu.Lock()
-	l.failing = err
+	l.failing, l.telling = err, true
 	p := l.pending
 	first := !l.failed
 	l.failed = true
@@ -86,7 +88,7 @@ func (l *Log) fail(b *batch, err error) {
 	l.pending = newBatch(b.first)
 	l.inflight = nil
 	l.held = 0
-	l.failing = nil
+	l.failing, l.telling = nil, false
 	l.reuse(b)
 	l.reuse(p)
 	l.mu.Unlock()

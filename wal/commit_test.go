@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/golang/snappy"
 
@@ -131,6 +132,49 @@ func TestFailureIsToldBeforePositionsAreGivenAgain(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// With FailFast Enqueue does not wait while OnDurable is called: it may hold the lock that OnDurable waits for.
+func TestFailFastDoesNotWaitForItself(t *testing.T) {
+	var mu sync.Mutex
+	entered, filled := make(chan struct{}), make(chan struct{})
+	o := wal.Options{FS: waltest.NewDisk(1), FailFast: true, MaxPendingBytes: 100}
+	o.OnDurable = func(first, _ wal.Pos, _ error) {
+		if first == 1 {
+			close(entered)
+			<-filled
+		}
+		mu.Lock()
+		defer mu.Unlock()
+	}
+	l := open(t, "/wal", o)
+	if _, err := l.Enqueue(make([]byte, 60)); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	done := make(chan error, 1)
+	go func() {
+		mu.Lock()
+		defer mu.Unlock()
+		var errs []error
+		for range 4 { // more than may be pending
+			_, err := l.Enqueue(make([]byte, 60))
+			errs = append(errs, err)
+		}
+		done <- errors.Join(errs...)
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		panic("Enqueue waits for OnDurable, which waits for it") // nor would Close come back
+	}
+	close(filled)
+	if p, err := l.Barrier(t.Context()); p != 5 || err != nil {
+		t.Error(p, err)
 	}
 }
 

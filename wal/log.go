@@ -28,6 +28,7 @@ type Log struct {
 	pending  *batch    // collects what is enqueued
 	inflight *batch    // is being committed; nil between commits
 	held     int64     // bytes in pending and inflight
+	telling  bool      // OnDurable is being called
 	failing  error     // OnDurable is being told of this failure: nothing may be enqueued
 	closing  bool
 	failed   bool // the last commit failed; for the message when one works again
@@ -196,7 +197,7 @@ func (l *Log) enqueue(rec []byte) (Pos, *batch, error) {
 	size := len(rec) + recordOverhead
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.closing && !(l.failing != nil && l.o.FailFast) && (l.failing != nil || l.held > 0 && l.held+int64(size) > l.o.MaxPendingBytes) {
+	for !l.closing && !(l.telling && l.o.FailFast) && (l.failing != nil || l.held > 0 && l.held+int64(size) > l.o.MaxPendingBytes) {
 		l.space.Wait()
 	}
 	switch {

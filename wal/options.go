@@ -66,8 +66,9 @@ type Options struct {
 	// Enqueue succeeds. It must not call Enqueue, Append, Wait, Barrier, Truncate or Close.
 	OnDurable func(first, last Pos, err error)
 
-	// FailFast makes Enqueue answer with the failure's error while OnDurable is told of it, instead of waiting
-	// until that is over. A caller that holds a lock around Enqueue which OnDurable takes too needs it.
+	// FailFast is for a caller that holds a lock around Enqueue which OnDurable takes too: while OnDurable is
+	// called Enqueue does not wait. It answers with the error if a failure is told, and else takes the record,
+	// however much is pending.
 	FailFast bool
 
 	// ReadOnly opens without lock and without writing, damage and all: what can be read is read, Replay tells
