@@ -2,6 +2,7 @@ package rrdfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 
@@ -40,6 +41,8 @@ type restorer struct {
 	x *xmlReader
 	o XMLOptions
 	f *File
+
+	unusable error // what rrdtool makes a file of that it cannot read: it has more to say of what comes behind it
 }
 
 func (p *restorer) ok() bool { return p.x.err == nil }
@@ -90,6 +93,13 @@ func (p *restorer) text(size int) string {
 	return string(w)
 }
 
+// refuse refuses the dump once all of it was read.
+func (p *restorer) refuse(format string, args ...any) {
+	if p.unusable == nil {
+		p.unusable = &XMLError{Line: p.x.line, Err: fmt.Sprintf(format, args...)}
+	}
+}
+
 func (p *restorer) document() {
 	if p.x.next() != xmlOpen {
 		p.x.broken("Document is empty")
@@ -122,6 +132,9 @@ func (p *restorer) document() {
 	}
 	if p.ok() && p.x.next() != xmlEnd {
 		p.x.broken("Extra content at the end of the document")
+	}
+	if p.ok() {
+		p.x.err = p.unusable
 	}
 	if p.ok() {
 		p.settle(version)
@@ -212,11 +225,11 @@ func (p *restorer) source() {
 	}
 	switch {
 	case !typed:
-		p.x.fail("", "data source %s has no type", s.Name)
+		p.refuse("data source %s has no type", s.Name)
 	case s.Kind != rra.Compute:
 		s.Expr = ""
 	case s.Expr == "":
-		p.x.fail("", "data source %s has no cdef", s.Name)
+		p.refuse("data source %s has no cdef", s.Name)
 	default:
 		s.Heartbeat, s.Min, s.Max = 0, math.NaN(), math.NaN()
 	}
@@ -289,9 +302,9 @@ func (p *restorer) archive(version int) {
 	}
 	switch {
 	case !known:
-		p.x.fail("", "archive %d has no cf", i)
+		p.refuse("archive %d has no cf", i)
 	case a.PDPs <= 0:
-		p.x.fail("", "archive %d: pdp_per_row %d cannot be", i, uint64(a.PDPs))
+		p.refuse("archive %d: pdp_per_row %d cannot be", i, uint64(a.PDPs))
 	}
 	p.settleArchive(i)
 }

@@ -189,6 +189,7 @@ func TestXMLErrors(t *testing.T) {
 		{"<v> NaN </v>", "<v><v>1</v></v>", "line 24: expected a value but found a <v> element", "line 24: expected a value but found a <v> element"},
 		{"</database>", "</database><database></database>", "line 26: an archive has two databases", "an archive has two databases"},
 		{"<type> COUNTER </type>", "", "line 15: data source in has no type", "data source in has no type"},
+		{"<version>", "<ds></ds><version>", "line 22: expected </cdp_prep> element but found <ds>", "line 22: expected </cdp_prep> element but found <ds>"},
 		{"COUNTER", "COMPUTE", "line 15: data source in has no cdef", "data source in has no cdef"},
 		{"<min>", "<cdef>in,2,*</cdef><min>", "line 8: failed to parse computed data source", "failed to parse computed data source"},
 		{"<cf> AVERAGE </cf>", "", "line 27: archive 0 has no cf", "archive 0 has no cf"},
