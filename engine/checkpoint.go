@@ -53,12 +53,13 @@ type snapshot struct {
 
 type pair struct{ k, v []byte }
 
-// Checkpoint writes everything applied so far into the database and shortens the log.
+// Checkpoint writes everything applied so far, every Append that has returned, into the database and shortens the log.
 func (s *Store) Checkpoint(ctx context.Context) error {
 	if err := s.enterWrite(); err != nil {
 		return err
 	}
 	defer s.leave()
+	s.drain() // what has been acknowledged by one shard, others may not have passed over yet
 	return s.checkpoint(ctx)
 }
 
