@@ -281,6 +281,12 @@ func (s *script) xport() {
 	for range 1 + s.r.IntN(3) {
 		lines = append(lines, "XPORT:"+names[s.r.IntN(len(names))]+s.pick("", ":", ":leg", ":a text"))
 	}
+	for s.one(3) {
+		lines = append(lines, s.pick("PRINT:", "GPRINT:")+names[s.r.IntN(len(names))]+s.pick(":AVERAGE:", ":MIN:", ":MAX:", ":LAST:")+s.pick("%.5le", "a %12.4lE|", "%.3lg%s", "%lf%lf"))
+		if s.one(3) {
+			lines = append(lines, s.pick("COMMENT:text", "LINE1:", "AREA:", "TICK:")+names[0]+s.pick("", "#ff0000", "#ff", "#00f:1:legend", ":x"))
+		}
+	}
 	_, _, from, to := s.between(f)
 	options := [][]string{s.option('s', "start", number(from)), s.option('e', "end", number(to))}
 	for _, o := range []string{"json", "enumds"} {

@@ -61,6 +61,8 @@ func FuzzProgram(f *testing.F) {
 	f.Add("DEF:a=a:x:AVERAGE:step=9223372036854775807\nXPORT:a")
 	f.Add("DEF:a=a:x:AVERAGE:end=20371231\nXPORT:a") // a range of years
 	f.Add(`DEF:a\:b=a:x:AVERAGE` + "\n" + `XPORT:a\:b:x=\::legend=`)
+	f.Add("DEF:a=a:x:AVERAGE\nVDEF:m=a,MAXIMUM\nPRINT:m:%12.3lf%s\nGPRINT:a:MIN:%lg%S\nPRINT:m:%A %-10d %Ex:strftime\nLINE1:a#fff:x:STACK\nSTACK:a\nTICK:a:1\nHRULE:m:dashes=1,2")
+	f.Add("DEF:a=a:x:AVERAGE\nGPRINT:a:MIN:%99999999999.99999999999lE\nPRINT:a:LAST:%99999999999c%_999999Y:strftime\nCOMMENT:x\nTEXTALIGN:left\nVRULE:1#zz")
 	f.Add("DEF\nDEF:\nXPORT\nSHIFT\nVDEF\nCDEF")
 	f.Fuzz(func(t *testing.T, script string) {
 		if len(script) > 4096 {
@@ -82,6 +84,13 @@ func FuzzProgram(f *testing.F) {
 		}
 		if p.Run(t.Context(), source) != nil {
 			return
+		}
+		if marks, err := p.Marks(); err == nil {
+			for _, m := range marks {
+				if len(m.Text) > 250 {
+					t.Errorf("%d bytes are printed", len(m.Text))
+				}
+			}
 		}
 		g := p.Grid()
 		if g.Step < 1 || g.Rows() < 0 {

@@ -63,7 +63,7 @@ func TestProgram(t *testing.T) {
 		{"a variable of itself", 2000, 2010, 0, "DEF:a=a:x:AVERAGE\nCDEF:b=a,b,+", "", "don't understand 'b': it is not known yet"},
 		{"no such data source", 2000, 2010, 0, "DEF:a=a:z:AVERAGE", "", "No DS called 'z' in 'a'"},
 		{"nothing", 2000, 2010, 0, "DEF", "", "No argument for definition of vdef/rrd in DEF"},
-		{"another function", 2000, 2010, 0, "LINE1:a", "", "'LINE1' is not a valid function name in LINE1:a"},
+		{"another function", 2000, 2010, 0, "LIN:a", "", "'LIN' is not a valid function name in LIN:a"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := run(t, graphdata.Options{Start: 1200000000 + tt.start, End: 1200000000 + tt.end, Step: tt.step}, tt.script)

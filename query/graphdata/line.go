@@ -62,7 +62,23 @@ func parseLine(text string) (*line, error) {
 	}
 	f.taken = true
 	l.function = f.value
+	for i := 1; i < len(l.args); i++ {
+		a := &l.args[i]
+		if k, ok := keywords[a.text]; ok && !a.taken {
+			a.key, a.value, a.keyed = k[0], k[1], true
+		}
+	}
 	return l, nil
+}
+
+// keywords are arguments that stand for a key and a value.
+var keywords = map[string][2]string{
+	"STACK":           {"stack", "1"},
+	"skipscale":       {"skipscale", "1"},
+	"dashes":          {"dashes", "5,5"},
+	"strftime":        {"strftime", "1"},
+	"valstrftime":     {"vformatter", "timestamp"},
+	"valstrfduration": {"vformatter", "duration"},
 }
 
 // byKey takes the last argument of a key, or returns nil.

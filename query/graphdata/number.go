@@ -30,18 +30,8 @@ func AppendNumber(dst []byte, v float64) []byte {
 	if v < 0 {
 		dst, v = append(dst, '-'), -v
 	}
-	e := 0
-	for t := v; t >= 10 && e < maxExponent; e++ {
-		t /= 10
-	}
-	for t := v; t < 1 && e > -maxExponent; e-- {
-		t *= 10
-	}
-	if e >= 0 {
-		v /= powers[e]
-	} else {
-		v /= fractions[-e]
-	}
+	e := exponentOf(v)
+	v = scaled(v, e)
 	front, part := math.Modf(v)
 	part *= digits
 	behind := math.Floor(part)

@@ -28,6 +28,7 @@ type Options struct {
 	Step       int64     // least step of a row, in seconds, up to 2^31-1; DEF's step= asks for more
 	Now        time.Time // the present, and the time zone
 	WeekStart  time.Weekday
+	Names      *Names // of days and months, for strftime; nil: POSIXNames
 }
 
 // A Source finds the series that a DEF names. Its errors are shown as they are.
@@ -60,6 +61,8 @@ type Program struct {
 	elems   []element
 	names   map[string]int // index of the first element that defines the name
 	exports []Export
+	marks   []mark
+	ended   bool // by a colour that is none
 }
 
 // An element is a line that is understood.
@@ -73,6 +76,8 @@ type element struct {
 
 	of        int // VDEF, SHIFT: the element it is about
 	statistic rpn.Statistic
+	at        int64 // VDEF: the time it is of, if it is timed
+	timed     bool
 
 	by     int // SHIFT: the VDEF that says by how much; -1: offset
 	offset int64
@@ -94,17 +99,11 @@ func New(o Options) *Program {
 	return &Program{options: o, names: make(map[string]int)}
 }
 
-// A FunctionError says that a line does not begin with a function of this package. Its text is rrdtool's.
-type FunctionError struct {
-	Function, Line string
-}
-
-func (e *FunctionError) Error() string {
-	return fmt.Sprintf("'%s' is not a valid function name in %s", e.Function, e.Line)
-}
-
-// Add reads one line. The error is rrdtool's, or a *[FunctionError] for lines that say nothing of data.
+// Add reads one line. The error is rrdtool's. Behind a line that draws in a colour which is none nothing is read, as rrdtool has it.
 func (p *Program) Add(text string) error {
+	if p.ended {
+		return nil
+	}
 	l, err := parseLine(text)
 	if err != nil {
 		return err
@@ -121,7 +120,10 @@ func (p *Program) Add(text string) error {
 	case "XPORT":
 		err = p.addExport(l)
 	default:
-		return &FunctionError{Function: l.function, Line: text}
+		if ok, err := p.addMark(l); ok {
+			return err
+		}
+		return fmt.Errorf("'%s' is not a valid function name in %s", l.function, text)
 	}
 	if err != nil {
 		return err

@@ -37,7 +37,9 @@ func (p *Program) Run(ctx context.Context, s Source) error {
 				return err
 			}
 		case VDEF:
-			e.series = rpn.Series{Values: []float64{e.statistic.Of(p.elems[e.of].series)}}
+			of := p.elems[e.of].series
+			e.series = rpn.Series{Values: []float64{e.statistic.Of(of)}}
+			e.at, e.timed = e.statistic.When(of)
 		case SHIFT:
 			p.shift(e)
 		}
@@ -112,7 +114,7 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 		return &query.RangeError{Rows: plan.Rows(), Most: maxFetched}
 	}
 	for k := i + 1; k < len(p.elems) && len(columns) < len(plan.DS); k++ {
-		if o := p.elems[k].def; o != nil && o.sameRows(d) && p.elems[k].series.Step == 0 {
+		if o := p.elems[k].def; o != nil && o.sameRows(d, plan.Step*factor) && p.elems[k].series.Step == 0 {
 			if ds := slices.Index(plan.DS, o.ds); ds >= 0 {
 				columns = append(columns, newReducer(plan, o.reduce, factor, k, ds))
 			}
@@ -132,9 +134,11 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	return nil
 }
 
-// sameRows says whether two DEFs ask for the same rows.
-func (d *definition) sameRows(o *definition) bool {
-	return d.file == o.file && d.daemon == o.daemon && d.cf == o.cf && d.start == o.start && d.end == o.end && d.step == o.step
+// sameRows says whether d takes the rows that were fetched for a DEF before it, of a step: it asks for the same, or, as rrdtool has it, for
+// what the other got.
+func (d *definition) sameRows(o *definition, step int64) bool {
+	return d.file == o.file && d.daemon == o.daemon && d.cf == o.cf && d.start == o.start && d.end == o.end &&
+		(d.step == o.step || d.step == step && d.reduce == o.reduce)
 }
 
 // A reducer makes rows of a coarser step, each of as many as fit. A row that is not wholly there is unknown.

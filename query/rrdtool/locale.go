@@ -9,12 +9,15 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/rondo-db/rondo/query/graphdata"
 )
 
 // A locale is what rrdtool takes from the C library's locales. The zero value is that of C.
 type locale struct {
 	point     string // in numbers; empty: a point
 	weekStart time.Weekday
+	names     *graphdata.Names // nil: those of the locale C
 }
 
 // The categories that the C library asks for together: if it knows the locale of one of them not, all are C.
@@ -72,6 +75,7 @@ func localeOf(getenv func(string) string) locale {
 				l.weekStart = (l.weekStart + 1) % 7
 			}
 		}
+		l.names = namesOf(b)
 	}
 	return l
 }
@@ -187,6 +191,27 @@ func localeItem(b []byte, category, item int) []byte {
 		return nil
 	}
 	return b[offset:]
+}
+
+// namesOf returns what a file of LC_TIME says of dates; nil if it is none.
+func namesOf(b []byte) *graphdata.Names {
+	item := 0
+	next := func() string {
+		s, _, _ := bytes.Cut(localeItem(b, categoryTime, item), []byte{0})
+		item++
+		return string(s)
+	}
+	var n graphdata.Names
+	for _, list := range [][]string{n.ShortDays[:], n.Days[:], n.ShortMonths[:], n.Months[:], n.Halves[:]} {
+		for i := range list {
+			list[i] = next()
+		}
+	}
+	n.DateTime, n.Date, n.TimeOfDay, n.TimeOfHalves = next(), next(), next(), next()
+	if n.DateTime == "" {
+		return nil
+	}
+	return &n
 }
 
 // local puts the locale's point into the number that dst has behind its first n bytes.

@@ -52,9 +52,9 @@ func TestLocale(t *testing.T) {
 	}{
 		{"nothing", nil, locale{}},
 		{"C", map[string]string{"LC_ALL": "C", "LANG": "xx_XX.UTF-8"}, locale{}},
-		{"LC_ALL before the others", map[string]string{"LC_ALL": "xx_XX.UTF-8", "LC_NUMERIC": "C"}, locale{",", time.Monday}},
-		{"LANG after the others", map[string]string{"LANG": "xx_XX.UTF-8", "LC_NUMERIC": "C.UTF-8"}, locale{"", time.Monday}},
-		{"a week from Monday on", map[string]string{"LANG": "yy_YY.UTF-8"}, locale{"٫", time.Saturday}},
+		{"LC_ALL before the others", map[string]string{"LC_ALL": "xx_XX.UTF-8", "LC_NUMERIC": "C"}, locale{point: ",", weekStart: time.Monday}},
+		{"LANG after the others", map[string]string{"LANG": "xx_XX.UTF-8", "LC_NUMERIC": "C.UTF-8"}, locale{point: "", weekStart: time.Monday}},
+		{"a week from Monday on", map[string]string{"LANG": "yy_YY.UTF-8"}, locale{point: "٫", weekStart: time.Saturday}},
 		{"a category that is not there", map[string]string{"LANG": "xx_XX.UTF-8", "LC_PAPER": "none"}, locale{}},
 		{"out of the folder", map[string]string{"LANG": "../" + filepath.Base(folder) + "/xx_XX.utf8"}, locale{}},
 		{"damaged", map[string]string{"LANG": "short"}, locale{}},

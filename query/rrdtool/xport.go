@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/rondo-db/rondo/engine"
 	"github.com/rondo-db/rondo/query"
@@ -27,7 +26,10 @@ const xportUsage = `[OPTIONS] LINE…
   -d, --daemon ADDRESS    ask the server at ADDRESS
   LINE: DEF:NAME=SERIES:DS:CF[:step=SECONDS][:start=TIME][:end=TIME][:reduce=CF]
         CDEF:NAME=EXPRESSION, VDEF:NAME=VARIABLE,FUNCTION, SHIFT:NAME:SECONDS
-        XPORT:NAME[:LEGEND]`
+        XPORT:NAME[:LEGEND]
+        PRINT:VARIABLE[:CF]:FORMAT[:strftime], GPRINT, COMMENT:TEXT, TEXTALIGN:WHERE,
+        LINE[WIDTH]:VALUE[#COLOR][:LEGEND], AREA, STACK, TICK, HRULE, VRULE: what a graph
+        would write is printed beside the data`
 
 var xportOptions = []option{
 	{"start", 's', true},
@@ -50,7 +52,7 @@ type xporting struct {
 // xport prints columns of several series side by side.
 func (c *command) xport(args []string) error {
 	x := &xporting{command: c}
-	o := graphdata.Options{Now: c.now(), WeekStart: c.locale.weekStart}
+	o := graphdata.Options{Now: c.now(), WeekStart: c.locale.weekStart, Names: c.locale.names}
 	maxRows, daemon := int64(400), ""
 	start, err := attime.Parse("end-24h", o.Now)
 	if err != nil {
@@ -103,7 +105,7 @@ func (c *command) xport(args []string) error {
 	x.program = graphdata.New(o)
 	for _, line := range args {
 		if err := x.program.Add(line); err != nil {
-			return unbuilt(err)
+			return err
 		}
 	}
 	if err := c.daemon(daemon); err != nil {
@@ -119,9 +121,12 @@ func (c *command) xport(args []string) error {
 	case x.exact:
 		x.printExact()
 	case x.json:
-		x.printJSON()
+		err = x.printJSON()
 	default:
-		x.printXML()
+		err = x.printXML()
+	}
+	if err != nil {
+		return err
 	}
 	return c.ctx.Err()
 }
@@ -145,23 +150,6 @@ func XportReads(args []string) []string {
 	return program.Files()
 }
 
-// drawing are the functions of the graph language that have nothing to do with data.
-var drawing = []string{"PRINT", "GPRINT", "COMMENT", "TEXTALIGN", "TICK", "HRULE", "VRULE", "LINE", "AREA", "STACK"}
-
-// unbuilt tells lines of the graph language that are not built yet from those that are wrong.
-func unbuilt(err error) error {
-	var f *graphdata.FunctionError
-	if !errors.As(err, &f) {
-		return err
-	}
-	for _, name := range drawing {
-		if f.Function == name || name == "LINE" && strings.HasPrefix(f.Function, name) {
-			return fmt.Errorf("'%s' of a graph is not built into this rondo yet: %s", name, f.Line)
-		}
-	}
-	return err
-}
-
 // Open finds the series that a DEF names.
 func (x *xporting) Open(_ context.Context, name, daemon string) (query.Store, engine.Ref, error) {
 	c := *x.command
@@ -172,7 +160,7 @@ func (x *xporting) Open(_ context.Context, name, daemon string) (query.Store, en
 	return c.Store, ref, err
 }
 
-func (x *xporting) printXML() {
+func (x *xporting) printXML() error {
 	g, exports := x.program.Grid(), x.program.Exports()
 	x.printf(`<?xml version="1.0" encoding="ISO-8859-1"?>
 
@@ -188,7 +176,13 @@ func (x *xporting) printXML() {
 	for _, e := range exports {
 		x.printf("      <entry>%s</entry>\n", e.Legend)
 	}
-	x.printf("    </legend>\n  </meta>\n  <data>\n")
+	x.printf("    </legend>\n")
+	marks, err := x.program.Marks()
+	if err != nil {
+		return err
+	}
+	x.marksXML(marks)
+	x.printf("  </meta>\n  <data>\n")
 	begin, end := make([]string, len(exports)), make([]string, len(exports))
 	for i := range exports {
 		begin[i], end[i] = "<v>", "</v>"
@@ -216,9 +210,10 @@ func (x *xporting) printXML() {
 		return append(line, "</row>\n"...)
 	})
 	x.printf("  </data>\n</xport>\n")
+	return nil
 }
 
-func (x *xporting) printJSON() {
+func (x *xporting) printJSON() error {
 	g, exports := x.program.Grid(), x.program.Exports()
 	x.printf(`{ "about": "RRDtool graph JSON output",
   "meta": {
@@ -234,7 +229,13 @@ func (x *xporting) printJSON() {
 		}
 		x.printf("      \"%s\"%s\n", e.Legend, comma)
 	}
-	x.printf("          ]\n     },\n  \"data\": [")
+	x.printf("          ]\n")
+	marks, err := x.program.Marks()
+	if err != nil {
+		return err
+	}
+	x.marksJSON(marks)
+	x.printf("     },\n  \"data\": [")
 	comma := ""
 	x.rows(g, func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
 		line = append(append(line, comma...), "\n    [ "...)
@@ -255,6 +256,7 @@ func (x *xporting) printJSON() {
 		return append(line, " ]"...)
 	})
 	x.printf("\n  ]\n}\n")
+	return nil
 }
 
 // rows prints all rows; row appends one.

@@ -81,38 +81,29 @@ func upper(text string) int {
 }
 
 // Of returns the statistic of a column, NaN where it has none. Unknown and infinite
-// values do not count, save for PERCENT, for which unknown is less than every number, and PERCENTNAN, which passes
+// values do not count, save for FIRST and LAST, for which infinity does, as it does for MAXIMUM and MINIMUM in the first row that is
+// known, and for PERCENT, for which unknown is less than every number, and PERCENTNAN, which passes
 // over what is unknown.
 func (s Statistic) Of(c Series) float64 {
 	if s.name == statPercent || s.name == statPercentNaN {
 		return s.percentile(c.Values)
 	}
-	n, first, last := 0, math.NaN(), math.NaN()
-	least, most, sum := math.NaN(), math.NaN(), 0.0
+	if row, ok := s.row(c.Values); ok {
+		return c.Values[row]
+	}
+	n, sum := 0, 0.0
 	var line leastSquares
 	for i, v := range c.Values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			continue
 		}
-		if n == 0 {
-			first, least, most = v, v, v
-		}
 		n++
-		last, least, most = v, min(least, v), max(most, v)
 		sum += v
 		line.add(float64(i), v)
 	}
 	switch {
-	case n == 0:
+	case n == 0 || s.ofRow():
 		return math.NaN()
-	case s.name == statMaximum:
-		return most
-	case s.name == statMinimum:
-		return least
-	case s.name == statFirst:
-		return first
-	case s.name == statLast:
-		return last
 	case s.name == statTotal:
 		return sum * float64(c.Step)
 	case s.name == statAverage:
@@ -121,6 +112,45 @@ func (s Statistic) Of(c Series) float64 {
 		return spread(c.Values, sum/float64(n), n)
 	}
 	return line.result(s.name)
+}
+
+// When returns the time that the statistic is of, in seconds since 1970: the end of the row whose value it is, for FIRST its start.
+// Those that are of no row have none.
+func (s Statistic) When(c Series) (at int64, ok bool) {
+	row, ok := s.row(c.Values)
+	if !ok {
+		return 0, false
+	}
+	if s.name == statFirst {
+		row--
+	}
+	return c.Start + int64(row+1)*c.Step, true
+}
+
+// ofRow reports whether the statistic is the value of one row.
+func (s Statistic) ofRow() bool {
+	return s.name == statMaximum || s.name == statMinimum || s.name == statFirst || s.name == statLast
+}
+
+// row returns the row whose value the statistic is, if it is of one. For MAXIMUM and MINIMUM infinity counts in the first row that is known only.
+func (s Statistic) row(values []float64) (row int, ok bool) {
+	if !s.ofRow() {
+		return 0, false
+	}
+	row = -1
+	for i, v := range values {
+		if math.IsNaN(v) {
+			continue
+		}
+		switch {
+		case row < 0, s.name == statLast:
+			row = i
+		case s.name == statFirst, math.IsInf(v, 0):
+		case s.name == statMaximum && v > values[row], s.name == statMinimum && v < values[row]:
+			row = i
+		}
+	}
+	return row, row >= 0
 }
 
 // spread is the standard deviation of the n finite values, as of a whole population.

@@ -1,0 +1,411 @@
+package graphdata
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+// A MarkKind is what a line that draws or prints asks for.
+type MarkKind uint8
+
+// The kinds of marks.
+const (
+	PRINT MarkKind = iota
+	GPRINT
+	COMMENT
+	TEXTALIGN
+	LINE
+	AREA
+	STACK // only where its colour is wrong: else it is what it is stacked on
+	TICK
+	HRULE
+	VRULE
+)
+
+// A Mark is a line that draws or prints: what is written beside the data.
+type Mark struct {
+	Kind MarkKind
+	Text string // the legend; what is printed; the word of TEXTALIGN
+}
+
+// maxLegend is how much of a text is kept, in bytes.
+const maxLegend = maxFormat
+
+// A mark is one as it was read.
+type mark struct {
+	Mark
+	printed *printed // of PRINT and GPRINT
+}
+
+// A printed is what PRINT and GPRINT print: a number, or a time.
+type printed struct {
+	of   int // the element
+	cf   rra.CF
+	time bool // Text is a format of strftime
+}
+
+var markFunctions = map[string]MarkKind{
+	"PRINT": PRINT, "GPRINT": GPRINT, "COMMENT": COMMENT, "TEXTALIGN": TEXTALIGN, "AREA": AREA, "STACK": STACK, "TICK": TICK,
+	"HRULE": HRULE, "VRULE": VRULE,
+}
+
+// addMark reads a line that draws or prints; ok is false if it is none.
+func (p *Program) addMark(l *line) (ok bool, err error) {
+	kind, ok := markFunctions[l.function]
+	width, isLine := strings.CutPrefix(l.function, "LINE")
+	if isLine {
+		kind, ok = LINE, true
+	}
+	if !ok {
+		return false, nil
+	}
+	m := mark{Mark: Mark{Kind: kind}}
+	whole := true
+	switch kind {
+	case PRINT, GPRINT:
+		err = p.addPrint(l, &m)
+	case COMMENT:
+		err = m.comment(l)
+	case TEXTALIGN:
+		err = m.align(l)
+	default:
+		whole, err = p.addDrawing(l, &m, width)
+	}
+	if err == nil && whole {
+		err = l.done()
+	}
+	if err != nil {
+		return true, err
+	}
+	p.marks, p.ended = append(p.marks, m), !whole
+	return true, nil
+}
+
+// positional takes an argument by its key, or else the next.
+func (l *line) positional(key, what string) (*argument, error) {
+	a := l.byKey(key)
+	if a == nil {
+		a = l.next()
+	}
+	if a == nil {
+		return nil, fmt.Errorf("No positional %s", what)
+	}
+	return a, nil
+}
+
+// whole is the text of an argument that was not taken by its key.
+func (a *argument) whole(key string) string {
+	if a.keyed && a.key == key {
+		return a.value
+	}
+	return a.text
+}
+
+func cut(text string, n int) string {
+	if len(text) > n {
+		return text[:n]
+	}
+	return text
+}
+
+func (m *mark) comment(l *line) error {
+	a, err := l.positional("legend", "CF/FORMAT")
+	if err != nil {
+		return err
+	}
+	m.Text = cut(a.whole("legend"), maxLegend)
+	return nil
+}
+
+func (m *mark) align(l *line) error {
+	a := l.byKey("align")
+	if a == nil {
+		a = l.next()
+	}
+	if a == nil {
+		return errors.New("No alignment given")
+	}
+	if !slices.Contains([]string{"left", "right", "justified", "center"}, a.value) {
+		return fmt.Errorf("Unknown alignment type '%s'", a.value)
+	}
+	m.Text = a.value
+	return nil
+}
+
+// addPrint reads PRINT:VDEF:FORMAT and PRINT:VARIABLE:CF:FORMAT.
+func (p *Program) addPrint(l *line, m *mark) error {
+	x := &printed{time: l.byKey("strftime") != nil}
+	if a := l.byKey("vformatter"); a != nil && !slices.Contains([]string{"timestamp", "duration", "numeric"}, a.value) {
+		return fmt.Errorf("Unsupported vformatter: %s", a.value)
+	}
+	cf, format := l.byKey("cf"), l.byKey("format")
+	if cf != nil {
+		if _, err := rra.ParseCF(cf.value); err != nil {
+			return fmt.Errorf("bad CF: %s", cf.value)
+		}
+	}
+	name, err := l.positional("vname", "VNAME")
+	if err != nil {
+		return err
+	}
+	vname := name.whole("vname")
+	of, ok := p.names[vname]
+	if !ok && name.keyed && name.key == "vname" {
+		return fmt.Errorf("vname %s not found", vname)
+	}
+	if !ok {
+		return fmt.Errorf("undefined vname %s", vname)
+	}
+	x.of = of
+	if p.elems[of].kind != VDEF {
+		if cf == nil {
+			if cf = l.next(); cf == nil {
+				return errors.New("No positional CDEF")
+			}
+		}
+		if x.cf, err = rra.ParseCF(cf.value); err != nil {
+			return fmt.Errorf("bad CF for DEF/CDEF: %s", cf.value)
+		}
+	}
+	if format == nil {
+		if format = l.next(); format == nil {
+			return errors.New("No positional CF/FORMAT")
+		}
+	}
+	m.Text = cut(format.whole("format"), maxFormat)
+	m.printed = x
+	return nil
+}
+
+// addDrawing reads a line that draws. It returns false where the colour is wrong: rrdtool reads no further then, this line or others, and says nothing.
+func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err error) {
+	if err := m.style(l, width); err != nil {
+		return false, err
+	}
+	name, color, second, legend := l.byKey("vname"), l.byKey("color"), l.byKey("color2"), l.byKey("legend")
+	var fraction *argument
+	if m.Kind == TICK {
+		fraction = l.byKey("fraction")
+	}
+	if name == nil {
+		if name = l.next(); name == nil {
+			return false, errors.New("No positional VNAME")
+		}
+	}
+	vname, rest, painted := strings.Cut(name.value, "#")
+	colors := []string{}
+	if painted {
+		colors = strings.SplitN(rest, "#", 2)
+	}
+	if color != nil {
+		colors = append([]string{color.value}, colors[min(len(colors), 1):]...)
+	}
+	if second != nil {
+		colors = append(colors, second.value)
+	}
+	if m.Kind == TICK && fraction == nil {
+		if fraction = l.next(); fraction == nil {
+			return false, errors.New("No positional FRACTION")
+		}
+	}
+	if legend == nil {
+		legend = l.next()
+	}
+	of, isVariable := p.names[vname]
+	if !isVariable {
+		if _, err := rra.ParseNumber(vname); err != nil {
+			return false, fmt.Errorf("%s is not a vname nor a number", vname)
+		}
+	}
+	for _, c := range colors {
+		if !isColor(c) {
+			return false, nil
+		}
+	}
+	if fraction != nil {
+		if _, err := rra.ParseNumber(fraction.value); err != nil {
+			return false, fmt.Errorf("error parsing number %s", vname)
+		}
+	}
+	if legend != nil {
+		m.Text = cut(legend.whole("legend"), maxLegend)
+	}
+	switch m.Kind {
+	case HRULE, VRULE:
+		if isVariable && p.elems[of].kind != VDEF {
+			return false, fmt.Errorf("Using vname %s of wrong type in line %s\n", vname, l.text)
+		}
+	case STACK:
+		m.Kind = STACK
+		for i := len(p.marks) - 1; i >= 0 && m.Kind == STACK; i-- {
+			if k := p.marks[i].Kind; k == LINE || k == AREA {
+				m.Kind = k
+			}
+		}
+		if m.Kind == STACK {
+			return false, fmt.Errorf("No previous LINE or AREA found for %s", l.text)
+		}
+	}
+	if m.Kind == AREA && m.Text != "" {
+		m.Text = "  " + m.Text
+	}
+	return true, nil
+}
+
+// style takes what says how something is drawn.
+func (m *mark) style(l *line, width string) error {
+	if m.Kind == LINE {
+		if width == "" {
+			if a := l.byKey("linewidth"); a != nil {
+				width = a.value
+			}
+		}
+		if width != "" {
+			if v, err := rra.ParseNumber(width); err != nil || v < 0 {
+				return fmt.Errorf("Bad line width: %s", width)
+			}
+		}
+	}
+	if m.Kind == AREA {
+		if a := l.byKey("gradheight"); a != nil {
+			if _, err := rra.ParseNumber(a.value); err != nil {
+				return fmt.Errorf("Bad gradheight: %s", a.value)
+			}
+		}
+	}
+	if m.Kind == LINE || m.Kind == AREA {
+		l.byKey("stack")
+		l.byKey("skipscale")
+	}
+	if m.Kind != LINE && m.Kind != HRULE && m.Kind != VRULE {
+		return nil
+	}
+	if a := l.byKey("dashes"); a != nil {
+		if err := dashes(a.value); err != nil {
+			return err
+		}
+	}
+	if a := l.byKey("dash-offset"); a != nil {
+		if _, err := rra.ParseNumber(a.value); err != nil {
+			return fmt.Errorf("Could not parse dash-offset: %s", a.value)
+		}
+	}
+	return nil
+}
+
+// dashes reads numbers with commas between.
+func dashes(text string) error {
+	for {
+		_, n := rpn.ScanNumber(text)
+		if n == 0 {
+			return fmt.Errorf("Could not parse number: %s", text)
+		}
+		if text = text[n:]; text == "" {
+			return nil
+		}
+		if text[0] != ',' {
+			return fmt.Errorf("expected a ',' at : %s", text)
+		}
+		text = text[1:]
+	}
+}
+
+// isColor reports whether text is RGB, RGBA, RRGGBB or RRGGBBAA.
+func isColor(text string) bool {
+	switch len(text) {
+	case 3, 4, 6, 8:
+		return strings.Trim(text, "0123456789abcdefABCDEF") == ""
+	}
+	return false
+}
+
+// Marks returns what the lines that draw and print write, in their order, after Run.
+func (p *Program) Marks() ([]Mark, error) {
+	s := printing{at: p.options.Now}
+	out := make([]Mark, 0, len(p.marks))
+	for i := range p.marks {
+		m := p.marks[i].Mark
+		if x := p.marks[i].printed; x != nil {
+			var err error
+			if m.Text, err = p.print(x, m.Text, &s); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// A printing is what one line that prints leaves to the next.
+type printing struct {
+	scale scale
+	at    time.Time // of the last VDEF, for what has no time: at first now
+}
+
+// print returns what PRINT or GPRINT prints.
+func (p *Program) print(x *printed, text string, s *printing) (string, error) {
+	e := &p.elems[x.of]
+	if e.kind == VDEF {
+		s.at = time.Unix(e.at, 0).In(p.options.Now.Location())
+	}
+	if x.time {
+		if e.kind == VDEF && !e.timed {
+			return "", nil
+		}
+		names := p.options.Names
+		if names == nil {
+			names = POSIXNames
+		}
+		return cut(names.Strftime(text, s.at), maxPrinted), nil
+	}
+	f, ok := parseFormat(text)
+	if !ok {
+		return "", fmt.Errorf("bad format for PRINT in \"%s'", text)
+	}
+	var v float64
+	if e.kind == VDEF {
+		v = e.series.Values[0]
+	} else {
+		v = consolidated(e.series, x.cf)
+	}
+	v, prefix := s.scale.of(f.prefix, v)
+	return cut(string(f.append(nil, v, prefix)), maxPrinted), nil
+}
+
+// consolidated makes one number of a column, of what is finite.
+func consolidated(c rpn.Series, cf rra.CF) float64 {
+	v, n := math.NaN(), 0
+	for _, x := range c.Values {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			continue
+		}
+		if n++; n == 1 {
+			v = x
+			continue
+		}
+		switch cf {
+		case rra.Min:
+			v = min(v, x)
+		case rra.Max, rra.Failures:
+			v = max(v, x)
+		case rra.Last:
+			v = x
+		default:
+			v += x
+		}
+	}
+	switch cf {
+	case rra.Min, rra.Max, rra.Failures, rra.Last:
+		return v
+	}
+	return v / float64(n)
+}

@@ -1,0 +1,81 @@
+package rrdtool
+
+import (
+	"strings"
+
+	"github.com/rondo-db/rondo/query/graphdata"
+)
+
+// A section is some of the marks that an xport has beside its columns.
+type section struct {
+	name  string
+	kinds map[graphdata.MarkKind]string
+}
+
+// sections are what xport prints of the lines that would draw, in its order. What a rule says is none of it: rrdtool prints 0.
+var sections = []section{
+	{"prints", map[graphdata.MarkKind]string{graphdata.PRINT: "print"}},
+	{"gprints", map[graphdata.MarkKind]string{
+		graphdata.GPRINT: "gprint", graphdata.COMMENT: "comment", graphdata.TEXTALIGN: "align",
+		graphdata.LINE: "line", graphdata.AREA: "area", graphdata.STACK: "stack",
+	}},
+	{"rules", map[graphdata.MarkKind]string{graphdata.HRULE: "hrule", graphdata.VRULE: "vrule"}},
+}
+
+// entries are the marks of a section, as pairs of a name and a text.
+func (s section) entries(marks []graphdata.Mark) (entries [][2]string) {
+	for _, m := range marks {
+		name, ok := s.kinds[m.Kind]
+		if !ok {
+			continue
+		}
+		text := m.Text
+		switch m.Kind {
+		case graphdata.HRULE:
+			text = "0.0000000000e+00"
+		case graphdata.VRULE:
+			text = "0"
+		}
+		entries = append(entries, [2]string{name, text})
+	}
+	return entries
+}
+
+func (x *xporting) marksXML(marks []graphdata.Mark) {
+	for _, s := range sections {
+		entries := s.entries(marks)
+		if len(entries) == 0 {
+			continue
+		}
+		x.printf("    <%s>\n", s.name)
+		for _, e := range entries {
+			x.printf("        <%s>%s</%s>\n", e[0], e[1], e[0])
+		}
+		x.printf("    </%s>\n", s.name)
+	}
+}
+
+var quotes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
+
+// marksJSON prints them with rrdtool's commas, which are not JSON's if there is a PRINT.
+func (x *xporting) marksJSON(marks []graphdata.Mark) {
+	for i, s := range sections {
+		entries := s.entries(marks)
+		if len(entries) == 0 {
+			continue
+		}
+		before, after := ",", ""
+		if i == 0 {
+			before, after = "", ","
+		}
+		x.printf("    %s\"%s\": [\n", before, s.name)
+		for k, e := range entries {
+			comma := ","
+			if k == len(entries)-1 {
+				comma = ""
+			}
+			x.printf("        { \"%s\": \"%s\" }%s\n", e[0], quotes.Replace(e[1]), comma)
+		}
+		x.printf("        ]%s\n", after)
+	}
+}
