@@ -242,6 +242,15 @@ func scaled(v float64, exponent int) float64 {
 	return v / fractions[-exponent]
 }
 
+// thousand is a power of 1,000, correctly rounded, which math.Pow is not.
+func thousand(power int) float64 {
+	if power < -110 || power > 110 { // 0 or infinity
+		return math.Pow(1000, float64(power))
+	}
+	v, _ := strconv.ParseFloat("1e"+strconv.Itoa(3*power), 64) // infinite out of range
+	return v
+}
+
 // A scale is the SI prefix used last, for formats that go on with it.
 type scale struct {
 	set   bool
@@ -271,7 +280,7 @@ func (s *scale) of(prefix byte, v float64) (float64, string) {
 	if i := s.power + noPrefix; i >= 0 && i < len(prefixes) {
 		name = prefixes[i]
 	}
-	v /= math.Pow(1000, float64(s.power))
+	v /= thousand(s.power)
 	if prefix == 'S' && own && v == 0 { // nothing says which
 		s.set = false
 	}
