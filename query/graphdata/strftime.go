@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 // Names are what a locale says of dates: those of days and months, and the formats of strftime's %c, %x, %X and %r.
@@ -142,6 +141,9 @@ func (n *Names) convert(c conversion, letter byte, t time.Time, depth int) (stri
 	case 'X':
 		return nested(n.TimeOfDay)
 	case 'r':
+		if n.TimeOfHalves == "" {
+			return nested(POSIXNames.TimeOfHalves)
+		}
 		return nested(n.TimeOfHalves)
 	case 'D':
 		return nested("%m/%d/%y")
@@ -256,7 +258,7 @@ func (c conversion) offset(t time.Time) string {
 // word pads text, with blanks unless zeros were asked for.
 func (c conversion) word(s string) string {
 	if c.upper {
-		s = strings.Map(unicode.ToUpper, s)
+		s = strings.Map(func(r rune) rune { return mapped(r, 'a', 'z', 'A') }, s)
 	}
 	missing := c.width - len(s)
 	if missing <= 0 {
@@ -272,5 +274,13 @@ func (c conversion) word(s string) string {
 // lower is a word in small letters, whatever the flags say.
 func (c conversion) lower(s string) string {
 	c.upper = false
-	return c.word(strings.ToLower(s))
+	return c.word(strings.Map(func(r rune) rune { return mapped(r, 'A', 'Z', 'a') }, s))
+}
+
+// mapped maps the letters of ASCII only, as the C library does with bytes.
+func mapped(r, from, to, other rune) rune {
+	if from <= r && r <= to {
+		return r - from + other
+	}
+	return r
 }
