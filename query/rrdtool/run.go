@@ -161,7 +161,7 @@ func (c *command) usage(v *verb) {
 			_, _ = fmt.Fprintf(w, "  %-11s %s\n", verbs[i].name, verbs[i].does)
 		}
 	}
-	_, _ = fmt.Fprint(w, "\nrondo help VERB says more.\n")
+	_, _ = fmt.Fprint(w, "\nOver standard input (rondo rrdtool -) also cd, ls, mkdir, pwd and quit.\nrondo help VERB says more.\n")
 }
 
 // now returns the present, later each time: two samples at N in one command are
