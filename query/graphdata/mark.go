@@ -186,72 +186,80 @@ func (p *Program) addPrint(l *line, m *mark) error {
 	return nil
 }
 
-// addDrawing reads a line that draws. It returns false where the colour is wrong: rrdtool reads no further then, this line or others, and says nothing.
+// A painting is what is drawn, as the arguments of a line give it.
+type painting struct {
+	vname            string
+	colors           []string
+	fraction, legend *argument
+}
+
+// painting takes the arguments that say what is drawn: NAME[#COLOR[#COLOR]][:FRACTION][:LEGEND], or by their keys.
+func (l *line) painting(kind MarkKind) (x painting, err error) {
+	name, first, second := l.byKey("vname"), l.byKey("color"), l.byKey("color2")
+	x.legend = l.byKey("legend")
+	if kind == TICK {
+		x.fraction = l.byKey("fraction")
+	}
+	if name == nil {
+		if name = l.next(); name == nil {
+			return x, errors.New("No positional VNAME")
+		}
+	}
+	if kind == TICK && x.fraction == nil {
+		if x.fraction = l.next(); x.fraction == nil {
+			return x, errors.New("No positional FRACTION")
+		}
+	}
+	if x.legend == nil {
+		x.legend = l.next()
+	}
+	var colors string
+	var painted bool
+	if x.vname, colors, painted = strings.Cut(name.value, "#"); painted {
+		x.colors = strings.SplitN(colors, "#", 2)
+	}
+	if first != nil {
+		x.colors = append([]string{first.value}, x.colors[min(len(x.colors), 1):]...)
+	}
+	if second != nil {
+		x.colors = append(x.colors, second.value)
+	}
+	return x, nil
+}
+
+// addDrawing reads a line that draws. It returns false where a colour is wrong: rrdtool reads no further then, this line or others, and says nothing.
 func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err error) {
 	if err := m.style(l, width); err != nil {
 		return false, err
 	}
-	name, color, second, legend := l.byKey("vname"), l.byKey("color"), l.byKey("color2"), l.byKey("legend")
-	var fraction *argument
-	if m.Kind == TICK {
-		fraction = l.byKey("fraction")
+	x, err := l.painting(m.Kind)
+	if err != nil {
+		return false, err
 	}
-	if name == nil {
-		if name = l.next(); name == nil {
-			return false, errors.New("No positional VNAME")
-		}
-	}
-	vname, rest, painted := strings.Cut(name.value, "#")
-	colors := []string{}
-	if painted {
-		colors = strings.SplitN(rest, "#", 2)
-	}
-	if color != nil {
-		colors = append([]string{color.value}, colors[min(len(colors), 1):]...)
-	}
-	if second != nil {
-		colors = append(colors, second.value)
-	}
-	if m.Kind == TICK && fraction == nil {
-		if fraction = l.next(); fraction == nil {
-			return false, errors.New("No positional FRACTION")
-		}
-	}
-	if legend == nil {
-		legend = l.next()
-	}
-	of, isVariable := p.names[vname]
+	of, isVariable := p.names[x.vname]
 	if !isVariable {
-		if _, err := rra.ParseNumber(vname); err != nil {
-			return false, fmt.Errorf("%s is not a vname nor a number", vname)
+		if _, err := rra.ParseNumber(x.vname); err != nil {
+			return false, fmt.Errorf("%s is not a vname nor a number", x.vname)
 		}
 	}
-	for _, c := range colors {
-		if !isColor(c) {
-			return false, nil
+	if slices.ContainsFunc(x.colors, func(c string) bool { return !isColor(c) }) {
+		return false, nil
+	}
+	if x.fraction != nil {
+		if _, err := rra.ParseNumber(x.fraction.value); err != nil {
+			return false, fmt.Errorf("error parsing number %s", x.vname)
 		}
 	}
-	if fraction != nil {
-		if _, err := rra.ParseNumber(fraction.value); err != nil {
-			return false, fmt.Errorf("error parsing number %s", vname)
-		}
-	}
-	if legend != nil {
-		m.Text = cut(legend.whole("legend"), maxLegend)
+	if x.legend != nil {
+		m.Text = cut(x.legend.whole("legend"), maxLegend)
 	}
 	switch m.Kind {
 	case HRULE, VRULE:
 		if isVariable && p.elems[of].kind != VDEF {
-			return false, fmt.Errorf("Using vname %s of wrong type in line %s\n", vname, l.text)
+			return false, fmt.Errorf("Using vname %s of wrong type in line %s\n", x.vname, l.text)
 		}
 	case STACK:
-		m.Kind = STACK
-		for i := len(p.marks) - 1; i >= 0 && m.Kind == STACK; i-- {
-			if k := p.marks[i].Kind; k == LINE || k == AREA {
-				m.Kind = k
-			}
-		}
-		if m.Kind == STACK {
+		if m.Kind = p.lastDrawn(); m.Kind == STACK {
 			return false, fmt.Errorf("No previous LINE or AREA found for %s", l.text)
 		}
 	}
@@ -259,6 +267,16 @@ func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err er
 		m.Text = "  " + m.Text
 	}
 	return true, nil
+}
+
+// lastDrawn is what something can be stacked on: LINE or AREA; STACK if there is neither.
+func (p *Program) lastDrawn() MarkKind {
+	for i := len(p.marks) - 1; i >= 0; i-- {
+		if k := p.marks[i].Kind; k == LINE || k == AREA {
+			return k
+		}
+	}
+	return STACK
 }
 
 // style takes what says how something is drawn.
