@@ -70,7 +70,7 @@ func pipe(ctx context.Context, p *process, t target, folder string, kind pipeKin
 	}
 	if server != nil {
 		defer server.Close()
-		return pipeThrough(ctx, server.Streams, p, here, kind)
+		return pipeThrough(ctx, server, p, here, kind)
 	}
 	defer func() { err = firstError(err, s.letGo()) }()
 	env := &rrdtool.Env{Stdout: p.stdout, Stderr: p.stderr, Now: p.now, Getenv: p.getenv, Files: rrdtool.OSFiles{}}
@@ -93,14 +93,18 @@ func pipe(ctx context.Context, p *process, t target, folder string, kind pipeKin
 	defer s.server.Close()
 	going := *p
 	going.stdin, here.dir = s, env.Dir
-	return pipeThrough(ctx, s.server.Streams, &going, here, kind)
+	return pipeThrough(ctx, s.server, &going, here, kind)
 }
 
 // pipeThrough has a server run the commands.
-func pipeThrough(ctx context.Context, server rondov1.LocalClient, p *process, here place, kind pipeKind) (int, error) {
+func pipeThrough(ctx context.Context, server *rpc.Client, p *process, here place, kind pipeKind) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream := server.Pipe(ctx)
+	stream, err := server.Pipe(ctx)
+	if err != nil {
+		return 1, explain(err)
+	}
+	defer func() { _ = stream.Close() }() // what matters has been received
 	word := "-"
 	if kind == framedPipe {
 		word = rpc.FramesWord

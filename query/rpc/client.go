@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"strings"
 
@@ -18,6 +19,7 @@ type Client struct {
 	Streams rondov1.LocalClient
 
 	transport, streams *http.Transport
+	dial               func(context.Context) (net.Conn, error) // to a socket; nil: another address
 }
 
 // Dial returns a client of the server at addr: "host:port", a URL, or a socket as "unix:/path" or "/path".

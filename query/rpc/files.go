@@ -7,18 +7,17 @@ import (
 	"syscall"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 // pieces is the input of a pipe, and the way to the files of its caller.
 type pieces struct {
 	next   []byte
-	stream *connect.BidiStream[rondov1.ExecRequest, rondov1.ExecResponse]
+	stream caller
 	waits  [][]byte // pieces that came while an answer was awaited
 	size   int      // bytes of these
 	ended  bool     // nothing more comes
+	err    error    // what ended the stream before its end
 }
 
 func (r *pieces) Read(p []byte) (int, error) {
@@ -33,6 +32,9 @@ func (r *pieces) Read(p []byte) (int, error) {
 		}
 		m, err := r.stream.Receive()
 		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				r.err = err
+			}
 			return 0, err
 		}
 		r.next, r.ended = m.GetStdin(), m.GetStdinEnd()

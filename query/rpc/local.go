@@ -29,11 +29,20 @@ type Local struct {
 	Store *engine.Store
 	// Command has the receiver of a protocol do something and returns columns and rows; nil: nothing can be told.
 	Command func(ctx context.Context, protocol string, args []string) ([]string, [][]string, error)
+
+	sessions sessions
 }
 
 // Handler returns the path that the service stands at and what answers there.
 func (l *Local) Handler() (string, http.Handler) {
-	return rondov1.NewLocalHandler(l, connect.WithReadMaxBytes(maxExecBytes))
+	path, h := rondov1.NewLocalHandler(l, connect.WithReadMaxBytes(maxExecBytes))
+	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == rondov1.LocalPipeProcedure && r.Header.Get("Upgrade") == upgradeName {
+			l.upgrade(w, r)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // Exec runs one of rrdtool's verbs and streams what it prints.
@@ -89,6 +98,10 @@ const FramesWord = "pipe"
 
 // Pipe runs the commands of pipe mode.
 func (l *Local) Pipe(ctx context.Context, stream *connect.BidiStream[rondov1.ExecRequest, rondov1.ExecResponse]) error {
+	return l.pipe(ctx, stream)
+}
+
+func (l *Local) pipe(ctx context.Context, stream caller) error {
 	first, err := stream.Receive()
 	if err != nil {
 		return err
@@ -115,6 +128,9 @@ func (l *Local) Pipe(ctx context.Context, stream *connect.BidiStream[rondov1.Exe
 		}
 	}
 	code := int32(run(ctx, env, in))
+	if in.err != nil {
+		return in.err // not the end of the input
+	}
 	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
 }
 

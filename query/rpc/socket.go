@@ -99,5 +99,7 @@ func dialUnix(ctx context.Context, name string) (*Client, error) {
 	}
 	_ = c.Close() // nothing was sent
 	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
-	return newClient(t, "http://"+SocketName), nil
+	client := newClient(t, "http://"+SocketName)
+	client.dial = dial
+	return client, nil
 }

@@ -132,7 +132,8 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(s.rpc().Handler())
-	mux.Handle((&rpc.Local{Store: s.store, Command: s.receivers.command}).Handler())
+	s.commands = &rpc.Local{Store: s.store, Command: s.receivers.command}
+	mux.Handle(s.commands.Handler())
 	s.Logger.Info("listening", "for", "command line", "network", "unix", "addr", absolute(l.Addr().String()))
 	return serve(l, mux, s.Logger, fail), nil
 }

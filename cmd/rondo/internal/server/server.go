@@ -106,6 +106,7 @@ type server struct {
 	page      *gate
 	http      *listener
 	local     *listener
+	commands  *rpc.Local // what is served at local
 	receivers *manager
 	daemon    *daemon // nil: rrdcached's protocol is not spoken
 	swept     swept
@@ -207,6 +208,9 @@ func (s *server) stop() error {
 	}
 	if s.receivers != nil {
 		s.receivers.stop()
+	}
+	if s.commands != nil {
+		s.commands.Close(s.Grace)
 	}
 	for _, l := range []*listener{s.http, s.local} {
 		if l != nil {
