@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine"
@@ -65,12 +66,19 @@ func (c *command) list(args []string) error {
 	if recursive {
 		err = Walk(c.ctx, c.Store, dir, "", func(s engine.Series) error { return show(s.Path[len(dir):]) })
 	} else {
-		err = Entries(c.ctx, c.Store, dir, func(entry string, _ bool) error { return show(entry) })
+		made := c.madeBelow(dir)
+		err = Entries(c.ctx, c.Store, dir, func(entry string, _ bool) error {
+			made = slices.DeleteFunc(made, func(name string) bool { return name == entry })
+			return show(entry)
+		})
+		for i := 0; i < len(made) && err == nil; i++ {
+			err = show(made[i])
+		}
 	}
 	switch {
 	case err != nil || shown:
 		return err
-	case dir == "":
+	case dir == "", slices.Contains(c.empty, strings.TrimSuffix(dir, "/")):
 		return c.remark(errors.New("Success"))
 	}
 	if _, err := c.Store.Lookup(strings.TrimSuffix(dir, "/")); err != nil {
@@ -80,6 +88,17 @@ func (c *command) list(args []string) error {
 		return c.remark(errors.New("Invalid argument"))
 	}
 	return c.remark(errors.New("Not a directory"))
+}
+
+// madeBelow returns what the folders of mkdir are called that are in a directory, each once.
+func (c *command) madeBelow(dir string) (names []string) {
+	for _, path := range c.empty {
+		rest, ok := strings.CutPrefix(path, dir)
+		if name, _, _ := strings.Cut(rest, "/"); ok && name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (c *command) remark(what error) error {

@@ -43,3 +43,22 @@ func TestListEnds(t *testing.T) {
 		t.Errorf("ls: %q", out.String())
 	}
 }
+
+// TestListOfMadeFolders: a folder of mkdir is listed before anything is in it, and is one itself. rrdtool 1.7.2 printed the same.
+func TestListOfMadeFolders(t *testing.T) {
+	var out, errOut strings.Builder
+	env := &rrdtool.Env{Store: enginetest.Open(t), Stdout: &out, Stderr: &errOut}
+	rrdtool.Pipe(t.Context(), env, strings.NewReader("mkdir d\nlist d\nlist .\nmkdir d/e\nlist d\nlist -r .\nlist d/\nlist e\n"))
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		if !strings.HasPrefix(line, "OK ") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	if want := "d e e"; strings.Join(got, " ") != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if want := "SuccessSuccessNo such file or directory"; errOut.String() != want {
+		t.Errorf("stderr: got %q, want %q", errOut.String(), want)
+	}
+}

@@ -188,7 +188,7 @@ func words(dst []string, line []byte) ([]string, bool) {
 }
 
 func (p *pipe) command() *command {
-	return &command{Env: &p.env, ctx: p.ctx, out: p.out, exact: p.exact}
+	return &command{Env: &p.env, ctx: p.ctx, out: p.out, exact: p.exact, empty: p.made}
 }
 
 func (p *pipe) pwd() error {

@@ -92,7 +92,8 @@ type command struct {
 	out  *bufio.Writer   // Stdout
 	told time.Time       // the present as it was last told
 
-	exact bool // what is printed is for programs: see Frames
+	exact bool     // what is printed is for programs: see Frames
+	empty []string // folders of mkdir, in pipe mode
 }
 
 // printf prints to Stdout, which is buffered: an error comes back when it is
