@@ -50,12 +50,16 @@ func AppendNumber(dst []byte, v float64) []byte {
 	for i := len(text) - 1; i >= 0; i-- {
 		text[i], n = '0'+byte(n%10), n/10
 	}
-	dst = append(append(dst, text[:]...), 'e')
+	return appendExponent(append(dst, text[:]...), 'e', e)
+}
+
+// appendExponent appends an exponent of at least two digits behind a letter.
+func appendExponent(dst []byte, letter byte, e int) []byte {
+	sign := byte('+')
 	if e < 0 {
-		dst, e = append(dst, '-'), -e
-	} else {
-		dst = append(dst, '+')
+		sign, e = '-', -e
 	}
+	dst = append(dst, letter, sign)
 	if e < 10 {
 		dst = append(dst, '0')
 	}

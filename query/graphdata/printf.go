@@ -196,18 +196,10 @@ func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 	if !scientific {
 		return dst, true
 	}
-	e, sign := byte('e'), byte('+')
 	if upper {
-		e = 'E'
+		return appendExponent(dst, 'E', exponent), true
 	}
-	if exponent < 0 {
-		sign, exponent = '-', -exponent
-	}
-	dst = append(dst, e, sign)
-	if exponent < 10 {
-		dst = append(dst, '0')
-	}
-	return strconv.AppendInt(dst, int64(exponent), 10), true
+	return appendExponent(dst, 'e', exponent), true
 }
 
 // rounded rounds half of one up.

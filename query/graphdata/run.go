@@ -37,9 +37,9 @@ func (p *Program) Run(ctx context.Context, s Source) error {
 				return err
 			}
 		case VDEF:
-			of := p.elems[e.of].series
-			e.series = rpn.Series{Values: []float64{e.statistic.Of(of)}}
-			e.at, e.timed = e.statistic.When(of)
+			var v float64
+			v, e.at, e.timed = e.statistic.At(p.elems[e.of].series)
+			e.series = rpn.Series{Values: []float64{v}}
 		case SHIFT:
 			p.shift(e)
 		}

@@ -22,16 +22,22 @@ import (
 // serveLocal serves store at the socket in dir until the test ends.
 func serveLocal(t *testing.T, dir string, store *engine.Store) net.Listener {
 	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle((&rpc.Local{Store: store}).Handler())
+	return serveHandler(t, dir, mux)
+}
+
+// serveHandler serves h at the socket in dir until the test ends.
+func serveHandler(t *testing.T, dir string, h http.Handler) net.Listener {
+	t.Helper()
 	l, err := rpc.ListenLocal(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mux := http.NewServeMux()
-	mux.Handle((&rpc.Local{Store: store}).Handler())
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	s := &http.Server{Handler: mux, Protocols: &protocols}
+	s := &http.Server{Handler: h, Protocols: &protocols}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {

@@ -19,7 +19,7 @@ import (
 )
 
 // A session of Pipe goes over the connection itself where the server knows how: an HTTP request asks for it (Upgrade), and what follows are the
-// messages of Pipe, each behind its length, 4 bytes with the greatest first. A line and its answer cost a fifth of the processor's time that they
+// messages of Pipe, each behind its length, 4 bytes with the greatest first. A line and its answer cost a third of the processor's time that they
 // cost as a stream of HTTP/2, which is what older clients and servers speak.
 
 // upgradeName is the protocol that a request asks for in its header Upgrade.

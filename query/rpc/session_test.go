@@ -18,27 +18,19 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// serveHandler serves h at the socket in dir until the test ends.
-func serveHandler(t *testing.T, dir string, h http.Handler) {
+// begin begins a session of rrdtool's pipe mode, in which the series a.rrd is made.
+func begin(t *testing.T, c *rpc.Client) rpc.Session {
 	t.Helper()
-	l, err := rpc.ListenLocal(dir)
+	s, err := c.Pipe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var protocols http.Protocols
-	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
-	s := &http.Server{Handler: h, Protocols: &protocols}
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { _ = s.Close() }) // the test is over
+	if err := s.Send(&rondov1.ExecRequest{Argv: []string{"-"}, Plain: true}); err != nil {
+		t.Fatal(err)
+	}
+	talk(t, s, "create a.rrd --start 1000000000 --step 10 DS:x:GAUGE:20:U:U RRA:LAST:0.5:1:5")
+	return s
 }
 
 // talk sends a line and returns what is answered, up to the line that begins with OK or ERROR.
@@ -72,15 +64,7 @@ func TestSession(t *testing.T) {
 				h.ServeHTTP(w, r)
 			})
 			serveHandler(t, dir, mux)
-			s, err := dialLocal(t, dir).Pipe(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = s.Close() }() // the test is over
-			if err := s.Send(&rondov1.ExecRequest{Argv: []string{"-"}, Plain: true}); err != nil {
-				t.Fatal(err)
-			}
-			talk(t, s, "create a.rrd --start 1000000000 --step 10 DS:x:GAUGE:20:U:U RRA:LAST:0.5:1:5")
+			s := begin(t, dialLocal(t, dir))
 			talk(t, s, "update a.rrd 1000000010:7")
 			if got := talk(t, s, "lastupdate a.rrd"); !strings.Contains(got, "1000000010: 7\n") {
 				t.Errorf("lastupdate: %q", got)
@@ -114,15 +98,7 @@ func TestSessionsEnd(t *testing.T) {
 	mux.Handle(local.Handler())
 	serveHandler(t, dir, mux)
 	c := dialLocal(t, dir)
-	s, err := c.Pipe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }() // the test is over
-	if err := s.Send(&rondov1.ExecRequest{Argv: []string{"-"}, Plain: true}); err != nil {
-		t.Fatal(err)
-	}
-	talk(t, s, "create a.rrd --start 1000000000 --step 10 DS:x:GAUGE:20:U:U RRA:LAST:0.5:1:5")
+	s := begin(t, c)
 	local.Close(time.Hour) // does not return otherwise
 	if m, err := s.Receive(); !errors.Is(err, io.EOF) {
 		t.Errorf("behind the end: %v %v", m, err)

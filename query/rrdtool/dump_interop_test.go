@@ -38,10 +38,7 @@ func TestDumpAsOriginal(t *testing.T) {
 
 func dumped(t *testing.T, o *original, s rrdtool.Store, n int, g *generator) bool {
 	t.Helper()
-	loc, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Skip("no time zone: ", err)
-	}
+	loc := berlin(t)
 	dir := filepath.Join(o.dir, strconv.Itoa(n))
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)

@@ -46,12 +46,8 @@ func TestPipeAsOriginal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		berlin, err := time.LoadLocation("Europe/Berlin")
-		if err != nil {
-			t.Fatal(err)
-		}
 		var got, errs bytes.Buffer
-		env := &rrdtool.Env{Store: enginetest.Open(t), Stdout: &got, Stderr: &errs, Location: berlin, Dir: deep}
+		env := &rrdtool.Env{Store: enginetest.Open(t), Stdout: &got, Stderr: &errs, Location: berlin(t), Dir: deep}
 		if code := rrdtool.Pipe(t.Context(), env, strings.NewReader(script)); code != 0 {
 			t.Fatalf("exit code %d", code)
 		}

@@ -23,10 +23,7 @@ func TestXportAsOriginal(t *testing.T) {
 			r, _ := newRand(t)
 			o := newOriginal(t)
 			s := open(t)
-			loc, err := time.LoadLocation("Europe/Berlin")
-			if err != nil {
-				t.Skip("no time zone: ", err)
-			}
+			loc := berlin(t)
 			n := aTenth(20)
 			failed := 0
 			var g *xportGenerator

@@ -151,13 +151,3 @@ func (g *markGenerator) timeFormat() string {
 	}
 	return strings.ReplaceAll(b.String(), ":", `\:`)
 }
-
-// berlin is the zone that the original runs in.
-func berlin(t *testing.T) *time.Location {
-	t.Helper()
-	loc, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Skip("no time zone: ", err)
-	}
-	return loc
-}

@@ -80,16 +80,28 @@ func upper(text string) int {
 	return min(len(text)-len(strings.TrimLeft(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")), maxStatistic)
 }
 
-// Of returns the statistic of a column, NaN where it has none. Unknown and infinite
+// At returns the statistic of a column, NaN where it has none. Unknown and infinite
 // values do not count, save for FIRST and LAST, for which infinity does, as it does for MAXIMUM and MINIMUM in the first row that is
 // known, and for PERCENT, for which unknown is less than every number, and PERCENTNAN, which passes
 // over what is unknown.
-func (s Statistic) Of(c Series) float64 {
+//
+// at is the time that it is of, in seconds since 1970: the end of the row whose value it is, for FIRST its start. Those that are of no row, and a
+// column without a known value, have none: timed is false then.
+func (s Statistic) At(c Series) (value float64, at int64, timed bool) {
+	if row, ok := s.row(c.Values); ok {
+		value = c.Values[row]
+		if s.name == statFirst {
+			row--
+		}
+		return value, c.Start + int64(row+1)*c.Step, true
+	}
+	return s.of(c), 0, false
+}
+
+// of is the statistic where it is of no row.
+func (s Statistic) of(c Series) float64 {
 	if s.name == statPercent || s.name == statPercentNaN {
 		return s.percentile(c.Values)
-	}
-	if row, ok := s.row(c.Values); ok {
-		return c.Values[row]
 	}
 	n, sum := 0, 0.0
 	var line leastSquares
@@ -114,19 +126,6 @@ func (s Statistic) Of(c Series) float64 {
 	return line.result(s.name)
 }
 
-// When returns the time that the statistic is of, in seconds since 1970: the end of the row whose value it is, for FIRST its start.
-// Those that are of no row have none.
-func (s Statistic) When(c Series) (at int64, ok bool) {
-	row, ok := s.row(c.Values)
-	if !ok {
-		return 0, false
-	}
-	if s.name == statFirst {
-		row--
-	}
-	return c.Start + int64(row+1)*c.Step, true
-}
-
 // ofRow reports whether the statistic is the value of one row.
 func (s Statistic) ofRow() bool {
 	return s.name == statMaximum || s.name == statMinimum || s.name == statFirst || s.name == statLast
@@ -143,9 +142,11 @@ func (s Statistic) row(values []float64) (row int, ok bool) {
 			continue
 		}
 		switch {
+		case s.name == statFirst:
+			return i, true
 		case row < 0, s.name == statLast:
 			row = i
-		case s.name == statFirst, math.IsInf(v, 0):
+		case math.IsInf(v, 0):
 		case s.name == statMaximum && v > values[row], s.name == statMinimum && v < values[row]:
 			row = i
 		}

@@ -44,7 +44,7 @@ func TestStatistic(t *testing.T) {
 			t.Errorf("%s: %v", tt.function, err)
 			continue
 		}
-		got := s.Of(rpn.Series{Step: 10, Values: tt.values})
+		got, _, _ := s.At(rpn.Series{Step: 10, Values: tt.values})
 		if math.IsNaN(got) != math.IsNaN(tt.want) || math.Abs(got-tt.want) > 1e-12 {
 			t.Errorf("%s of %v: got %v, want %v", tt.function, tt.values, got, tt.want)
 		}
