@@ -6,20 +6,20 @@ import (
 	"iter"
 	"math"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Store is what fetching asks of a store. An *engine.Store is one.
+// A Store is what fetching asks of a store. An *core.Store is one.
 type Store interface {
-	Series(ref engine.Ref) (engine.Series, error)
-	Last(ref engine.Ref) (rra.Time, error)
-	Fetch(ctx context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error)
+	Series(ref core.Ref) (core.Series, error)
+	Last(ref core.Ref) (rra.Time, error)
+	Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error)
 }
 
 // A Chooser is a Store that cannot be told which archive to read: it chooses, and gives the rows.
 type Chooser interface {
-	Table(ref engine.Ref, r Request) (*Table, error)
+	Table(ref core.Ref, r Request) (*Table, error)
 }
 
 // A Request says which rows are wanted.
@@ -62,7 +62,7 @@ func (e *RangeError) Error() string {
 }
 
 // Fetch returns the rows that rrdtool would fetch for r.
-func Fetch(ctx context.Context, s Store, ref engine.Ref, r Request) (*Table, error) {
+func Fetch(ctx context.Context, s Store, ref core.Ref, r Request) (*Table, error) {
 	p, err := NewPlan(s, ref, r)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ type Plan struct {
 	DS         []string
 
 	store    Store
-	ref      engine.Ref
+	ref      core.Ref
 	from, to int64 // the archive holds rows of (from, to]
 	whole    *Table
 }
@@ -99,7 +99,7 @@ type Plan struct {
 // NewPlan chooses the archive for r and moves the ends of the range as rrdtool
 // does: the start down to a whole row, the end to the end of the row that it
 // falls into, or of the next if it is the end of one.
-func NewPlan(s Store, ref engine.Ref, r Request) (*Plan, error) {
+func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 	if c, ok := s.(Chooser); ok {
 		t, err := c.Table(ref, r)
 		if err != nil {

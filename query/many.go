@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
-// A ManyStore is a Store that reads many series at once. An *engine.Store is one.
+// A ManyStore is a Store that reads many series at once. An *core.Store is one.
 type ManyStore interface {
 	Store
-	FetchMany(ctx context.Context, refs []engine.Ref, archive int, start, end int64, fn func(i int, r *engine.Rows, err error)) error
+	FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error
 }
 
 // ReadMany reads all rows of many plans; what plans over one range share of the store is read once. fn is called once for each
@@ -26,13 +26,13 @@ func ReadMany(ctx context.Context, s ManyStore, plans []*Plan, fn func(i int, va
 		k := span{p.Archive, p.Start, p.End}
 		spans[k] = append(spans[k], i)
 	}
-	var refs []engine.Ref
+	var refs []core.Ref
 	for k, at := range spans {
 		refs = refs[:0]
 		for _, i := range at {
 			refs = append(refs, plans[i].ref)
 		}
-		_ = s.FetchMany(ctx, refs, k.archive, k.start, k.end, func(j int, rows *engine.Rows, err error) { // fn has the errors
+		_ = s.FetchMany(ctx, refs, k.archive, k.start, k.end, func(j int, rows *core.Rows, err error) { // fn has the errors
 			p := plans[at[j]]
 			switch {
 			case err != nil:

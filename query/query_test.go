@@ -9,7 +9,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra"
@@ -71,15 +71,15 @@ type ringStore struct {
 	asked int64 // rows
 }
 
-func (s *ringStore) Series(engine.Ref) (engine.Series, error) {
-	return engine.Series{Definition: s.d}, nil
+func (s *ringStore) Series(core.Ref) (core.Series, error) {
+	return core.Series{Definition: s.d}, nil
 }
 
-func (s *ringStore) Last(engine.Ref) (rra.Time, error) { return rra.Seconds(s.last), nil }
+func (s *ringStore) Last(core.Ref) (rra.Time, error) { return rra.Seconds(s.last), nil }
 
-func (s *ringStore) Fetch(_ context.Context, _ engine.Ref, archive int, start, end int64) (engine.Rows, error) {
+func (s *ringStore) Fetch(_ context.Context, _ core.Ref, archive int, start, end int64) (core.Rows, error) {
 	step := s.d.Step * s.d.Archives[archive].PDPs
-	out := engine.Rows{Start: start - start%step, End: end, Step: step, DS: []string{"x", "y"}}
+	out := core.Rows{Start: start - start%step, End: end, Step: step, DS: []string{"x", "y"}}
 	for at := out.Start + step; at <= end; at += step {
 		s.asked++
 		out.Values = append(out.Values, float64(at/step), -float64(at/step))
@@ -139,11 +139,11 @@ func TestFetch(t *testing.T) {
 
 func TestFetchOfEngine(t *testing.T) {
 	s := enginetest.Open(t)
-	ref, err := s.Create(t.Context(), engine.Spec{Path: "a", Definition: define(t, 10, "RRA:LAST:0:1:10"), Start: rra.Seconds(1000)})
+	ref, err := s.Create(t.Context(), core.Spec{Path: "a", Definition: define(t, 10, "RRA:LAST:0:1:10"), Start: rra.Seconds(1000)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var b engine.Batch
+	var b core.Batch
 	for i := range int64(5) {
 		b.Add(ref, rra.Seconds(1010+10*i), rra.Int(i), rra.Int(10*i))
 	}
@@ -166,7 +166,7 @@ func ExampleFetch() {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	s, err := engine.Open(dir, engine.Options{})
+	s, err := core.Open(dir, core.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -176,11 +176,11 @@ func ExampleFetch() {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	ref, err := s.Create(ctx, engine.Spec{Path: "web1/load", Definition: d, Start: rra.Seconds(1700000000)})
+	ref, err := s.Create(ctx, core.Spec{Path: "web1/load", Definition: d, Start: rra.Seconds(1700000000)})
 	if err != nil {
 		log.Fatal(err)
 	}
-	var b engine.Batch
+	var b core.Batch
 	for i := range int64(6) {
 		b.Add(ref, rra.Seconds(1700000010+10*i), rra.Float(float64(i)/4))
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // Errors of Request.Err, beside those of package engine.
@@ -34,7 +34,7 @@ func ReasonOf(err error) Reason {
 // FailureReason returns what a sink's error counts as: Overload where the store could not take
 // more in time, else Failed.
 func FailureReason(err error) Reason {
-	if errors.Is(err, engine.ErrMemory) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, core.ErrMemory) || errors.Is(err, context.DeadlineExceeded) {
 		return Overload
 	}
 	return Failed

@@ -3,7 +3,7 @@ package receivers
 import (
 	"errors"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // A Refusal is why a series, or metadata of a path, was not made.
@@ -56,7 +56,7 @@ func (s *StoreSink) refuse(err error) {
 	switch {
 	case errors.Is(err, ErrSenderLimit):
 		r = RefusedSender
-	case errors.Is(err, engine.ErrSeriesLimit):
+	case errors.Is(err, core.ErrSeriesLimit):
 		r = RefusedSeries
 	}
 	s.refused[r].Add(1)

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -289,7 +289,7 @@ func (r *rule) match(id Identity) bool {
 	return true
 }
 
-func labelValue(ls []engine.Label, name string) string {
+func labelValue(ls []core.Label, name string) string {
 	for _, l := range ls {
 		if l.Name == name {
 			return l.Value

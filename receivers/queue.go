@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -33,16 +33,16 @@ type Queue struct {
 	log  *slog.Logger
 	now  func() time.Time
 
-	cur             *engine.Batch // being filled; nil: it is parked, or there is none
+	cur             *core.Batch // being filled; nil: it is parked, or there is none
 	curValues       int
 	samples, values uint64 // added and not counted yet
 	shedding        bool   // Add has waited in vain and no batch has come back since
 	stuck           bool   // so has ready
-	free            chan *engine.Batch
-	work            chan *engine.Batch // holds all batches there are: sending never blocks
-	flying          atomic.Int32       // batches on their way
-	notes           chan note          // when it is full, notes are shed
-	texts           texts              // metadata that waits
+	free            chan *core.Batch
+	work            chan *core.Batch // holds all batches there are: sending never blocks
+	flying          atomic.Int32     // batches on their way
+	notes           chan note        // when it is full, notes are shed
+	texts           texts            // metadata that waits
 	stale           atomic.Bool
 	cancel          context.CancelFunc
 	running         sync.WaitGroup
@@ -50,17 +50,17 @@ type Queue struct {
 	patience        time.Duration // of ready
 	failures        LogLimit[string]
 
-	mu     sync.Mutex    // guards what follows
-	parked *engine.Batch // flushed and left to grow; nil: none
+	mu     sync.Mutex  // guards what follows
+	parked *core.Batch // flushed and left to grow; nil: none
 }
 
 type note struct {
 	key string
-	engine.Note
+	core.Note
 }
 
 type submitted struct {
-	b *engine.Batch
+	b *core.Batch
 	p Pending
 }
 
@@ -70,14 +70,14 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 	n := max(cfg.InFlight, 1) + 1 // one is being filled
 	q := &Queue{
 		sink: sink, c: c, log: cfg.Logger, now: cfg.Now, grace: cfg.Grace, patience: cfg.Patience,
-		free:  make(chan *engine.Batch, n),
-		work:  make(chan *engine.Batch, n),
+		free:  make(chan *core.Batch, n),
+		work:  make(chan *core.Batch, n),
 		notes: make(chan note, queuedNotes),
 	}
 	for range n - 1 {
-		q.free <- new(engine.Batch)
+		q.free <- new(core.Batch)
 	}
-	q.cur = new(engine.Batch)
+	q.cur = new(core.Batch)
 	ctx, cancel := context.WithCancel(context.Background())
 	q.cancel = cancel
 	waiting := make(chan submitted, n) // holds all batches there are
@@ -90,7 +90,7 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 }
 
 // Add adds one sample to the batch being filled, and reports whether there was room.
-func (q *Queue) Add(ref engine.Ref, at rra.Time, values []rra.Value) bool {
+func (q *Queue) Add(ref core.Ref, at rra.Time, values []rra.Value) bool {
 	if q.full(0) && !q.turn(!q.shedding) {
 		q.c.Drop(Overload, 1)
 		return false
@@ -161,7 +161,7 @@ func (q *Queue) sendParked() {
 	}
 }
 
-func (q *Queue) send(b *engine.Batch) {
+func (q *Queue) send(b *core.Batch) {
 	q.flying.Add(1)
 	q.work <- b
 }
@@ -221,7 +221,7 @@ func (q *Queue) ready() {
 	}
 }
 
-func (q *Queue) swap(b *engine.Batch) {
+func (q *Queue) swap(b *core.Batch) {
 	if q.cur != nil {
 		q.send(q.cur)
 	}
@@ -237,7 +237,7 @@ func (q *Queue) count() {
 }
 
 // Note keeps n under key. It does not wait; a flood is shed.
-func (q *Queue) Note(key string, n engine.Note) bool {
+func (q *Queue) Note(key string, n core.Note) bool {
 	select {
 	case q.notes <- note{key, n}:
 		return true
@@ -295,15 +295,15 @@ func (q *Queue) wait(waiting <-chan submitted) {
 	}
 }
 
-func (q *Queue) recycle(b *engine.Batch) {
+func (q *Queue) recycle(b *core.Batch) {
 	b.Reset()
 	q.flying.Add(-1)
 	q.free <- b
 	q.sendParked()
 }
 
-func (q *Queue) failed(b *engine.Batch, err error) {
-	var r *engine.RejectedError
+func (q *Queue) failed(b *core.Batch, err error) {
+	var r *core.RejectedError
 	if !errors.As(err, &r) {
 		q.c.Drop(FailureReason(err), uint64(b.Len()))
 		if ok, held := q.failures.Allow("failed", q.now()); ok {
@@ -314,7 +314,7 @@ func (q *Queue) failed(b *engine.Batch, err error) {
 	q.c.Drop(Late, uint64(r.Late))
 	q.c.Drop(State, uint64(r.Other))
 	for _, f := range r.First {
-		if errors.Is(f.Err, engine.ErrNotFound) {
+		if errors.Is(f.Err, core.ErrNotFound) {
 			q.stale.Store(true)
 		}
 	}

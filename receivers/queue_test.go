@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -86,7 +86,7 @@ type held struct {
 	release chan struct{}
 }
 
-func (s *held) Submit(_ context.Context, b *engine.Batch) (receivers.Pending, error) {
+func (s *held) Submit(_ context.Context, b *core.Batch) (receivers.Pending, error) {
 	s.got <- b.Len()
 	return s, nil
 }

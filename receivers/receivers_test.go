@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -83,12 +83,12 @@ func TestPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels := func(host, typ, instance string) []engine.Label {
-		return []engine.Label{{Name: "host", Value: host}, {Name: "type", Value: typ}, {Name: "plugin_instance", Value: instance}}
+	labels := func(host, typ, instance string) []core.Label {
+		return []core.Label{{Name: "host", Value: host}, {Name: "type", Value: typ}, {Name: "plugin_instance", Value: instance}}
 	}
 	for _, test := range []struct {
 		path      string
-		labels    []engine.Label
+		labels    []core.Label
 		rule      int
 		step      int64
 		heartbeat int64
@@ -134,68 +134,68 @@ func TestPolicy(t *testing.T) {
 
 // fakeStore is a catalogue in memory.
 type fakeStore struct {
-	series  []engine.Series
-	specs   []engine.Spec
+	series  []core.Series
+	specs   []core.Spec
 	batches [][]string // paths of each CreateBatch
 	most    int
 	fail    error
 }
 
-func (s *fakeStore) Lookup(path string) (engine.Ref, error) {
+func (s *fakeStore) Lookup(path string) (core.Ref, error) {
 	for _, x := range s.series {
 		if x.Path == path {
 			return x.Ref, nil
 		}
 	}
-	return 0, fmt.Errorf("%q: %w", path, engine.ErrNotFound)
+	return 0, fmt.Errorf("%q: %w", path, core.ErrNotFound)
 }
 
-func (s *fakeStore) Series(ref engine.Ref) (engine.Series, error) { return s.series[ref-1], nil }
+func (s *fakeStore) Series(ref core.Ref) (core.Series, error) { return s.series[ref-1], nil }
 
-func (s *fakeStore) CreateBatch(_ context.Context, specs []engine.Spec) ([]engine.Created, error) {
+func (s *fakeStore) CreateBatch(_ context.Context, specs []core.Spec) ([]core.Created, error) {
 	if s.fail != nil {
 		return nil, s.fail
 	}
 	var paths []string
-	out := make([]engine.Created, len(specs))
+	out := make([]core.Created, len(specs))
 	for i, spec := range specs {
 		paths = append(paths, spec.Path)
 		if s.most > 0 && len(s.series) >= s.most {
-			out[i].Err = engine.ErrSeriesLimit
+			out[i].Err = core.ErrSeriesLimit
 			continue
 		}
 		if spec.Path == "raced" { // another receiver was faster
-			s.series = append(s.series, engine.Series{Ref: engine.Ref(len(s.series) + 1), Path: spec.Path, Definition: define(77)})
-			out[i] = engine.Created{Ref: engine.Ref(len(s.series)), Err: engine.ErrExists}
+			s.series = append(s.series, core.Series{Ref: core.Ref(len(s.series) + 1), Path: spec.Path, Definition: define(77)})
+			out[i] = core.Created{Ref: core.Ref(len(s.series)), Err: core.ErrExists}
 			continue
 		}
 		s.specs = append(s.specs, spec)
-		s.series = append(s.series, engine.Series{Ref: engine.Ref(len(s.series) + 1), Path: spec.Path, Labels: spec.Labels, Definition: spec.Definition})
-		out[i].Ref = engine.Ref(len(s.series))
+		s.series = append(s.series, core.Series{Ref: core.Ref(len(s.series) + 1), Path: spec.Path, Labels: spec.Labels, Definition: spec.Definition})
+		out[i].Ref = core.Ref(len(s.series))
 	}
 	s.batches = append(s.batches, paths)
 	return out, nil
 }
 
-func (s *fakeStore) Submit(context.Context, *engine.Batch, *engine.Ticket) error { return nil }
+func (s *fakeStore) Submit(context.Context, *core.Batch, *core.Ticket) error { return nil }
 
-func (s *fakeStore) AddNote(context.Context, string, engine.Note) error { return nil }
+func (s *fakeStore) AddNote(context.Context, string, core.Note) error { return nil }
 
-func (s *fakeStore) Relabel(_ context.Context, ls []engine.PathLabels) ([]error, error) {
+func (s *fakeStore) Relabel(_ context.Context, ls []core.PathLabels) ([]error, error) {
 	return make([]error, len(ls)), nil
 }
 
-func (s *fakeStore) SetMetadata(_ context.Context, ms []engine.PathMetadata) ([]error, error) {
+func (s *fakeStore) SetMetadata(_ context.Context, ms []core.PathMetadata) ([]error, error) {
 	return make([]error, len(ms)), nil
 }
 
-func (s *fakeStore) Metadata(string) (engine.Metadata, error) { return engine.Metadata{}, nil }
+func (s *fakeStore) Metadata(string) (core.Metadata, error) { return core.Metadata{}, nil }
 
 func requests(sender string, paths ...string) []receivers.Request {
 	var reqs []receivers.Request
 	for _, p := range paths {
 		reqs = append(reqs, receivers.Request{
-			Identity: receivers.Identity{Path: p, Labels: []engine.Label{{Name: "host", Value: sender}, {Name: "empty"}}},
+			Identity: receivers.Identity{Path: p, Labels: []core.Label{{Name: "host", Value: sender}, {Name: "empty"}}},
 			Sender:   sender, Time: rra.Time(1_700_000_000_750_000), Define: define,
 		})
 	}
@@ -222,7 +222,7 @@ func TestStoreSinkResolve(t *testing.T) {
 	if got := store.specs[0].Start; got != rra.Seconds(1_699_999_999) {
 		t.Errorf("start %v, want one second before the whole second of the first sample", got.Std())
 	}
-	if diff := cmp.Diff([]engine.Label{{Name: "host", Value: "h"}}, store.specs[0].Labels); diff != "" {
+	if diff := cmp.Diff([]core.Label{{Name: "host", Value: "h"}}, store.specs[0].Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 	reqs = requests("h", "b", "a")
@@ -249,7 +249,7 @@ func TestStoreSinkLimits(t *testing.T) {
 				out.WriteByte('+')
 			case errors.Is(r.Err, receivers.ErrSenderLimit):
 				out.WriteByte('s')
-			case errors.Is(r.Err, engine.ErrSeriesLimit):
+			case errors.Is(r.Err, core.ErrSeriesLimit):
 				out.WriteByte('g')
 			default:
 				out.WriteString(fmt.Sprint(r.Err))
@@ -281,9 +281,9 @@ func TestStoreSinkLimits(t *testing.T) {
 	if diff := cmp.Diff(want, st); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	store.fail, store.most = engine.ErrClosed, 0
-	if err := sink.Resolve(t.Context(), requests("x", "z")); !errors.Is(err, engine.ErrClosed) {
-		t.Errorf("error %v, want %v", err, engine.ErrClosed)
+	store.fail, store.most = core.ErrClosed, 0
+	if err := sink.Resolve(t.Context(), requests("x", "z")); !errors.Is(err, core.ErrClosed) {
+		t.Errorf("error %v, want %v", err, core.ErrClosed)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestStoreSinkPolicy(t *testing.T) {
 func TestQueueOutcomes(t *testing.T) {
 	sink := &scripted{outcomes: []error{
 		nil,
-		&engine.RejectedError{Accepted: 1, Late: 2, Other: 1, First: []engine.Rejection{{Err: engine.ErrNotFound}}},
+		&core.RejectedError{Accepted: 1, Late: 2, Other: 1, First: []core.Rejection{{Err: core.ErrNotFound}}},
 		errors.New("disk on fire"),
 	}}
 	var c receivers.Counters
@@ -342,7 +342,7 @@ func TestQueueOutcomes(t *testing.T) {
 		}
 		q.Flush()
 	}
-	q.Note("host", engine.Note{Text: "hello"})
+	q.Note("host", core.Note{Text: "hello"})
 	q.Stop()
 	if !q.Stale() || q.Stale() {
 		t.Error("a reference was refused: not said, or said twice")
@@ -365,20 +365,20 @@ type scripted struct {
 	notes    int
 }
 
-func (s *scripted) Submit(context.Context, *engine.Batch) (receivers.Pending, error) {
+func (s *scripted) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
 	err := s.outcomes[0]
 	s.outcomes = s.outcomes[1:]
 	return outcome{err}, nil
 }
 
-func (s *scripted) Note(context.Context, string, engine.Note) error { s.notes++; return nil }
+func (s *scripted) Note(context.Context, string, core.Note) error { s.notes++; return nil }
 
 func (s *scripted) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
 	return make([]error, len(ds)), nil
 }
 
-func (s *scripted) Metadata(context.Context, string) (engine.Metadata, error) {
-	return engine.Metadata{}, nil
+func (s *scripted) Metadata(context.Context, string) (core.Metadata, error) {
+	return core.Metadata{}, nil
 }
 
 type outcome struct{ err error }

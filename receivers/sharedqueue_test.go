@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -50,7 +50,7 @@ func TestSharedQueue(t *testing.T) {
 			for i := 0; i < most; i += 2 {
 				q.Do(func(q *receivers.Queue) {
 					for n := i; n < i+2; n++ {
-						q.Add(engine.Ref(peer+1), rra.Seconds(int64(n)), []rra.Value{rra.Int(int64(n))})
+						q.Add(core.Ref(peer+1), rra.Seconds(int64(n)), []rra.Value{rra.Int(int64(n))})
 					}
 				})
 			}
@@ -81,7 +81,7 @@ type slow struct {
 	tick chan struct{}
 }
 
-func (s *slow) Submit(ctx context.Context, b *engine.Batch) (receivers.Pending, error) {
+func (s *slow) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, error) {
 	<-s.tick
 	return s.Recorder.Submit(ctx, b)
 }
@@ -162,8 +162,8 @@ func TestSharedQueueLeavesNothing(t *testing.T) {
 // refusing is a sink that has forgotten every series.
 type refusing struct{ receivertest.Recorder }
 
-func (*refusing) Submit(context.Context, *engine.Batch) (receivers.Pending, error) {
-	return outcome{&engine.RejectedError{Other: 1, First: []engine.Rejection{{Err: engine.ErrNotFound}}}}, nil
+func (*refusing) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
+	return outcome{&core.RejectedError{Other: 1, First: []core.Rejection{{Err: core.ErrNotFound}}}}, nil
 }
 
 // TestSharedQueueGeneration: that references are stale is told to all, at most once a second.
@@ -271,6 +271,6 @@ func TestSharedQueueAllocates(t *testing.T) {
 // nothing is a sink that keeps nothing.
 type nothing struct{ receivers.Sink }
 
-func (nothing) Submit(context.Context, *engine.Batch) (receivers.Pending, error) {
+func (nothing) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
 	return outcome{}, nil
 }

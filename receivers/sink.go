@@ -3,7 +3,7 @@ package receivers
 import (
 	"context"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -17,34 +17,34 @@ type Sink interface {
 	// Submit starts to store b and returns; batches are applied in the order of the
 	// calls. b must not be touched until the Pending's Wait has returned.
 	// It may block while the store is short of memory, until ctx ends.
-	Submit(ctx context.Context, b *engine.Batch) (Pending, error)
+	Submit(ctx context.Context, b *core.Batch) (Pending, error)
 
 	// Note keeps an event that is not a number under key, a host say.
-	Note(ctx context.Context, key string, n engine.Note) error
+	Note(ctx context.Context, key string, n core.Note) error
 
 	// Describe keeps metadata, all with one wait, in place of what was kept of the same paths.
-	// out[i] is nil or why ds[i] was not kept: ErrSenderLimit, engine.ErrSeriesLimit.
+	// out[i] is nil or why ds[i] was not kept: ErrSenderLimit, core.ErrSeriesLimit.
 	Describe(ctx context.Context, ds []Description) (out []error, err error)
 
 	// Metadata returns what is kept of a path; the zero Metadata if nothing is.
-	Metadata(ctx context.Context, path string) (engine.Metadata, error)
+	Metadata(ctx context.Context, path string) (core.Metadata, error)
 }
 
 // A Description is metadata of one path. A path that is new counts against its sender as a series does.
 type Description struct {
-	engine.PathMetadata
+	core.PathMetadata
 	Sender string
 }
 
 // A Pending is a batch on its way. Wait returns once it is durable and applied; the
-// error is a *engine.RejectedError where some of its samples were refused. It is called once.
+// error is a *core.RejectedError where some of its samples were refused. It is called once.
 type Pending interface{ Wait() error }
 
 // An Identity is what a series is called: the path that addresses it, unique and
 // made with [AppendComponent], and its labels. A label that is empty is left out.
 type Identity struct {
 	Path   string
-	Labels []engine.Label
+	Labels []core.Label
 }
 
 // A Request asks for the reference of one series.
@@ -63,16 +63,16 @@ type Request struct {
 	Relabel bool
 
 	// Ref is the series, once resolved.
-	Ref engine.Ref
+	Ref core.Ref
 	// Definition is what the series keeps, which for one that was there may differ
 	// from what Define returns. It is shared: do not change it.
 	Definition *rra.Definition
-	// Err says why there is no series: ErrSenderLimit, engine.ErrSeriesLimit, a bad definition.
+	// Err says why there is no series: ErrSenderLimit, core.ErrSeriesLimit, a bad definition.
 	Err error
 }
 
 // Append stores b and returns once that is durable: Submit, then Wait.
-func Append(ctx context.Context, s Sink, b *engine.Batch) error {
+func Append(ctx context.Context, s Sink, b *core.Batch) error {
 	p, err := s.Submit(ctx, b)
 	if err != nil {
 		return err

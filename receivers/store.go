@@ -9,20 +9,20 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Store is what a StoreSink needs of an *engine.Store.
+// A Store is what a StoreSink needs of an *core.Store.
 type Store interface {
-	Lookup(path string) (engine.Ref, error)
-	Series(ref engine.Ref) (engine.Series, error)
-	CreateBatch(ctx context.Context, specs []engine.Spec) ([]engine.Created, error)
-	Submit(ctx context.Context, b *engine.Batch, t *engine.Ticket) error
-	AddNote(ctx context.Context, key string, n engine.Note) error
-	Relabel(ctx context.Context, ls []engine.PathLabels) ([]error, error)
-	SetMetadata(ctx context.Context, ms []engine.PathMetadata) ([]error, error)
-	Metadata(path string) (engine.Metadata, error)
+	Lookup(path string) (core.Ref, error)
+	Series(ref core.Ref) (core.Series, error)
+	CreateBatch(ctx context.Context, specs []core.Spec) ([]core.Created, error)
+	Submit(ctx context.Context, b *core.Batch, t *core.Ticket) error
+	AddNote(ctx context.Context, key string, n core.Note) error
+	Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error)
+	SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error)
+	Metadata(path string) (core.Metadata, error)
 }
 
 // The defaults of StoreOptions.
@@ -86,9 +86,9 @@ func (s *StoreSink) Policy() *Policy { return s.policy.Load() }
 
 // Resolve is Sink's.
 func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
-	var specs []engine.Spec
+	var specs []core.Spec
 	var at []int                       // at[i] is the request of specs[i]
-	var labels []engine.PathLabels     // of series that are there
+	var labels []core.PathLabels       // of series that are there
 	var labelled []int                 // labelled[i] is the request of labels[i]
 	same := make(map[string]int)       // path of a spec → its request
 	repeated := make(map[int]int)      // request → the earlier one of the same path
@@ -103,12 +103,12 @@ func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 		ref, err := s.store.Lookup(r.Path)
 		if err == nil {
 			if r.Err = s.found(r, ref); r.Err == nil && r.Relabel {
-				labels = append(labels, engine.PathLabels{Path: r.Path, Labels: r.labels()})
+				labels = append(labels, core.PathLabels{Path: r.Path, Labels: r.labels()})
 				labelled = append(labelled, i)
 			}
 			continue
 		}
-		if !errors.Is(err, engine.ErrNotFound) {
+		if !errors.Is(err, core.ErrNotFound) {
 			return fmt.Errorf("look up %q: %w", r.Path, err)
 		}
 		if !s.take(r.Sender) {
@@ -144,7 +144,7 @@ func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 
 // create makes the series of specs and fills in their requests. What was granted and not
 // used is given back.
-func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []engine.Spec, at []int, granted map[string]int) error {
+func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []core.Spec, at []int, granted map[string]int) error {
 	out, err := s.store.CreateBatch(ctx, specs)
 	if err != nil {
 		s.giveBack(granted)
@@ -157,7 +157,7 @@ func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []engine.S
 			r.Ref, r.Definition = c.Ref, specs[i].Definition
 			granted[r.Sender]--
 			s.made.Add(1)
-		case errors.Is(c.Err, engine.ErrExists):
+		case errors.Is(c.Err, core.ErrExists):
 			r.Err = s.found(r, c.Ref)
 		default:
 			r.Err = c.Err
@@ -168,7 +168,7 @@ func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []engine.S
 	return nil
 }
 
-func (s *StoreSink) found(r *Request, ref engine.Ref) error {
+func (s *StoreSink) found(r *Request, ref core.Ref) error {
 	series, err := s.store.Series(ref)
 	if err != nil {
 		return fmt.Errorf("series %q: %w", r.Path, err)
@@ -177,17 +177,17 @@ func (s *StoreSink) found(r *Request, ref engine.Ref) error {
 	return nil
 }
 
-func (s *StoreSink) spec(r *Request) (engine.Spec, error) {
+func (s *StoreSink) spec(r *Request) (core.Spec, error) {
 	d, err := s.Policy().Define(r.Identity, r.Define)
 	if err != nil {
-		return engine.Spec{}, err
+		return core.Spec{}, err
 	}
-	return engine.Spec{Path: r.Path, Labels: r.labels(), Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)}, nil
+	return core.Spec{Path: r.Path, Labels: r.labels(), Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)}, nil
 }
 
 // labels returns those that are not empty.
-func (r *Request) labels() []engine.Label {
-	labels := make([]engine.Label, 0, len(r.Labels))
+func (r *Request) labels() []core.Label {
+	labels := make([]core.Label, 0, len(r.Labels))
 	for _, l := range r.Labels {
 		if l.Value != "" {
 			labels = append(labels, l)
@@ -197,7 +197,7 @@ func (r *Request) labels() []engine.Label {
 }
 
 // relabel gives series the labels ls, those of the requests at.
-func (s *StoreSink) relabel(ctx context.Context, reqs []Request, ls []engine.PathLabels, at []int) error {
+func (s *StoreSink) relabel(ctx context.Context, reqs []Request, ls []core.PathLabels, at []int) error {
 	if len(ls) == 0 {
 		return nil
 	}
@@ -214,7 +214,7 @@ func (s *StoreSink) relabel(ctx context.Context, reqs []Request, ls []engine.Pat
 // Describe is Sink's.
 func (s *StoreSink) Describe(ctx context.Context, ds []Description) ([]error, error) {
 	out := make([]error, len(ds))
-	ms := make([]engine.PathMetadata, 0, len(ds))
+	ms := make([]core.PathMetadata, 0, len(ds))
 	at := make([]int, 0, len(ds)) // at[i] is the description of ms[i]
 	granted := make(map[string]int, 1)
 	for i := range ds {
@@ -276,19 +276,19 @@ func (s *StoreSink) known(path string) (bool, error) {
 		return true, nil
 	}
 	_, err = s.store.Lookup(path)
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, core.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
 // Metadata is Sink's.
-func (s *StoreSink) Metadata(_ context.Context, path string) (engine.Metadata, error) {
+func (s *StoreSink) Metadata(_ context.Context, path string) (core.Metadata, error) {
 	return s.store.Metadata(path)
 }
 
 // Submit is Sink's.
-func (s *StoreSink) Submit(ctx context.Context, b *engine.Batch) (Pending, error) {
+func (s *StoreSink) Submit(ctx context.Context, b *core.Batch) (Pending, error) {
 	t, ok := s.tickets.Get().(*ticket)
 	if !ok {
 		t = &ticket{pool: &s.tickets}
@@ -301,7 +301,7 @@ func (s *StoreSink) Submit(ctx context.Context, b *engine.Batch) (Pending, error
 
 // A ticket is an engine's Ticket that goes back to its pool.
 type ticket struct {
-	engine.Ticket
+	core.Ticket
 	pool *sync.Pool
 }
 
@@ -312,7 +312,7 @@ func (t *ticket) Wait() error {
 }
 
 // Note is Sink's.
-func (s *StoreSink) Note(ctx context.Context, key string, n engine.Note) error {
+func (s *StoreSink) Note(ctx context.Context, key string, n core.Note) error {
 	return s.store.AddNote(ctx, key, n)
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -24,7 +24,7 @@ const sweepChunk = 1000 // paths expired with one call of the store
 // they expire, and series whose rule does. Silence is told by the time of the last sample or text, and begins at the
 // earliest when the Sweeper was made: nobody could send before.
 type Sweeper struct {
-	store *engine.Store
+	store *core.Store
 	now   func() time.Time
 	began time.Time
 }
@@ -36,7 +36,7 @@ type Swept struct {
 }
 
 // NewSweeper returns a Sweeper of s. A now of nil is time.Now.
-func NewSweeper(s *engine.Store, now func() time.Time) *Sweeper {
+func NewSweeper(s *core.Store, now func() time.Time) *Sweeper {
 	if now == nil {
 		now = time.Now
 	}
@@ -65,7 +65,7 @@ func (w *Sweeper) silentSince(last rra.Time, now time.Time, d time.Duration) boo
 // metadata expires paths by their metadata, and texts by their rules.
 func (w *Sweeper) metadata(ctx context.Context, p *Policy, done *Swept) error {
 	now := w.now()
-	var forget []engine.PathMetadata
+	var forget []core.PathMetadata
 	flush := func() error {
 		if err := w.store.ExpireMetadata(ctx, forget); err != nil {
 			return fmt.Errorf("expire: %w", err)
@@ -85,7 +85,7 @@ func (w *Sweeper) metadata(ctx context.Context, p *Policy, done *Swept) error {
 		if !ok {
 			continue
 		}
-		if slices.Contains(m.Attributes, engine.Label{Name: AttributeOnExpiry, Value: ExpireDelete}) {
+		if slices.Contains(m.Attributes, core.Label{Name: AttributeOnExpiry, Value: ExpireDelete}) {
 			n, err := w.store.DropSilent(ctx, []string{m.Path}, rra.TimeOf(now.Add(-expire)))
 			if done.Dropped += n; err != nil {
 				return err
@@ -104,7 +104,7 @@ func (w *Sweeper) metadata(ctx context.Context, p *Policy, done *Swept) error {
 }
 
 // expiry says whether a path has expired by its metadata, and after what silence.
-func (w *Sweeper) expiry(p *Policy, m *engine.PathMetadata, now time.Time) (time.Duration, bool, error) {
+func (w *Sweeper) expiry(p *Policy, m *core.PathMetadata, now time.Time) (time.Duration, bool, error) {
 	if m.Expired {
 		return 0, false, nil
 	}
@@ -115,7 +115,7 @@ func (w *Sweeper) expiry(p *Policy, m *engine.PathMetadata, now time.Time) (time
 	switch {
 	case err == nil:
 		s, err := w.store.Series(ref)
-		if errors.Is(err, engine.ErrNotFound) {
+		if errors.Is(err, core.ErrNotFound) {
 			return 0, false, nil // dropped meanwhile
 		}
 		if err != nil {
@@ -126,11 +126,11 @@ func (w *Sweeper) expiry(p *Policy, m *engine.PathMetadata, now time.Time) (time
 			return 0, false, nil // its rule's own business
 		}
 		at, err := w.store.Last(ref)
-		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		if err != nil && !errors.Is(err, core.ErrNotFound) {
 			return 0, false, err
 		}
 		last = max(last, at)
-	case !errors.Is(err, engine.ErrNotFound):
+	case !errors.Is(err, core.ErrNotFound):
 		return 0, false, err
 	default:
 		if by := p.Expire(id); by != 0 {
@@ -158,7 +158,7 @@ func (w *Sweeper) series(ctx context.Context, p *Policy, done *Swept) error {
 			continue
 		}
 		last, err := w.store.Last(s.Ref)
-		if errors.Is(err, engine.ErrNotFound) {
+		if errors.Is(err, core.ErrNotFound) {
 			continue // dropped meanwhile
 		}
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -27,20 +27,20 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meta := func(path string, last, expire int64, attributes ...engine.Label) {
+	meta := func(path string, last, expire int64, attributes ...core.Label) {
 		t.Helper()
-		m := engine.PathMetadata{Path: path, Metadata: engine.Metadata{Time: rra.Seconds(began + last), Text: "x", Expire: expire, Attributes: attributes}}
-		if out, err := s.SetMetadata(t.Context(), []engine.PathMetadata{m}); err != nil || out[0] != nil {
+		m := core.PathMetadata{Path: path, Metadata: core.Metadata{Time: rra.Seconds(began + last), Text: "x", Expire: expire, Attributes: attributes}}
+		if out, err := s.SetMetadata(t.Context(), []core.PathMetadata{m}); err != nil || out[0] != nil {
 			t.Fatal(out, err)
 		}
 	}
 	series := func(path string, last int64) {
 		t.Helper()
-		if _, err := s.Create(t.Context(), engine.Spec{Path: path, Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began + last)}); err != nil {
+		if _, err := s.Create(t.Context(), core.Spec{Path: path, Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began + last)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	remove := engine.Label{Name: receivers.AttributeOnExpiry, Value: receivers.ExpireDelete}
+	remove := core.Label{Name: receivers.AttributeOnExpiry, Value: receivers.ExpireDelete}
 	// Last samples lie before the sweeper began, or 500 s after.
 	meta("text/short", -1000, 300)
 	meta("text/renewed", 500, 300)
@@ -126,7 +126,7 @@ func TestSweep(t *testing.T) {
 func TestTextsAreBounded(t *testing.T) {
 	s := enginetest.Open(t)
 	sink := receivers.NewStoreSink(s, receivers.StoreOptions{})
-	d := receivers.Description{Sender: "h", PathMetadata: engine.PathMetadata{Path: "p", Metadata: engine.Metadata{Time: 1}}}
+	d := receivers.Description{Sender: "h", PathMetadata: core.PathMetadata{Path: "p", Metadata: core.Metadata{Time: 1}}}
 	for _, tt := range []struct {
 		text string
 		want int
@@ -147,11 +147,11 @@ func TestTextsAreBounded(t *testing.T) {
 func TestRelabel(t *testing.T) {
 	s := enginetest.Open(t)
 	sink := receivers.NewStoreSink(s, receivers.StoreOptions{})
-	labels := func(relabel bool, units string) []engine.Label {
+	labels := func(relabel bool, units string) []core.Label {
 		t.Helper()
 		reqs := make([]receivers.Request, 20)
 		for i := range reqs {
-			id := receivers.Identity{Path: fmt.Sprint("p/", i), Labels: []engine.Label{{Name: "units", Value: units}, {Name: "empty"}}}
+			id := receivers.Identity{Path: fmt.Sprint("p/", i), Labels: []core.Label{{Name: "units", Value: units}, {Name: "empty"}}}
 			reqs[i] = receivers.Request{Identity: id, Sender: "h", Time: rra.Seconds(1000), Define: receivers.StandardDefinition, Relabel: relabel}
 		}
 		if err := sink.Resolve(t.Context(), reqs); err != nil {
@@ -172,7 +172,7 @@ func TestRelabel(t *testing.T) {
 		relabel     bool
 		units, want string
 	}{{false, "a", "a"}, {false, "b", "a"}, {true, "b", "b"}, {true, "b", "b"}} {
-		want := []engine.Label{{Name: "units", Value: tt.want}}
+		want := []core.Label{{Name: "units", Value: tt.want}}
 		if d := cmp.Diff(want, labels(tt.relabel, tt.units)); d != "" {
 			t.Errorf("%+v (-want +got):\n%s", tt, d)
 		}

@@ -12,7 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -27,7 +27,7 @@ A running server goes on serving meanwhile. FILE appears only when the copy is w
 			if args[0] == "-" && isTerminal(c.stdout) {
 				return errors.New("a backup is binary: not written to a terminal")
 			}
-			o, err := c.target().must(cmd.Context(), engine.Options{ReadOnly: true})
+			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func newRestoreBackup(c *common) *cobra.Command {
 				defer func() { _ = f.Close() }() // read only
 				in = f
 			}
-			return engine.Restore(bufio.NewReaderSize(in, 1<<20), c.database(c.db)) // its errors name the folder
+			return core.Restore(bufio.NewReaderSize(in, 1<<20), c.database(c.db)) // its errors name the folder
 		},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -19,7 +19,7 @@ func newCheck(c *common) *cobra.Command {
 		Long:  "Check every invariant of the database and print what is broken. The exit code is 1 if anything is.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o, err := c.target().must(cmd.Context(), engine.Options{ReadOnly: true})
+			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
@@ -50,7 +50,7 @@ func newCheck(c *common) *cobra.Command {
 	return cmd
 }
 
-func (o *opened) check(cmd *cobra.Command) ([]engine.Problem, error) {
+func (o *opened) check(cmd *cobra.Command) ([]core.Problem, error) {
 	if o.store != nil {
 		return o.store.Check(cmd.Context())
 	}
@@ -59,9 +59,9 @@ func (o *opened) check(cmd *cobra.Command) ([]engine.Problem, error) {
 		return nil, explain(err)
 	}
 	defer func() { _ = stream.Close() }() // an error of it would say nothing new
-	var problems []engine.Problem
+	var problems []core.Problem
 	for stream.Receive() {
-		problems = append(problems, engine.Problem{Where: stream.Msg().GetWhere(), What: stream.Msg().GetWhat()})
+		problems = append(problems, core.Problem{Where: stream.Msg().GetWhere(), What: stream.Msg().GetWhat()})
 	}
 	if err := stream.Err(); err != nil {
 		return nil, explain(err)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -71,19 +71,19 @@ type unreachable struct {
 }
 
 // Lookup returns why the server cannot be reached.
-func (u unreachable) Lookup(string) (engine.Ref, error) { return 0, u.err }
+func (u unreachable) Lookup(string) (core.Ref, error) { return 0, u.err }
 
 // Create returns why the server cannot be reached.
-func (u unreachable) Create(context.Context, engine.Spec) (engine.Ref, error) { return 0, u.err }
+func (u unreachable) Create(context.Context, core.Spec) (core.Ref, error) { return 0, u.err }
 
 // Import returns why the server cannot be reached.
-func (u unreachable) Import(context.Context, []engine.Copy, bool) ([]engine.Created, error) {
+func (u unreachable) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
 	return nil, u.err
 }
 
 // List returns why the server cannot be reached.
-func (u unreachable) List(context.Context, string, string) iter.Seq2[engine.Series, error] {
-	return func(yield func(engine.Series, error) bool) { yield(engine.Series{}, u.err) }
+func (u unreachable) List(context.Context, string, string) iter.Seq2[core.Series, error] {
+	return func(yield func(core.Series, error) bool) { yield(core.Series{}, u.err) }
 }
 
 // connect answers the option --daemon of a command that has begun.

@@ -16,7 +16,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/query/transfer"
@@ -56,7 +56,7 @@ dated as the last update of its series.`,
 }
 
 func (e *exporting) run(ctx context.Context, prefix string) (err error) {
-	s, err := e.target().must(ctx, engine.Options{ReadOnly: true})
+	s, err := e.target().must(ctx, core.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/transfer"
 )
@@ -59,7 +59,7 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 		if !ok || name == "" {
 			return fmt.Errorf("--labels %s: not name=value", l)
 		}
-		o.Labels = append(o.Labels, engine.Label{Name: name, Value: value})
+		o.Labels = append(o.Labels, core.Label{Name: name, Value: value})
 	}
 	var files finder
 	if err := files.find(args, i.prefix); err != nil {
@@ -74,7 +74,7 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 	if err := t.wholly(ctx); err != nil {
 		return err
 	}
-	s, err := t.open(ctx, engine.Options{}, true)
+	s, err := t.open(ctx, core.Options{}, true)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (f *finder) fail(name string, err error) {
 }
 
 // importInto imports files into a store of this process.
-func importInto(ctx context.Context, s *engine.Store, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
+func importInto(ctx context.Context, s *core.Store, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
 	queue := make(chan transfer.Item)
 	stop := make(chan struct{})
 	defer close(stop)

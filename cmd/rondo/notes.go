@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -24,7 +24,7 @@ func newNotes(c *common) *cobra.Command {
 			if len(args) > 0 {
 				key = args[0]
 			}
-			o, err := c.target().must(cmd.Context(), engine.Options{ReadOnly: true})
+			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}

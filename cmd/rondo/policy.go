@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/receivers"
@@ -126,12 +126,12 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 		if !ok || label == "" {
 			return nil, fmt.Errorf("--label %s: want name=value", l)
 		}
-		s.Labels = append(s.Labels, engine.Label{Name: label, Value: value})
+		s.Labels = append(s.Labels, core.Label{Name: label, Value: value})
 	}
 	if s.given {
 		return s, nil
 	}
-	o, err := p.target().open(ctx, engine.Options{ReadOnly: true}, false)
+	o, err := p.target().open(ctx, core.Options{ReadOnly: true}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 	s.series, s.about = answer.Msg.GetSeries(), answer.Msg.GetMetadata()
 	s.Path = s.series.GetPath()
 	for _, l := range s.series.GetLabels() {
-		s.Labels = append(s.Labels, engine.Label{Name: l.GetName(), Value: l.GetValue()})
+		s.Labels = append(s.Labels, core.Label{Name: l.GetName(), Value: l.GetValue()})
 	}
 	return s, nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -48,7 +48,7 @@ type serve struct {
 	flags   *pflag.FlagSet
 	file    string
 	http    string
-	engine  engine.Options
+	engine  core.Options
 	sync    syncMode
 	memory  byteSize
 	future  time.Duration

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -130,7 +130,7 @@ policy:
 		want string
 	}{
 		{"by path", receivers.Identity{Path: "collectd/a/load/load"}, "20 60 RRA:MAX:0.5:3:60"},
-		{"by label", receivers.Identity{Path: "x", Labels: []engine.Label{{Name: "host", Value: "web7"}}}, "10 7 RRA:LAST:0:1:5"},
+		{"by label", receivers.Identity{Path: "x", Labels: []core.Label{{Name: "host", Value: "web7"}}}, "10 7 RRA:LAST:0:1:5"},
 		{"none", receivers.Identity{Path: "x"}, "10 2 RRA:LAST:0:1:5"},
 	} {
 		d, err := ways.Policy.Define(tt.id, define)

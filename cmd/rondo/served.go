@@ -7,7 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -24,19 +24,19 @@ type served struct {
 func newServed(ctx context.Context, c *rpc.Client) *served { return &served{ctx: ctx, client: c} }
 
 // Lookup finds a series.
-func (s *served) Lookup(path string) (engine.Ref, error) {
+func (s *served) Lookup(path string) (core.Ref, error) {
 	a, err := s.client.Info(s.ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
 	if err != nil {
 		return 0, answered(err)
 	}
 	s.paths = append(s.paths, a.Msg.GetSeries().GetPath())
-	return engine.Ref(len(s.paths)), nil
+	return core.Ref(len(s.paths)), nil
 }
 
 // Table has the server choose the archive.
-func (s *served) Table(ref engine.Ref, r query.Request) (*query.Table, error) {
+func (s *served) Table(ref core.Ref, r query.Request) (*query.Table, error) {
 	if ref < 1 || int(ref) > len(s.paths) {
-		return nil, engine.ErrNotFound
+		return nil, core.ErrNotFound
 	}
 	a, err := s.client.Fetch(s.ctx, connect.NewRequest(&rondov1.FetchRequest{
 		Path: s.paths[ref-1], Cf: r.CF.String(), Start: strconv.FormatInt(r.Start, 10), End: strconv.FormatInt(r.End, 10), Resolution: r.Resolution,
@@ -70,7 +70,7 @@ var errAnswer = errors.New("the server's answer does not fit together")
 // answered is the error of a store that a server's answer tells.
 func answered(err error) error {
 	if connect.CodeOf(err) == connect.CodeNotFound {
-		return engine.ErrNotFound
+		return core.ErrNotFound
 	}
 	return err
 }

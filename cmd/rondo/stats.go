@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -25,7 +25,7 @@ func newStats(c *common) *cobra.Command {
 		Short: "Print the store's counters",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o, err := c.target().must(cmd.Context(), engine.Options{ReadOnly: true})
+			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -32,12 +32,12 @@ type target struct {
 // An opened is a target in use: a server, a store, or neither, if there is no database.
 type opened struct {
 	client *rpc.Client
-	store  *engine.Store
+	store  *core.Store
 }
 
 // open connects to the server of t, or opens the store itself if none runs. With create it makes a
 // database that is not there; without, it returns neither server nor store for it.
-func (t target) open(ctx context.Context, o engine.Options, create bool) (*opened, error) {
+func (t target) open(ctx context.Context, o core.Options, create bool) (*opened, error) {
 	if t.daemon != "" {
 		c, err := rpc.Dial(ctx, t.daemon)
 		if err != nil {
@@ -63,11 +63,11 @@ func (t target) open(ctx context.Context, o engine.Options, create bool) (*opene
 		if noServer == nil {
 			return &opened{client: c}, nil
 		}
-		s, err := engine.Open(t.db, o)
+		s, err := core.Open(t.db, o)
 		if err == nil {
 			return &opened{store: s}, nil
 		}
-		if !errors.Is(err, engine.ErrLocked) || time.Now().After(deadline) {
+		if !errors.Is(err, core.ErrLocked) || time.Now().After(deadline) {
 			return nil, err
 		}
 		if errors.Is(noServer, fs.ErrPermission) { // waiting would not help
@@ -115,7 +115,7 @@ func (t target) wholly(ctx context.Context) error {
 }
 
 // must is open for commands that make no sense without a database.
-func (t target) must(ctx context.Context, o engine.Options) (*opened, error) {
+func (t target) must(ctx context.Context, o core.Options) (*opened, error) {
 	if err := t.wholly(ctx); err != nil {
 		return nil, err
 	}

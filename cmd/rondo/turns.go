@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -32,9 +32,9 @@ var errServer = errors.New("a server has the database now")
 
 // take opens the database, if there is one. It returns the server where one runs. Who may not write may read.
 func (s *turns) take() (*rpc.Client, error) {
-	o, err := s.open(s.ctx, engine.Options{}, false)
+	o, err := s.open(s.ctx, core.Options{}, false)
 	if errors.Is(err, fs.ErrPermission) {
-		if reading, e := s.open(s.ctx, engine.Options{ReadOnly: true}, false); e == nil {
+		if reading, e := s.open(s.ctx, core.Options{ReadOnly: true}, false); e == nil {
 			o, err = reading, nil
 		}
 	}
@@ -60,17 +60,17 @@ func (s *turns) letGo() error {
 func (s *turns) Renames() uint64 { return s.renames + s.maker.Renames() }
 
 // Metadata is that of the store.
-func (s *turns) Metadata(path string) (engine.Metadata, error) {
+func (s *turns) Metadata(path string) (core.Metadata, error) {
 	if s.store == nil {
-		return engine.Metadata{}, engine.ErrNotFound
+		return core.Metadata{}, core.ErrNotFound
 	}
 	return s.store.Metadata(path)
 }
 
 // Notes are those of the store.
-func (s *turns) Notes(ctx context.Context, key string) (map[string][]engine.Note, error) {
+func (s *turns) Notes(ctx context.Context, key string) (map[string][]core.Note, error) {
 	if s.store == nil {
-		return nil, engine.ErrNotFound
+		return nil, core.ErrNotFound
 	}
 	return s.store.Notes(ctx, key)
 }

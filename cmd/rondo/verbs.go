@@ -10,7 +10,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -199,7 +199,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		return 1
 	}
 	env.Stdin = p.stdin
-	o, err := t.open(ctx, engine.Options{ReadOnly: !write}, false)
+	o, err := t.open(ctx, core.Options{ReadOnly: !write}, false)
 	if err != nil {
 		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
 		return 1

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 const (
@@ -80,7 +80,7 @@ func (l *load) fetchOnes(ctx context.Context, rnd *rand.Rand, readings int) ([]t
 func (l *load) fetchThousands(ctx context.Context, readings int, pick func() []int) ([]time.Duration, error) {
 	took := make([]time.Duration, 0, thousandFetches)
 	end := l.lastRow(0, readings)
-	var refs []engine.Ref
+	var refs []core.Ref
 	for range thousandFetches {
 		refs = refs[:0]
 		for _, i := range pick() {
@@ -91,7 +91,7 @@ func (l *load) fetchThousands(ctx context.Context, readings int, pick func() []i
 			var seen int
 			var bad error
 			begin := time.Now()
-			err := l.store.FetchMany(ctx, refs, 0, end-hourRows*step, end, func(i int, rows *engine.Rows, err error) {
+			err := l.store.FetchMany(ctx, refs, 0, end-hourRows*step, end, func(i int, rows *core.Rows, err error) {
 				seen++
 				if err == nil {
 					err = checkHour(rows, readings-1)
@@ -124,7 +124,7 @@ func (l *load) lastRow(i, readings int) int64 {
 }
 
 // checkHour refuses rows that are not an hour's, or of which one in the middle is unknown although it was sent.
-func checkHour(r *engine.Rows, readings int) error {
+func checkHour(r *core.Rows, readings int) error {
 	if len(r.Values) != hourRows || r.Step != step {
 		return fmt.Errorf("%d rows of %d s, want %d of %d s", len(r.Values), r.Step, hourRows, step)
 	}

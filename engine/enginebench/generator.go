@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -195,15 +195,15 @@ func reflect(v int64) uint64 {
 }
 
 // Spec returns what series i of host h is created from.
-func (g *Generator) Spec(h, i int) engine.Spec { return newSpec(h, i, g.Start(h)) }
+func (g *Generator) Spec(h, i int) core.Spec { return newSpec(h, i, g.Start(h)) }
 
-func newSpec(h, i int, start rra.Time) engine.Spec {
+func newSpec(h, i int, start rra.Time) core.Spec {
 	sh := shapes[i%blockSeries]
 	hostName := fmt.Sprintf("host%06d", h)
 	instance := fmt.Sprintf("%s-%02d", shapeNames[sh], i)
-	return engine.Spec{
+	return core.Spec{
 		Path:       "bench/" + hostName + "/" + instance,
-		Labels:     []engine.Label{{Name: "__name__", Value: "bench_" + shapeNames[sh]}, {Name: "host", Value: hostName}, {Name: "instance", Value: instance}},
+		Labels:     []core.Label{{Name: "__name__", Value: "bench_" + shapeNames[sh]}, {Name: "host", Value: hostName}, {Name: "instance", Value: instance}},
 		Definition: definitions[sh],
 		Start:      start,
 	}

@@ -11,7 +11,7 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -26,7 +26,7 @@ type Config struct {
 	Appenders int    // goroutines that append, each for hosts of its own
 	Depth     int    // batches an appender keeps in flight
 	Seed      uint64
-	Options   engine.Options
+	Options   core.Options
 	Verify    int // series compared, bit for bit, with what was sent; after ingest and again after recovery
 
 	// Exec returns the command that runs Child(ctx, arg, out). Nil: recovery is not measured.
@@ -63,7 +63,7 @@ func Ingest(ctx context.Context, c Config) (r Result, err error) {
 	}
 	r.PeakReset = resetPeak() == nil
 	watch := watchAnon()
-	store, err := engine.Open(c.Dir, c.Options)
+	store, err := core.Open(c.Dir, c.Options)
 	if err != nil {
 		return r, err
 	}
@@ -97,10 +97,10 @@ func Ingest(ctx context.Context, c Config) (r Result, err error) {
 }
 
 // create makes a store with all series, closes it, and gives its memory back.
-func create(ctx context.Context, c Config, r *Result) (refs []engine.Ref, err error) {
+func create(ctx context.Context, c Config, r *Result) (refs []core.Ref, err error) {
 	_ = resetPeak() // tried again, and told, where it matters
 	begin, written := time.Now(), writtenBytes()
-	store, err := engine.Open(c.Dir, c.Options)
+	store, err := core.Open(c.Dir, c.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (l *load) measure(ctx context.Context, c Config, r *Result) error {
 
 // create makes all series.
 func (l *load) create(ctx context.Context) error {
-	specs := make([]engine.Spec, 0, createSpecs)
+	specs := make([]core.Spec, 0, createSpecs)
 	flush := func() error {
 		created, err := l.store.CreateBatch(ctx, specs)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -85,7 +85,7 @@ func TestIngestMeasuresAndVerifies(t *testing.T) {
 // The verification is worth nothing if it cannot fail.
 func TestVerifyFindsAWrongSample(t *testing.T) {
 	c := testConfig(t)
-	store, err := engine.Open(c.Dir, c.Options)
+	store, err := core.Open(c.Dir, c.Options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func BenchmarkIngest(b *testing.B) {
 	for _, series := range []int{1000, 10000} {
 		b.Run(fmt.Sprintf("series=%d", series), func(b *testing.B) {
 			c := Config{Dir: b.TempDir(), Series: series, Appenders: 8, Depth: 8, Seed: 1}
-			store, err := engine.Open(c.Dir, c.Options)
+			store, err := core.Open(c.Dir, c.Options)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -8,15 +8,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // A load is a generator on its way into a store.
 type load struct {
-	store     *engine.Store
+	store     *core.Store
 	gen       *Generator
-	refs      []engine.Ref // HostSeries a host
+	refs      []core.Ref // HostSeries a host
 	appenders int
 	depth     int
 	first     int // reading number that run starts with
@@ -25,10 +25,10 @@ type load struct {
 	done      []int  // readings appended since the start of the load, by appender; set by run
 }
 
-func newLoad(store *engine.Store, c Config) *load {
+func newLoad(store *core.Store, c Config) *load {
 	g := NewGenerator(c.Seed, c.Series)
 	return &load{
-		store: store, gen: g, refs: make([]engine.Ref, 0, g.Hosts()*HostSeries),
+		store: store, gen: g, refs: make([]core.Ref, 0, g.Hosts()*HostSeries),
 		appenders: min(c.Appenders, g.Hosts()), depth: c.Depth,
 	}
 }
@@ -88,8 +88,8 @@ type appender struct {
 
 // A flight is a batch, and whether it is under way.
 type flight struct {
-	batch  engine.Batch
-	ticket engine.Ticket
+	batch  core.Batch
+	ticket core.Ticket
 	sent   time.Time // zero: not under way
 }
 

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -114,7 +114,7 @@ func fill(ctx context.Context, o order, out io.Writer) error {
 	if limit == 0 {
 		limit = fullLog
 	}
-	store, err := engine.Open(o.Config.Dir, opt)
+	store, err := core.Open(o.Config.Dir, opt)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func look(ctx context.Context, o order, out io.Writer) error {
 		return err
 	}
 	begin := time.Now()
-	store, err := engine.Open(o.Config.Dir, o.Config.Options)
+	store, err := core.Open(o.Config.Dir, o.Config.Options)
 	if err != nil {
 		return err
 	}

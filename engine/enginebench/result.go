@@ -6,7 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // A Result is what Ingest measured. Its JSON form has the figures of the first group and no others.
@@ -24,22 +24,22 @@ type Result struct {
 	FetchThousandP50Seconds float64 `json:"fetch_thousand_p50_seconds"` // the same of 1,000 series drawn from all
 	RecoverySeconds         float64 `json:"recovery_seconds"`           // Open and the first fetch, after kill -9 with a full log
 
-	Series                  int          `json:"-"`
-	Samples                 int64        `json:"-"`
-	CreateSeconds           float64      `json:"-"` // Open, create all series, Close: in none of the figures
-	CreateWrittenBytes      int64        `json:"-"`
-	CreatePeakRSSBytes      int64        `json:"-"`
-	AppendSeconds           float64      `json:"-"` // until all is acknowledged
-	FinalCheckpointSeconds  float64      `json:"-"`
-	GeneratorCPUPerMillion  float64      `json:"-"` // part of CPUSecondsPerMillion
-	FetchTenHostsP50Seconds float64      `json:"-"` // 1,000 series that are ten whole hosts
-	PeakAnonBytes           int64        `json:"-"` // of PeakRSSBytes, what is not pages of files
-	PeakReset               bool         `json:"-"` // PeakRSSBytes counts from Open, not from the start of the process
-	Verified                int64        `json:"-"` // rows compared after ingest
-	Opened                  opened       `json:"-"`
-	RecoveredLogBytes       int64        `json:"-"`
-	Hours                   []Hour       `json:"-"`
-	Stats                   engine.Stats `json:"-"` // after the final checkpoint
+	Series                  int        `json:"-"`
+	Samples                 int64      `json:"-"`
+	CreateSeconds           float64    `json:"-"` // Open, create all series, Close: in none of the figures
+	CreateWrittenBytes      int64      `json:"-"`
+	CreatePeakRSSBytes      int64      `json:"-"`
+	AppendSeconds           float64    `json:"-"` // until all is acknowledged
+	FinalCheckpointSeconds  float64    `json:"-"`
+	GeneratorCPUPerMillion  float64    `json:"-"` // part of CPUSecondsPerMillion
+	FetchTenHostsP50Seconds float64    `json:"-"` // 1,000 series that are ten whole hosts
+	PeakAnonBytes           int64      `json:"-"` // of PeakRSSBytes, what is not pages of files
+	PeakReset               bool       `json:"-"` // PeakRSSBytes counts from Open, not from the start of the process
+	Verified                int64      `json:"-"` // rows compared after ingest
+	Opened                  opened     `json:"-"`
+	RecoveredLogBytes       int64      `json:"-"`
+	Hours                   []Hour     `json:"-"`
+	Stats                   core.Stats `json:"-"` // after the final checkpoint
 }
 
 // An Hour is the store after an hour of the load.

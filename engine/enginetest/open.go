@@ -5,21 +5,21 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // Open opens a new store in a temporary folder. When the test is over the store
 // is checked and closed: every test is an integrity test.
-func Open(t testing.TB) *engine.Store {
+func Open(t testing.TB) *core.Store {
 	t.Helper()
-	return OpenDir(t, t.TempDir(), engine.Options{})
+	return OpenDir(t, t.TempDir(), core.Options{})
 }
 
 // OpenDir is Open for a folder and options of the caller's choice. A test that
 // closes the store itself, to open it again, loses the check of that store and no other.
-func OpenDir(t testing.TB, dir string, o engine.Options) *engine.Store {
+func OpenDir(t testing.TB, dir string, o core.Options) *core.Store {
 	t.Helper()
-	s, err := engine.Open(dir, o)
+	s, err := core.Open(dir, o)
 	if err != nil {
 		t.Fatalf("open a store: %v", err)
 	}
@@ -28,13 +28,13 @@ func OpenDir(t testing.TB, dir string, o engine.Options) *engine.Store {
 }
 
 // Check fails the test for everything that is found broken in s.
-func Check(t testing.TB, s *engine.Store) {
+func Check(t testing.TB, s *core.Store) {
 	t.Helper()
 	problems, err := s.Check(t.Context())
 	report(t, problems, err)
 }
 
-func report(t testing.TB, problems []engine.Problem, err error) {
+func report(t testing.TB, problems []core.Problem, err error) {
 	t.Helper()
 	if err != nil {
 		t.Errorf("check the store: %v", err)
@@ -44,10 +44,10 @@ func report(t testing.TB, problems []engine.Problem, err error) {
 	}
 }
 
-func checkAndClose(t testing.TB, s *engine.Store) {
+func checkAndClose(t testing.TB, s *core.Store) {
 	t.Helper()
 	problems, err := s.Check(context.Background()) // the test's own context is done in a cleanup
-	if errors.Is(err, engine.ErrClosed) {
+	if errors.Is(err, core.ErrClosed) {
 		return // the test closed it
 	}
 	report(t, problems, err)

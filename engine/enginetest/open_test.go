@@ -3,7 +3,7 @@ package enginetest_test
 import (
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 )
 
@@ -27,7 +27,7 @@ func TestOpenClosesAndMayBeClosedBefore(t *testing.T) {
 	dir := t.TempDir()
 	for _, early := range []bool{false, true} {
 		r := &recorder{TB: t}
-		s := enginetest.OpenDir(r, dir, engine.Options{})
+		s := enginetest.OpenDir(r, dir, core.Options{})
 		if early {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/graphdata"
 	"github.com/rondo-db/rondo/rra"
@@ -28,19 +28,19 @@ func newRamp(t testing.TB) *ramp {
 	return &ramp{d}
 }
 
-func (s *ramp) Open(_ context.Context, name, _ string) (query.Store, engine.Ref, error) {
+func (s *ramp) Open(_ context.Context, name, _ string) (query.Store, core.Ref, error) {
 	if name != "a" {
-		return nil, 0, engine.ErrNotFound
+		return nil, 0, core.ErrNotFound
 	}
 	return s, 1, nil
 }
 
-func (s *ramp) Series(engine.Ref) (engine.Series, error) { return engine.Series{Definition: s.d}, nil }
-func (s *ramp) Last(engine.Ref) (rra.Time, error)        { return rra.Seconds(rampLast), nil }
+func (s *ramp) Series(core.Ref) (core.Series, error) { return core.Series{Definition: s.d}, nil }
+func (s *ramp) Last(core.Ref) (rra.Time, error)      { return rra.Seconds(rampLast), nil }
 
-func (s *ramp) Fetch(_ context.Context, _ engine.Ref, archive int, start, end int64) (engine.Rows, error) {
+func (s *ramp) Fetch(_ context.Context, _ core.Ref, archive int, start, end int64) (core.Rows, error) {
 	step := s.d.Step * s.d.Archives[archive].PDPs
-	out := engine.Rows{Start: start - start%step, End: end, Step: step, DS: []string{"x", "y"}}
+	out := core.Rows{Start: start - start%step, End: end, Step: step, DS: []string{"x", "y"}}
 	for at := out.Start + step; at <= end; at += step {
 		k := float64((at - 1200000000) / step)
 		y := k

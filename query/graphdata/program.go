@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/attime"
 	"github.com/rondo-db/rondo/rra"
@@ -34,7 +34,7 @@ type Options struct {
 // A Source finds the series that a DEF names. Its errors are shown as they are.
 type Source interface {
 	// Open returns a series by its name; daemon is DEF's daemon=, "" if there is none.
-	Open(ctx context.Context, name, daemon string) (query.Store, engine.Ref, error)
+	Open(ctx context.Context, name, daemon string) (query.Store, core.Ref, error)
 }
 
 // A Kind is what a line defines.

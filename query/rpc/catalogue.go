@@ -9,7 +9,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/attime"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
@@ -34,7 +34,7 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.Create
 			return nil, invalid("start: %w", err)
 		}
 	}
-	spec := engine.Spec{
+	spec := core.Spec{
 		Path:       m.GetPath(),
 		Labels:     labelsOf(m.GetLabels()),
 		Definition: d,
@@ -141,21 +141,21 @@ func (s *Server) selectPage(ctx context.Context, m *rondov1.ListRequest, limit i
 	return connect.NewResponse(&answer), nil
 }
 
-func matchersOf(ms []*rondov1.Matcher) ([]engine.Matcher, error) {
-	out := make([]engine.Matcher, len(ms))
+func matchersOf(ms []*rondov1.Matcher) ([]core.Matcher, error) {
+	out := make([]core.Matcher, len(ms))
 	for i, m := range ms {
-		out[i] = engine.Matcher{Name: m.GetName(), Value: m.GetValue()}
+		out[i] = core.Matcher{Name: m.GetName(), Value: m.GetValue()}
 		switch m.GetOp() {
 		case "", "=":
-			out[i].Op = engine.MatchEqual
+			out[i].Op = core.MatchEqual
 			continue
 		case "!=":
-			out[i].Op = engine.MatchNotEqual
+			out[i].Op = core.MatchNotEqual
 			continue
 		case "=~":
-			out[i].Op = engine.MatchRegexp
+			out[i].Op = core.MatchRegexp
 		case "!~":
-			out[i].Op = engine.MatchNotRegexp
+			out[i].Op = core.MatchNotRegexp
 		default:
 			return nil, invalid("matcher %d: op %q is none of = != =~ !~", i, m.GetOp())
 		}
@@ -185,7 +185,7 @@ func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.Labels
 	return connect.NewResponse(&rondov1.LabelsResponse{Values: values}), nil
 }
 
-func seriesOf(e engine.Series, brief bool) *rondov1.Series {
+func seriesOf(e core.Series, brief bool) *rondov1.Series {
 	m := &rondov1.Series{Ref: uint64(e.Ref), Path: e.Path}
 	for _, l := range e.Labels {
 		m.Labels = append(m.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})
@@ -207,10 +207,10 @@ func definitionOf(d *rra.Definition) *rondov1.Definition {
 	return m
 }
 
-func labelsOf(ls []*rondov1.Label) []engine.Label {
-	out := make([]engine.Label, len(ls))
+func labelsOf(ls []*rondov1.Label) []core.Label {
+	out := make([]core.Label, len(ls))
 	for i, l := range ls {
-		out[i] = engine.Label{Name: l.GetName(), Value: l.GetValue()}
+		out[i] = core.Label{Name: l.GetName(), Value: l.GetValue()}
 	}
 	return out
 }

@@ -8,7 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 )
 
@@ -17,13 +17,13 @@ var codes = []struct {
 	err  error
 	code connect.Code
 }{
-	{engine.ErrNotFound, connect.CodeNotFound},
+	{core.ErrNotFound, connect.CodeNotFound},
 	{query.ErrNoArchive, connect.CodeNotFound},
-	{engine.ErrExists, connect.CodeAlreadyExists},
-	{engine.ErrSeriesLimit, connect.CodeResourceExhausted},
-	{engine.ErrShape, connect.CodeInvalidArgument},
-	{engine.ErrReadOnly, connect.CodeFailedPrecondition},
-	{engine.ErrClosed, connect.CodeUnavailable},
+	{core.ErrExists, connect.CodeAlreadyExists},
+	{core.ErrSeriesLimit, connect.CodeResourceExhausted},
+	{core.ErrShape, connect.CodeInvalidArgument},
+	{core.ErrReadOnly, connect.CodeFailedPrecondition},
+	{core.ErrClosed, connect.CodeUnavailable},
 	{syscall.ENOSPC, connect.CodeResourceExhausted},
 	{context.Canceled, connect.CodeCanceled},
 	{context.DeadlineExceeded, connect.CodeDeadlineExceeded},

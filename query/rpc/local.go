@@ -12,7 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -26,7 +26,7 @@ const (
 // A Local is the service of the command line over one store. Whoever reaches it may do with the store
 // what its owner may.
 type Local struct {
-	Store *engine.Store
+	Store *core.Store
 	// Command has the receiver of a protocol do something and returns columns and rows; nil: nothing can be told.
 	Command func(ctx context.Context, protocol string, args []string) ([]string, [][]string, error)
 

@@ -13,14 +13,14 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 // serveLocal serves store at the socket in dir until the test ends.
-func serveLocal(t *testing.T, dir string, store *engine.Store) net.Listener {
+func serveLocal(t *testing.T, dir string, store *core.Store) net.Listener {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle((&rpc.Local{Store: store}).Handler())
@@ -150,10 +150,10 @@ func TestBackupStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(t.TempDir(), "restored")
-	if err := engine.Restore(&copied, to); err != nil {
+	if err := core.Restore(&copied, to); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := enginetest.OpenDir(t, to, engine.Options{}).Lookup("a"); err != nil {
+	if _, err := enginetest.OpenDir(t, to, core.Options{}).Lookup("a"); err != nil {
 		t.Error(err)
 	}
 	problems, err := c.Local.Check(t.Context(), connect.NewRequest(&rondov1.CheckRequest{}))

@@ -5,7 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -35,7 +35,7 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.Meta
 }
 
 // MetadataOf returns the message of a path's metadata.
-func MetadataOf(x engine.PathMetadata) *rondov1.Metadata {
+func MetadataOf(x core.PathMetadata) *rondov1.Metadata {
 	m := &rondov1.Metadata{Path: x.Path, TimeUs: int64(x.Time), Text: x.Text, Expire: x.Expire, Expired: x.Expired}
 	for _, a := range x.Attributes {
 		m.Attributes = append(m.Attributes, &rondov1.Label{Name: a.Name, Value: a.Value})

@@ -6,7 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // A Server is the service Rondo over one store.
 type Server struct {
-	Store   *engine.Store
+	Store   *core.Store
 	Version string    // told by Stats
 	Started time.Time // likewise
 	// MaxFuture is how far ahead of the clock a sample may be; 0: no limit.
@@ -46,10 +46,10 @@ func (s *Server) now() time.Time {
 }
 
 // ref returns the series that a request names by path or by ref.
-func (s *Server) ref(path string, ref uint64) (engine.Ref, error) {
+func (s *Server) ref(path string, ref uint64) (core.Ref, error) {
 	switch {
 	case ref != 0:
-		return engine.Ref(ref), nil
+		return core.Ref(ref), nil
 	case path == "":
 		return 0, invalid("no path and no ref")
 	}
@@ -61,14 +61,14 @@ func (s *Server) ref(path string, ref uint64) (engine.Ref, error) {
 }
 
 // series returns the catalogue entry of the series that a request names by path or by ref.
-func (s *Server) series(path string, ref uint64) (engine.Series, error) {
+func (s *Server) series(path string, ref uint64) (core.Series, error) {
 	r, err := s.ref(path, ref)
 	if err != nil {
-		return engine.Series{}, err
+		return core.Series{}, err
 	}
 	e, err := s.Store.Series(r)
 	if err != nil {
-		return engine.Series{}, fail(err, "series %d", r)
+		return core.Series{}, fail(err, "series %d", r)
 	}
 	return e, nil
 }

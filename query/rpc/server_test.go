@@ -16,7 +16,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -26,7 +26,7 @@ import (
 const epoch = 1_700_000_000
 
 // serve serves a new store over loopback, HTTP/1 and HTTP/2, and returns the store and the URL.
-func serve(t *testing.T) (*engine.Store, string) {
+func serve(t *testing.T) (*core.Store, string) {
 	t.Helper()
 	store := enginetest.Open(t)
 	s := &rpc.Server{
@@ -361,7 +361,7 @@ func TestDropAndRename(t *testing.T) {
 func TestNotes(t *testing.T) {
 	store, url := serve(t)
 	for _, key := range []string{"web2", "web1"} { // at the same time: then they go by key
-		n := engine.Note{Time: epoch * 1e6, Severity: "failure", Text: key, Labels: []engine.Label{{Name: "host", Value: key}}}
+		n := core.Note{Time: epoch * 1e6, Severity: "failure", Text: key, Labels: []core.Label{{Name: "host", Value: key}}}
 		if err := store.AddNote(t.Context(), key, n); err != nil {
 			t.Fatal(err)
 		}
@@ -382,10 +382,10 @@ func TestNotes(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	store, url := serve(t)
-	var ms []engine.PathMetadata
+	var ms []core.PathMetadata
 	for i := range 5 {
-		ms = append(ms, engine.PathMetadata{Path: fmt.Sprintf("h/t%d", i), Metadata: engine.Metadata{
-			Time: epoch * 1e6, Text: fmt.Sprint("text ", i), Attributes: []engine.Label{{Name: "units", Value: "s"}}, Expire: int64(i),
+		ms = append(ms, core.PathMetadata{Path: fmt.Sprintf("h/t%d", i), Metadata: core.Metadata{
+			Time: epoch * 1e6, Text: fmt.Sprint("text ", i), Attributes: []core.Label{{Name: "units", Value: "s"}}, Expire: int64(i),
 		}})
 	}
 	if _, err := store.SetMetadata(t.Context(), ms); err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -31,7 +31,7 @@ func (s *Server) Info(_ context.Context, req *connect.Request[rondov1.InfoReques
 		return nil, fail(err, "metadata of %q", info.Path)
 	}
 	if m.Time != 0 {
-		answer.Metadata = MetadataOf(engine.PathMetadata{Path: info.Path, Metadata: m})
+		answer.Metadata = MetadataOf(core.PathMetadata{Path: info.Path, Metadata: m})
 	}
 	for i := range info.Definition.Sources {
 		value, unknown := info.Machine.PDP(&info.State, i)
@@ -54,7 +54,7 @@ func (s *Server) Stats(context.Context, *connect.Request[rondov1.StatsRequest]) 
 }
 
 // StatsOf returns the message of a store's counters.
-func StatsOf(st engine.Stats) *rondov1.StatsResponse {
+func StatsOf(st core.Stats) *rondov1.StatsResponse {
 	return &rondov1.StatsResponse{
 		Series:               st.Series,
 		SamplesAccepted:      st.SamplesAccepted,
@@ -90,7 +90,7 @@ func (s *Server) Notes(ctx context.Context, req *connect.Request[rondov1.NotesRe
 }
 
 // NotesOf returns the messages of notes, oldest first.
-func NotesOf(notes map[string][]engine.Note) []*rondov1.Note {
+func NotesOf(notes map[string][]core.Note) []*rondov1.Note {
 	var out []*rondov1.Note
 	for key, ns := range notes {
 		for _, n := range ns {

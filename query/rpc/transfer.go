@@ -10,7 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/transfer"
 )
@@ -29,7 +29,7 @@ func (l *Local) Import(ctx context.Context, stream *connect.BidiStream[rondov1.I
 	}
 	o := transfer.Options{Overwrite: first.GetOverwrite(), Jobs: min(int(first.GetJobs()), runtime.GOMAXPROCS(0))}
 	for _, label := range first.GetLabels() {
-		o.Labels = append(o.Labels, engine.Label{Name: label.GetName(), Value: label.GetValue()})
+		o.Labels = append(o.Labels, core.Label{Name: label.GetName(), Value: label.GetValue()})
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

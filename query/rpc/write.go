@@ -10,7 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -22,7 +22,7 @@ func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRe
 	if len(samples) > maxSamples {
 		return nil, invalid("%d samples in one request, at most %d are possible", len(samples), maxSamples)
 	}
-	w := writer{Server: s, now: rra.TimeOf(s.now()), refs: make(map[string]engine.Series)}
+	w := writer{Server: s, now: rra.TimeOf(s.now()), refs: make(map[string]core.Series)}
 	for i, m := range samples {
 		if err := w.add(m); err != nil {
 			w.reject(i, err)
@@ -41,8 +41,8 @@ func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRe
 type writer struct {
 	*Server
 	now    rra.Time
-	refs   map[string]engine.Series // by path
-	batch  engine.Batch
+	refs   map[string]core.Series // by path
+	batch  core.Batch
 	index  []int // of the batch's samples in the request
 	values []rra.Value
 	texts  []string
@@ -77,11 +77,11 @@ func (w *writer) add(m *rondov1.Sample) error {
 	return nil
 }
 
-func (w *writer) lookup(m *rondov1.Sample) (engine.Series, error) {
+func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
 	if m.GetRef() != 0 {
-		series, err := w.Store.Series(engine.Ref(m.GetRef()))
+		series, err := w.Store.Series(core.Ref(m.GetRef()))
 		if err != nil {
-			return engine.Series{}, fmt.Errorf("ref %d: %w", m.GetRef(), err)
+			return core.Series{}, fmt.Errorf("ref %d: %w", m.GetRef(), err)
 		}
 		return series, nil
 	}
@@ -90,11 +90,11 @@ func (w *writer) lookup(m *rondov1.Sample) (engine.Series, error) {
 	}
 	ref, err := w.Store.Lookup(m.GetPath())
 	if err != nil {
-		return engine.Series{}, fmt.Errorf("%q: %w", m.GetPath(), err)
+		return core.Series{}, fmt.Errorf("%q: %w", m.GetPath(), err)
 	}
 	series, err := w.Store.Series(ref)
 	if err != nil {
-		return engine.Series{}, fmt.Errorf("%q: %w", m.GetPath(), err)
+		return core.Series{}, fmt.Errorf("%q: %w", m.GetPath(), err)
 	}
 	w.refs[m.GetPath()] = series
 	return series, nil
@@ -109,7 +109,7 @@ func (w *writer) typed(d *rra.Definition, values []*rondov1.Value) error {
 		}
 		n := len(w.values)
 		if n == len(values) {
-			return fmt.Errorf("%w: %d, the data source %s has none", engine.ErrShape, len(values), ds.Name)
+			return fmt.Errorf("%w: %d, the data source %s has none", core.ErrShape, len(values), ds.Name)
 		}
 		v, err := w.value(ds.Kind, values[n])
 		if err != nil {
@@ -118,7 +118,7 @@ func (w *writer) typed(d *rra.Definition, values []*rondov1.Value) error {
 		w.values = append(w.values, v)
 	}
 	if len(w.values) != len(values) {
-		return fmt.Errorf("%w: %d, of which %d are too many", engine.ErrShape, len(values), len(values)-len(w.values))
+		return fmt.Errorf("%w: %d, of which %d are too many", core.ErrShape, len(values), len(values)-len(w.values))
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (w *writer) update(d *rra.Definition, arg string) (rra.Time, error) {
 		}
 		n := len(w.values)
 		if n == len(readings) {
-			return 0, fmt.Errorf("%w: %q, the data source %s has none", engine.ErrShape, arg, ds.Name)
+			return 0, fmt.Errorf("%w: %q, the data source %s has none", core.ErrShape, arg, ds.Name)
 		}
 		v, err := w.text(ds.Kind, readings[n])
 		if err != nil {
@@ -188,7 +188,7 @@ func (w *writer) update(d *rra.Definition, arg string) (rra.Time, error) {
 		w.values = append(w.values, v)
 	}
 	if len(w.values) != len(readings) {
-		return 0, fmt.Errorf("%w: %q has %d too many", engine.ErrShape, arg, len(readings)-len(w.values))
+		return 0, fmt.Errorf("%w: %q has %d too many", core.ErrShape, arg, len(readings)-len(w.values))
 	}
 	return at, nil
 }
@@ -210,7 +210,7 @@ func (w *writer) append(ctx context.Context) error {
 		return nil
 	}
 	err := w.Store.Append(ctx, &w.batch)
-	var rejected *engine.RejectedError
+	var rejected *core.RejectedError
 	switch {
 	case err == nil:
 		w.answer.Accepted = int64(w.batch.Len())

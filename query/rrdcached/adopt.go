@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdtool"
 	"github.com/rondo-db/rondo/query/transfer"
 )
@@ -70,10 +70,10 @@ type rootFiles struct{ *os.Root }
 
 func (r rootFiles) Open(name string) (io.ReadCloser, error) { return r.Root.Open(name) }
 
-// find returns the series of a path, also one that is a file yet. The error wraps engine.ErrNotFound if there is neither.
-func (s *Server) find(path string) (engine.Ref, error) {
+// find returns the series of a path, also one that is a file yet. The error wraps core.ErrNotFound if there is neither.
+func (s *Server) find(path string) (core.Ref, error) {
 	ref, err := s.o.Store.Lookup(path)
-	if !errors.Is(err, engine.ErrNotFound) || !s.o.Adopt {
+	if !errors.Is(err, core.ErrNotFound) || !s.o.Adopt {
 		return ref, err
 	}
 	why := s.adopt(s.life, []string{path})[path]
@@ -85,8 +85,8 @@ func (s *Server) find(path string) (engine.Ref, error) {
 
 // finding is the store as verbs see it: files are series.
 type finding struct {
-	*engine.Store
+	*core.Store
 	s *Server
 }
 
-func (f finding) Lookup(path string) (engine.Ref, error) { return f.s.find(path) }
+func (f finding) Lookup(path string) (core.Ref, error) { return f.s.find(path) }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -34,14 +34,14 @@ func (c *conn) storeAgain(g *group, ended []int) {
 		ended = c.again(g, ended)
 	}
 	for _, i := range ended {
-		g.slots[i].answer = failure(engine.ErrNotFound.Error())
+		g.slots[i].answer = failure(core.ErrNotFound.Error())
 	}
 }
 
 // again stores the samples of requests whose series has ended: under its name there may be another by now. It returns those whose
 // series has ended once more, each once, in order.
 func (c *conn) again(g *group, ended []int) (more []int) {
-	var b engine.Batch
+	var b core.Batch
 	b.Rejections = maxSamples
 	var owner []int
 	now := make(map[string]*entry)    // by name; nil: none that is of use
@@ -57,9 +57,9 @@ func (c *conn) again(g *group, ended []int) (more []int) {
 		}
 		switch {
 		case e == nil:
-			err = cmp.Or(err, engine.ErrNotFound)
+			err = cmp.Or(err, core.ErrNotFound)
 		case !slices.Equal(e.kinds, s.e.kinds):
-			err = engine.ErrShape // its samples were read as another's
+			err = core.ErrShape // its samples were read as another's
 		}
 		if err != nil {
 			s.answer = failure(c.s.noFile(unescape([]byte(s.e.raw)), err))
@@ -89,7 +89,7 @@ func (c *conn) again(g *group, ended []int) (more []int) {
 		owner = append(owner, i)
 	}
 	err := c.s.o.Store.Append(c.s.life, &b)
-	rejected, ok := errors.AsType[*engine.RejectedError](err)
+	rejected, ok := errors.AsType[*core.RejectedError](err)
 	switch {
 	case err == nil:
 	case !ok:
@@ -99,7 +99,7 @@ func (c *conn) again(g *group, ended []int) (more []int) {
 	default:
 		for _, r := range rejected.First {
 			i := owner[r.Index]
-			if errors.Is(r.Err, engine.ErrNotFound) {
+			if errors.Is(r.Err, core.ErrNotFound) {
 				more = append(more, i)
 			} else {
 				g.slots[i].answer = failure(g.why(-1, r.Err))

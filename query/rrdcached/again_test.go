@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdcached"
 )
@@ -23,7 +23,7 @@ func TestAlteredMeanwhile(t *testing.T) {
 	done := make(chan struct{})
 	var others, running sync.WaitGroup
 	alter := func(path string) {
-		_, err := store.Alter(t.Context(), path, func(c engine.Copy) (engine.Copy, error) { return c, nil })
+		_, err := store.Alter(t.Context(), path, func(c core.Copy) (core.Copy, error) { return c, nil })
 		if err != nil {
 			t.Error(err)
 		}

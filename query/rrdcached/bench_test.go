@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/rra"
@@ -26,14 +26,14 @@ func fiveArchives(t testing.TB) *rra.Definition {
 }
 
 // load makes n series and returns their names.
-func load(t testing.TB, s *engine.Store, n int) []string {
+func load(t testing.TB, s *core.Store, n int) []string {
 	t.Helper()
 	d := fiveArchives(t)
-	specs := make([]engine.Spec, n)
+	specs := make([]core.Spec, n)
 	names := make([]string, n)
 	for i := range specs {
 		names[i] = fmt.Sprintf("host%03d/metric-%02d/gauge.rrd", i/100, i%100)
-		specs[i] = engine.Spec{Path: names[i], Definition: d, Start: rra.Seconds(1_700_000_000)}
+		specs[i] = core.Spec{Path: names[i], Definition: d, Start: rra.Seconds(1_700_000_000)}
 	}
 	out, err := s.CreateBatch(t.Context(), specs)
 	if err != nil {
@@ -52,7 +52,7 @@ func BenchmarkUpdate(b *testing.B) {
 	const series = 20_000
 	for _, batch := range []bool{true, false} {
 		b.Run(fmt.Sprintf("batch=%v/series=%d", batch, series), func(b *testing.B) {
-			store := enginetest.OpenDir(b, b.TempDir(), engine.Options{})
+			store := enginetest.OpenDir(b, b.TempDir(), core.Options{})
 			names := load(b, store, series)
 			s := serve(b, rrdcached.Options{Store: store}, 0)
 			p := dial(b, s.addr)
@@ -99,10 +99,10 @@ func BenchmarkUpdate(b *testing.B) {
 // BenchmarkFetch asks for an hour of every one of some series, one after the other and all at once.
 func BenchmarkFetch(b *testing.B) {
 	const series = 1000
-	store := enginetest.OpenDir(b, b.TempDir(), engine.Options{})
+	store := enginetest.OpenDir(b, b.TempDir(), core.Options{})
 	names := load(b, store, series)
-	var batch engine.Batch
-	refs := make([]engine.Ref, series)
+	var batch core.Batch
+	refs := make([]core.Ref, series)
 	for i, name := range names {
 		var err error
 		if refs[i], err = store.Lookup(name); err != nil {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -16,7 +16,7 @@ import (
 type entry struct {
 	next  atomic.Pointer[entry] // what was asked for after it the last time
 	raw   string                // with its backslashes
-	ref   engine.Ref
+	ref   core.Ref
 	kinds []rra.Kind  // of the data sources that a sample has values for
 	ended atomic.Bool // the series has
 	born  uint64      // how many entries were dropped before it was made
@@ -74,7 +74,7 @@ func (c *cache) get(raw []byte) *entry {
 }
 
 // put remembers a name, unless series were renamed since renames was read, before it was looked up.
-func (c *cache) put(renames uint64, raw []byte, path string, ref engine.Ref, d *rra.Definition) *entry {
+func (c *cache) put(renames uint64, raw []byte, path string, ref core.Ref, d *rra.Definition) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.m) >= c.limit {

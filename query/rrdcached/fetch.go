@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -93,16 +93,16 @@ func (c *conn) together(fs []fetching) int {
 
 // A known is a store that need not be asked what a series is made of.
 type known struct {
-	*engine.Store
+	*core.Store
 	e *entry
 }
 
-func (k known) Series(engine.Ref) (engine.Series, error) {
-	return engine.Series{Ref: k.e.ref, Path: k.e.path, Definition: k.e.d}, nil
+func (k known) Series(core.Ref) (core.Series, error) {
+	return core.Series{Ref: k.e.ref, Path: k.e.path, Definition: k.e.d}, nil
 }
 
 // makePlan chooses the archive and the columns.
-func (f *fetching) makePlan(s *engine.Store) error {
+func (f *fetching) makePlan(s *core.Store) error {
 	f.plan, f.err = query.NewPlan(known{s, f.e}, f.e.ref, query.Request{CF: f.cf, Start: f.start, End: f.end})
 	if f.err != nil {
 		return f.err
@@ -140,7 +140,7 @@ func (c *conn) fetchOne(f *fetching) {
 			return
 		}
 		c.out = c.out[:head]
-		if !errors.Is(err, engine.ErrNotFound) || tries == maxAgain {
+		if !errors.Is(err, core.ErrNotFound) || tries == maxAgain {
 			c.unfetched(f, err)
 			return
 		}
@@ -200,7 +200,7 @@ func (c *conn) fetchMany(fs []fetching) {
 			ready = <-read
 		}
 		f := &fs[i]
-		if errors.Is(f.err, engine.ErrNotFound) { // there may be another by now
+		if errors.Is(f.err, core.ErrNotFound) { // there may be another by now
 			if c.fetchOne(f); c.closing {
 				return
 			}

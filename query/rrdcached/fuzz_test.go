@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -98,7 +98,7 @@ func filled(kinds []rra.Kind, r request, slowly bool) *group {
 func samplesOf(g *group) string {
 	var b strings.Builder
 	for x := range g.batch.All() {
-		b.WriteString(string(appendSample(nil, engine.BatchSample{At: x.At, Values: x.Values, Texts: x.Texts})))
+		b.WriteString(string(appendSample(nil, core.BatchSample{At: x.At, Values: x.Values, Texts: x.Texts})))
 		b.WriteByte(' ')
 	}
 	return b.String()

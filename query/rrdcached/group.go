@@ -6,15 +6,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // A group is what has arrived at once on a connection, up to a request whose answer depends on the samples before it. Its
 // samples are one batch of the engine, which becomes durable as one; its answers are sent in the order of the requests.
 type group struct {
-	batch  engine.Batch
-	ticket engine.Ticket
+	batch  core.Batch
+	ticket core.Ticket
 	sent   bool   // the ticket is to be waited for
 	slots  []slot // one a request
 	cur    int    // the slot that samples are read for
@@ -67,7 +67,7 @@ func (g *group) own() {
 
 // refuse puts into the slots why samples were not stored. It returns the slots whose series has ended, each once, in order.
 func (g *group) refuse(err error) (ended []int) {
-	rejected, ok := errors.AsType[*engine.RejectedError](err)
+	rejected, ok := errors.AsType[*core.RejectedError](err)
 	if !ok {
 		for i := range g.slots {
 			if s := &g.slots[i]; s.stored > 0 {
@@ -78,7 +78,7 @@ func (g *group) refuse(err error) (ended []int) {
 	}
 	for _, r := range rejected.First {
 		i := int(g.owner[r.Index])
-		if errors.Is(r.Err, engine.ErrNotFound) {
+		if errors.Is(r.Err, core.ErrNotFound) {
 			ended = append(ended, i)
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
 
@@ -102,7 +102,7 @@ func (l *listing) walk(fn func(entry string) error) error {
 		return fn(entry)
 	}
 	if l.recursive {
-		return rrdtool.Walk(ctx, store, dir, "", func(s engine.Series) error { return tell(s.Path[len(dir):]) })
+		return rrdtool.Walk(ctx, store, dir, "", func(s core.Series) error { return tell(s.Path[len(dir):]) })
 	}
 	return rrdtool.Entries(ctx, store, dir, func(entry string, _ bool) error { return tell(entry) })
 }

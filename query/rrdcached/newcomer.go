@@ -3,7 +3,7 @@ package rrdcached
 import (
 	"bytes"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -102,7 +102,7 @@ func newMissing(r request) (Missing, bool) {
 		return Missing{}, false
 	}
 	at, _, err := parseTime(when)
-	if err != nil || at > engine.MaxTime || at < rra.Seconds(firstSecond) {
+	if err != nil || at > core.MaxTime || at < rra.Seconds(firstSecond) {
 		return Missing{}, false
 	}
 	return Missing{Values: bytes.Count(rest, []byte{':'}) + 1, Time: at}, true

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // BenchmarkParse reads UPDATE lines of names that are known into groups.
 func BenchmarkParse(b *testing.B) {
 	const series = 20_000
-	store, err := engine.Open(b.TempDir(), engine.Options{NoBackground: true})
+	store, err := core.Open(b.TempDir(), core.Options{NoBackground: true})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func BenchmarkParse(b *testing.B) {
 	var text []byte
 	for i := range series {
 		name := fmt.Sprintf("host%03d/metric-%02d/gauge.rrd", i/100, i%100)
-		s.cache.put(0, []byte(name), name, engine.Ref(1<<32+uint64(i)), d)
+		s.cache.put(0, []byte(name), name, core.Ref(1<<32+uint64(i)), d)
 		text = fmt.Appendf(text, "UPDATE %s 1700000010:%d.%02d\n", name, i*7%100, i%99+1)
 	}
 	c := &conn{s: s}

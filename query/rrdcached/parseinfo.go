@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -46,7 +46,7 @@ func (r *infoReader) number(key string) float64 {
 const maxRing = 1 << 20
 
 // parseInfo makes a series of the lines of INFO: key, type and value each.
-func parseInfo(lines []string) (engine.Info, error) {
+func parseInfo(lines []string) (core.Info, error) {
 	r := &infoReader{values: make(map[string]string, len(lines))}
 	var names []string
 	archives := 0
@@ -72,7 +72,7 @@ func parseInfo(lines []string) (engine.Info, error) {
 		d.Archives = append(d.Archives, r.archive(i))
 	}
 	if r.err != nil {
-		return engine.Info{}, r.err
+		return core.Info{}, r.err
 	}
 	ring := int64(0)
 	for i := range d.Archives {
@@ -81,18 +81,18 @@ func parseInfo(lines []string) (engine.Info, error) {
 		}
 	}
 	if ring > maxRing {
-		return engine.Info{}, fmt.Errorf("seasonal archives of %d values are more than %d", ring, maxRing)
+		return core.Info{}, fmt.Errorf("seasonal archives of %d values are more than %d", ring, maxRing)
 	}
 	pair(d.Archives)
 	m, err := rra.Compile(d)
 	if err != nil {
-		return engine.Info{}, err
+		return core.Info{}, err
 	}
 	state, err := m.Import(r.snapshot(m, names))
 	if err == nil {
 		err = r.err
 	}
-	return engine.Info{Series: engine.Series{Definition: m.Definition()}, Machine: m, State: state}, err
+	return core.Info{Series: core.Series{Definition: m.Definition()}, Machine: m, State: state}, err
 }
 
 func (r *infoReader) source(name string) rra.DataSource {

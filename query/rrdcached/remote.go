@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/query/transfer"
@@ -29,11 +29,11 @@ var errNotSpoken = errors.New("rrdcached's protocol has no words for it: ask a r
 // A file is a series as INFO shows it.
 type file struct {
 	path string
-	info engine.Info
+	info core.Info
 }
 
 // Lookup asks for a series, as the server has written it.
-func (c *Client) Lookup(path string) (engine.Ref, error) {
+func (c *Client) Lookup(path string) (core.Ref, error) {
 	info, err := c.ask(path, false)
 	if err != nil {
 		return 0, err
@@ -46,13 +46,13 @@ func (c *Client) Lookup(path string) (engine.Ref, error) {
 		c.known[path] = i
 		c.files = append(c.files, nil)
 	}
-	info.Ref, info.Path = engine.Ref(i+1), path
+	info.Ref, info.Path = core.Ref(i+1), path
 	c.files[i] = &file{path, info}
 	return info.Ref, nil
 }
 
 // ask asks for a series. With flush the server first writes what it holds of it.
-func (c *Client) ask(path string, flush bool) (engine.Info, error) {
+func (c *Client) ask(path string, flush bool) (core.Info, error) {
 	name := c.name(path)
 	requests := []string{"INFO " + name}
 	if flush {
@@ -60,46 +60,46 @@ func (c *Client) ask(path string, flush bool) (engine.Info, error) {
 	}
 	replies, err := c.doAll(context.Background(), requests)
 	if err != nil {
-		return engine.Info{}, err
+		return core.Info{}, err
 	}
 	last := replies[len(replies)-1]
 	if missing(last.err) {
-		return engine.Info{}, fmt.Errorf("%w: %w", engine.ErrNotFound, last.err)
+		return core.Info{}, fmt.Errorf("%w: %w", core.ErrNotFound, last.err)
 	}
 	if last.err != nil {
-		return engine.Info{}, last.err
+		return core.Info{}, last.err
 	}
 	info, err := parseInfo(last.lines)
 	if err != nil {
-		return engine.Info{}, fmt.Errorf("%s: what it says of %s: %w", c.addr, path, err)
+		return core.Info{}, fmt.Errorf("%s: what it says of %s: %w", c.addr, path, err)
 	}
 	return info, nil
 }
 
 // file returns what Lookup has learned.
-func (c *Client) file(ref engine.Ref) (*file, error) {
+func (c *Client) file(ref core.Ref) (*file, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if ref == 0 || int(ref) > len(c.files) {
-		return nil, engine.ErrNotFound
+		return nil, core.ErrNotFound
 	}
 	return c.files[ref-1], nil
 }
 
 // Series returns the series of a reference, as it was when it was looked up.
-func (c *Client) Series(ref engine.Ref) (engine.Series, error) {
+func (c *Client) Series(ref core.Ref) (core.Series, error) {
 	f, err := c.file(ref)
 	if err != nil {
-		return engine.Series{}, err
+		return core.Series{}, err
 	}
 	return f.info.Series, nil
 }
 
 // Info returns a series with its state, to the digits that the server shows.
-func (c *Client) Info(ref engine.Ref) (engine.Info, error) {
+func (c *Client) Info(ref core.Ref) (core.Info, error) {
 	f, err := c.file(ref)
 	if err != nil {
-		return engine.Info{}, err
+		return core.Info{}, err
 	}
 	info, err := c.ask(f.path, true)
 	info.Ref, info.Path = ref, f.path
@@ -107,7 +107,7 @@ func (c *Client) Info(ref engine.Ref) (engine.Info, error) {
 }
 
 // Last returns the second of the last update.
-func (c *Client) Last(ref engine.Ref) (rra.Time, error) {
+func (c *Client) Last(ref core.Ref) (rra.Time, error) {
 	info, err := c.Info(ref)
 	if err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func (c *Client) Last(ref engine.Ref) (rra.Time, error) {
 }
 
 // Create has the server make a series.
-func (c *Client) Create(ctx context.Context, spec engine.Spec) (engine.Ref, error) {
+func (c *Client) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
 	words := []string{"CREATE", c.name(spec.Path), "-b", strconv.FormatInt(spec.Start.Unix(), 10), "-s", strconv.FormatInt(spec.Definition.Step, 10)}
 	if !spec.Overwrite {
 		words = append(words, "-O")
@@ -126,13 +126,13 @@ func (c *Client) Create(ctx context.Context, spec engine.Spec) (engine.Ref, erro
 	}
 	_, err := c.do(ctx, strings.Join(words, " "))
 	if e, ok := errors.AsType[*AnswerError](err); ok && strings.HasSuffix(e.Text, "File exists") {
-		return 0, fmt.Errorf("%w: %w", engine.ErrExists, err)
+		return 0, fmt.Errorf("%w: %w", core.ErrExists, err)
 	}
 	return 0, err
 }
 
 // Update sends samples, as many in a request as there is room for.
-func (c *Client) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, trace bool) (n int, rows [][]rra.Run, err error) {
+func (c *Client) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error) {
 	if trace {
 		return 0, nil, errNotSpoken
 	}
@@ -181,7 +181,7 @@ func (c *Client) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, tr
 }
 
 // appendSample appends a sample as a word of UPDATE.
-func appendSample(dst []byte, x engine.BatchSample) []byte {
+func appendSample(dst []byte, x core.BatchSample) []byte {
 	dst = strconv.AppendInt(dst, x.At.Unix(), 10)
 	if micro := x.At.Micro(); micro > 0 {
 		// Half a microsecond more, since the fraction is cut when it is read.
@@ -201,7 +201,7 @@ func appendSample(dst []byte, x engine.BatchSample) []byte {
 }
 
 // Flush has the server write what it holds of series.
-func (c *Client) Flush(ctx context.Context, refs []engine.Ref) error {
+func (c *Client) Flush(ctx context.Context, refs []core.Ref) error {
 	for _, ref := range refs {
 		f, err := c.file(ref)
 		if err != nil {
@@ -215,7 +215,7 @@ func (c *Client) Flush(ctx context.Context, refs []engine.Ref) error {
 }
 
 // Table returns the rows that the server chooses: of the finest archive that reaches back so far, whatever resolution is asked for.
-func (c *Client) Table(ref engine.Ref, r query.Request) (*query.Table, error) {
+func (c *Client) Table(ref core.Ref, r query.Request) (*query.Table, error) {
 	f, err := c.file(ref)
 	if err != nil {
 		return nil, err
@@ -285,8 +285,8 @@ func parseFloat(text string) (float64, error) {
 }
 
 // List yields the series below a folder, in order of paths, without their definitions.
-func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[engine.Series, error] {
-	return func(yield func(engine.Series, error) bool) {
+func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+	return func(yield func(core.Series, error) bool) {
 		dir := ""
 		if i := strings.LastIndexByte(prefix, '/'); i >= 0 {
 			dir = prefix[:i+1]
@@ -299,7 +299,7 @@ func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[engin
 			return
 		}
 		if err != nil {
-			yield(engine.Series{}, err)
+			yield(core.Series{}, err)
 			return
 		}
 		names := replies[1].lines
@@ -311,7 +311,7 @@ func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[engin
 			if !strings.HasPrefix(path, prefix) || strings.TrimSuffix(path, ".rrd") <= strings.TrimSuffix(after, ".rrd") && after != "" {
 				continue
 			}
-			if !yield(engine.Series{Path: path}, nil) {
+			if !yield(core.Series{Path: path}, nil) {
 				return
 			}
 		}
@@ -319,32 +319,32 @@ func (c *Client) List(ctx context.Context, prefix, after string) iter.Seq2[engin
 }
 
 // Fetch is not spoken: see Table.
-func (c *Client) Fetch(context.Context, engine.Ref, int, int64, int64) (engine.Rows, error) {
-	return engine.Rows{}, errNotSpoken
+func (c *Client) Fetch(context.Context, core.Ref, int, int64, int64) (core.Rows, error) {
+	return core.Rows{}, errNotSpoken
 }
 
 // Alter is not spoken.
-func (c *Client) Alter(context.Context, string, func(engine.Copy) (engine.Copy, error)) (engine.Ref, error) {
+func (c *Client) Alter(context.Context, string, func(core.Copy) (core.Copy, error)) (core.Ref, error) {
 	return 0, errNotSpoken
 }
 
 // Export returns a whole series, to the digits that DUMP writes.
-func (c *Client) Export(ctx context.Context, ref engine.Ref) (engine.Copy, error) {
+func (c *Client) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	f, err := c.file(ref)
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	// The server disconnects after it: it has a connection of its own.
 	other, err := c.again(ctx)
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	defer func() { _ = other.Close() }() // all was read
 	stop := context.AfterFunc(ctx, func() { _ = other.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	series, err := other.dump(f.path)
 	if err != nil {
-		return engine.Copy{}, fmt.Errorf("dump of %s: %w", c.name(f.path), err)
+		return core.Copy{}, fmt.Errorf("dump of %s: %w", c.name(f.path), err)
 	}
 	return series, nil
 }
@@ -359,16 +359,16 @@ func (c *Client) again(ctx context.Context) (*Client, error) {
 }
 
 // dump reads the answer to a DUMP, which is XML or an error.
-func (c *Client) dump(path string) (engine.Copy, error) {
+func (c *Client) dump(path string) (core.Copy, error) {
 	if err := c.conn.SetDeadline(time.Now().Add(answerTime)); err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	if _, err := c.conn.Write([]byte("DUMP " + c.name(path) + "\n")); err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	first, err := c.in.Peek(1)
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	if first[0] != '<' {
 		left := MaxLine
@@ -379,11 +379,11 @@ func (c *Client) dump(path string) (engine.Copy, error) {
 		if err == nil {
 			err = errAnswer
 		}
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	x, err := rrdfile.ReadXML(io.LimitReader(c.in, maxAnswer), rrdfile.XMLOptions{WholeHistory: true})
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	return transfer.CopyOf(path, x)
 }
@@ -399,6 +399,6 @@ func (c *Client) Tune(ctx context.Context, path string, args []string) error {
 }
 
 // Import is not spoken.
-func (c *Client) Import(context.Context, []engine.Copy, bool) ([]engine.Created, error) {
+func (c *Client) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
 	return nil, errNotSpoken
 }

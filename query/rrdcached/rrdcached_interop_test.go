@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/wal"
@@ -145,7 +145,7 @@ func plain(request, answer, base string) string {
 func TestAnswersAreRRDCacheds(t *testing.T) {
 	t.Parallel()
 	o := startOriginal(t)
-	store := enginetest.OpenDir(t, t.TempDir(), engine.Options{Sync: wal.SyncNone})
+	store := enginetest.OpenDir(t, t.TempDir(), core.Options{Sync: wal.SyncNone})
 	s := serve(t, rrdcached.Options{Store: store}, 0)
 	seed := interopSeed(t)
 	theirs, ours := dial(t, o.addr), dial(t, s.addr)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdcached"
 )
@@ -25,7 +25,7 @@ const patience = 20 * time.Second
 // A served is a server under test.
 type served struct {
 	*rrdcached.Server
-	store *engine.Store
+	store *core.Store
 	base  string
 	addr  net.Addr
 	stop  func()

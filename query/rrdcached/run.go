@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdtool"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -55,7 +55,7 @@ func (c *conn) quickFile(cmd *command, raw []byte) {
 	case errors.Is(err, errLeaves):
 		c.fail(cmd, file+": "+err.Error())
 		return
-	case err != nil && !errors.Is(err, engine.ErrNotFound) && !errors.Is(err, errNoSeries):
+	case err != nil && !errors.Is(err, core.ErrNotFound) && !errors.Is(err, errNoSeries):
 		c.fail(cmd, err.Error())
 		return
 	}
@@ -98,7 +98,7 @@ func (c *conn) suspend(cmd *command, path string) string {
 func (c *conn) flushSeries(cmd *command, e *entry, file string) {
 	if c.s.o.Held {
 		c.settle()
-		if err := c.s.o.Store.Flush(c.s.life, []engine.Ref{e.ref}); err != nil {
+		if err := c.s.o.Store.Flush(c.s.life, []core.Ref{e.ref}); err != nil {
 			c.fail(cmd, err.Error())
 			return
 		}
@@ -114,7 +114,7 @@ func (s *Server) letAllGo() {
 	go func() {
 		defer s.letGo.Unlock()
 		const many = 1024
-		var refs []engine.Ref
+		var refs []core.Ref
 		for series, err := range s.o.Store.List(s.life, "", "") {
 			if err != nil {
 				return // the store is closing, or broken: others say so
@@ -208,7 +208,7 @@ func (c *conn) unopened(cmd *command, file string, err error) string {
 	switch {
 	case errors.Is(err, errLeaves):
 		return file + ": " + err.Error()
-	case errors.Is(err, engine.ErrNotFound), errors.Is(err, errNoSeries):
+	case errors.Is(err, core.ErrNotFound), errors.Is(err, errNoSeries):
 		return failed(cmd) + "opening '" + file + "': No such file or directory"
 	}
 	return failed(cmd) + err.Error()
@@ -227,7 +227,7 @@ func failed(cmd *command) string {
 func (c *conn) read(e *entry, get func(e *entry) error) error {
 	for tries := 0; ; tries++ {
 		err := get(e)
-		if !errors.Is(err, engine.ErrNotFound) || tries == maxAgain {
+		if !errors.Is(err, core.ErrNotFound) || tries == maxAgain {
 			return err
 		}
 		c.s.cache.drop(e)
@@ -243,7 +243,7 @@ func (c *conn) info(r *request) {
 	if !ok {
 		return
 	}
-	var info engine.Info
+	var info core.Info
 	err := c.read(e, func(e *entry) (err error) {
 		info, err = c.s.o.Store.Info(e.ref)
 		return err

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -30,11 +30,11 @@ const (
 
 // Options says what a server serves, and how much of it.
 type Options struct {
-	Store *engine.Store
+	Store *core.Store
 	// Base is the folder that is cut off the front of absolute names, and that names may not leave; empty: the working folder.
 	Base string
 	// Make is given the series that UPDATE commands name and the store lacks, and makes those that it may. Its result has an
-	// error for each it did not make; one that wraps engine.ErrNotFound is told as rrdcached tells of a missing file. nil: none is made.
+	// error for each it did not make; one that wraps core.ErrNotFound is told as rrdcached tells of a missing file. nil: none is made.
 	Make func(ctx context.Context, missing []Missing) []error
 	// Adopt has a native file below Base become a series when a client names it and there is no series of its name.
 	Adopt bool
@@ -243,11 +243,11 @@ func (b *buffers) put(p []byte) { b.pool.Put(&p) }
 
 var errNoSeries = errors.New("names no series")
 
-// lookup returns the entry of a name as it was written. The error wraps engine.ErrNotFound if there is no such series.
+// lookup returns the entry of a name as it was written. The error wraps core.ErrNotFound if there is no such series.
 func (s *Server) lookup(raw []byte) (*entry, error) { return s.lookupBy(raw, s.find) }
 
 // lookupBy is lookup where find finds the series of a path.
-func (s *Server) lookupBy(raw []byte, find func(path string) (engine.Ref, error)) (*entry, error) {
+func (s *Server) lookupBy(raw []byte, find func(path string) (core.Ref, error)) (*entry, error) {
 	if e := s.cache.get(raw); e != nil {
 		return e, nil
 	}
@@ -268,7 +268,7 @@ func (s *Server) lookupBy(raw []byte, find func(path string) (engine.Ref, error)
 		switch {
 		case err == nil:
 			return s.cache.put(renames, raw, path, ref, series.Definition), nil
-		case !errors.Is(err, engine.ErrNotFound) || tries == maxAgain:
+		case !errors.Is(err, core.ErrNotFound) || tries == maxAgain:
 			return nil, err
 		} // else another has taken its place meanwhile
 	}
@@ -282,7 +282,7 @@ func (s *Server) noFile(name []byte, err error) string {
 		return "Not a regular file: " + file
 	case errors.Is(err, errLeaves):
 		return file + ": " + errLeaves.Error()
-	case errors.Is(err, engine.ErrNotFound):
+	case errors.Is(err, core.ErrNotFound):
 		return "No such file: " + file
 	}
 	return err.Error()

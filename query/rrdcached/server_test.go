@@ -15,14 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // makeIn returns what makes series below "made/" in a store, and where it notes what it was asked.
-func makeIn(t testing.TB, store *engine.Store, asked *[][]rrdcached.Missing) func(context.Context, []rrdcached.Missing) []error {
+func makeIn(t testing.TB, store *core.Store, asked *[][]rrdcached.Missing) func(context.Context, []rrdcached.Missing) []error {
 	d := fiveArchives(t)
 	var mu sync.Mutex
 	return func(ctx context.Context, missing []rrdcached.Missing) []error {
@@ -32,14 +32,14 @@ func makeIn(t testing.TB, store *engine.Store, asked *[][]rrdcached.Missing) fun
 		errs := make([]error, len(missing))
 		for i, m := range missing {
 			if !strings.HasPrefix(m.Path, "made/") {
-				errs[i] = engine.ErrNotFound
+				errs[i] = core.ErrNotFound
 				continue
 			}
 			if strings.HasSuffix(m.Path, "bad.rrd") {
 				errs[i] = errors.New("not now")
 				continue
 			}
-			_, errs[i] = store.Create(ctx, engine.Spec{Path: m.Path, Definition: d, Start: m.Time - rra.Seconds(1)})
+			_, errs[i] = store.Create(ctx, core.Spec{Path: m.Path, Definition: d, Start: m.Time - rra.Seconds(1)})
 		}
 		return errs
 	}
@@ -114,7 +114,7 @@ func TestSeriesChangeUnderTheServer(t *testing.T) {
 		"-1 RRD Error: opening '"+s.base+"/c.rrd': No such file or directory\n")
 	// Overwritten by somebody else: the name is another series, with another last update.
 	d := fiveArchives(t)
-	if _, err := store.Create(ctx, engine.Spec{Path: "b.rrd", Definition: d, Start: rra.Seconds(1_000_000_100), Overwrite: true}); err != nil {
+	if _, err := store.Create(ctx, core.Spec{Path: "b.rrd", Definition: d, Start: rra.Seconds(1_000_000_100), Overwrite: true}); err != nil {
 		t.Fatal(err)
 	}
 	p.expect("UPDATE b.rrd 1000000090:1\nUPDATE b.rrd 1000000110:1.10 1000000120:2.5\nLAST b.rrd\nFETCH b.rrd AVERAGE 1000000110 1000000119\n",
@@ -162,13 +162,13 @@ func TestListsOfManySeries(t *testing.T) {
 	store := enginetest.Open(t)
 	d := fiveArchives(t)
 	const series, large = 12_000, 5000 // in a folder that is not passed over one by one
-	specs := make([]engine.Spec, series)
+	specs := make([]core.Spec, series)
 	for i := range specs {
 		folder := i % 50
 		if i < large {
 			folder = 30
 		}
-		specs[i] = engine.Spec{Path: fmt.Sprintf("folder-%02d/%s%06d.rrd", folder, strings.Repeat("long", 20), i), Definition: d}
+		specs[i] = core.Spec{Path: fmt.Sprintf("folder-%02d/%s%06d.rrd", folder, strings.Repeat("long", 20), i), Definition: d}
 	}
 	if _, err := store.CreateBatch(t.Context(), specs); err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestListEnds(t *testing.T) {
 func TestFetchTogetherAndAlone(t *testing.T) {
 	store := enginetest.Open(t)
 	names := load(t, store, 300)
-	var b engine.Batch
+	var b core.Batch
 	for k := range 40 {
 		b.Reset()
 		for i, name := range names {
@@ -257,7 +257,7 @@ func TestFetchTogetherAndAlone(t *testing.T) {
 }
 
 func TestHeldSamplesAreLetGo(t *testing.T) {
-	store := enginetest.OpenDir(t, t.TempDir(), engine.Options{Reorder: time.Minute})
+	store := enginetest.OpenDir(t, t.TempDir(), core.Options{Reorder: time.Minute})
 	s := serve(t, rrdcached.Options{Store: store, Held: true}, 0)
 	p := dial(t, s.addr)
 	p.expect("CREATE a.rrd"+definition+"\nUPDATE a.rrd 1000000020:1\nUPDATE a.rrd 1000000010:1\nLAST a.rrd\nFLUSH a.rrd\nLAST a.rrd\n",

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/wal"
@@ -32,7 +32,7 @@ var tunes = []string{
 func TestTuneAsRRDTool(t *testing.T) {
 	tool := peerProgram(t, "rrdtool")
 	t.Parallel()
-	s := serve(t, rrdcached.Options{Store: enginetest.OpenDir(t, t.TempDir(), engine.Options{Sync: wal.SyncNone})}, 0)
+	s := serve(t, rrdcached.Options{Store: enginetest.OpenDir(t, t.TempDir(), core.Options{Sync: wal.SyncNone})}, 0)
 	p := dial(t, s.addr)
 	dir := s.base // of files; the server has none
 	original := func(args ...string) (out, errOut string) {

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -73,7 +73,7 @@ func (c *conn) updateSlow(args []byte, has bool) {
 		return
 	}
 	e, err := c.s.lookupBy(raw, c.s.o.Store.Lookup)
-	if errors.Is(err, engine.ErrNotFound) && (c.s.o.Make != nil || c.s.o.Adopt) && r.has {
+	if errors.Is(err, core.ErrNotFound) && (c.s.o.Make != nil || c.s.o.Adopt) && r.has {
 		c.postpone(raw, r)
 		return
 	}
@@ -180,7 +180,7 @@ func (g *group) sample(kinds []rra.Kind, word []byte) error {
 	if err != nil {
 		return noTime(word)
 	}
-	if at > engine.MaxTime || at < -engine.MaxTime {
+	if at > core.MaxTime || at < -core.MaxTime {
 		return fmt.Errorf("time %.6f is later than a series can hold", sec)
 	}
 	g.values, g.texts = g.values[:0], g.texts[:0]
@@ -222,10 +222,10 @@ func parseTime(text []byte) (at rra.Time, sec float64, err error) {
 	}
 	whole := math.Floor(sec)
 	switch {
-	case whole >= float64(engine.MaxTime)/1e6+1:
-		return engine.MaxTime + 1, sec, nil
-	case whole <= -float64(engine.MaxTime)/1e6:
-		return -engine.MaxTime, sec, nil // before everything
+	case whole >= float64(core.MaxTime)/1e6+1:
+		return core.MaxTime + 1, sec, nil
+	case whole <= -float64(core.MaxTime)/1e6:
+		return -core.MaxTime, sec, nil // before everything
 	}
 	return rra.Seconds(int64(whole)) + rra.Time((sec-whole)*1e6), sec, nil
 }

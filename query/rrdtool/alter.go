@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -77,11 +77,11 @@ func (c *command) alter(args []string) error {
 	if err != nil {
 		return named(rest[0], err)
 	}
-	var made engine.Copy
+	var made core.Copy
 	if a.dry {
 		made, err = a.copy(series)
 	} else {
-		_, err = c.Store.Alter(c.ctx, series.Path, func(old engine.Copy) (engine.Copy, error) {
+		_, err = c.Store.Alter(c.ctx, series.Path, func(old core.Copy) (core.Copy, error) {
 			made, err = a.copy(old)
 			return made, err
 		})
@@ -133,38 +133,38 @@ func (a *alteration) option(name, arg string) (err error) {
 }
 
 // copy is what becomes of a series.
-func (a *alteration) copy(old engine.Copy) (engine.Copy, error) {
+func (a *alteration) copy(old core.Copy) (core.Copy, error) {
 	p, err := takeApart(old)
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	for _, r := range a.renamed {
 		i := p.source(r[0])
 		if i < 0 {
-			return engine.Copy{}, fmt.Errorf("unknown data source name '%s'", r[0])
+			return core.Copy{}, fmt.Errorf("unknown data source name '%s'", r[0])
 		}
 		if err := p.rename(i, r[1]); err != nil {
-			return engine.Copy{}, err
+			return core.Copy{}, err
 		}
 	}
 	gone := make(map[int]bool)
 	for _, name := range a.without {
 		i := p.source(name)
 		if i < 0 {
-			return engine.Copy{}, fmt.Errorf("unknown data source name '%s'", name)
+			return core.Copy{}, fmt.Errorf("unknown data source name '%s'", name)
 		}
 		gone[i] = true
 	}
 	if err := p.dropSources(gone); err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	d, err := a.definition(p)
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	next, err := newPrefill(old.Path, old.Path, d, p.x.LastUpdate, []*parts{p}, mappings(d.Sources, nil))
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	next.series.Labels, next.keep = old.Labels, true
 	next.fill()
@@ -247,7 +247,7 @@ func (a *alteration) sourceArgs(sources []rra.DataSource) []string {
 }
 
 // altered prints what a series keeps.
-func (c *command) altered(output string, made *engine.Copy) error {
+func (c *command) altered(output string, made *core.Copy) error {
 	type archive struct {
 		Archive string `json:"archive"`
 		Seconds int64  `json:"seconds"`

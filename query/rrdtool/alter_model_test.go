@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -96,7 +96,7 @@ func (a *alterRun) grow() {
 }
 
 // export returns the series. Rows that are left out are there, as unknown.
-func (a *alterRun) export() engine.Copy {
+func (a *alterRun) export() core.Copy {
 	a.Helper()
 	ref, err := a.run.store.Lookup(a.run.dir + "/a.rrd")
 	if err != nil {
@@ -167,7 +167,7 @@ func (a *alterRun) alter() {
 }
 
 // compare looks at every row of the series.
-func (a *alterRun) compare(before *engine.Copy, renamed map[string]string) {
+func (a *alterRun) compare(before *core.Copy, renamed map[string]string) {
 	after := a.export()
 	d := after.Definition
 	if d.Step != a.step || len(d.Sources) != len(a.names) {
@@ -209,7 +209,7 @@ type known struct {
 }
 
 // history returns what is known of a data source for an archive of a CF and rows of span seconds.
-func (a *alterRun) history(c *engine.Copy, name string, cf rra.CF, span int64) history {
+func (a *alterRun) history(c *core.Copy, name string, cf rra.CF, span int64) history {
 	d := c.Definition
 	ds := slices.IndexFunc(d.Sources, func(s rra.DataSource) bool { return s.Name == name })
 	if ds < 0 {

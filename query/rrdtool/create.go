@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/attime"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/rra"
@@ -128,9 +128,9 @@ func (c *command) create(args []string) error {
 		}
 		err = c.createFilled(path, name, d, at, sources, args, !keep)
 	} else {
-		_, err = c.Store.Create(c.ctx, engine.Spec{Path: path, Definition: d, Start: rra.Seconds(start), Overwrite: !keep, SmoothHash: rra.NameHash(name)})
+		_, err = c.Store.Create(c.ctx, core.Spec{Path: path, Definition: d, Start: rra.Seconds(start), Overwrite: !keep, SmoothHash: rra.NameHash(name)})
 	}
-	if errors.Is(err, engine.ErrExists) {
+	if errors.Is(err, core.ErrExists) {
 		return fmt.Errorf("creating '%s': File exists", name)
 	}
 	if err == nil {
@@ -189,7 +189,7 @@ func (c *command) createFilled(path, name string, d *rra.Definition, start rra.T
 	if err != nil {
 		return err
 	}
-	made, err := c.Store.Import(c.ctx, []engine.Copy{series}, overwrite)
+	made, err := c.Store.Import(c.ctx, []core.Copy{series}, overwrite)
 	if err == nil {
 		err = made[0].Err
 	}

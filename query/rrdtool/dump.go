@@ -8,7 +8,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/query/transfer"
 )
@@ -77,7 +77,7 @@ func (c *command) dump(args []string) error {
 }
 
 // file is the file of a series that is called name.
-func (c *command) file(ref engine.Ref, name string) (*rrdfile.File, error) {
+func (c *command) file(ref core.Ref, name string) (*rrdfile.File, error) {
 	if s, ok := c.Store.(*transfer.Single); ok {
 		return s.File(), nil
 	}
@@ -138,11 +138,11 @@ func (c *command) restore(args []string) error {
 	if err != nil {
 		return err
 	}
-	made, err := c.Store.Import(c.ctx, []engine.Copy{series}, overwrite)
+	made, err := c.Store.Import(c.ctx, []core.Copy{series}, overwrite)
 	if err == nil {
 		err = made[0].Err
 	}
-	if errors.Is(err, engine.ErrExists) {
+	if errors.Is(err, core.ErrExists) {
 		return fmt.Errorf("creating '%s': File exists", name)
 	}
 	if err == nil {

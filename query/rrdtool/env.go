@@ -7,30 +7,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Store is what the verbs ask of a store. An *engine.Store is one.
+// A Store is what the verbs ask of a store. An *core.Store is one.
 type Store interface {
-	Create(ctx context.Context, spec engine.Spec) (engine.Ref, error)
-	Lookup(path string) (engine.Ref, error)
-	Series(ref engine.Ref) (engine.Series, error)
-	Update(ctx context.Context, ref engine.Ref, b *engine.Batch, trace bool) (n int, rows [][]rra.Run, err error)
+	Create(ctx context.Context, spec core.Spec) (core.Ref, error)
+	Lookup(path string) (core.Ref, error)
+	Series(ref core.Ref) (core.Series, error)
+	Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error)
 	// Alter puts what change makes of a series in its place. It may be called again for one that has changed meanwhile.
-	Alter(ctx context.Context, path string, change func(engine.Copy) (engine.Copy, error)) (engine.Ref, error)
-	Info(ref engine.Ref) (engine.Info, error)
-	Last(ref engine.Ref) (rra.Time, error)
-	Fetch(ctx context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error)
-	List(ctx context.Context, prefix, after string) iter.Seq2[engine.Series, error]
-	Export(ctx context.Context, ref engine.Ref) (engine.Copy, error)
-	Import(ctx context.Context, copies []engine.Copy, overwrite bool) ([]engine.Created, error)
+	Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error)
+	Info(ref core.Ref) (core.Info, error)
+	Last(ref core.Ref) (rra.Time, error)
+	Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error)
+	List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error]
+	Export(ctx context.Context, ref core.Ref) (core.Copy, error)
+	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
 }
 
 // An Extra is what rondo knows beyond rrdtool.
 type Extra interface {
-	Metadata(path string) (engine.Metadata, error)
-	Notes(ctx context.Context, key string) (map[string][]engine.Note, error)
+	Metadata(path string) (core.Metadata, error)
+	Notes(ctx context.Context, key string) (map[string][]core.Note, error)
 }
 
 // An Env is the surroundings of a command.

@@ -3,7 +3,7 @@ package rrdtool
 import (
 	"strconv"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -41,7 +41,7 @@ func (c *command) extra(path string) {
 	}
 }
 
-func (c *command) metadata(m *engine.Metadata) {
+func (c *command) metadata(m *core.Metadata) {
 	c.printf("metadata_time = %s\n", seconds(m.Time))
 	if m.Text != "" {
 		c.quoted("text", m.Text)
@@ -57,7 +57,7 @@ func (c *command) metadata(m *engine.Metadata) {
 	}
 }
 
-func (c *command) notes(path string) []engine.Note {
+func (c *command) notes(path string) []core.Note {
 	notes, err := c.Extra.Notes(c.ctx, path)
 	if err != nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdtool"
 	"github.com/rondo-db/rondo/rra"
@@ -21,17 +21,17 @@ func TestExtra(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := engine.Spec{Path: "h/load", Labels: []engine.Label{{Name: "host", Value: "h\x1b[2J"}}, Definition: d, Start: rra.Seconds(1_000_000_000)}
+	spec := core.Spec{Path: "h/load", Labels: []core.Label{{Name: "host", Value: "h\x1b[2J"}}, Definition: d, Start: rra.Seconds(1_000_000_000)}
 	if _, err := s.Create(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.SetMetadata(t.Context(), []engine.PathMetadata{
-		{Path: "h/load", Metadata: engine.Metadata{Time: rra.Seconds(1_000_000_005), Attributes: []engine.Label{{Name: "units", Value: "jobs"}}, Expire: 300}},
-		{Path: "h/os", Metadata: engine.Metadata{Time: rra.Seconds(1_000_000_006), Text: "Linux\n\"6\"", Expired: true}},
+	if _, err := s.SetMetadata(t.Context(), []core.PathMetadata{
+		{Path: "h/load", Metadata: core.Metadata{Time: rra.Seconds(1_000_000_005), Attributes: []core.Label{{Name: "units", Value: "jobs"}}, Expire: 300}},
+		{Path: "h/os", Metadata: core.Metadata{Time: rra.Seconds(1_000_000_006), Text: "Linux\n\"6\"", Expired: true}},
 	}); err != nil {
 		t.Fatal(err)
 	}
-	note := engine.Note{Time: rra.Seconds(1_000_000_007), Severity: "failure", Text: "too high"}
+	note := core.Note{Time: rra.Seconds(1_000_000_007), Severity: "failure", Text: "too high"}
 	for _, key := range []string{"h/load", "h/load/other"} {
 		if err := s.AddNote(t.Context(), key, note); err != nil {
 			t.Fatal(err)

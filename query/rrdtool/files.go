@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/query/transfer"
 )
@@ -44,7 +44,7 @@ var errNoFiles = errors.New("the server cannot reach files: run the command outs
 const maxNative = 1 << 31
 
 // native is lookup for verbs that read: the series of a name, or, where there is none, of the native file of that name.
-func (c *command) native(name string) (engine.Ref, error) {
+func (c *command) native(name string) (core.Ref, error) {
 	ref, err := c.lookup(name)
 	if err == nil || c.Files == nil || !errors.Is(err, errNoSuchFile) && !errors.Is(err, errPermission) || !IsNative(c.Files, name) {
 		return ref, err
@@ -65,7 +65,7 @@ func (c *command) native(name string) (engine.Ref, error) {
 
 // owned is lookup for verbs that change a series: where there is none, the native file of that name, if there is one, is made
 // a series first, with every row. The file stays as it is.
-func (c *command) owned(name string) (engine.Ref, error) {
+func (c *command) owned(name string) (core.Ref, error) {
 	ref, err := c.lookup(name)
 	if _, daemon := c.Store.(tuner); err == nil || daemon || c.Files == nil || !errors.Is(err, errNoSuchFile) || !IsNative(c.Files, name) {
 		return ref, err
@@ -82,8 +82,8 @@ func (c *command) owned(name string) (engine.Ref, error) {
 	if e != nil {
 		return 0, fmt.Errorf("reading '%s': %w", name, e)
 	}
-	made, e := c.Store.Import(c.ctx, []engine.Copy{series}, false)
-	if e == nil && !errors.Is(made[0].Err, engine.ErrExists) { // else another has been quicker
+	made, e := c.Store.Import(c.ctx, []core.Copy{series}, false)
+	if e == nil && !errors.Is(made[0].Err, core.ErrExists) { // else another has been quicker
 		e = made[0].Err
 	}
 	if e != nil {

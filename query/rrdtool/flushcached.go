@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 const flushcachedUsage = `NAME… [OPTIONS]
@@ -15,9 +15,9 @@ const flushcachedUsage = `NAME… [OPTIONS]
 
 var flushcachedOptions = []option{{"daemon", 'd', true}}
 
-// A flusher is a Store that holds samples. An *engine.Store is one.
+// A flusher is a Store that holds samples. An *core.Store is one.
 type flusher interface {
-	Flush(ctx context.Context, refs []engine.Ref) error
+	Flush(ctx context.Context, refs []core.Ref) error
 }
 
 // flushcached lets go the samples that a store holds of series.
@@ -29,7 +29,7 @@ func (c *command) flushcached(args []string) error {
 	if len(args) == 0 {
 		return errors.New("Usage: rrdtool flushcached [--daemon|-d <addr>] <file> [<file> ...]")
 	}
-	refs := make([]engine.Ref, len(args))
+	refs := make([]core.Ref, len(args))
 	for i, name := range args {
 		if refs[i], err = c.lookup(name); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -18,9 +18,9 @@ import (
 // order of the lines. Every other line, also an update with anything unusual in it, waits until those before it are answered,
 // and is then run as a command.
 
-// A Batcher is a Store that takes the samples of many update commands at once. An *engine.Store is one.
+// A Batcher is a Store that takes the samples of many update commands at once. An *core.Store is one.
 type Batcher interface {
-	Append(ctx context.Context, b *engine.Batch) error
+	Append(ctx context.Context, b *core.Batch) error
 	// Renames counts the series that were renamed so far.
 	Renames() uint64
 }
@@ -29,7 +29,7 @@ type Batcher interface {
 type group struct {
 	store Batcher // nil: there is no such thing, and no group
 	names names
-	batch engine.Batch
+	batch core.Batch
 	lines []groupLine
 
 	// Of the line that is being read:
@@ -177,8 +177,8 @@ func (p *pipe) settle() {
 // explain answers the lines of a group of which not all was stored.
 func (p *pipe) explain(err error) {
 	g := &p.group
-	rejected, some := errors.AsType[*engine.RejectedError](err)
-	var first []engine.Rejection
+	rejected, some := errors.AsType[*core.RejectedError](err)
+	var first []core.Rejection
 	if some {
 		first = rejected.First
 	}
@@ -197,7 +197,7 @@ func (p *pipe) explain(err error) {
 		switch {
 		case why == nil:
 			p.reply(nil)
-		case errors.Is(why, engine.ErrNotFound): // the series has ended, and its name may be that of another
+		case errors.Is(why, core.ErrNotFound): // the series has ended, and its name may be that of another
 			g.names.drop(l.e)
 			p.do(l.text)
 		default:
@@ -233,7 +233,7 @@ func (p *pipe) appendOK(dst []byte) []byte {
 // name and the samples. Most clients name theirs in the same order again and again: the next is guessed from the one before it.
 type names struct {
 	m       map[string]*entry
-	paths   map[string]engine.Ref // of the series in m
+	paths   map[string]core.Ref // of the series in m
 	layouts map[layoutKey]*layout
 	last    *entry
 	renames uint64 // of the store, when the maps were emptied
@@ -245,7 +245,7 @@ type entry struct {
 	raw    string // name and template as they stand in the line
 	name   string
 	path   string
-	ref    engine.Ref
+	ref    core.Ref
 	layout *layout
 	ended  bool
 }
@@ -372,7 +372,7 @@ func (n *names) lookup(p *pipe, raw string) *entry {
 	}
 	if n.m == nil || len(n.m) >= maxNames || len(n.layouts) >= maxLayouts {
 		n.forget()
-		n.m, n.paths, n.layouts = make(map[string]*entry), make(map[string]engine.Ref), make(map[layoutKey]*layout)
+		n.m, n.paths, n.layouts = make(map[string]*entry), make(map[string]core.Ref), make(map[layoutKey]*layout)
 	}
 	key := layoutKey{u.d, u.template, u.given}
 	l := n.layouts[key]

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -25,12 +25,12 @@ type oneByOne struct{ rrdtool.Store }
 
 // counting counts what is stored at once.
 type counting struct {
-	*engine.Store
+	*core.Store
 	appends, samples int
 	before           func(n int) // called before append n, from 1
 }
 
-func (c *counting) Append(ctx context.Context, b *engine.Batch) error {
+func (c *counting) Append(ctx context.Context, b *core.Batch) error {
 	c.appends++
 	c.samples += b.Len()
 	if c.before != nil {
@@ -233,7 +233,7 @@ func (c *chunked) Read(p []byte) (int, error) {
 // TestPipeOtherClients: series that others replace, rename or remove meanwhile are found as they are then.
 func TestPipeOtherClients(t *testing.T) {
 	store := &counting{Store: enginetest.Open(t)}
-	spec := func(path string) engine.Spec {
+	spec := func(path string) core.Spec {
 		ref, err := store.Lookup("a")
 		if err != nil {
 			t.Fatal(err)
@@ -242,7 +242,7 @@ func TestPipeOtherClients(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return engine.Spec{Path: path, Definition: s.Definition, Start: 1_000_000_000e6, Overwrite: true}
+		return core.Spec{Path: path, Definition: s.Definition, Start: 1_000_000_000e6, Overwrite: true}
 	}
 	must := func(err error) {
 		t.Helper()

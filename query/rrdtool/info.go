@@ -8,7 +8,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/query/transfer"
 	"github.com/rondo-db/rondo/rra"
@@ -101,12 +101,12 @@ func (c *command) infoLine(l InfoLine) {
 }
 
 // Info returns what rrdtool says of the definition and the state of a series in the file called name.
-func Info(name string, info *engine.Info) []InfoLine {
+func Info(name string, info *core.Info) []InfoLine {
 	return infoLines(name, info, rrdfile.VersionOf(info.Definition))
 }
 
 // infoLines is Info of a file of a version.
-func infoLines(name string, info *engine.Info, version int) []InfoLine {
+func infoLines(name string, info *core.Info, version int) []InfoLine {
 	p := &printer{info: info, version: version}
 	p.text("filename", name)
 	p.text("rrd_version", fmt.Sprintf("%04d", version))
@@ -124,7 +124,7 @@ func infoLines(name string, info *engine.Info, version int) []InfoLine {
 
 // A printer gathers the lines of info.
 type printer struct {
-	info    *engine.Info
+	info    *core.Info
 	version int
 	lines   []InfoLine
 }

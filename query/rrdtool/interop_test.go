@@ -20,7 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -180,7 +180,7 @@ func TestProgramsAsOriginal(t *testing.T) {
 			s := open(t)
 			n := programs(80)
 			for i := range n {
-				if e, ok := s.(*engine.Store); ok && i%20 == 10 {
+				if e, ok := s.(*core.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {
 						t.Fatal(err)
 					}

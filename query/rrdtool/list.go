@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 const listUsage = `[DIRECTORY] [OPTIONS]
@@ -38,7 +38,7 @@ func (c *command) list(args []string) error {
 		return err
 	}
 	if all {
-		return Walk(c.ctx, c.Store, "", "", func(s engine.Series) error {
+		return Walk(c.ctx, c.Store, "", "", func(s core.Series) error {
 			_, err := fmt.Fprintln(c.out, s.Path)
 			return err
 		})
@@ -64,7 +64,7 @@ func (c *command) list(args []string) error {
 		return err
 	}
 	if recursive {
-		err = Walk(c.ctx, c.Store, dir, "", func(s engine.Series) error { return show(s.Path[len(dir):]) })
+		err = Walk(c.ctx, c.Store, dir, "", func(s core.Series) error { return show(s.Path[len(dir):]) })
 	} else {
 		made := c.madeBelow(dir)
 		err = Entries(c.ctx, c.Store, dir, func(entry string, _ bool) error {
@@ -110,7 +110,7 @@ var errEnough = errors.New("enough")
 
 // Walk calls fn for the series whose path begins with prefix and sorts after
 // after, in order of paths, until it returns an error.
-func Walk(ctx context.Context, s Store, prefix, after string, fn func(engine.Series) error) error {
+func Walk(ctx context.Context, s Store, prefix, after string, fn func(core.Series) error) error {
 	for series, err := range s.List(ctx, prefix, after) {
 		if err != nil {
 			return err
@@ -129,7 +129,7 @@ func Entries(ctx context.Context, s Store, dir string, fn func(name string, fold
 	passed := 0           // series of it that were passed over
 	for more := true; more; {
 		more = false
-		err := Walk(ctx, s, dir, after, func(x engine.Series) error {
+		err := Walk(ctx, s, dir, after, func(x core.Series) error {
 			name, _, folder := strings.Cut(x.Path[len(dir):], "/")
 			switch {
 			case !folder:

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdtool"
 	"github.com/rondo-db/rondo/rra"
@@ -20,7 +20,7 @@ func TestListEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"a/\xff", "a/\xff\xff\xff/x", "a/b", "a/\xffz", "a0", "\xff\xff/\xff\xff", "\xff\xff/a"} {
-		if _, err := store.Create(t.Context(), engine.Spec{Path: path, Definition: d}); err != nil {
+		if _, err := store.Create(t.Context(), core.Spec{Path: path, Definition: d}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,18 +9,18 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // memory is a store with nothing but package rra under it.
 type memory struct {
 	series []*memorySeries // by Ref-1
-	paths  map[string]engine.Ref
+	paths  map[string]core.Ref
 }
 
 type memorySeries struct {
-	engine.Series
+	core.Series
 	m     *rra.Machine
 	state rra.State
 	rows  []map[rowKey]float64 // by stream
@@ -31,12 +31,12 @@ type rowKey struct {
 	ds int32
 }
 
-func newMemory() *memory { return &memory{paths: make(map[string]engine.Ref)} }
+func newMemory() *memory { return &memory{paths: make(map[string]core.Ref)} }
 
-func (s *memory) Create(_ context.Context, spec engine.Spec) (engine.Ref, error) {
+func (s *memory) Create(_ context.Context, spec core.Spec) (core.Ref, error) {
 	p := path.Clean(spec.Path)
 	if ref, ok := s.paths[p]; ok && !spec.Overwrite {
-		return ref, engine.ErrExists
+		return ref, core.ErrExists
 	}
 	m, err := rra.Compile(spec.Definition)
 	if err != nil {
@@ -52,24 +52,24 @@ func (s *memory) Create(_ context.Context, spec engine.Spec) (engine.Ref, error)
 		series.rows[i] = make(map[rowKey]float64)
 	}
 	s.series = append(s.series, series)
-	ref := engine.Ref(len(s.series))
-	series.Series = engine.Series{Ref: ref, Path: p, Definition: spec.Definition}
+	ref := core.Ref(len(s.series))
+	series.Series = core.Series{Ref: ref, Path: p, Definition: spec.Definition}
 	s.paths[p] = ref
 	return ref, nil
 }
 
-func (s *memory) Lookup(p string) (engine.Ref, error) {
+func (s *memory) Lookup(p string) (core.Ref, error) {
 	for _, p := range []string{p, p + ".rrd", strings.TrimSuffix(p, ".rrd")} {
 		if ref, ok := s.paths[p]; ok {
 			return ref, nil
 		}
 	}
-	return 0, engine.ErrNotFound
+	return 0, core.ErrNotFound
 }
 
-func (s *memory) Series(ref engine.Ref) (engine.Series, error) { return s.series[ref-1].Series, nil }
+func (s *memory) Series(ref core.Ref) (core.Series, error) { return s.series[ref-1].Series, nil }
 
-func (s *memory) Update(_ context.Context, ref engine.Ref, b *engine.Batch, _ bool) (n int, _ [][]rra.Run, err error) {
+func (s *memory) Update(_ context.Context, ref core.Ref, b *core.Batch, _ bool) (n int, _ [][]rra.Run, err error) {
 	series := s.series[ref-1]
 	defer func() {
 		if err != nil || b.Stopped {
@@ -96,13 +96,13 @@ func (s *memory) Update(_ context.Context, ref engine.Ref, b *engine.Batch, _ bo
 	return n, nil, nil
 }
 
-func (s *memory) Alter(ctx context.Context, p string, change func(engine.Copy) (engine.Copy, error)) (engine.Ref, error) {
+func (s *memory) Alter(ctx context.Context, p string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
 	ref, err := s.Lookup(p)
 	if err != nil {
 		return 0, err
 	}
 	old := s.series[ref-1]
-	c := engine.Copy{Path: old.Path, Definition: old.Definition, State: old.state.Clone()}
+	c := core.Copy{Path: old.Path, Definition: old.Definition, State: old.state.Clone()}
 	last := old.m.LastUpdate(old.state.W).Unix()
 	for i := range old.Definition.Archives {
 		a := &old.Definition.Archives[i]
@@ -129,7 +129,7 @@ func (s *memory) Alter(ctx context.Context, p string, change func(engine.Copy) (
 	if c.State, err = importOwn(c, m); err != nil {
 		return 0, err
 	}
-	next := &memorySeries{Series: engine.Series{Ref: ref, Path: old.Path, Definition: &d}, m: m, state: c.State}
+	next := &memorySeries{Series: core.Series{Ref: ref, Path: old.Path, Definition: &d}, m: m, state: c.State}
 	next.rows = make([]map[rowKey]float64, len(m.Streams()))
 	for i := range next.rows {
 		next.rows[i] = make(map[rowKey]float64)
@@ -148,7 +148,7 @@ func (s *memory) Alter(ctx context.Context, p string, change func(engine.Copy) (
 }
 
 // importOwn is the state of c in a machine whose archives have rows of their own.
-func importOwn(c engine.Copy, m *rra.Machine) (rra.State, error) {
+func importOwn(c core.Copy, m *rra.Machine) (rra.State, error) {
 	shared, err := rra.Compile(c.Definition)
 	if err != nil {
 		return rra.State{}, err
@@ -156,21 +156,21 @@ func importOwn(c engine.Copy, m *rra.Machine) (rra.State, error) {
 	return m.Import(shared.Snapshot(&c.State))
 }
 
-func (s *memory) Info(ref engine.Ref) (engine.Info, error) {
+func (s *memory) Info(ref core.Ref) (core.Info, error) {
 	series := s.series[ref-1]
-	return engine.Info{Series: series.Series, Machine: series.m, State: series.state.Clone()}, nil
+	return core.Info{Series: series.Series, Machine: series.m, State: series.state.Clone()}, nil
 }
 
-func (s *memory) Last(ref engine.Ref) (rra.Time, error) {
+func (s *memory) Last(ref core.Ref) (rra.Time, error) {
 	series := s.series[ref-1]
 	return series.m.LastUpdate(series.state.W), nil
 }
 
-func (s *memory) Fetch(_ context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error) {
+func (s *memory) Fetch(_ context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
 	series := s.series[ref-1]
 	a := &series.Definition.Archives[archive]
 	step := series.Definition.Step * a.PDPs
-	out := engine.Rows{Start: start, End: end, Step: step}
+	out := core.Rows{Start: start, End: end, Step: step}
 	newest := series.m.LastUpdate(series.state.W).Unix() / step
 	stream := series.m.StreamOf(archive)
 	for ds := range series.Definition.Sources {
@@ -193,8 +193,8 @@ func (s *memory) Fetch(_ context.Context, ref engine.Ref, archive int, start, en
 	return out, nil
 }
 
-func (s *memory) List(_ context.Context, prefix, after string) iter.Seq2[engine.Series, error] {
-	return func(yield func(engine.Series, error) bool) {
+func (s *memory) List(_ context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+	return func(yield func(core.Series, error) bool) {
 		var paths []string
 		for p := range s.paths {
 			if strings.HasPrefix(p, prefix) && p > after {
@@ -210,10 +210,10 @@ func (s *memory) List(_ context.Context, prefix, after string) iter.Seq2[engine.
 	}
 }
 
-func (s *memory) Export(ctx context.Context, ref engine.Ref) (engine.Copy, error) {
+func (s *memory) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	series := s.series[ref-1]
 	d := series.Definition
-	c := engine.Copy{Path: series.Path, Definition: d, State: series.state.Clone(), Rows: make([][]float64, len(d.Archives))}
+	c := core.Copy{Path: series.Path, Definition: d, State: series.state.Clone(), Rows: make([][]float64, len(d.Archives))}
 	last := series.m.LastUpdate(series.state.W).Unix()
 	for i := range d.Archives {
 		if series.m.StreamOf(i) < 0 {
@@ -223,18 +223,18 @@ func (s *memory) Export(ctx context.Context, ref engine.Ref) (engine.Copy, error
 		end := last - last%step
 		rows, err := s.Fetch(ctx, ref, i, end-d.Archives[i].Rows*step, end)
 		if err != nil {
-			return engine.Copy{}, err
+			return core.Copy{}, err
 		}
 		c.Rows[i] = rows.Values
 	}
 	return c, nil
 }
 
-func (s *memory) Import(_ context.Context, copies []engine.Copy, overwrite bool) ([]engine.Created, error) {
-	out := make([]engine.Created, len(copies))
+func (s *memory) Import(_ context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
+	out := make([]core.Created, len(copies))
 	for n := range copies {
 		c := &copies[n]
-		out[n].Ref, out[n].Err = s.Create(context.Background(), engine.Spec{Path: c.Path, Definition: c.Definition, Overwrite: overwrite})
+		out[n].Ref, out[n].Err = s.Create(context.Background(), core.Spec{Path: c.Path, Definition: c.Definition, Overwrite: overwrite})
 		if out[n].Err != nil {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // What rrdtool says of files, here of series.
@@ -60,7 +60,7 @@ func Path(dir, base, name string) (string, error) {
 }
 
 // lookup returns the series that a file name means.
-func (c *command) lookup(name string) (engine.Ref, error) {
+func (c *command) lookup(name string) (core.Ref, error) {
 	path, err := c.path(name)
 	if err == nil && path == "" {
 		err = errNoSuchFile
@@ -74,7 +74,7 @@ func (c *command) lookup(name string) (engine.Ref, error) {
 
 // named gives an error of the store the words that rrdtool has for it.
 func named(name string, err error) error {
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, core.ErrNotFound) {
 		return fmt.Errorf("opening '%s': %w", name, errNoSuchFile)
 	}
 	return err

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
 // parts are a series taken apart: what tune, resize and alter change before they put it together again.
 type parts struct {
-	series engine.Copy
+	series core.Copy
 	d      rra.Definition
 	x      *rra.Snapshot
 	name   string      // by which seasons of new archives are smoothed
@@ -21,7 +21,7 @@ type parts struct {
 }
 
 // takeApart returns the parts of a series. They share nothing with it that is changed.
-func takeApart(c engine.Copy) (*parts, error) {
+func takeApart(c core.Copy) (*parts, error) {
 	m, err := rra.Compile(c.Definition)
 	if err != nil {
 		return nil, err
@@ -50,13 +50,13 @@ func unknown(n int) []float64 {
 }
 
 // together makes a series of the parts.
-func (p *parts) together() (engine.Copy, error) {
+func (p *parts) together() (core.Copy, error) {
 	if err := p.d.Validate(); err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	m, err := rra.Compile(&p.d)
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	for i := range p.rows {
 		p.x.Archives[i].Rows = p.rows[i]

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // maxPipeLine bounds a line of pipe mode.
@@ -202,7 +202,7 @@ func (p *pipe) folder(path string) (bool, error) {
 		return true, nil
 	}
 	found := false
-	err := Walk(p.ctx, p.env.Store, path+"/", "", func(engine.Series) error {
+	err := Walk(p.ctx, p.env.Store, path+"/", "", func(core.Series) error {
 		found = true
 		return errEnough
 	})

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -25,7 +25,7 @@ func newPrefill(path, name string, d *rra.Definition, last rra.Time, sources []*
 	if err != nil {
 		return nil, err
 	}
-	empty := engine.Copy{Path: path, Definition: d, State: m.NewState(last), Rows: make([][]float64, len(d.Archives))}
+	empty := core.Copy{Path: path, Definition: d, State: m.NewState(last), Rows: make([][]float64, len(d.Archives))}
 	m.SmoothBy(empty.State.W, rra.NameHash(name))
 	p, err := takeApart(empty)
 	if err != nil {

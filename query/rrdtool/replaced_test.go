@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdtool"
 	"github.com/rondo-db/rondo/rra"
@@ -17,13 +17,13 @@ import (
 type replacing struct {
 	rrdtool.Store
 	t     *testing.T
-	store *engine.Store
+	store *core.Store
 	times int
 }
 
-func (r *replacing) Update(ctx context.Context, ref engine.Ref, b *engine.Batch, trace bool) (int, [][]rra.Run, error) {
+func (r *replacing) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
 	if r.times--; r.times >= 0 {
-		same := func(c engine.Copy) (engine.Copy, error) { return c, nil }
+		same := func(c core.Copy) (core.Copy, error) { return c, nil }
 		if _, err := r.store.Alter(ctx, "s", same); err != nil {
 			r.t.Error(err)
 		}
@@ -72,7 +72,7 @@ func TestPipeOfReplaced(t *testing.T) {
 				return
 			default:
 			}
-			_, _ = store.Alter(t.Context(), "s", func(c engine.Copy) (engine.Copy, error) { return c, nil }) // it is not there at first
+			_, _ = store.Alter(t.Context(), "s", func(c core.Copy) (core.Copy, error) { return c, nil }) // it is not there at first
 		}
 	})
 	if got := piped(t, store, strings.NewReader(lines.String())); strings.Contains(got, "ERROR") {

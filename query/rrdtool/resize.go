@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdfile"
 )
 
@@ -50,7 +50,7 @@ func (c *command) resize(args []string) error {
 	if series.Path, err = c.path(resized); err != nil {
 		return err
 	}
-	made, err := c.Store.Import(c.ctx, []engine.Copy{series}, true)
+	made, err := c.Store.Import(c.ctx, []core.Copy{series}, true)
 	if err == nil {
 		err = made[0].Err
 	}
@@ -58,18 +58,18 @@ func (c *command) resize(args []string) error {
 }
 
 // resizedCopy is a series whose archive i has more rows, or fewer if more is negative. New ones are unknown.
-func resizedCopy(series engine.Copy, i, more int64) (engine.Copy, error) {
+func resizedCopy(series core.Copy, i, more int64) (core.Copy, error) {
 	p, err := takeApart(series)
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	switch version := rrdfile.VersionOf(&p.d); {
 	case i < 0 || i >= int64(len(p.d.Archives)):
-		return engine.Copy{}, errors.New("no such RRA in this RRD")
+		return core.Copy{}, errors.New("no such RRA in this RRD")
 	case -more >= p.d.Archives[i].Rows:
-		return engine.Copy{}, errors.New("This RRA is not that big")
+		return core.Copy{}, errors.New("This RRA is not that big")
 	case version > 4:
-		return engine.Copy{}, fmt.Errorf("Do not know how to handle RRD version %04d", version)
+		return core.Copy{}, fmt.Errorf("Do not know how to handle RRD version %04d", version)
 	}
 	a := &p.d.Archives[i]
 	if more < 0 {
@@ -78,7 +78,7 @@ func resizedCopy(series engine.Copy, i, more int64) (engine.Copy, error) {
 		p.x.Archives[i].CurRow -= max(0, -more-behind)
 	}
 	if err := p.resize(int(i), a.Rows+min(more, maxRows), &filling{sources: len(p.d.Sources), step: p.d.Step, last: p.last()}); err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	p.series.Labels = nil // they are the other's
 	return p.together()

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -81,13 +81,13 @@ func parseRowChange(arg string) (rowChange, error) {
 }
 
 // restructure makes changes, and sets the step if that is not 0.
-func restructure(p *parts, args []string, step int64) (engine.Copy, error) {
+func restructure(p *parts, args []string, step int64) (core.Copy, error) {
 	c, err := parseChanges(args)
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	if err := c.apply(p, step); err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	p.rewind()
 	return p.together()

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
@@ -74,8 +74,8 @@ func (c *command) tune(args []string) error {
 		return err
 	}
 	var failed error
-	_, err = c.Store.Alter(c.ctx, series.Path, func(old engine.Copy) (engine.Copy, error) {
-		var out engine.Copy
+	_, err = c.Store.Alter(c.ctx, series.Path, func(old core.Copy) (core.Copy, error) {
+		var out core.Copy
 		out, failed = tuneCopy(old, name, args)
 		if out.Definition == nil {
 			return out, failed
@@ -149,20 +149,20 @@ func (c *command) tuned(args []string) (name string, ordered []string, err error
 
 // tuneCopy applies the arguments of tune to a series, that was called by name. With an error comes what was changed before it; a Copy without a
 // definition: nothing was.
-func tuneCopy(old engine.Copy, name string, args []string) (engine.Copy, error) {
+func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
 	p, err := takeApart(old)
 	if err != nil {
-		return engine.Copy{}, err
+		return core.Copy{}, err
 	}
 	p.name = name
 	t := tuning{parts: p}
 	changes, failed := parse(args, tuneOptions, func(name, arg string) error { return t.option(name, arg) })
 	out, err := p.together()
 	if err != nil {
-		return engine.Copy{}, errors.Join(failed, err)
+		return core.Copy{}, errors.Join(failed, err)
 	}
 	if !t.touched {
-		out = engine.Copy{}
+		out = core.Copy{}
 	}
 	if failed != nil || len(changes) < 2 {
 		if failed == nil && !t.touched {

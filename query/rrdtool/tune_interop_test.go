@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // TestTuneAsOriginal runs random tune commands between updates through rrdtool and Run. What rrdtool leaves in a file
@@ -21,7 +21,7 @@ func TestTuneAsOriginal(t *testing.T) {
 			s := open(t)
 			n := aTenth(15)
 			for i := range n {
-				if e, ok := s.(*engine.Store); ok && i%20 == 10 {
+				if e, ok := s.(*core.Store); ok && i%20 == 10 {
 					if err := e.Checkpoint(t.Context()); err != nil {
 						t.Fatal(err)
 					}

@@ -8,7 +8,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/attime"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -30,13 +30,13 @@ var (
 type updating struct {
 	*command
 	name     string // of the series, as it was given
-	ref      engine.Ref
+	ref      core.Ref
 	template string
 	given    bool // a template
 	d        *rra.Definition
 
 	gone   bool // the series has ended since it was found
-	batch  engine.Batch
+	batch  core.Batch
 	takes  []int   // data source of each value of a sample; -1: COMPUTE, which has none of its own
 	inputs []int   // index among the readings of each data source; -1: COMPUTE
 	at     []int64 // second of each sample, as it was given
@@ -94,14 +94,14 @@ func (c *command) newUpdating(args []string, known []option) (*updating, []strin
 }
 
 // series finds a series that is to be changed, also where another takes its place meanwhile.
-func (c *command) series(name string) (engine.Series, error) {
+func (c *command) series(name string) (core.Series, error) {
 	for tries := 0; ; tries++ {
 		ref, err := c.owned(name)
 		if err != nil {
-			return engine.Series{}, err
+			return core.Series{}, err
 		}
 		series, err := c.Store.Series(ref)
-		if err == nil || !errors.Is(err, engine.ErrNotFound) || tries == replacedTries {
+		if err == nil || !errors.Is(err, core.ErrNotFound) || tries == replacedTries {
 			series.Ref = ref // also where a daemon does not say it
 			return series, named(name, err)
 		}
@@ -251,7 +251,7 @@ func (u *updating) store(then error) error {
 	}
 	u.batch.Stopped = then != nil
 	n, _, err := u.Store.Update(u.ctx, u.ref, &u.batch, false)
-	if r, ok := err.(*engine.RejectedError); ok && u.batch.SkipPast && len(r.First) == 0 {
+	if r, ok := err.(*core.RejectedError); ok && u.batch.SkipPast && len(r.First) == 0 {
 		err = nil // only what --skip-past-updates passed over
 	}
 	if err != nil {
@@ -265,7 +265,7 @@ func (u *updating) refused(n int, err error) error {
 	var late *rra.TimeError
 	var value *rra.ValueError
 	switch {
-	case errors.Is(err, engine.ErrNotFound):
+	case errors.Is(err, core.ErrNotFound):
 		u.gone = true
 	case errors.As(err, &late):
 		at := late.At.Unix()

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -24,7 +24,7 @@ func (c *command) updatev(args []string) error {
 	err = u.open()
 	if err == nil {
 		then := u.read(args)
-		var info engine.Info
+		var info core.Info
 		if info, err = u.Store.Info(u.ref); err == nil {
 			t = &trace{out: c.out, locale: &c.locale, exact: c.exact, m: info.Machine, state: info.State.Clone()}
 			err = u.store(then)

@@ -9,7 +9,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/attime"
 	"github.com/rondo-db/rondo/query/graphdata"
@@ -151,7 +151,7 @@ func XportReads(args []string) []string {
 }
 
 // Open finds the series that a DEF names.
-func (x *xporting) Open(_ context.Context, name, daemon string) (query.Store, engine.Ref, error) {
+func (x *xporting) Open(_ context.Context, name, daemon string) (query.Store, core.Ref, error) {
 	c := *x.command
 	if err := c.daemon(daemon); err != nil {
 		return nil, 0, err

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // TestXportAsOriginal runs random xport commands through rrdtool and Run, each in a process of its own.
@@ -42,7 +42,7 @@ func TestXportAsOriginal(t *testing.T) {
 							t.Fatalf("%s: %v, %v", quoted(args), want, got)
 						}
 					}
-					if e, ok := s.(*engine.Store); ok && i%20 == 10 {
+					if e, ok := s.(*core.Store); ok && i%20 == 10 {
 						if err := e.Checkpoint(t.Context()); err != nil {
 							t.Fatal(err)
 						}

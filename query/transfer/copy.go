@@ -6,28 +6,28 @@ import (
 	"io"
 	"math"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// CopyOf returns the series of a file, for [engine.Store.Import]. It shares the rows of f. The error is a [*rra.FieldError]: what
+// CopyOf returns the series of a file, for [core.Store.Import]. It shares the rows of f. The error is a [*rra.FieldError]: what
 // a file can hold and a series cannot.
-func CopyOf(path string, f *rrdfile.File) (engine.Copy, error) {
+func CopyOf(path string, f *rrdfile.File) (core.Copy, error) {
 	c, _, err := copyOf(path, f)
 	return c, err
 }
 
-func copyOf(path string, f *rrdfile.File) (engine.Copy, *rra.Machine, error) {
+func copyOf(path string, f *rrdfile.File) (core.Copy, *rra.Machine, error) {
 	m, err := f.Machine()
 	if err != nil {
-		return engine.Copy{}, nil, err
+		return core.Copy{}, nil, err
 	}
 	state, err := f.StateOf(m)
 	if err != nil {
-		return engine.Copy{}, nil, err
+		return core.Copy{}, nil, err
 	}
-	c := engine.Copy{Path: path, Definition: m.Definition(), State: state, Rows: make([][]float64, len(f.State.Archives))}
+	c := core.Copy{Path: path, Definition: m.Definition(), State: state, Rows: make([][]float64, len(f.State.Archives))}
 	for i := range c.Rows {
 		if m.StreamOf(i) >= 0 {
 			c.Rows[i] = f.State.Archives[i].Rows
@@ -37,7 +37,7 @@ func copyOf(path string, f *rrdfile.File) (engine.Copy, *rra.Machine, error) {
 }
 
 // FileOf returns the file of a series.
-func FileOf(c *engine.Copy) (*rrdfile.File, error) {
+func FileOf(c *core.Copy) (*rrdfile.File, error) {
 	m, err := rra.Compile(c.Definition)
 	if err != nil {
 		return nil, err

@@ -8,13 +8,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
-// An ExportStore is what series are exported from. An *engine.Store is one.
+// An ExportStore is what series are exported from. An *core.Store is one.
 type ExportStore interface {
-	List(ctx context.Context, prefix, after string) iter.Seq2[engine.Series, error]
-	Export(ctx context.Context, ref engine.Ref) (engine.Copy, error)
+	List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error]
+	Export(ctx context.Context, ref core.Ref) (core.Copy, error)
 }
 
 // ExportOptions say how series are exported.
@@ -29,7 +29,7 @@ type ExportOptions struct {
 func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, fn func(path string, data []byte, err error) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	queue := make(chan engine.Series)
+	queue := make(chan core.Series)
 	var workers sync.WaitGroup
 	for range max(o.Jobs, 1) {
 		workers.Go(func() {
@@ -60,12 +60,12 @@ func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, 
 }
 
 // exportOne exports a series, and returns buf, grown.
-func exportOne(ctx context.Context, s ExportStore, series engine.Series, buf []byte, xml bool, fn func(path string, data []byte, err error) error) ([]byte, error) {
+func exportOne(ctx context.Context, s ExportStore, series core.Series, buf []byte, xml bool, fn func(path string, data []byte, err error) error) ([]byte, error) {
 	c, err := s.Export(ctx, series.Ref)
 	switch {
-	case errors.Is(err, engine.ErrNotFound):
+	case errors.Is(err, core.ErrNotFound):
 		return buf, nil // dropped, or replaced by another, meanwhile
-	case ctx.Err() != nil || errors.Is(err, engine.ErrClosed):
+	case ctx.Err() != nil || errors.Is(err, core.ErrClosed):
 		return buf, err
 	case err != nil: // others may be as they should
 		return buf, fn(series.Path, nil, err)
@@ -78,7 +78,7 @@ func exportOne(ctx context.Context, s ExportStore, series engine.Series, buf []b
 }
 
 // encode appends the file of a series.
-func encode(b []byte, c *engine.Copy, xml bool) ([]byte, error) {
+func encode(b []byte, c *core.Copy, xml bool) ([]byte, error) {
 	f, err := FileOf(c)
 	if err != nil {
 		return b, err

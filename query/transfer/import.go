@@ -10,16 +10,16 @@ import (
 	"os"
 	"sync"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Store is what series are imported into. An *engine.Store is one. Import keeps nothing of copies: their rows are written over.
+// A Store is what series are imported into. An *core.Store is one. Import keeps nothing of copies: their rows are written over.
 type Store interface {
-	Lookup(path string) (engine.Ref, error)
-	Last(ref engine.Ref) (rra.Time, error)
-	Import(ctx context.Context, copies []engine.Copy, overwrite bool) ([]engine.Created, error)
+	Lookup(path string) (core.Ref, error)
+	Last(ref core.Ref) (rra.Time, error)
+	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
 }
 
 // An Item is a file to be imported.
@@ -49,9 +49,9 @@ type Result struct {
 
 // Options say how files are imported.
 type Options struct {
-	Overwrite bool           // replace series that are there
-	Labels    []engine.Label // of every series
-	Jobs      int            // files decoded at the same time; less than 1: 1
+	Overwrite bool         // replace series that are there
+	Labels    []core.Label // of every series
+	Jobs      int          // files decoded at the same time; less than 1: 1
 
 	hold int64 // for tests: bytes of files held together; 0: maxInside
 }
@@ -114,7 +114,7 @@ type worker struct {
 // A batch is series that are imported together.
 type batch struct {
 	items  []Item
-	copies []engine.Copy
+	copies []core.Copy
 	lasts  []rra.Time // last updates
 	values int
 	inside int64     // size of the files, as the gate counts them
@@ -176,7 +176,7 @@ func (w *worker) send(ctx context.Context, b *batch) error {
 	}
 	for i := range b.items {
 		r := Result{b.items[i], Imported, made[i].Err}
-		if errors.Is(r.Err, engine.ErrExists) { // another import made it meanwhile
+		if errors.Is(r.Err, core.ErrExists) { // another import made it meanwhile
 			there := false
 			if there, r.Err = w.isThere(r.Path, b.lasts[i]); there {
 				r.Outcome = Skipped
@@ -325,7 +325,7 @@ func decodeFrom(in source, size int64, r *rrdfile.Reader) (*rrdfile.File, error)
 // isThere says whether a series is there that was updated last when its file was. The error says that another one is there.
 func (w *worker) isThere(path string, last rra.Time) (bool, error) {
 	ref, err := w.s.Lookup(path)
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, core.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
@@ -333,10 +333,10 @@ func (w *worker) isThere(path string, last rra.Time) (bool, error) {
 	}
 	has, err := w.s.Last(ref)
 	switch {
-	case errors.Is(err, engine.ErrNotFound): // dropped meanwhile
+	case errors.Is(err, core.ErrNotFound): // dropped meanwhile
 		return false, nil
 	case err == nil && has != last:
-		err = fmt.Errorf("%w: its last update was at %d, that of the file at %d", engine.ErrExists, has.Unix(), last.Unix())
+		err = fmt.Errorf("%w: its last update was at %d, that of the file at %d", core.ErrExists, has.Unix(), last.Unix())
 	}
 	return err == nil, err
 }

@@ -6,23 +6,23 @@ import (
 	"iter"
 	"math"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // ErrReadOnly says that a [Single] cannot be written.
-var ErrReadOnly = fmt.Errorf("a file is only read: %w", engine.ErrReadOnly)
+var ErrReadOnly = fmt.Errorf("a file is only read: %w", core.ErrReadOnly)
 
 // A Single is a store that holds one series: that of a file. It cannot be written.
 type Single struct {
 	f *rrdfile.File
 	m *rra.Machine
-	c engine.Copy
+	c core.Copy
 }
 
 // singleRef is the only series there is.
-const singleRef engine.Ref = 1
+const singleRef core.Ref = 1
 
 // NewSingle returns a store of the series of f, under a path. The error is that of [CopyOf].
 func NewSingle(path string, f *rrdfile.File) (*Single, error) {
@@ -37,43 +37,43 @@ func NewSingle(path string, f *rrdfile.File) (*Single, error) {
 func (s *Single) File() *rrdfile.File { return s.f }
 
 // Lookup returns the series that path means.
-func (s *Single) Lookup(path string) (engine.Ref, error) {
+func (s *Single) Lookup(path string) (core.Ref, error) {
 	if path != s.c.Path {
-		return 0, engine.ErrNotFound
+		return 0, core.ErrNotFound
 	}
 	return singleRef, nil
 }
 
 // Series returns the definition.
-func (s *Single) Series(ref engine.Ref) (engine.Series, error) {
+func (s *Single) Series(ref core.Ref) (core.Series, error) {
 	if ref != singleRef {
-		return engine.Series{}, engine.ErrNotFound
+		return core.Series{}, core.ErrNotFound
 	}
-	return engine.Series{Ref: ref, Path: s.c.Path, Definition: s.c.Definition}, nil
+	return core.Series{Ref: ref, Path: s.c.Path, Definition: s.c.Definition}, nil
 }
 
 // Info returns the definition and the state.
-func (s *Single) Info(ref engine.Ref) (engine.Info, error) {
+func (s *Single) Info(ref core.Ref) (core.Info, error) {
 	series, err := s.Series(ref)
 	if err != nil {
-		return engine.Info{}, err
+		return core.Info{}, err
 	}
-	return engine.Info{Series: series, Machine: s.m, State: s.c.State.Clone()}, nil
+	return core.Info{Series: series, Machine: s.m, State: s.c.State.Clone()}, nil
 }
 
 // Last returns the time of the last update.
-func (s *Single) Last(ref engine.Ref) (rra.Time, error) {
+func (s *Single) Last(ref core.Ref) (rra.Time, error) {
 	_, err := s.Series(ref)
 	return s.f.State.LastUpdate, err
 }
 
 // Fetch returns the rows of an archive that end in (start, end].
-func (s *Single) Fetch(_ context.Context, ref engine.Ref, archive int, start, end int64) (engine.Rows, error) {
+func (s *Single) Fetch(_ context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
 	if ref != singleRef || archive < 0 || archive >= len(s.f.State.Archives) {
-		return engine.Rows{}, engine.ErrNotFound
+		return core.Rows{}, core.ErrNotFound
 	}
 	sources := len(s.c.Definition.Sources)
-	out := engine.Rows{Start: start, End: end, Step: s.f.Step(archive)}
+	out := core.Rows{Start: start, End: end, Step: s.f.Step(archive)}
 	for i := range s.c.Definition.Sources {
 		out.DS = append(out.DS, s.c.Definition.Sources[i].Name)
 	}
@@ -94,8 +94,8 @@ func (s *Single) Fetch(_ context.Context, ref engine.Ref, archive int, start, en
 }
 
 // List returns the series, if its path begins with prefix and follows after.
-func (s *Single) List(_ context.Context, prefix, after string) iter.Seq2[engine.Series, error] {
-	return func(yield func(engine.Series, error) bool) {
+func (s *Single) List(_ context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+	return func(yield func(core.Series, error) bool) {
 		if p := s.c.Path; len(p) >= len(prefix) && p[:len(prefix)] == prefix && p > after {
 			yield(s.Series(singleRef))
 		}
@@ -103,9 +103,9 @@ func (s *Single) List(_ context.Context, prefix, after string) iter.Seq2[engine.
 }
 
 // Export returns the whole series. It shares its rows.
-func (s *Single) Export(_ context.Context, ref engine.Ref) (engine.Copy, error) {
+func (s *Single) Export(_ context.Context, ref core.Ref) (core.Copy, error) {
 	if ref != singleRef {
-		return engine.Copy{}, engine.ErrNotFound
+		return core.Copy{}, core.ErrNotFound
 	}
 	c := s.c
 	c.State = c.State.Clone()
@@ -113,22 +113,22 @@ func (s *Single) Export(_ context.Context, ref engine.Ref) (engine.Copy, error) 
 }
 
 // Create is refused.
-func (*Single) Create(context.Context, engine.Spec) (engine.Ref, error) { return 0, ErrReadOnly }
+func (*Single) Create(context.Context, core.Spec) (core.Ref, error) { return 0, ErrReadOnly }
 
 // Update is refused.
-func (*Single) Update(context.Context, engine.Ref, *engine.Batch, bool) (int, [][]rra.Run, error) {
+func (*Single) Update(context.Context, core.Ref, *core.Batch, bool) (int, [][]rra.Run, error) {
 	return 0, nil, ErrReadOnly
 }
 
 // Import is refused.
-func (*Single) Import(context.Context, []engine.Copy, bool) ([]engine.Created, error) {
+func (*Single) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
 	return nil, ErrReadOnly
 }
 
 // Alter is refused.
-func (*Single) Alter(context.Context, string, func(engine.Copy) (engine.Copy, error)) (engine.Ref, error) {
+func (*Single) Alter(context.Context, string, func(core.Copy) (core.Copy, error)) (core.Ref, error) {
 	return 0, ErrReadOnly
 }
 
 // Flush has nothing to do.
-func (*Single) Flush(context.Context, []engine.Ref) error { return nil }
+func (*Single) Flush(context.Context, []core.Ref) error { return nil }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/transfer"
 )
@@ -39,7 +39,7 @@ func TestImportExport(t *testing.T) {
 	for i := range 5 {
 		items = append(items, transfer.Item{Index: i, Path: fmt.Sprintf("a/%d.rrd", i), Data: typical(t, uint64(i))})
 	}
-	labels := []engine.Label{{Name: "site", Value: "x"}}
+	labels := []core.Label{{Name: "site", Value: "x"}}
 	for path, r := range imported(t, s, transfer.Options{Jobs: 3, Labels: labels}, items...) {
 		if r.Outcome != transfer.Imported || r.Err != nil {
 			t.Errorf("%s: %v %v", path, r.Outcome, r.Err)
@@ -153,7 +153,7 @@ func TestImportStops(t *testing.T) {
 		}
 	}()
 	err := transfer.Import(t.Context(), broken{s}, transfer.Options{Jobs: 2}, queue, func(r transfer.Result) { t.Error(r.Path) })
-	if !errors.Is(err, engine.ErrClosed) {
+	if !errors.Is(err, core.ErrClosed) {
 		t.Error(err)
 	}
 }
@@ -167,7 +167,7 @@ func TestImportBeside(t *testing.T) {
 	if r := out["a"]; r.Outcome != transfer.Skipped || r.Err != nil {
 		t.Errorf("the same: %v %v", r.Outcome, r.Err)
 	}
-	if r := out["b"]; r.Outcome != transfer.Failed || !errors.Is(r.Err, engine.ErrExists) {
+	if r := out["b"]; r.Outcome != transfer.Failed || !errors.Is(r.Err, core.ErrExists) {
 		t.Errorf("another: %v %v", r.Outcome, r.Err)
 	}
 }
@@ -189,23 +189,23 @@ func later(t *testing.T) []byte {
 
 // blind is a store that does not see its series at the first times.
 type blind struct {
-	*engine.Store
+	*core.Store
 	blind int
 }
 
-func (b *blind) Lookup(path string) (engine.Ref, error) {
+func (b *blind) Lookup(path string) (core.Ref, error) {
 	if b.blind > 0 {
 		b.blind--
-		return 0, engine.ErrNotFound
+		return 0, core.ErrNotFound
 	}
 	return b.Store.Lookup(path)
 }
 
 // broken is a store that imports nothing.
-type broken struct{ *engine.Store }
+type broken struct{ *core.Store }
 
-func (broken) Import(context.Context, []engine.Copy, bool) ([]engine.Created, error) {
-	return nil, engine.ErrClosed
+func (broken) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
+	return nil, core.ErrClosed
 }
 
 // TestSingle: a file that is read says what its series says.
@@ -248,7 +248,7 @@ func TestSingle(t *testing.T) {
 			t.Errorf("archive %d: rows differ", i)
 		}
 	}
-	if _, err := one.Create(t.Context(), engine.Spec{}); !errors.Is(err, engine.ErrReadOnly) {
+	if _, err := one.Create(t.Context(), core.Spec{}); !errors.Is(err, core.ErrReadOnly) {
 		t.Error(err)
 	}
 }

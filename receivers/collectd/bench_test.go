@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -174,7 +174,7 @@ func advance(packets [][]byte, times [][]int) {
 }
 
 // nowhere is a sink that keeps nothing.
-type nowhere struct{ refs engine.Ref }
+type nowhere struct{ refs core.Ref }
 
 func (n *nowhere) Resolve(_ context.Context, reqs []receivers.Request) error {
 	for i := range reqs {
@@ -184,11 +184,11 @@ func (n *nowhere) Resolve(_ context.Context, reqs []receivers.Request) error {
 	return nil
 }
 
-func (*nowhere) Submit(context.Context, *engine.Batch) (receivers.Pending, error) {
+func (*nowhere) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
 	return stored{}, nil
 }
 
-func (*nowhere) Note(context.Context, string, engine.Note) error { return nil }
+func (*nowhere) Note(context.Context, string, core.Note) error { return nil }
 
 type stored struct{}
 
@@ -198,6 +198,6 @@ func (*nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error
 	return make([]error, len(ds)), nil
 }
 
-func (*nowhere) Metadata(context.Context, string) (engine.Metadata, error) {
-	return engine.Metadata{}, nil
+func (*nowhere) Metadata(context.Context, string) (core.Metadata, error) {
+	return core.Metadata{}, nil
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -33,7 +33,7 @@ type cache struct {
 type entry struct {
 	hash    uint64
 	sizes   uint64 // of the parts of the key, packed
-	ref     engine.Ref
+	ref     core.Ref
 	key     uint32 // chunk, and offset in it in units of keyAlign
 	next    uint32 // entry that came after this one last time
 	retry   uint32 // for a series that was refused: the second (of the Unix clock) to try again from

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // alone says that v does not follow another list.
@@ -25,7 +25,7 @@ func TestCacheModel(t *testing.T) {
 		c.use = test.use
 		rnd := rand.New(rand.NewPCG(1, uint64(test.most)))
 		set := func(p *[]byte) { *p = []byte([]string{"", "a", "ab", "\x00"}[rnd.IntN(4)]) }
-		want := make(map[string]engine.Ref)
+		want := make(map[string]core.Ref)
 		hits, short, cleared := 0, 0, 0
 		v := &ValueList{}
 		for i := range 60_000 {
@@ -68,8 +68,8 @@ func TestCacheModel(t *testing.T) {
 				clear(want)
 				cleared++
 			}
-			want[key] = engine.Ref(i + 1)
-			c.add(v).ref = engine.Ref(i + 1)
+			want[key] = core.Ref(i + 1)
+			c.add(v).ref = core.Ref(i + 1)
 			if c.len() != len(want) {
 				t.Fatalf("step %d: %d entries, want %d", i, c.len(), len(want))
 			}
@@ -129,10 +129,10 @@ func TestCacheChunks(t *testing.T) {
 		for i := range 5_000 {
 			v := make1(i + round*5_000)
 			c.find(v)
-			c.add(v).ref = engine.Ref(i + 1)
+			c.add(v).ref = core.Ref(i + 1)
 		}
 		for i := range 5_000 {
-			if e := c.find(make1(i + round*5_000)); e == nil || e.ref != engine.Ref(i+1) {
+			if e := c.find(make1(i + round*5_000)); e == nil || e.ref != core.Ref(i+1) {
 				t.Fatalf("round %d: %d is %v", round, i, e)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -232,7 +232,7 @@ func (s *server) List(v *ValueList) {
 
 // add hands v over as a sample. Its time is in whole seconds, rounded: collectd's rrdtool
 // plugin rounds, and rows on whole seconds are what it would have made.
-func (s *server) add(ref engine.Ref, v *ValueList) {
+func (s *server) add(ref core.Ref, v *ValueList) {
 	for i := range v.Kinds {
 		s.values[i] = v.Value(i)
 	}
@@ -263,7 +263,7 @@ func (s *server) Note(n *Notification) {
 	}
 	s.Notes.Add(1)
 	key := NotePath(n)
-	note := engine.Note{
+	note := core.Note{
 		Time: n.Time.Time(), Severity: n.Severity.String(), Text: receivers.Text(n.Message),
 		Labels: labels(n.Host, n.Plugin, n.PluginInstance, n.Type, n.TypeInstance),
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -113,7 +113,7 @@ func TestSeriesAndSamples(t *testing.T) {
 		t.Errorf("stats %+v, want two of state and one of limit dropped", st)
 	}
 	s := r.Recorder.Series()[0]
-	labels := []engine.Label{{Name: "host", Value: "h/1"}, {Name: "plugin", Value: "interface"}, {Name: "plugin_instance", Value: "eth\uFFFD0"}, {Name: "type", Value: "if_octets"}}
+	labels := []core.Label{{Name: "host", Value: "h/1"}, {Name: "plugin", Value: "interface"}, {Name: "plugin_instance", Value: "eth\uFFFD0"}, {Name: "type", Value: "if_octets"}}
 	if diff := cmp.Diff(labels, s.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
@@ -158,9 +158,9 @@ func TestNotifications(t *testing.T) {
 	r.UntilSamples(1)
 	r.Until("the notification", func(s receivertest.State) bool { return len(s.Notes["collectd/h/df-root/df_complex-free"]) == 1 })
 	r.Stop()
-	want := engine.Note{
+	want := core.Note{
 		Time: rra.Time(receivertest.Epoch*1e6 + 250_000), Severity: "failure", Text: "full\n",
-		Labels: []engine.Label{{Name: "host", Value: "h"}, {Name: "plugin", Value: "df"}, {Name: "plugin_instance", Value: "root"}, {Name: "type", Value: "df_complex"}, {Name: "type_instance", Value: "free"}},
+		Labels: []core.Label{{Name: "host", Value: "h"}, {Name: "plugin", Value: "df"}, {Name: "plugin_instance", Value: "root"}, {Name: "type", Value: "df_complex"}, {Name: "type_instance", Value: "free"}},
 	}
 	if diff := cmp.Diff(want, r.Recorder.Notes()["collectd/h/df-root/df_complex-free"][0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -15,7 +15,7 @@ func BenchmarkStore(b *testing.B) {
 	const series = 20_000
 	packets, values := workload(b, series, "")
 	times := timesOf(packets)
-	store, err := engine.Open(b.TempDir(), engine.Options{})
+	store, err := core.Open(b.TempDir(), core.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func BenchmarkStore(b *testing.B) {
 func BenchmarkFlood(b *testing.B) {
 	b.Run("sink=none", func(b *testing.B) { flood(b, new(nowhere)) })
 	b.Run("sink=store", func(b *testing.B) {
-		store, err := engine.Open(b.TempDir(), engine.Options{})
+		store, err := core.Open(b.TempDir(), core.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

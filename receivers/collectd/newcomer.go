@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -138,7 +138,7 @@ func (s *server) request(v *ValueList) receivers.Request {
 // settle writes the outcome of a request into an entry.
 func (s *server) settle(e *entry, r *receivers.Request, kinds []byte) {
 	switch {
-	case errors.Is(r.Err, receivers.ErrSenderLimit), errors.Is(r.Err, engine.ErrSeriesLimit):
+	case errors.Is(r.Err, receivers.ErrSenderLimit), errors.Is(r.Err, core.ErrSeriesLimit):
 		e.why, e.retry = receivers.Limit, s.second+uint32(retryLimit/time.Second)
 	case r.Err != nil:
 		e.why, e.retry = receivers.State, s.second+uint32(retryOther/time.Second)

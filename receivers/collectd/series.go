@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -47,8 +47,8 @@ func NotePath(n *Notification) string {
 }
 
 // labels returns the labels that are not empty.
-func labels(host, plugin, pluginInstance, typ, typeInstance []byte) []engine.Label {
-	ls := make([]engine.Label, 0, 5)
+func labels(host, plugin, pluginInstance, typ, typeInstance []byte) []core.Label {
+	ls := make([]core.Label, 0, 5)
 	for _, l := range [...]struct {
 		name  string
 		value []byte
@@ -60,7 +60,7 @@ func labels(host, plugin, pluginInstance, typ, typeInstance []byte) []engine.Lab
 		{"type_instance", typeInstance},
 	} {
 		if len(l.value) > 0 {
-			ls = append(ls, engine.Label{Name: l.name, Value: receivers.Text(l.value)})
+			ls = append(ls, core.Label{Name: l.name, Value: receivers.Text(l.value)})
 		}
 	}
 	return ls

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
@@ -22,7 +22,7 @@ type served struct {
 	stop func()
 }
 
-func serveStore(t testing.TB, store *engine.Store, options map[string][]string) *served {
+func serveStore(t testing.TB, store *core.Store, options map[string][]string) *served {
 	t.Helper()
 	return serveSink(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), options)
 }
@@ -164,7 +164,7 @@ func TestStoreDrop(t *testing.T) {
 
 // TestStoreLimit: the engine's limit holds, and what is over is counted.
 func TestStoreLimit(t *testing.T) {
-	store := enginetest.OpenDir(t, t.TempDir(), engine.Options{MaxSeries: 5})
+	store := enginetest.OpenDir(t, t.TempDir(), core.Options{MaxSeries: 5})
 	r := serveStore(t, store, nil)
 	for round := range 2 {
 		for i := range 10 {

@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 	"iter"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -29,7 +29,7 @@ type entry struct {
 	hash uint64
 	meta uint64 // hash of the last message with metadata; 0: none since the start
 	text uint64 // hash of the newest text that was handed over
-	ref  engine.Ref
+	ref  core.Ref
 
 	key        uint32 // chunk, and offset in it in units of keyAlign
 	next       uint32 // entry that came after this one last time

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -238,7 +238,7 @@ func (s *server) ask(ctx context.Context) error {
 }
 
 // answer brings what the store has of a metric and what was sent since the start together.
-func (s *server) answer(e *entry, i uint32, stored *engine.Metadata) {
+func (s *server) answer(e *entry, i uint32, stored *core.Metadata) {
 	md, ok := parseAttributes(stored.Attributes)
 	ok = ok && !stored.Expired
 	t := s.texts.byEntry[i]
@@ -379,9 +379,9 @@ func (t *texts) flush(s *server, force bool) {
 func (s *server) put(e *entry, i uint32, d *described) {
 	d.store = false
 	host, name := s.cache.key(i)
-	x := receivers.Description{Sender: d.sender, PathMetadata: engine.PathMetadata{
+	x := receivers.Description{Sender: d.sender, PathMetadata: core.PathMetadata{
 		Path: path(host, name),
-		Metadata: engine.Metadata{
+		Metadata: core.Metadata{
 			Time: d.at, Text: text(d.words), Expire: int64(d.dmax),
 		},
 	}}

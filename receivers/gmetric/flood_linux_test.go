@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -22,7 +22,7 @@ func BenchmarkFlood(b *testing.B) {
 	for _, gmond := range []bool{false, true} {
 		b.Run(fmt.Sprintf("sink=none/gmond=%t", gmond), func(b *testing.B) { flood(b, new(nowhere), gmond) })
 		b.Run(fmt.Sprintf("sink=store/gmond=%t", gmond), func(b *testing.B) {
-			store, err := engine.Open(b.TempDir(), engine.Options{})
+			store, err := core.Open(b.TempDir(), core.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -26,7 +26,7 @@ func sorted(groups string) string {
 }
 
 // compare compares the metadata that we keep of a metric with what gmond shows.
-func compare(t *testing.T, path string, md engine.Metadata, want gangliaMetric) {
+func compare(t *testing.T, path string, md core.Metadata, want gangliaMetric) {
 	t.Helper()
 	shown := map[string]string{"type": want.Type, "units": want.Units, "tmax": want.TMax, "dmax": want.DMax, "slope": want.Slope}
 	for _, x := range want.Extra {
@@ -148,7 +148,7 @@ func TestGmetric(t *testing.T) {
 		}
 		return s.Texts[beat].Time != 0
 	})
-	series := make(map[string]engine.Series)
+	series := make(map[string]core.Series)
 	for _, s := range r.Recorder.Series() {
 		series[s.Path] = s
 	}
@@ -255,7 +255,7 @@ func TestGmond(t *testing.T) {
 		return n[prefix+host+"/load_one"] >= 2 && s.Texts[beat].Time != 0
 	})
 	shown := g.metrics(t, host)
-	series := make(map[string]engine.Series)
+	series := make(map[string]core.Series)
 	for _, s := range r.Recorder.Series() {
 		series[s.Path] = s
 	}

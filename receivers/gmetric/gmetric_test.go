@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -137,7 +137,7 @@ func TestLabels(t *testing.T) {
 	if s.Path != "ganglia/web:01/a_b c_" {
 		t.Errorf("path %q", s.Path)
 	}
-	want := []engine.Label{
+	want := []core.Label{
 		{Name: "host", Value: "web:01"},
 		{Name: "metric", Value: "a/b c_"},
 		{Name: "units", Value: "n\uFFFD"},
@@ -154,8 +154,8 @@ func TestLabels(t *testing.T) {
 	if ds := s.Definition.Sources[0]; ds.Kind != rra.DCounter || ds.Heartbeat != 400 {
 		t.Errorf("data source %+v, want a DCOUNTER with heartbeat 400", ds)
 	}
-	md := r.described("it is kept", s.Path, func(md engine.Metadata) bool { return md.Time != 0 })
-	attributes := []engine.Label{
+	md := r.described("it is kept", s.Path, func(md core.Metadata) bool { return md.Time != 0 })
+	attributes := []core.Label{
 		{Name: "cluster", Value: "c"},
 		{Name: "description", Value: "d"},
 		{Name: "dmax", Value: "300"},
@@ -171,7 +171,7 @@ func TestLabels(t *testing.T) {
 		{Name: "type", Value: "timestamp"},
 		{Name: "units", Value: "n\uFFFD"},
 	}
-	if diff := cmp.Diff(engine.Metadata{Time: rra.Seconds(began), Attributes: attributes, Expire: 300}, md); diff != "" {
+	if diff := cmp.Diff(core.Metadata{Time: rra.Seconds(began), Attributes: attributes, Expire: 300}, md); diff != "" {
 		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
 	back, ok := parseAttributes(attributes)

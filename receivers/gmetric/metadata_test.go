@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
@@ -65,13 +65,13 @@ func TestHeldDefaults(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("samples (-want +got):\n%s", diff)
 	}
-	r.described("the text is kept", "ganglia/h/text", func(md engine.Metadata) bool { return md.Text == "seventeen" })
+	r.described("the text is kept", "ganglia/h/text", func(md core.Metadata) bool { return md.Text == "seventeen" })
 	r.send(value("h", "m", "18"))
 	r.UntilSamples(3)
 	if ds := r.Recorder.Series()[0].Definition.Sources[0]; ds.Kind != rra.Gauge || ds.Heartbeat != 240 {
 		t.Errorf("data source %+v, want a GAUGE with heartbeat 240", ds)
 	}
-	md := r.described("what was assumed is kept", "ganglia/h/typed", func(md engine.Metadata) bool { return md.Time != 0 })
+	md := r.described("what was assumed is kept", "ganglia/h/typed", func(md core.Metadata) bool { return md.Time != 0 })
 	if attribute(md, "type") != "float" || attribute(md, "slope") != "both" || attribute(md, "tmax") != "60" {
 		t.Errorf("metadata %+v", md)
 	}
@@ -145,7 +145,7 @@ func TestRestart(t *testing.T) {
 	changed.Units = []byte("n")
 	r.send(changed, value("h", "never", "4"))
 	r.UntilSamples(6)
-	r.described("it has units", "ganglia/h/never", func(md engine.Metadata) bool { return attribute(md, "units") == "n" })
+	r.described("it has units", "ganglia/h/never", func(md core.Metadata) bool { return attribute(md, "units") == "n" })
 	until(t, "it is relabelled", func() bool { return r.calls.relabelled.Load() == 1 })
 	r.Stop()
 	if n := r.calls.described.Load(); n != 1 {
@@ -190,7 +190,7 @@ func TestChanged(t *testing.T) {
 	r.UntilSamples(1)
 	m.Slope, m.Type, m.TMax, m.DMax, m.Units = Both, []byte("float"), 600, 1000, []byte("new")
 	r.send(m)
-	md := r.described("it has changed", "ganglia/h/m", func(md engine.Metadata) bool { return attribute(md, "units") == "new" })
+	md := r.described("it has changed", "ganglia/h/m", func(md core.Metadata) bool { return attribute(md, "units") == "new" })
 	if md.Expire != 1000 || attribute(md, "slope") != "both" || attribute(md, "type") != "float" {
 		t.Errorf("metadata %+v", md)
 	}
@@ -202,7 +202,7 @@ func TestChanged(t *testing.T) {
 	if ds := s.Definition.Sources[0]; ds.Kind != rra.Counter || ds.Heartbeat != 240 || s.Definition.Step != 15 {
 		t.Errorf("definition %+v, want it as it was", s.Definition)
 	}
-	if !slices.Contains(s.Labels, engine.Label{Name: "units", Value: "new"}) || !slices.Contains(s.Labels, engine.Label{Name: "type", Value: "float"}) {
+	if !slices.Contains(s.Labels, core.Label{Name: "units", Value: "new"}) || !slices.Contains(s.Labels, core.Label{Name: "type", Value: "float"}) {
 		t.Errorf("labels %v", s.Labels)
 	}
 	if diff := cmp.Diff([]rra.Value{rra.Uint(1), rra.Uint(2)}, r.samplesOf("ganglia/h/m")); diff != "" {
@@ -219,8 +219,8 @@ func TestText(t *testing.T) {
 	m := meta("h", "m", "string", Zero)
 	m.Units = []byte("u")
 	r.send(m, value("h", "m", "one"), value("h", "m", "two\xff"))
-	is := func(text string, at int64) func(engine.Metadata) bool {
-		return func(md engine.Metadata) bool { return md.Text == text && md.Time == rra.Seconds(at) }
+	is := func(text string, at int64) func(core.Metadata) bool {
+		return func(md core.Metadata) bool { return md.Text == text && md.Time == rra.Seconds(at) }
 	}
 	md := r.described("two", path, is("two\uFFFD", began))
 	if attribute(md, "units") != "u" {
@@ -239,7 +239,7 @@ func TestText(t *testing.T) {
 	// Changed metadata keeps the text, and a short dmax refreshes it more often.
 	m.DMax = 10
 	r.send(m)
-	r.described("changed", path, func(md engine.Metadata) bool { return md.Expire == 10 && md.Text == "two\uFFFD" })
+	r.described("changed", path, func(md core.Metadata) bool { return md.Expire == 10 && md.Text == "two\uFFFD" })
 	r.clock.Add(1)
 	r.send(value("h", "m", "three"))
 	r.described("three", path, is("three", began+61))
@@ -255,19 +255,19 @@ func TestText(t *testing.T) {
 func TestTextOrNumber(t *testing.T) {
 	r := run(t, new(receivertest.Recorder), nil)
 	r.send(meta("h", "m", "", Both), value("h", "m", "starting"))
-	r.described("a text", "ganglia/h/m", func(md engine.Metadata) bool { return md.Text == "starting" })
+	r.described("a text", "ganglia/h/m", func(md core.Metadata) bool { return md.Text == "starting" })
 	r.send(value("h", "m", "12"))
 	r.UntilSamples(1)
 	changed := meta("h", "m", "", Both)
 	changed.Units = []byte("u")
 	r.send(changed)
-	r.described("the text stays", "ganglia/h/m", func(md engine.Metadata) bool {
+	r.described("the text stays", "ganglia/h/m", func(md core.Metadata) bool {
 		return md.Text == "starting" && attribute(md, "units") == "u"
 	})
 	typed := value("h", "t", "")
 	typed.Word, typed.Number = WordInt, rra.Int(-5)
 	r.send(meta("h", "t", "string", Both), typed)
-	r.described("a number of a metric of texts", "ganglia/h/t", func(md engine.Metadata) bool { return md.Text == "-5" })
+	r.described("a number of a metric of texts", "ganglia/h/t", func(md core.Metadata) bool { return md.Text == "-5" })
 }
 
 // TestHeartbeat: it says that a host lives, and is no series.
@@ -279,7 +279,7 @@ func TestHeartbeat(t *testing.T) {
 	spoofed.Spoof = true
 	r.send(typed, spoofed, Message{Word: 26, Number: rra.Uint(1)}, meta("g", "heartbeat", "uint32", Unspecified), value("g", "heartbeat", "0"))
 	for _, host := range []string{"h", "s", "127.0.0.1", "g"} {
-		md := r.described("is noted", "ganglia/"+host+"/heartbeat", func(md engine.Metadata) bool { return md.Time == rra.Seconds(began) })
+		md := r.described("is noted", "ganglia/"+host+"/heartbeat", func(md core.Metadata) bool { return md.Time == rra.Seconds(began) })
 		if md.Text != "" {
 			t.Errorf("%s: text %q", host, md.Text)
 		}
@@ -291,7 +291,7 @@ func TestHeartbeat(t *testing.T) {
 	r.send(typed)
 	r.clock.Add(1)
 	r.send(typed)
-	r.described("is noted again", "ganglia/h/heartbeat", func(md engine.Metadata) bool { return md.Time == rra.Seconds(began+60) })
+	r.described("is noted again", "ganglia/h/heartbeat", func(md core.Metadata) bool { return md.Time == rra.Seconds(began+60) })
 	r.Stop()
 	// One may be noted after its metadata has been handed over.
 	if n := r.calls.described.Load(); n < 5 || n > 6 {
@@ -330,7 +330,7 @@ func TestExpired(t *testing.T) {
 	until(t, "it is read", func() bool { return r.Stats().Packets == 7 })
 	r.clock.Add(30)
 	r.UntilSamples(4)
-	md := r.described("the default", "ganglia/h/m", func(md engine.Metadata) bool { return attribute(md, "slope") == "both" })
+	md := r.described("the default", "ganglia/h/m", func(md core.Metadata) bool { return attribute(md, "slope") == "both" })
 	if md.Expire != 0 {
 		t.Errorf("metadata %+v", md)
 	}
@@ -383,7 +383,7 @@ func TestFull(t *testing.T) {
 	for i := range metrics {
 		name := fmt.Sprint(i)
 		r.send(meta("h", name, "uint32", Positive), value("h", name, "1"))
-		r.described("it is kept", "ganglia/h/"+name, func(md engine.Metadata) bool { return md.Time != 0 })
+		r.described("it is kept", "ganglia/h/"+name, func(md core.Metadata) bool { return md.Time != 0 })
 	}
 	r.UntilSamples(metrics)
 	r.clock.Add(1)
@@ -422,7 +422,7 @@ func TestFailing(t *testing.T) {
 	if got := r.UntilSamples(1)[0]; got.Values[0] != rra.Uint(3) {
 		t.Errorf("%v, want 3", got)
 	}
-	r.described("it is kept", "ganglia/h/m", func(md engine.Metadata) bool { return attribute(md, "slope") == "positive" })
+	r.described("it is kept", "ganglia/h/m", func(md core.Metadata) bool { return attribute(md, "slope") == "positive" })
 }
 
 // TestSenderLimit: series and texts are counted against the address that they come from, whoever it claims to be.
@@ -470,7 +470,7 @@ func TestExpireFlag(t *testing.T) {
 		r.send(value("h", "m", fmt.Sprint(i)), value("h", "s", "text"))
 		r.UntilSamples(i + 1)
 		for _, path := range []string{"ganglia/h/m", "ganglia/h/s"} {
-			md := r.described(expire, path, func(md engine.Metadata) bool {
+			md := r.described(expire, path, func(md core.Metadata) bool {
 				return md.Time != 0 && (attribute(md, attrExpiry) == expiryDelete) == (expire == expiryDelete)
 			})
 			if want := map[string]string{"ganglia/h/s": "text"}[path]; md.Text != want && i > 0 {

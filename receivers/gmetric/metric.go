@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -23,8 +23,8 @@ type metric struct {
 
 	group, title, description, cluster string
 
-	ip    string         // of a spoofed host
-	extra []engine.Label // other pairs, in order of their names
+	ip    string       // of a spoofed host
+	extra []core.Label // other pairs, in order of their names
 }
 
 // The tmax of a metric without metadata, and the limits of what is kept.
@@ -76,12 +76,12 @@ func metricOf(m *Message) (md metric, left int) {
 
 // setExtra keeps the last value of a key.
 func (md *metric) setExtra(key, value string) {
-	i, found := slices.BinarySearchFunc(md.extra, key, func(l engine.Label, key string) int { return strings.Compare(l.Name, key) })
+	i, found := slices.BinarySearchFunc(md.extra, key, func(l core.Label, key string) int { return strings.Compare(l.Name, key) })
 	if found {
 		md.extra[i].Value = value
 		return
 	}
-	md.extra = slices.Insert(md.extra, i, engine.Label{Name: key, Value: value})
+	md.extra = slices.Insert(md.extra, i, core.Label{Name: key, Value: value})
 }
 
 // text returns b as text that a label may hold: what is not UTF-8 takes more room than before.
@@ -157,17 +157,17 @@ const (
 )
 
 // attributes returns all of md, in order of the names.
-func (md *metric) attributes(remove bool) []engine.Label {
-	ls := make([]engine.Label, 0, 12+len(md.extra))
+func (md *metric) attributes(remove bool) []core.Label {
+	ls := make([]core.Label, 0, 12+len(md.extra))
 	ls = append(ls,
-		engine.Label{Name: attrSlope, Value: md.slope.String()},
-		engine.Label{Name: attrTMax, Value: strconv.FormatUint(uint64(md.tmax), 10)},
-		engine.Label{Name: attrDMax, Value: strconv.FormatUint(uint64(md.dmax), 10)},
+		core.Label{Name: attrSlope, Value: md.slope.String()},
+		core.Label{Name: attrTMax, Value: strconv.FormatUint(uint64(md.tmax), 10)},
+		core.Label{Name: attrDMax, Value: strconv.FormatUint(uint64(md.dmax), 10)},
 	)
 	if remove && md.dmax > 0 {
-		ls = append(ls, engine.Label{Name: attrExpiry, Value: expiryDelete})
+		ls = append(ls, core.Label{Name: attrExpiry, Value: expiryDelete})
 	}
-	for _, l := range [...]engine.Label{
+	for _, l := range [...]core.Label{
 		{Name: attrType, Value: md.typ},
 		{Name: attrUnits, Value: md.units},
 		{Name: attrGroup, Value: md.group},
@@ -181,14 +181,14 @@ func (md *metric) attributes(remove bool) []engine.Label {
 		}
 	}
 	for _, l := range md.extra {
-		ls = append(ls, engine.Label{Name: attrExtra + l.Name, Value: l.Value})
+		ls = append(ls, core.Label{Name: attrExtra + l.Name, Value: l.Value})
 	}
-	slices.SortFunc(ls, func(a, b engine.Label) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(ls, func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
 	return ls
 }
 
 // parseAttributes is the reverse. It reports whether ls are those of a metric.
-func parseAttributes(ls []engine.Label) (md metric, ok bool) {
+func parseAttributes(ls []core.Label) (md metric, ok bool) {
 	for _, l := range ls {
 		switch l.Name {
 		case attrSlope:
@@ -213,7 +213,7 @@ func parseAttributes(ls []engine.Label) (md metric, ok bool) {
 			md.ip = l.Value
 		default:
 			if key, is := strings.CutPrefix(l.Name, attrExtra); is {
-				md.extra = append(md.extra, engine.Label{Name: key, Value: l.Value})
+				md.extra = append(md.extra, core.Label{Name: key, Value: l.Value})
 			}
 		}
 	}
@@ -229,7 +229,7 @@ func seconds(text string) uint32 {
 func identify(host, name []byte, md *metric) receivers.Identity {
 	return receivers.Identity{
 		Path: path(host, name),
-		Labels: []engine.Label{
+		Labels: []core.Label{
 			{Name: "host", Value: text(host)},
 			{Name: "metric", Value: text(name)},
 			{Name: attrUnits, Value: md.units},

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -281,7 +281,7 @@ func (s *server) settle(e *entry, i uint32, r *receivers.Request) {
 	}
 	err := r.Err
 	switch {
-	case errors.Is(err, receivers.ErrSenderLimit), errors.Is(err, engine.ErrSeriesLimit):
+	case errors.Is(err, receivers.ErrSenderLimit), errors.Is(err, core.ErrSeriesLimit):
 		e.why, e.wait = receivers.Limit, s.second+retryLimit
 	case err != nil:
 		e.why, e.wait = receivers.State, s.second+retryOther

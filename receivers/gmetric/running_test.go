@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -47,10 +47,10 @@ func (c *calls) Describe(ctx context.Context, ds []receivers.Description) ([]err
 	return c.Sink.Describe(ctx, ds)
 }
 
-func (c *calls) Metadata(ctx context.Context, path string) (engine.Metadata, error) {
+func (c *calls) Metadata(ctx context.Context, path string) (core.Metadata, error) {
 	c.read.Add(1)
 	if err := c.failure(); err != nil {
-		return engine.Metadata{}, err
+		return core.Metadata{}, err
 	}
 	return c.Sink.Metadata(ctx, path)
 }
@@ -134,9 +134,9 @@ func until(t testing.TB, what string, cond func() bool) {
 }
 
 // described waits until what was handed over of a path meets cond.
-func (r *running) described(what, path string, cond func(engine.Metadata) bool) engine.Metadata {
+func (r *running) described(what, path string, cond func(core.Metadata) bool) core.Metadata {
 	r.t.Helper()
-	var md engine.Metadata
+	var md core.Metadata
 	r.Until(path+": "+what, func(s receivertest.State) bool {
 		md = s.Texts[path]
 		return cond(md)
@@ -166,7 +166,7 @@ func (r *running) samplesOf(path string) []rra.Value {
 	return vs
 }
 
-func attribute(md engine.Metadata, name string) string {
+func attribute(md core.Metadata, name string) string {
 	for _, a := range md.Attributes {
 		if a.Name == name {
 			return a.Value

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
@@ -18,7 +18,7 @@ import (
 )
 
 // stored runs a receiver without a socket into a store, at the second at.
-func stored(t *testing.T, store *engine.Store, options map[string][]string, at int64) (s offlineServer, clock *int64) {
+func stored(t *testing.T, store *core.Store, options map[string][]string, at int64) (s offlineServer, clock *int64) {
 	t.Helper()
 	clock = &at
 	s = offline(receivers.NewStoreSink(store, receivers.StoreOptions{}), receivers.Config{
@@ -35,7 +35,7 @@ func TestStoreCaptures(t *testing.T) {
 			dir := t.TempDir()
 			at := int64(began)
 			for again := range int64(2) {
-				store := enginetest.OpenDir(t, dir, engine.Options{})
+				store := enginetest.OpenDir(t, dir, core.Options{})
 				s, clock := stored(t, store, nil, at)
 				before := store.Stats().SamplesAccepted // those that the log was read for
 				for _, b := range receivertest.Hex(t, filepath.Join(captures, f.File)) {

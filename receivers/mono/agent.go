@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -46,7 +46,7 @@ type agent struct {
 
 // A series is where the values of one counter go.
 type series struct {
-	ref   engine.Ref
+	ref   core.Ref
 	retry time.Time        // if there is no reference: when to try again
 	why   receivers.Reason // and what the values are dropped for until then
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -224,7 +224,7 @@ func TestSeriesAndSamples(t *testing.T) {
 	if d := s[0].Definition; d.Step != 10 || d.Sources[0].Kind != rra.Derive || d.Sources[0].Heartbeat != 60 {
 		t.Errorf("definition %+v", d)
 	}
-	labels := []engine.Label{
+	labels := []core.Label{
 		{Name: "category", Value: "category-9"},
 		{Name: "peer", Value: peer},
 		{Name: "type", Value: "double"},
@@ -234,9 +234,9 @@ func TestSeriesAndSamples(t *testing.T) {
 	if diff := cmp.Diff(labels, s[1].Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	var texts map[string]engine.Metadata
+	var texts map[string]core.Metadata
 	_ = rec.Until(t.Context(), func(s receivertest.State) bool { texts = s.Texts; return true }) // true at once
-	attributes := []engine.Label{
+	attributes := []core.Label{
 		{Name: "category", Value: "Mono GC"},
 		{Name: "type", Value: "int"},
 		{Name: "units", Value: "events"},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -61,7 +61,7 @@ func (a *agent) resolve(at rra.Time, which []int) {
 		a.log("resolve", "series not made", "series", len(reqs), "err", err)
 		return
 	}
-	taken := make(map[engine.Ref]bool)
+	taken := make(map[core.Ref]bool)
 	for i := range a.series {
 		taken[a.series[i].ref] = true
 	}
@@ -84,10 +84,10 @@ func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
 }
 
 // settle writes the outcome of a request into the series at position i. No two counters go into one series: taken has those in use.
-func (a *agent) settle(i int, r *receivers.Request, taken map[engine.Ref]bool) {
+func (a *agent) settle(i int, r *receivers.Request, taken map[core.Ref]bool) {
 	s := &a.series[i]
 	switch {
-	case errors.Is(r.Err, receivers.ErrSenderLimit), errors.Is(r.Err, engine.ErrSeriesLimit):
+	case errors.Is(r.Err, receivers.ErrSenderLimit), errors.Is(r.Err, core.ErrSeriesLimit):
 		*s = series{why: receivers.Limit, retry: a.now.Add(retryLimit)}
 		a.log("refused", "series not made", "series", r.Path, "err", r.Err)
 	case r.Err != nil:

@@ -3,7 +3,7 @@ package mono
 import (
 	"math"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -19,7 +19,7 @@ func Identify(peer string, c *Counter) receivers.Identity {
 	path = receivers.AppendComponent(append(path, '/'), c.Name)
 	return receivers.Identity{
 		Path: string(path),
-		Labels: []engine.Label{
+		Labels: []core.Label{
 			{Name: "category", Value: c.Category.String()},
 			{Name: "peer", Value: peer},
 			{Name: "type", Value: c.Type.String()},
@@ -71,9 +71,9 @@ func fits(d *rra.Definition, c *Counter) bool {
 func describe(path, sender string, c *Counter, now rra.Time) receivers.Description {
 	return receivers.Description{
 		Sender: sender,
-		PathMetadata: engine.PathMetadata{Path: path, Metadata: engine.Metadata{
+		PathMetadata: core.PathMetadata{Path: path, Metadata: core.Metadata{
 			Time: now,
-			Attributes: []engine.Label{
+			Attributes: []core.Label{
 				{Name: "category", Value: c.Category.String()},
 				{Name: "type", Value: c.Type.String()},
 				{Name: "units", Value: c.Unit.String()},

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -89,7 +89,7 @@ func TestStoreDrop(t *testing.T) {
 
 // TestStoreLimit: the engine's limit holds, and what is over is counted at every sample.
 func TestStoreLimit(t *testing.T) {
-	store := enginetest.OpenDir(t, t.TempDir(), engine.Options{MaxSeries: 3})
+	store := enginetest.OpenDir(t, t.TempDir(), core.Options{MaxSeries: 3})
 	r := startSink(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), nil)
 	var cs []Counter
 	var values []Value

@@ -11,7 +11,7 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -43,7 +43,7 @@ type answer struct {
 // A snapshot is what a child has done so far.
 type snapshot struct {
 	Receiver receivers.Stats
-	Store    engine.Stats
+	Store    core.Stats
 	User     time.Duration // processor time
 	System   time.Duration
 	Allocs   uint64 // objects allocated
@@ -61,7 +61,7 @@ func Child(ctx context.Context, arg string, in io.Reader, out io.Writer) (err er
 	if err != nil {
 		return err
 	}
-	store, err := engine.Open(o.Dir, engine.Options{})
+	store, err := core.Open(o.Dir, core.Options{})
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func converse(s *subordinate, address string, in io.Reader, out io.Writer) error
 // A subordinate is what a child answers from.
 type subordinate struct {
 	receiver receivers.Receiver
-	store    *engine.Store
+	store    *core.Store
 	profile  string   // where the next one goes
 	writing  *os.File // of the one under way
 }

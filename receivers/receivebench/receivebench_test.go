@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
@@ -244,7 +244,7 @@ func TestRows(t *testing.T) {
 // inside is a receiver of this process as a target.
 type inside struct {
 	r receivers.Receiver
-	s *engine.Store
+	s *core.Store
 }
 
 func (i *inside) addr() string { return i.r.Addr().String() }
@@ -263,7 +263,7 @@ type model struct {
 	rows []map[int64][]float64
 }
 
-func newModel(t *testing.T, store *engine.Store, s state) *model {
+func newModel(t *testing.T, store *core.Store, s state) *model {
 	t.Helper()
 	m, err := rra.Compile(infoOf(t, store, s.Path).Definition)
 	if err != nil {
@@ -276,7 +276,7 @@ func newModel(t *testing.T, store *engine.Store, s state) *model {
 	return &model{rra.NewSeries(m, "", rra.Seconds(s.At-1)), rows}
 }
 
-func infoOf(t *testing.T, store *engine.Store, path string) engine.Info {
+func infoOf(t *testing.T, store *core.Store, path string) core.Info {
 	t.Helper()
 	ref, err := store.Lookup(path)
 	if err != nil {
@@ -301,7 +301,7 @@ func (m *model) step(t *testing.T, at int64, values []rra.Value) {
 }
 
 // compare fails if a row of a series is not that of m. It returns how many known rows it has compared.
-func (m *model) compare(t *testing.T, store *engine.Store, path string) (known int) {
+func (m *model) compare(t *testing.T, store *core.Store, path string) (known int) {
 	t.Helper()
 	info := infoOf(t, store, path)
 	for i, a := range info.Definition.Archives {

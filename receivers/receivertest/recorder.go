@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -26,11 +26,11 @@ type Recorder struct {
 	MaxSeries int
 
 	mu      sync.Mutex // guards what follows
-	refs    map[string]engine.Ref
-	series  []engine.Series // by Ref, from 1
+	refs    map[string]core.Ref
+	series  []core.Series // by Ref, from 1
 	samples []Sample
-	notes   map[string][]engine.Note
-	texts   map[string]engine.Metadata
+	notes   map[string][]core.Note
+	texts   map[string]core.Metadata
 	stalled chan struct{} // not nil: Submit waits until it is closed
 	waiting int           // calls of Submit that do
 	batches int
@@ -43,7 +43,7 @@ func (r *Recorder) Resolve(_ context.Context, reqs []receivers.Request) error {
 	defer r.mu.Unlock()
 	defer r.change()
 	if r.refs == nil {
-		r.refs = make(map[string]engine.Ref)
+		r.refs = make(map[string]core.Ref)
 	}
 	for i := range reqs {
 		q := &reqs[i]
@@ -53,7 +53,7 @@ func (r *Recorder) Resolve(_ context.Context, reqs []receivers.Request) error {
 		}
 		if !ok {
 			if r.MaxSeries > 0 && len(r.series) >= r.MaxSeries {
-				q.Err = engine.ErrSeriesLimit
+				q.Err = core.ErrSeriesLimit
 				continue
 			}
 			d, err := r.Policy.Define(q.Identity, q.Define)
@@ -61,9 +61,9 @@ func (r *Recorder) Resolve(_ context.Context, reqs []receivers.Request) error {
 				q.Err = err
 				continue
 			}
-			ref = engine.Ref(len(r.series) + 1)
+			ref = core.Ref(len(r.series) + 1)
 			r.refs[q.Path] = ref
-			r.series = append(r.series, engine.Series{Ref: ref, Path: q.Path, Labels: q.Labels, Definition: d})
+			r.series = append(r.series, core.Series{Ref: ref, Path: q.Path, Labels: q.Labels, Definition: d})
 		}
 		q.Ref, q.Definition, q.Err = ref, r.series[ref-1].Definition, nil
 	}
@@ -71,7 +71,7 @@ func (r *Recorder) Resolve(_ context.Context, reqs []receivers.Request) error {
 }
 
 // Submit remembers the samples of b, once it is not stalled.
-func (r *Recorder) Submit(ctx context.Context, b *engine.Batch) (receivers.Pending, error) {
+func (r *Recorder) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.stalled != nil {
@@ -107,11 +107,11 @@ type done struct{}
 func (done) Wait() error { return nil }
 
 // Note remembers n.
-func (r *Recorder) Note(_ context.Context, key string, n engine.Note) error {
+func (r *Recorder) Note(_ context.Context, key string, n core.Note) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.notes == nil {
-		r.notes = make(map[string][]engine.Note)
+		r.notes = make(map[string][]core.Note)
 	}
 	r.notes[key] = append(r.notes[key], n)
 	r.change()
@@ -123,7 +123,7 @@ func (r *Recorder) Describe(_ context.Context, ds []receivers.Description) ([]er
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.texts == nil {
-		r.texts = make(map[string]engine.Metadata)
+		r.texts = make(map[string]core.Metadata)
 	}
 	for _, d := range ds {
 		r.texts[d.Path] = d.Metadata
@@ -133,7 +133,7 @@ func (r *Recorder) Describe(_ context.Context, ds []receivers.Description) ([]er
 }
 
 // Metadata returns what was remembered of path.
-func (r *Recorder) Metadata(_ context.Context, path string) (engine.Metadata, error) {
+func (r *Recorder) Metadata(_ context.Context, path string) (core.Metadata, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.texts[path], nil
@@ -185,11 +185,11 @@ func (r *Recorder) Until(ctx context.Context, cond func(State) bool) error {
 
 // A State is what a Recorder has been given.
 type State struct {
-	Series  []engine.Series
+	Series  []core.Series
 	Samples []Sample
-	Notes   map[string][]engine.Note
-	Texts   map[string]engine.Metadata // by path
-	Waiting int                        // calls of Submit that wait, because it is stalled
+	Notes   map[string][]core.Note
+	Texts   map[string]core.Metadata // by path
+	Waiting int                      // calls of Submit that wait, because it is stalled
 	Batches int
 }
 
@@ -205,19 +205,19 @@ func (r *Recorder) Samples() []Sample {
 }
 
 // Series returns the series so far, in the order they were made.
-func (r *Recorder) Series() []engine.Series {
+func (r *Recorder) Series() []core.Series {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]engine.Series(nil), r.series...)
+	return append([]core.Series(nil), r.series...)
 }
 
 // Notes returns the notes so far by key.
-func (r *Recorder) Notes() map[string][]engine.Note {
+func (r *Recorder) Notes() map[string][]core.Note {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m := make(map[string][]engine.Note, len(r.notes))
+	m := make(map[string][]core.Note, len(r.notes))
 	for k, ns := range r.notes {
-		m[k] = append([]engine.Note(nil), ns...)
+		m[k] = append([]core.Note(nil), ns...)
 	}
 	return m
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -185,27 +185,27 @@ func TestMetadata(t *testing.T) {
 	put(func(a, b *Source) { b.Units = "s"; a.Units = "" })
 	put(none) // the units of b are gone
 	r.Stop()
-	at := func(names ...string) (m engine.Metadata) {
+	at := func(names ...string) (m core.Metadata) {
 		for i := 0; i < len(names); i += 2 {
 			m.Time = rra.Seconds(receivertest.Now)
-			m.Attributes = append(m.Attributes, engine.Label{Name: names[i], Value: names[i+1]})
+			m.Attributes = append(m.Attributes, core.Label{Name: names[i], Value: names[i+1]})
 		}
 		return m
 	}
 	const a, b = "rrdd/p/host/a", "rrdd/p/host/b"
 	// The queue may merge what is told of one path; what it ends in is sure.
-	last := make(map[string]engine.Metadata)
+	last := make(map[string]core.Metadata)
 	for _, d := range told.all {
 		last[d.Path] = d.Metadata
 		if d.Sender != "rrdd/p" {
 			t.Errorf("sender %q", d.Sender)
 		}
 	}
-	equal(t, "metadata", map[string]engine.Metadata{a: at("description", "bytes", "units", "B"), b: {}}, last)
+	equal(t, "metadata", map[string]core.Metadata{a: at("description", "bytes", "units", "B"), b: {}}, last)
 	if len(told.all) > 5 {
 		t.Errorf("%d descriptions, want 5 at most: %+v", len(told.all), told.all)
 	}
-	equal(t, "labels", []engine.Label{
+	equal(t, "labels", []core.Label{
 		{Name: "plugin", Value: "p"},
 		{Name: "owner", Value: "host"},
 		{Name: "units", Value: "B"},

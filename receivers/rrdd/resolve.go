@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -18,7 +18,7 @@ const (
 
 // An entry is the series of one data source.
 type entry struct {
-	ref      engine.Ref
+	ref      core.Ref
 	why      receivers.Reason // there is no reference
 	retry    time.Time        // when to try again
 	describe bool             // its attributes are not those that were handed over last
@@ -108,7 +108,7 @@ func (s *server) settle(p *plugin, i int, r *receivers.Request) {
 	e, source := &p.entries[i], &p.adopted[i]
 	err := r.Err
 	switch {
-	case errors.Is(err, receivers.ErrSenderLimit), errors.Is(err, engine.ErrSeriesLimit):
+	case errors.Is(err, receivers.ErrSenderLimit), errors.Is(err, core.ErrSeriesLimit):
 		e.why, e.retry = receivers.Limit, s.now.Add(retryLimit)
 	case err != nil:
 		e.why, e.retry = receivers.State, s.now.Add(retryOther)
@@ -124,12 +124,12 @@ func (s *server) settle(p *plugin, i int, r *receivers.Request) {
 
 // describe hands the attributes of a series over. They may be shed.
 func (s *server) describe(p *plugin, i int, path string) {
-	m := engine.Metadata{Attributes: p.adopted[i].attributes()}
+	m := core.Metadata{Attributes: p.adopted[i].attributes()}
 	if len(m.Attributes) > 0 { // else what there is is removed
 		m.Time = rra.TimeOf(s.now)
 	}
 	p.entries[i].describe = !s.queue.Describe(receivers.Description{
-		PathMetadata: engine.PathMetadata{Path: path, Metadata: m},
+		PathMetadata: core.PathMetadata{Path: path, Metadata: m},
 		Sender:       sender(p),
 	})
 }

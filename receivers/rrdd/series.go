@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -61,7 +61,7 @@ func Identify(plugin string, s *Source) receivers.Identity {
 		path = append(receivers.AppendComponent(path, s.UUID), '/')
 	}
 	path = receivers.AppendComponent(path, s.Name)
-	labels := []engine.Label{
+	labels := []core.Label{
 		{Name: "plugin", Value: label(plugin)},
 		{Name: "owner", Value: s.Owner.String()},
 		{Name: "uuid", Value: label(s.UUID)},
@@ -72,7 +72,7 @@ func Identify(plugin string, s *Source) receivers.Identity {
 	}
 	return receivers.Identity{
 		Path:   string(path),
-		Labels: slices.DeleteFunc(labels, func(l engine.Label) bool { return l.Value == "" }),
+		Labels: slices.DeleteFunc(labels, func(l core.Label) bool { return l.Value == "" }),
 	}
 }
 
@@ -92,13 +92,13 @@ func label(text string) string {
 func (s *Source) described() bool { return s.Description != "" || s.Units != "" }
 
 // attributes returns what is told of the series beside its labels, in order of the names.
-func (s *Source) attributes() []engine.Label {
-	var as []engine.Label
+func (s *Source) attributes() []core.Label {
+	var as []core.Label
 	if s.Description != "" {
-		as = append(as, engine.Label{Name: "description", Value: label(s.Description)})
+		as = append(as, core.Label{Name: "description", Value: label(s.Description)})
 	}
 	if s.Units != "" {
-		as = append(as, engine.Label{Name: "units", Value: label(s.Units)})
+		as = append(as, core.Label{Name: "units", Value: label(s.Units)})
 	}
 	return as
 }

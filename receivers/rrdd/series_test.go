@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -59,10 +59,10 @@ func TestIdentify(t *testing.T) {
 		source Source
 		want   receivers.Identity
 	}{
-		{"demo", Source{Name: "temp"}, receivers.Identity{Path: "rrdd/demo/host/temp", Labels: []engine.Label{
+		{"demo", Source{Name: "temp"}, receivers.Identity{Path: "rrdd/demo/host/temp", Labels: []core.Label{
 			{Name: "plugin", Value: "demo"}, {Name: "owner", Value: "host"}, {Name: "default", Value: "false"}, {Name: "transform", Value: "identity"},
 		}}},
-		{"de\x01mo", all, receivers.Identity{Path: "rrdd/de_mo/vm/x_y/a_b .", Labels: []engine.Label{
+		{"de\x01mo", all, receivers.Identity{Path: "rrdd/de_mo/vm/x_y/a_b .", Labels: []core.Label{
 			{Name: "plugin", Value: "de\x01mo"},
 			{Name: "owner", Value: "vm"},
 			{Name: "uuid", Value: "x/y"},
@@ -71,7 +71,7 @@ func TestIdentify(t *testing.T) {
 			{Name: "default", Value: "true"},
 			{Name: "transform", Value: "inverse"},
 		}}},
-		{"demo", long, receivers.Identity{Path: "rrdd/demo/host/__", Labels: []engine.Label{
+		{"demo", long, receivers.Identity{Path: "rrdd/demo/host/__", Labels: []core.Label{
 			{Name: "plugin", Value: "demo"},
 			{Name: "owner", Value: "host"},
 			{Name: "description", Value: strings.Repeat("é", maxLabel/2)},

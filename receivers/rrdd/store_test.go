@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
@@ -29,7 +29,7 @@ func (d *describer) Describe(ctx context.Context, ds []receivers.Description) ([
 }
 
 // serveStore serves into a store until the function it returns is called.
-func serveStore(t testing.TB, store *engine.Store) (receivers.Receiver, func()) {
+func serveStore(t testing.TB, store *core.Store) (receivers.Receiver, func()) {
 	t.Helper()
 	sink := receivers.NewStoreSink(store, receivers.StoreOptions{})
 	r, err := protocol(nil).New(receivers.Config{Address: t.TempDir(), MaxFuture: -1}, sink)
@@ -105,7 +105,7 @@ func TestStoreDrop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(m.Attributes) == 1 && m.Attributes[0] == engine.Label{Name: "units", Value: "B"}
+		return len(m.Attributes) == 1 && m.Attributes[0] == core.Label{Name: "units", Value: "B"}
 	}
 	step()
 	step()
@@ -145,7 +145,7 @@ func TestStoreRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (engine.Label{Name: "units", Value: units}); s.Labels[2] != want {
+		if want := (core.Label{Name: "units", Value: units}); s.Labels[2] != want {
 			t.Errorf("labels %v, want %v", s.Labels, want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -28,7 +28,7 @@ type cache struct {
 // An entry is a token at an index. Seconds are of the Unix clock.
 type entry struct {
 	token *Token
-	ref   engine.Ref
+	ref   core.Ref
 	hash  uint32
 	index uint32 // where it stands in indexes
 	next  uint32 // entry that came after this one last time

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -34,7 +34,7 @@ func Identify(peer string, t *Token, index []uint64) receivers.Identity {
 	prefix := receivers.AppendComponent(append(make([]byte, 0, 128), "smon/"...), peer)
 	return receivers.Identity{
 		Path: string(appendPath(prefix, t, index)),
-		Labels: []engine.Label{
+		Labels: []core.Label{
 			{Name: "peer", Value: receivers.Text([]byte(peer))},
 			{Name: "token", Value: receivers.Text([]byte(t.Name))},
 			{Name: "index", Value: string(appendIndex(nil, index))},

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -168,7 +168,7 @@ func checkStored(t *testing.T, r *receivertest.Running, parts []part) {
 	for _, s := range r.Recorder.Samples() {
 		got[s.Path] = append(got[s.Path], s.Values...)
 	}
-	var texts map[string]engine.Metadata
+	var texts map[string]core.Metadata
 	r.Until("texts", func(s receivertest.State) bool { texts = s.Texts; return true })
 	for i := range parts {
 		p := &parts[i]

@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -155,7 +155,7 @@ func TestSeriesAndSamples(t *testing.T) {
 			t.Errorf("definition of %s (-want +got):\n%s", series[i].Path, diff)
 		}
 	}
-	labels := []engine.Label{{Name: "peer", Value: "127.0.0.1"}, {Name: "token", Value: "linux.cpu.idle"}, {Name: "index", Value: "8/0"}}
+	labels := []core.Label{{Name: "peer", Value: "127.0.0.1"}, {Name: "token", Value: "linux.cpu.idle"}, {Name: "index", Value: "8/0"}}
 	if diff := cmp.Diff(labels, series[1].Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
@@ -186,7 +186,7 @@ func TestTexts(t *testing.T) {
 	want := func(name, text string, at time.Time) {
 		t.Helper()
 		path := "smon/127.0.0.1/" + name
-		m := engine.Metadata{Time: rra.TimeOf(at), Text: text}
+		m := core.Metadata{Time: rra.TimeOf(at), Text: text}
 		r.Until(fmt.Sprintf("%s is %.40q at %v", path, text, at), func(s receivertest.State) bool { return cmp.Equal(s.Texts[path], m) })
 	}
 	start := clock.now()
@@ -396,14 +396,14 @@ func (f *forgetful) Resolve(ctx context.Context, reqs []receivers.Request) error
 	return f.Recorder.Resolve(ctx, reqs)
 }
 
-func (f *forgetful) Submit(_ context.Context, b *engine.Batch) (receivers.Pending, error) {
+func (f *forgetful) Submit(_ context.Context, b *core.Batch) (receivers.Pending, error) {
 	return refused{b.Len()}, nil
 }
 
 type refused struct{ n int }
 
 func (r refused) Wait() error {
-	return &engine.RejectedError{Other: r.n, First: []engine.Rejection{{Err: engine.ErrNotFound}}}
+	return &core.RejectedError{Other: r.n, First: []core.Rejection{{Err: core.ErrNotFound}}}
 }
 
 // TestHeldTooMuch: when all streams of an address hold too much, the one that asks for more ends, and lets go of what it holds.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -284,7 +284,7 @@ func (c *source) request(e *entry) receivers.Request {
 func (c *source) settle(e *entry, r *receivers.Request) {
 	err := r.Err
 	switch {
-	case errors.Is(err, receivers.ErrSenderLimit), errors.Is(err, engine.ErrSeriesLimit):
+	case errors.Is(err, receivers.ErrSenderLimit), errors.Is(err, core.ErrSeriesLimit):
 		e.why, e.due = receivers.Limit, c.second+retryLimit
 	case err != nil:
 		e.why, e.due = receivers.State, c.second+retryOther

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
@@ -135,7 +135,7 @@ func TestStoreDrop(t *testing.T) {
 
 // TestStoreLimit: the engine's limit holds for series and texts, and what is over is counted; once there is room the rest is made.
 func TestStoreLimit(t *testing.T) {
-	store := enginetest.OpenDir(t, t.TempDir(), engine.Options{MaxSeries: 5})
+	store := enginetest.OpenDir(t, t.TempDir(), core.Options{MaxSeries: 5})
 	r := serve(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), nil)
 	for range 2 {
 		for i := range uint64(10) {
@@ -162,7 +162,7 @@ func TestOtherKind(t *testing.T) {
 	two := define(rra.Gauge, 10)
 	two.Sources = append(two.Sources, rra.DataSource{Name: "other", Heartbeat: 120, Min: two.Sources[0].Min, Max: two.Sources[0].Max})
 	for path, d := range map[string]*rra.Definition{"smon/127.0.0.1/count": d, "smon/127.0.0.1/pair": two} {
-		if _, err := store.Create(t.Context(), engine.Spec{Path: path, Definition: d, Start: rra.Seconds(receivertest.Now - 1)}); err != nil {
+		if _, err := store.Create(t.Context(), core.Spec{Path: path, Definition: d, Start: rra.Seconds(receivertest.Now - 1)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,7 +3,7 @@ package smon
 import (
 	"hash/maphash"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -110,9 +110,9 @@ func (x *texts) describe(q *receivers.Queue, sender string, at rra.Time, second 
 			continue
 		}
 		ok := q.Describe(receivers.Description{
-			PathMetadata: engine.PathMetadata{
+			PathMetadata: core.PathMetadata{
 				Path:     p.path,
-				Metadata: engine.Metadata{Time: at, Text: cutText(receivers.Text(s.text))},
+				Metadata: core.Metadata{Time: at, Text: cutText(receivers.Text(s.text))},
 			},
 			Sender: sender,
 		})

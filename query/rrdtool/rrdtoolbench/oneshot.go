@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -114,7 +114,7 @@ func makeDatabase(ctx context.Context, dir string, n int) (err error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
-	s, err := engine.Open(dir, engine.Options{Sync: wal.SyncNone})
+	s, err := core.Open(dir, core.Options{Sync: wal.SyncNone})
 	if err != nil {
 		return err
 	}
@@ -129,11 +129,11 @@ func makeDatabase(ctx context.Context, dir string, n int) (err error) {
 	if err != nil {
 		return err
 	}
-	var refs []engine.Ref
+	var refs []core.Ref
 	for len(refs) < n {
-		var specs []engine.Spec
+		var specs []core.Spec
 		for i := len(refs); i < min(n, len(refs)+1000); i++ {
-			specs = append(specs, engine.Spec{Path: seriesName(i), Definition: d, Start: rra.Seconds(epoch)})
+			specs = append(specs, core.Spec{Path: seriesName(i), Definition: d, Start: rra.Seconds(epoch)})
 		}
 		made, err := s.CreateBatch(ctx, specs)
 		if err != nil {
@@ -146,7 +146,7 @@ func makeDatabase(ctx context.Context, dir string, n int) (err error) {
 			refs = append(refs, m.Ref)
 		}
 	}
-	var b engine.Batch
+	var b core.Batch
 	for round := range firstRounds {
 		b.Reset()
 		for i, ref := range refs {

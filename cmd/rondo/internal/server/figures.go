@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -37,7 +37,7 @@ func (s *server) figures() []figure {
 	})
 }
 
-func storeFigures(st engine.Stats) []figure {
+func storeFigures(st core.Stats) []figure {
 	return []figure{
 		{"series", "rondo_series", rra.Gauge, "Series in the catalogue.", float64(st.Series)},
 		{"metadata", "rondo_metadata", rra.Gauge, "Paths with metadata.", float64(st.Metadata)},

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -22,7 +22,7 @@ const (
 
 // record writes the server's own figures into its store every ownStep seconds, until ctx ends.
 func (s *server) record(ctx context.Context) {
-	r := recorder{store: s.store, refs: make(map[string]engine.Ref)}
+	r := recorder{store: s.store, refs: make(map[string]core.Ref)}
 	for {
 		next := time.Now().Truncate(ownStep * time.Second).Add(ownStep * time.Second)
 		t := time.NewTimer(time.Until(next))
@@ -41,9 +41,9 @@ func (s *server) record(ctx context.Context) {
 
 // A recorder writes figures as series.
 type recorder struct {
-	store *engine.Store
-	refs  map[string]engine.Ref // by path
-	batch engine.Batch
+	store *core.Store
+	refs  map[string]core.Ref // by path
+	batch core.Batch
 }
 
 func (r *recorder) write(ctx context.Context, at rra.Time, fs []figure) error {
@@ -66,21 +66,21 @@ func (r *recorder) write(ctx context.Context, at rra.Time, fs []figure) error {
 	if err != nil {
 		clear(r.refs) // some may have been dropped: look them up again
 	}
-	var rejected *engine.RejectedError
+	var rejected *core.RejectedError
 	if errors.As(err, &rejected) && rejected.Other == 0 {
 		return nil // the clock went back: samples are late until it catches up
 	}
 	return err
 }
 
-func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (engine.Ref, error) {
+func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (core.Ref, error) {
 	name := path.Join(ownFolder, f.series)
 	if ref, ok := r.refs[name]; ok {
 		return ref, nil
 	}
 	ref, err := r.store.Lookup(name)
-	if errors.Is(err, engine.ErrNotFound) {
-		ref, err = r.store.Create(ctx, engine.Spec{
+	if errors.Is(err, core.ErrNotFound) {
+		ref, err = r.store.Create(ctx, core.Spec{
 			Path:       name,
 			Labels:     ownLabels(f),
 			Definition: ownDefinition(f),
@@ -95,10 +95,10 @@ func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (engine.Ref, 
 }
 
 // ownLabels are those that Prometheus would see in /metrics.
-func ownLabels(f figure) []engine.Label {
-	ls := []engine.Label{{Name: "__name__", Value: f.metric}, {Name: "job", Value: ownFolder}}
+func ownLabels(f figure) []core.Label {
+	ls := []core.Label{{Name: "__name__", Value: f.metric}, {Name: "job", Value: ownFolder}}
 	if receiver, _, ok := strings.Cut(f.series, "/"); ok {
-		ls = append(ls, engine.Label{Name: "receiver", Value: receiver})
+		ls = append(ls, core.Label{Name: "receiver", Value: receiver})
 	}
 	return ls
 }

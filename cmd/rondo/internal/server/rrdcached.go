@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -136,14 +136,14 @@ func (s *server) makeMissing(ctx context.Context, missing []rrdcached.Missing) [
 	return errs
 }
 
-// definer returns what makes the definition of a missing series. The error is engine.ErrNotFound if no rule names it. The .rrd at
+// definer returns what makes the definition of a missing series. The error is core.ErrNotFound if no rule names it. The .rrd at
 // the end of a name is optional, for rules too.
 func (s *server) definer(p *receivers.Policy, m rrdcached.Missing) (func(step int64) *rra.Definition, error) {
 	id := receivers.Identity{Path: m.Path}
 	whole := p.Names(id)
 	if !whole {
 		if id.Path = strings.TrimSuffix(m.Path, ".rrd"); !p.Names(id) {
-			return nil, engine.ErrNotFound
+			return nil, core.ErrNotFound
 		}
 	}
 	sources := p.Sources(id)

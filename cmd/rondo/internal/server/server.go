@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -28,7 +28,7 @@ import (
 type Config struct {
 	DB      string // the database's folder
 	Version string
-	Engine  engine.Options
+	Engine  core.Options
 	HTTP    Address
 	// Ways are the ways in.
 	Ways Ways
@@ -102,7 +102,7 @@ func (c Config) withDefaults() Config {
 type server struct {
 	Config
 	started   time.Time
-	store     *engine.Store
+	store     *core.Store
 	page      *gate
 	http      *listener
 	local     *listener
@@ -146,7 +146,7 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if s.http, err = s.listenHTTP(fail); err != nil {
 		return err
 	}
-	if s.store, err = engine.Open(s.DB, s.Engine); err != nil {
+	if s.store, err = core.Open(s.DB, s.Engine); err != nil {
 		return err
 	}
 	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,

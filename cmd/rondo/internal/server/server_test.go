@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine"
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -153,10 +153,10 @@ func (f *fakeReceiver) take(path string) error {
 		f.Drop(receivers.Limit, 1)
 		return nil
 	}
-	var b engine.Batch
+	var b core.Batch
 	b.Add(reqs[0].Ref, f.at, rra.Float(1))
 	err := receivers.Append(context.Background(), f.sink, &b)
-	if errors.As(err, new(*engine.RejectedError)) {
+	if errors.As(err, new(*core.RejectedError)) {
 		return nil // sent twice
 	}
 	return err
@@ -311,9 +311,9 @@ func TestBeyondLoopbackIsWarnedOf(t *testing.T) {
 
 func TestSecondServerIsToldWhoHoldsTheDatabase(t *testing.T) {
 	dir := t.TempDir()
-	start(t, Config{DB: dir, Engine: engine.Options{Owner: "the first server"}})
+	start(t, Config{DB: dir, Engine: core.Options{Owner: "the first server"}})
 	err := Run(t.Context(), Config{DB: dir})
-	if !errors.Is(err, engine.ErrLocked) || !strings.Contains(err.Error(), "the first server") {
+	if !errors.Is(err, core.ErrLocked) || !strings.Contains(err.Error(), "the first server") {
 		t.Errorf("got %v, want who holds the lock", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, rpc.SocketName)); err != nil {
@@ -421,7 +421,7 @@ func TestReload(t *testing.T) {
 }
 
 func TestOwnSeries(t *testing.T) {
-	store, err := engine.Open(t.TempDir(), engine.Options{})
+	store, err := core.Open(t.TempDir(), core.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +430,7 @@ func TestOwnSeries(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	r := recorder{store: store, refs: make(map[string]engine.Ref)}
+	r := recorder{store: store, refs: make(map[string]core.Ref)}
 	fs := []figure{
 		{"samples", "rondo_samples_total", rra.Derive, "", 100},
 		{"series", "rondo_series", rra.Gauge, "", 5},

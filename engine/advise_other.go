@@ -1,7 +1,0 @@
-//go:build !linux
-
-package engine
-
-func dropPages([]byte) {}
-
-func dropRange(from, size uintptr) {}

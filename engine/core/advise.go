@@ -1,0 +1,19 @@
+package core
+
+import bolt "go.etcd.io/bbolt"
+
+// What a checkpoint reads of the database, and what the kernel maps around it, would count as this
+// process's memory although it is the page cache's.
+
+// adviseDone tells the operating system that the pages of a block read in bulk are not needed soon.
+func (s *Store) adviseDone(b []byte) { dropPages(b) }
+
+// dropMapping unmaps the pages of the database that were read so far. They stay in the page cache; a
+// fetch maps again what it needs.
+func (s *Store) dropMapping() {
+	// An error means that the database is closed.
+	_ = s.db.View(func(tx *bolt.Tx) error {
+		dropRange(s.db.Info().Data, uintptr(tx.Size()))
+		return nil
+	})
+}

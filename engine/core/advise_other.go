@@ -1,0 +1,7 @@
+//go:build !linux
+
+package core
+
+func dropPages([]byte) {}
+
+func dropRange(from, size uintptr) {}

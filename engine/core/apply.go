@@ -1,0 +1,316 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// Applying is the same for an append and for recovery: the samples of a run, in
+// the order of the log, go through rra.Machine.Step, and the rows that come out
+// into the buffers of the group. It depends on the log and the state alone.
+
+// A shard owns the groups that hash to it: one goroutine applies to them.
+//
+// mu is held while one record is applied: a snapshot, which takes it first,
+// sees a group between two records and never within one.
+type shard struct {
+	id      int
+	work    chan *commit
+	applied atomic.Uint64 // position of the last record applied
+	mu      sync.Mutex
+	runs    []rra.Run  // rows of one step
+	moment  rra.Moment // of the last step
+	state   rra.State  // at hand; here because it would escape to the heap
+	batch   Batch      // decoded records
+	stats   shardStats
+	reorder rra.Time  // window in force
+	_       [128]byte // shards do not share cache lines
+}
+
+// An outcome collects what became of the samples of one batch.
+type outcome struct {
+	accepted, late, other int
+	skipped               int // late samples that a command passes over: nobody is told
+	first                 []Rejection
+	keep                  int // of them
+}
+
+// keptRejections is how many refused samples are named where nobody asks for more.
+const keptRejections = 16
+
+func (o *outcome) reject(index int, err error) {
+	if _, late := errors.AsType[*rra.TimeError](err); late {
+		o.late++
+	} else {
+		o.other++
+	}
+	if len(o.first) < o.keep {
+		o.first = append(o.first, Rejection{index, err})
+	}
+}
+
+func (o *outcome) merge(p *outcome) {
+	o.accepted += p.accepted
+	o.late += p.late
+	o.other += p.other
+	o.skipped += p.skipped
+	o.keep = p.keep
+	o.first = append(o.first, p.first...)
+}
+
+func (o *outcome) error() error {
+	if o.late+o.other == 0 {
+		return nil
+	}
+	slices.SortFunc(o.first, func(a, b Rejection) int { return a.Index - b.Index })
+	return &RejectedError{Accepted: o.accepted, Late: o.late, Other: o.other, First: slices.Clone(o.first[:min(len(o.first), o.keep)])}
+}
+
+// applySamples applies samples [from, to) of b to g. The caller holds g.mu.
+func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *outcome) {
+	c := g.c
+	window := sh.reorder
+	holds := window != 0 || len(g.held) > 0 // what a window held that is closed by now goes first
+	var d *definition
+	for i := from; i < to; i++ {
+		sm := &b.samples[i]
+		index := c.index(sm.ref.number())
+		if !g.alive(index) {
+			o.reject(int(i), ErrNotFound)
+			continue
+		}
+		if id := g.defs[index]; d == nil || d.id != id {
+			if d = s.definition(id); d == nil {
+				o.reject(int(i), errRecord)
+				continue
+			}
+		}
+		values := b.values[sm.first : sm.first+uint32(sm.n)]
+		if !holds { // the ordinary day
+			w := g.words[index*c.words : (index+1)*c.words]
+			texted := len(g.texts) > 0 && d.m.Texted(w)
+			runs, ok := d.m.StepStraight(&sh.moment, w, sm.at, values, sh.runs[:0])
+			if ok && texted {
+				delete(g.texts, index)
+			} else if !ok && len(values) == 1 && values[0].Tag == rra.TagText {
+				var text string
+				if runs, text, ok = d.m.StepText(&sh.moment, w, sm.at, b.texts[values[0].Bits], sh.runs[:0]); ok {
+					g.keepText(index, text)
+				}
+			}
+			if ok {
+				sh.keepRuns(runs)
+				for j := range runs {
+					g.push(s, index, &runs[j])
+				}
+				o.accepted++
+				continue
+			}
+		}
+		if int(sm.n) != d.values {
+			o.reject(int(i), fmt.Errorf("%d values for %d data sources: %w", sm.n, d.values, ErrShape))
+			continue
+		}
+		if holds && (window != 0 || g.held[index] != nil) {
+			if err := s.hold(sh, g, d, index, sm.at, values, b.texts); err != nil {
+				o.reject(int(i), err)
+				continue
+			}
+		} else if err := s.step(sh, g, d, index, sm.at, values, b.texts, nil); err != nil {
+			o.reject(int(i), err)
+			continue
+		}
+		o.accepted++
+	}
+}
+
+// keepRuns keeps the longest slice of rows for the next step.
+func (sh *shard) keepRuns(runs []rra.Run) {
+	if cap(runs) > cap(sh.runs) {
+		sh.runs = runs[:0]
+	}
+}
+
+// step folds one reading into a series. trace, if not nil, is given the rows it closed.
+func (s *Store) step(sh *shard, g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
+	st := &sh.state
+	w := g.c.words
+	st.W = g.words[index*w : (index+1)*w : (index+1)*w]
+	st.Text = nil
+	if g.texts != nil {
+		st.Text = g.texts[index]
+	}
+	hadText := st.Text != nil
+	runs, err := d.m.Step(st, at, values, texts, sh.runs[:0])
+	sh.keepRuns(runs)
+	if hadText || st.Text != nil {
+		g.setText(index, st.Text)
+	}
+	for i := range runs {
+		g.push(s, index, &runs[i])
+	}
+	if trace != nil {
+		trace(runs)
+	}
+	return err
+}
+
+// A command is one update command on its way: samples of one series in turn.
+type command struct {
+	flags byte
+	trace func([]rra.Run)
+}
+
+// applyCommand applies samples [from, to) of b, all of one series, as one update
+// command: the first that is refused ends it. The caller holds g.mu.
+func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd command, o *outcome) {
+	index := g.c.index(b.samples[from].ref.number())
+	if !g.alive(index) {
+		o.reject(int(from), ErrNotFound)
+		return
+	}
+	d := s.definition(g.defs[index])
+	if d == nil {
+		o.reject(int(from), errRecord)
+		return
+	}
+	stopped := cmd.flags&commandStopped != 0
+	for i := from; i < to; i++ {
+		sm := &b.samples[i]
+		values := b.values[sm.first : sm.first+uint32(sm.n)]
+		var err error
+		switch {
+		case int(sm.n) != d.values:
+			err = fmt.Errorf("%d values for %d data sources: %w", sm.n, d.values, ErrShape)
+		case !g.c.seasonal && (sh.reorder != 0 || g.held[index] != nil):
+			err = s.hold(sh, g, d, index, sm.at, values, b.texts)
+		default:
+			err = s.step(sh, g, d, index, sm.at, values, b.texts, cmd.trace)
+		}
+		if err != nil {
+			if _, late := errors.AsType[*rra.TimeError](err); late && cmd.flags&commandSkipLate != 0 {
+				o.skipped++
+				continue
+			}
+			o.reject(int(i), err)
+			stopped = true
+			break
+		}
+		o.accepted++
+	}
+	if !g.c.seasonal {
+		return
+	}
+	st := g.state(index)
+	if stopped {
+		d.m.AbortUpdate(&st)
+	} else {
+		d.m.EndUpdate(&st)
+	}
+}
+
+// seen says whether g had applied the record at pos before it was loaded. A
+// record may have several runs of one group: those after the first are not seen.
+func (g *group) seen(pos wal.Pos) bool { return pos <= g.pos && pos != g.applying }
+
+// changed notes that g has applied a run of the record at pos.
+func (g *group) changed(pos wal.Pos) {
+	g.pos, g.applying = pos, pos
+	g.dirty = true
+}
+
+// follow moves the applied context of g over the values of a live batch, as decoding them would.
+func (g *group) follow(b *Batch, from, to uint32) {
+	c := g.c
+	for i := from; i < to; i++ {
+		sm := &b.samples[i]
+		at := c.index(sm.ref.number()) * c.sources
+		for j := range uint32(sm.n) {
+			v := &b.values[sm.first+j]
+			switch v.Tag {
+			case rra.TagInt, rra.TagUint, rra.TagFloat:
+				g.ctx[at+int(j)] = v.Bits
+				g.ctxTag[at+int(j)] = uint8(v.Tag)
+			}
+		}
+	}
+}
+
+// applyRecord applies what a logged record of samples holds for the groups of shard sh.
+func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
+	r := reader{b: rec}
+	r.byte()
+	var at rra.Time
+	for len(r.b) > 0 && r.err == nil {
+		h := r.run(at)
+		at = h.at
+		if r.err != nil {
+			break
+		}
+		g, err := s.groupAt(h.class, h.group)
+		if err != nil {
+			return fmt.Errorf("log position %d: %w", pos, err)
+		}
+		if g.shard != sh.id {
+			continue
+		}
+		if err := s.applyRun(sh, g, pos, h); err != nil {
+			return err
+		}
+	}
+	if r.err != nil {
+		return recordError("samples", uint64(pos))
+	}
+	return nil
+}
+
+// applyRun applies one decoded run, unless the group has already seen it.
+func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
+	if err := s.lockGroup(g); err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	return s.applyBody(sh, sh, g, pos, h)
+}
+
+// applyBody is applyRun for a group that is locked, with what sh has at hand. owner is the group's shard.
+func (s *Store) applyBody(sh, owner *shard, g *group, pos wal.Pos, h runHeader) error {
+	if g.seen(pos) {
+		return nil
+	}
+	var o outcome
+	b := &sh.batch
+	b.Reset()
+	r := reader{b: h.body}
+	switch h.kind {
+	case runSamples:
+		r.samples(g, h.at, b)
+		if r.err == nil {
+			s.applySamples(sh, g, b, 0, uint32(len(b.samples)), &o)
+		}
+	case runCommand:
+		_, flags := r.command(g, h.at, b)
+		if r.err == nil && len(b.samples) > 0 {
+			s.applyCommand(sh, g, b, 0, uint32(len(b.samples)), command{flags: flags}, &o)
+		}
+	case runFlush:
+		index := int(r.uvarint())
+		if r.err == nil {
+			s.release(sh, g, index)
+		}
+	default:
+		r.fail()
+	}
+	if r.err != nil {
+		return recordError("samples", uint64(pos))
+	}
+	g.changed(pos)
+	owner.stats.add(&o)
+	return nil
+}

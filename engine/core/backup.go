@@ -1,0 +1,484 @@
+package core
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A backup is the catalogue as one transaction shows it, then every group as a
+// transaction of its own shows it, then the log from the catalogue's position
+// on. Each group carries the position it stands for, so that replay makes one
+// consistent store of them; and no transaction stays open while the reader of
+// the backup is slow, which would keep pages from being used again.
+//
+// The stream is a zstd frame of: magic; entries (kind, then for a pair: bucket,
+// key, value; for a record: position, bytes), each string with its length; an
+// end entry with the checksum of everything before it. Part of the format.
+const (
+	backupMagic  = "rondo backup 1\n"
+	backupPair   = 1
+	backupRecord = 2
+	backupEnd    = 3
+	maxEntry     = 256 << 20
+	backupWindow = 8 << 20 // of zstd: what a reader must remember
+)
+
+var errBackup = errors.New("not a whole backup of this version")
+
+// catalogueBuckets is what is copied in one transaction.
+var catalogueBuckets = [][]byte{bucketMeta, bucketClasses, bucketDefs, bucketNames, bucketSeries, bucketLabels, bucketNotes, bucketMetadata}
+
+type backupWriter struct {
+	w   io.Writer
+	sum hash.Hash32
+	buf []byte
+}
+
+func (b *backupWriter) write(p []byte) error {
+	_, _ = b.sum.Write(p) // a hash does not fail
+	_, err := b.w.Write(p)
+	return err
+}
+
+func appendPair(dst, bucket, k, v []byte) []byte {
+	dst = append(dst, backupPair)
+	for _, p := range [][]byte{bucket, k, v} {
+		dst = binary.AppendUvarint(dst, uint64(len(p)))
+		dst = append(dst, p...)
+	}
+	return dst
+}
+
+// Backup writes a consistent copy of the store to w, as a zstd stream. Everything acknowledged
+// before the call is in it; appends and checkpoints go on meanwhile. A reader as slow as it likes
+// costs log space, not memory.
+func (s *Store) Backup(ctx context.Context, w io.Writer) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	defer s.leave()
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(backupWindow))
+	if err != nil {
+		return err
+	}
+	b := &backupWriter{w: z, sum: crc32.New(castagnoli)}
+	if err := s.backup(ctx, b); err != nil {
+		_ = z.Close() // the first error is the one to tell
+		return fmt.Errorf("backup: %w", err)
+	}
+	return z.Close()
+}
+
+func (s *Store) backup(ctx context.Context, b *backupWriter) error {
+	if !s.options.ReadOnly {
+		if err := s.checkpoint(ctx); err != nil {
+			return err
+		}
+	}
+	if err := b.write([]byte(backupMagic)); err != nil {
+		return err
+	}
+	spool, pos, err := s.spoolCatalogue()
+	if err != nil {
+		return err
+	}
+	defer s.unpin()
+	defer func() {
+		_ = spool.Close()           // it is thrown away
+		_ = os.Remove(spool.Name()) // the next Open does not mind it
+	}()
+	if err := copySpool(b, spool); err != nil {
+		return err
+	}
+	for _, c := range *s.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := s.backupGroup(b, g); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.backupLog(ctx, b, pos); err != nil {
+		return err
+	}
+	sum := b.sum.Sum32()
+	return b.write(binary.LittleEndian.AppendUint32([]byte{backupEnd}, sum))
+}
+
+// spoolCatalogue copies the catalogue into a file, so that its transaction is short, and keeps the
+// log behind its position.
+func (s *Store) spoolCatalogue() (*os.File, wal.Pos, error) {
+	f, err := os.CreateTemp(s.dir, "backup-*")
+	if err != nil {
+		if f, err = os.CreateTemp("", "rondo-backup-*"); err != nil {
+			return nil, 0, err
+		}
+	}
+	var pos wal.Pos
+	s.checkpointMu.Lock()
+	defer s.checkpointMu.Unlock()
+	out := bufio.NewWriterSize(f, 1<<20)
+	err = s.db.View(func(tx *bolt.Tx) error {
+		pos = wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaCatalogue))
+		var buf []byte
+		for _, name := range catalogueBuckets {
+			cur := tx.Bucket(name).Cursor()
+			for k, v := cur.First(); k != nil; k, v = cur.Next() {
+				buf = appendPair(buf[:0], name, k, v)
+				if _, err := out.Write(buf); err != nil {
+					return err
+				}
+			}
+		}
+		return out.Flush()
+	})
+	if err != nil {
+		_ = f.Close()
+		_ = os.Remove(f.Name())
+		return nil, 0, err
+	}
+	s.pins++
+	if s.pins == 1 || pos < s.pinned {
+		s.pinned = pos
+	}
+	return f, pos, nil
+}
+
+// unpin lets checkpoints cut the log again.
+func (s *Store) unpin() {
+	s.checkpointMu.Lock()
+	s.pins--
+	s.checkpointMu.Unlock()
+}
+
+func copySpool(b *backupWriter, f *os.File) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	buf := make([]byte, 1<<20)
+	for {
+		n, err := f.Read(buf)
+		if n > 0 {
+			if err := b.write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// backupGroup copies what the database holds of one group.
+func (s *Store) backupGroup(b *backupWriter, g *group) error {
+	buf := b.buf[:0]
+	err := s.db.View(func(tx *bolt.Tx) error {
+		v := tx.Bucket(bucketState).Get(g.stateKey())
+		if v == nil {
+			return nil
+		}
+		buf = appendPair(buf, bucketState, g.stateKey(), v)
+		copied := &group{c: g.c, id: g.id}
+		defer copied.unload(s)
+		if err := copied.decodeState(s, v); err != nil {
+			return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
+		}
+		s.heldCount.Add(-countHeld(copied.held))
+		rows := tx.Bucket(bucketRows)
+		for st, entries := range copied.dir.slots {
+			for _, e := range entries {
+				for sub := e.lo; sub < e.hi; sub++ {
+					k := rowKey(nil, g.c.id, st, e.slot, sub, g.id)
+					v := rows.Get(k)
+					if v == nil {
+						return fmt.Errorf("rows %x: %w", k, errMissing)
+					}
+					buf = appendPair(buf, bucketRows, k, v)
+				}
+			}
+		}
+		cur := tx.Bucket(bucketLag).Cursor()
+		for k, v := cur.Seek(g.stateKey()); bytes.HasPrefix(k, g.stateKey()); k, v = cur.Next() {
+			buf = appendPair(buf, bucketLag, k, v)
+		}
+		return nil
+	})
+	b.buf = buf
+	if err != nil || len(buf) == 0 {
+		return err
+	}
+	return b.write(buf)
+}
+
+// backupLog copies the log behind position pos.
+func (s *Store) backupLog(ctx context.Context, b *backupWriter, pos wal.Pos) error {
+	if s.log.Last() <= pos {
+		return nil
+	}
+	return s.log.Replay(pos+1, func(p wal.Pos, rec []byte) error {
+		b.buf = append(b.buf[:0], backupRecord)
+		b.buf = binary.AppendUvarint(b.buf, uint64(p))
+		b.buf = binary.AppendUvarint(b.buf, uint64(len(rec)))
+		if err := b.write(append(b.buf, rec...)); err != nil {
+			return err
+		}
+		return ctx.Err()
+	})
+}
+
+// Restore makes the folder dir from what Backup wrote. dir must be empty or absent; after an error
+// what was written is removed. The backup is checked whole before Restore returns nil.
+func Restore(r io.Reader, dir string) (err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("restore into %s: the folder is not empty", dir)
+	}
+	made := os.IsNotExist(err)
+	if err := makeFolder(dir); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			for _, name := range []string{fileDB, dirLog, fileLock} {
+				_ = os.RemoveAll(filepath.Join(dir, name)) // the first error is the one to tell
+			}
+			if made {
+				_ = os.Remove(dir)
+			}
+			err = fmt.Errorf("restore into %s: %w", dir, err)
+		}
+	}()
+	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(backupWindow))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	db, err := bolt.Open(filepath.Join(dir, fileDB), 0o644, &bolt.Options{FreelistType: bolt.FreelistMapType, NoSync: true})
+	if err != nil {
+		return err
+	}
+	re := &restorer{r: bufio.NewReaderSize(z, 1<<20), sum: crc32.New(castagnoli), db: db, dir: dir}
+	err = re.run()
+	if err == nil {
+		err = db.Sync()
+	}
+	if re.log != nil {
+		err = errors.Join(err, re.log.Close())
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return syncFolder(dir)
+}
+
+// A restorer reads a backup.
+type restorer struct {
+	r    *bufio.Reader
+	sum  hash.Hash32
+	db   *bolt.DB
+	log  *wal.Log
+	dir  string
+	tx   *bolt.Tx
+	size int
+	// version is put last: what is there after a crash in between is refused by Open.
+	version []byte
+}
+
+// ReadByte and read feed the checksum.
+func (re *restorer) ReadByte() (byte, error) {
+	c, err := re.r.ReadByte()
+	if err == nil {
+		_, _ = re.sum.Write([]byte{c})
+	}
+	return c, err
+}
+
+func (re *restorer) read(n uint64) ([]byte, error) {
+	if n > maxEntry {
+		return nil, fmt.Errorf("entry of %d bytes: %w", n, errBackup)
+	}
+	var out bytes.Buffer // grows with what is there, not with what is claimed
+	if _, err := io.CopyN(&out, re.r, int64(n)); err != nil {
+		return nil, fmt.Errorf("%w: %w", errBackup, err)
+	}
+	_, _ = re.sum.Write(out.Bytes())
+	return out.Bytes(), nil
+}
+
+func (re *restorer) string() ([]byte, error) {
+	n, err := binary.ReadUvarint(re)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errBackup, err)
+	}
+	return re.read(n)
+}
+
+func (re *restorer) run() (err error) {
+	magic, err := re.read(uint64(len(backupMagic)))
+	if err != nil || string(magic) != backupMagic {
+		return errBackup
+	}
+	if err := re.begin(); err != nil {
+		return err
+	}
+	if err := re.commit(); err != nil { // buckets without a version: not a new store
+		return err
+	}
+	if err := re.begin(); err != nil {
+		return err
+	}
+	defer func() {
+		if re.tx != nil {
+			_ = re.tx.Rollback() // after an error
+		}
+	}()
+	for {
+		sum := re.sum.Sum32()
+		kind, err := re.ReadByte()
+		if err != nil {
+			return fmt.Errorf("%w: %w", errBackup, err)
+		}
+		switch kind {
+		case backupPair:
+			err = re.pair()
+		case backupRecord:
+			err = re.record()
+		case backupEnd:
+			return re.end(sum)
+		default:
+			err = errBackup
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (re *restorer) begin() (err error) {
+	if re.tx, err = re.db.Begin(true); err != nil {
+		return err
+	}
+	for _, b := range buckets {
+		if _, err := re.tx.CreateBucketIfNotExists(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (re *restorer) commit() error {
+	err := re.tx.Commit()
+	re.tx, re.size = nil, 0
+	return err
+}
+
+func (re *restorer) pair() error {
+	var parts [3][]byte
+	for i := range parts {
+		var err error
+		if parts[i], err = re.string(); err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(parts[0], bucketMeta) && bytes.Equal(parts[1], metaVersion) {
+		re.version = parts[2]
+		return nil
+	}
+	b := re.tx.Bucket(parts[0])
+	if b == nil {
+		return fmt.Errorf("bucket %.20q: %w", parts[0], errBackup)
+	}
+	if err := b.Put(parts[1], parts[2]); err != nil {
+		return fmt.Errorf("%w: %w", errBackup, err)
+	}
+	if re.size += len(parts[1]) + len(parts[2]); re.size > txBytes {
+		if err := re.commit(); err != nil {
+			return err
+		}
+		return re.begin()
+	}
+	return nil
+}
+
+func (re *restorer) record() error {
+	p, err := binary.ReadUvarint(re)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errBackup, err)
+	}
+	rec, err := re.string()
+	if err != nil {
+		return err
+	}
+	if p == 0 {
+		return fmt.Errorf("log record 0: %w", errBackup)
+	}
+	if re.log == nil {
+		re.log, err = wal.Open(filepath.Join(re.dir, dirLog), wal.Options{After: wal.Pos(p) - 1, SegmentBytes: segmentBytes})
+		if err != nil {
+			return err
+		}
+	}
+	got, err := re.log.Enqueue(rec)
+	if err != nil {
+		return err
+	}
+	if got != wal.Pos(p) {
+		return fmt.Errorf("log record %d where %d belongs: %w", p, got, errBackup)
+	}
+	return nil
+}
+
+func (re *restorer) end(sum uint32) error {
+	p, err := re.read(4)
+	if err != nil || binary.LittleEndian.Uint32(p) != sum {
+		return fmt.Errorf("%w: %w", errBackup, errSum)
+	}
+	if re.version == nil {
+		return fmt.Errorf("no version: %w", errBackup)
+	}
+	if _, err := re.r.ReadByte(); err != io.EOF {
+		return fmt.Errorf("behind the end: %w", errors.Join(errBackup, err))
+	}
+	if re.log != nil {
+		if _, err := re.log.Barrier(context.Background()); err != nil {
+			return err
+		}
+	} else if err := os.Mkdir(filepath.Join(re.dir, dirLog), 0o755); err != nil { // Open misses a log that is not there
+		return err
+	}
+	if err := re.commit(); err != nil { // what came before the version, durably
+		return err
+	}
+	if err := re.db.Sync(); err != nil {
+		return err
+	}
+	if re.tx, err = re.db.Begin(true); err != nil {
+		return err
+	}
+	if err := re.tx.Bucket(bucketMeta).Put(metaVersion, re.version); err != nil {
+		return err
+	}
+	return re.commit()
+}

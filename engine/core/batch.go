@@ -1,0 +1,107 @@
+package core
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A Ref addresses a series of one store: class, number in the class. It stays
+// valid until the series is dropped. The zero Ref addresses none.
+type Ref uint64
+
+// A Batch is samples of many series, appended in one call. It is reused after
+// Reset, so that a loop of Add, Append, Reset allocates nothing.
+// Samples of one series are applied in the order they were added.
+type Batch struct {
+	// SkipPast lets Update pass over samples that are not after the last update instead of stopping at them.
+	SkipPast bool
+	// Stopped says that the command that Update applies ends in an error behind these samples: as in rrdtool, no season is
+	// smoothed at its end.
+	Stopped bool
+	// Rejections is how many refused samples a *RejectedError names; 0: the first 16.
+	Rejections int
+
+	samples []sample
+	values  []rra.Value
+	texts   []string
+}
+
+type sample struct {
+	ref   Ref
+	at    rra.Time
+	first uint32 // index of the first value
+	n     uint16 // values
+	more  bool   // of the command of the sample before
+}
+
+// Add adds one sample: a reading of every data source of ref (COMPUTE sources
+// have none) at the time at. The values are copied.
+func (b *Batch) Add(ref Ref, at rra.Time, values ...rra.Value) {
+	n := len(b.samples)
+	if n == cap(b.samples) {
+		b.samples = slices.Grow(b.samples, 64)
+	}
+	b.samples = b.samples[:n+1]
+	s := &b.samples[n] // field by field: a copy would wait for the stores before it
+	s.ref, s.at, s.more = ref, at, false
+	s.first, s.n = uint32(len(b.values)), uint16(len(values))
+	if len(values) == 1 && len(b.values) < cap(b.values) {
+		k := len(b.values)
+		b.values = b.values[:k+1]
+		b.values[k].Bits, b.values[k].Tag = values[0].Bits, values[0].Tag
+		return
+	}
+	b.values = append(b.values, values...)
+}
+
+// AddText is Add for values of which some are rra.Text(i), an index into texts.
+func (b *Batch) AddText(ref Ref, at rra.Time, values []rra.Value, texts []string) {
+	base := len(b.texts)
+	b.texts = append(b.texts, texts...)
+	first := len(b.values)
+	b.Add(ref, at, values...)
+	for i := first; i < len(b.values); i++ {
+		if v := &b.values[i]; v.Tag == rra.TagText || v.Tag == rra.TagInvalid {
+			v.Bits += uint64(base)
+		}
+	}
+}
+
+// Follow makes the sample added last part of one update command with the sample before it, if that is of the
+// same series: when a sample of a command is refused, those behind it are not applied.
+func (b *Batch) Follow() {
+	if n := len(b.samples); n > 1 && b.samples[n-1].ref == b.samples[n-2].ref {
+		b.samples[n-1].more = true
+	}
+}
+
+// All yields the samples of b in the order they were added. The values are b's own: they are valid until the
+// next Add or Reset.
+func (b *Batch) All() iter.Seq[BatchSample] {
+	return func(yield func(BatchSample) bool) {
+		for i := range b.samples {
+			s := &b.samples[i]
+			if !yield(BatchSample{s.ref, s.at, b.values[s.first:][:s.n], b.texts}) {
+				return
+			}
+		}
+	}
+}
+
+// A BatchSample is one sample of a Batch.
+type BatchSample struct {
+	Ref    Ref
+	At     rra.Time
+	Values []rra.Value
+	Texts  []string // what rra.Text(i) among Values means
+}
+
+// Len returns the number of samples in b.
+func (b *Batch) Len() int { return len(b.samples) }
+
+// Reset empties b and keeps its memory.
+func (b *Batch) Reset() {
+	b.samples, b.values, b.texts = b.samples[:0], b.values[:0], b.texts[:0]
+}

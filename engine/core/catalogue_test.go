@@ -1,0 +1,347 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// paths collects what an iterator yields.
+func paths(t testing.TB, seq iter.Seq2[core.Series, error]) (out []string) {
+	t.Helper()
+	for x, err := range seq {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, x.Path)
+	}
+	return out
+}
+
+// A bruteCatalogue is what the catalogue must say.
+type bruteCatalogue map[string]core.Series // by path without .rrd
+
+func (b bruteCatalogue) list(prefix, after string) (out []string) {
+	for _, k := range slices.Sorted(maps.Keys(b)) {
+		if strings.HasPrefix(b[k].Path, prefix) && k > after {
+			out = append(out, b[k].Path)
+		}
+	}
+	return out
+}
+
+func (b bruteCatalogue) selected(ms []core.Matcher) (out []string) {
+	var found []core.Series
+	for _, x := range b {
+		ok := true
+		for _, m := range ms {
+			value := ""
+			for _, l := range x.Labels {
+				if l.Name == m.Name {
+					value = l.Value
+				}
+			}
+			switch m.Op {
+			case core.MatchEqual:
+				ok = ok && value == m.Value
+			case core.MatchNotEqual:
+				ok = ok && value != m.Value
+			case core.MatchRegexp:
+				ok = ok && m.Regexp.MatchString(value)
+			case core.MatchNotRegexp:
+				ok = ok && !m.Regexp.MatchString(value)
+			}
+		}
+		if ok {
+			found = append(found, x)
+		}
+	}
+	slices.SortFunc(found, func(a, b core.Series) int {
+		if a.Ref < b.Ref {
+			return -1
+		}
+		return 1
+	})
+	for _, x := range found {
+		out = append(out, x.Path)
+	}
+	return out
+}
+
+func (b bruteCatalogue) labels(name string) (names, values []string) {
+	n, v := make(map[string]bool), make(map[string]bool)
+	for _, x := range b {
+		for _, l := range x.Labels {
+			n[l.Name] = true
+			if l.Name == name {
+				v[l.Value] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(n)), slices.Sorted(maps.Keys(v))
+}
+
+// compare holds everything the catalogue answers against brute force.
+func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
+	t.Helper()
+	ctx := context.Background()
+	equal := func(what string, got, want []string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Fatalf("%s:\n%q, want\n%q", what, got, want)
+		}
+	}
+	keys := slices.Sorted(maps.Keys(b))
+	prefixes := []string{"", "a", "a/", "a/1", "a/10.rrd", "b/x", "zz"}
+	afters := []string{"", "a", "a/1", "b", "zzz"}
+	if len(keys) > 0 {
+		afters = append(afters, pick(r, keys...))
+	}
+	for _, p := range prefixes {
+		for _, a := range afters {
+			equal(fmt.Sprintf("list %q after %q", p, a), paths(t, s.List(ctx, p, a)), b.list(p, a))
+		}
+	}
+	for i := range 20 {
+		var ms []core.Matcher
+		if i < 3 { // answered by the index
+			ms = append(ms, core.Matcher{Name: "host", Value: "h1"}, core.Matcher{Name: "cpu", Value: fmt.Sprint(i)})
+		}
+		for range r.IntN(4) {
+			m := core.Matcher{Name: pick(r, "host", "cpu", "none", "x"), Op: core.MatchOp(r.IntN(4)), Value: pick(r, "", "h1", "h2", "0", "3")}
+			if m.Op >= core.MatchRegexp {
+				m.Regexp = regexp.MustCompile("^(?:" + pick(r, "", "h.*", "h1|h2", ".+", "[0-3]") + ")$")
+			}
+			ms = append(ms, m)
+		}
+		equal(fmt.Sprintf("select %v", ms), paths(t, s.Select(ctx, ms)), b.selected(ms))
+	}
+	for _, name := range []string{"host", "cpu", "none", "r0"} {
+		wantNames, wantValues := b.labels(name)
+		names, err := s.LabelNames(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values, err := s.LabelValues(ctx, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal("label names", names, wantNames)
+		equal("values of "+name, values, wantValues)
+	}
+	for _, k := range keys {
+		for _, name := range []string{k, k + ".rrd", "/" + k, "./" + k, "x/../" + k} {
+			if ref, err := s.Lookup(name); err != nil || ref != b[k].Ref {
+				t.Fatalf("lookup %q: %#x, %v, want %#x", name, ref, err, b[k].Ref)
+			}
+		}
+	}
+	if n := s.Stats().Series; n != int64(len(b)) {
+		t.Fatalf("%d series, want %d", n, len(b))
+	}
+}
+
+// TestCatalogueAgainstBruteForce changes the catalogue at random, part of it in memory and part in the database.
+func TestCatalogueAgainstBruteForce(t *testing.T) {
+	ctx := context.Background()
+	r := rand.New(rand.NewPCG(testSeed(t), 3))
+	dir := t.TempDir()
+	s := enginetest.OpenDir(t, dir, core.Options{NoBackground: true})
+	b := make(bruteCatalogue)
+	defs := []*rra.Definition{
+		definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"),
+		definition(t, "DS:a:GAUGE:30:U:U", "RRA:AVERAGE:0.5:1:10"),
+		definition(t, "DS:a:GAUGE:30:U:U", "RRA:MAX:0.5:2:10"),
+	}
+	name := func() string {
+		return fmt.Sprintf("%s/%s%d%s", pick(r, "a", "b", "a/b"), pick(r, "", "x"), r.IntN(40), pick(r, "", "", ".rrd"))
+	}
+	for i := range 400 {
+		p := name()
+		key := strings.TrimSuffix(p, ".rrd")
+		old, exists := b[key]
+		switch r.IntN(9) {
+		case 8:
+			var labels []core.Label
+			for _, n := range []string{"host", "cpu"} {
+				if r.IntN(2) > 0 {
+					labels = append(labels, core.Label{Name: n, Value: pick(r, "h1", "h2", "0", "3")})
+				}
+			}
+			out, err := s.Relabel(ctx, []core.PathLabels{{Path: "../bad"}, {Path: p, Labels: labels}})
+			if err != nil || out[0] == nil || exists != (out[1] == nil) || out[1] != nil && !errors.Is(out[1], core.ErrNotFound) {
+				t.Fatalf("relabel %q: %v, %v, it exists: %v", p, out, err, exists)
+			}
+			if exists {
+				old.Labels = labels
+				b[key] = old
+			}
+		case 0, 1, 2, 3:
+			sp := core.Spec{Path: p, Definition: pick(r, defs...), Start: rra.Seconds(programStart), Overwrite: r.IntN(4) == 0}
+			if r.IntN(5) > 0 {
+				sp.Labels = append(sp.Labels, core.Label{Name: "host", Value: fmt.Sprint("h", r.IntN(4))})
+			}
+			if r.IntN(3) > 0 {
+				sp.Labels = append(sp.Labels, core.Label{Name: "cpu", Value: fmt.Sprint(r.IntN(5))})
+			}
+			if r.IntN(4) == 0 { // of few series
+				sp.Labels = append(sp.Labels, core.Label{Name: fmt.Sprint("r", r.IntN(3)), Value: fmt.Sprint(i)})
+			}
+			ref, err := s.Create(ctx, sp)
+			if exists && !sp.Overwrite {
+				if !errors.Is(err, core.ErrExists) || ref != old.Ref {
+					t.Fatalf("create %q again: %#x, %v, want ErrExists and %#x", p, ref, err, old.Ref)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[key] = core.Series{Ref: ref, Path: p, Labels: sp.Labels}
+		case 4:
+			if err := s.Drop(ctx, p); exists != (err == nil) || err != nil && !errors.Is(err, core.ErrNotFound) {
+				t.Fatalf("drop %q: %v, it exists: %v", p, err, exists)
+			}
+			delete(b, key)
+		case 5:
+			to := name()
+			toKey := strings.TrimSuffix(to, ".rrd")
+			_, taken := b[toKey]
+			taken = taken && toKey != key
+			err := s.Rename(ctx, p, to)
+			switch {
+			case !exists && !errors.Is(err, core.ErrNotFound), exists && taken && !errors.Is(err, core.ErrExists), exists && !taken && err != nil:
+				t.Fatalf("rename %q to %q: %v; it exists: %v, the other: %v", p, to, err, exists, taken)
+			case err == nil:
+				delete(b, key)
+				old.Path = to
+				b[toKey] = old
+			}
+		case 6:
+			if r.IntN(3) == 0 {
+				if err := s.Checkpoint(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+		case 7:
+			if r.IntN(4) == 0 {
+				to := copyStore(t, dir)
+				_ = s.Close()
+				s, dir = enginetest.OpenDir(t, to, core.Options{NoBackground: true}), to
+			}
+		}
+		if i%40 == 39 {
+			b.compare(t, s, r)
+		}
+	}
+}
+
+func TestBadPaths(t *testing.T) {
+	s := enginetest.Open(t)
+	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+	for _, p := range []string{"", "/", ".", "..", "../a", "a/../..", "a/../../b", ".rrd", "a/.rrd", "a\x00b", strings.Repeat("x", 5000), "//"} {
+		if _, err := s.Create(context.Background(), core.Spec{Path: p, Definition: def}); err == nil {
+			t.Errorf("create %.20q: no error", p)
+		}
+		if _, err := s.Lookup(p); !errors.Is(err, core.ErrNotFound) {
+			t.Errorf("lookup %.20q: %v, want ErrNotFound", p, err)
+		}
+	}
+	for _, tt := range []struct{ path, clean string }{
+		{"/a//b/./c", "a/b/c"}, {"x/../y", "y"}, {"e.rrd", "e.rrd"}, {"f.rrd.rrd", "f.rrd.rrd"}, {"..g/h", "..g/h"}, {"sp ace/ü", "sp ace/ü"},
+	} {
+		ref := mustCreate(t, s, tt.path, def)
+		if x, err := s.Series(ref); err != nil || x.Path != tt.clean {
+			t.Errorf("path of %q: %q, %v, want %q", tt.path, x.Path, err, tt.clean)
+		}
+	}
+}
+
+// The log holds what a batch made of itself: the same name twice, and over an older one.
+func TestDuplicatesInABatch(t *testing.T) {
+	dir := t.TempDir()
+	s := enginetest.OpenDir(t, dir, core.Options{NoBackground: true})
+	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+	out, err := s.CreateBatch(context.Background(), []core.Spec{
+		{Path: "a", Definition: def}, {Path: "a.rrd", Definition: def}, {Path: "/a", Definition: def, Overwrite: true}, {Path: "b", Definition: def},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out[0].Err != nil || !errors.Is(out[1].Err, core.ErrExists) || out[1].Ref != out[0].Ref || out[2].Err != nil || out[2].Ref == out[0].Ref || out[3].Err != nil {
+		t.Errorf("outcomes: %v", out)
+	}
+	for _, x := range []*core.Store{s, crash(t, dir, core.Options{})} {
+		if ref, err := x.Lookup("a"); err != nil || ref != out[2].Ref {
+			t.Errorf("lookup: %#x, %v, want %#x", ref, err, out[2].Ref)
+		}
+		if got := paths(t, x.List(context.Background(), "", "")); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("list: %q", got)
+		}
+	}
+}
+
+func TestManySeries(t *testing.T) {
+	ctx := context.Background()
+	n := 30_000
+	if testing.Short() || raceEnabled {
+		n = 10_000
+	}
+	dir := t.TempDir()
+	s := enginetest.OpenDir(t, dir, core.Options{NoBackground: true})
+	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+	began := time.Now()
+	var specs []core.Spec
+	for i := range n {
+		specs = append(specs, core.Spec{
+			Path: fmt.Sprintf("h%04d/s%02d", i/100, i%100), Definition: def, Start: rra.Seconds(programStart),
+			Labels: []core.Label{{Name: "host", Value: fmt.Sprint(i / 100)}, {Name: "s", Value: fmt.Sprint(i % 100)}},
+		})
+	}
+	for chunk := range slices.Chunk(specs, 10_000) {
+		if _, err := s.CreateBatch(ctx, chunk); err != nil {
+			t.Fatal(err)
+		}
+	}
+	created := time.Since(began)
+	ask := func() {
+		t.Helper()
+		if got := len(paths(t, s.List(ctx, "h0042/", ""))); got != 100 {
+			t.Fatalf("%d series of a host, want 100", got)
+		}
+		if got := len(paths(t, s.Select(ctx, []core.Matcher{{Name: "host", Value: "42"}, {Name: "s", Op: core.MatchRegexp, Regexp: regexp.MustCompile("^1.$")}}))); got != 10 {
+			t.Fatalf("%d series match, want 10", got)
+		}
+	}
+	ask()
+	began = time.Now()
+	if err := s.Checkpoint(ctx); err != nil {
+		t.Fatal(err)
+	}
+	written := time.Since(began)
+	s = reopen(t, s, dir, core.Options{NoBackground: true})
+	began = time.Now()
+	for range 20 {
+		ask()
+	}
+	asked := time.Since(began)
+	if got := len(paths(t, s.List(ctx, "", ""))); got != n {
+		t.Fatalf("%d series, want %d", got, n)
+	}
+	t.Logf("%d series: created in %v, written in %v, 20 questions in %v", n, created, written, asked)
+	if asked > 2*time.Second {
+		t.Errorf("20 questions for a hundred series of %d took %v: they look at all", n, asked)
+	}
+}

@@ -1,0 +1,131 @@
+package core
+
+import (
+	"sync/atomic"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Series of one shape form a class: their states and row buffers have one
+// stride, so that a group of them is a few arrays. A definition is everything
+// else (names, kinds, limits); many series share one.
+
+// A definition is an interned rra.Definition.
+type definition struct {
+	id     uint32
+	m      *rra.Machine
+	class  *class
+	values int // readings a sample: data sources that are not COMPUTE
+}
+
+// A class is the layout that series of one shape share. Only next and groups change.
+type class struct {
+	id       uint32
+	shape    string
+	step     int64
+	words    int // of rra state, a series
+	sources  int // data sources
+	seasonal bool
+	streams  []stream
+	cols     int   // streams * sources: columns of rows
+	colOff   []int // column -> first of its rows among those of the buffers
+	bufRows  int   // floats of all buffers of a series
+	shift    uint  // series a group: 1 << shift
+
+	groups atomic.Pointer[[]*group]
+	next   uint32 // next series number; guarded by Store.catMu
+}
+
+// A stream is the layout of one row stream of a class. Slot and block are part of the format.
+type stream struct {
+	rows  int64 // rows the longest archive keeps
+	span  int64 // seconds a row
+	pdps  int64
+	block int64 // rows the buffer of a column holds: a power of two
+	slot  int64 // rows a slot holds: a multiple of block
+}
+
+const (
+	groupShift = 8 // 256 series a group
+	// Fewer series a group where each has many columns or a large state.
+	maxGroupCols  = 4096
+	maxGroupWords = 1 << 20
+	maxSlotRows   = 2048
+	maxColumns    = 1 << 16 // of a series: two bytes name one
+	maxBlock      = 128     // rows of a buffer, at most
+)
+
+func newClass(id uint32, m *rra.Machine) *class {
+	d := m.Definition()
+	c := &class{
+		id: id, shape: m.Shape(), step: d.Step, words: m.Words(),
+		sources: len(d.Sources), seasonal: m.Seasonal(), shift: groupShift,
+	}
+	finest := int64(1 << 62)
+	for _, s := range m.Streams() {
+		finest = min(finest, s.PDPs)
+	}
+	for _, s := range m.Streams() {
+		c.streams = append(c.streams, newStream(s, d.Step, finest))
+	}
+	c.layout()
+	empty := []*group{}
+	c.groups.Store(&empty)
+	return c
+}
+
+// newStream chooses how many rows are gathered before they are coded, and how many share a key.
+// The finest stream gains rows fastest and gets the longest buffer; the others are coded again, all
+// rows of a slot at once, when it is merged. A slot is about a twelfth of the archive.
+func newStream(s rra.Stream, step, finest int64) stream {
+	t := stream{rows: s.Rows, span: s.PDPs * step, pdps: s.PDPs}
+	t.block = 8
+	if s.PDPs == finest {
+		t.block = 32
+	}
+	slot := min(max(s.Rows/12, 2*t.block), maxSlotRows)
+	t.slot = (slot + t.block - 1) / t.block * t.block
+	return t
+}
+
+// layout derives the offsets from streams and sources.
+func (c *class) layout() {
+	c.cols = len(c.streams) * c.sources
+	c.colOff = make([]int, 0, c.cols)
+	for _, s := range c.streams {
+		for range c.sources {
+			c.colOff = append(c.colOff, c.bufRows)
+			c.bufRows += int(s.block)
+		}
+	}
+	for c.shift > 0 && (c.cols<<c.shift > maxGroupCols || (c.words+c.bufRows)<<c.shift > maxGroupWords) {
+		c.shift--
+	}
+}
+
+// ref, number and group address: a Ref is the class in the upper half and the number in the lower.
+func makeRef(class, number uint32) Ref { return Ref(class)<<32 | Ref(number) }
+
+func (r Ref) class() uint32  { return uint32(r >> 32) }
+func (r Ref) number() uint32 { return uint32(r) }
+
+// group returns the group of a series number, or nil.
+func (c *class) group(number uint32) *group {
+	gs := *c.groups.Load()
+	if i := number >> c.shift; int(i) < len(gs) {
+		return gs[i]
+	}
+	return nil
+}
+
+// index returns the place of a series number in its group.
+func (c *class) index(number uint32) int { return int(number & (1<<c.shift - 1)) }
+
+// floorDiv divides rounding down.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

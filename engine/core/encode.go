@@ -1,0 +1,373 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A run is consecutive samples of a batch that belong to one group, at one time
+// and with one number of values; or one update command.
+type run struct {
+	g        *group
+	from, to uint32
+	top      Ref  // the highest reference
+	command  bool // an update command of several samples
+}
+
+// maxTime keeps every sum and difference of times within 64 bits.
+const maxTime = rra.Time(1) << 59
+
+// MaxTime is the last time that a sample can have, and the first is as far before 1970.
+const MaxTime = maxTime
+
+// checkValues refuses values that no log record can hold.
+func (b *Batch) checkValues() error {
+	for i := range b.values {
+		v := &b.values[i]
+		switch {
+		case v.Tag < rra.TagText:
+		case v.Tag > rra.TagInvalid:
+			return fmt.Errorf("value %d of the batch has the tag %d, which there is not", i, v.Tag)
+		case v.Bits >= uint64(len(b.texts)):
+			return fmt.Errorf("value %d of the batch refers to text %d of %d", i, v.Bits, len(b.texts))
+		case len(b.texts[v.Bits]) > maxText:
+			return fmt.Errorf("value %d of the batch is a text of %d bytes: longer than %d", i, len(b.texts[v.Bits]), maxText)
+		}
+	}
+	return nil
+}
+
+// check refuses a sample that no log record can hold.
+func (sm *sample) check(i int, c *class) error {
+	switch {
+	case int(sm.n) > c.sources:
+		return fmt.Errorf("sample %d: series %#x: %d values for %d data sources: %w",
+			i, uint64(sm.ref), sm.n, c.sources, ErrShape)
+	case sm.at > maxTime || sm.at < -maxTime:
+		return fmt.Errorf("sample %d: time %d is out of range", i, sm.at)
+	}
+	return nil
+}
+
+// split divides the samples of b into runs. What no log record can hold is refused here.
+func (s *Store) split(b *Batch, runs []run) ([]run, error) {
+	if err := b.checkValues(); err != nil {
+		return runs, err
+	}
+	var r *run
+	var first *sample   // of r
+	var from, below Ref // the references of r's group
+	for i := range b.samples {
+		sm := &b.samples[i]
+		if r != nil && sm.ref >= from && sm.ref < below && sm.at == first.at && sm.n == first.n && !sm.more {
+			r.to++
+			r.top = max(r.top, sm.ref)
+			continue
+		}
+		if r != nil && sm.more {
+			if err := sm.check(i, r.g.c); err != nil {
+				return runs, err
+			}
+			runs = r.extend(runs)
+			r, below = &runs[len(runs)-1], from
+			continue
+		}
+		c := s.class(sm.ref.class())
+		if c == nil {
+			return runs, fmt.Errorf("sample %d: series %#x: %w", i, uint64(sm.ref), ErrNotFound)
+		}
+		g := c.group(sm.ref.number())
+		if g == nil {
+			return runs, fmt.Errorf("sample %d: series %#x: %w", i, uint64(sm.ref), ErrNotFound)
+		}
+		if err := sm.check(i, c); err != nil {
+			return runs, err
+		}
+		runs = append(runs, run{g: g, from: uint32(i), to: uint32(i + 1), top: sm.ref})
+		r, first = &runs[len(runs)-1], sm
+		from = makeRef(c.id, g.id<<c.shift)
+		below = from // in seasonal classes every sample is a command
+		if !c.seasonal {
+			below += 1 << c.shift
+		}
+	}
+	return runs, nil
+}
+
+// extend puts the next sample into one command with the last one of r, which is the last of runs.
+func (r *run) extend(runs []run) []run {
+	if r.to-r.from > 1 && !r.command {
+		r.to--
+		runs = append(runs, run{g: r.g, from: r.to, to: r.to + 1, top: r.top})
+		r = &runs[len(runs)-1]
+	}
+	r.command = true
+	r.to++
+	return runs
+}
+
+// splitCommand makes one run of b, all of one series.
+func (s *Store) splitCommand(b *Batch, runs []run) ([]run, error) {
+	first := Batch{samples: b.samples[:1]}
+	runs, err := s.split(&first, runs)
+	if err != nil {
+		return runs, err
+	}
+	runs[0].to = uint32(len(b.samples))
+	for i := range b.samples {
+		if err := b.samples[i].check(i, runs[0].g.c); err != nil {
+			return runs, err
+		}
+	}
+	return runs, b.checkValues()
+}
+
+// prepareEncoder makes the coding context of g follow what is applied. The caller holds logMu.
+func (s *Store) prepareEncoder(g *group, index int) error {
+	if g.encReady && g.encEpoch == s.encoderEpoch && len(g.encTag) > index*g.c.sources {
+		return nil
+	}
+	if err := s.lockGroup(g); err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	if g.capacity*g.c.sources > len(g.encTag) {
+		n := g.capacity * g.c.sources
+		mem := s.memory.alloc(9 * n)
+		enc, tag := view[uint64](mem, n), mem[8*n:9*n]
+		copy(enc, g.enc)
+		copy(tag, g.encTag)
+		s.memory.release(g.encMem)
+		g.encMem, g.enc, g.encTag = mem, enc, tag
+	}
+	if !g.encReady || g.encEpoch != s.encoderEpoch {
+		copy(g.enc, g.ctx)
+		copy(g.encTag, g.ctxTag)
+		g.encReady, g.encEpoch = true, s.encoderEpoch
+	}
+	if len(g.encTag) <= index*g.c.sources {
+		return fmt.Errorf("series %#x: %w", makeRef(g.c.id, g.id<<g.c.shift+uint32(index)), ErrNotFound)
+	}
+	return nil
+}
+
+// maxValueBytes bounds the code of a value without its text.
+const maxValueBytes = 12
+
+// maxText is the longest text of a reading. All of it is logged: rra keeps 29 characters, and counts with all.
+const maxText = 4096
+
+// bound returns an upper bound of the code of a run.
+func (r *run) bound(b *Batch) int {
+	n := int(r.to-r.from) * (r.g.c.sources*maxValueBytes + 32)
+	if len(b.texts) == 0 {
+		return n
+	}
+	for i := range b.samples[r.from:r.to] {
+		sm := &b.samples[int(r.from)+i]
+		for _, v := range b.values[sm.first : sm.first+uint32(sm.n)] {
+			if v.Tag >= rra.TagText {
+				n += len(b.texts[v.Bits])
+			}
+		}
+	}
+	return n
+}
+
+// prepareRuns makes sure that appendRuns cannot fail half way. The caller holds logMu.
+func (s *Store) prepareRuns(b *Batch, runs []run) error {
+	for i := range runs {
+		r := &runs[i]
+		if r.bound(b) >= 1<<24 {
+			return fmt.Errorf("%d samples of one group and time in one batch are too many", r.to-r.from)
+		}
+		if err := s.prepareEncoder(r.g, r.g.c.index(r.top.number())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendRuns codes the samples of b, which prepareRuns has seen, as one record. The caller holds logMu.
+func (s *Store) appendRuns(dst []byte, b *Batch, runs []run) []byte {
+	dst = append(dst, recordSamples)
+	var base rra.Time
+	for i := range runs {
+		r := &runs[i]
+		g := r.g
+		samples := b.samples[r.from:r.to]
+		kind := uint64(runSamples)
+		if g.c.seasonal || r.command {
+			kind = runCommand
+		}
+		dst = binary.AppendUvarint(dst, uint64(g.c.id)<<2|kind)
+		dst = binary.AppendUvarint(dst, uint64(g.id))
+		dst = appendTime(dst, samples[0].at, base)
+		base = samples[0].at
+		at := len(dst)
+		dst = append(dst, 0, 0, 0) // length of the body
+		if kind == runCommand {
+			dst = s.appendCommand(dst, g, b, samples, 0)
+		} else {
+			dst = s.appendSamples(dst, g, b, samples)
+		}
+		putLength(dst[at:])
+	}
+	return dst
+}
+
+// putLength writes the length of what follows into the first three bytes of b.
+func putLength(b []byte) {
+	n := len(b) - 3
+	b[0], b[1], b[2] = byte(n), byte(n>>8), byte(n>>16)
+}
+
+// appendSamples codes samples at one time: values a sample, the indices as
+// ranges (count, then first and length of each), the values.
+func (s *Store) appendSamples(dst []byte, g *group, b *Batch, samples []sample) []byte {
+	c := g.c
+	n := int(samples[0].n)
+	dst = binary.AppendUvarint(dst, uint64(n))
+	ranges := 1
+	for i := 1; i < len(samples); i++ {
+		if samples[i].ref != samples[i-1].ref+1 {
+			ranges++
+		}
+	}
+	dst = binary.AppendUvarint(dst, uint64(ranges))
+	for i := 0; i < len(samples); {
+		j := i + 1
+		for j < len(samples) && samples[j].ref == samples[j-1].ref+1 {
+			j++
+		}
+		first := c.index(samples[i].ref.number())
+		dst = binary.AppendUvarint(dst, uint64(first))
+		dst = binary.AppendUvarint(dst, uint64(j-i))
+		i = j
+	}
+	if n == 1 && c.sources == 1 {
+		mask := uint32(1)<<c.shift - 1
+		for i := range samples {
+			at := samples[i].ref.number() & mask
+			dst = appendValue(dst, b.values[samples[i].first], b.texts, &g.enc[at], &g.encTag[at])
+		}
+		return dst
+	}
+	for i := range samples {
+		sm := &samples[i]
+		at := c.index(sm.ref.number()) * c.sources
+		values := b.values[sm.first : sm.first+uint32(n)]
+		for j := range values {
+			dst = appendValue(dst, values[j], b.texts, &g.enc[at+j], &g.encTag[at+j])
+		}
+	}
+	return dst
+}
+
+// The flags of a command are part of the format.
+const (
+	commandSkipLate = 1
+	commandStopped  = 2
+)
+
+// appendCommand codes one update command: index, flags, samples
+// (values each, then time and values of each).
+func (s *Store) appendCommand(dst []byte, g *group, b *Batch, samples []sample, flags byte) []byte {
+	c := g.c
+	index := c.index(samples[0].ref.number())
+	dst = binary.AppendUvarint(dst, uint64(index))
+	dst = append(dst, flags)
+	dst = binary.AppendUvarint(dst, uint64(len(samples)))
+	base := samples[0].at
+	for i := range samples {
+		sm := &samples[i]
+		dst = binary.AppendUvarint(dst, uint64(sm.n))
+		dst = appendTime(dst, sm.at, base)
+		base = sm.at
+		for j, v := range b.values[sm.first : sm.first+uint32(sm.n)] {
+			at := index*c.sources + j
+			dst = appendValue(dst, v, b.texts, &g.enc[at], &g.encTag[at])
+		}
+	}
+	return dst
+}
+
+// A runHeader is what stands before the body of a run.
+type runHeader struct {
+	kind  uint64
+	class uint32
+	group uint32
+	at    rra.Time
+	body  []byte
+}
+
+// run reads the next run of a samples record; base is the time of the one before.
+func (r *reader) run(base rra.Time) runHeader {
+	u := r.uvarint()
+	h := runHeader{kind: u & 3, class: uint32(u >> 2), group: uint32(r.uvarint()), at: r.time(base)}
+	if n := r.bytes(3); n != nil {
+		h.body = r.bytes(uint64(n[0]) | uint64(n[1])<<8 | uint64(n[2])<<16)
+	}
+	return h
+}
+
+// samples decodes the body of a run into b. The caller holds g.mu and gives the
+// applied context, which moves on.
+func (r *reader) samples(g *group, at rra.Time, b *Batch) {
+	c := g.c
+	n := r.uvarint()
+	ranges := r.uvarint()
+	if n > uint64(c.sources) || ranges > uint64(len(r.b)) {
+		r.fail()
+		return
+	}
+	base := Ref(g.id) << c.shift
+	from := len(b.samples)
+	for range ranges {
+		first, count := r.uvarint(), r.uvarint()
+		if r.err != nil || first+count > uint64(g.capacity) || first+count < first || len(b.samples)-from+int(count) > 1<<20 {
+			r.fail()
+			return
+		}
+		for i := range count {
+			b.samples = append(b.samples, sample{ref: makeRef(c.id, uint32(base)+uint32(first+i)), at: at, n: uint16(n)})
+		}
+	}
+	for i := from; i < len(b.samples); i++ {
+		sm := &b.samples[i]
+		sm.first = uint32(len(b.values))
+		k := c.index(sm.ref.number()) * c.sources
+		for j := range int(n) {
+			b.values = append(b.values, r.value(&b.texts, &g.ctx[k+j], &g.ctxTag[k+j]))
+		}
+	}
+}
+
+// command decodes the body of a command run into b.
+func (r *reader) command(g *group, at rra.Time, b *Batch) (index int, flags byte) {
+	c := g.c
+	index = int(r.uvarint())
+	flags = r.byte()
+	count := r.uvarint()
+	if r.err != nil || index < 0 || index >= g.capacity || count > uint64(len(r.b)) {
+		r.fail()
+		return 0, 0
+	}
+	ref := makeRef(c.id, g.id<<c.shift+uint32(index))
+	for range count {
+		n := r.uvarint()
+		at = r.time(at)
+		if n > uint64(c.sources) {
+			r.fail()
+			return index, flags
+		}
+		b.samples = append(b.samples, sample{ref: ref, at: at, first: uint32(len(b.values)), n: uint16(n)})
+		for j := range int(n) {
+			k := index*c.sources + j
+			b.values = append(b.values, r.value(&b.texts, &g.ctx[k], &g.ctxTag[k]))
+		}
+	}
+	return index, flags
+}

@@ -1,0 +1,46 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors met when a store is opened.
+var (
+	// ErrLocked says that another process holds the store; the error that wraps it names the process.
+	ErrLocked = errors.New("store is locked")
+	// ErrVersion says that the store was written by a newer rondo.
+	ErrVersion = errors.New("unknown store version")
+)
+
+// Errors met in calls.
+var (
+	ErrClosed      = errors.New("store is closed")
+	ErrReadOnly    = errors.New("store is read-only")
+	ErrNotFound    = errors.New("no such series")
+	ErrExists      = errors.New("series exists")
+	ErrSeriesLimit = errors.New("series limit reached")
+	ErrShape       = errors.New("wrong number of values")
+	ErrMemory      = errors.New("memory budget exhausted")
+)
+
+// A Rejection says why one sample of a batch was not applied.
+type Rejection struct {
+	Index int // position in the batch
+	Err   error
+}
+
+// A RejectedError says which samples of a batch were logged but not applied.
+// The other samples of the batch are stored.
+type RejectedError struct {
+	Accepted, Late, Other int
+	First                 []Rejection // the first few
+}
+
+func (e *RejectedError) Error() string {
+	return fmt.Sprintf("%d samples late, %d refused, %d stored: sample %d: %v",
+		e.Late, e.Other, e.Accepted, e.First[0].Index, e.First[0].Err)
+}
+
+// Unwrap returns the first sample's error.
+func (e *RejectedError) Unwrap() error { return e.First[0].Err }

@@ -1,0 +1,63 @@
+package core
+
+import (
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// WithHook returns o with a function that is called at every failpoint, those of Open included.
+func (o Options) WithHook(fn func(string)) Options {
+	o.hook = fn
+	return o
+}
+
+// WithFS returns o with the log on another file system.
+func (o Options) WithFS(fs wal.FS) Options {
+	o.fs = fs
+	return o
+}
+
+// Abandon ends s as a crash would: nothing is written any more, and the folder is free.
+func (s *Store) Abandon() error {
+	if s.closed.Swap(true) {
+		return ErrClosed
+	}
+	for s.users.Load() > 0 {
+		<-s.idle
+	}
+	if s.stop != nil {
+		s.stop()
+		s.background.Wait()
+	}
+	return s.abandon()
+}
+
+// SetHook makes s call fn at every failpoint. No call of s may be under way.
+func (s *Store) SetHook(fn func(string)) { s.hook = fn }
+
+// DB is the database of s, for tests that damage it or look into it.
+func (s *Store) DB() *bolt.DB { return s.db }
+
+// GroupSize returns how many series a group of ref's class holds.
+func (s *Store) GroupSize(ref Ref) int { return 1 << s.class(ref.class()).shift }
+
+// MaxQueued is how many bytes may be on their way to the disk before writers wait.
+const MaxQueued = maxQueued
+
+// Queued returns how many bytes of records are on their way to the disk.
+func (s *Store) Queued() int64 { return s.queued.Load() }
+
+// Logged returns how many bytes of records came since the last checkpoint began.
+func (s *Store) Logged() int64 { return s.logged.Load() }
+
+// UnloadIdle unloads every group that is wholly in the database, as a store short of memory does.
+func (s *Store) UnloadIdle() int64 {
+	before := s.unloaded.Load()
+	s.unloadIdle()
+	s.unloadIdle() // the first only notes that they were used
+	return s.unloaded.Load() - before
+}
+
+// Arriving returns how many series are in the catalogue and not yet in their groups.
+func (s *Store) Arriving() int { return int(s.catalogue.arrives.Load()) }

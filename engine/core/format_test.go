@@ -1,0 +1,139 @@
+package core
+
+import (
+	"bytes"
+	"encoding/hex"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// pageExample returns the bytes of a worked example of docs/format.md.
+func pageExample(t *testing.T, name string) []byte {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(page), "<!-- example: "+name+" -->\n\n")
+	if !ok {
+		t.Fatalf("docs/format.md has no example %q", name)
+	}
+	text, _, _ := strings.Cut(rest, "\n\n")
+	b, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// pageStore is the store that the examples of docs/format.md are taken from.
+func pageStore(t *testing.T) (*Store, *class) {
+	t.Helper()
+	d, err := decodeDefinition(pageExample(t, "definition"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := rra.Compile(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Store{}
+	c := newClass(1, m)
+	s.catalogue.defs.Store(&[]*definition{newDefinition(1, m, c)})
+	return s, c
+}
+
+func TestPageDefinition(t *testing.T) {
+	b := pageExample(t, "definition")
+	d, err := decodeDefinition(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ds := d.Sources[0]; d.Step != 10 || ds.Name != "v" || ds.Heartbeat != 20 || ds.Min != 0 || !math.IsNaN(ds.Max) {
+		t.Errorf("got %+v", d)
+	}
+	if a := d.Archives[0]; a.CF != rra.Average || a.XFF != 0.5 || a.PDPs != 1 || a.Rows != 360 {
+		t.Errorf("got %+v", a)
+	}
+	if again := appendDefinition(nil, d); !bytes.Equal(again, b) {
+		t.Errorf("coded again: %x", again)
+	}
+}
+
+func TestPageSeries(t *testing.T) {
+	s, _ := pageStore(t)
+	b := pageExample(t, "series")
+	rec, err := s.decodeRecord(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rec.path != "web1/load.rrd" || rec.def != 1 || len(rec.labels) != 1 || rec.labels[0] != (Label{"host", "web1"}) {
+		t.Errorf("got %+v", rec)
+	}
+	if again := rec.append(nil); !bytes.Equal(again, b) {
+		t.Errorf("coded again: %x", again)
+	}
+}
+
+func TestPageBlock(t *testing.T) {
+	s, c := pageStore(t)
+	_ = s
+	b := pageExample(t, "block")
+	if _, ok := cutSum(b); !ok {
+		t.Fatal("the checksum does not match")
+	}
+	if col, err := column(b, 0); err != nil || len(col) != 0 {
+		t.Errorf("column 0: %x, %v", col, err)
+	}
+	col, err := column(b, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]float64, 8)
+	p := span{from: 64, rows: rows, step: 1}
+	if _, err := readColumn(col, &c.streams[0], 1, &p, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := [8]float64{0, 0, 1, 2, 3, 4, 0, 0}
+	if [8]float64(rows) != want {
+		t.Errorf("got %v, want %v", rows, want)
+	}
+}
+
+// TestPageState steps the group of the page and compares its record, then reads the record of the page.
+func TestPageState(t *testing.T) {
+	s, c := pageStore(t)
+	b := pageExample(t, "state")
+	g := &group{c: c}
+	for i := range 2 {
+		g.start(s, i, s.definition(1), rra.Seconds(1_000_000_000))
+	}
+	var batch Batch
+	batch.Add(makeRef(1, 0), rra.Seconds(1_000_000_010), rra.Float(1.5))
+	batch.Add(makeRef(1, 1), rra.Seconds(1_000_000_010), rra.Int(7))
+	g.encReady, g.enc, g.encTag = true, make([]uint64, 2), make([]byte, 2)
+	if rec, want := s.appendRuns(nil, &batch, []run{{g: g, to: 2, top: makeRef(1, 1)}}), pageExample(t, "samples"); !bytes.Equal(rec, want) {
+		t.Errorf("samples: %x, the page says %x", rec, want)
+	}
+	var o outcome
+	g.follow(&batch, 0, 2)
+	s.applySamples(&shard{}, g, &batch, 0, 2, &o)
+	g.pos = 3
+	if got := endState(g.appendState(nil), g.dir.clone(len(c.streams))); !bytes.Equal(got, b) {
+		t.Errorf("state: %x, the page says %x", got, b)
+	}
+	read := &group{c: c}
+	if err := read.decodeState(s, b); err != nil {
+		t.Fatal(err)
+	}
+	if read.n != 2 || read.pos != 3 || !read.alive(1) || read.ctx[1] != 7 || read.ctxTag[1] != uint8(rra.TagInt) {
+		t.Errorf("read %+v", read.arrays)
+	}
+	if got := read.openRows(nil, 0, 0, int(read.bufN[0]), read.bufBase[0]); len(got) != 1 || got[0] != 1.5 {
+		t.Errorf("open rows %v", got)
+	}
+}

@@ -1,0 +1,265 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// fuzzStore makes a store with series of three classes and something in every place of their
+// states, and returns the log records that made it.
+func fuzzStore(f testing.TB) (*Store, [][]byte) {
+	f.Helper()
+	ctx := context.Background()
+	s, err := Open(f.TempDir(), Options{NoBackground: true, Reorder: 25e9})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = s.Close() })
+	var refs []Ref
+	for i, args := range [][]string{
+		{"DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:40", "RRA:MAX:0.5:6:10"},
+		{"DS:a:COUNTER:20:U:U", "DS:b:ABSOLUTE:20:U:U", "DS:c:COMPUTE:a,b,+", "RRA:LAST:0.5:3:7"},
+		{"DS:a:DERIVE:20:U:U", "RRA:HWPREDICT:20:0.1:0.1:5"},
+	} {
+		def, err := rra.ParseDefinition(10, args)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for j := range 3 {
+			ref, err := s.Create(ctx, Spec{Path: fmt.Sprintf("%d/%d", i, j), Definition: def, Start: rra.Seconds(1e9), Labels: []Label{{"l", fmt.Sprint(j)}}})
+			if err != nil {
+				f.Fatal(err)
+			}
+			refs = append(refs, ref)
+		}
+	}
+	for i := range 60 {
+		var b Batch
+		for _, ref := range refs {
+			v := []rra.Value{rra.Text(0), rra.Float(float64(i))}
+			if s.class(ref.class()).sources == 1 {
+				v = []rra.Value{rra.Int(int64(i * i))}
+			}
+			b.AddText(ref, rra.Seconds(1e9+int64(10*i+10)), v, []string{"007"})
+		}
+		if err := s.Append(ctx, &b); err != nil {
+			f.Fatal(err)
+		}
+		if i == 30 {
+			if err := s.Checkpoint(ctx); err != nil {
+				f.Fatal(err)
+			}
+		}
+	}
+	var b Batch
+	b.AddText(refs[8], rra.Seconds(1e9+9000), []rra.Value{rra.Text(0)}, []string{"0012"})
+	if _, _, err := s.Update(ctx, refs[8], &b, false); err != nil {
+		f.Fatal(err)
+	}
+	if err := s.Rename(ctx, "0/0", "r"); err != nil {
+		f.Fatal(err)
+	}
+	if err := s.Drop(ctx, "0/1"); err != nil {
+		f.Fatal(err)
+	}
+	if err := s.AddNote(ctx, "k", Note{Severity: "okay", Text: "t", Labels: []Label{{"a", "b"}}}); err != nil {
+		f.Fatal(err)
+	}
+	var recs [][]byte
+	if err := s.log.Replay(s.log.First(), func(_ wal.Pos, rec []byte) error {
+		recs = append(recs, bytes.Clone(rec))
+		return nil
+	}); err != nil {
+		f.Fatal(err)
+	}
+	if err := s.Checkpoint(ctx); err != nil {
+		f.Fatal(err)
+	}
+	return s, recs
+}
+
+// forgetGroups gives up every group, so that the next input finds what the database holds.
+func (s *Store) forgetGroups() {
+	for _, c := range *s.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			g.pend.free(s)
+			for i := range g.held {
+				g.forget(s, i)
+			}
+			g.unload(s)
+			g.dirty = false
+		}
+	}
+}
+
+// eachGroup calls fn with every loaded group.
+func (s *Store) eachGroup(fn func(g *group)) {
+	for _, c := range *s.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			if g.loaded {
+				fn(g)
+			}
+		}
+	}
+}
+
+// FuzzRecord replays arbitrary bytes as a log record: what it leaves of the states can be worked with.
+func FuzzRecord(f *testing.F) {
+	s, recs := fuzzStore(f)
+	for i, rec := range recs {
+		if i < 20 || i > len(recs)-8 {
+			f.Add(rec) // one of each kind: creations, samples, a command, the catalogue's changes
+		}
+	}
+	f.Add([]byte{recordSamples, 1<<2 | runFlush, 0, 0, 1, 0, 0, 2})                                       // held samples let go
+	f.Add([]byte{recordSamples, 1 << 2, 0, 0, 4, 0, 0, 1, 1, 0, 200, 1})                                  // more series than there are
+	f.Add([]byte{recordSamples, 9 << 2, 0, 0, 0, 0, 0})                                                   // no such class
+	f.Add(append([]byte{recordSamples, 1 << 2, 0}, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 1, 0)) // a time out of range
+	f.Fuzz(func(t *testing.T, rec []byte) {
+		if len(rec) == 0 {
+			return
+		}
+		defer s.forgetGroups()
+		used := s.memory.used.Load()
+		if rec[0] != recordSamples {
+			tk := &Ticket{op: &op{}}
+			_ = s.replayOp(tk, s.catalogue.pos+1, bytes.Clone(rec))
+			return
+		}
+		for _, sh := range s.shards {
+			_ = s.applyRecord(sh, math.MaxUint32, rec)
+		}
+		if grown := s.memory.used.Load() - used; grown > 8<<20+100*int64(len(rec)) {
+			t.Errorf("%d bytes of a record took %d bytes of memory", len(rec), grown)
+		}
+		s.eachGroup(func(g *group) {
+			if !g.valid(s) {
+				t.Errorf("state of group %d of class %d is not valid any more", g.id, g.c.id)
+			}
+		})
+	})
+}
+
+// stateRecords returns the state records of s.
+func stateRecords(f testing.TB, s *Store) (recs [][]byte) {
+	f.Helper()
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketState).ForEach(func(_, v []byte) error {
+			recs = append(recs, bytes.Clone(v))
+			return nil
+		})
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return recs
+}
+
+// FuzzState decodes arbitrary bytes as the state record of each class, works with it and codes it again.
+func FuzzState(f *testing.F) {
+	s, _ := fuzzStore(f)
+	for i, rec := range stateRecords(f, s) {
+		f.Add(byte(i), rec[:len(rec)-sumSize])              // a whole one
+		f.Add(byte(i+1), rec[:len(rec)-sumSize])            // of another class
+		f.Add(byte(i), rec[:len(rec)/2])                    // cut
+		f.Add(byte(i), append(bytes.Clone(rec), rec...))    // followed by more
+		f.Add(byte(i), append([]byte{1, 0, 0}, rec[3:]...)) // without series
+	}
+	f.Fuzz(func(t *testing.T, class byte, rec []byte) {
+		cs := *s.catalogue.classes.Load()
+		g := &group{c: cs[int(class)%len(cs)]}
+		held, used := s.heldCount.Load(), s.memory.used.Load()
+		defer func() {
+			g.pend.free(s)
+			g.unload(s)
+			s.heldCount.Store(held)
+			if n := s.memory.used.Load(); n != used {
+				t.Errorf("%d bytes of memory are lost", n-used)
+			}
+		}()
+		if g.decodeState(s, appendSum(bytes.Clone(rec))) != nil {
+			return
+		}
+		for _, h := range g.held { // as load does
+			s.memory.used.Add(h.size())
+		}
+		defer func() {
+			for _, h := range g.held { // of definitions that there are not
+				s.memory.used.Add(-h.size())
+			}
+		}()
+		again := endState(g.appendState(nil), g.dir)
+		h := &group{c: g.c}
+		defer h.unload(s)
+		if err := h.decodeState(s, again); err != nil {
+			t.Fatalf("a state that was read and written does not read: %v", err)
+		}
+		if third := endState(h.appendState(nil), h.dir); !bytes.Equal(again, third) {
+			t.Fatalf("a state is written in two ways:\n%x\n%x", again, third)
+		}
+		sh := s.shards[0]
+		var b Batch
+		for i := range g.n {
+			if d := s.definition(g.defs[i]); g.alive(i) && d != nil {
+				at := d.m.LastUpdate(g.state(i).W) + rra.Seconds(25)
+				for range 3 {
+					if at > maxTime {
+						break // encode refuses it
+					}
+					b.Add(makeRef(g.c.id, uint32(i)), at, slices.Repeat([]rra.Value{rra.Float(1)}, d.values)...)
+					at += rra.Seconds(10)
+				}
+			}
+		}
+		var o outcome
+		s.applySamples(sh, g, &b, 0, uint32(len(b.samples)), &o)
+		for i := range g.held {
+			if s.release(sh, g, i); g.held[i] != nil && s.definition(g.defs[i]) != nil {
+				t.Errorf("series %d still holds samples", i)
+			}
+		}
+	})
+}
+
+// FuzzBlock reads arbitrary bytes as a row block.
+func FuzzBlock(f *testing.F) {
+	st := &stream{rows: 100, span: 60, pdps: 6, block: 8, slot: 64}
+	seg := func(column, skip int, rows ...float64) segment {
+		return segment{column: column, skip: skip, rows: len(rows), data: rra.AppendRows(nil, rows, st.pdps, nil)}
+	}
+	f.Add(appendBlock(nil, []segment{seg(0, 0, 1, 2, 3)}))
+	f.Add(appendBlock(nil, []segment{seg(0, 5, 1, 2, 3), seg(0, 8, math.NaN(), 4), seg(7, 60, 1e300)}))
+	f.Add(appendBlock(nil, []segment{seg(3, 60, 1, 2, 3, 4, 5)}))       // beyond the slot
+	f.Add(appendBlock(nil, []segment{seg(1, 10, 1, 2), seg(1, 11, 3)})) // one over the other
+	f.Add([]byte{blockVersion, 255, 255, 0, 0, 0, 0})                   // more columns than bytes
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for i := 0; i < min(columns(b)+2, 300); i++ {
+			col, err := column(b, i)
+			if err != nil || len(col) == 0 {
+				continue
+			}
+			rows := make([]float64, 40)
+			p := span{from: 64*5 + 10, rows: rows, step: 1}
+			_, err = readColumn(col, st, 5, &p, nil)
+			total := 0
+			split := splitColumn(col, st, func(skip, n int, data []byte) {
+				if skip < total || skip+n > int(st.slot) || len(data) == 0 && n > 0 {
+					t.Fatalf("segment of %d rows at %d after %d", n, skip, total)
+				}
+				total = skip + n
+			})
+			if (err == nil) != (split == nil) {
+				t.Fatalf("column %d reads %v and splits %v", i, err, split)
+			}
+		}
+	})
+}

@@ -1,0 +1,272 @@
+package core
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A group is consecutive series numbers of one class: the unit of loading,
+// checkpointing and coding. Its arrays lie side by side in one block of memory.
+//
+// mu guards everything but enc, encTag and encReady, which belong to whoever
+// holds Store.logMu: they run ahead of the rest by what is logged and not yet applied.
+type group struct {
+	c     *class
+	id    uint32
+	shard int
+
+	mu     sync.Mutex
+	loaded bool // the arrays hold the state; false: it is in the database
+	dirty  bool // changed since the last snapshot
+	stored bool // the database has a state record
+	used   bool // since the last checkpoint
+	n      int  // numbers in use
+	pos    wal.Pos
+	// applying is the record that this process applied last; 0 after loading.
+	applying wal.Pos
+
+	arrays
+
+	texts map[int][]string // last readings kept as text, by index
+	held  map[int]*heldSamples
+	late  []lateRun // to be applied when it is loaded
+	// lateErr says that one of them could not be: what the arrays hold is half of it, and nobody gets to see it.
+	lateErr error
+
+	pend   pending    // coded rows since the last snapshot
+	frozen []*pending // coded rows of snapshots not yet in the database
+
+	dir    *directory // replaced, never changed in place; nil: empty
+	dirTx  int        // transaction that dir stands for
+	nextTx int        // transaction under way and the directory it brings; 0: none
+	next   *directory
+
+	encMem   []byte
+	enc      []uint64
+	encTag   []uint8
+	encReady bool
+	encEpoch uint64
+
+	inflight atomic.Int32 // runs that are coded and not applied
+}
+
+// The arrays of a group hold its series side by side; they share one block of memory.
+type arrays struct {
+	capacity int
+	mem      []byte
+	words    []uint64  // rra state
+	bufs     []float64 // rows not yet coded
+	ctx      []uint64  // last logged value of each source, as applied
+	bufBase  []uint32  // low half of the index of the first row in a buffer
+	defs     []uint32
+	bufN     []uint8 // rows in a buffer
+	ctxTag   []uint8
+	hints    []rra.Hint
+	flags    []uint8
+}
+
+// The flags of a series in a group are part of the format.
+const flagAlive = 1 // a series lives here; else the number is unused or given up
+
+// resize makes room for at least n series, keeping what is there.
+func (g *group) resize(s *Store, n int) {
+	if n <= g.capacity {
+		return
+	}
+	old := g.arrays
+	capacity := max(g.capacity, 2)
+	for capacity < n {
+		capacity *= 4
+	}
+	capacity = min(capacity, 1<<g.c.shift)
+	g.carve(s.memory.alloc(g.c.groupBytes(capacity)), capacity)
+	copy(g.words, old.words)
+	for row := range g.c.bufRows {
+		copy(g.bufs[row*capacity:], old.bufs[row*old.capacity:(row+1)*old.capacity])
+	}
+	copy(g.ctx, old.ctx)
+	copy(g.bufBase, old.bufBase)
+	copy(g.defs, old.defs)
+	copy(g.bufN, old.bufN)
+	copy(g.ctxTag, old.ctxTag)
+	copy(g.hints, old.hints)
+	copy(g.flags, old.flags)
+	s.memory.release(old.mem)
+}
+
+func (c *class) groupBytes(capacity int) int {
+	return capacity * (8*(c.words+c.bufRows+c.sources) + 4*(2*c.cols+1) + c.cols + c.sources + 1)
+}
+
+// carve lays the arrays over b, widest elements first.
+func (g *group) carve(b []byte, capacity int) {
+	c := g.c
+	g.mem, g.capacity = b, capacity
+	take := func(n int) []byte {
+		p := b[:n:n]
+		b = b[n:]
+		return p
+	}
+	n := capacity * c.words
+	g.words = view[uint64](take(8*n), n)
+	n = capacity * c.bufRows
+	g.bufs = view[float64](take(8*n), n)
+	n = capacity * c.sources
+	g.ctx = view[uint64](take(8*n), n)
+	n = capacity * c.cols
+	g.bufBase = view[uint32](take(4*n), n)
+	g.hints = view[rra.Hint](take(4*n), n)
+	g.defs = view[uint32](take(4*capacity), capacity)
+	g.bufN = take(n)
+	g.ctxTag = take(capacity * c.sources)
+	g.flags = take(capacity)
+}
+
+// unload gives the arrays back. What they held must be in the database.
+func (g *group) unload(s *Store) {
+	s.memory.release(g.mem)
+	g.arrays = arrays{}
+	g.texts, g.held = nil, nil
+	g.loaded = false
+}
+
+// state returns the rra state at index i. Changes of its words are changes of the group's.
+func (g *group) state(i int) rra.State {
+	w := g.c.words
+	st := rra.State{W: g.words[i*w : (i+1)*w : (i+1)*w]}
+	if g.texts != nil {
+		st.Text = g.texts[i]
+	}
+	return st
+}
+
+func (g *group) setText(i int, text []string) {
+	switch {
+	case text != nil:
+		if g.texts == nil {
+			g.texts = make(map[int][]string)
+		}
+		g.texts[i] = text
+	case g.texts != nil:
+		delete(g.texts, i)
+	}
+}
+
+// keepText makes text the last reading of a series of one data source.
+func (g *group) keepText(i int, text string) {
+	if t := g.texts[i]; len(t) == 1 {
+		t[0] = text
+		return
+	}
+	g.setText(i, []string{text})
+}
+
+// alive says whether a series lives at index i.
+func (g *group) alive(i int) bool {
+	return i < g.n && g.flags[i]&flagAlive != 0
+}
+
+// start begins a series at index i.
+func (g *group) start(s *Store, i int, d *definition, at rra.Time) {
+	g.resize(s, i+1)
+	g.n = max(g.n, i+1)
+	st := g.state(i)
+	d.m.Init(st.W, at)
+	g.defs[i] = d.id
+	g.flags[i] = flagAlive
+	g.dirty = true
+}
+
+// A column's rows pass through its buffer: block rows of one block are coded at
+// once when its last row arrives. Rows that were never written are unknown, so
+// unknown rows at the beginning of a block need not be kept.
+//
+// Row k stands in row k mod block of the buffers, and a row of the buffers holds
+// all series of the group: neighbours write to one cache line.
+
+// buffer returns the row of the buffers that holds row k of a column.
+func (g *group) buffer(col int, st *stream, k int64) []float64 {
+	at := (g.c.colOff[col] + int(k&(st.block-1))) * g.capacity
+	return g.bufs[at : at+g.capacity]
+}
+
+// openRows appends to dst the n rows from base on that the buffer of series i holds.
+func (g *group) openRows(dst []float64, i, col, n int, base uint32) []float64 {
+	st := &g.c.streams[col/g.c.sources]
+	for j := range n {
+		dst = append(dst, g.buffer(col, st, int64(base)+int64(j))[i])
+	}
+	return dst
+}
+
+// push takes the rows of r into the buffer of series i.
+func (g *group) push(s *Store, i int, r *rra.Run) {
+	c := g.c
+	col := int(r.Stream)
+	if c.sources != 1 {
+		col = col*c.sources + int(r.DS)
+	}
+	st := &c.streams[r.Stream]
+	at := i*c.cols + col
+	n := int(g.bufN[at])
+	k, count := r.First, r.Count
+	if n > 0 && g.bufBase[at]+uint32(n) != uint32(k) {
+		g.flush(s, i, col, n)
+		n = 0
+	}
+	mask := st.block - 1
+	if count == 1 && n > 0 { // the ordinary day
+		g.bufs[(c.colOff[col]+int(k&mask))*g.capacity+i] = r.Value
+		n++
+		if k&mask == mask {
+			g.flush(s, i, col, n)
+			n = 0
+		}
+		g.bufN[at] = uint8(n)
+		return
+	}
+	for count > 0 {
+		if n == 0 {
+			if math.IsNaN(r.Value) {
+				break
+			}
+			if count > st.block {
+				m := min(count, (floorDiv(k, st.slot)+1)*st.slot-k)
+				g.pend.addRun(s, g, i, col, k, int(m), r.Value)
+				k += m
+				count -= m
+				continue
+			}
+			g.bufBase[at] = uint32(k)
+		}
+		m := min(count, st.block-k&mask)
+		for j := range m {
+			g.buffer(col, st, k+j)[i] = r.Value
+		}
+		n += int(m)
+		k += m
+		count -= m
+		if k&mask == 0 {
+			g.flush(s, i, col, n)
+			n = 0
+		}
+	}
+	g.bufN[at] = uint8(n)
+}
+
+// flush codes the n rows in the buffer of a column.
+func (g *group) flush(s *Store, i, col, n int) {
+	at := i*g.c.cols + col
+	var rows [maxBlock]float64
+	g.pend.add(s, g, i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), &g.hints[at])
+}
+
+// fullIndex widens the low half of a row index: the largest index not above last+1 that has this half.
+func fullIndex(low uint32, last int64) int64 {
+	top := last + 1
+	return top - int64(uint32(top)-low)
+}

@@ -1,0 +1,419 @@
+package core
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A Copy is a whole series: what Export gives and Import takes.
+type Copy struct {
+	Path       string
+	Labels     []Label
+	Definition *rra.Definition
+	// State is one of the definition's machine. Rows of SEASONAL and DEVSEASONAL archives are part of it.
+	State rra.State
+	// Rows holds those of each other archive, oldest first, the last one that which ended last, at or before the last
+	// update: row i of source j is Rows[archive][i*sources+j]. Rows that are left out at the front are unknown.
+	Rows [][]float64
+
+	last rra.Time // of Export: the last update
+}
+
+// Import makes a series of every copy, with its state and all its rows; each is there whole or not at all. With
+// overwrite it takes the place of a series of the same path. out[i] is the outcome of copies[i], as CreateBatch gives it.
+// Nothing of copies is kept.
+// Archives with one PDP a row whose rows differ, which those that rrdtool has filled do not, get rows of
+// their own (rra.Archive.Own).
+func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Created, error) {
+	out := make([]Created, len(copies))
+	tickets := make([]Ticket, len(copies))
+	applied := make([]bool, len(copies))
+	var under []int // copies on their way
+	var failed error
+	for i := range copies {
+		x, rec, err := s.prepareImport(&copies[i], overwrite, 0)
+		if err != nil {
+			out[i].Err = fmt.Errorf("import %q: %w", copies[i].Path, err)
+			continue
+		}
+		queued, err := s.enqueueImport(ctx, &tickets[i], x, rec, &out[i], &applied[i])
+		if err != nil {
+			failed = err
+			break
+		}
+		if queued {
+			under = append(under, i)
+		}
+	}
+	for _, i := range under {
+		if err := tickets[i].Wait(); err != nil {
+			failed = errors.Join(failed, err)
+		}
+		if !applied[i] {
+			s.catalogue.arrive(1, func() {})
+		}
+	}
+	return out, failed
+}
+
+// An importing is a checked Copy on its way.
+type importing struct {
+	planned
+	state    rra.State
+	segments []importSegment
+	replaces Ref // only in place of this series; 0: see Overwrite
+}
+
+// An importSegment is coded rows of one column: at most runRows, of one slot.
+type importSegment struct {
+	column int // stream * sources + source
+	k      int64
+	rows   int
+	data   []byte
+}
+
+// prepareImport checks a copy and codes its rows.
+func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing, []byte, error) {
+	key, path, err := cleanPath(c.Path)
+	if err == nil {
+		err = checkLabels(c.Labels)
+	}
+	if err == nil && c.Definition == nil {
+		err = errors.New("a series needs a definition")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}, replaces: replaces}
+	d := ownRows(c.Definition, c.Rows)
+	x.def = string(appendDefinition(nil, d))
+	if x.m, err = s.compileCopy(x.def); err == nil {
+		err = checkColumns(x.m)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	x.state = rra.State{W: slices.Clone(c.State.W), Text: slices.Clone(c.State.Text)}
+	if err := x.checkState(); err != nil {
+		return nil, nil, err
+	}
+	rec, err := x.record(c.Rows)
+	if err != nil {
+		return nil, nil, err
+	}
+	rec, err = x.code(rec, s.streamsOf(x.m), c.Rows)
+	if err == nil && len(rec) > wal.MaxRecord {
+		err = fmt.Errorf("rows take %d bytes, more than the %d of one record", len(rec), wal.MaxRecord)
+	}
+	return x, rec, err
+}
+
+func (x *importing) checkState() error {
+	if err := x.m.Check(&x.state); err != nil {
+		return err
+	}
+	if at := x.m.LastUpdate(x.state.W); at > maxTime || at < 0 {
+		return fmt.Errorf("last update %d is out of range", at)
+	}
+	return nil
+}
+
+// ownRows returns d, or a copy of it in which archives with one PDP a row whose rows differ from those
+// of the longest have rows of their own.
+func ownRows(d *rra.Definition, rows [][]float64) *rra.Definition {
+	shares := func(i int) bool {
+		a := &d.Archives[i]
+		return a.CF <= rra.Last && a.PDPs == 1 && !a.Own && i < len(rows)
+	}
+	longest := -1
+	for i := range d.Archives {
+		if shares(i) && (longest < 0 || d.Archives[i].Rows > d.Archives[longest].Rows) {
+			longest = i
+		}
+	}
+	out := d
+	for i := range d.Archives {
+		if i == longest || !shares(i) || sameTail(rows[longest], rows[i], int(d.Archives[i].Rows)*len(d.Sources)) {
+			continue
+		}
+		if out == d {
+			out = &rra.Definition{Step: d.Step, Sources: d.Sources, Archives: slices.Clone(d.Archives)}
+		}
+		out.Archives[i].Own = true
+	}
+	return out
+}
+
+// sameTail says whether the last n values of a and b are equal; those that are not there are unknown.
+func sameTail(a, b []float64, n int) bool {
+	at := func(v []float64, i int) float64 {
+		if i > len(v) {
+			return math.NaN()
+		}
+		return v[len(v)-i]
+	}
+	for i := 1; i <= min(n, max(len(a), len(b))); i++ {
+		x, y := at(a, i), at(b, i)
+		if math.Float64bits(x) != math.Float64bits(y) && !(x != x && y != y) {
+			return false
+		}
+	}
+	return true
+}
+
+// streamsOf returns the layout of the streams of m: that of its class, or what a new one will have.
+func (s *Store) streamsOf(m *rra.Machine) []stream {
+	s.catalogue.mu.RLock()
+	c := s.catalogue.byShape[m.Shape()]
+	s.catalogue.mu.RUnlock()
+	if c == nil {
+		c = newClass(0, m)
+	}
+	return c.streams
+}
+
+// code appends the rows to the record, and makes segments of them that lie in it.
+func (x *importing) code(rec []byte, streams []stream, rows [][]float64) ([]byte, error) {
+	d := x.m.Definition()
+	sources := len(d.Sources)
+	last := x.m.LastUpdate(x.state.W).Unix()
+	c := rowCoder{rec: rec, scratch: make([]byte, 0, maxSegment(runRows))}
+	var column []float64
+	for id := range streams {
+		st := &streams[id]
+		archive := -1 // of the stream: the longest
+		for i := range d.Archives {
+			if i >= len(rows) || x.m.StreamOf(i) != id {
+				continue
+			}
+			if n := len(rows[i]); n%sources != 0 || int64(n/sources) > d.Archives[i].Rows {
+				return nil, fmt.Errorf("%d values in archive %d of %d rows of %d", n, i, d.Archives[i].Rows, sources)
+			}
+			if archive < 0 || len(rows[i]) > len(rows[archive]) {
+				archive = i
+			}
+		}
+		if archive < 0 {
+			continue
+		}
+		n := len(rows[archive]) / sources
+		for j := range sources {
+			if sources == 1 {
+				column = rows[archive]
+			} else {
+				column = column[:0]
+				for i := range n {
+					column = append(column, rows[archive][i*sources+j])
+				}
+			}
+			c.column(id*sources+j, st, floorDiv(last, st.span)-int64(n)+1, column)
+		}
+	}
+	x.segments = c.segments
+	for i, from := range c.from { // the record has moved while it grew
+		sg := &x.segments[i]
+		sg.data = c.rec[from : from+len(sg.data) : from+len(sg.data)]
+	}
+	return c.rec, nil
+}
+
+// A rowCoder appends segments to a record.
+type rowCoder struct {
+	rec      []byte
+	segments []importSegment
+	from     []int // by segment: where its data begins in rec
+	scratch  []byte
+}
+
+// column makes segments of the rows of a column that begin with number k. Unknown rows need none, where a segment has no others.
+func (c *rowCoder) column(column int, st *stream, k int64, rows []float64) {
+	var hint rra.Hint
+	for len(rows) > 0 {
+		n := int(min(int64(len(rows)), runRows, (floorDiv(k, st.slot)+1)*st.slot-k))
+		part := rows[:n]
+		if slices.ContainsFunc(part, func(v float64) bool { return v == v }) {
+			data := rra.AppendRows(c.scratch, part, st.pdps, &hint)
+			c.rec = binary.AppendUvarint(c.rec, uint64(column))
+			c.rec = binary.AppendVarint(c.rec, k)
+			c.rec = append(c.rec, byte(n-1))
+			c.rec = binary.AppendUvarint(c.rec, uint64(len(data)))
+			c.from = append(c.from, len(c.rec))
+			c.rec = append(c.rec, data...)
+			c.segments = append(c.segments, importSegment{column, k, n, data})
+		}
+		k, rows = k+int64(n), rows[n:]
+	}
+}
+
+// The flags of an import record are part of the format.
+const (
+	importOverwrite = 1
+	importReplace   = 2 // a reference follows: only in place of this series
+)
+
+// errReplaced says that another has taken the place of the series to be replaced, or nothing has.
+var errReplaced = errors.New("the series has changed")
+
+// record begins the record of x: all but the rows, with room for most of them.
+func (x *importing) record(rows [][]float64) ([]byte, error) {
+	const perValue = 2 // bytes of ordinary rows
+	size := 0
+	for i := range rows {
+		size += perValue * len(rows[i])
+	}
+	rec := append(make([]byte, 0, size+len(x.def)+8*len(x.state.W)+256), recordImport, 0)
+	if x.Overwrite {
+		rec[1] |= importOverwrite
+	}
+	if x.replaces != 0 {
+		rec[1] |= importReplace
+		rec = binary.AppendUvarint(rec, uint64(x.replaces))
+	}
+	rec = appendLabels(appendString(rec, x.Path), x.Labels)
+	rec = appendString(rec, x.def)
+	state, err := x.state.AppendBinary(nil)
+	if err != nil {
+		return nil, err
+	}
+	return appendString(rec, string(state)), nil
+}
+
+// replayImport decodes an import record.
+func (s *Store) replayImport(r *reader) (*importing, error) {
+	x := new(importing)
+	flags := r.byte()
+	x.Overwrite = flags&importOverwrite != 0
+	if flags&importReplace != 0 {
+		x.replaces = Ref(r.uvarint())
+	}
+	x.Path = r.string()
+	x.key = nameKey(x.Path)
+	x.Labels = r.labels()
+	x.def = r.string()
+	state := r.string()
+	if r.err != nil {
+		return nil, r.err
+	}
+	d, err := decodeDefinition([]byte(x.def))
+	if err != nil {
+		return nil, err
+	}
+	if x.m, err = s.compile(x.def, d); err != nil {
+		return nil, err
+	}
+	if err := x.state.UnmarshalBinary([]byte(state)); err != nil {
+		return nil, err
+	}
+	if err := x.checkState(); err != nil {
+		return nil, err
+	}
+	columns := len(x.m.Streams()) * len(d.Sources)
+	var buf []float64
+	for len(r.b) > 0 && r.err == nil {
+		sg := importSegment{column: int(r.uvarint()), k: r.varint(), rows: int(r.byte()) + 1}
+		sg.data = r.bytes(r.uvarint())
+		if r.err != nil || sg.column < 0 || sg.column >= columns || sg.k > int64(maxTime) || sg.k < -int64(maxTime) || len(sg.data) > maxSegment(sg.rows) {
+			return nil, errRecord
+		}
+		pdps := x.m.Streams()[sg.column/len(d.Sources)].PDPs
+		rows, used, err := rra.DecodeRows(buf[:0], sg.data, sg.rows, pdps)
+		if err != nil || used != len(sg.data) {
+			return nil, errRecord
+		}
+		buf = rows
+		x.segments = append(x.segments, sg)
+	}
+	return x, r.err
+}
+
+// enqueueImport logs an import, if there is room for one more series.
+func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec []byte, out *Created, applied *bool) (bool, error) {
+	if err := s.enterWrite(); err != nil {
+		return false, err
+	}
+	if err := s.admit(ctx); err != nil {
+		s.leave()
+		return false, err
+	}
+	one := []Created{{}}
+	if len(s.reserve([]planned{x.planned}, one)) == 0 {
+		*out = one[0]
+		s.leave()
+		return false, nil
+	}
+	t.reset(s)
+	t.op = &op{rec: rec, apply: func(t *Ticket) {
+		s.catalogue.arrive(1, func() { s.applyImport(t, x, out) })
+		*applied = true
+	}}
+	s.lockLog()
+	err := s.enqueue(t, rec)
+	s.logMu.Unlock()
+	if err != nil {
+		s.catalogue.arrive(1, func() {})
+		s.leave()
+		return false, err
+	}
+	return true, nil
+}
+
+// applyImport runs in log order.
+func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
+	old, err := s.lookup(x.key)
+	switch {
+	case x.replaces != 0 && (errors.Is(err, ErrNotFound) || err == nil && old != x.replaces):
+		out.Err = errReplaced
+		return
+	case err == nil && !x.Overwrite:
+		*out = Created{Ref: old, Err: fmt.Errorf("import %q: %w", x.Path, ErrExists)}
+		return
+	case err != nil && !errors.Is(err, ErrNotFound):
+		out.Err = err
+		return
+	}
+	d, ref, g := s.enlist(t, &x.planned, old)
+	s.failpoint("catalogue-import")
+	out.Ref = ref
+	index := d.class.index(ref.number())
+	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
+		g.adopt(s, index, d, x)
+	}, ref})
+}
+
+// adopt begins a series at an index with a state and rows.
+func (g *group) adopt(s *Store, i int, d *definition, x *importing) {
+	g.start(s, i, d, 0)
+	st := g.state(i)
+	copy(st.W, x.state.W)
+	g.setText(i, x.state.Text)
+	for j := range x.segments {
+		g.pend.put(s, g, i, &x.segments[j])
+	}
+}
+
+// put appends rows that are coded already. Where they cross a slot, as a class laid out by an
+// earlier version may have it, they are coded anew.
+func (p *pending) put(s *Store, g *group, i int, sg *importSegment) {
+	st := &g.c.streams[sg.column/g.c.sources]
+	if room := (floorDiv(sg.k, st.slot)+1)*st.slot - sg.k; int64(sg.rows) > room {
+		rows, _, err := rra.DecodeRows(nil, sg.data, sg.rows, st.pdps)
+		if err != nil {
+			return // it was coded, or checked, just now
+		}
+		var hint rra.Hint
+		p.add(s, g, i, sg.column, uint32(sg.k), rows[:room], &hint)
+		rest := importSegment{sg.column, sg.k + room, sg.rows - int(room), rra.AppendRows(nil, rows[room:], st.pdps, &hint)}
+		p.put(s, g, i, &rest)
+		return
+	}
+	b, at := p.room(s, len(sg.data))
+	copy(b[pendHeader:], sg.data)
+	p.finish(g, b, at, i, sg.column, uint32(sg.k), sg.rows, len(sg.data))
+}

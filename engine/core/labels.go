@@ -1,0 +1,311 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// The label index holds, for a label and a group, which series of the group
+// carry it: key = name, 0, value, 0, class, group; value = the indices, a byte
+// pair each, or a bitmap where that is shorter. Series of one host have
+// neighbouring numbers, so that a host is one or two keys.
+
+// A posting is the series of one group that carry a label, as a bitmap.
+type posting [1 << groupShift / 64]uint64
+
+func (p *posting) set(i int)      { p[i/64] |= 1 << (i % 64) }
+func (p *posting) clear(i int)    { p[i/64] &^= 1 << (i % 64) }
+func (p *posting) has(i int) bool { return p[i/64]>>(i%64)&1 != 0 }
+
+func (p *posting) count() (n int) {
+	for i := range 1 << groupShift {
+		if p.has(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// append codes p: a byte an index where there are fewer than 32, else 32 bytes of bitmap.
+func (p *posting) append(dst []byte) []byte {
+	if p.count() < 32 {
+		for i := range 1 << groupShift {
+			if p.has(i) {
+				dst = append(dst, byte(i))
+			}
+		}
+		return dst
+	}
+	for _, w := range p {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	return dst
+}
+
+func decodePosting(b []byte) (p posting) {
+	if len(b) == 32 {
+		for i := range p {
+			p[i] = binary.LittleEndian.Uint64(b[8*i:])
+		}
+		return p
+	}
+	for _, i := range b {
+		p.set(int(i))
+	}
+	return p
+}
+
+func labelKey(l Label) []byte {
+	k := make([]byte, 0, len(l.Name)+len(l.Value)+10)
+	k = append(append(k, l.Name...), 0)
+	return append(append(k, l.Value...), 0)
+}
+
+// groupKey is class and group, as they end keys.
+func groupKey(dst []byte, class, group uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(dst, class), group)
+}
+
+type groupID struct{ class, group uint32 }
+
+// matches says whether a series with these labels satisfies m.
+func (m *Matcher) matches(labels []Label) bool {
+	value := ""
+	for _, l := range labels {
+		if l.Name == m.Name {
+			value = l.Value
+		}
+	}
+	switch m.Op {
+	case MatchEqual:
+		return value == m.Value
+	case MatchNotEqual:
+		return value != m.Value
+	case MatchRegexp:
+		return m.Regexp.MatchString(value)
+	}
+	return !m.Regexp.MatchString(value)
+}
+
+// Select yields the series that match all of ms, in order of their references. A matcher that asks
+// for one non-empty value is answered by the label index; without one every series is looked at.
+func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, error] {
+	return func(yield func(Series, error) bool) {
+		if err := s.enter(); err != nil {
+			yield(Series{}, err)
+			return
+		}
+		defer s.leave()
+		refs, err := s.candidates(ms)
+		if err != nil {
+			yield(Series{}, err)
+			return
+		}
+		for _, ref := range refs {
+			rec, err := s.record(ref)
+			if errors.Is(err, ErrNotFound) {
+				continue // dropped meanwhile
+			}
+			if err != nil {
+				yield(Series{}, err)
+				return
+			}
+			if !slices.ContainsFunc(ms, func(m Matcher) bool { return !m.matches(rec.labels) }) {
+				if !yield(s.seriesOf(ref, rec), ctx.Err()) || ctx.Err() != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// candidates returns references, sorted, among which are all that match ms.
+func (s *Store) candidates(ms []Matcher) ([]Ref, error) {
+	cat := &s.catalogue
+	cat.mu.RLock()
+	overlay := make(map[Ref]*record, len(cat.records))
+	maps.Copy(overlay, cat.records)
+	cat.mu.RUnlock()
+	found, err := s.storedCandidates(ms)
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]Ref, 0, len(found))
+	for _, ref := range found {
+		if _, ok := overlay[ref]; !ok {
+			refs = append(refs, ref)
+		}
+	}
+	for ref, rec := range overlay {
+		if rec != nil {
+			refs = append(refs, ref)
+		}
+	}
+	slices.Sort(refs)
+	return refs, nil
+}
+
+func (s *Store) storedCandidates(ms []Matcher) (refs []Ref, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		var set map[groupID]posting
+		for i := range ms {
+			m := &ms[i]
+			if m.Op != MatchEqual || m.Value == "" {
+				continue
+			}
+			ps := postings(tx, Label{m.Name, m.Value})
+			if set != nil {
+				ps = intersect(set, ps)
+			}
+			if set = ps; len(set) == 0 {
+				return nil
+			}
+		}
+		if set != nil {
+			refs = s.refsOf(set)
+			return nil
+		}
+		c := tx.Bucket(bucketSeries).Cursor()
+		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			refs = append(refs, Ref(binary.BigEndian.Uint64(k)))
+		}
+		return nil
+	})
+	return refs, err
+}
+
+// postings reads all groups of one label.
+func postings(tx *bolt.Tx, l Label) map[groupID]posting {
+	out := make(map[groupID]posting)
+	key := labelKey(l)
+	c := tx.Bucket(bucketLabels).Cursor()
+	for k, v := c.Seek(key); bytes.HasPrefix(k, key); k, v = c.Next() {
+		if rest := k[len(key):]; len(rest) == 8 {
+			out[groupID{binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:])}] = decodePosting(v)
+		}
+	}
+	return out
+}
+
+func intersect(a, b map[groupID]posting) map[groupID]posting {
+	out := make(map[groupID]posting)
+	for id, p := range a {
+		q, ok := b[id]
+		if !ok {
+			continue
+		}
+		var both posting
+		any := uint64(0)
+		for i := range p {
+			both[i] = p[i] & q[i]
+			any |= both[i]
+		}
+		if any != 0 {
+			out[id] = both
+		}
+	}
+	return out
+}
+
+func (s *Store) refsOf(set map[groupID]posting) []Ref {
+	var refs []Ref
+	for id, p := range set {
+		c := s.class(id.class)
+		for i := range 1 << c.shift {
+			if p.has(i) {
+				refs = append(refs, makeRef(id.class, id.group<<c.shift+uint32(i)))
+			}
+		}
+	}
+	return refs
+}
+
+// LabelNames returns the label names in use, sorted.
+func (s *Store) LabelNames(ctx context.Context) ([]string, error) {
+	return s.labelStrings(ctx, nil, func(l Label) (string, bool) { return l.Name, true })
+}
+
+// LabelValues returns the values of the label name in use, sorted.
+func (s *Store) LabelValues(ctx context.Context, name string) ([]string, error) {
+	return s.labelStrings(ctx, append([]byte(name), 0), func(l Label) (string, bool) { return l.Value, l.Name == name })
+}
+
+// labelStrings walks the label index under prefix, from one distinct string to the next.
+func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label) (string, bool)) ([]string, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	set, removed, doubtful := s.overlayLabels(pick)
+	err := s.db.View(func(tx *bolt.Tx) error {
+		c := tx.Bucket(bucketLabels).Cursor()
+		for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			end := len(prefix) + bytes.IndexByte(k[len(prefix):], 0)
+			name := string(k[len(prefix):end])
+			if !set[name] && (!doubtful[name] || carried(tx, k[:end+1], removed)) {
+				set[name] = true
+			}
+			k, _ = c.Seek(append(slices.Clone(k[:end]), 1)) // past everything that goes on with 0
+		}
+		return nil
+	})
+	return slices.Sorted(maps.Keys(set)), err
+}
+
+// overlayLabels returns what pick takes of the labels of series that the database does not hold yet;
+// the series that have been dropped since; and what it takes of their labels.
+func (s *Store) overlayLabels(pick func(Label) (string, bool)) (set map[string]bool, removed map[groupID]posting, doubtful map[string]bool) {
+	set, removed, doubtful = make(map[string]bool), make(map[groupID]posting), make(map[string]bool)
+	take := func(rec *record, into map[string]bool) {
+		for _, l := range rec.labels {
+			if v, ok := pick(l); ok {
+				into[v] = true
+			}
+		}
+	}
+	cat := &s.catalogue
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	for _, rec := range cat.records {
+		if rec != nil {
+			take(rec, set)
+		}
+	}
+	for i := range cat.ops {
+		if o := &cat.ops[i]; o.old != nil && (!o.rename || o.relabel) {
+			c := s.class(o.ref.class())
+			id := groupID{c.id, o.ref.number() >> c.shift}
+			p := removed[id]
+			p.set(c.index(o.ref.number()))
+			removed[id] = p
+			take(o.old, doubtful)
+		}
+	}
+	return set, removed, doubtful
+}
+
+// carried says whether a series that has not been removed carries a label under prefix.
+func carried(tx *bolt.Tx, prefix []byte, removed map[groupID]posting) bool {
+	c := tx.Bucket(bucketLabels).Cursor()
+	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) >= 8; k, v = c.Next() {
+		p := decodePosting(v)
+		at := len(k) - 8
+		gone := removed[groupID{binary.BigEndian.Uint32(k[at:]), binary.BigEndian.Uint32(k[at+4:])}]
+		for i := range p {
+			if p[i]&^gone[i] != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

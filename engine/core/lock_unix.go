@@ -1,0 +1,66 @@
+//go:build unix
+
+package core
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFolder takes the lock of a store: alone to write, shared to read. The
+// file names the process that writes.
+func lockFolder(name string, o Options) (io.Closer, error) {
+	flag, how := os.O_RDWR|os.O_CREATE, unix.LOCK_EX
+	if o.ReadOnly {
+		flag, how = os.O_RDONLY, unix.LOCK_SH
+	}
+	f, err := os.OpenFile(name, flag, 0o644)
+	if err != nil {
+		if o.ReadOnly && os.IsNotExist(err) {
+			return nopCloser{}, nil
+		}
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != nil {
+		holder, _ := os.ReadFile(name) // best effort: who it is
+		_ = f.Close()
+		if text := strings.TrimSpace(string(holder)); text != "" {
+			return nil, fmt.Errorf("%w by %s", ErrLocked, text)
+		}
+		return nil, ErrLocked
+	}
+	if !o.ReadOnly {
+		if err := f.Truncate(0); err == nil {
+			_, err = fmt.Fprintf(f, "%s, process %d\n", o.Owner, os.Getpid())
+			if err != nil {
+				_ = f.Close()
+				return nil, err
+			}
+		}
+	}
+	return &folderLock{f, !o.ReadOnly}, nil
+}
+
+// A folderLock is the open lock file.
+type folderLock struct {
+	*os.File
+	writer bool
+}
+
+// Close releases the lock by name: a process that is just being started shares the open file until
+// it runs its program, and would hold the lock as long. The writer's name goes with it.
+func (l *folderLock) Close() error {
+	if l.writer {
+		_ = l.Truncate(0) // a courtesy to whom a reader keeps out
+	}
+	return errors.Join(unix.Flock(int(l.Fd()), unix.LOCK_UN), l.File.Close())
+}
+
+type nopCloser struct{}
+
+func (nopCloser) Close() error { return nil }

@@ -1,0 +1,365 @@
+package core
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Metadata is what is known of a path beside its numbers: a text that arrived in place of a number,
+// and attributes such as units and a description. A path may have metadata and be no series.
+type Metadata struct {
+	Time       rra.Time // when it arrived
+	Text       string   // the newest text; empty: none
+	Attributes []Label  // units, description, …: in order of their names
+	Expire     int64    // seconds without a sample or a text after which the path has expired; 0: never
+	Expired    bool     // it has: it is no longer live, and the attributes are forgotten
+}
+
+// PathMetadata is the metadata of one path.
+type PathMetadata struct {
+	Path string
+	Metadata
+}
+
+const (
+	maxMetadata     = 16 << 10 // bytes of a path's text and attributes
+	metadataBytes   = 32 << 20 // of changes that wait in memory before a checkpoint is asked for
+	metadataPerTx   = 16 << 10 // changes of one transaction
+	metadataRecord  = 4 << 20  // bytes of a log record, about
+	metadataExpired = 1        // flags: part of the format
+	metadataIfTime  = 2        // of records: only where what is kept has the same time
+)
+
+// metadata is the overlay of what the database holds: the log is written through it, as through the
+// catalogue's. A value replaces the one before it whole, so that replay of any of the log's tail onto
+// a database that is newer ends in the same place.
+type metadata struct {
+	count atomic.Int64 // paths
+
+	mu      sync.RWMutex         // guards what follows
+	changed map[string]*Metadata // by look-up key, since the last checkpoint; nil: removed
+	bytes   int                  // of keys and values in changed, about
+	stored  int64                // paths the database holds
+}
+
+func (m *Metadata) size() int {
+	n := len(m.Text)
+	for _, a := range m.Attributes {
+		n += len(a.Name) + len(a.Value) + 32
+	}
+	return n
+}
+
+func (m *Metadata) none() bool {
+	return m.Time == 0 && m.Text == "" && len(m.Attributes) == 0 && m.Expire == 0 && !m.Expired
+}
+
+// check says what keeps m from being stored.
+func (m *Metadata) check() error {
+	switch {
+	case m.size() > maxMetadata:
+		return fmt.Errorf("text and attributes take %d bytes, more than %d", m.size(), maxMetadata)
+	case m.Time > maxTime || m.Time < -maxTime || m.Expire < 0 || m.Expire > int64(maxTime/rra.Seconds(1)):
+		return fmt.Errorf("time %d or expiry %d is out of range", m.Time, m.Expire)
+	}
+	if !slices.IsSortedFunc(m.Attributes, func(a, b Label) int { return strings.Compare(a.Name, b.Name) }) {
+		return errors.New("attributes are not in order of their names")
+	}
+	return checkLabels(m.Attributes)
+}
+
+// SetMetadata keeps metadata of paths, in place of what was kept of the same paths, and returns once
+// that is durable. The zero Metadata removes. out[i] is nil or says why ms[i] was not kept: ErrSeriesLimit where there
+// are as many paths as series are allowed.
+func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error, err error) {
+	return s.setMetadata(ctx, ms, false)
+}
+
+// ExpireMetadata marks metadata as expired and forgets text, attributes and expiry; of a path that is no series it
+// removes it. What has been set since it had the time that ms[i] has stays as it is.
+func (s *Store) ExpireMetadata(ctx context.Context, ms []PathMetadata) error {
+	marked := make([]PathMetadata, len(ms))
+	for i, m := range ms {
+		marked[i] = PathMetadata{m.Path, Metadata{Time: m.Time, Expired: true}}
+	}
+	out, err := s.setMetadata(ctx, marked, true)
+	return errors.Join(append(out, err)...)
+}
+
+func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool) (out []error, err error) {
+	if err := s.enterWrite(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	out = make([]error, len(ms))
+	rec, n := []byte(nil), 0
+	var part []keyed
+	flush := func() error {
+		if n == 0 {
+			return nil
+		}
+		rec := append(binary.AppendUvarint([]byte{recordMetadata}, uint64(n)), rec...)
+		part := slices.Clone(part)
+		return s.change(ctx, rec, func(*Ticket) error { return s.applyMetadata(part) })
+	}
+	for i := range ms {
+		m := &ms[i]
+		key, _, err := cleanPath(m.Path)
+		if err == nil {
+			err = m.check()
+		}
+		if err == nil {
+			err = s.metadataRoom(key, len(part))
+		}
+		if err != nil {
+			out[i] = fmt.Errorf("metadata of %.200q: %w", m.Path, err)
+			continue
+		}
+		kept := m.Metadata
+		kept.Attributes = slices.Clone(m.Attributes) // what is the caller's stays the caller's
+		part = append(part, keyed{key, kept, ifTime})
+		rec = appendMetadata(appendString(rec, key), &kept, ifTime)
+		if n++; len(rec) >= metadataRecord {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+			rec, n, part = rec[:0], 0, part[:0]
+		}
+	}
+	if err := flush(); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// metadataRoom refuses a path that is neither known nor a series where coming more would be too many.
+func (s *Store) metadataRoom(key string, coming int) error {
+	if s.metadata.count.Load()+int64(coming) < int64(s.options.MaxSeries) {
+		return nil
+	}
+	m, err := s.metadataOf(key)
+	if err != nil || m != nil {
+		return err
+	}
+	if _, err := s.lookup(key); !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return ErrSeriesLimit
+}
+
+type keyed struct {
+	key string
+	Metadata
+	ifTime bool // it expires
+}
+
+// applyMetadata runs in log order.
+func (s *Store) applyMetadata(ms []keyed) error {
+	for i := range ms {
+		m := &ms[i]
+		change := &m.Metadata
+		if m.ifTime {
+			old, err := s.metadataOf(m.key)
+			if err != nil {
+				return err
+			}
+			if old == nil || old.Time != m.Time {
+				continue
+			}
+			switch _, err := s.lookup(m.key); {
+			case errors.Is(err, ErrNotFound):
+				change = nil
+			case err != nil:
+				return err
+			}
+		}
+		if err := s.putMetadata(m.key, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putMetadata changes the overlay. It runs in log order.
+func (s *Store) putMetadata(key string, m *Metadata) error {
+	old, err := s.metadataOf(key)
+	if err != nil {
+		return err
+	}
+	if m != nil && m.none() {
+		m = nil
+	}
+	if m == nil && old == nil {
+		return nil
+	}
+	md := &s.metadata
+	md.mu.Lock()
+	if was, ok := md.changed[key]; ok {
+		md.bytes -= len(key)
+		if was != nil {
+			md.bytes -= was.size()
+		}
+	}
+	md.changed[key] = m
+	md.bytes += len(key)
+	if m != nil {
+		md.bytes += m.size()
+	}
+	many := len(md.changed) > overlayOps || md.bytes > metadataBytes
+	md.mu.Unlock()
+	switch {
+	case old == nil:
+		md.count.Add(1)
+	case m == nil:
+		md.count.Add(-1)
+	}
+	if many {
+		s.wake()
+	}
+	return nil
+}
+
+// Metadata returns what is kept of a path; the zero Metadata if nothing is.
+func (s *Store) Metadata(path string) (Metadata, error) {
+	if err := s.enter(); err != nil {
+		return Metadata{}, err
+	}
+	defer s.leave()
+	key, _, err := cleanPath(path)
+	if err != nil {
+		return Metadata{}, nil // such a path has none
+	}
+	m, err := s.metadataOf(key)
+	if err != nil || m == nil {
+		return Metadata{}, err
+	}
+	return *m, nil
+}
+
+// metadataOf returns what is kept under a look-up key, or nil.
+func (s *Store) metadataOf(key string) (m *Metadata, err error) {
+	md := &s.metadata
+	md.mu.RLock()
+	m, ok := md.changed[key]
+	md.mu.RUnlock()
+	if ok {
+		return m, nil
+	}
+	err = s.db.View(func(tx *bolt.Tx) (err error) {
+		if b := tx.Bucket(bucketMetadata); b != nil {
+			if v := b.Get([]byte(key)); v != nil {
+				m, err = decodeMetadata(v)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("metadata of %q: %w", key, err)
+	}
+	md.mu.RLock() // it may have changed while the database was asked
+	if newer, ok := md.changed[key]; ok {
+		m = newer
+	}
+	md.mu.RUnlock()
+	return m, nil
+}
+
+// ListMetadata yields the metadata of paths that begin with prefix and sort after after, in order of
+// their look-up keys: a trailing .rrd is left out of the Path.
+func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[PathMetadata, error] {
+	return func(yield func(PathMetadata, error) bool) {
+		if err := s.enter(); err != nil {
+			yield(PathMetadata{}, err)
+			return
+		}
+		defer s.leave()
+		prefix, after := nameKey(strings.TrimLeft(prefix, "/")), nameKey(strings.TrimLeft(after, "/"))
+		changed := s.metadata.under(prefix, after)
+		for {
+			stored, more, err := s.storedMetadata(prefix, after, listChunk)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(PathMetadata{}, err)
+				return
+			}
+			for len(stored) > 0 || !more && len(changed) > 0 {
+				var x PathMetadata
+				if len(stored) == 0 || len(changed) > 0 && changed[0].Path <= stored[0].Path {
+					x = changed[0]
+					if len(stored) > 0 && stored[0].Path == x.Path {
+						stored = stored[1:]
+					}
+					changed = changed[1:]
+				} else {
+					x, stored = stored[0], stored[1:]
+				}
+				after = x.Path
+				if !x.none() && !yield(x, nil) {
+					return
+				}
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// under returns the changes under prefix after after, in order; removed ones are zero.
+func (md *metadata) under(prefix, after string) []PathMetadata {
+	md.mu.RLock()
+	defer md.mu.RUnlock()
+	var out []PathMetadata
+	for key, m := range md.changed {
+		if strings.HasPrefix(key, prefix) && key > after {
+			x := PathMetadata{Path: key}
+			if m != nil {
+				x.Metadata = *m
+			}
+			out = append(out, x)
+		}
+	}
+	slices.SortFunc(out, func(a, b PathMetadata) int { return strings.Compare(a.Path, b.Path) })
+	return out
+}
+
+// storedMetadata returns up to n of what the database holds; more says whether there are others.
+func (s *Store) storedMetadata(prefix, after string, n int) (out []PathMetadata, more bool, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketMetadata)
+		if b == nil {
+			return nil
+		}
+		c := b.Cursor()
+		k, v := c.Seek([]byte(max(prefix, after)))
+		for ; k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
+			if after != "" && string(k) <= after {
+				continue
+			}
+			if len(out) == n {
+				more = true
+				break
+			}
+			m, err := decodeMetadata(v)
+			if err != nil {
+				return fmt.Errorf("metadata of %q: %w", k, err)
+			}
+			out = append(out, PathMetadata{string(k), *m})
+		}
+		return nil
+	})
+	return out, more, err
+}

@@ -1,0 +1,151 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// How metadata is written: to the log, and by checkpoints to its bucket, key = look-up key.
+
+func appendMetadata(dst []byte, m *Metadata, ifTime bool) []byte {
+	dst = appendTime(dst, m.Time, 0)
+	var flags byte
+	if ifTime {
+		flags |= metadataIfTime
+	}
+	if m.Expired {
+		flags |= metadataExpired
+	}
+	dst = append(dst, flags)
+	dst = binary.AppendUvarint(dst, uint64(m.Expire))
+	return appendLabels(appendString(dst, m.Text), m.Attributes)
+}
+
+func (r *reader) metadata() (m Metadata, ifTime bool) {
+	m.Time = r.time(0)
+	flags := r.byte()
+	m.Expired = flags&metadataExpired != 0
+	m.Expire = int64(r.uvarint())
+	m.Text = r.string()
+	m.Attributes = r.labels()
+	return m, flags&metadataIfTime != 0
+}
+
+func decodeMetadata(b []byte) (*Metadata, error) {
+	r := reader{b: b}
+	m, _ := r.metadata()
+	if r.err != nil || len(r.b) > 0 {
+		return nil, errRecord
+	}
+	return &m, nil
+}
+
+// replayMetadata decodes a metadata record.
+func (r *reader) replayMetadata() []keyed {
+	n := r.uvarint()
+	if n > uint64(len(r.b)) {
+		r.fail()
+	}
+	var ms []keyed
+	for i := uint64(0); i < n && r.err == nil; i++ {
+		k := keyed{key: r.string()}
+		k.Metadata, k.ifTime = r.metadata()
+		ms = append(ms, k)
+	}
+	return ms
+}
+
+// writeMetadata writes what has changed. All that the log says up to the position of the checkpoint is
+// among it; what is newer does no harm, because replay ends in the same place.
+func (s *Store) writeMetadata() error {
+	for {
+		md := &s.metadata
+		md.mu.RLock()
+		keys := slices.Sorted(maps.Keys(md.changed))
+		keys = keys[:min(len(keys), metadataPerTx)]
+		values := make([]*Metadata, len(keys))
+		for i, k := range keys {
+			values[i] = md.changed[k]
+		}
+		stored := md.stored
+		md.mu.RUnlock()
+		if len(keys) == 0 {
+			return nil
+		}
+		if err := s.db.Update(func(tx *bolt.Tx) error {
+			b := tx.Bucket(bucketMetadata)
+			for i, k := range keys {
+				had := b.Get([]byte(k)) != nil
+				switch {
+				case values[i] == nil && had:
+					stored--
+				case values[i] != nil && !had:
+					stored++
+				}
+			}
+			pairs := make(map[string][]byte, len(keys))
+			for i, k := range keys {
+				pairs[k] = nil
+				if values[i] != nil {
+					pairs[k] = appendMetadata(nil, values[i], false)
+				}
+			}
+			if err := putAll(b, pairs); err != nil {
+				return err
+			}
+			return putNumber(tx.Bucket(bucketMeta), metaMetadata, uint64(stored))
+		}); err != nil {
+			return fmt.Errorf("write metadata: %w", err)
+		}
+		s.failpoint("checkpoint-metadata")
+		md.mu.Lock()
+		md.stored = stored
+		for i, k := range keys {
+			if m, ok := md.changed[k]; ok && m == values[i] {
+				md.bytes -= len(k)
+				if m != nil {
+					md.bytes -= m.size()
+				}
+				delete(md.changed, k)
+			}
+		}
+		left := len(md.changed)
+		md.mu.Unlock()
+		if left == 0 || len(keys) < metadataPerTx {
+			return nil
+		}
+	}
+}
+
+// load reads how many paths there are.
+func (md *metadata) load(tx *bolt.Tx) {
+	md.changed = make(map[string]*Metadata)
+	md.stored = int64(metaNumber(tx.Bucket(bucketMeta), metaMetadata))
+	md.count.Store(md.stored)
+}
+
+// relabelRecord codes a change of labels.
+func relabelRecord(key string, labels []Label) []byte {
+	return appendLabels(appendString([]byte{recordRelabel}, key), labels)
+}
+
+// replayMetadataOp gives t what a record of metadata or labels does.
+func (s *Store) replayMetadataOp(t *Ticket, kind byte, r *reader, p wal.Pos) {
+	if kind == recordRelabel {
+		key, labels := r.string(), r.labels()
+		t.op.apply = func(t *Ticket) { _ = s.applyRelabel(t, key, labels) } // its caller was told
+		return
+	}
+	ms := r.replayMetadata()
+	t.op.apply = func(*Ticket) {
+		if err := s.applyMetadata(ms); err != nil {
+			s.replayError(fmt.Errorf("log position %d: %w", p, err))
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package core
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+const (
+	maxPath  = 4096 // bytes of a path
+	maxLabel = 4096 // bytes of a label's name and value
+	suffix   = ".rrd"
+)
+
+// nameKey is what a path is looked up by: a trailing .rrd does not count.
+func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
+
+// cleanPath returns the look-up key and the cleaned form of a path: no leading
+// slash, no "." and no empty component. A path may not leave the top.
+func cleanPath(p string) (key, clean string, err error) {
+	clean = path.Clean(strings.TrimLeft(p, "/"))
+	switch {
+	case len(p) > maxPath:
+		return "", "", fmt.Errorf("path of %d bytes: longer than %d", len(p), maxPath)
+	case strings.IndexByte(p, 0) >= 0:
+		return "", "", fmt.Errorf("path %q holds a zero byte", p)
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		return "", "", fmt.Errorf("path %q leaves the store", p)
+	}
+	key = nameKey(clean)
+	if clean == "." || key == "" || strings.HasSuffix(key, "/") {
+		return "", "", fmt.Errorf("path %q names no series", p)
+	}
+	return key, clean, nil
+}
+
+func checkLabels(labels []Label) error {
+	for i, l := range labels {
+		if slices.ContainsFunc(labels[:i], func(m Label) bool { return m.Name == l.Name }) {
+			return fmt.Errorf("label %.40q is there twice", l.Name)
+		}
+		if l.Name == "" || len(l.Name)+len(l.Value) > maxLabel || strings.IndexByte(l.Name, 0) >= 0 || strings.IndexByte(l.Value, 0) >= 0 {
+			return fmt.Errorf("label %.40q=%.40q is empty, too long or holds a zero byte", l.Name, l.Value)
+		}
+	}
+	return nil
+}
+
+// Lookup returns the series of a path (a trailing .rrd may be left out or added).
+func (s *Store) Lookup(p string) (Ref, error) {
+	if err := s.enter(); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	key, _, err := cleanPath(p)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	ref, err := s.lookup(key)
+	if err == nil {
+		s.catalogue.awaitArrival(ref)
+	}
+	return ref, err
+}
+
+func (s *Store) lookup(key string) (Ref, error) {
+	cat := &s.catalogue
+	cat.mu.RLock()
+	ref, ok := cat.names[key]
+	cat.mu.RUnlock()
+	if !ok {
+		err := s.db.View(func(tx *bolt.Tx) error {
+			if v := tx.Bucket(bucketNames).Get([]byte(key)); len(v) == 8 {
+				ref = Ref(binary.BigEndian.Uint64(v))
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		if ref != 0 { // it may have changed while the database was asked
+			cat.mu.RLock()
+			if newer, ok := cat.names[key]; ok {
+				ref = newer
+			}
+			cat.mu.RUnlock()
+		}
+	}
+	if ref == 0 {
+		return 0, ErrNotFound
+	}
+	return ref, nil
+}
+
+// Series returns the catalogue entry of a reference.
+func (s *Store) Series(ref Ref) (Series, error) {
+	if err := s.enter(); err != nil {
+		return Series{}, err
+	}
+	defer s.leave()
+	rec, err := s.record(ref)
+	if err != nil {
+		return Series{}, err
+	}
+	return s.seriesOf(ref, rec), nil
+}
+
+func (s *Store) seriesOf(ref Ref, rec *record) Series {
+	return Series{Ref: ref, Path: rec.path, Labels: rec.labels, Definition: s.definition(rec.def).m.Definition()}
+}
+
+// record returns the catalogue's record of a series.
+func (s *Store) record(ref Ref) (*record, error) {
+	cat := &s.catalogue
+	cat.mu.RLock()
+	rec, ok := cat.records[ref]
+	cat.mu.RUnlock()
+	if !ok {
+		err := s.db.View(func(tx *bolt.Tx) (err error) {
+			if v := tx.Bucket(bucketSeries).Get(refKey(ref)); v != nil {
+				rec, err = s.decodeRecord(v)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("series %#x: %w", uint64(ref), err)
+		}
+	}
+	if rec == nil {
+		return nil, fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+	}
+	return rec, nil
+}
+
+func refKey(ref Ref) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ref)) }
+
+func (rec *record) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(rec.def))
+	return appendLabels(appendString(dst, rec.path), rec.labels)
+}
+
+func (s *Store) decodeRecord(b []byte) (*record, error) {
+	r := reader{b: b}
+	rec := &record{def: uint32(r.uvarint()), path: r.string(), labels: r.labels()}
+	if r.err != nil || rec.def == 0 || int(rec.def) > len(*s.catalogue.defs.Load()) {
+		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), errRecord)
+	}
+	return rec, nil
+}
+
+const listChunk = 1024 // names read in one transaction
+
+type nameRef struct {
+	key string
+	ref Ref
+}
+
+// List yields the series whose path begins with prefix and sorts after after, in order of paths
+// (a trailing .rrd does not count in the order).
+func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series, error] {
+	return func(yield func(Series, error) bool) {
+		if err := s.enter(); err != nil {
+			yield(Series{}, err)
+			return
+		}
+		defer s.leave()
+		prefix, after := strings.TrimLeft(prefix, "/"), nameKey(strings.TrimLeft(after, "/"))
+		overlay := s.overlayNames(prefix, after)
+		for {
+			stored, more, err := s.storedNames(prefix, after, listChunk)
+			if err != nil {
+				yield(Series{}, err)
+				return
+			}
+			for len(stored) > 0 || (!more && len(overlay) > 0) {
+				var x nameRef
+				switch {
+				case len(stored) == 0 || (len(overlay) > 0 && overlay[0].key <= stored[0].key):
+					x = overlay[0]
+					if len(stored) > 0 && stored[0].key == x.key {
+						stored = stored[1:]
+					}
+					overlay = overlay[1:]
+				default:
+					x, stored = stored[0], stored[1:]
+				}
+				after = x.key
+				if x.ref == 0 {
+					continue
+				}
+				rec, err := s.record(x.ref)
+				if errors.Is(err, ErrNotFound) || (err == nil && !strings.HasPrefix(rec.path, prefix)) {
+					continue // dropped or renamed meanwhile
+				}
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					yield(Series{}, err)
+					return
+				}
+				if !yield(s.seriesOf(x.ref, rec), nil) {
+					return
+				}
+			}
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// overlayNames returns the uncommitted changes under prefix, sorted.
+func (s *Store) overlayNames(prefix, after string) []nameRef {
+	cat := &s.catalogue
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	var out []nameRef
+	for key, ref := range cat.names {
+		if strings.HasPrefix(key, nameKey(prefix)) && key > after {
+			out = append(out, nameRef{key, ref})
+		}
+	}
+	slices.SortFunc(out, func(a, b nameRef) int { return strings.Compare(a.key, b.key) })
+	return out
+}
+
+// storedNames returns up to n names of the database under prefix, after after; more says whether there are others.
+func (s *Store) storedNames(prefix, after string, n int) (out []nameRef, more bool, err error) {
+	prefix = nameKey(prefix)
+	err = s.db.View(func(tx *bolt.Tx) error {
+		c := tx.Bucket(bucketNames).Cursor()
+		k, v := c.Seek([]byte(max(prefix, after)))
+		for ; k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
+			if string(k) <= after && after != "" {
+				continue
+			}
+			if len(out) == n {
+				more = true
+				break
+			}
+			out = append(out, nameRef{string(k), Ref(binary.BigEndian.Uint64(v))})
+		}
+		return nil
+	})
+	return out, more, err
+}

@@ -1,0 +1,219 @@
+package core
+
+import (
+	"bytes"
+	"cmp"
+	"container/list"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// Notes are few and small: all of them are in memory, and the keys that changed
+// are written with the catalogue.
+
+const (
+	notesPerKey = 16
+	notesKeys   = 16384
+	notesBytes  = 32 << 20 // of all notes, about
+	maxNote     = 8 << 10  // bytes of a note's texts
+)
+
+type storedNote struct {
+	Note
+	pos wal.Pos
+}
+
+// notes keeps the newest notes of each key.
+type notes struct {
+	mu      sync.Mutex               // guards what follows
+	byKey   map[string]*list.Element // of order
+	order   list.List                // of *noteKey, the one that changed last at the end
+	bytes   int
+	changed map[string]bool // since the last checkpoint
+	dropped map[string]bool
+}
+
+// A noteKey is the notes of one key, oldest first.
+type noteKey struct {
+	key  string
+	list []storedNote
+}
+
+func (n *notes) init() {
+	n.byKey, n.changed, n.dropped = make(map[string]*list.Element), make(map[string]bool), make(map[string]bool)
+	n.order.Init()
+	n.bytes = 0
+}
+
+func (n *Note) size() int {
+	size := len(n.Text) + len(n.Severity)
+	for _, l := range n.Labels {
+		size += len(l.Name) + len(l.Value)
+	}
+	return size
+}
+
+func (n *notes) add(key string, note Note, pos wal.Pos) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := n.byKey[key]
+	if e == nil {
+		e = n.order.PushBack(&noteKey{key: key})
+		n.byKey[key] = e
+		n.bytes += len(key)
+	}
+	k := e.Value.(*noteKey)
+	if len(k.list) > 0 && k.list[len(k.list)-1].pos >= pos {
+		return // replayed
+	}
+	k.list = append(k.list, storedNote{note, pos})
+	n.bytes += note.size()
+	if len(k.list) > notesPerKey {
+		n.bytes -= k.list[0].size()
+		k.list = slices.Delete(k.list, 0, 1)
+	}
+	n.changed[key] = true
+	delete(n.dropped, key)
+	n.order.MoveToBack(e)
+	for n.order.Len() > notesKeys || n.bytes > notesBytes && n.order.Len() > 1 {
+		n.forget(n.order.Front())
+	}
+}
+
+// forget drops the notes of one key. n.mu is held.
+func (n *notes) forget(e *list.Element) {
+	k := n.order.Remove(e).(*noteKey)
+	n.bytes -= len(k.key)
+	for i := range k.list {
+		n.bytes -= k.list[i].size()
+	}
+	delete(n.byKey, k.key)
+	delete(n.changed, k.key)
+	n.dropped[k.key] = true
+}
+
+// AddNote keeps a note under key, the path of what it concerns; the newest 16 a key are kept, of the 16384
+// keys noted last and of 32 MiB in all.
+func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
+	if size := len(key) + n.size(); key == "" || size > maxNote {
+		return fmt.Errorf("note under %.40q of %d bytes: a key and at most %d bytes are needed", key, size, maxNote)
+	}
+	if n.Time > maxTime || n.Time < -maxTime {
+		return fmt.Errorf("note under %.40q: time %d is out of range", key, n.Time)
+	}
+	rec := appendNote(appendString([]byte{recordNote}, key), n)
+	return s.change(ctx, rec, func(t *Ticket) error { s.notes.add(key, n, t.pos); return nil })
+}
+
+// Notes returns the notes kept under key and under what begins with key and a slash, oldest first; those of
+// all keys if key is empty.
+func (s *Store) Notes(_ context.Context, key string) (map[string][]Note, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	s.notes.mu.Lock()
+	defer s.notes.mu.Unlock()
+	out := make(map[string][]Note)
+	for k, e := range s.notes.byKey {
+		if key != "" && k != key && !strings.HasPrefix(k, key+"/") {
+			continue
+		}
+		for _, n := range e.Value.(*noteKey).list {
+			out[k] = append(out[k], n.Note)
+		}
+	}
+	return out, nil
+}
+
+func appendNote(dst []byte, n Note) []byte {
+	dst = appendTime(dst, n.Time, 0)
+	dst = appendString(appendString(dst, n.Severity), n.Text)
+	return appendLabels(dst, n.Labels)
+}
+
+func (r *reader) note() (string, Note) {
+	key := r.string()
+	return key, r.plainNote()
+}
+
+func (r *reader) plainNote() Note {
+	return Note{Time: r.time(0), Severity: r.string(), Text: r.string(), Labels: r.labels()}
+}
+
+func (n *notes) any() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.changed)+len(n.dropped) > 0
+}
+
+// take returns what has changed, as keys and values to put (nil: to delete), and forgets that it has.
+// Notes newer than the checkpoint's position may be among them: each carries its own position, so
+// that replay does not add it twice.
+func (n *notes) take() map[string][]byte {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	out := make(map[string][]byte)
+	for key := range n.changed {
+		v := []byte{}
+		for _, x := range n.byKey[key].Value.(*noteKey).list {
+			v = binary.AppendUvarint(v, uint64(x.pos))
+			v = appendNote(v, x.Note)
+		}
+		out[key] = v
+	}
+	for key := range n.dropped {
+		out[key] = nil
+	}
+	clear(n.changed)
+	clear(n.dropped)
+	return out
+}
+
+// back marks what take returned as changed again.
+func (n *notes) back(taken map[string][]byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for key := range taken {
+		if _, ok := n.byKey[key]; ok {
+			n.changed[key] = true
+		} else {
+			n.dropped[key] = true
+		}
+	}
+}
+
+func (n *notes) load(tx *bolt.Tx) error {
+	n.init()
+	var all []*noteKey
+	cur := tx.Bucket(bucketNotes).Cursor()
+	for key, v := cur.First(); key != nil; key, v = cur.Next() {
+		r := reader{b: bytes.Clone(v)}
+		k := &noteKey{key: string(key)}
+		n.bytes += len(key)
+		for len(r.b) > 0 && r.err == nil {
+			x := storedNote{pos: wal.Pos(r.uvarint())}
+			x.Note = r.plainNote()
+			k.list = append(k.list, x)
+			n.bytes += x.size()
+		}
+		if r.err != nil || len(k.list) == 0 {
+			return fmt.Errorf("notes of %q: %w", key, errRecord)
+		}
+		all = append(all, k)
+	}
+	last := func(k *noteKey) wal.Pos { return k.list[len(k.list)-1].pos }
+	slices.SortFunc(all, func(a, b *noteKey) int { return cmp.Compare(last(a), last(b)) })
+	for _, k := range all {
+		n.byKey[k.key] = n.order.PushBack(k)
+	}
+	return nil
+}

@@ -1,0 +1,486 @@
+package core
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// The files of a store's folder.
+const (
+	fileDB   = "rondo.bolt"
+	fileLock = "LOCK"
+	dirLog   = "wal"
+)
+
+// The buckets of the database, and the keys of meta, are part of the format.
+var (
+	bucketMeta    = []byte("meta")
+	bucketClasses = []byte("classes")
+	bucketDefs    = []byte("defs")
+	bucketNames   = []byte("names")
+	bucketSeries  = []byte("series")
+	bucketLabels  = []byte("labels")
+	bucketState   = []byte("state")
+	bucketRows    = []byte("rows")
+	bucketLag     = []byte("lag")
+	bucketNotes   = []byte("notes")
+	// Databases made before there was metadata lack this one until they are opened for writing.
+	bucketMetadata = []byte("metadata")
+
+	buckets = [][]byte{
+		bucketMeta, bucketClasses, bucketDefs, bucketNames, bucketSeries,
+		bucketLabels, bucketState, bucketRows, bucketLag, bucketNotes, bucketMetadata,
+	}
+
+	metaVersion   = []byte("version")   // uint32
+	metaCatalogue = []byte("catalogue") // log position of catalogue, notes and settings
+	metaGroups    = []byte("groups")    // highest log position of any group
+	metaCount     = []byte("count")     // series
+	metaMetadata  = []byte("metadata")  // paths with metadata
+	metaReorder   = []byte("reorder")   // the reorder window in force at the catalogue's position, microseconds
+)
+
+const (
+	formatVersion = 1
+	maxShards     = 64
+	segmentBytes  = 16 << 20 // of the log: what a checkpoint gives back, it gives back in these
+	shardQueue    = 64       // commits waiting for a shard; when it is full the log waits
+)
+
+func (o Options) withDefaults() Options {
+	def := func(p *int64, v int64) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	if o.MaxSeries == 0 {
+		o.MaxSeries = 10_000_000
+	}
+	def(&o.Memory, 4<<30)
+	def(&o.CheckpointBytes, 64<<20)
+	def((*int64)(&o.CheckpointInterval), int64(20*time.Minute))
+	def((*int64)(&o.SyncInterval), int64(time.Second))
+	if o.Owner == "" {
+		o.Owner = filepath.Base(os.Args[0])
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
+// A Store is an open database folder. Its methods may be called concurrently.
+//
+// Locks are taken in this order: checkpointMu, logMu, dispatchMu, a shard's mu,
+// a group's mu, catalogue.mu; queueMu, statsMu and memory's are taken last and alone.
+type Store struct {
+	dir     string
+	options Options
+	lock    io.Closer
+	db      *bolt.DB
+	log     *wal.Log
+	memory  memory
+	shards  []*shard
+	running sync.WaitGroup // shards
+
+	catalogue catalogue
+	notes     notes
+	metadata  metadata
+
+	users   atomic.Int64 // calls and batches under way
+	closed  atomic.Bool
+	idle    chan struct{} // told when the last user leaves a closed store
+	tickets sync.Pool
+	// fetchers are reused: a fetch allocates little but its answer.
+	fetchers sync.Pool
+
+	logMu        sync.Mutex // guards the coding contexts, rec and the order of the log
+	rec          []byte
+	encoderEpoch uint64
+	encoderStale bool          // contexts ran ahead of a record that was not logged
+	paused       chan struct{} // not nil: somebody else may log until it is closed
+
+	queueMu    sync.Mutex    // guards what follows, and every change of queued
+	queueEmpty sync.Cond     // told when queue is empty
+	queueRoom  chan struct{} // closed when queued is small again; nil: nobody waits
+	queued     atomic.Int64  // bytes of records in queue
+	queue      []*Ticket     // records on their way to the disk, in order
+	dispatchMu sync.Mutex    // held while a commit goes to the shards
+
+	buffersMu    sync.Mutex // guards stateBuffers
+	stateBuffers [][]byte
+
+	checkpointMu sync.Mutex // one checkpoint at a time; guards what follows
+	blockBuffer  []byte
+	pins         int     // backups under way
+	pinned       wal.Pos // what they still need of the log lies above it
+
+	logged     atomic.Int64 // bytes of records since the last checkpoint began
+	kick       chan struct{}
+	stop       context.CancelFunc
+	background sync.WaitGroup
+	reliefMu   sync.Mutex
+	relief     chan struct{} // closed and replaced after each checkpoint
+
+	checkpointFailure atomic.Pointer[error] // of the last checkpoint; nil: it succeeded
+
+	replayErr atomic.Pointer[error]
+	hook      func(string) // failpoints; nil but in tests
+	counters
+}
+
+// Open opens the database in the folder dir, which is made if it is not there. It returns when
+// everything that was acknowledged is back. The error wraps ErrLocked if another process has it.
+func Open(dir string, o Options) (*Store, error) {
+	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, kick: make(chan struct{}, 1), idle: make(chan struct{}, 1), relief: make(chan struct{})}
+	s.queueEmpty.L = &s.queueMu
+	s.tickets.New = func() any { return new(Ticket) }
+	s.fetchers.New = func() any { return new(fetcher) }
+	if err := s.open(); err != nil {
+		_ = s.abandon() // err is why
+		return nil, fmt.Errorf("open %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func (s *Store) open() (err error) {
+	begun := time.Now()
+	if s.options.ReadOnly {
+		if _, err := os.Stat(filepath.Join(s.dir, fileDB)); err != nil {
+			return err
+		}
+	} else if err := makeFolder(s.dir); err != nil {
+		return err
+	}
+	if s.lock, err = lockFolder(filepath.Join(s.dir, fileLock), s.options); err != nil {
+		return err
+	}
+	if !s.options.ReadOnly {
+		s.removeSpools()
+	}
+	if err := s.openDatabase(); err != nil {
+		return fmt.Errorf("%s: %w", fileDB, err)
+	}
+	n := min(runtime.GOMAXPROCS(0), maxShards)
+	for i := range n {
+		s.shards = append(s.shards, &shard{id: i, work: make(chan *commit, shardQueue)})
+	}
+	after, err := s.loadCatalogue()
+	if err != nil {
+		return fmt.Errorf("%s: %w", fileDB, err)
+	}
+	for _, sh := range s.shards {
+		s.running.Go(func() { sh.run(s) })
+	}
+	if err := s.checkLog(after); err != nil {
+		return fmt.Errorf("%s: %w", dirLog, err)
+	}
+	s.log, err = wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
+		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after,
+		OnDurable: s.durable, ReadOnly: s.options.ReadOnly, FailFast: true, Logger: s.options.Logger, FS: s.options.fs,
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", dirLog, err)
+	}
+	s.failpoint("open-log")
+	if err := s.replay(); err != nil {
+		return fmt.Errorf("%s: %w", dirLog, err)
+	}
+	s.failpoint("open-replayed")
+	s.recovery = time.Since(begun)
+	if err := s.settle(); err != nil {
+		return err
+	}
+	s.startBackground()
+	return nil
+}
+
+// openDatabase opens bbolt and checks the version.
+func (s *Store) openDatabase() (err error) {
+	opt := &bolt.Options{FreelistType: bolt.FreelistMapType, ReadOnly: s.options.ReadOnly, Timeout: 2 * time.Second}
+	name := filepath.Join(s.dir, fileDB)
+	// Address space, not memory: to grow a mapping bbolt waits for all readers. A process short of
+	// address space gets less.
+	for _, size := range mapSizes() {
+		if !s.options.ReadOnly {
+			opt.InitialMmapSize = size
+		}
+		if s.db, err = bolt.Open(name, 0o644, opt); !errors.Is(err, syscall.ENOMEM) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	check := func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		if meta == nil {
+			return fmt.Errorf("no bucket %q: %w", bucketMeta, ErrVersion)
+		}
+		v := meta.Get(metaVersion)
+		if len(v) != 4 || binary.BigEndian.Uint32(v) != formatVersion {
+			return fmt.Errorf("version %x: %w", v, ErrVersion)
+		}
+		return nil
+	}
+	if s.options.ReadOnly {
+		return s.db.View(check)
+	}
+	fresh := false
+	err = s.db.View(func(tx *bolt.Tx) error {
+		if fresh = tx.Bucket(bucketMeta) == nil; fresh {
+			return nil
+		}
+		return check(tx)
+	})
+	if err != nil {
+		return err
+	}
+	if !fresh {
+		return s.addBucket()
+	}
+	return s.db.Update(func(tx *bolt.Tx) error {
+		for _, b := range buckets {
+			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+				return err
+			}
+		}
+		return tx.Bucket(bucketMeta).Put(metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
+	})
+}
+
+// addBucket makes the bucket that older databases lack.
+func (s *Store) addBucket() error {
+	lacks := false
+	if err := s.db.View(func(tx *bolt.Tx) error { lacks = tx.Bucket(bucketMetadata) == nil; return nil }); err != nil || !lacks {
+		return err
+	}
+	return s.db.Update(func(tx *bolt.Tx) error {
+		_, err := tx.CreateBucketIfNotExists(bucketMetadata)
+		return err
+	})
+}
+
+// mapSizes are the sizes of mapping to try, in bytes. Windows would make the file as large.
+func mapSizes() []int {
+	if strconv.IntSize < 64 || runtime.GOOS == "windows" {
+		return []int{0}
+	}
+	return []int{1 << (strconv.IntSize - 29), 0}
+}
+
+// settle logs settings that differ from those in force.
+func (s *Store) settle() error {
+	want := rra.TimeOf(time.UnixMicro(int64(s.options.Reorder / time.Microsecond)))
+	if s.options.ReadOnly || want == s.shards[0].reorder {
+		return nil
+	}
+	rec := appendTime([]byte{recordSettings}, want, 0)
+	if err := s.enterWrite(); err != nil {
+		return err
+	}
+	return s.changeNow(rec, func(t *Ticket) error { s.applySettings(t, want); return nil }, s.lockLog)
+}
+
+// applySettings puts a reorder window in force.
+func (s *Store) applySettings(t *Ticket, window rra.Time) {
+	t.op.all = func(sh *shard) { sh.reorder = window }
+	s.catalogue.mu.Lock()
+	s.catalogue.settings = append(s.catalogue.settings, setting{t.pos, window})
+	s.catalogue.mu.Unlock()
+}
+
+// enter begins a call, leave ends it.
+func (s *Store) enter() error {
+	s.users.Add(1)
+	if s.closed.Load() {
+		s.leave()
+		return ErrClosed
+	}
+	return nil
+}
+
+func (s *Store) enterWrite() error {
+	if s.options.ReadOnly {
+		return ErrReadOnly
+	}
+	return s.enter()
+}
+
+func (s *Store) leave() {
+	if s.users.Add(-1) == 0 && s.closed.Load() {
+		select {
+		case s.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// closeBytes is how much log Close leaves for the next Open to replay, and closeLog how long a log to read, most of which
+// may be in the database.
+const (
+	closeBytes = 256 << 10
+	closeLog   = 1 << 20
+)
+
+// Close waits for calls under way, writes a checkpoint where the log is long, and releases the
+// folder. It does not wait for tickets: batches on their way are acknowledged first.
+func (s *Store) Close() error {
+	if s.closed.Swap(true) {
+		return ErrClosed
+	}
+	for s.users.Load() > 0 {
+		<-s.idle
+	}
+	if s.stop != nil {
+		s.stop()
+		s.background.Wait()
+	}
+	var err error
+	if !s.options.ReadOnly && (s.logged.Load()+s.replayed.Load() > closeBytes || s.log.Bytes() > closeLog) {
+		s.drain() // what has been acknowledged by one shard, others may not have passed over yet
+		err = s.checkpoint(context.Background())
+	}
+	return errors.Join(err, s.abandon())
+}
+
+// abandon releases everything without writing.
+func (s *Store) abandon() error {
+	var errs []error
+	if s.log != nil {
+		errs = append(errs, s.log.Close())
+	}
+	for _, sh := range s.shards {
+		close(sh.work)
+	}
+	s.running.Wait()
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	s.memory.close()
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// startBackground starts what writes checkpoints by itself.
+func (s *Store) startBackground() {
+	if s.options.ReadOnly || s.options.NoBackground {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	s.background.Go(func() {
+		tick := time.NewTicker(s.options.CheckpointInterval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			case <-s.kick:
+			}
+			if err := s.checkpoint(ctx); err != nil && ctx.Err() == nil {
+				s.options.Logger.Error("checkpoint failed; it is tried again", "err", err)
+				select { // not at once: a full disk stays full for a while
+				case <-ctx.Done():
+				case <-time.After(time.Second):
+					s.wake()
+				}
+			}
+		}
+	})
+}
+
+// wake asks for a checkpoint.
+func (s *Store) wake() {
+	select {
+	case s.kick <- struct{}{}:
+	default:
+	}
+}
+
+// full says whether writers must wait for a checkpoint: memory is over the budget, or more log has
+// come since the last checkpoint began than two of them should leave.
+func (s *Store) full() bool {
+	return s.memory.used.Load() > s.options.Memory || s.logged.Load() > 2*s.options.CheckpointBytes && !s.options.NoBackground
+}
+
+// admit holds a writer back while the store is full.
+func (s *Store) admit(ctx context.Context) error {
+	if err := s.awaitQueue(ctx); err != nil {
+		return err
+	}
+	for tries := 0; s.full(); tries++ {
+		overBudget := s.memory.used.Load() > s.options.Memory
+		if failure := s.checkpointFailure.Load(); failure != nil {
+			s.wake()
+			return fmt.Errorf("no room until a checkpoint succeeds: %w", *failure)
+		}
+		if overBudget && (s.options.NoBackground || tries > 2) {
+			return ErrMemory
+		}
+		s.reliefMu.Lock()
+		relief := s.relief
+		s.reliefMu.Unlock()
+		if !s.full() {
+			return nil
+		}
+		s.wake()
+		select {
+		case <-relief:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// relieve unloads what is not needed and lets waiting writers look again.
+func (s *Store) relieve() {
+	if s.memory.used.Load() > s.options.Memory/2 {
+		s.unloadIdle()
+	}
+	s.reliefMu.Lock()
+	close(s.relief)
+	s.relief = make(chan struct{})
+	s.reliefMu.Unlock()
+}
+
+// unloadIdle gives back the memory of groups that are wholly in the database and have not been
+// used since the last checkpoint.
+func (s *Store) unloadIdle() {
+	for _, c := range *s.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			s.logMu.Lock()
+			g.mu.Lock()
+			if g.loaded && g.stored && !g.dirty && !g.used && g.inflight.Load() == 0 && len(g.frozen) == 0 && len(g.pend.chunks) == 0 && len(g.held) == 0 {
+				s.memory.release(g.encMem)
+				g.encMem, g.enc, g.encTag, g.encReady = nil, nil, nil, false
+				g.unload(s)
+				s.unloaded.Add(1)
+			}
+			g.used = false
+			g.mu.Unlock()
+			s.logMu.Unlock()
+		}
+	}
+}

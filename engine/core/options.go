@@ -1,0 +1,42 @@
+package core
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// Options says how a store is opened. The zero value is what production runs.
+type Options struct {
+	// Sync says when an append is acknowledged: after fdatasync (the default),
+	// or before, at the risk its constants name.
+	Sync wal.Sync
+	// SyncInterval is the longest time between two syncs with wal.SyncInterval; default 1 s.
+	SyncInterval time.Duration
+	// Reorder holds every sample back until a later one of its series is this
+	// much ahead, so that samples out of order are put in order. Whole seconds; default 0.
+	Reorder time.Duration
+	// MaxSeries is the largest number of series; 0: 10 million.
+	MaxSeries int
+	// Memory is the budget in bytes for states, rows not yet stored and queues; 0: 4 GiB.
+	// Appends wait, and idle groups of series are unloaded, to keep within it.
+	Memory int64
+	// CheckpointBytes is the volume of log after which a checkpoint starts; 0: 64 MiB.
+	CheckpointBytes int64
+	// CheckpointInterval is the longest time between two checkpoints; 0: 20 minutes.
+	CheckpointInterval time.Duration
+	// NoBackground leaves checkpoints to calls of Checkpoint and Close. As with ReadOnly, samples that are only in the
+	// log are applied when their series are first asked for, so that Open costs little: it is for a process that does one thing.
+	NoBackground bool
+	// ReadOnly opens the store for reading; other processes may read at the same time.
+	ReadOnly bool
+	// Owner is what a second process is told about who holds the store; default: the program's name.
+	Owner string
+	// Logger takes what an operator can act on; nil: silent.
+	Logger *slog.Logger
+
+	// For tests: where the log lies, and what is called at failpoints.
+	fs   wal.FS
+	hook func(string)
+}

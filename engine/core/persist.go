@@ -1,0 +1,241 @@
+package core
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A setting is a reorder window put in force by a log record.
+type setting struct {
+	pos     wal.Pos
+	reorder rra.Time
+}
+
+// opsPerTx bounds the changes of one transaction: bbolt keeps a leaf whole until the end of a
+// transaction, and an insertion moves what stands behind it.
+const opsPerTx = 16 << 10
+
+// overlayOps is how many changes wait in memory before a checkpoint is asked for.
+const overlayOps = 64 << 10
+
+// writeCatalogue writes the changes of the catalogue at or below b, the notes, and b. Many changes
+// take several transactions; each ends with a whole record, and says which.
+func (s *Store) writeCatalogue(b wal.Pos) error {
+	if err := s.writeMetadata(); err != nil {
+		return err
+	}
+	for {
+		upto, more := s.catalogueStep(b)
+		if err := s.writeChanges(upto); err != nil || !more {
+			return err
+		}
+		s.failpoint("checkpoint-catalogue-part")
+	}
+}
+
+// catalogueStep returns the position that the next transaction goes up to, and whether b lies beyond it.
+func (s *Store) catalogueStep(b wal.Pos) (wal.Pos, bool) {
+	cat := &s.catalogue
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	if len(cat.ops) <= opsPerTx || cat.ops[opsPerTx].pos > b {
+		return b, false
+	}
+	upto := cat.ops[opsPerTx].pos
+	n := opsPerTx
+	for n < len(cat.ops) && cat.ops[n].pos == upto {
+		n++
+	}
+	return upto, n < len(cat.ops) || upto < b
+}
+
+// writeChanges writes the changes at or below b in one transaction.
+func (s *Store) writeChanges(b wal.Pos) error {
+	cat := &s.catalogue
+	cat.mu.RLock()
+	n := 0
+	for n < len(cat.ops) && cat.ops[n].pos <= b {
+		n++
+	}
+	ops := cat.ops[:n:n]
+	m := 0
+	for m < len(cat.settings) && cat.settings[m].pos <= b {
+		m++
+	}
+	settings := cat.settings[:m:m]
+	same := b == cat.pos
+	cat.mu.RUnlock()
+	if n == 0 && same && !s.notes.any() {
+		return nil
+	}
+	notes := s.notes.take()
+	var w catalogueTx
+	err := s.db.Update(func(tx *bolt.Tx) error {
+		w = catalogueTx{s: s, tx: tx, count: cat.stored}
+		if err := w.write(ops); err != nil {
+			return err
+		}
+		if err := putAll(tx.Bucket(bucketNotes), notes); err != nil {
+			return err
+		}
+		meta := tx.Bucket(bucketMeta)
+		if m > 0 {
+			if err := putNumber(meta, metaReorder, uint64(settings[m-1].reorder)); err != nil {
+				return err
+			}
+		}
+		if err := putNumber(meta, metaCount, uint64(w.count)); err != nil {
+			return err
+		}
+		return putNumber(meta, metaCatalogue, uint64(b))
+	})
+	if err != nil {
+		s.notes.back(notes)
+		return err
+	}
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	cat.ops = slices.Clone(cat.ops[n:])
+	cat.settings = slices.Clone(cat.settings[m:])
+	cat.pos, cat.stored = b, w.count
+	cat.forget(ops)
+	return nil
+}
+
+func putNumber(b *bolt.Bucket, key []byte, v uint64) error {
+	return b.Put(key, binary.BigEndian.AppendUint64(nil, v))
+}
+
+// putAll puts pairs in order of their keys; a nil value deletes.
+func putAll(b *bolt.Bucket, pairs map[string][]byte) error {
+	for _, k := range slices.Sorted(maps.Keys(pairs)) {
+		var err error
+		if v := pairs[k]; v == nil {
+			err = b.Delete([]byte(k))
+		} else {
+			err = b.Put([]byte(k), v)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A catalogueTx writes changes of the catalogue: it gathers them by bucket, so
+// that each is written once and in order.
+type catalogueTx struct {
+	s      *Store
+	tx     *bolt.Tx
+	count  int64
+	names  map[string][]byte
+	series map[string][]byte
+	labels map[string]*posting
+	next   map[*class]uint32
+}
+
+func (w *catalogueTx) write(ops []catOp) error {
+	w.names, w.series = make(map[string][]byte), make(map[string][]byte)
+	w.labels, w.next = make(map[string]*posting), make(map[*class]uint32)
+	defs := w.tx.Bucket(bucketDefs)
+	for i := range ops {
+		o := &ops[i]
+		if o.def != nil {
+			v := appendDefinition(nil, o.def.m.Definition())
+			if err := defs.Put(binary.BigEndian.AppendUint32(nil, o.def.id), v); err != nil {
+				return err
+			}
+		}
+		w.apply(o)
+	}
+	for c, next := range w.next {
+		if err := w.tx.Bucket(bucketClasses).Put(binary.BigEndian.AppendUint32(nil, c.id), c.append(nil, next)); err != nil {
+			return err
+		}
+	}
+	if err := putAll(w.tx.Bucket(bucketNames), w.names); err != nil {
+		return err
+	}
+	if err := putAll(w.tx.Bucket(bucketSeries), w.series); err != nil {
+		return err
+	}
+	postings := make(map[string][]byte, len(w.labels))
+	for k, p := range w.labels {
+		postings[k] = nil
+		if p.count() > 0 {
+			postings[k] = p.append(nil)
+		}
+	}
+	return putAll(w.tx.Bucket(bucketLabels), postings)
+}
+
+func (w *catalogueTx) apply(o *catOp) {
+	c := w.s.class(o.ref.class())
+	switch {
+	case o.rename:
+		w.names[o.oldKey] = nil
+	case o.add != nil:
+		w.next[c] = o.ref.number() + 1
+		w.count++
+	default:
+		w.count--
+	}
+	if o.old != nil && (!o.rename || o.relabel) {
+		w.index(c, o.ref, o.old.labels, false)
+	}
+	if o.add == nil {
+		w.names[o.key], w.series[string(refKey(o.ref))] = nil, nil
+		return
+	}
+	w.names[o.key] = refKey(o.ref)
+	w.series[string(refKey(o.ref))] = o.add.append(nil)
+	if !o.rename || o.relabel {
+		w.index(c, o.ref, o.add.labels, true)
+	}
+}
+
+// index adds a series to the postings of its labels, or takes it out.
+func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
+	for _, l := range labels {
+		k := groupKey(labelKey(l), c.id, ref.number()>>c.shift)
+		p := w.labels[string(k)]
+		if p == nil {
+			q := decodePosting(w.tx.Bucket(bucketLabels).Get(k))
+			p = &q
+			w.labels[string(k)] = p
+		}
+		if add {
+			p.set(c.index(ref.number()))
+		} else {
+			p.clear(c.index(ref.number()))
+		}
+	}
+}
+
+// forget drops from the overlay what the database now holds. The caller holds mu.
+func (cat *catalogue) forget(ops []catOp) {
+	for i := range ops {
+		o := &ops[i]
+		delete(cat.names, o.key)
+		delete(cat.records, o.ref)
+		if o.rename {
+			delete(cat.names, o.oldKey)
+		}
+	}
+	for i := range cat.ops { // what later changes say stays
+		o := &cat.ops[i]
+		if o.rename {
+			cat.names[o.oldKey] = 0
+		}
+		cat.names[o.key], cat.records[o.ref] = o.ref, o.add
+		if o.add == nil {
+			cat.names[o.key] = 0
+		}
+	}
+}

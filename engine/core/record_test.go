@@ -1,0 +1,96 @@
+package core
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+func testRand(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed, _ := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("seed %d (repeat with RONDO_SEED=%d)", seed, seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+// randomValue makes a value of any tag; neighbours of one sequence are often alike.
+func randomValue(r *rand.Rand, last uint64, texts *[]string) rra.Value {
+	pick := func(of ...float64) float64 { return of[r.IntN(len(of))] }
+	switch r.IntN(14) {
+	case 0:
+		return rra.Unknown
+	case 1, 2:
+		return rra.Int(int64(last) + r.Int64N(1000) - 500)
+	case 3:
+		return rra.Int(int64(r.Uint64()))
+	case 4, 5:
+		return rra.Uint(last + r.Uint64N(1000))
+	case 6:
+		return rra.Uint(r.Uint64())
+	case 7:
+		return rra.Float(float64(r.Int64N(1<<54) - 1<<53))
+	case 8:
+		return rra.Float(float64(r.Int64N(1<<54)-1<<53) / 100)
+	case 9:
+		return rra.Float(float64(r.IntN(2000)-1000) / 100)
+	case 10:
+		return rra.Float(math.Float64frombits(r.Uint64()))
+	case 11:
+		return rra.Float(math.Float64frombits(last ^ 1<<r.IntN(64)))
+	case 12:
+		return rra.Float(pick(0, math.Copysign(0, -1), math.NaN(), math.Inf(1), math.Inf(-1), -1, 1<<53, 1-(1<<53),
+			math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, math.MaxFloat64, -1<<63, 1<<63, -0.004, 0.004, -0.01))
+	}
+	*texts = append(*texts, "text "+strconv.Itoa(r.IntN(100)))
+	return rra.Value{Bits: uint64(len(*texts) - 1), Tag: []rra.Tag{rra.TagText, rra.TagInvalid}[r.IntN(2)]}
+}
+
+func TestValueRoundTrip(t *testing.T) {
+	r := testRand(t)
+	for range 2000 {
+		var prev, dprev, last uint64
+		var tag, dtag uint8
+		var in, out []string
+		var values []rra.Value
+		var dst []byte
+		for range 1 + r.IntN(40) {
+			v := randomValue(r, last, &in)
+			if v.Tag != rra.TagText && v.Tag != rra.TagInvalid {
+				last = v.Bits
+			}
+			values = append(values, v)
+			dst = appendValue(dst, v, in, &prev, &tag)
+		}
+		rd := reader{b: dst}
+		for i, want := range values {
+			got := rd.value(&out, &dprev, &dtag)
+			if rd.err != nil {
+				t.Fatalf("value %d of %v: %v", i, values, rd.err)
+			}
+			if got.Tag != want.Tag {
+				t.Fatalf("value %d: %v, want %v", i, got, want)
+			}
+			if got.Tag == rra.TagText || got.Tag == rra.TagInvalid {
+				if out[got.Bits] != in[want.Bits] {
+					t.Fatalf("value %d: text %q, want %q", i, out[got.Bits], in[want.Bits])
+				}
+				continue
+			}
+			if got.Bits != want.Bits {
+				t.Fatalf("value %d: %v, want %v after %v (%v after %v)", i, got, want, values[max(0, i-1)],
+					math.Float64frombits(want.Bits), math.Float64frombits(values[max(0, i-1)].Bits))
+			}
+		}
+		if len(rd.b) != 0 || prev != dprev || tag != dtag {
+			t.Fatalf("%d bytes left, context %x %d, want %x %d", len(rd.b), dprev, dtag, prev, tag)
+		}
+	}
+}

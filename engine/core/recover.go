@@ -1,0 +1,307 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// Recovery is replay: the catalogue as the last checkpoint left it, then every
+// record of the log behind its position, through the functions that append uses.
+// Records of samples go to all shards as they are; each decodes the runs of its
+// own groups, and passes over those that the state of a group already holds.
+// Changes of the catalogue are applied here, in order. A store that is opened for
+// one command puts the samples off: see late.go.
+
+const replayChunk = 512 << 10 // bytes of records handed to the shards at a time
+
+// A rawRecord is a record of samples in a commit's buffer.
+type rawRecord struct {
+	pos      wal.Pos
+	from, to uint32
+}
+
+// replay applies the log behind the catalogue's position.
+func (s *Store) replay() error {
+	from := s.catalogue.pos + 1
+	if first := s.log.First(); from < first && first != 0 {
+		return fmt.Errorf("%w: the store holds the log up to %d, the log begins at %d", wal.ErrHole, from-1, first)
+	}
+	r := &replayer{s: s, c: &commit{}, lazy: s.options.NoBackground || s.options.ReadOnly}
+	err := s.log.Blocks(from, func(b wal.Block) error {
+		for p, rec := range b.Records() {
+			if rec.Err != nil {
+				return rec.Err
+			}
+			if p < from {
+				continue
+			}
+			if err := r.record(p, rec.Data); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.flush()
+	r.wait.Wait()
+	if e := s.replayErr.Load(); e != nil {
+		return *e
+	}
+	for _, sh := range s.shards {
+		sh.applied.Store(uint64(s.log.Last()))
+	}
+	return nil
+}
+
+// A replayer gathers records for the shards.
+type replayer struct {
+	s    *Store
+	c    *commit
+	wait sync.WaitGroup
+
+	lazy bool   // samples wait until their group is loaded
+	late int    // bytes of records that wait
+	kept []byte // some of them
+}
+
+func (r *replayer) record(p wal.Pos, rec []byte) error {
+	s := r.s
+	s.replayedRecords.Add(1)
+	s.replayed.Add(int64(len(rec)))
+	if len(rec) == 0 {
+		return recordError("empty", uint64(p))
+	}
+	if r.lazy && r.late > lateBytes {
+		if err := s.catchUp(); err != nil {
+			return err
+		}
+		r.lazy = false
+	}
+	if rec[0] == recordSamples && r.lazy {
+		return r.putOff(p, rec)
+	}
+	if rec[0] == recordSamples {
+		c := r.c
+		if c.buf == nil {
+			c.buf = make([]byte, 0, replayChunk+len(rec))
+		}
+		from := len(c.buf)
+		c.buf = append(c.buf, rec...)
+		c.records = append(c.records, rawRecord{p, uint32(from), uint32(len(c.buf))})
+		c.last = p
+		if len(c.buf) >= replayChunk {
+			r.flush()
+		}
+		return nil
+	}
+	r.flush()
+	t := &Ticket{pos: p, op: &op{}}
+	t.reset(s)
+	t.op = &op{}
+	if err := s.replayOp(t, p, bytes.Clone(rec)); err != nil {
+		return err
+	}
+	if t.op.apply == nil {
+		return nil
+	}
+	t.pos = p
+	t.op.apply(t)
+	c := &commit{tickets: []*Ticket{t}, masks: []uint64{math.MaxUint64}, last: p, wait: &r.wait}
+	t.left.Store(int32(len(s.shards)) + 1) // nobody waits for it
+	if r.lazy {
+		for _, sh := range s.shards { // which are idle
+			sh.apply(s, t)
+		}
+		return nil
+	}
+	r.send(c)
+	return nil
+}
+
+func (r *replayer) flush() {
+	if len(r.c.records) == 0 {
+		return
+	}
+	r.c.wait = &r.wait
+	r.send(r.c)
+	r.c = &commit{}
+}
+
+func (r *replayer) send(c *commit) {
+	r.wait.Add(len(r.s.shards))
+	for _, sh := range r.s.shards {
+		sh.work <- c
+	}
+}
+
+// replayOp gives t what a record that is not samples does.
+func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
+	r := reader{b: rec[1:]}
+	known := p <= s.catalogue.pos
+	switch rec[0] {
+	case recordCreate:
+		plan, err := s.replayCreate(&r)
+		if err != nil {
+			return fmt.Errorf("log position %d: %w", p, err)
+		}
+		out := make([]Created, len(plan))
+		t.op.apply = func(t *Ticket) { s.applyCreate(t, plan, out) }
+	case recordDrop:
+		key := r.string()
+		t.op.apply = func(t *Ticket) { _ = s.applyDrop(t, key) } // its caller was told
+	case recordRename:
+		from, to := r.string(), r.string()
+		var m *Metadata
+		if len(r.b) > 0 {
+			moved, _ := r.metadata()
+			m = &moved
+		}
+		t.op.apply = func(t *Ticket) { _ = s.applyRename(t, from, to, m) } // its caller was told
+	case recordNote:
+		key, n := r.note()
+		t.op.apply = func(t *Ticket) { s.notes.add(key, n, p) }
+	case recordMetadata, recordRelabel:
+		s.replayMetadataOp(t, rec[0], &r, p)
+	case recordImport:
+		x, err := s.replayImport(&r)
+		if err != nil {
+			return fmt.Errorf("log position %d: %w", p, err)
+		}
+		t.op.apply = func(t *Ticket) { s.applyImport(t, x, new(Created)) }
+	case recordSettings:
+		window := r.time(0)
+		t.op.apply = func(t *Ticket) { s.applySettings(t, window) }
+	case recordBarrier:
+	default:
+		return fmt.Errorf("log position %d: record of kind %d: %w", p, rec[0], ErrVersion)
+	}
+	if r.err != nil {
+		return recordError("catalogue", uint64(p))
+	}
+	if known {
+		t.op.apply = nil
+	}
+	return nil
+}
+
+// replayError keeps the first error of a shard.
+func (s *Store) replayError(err error) { s.replayErr.CompareAndSwap(nil, &err) }
+
+// loadCatalogue reads what the catalogue keeps in memory: classes, definitions, and the position
+// that no log record to come may have.
+func (s *Store) loadCatalogue() (after wal.Pos, err error) {
+	cat := &s.catalogue
+	cat.byShape, cat.byDef = make(map[string]*class), make(map[string]*definition)
+	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*record)
+	cat.classes.Store(&[]*class{})
+	cat.defs.Store(&[]*definition{})
+	err = s.db.View(func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		cat.pos = wal.Pos(metaNumber(meta, metaCatalogue))
+		cat.stored = int64(metaNumber(meta, metaCount))
+		cat.count.Store(cat.stored)
+		after = max(cat.pos, wal.Pos(metaNumber(meta, metaGroups)))
+		for _, sh := range s.shards {
+			sh.reorder = rra.Time(metaNumber(meta, metaReorder))
+		}
+		if err := s.loadDefinitions(tx); err != nil {
+			return err
+		}
+		s.metadata.load(tx)
+		return s.notes.load(tx)
+	})
+	return after, err
+}
+
+func metaNumber(b *bolt.Bucket, key []byte) uint64 {
+	if v := b.Get(key); len(v) == 8 {
+		return binary.BigEndian.Uint64(v)
+	}
+	return 0
+}
+
+// loadDefinitions reads definitions in order of their numbers; a class comes with its first one.
+func (s *Store) loadDefinitions(tx *bolt.Tx) error {
+	cat := &s.catalogue
+	cur := tx.Bucket(bucketDefs).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		id := uint32(len(*cat.defs.Load()) + 1)
+		if len(k) != 4 || binary.BigEndian.Uint32(k) != id {
+			return fmt.Errorf("definition %x: %d expected: %w", k, id, errRecord)
+		}
+		d, err := decodeDefinition(v)
+		if err != nil {
+			return fmt.Errorf("definition %d: %w", id, err)
+		}
+		m, err := rra.Compile(d)
+		if err != nil {
+			return fmt.Errorf("definition %d: %w", id, err)
+		}
+		c := cat.byShape[m.Shape()]
+		if c == nil {
+			c = newClass(uint32(len(*cat.classes.Load())+1), m)
+			if err := c.decode(tx.Bucket(bucketClasses).Get(binary.BigEndian.AppendUint32(nil, c.id))); err != nil {
+				return fmt.Errorf("class %d: %w", c.id, err)
+			}
+			cat.addClass(c)
+		}
+		cat.addDefinition(newDefinition(id, m, c), string(v))
+	}
+	for _, c := range *cat.classes.Load() {
+		if c.next > 0 {
+			s.makeGroup(c, (c.next-1)>>c.shift)
+		}
+	}
+	return nil
+}
+
+// append codes what a class is beyond its shape: next number, series a group, block and slot of each stream.
+func (c *class) append(dst []byte, next uint32) []byte {
+	dst = append(dst, 1) // version
+	dst = binary.AppendUvarint(dst, uint64(next))
+	dst = append(dst, byte(c.shift))
+	dst = binary.AppendUvarint(dst, uint64(len(c.streams)))
+	for i := range c.streams {
+		dst = binary.AppendUvarint(dst, uint64(c.streams[i].block))
+		dst = binary.AppendUvarint(dst, uint64(c.streams[i].slot))
+	}
+	return appendString(dst, c.shape)
+}
+
+func (c *class) decode(b []byte) error {
+	r := reader{b: b}
+	if v := r.byte(); v != 1 {
+		return fmt.Errorf("version %d: %w", v, ErrVersion)
+	}
+	c.next = uint32(r.uvarint())
+	c.shift = uint(r.byte())
+	n := r.uvarint()
+	if n != uint64(len(c.streams)) || c.shift > groupShift {
+		return errRecord
+	}
+	for i := range c.streams {
+		st := &c.streams[i]
+		st.block, st.slot = int64(r.uvarint()), int64(r.uvarint())
+		if st.block < 1 || st.block > maxBlock || st.block&(st.block-1) != 0 || st.slot < st.block || st.slot%st.block != 0 || st.slot > 1<<16 {
+			return errRecord
+		}
+	}
+	if shape := r.string(); r.err != nil || shape != c.shape {
+		return errRecord
+	}
+	c.bufRows = 0
+	shift := c.shift
+	c.layout()
+	c.shift = shift
+	return nil
+}

@@ -1,0 +1,159 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Rename gives a series a new path. Its metadata goes with it.
+func (s *Store) Rename(ctx context.Context, path, to string) error {
+	from, _, err := cleanPath(path)
+	if err != nil {
+		return err
+	}
+	_, to, err = cleanPath(to)
+	if err != nil {
+		return err
+	}
+	// The metadata stands in the record: when it is replayed, what is kept of the old path may be of later.
+	if err := s.enter(); err != nil {
+		return err
+	}
+	m, err := s.metadataOf(from)
+	if s.leave(); err != nil {
+		return err
+	}
+	rec := appendString(appendString([]byte{recordRename}, from), to)
+	if m != nil {
+		rec = appendMetadata(rec, m, false)
+	}
+	return s.change(ctx, rec, func(t *Ticket) error { return s.applyRename(t, from, to, m) })
+}
+
+func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
+	ref, err := s.lookup(from)
+	if err != nil {
+		return fmt.Errorf("rename %q: %w", from, err)
+	}
+	key := nameKey(to)
+	if other, err := s.lookup(key); err == nil && other != ref {
+		return fmt.Errorf("rename %q to %q: %w", from, to, ErrExists)
+	}
+	rec, err := s.record(ref)
+	if err != nil {
+		return err
+	}
+	cat := &s.catalogue
+	cat.mu.Lock()
+	add := &record{path: to, labels: rec.labels, def: rec.def}
+	cat.names[from] = 0
+	cat.names[key] = ref
+	cat.records[ref] = add
+	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: from})
+	cat.mu.Unlock()
+	cat.renames.Add(1)
+	return s.moveMetadata(from, key, m)
+}
+
+// moveMetadata gives a renamed series its metadata.
+func (s *Store) moveMetadata(from, to string, m *Metadata) error {
+	if m == nil || from == to {
+		return nil
+	}
+	return errors.Join(s.putMetadata(to, m), s.putMetadata(from, nil))
+}
+
+// Renames counts the series that were renamed since the store was opened. Who remembers references by path asks
+// for it now and then: only a rename gives the reference of one path to another.
+func (s *Store) Renames() uint64 { return s.catalogue.renames.Load() }
+
+// PathLabels is the labels of one path.
+type PathLabels struct {
+	Path   string
+	Labels []Label
+}
+
+// Relabel gives series other labels, in place of those they have, and returns once that is durable.
+// out[i] is nil or why ls[i] was not taken: ErrNotFound, labels that cannot be.
+func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err error) {
+	out = make([]error, len(ls))
+	tickets := make([]Ticket, len(ls))
+	var under []int // those on their way
+	for i := range ls {
+		queued, e := s.enqueueRelabel(ctx, &tickets[i], &ls[i], &out[i])
+		if e != nil {
+			err = e
+			break
+		}
+		if queued {
+			under = append(under, i)
+		}
+	}
+	for _, i := range under {
+		if e := tickets[i].Wait(); e != nil {
+			err = errors.Join(err, e)
+		}
+	}
+	return out, err
+}
+
+// enqueueRelabel logs a change of labels, if it is one.
+func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, out *error) (bool, error) {
+	key, _, err := cleanPath(l.Path)
+	if err == nil {
+		err = checkLabels(l.Labels)
+	}
+	var ref Ref
+	if err == nil {
+		ref, err = s.Lookup(l.Path)
+	}
+	if err != nil {
+		*out = fmt.Errorf("labels of %.200q: %w", l.Path, err)
+		return false, nil
+	}
+	if old, err := s.Series(ref); err == nil && slices.Equal(old.Labels, l.Labels) {
+		return false, nil
+	}
+	if err := s.enterWrite(); err != nil {
+		return false, err
+	}
+	if err := s.admit(ctx); err != nil {
+		s.leave()
+		return false, err
+	}
+	labels := slices.Clone(l.Labels)
+	t.reset(s)
+	t.op = &op{rec: relabelRecord(key, labels), apply: func(t *Ticket) { *out = s.applyRelabel(t, key, labels) }}
+	s.lockLog()
+	err = s.enqueue(t, t.op.rec)
+	s.logMu.Unlock()
+	if err != nil {
+		s.leave()
+		return false, err
+	}
+	return true, nil
+}
+
+func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
+	ref, err := s.lookup(key)
+	if err != nil {
+		return fmt.Errorf("labels of %q: %w", key, err)
+	}
+	rec, err := s.record(ref)
+	if err != nil {
+		return err
+	}
+	cat := &s.catalogue
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	add := &record{path: rec.path, labels: labels, def: rec.def}
+	cat.names[key] = ref
+	cat.records[ref] = add
+	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: key, relabel: true})
+	if len(cat.ops) > overlayOps {
+		s.wake()
+	}
+	return nil
+}

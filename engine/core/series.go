@@ -1,0 +1,80 @@
+package core
+
+import (
+	"regexp"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A Label is one name and value of a series' label set.
+type Label struct{ Name, Value string }
+
+// A Spec is what a series is created from.
+type Spec struct {
+	Path       string // unique; cleaned ("./", "//"); a trailing .rrd is kept and optional at look-up
+	Labels     []Label
+	Definition *rra.Definition
+	Start      rra.Time // the last update of the new, empty series
+	Overwrite  bool     // replace a series of the same path instead of ErrExists
+
+	// SmoothHash is the [rra.NameHash] of the name that decides at which rows SEASONAL archives smooth; 0: that of Path.
+	SmoothHash uint64
+}
+
+// A Series is one entry of the catalogue.
+type Series struct {
+	Ref        Ref
+	Path       string
+	Labels     []Label
+	Definition *rra.Definition
+}
+
+// Created is the outcome of one Spec of CreateBatch.
+type Created struct {
+	Ref Ref
+	Err error // ErrExists (Ref is the existing series), ErrSeriesLimit, a definition error
+}
+
+// A MatchOp is how a Matcher compares.
+type MatchOp int
+
+// The comparisons, as in Prometheus' selectors.
+const (
+	MatchEqual MatchOp = iota
+	MatchNotEqual
+	MatchRegexp
+	MatchNotRegexp
+)
+
+// A Matcher selects series by one label. A label that a series lacks is the empty string.
+type Matcher struct {
+	Name   string
+	Op     MatchOp
+	Value  string
+	Regexp *regexp.Regexp // of MatchRegexp and MatchNotRegexp; anchored
+}
+
+// Rows are consecutive rows of one archive. Row i, data source j is
+// Values[i*len(DS)+j] and ends at Start + (i+1)*Step; unknown is NaN.
+type Rows struct {
+	Start  int64 // seconds; rows cover (Start, End]
+	End    int64
+	Step   int64 // seconds a row
+	DS     []string
+	Values []float64
+}
+
+// Info is a series with a copy of its state, for printing.
+type Info struct {
+	Series
+	Machine *rra.Machine
+	State   rra.State
+}
+
+// A Note is an event that is not a number: a collectd notification, say.
+type Note struct {
+	Time     rra.Time
+	Severity string // failure, warning, okay
+	Text     string
+	Labels   []Label // all fields of the protocol
+}

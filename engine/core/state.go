@@ -1,0 +1,378 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"math/bits"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// The state record of a group holds everything about it that is not a row
+// block: the log position it stands for, which blocks there are, and the states,
+// open rows and contexts of its series. docs/format.md gives every byte.
+
+const stateVersion = 1 // part of the format
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const sumSize = 4
+
+// appendSum adds the checksum of b to it.
+func appendSum(b []byte) []byte {
+	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+}
+
+// cutSum returns b without the checksum at its end, if it is right.
+func cutSum(b []byte) ([]byte, bool) {
+	if len(b) < 4 {
+		return nil, false
+	}
+	n := len(b) - 4
+	return b[:n], crc32.Checksum(b[:n], castagnoli) == binary.LittleEndian.Uint32(b[n:])
+}
+
+// appendState codes everything but the directory, which endState adds. The caller holds g.mu.
+func (g *group) appendState(dst []byte) []byte {
+	c, n := g.c, g.n
+	dst = append(dst, stateVersion)
+	dst = binary.AppendUvarint(dst, uint64(n))
+	dst = binary.AppendUvarint(dst, uint64(g.pos))
+	dst = append(dst, g.flags[:n]...)
+	last := uint32(0)
+	for _, d := range g.defs[:n] {
+		dst = binary.AppendVarint(dst, int64(d)-int64(last))
+		last = d
+	}
+	dst = append(dst, g.ctxTag[:n*c.sources]...)
+	dst = appendColumns(dst, g.ctx, n, c.sources)
+	dst = appendColumns(dst, g.words, n, c.words)
+	for col := range c.cols {
+		dst = g.appendOpenRows(dst, col)
+	}
+	dst = appendTexts(dst, g.texts)
+	return appendHeld(dst, g.held)
+}
+
+// endState adds the directory and the checksum.
+func endState(dst []byte, dir *directory) []byte {
+	return appendSum(dir.append(dst))
+}
+
+// appendOpenRows codes the buffers of one column: rows of each series, then base and rows of those that have any.
+func (g *group) appendOpenRows(dst []byte, col int) []byte {
+	c := g.c
+	pdps := c.streams[col/c.sources].pdps
+	for i := range g.n {
+		dst = append(dst, g.bufN[i*c.cols+col])
+	}
+	base := uint32(0)
+	for i := range g.n {
+		at := i*c.cols + col
+		n := int(g.bufN[at])
+		if n == 0 {
+			continue
+		}
+		dst = binary.AppendUvarint(dst, zigzag(int64(int32(g.bufBase[at]-base))))
+		base = g.bufBase[at]
+		var rows [maxBlock]float64
+		dst = rra.AppendRows(dst, g.openRows(rows[:0], i, col, n, base), pdps, &g.hints[at])
+	}
+	return dst
+}
+
+// appendColumns codes n series of w words each, a word of all series at a time,
+// as the exclusive or with the series before, without its zero bytes: a nibble a
+// word (0 none; 1 to 8 that many low bytes; 9 to 15 that many less 8 high bytes), then the bytes.
+func appendColumns(dst []byte, words []uint64, n, w int) []byte {
+	for j := range w {
+		at := len(dst)
+		for range (n + 1) / 2 {
+			dst = append(dst, 0)
+		}
+		prev := uint64(0)
+		for i := range n {
+			x := words[i*w+j] ^ prev
+			prev ^= x
+			if x == 0 {
+				continue
+			}
+			low := (bits.Len64(x) + 7) / 8
+			if tail := bits.TrailingZeros64(x) / 8; tail > 0 && 8-tail < low {
+				dst[at+i/2] |= byte(16-tail) << (4 * (i & 1))
+				x >>= 8 * tail
+				low = 8 - tail
+			} else {
+				dst[at+i/2] |= byte(low) << (4 * (i & 1))
+			}
+			if cap(dst)-len(dst) >= 8 {
+				binary.LittleEndian.PutUint64(dst[len(dst):len(dst)+8], x)
+				dst = dst[:len(dst)+low]
+				continue
+			}
+			for range low {
+				dst = append(dst, byte(x))
+				x >>= 8
+			}
+		}
+	}
+	return dst
+}
+
+func (r *reader) columns(words []uint64, n, w int) {
+	for j := range w {
+		nibbles := r.bytes(uint64((n + 1) / 2))
+		if r.err != nil {
+			return
+		}
+		prev := uint64(0)
+		for i := range n {
+			k := int(nibbles[i/2]>>(4*(i&1))) & 15
+			shift := 0
+			if k > 8 {
+				shift = 8 * (16 - k)
+				k -= 8
+			}
+			if k > len(r.b) {
+				r.fail()
+				return
+			}
+			var x uint64
+			if len(r.b) >= 8 {
+				x = binary.LittleEndian.Uint64(r.b) & (1<<(8*k) - 1)
+				if k == 8 {
+					x = binary.LittleEndian.Uint64(r.b)
+				}
+			} else {
+				for b := range k {
+					x |= uint64(r.b[b]) << (8 * b)
+				}
+			}
+			r.b = r.b[k:]
+			prev ^= x << shift
+			words[i*w+j] = prev
+		}
+	}
+}
+
+func appendTexts(dst []byte, texts map[int][]string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(texts)))
+	for _, i := range slices.Sorted(maps.Keys(texts)) {
+		dst = binary.AppendUvarint(dst, uint64(i))
+		dst = binary.AppendUvarint(dst, uint64(len(texts[i])))
+		for _, t := range texts[i] {
+			dst = appendString(dst, t)
+		}
+	}
+	return dst
+}
+
+func (r *reader) strings() []string {
+	n := r.uvarint()
+	if n > uint64(len(r.b)) {
+		r.fail()
+		return nil
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = r.string()
+	}
+	return out
+}
+
+func appendHeld(dst []byte, held map[int]*heldSamples) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(held)))
+	for _, i := range slices.Sorted(maps.Keys(held)) {
+		dst = binary.AppendUvarint(dst, uint64(i))
+		dst = binary.AppendUvarint(dst, uint64(len(held[i].samples)))
+		for _, x := range held[i].samples {
+			dst = appendTime(dst, x.at, 0)
+			dst = binary.AppendUvarint(dst, uint64(len(x.values)))
+			for _, v := range x.values {
+				dst = append(dst, byte(v.Tag))
+				dst = binary.LittleEndian.AppendUint64(dst, v.Bits)
+			}
+			dst = binary.AppendUvarint(dst, uint64(len(x.texts)))
+			for _, t := range x.texts {
+				dst = appendString(dst, t)
+			}
+		}
+	}
+	return dst
+}
+
+func (r *reader) held(n int) map[int]*heldSamples {
+	count := r.uvarint()
+	if count > uint64(len(r.b)) {
+		r.fail()
+	}
+	if count == 0 || r.err != nil {
+		return nil
+	}
+	out := make(map[int]*heldSamples)
+	for range count {
+		i, m := r.uvarint(), r.uvarint()
+		if i >= uint64(n) || m > uint64(len(r.b)) {
+			r.fail()
+			return nil
+		}
+		h := &heldSamples{}
+		for range m {
+			x := heldSample{at: r.time(0)}
+			k := r.uvarint()
+			for j := uint64(0); j < k && r.err == nil; j++ {
+				x.values = append(x.values, rra.Value{Tag: rra.Tag(r.byte()), Bits: r.uint64()})
+			}
+			x.texts = r.strings()
+			h.samples = append(h.samples, x)
+		}
+		out[int(i)] = h
+	}
+	return out
+}
+
+// stateKey addresses the state record of a group.
+func (g *group) stateKey() []byte { return groupKey(nil, g.c.id, g.id) }
+
+// lockGroup locks g with its state in memory; after an error it is not locked. The transaction
+// that may be needed is begun before the lock is taken: who has a lock never waits for bbolt's
+// mapping, which waits for readers, who may wait for the lock.
+func (s *Store) lockGroup(g *group) error {
+	g.mu.Lock()
+	if g.loaded {
+		return nil
+	}
+	g.mu.Unlock()
+	for {
+		tx, err := s.db.Begin(false)
+		if err != nil {
+			return err
+		}
+		g.mu.Lock()
+		stale := g.dirTx > tx.ID()
+		if !stale {
+			err = g.load(s, tx)
+		}
+		_ = tx.Rollback() // a read transaction's end has nothing to say
+		if !stale && err == nil {
+			return nil
+		}
+		g.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// load makes sure that the arrays hold the state. The caller holds g.mu; tx shows what g has written.
+func (g *group) load(s *Store, tx *bolt.Tx) error {
+	if g.loaded || g.lateErr != nil {
+		return g.lateErr
+	}
+	if v := tx.Bucket(bucketState).Get(g.stateKey()); v != nil {
+		g.stored = true
+		if err := g.decodeState(s, v); err != nil {
+			g.unload(s)
+			return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
+		}
+	}
+	for _, h := range g.held {
+		s.memory.used.Add(h.size())
+	}
+	if len(g.late) > 0 {
+		if g.lateErr = s.applyHere(g, g.late); g.lateErr != nil {
+			return g.lateErr
+		}
+		g.late = nil
+		s.lateGroups.Add(-1)
+	}
+	g.loaded = true
+	s.loaded.Add(1)
+	return nil
+}
+
+// decodeState fills the arrays from a state record.
+func (g *group) decodeState(s *Store, b []byte) error {
+	body, ok := cutSum(b)
+	if !ok {
+		return errSum
+	}
+	c := g.c
+	r := reader{b: body}
+	if v := r.byte(); v != stateVersion {
+		return fmt.Errorf("version %d: %w", v, ErrVersion)
+	}
+	n := r.uvarint()
+	pos := wal.Pos(r.uvarint())
+	if n > 1<<c.shift {
+		return errRecord
+	}
+	g.n = int(n)
+	g.resize(s, g.n)
+	g.pos, g.applying = pos, 0
+	copy(g.flags, r.bytes(n))
+	last := int64(0)
+	for i := range g.n {
+		// A definition may be one that a crash kept out of the catalogue: it comes with the log.
+		last += r.varint()
+		g.defs[i] = uint32(last)
+	}
+	copy(g.ctxTag, r.bytes(n*uint64(c.sources)))
+	r.columns(g.ctx, g.n, c.sources)
+	r.columns(g.words, g.n, c.words)
+	for col := 0; col < c.cols && r.err == nil; col++ {
+		r.openRows(g, col)
+	}
+	if m := r.uvarint(); m > 0 && r.err == nil {
+		g.texts = make(map[int][]string)
+		for j := uint64(0); j < m && r.err == nil; j++ {
+			i := r.uvarint()
+			g.texts[int(i)] = r.strings()
+		}
+	}
+	g.held = r.held(g.n)
+	g.dir = r.directory(len(c.streams))
+	if r.err != nil || len(r.b) != 0 || !g.valid(s) {
+		return errRecord
+	}
+	for _, h := range g.held {
+		s.heldCount.Add(int64(len(h.samples)))
+	}
+	return nil
+}
+
+func (r *reader) openRows(g *group, col int) {
+	c := g.c
+	st := &c.streams[col/c.sources]
+	counts := r.bytes(uint64(g.n))
+	base := uint32(0)
+	for i, n := range counts {
+		at := i*c.cols + col
+		g.bufN[at] = n
+		if n == 0 {
+			continue
+		}
+		base += uint32(unzigzag(r.uvarint()))
+		g.bufBase[at] = base
+		if int64(base)&(st.block-1)+int64(n) >= st.block || r.err != nil {
+			r.fail()
+			return
+		}
+		var buf [maxBlock]float64
+		rows, used, err := rra.DecodeRows(buf[:0], r.b, int(n), st.pdps)
+		if err != nil {
+			r.fail()
+			return
+		}
+		for j, v := range rows {
+			g.buffer(col, st, int64(base)+int64(j))[i] = v
+		}
+		r.b = r.b[used:]
+	}
+}

@@ -1,0 +1,97 @@
+package core
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// counters are what Stats adds up.
+type counters struct {
+	recovery        time.Duration
+	replayedRecords atomic.Uint64
+	lateGroups      atomic.Int64 // that have yet to apply what was replayed
+	replayed        atomic.Int64 // bytes of records replayed at open
+	batches         atomic.Uint64
+	logFailures     atomic.Uint64
+	rowsStored      atomic.Uint64
+	heldCount       atomic.Int64
+	loaded          atomic.Int64
+	unloaded        atomic.Int64
+
+	statsMu            sync.Mutex // guards what follows
+	checkpoints        uint64
+	checkpointFailures uint64
+	checkpointLast     time.Duration
+	checkpointMax      time.Duration
+}
+
+// shardStats are counted by one shard.
+type shardStats struct {
+	accepted, late, other atomic.Uint64
+}
+
+func (st *shardStats) add(o *outcome) {
+	st.accepted.Add(uint64(o.accepted))
+	st.late.Add(uint64(o.late + o.skipped))
+	st.other.Add(uint64(o.other))
+}
+
+// Stats is a snapshot of the store's counters.
+type Stats struct {
+	Series                      int64
+	Metadata                    int64 // paths with metadata
+	SamplesAccepted             uint64
+	SamplesLate                 uint64
+	SamplesRefused              uint64
+	Batches                     uint64
+	Checkpoints                 uint64
+	CheckpointFailures          uint64
+	CheckpointSeconds           float64 // of the last one
+	CheckpointSecondsMax        float64
+	LogBytes                    int64  // length of the log
+	LogWritten                  uint64 // bytes of records since the store was opened, compressed
+	LogSyncs                    uint64
+	LogFailures                 uint64
+	LogTorn                     int64 // bytes cut off the end of the log at open
+	DatabaseBytes               int64 // size of the database file
+	DatabaseFree                int64 // free pages in it, bytes
+	MemoryBytes                 int64 // states, rows not yet stored, coding contexts
+	MemoryBudget                int64
+	RowsStored                  uint64
+	ReplayedRecords             uint64
+	RecoverySeconds             float64
+	GroupsLoaded, GroupsDropped int64
+	Held                        int64 // samples in the reorder window
+}
+
+// Stats returns the store's counters.
+func (s *Store) Stats() Stats {
+	if s.enter() != nil {
+		return Stats{}
+	}
+	defer s.leave()
+	st := Stats{
+		Series: s.catalogue.count.Load(), Metadata: s.metadata.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
+		MemoryBytes: s.memory.used.Load(), MemoryBudget: s.options.Memory, RowsStored: s.rowsStored.Load(),
+		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
+		GroupsLoaded: s.loaded.Load(), GroupsDropped: s.unloaded.Load(), Held: s.heldCount.Load(),
+	}
+	for _, sh := range s.shards {
+		st.SamplesAccepted += sh.stats.accepted.Load()
+		st.SamplesLate += sh.stats.late.Load()
+		st.SamplesRefused += sh.stats.other.Load()
+	}
+	s.statsMu.Lock()
+	st.Checkpoints, st.CheckpointFailures = s.checkpoints, s.checkpointFailures
+	st.CheckpointSeconds, st.CheckpointSecondsMax = s.checkpointLast.Seconds(), s.checkpointMax.Seconds()
+	s.statsMu.Unlock()
+	l := s.log.Stats()
+	st.LogBytes, st.LogWritten, st.LogSyncs, st.LogTorn = l.Bytes, l.WrittenBytes, l.Syncs, l.TornBytes
+	if tx, err := s.db.Begin(false); err == nil {
+		st.DatabaseBytes = tx.Size()
+		_ = tx.Rollback()
+	}
+	st.DatabaseFree = int64(s.db.Stats().FreeAlloc)
+	return st
+}

@@ -1,0 +1,83 @@
+package core
+
+import (
+	"context"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Every addition to a slot took a new sub-block number, and there are 65,536 of them.
+func TestSubBlockNumbersBeginAgain(t *testing.T) {
+	ctx := context.Background()
+	s, err := Open(t.TempDir(), Options{NoBackground: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	def, err := rra.ParseDefinition(1, []string{"DS:v:GAUGE:10:U:U", "RRA:AVERAGE:0.5:1:24000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const start = 1 << 30 // the beginning of a slot
+	ref, err := s.Create(ctx, Spec{Path: "a", Definition: def, Start: rra.Seconds(start)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := s.class(ref.class()).group(ref.number())
+	at := int64(start)
+	checkpoint := func() { // with one more block of rows
+		t.Helper()
+		var b Batch
+		for range 32 {
+			at++
+			b.Add(ref, rra.Seconds(at), rra.Float(float64(at)))
+		}
+		if err := s.Append(ctx, &b); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Checkpoint(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkpoint()
+	e := g.dir.slots[0][0]
+	moved := slotEntry{e.slot, maxSub - 3, maxSub - 2}
+	err = s.db.Update(func(tx *bolt.Tx) error {
+		rows := tx.Bucket(bucketRows)
+		old := rowKey(nil, g.c.id, 0, e.slot, e.lo, g.id)
+		if err := rows.Put(rowKey(nil, g.c.id, 0, e.slot, moved.lo, g.id), append([]byte(nil), rows.Get(old)...)); err != nil {
+			return err
+		}
+		return rows.Delete(old)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.dir = g.dir.clone(1)
+	g.dir.slots[0][0] = moved
+	for range mergeMany {
+		checkpoint()
+	}
+	if e := g.dir.slots[0][0]; e.lo != 0 || e.hi > mergeMany {
+		t.Errorf("sub-blocks %d to %d after a merge past number %d", e.lo, e.hi, maxSub)
+	}
+	rows, err := s.Fetch(ctx, ref, 0, start, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range rows.Values {
+		if want := float64(start + 1 + i); v != want {
+			t.Fatalf("row %d: got %v, want %v", i, v, want)
+		}
+	}
+	if ps, err := s.Check(ctx); err != nil || len(ps) > 0 {
+		t.Errorf("check: %v, %v", ps, err)
+	}
+}

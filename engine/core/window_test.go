@@ -1,0 +1,172 @@
+package core_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestWindowsMoveOn runs rings past their ends in small steps, a checkpoint after each: slots are
+// merged and expire, a series that falls silent keeps its rows and comes back, one runs far ahead.
+func TestWindowsMoveOn(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	o := core.Options{NoBackground: true}
+	s := enginetest.OpenDir(t, dir, o)
+	p := &program{t: t, r: rand.New(rand.NewPCG(testSeed(t), 8)), plainly: true}
+	for _, name := range []string{"steady", "silent", "ahead", "odd"} {
+		p.series = append(p.series, newModelSeries(definition(t, "DS:a:GAUGE:20000:U:U", "DS:b:COUNTER:50:U:U",
+			"RRA:AVERAGE:0.5:1:600", "RRA:MAX:0.9:1:100", "RRA:AVERAGE:0.5:3:300", "RRA:MIN:0.5:60:5"), name, rra.Seconds(programStart)))
+	}
+	bind(t, s, p.series)
+	seen := make(map[string]int)
+	hook := func(name string) { // readers do not see where a checkpoint is
+		if !strings.HasPrefix(name, "checkpoint") && name != "merge" && name != "expire" {
+			return // of an append, which others run
+		}
+		if seen[name]++; seen[name]%7 == 1 {
+			compareModel(t, s, p.series)
+		}
+	}
+	s.SetHook(hook)
+	lagged := 0
+	for round := range 160 {
+		for tick := range 10 {
+			var rds []*reading
+			for _, x := range p.series {
+				at := x.last() + 10e6
+				switch {
+				case x.path == "silent" && round > 20 && round < 60, x.path == "silent" && round > 100 && round < 104:
+					continue
+				case x.path == "silent" && round == 60 && tick == 0:
+					at = p.series[0].last() // back, within what it still keeps
+				case x.path == "ahead" && round == 90 && tick == 0:
+					at += rra.Seconds(7000) // the others lag from now on
+				case x.path == "odd":
+					at = x.last() + rra.Time(p.r.Int64N(20e6)+1)
+				}
+				rd := p.reading(x, at)
+				if x.append(rd) == nil {
+					rds = append(rds, rd)
+				}
+			}
+			if err := feed(t, s, rds); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if round%3 == 0 {
+			if err := s.Checkpoint(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if round%8 == 7 {
+			compareModel(t, s, p.series)
+			enginetest.Check(t, s)
+			lagged = max(lagged, bucketKeys(t, s, "lag"))
+		}
+		if round%40 == 39 {
+			s.SetHook(nil)
+			s = reopen(t, s, dir, o)
+			s.SetHook(hook)
+			compareModel(t, s, p.series)
+		}
+	}
+	s.SetHook(nil)
+	for _, name := range []string{"merge", "expire", "checkpoint-tx", "checkpoint-catalogue"} {
+		if seen[name] == 0 {
+			t.Errorf("no checkpoint came to %q: %v", name, seen)
+		}
+	}
+	if lagged == 0 {
+		t.Error("no rows ever lagged")
+	}
+	// When everyone has gone on past what lagged, nothing is kept of it.
+	at := rra.Seconds(programStart + 40_000)
+	for i := range int64(700) {
+		var rds []*reading
+		for _, x := range p.series {
+			rd := p.reading(x, at+rra.Seconds(10*i))
+			if x.append(rd) == nil {
+				rds = append(rds, rd)
+			}
+		}
+		if err := feed(t, s, rds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Checkpoint(ctx); err != nil {
+		t.Fatal(err)
+	}
+	compareModel(t, s, p.series)
+	if n := bucketKeys(t, s, "lag"); n != 0 {
+		t.Errorf("%d records lag although no series does", n)
+	}
+	sameDigest(t, "after a crash", mustDigest(t, crash(t, dir, o)), mustDigest(t, s))
+}
+
+func bucketKeys(t testing.TB, s *core.Store, bucket string) (n int) {
+	t.Helper()
+	if err := s.DB().View(func(tx *bolt.Tx) error {
+		n = tx.Bucket([]byte(bucket)).Stats().KeyN
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A checkpoint's work is no more than in proportion to the rows that lag.
+func TestManySeriesFallSilent(t *testing.T) {
+	ctx := context.Background()
+	const series = 3000
+	s := enginetest.OpenDir(t, t.TempDir(), core.Options{NoBackground: true})
+	def := definition(t, "DS:a:GAUGE:60:U:U", "RRA:AVERAGE:0.5:1:100", "RRA:MAX:0.5:2:60")
+	var specs []core.Spec
+	for i := range series {
+		specs = append(specs, core.Spec{Path: string(rune('a'+i%26)) + "/" + string(rune(0x4e00+i)), Definition: def, Start: rra.Seconds(programStart)})
+	}
+	made, err := s.CreateBatch(ctx, specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := func(i int64, every int) {
+		t.Helper()
+		var b core.Batch
+		for k := 0; k < series; k += every {
+			b.Add(made[k].Ref, rra.Seconds(programStart+10*i+10), rra.Float(float64(i)))
+		}
+		mustAppend(t, s, &b)
+	}
+	for i := range int64(100) {
+		tick(i, 1)
+	}
+	for i := range int64(400) { // one series in 200 goes on
+		tick(100+i, 200)
+		if i%50 == 49 {
+			if err := s.Checkpoint(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := bucketKeys(t, s, "lag"); n < series {
+		t.Errorf("%d records lag, want at least one of each of %d series", n, series)
+	}
+	for _, k := range []int{0, 1, 200, series - 1} {
+		rows, err := s.Fetch(ctx, made[k].Ref, 0, programStart, programStart+1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range rows.Values {
+			if kept := k%200 != 0; kept && v != float64(i) {
+				t.Fatalf("row %d of series %d: %v", i, k, v)
+			}
+		}
+	}
+}
