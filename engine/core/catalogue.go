@@ -140,23 +140,26 @@ func (s *Store) plan(specs []Spec, out []Created) []planned {
 	var bad error    // if it cannot be
 	for i, sp := range specs {
 		key, p, err := cleanPath(sp.Path)
-		if err == nil {
-			err = checkLabels(sp.Labels)
+		if err != nil { // it names the path, as far as that is printable
+			out[i].Err = fmt.Errorf("create: %w", err)
+			continue
 		}
+		err = checkLabels(sp.Labels)
 		if err == nil && (sp.Definition == nil || sp.Start > maxTime || sp.Start < -maxTime) {
-			err = errors.New("a series needs a definition and a start within range")
+			err = invalid("a series needs a definition and a start within range")
 		}
 		if err == nil && sp.Definition != last.Definition {
 			last = planned{Spec: Spec{Definition: sp.Definition}, def: string(appendDefinition(nil, sp.Definition))}
 			if last.m, bad = s.compileCopy(last.def); bad == nil {
 				bad = checkColumns(last.m)
 			}
+			bad = asInvalid(bad)
 		}
 		if err == nil {
 			err = bad
 		}
 		if err != nil {
-			out[i].Err = fmt.Errorf("create %q: %w", sp.Path, err)
+			out[i].Err = fmt.Errorf("create %.200q: %w", sp.Path, err)
 			continue
 		}
 		sp.Path, sp.Labels, sp.Definition = p, slices.Clone(sp.Labels), nil // what is the caller's stays the caller's

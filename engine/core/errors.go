@@ -22,7 +22,30 @@ var (
 	ErrSeriesLimit = errors.New("series limit reached")
 	ErrShape       = errors.New("wrong number of values")
 	ErrMemory      = errors.New("memory budget exhausted")
+	// ErrInvalid says that a name, labels, a definition or a range cannot be: the call was wrong, and is so
+	// whenever it is made again. Errors that are ErrInvalid say in their own words what is wrong.
+	ErrInvalid = errors.New("invalid argument")
 )
+
+// invalid returns an error of the caller's making, which is ErrInvalid.
+func invalid(format string, args ...any) error {
+	return &invalidError{fmt.Errorf(format, args...)}
+}
+
+// asInvalid returns err as an error of the caller's making; nil stays nil.
+func asInvalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &invalidError{err}
+}
+
+// An invalidError is ErrInvalid and reads as its cause does.
+type invalidError struct{ err error }
+
+func (e *invalidError) Error() string        { return e.err.Error() }
+func (e *invalidError) Unwrap() error        { return e.err }
+func (e *invalidError) Is(target error) bool { return target == ErrInvalid }
 
 // A Rejection says why one sample of a batch was not applied.
 type Rejection struct {

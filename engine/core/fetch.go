@@ -174,7 +174,7 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 	def := d.m.Definition()
 	if archive < 0 || archive >= len(def.Archives) {
 		g.mu.Unlock()
-		return fmt.Errorf("archive %d: the series has %d", archive, len(def.Archives))
+		return invalid("archive %d: the series has %d", archive, len(def.Archives))
 	}
 	a := &def.Archives[archive]
 	span := a.PDPs * def.Step
@@ -182,7 +182,7 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 	n := len(def.Sources)
 	if start < -maxFetchTime || end > maxFetchTime || to < from || to-from > int64(MaxFetchRows/n) {
 		g.mu.Unlock()
-		return fmt.Errorf("%d rows from %d to %d: more than %d", to-from, start, end, MaxFetchRows/n)
+		return invalid("%d rows from %d to %d: more than %d", to-from, start, end, MaxFetchRows/n)
 	}
 	f.prepare(def, from, to, span)
 	last := floorDiv(d.m.LastUpdate(g.words[index*g.c.words:(index+1)*g.c.words]).Unix(), span)

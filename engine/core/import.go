@@ -86,7 +86,7 @@ func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing
 		err = checkLabels(c.Labels)
 	}
 	if err == nil && c.Definition == nil {
-		err = errors.New("a series needs a definition")
+		err = invalid("a series needs a definition")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -120,7 +120,7 @@ func (x *importing) checkState() error {
 		return err
 	}
 	if at := x.m.LastUpdate(x.state.W); at > maxTime || at < 0 {
-		return fmt.Errorf("last update %d is out of range", at)
+		return invalid("last update %d is out of range", at)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (x *importing) code(rec []byte, streams []stream, rows [][]float64) ([]byte
 				continue
 			}
 			if n := len(rows[i]); n%sources != 0 || int64(n/sources) > d.Archives[i].Rows {
-				return nil, fmt.Errorf("%d values in archive %d of %d rows of %d", n, i, d.Archives[i].Rows, sources)
+				return nil, invalid("%d values in archive %d of %d rows of %d", n, i, d.Archives[i].Rows, sources)
 			}
 			if archive < 0 || len(rows[i]) > len(rows[archive]) {
 				archive = i

@@ -69,12 +69,12 @@ func (m *Metadata) none() bool {
 func (m *Metadata) check() error {
 	switch {
 	case m.size() > maxMetadata:
-		return fmt.Errorf("text and attributes take %d bytes, more than %d", m.size(), maxMetadata)
+		return invalid("text and attributes take %d bytes, more than %d", m.size(), maxMetadata)
 	case m.Time > maxTime || m.Time < -maxTime || m.Expire < 0 || m.Expire > int64(maxTime/rra.Seconds(1)):
-		return fmt.Errorf("time %d or expiry %d is out of range", m.Time, m.Expire)
+		return invalid("time %d or expiry %d is out of range", m.Time, m.Expire)
 	}
 	if !slices.IsSortedFunc(m.Attributes, func(a, b Label) int { return strings.Compare(a.Name, b.Name) }) {
-		return errors.New("attributes are not in order of their names")
+		return invalid("attributes are not in order of their names")
 	}
 	return checkLabels(m.Attributes)
 }

@@ -28,15 +28,15 @@ func cleanPath(p string) (key, clean string, err error) {
 	clean = path.Clean(strings.TrimLeft(p, "/"))
 	switch {
 	case len(p) > maxPath:
-		return "", "", fmt.Errorf("path of %d bytes: longer than %d", len(p), maxPath)
+		return "", "", invalid("path of %d bytes: longer than %d", len(p), maxPath)
 	case strings.IndexByte(p, 0) >= 0:
-		return "", "", fmt.Errorf("path %q holds a zero byte", p)
+		return "", "", invalid("path %.200q holds a zero byte", p)
 	case clean == ".." || strings.HasPrefix(clean, "../"):
-		return "", "", fmt.Errorf("path %q leaves the store", p)
+		return "", "", invalid("path %.200q leaves the store", p)
 	}
 	key = nameKey(clean)
 	if clean == "." || key == "" || strings.HasSuffix(key, "/") {
-		return "", "", fmt.Errorf("path %q names no series", p)
+		return "", "", invalid("path %.200q names no series", p)
 	}
 	return key, clean, nil
 }
@@ -44,10 +44,10 @@ func cleanPath(p string) (key, clean string, err error) {
 func checkLabels(labels []Label) error {
 	for i, l := range labels {
 		if slices.ContainsFunc(labels[:i], func(m Label) bool { return m.Name == l.Name }) {
-			return fmt.Errorf("label %.40q is there twice", l.Name)
+			return invalid("label %.40q is there twice", l.Name)
 		}
 		if l.Name == "" || len(l.Name)+len(l.Value) > maxLabel || strings.IndexByte(l.Name, 0) >= 0 || strings.IndexByte(l.Value, 0) >= 0 {
-			return fmt.Errorf("label %.40q=%.40q is empty, too long or holds a zero byte", l.Name, l.Value)
+			return invalid("label %.40q=%.40q is empty, too long or holds a zero byte", l.Name, l.Value)
 		}
 	}
 	return nil

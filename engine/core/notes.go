@@ -104,10 +104,10 @@ func (n *notes) forget(e *list.Element) {
 // keys noted last and of 32 MiB in all.
 func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	if size := len(key) + n.size(); key == "" || size > maxNote {
-		return fmt.Errorf("note under %.40q of %d bytes: a key and at most %d bytes are needed", key, size, maxNote)
+		return invalid("note under %.40q of %d bytes: a key and at most %d bytes are needed", key, size, maxNote)
 	}
 	if n.Time > maxTime || n.Time < -maxTime {
-		return fmt.Errorf("note under %.40q: time %d is out of range", key, n.Time)
+		return invalid("note under %.40q: time %d is out of range", key, n.Time)
 	}
 	rec := appendNote(appendString([]byte{recordNote}, key), n)
 	return s.change(ctx, rec, func(t *Ticket) error { s.notes.add(key, n, t.pos); return nil })
