@@ -30,11 +30,17 @@ type daemon struct {
 
 var listening = regexp.MustCompile(`msg=listening for="?([a-z ]+)"? network=\w+ addr=(\S+)`)
 
-// serveProcess starts a server on the folder db and returns when it is ready.
+// serveProcess starts a server on the folder db that listens on HTTP alone, but for args, and returns when it is ready.
 func serveProcess(t *testing.T, db string, args ...string) *daemon {
 	t.Helper()
+	return startServer(t, db, append([]string{"--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "", "--rrdcached", ""}, args...)...)
+}
+
+// startServer starts a server on the folder db and returns when it is ready.
+func startServer(t *testing.T, db string, args ...string) *daemon {
+	t.Helper()
 	d := &daemon{db: db, listens: make(map[string]string), done: make(chan struct{})}
-	d.cmd = exec.Command("rondo", append([]string{"serve", "--db", db, "--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "", "--mono", "", "--rrdcached", ""}, args...)...)
+	d.cmd = exec.Command("rondo", append([]string{"serve", "--db", db}, args...)...)
 	stderr, err := d.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

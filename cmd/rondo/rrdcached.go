@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,23 +32,29 @@ type rrdcachedSettings struct {
 }
 
 func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&r.addresses, rrdcachedFlag, []string{"127.0.0.1:" + rrdcached.DefaultPort},
+	f.StringSliceVar(&r.addresses, rrdcachedFlag, nil,
 		"listen `address` of rrdcached's protocol: host:port or unix:/path; may be repeated. Behind a ? may stand "+
-			"allow=UPDATE+FLUSH (the commands that are answered there) and, for a socket, mode=0660 and group=NAME, with & between them")
+			"allow=UPDATE+FLUSH (the commands that are answered there) and, for a socket, mode=0660 and group=NAME, with & between them. "+
+			"Default: the socket "+rrdcached.SocketName+" in the database's folder")
 	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that is cut off the front of the names that clients send (RONDO_BASE, else the working folder)")
 	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "make a series of the native file below the base whose name a client says, if there is no series of that name")
 	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "how many clients of rrdcached's protocol may be connected")
 	f.DurationVar(&r.idle, "rrdcached-idle", rrdcached.DefaultIdle, "how long such a client may be silent (negative: for ever)")
 }
 
-// config is what the settings say; named says whether somebody chose the addresses.
-func (r *rrdcachedSettings) config(p *process, named bool) (server.RRDCached, error) {
+// config is what the settings say of a server of the database db; named says whether somebody chose the addresses.
+func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RRDCached, error) {
 	c := server.RRDCached{Named: named, Base: r.base, Adopt: r.adopt, Conns: r.conns, Idle: r.idle, Define: defineUpdated()}
 	if c.Base == "" {
 		c.Base = p.getenv(baseVariable)
 	}
 	if r.conns < 1 {
 		return c, fmt.Errorf("--rrdcached-connections %d: want 1 or more", r.conns)
+	}
+	if !named {
+		// No TCP port unless it is asked for: any web page that is open in a browser on this machine can send to one.
+		c.Addresses = []rrdcached.Address{{Network: "unix", Addr: filepath.Join(db, rrdcached.SocketName)}}
+		return c, nil
 	}
 	for _, text := range r.addresses {
 		a, err := rrdcached.ParseAddress(text)

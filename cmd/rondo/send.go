@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 const sendHelp = `Send samples in a protocol that rondo receives, to try a receiver or to feed one from a script.
 
-Without an address they go to where ` + "`rondo serve`" + ` listens by default.`
+Without an address they go to where ` + "`rondo serve`" + ` listens by default; of Mono's agents, to where they look for an inspector.`
 
 func newSend(c *common) *cobra.Command {
 	cmd := &cobra.Command{

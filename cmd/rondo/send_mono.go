@@ -51,7 +51,7 @@ func newSendMono(c *common) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&s.to, "to", mono.Protocol.Address, "`address` of the inspector")
+	f.StringVar(&s.to, "to", mono.DefaultAddress, "`address` of the inspector")
 	f.StringVar(&s.typ, "type", "", "int, long, word or double")
 	f.StringVar(&s.unit, "unit", "none", "none, bytes, 100ns, events, config, percentage, or a number")
 	f.StringVar(&s.variance, "variance", "variable", "constant, monotonic, variable, or a number")

@@ -139,7 +139,7 @@ func (s *serve) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rrd, err := s.rrd.config(s.process, named[rrdcachedFlag])
+	rrd, err := s.rrd.config(s.process, s.target().db, named[rrdcachedFlag])
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,13 @@ var summaries = map[string]string{
 // writing are the verbs that change the store.
 var writing = []string{"create", "update", "updatev", "tune", "resize", "alter", "restore", "flushcached"}
 
+// unbuiltHelp is the help of a verb that rondo knows by name only.
+const unbuiltHelp = `Not built into this rondo yet. The original rrdtool draws the series of a running server:
+
+  rrdtool graph x.png --daemon unix:/path/rondo.db/rrdcached.sock DEF:…
+
+docs/clients.md says more.`
+
 // unbuilt are the verbs of rrdtool that rondo knows by name only, so that it can say so.
 var unbuilt = []string{"graph", "graphv"}
 
@@ -70,6 +77,9 @@ func newVerbs(c *common) []*cobra.Command {
 
 // verbHelp is rrdtool's usage of a verb, and what differs.
 func verbHelp(verb string) string {
+	if slices.Contains(unbuilt, verb) {
+		return unbuiltHelp
+	}
 	var usage strings.Builder
 	env := &rrdtool.Env{Store: missing{}, Rondo: true, Stdout: &usage, Stderr: io.Discard}
 	_ = rrdtool.Run(context.Background(), env, []string{"help", verb}) // prints, and cannot fail

@@ -125,7 +125,7 @@ os.environ["RONDO"] = "false"
 fails("rondo ended before it had answered", "last", "x")
 os.environ["RONDO"] = program
 fails("the command is longer than 1048575 bytes", "update", "x", "1000000600:" + "1" * (1 << 20))
-fails("'graph' is not built into this rondo yet", "graph", "x.png")
+fails("'graph' is not built into this rondo yet: the original rrdtool draws a server's series, with --daemon unix:/path/rondo.db/rrdcached.sock", "graph", "x.png")
 try:
     rrdtool.last(1)
     sys.exit("a number was taken for a name")

@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,10 +11,15 @@ import (
 	"os/user"
 	"strconv"
 	"strings"
+
+	"github.com/rondo-db/rondo/query/unixsocket"
 )
 
 // DefaultPort is the TCP port of rrdcached.
 const DefaultPort = "42217"
+
+// SocketName is the name of the socket in the database's folder where a server listens that was told nothing else.
+const SocketName = "rrdcached.sock"
 
 // An Address says where to listen, and what may be asked there.
 type Address struct {
@@ -142,28 +148,10 @@ func Listen(a Address) (net.Listener, error) {
 	if a.Network != "unix" {
 		return net.Listen(a.Network, a.Addr)
 	}
-	if err := removeStale(a.Addr); err != nil {
+	if err := unixsocket.Vacant(context.Background(), a.Addr); err != nil {
 		return nil, err
 	}
-	// Made under a name that nobody knows, so that it is never there with another mode or group.
-	fresh := a.Addr + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: fresh, Net: "unix"})
-	if err != nil {
-		return nil, err
-	}
-	l.SetUnlinkOnClose(false)
-	if err = a.dress(fresh); err == nil {
-		err = os.Rename(fresh, a.Addr)
-	}
-	if err != nil {
-		_ = l.Close() // the first error is the one to tell
-		_ = os.Remove(fresh)
-		return nil, err
-	}
-	return &socket{UnixListener: l, name: a.Addr}, nil
+	return unixsocket.Listen(a.Addr, a.dress)
 }
 
 // dress gives a socket its mode and group.
@@ -184,43 +172,4 @@ func (a *Address) dress(name string) error {
 		}
 	}
 	return os.Chmod(name, mode)
-}
-
-// removeStale reports an error if somebody listens at a socket, or if the name is something else's.
-func removeStale(name string) error {
-	info, err := os.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if info.Mode()&fs.ModeSocket == 0 {
-		return fmt.Errorf("%s is no socket", name)
-	}
-	c, err := net.Dial("unix", name)
-	if err == nil {
-		_ = c.Close() // nothing was sent
-		return fmt.Errorf("%s: somebody listens there", name)
-	}
-	return nil
-}
-
-// A socket removes its file when it is closed.
-type socket struct {
-	*net.UnixListener
-	name string
-}
-
-func (s *socket) Addr() net.Addr { return &net.UnixAddr{Name: s.name, Net: "unix"} }
-
-func (s *socket) Close() error {
-	err := s.UnixListener.Close()
-	if errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	if e := os.Remove(s.name); e != nil && !errors.Is(e, fs.ErrNotExist) {
-		err = errors.Join(err, e)
-	}
-	return err
 }

@@ -122,7 +122,8 @@ func (c *command) dispatch(args []string) error {
 		return fmt.Errorf("unknown function '%s'", args[0])
 	}
 	if v.run == nil {
-		return fmt.Errorf("'%s' is not built into this rondo yet", v.name)
+		return fmt.Errorf("'%s' is not built into this rondo yet: the original rrdtool draws a server's series, "+
+			"with --daemon unix:/path/rondo.db/rrdcached.sock", v.name)
 	}
 	return v.run(c, args[1:])
 }

@@ -1,7 +1,7 @@
 // Package mono speaks the protocol of Mono's counters agent of 2014: a runtime connects to an
 // inspector over TCP, says which counters it samples, and sends a sample of them every interval.
 //
-// [Protocol] is the receiver, the inspector's side. It listens on 127.0.0.1:8888 unless told otherwise,
+// [Protocol] is the receiver, the inspector's side. It listens where it is told to,
 // takes many agents at once, reads files that an agent has recorded, and asks agents for counters
 // when it is told to: it is a receivers.Controller.
 //

@@ -15,12 +15,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Protocol is the inspector's side of Mono's counters agent.
+// DefaultAddress is where agents look for an inspector on their own machine.
+const DefaultAddress = "127.0.0.1:8888"
+
+// Protocol is the inspector's side of Mono's counters agent. It listens only when it is told to: other programs use the port, and what
+// listens on TCP can be reached from any web page that a browser on this machine shows.
 var Protocol = receivers.Protocol{
 	Name:    "mono",
 	Network: "tcp",
-	Address: "127.0.0.1:8888",
-	Usage:   "take the connections of Mono's counters agents at this TCP `address`",
+	Usage:   "take the connections of Mono's counters agents at this TCP `address` (agents look for " + DefaultAddress + ")",
 	Flags:   []receivers.Flag{flagFile, flagDialect, flagAdd, flagStep, flagIdle, flagConns, flagHostConns},
 	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
 	Default: func(c receivers.Config, step int64) *rra.Definition {

@@ -8,7 +8,7 @@
 //	collectd:
 //	  addr: 127.0.0.1:25826     # what the flag --collectd says
 //	  auth-file: /etc/rondo/passwd
-//	rrdcached: ["127.0.0.1:42217", "unix:/run/rondo.sock"]
+//	rrdcached: ["127.0.0.1:42217", "unix:/run/rrdcached.sock"]
 package config
 
 import (

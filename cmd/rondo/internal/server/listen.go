@@ -108,9 +108,13 @@ func (s *server) taken(name string, a Address, err error) error {
 
 // announce logs what is listened on, and warns of what others can reach.
 func (s *server) announce(name string, a net.Addr) {
-	s.Logger.Info("listening", "for", name, "network", a.Network(), "addr", a.String())
+	addr := a.String()
+	if a.Network() == "unix" {
+		addr = absolute(addr)
+	}
+	s.Logger.Info("listening", "for", name, "network", a.Network(), "addr", addr)
 	if beyondLoopback(a) {
-		s.Logger.Warn("reachable from beyond this machine without authentication", "for", name, "addr", a.String())
+		s.Logger.Warn("reachable from beyond this machine without authentication", "for", name, "addr", addr)
 	}
 }
 

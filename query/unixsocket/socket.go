@@ -1,0 +1,133 @@
+// Package unixsocket makes the sockets that a server has in the file system, and connects to them.
+//
+// A socket of [Listen] is never there with another mode than its own, takes the place of one that a killed server left
+// behind, and may have a path longer than the address of a socket is. [Dial] connects to it.
+package unixsocket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+)
+
+// maxPath is the longest path that fits a socket's address on every system rondo runs on.
+const maxPath = 100
+
+// ErrNoSocket says that a path is something else than a socket.
+var ErrNoSocket = errors.New("is no socket")
+
+// Listen makes a socket at the path name. dress gives its file mode and group before anybody can connect to it; fresh is the name it has
+// until then. A socket or a file that is there is replaced, even if somebody listens at it: see [Vacant]. Closing the listener removes the
+// socket, if it is still the one that was made.
+func Listen(name string, dress func(fresh string) error) (net.Listener, error) {
+	d, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return nil, fmt.Errorf("make socket: %w", err)
+	}
+	defer func() { _ = d.Close() }() // read only
+	// Nobody connects to the fresh name, and the rename replaces a stale socket at once.
+	fresh := name + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("make socket: %w", err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: short(fresh, d), Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("make socket %s: %w", name, err)
+	}
+	l.SetUnlinkOnClose(false)
+	s := &socket{UnixListener: l, name: name}
+	if err = dress(fresh); err == nil {
+		s.file, err = os.Lstat(fresh)
+	}
+	if err == nil {
+		err = os.Rename(fresh, name)
+	}
+	if err != nil {
+		_ = l.Close() // the first error is the one to tell
+		_ = os.Remove(fresh)
+		return nil, fmt.Errorf("make socket: %w", err)
+	}
+	return s, nil
+}
+
+// Dial connects to the socket at the path name. Where the path is something else the error wraps [ErrNoSocket]; where nothing is there
+// it wraps [fs.ErrNotExist].
+func Dial(ctx context.Context, name string) (net.Conn, error) {
+	if err := check(name); err != nil {
+		return nil, err
+	}
+	d, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = d.Close() }() // read only
+	var nd net.Dialer
+	c, err := nd.DialContext(ctx, "unix", short(name, d))
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", name, err)
+	}
+	return c, nil
+}
+
+// Vacant says whether a socket may be made at the path name: nothing is there, or a socket that nobody listens at any more. The error
+// says who is in the way; where that is no socket it wraps [ErrNoSocket].
+func Vacant(ctx context.Context, name string) error {
+	switch err := check(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	if c, err := Dial(ctx, name); err == nil {
+		_ = c.Close() // nothing was sent
+		return fmt.Errorf("%s: somebody listens there", name)
+	}
+	return nil
+}
+
+// check says whether a socket is at the path name.
+func check(name string) error {
+	info, err := os.Stat(name)
+	if err == nil && info.Mode()&fs.ModeSocket == 0 {
+		err = fmt.Errorf("%s %w", name, ErrNoSocket)
+	}
+	return err
+}
+
+// short returns name, or a shorter name of the same file by way of the open folder d.
+func short(name string, d *os.File) string {
+	if len(name) <= maxPath {
+		return name
+	}
+	return filepath.Join("/proc/self/fd", strconv.Itoa(int(d.Fd())), filepath.Base(name))
+}
+
+// A socket removes its file when it is closed.
+type socket struct {
+	*net.UnixListener
+	name string
+	file fs.FileInfo
+	once sync.Once
+}
+
+// Addr returns the address that clients use.
+func (s *socket) Addr() net.Addr { return &net.UnixAddr{Name: s.name, Net: "unix"} }
+
+func (s *socket) Close() error {
+	err := s.UnixListener.Close()
+	s.once.Do(func() {
+		if now, e := os.Lstat(s.name); e != nil || !os.SameFile(now, s.file) {
+			return // it is gone, or somebody else's
+		}
+		if e := os.Remove(s.name); e != nil && !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	})
+	return err
+}
