@@ -103,6 +103,10 @@ func newRestoreBackup(c *common) *cobra.Command {
 		Long:  `Make the database's folder, which must be empty or absent, from what rondo backup wrote; "-" is standard input.`,
 		Args:  oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
+			t := c.target()
+			if t.err != nil {
+				return t.err
+			}
 			in := c.stdin
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
@@ -112,7 +116,7 @@ func newRestoreBackup(c *common) *cobra.Command {
 				defer func() { _ = f.Close() }() // read only
 				in = f
 			}
-			return core.Restore(bufio.NewReaderSize(in, 1<<20), c.database(c.db)) // its errors name the folder
+			return core.Restore(bufio.NewReaderSize(in, 1<<20), t.db) // its errors name the folder
 		},
 	}
 }

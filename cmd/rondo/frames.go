@@ -23,7 +23,9 @@ func newPipe(c *common) *cobra.Command {
 		Long:  pipeHelp,
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return exitCode(runPipe(cmd.Context(), c.process, c.target(), strings.Join(args, ""), framedPipe))
+			t := c.target()
+			t.strict = true
+			return exitCode(runPipe(cmd.Context(), c.process, t, strings.Join(args, ""), framedPipe))
 		},
 	}
 }

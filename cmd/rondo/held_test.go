@@ -16,7 +16,7 @@ import (
 func TestPipelines(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	start := func(in io.Reader, out io.Writer, errors io.Writer, args ...string) int {
-		p := &process{[]string{"rrdtool"}, in, out, errors, func(string) (string, bool) { return "", false }, time.Now}
+		p := &process{args: []string{"rrdtool"}, stdin: in, stdout: out, stderr: errors, lookupEnv: func(string) (string, bool) { return "", false }, now: time.Now}
 		return runVerb(context.Background(), p, target{db: db}, args, true)
 	}
 	verb := func(args ...string) string {

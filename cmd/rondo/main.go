@@ -28,10 +28,11 @@ type process struct {
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
 	now            func() time.Time
+	settings       fileSettings // of the configuration file, once configure has read it
 }
 
 func newProcess() *process {
-	return &process{os.Args, os.Stdin, os.Stdout, os.Stderr, os.LookupEnv, time.Now}
+	return &process{args: os.Args, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, now: time.Now}
 }
 
 func (p *process) getenv(name string) string {
@@ -51,7 +52,9 @@ func run(p *process) int {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	if base := filepath.Base(p.args[0]); strings.TrimSuffix(base, ".exe") == "rrdtool" {
-		return runVerb(ctx, p, target{db: p.database(""), daemon: p.daemon(""), sync: p.syncMode("")}, p.args[1:], true)
+		t := p.newTarget("", "", "", "")
+		t.strict = true
+		return runVerb(ctx, p, t, p.args[1:], true)
 	}
 	if code, done := runDirectly(ctx, p); done {
 		return code
@@ -68,31 +71,4 @@ func run(p *process) int {
 	}
 	_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
 	return 1
-}
-
-// database returns the database's folder: flag, or RONDO_DB, or ./rondo.db.
-func (p *process) database(flag string) string {
-	if flag != "" {
-		return flag
-	}
-	if v := p.getenv("RONDO_DB"); v != "" {
-		return v
-	}
-	return "rondo.db"
-}
-
-// syncMode returns when samples count as stored: flag, or RONDO_SYNC, or none is given.
-func (p *process) syncMode(flag string) string {
-	if flag != "" {
-		return flag
-	}
-	return p.getenv("RONDO_SYNC")
-}
-
-// daemon returns the server to use in place of the database: flag, or RONDO_DAEMON, or none.
-func (p *process) daemon(flag string) string {
-	if flag != "" {
-		return flag
-	}
-	return p.getenv("RONDO_DAEMON")
 }

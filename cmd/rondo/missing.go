@@ -50,7 +50,8 @@ func (missing) Import(context.Context, []core.Copy, bool) ([]core.Created, error
 type maker struct {
 	missing
 	target
-	store *core.Store
+	adopts bool // what is imported is a file that a verb was told to change
+	store  *core.Store
 }
 
 func (m *maker) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
@@ -64,6 +65,9 @@ func (m *maker) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
 func (m *maker) make(ctx context.Context) error {
 	if m.store != nil {
 		return nil
+	}
+	if err := m.makes(m.adopts); err != nil {
+		return err
 	}
 	o, err := m.open(ctx, core.Options{}, true)
 	if err != nil {

@@ -94,6 +94,9 @@ func control(ctx context.Context, c *common, format, receiver string, args []str
 
 // server connects to the running server of t, for commands that make no sense without one.
 func (t target) server(ctx context.Context) (*rpc.Client, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
 	if t.daemon != "" {
 		return rpc.Dial(ctx, t.daemon)
 	}

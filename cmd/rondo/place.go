@@ -26,7 +26,7 @@ type place struct {
 // place returns what RONDO_BASE and the working folder say. Outside the base, and without one, relative names begin at the top of the
 // database.
 func (p *process) place() (place, error) {
-	base := p.getenv(baseVariable)
+	base := p.base()
 	if base == "" {
 		return place{}, nil
 	}

@@ -46,7 +46,6 @@ func newPolicy(c *common) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentFlags().AddFlag(s.flags.Lookup("config"))
 	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
 		for _, name := range []string{"db", "daemon"} { // keys of the file, too
 			s.flags.AddFlag(cmd.Flag(name))
@@ -271,7 +270,7 @@ func (e *explanation) print() error {
 }
 
 func (p *policy) check() error {
-	if p.file == "" {
+	if p.configFile(p.config) == "" {
 		return errors.New("there is no file to check: --config, or RONDO_CONFIG, says where it is")
 	}
 	ways, _, err := p.apply()

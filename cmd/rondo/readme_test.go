@@ -268,7 +268,7 @@ func TestReadmeSettings(t *testing.T) {
 		}
 		s, cmd := newServeSettings(&common{process: p})
 		cmd.Flags().StringVar(&s.db, "db", "", "") // the root's
-		s.file = name
+		s.config = name
 		ways, _, err := s.apply()
 		if err != nil {
 			t.Errorf("README.md:%d: %v", f.line, err)

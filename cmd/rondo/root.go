@@ -14,12 +14,12 @@ database: through the server's socket while one runs, directly when none does.`
 // common are the flags that every command has.
 type common struct {
 	*process
-	db, daemon, sync string
+	db, daemon, sync, config string // flags
 }
 
 // target is the database or server that a command works on.
 func (c *common) target() target {
-	return target{db: c.database(c.db), daemon: c.process.daemon(c.daemon), sync: c.syncMode(c.sync)}
+	return c.newTarget(c.db, c.daemon, c.sync, c.config)
 }
 
 func newRoot(p *process) *cobra.Command {
@@ -47,9 +47,10 @@ func newRoot(p *process) *cobra.Command {
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
-	root.PersistentFlags().StringVar(&c.db, "db", "", "the database's `folder` (default RONDO_DB, else ./rondo.db)")
-	root.PersistentFlags().StringVar(&c.daemon, "daemon", "", "the `address` of a server to use in its place (default RONDO_DAEMON)")
-	root.PersistentFlags().StringVar(&c.sync, "sync", "", "when samples count as stored if no server runs: `always`, interval or none (default RONDO_SYNC, else always)")
+	root.PersistentFlags().StringVar(&c.db, "db", "", "the database's `folder` (default: RONDO_DB, db: in the configuration file, ./rondo.db)")
+	root.PersistentFlags().StringVar(&c.daemon, "daemon", "", "the `address` of a server to ask instead (default: RONDO_DAEMON, daemon: in the configuration file)")
+	root.PersistentFlags().StringVar(&c.sync, "sync", "", "the sync `mode` if no server runs: always, interval or none (default: RONDO_SYNC, sync: in the configuration file, always)")
+	root.PersistentFlags().StringVar(&c.config, "config", "", "the configuration `file` (default: RONDO_CONFIG, ~/.config/rondo/rondo.yaml, /etc/rondo/rondo.yaml)")
 	root.AddGroup(
 		&cobra.Group{ID: "server", Title: "Server:"},
 		&cobra.Group{ID: "rrdtool", Title: "As in rrdtool:"},

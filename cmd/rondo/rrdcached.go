@@ -36,7 +36,7 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 		"listen `address` of rrdcached's protocol: host:port or unix:/path; may be repeated. Behind a ? may stand "+
 			"allow=UPDATE+FLUSH (the commands that are answered there) and, for a socket, mode=0660 and group=NAME, with & between them. "+
 			"Default: the socket "+rrdcached.SocketName+" in the database's folder")
-	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that is cut off the front of the names that clients send (RONDO_BASE, else the working folder)")
+	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that is cut off the front of the names that clients send (default: RONDO_BASE, base: in the configuration file, the working folder)")
 	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "make a series of the native file below the base whose name a client says, if there is no series of that name")
 	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "how many clients of rrdcached's protocol may be connected")
 	f.DurationVar(&r.idle, "rrdcached-idle", rrdcached.DefaultIdle, "how long such a client may be silent (negative: for ever)")
@@ -46,7 +46,7 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RRDCached, error) {
 	c := server.RRDCached{Named: named, Base: r.base, Adopt: r.adopt, Conns: r.conns, Idle: r.idle, Define: defineUpdated()}
 	if c.Base == "" {
-		c.Base = p.getenv(baseVariable)
+		c.Base = p.base()
 	}
 	if r.conns < 1 {
 		return c, fmt.Errorf("--rrdcached-connections %d: want 1 or more", r.conns)

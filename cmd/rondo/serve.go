@@ -46,7 +46,6 @@ rondo policy test NAME shows what a name gets, rondo policy check whether the fi
 type serve struct {
 	*common
 	flags   *pflag.FlagSet
-	file    string
 	http    string
 	engine  core.Options
 	sync    syncMode
@@ -57,6 +56,7 @@ type serve struct {
 	level   slog.Level
 	logJSON bool
 	rrd     rrdcachedSettings
+	file    string // the configuration file that was applied last; empty: none
 	ways    []way
 	rules   []rules.Rule // of the file that was applied last
 }
@@ -83,7 +83,6 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&s.file, "config", c.getenv("RONDO_CONFIG"), "a YAML `file` of settings")
 	f.StringVar(&s.http, "http", "127.0.0.1:9180", "listen `address` of RPC, /metrics, /-/healthy, /-/ready and the page at /")
 	for _, p := range protocols {
 		s.ways = append(s.ways, addProtocol(f, p))
@@ -139,7 +138,11 @@ func (s *serve) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rrd, err := s.rrd.config(s.process, s.target().db, named[rrdcachedFlag])
+	t := s.target()
+	if t.err != nil {
+		return t.err
+	}
+	rrd, err := s.rrd.config(s.process, t.db, named[rrdcachedFlag])
 	if err != nil {
 		return err
 	}
@@ -149,7 +152,7 @@ func (s *serve) run(ctx context.Context) error {
 	s.engine.Owner = "rondo serve"
 	s.engine.Logger = log
 	cfg := server.Config{
-		DB:        s.target().db,
+		DB:        t.db,
 		Version:   version(),
 		Engine:    s.engine,
 		HTTP:      server.Address{Addr: s.http, Named: named["http"]},
@@ -183,7 +186,16 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 		list, err = rules.Parse(n)
 		return err
 	}}
-	named, err := config.Apply(s.flags, s.lookupEnv, s.file, policy)
+	base := config.Section{Key: baseKey, Parse: func(n *yaml.Node) error { // target reads it
+		if n.Kind != yaml.ScalarNode {
+			return errors.New("want one folder")
+		}
+		return nil
+	}}
+	s.file = s.configFile(s.config)
+	flags := *s.common
+	named, err := config.Apply(s.flags, s.lookupEnv, s.file, policy, base)
+	s.db, s.daemon = flags.db, flags.daemon // target finds them, as for every command
 	if err != nil {
 		return server.Ways{}, nil, err
 	}

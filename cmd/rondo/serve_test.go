@@ -23,7 +23,9 @@ import (
 func settings(t *testing.T, args ...string) *serve {
 	t.Helper()
 	p := &process{lookupEnv: func(string) (string, bool) { return "", false }, now: time.Now}
-	s, cmd := newServeSettings(&common{process: p})
+	c := &common{process: p}
+	s, cmd := newServeSettings(c)
+	cmd.Flags().StringVar(&c.config, "config", "", "") // the root's
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,9 @@ type target struct {
 	daemon string // the address of a server to use in its place; empty: none
 	sync   string // when samples count as stored, where no server says so; empty: always
 	stays  bool   // the command goes on for long: a store writes checkpoints by itself
+	named  bool   // a flag, the environment or the configuration file says where the database is
+	strict bool   // only a database that is named is made: rondo is called rrdtool, or by its modules
+	err    error  // of the configuration file
 }
 
 // An opened is a target in use: a server, a store, or neither, if there is no database.
@@ -38,6 +41,9 @@ type opened struct {
 // open connects to the server of t, or opens the store itself if none runs. With create it makes a
 // database that is not there; without, it returns neither server nor store for it.
 func (t target) open(ctx context.Context, o core.Options, create bool) (*opened, error) {
+	if t.err != nil {
+		return nil, t.err
+	}
 	if t.daemon != "" {
 		c, err := rpc.Dial(ctx, t.daemon)
 		if err != nil {
@@ -94,11 +100,30 @@ func (t target) exists() bool {
 
 // missing says that there is no database, and where it was looked for.
 func (t target) missing() error {
-	dir := t.db
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
+	return fmt.Errorf("there is no database in %s (--db, or RONDO_DB, says where it is)", t.folder())
+}
+
+// folder is where the database is, from the root of the file system.
+func (t target) folder() string {
+	if abs, err := filepath.Abs(t.db); err == nil {
+		return abs
 	}
-	return fmt.Errorf("there is no database in %s (--db, or RONDO_DB, says where it is)", dir)
+	return t.db
+}
+
+// makes returns an error if a command must not make the database, because nobody has said where it
+// is: a program that uses rondo as rrdtool would leave one in each folder that it is run in. adopts
+// says that the command means a file which the new database would take in.
+func (t target) makes(adopts bool) error {
+	switch {
+	case t.named:
+		return nil
+	case t.strict:
+		return fmt.Errorf("there is no database in %s, and none is made where nobody asked for it: say where it is to be, by RONDO_DB or by db: in %s", t.folder(), systemConfig)
+	case adopts:
+		return fmt.Errorf("there is no database in %s: rondo create, import and serve make one, and so does --db or RONDO_DB", t.folder())
+	}
+	return nil
 }
 
 // wholly refuses a server that speaks rrdcached's protocol: that has words for verbs of rrdtool alone.

@@ -27,7 +27,7 @@ func begin(ctx context.Context, t *testing.T, db string) *talk {
 	in, to := io.Pipe()
 	from, out := io.Pipe()
 	s := &talk{t: t, in: to, out: bufio.NewReader(from), code: make(chan int, 1)}
-	p := &process{[]string{"rrdtool"}, in, out, &s.err, func(string) (string, bool) { return "", false }, time.Now}
+	p := &process{args: []string{"rrdtool"}, stdin: in, stdout: out, stderr: &s.err, lookupEnv: func(string) (string, bool) { return "", false }, now: time.Now}
 	go func() {
 		s.code <- runVerb(ctx, p, target{db: db}, []string{"-"}, true)
 		_ = out.Close() // the reader sees it
@@ -81,7 +81,7 @@ func TestTurns(t *testing.T) {
 	verb := func(want string, args ...string) {
 		t.Helper()
 		var out, errors bytes.Buffer
-		p := &process{[]string{"rrdtool"}, strings.NewReader(""), &out, &errors, func(string) (string, bool) { return "", false }, time.Now}
+		p := &process{args: []string{"rrdtool"}, stdin: strings.NewReader(""), stdout: &out, stderr: &errors, lookupEnv: func(string) (string, bool) { return "", false }, now: time.Now}
 		if code := runVerb(t.Context(), p, target{db: db}, args, true); code != 0 || out.String() != want {
 			t.Fatalf("%q: exit code %d, %q, %s", args, code, &out, &errors)
 		}

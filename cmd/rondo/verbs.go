@@ -113,7 +113,7 @@ func exitCode(code int) error {
 	return exitError(code)
 }
 
-// takeFlags takes --db, --daemon and --sync out of the arguments of a verb.
+// takeFlags takes --db, --daemon, --sync and --config out of the arguments of a verb.
 func (c *common) takeFlags(args []string) ([]string, error) {
 	var rest []string
 	for len(args) > 0 {
@@ -147,7 +147,7 @@ func (c *common) leadingFlags(args []string) ([]string, error) {
 
 // takeFlag takes a flag at the front of args and returns how many arguments it was; 0: none.
 func (c *common) takeFlag(args []string) (int, error) {
-	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon, "--sync": &c.sync} {
+	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon, "--sync": &c.sync, "--config": &c.config} {
 		if v, ok := strings.CutPrefix(args[0], name+"="); ok {
 			*value = v
 			return 1, nil
@@ -229,8 +229,11 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		if len(args) == 1 { // list: an empty answer would look like an empty database
 			_, _ = fmt.Fprintln(p.stderr, t.missing())
 		}
-		m := &maker{target: t}
+		m := &maker{target: t, adopts: args[0] != "create" && args[0] != "restore"}
 		env.Store = missing{}
+		if !plain && !write && len(args) > 1 && !readsNative(env, args) {
+			env.Store = unreachable{err: t.missing()}
+		}
 		if name := rrdtool.Changes(args); args[0] == "create" || args[0] == "restore" || name != "" && rrdtool.IsNative(env.Files, name) {
 			env.Store = m
 		}
@@ -242,6 +245,16 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		return 1
 	}
 	return code
+}
+
+// readsNative says whether a verb reads a native file, which needs no database.
+func readsNative(env *rrdtool.Env, args []string) bool {
+	for _, name := range append(rrdtool.XportReads(args), rrdtool.Reads(args)) {
+		if name != "" && rrdtool.IsNative(env.Files, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // needed says whether args can mean a series at all.

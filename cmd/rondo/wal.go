@@ -37,7 +37,11 @@ func newWALDump(c *common) *cobra.Command {
 length and kind. It reads beside a running server, without lock, and tells the damage where it meets it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir := filepath.Join(c.database(c.db), logFolder)
+			t := c.target()
+			if t.err != nil {
+				return t.err
+			}
+			dir := filepath.Join(t.db, logFolder)
 			if len(args) > 0 {
 				dir = args[0]
 			}

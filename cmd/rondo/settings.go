@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+)
+
+// configVariable names the configuration file.
+const configVariable = "RONDO_CONFIG"
+
+// systemConfig is the configuration file of a machine whose users have none of their own.
+const systemConfig = "/etc/rondo/rondo.yaml"
+
+// baseKey is the key of the configuration file that stands for RONDO_BASE.
+const baseKey = "base"
+
+// fileSettings are what every command takes from the configuration file. The server takes the rest.
+type fileSettings struct {
+	file   string            // empty: there is no file
+	values map[string]string // by key; those of settingKeys
+}
+
+// settingKeys are the keys that every command reads. All others are the server's.
+var settingKeys = []string{"db", "daemon", "sync", baseKey}
+
+// configFile returns the configuration file: flag, or RONDO_CONFIG, or the user's own, or the
+// machine's; the empty string if none of them is there.
+func (p *process) configFile(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	if v, ok := p.lookupEnv(configVariable); ok { // an empty one says that no file is to be read
+		return v
+	}
+	for _, name := range []string{p.userConfig(), systemConfig} {
+		if name == "" {
+			continue
+		}
+		if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+			return name
+		}
+	}
+	return ""
+}
+
+// userConfig returns the name of the user's own configuration file; empty: the user has no home.
+func (p *process) userConfig() string {
+	dir := p.getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) {
+		home := p.getenv("HOME")
+		if !filepath.IsAbs(home) {
+			return ""
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "rondo", "rondo.yaml")
+}
+
+// configure reads the configuration file.
+func (p *process) configure(flag string) error {
+	file := p.configFile(flag)
+	if file == "" {
+		p.settings = fileSettings{}
+		return nil
+	}
+	values, err := config.Values(file, settingKeys)
+	if err != nil {
+		return err
+	}
+	for _, key := range []string{"db", baseKey} {
+		if v := values[key]; v != "" {
+			values[key] = config.Beside(file, v)
+		}
+	}
+	p.settings = fileSettings{file: file, values: values}
+	return nil
+}
+
+// choose returns the first that is set of a flag, an environment variable and a key of the
+// configuration file. The empty string says that nobody chose.
+func (p *process) choose(flag, variable, key string) string {
+	if flag != "" {
+		return flag
+	}
+	if v := p.getenv(variable); v != "" {
+		return v
+	}
+	return p.settings.values[key]
+}
+
+// base returns the folder of files that the database stands for; the empty string: it stands for none.
+func (p *process) base() string { return p.choose("", baseVariable, baseKey) }
+
+// newTarget returns what a command works on, from its flags, the environment and the
+// configuration file.
+func (p *process) newTarget(db, daemon, sync, configFile string) target {
+	t := target{err: p.configure(configFile)}
+	t.db = p.choose(db, "RONDO_DB", "db")
+	t.named = t.db != ""
+	if !t.named {
+		t.db = defaultDatabase
+	}
+	t.daemon = p.choose(daemon, "RONDO_DAEMON", "daemon")
+	t.sync = p.choose(sync, "RONDO_SYNC", "sync")
+	return t
+}
+
+// defaultDatabase is the database's folder where nobody names one.
+const defaultDatabase = "rondo.db"
