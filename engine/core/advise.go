@@ -1,7 +1,5 @@
 package core
 
-import bolt "go.etcd.io/bbolt"
-
 // What a checkpoint reads of the database, and what the kernel maps around it, would count as this
 // process's memory although it is the page cache's.
 
@@ -11,9 +9,10 @@ func (s *Store) adviseDone(b []byte) { dropPages(b) }
 // dropMapping unmaps the pages of the database that were read so far. They stay in the page cache; a
 // fetch maps again what it needs.
 func (s *Store) dropMapping() {
-	// An error means that the database is closed.
-	_ = s.db.View(func(tx *bolt.Tx) error {
-		dropRange(s.db.Info().Data, uintptr(tx.Size()))
-		return nil
-	})
+	t, err := s.db.begin()
+	if err != nil { // a reader will say so
+		return
+	}
+	defer t.end()
+	dropRange(t.from.bolt.Info().Data, uintptr(t.Size()))
 }

@@ -10,8 +10,10 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 	bolt "go.etcd.io/bbolt"
@@ -134,7 +136,7 @@ func (s *Store) spoolCatalogue() (*os.File, wal.Pos, error) {
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
 	out := bufio.NewWriterSize(f, 1<<20)
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.db.View(nil, func(tx *bolt.Tx) error {
 		pos = wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaCatalogue))
 		var buf []byte
 		for _, name := range catalogueBuckets {
@@ -191,7 +193,7 @@ func copySpool(b *backupWriter, f *os.File) error {
 // backupGroup copies what the database holds of one group.
 func (s *Store) backupGroup(b *backupWriter, g *group) error {
 	buf := b.buf[:0]
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.db.View(bucketRows, func(tx *bolt.Tx) error {
 		v := tx.Bucket(bucketState).Get(g.stateKey())
 		if v == nil {
 			return nil
@@ -275,7 +277,7 @@ func Restore(r io.Reader, dir string) (err error) {
 		return err
 	}
 	defer z.Close()
-	db, err := bolt.Open(filepath.Join(dir, fileDB), 0o644, &bolt.Options{FreelistType: bolt.FreelistMapType, NoSync: true})
+	db, err := openDatabase(filepath.Join(dir, fileDB), false, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}
@@ -287,7 +289,7 @@ func Restore(r io.Reader, dir string) (err error) {
 	if re.log != nil {
 		err = errors.Join(err, re.log.Close())
 	}
-	if err = errors.Join(err, db.Close()); err != nil {
+	if err = errors.Join(err, db.close()); err != nil {
 		return err
 	}
 	return syncFolder(dir)
@@ -295,13 +297,14 @@ func Restore(r io.Reader, dir string) (err error) {
 
 // A restorer reads a backup.
 type restorer struct {
-	r    *bufio.Reader
-	sum  hash.Hash32
-	db   *bolt.DB
-	log  *wal.Log
-	dir  string
-	tx   *bolt.Tx
-	size int
+	r   *bufio.Reader
+	sum hash.Hash32
+	db  *database
+	log *wal.Log
+	dir string
+	// pairs, of size bytes, wait to be written.
+	pairs [][3][]byte
+	size  int
 	// version is put last: what is there after a crash in between is refused by Open.
 	version []byte
 }
@@ -340,20 +343,9 @@ func (re *restorer) run() (err error) {
 	if err != nil || string(magic) != backupMagic {
 		return errBackup
 	}
-	if err := re.begin(); err != nil {
+	if err := re.write(); err != nil { // buckets without a version: not a new store
 		return err
 	}
-	if err := re.commit(); err != nil { // buckets without a version: not a new store
-		return err
-	}
-	if err := re.begin(); err != nil {
-		return err
-	}
-	defer func() {
-		if re.tx != nil {
-			_ = re.tx.Rollback() // after an error
-		}
-	}()
 	for {
 		sum := re.sum.Sum32()
 		kind, err := re.ReadByte()
@@ -376,21 +368,22 @@ func (re *restorer) run() (err error) {
 	}
 }
 
-func (re *restorer) begin() (err error) {
-	if re.tx, err = re.db.Begin(true); err != nil {
-		return err
-	}
-	for _, b := range buckets {
-		if _, err := re.tx.CreateBucketIfNotExists(b); err != nil {
-			return err
+// write writes the pairs that wait.
+func (re *restorer) write() error {
+	err := re.db.Update(nil, func(tx *bolt.Tx) error {
+		for _, b := range buckets {
+			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
-}
-
-func (re *restorer) commit() error {
-	err := re.tx.Commit()
-	re.tx, re.size = nil, 0
+		for _, p := range re.pairs {
+			if err := tx.Bucket(p[0]).Put(p[1], p[2]); err != nil {
+				return fmt.Errorf("%w: %w", errBackup, err)
+			}
+		}
+		return nil
+	})
+	re.pairs, re.size = re.pairs[:0], 0
 	return err
 }
 
@@ -406,18 +399,12 @@ func (re *restorer) pair() error {
 		re.version = parts[2]
 		return nil
 	}
-	b := re.tx.Bucket(parts[0])
-	if b == nil {
+	if !slices.ContainsFunc(buckets, func(b []byte) bool { return bytes.Equal(b, parts[0]) }) {
 		return fmt.Errorf("bucket %.20q: %w", parts[0], errBackup)
 	}
-	if err := b.Put(parts[1], parts[2]); err != nil {
-		return fmt.Errorf("%w: %w", errBackup, err)
-	}
+	re.pairs = append(re.pairs, parts)
 	if re.size += len(parts[1]) + len(parts[2]); re.size > txBytes {
-		if err := re.commit(); err != nil {
-			return err
-		}
-		return re.begin()
+		return re.write()
 	}
 	return nil
 }
@@ -468,17 +455,12 @@ func (re *restorer) end(sum uint32) error {
 	} else if err := os.Mkdir(filepath.Join(re.dir, dirLog), 0o755); err != nil { // Open misses a log that is not there
 		return err
 	}
-	if err := re.commit(); err != nil { // what came before the version, durably
+	if err := re.write(); err != nil { // what came before the version, durably
 		return err
 	}
 	if err := re.db.Sync(); err != nil {
 		return err
 	}
-	if re.tx, err = re.db.Begin(true); err != nil {
-		return err
-	}
-	if err := re.tx.Bucket(bucketMeta).Put(metaVersion, re.version); err != nil {
-		return err
-	}
-	return re.commit()
+	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaVersion, re.version})
+	return re.write()
 }

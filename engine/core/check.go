@@ -50,7 +50,7 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 	if err := c.structure(); err != nil {
 		return nil, err
 	}
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.db.View(nil, func(tx *bolt.Tx) error {
 		c.tx = tx
 		c.pos = wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaCatalogue))
 		c.top = max(wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaGroups)), c.pos, s.log.Last())
@@ -83,7 +83,7 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 func (c *checker) structure() error {
 	c.s.checkpointMu.Lock()
 	defer c.s.checkpointMu.Unlock()
-	return c.s.db.View(func(tx *bolt.Tx) error {
+	return c.s.db.View(nil, func(tx *bolt.Tx) error {
 		for err := range tx.Check() {
 			c.add(fileDB, "%v", err)
 		}

@@ -37,7 +37,7 @@ func (s *Store) Abandon() error {
 func (s *Store) SetHook(fn func(string)) { s.hook = fn }
 
 // DB is the database of s, for tests that damage it or look into it.
-func (s *Store) DB() *bolt.DB { return s.db }
+func (s *Store) DB() *bolt.DB { return s.db.current.Load().bolt }
 
 // GroupSize returns how many series a group of ref's class holds.
 func (s *Store) GroupSize(ref Ref) int { return 1 << s.class(ref.class()).shift }

@@ -9,8 +9,6 @@ import (
 	"math"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -46,7 +44,7 @@ const maxFetchTime = 1 << 61
 // A fetcher is what one call of FetchMany reuses from series to series.
 type fetcher struct {
 	s      *Store
-	tx     *bolt.Tx
+	tx     readTx
 	g      *group
 	dir    *directory
 	blocks []slotBlock // of the group and stream at hand
@@ -117,10 +115,8 @@ func (s *Store) FetchMany(ctx context.Context, refs []Ref, archive int, start, e
 }
 
 func (f *fetcher) close() {
-	if f.tx != nil {
-		_ = f.tx.Rollback() // a read transaction's end has nothing to say
-	}
-	f.tx, f.g, f.dir = nil, nil, nil
+	f.tx.end()
+	f.g, f.dir = nil, nil
 	f.blocks = f.blocks[:0]
 }
 
@@ -136,8 +132,8 @@ func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
 	}
 	for {
-		if f.tx == nil {
-			tx, err := s.db.Begin(false)
+		if f.tx.Tx == nil {
+			tx, err := s.db.begin()
 			if err != nil {
 				return err
 			}
@@ -158,7 +154,7 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 		g.mu.Unlock()
 		return errStale
 	}
-	if err := g.load(f.s, f.tx); err != nil {
+	if err := g.load(f.s, f.tx.Tx); err != nil {
 		g.mu.Unlock()
 		return err
 	}
@@ -202,7 +198,9 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 	if keepFrom > keepTo {
 		return nil
 	}
-	return f.stored(g, dir, index, stream, keepFrom, keepTo, lagging)
+	return f.s.db.guard(bucketRows, func() error {
+		return f.stored(g, dir, index, stream, keepFrom, keepTo, lagging)
+	})
 }
 
 // prepare sets up f.rows with unknown values.

@@ -152,7 +152,7 @@ func FuzzRecord(f *testing.F) {
 // stateRecords returns the state records of s.
 func stateRecords(f testing.TB, s *Store) (recs [][]byte) {
 	f.Helper()
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.db.View(nil, func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketState).ForEach(func(_, v []byte) error {
 			recs = append(recs, bytes.Clone(v))
 			return nil

@@ -153,7 +153,7 @@ func (s *Store) candidates(ms []Matcher) ([]Ref, error) {
 }
 
 func (s *Store) storedCandidates(ms []Matcher) (refs []Ref, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.db.View(bucketLabels, func(tx *bolt.Tx) error {
 		var set map[groupID]posting
 		for i := range ms {
 			m := &ms[i]
@@ -244,7 +244,7 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 	}
 	defer s.leave()
 	set, removed, doubtful := s.overlayLabels(pick)
-	err := s.db.View(func(tx *bolt.Tx) error {
+	err := s.db.View(bucketLabels, func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketLabels).Cursor()
 		for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
 			if err := ctx.Err(); err != nil {

@@ -256,7 +256,7 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 	if ok {
 		return m, nil
 	}
-	err = s.db.View(func(tx *bolt.Tx) (err error) {
+	err = s.db.View(bucketMetadata, func(tx *bolt.Tx) (err error) {
 		if b := tx.Bucket(bucketMetadata); b != nil {
 			if v := b.Get([]byte(key)); v != nil {
 				m, err = decodeMetadata(v)
@@ -338,7 +338,7 @@ func (md *metadata) under(prefix, after string) []PathMetadata {
 
 // storedMetadata returns up to n of what the database holds; more says whether there are others.
 func (s *Store) storedMetadata(prefix, after string, n int) (out []PathMetadata, more bool, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.db.View(bucketMetadata, func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketMetadata)
 		if b == nil {
 			return nil

@@ -78,7 +78,7 @@ func (s *Store) writeMetadata() error {
 		if len(keys) == 0 {
 			return nil
 		}
-		if err := s.db.Update(func(tx *bolt.Tx) error {
+		if err := s.db.Update(bucketMetadata, func(tx *bolt.Tx) error {
 			b := tx.Bucket(bucketMetadata)
 			for i, k := range keys {
 				had := b.Get([]byte(k)) != nil

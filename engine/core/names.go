@@ -76,7 +76,7 @@ func (s *Store) lookup(key string) (Ref, error) {
 	ref, ok := cat.names[key]
 	cat.mu.RUnlock()
 	if !ok {
-		err := s.db.View(func(tx *bolt.Tx) error {
+		err := s.db.View(bucketNames, func(tx *bolt.Tx) error {
 			if v := tx.Bucket(bucketNames).Get([]byte(key)); len(v) == 8 {
 				ref = Ref(binary.BigEndian.Uint64(v))
 			}
@@ -123,7 +123,7 @@ func (s *Store) record(ref Ref) (*record, error) {
 	rec, ok := cat.records[ref]
 	cat.mu.RUnlock()
 	if !ok {
-		err := s.db.View(func(tx *bolt.Tx) (err error) {
+		err := s.db.View(bucketSeries, func(tx *bolt.Tx) (err error) {
 			if v := tx.Bucket(bucketSeries).Get(refKey(ref)); v != nil {
 				rec, err = s.decodeRecord(v)
 			}
@@ -235,7 +235,7 @@ func (s *Store) overlayNames(prefix, after string) []nameRef {
 // storedNames returns up to n names of the database under prefix, after after; more says whether there are others.
 func (s *Store) storedNames(prefix, after string, n int) (out []nameRef, more bool, err error) {
 	prefix = nameKey(prefix)
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.db.View(bucketNames, func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketNames).Cursor()
 		k, v := c.Seek([]byte(max(prefix, after)))
 		for ; k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {

@@ -10,10 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -94,7 +92,7 @@ type Store struct {
 	dir     string
 	options Options
 	lock    io.Closer
-	db      *bolt.DB
+	db      *database
 	log     *wal.Log
 	memory  memory
 	shards  []*shard
@@ -175,7 +173,7 @@ func (s *Store) open() (err error) {
 	if !s.options.ReadOnly {
 		s.removeSpools()
 	}
-	if err := s.openDatabase(); err != nil {
+	if err := s.openVersion(); err != nil {
 		return fmt.Errorf("%s: %w", fileDB, err)
 	}
 	n := min(runtime.GOMAXPROCS(0), maxShards)
@@ -212,21 +210,9 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// openDatabase opens bbolt and checks the version.
-func (s *Store) openDatabase() (err error) {
-	opt := &bolt.Options{FreelistType: bolt.FreelistMapType, ReadOnly: s.options.ReadOnly, Timeout: 2 * time.Second}
-	name := filepath.Join(s.dir, fileDB)
-	// Address space, not memory: to grow a mapping bbolt waits for all readers. A process short of
-	// address space gets less.
-	for _, size := range mapSizes() {
-		if !s.options.ReadOnly {
-			opt.InitialMmapSize = size
-		}
-		if s.db, err = bolt.Open(name, 0o644, opt); !errors.Is(err, syscall.ENOMEM) {
-			break
-		}
-	}
-	if err != nil {
+// openVersion opens the database and checks its version.
+func (s *Store) openVersion() (err error) {
+	if s.db, err = openDatabase(filepath.Join(s.dir, fileDB), s.options.ReadOnly, false, s.options.Logger); err != nil {
 		return err
 	}
 	check := func(tx *bolt.Tx) error {
@@ -241,10 +227,10 @@ func (s *Store) openDatabase() (err error) {
 		return nil
 	}
 	if s.options.ReadOnly {
-		return s.db.View(check)
+		return s.db.View(bucketMeta, check)
 	}
 	fresh := false
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.db.View(bucketMeta, func(tx *bolt.Tx) error {
 		if fresh = tx.Bucket(bucketMeta) == nil; fresh {
 			return nil
 		}
@@ -256,7 +242,7 @@ func (s *Store) openDatabase() (err error) {
 	if !fresh {
 		return s.addBucket()
 	}
-	return s.db.Update(func(tx *bolt.Tx) error {
+	return s.db.Update(nil, func(tx *bolt.Tx) error {
 		for _, b := range buckets {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
@@ -269,21 +255,13 @@ func (s *Store) openDatabase() (err error) {
 // addBucket makes the bucket that older databases lack.
 func (s *Store) addBucket() error {
 	lacks := false
-	if err := s.db.View(func(tx *bolt.Tx) error { lacks = tx.Bucket(bucketMetadata) == nil; return nil }); err != nil || !lacks {
+	if err := s.db.View(nil, func(tx *bolt.Tx) error { lacks = tx.Bucket(bucketMetadata) == nil; return nil }); err != nil || !lacks {
 		return err
 	}
-	return s.db.Update(func(tx *bolt.Tx) error {
+	return s.db.Update(nil, func(tx *bolt.Tx) error {
 		_, err := tx.CreateBucketIfNotExists(bucketMetadata)
 		return err
 	})
-}
-
-// mapSizes are the sizes of mapping to try, in bytes. Windows would make the file as large.
-func mapSizes() []int {
-	if strconv.IntSize < 64 || runtime.GOOS == "windows" {
-		return []int{0}
-	}
-	return []int{1 << (strconv.IntSize - 29), 0}
 }
 
 // settle logs settings that differ from those in force.
@@ -372,7 +350,7 @@ func (s *Store) abandon() error {
 	}
 	s.running.Wait()
 	if s.db != nil {
-		errs = append(errs, s.db.Close())
+		errs = append(errs, s.db.close())
 	}
 	s.memory.close()
 	if s.lock != nil {

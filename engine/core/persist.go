@@ -76,7 +76,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 	}
 	notes := s.notes.take()
 	var w catalogueTx
-	err := s.db.Update(func(tx *bolt.Tx) error {
+	err := s.db.Update(nil, func(tx *bolt.Tx) error {
 		w = catalogueTx{s: s, tx: tx, count: cat.stored}
 		if err := w.write(ops); err != nil {
 			return err

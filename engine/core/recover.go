@@ -205,7 +205,7 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*record)
 	cat.classes.Store(&[]*class{})
 	cat.defs.Store(&[]*definition{})
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.db.View(nil, func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		cat.pos = wal.Pos(metaNumber(meta, metaCatalogue))
 		cat.stored = int64(metaNumber(meta, metaCount))

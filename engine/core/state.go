@@ -250,16 +250,16 @@ func (s *Store) lockGroup(g *group) error {
 	}
 	g.mu.Unlock()
 	for {
-		tx, err := s.db.Begin(false)
+		tx, err := s.db.begin()
 		if err != nil {
 			return err
 		}
 		g.mu.Lock()
 		stale := g.dirTx > tx.ID()
 		if !stale {
-			err = g.load(s, tx)
+			err = g.load(s, tx.Tx)
 		}
-		_ = tx.Rollback() // a read transaction's end has nothing to say
+		tx.end()
 		if !stale && err == nil {
 			return nil
 		}
@@ -275,12 +275,17 @@ func (g *group) load(s *Store, tx *bolt.Tx) error {
 	if g.loaded || g.lateErr != nil {
 		return g.lateErr
 	}
-	if v := tx.Bucket(bucketState).Get(g.stateKey()); v != nil {
-		g.stored = true
-		if err := g.decodeState(s, v); err != nil {
-			g.unload(s)
-			return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
+	err := s.db.guard(bucketState, func() error {
+		v := tx.Bucket(bucketState).Get(g.stateKey())
+		if v == nil {
+			return nil
 		}
+		g.stored = true
+		return g.decodeState(s, v)
+	})
+	if err != nil {
+		g.unload(s)
+		return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
 	}
 	for _, h := range g.held {
 		s.memory.used.Add(h.size())

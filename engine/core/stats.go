@@ -88,10 +88,6 @@ func (s *Store) Stats() Stats {
 	s.statsMu.Unlock()
 	l := s.log.Stats()
 	st.LogBytes, st.LogWritten, st.LogSyncs, st.LogTorn = l.Bytes, l.WrittenBytes, l.Syncs, l.TornBytes
-	if tx, err := s.db.Begin(false); err == nil {
-		st.DatabaseBytes = tx.Size()
-		_ = tx.Rollback()
-	}
-	st.DatabaseFree = int64(s.db.Stats().FreeAlloc)
+	st.DatabaseBytes, st.DatabaseFree = s.db.size()
 	return st
 }

@@ -49,7 +49,7 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 	checkpoint()
 	e := g.dir.slots[0][0]
 	moved := slotEntry{e.slot, maxSub - 3, maxSub - 2}
-	err = s.db.Update(func(tx *bolt.Tx) error {
+	err = s.db.Update(nil, func(tx *bolt.Tx) error {
 		rows := tx.Bucket(bucketRows)
 		old := rowKey(nil, g.c.id, 0, e.slot, e.lo, g.id)
 		if err := rows.Put(rowKey(nil, g.c.id, 0, e.slot, moved.lo, g.id), append([]byte(nil), rows.Get(old)...)); err != nil {

@@ -1,0 +1,121 @@
+package core_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// TestOnlyOneTypeOpensBolt holds the door shut: only database.go calls bbolt's Open, and no other file of the
+// package names the type that starts its transactions.
+func TestOnlyOneTypeOpensBolt(t *testing.T) {
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "bolt" && (sel.Sel.Name == "DB" || sel.Sel.Name == "Open") {
+				found++
+				if name != "database.go" {
+					t.Errorf("%s uses bolt.%s: the database's type is the only door to bbolt", name, sel.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	if found == 0 {
+		t.Error("nobody opens bbolt: the test looks for the wrong names")
+	}
+}
+
+// smallDatabase makes a store with rows in several slots, names and labels, and returns its database's bytes.
+func smallDatabase(t *testing.T, dir string) []byte {
+	t.Helper()
+	s := mustOpen(t, dir, core.Options{NoBackground: true})
+	f := newFeeder(t, s, 40)
+	for range 12 {
+		f.mustFeed(40)
+		if err := s.Checkpoint(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestFileCutWhileItRuns takes the file away under an open store: what needs it fails, and the process lives.
+func TestFileCutWhileItRuns(t *testing.T) {
+	for _, size := range []int64{0, 4096, 3 * 4096} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			dir := t.TempDir()
+			smallDatabase(t, dir)
+			s := mustOpen(t, dir, core.Options{NoBackground: true})
+			ref, err := s.Lookup("host/0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(filepath.Join(dir, "rondo.bolt"), size); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Fetch(t.Context(), ref, 0, programStart, programStart+4000); !errors.Is(err, core.ErrDamaged) {
+				t.Errorf("fetch from a file that was cut: %v", err)
+			}
+			for _, err := range s.List(t.Context(), "", "") {
+				if !errors.Is(err, core.ErrDamaged) {
+					t.Errorf("list of a file that was cut: %v", err)
+				}
+			}
+			_ = s.Close()
+			if _, err := core.Open(dir, core.Options{}); size > 0 && !errors.Is(err, core.ErrDamaged) {
+				t.Errorf("open of a file that was cut: %v", err)
+			}
+		})
+	}
+}
+
+// TestCutFileIsRefused cuts pages off the end of the file of a closed store.
+func TestCutFileIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	good := smallDatabase(t, dir)
+	used := int(binary.LittleEndian.Uint64(good[16+40:])) // of one meta page; the other is one transaction away
+	for _, size := range []int{1, 100, 4096, 2 * 4096, (used - 8) * 4096} {
+		if err := os.WriteFile(filepath.Join(dir, "rondo.bolt"), good[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := core.Open(dir, core.Options{})
+		if err == nil {
+			_ = s.Close()
+		}
+		if !errors.Is(err, core.ErrDamaged) {
+			t.Errorf("open of a database cut to %d bytes: %v", size, err)
+		}
+	}
+}
