@@ -17,12 +17,13 @@ const (
 	Late                      // not after the last sample of its series
 	Overload                  // the store did not keep up
 	Failed                    // the store returned an error
+	Foreign                   // a connection spoke HTTP or TLS
 
 	NumReasons
 )
 
 var reasonNames = [NumReasons]string{
-	"truncated", "malformed", "unsupported", "auth", "checksum", "limit", "state", "late", "overload", "failed",
+	"truncated", "malformed", "unsupported", "auth", "checksum", "limit", "state", "late", "overload", "failed", "foreign",
 }
 
 // String returns the reason as it stands in /metrics.

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/foreign"
 )
 
 // The limits of a TCP listener where TCPOptions gives none.
@@ -31,6 +33,7 @@ const (
 var (
 	ErrIdle    = errors.New("peer has been silent for too long")
 	ErrStalled = errors.New("peer does not read what it is sent")
+	ErrForeign = errors.New("peer speaks HTTP or TLS")
 )
 
 // TCPOptions says how connections are taken.
@@ -61,14 +64,15 @@ type TCP struct {
 	o     TCPOptions
 	c     *Counters
 	lines LogLimit[netip.Addr]
+	odd   foreign.Log
 
 	mu    sync.Mutex                      // guards what follows
 	hosts map[netip.Addr]map[int]struct{} // the numbers in use, from 1
 	n     int
 }
 
-// A Conn is one connection. Its Read ends with ErrIdle when the peer is silent for too long, and
-// with the error of Serve's context when that has ended and what the peer had sent by then is read.
+// A Conn is one connection. Its Read ends with ErrIdle when the peer is silent for too long, with ErrForeign, and nothing read, when
+// it begins as a browser's does, and with the error of Serve's context when that has ended and what the peer had sent by then is read.
 // Its Write ends with ErrStalled when the peer does not read, and what the peer has got by then is anyone's guess:
 // close it. Read is for one goroutine at a time; Write is not to be called by two at once either.
 type Conn struct {
@@ -84,6 +88,9 @@ type Conn struct {
 	set time.Time // when the deadline of reading was set last
 	end time.Time // when reading ends because ctx has; zero: it has not
 	c   *Counters
+
+	first foreign.Sniffer
+	odd   *foreign.Log
 }
 
 // ListenTCP opens a socket.
@@ -163,7 +170,7 @@ func (t *TCP) Serve(ctx context.Context, handle func(ctx context.Context, c *Con
 			t.refuse(nc, host)
 			continue
 		}
-		c := &Conn{Conn: nc, Host: host.String(), Peer: host.String(), ctx: ctx, o: &t.o, c: t.c}
+		c := &Conn{Conn: nc, Host: host.String(), Peer: host.String(), ctx: ctx, o: &t.o, c: t.c, odd: &t.odd}
 		if number > 1 {
 			c.Peer += "#" + strconv.Itoa(number)
 		}
@@ -233,6 +240,13 @@ func (t *TCP) leave(host netip.Addr, number int) {
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
 	c.c.Bytes.Add(uint64(n))
+	if c.first.Foreign(p[:n]) {
+		c.c.Drop(Foreign, 1)
+		if ok, held := c.odd.Allow(time.Now()); ok {
+			c.o.Logger.Warn("a connection that speaks HTTP or TLS is closed", "from", c.Host, "held_back_lines", held)
+		}
+		return 0, ErrForeign
+	}
 	return n, err
 }
 

@@ -21,14 +21,15 @@ const (
 // rooms says which rooms of the house the packages in a folder may import; a folder stands for those below it too, unless they
 // have a line of their own. Imports go one way: cmd -> receivers, query -> engine -> wal, rra.
 var rooms = map[string][]string{
+	"internal/foreign":           {},
 	"rra":                        {"rra"},
 	"wal":                        {"wal"},
 	"engine":                     {"engine", "rra", "wal"},
-	"receivers":                  {"receivers", "engine", "rra"},
+	"receivers":                  {"receivers", "internal/foreign", "engine", "rra"},
 	"query":                      {"query", "engine", "rra"},
 	"query/attime":               {},
 	"query/rpc/rondov1":          {},
-	"query/rrdcached":            {"query", "query/rrdfile", "query/rrdtool", "query/transfer", "query/rrdcached", "engine", "rra"},
+	"query/rrdcached":            {"query", "query/rrdfile", "query/rrdtool", "query/transfer", "query/rrdcached", "internal/foreign", "engine", "rra"},
 	"query/rrdtool":              {"query", "query/attime", "query/rrdtool", "engine", "rra"},
 	"query/rrdtool/rrdtoolbench": {"engine", "rra", "wal"},
 	"contrib":                    {},

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/foreign"
 )
 
 // A connection is served by one goroutine. It reads what has arrived, puts the samples of it into a group, and hands that to
@@ -54,6 +56,7 @@ type conn struct {
 	values     []float64           // of these
 	headed     int                 // bytes of the head of an answer with rows
 	wrote      bool                // some answers were written
+	sniffed    bool                // the first bytes are those of a client
 	counts     [numCommands]count
 	closing    bool      // nothing more is looked at
 	ended      bool      // the server's end has been seen
@@ -213,6 +216,9 @@ func (c *conn) chunk() {
 	}
 	c.s.stats.bytes.Add(uint64(c.to - c.from))
 	full := c.to == len(c.buf)
+	if c.browser() {
+		return
+	}
 	c.parse()
 	c.gathered()
 	if c.group != nil {
@@ -223,6 +229,30 @@ func (c *conn) chunk() {
 	} // else the group grows while the disk is at those before it, as long as there is something to read
 	if full && !c.large && !c.closing {
 		c.grow()
+	}
+}
+
+// browser ends a connection that begins as HTTP or TLS does. Nothing that was read is looked at.
+func (c *conn) browser() bool {
+	if c.sniffed {
+		return false
+	}
+	data := c.buf[c.from:c.to]
+	c.sniffed = bytes.IndexByte(data, '\n') >= 0 || len(data) > MaxLine/2
+	var first foreign.Sniffer
+	if !first.Foreign(data) {
+		return false
+	}
+	c.endForeign()
+	return true
+}
+
+// endForeign ends the connection because it speaks HTTP or TLS: what a web page has a browser send is not carried out.
+func (c *conn) endForeign() {
+	c.closing = true
+	c.s.stats.foreign.Add(1)
+	if ok, held := c.s.foreign.Allow(time.Now()); ok {
+		c.s.o.Logger.Warn("a connection that speaks HTTP or TLS is closed: see docs/rrdcached.md, TCP and browsers", "from", c.peer, "held_back_lines", held)
 	}
 }
 
@@ -277,6 +307,8 @@ func (c *conn) line(line []byte) {
 	switch {
 	case !ok:
 		c.closing = true
+	case r.cmd == nil && foreign.Line(line):
+		c.endForeign()
 	case r.cmd == nil:
 		c.slot(failure("Unknown command: " + string(r.name)))
 		c.s.stats.unknown.Add(1)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/foreign"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -79,6 +80,7 @@ type Server struct {
 	adopting sync.Mutex
 	turns    turns
 	letGo    sync.Mutex // held by the one that lets all held samples go
+	foreign  foreign.Log
 
 	mu    sync.Mutex // guards conns
 	conns int

@@ -4,8 +4,8 @@ import "sync/atomic"
 
 // counters are what Stats adds up.
 type counters struct {
-	accepted, refused, stalled, unknown, samples, bytes atomic.Uint64
-	requests, errors                                    [numCommands]atomic.Uint64
+	accepted, refused, stalled, foreign, unknown, samples, bytes atomic.Uint64
+	requests, errors                                             [numCommands]atomic.Uint64
 }
 
 // Stats is a snapshot of a server's counters.
@@ -14,6 +14,7 @@ type Stats struct {
 	Accepted    uint64 // ever
 	Refused     uint64 // because there were too many
 	Stalled     uint64 // closed because they did not read their answers
+	Foreign     uint64 // closed because they spoke HTTP or TLS
 	Bytes       uint64 // of requests
 	Samples     uint64 // given to the store
 	Unknown     uint64 // requests that are no command
@@ -34,7 +35,7 @@ func CommandNames() []string {
 // Stats returns the server's counters.
 func (s *Server) Stats() Stats {
 	st := Stats{
-		Accepted: s.stats.accepted.Load(), Refused: s.stats.refused.Load(), Stalled: s.stats.stalled.Load(),
+		Accepted: s.stats.accepted.Load(), Refused: s.stats.refused.Load(), Stalled: s.stats.stalled.Load(), Foreign: s.stats.foreign.Load(),
 		Bytes: s.stats.bytes.Load(), Samples: s.stats.samples.Load(), Unknown: s.stats.unknown.Load(), Names: s.cache.len(),
 	}
 	for i := range commands {

@@ -126,6 +126,8 @@ func (a *agent) finish(err error) {
 		a.bad(err)
 	case errors.Is(err, receivers.ErrIdle):
 		log.Info("mono: agent is silent, its connection is closed", "peer", a.peer)
+	case errors.Is(err, receivers.ErrForeign): // it would not understand good bye
+		purpose = false
 	case a.ctxEnded(err):
 	default: // the agent has ended it
 		purpose = false

@@ -1,10 +1,12 @@
 package receivertest
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"slices"
@@ -34,6 +36,27 @@ var tcpSteps = []step{
 	{"limits connections of an address", func(t *testing.T, c Case) { connLimit(t, c, c.Limits.HostConns) }},
 	{"closes connections that are idle", idle},
 	{"holds little of peers that announce much", greedy},
+	{"takes nothing from a browser", browser},
+}
+
+// browser is what a page does that wants to write by way of a browser: it sends a body of the protocol's bytes, behind which HTTP stands, to the
+// receiver's port.
+func browser(t *testing.T, c Case) {
+	r := Start(t, c, new(Recorder), nil)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitFor}
+	for i, body := range [][]byte{c.begin(0, 3), append(bytes.Repeat([]byte{0xff}, 64), c.begin(0, 3)...)} {
+		resp, err := client.Post("http://"+r.Addr().String()+"/", "text/plain", bytes.NewReader(body))
+		if err == nil {
+			_ = resp.Body.Close() // it has nothing
+			t.Errorf("the answer to HTTP is %s", resp.Status)
+		}
+		eventually(t, "the connection is counted", func() bool { return r.Stats().Dropped[receivers.Foreign] == uint64(i+1) })
+	}
+	// What a good sender sends then is the first that is stored.
+	r.write(r.Dial(), c.begin(7, 1))
+	for n, s := range r.UntilSamples(1) {
+		c.check(t, s, 7+n)
+	}
 }
 
 // first returns m as the first message of a connection.

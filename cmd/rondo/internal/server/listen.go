@@ -139,5 +139,17 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
 	s.commands = &rpc.Local{Store: s.store, Command: s.receivers.command}
 	mux.Handle(s.commands.Handler())
 	s.Logger.Info("listening", "for", "command line", "network", "unix", "addr", absolute(l.Addr().String()))
-	return serve(l, mux, s.Logger, fail), nil
+	return serve(l, refusePages(mux), s.Logger, fail), nil
+}
+
+// refusePages refuses what a web page sends. No browser reaches the socket by itself: a proxy that passes requests on to it would let pages
+// in, and whoever reaches it may do everything.
+func refusePages(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Mode") != "" {
+			http.Error(w, "this socket is for commands, and takes nothing from web pages", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }

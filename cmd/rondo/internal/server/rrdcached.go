@@ -181,6 +181,7 @@ var rrdcachedFamilies = []struct {
 	{"accepted", "rondo_rrdcached_connections_total", rra.Derive, "Connections taken.", func(s rrdcached.Stats) float64 { return float64(s.Accepted) }},
 	{"refused", "rondo_rrdcached_connections_refused_total", rra.Derive, "Connections refused because there were too many.", func(s rrdcached.Stats) float64 { return float64(s.Refused) }},
 	{"stalled", "rondo_rrdcached_connections_stalled_total", rra.Derive, "Connections closed because the peer did not read its answers.", func(s rrdcached.Stats) float64 { return float64(s.Stalled) }},
+	{"foreign", "rondo_rrdcached_connections_foreign_total", rra.Derive, "Connections closed because they spoke HTTP or TLS.", func(s rrdcached.Stats) float64 { return float64(s.Foreign) }},
 	{"bytes", "rondo_rrdcached_bytes_total", rra.Derive, "Bytes of requests.", func(s rrdcached.Stats) float64 { return float64(s.Bytes) }},
 	{"samples", "rondo_rrdcached_samples_total", rra.Derive, "Samples handed to the store.", func(s rrdcached.Stats) float64 { return float64(s.Samples) }},
 	{"unknown", "rondo_rrdcached_unknown_total", rra.Derive, "Requests that are no command.", func(s rrdcached.Stats) float64 { return float64(s.Unknown) }},
