@@ -84,7 +84,7 @@ func (a *archive) advance(w []uint64, rows int64) {
 // gather adds PDPs to a row that stays open.
 func (a *folding) gather(c []uint64, pdp float64, elapsed int64) {
 	if math.IsNaN(pdp) {
-		c[cdpMeta] += uint64(elapsed)
+		c[cdpMeta] = moreUnknownPDPs(c[cdpMeta], uint64(elapsed))
 		return
 	}
 	val := math.Float64frombits(c[cdpValue])
@@ -101,6 +101,11 @@ func (a *folding) gather(c []uint64, pdp float64, elapsed int64) {
 		val = pdp
 	}
 	c[cdpValue] = math.Float64bits(val)
+}
+
+// moreUnknownPDPs adds to the unknown PDPs in the low half of an archive's meta word, up to maxUnknownPDPs.
+func moreUnknownPDPs(meta, n uint64) uint64 {
+	return meta&^0xffffffff | min(meta&0xffffffff+n, maxUnknownPDPs)
 }
 
 // finish ends a row with the PDP repeated off times, and begins another with it

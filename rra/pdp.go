@@ -95,7 +95,7 @@ func (m *Machine) gather(w []uint64, amounts []float64, iv float64) {
 	for i, n := range amounts {
 		ds := m.ds(w, i)
 		if math.IsNaN(n) {
-			ds[dsMeta] += uint64(math.Floor(iv)) << 8
+			ds[dsMeta] = moreUnknownSec(ds[dsMeta], uint64(math.Floor(iv)))
 			continue
 		}
 		val := math.Float64frombits(ds[dsValue])
@@ -106,6 +106,11 @@ func (m *Machine) gather(w []uint64, amounts []float64, iv float64) {
 		}
 		ds[dsValue] = math.Float64bits(val)
 	}
+}
+
+// moreUnknownSec adds seconds to the unknown seconds of a data source's meta word, up to maxUnknownSec.
+func moreUnknownSec(meta, seconds uint64) uint64 {
+	return min(meta>>8+seconds, maxUnknownSec)<<8 | meta&0xff
 }
 
 // close ends the open PDP and elapsed-1 more, all of one value. The reading

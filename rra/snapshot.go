@@ -34,10 +34,13 @@ type ArchiveSnapshot struct {
 	Rows []float64
 }
 
-// Bounds of what a state can hold of an open row or PDP. They are past what is of use: half a step of unknown
-// seconds, and all PDPs of a row, are too many.
+// maxUnknownSec and maxUnknownPDPs are the largest counts that a state holds of an open PDP and of an open row. Step stops
+// counting there, so that a state within the bounds never leaves them. The rows are those of rrdtool, which counts on:
+// both bounds are above what makes any PDP (half its seconds) or any row (all its PDPs) unknown. A smaller bound,
+// the PDPs of a row, would not do: after a change of the step rrdtool counts beyond it. Nor would a larger one for the
+// seconds: rrdtool compares the low 32 bits of its count, signed.
 const (
-	maxUnknownSec  = 1 << 40
+	maxUnknownSec  = 1<<31 - 1
 	maxUnknownPDPs = 1 << 31
 )
 

@@ -116,8 +116,8 @@ func (r *stateReader) text() string {
 // maxText is the longest last reading.
 const maxText = LastReading
 
-// Check says whether s can be a state of m, and completes its texts; what it
-// passes can be stepped.
+// Check says whether s can be a state of m, and completes its texts. What it
+// passes can be stepped, and passes again after every step.
 func (m *Machine) Check(s *State) error {
 	if len(s.W) != m.words {
 		return fmt.Errorf("state has %d words, not %d", len(s.W), m.words)
@@ -138,6 +138,8 @@ func (m *Machine) Check(s *State) error {
 		switch {
 		case tag > TagText:
 			return fmt.Errorf("data source %d: last reading has tag %d", i, tag)
+		case hasText && len(s.Text[i]) > maxText:
+			return fmt.Errorf("data source %d: last reading is a text of %d bytes, more than %d", i, len(s.Text[i]), maxText)
 		case hasText && tag != TagText:
 			return fmt.Errorf("data source %d: last reading is a text and tagged %d", i, tag)
 		case meta>>8 > maxUnknownSec:

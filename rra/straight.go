@@ -303,7 +303,7 @@ func keepOpen(ds []uint64, v *Value, n float64, iv uint64) {
 	ds[dsBits] = v.Bits
 	meta := ds[dsMeta]&^0xff | uint64(v.Tag)
 	if n != n {
-		ds[dsMeta] = meta + iv<<8
+		ds[dsMeta] = moreUnknownSec(meta, iv)
 		return
 	}
 	ds[dsMeta] = meta
@@ -369,7 +369,8 @@ func (o *one) turn(p uint64) uint64 {
 func (m *Machine) gatherAll(w []uint64, pdp float64) {
 	if pdp != pdp {
 		for i := range m.lanes {
-			w[m.lanes[i].off+cdpMeta]++
+			p := &w[m.lanes[i].off+cdpMeta]
+			*p = moreUnknownPDPs(*p, 1)
 		}
 		return
 	}
@@ -398,7 +399,7 @@ func (m *Machine) gatherAll(w []uint64, pdp float64) {
 // gatherOne is gather for one PDP.
 func (l *lane) gatherOne(c []uint64, pdp float64) {
 	if pdp != pdp {
-		c[cdpMeta]++
+		c[cdpMeta] = moreUnknownPDPs(c[cdpMeta], 1)
 		return
 	}
 	val := math.Float64frombits(c[cdpValue])

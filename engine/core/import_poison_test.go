@@ -1,0 +1,107 @@
+package core_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestImportedCountsLeaveGroupReadable: a copy whose counts of what is unknown are the largest that Import takes goes on with
+// unknown readings, and its whole group is stored and read again. It made the state record of its group unreadable.
+func TestImportedCountsLeaveGroupReadable(t *testing.T) {
+	for name, fill := range map[string]func(x *rra.Snapshot){
+		"pdps":    func(x *rra.Snapshot) { x.Archives[1].CDPs[0].Unknown = 1 << 31 },
+		"seconds": func(x *rra.Snapshot) { x.Sources[0].UnknownSec = 1<<31 - 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, dir := t.Context(), t.TempDir()
+			s := mustOpen(t, dir, core.Options{NoBackground: true})
+			f := newFeeder(t, s, 20)
+			f.mustFeed(100)
+			c, err := s.Export(ctx, f.refs[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := rra.Compile(c.Definition)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := m.Snapshot(&c.State)
+			fill(x)
+			if c.State, err = m.Import(x); err != nil {
+				t.Fatal(err)
+			}
+			c.Path = "filled"
+			out, err := s.Import(ctx, []core.Copy{c}, false)
+			if err != nil || out[0].Err != nil {
+				t.Fatal(out, err)
+			}
+			for i := range int64(3) {
+				var b core.Batch
+				b.Add(out[0].Ref, f.at()+rra.Seconds(13*(i+1)), rra.Float(math.NaN()))
+				if err := s.Append(ctx, &b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f.mustFeed(10)
+			if err := s.Checkpoint(ctx); err != nil {
+				t.Fatal(err)
+			}
+			mustClose(t, s.Close())
+			s = mustOpen(t, dir, core.Options{NoBackground: true})
+			for i := range 20 {
+				ref, err := s.Lookup(fmt.Sprintf("host/%d", i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Fetch(ctx, ref, 0, programStart, programStart+1000); err != nil {
+					t.Errorf("series %d of the group cannot be read: %v", i, err)
+				}
+			}
+			f.reopened(s).mustFeed(1)
+			mustClose(t, s.Close())
+		})
+	}
+}
+
+// TestImportRefusesLongText: a copy whose last reading is longer than a state record can hold is refused at once. It was
+// logged, and the log could not be replayed.
+func TestImportRefusesLongText(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	s := mustOpen(t, dir, core.Options{NoBackground: true})
+	ref, err := s.Create(ctx, core.Spec{Path: "x", Definition: testDefinition(t), Start: rra.Seconds(programStart)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b core.Batch
+	b.AddText(ref, rra.Seconds(programStart+10), []rra.Value{rra.Text(0)}, []string{"12.50000000000000000000000000000001"})
+	if err := s.Append(ctx, &b); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Export(ctx, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.State.Text) == 0 || c.State.Text[0] == "" {
+		t.Fatal("the last reading is not kept as a text: the test shows nothing")
+	}
+	c.Path, c.State.Text[0] = "y", strings.Repeat("1", rra.LastReading+1)
+	out, err := s.Import(ctx, []core.Copy{c}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out[0].Err == nil {
+		t.Error("the text was taken")
+	}
+	if m, err := rra.Compile(c.Definition); err != nil || m.Check(&c.State) == nil {
+		t.Error("Check passes the state: ", err)
+	}
+	dup := copyStore(t, dir) // as a crash leaves it
+	mustClose(t, s.Close())
+	s = mustOpen(t, dup, core.Options{NoBackground: true})
+	mustClose(t, s.Close())
+}
