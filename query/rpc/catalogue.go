@@ -2,12 +2,11 @@ package rpc
 
 import (
 	"context"
-	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/attime"
@@ -43,7 +42,7 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.Create
 	}
 	ref, err := s.Store.Create(ctx, spec)
 	if err != nil {
-		return nil, fail(err, "create %q", m.GetPath())
+		return nil, coded(err)
 	}
 	return connect.NewResponse(&rondov1.CreateResponse{Ref: uint64(ref)}), nil
 }
@@ -68,7 +67,7 @@ func definition(m *rondov1.Definition) (*rra.Definition, error) {
 // Drop removes a series with all its rows.
 func (s *Server) Drop(ctx context.Context, req *connect.Request[rondov1.DropRequest]) (*connect.Response[rondov1.DropResponse], error) {
 	if err := s.Store.Drop(ctx, req.Msg.GetPath()); err != nil {
-		return nil, fail(err, "drop %q", req.Msg.GetPath())
+		return nil, coded(err)
 	}
 	return connect.NewResponse(&rondov1.DropResponse{}), nil
 }
@@ -79,7 +78,7 @@ func (s *Server) Rename(ctx context.Context, req *connect.Request[rondov1.Rename
 		return nil, invalid("no path to rename to")
 	}
 	if err := s.Store.Rename(ctx, req.Msg.GetPath(), req.Msg.GetTo()); err != nil {
-		return nil, fail(err, "rename %q", req.Msg.GetPath())
+		return nil, coded(err)
 	}
 	return connect.NewResponse(&rondov1.RenameResponse{}), nil
 }
@@ -96,24 +95,30 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	}
 	limit = min(limit, maxPage)
 	if len(m.GetMatchers()) > 0 {
-		return s.selectPage(ctx, m, limit)
+		return s.selectPage(ctx, req, limit)
 	}
-	var answer rondov1.ListResponse
+	charge := answer(ctx, req)
+	var page rondov1.ListResponse
 	for e, err := range s.Store.List(ctx, m.GetPrefix(), m.GetPage()) {
 		if err != nil {
-			return nil, fail(err, "list %q", m.GetPrefix())
+			return nil, fail(err, "list %.200q", m.GetPrefix())
 		}
-		if n := len(answer.GetSeries()); n == limit {
-			answer.NextPage = answer.GetSeries()[n-1].GetPath()
+		if n := len(page.GetSeries()); n == limit {
+			page.NextPage = page.GetSeries()[n-1].GetPath()
 			break
 		}
-		answer.Series = append(answer.Series, seriesOf(e, m.GetBrief()))
+		x := seriesOf(e, m.GetBrief())
+		if err := charge.texts(proto.Size(x)); err != nil {
+			return nil, err
+		}
+		page.Series = append(page.Series, x)
 	}
-	return connect.NewResponse(&answer), nil
+	return connect.NewResponse(&page), nil
 }
 
 // selectPage is List by labels. Its pages go by reference, the order of Select.
-func (s *Server) selectPage(ctx context.Context, m *rondov1.ListRequest, limit int) (*connect.Response[rondov1.ListResponse], error) {
+func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.ListRequest], limit int) (*connect.Response[rondov1.ListResponse], error) {
+	m := req.Msg
 	matchers, err := matchersOf(m.GetMatchers())
 	if err != nil {
 		return nil, err
@@ -121,10 +126,11 @@ func (s *Server) selectPage(ctx context.Context, m *rondov1.ListRequest, limit i
 	var after uint64
 	if m.GetPage() != "" {
 		if after, err = strconv.ParseUint(m.GetPage(), 10, 64); err != nil {
-			return nil, invalid("page %q is not a next_page of this list", m.GetPage())
+			return nil, invalid("page %q is not a next_page of this list", cut(m.GetPage()))
 		}
 	}
-	var answer rondov1.ListResponse
+	charge := answer(ctx, req)
+	var page rondov1.ListResponse
 	for e, err := range s.Store.Select(ctx, matchers) {
 		if err != nil {
 			return nil, fail(err, "list by labels")
@@ -132,16 +138,23 @@ func (s *Server) selectPage(ctx context.Context, m *rondov1.ListRequest, limit i
 		if uint64(e.Ref) <= after || !strings.HasPrefix(e.Path, m.GetPrefix()) {
 			continue
 		}
-		if n := len(answer.GetSeries()); n == limit {
-			answer.NextPage = strconv.FormatUint(answer.GetSeries()[n-1].GetRef(), 10)
+		if n := len(page.GetSeries()); n == limit {
+			page.NextPage = strconv.FormatUint(page.GetSeries()[n-1].GetRef(), 10)
 			break
 		}
-		answer.Series = append(answer.Series, seriesOf(e, m.GetBrief()))
+		x := seriesOf(e, m.GetBrief())
+		if err := charge.texts(proto.Size(x)); err != nil {
+			return nil, err
+		}
+		page.Series = append(page.Series, x)
 	}
-	return connect.NewResponse(&answer), nil
+	return connect.NewResponse(&page), nil
 }
 
 func matchersOf(ms []*rondov1.Matcher) ([]core.Matcher, error) {
+	if len(ms) > maxMatchers {
+		return nil, invalid("%d matchers, at most %d are possible", len(ms), maxMatchers)
+	}
 	out := make([]core.Matcher, len(ms))
 	for i, m := range ms {
 		out[i] = core.Matcher{Name: m.GetName(), Value: m.GetValue()}
@@ -157,9 +170,9 @@ func matchersOf(ms []*rondov1.Matcher) ([]core.Matcher, error) {
 		case "!~":
 			out[i].Op = core.MatchNotRegexp
 		default:
-			return nil, invalid("matcher %d: op %q is none of = != =~ !~", i, m.GetOp())
+			return nil, invalid("matcher %d: op %q is none of = != =~ !~", i, cut(m.GetOp()))
 		}
-		re, err := regexp.Compile("^(?s:" + m.GetValue() + ")$")
+		re, err := compileExpression(m.GetValue())
 		if err != nil {
 			return nil, invalid("matcher %d: %w", i, err)
 		}
@@ -179,8 +192,13 @@ func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.Labels
 		return nil, fail(err, "labels")
 	}
 	if len(values) > maxLabelValues {
-		return nil, connect.NewError(connect.CodeResourceExhausted,
-			fmt.Errorf("%d values of label %q, at most %d are given", len(values), req.Msg.GetName(), maxLabelValues))
+		return nil, exhausted("%d values of label %.200q, at most %d are given", len(values), req.Msg.GetName(), maxLabelValues)
+	}
+	charge := answer(ctx, req)
+	for _, v := range values {
+		if err := charge.texts(len(v)); err != nil {
+			return nil, err
+		}
 	}
 	return connect.NewResponse(&rondov1.LabelsResponse{Values: values}), nil
 }

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -35,26 +34,29 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 	}
 	plan, err := query.NewPlan(s.Store, e.Ref, query.Request{CF: cf, Start: start, End: end, Resolution: m.GetResolution()})
 	if err != nil {
-		return nil, fail(err, "fetch %q", e.Path)
+		return nil, fail(err, "fetch %.200q", e.Path)
 	}
 	if n := int64(len(plan.DS)); plan.Rows() > maxFetchValues/n {
-		return nil, connect.NewError(connect.CodeResourceExhausted,
-			fmt.Errorf("%d rows of %d values asked, at most %d values are given at once", plan.Rows(), n, maxFetchValues))
+		return nil, exhausted("%d rows of %d values asked, at most %d values are given at once", plan.Rows(), n, maxFetchValues)
 	}
-	answer := &rondov1.FetchResponse{Path: e.Path, Start: plan.Start, End: plan.End, Step: plan.Step}
+	charge := answer(ctx, req)
+	if err := charge.doubles(plan.Rows() * int64(len(plan.DS))); err != nil {
+		return nil, err
+	}
+	rows := &rondov1.FetchResponse{Path: e.Path, Start: plan.Start, End: plan.End, Step: plan.Step}
 	for _, name := range plan.DS {
-		answer.Columns = append(answer.Columns, &rondov1.Column{Ds: name, Values: make([]float64, 0, plan.Rows())})
+		rows.Columns = append(rows.Columns, &rondov1.Column{Ds: name, Values: make([]float64, 0, plan.Rows())})
 	}
 	for piece, err := range plan.Pieces(ctx) {
 		if err != nil {
-			return nil, fail(err, "fetch %q", e.Path)
+			return nil, fail(err, "fetch %.200q", e.Path)
 		}
 		for i, v := range piece.Values {
-			c := answer.Columns[i%len(plan.DS)]
+			c := rows.Columns[i%len(plan.DS)]
 			c.Values = append(c.Values, v)
 		}
 	}
-	return connect.NewResponse(answer), nil
+	return connect.NewResponse(rows), nil
 }
 
 func parseCF(name string) (rra.CF, error) {

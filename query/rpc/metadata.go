@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -20,18 +21,23 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.Meta
 		limit = defaultPage
 	}
 	limit = min(limit, maxPage)
-	var answer rondov1.MetadataResponse
+	charge := answer(ctx, req)
+	var page rondov1.MetadataResponse
 	for x, err := range s.Store.ListMetadata(ctx, m.GetPrefix(), m.GetPage()) {
 		if err != nil {
-			return nil, fail(err, "metadata of %q", m.GetPrefix())
+			return nil, fail(err, "metadata of %.200q", m.GetPrefix())
 		}
-		if n := len(answer.GetMetadata()); n == limit {
-			answer.NextPage = answer.GetMetadata()[n-1].GetPath()
+		if n := len(page.GetMetadata()); n == limit {
+			page.NextPage = page.GetMetadata()[n-1].GetPath()
 			break
 		}
-		answer.Metadata = append(answer.Metadata, MetadataOf(x))
+		p := MetadataOf(x)
+		if err := charge.texts(proto.Size(p)); err != nil {
+			return nil, err
+		}
+		page.Metadata = append(page.Metadata, p)
 	}
-	return connect.NewResponse(&answer), nil
+	return connect.NewResponse(&page), nil
 }
 
 // MetadataOf returns the message of a path's metadata.

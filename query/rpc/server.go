@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -12,10 +13,15 @@ import (
 
 // The limits of requests and answers.
 const (
-	maxRequestBytes = 4 << 20   // of one request, unpacked
+	// MaxRequestBytes is how long a Write may be, unpacked. Other requests may be shorter only.
+	MaxRequestBytes = 4 << 20
+	maxCreateBytes  = 1 << 20   // of one Create, unpacked
+	maxQueryBytes   = 64 << 10  // of any other request, unpacked
+	maxMatchers     = 32        // of one List
 	maxAnswerBytes  = 256 << 20 // of one answer that a Client takes
 	maxSamples      = 100_000   // samples of one Write
 	maxRejections   = 16        // listed in the answer of one Write
+	maxReading      = 4 << 10   // bytes of one reading that is a text
 	maxFetchValues  = 4 << 20   // values in one answer of Fetch
 	defaultPage     = 1_000     // series a page of List
 	maxPage         = 10_000
@@ -35,7 +41,10 @@ type Server struct {
 
 // Handler returns the path that the service stands at and what answers there.
 func (s *Server) Handler() (string, http.Handler) {
-	return rondov1.NewRondoHandler(s, connect.WithReadMaxBytes(maxRequestBytes))
+	path, h := rondov1.NewRondoHandler(s, connect.WithConditionalHandlerOptions(messageLimits))
+	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(explainer{w}, r)
+	})
 }
 
 func (s *Server) now() time.Time {
@@ -54,8 +63,11 @@ func (s *Server) ref(path string, ref uint64) (core.Ref, error) {
 		return 0, invalid("no path and no ref")
 	}
 	r, err := s.Store.Lookup(path)
-	if err != nil {
-		return 0, fail(err, "look up %q", path)
+	switch {
+	case errors.Is(err, core.ErrInvalid): // it names the path
+		return 0, coded(err)
+	case err != nil:
+		return 0, fail(err, "look up %.200q", path)
 	}
 	return r, nil
 }
@@ -68,7 +80,32 @@ func (s *Server) series(path string, ref uint64) (core.Series, error) {
 	}
 	e, err := s.Store.Series(r)
 	if err != nil {
-		return core.Series{}, fail(err, "series %d", r)
+		return core.Series{}, coded(err)
 	}
 	return e, nil
+}
+
+// An explainer gives the answers that the library leaves empty a body.
+type explainer struct{ http.ResponseWriter }
+
+// Unwrap returns the writer beneath, for http.ResponseController.
+func (e explainer) Unwrap() http.ResponseWriter { return e.ResponseWriter }
+
+// Flush sends what is buffered, where that can be done.
+func (e explainer) Flush() { _ = http.NewResponseController(e.ResponseWriter).Flush() }
+
+// WriteHeader begins the answer.
+func (e explainer) WriteHeader(code int) {
+	text := ""
+	switch code {
+	case http.StatusUnsupportedMediaType:
+		text = "the header Content-Type of a request must be one of: " + e.Header().Get("Accept-Post")
+	case http.StatusMethodNotAllowed:
+		text = "the methods of this address are: " + e.Header().Get("Allow")
+	}
+	if text == "" {
+		e.ResponseWriter.WriteHeader(code)
+		return
+	}
+	http.Error(e.ResponseWriter, text, code)
 }

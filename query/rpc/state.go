@@ -20,7 +20,7 @@ func (s *Server) Info(_ context.Context, req *connect.Request[rondov1.InfoReques
 	}
 	info, err := s.Store.Info(ref)
 	if err != nil {
-		return nil, fail(err, "info of series %d", ref)
+		return nil, coded(err)
 	}
 	answer := &rondov1.InfoResponse{
 		Series:       seriesOf(info.Series, false),
@@ -28,7 +28,7 @@ func (s *Server) Info(_ context.Context, req *connect.Request[rondov1.InfoReques
 	}
 	m, err := s.Store.Metadata(info.Path)
 	if err != nil {
-		return nil, fail(err, "metadata of %q", info.Path)
+		return nil, fail(err, "metadata of %.200q", info.Path)
 	}
 	if m.Time != 0 {
 		answer.Metadata = MetadataOf(core.PathMetadata{Path: info.Path, Metadata: m})
@@ -84,7 +84,7 @@ func StatsOf(st core.Stats) *rondov1.StatsResponse {
 func (s *Server) Notes(ctx context.Context, req *connect.Request[rondov1.NotesRequest]) (*connect.Response[rondov1.NotesResponse], error) {
 	notes, err := s.Store.Notes(ctx, req.Msg.GetKey())
 	if err != nil {
-		return nil, fail(err, "notes of %q", req.Msg.GetKey())
+		return nil, fail(err, "notes of %.200q", req.Msg.GetKey())
 	}
 	return connect.NewResponse(&rondov1.NotesResponse{Notes: NotesOf(notes)}), nil
 }

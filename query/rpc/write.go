@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -24,7 +25,11 @@ func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRe
 	}
 	w := writer{Server: s, now: rra.TimeOf(s.now()), refs: make(map[string]core.Series)}
 	for i, m := range samples {
-		if err := w.add(m); err != nil {
+		err := w.add(m)
+		if errors.Is(err, core.ErrClosed) {
+			return nil, fail(err, "write")
+		}
+		if err != nil {
 			w.reject(i, err)
 			w.answer.Refused++
 			continue
@@ -90,11 +95,11 @@ func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
 	}
 	ref, err := w.Store.Lookup(m.GetPath())
 	if err != nil {
-		return core.Series{}, fmt.Errorf("%q: %w", m.GetPath(), err)
+		return core.Series{}, fmt.Errorf("%.200q: %w", m.GetPath(), err)
 	}
 	series, err := w.Store.Series(ref)
 	if err != nil {
-		return core.Series{}, fmt.Errorf("%q: %w", m.GetPath(), err)
+		return core.Series{}, fmt.Errorf("%.200q: %w", m.GetPath(), err)
 	}
 	w.refs[m.GetPath()] = series
 	return series, nil
@@ -151,12 +156,15 @@ func float(kind rra.Kind, v float64) (rra.Value, error) {
 }
 
 func (w *writer) text(kind rra.Kind, text string) (rra.Value, error) {
+	if len(text) > maxReading {
+		return rra.Value{}, fmt.Errorf("a reading of %d bytes: more than %d", len(text), maxReading)
+	}
 	v, err := rra.ParseValue(kind, text, &w.texts)
 	if err != nil {
 		return v, err
 	}
 	if v.Tag == rra.TagInvalid {
-		return v, fmt.Errorf("%q is no reading", text)
+		return v, fmt.Errorf("%.200q is no reading", text)
 	}
 	return v, nil
 }
@@ -165,11 +173,14 @@ func (w *writer) text(kind rra.Kind, text string) (rra.Value, error) {
 func (w *writer) update(d *rra.Definition, arg string) (rra.Time, error) {
 	when, rest, ok := strings.Cut(arg, ":")
 	if !ok {
-		return 0, fmt.Errorf("%q: no values", arg)
+		return 0, fmt.Errorf("%.200q: no values", arg)
 	}
 	at, err := w.time(when)
 	if err != nil {
 		return 0, err
+	}
+	if n := strings.Count(rest, ":") + 1; n > len(d.Sources) {
+		return 0, fmt.Errorf("%w: %.200q has %d too many", core.ErrShape, arg, n-len(d.Sources))
 	}
 	readings := strings.Split(rest, ":")
 	for i := range d.Sources {
@@ -179,7 +190,7 @@ func (w *writer) update(d *rra.Definition, arg string) (rra.Time, error) {
 		}
 		n := len(w.values)
 		if n == len(readings) {
-			return 0, fmt.Errorf("%w: %q, the data source %s has none", core.ErrShape, arg, ds.Name)
+			return 0, fmt.Errorf("%w: %.200q, the data source %s has none", core.ErrShape, arg, ds.Name)
 		}
 		v, err := w.text(ds.Kind, readings[n])
 		if err != nil {
@@ -188,7 +199,7 @@ func (w *writer) update(d *rra.Definition, arg string) (rra.Time, error) {
 		w.values = append(w.values, v)
 	}
 	if len(w.values) != len(readings) {
-		return 0, fmt.Errorf("%w: %q has %d too many", core.ErrShape, arg, len(readings)-len(w.values))
+		return 0, fmt.Errorf("%w: %.200q has %d too many", core.ErrShape, arg, len(readings)-len(w.values))
 	}
 	return at, nil
 }
@@ -199,7 +210,7 @@ func (w *writer) time(text string) (rra.Time, error) {
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(math.Abs(v) < 1<<42) {
-		return 0, fmt.Errorf("%q is no time: N, or seconds since 1970", text)
+		return 0, fmt.Errorf("%.200q is no time: N, or seconds since 1970", text)
 	}
 	return rra.Time(math.Round(v * 1e6)), nil
 }
@@ -229,6 +240,6 @@ func (w *writer) append(ctx context.Context) error {
 
 func (w *writer) reject(index int, err error) {
 	if len(w.answer.GetRejections()) < maxRejections {
-		w.answer.Rejections = append(w.answer.Rejections, &rondov1.Rejection{Index: int64(index), Error: err.Error()})
+		w.answer.Rejections = append(w.answer.Rejections, &rondov1.Rejection{Index: proto.Int64(int64(index)), Error: bounded(err).Error()})
 	}
 }

@@ -513,9 +513,10 @@ func (x *WriteRequest) GetSamples() []*Sample {
 
 // A Rejection says why a sample was not stored.
 type Rejection struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Index         int64                  `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	Error         string                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the sample in the request, from 0; always there.
+	Index         *int64 `protobuf:"varint,1,opt,name=index,proto3,oneof" json:"index,omitempty"`
+	Error         string `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -551,8 +552,8 @@ func (*Rejection) Descriptor() ([]byte, []int) {
 }
 
 func (x *Rejection) GetIndex() int64 {
-	if x != nil {
-		return x.Index
+	if x != nil && x.Index != nil {
+		return *x.Index
 	}
 	return 0
 }
@@ -3320,10 +3321,11 @@ const file_rondo_proto_rawDesc = "" +
 	"\x06values\x18\x04 \x03(\v2\x0f.rondo.v1.ValueR\x06values\x12\x16\n" +
 	"\x06update\x18\x05 \x01(\tR\x06update\":\n" +
 	"\fWriteRequest\x12*\n" +
-	"\asamples\x18\x01 \x03(\v2\x10.rondo.v1.SampleR\asamples\"7\n" +
-	"\tRejection\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x03R\x05index\x12\x14\n" +
-	"\x05error\x18\x02 \x01(\tR\x05error\"\x8e\x01\n" +
+	"\asamples\x18\x01 \x03(\v2\x10.rondo.v1.SampleR\asamples\"F\n" +
+	"\tRejection\x12\x19\n" +
+	"\x05index\x18\x01 \x01(\x03H\x00R\x05index\x88\x01\x01\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05errorB\b\n" +
+	"\x06_index\"\x8e\x01\n" +
 	"\rWriteResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\x03R\baccepted\x12\x12\n" +
 	"\x04late\x18\x02 \x01(\x03R\x04late\x12\x18\n" +
@@ -3704,6 +3706,7 @@ func file_rondo_proto_init() {
 		(*Value_Uint)(nil),
 		(*Value_Text)(nil),
 	}
+	file_rondo_proto_msgTypes[6].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

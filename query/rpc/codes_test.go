@@ -1,0 +1,129 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+)
+
+// TestEverySentinelHasItsCode: errors that nobody had thought of were answered with internal, as faults of the server.
+// An exported error of the store, the log or the queries has a code, or stands here with the reason why no request meets it.
+func TestEverySentinelHasItsCode(t *testing.T) {
+	elsewhere := map[string]string{
+		"core.ErrLocked":   "met when a store is opened",
+		"core.ErrVersion":  "met when a store is opened",
+		"wal.ErrLocked":    "met when a log is opened",
+		"wal.ErrTruncated": "met when a log is read",
+		"wal.ErrHole":      "met when a log is read",
+	}
+	coded := make(map[string]bool)
+	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok {
+				coded[x.Name+"."+s.Sel.Name] = true
+			}
+		}
+		return true
+	})
+	found := 0
+	for _, dir := range []string{"../../engine/core", "../../wal", ".."} {
+		for _, name := range sentinels(t, dir) {
+			found++
+			if !coded[name] && elsewhere[name] == "" {
+				t.Errorf("%s has no code: give it one in errors.go, or say here why no request meets it", name)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d errors found: do they stand elsewhere now?", found)
+	}
+	for _, c := range codes {
+		err := fail(fmt.Errorf("beneath: %w", c.err), "above")
+		if got := connect.CodeOf(err); got != c.code || !errors.Is(err, c.err) {
+			t.Errorf("%v: got %v, want %v", c.err, got, c.code)
+		}
+	}
+}
+
+// sentinels returns the exported error variables of the package in dir, as package.Name.
+func sentinels(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	names, err := fs.Glob(os.DirFS(dir), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.VAR {
+				continue
+			}
+			for _, s := range g.Specs {
+				for _, id := range s.(*ast.ValueSpec).Names {
+					if strings.HasPrefix(id.Name, "Err") {
+						out = append(out, f.Name.Name+"."+id.Name)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func TestErrorsAreCut(t *testing.T) {
+	long := errors.New(strings.Repeat("[", 900_000) + "ä")
+	for name, err := range map[string]error{"fail": fail(long, "x"), "invalid": invalid("%w", long)} {
+		if n := len(err.Error()); n > 2*maxError || !errors.Is(err, long) {
+			t.Errorf("%s: %d bytes, or not the same error", name, n)
+		}
+	}
+}
+
+func TestAccount(t *testing.T) {
+	b := NewBudget(100, 60)
+	one, two := b.Open("a"), b.Open("a")
+	if err := one.Charge(50); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.Charge(11); !errors.Is(err, ErrBudget) {
+		t.Errorf("beyond the share of a client: %v", err)
+	}
+	other := b.Open("b")
+	if err := other.Charge(50); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+	if err := b.Open("c").Charge(1); !errors.Is(err, ErrBudget) {
+		t.Errorf("beyond the whole: %v", err)
+	}
+	one.Close()
+	one.Close()
+	other.Close()
+	if n := b.Used(); n != 0 || len(b.clients) != 0 {
+		t.Errorf("%d bytes held by %v after all was closed", n, b.clients)
+	}
+	var none *Account
+	if err := none.Charge(1 << 60); err != nil {
+		t.Errorf("without a budget: %v", err)
+	}
+	none.Close()
+}
