@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"runtime"
-	"time"
 )
 
 // chunkBytes of encoded blocks are written at once, so that a commit of any size needs little memory.
@@ -148,18 +147,6 @@ func (l *Log) commit(b *batch) error {
 	return nil
 }
 
-// sync syncs a segment's file, and counts.
-func (l *Log) sync(id uint64, f File) error {
-	start := time.Now()
-	err := f.Sync()
-	took := time.Since(start)
-	l.count(func(st *Stats) { st.Syncs++; st.SyncTime += took })
-	if err != nil {
-		return fmt.Errorf("sync segment %d: %w", id, err)
-	}
-	return nil
-}
-
 // ready sees to it that there is an active segment with room. io is held.
 func (l *Log) ready() error {
 	if s := l.active; s != nil && s.end < l.o.SegmentBytes {
@@ -179,20 +166,6 @@ func (l *Log) roll() error {
 		s.file, l.active = nil, nil
 	}
 	return l.begin()
-}
-
-// syncActive makes durable what was acknowledged without, with SyncInterval and SyncNone. io is held.
-func (l *Log) syncActive() error {
-	s := l.active
-	if s == nil || l.synced == l.written {
-		return nil
-	}
-	if err := l.sync(s.ID, s.file); err != nil {
-		l.abandon(true)
-		return err
-	}
-	s.synced, l.synced = s.end, l.written
-	return nil
 }
 
 // begin makes the next segment and with it whole again what the last one lost. io is held.
@@ -272,6 +245,14 @@ func (l *Log) abandon(syncFailed bool) {
 	s := l.active
 	if s == nil {
 		return
+	}
+	if fl := l.flight; fl != nil {
+		<-fl.done
+		l.flight = nil
+		if fl.err == nil {
+			s.synced, l.synced = fl.end, fl.last
+		}
+		syncFailed = syncFailed || fl.err != nil
 	}
 	l.active = nil
 	if l.synced < l.written && !syncFailed {
@@ -355,56 +336,6 @@ func (t *tail) copyTo(s *segment, o Options) error {
 		s.end += int64(len(whole))
 		r.skip(h)
 	}
-}
-
-// syncs is the syncer of SyncInterval.
-func (l *Log) syncs() {
-	defer close(l.ticked)
-	if l.o.Sync != SyncInterval {
-		return
-	}
-	tick := time.NewTicker(l.o.Interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.stop:
-			return
-		case <-tick.C:
-			_ = l.syncNow() // logged there; the records go into the next segment
-		}
-	}
-}
-
-// syncNow makes durable what was acknowledged without. Commits go on meanwhile.
-func (l *Log) syncNow() error {
-	l.io.Lock()
-	s := l.active
-	if s == nil || l.synced == l.written {
-		defer l.io.Unlock()
-		if l.lost != nil {
-			return appendError(l.begin())
-		}
-		return nil
-	}
-	end, last := s.end, l.written
-	f := s.file
-	l.io.Unlock()
-	err := l.sync(s.ID, f)
-	l.io.Lock()
-	defer l.io.Unlock()
-	if l.synced >= last {
-		return nil // a new segment was begun meanwhile, which took the sync of this one
-	}
-	if l.active != s {
-		return fmt.Errorf("sync segment %d: %w", s.ID, ErrRetry) // abandoned meanwhile
-	}
-	if err != nil {
-		l.o.Logger.Error("log could not sync records, and writes them again", "first", uint64(l.synced+1), "last", uint64(l.written), "error", err)
-		l.abandon(true)
-		return appendError(err)
-	}
-	s.synced, l.synced = end, last
-	return nil
 }
 
 var _ io.Closer = (*Log)(nil)

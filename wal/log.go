@@ -44,6 +44,7 @@ type Log struct {
 	written Pos      // last position that was committed
 	synced  Pos      // last position that is on the disk; with SyncAlways the same
 	keep    Pos      // all at or below it may be dropped
+	flight  *flight  // a sync of active that runs without io
 	lost    *tail    // acknowledged with SyncInterval or SyncNone, and then not synced: goes into the next segment
 	dead    []uint64 // segments to remove in which nothing counts
 	free    []uint64 // files to reuse

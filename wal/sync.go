@@ -1,0 +1,115 @@
+package wal
+
+import (
+	"fmt"
+	"time"
+)
+
+// Syncing
+//
+// Linux tells a failed write-back once for each open file: of two fdatasync calls on one descriptor one gets
+// the error, and the other, which began later and covers as much, returns nil. So no two syncs of a segment
+// run at the same time, and the result of each is settled before another one starts: with SyncInterval and
+// SyncNone commits go on while a sync is under way (a flight), but whoever wants to sync, end or abandon the
+// segment waits for the flight to land first.
+
+// A flight is a sync of the active segment that runs without Log.io.
+type flight struct {
+	end  int64 // where the segment ended when the sync began
+	last Pos   // the last position before it
+	err  error // valid once done is closed
+	done chan struct{}
+}
+
+// sync syncs a segment's file, and counts.
+func (l *Log) sync(id uint64, f File) error {
+	start := time.Now()
+	err := f.Sync()
+	took := time.Since(start)
+	l.count(func(st *Stats) { st.Syncs++; st.SyncTime += took })
+	if err != nil {
+		return fmt.Errorf("sync segment %d: %w", id, err)
+	}
+	return nil
+}
+
+// syncActive makes durable what was acknowledged without, with SyncInterval and SyncNone. io is held.
+func (l *Log) syncActive() error {
+	if err := l.land(); err != nil {
+		return err
+	}
+	s := l.active
+	if s == nil || l.synced == l.written {
+		return nil
+	}
+	if err := l.sync(s.ID, s.file); err != nil {
+		l.abandon(true)
+		return err
+	}
+	s.synced, l.synced = s.end, l.written
+	return nil
+}
+
+// syncs is the syncer of SyncInterval.
+func (l *Log) syncs() {
+	defer close(l.ticked)
+	if l.o.Sync != SyncInterval {
+		return
+	}
+	tick := time.NewTicker(l.o.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.stop:
+			return
+		case <-tick.C:
+			_ = l.syncNow() // logged there; the records go into the next segment
+		}
+	}
+}
+
+// syncNow makes durable what was acknowledged without. Commits go on meanwhile.
+func (l *Log) syncNow() error {
+	l.io.Lock()
+	defer l.io.Unlock()
+	if err := l.land(); err != nil {
+		return appendError(err)
+	}
+	if l.lost != nil {
+		return appendError(l.begin())
+	}
+	s := l.active
+	if s == nil || l.synced == l.written {
+		return nil
+	}
+	fl := &flight{end: s.end, last: l.written, done: make(chan struct{})}
+	l.flight = fl
+	f, id := s.file, s.ID
+	l.io.Unlock()
+	fl.err = l.sync(id, f)
+	close(fl.done)
+	l.io.Lock()
+	if l.flight == fl {
+		return appendError(l.land())
+	}
+	return appendError(fl.err) // landed by somebody else, who left the segment if it failed
+}
+
+// land waits for the flight under way, if there is one, and settles its result. After an error the segment is
+// abandoned, and what it could not sync goes into the next one. io is held; the flight does not need it.
+func (l *Log) land() error {
+	fl := l.flight
+	if fl == nil {
+		return nil
+	}
+	<-fl.done
+	l.flight = nil
+	s := l.active // the same as when it began: only who has landed the flight leaves a segment
+	if fl.err != nil {
+		l.o.Logger.Error("log could not sync records, and writes them again", "first", uint64(l.synced+1), "last", uint64(l.written), "error", fl.err)
+		l.abandon(true)
+		return fl.err
+	}
+	s.synced, l.synced = fl.end, fl.last
+	return nil
+}
