@@ -39,9 +39,15 @@ type Disk struct {
 	// Fault is asked before each operation that changes something. If it returns an error the operation fails
 	// with it; of a write, kept bytes are done.
 	Fault func(op Op) (kept int, err error)
+	// FaultRead is asked before each operation that changes nothing: mkdir, readdir, open, read, size, named or lock.
+	FaultRead func(op Op) error
+
+	calls map[string]int // by kind
+	plan  plan
 }
 
-// Op is an operation that changes something: create, write, truncate, allocate, sync, rename, remove or syncdir.
+// Op is an operation. Those that change something are create, write, truncate, allocate, sync, rename, remove and
+// syncdir; those that do not are mkdir, readdir, open, read, size, named and lock.
 type Op struct {
 	Kind   string
 	Name   string
@@ -75,6 +81,7 @@ func NewDisk(seed uint64) *Disk {
 	return &Disk{
 		rnd:   rand.New(rand.NewPCG(seed, 1)),
 		names: map[string]*inode{}, durable: map[string]*inode{}, locked: map[string]bool{},
+		calls: map[string]int{},
 	}
 }
 
@@ -226,6 +233,9 @@ func (d *Disk) do(op Op) (kept int, err error) {
 		}
 		return kept, ErrPower
 	}
+	if kept, err := d.planned(op); err != nil {
+		return kept, err
+	}
 	if d.Fault != nil {
 		if kept, err := d.Fault(op); err != nil {
 			return kept, &fs.PathError{Op: op.Kind, Path: op.Name, Err: err}
@@ -241,12 +251,19 @@ func (d *Disk) rename(names map[string]*inode, dir string) {
 }
 
 // MkdirAll does nothing: folders are.
-func (d *Disk) MkdirAll(string) error { return nil }
+func (d *Disk) MkdirAll(dir string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.look(Op{Kind: "mkdir", Name: dir})
+}
 
 // ReadDir lists the files in dir.
 func (d *Disk) ReadDir(dir string) ([]string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.look(Op{Kind: "readdir", Name: dir}); err != nil {
+		return nil, err
+	}
 	var names []string
 	for name := range d.names {
 		if filepath.Dir(name) == filepath.Clean(dir) {
@@ -272,8 +289,8 @@ func (d *Disk) Create(name string) (wal.File, error) {
 func (d *Disk) Open(name string, write bool) (wal.File, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.lost {
-		return nil, ErrPower
+	if err := d.look(Op{Kind: "open", Name: name}); err != nil {
+		return nil, err
 	}
 	f := d.names[name]
 	if f == nil {
@@ -332,8 +349,8 @@ func (d *Disk) SyncDir(dir string) error {
 func (d *Disk) Lock(name string) (io.Closer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.lost {
-		return nil, ErrPower
+	if err := d.look(Op{Kind: "lock", Name: name}); err != nil {
+		return nil, err
 	}
 	if d.locked[name] {
 		return nil, fmt.Errorf("%s: %w", name, wal.ErrLocked)

@@ -23,6 +23,9 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	if f.closed {
 		return 0, fs.ErrClosed
 	}
+	if err := f.disk.look(Op{Kind: "read", Name: f.name, Offset: off, Length: int64(len(p))}); err != nil {
+		return 0, err
+	}
 	if off >= int64(len(f.inode.data)) {
 		return 0, io.EOF
 	}
@@ -75,6 +78,9 @@ func (f *file) change(op Op) (int, error) {
 func (f *file) Size() (int64, error) {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
+	if err := f.disk.look(Op{Kind: "size", Name: f.name}); err != nil {
+		return 0, err
+	}
 	return int64(len(f.inode.data)), nil
 }
 
