@@ -47,18 +47,23 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 		s: s, blocks: make(map[string]bool), lags: make(map[string]bool),
 		postings: make(map[string]*posting), next: make(map[uint32]uint32),
 	}
-	if err := c.structure(); err != nil {
+	endless, err := c.structure()
+	if err != nil {
 		return nil, err
 	}
-	err := s.db.View(nil, func(tx *bolt.Tx) error {
+	err = s.db.View(nil, func(tx *bolt.Tx) error {
 		c.tx = tx
 		c.pos = wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaCatalogue))
 		c.top = max(wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaGroups)), c.pos, s.log.Last())
-		for _, step := range []func(){c.catalogue, c.definitions, c.groups, c.rows, c.lag, c.labels, c.notes, c.metadata} {
+		for _, step := range c.steps() {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			step()
+			if b := slices.IndexFunc(step.reads, func(b []byte) bool { return endless[string(b)] || endless[""] }); b >= 0 {
+				c.add(string(step.reads[b]), "its pages are damaged so that it was not looked into")
+			} else if err := s.db.guard(step.reads[0], func() error { step.run(); return nil }); err != nil {
+				c.add(string(step.reads[0]), "not looked into any further: %v", err)
+			}
 		}
 		return nil
 	})
@@ -78,16 +83,36 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 	return c.problems, ctx.Err()
 }
 
-// structure checks the pages of the database. bbolt compares a transaction with the list of free
-// pages as it is now, so that none may be taken meanwhile: checkpoints wait.
-func (c *checker) structure() error {
+// A checkStep is a part of Check, and the buckets that it reads.
+type checkStep struct {
+	run   func()
+	reads [][]byte
+}
+
+func (c *checker) steps() []checkStep {
+	return []checkStep{
+		{c.catalogue, [][]byte{bucketNames, bucketSeries, bucketClasses, bucketDefs, bucketMeta}},
+		{c.definitions, [][]byte{bucketDefs, bucketClasses}},
+		{c.groups, [][]byte{bucketState, bucketSeries}},
+		{c.rows, [][]byte{bucketRows}},
+		{c.lag, [][]byte{bucketLag}},
+		{c.labels, [][]byte{bucketLabels}},
+		{c.notes, [][]byte{bucketNotes}},
+		{c.metadata, [][]byte{bucketMetadata, bucketMeta}},
+	}
+}
+
+// structure checks the pages of the database, which nobody may change meanwhile: checkpoints wait. It returns
+// the buckets that must not be walked.
+func (c *checker) structure() (endless map[string]bool, err error) {
 	c.s.checkpointMu.Lock()
 	defer c.s.checkpointMu.Unlock()
-	return c.s.db.View(nil, func(tx *bolt.Tx) error {
-		for err := range tx.Check() {
-			c.add(fileDB, "%v", err)
+	return c.s.db.walk(func(bucket, what string) {
+		where := fileDB
+		if bucket != "" {
+			where += ", bucket " + bucket
 		}
-		return nil
+		c.add(where, "%s", what)
 	})
 }
 

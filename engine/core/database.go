@@ -89,10 +89,32 @@ func (d *database) open(opt bolt.Options) (*opening, error) {
 		}
 	}
 	var err error
-	if o.metas, err = mapMetas(o.file, o.bolt.Info().PageSize); err != nil {
+	if err = d.checkBranches(o.file); err == nil {
+		o.metas, err = mapMetas(o.file, o.bolt.Info().PageSize)
+	}
+	if err != nil {
 		return nil, errors.Join(err, o.bolt.Close())
 	}
 	return o, nil
+}
+
+// checkBranches refuses a file whose pages lead to each other in a circle, which bbolt would follow until the
+// stack is full. It reads the branch pages, one in about a hundred.
+func (d *database) checkBranches(f *os.File) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	var found []DamageError
+	endless, err := walkPages(f, st.Size(), true, func(bucket, what string) {
+		found = append(found, DamageError{Bucket: bucket, Err: errors.New(what)})
+	})
+	for i := range found {
+		if err == nil && endless[found[i].Bucket] {
+			err = &found[i]
+		}
+	}
+	return err
 }
 
 // openError says of what bbolt refuses whether it is damage.
@@ -229,6 +251,17 @@ func (d *database) size() (bytes, free int64) {
 
 // Sync makes durable what commits without sync have written.
 func (d *database) Sync() error { return d.current.Load().bolt.Sync() }
+
+// walk checks all pages that the newest transaction reaches. Nobody may write meanwhile. report takes what is wrong,
+// with the bucket (empty: the file as a whole); endless names the buckets that must not be walked by bbolt.
+func (d *database) walk(report func(bucket, what string)) (endless map[string]bool, err error) {
+	f := d.current.Load().file
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return walkPages(f, st.Size(), false, report)
+}
 
 // close waits for transactions and closes the file.
 func (d *database) close() error {

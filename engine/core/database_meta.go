@@ -95,26 +95,27 @@ func checkFile(name string) error {
 	if m.pageSize < 1<<10 || m.pages > 1<<48 || int64(m.pages)*m.pageSize > st.Size() {
 		return &DamageError{Err: fmt.Errorf("the file has %d bytes, but its pages take %d: it was cut", st.Size(), int64(m.pages)*m.pageSize)}
 	}
-	return checkFreelist(f, m)
+	_, _, err = readFreelist(f, m)
+	return err
 }
 
 // noFreelist stands for a database without a list of free pages.
 const noFreelist = 1<<64 - 1
 
-// checkFreelist reads the list of free pages, which bbolt trusts to say its own length.
-func checkFreelist(f io.ReaderAt, m metaPage) error {
+// readFreelist reads the list of free pages, which bbolt trusts to say its own length. pages is how many it takes.
+func readFreelist(f io.ReaderAt, m metaPage) (ids []uint64, pages uint64, err error) {
 	if m.freelist == noFreelist {
-		return nil
+		return nil, 0, nil
 	}
 	bad := func(what string, v ...any) error {
 		return &DamageError{Err: fmt.Errorf("list of free pages, page %d: %s", m.freelist, fmt.Sprintf(what, v...))}
 	}
 	head := make([]byte, 24)
 	if m.freelist < 2 || m.freelist >= m.pages {
-		return bad("outside of the file")
+		return nil, 0, bad("outside of the file")
 	}
 	if _, err := f.ReadAt(head, int64(m.freelist)*m.pageSize); err != nil {
-		return fmt.Errorf("list of free pages: %w", err)
+		return nil, 0, fmt.Errorf("list of free pages: %w", err)
 	}
 	e := binary.NativeEndian
 	id, flags, count, overflow := e.Uint64(head), e.Uint16(head[8:]), uint64(e.Uint16(head[10:])), uint64(e.Uint32(head[12:]))
@@ -123,19 +124,20 @@ func checkFreelist(f io.ReaderAt, m metaPage) error {
 		count, at = e.Uint64(head[16:]), 24
 	}
 	if id != m.freelist || flags != 0x10 || m.freelist+overflow >= m.pages || count > m.pages || int64(count)*8+at > int64(overflow+1)*m.pageSize {
-		return bad("its header is damaged (page %d, flags %#x, %d entries, overflow %d)", id, flags, count, overflow)
+		return nil, 0, bad("its header is damaged (page %d, flags %#x, %d entries, overflow %d)", id, flags, count, overflow)
 	}
-	ids := make([]byte, count*8)
-	if _, err := f.ReadAt(ids, int64(m.freelist)*m.pageSize+at); err != nil && count > 0 {
-		return fmt.Errorf("list of free pages: %w", err)
+	b := make([]byte, count*8)
+	if _, err := f.ReadAt(b, int64(m.freelist)*m.pageSize+at); err != nil && count > 0 {
+		return nil, 0, fmt.Errorf("list of free pages: %w", err)
 	}
 	last := uint64(1)
-	for ; len(ids) > 0; ids = ids[8:] {
-		id := e.Uint64(ids)
+	for ; len(b) > 0; b = b[8:] {
+		id := e.Uint64(b)
 		if id <= last || id >= m.pages {
-			return bad("page %d does not belong into it", id)
+			return nil, 0, bad("page %d does not belong into it", id)
 		}
 		last = id
+		ids = append(ids, id)
 	}
-	return nil
+	return ids, overflow + 1, nil
 }

@@ -1,0 +1,120 @@
+package core_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// touch does everything to the store in dir that reads its database, and returns the errors. That it returns is
+// what is tested: no panic, no fault, no endless loop.
+func touch(dir string) (errs []error) {
+	ctx := context.Background()
+	note := func(what string, err error) {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+		}
+	}
+	s, err := core.Open(dir, core.Options{NoBackground: true})
+	if err != nil {
+		return []error{err}
+	}
+	var refs []core.Ref
+	for x, err := range s.List(ctx, "", "") {
+		if note("list", err); err == nil {
+			refs = append(refs, x.Ref)
+		}
+	}
+	for _, err := range s.Select(ctx, []core.Matcher{{Name: "host", Value: "a"}}) {
+		note("select", err)
+	}
+	_, err = s.LabelNames(ctx)
+	note("labels", err)
+	for _, ref := range refs {
+		for archive := range 3 {
+			_, err := s.Fetch(ctx, ref, archive, programStart, programStart+5000)
+			note("fetch", err)
+		}
+		_, err = s.Info(ref)
+		note("info", err)
+	}
+	problems, err := s.Check(ctx)
+	note("check", err)
+	for _, p := range problems {
+		note("check found", errors.New(p.String()))
+	}
+	note("checkpoint", s.Checkpoint(ctx))
+	note("close", s.Close())
+	return errs
+}
+
+// TestDamagedPages damages one page at a time, in every way a page can be wrong as a whole.
+func TestDamagedPages(t *testing.T) {
+	const page = 4096
+	dir := t.TempDir()
+	good := smallDatabase(t, dir)
+	le := binary.LittleEndian
+	used := int(le.Uint64(good[16+40:])) // pages, as one of the meta pages says
+	kinds := map[string]func(b []byte, at int){
+		"zeroed":             func(b []byte, at int) { clear(b[at : at+page]) },
+		"all ones":           func(b []byte, at int) { copy(b[at:], strings.Repeat("\xff", page)) },
+		"the page before it": func(b []byte, at int) { copy(b[at:at+page], b[at-page:at]) },
+		"overflow":           func(b []byte, at int) { le.PutUint32(b[at+12:], 1<<32-1) },
+		"count":              func(b []byte, at int) { le.PutUint16(b[at+10:], 1<<16-1) },
+		"leaf as branch":     func(b []byte, at int) { le.PutUint16(b[at+8:], 1) },
+		"branch as leaf":     func(b []byte, at int) { le.PutUint16(b[at+8:], 2) },
+		"element":            func(b []byte, at int) { le.PutUint32(b[at+20:], 1<<31) },
+		"leads to itself": func(b []byte, at int) {
+			if le.Uint16(b[at+8:]) == 1 { // of a branch page: what its first element leads to
+				le.PutUint64(b[at+24:], uint64(at/page))
+			}
+		},
+	}
+	files := make(map[string][]byte) // of the log
+	entries, err := os.ReadDir(filepath.Join(dir, "wal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := filepath.Join("wal", e.Name())
+		if files[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for kind, damage := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			found := 0
+			for at := 0; at < used*page; at += page {
+				if at == 0 && kind == "the page before it" {
+					continue
+				}
+				b := append([]byte(nil), good...)
+				damage(b, at)
+				files["rondo.bolt"] = b
+				place := t.TempDir()
+				if err := os.Mkdir(filepath.Join(place, "wal"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				for name, b := range files {
+					if err := os.WriteFile(filepath.Join(place, name), b, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if len(touch(place)) > 0 {
+					found++
+				}
+			}
+			t.Logf("%d pages damaged, %d noticed", used, found)
+			if found == 0 {
+				t.Error("nothing was noticed")
+			}
+		})
+	}
+}
