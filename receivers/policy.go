@@ -173,8 +173,16 @@ func (r *Rule) check(parse ArchiveParser) (field string, err error) {
 		}
 	}
 	if len(r.Sources) > 0 {
-		if _, err := ParseSources(r.Sources); err != nil {
+		sources, err := ParseSources(r.Sources)
+		if err != nil {
 			return FieldSources, err
+		}
+		if len(r.Archives) > 0 { // each is within the limits; both together may not be
+			d.Archives, _ = parse(max(r.Step, 1), r.Archives) // just parsed
+			d.Sources = sources
+			if err := d.Validate(); err != nil {
+				return FieldSources, err
+			}
 		}
 	}
 	return "", nil

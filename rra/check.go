@@ -10,11 +10,14 @@ func (d *Definition) check() error {
 	if d.Step < 1 || d.Step > maxStep {
 		return &FieldError{"step", fmt.Sprintf("%d is not in 1..%d", d.Step, int64(maxStep))}
 	}
-	if len(d.Sources) == 0 || len(d.Sources) > maxSources {
-		return &FieldError{"ds", fmt.Sprintf("%d data sources, 1..%d are possible", len(d.Sources), maxSources)}
+	switch {
+	case len(d.Sources) == 0:
+		return &FieldError{"ds", "a series needs a data source"}
+	case len(d.Archives) == 0:
+		return &FieldError{"rra", "a series needs an archive"}
 	}
-	if len(d.Archives) == 0 || len(d.Archives) > maxArchives {
-		return &FieldError{"rra", fmt.Sprintf("%d archives, 1..%d are possible", len(d.Archives), maxArchives)}
+	if err := checkCounts(len(d.Sources), len(d.Archives)); err != nil {
+		return err
 	}
 	names := make(map[string]bool, len(d.Sources))
 	for i := range d.Sources {
@@ -31,7 +34,7 @@ func (d *Definition) check() error {
 			return err
 		}
 	}
-	return nil
+	return d.checkSize()
 }
 
 func (s *DataSource) check(i int) error {
@@ -41,6 +44,10 @@ func (s *DataSource) check(i int) error {
 	switch {
 	case s.Name == "":
 		return field("name", "is empty")
+	case len(s.Name) > MaxName:
+		return field("name", "is %d bytes long, at most %d are possible", len(s.Name), MaxName)
+	case len(s.Expr) > MaxExpression:
+		return field("expr", "is %d bytes long, at most %d are possible", len(s.Expr), MaxExpression)
 	case s.Kind > Compute:
 		return field("kind", "%d is none", s.Kind)
 	case s.Kind == Compute:
@@ -61,8 +68,8 @@ func (d *Definition) checkArchive(i int) error {
 	switch {
 	case a.CF > Failures:
 		return field("cf", "%d is none", a.CF)
-	case a.Rows < 1 || a.Rows > maxRows:
-		return field("rows", "%d is not in 1..%d", a.Rows, int64(maxRows))
+	case a.Rows < 1 || a.Rows > MaxRows:
+		return field("rows", "%d is not in 1..%d", a.Rows, int64(MaxRows))
 	case a.PDPs < 1 || a.PDPs > maxPDPs:
 		return field("pdps", "%d is not in 1..%d", a.PDPs, int64(maxPDPs))
 	case a.PDPs > maxRowTime/d.Step:

@@ -10,13 +10,10 @@ import (
 // computeStack is room for the stack of most COMPUTE expressions.
 const computeStack = 24
 
-// compileProgram compiles the expression of COMPUTE data source i.
-func (d *Definition) compileProgram(i int) (*rpn.Program, error) {
-	names := make([]string, i)
-	for j := range names {
-		names[j] = d.Sources[j].Name
-	}
-	p, err := rpn.Compile(d.Sources[i].Expr, names)
+// compileProgram compiles the expression of COMPUTE data source i. names are those of all sources: the programs of a
+// machine share them.
+func (d *Definition) compileProgram(i int, names []string) (*rpn.Program, error) {
+	p, err := rpn.Compile(d.Sources[i].Expr, names[:i:i])
 	if err == nil {
 		err = p.CheckCompute()
 	}

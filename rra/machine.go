@@ -54,19 +54,6 @@ const (
 	oneSecondary = 1
 )
 
-// Limits of a definition. They keep counters inside their half words and
-// products of step, PDPs and rows inside an int64.
-const (
-	maxStep      = 1 << 31
-	maxPDPs      = 1<<31 - 1
-	maxRows      = 1<<31 - 1
-	maxRowTime   = 1 << 40 // seconds a row
-	maxSources   = 1 << 12
-	maxArchives  = 1 << 10
-	maxHeartbeat = 1 << 52
-	maxWords     = 1 << 24 // words of state a series
-)
-
 // A source is a compiled DataSource.
 type source struct {
 	kind      Kind
@@ -123,8 +110,12 @@ func Compile(d *Definition) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{def: d, step: d.Step}
+	names := make([]string, len(d.Sources))
+	for i := range names {
+		names[i] = d.Sources[i].Name
+	}
 	for i := range d.Sources {
-		s, err := m.compileSource(i)
+		s, err := m.compileSource(i, names)
 		if err != nil {
 			return nil, err
 		}
@@ -134,8 +125,8 @@ func Compile(d *Definition) (*Machine, error) {
 		}
 	}
 	m.layout()
-	if m.words > maxWords {
-		return nil, &FieldError{"rra", fmt.Sprintf("rows kept in the state take %d words, at most %d are possible", m.words, maxWords)}
+	if bytes := 8 * int64(m.words); bytes > MaxStateBytes {
+		return nil, stateError(bytes)
 	}
 	for i := range m.archives {
 		m.compileHoltWinters(i)
@@ -145,7 +136,7 @@ func Compile(d *Definition) (*Machine, error) {
 	return m, nil
 }
 
-func (m *Machine) compileSource(i int) (source, error) {
+func (m *Machine) compileSource(i int, names []string) (source, error) {
 	ds := &m.def.Sources[i]
 	s := source{
 		kind: ds.Kind, compute: ds.Kind == Compute, heartbeat: float64(ds.Heartbeat),
@@ -154,7 +145,7 @@ func (m *Machine) compileSource(i int) (source, error) {
 	if s.compute {
 		s.limited = false
 		var err error
-		if s.program, err = m.def.compileProgram(i); err != nil {
+		if s.program, err = m.def.compileProgram(i, names); err != nil {
 			return s, err
 		}
 	}

@@ -41,6 +41,9 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 	if err := checkStep(step); err != nil {
 		return nil, err
 	}
+	if err := checkArguments(args); err != nil {
+		return nil, err
+	}
 	d := &Definition{Step: step}
 	var implied []int
 	for _, arg := range args {
@@ -72,6 +75,20 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 		return nil, err
 	}
 	return d, nil
+}
+
+// checkArguments refuses more data sources and archives than a series can have, before any is parsed.
+func checkArguments(args []string) error {
+	sources, archives := 0, 0
+	for _, arg := range args {
+		switch {
+		case strings.HasPrefix(arg, "DS:"):
+			sources++
+		case strings.HasPrefix(arg, "RRA:"):
+			archives++
+		}
+	}
+	return checkCounts(sources, archives)
 }
 
 // settleImplied sets the smoothing window of archives that a predictor brought along: none in files of
@@ -118,6 +135,9 @@ func (d *Definition) addSource(arg string) error {
 		return err
 	}
 	d.Sources = append(d.Sources, s)
+	if s.Kind == Compute {
+		return checkComputes(d.Sources)
+	}
 	return nil
 }
 

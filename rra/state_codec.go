@@ -72,7 +72,7 @@ func (s *State) UnmarshalBinary(b []byte) error {
 	r.rest = r.rest[8*words:]
 	for n, least := r.uvarint(), uint64(0); n > 0 && !r.short; n-- {
 		i, text := r.uvarint(), r.text()
-		if i < least || i >= maxSources || text == "" {
+		if i < least || i >= MaxSources || text == "" {
 			return fmt.Errorf("%w: text of data source %d", errState, i)
 		}
 		least = i + 1

@@ -20,6 +20,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -93,6 +94,7 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	f.DurationVar(&s.engine.SyncInterval, "sync-interval", time.Second, "the longest time between two syncs with --sync=interval")
 	f.DurationVar(&s.engine.Reorder, "reorder", 0, "hold samples back until one of their series is this much later, to put them in order (0: late samples are refused)")
 	f.IntVar(&s.engine.MaxSeries, "max-series", 10_000_000, "the largest `number` of series")
+	f.Int64Var(&s.engine.MaxRows, "max-rows", core.DefaultMaxRows, "the largest `number` of rows of an archive of a new series")
 	f.IntVar(&s.burst, "sender-burst", receivers.DefaultSenderBurst, "how many new series one sender may make at once (negative: no limit)")
 	f.IntVar(&s.rate, "sender-rate", receivers.DefaultSenderRate, "how many more of them it may make a minute")
 	f.DurationVar(&s.future, "max-future", receivers.DefaultMaxFuture, "how far ahead of the clock a sample may be (negative: no limit)")
@@ -202,6 +204,13 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 	if err := s.check(); err != nil {
 		return server.Ways{}, nil, err
 	}
+	if err := list.CheckRows(s.engine.MaxRows); err != nil {
+		var at interface{ Line() int }
+		if errors.As(err, &at) {
+			err = fmt.Errorf("%s:%d: %s: %w", s.file, at.Line(), rules.Key, err)
+		}
+		return server.Ways{}, nil, err
+	}
 	s.rules = list.Rules
 	ways := server.Ways{Policy: list.Policy}
 	for _, w := range s.ways {
@@ -230,6 +239,8 @@ func (s *serve) check() error {
 		return fmt.Errorf("--reorder %v: want whole seconds, 0 or more", s.engine.Reorder)
 	case s.engine.MaxSeries < 1:
 		return fmt.Errorf("--max-series %d: want 1 or more", s.engine.MaxSeries)
+	case s.engine.MaxRows < 1 || s.engine.MaxRows > rra.MaxRows:
+		return fmt.Errorf("--max-rows %d: want 1 to %d", s.engine.MaxRows, rra.MaxRows)
 	case s.burst == 0:
 		return errors.New("--sender-burst 0: want 1 or more, or -1 for no limit")
 	case s.rate < 1:

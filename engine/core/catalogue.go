@@ -93,7 +93,11 @@ func (p *planned) smoothBy() uint64 {
 }
 
 // CreateBatch makes many series with one log record. out[i] is the outcome of specs[i].
+// More than MaxBatch are ErrInvalid.
 func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error) {
+	if n := len(specs); n > MaxBatch {
+		return nil, invalid("%d series at once, at most %d are possible", n, MaxBatch)
+	}
 	if err := s.enterWrite(); err != nil {
 		return nil, err
 	}
@@ -149,11 +153,8 @@ func (s *Store) plan(specs []Spec, out []Created) []planned {
 			err = invalid("a series needs a definition and a start within range")
 		}
 		if err == nil && sp.Definition != last.Definition {
-			last = planned{Spec: Spec{Definition: sp.Definition}, def: string(appendDefinition(nil, sp.Definition))}
-			if last.m, bad = s.compileCopy(last.def); bad == nil {
-				bad = checkColumns(last.m)
-			}
-			bad = asInvalid(bad)
+			last = planned{Spec: Spec{Definition: sp.Definition}}
+			last.m, last.def, bad = s.admitDefinition(sp.Definition)
 		}
 		if err == nil {
 			err = bad
@@ -166,14 +167,6 @@ func (s *Store) plan(specs []Spec, out []Created) []planned {
 		plan = append(plan, planned{sp, key, last.m, last.def, i})
 	}
 	return plan
-}
-
-// checkColumns refuses a definition with more columns than a block can name.
-func checkColumns(m *rra.Machine) error {
-	if n := len(m.Streams()) * len(m.Definition().Sources); n > maxColumns {
-		return fmt.Errorf("%d data sources in %d streams of rows: more than %d columns", len(m.Definition().Sources), len(m.Streams()), maxColumns)
-	}
-	return nil
 }
 
 // reserve takes those out of plan for which there is no room. A look-up each is made only where it may matter.

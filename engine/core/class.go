@@ -51,8 +51,7 @@ const (
 	maxGroupCols  = 4096
 	maxGroupWords = 1 << 20
 	maxSlotRows   = 2048
-	maxColumns    = 1 << 16 // of a series: two bytes name one
-	maxBlock      = 128     // rows of a buffer, at most
+	maxBlock      = 128 // rows of a buffer, at most
 )
 
 func newClass(id uint32, m *rra.Machine) *class {

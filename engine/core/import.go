@@ -93,11 +93,7 @@ func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing
 	}
 	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}, replaces: replaces}
 	d := ownRows(c.Definition, c.Rows)
-	x.def = string(appendDefinition(nil, d))
-	if x.m, err = s.compileCopy(x.def); err == nil {
-		err = checkColumns(x.m)
-	}
-	if err != nil {
+	if x.m, x.def, err = s.admitDefinition(d); err != nil {
 		return nil, nil, err
 	}
 	x.state = rra.State{W: slices.Clone(c.State.W), Text: slices.Clone(c.State.Text)}

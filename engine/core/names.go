@@ -13,11 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-const (
-	maxPath  = 4096 // bytes of a path
-	maxLabel = 4096 // bytes of a label's name and value
-	suffix   = ".rrd"
-)
+const suffix = ".rrd"
 
 // nameKey is what a path is looked up by: a trailing .rrd does not count.
 func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
@@ -27,8 +23,8 @@ func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
 func cleanPath(p string) (key, clean string, err error) {
 	clean = path.Clean(strings.TrimLeft(p, "/"))
 	switch {
-	case len(p) > maxPath:
-		return "", "", invalid("path of %d bytes: longer than %d", len(p), maxPath)
+	case len(p) > MaxPath:
+		return "", "", invalid("path of %d bytes: at most %d are possible", len(p), MaxPath)
 	case strings.IndexByte(p, 0) >= 0:
 		return "", "", invalid("path %.200q holds a zero byte", p)
 	case clean == ".." || strings.HasPrefix(clean, "../"):
@@ -39,18 +35,6 @@ func cleanPath(p string) (key, clean string, err error) {
 		return "", "", invalid("path %.200q names no series", p)
 	}
 	return key, clean, nil
-}
-
-func checkLabels(labels []Label) error {
-	for i, l := range labels {
-		if slices.ContainsFunc(labels[:i], func(m Label) bool { return m.Name == l.Name }) {
-			return invalid("label %.40q is there twice", l.Name)
-		}
-		if l.Name == "" || len(l.Name)+len(l.Value) > maxLabel || strings.IndexByte(l.Name, 0) >= 0 || strings.IndexByte(l.Value, 0) >= 0 {
-			return invalid("label %.40q=%.40q is empty, too long or holds a zero byte", l.Name, l.Value)
-		}
-	}
-	return nil
 }
 
 // Lookup returns the series of a path (a trailing .rrd may be left out or added).

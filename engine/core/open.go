@@ -71,6 +71,7 @@ func (o Options) withDefaults() Options {
 	if o.MaxSeries == 0 {
 		o.MaxSeries = 10_000_000
 	}
+	def(&o.MaxRows, DefaultMaxRows)
 	def(&o.Memory, 4<<30)
 	def(&o.CheckpointBytes, 64<<20)
 	def((*int64)(&o.CheckpointInterval), int64(20*time.Minute))

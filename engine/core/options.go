@@ -19,6 +19,9 @@ type Options struct {
 	Reorder time.Duration
 	// MaxSeries is the largest number of series; 0: 10 million.
 	MaxSeries int
+	// MaxRows is the largest number of rows that an archive of a new, imported or altered series may
+	// have; 0: DefaultMaxRows. Series that have more already keep them.
+	MaxRows int64
 	// Memory is the budget in bytes for states, rows not yet stored and queues; 0: 4 GiB.
 	// Appends wait, and idle groups of series are unloaded, to keep within it.
 	Memory int64

@@ -35,7 +35,7 @@ type Program struct {
 	stack int
 }
 
-// Compile reads an expression over the variables vars. Where a name is also a
+// Compile reads an expression over the variables vars, which the program keeps: they must not change. Where a name is also a
 // number or an operator it is read as that, as in rrdtool: a number must have a
 // comma behind it, so that the last word of an expression is never a number. One
 // trailing comma is allowed.
@@ -49,7 +49,7 @@ func Compile(expr string, vars []string) (*Program, error) {
 	for i := len(vars) - 1; i >= 0; i-- {
 		index[vars[i]] = int32(i)
 	}
-	p := &Program{expr: expr, vars: slices.Clone(vars)}
+	p := &Program{expr: expr, vars: vars}
 	for i := 0; i < len(expr); {
 		if len(p.nodes) == MaxNodes {
 			return nil, ErrTooLarge

@@ -93,6 +93,27 @@ func Parse(n *yaml.Node) (*List, error) {
 	return l, nil
 }
 
+// CheckRows reports the first rule with an archive of more rows than a new series may have.
+func (l *List) CheckRows(most int64) error {
+	for i := range l.Rules {
+		r := &l.Rules[i]
+		if len(r.Archives) == 0 {
+			continue
+		}
+		archives, err := receivers.ParseArchives(max(r.Step, 1), r.Archives)
+		if err != nil {
+			return err // Parse has seen them
+		}
+		for j := range archives {
+			if n := archives[j].Rows; n > most {
+				err := fmt.Errorf("%s has %d rows, at most %d are allowed (--max-rows)", r.Archives[min(j, len(r.Archives)-1)], n, most)
+				return l.place(&receivers.RuleError{Rule: i + 1, Field: receivers.FieldArchives, Err: err})
+			}
+		}
+	}
+	return nil
+}
+
 // place gives an error of package receivers its line.
 func (l *List) place(err error) error {
 	var e *receivers.RuleError

@@ -1,0 +1,69 @@
+package core
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Whoever creates, imports or alters a series meets these limits and those of rra/limits.go before
+// anything else is done. What is stored already is not held against them: a limit that is lowered
+// takes nothing away. docs/limits.md lists all of them.
+const (
+	// DefaultMaxRows is the largest number of rows of one archive unless Options.MaxRows says
+	// otherwise: a row a second for three years.
+	DefaultMaxRows = 100_000_000
+	// MaxPath is the longest path of a series, in bytes.
+	MaxPath = 4096
+	// MaxLabels is the largest number of labels of a series.
+	MaxLabels = 256
+	// MaxLabel is the longest label, name and value together, in bytes.
+	MaxLabel = 4096
+	// MaxLabelBytes is the largest size of all labels of a series, names and values, in bytes.
+	MaxLabelBytes = 64 << 10
+	// MaxDefinition is the largest definition in the form in which it is stored, in bytes.
+	MaxDefinition = 1 << 20
+	// MaxBatch is the largest number of series that one call of CreateBatch makes.
+	MaxBatch = 1 << 16
+)
+
+// admitDefinition compiles the definition of a new series, if it is within the limits, and returns its code too.
+func (s *Store) admitDefinition(d *rra.Definition) (m *rra.Machine, code string, err error) {
+	for i := range d.Archives {
+		if n := d.Archives[i].Rows; n > s.options.MaxRows {
+			return nil, "", invalid("rra[%d].rows: %d rows, at most %d are allowed", i, n, s.options.MaxRows)
+		}
+	}
+	code = string(appendDefinition(nil, d))
+	if n := len(code); n > MaxDefinition {
+		return nil, "", invalid("the definition takes %d bytes, at most %d are possible", n, MaxDefinition)
+	}
+	m, err = s.compileCopy(code)
+	return m, code, asInvalid(err)
+}
+
+func checkLabels(labels []Label) error {
+	if n := len(labels); n > MaxLabels {
+		return invalid("%d labels, at most %d are possible", n, MaxLabels)
+	}
+	var names [16]string // most series have fewer
+	sorted, size := names[:0], 0
+	for _, l := range labels {
+		size += len(l.Name) + len(l.Value)
+		if l.Name == "" || len(l.Name)+len(l.Value) > MaxLabel || strings.IndexByte(l.Name, 0) >= 0 || strings.IndexByte(l.Value, 0) >= 0 {
+			return invalid("label %.40q=%.40q is empty, longer than %d bytes or holds a zero byte", l.Name, l.Value, MaxLabel)
+		}
+		sorted = append(sorted, l.Name)
+	}
+	if size > MaxLabelBytes {
+		return invalid("labels of %d bytes, at most %d are possible", size, MaxLabelBytes)
+	}
+	slices.Sort(sorted)
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			return invalid("label %.40q is there twice", sorted[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package core_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// What a definition may ask for was not limited where a series is made: one CREATE with 2 billion rows was taken.
+func TestRowsOfANewSeriesAreLimited(t *testing.T) {
+	ctx := t.Context()
+	dir := t.TempDir()
+	s := enginetest.OpenDir(t, dir, core.Options{})
+	def := func(rows int) *rra.Definition {
+		return definition(t, "DS:a:GAUGE:20:U:U", fmt.Sprintf("RRA:AVERAGE:0.5:1:%d", rows))
+	}
+	refused := func(what string, err error, rows, most int) {
+		t.Helper()
+		if want := fmt.Sprintf("rra[0].rows: %d rows, at most %d are allowed", rows, most); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", what, err, want)
+		}
+	}
+	mustCreate(t, s, "most", def(core.DefaultMaxRows))
+	_, err := s.Create(ctx, core.Spec{Path: "more", Definition: def(core.DefaultMaxRows + 1)})
+	refused("create", err, core.DefaultMaxRows+1, core.DefaultMaxRows)
+	m, err := rra.Compile(def(core.DefaultMaxRows + 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	larger := core.Copy{Path: "most", Definition: m.Definition(), State: m.NewState(rra.Seconds(programStart))}
+	out, err := s.Import(ctx, []core.Copy{larger}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused("import", out[0].Err, core.DefaultMaxRows+1, core.DefaultMaxRows)
+	mustCreate(t, s, "small", def(10))
+	_, err = s.Alter(ctx, "small", func(core.Copy) (core.Copy, error) { return larger, nil })
+	refused("alter", err, core.DefaultMaxRows+1, core.DefaultMaxRows)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	// A limit that was lowered takes nothing away.
+	s = enginetest.OpenDir(t, dir, core.Options{MaxRows: 10})
+	if _, err := s.Lookup("most"); err != nil {
+		t.Error(err)
+	}
+	mustCreate(t, s, "ten", def(10))
+	_, err = s.Create(ctx, core.Spec{Path: "eleven", Definition: def(11)})
+	refused("create with MaxRows", err, 11, 10)
+}
+
+// A Create with n labels compared each with each: 20,000 took 4 s, and 80,000 minutes.
+func TestLabelsAreLimited(t *testing.T) {
+	s := enginetest.Open(t)
+	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+	labels := func(n, size int) (ls []core.Label) {
+		for i := range n {
+			name := fmt.Sprintf("name%04d", i)
+			ls = append(ls, core.Label{Name: name, Value: strings.Repeat("v", size-len(name))})
+		}
+		return ls
+	}
+	for _, tt := range []struct {
+		name   string
+		labels []core.Label
+		want   string
+	}{
+		{"most", labels(core.MaxLabels, core.MaxLabelBytes/core.MaxLabels), ""},
+		{"number", labels(core.MaxLabels+1, 10), "257 labels, at most 256 are possible"},
+		{"size", labels(17, core.MaxLabel), "labels of 69632 bytes, at most 65536 are possible"},
+		{"one", labels(1, core.MaxLabel+1), "is empty, longer than 4096 bytes or holds a zero byte"},
+		{"twice", append(labels(20, 10), labels(1, 10)...), `label "name0000" is there twice`},
+	} {
+		_, err := s.Create(t.Context(), core.Spec{Path: tt.name, Definition: def, Labels: tt.labels})
+		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestBatchesAndDefinitionsAreLimited(t *testing.T) {
+	s := enginetest.Open(t)
+	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+	specs := make([]core.Spec, core.MaxBatch+1)
+	for i := range specs {
+		specs[i] = core.Spec{Path: fmt.Sprint("s", i), Definition: def}
+	}
+	_, err := s.CreateBatch(t.Context(), specs)
+	if want := "65537 series at once, at most 65536 are possible"; !errors.Is(err, core.ErrInvalid) || err.Error() != want {
+		t.Errorf("a large batch: %v, want %s", err, want)
+	}
+	if out, err := s.CreateBatch(t.Context(), specs[:core.MaxBatch]); err != nil || out[core.MaxBatch-1].Err != nil {
+		t.Errorf("the largest batch: %v", err)
+	}
+	long := *def
+	long.Sources = append([]rra.DataSource(nil), def.Sources...)
+	for i := range rra.MaxComputes {
+		long.Sources = append(long.Sources, rra.DataSource{Name: fmt.Sprint("c", i), Kind: rra.Compute, Expr: strings.Repeat("a", rra.MaxExpression)})
+	}
+	_, err = s.Create(t.Context(), core.Spec{Path: "long", Definition: &long})
+	if want := "bytes, at most 1048576 are possible"; !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), want) {
+		t.Errorf("a long definition: %v, want %s", err, want)
+	}
+}
+
+// TestLimitsPage: each number of docs/limits.md that is a constant of the engine or of rra is that constant.
+func TestLimitsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/limits.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := map[string]int64{
+		"rra.MaxSources": rra.MaxSources, "rra.MaxComputes": rra.MaxComputes, "rra.MaxArchives": rra.MaxArchives,
+		"rra.MaxColumns": rra.MaxColumns, "rra.MaxRows": rra.MaxRows, "rra.MaxValues": rra.MaxValues,
+		"rra.MaxStateBytes": rra.MaxStateBytes, "rra.MaxName": rra.MaxName, "rra.MaxExpression": rra.MaxExpression,
+		"core.DefaultMaxRows": core.DefaultMaxRows, "core.MaxPath": core.MaxPath, "core.MaxLabels": core.MaxLabels,
+		"core.MaxLabel": core.MaxLabel, "core.MaxLabelBytes": core.MaxLabelBytes, "core.MaxDefinition": core.MaxDefinition,
+		"core.MaxBatch": core.MaxBatch, "core.MaxFetchRows": core.MaxFetchRows,
+	}
+	rows := regexp.MustCompile("(?m)^\\| [^|]+ \\| ([0-9,]+)[^|]* \\| `((?:rra|core)\\.[A-Za-z]+)`").FindAllStringSubmatch(string(page), -1)
+	for _, m := range rows {
+		want, ok := constants[m[2]]
+		if !ok {
+			t.Errorf("docs/limits.md names %s, which this test does not know", m[2])
+			continue
+		}
+		if got := strings.ReplaceAll(m[1], ",", ""); got != fmt.Sprint(want) {
+			t.Errorf("docs/limits.md says %s is %s, it is %d", m[2], got, want)
+		}
+		delete(constants, m[2])
+	}
+	for name := range constants {
+		t.Errorf("docs/limits.md lacks %s", name)
+	}
+}
