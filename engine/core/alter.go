@@ -10,7 +10,7 @@ import (
 )
 
 // Flush lets go the samples that the reorder window holds of some series, and returns once that is
-// durable. What is not a series any more is passed over.
+// durable. What is not a series any more, or cannot be read, is passed over.
 func (s *Store) Flush(ctx context.Context, refs []Ref) error {
 	if err := s.enterWrite(); err != nil {
 		return err
@@ -29,7 +29,7 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 	for _, ref := range refs {
 		held := false
 		err := s.withSeries(ref, func(g *group, index int) { held = g.held[index] != nil || g.inflight.Load() > 0 })
-		if err != nil && !errors.Is(err, ErrNotFound) {
+		if err != nil && !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrDamaged) {
 			s.leave()
 			return err
 		}

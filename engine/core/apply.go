@@ -85,6 +85,10 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 			o.reject(int(i), ErrNotFound)
 			continue
 		}
+		if err := g.refused[index]; err != nil {
+			o.reject(int(i), err)
+			continue
+		}
 		if id := g.defs[index]; d == nil || d.id != id {
 			if d = s.definition(id); d == nil {
 				o.reject(int(i), errRecord)
@@ -173,6 +177,10 @@ func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd
 	index := g.c.index(b.samples[from].ref.number())
 	if !g.alive(index) {
 		o.reject(int(from), ErrNotFound)
+		return
+	}
+	if err := g.refused[index]; err != nil {
+		o.reject(int(from), err)
 		return
 	}
 	d := s.definition(g.defs[index])

@@ -419,6 +419,7 @@ func (g *group) stop(s *Store, index int) {
 		return
 	}
 	g.flags[index] &^= flagAlive
+	delete(g.refused, index)
 	g.setText(index, nil)
 	g.forget(s, index)
 	g.dirty = true

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -250,6 +251,9 @@ func (c *checker) group(where string, g *group) {
 	}
 	for i := range g.n {
 		c.member(where, g, i)
+	}
+	for i, err := range g.refused {
+		c.add(where, "series %#x: %v", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(i))), errors.Unwrap(err))
 	}
 	for _, i := range g.dir.lags {
 		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), i))] = true

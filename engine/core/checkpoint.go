@@ -226,7 +226,7 @@ func (g *group) windows(s *Store, sn *snapshot) {
 	for i := range g.n {
 		sn.alive[i] = g.alive(i)
 		empty = empty && !sn.alive[i]
-		if !sn.alive[i] {
+		if !sn.alive[i] || g.refused[i] != nil {
 			continue
 		}
 		w := g.words[i*c.words : (i+1)*c.words]
@@ -235,6 +235,11 @@ func (g *group) windows(s *Store, sn *snapshot) {
 			k := floorDiv(at, c.streams[st].span)
 			sn.last[st] = max(sn.last[st], k)
 			sn.lows[st][i] = k - c.streams[st].rows + 1
+		}
+	}
+	for i := range g.refused { // what it keeps cannot be told: as much as the newest of the others
+		for st := range c.streams {
+			sn.lows[st][i] = sn.last[st] - c.streams[st].rows + 1
 		}
 	}
 	if empty { // nothing will move the windows any more: all rows go

@@ -59,5 +59,13 @@ func (s *Store) UnloadIdle() int64 {
 	return s.unloaded.Load() - before
 }
 
+// EditState changes the words of a series' state behind the store's back, as damage would.
+func (s *Store) EditState(ref Ref, edit func(w []uint64)) error {
+	return s.withSeries(ref, func(g *group, index int) {
+		edit(g.words[index*g.c.words : (index+1)*g.c.words])
+		g.dirty = true
+	})
+}
+
 // Arriving returns how many series are in the catalogue and not yet in their groups.
 func (s *Store) Arriving() int { return int(s.catalogue.arrives.Load()) }

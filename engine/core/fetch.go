@@ -140,10 +140,13 @@ func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 			f.tx, f.g = tx, nil
 		}
 		err := f.read(g, c.index(ref.number()), archive, start, end)
-		if err != errStale {
-			return err
+		if err == nil {
+			return nil
 		}
 		f.close()
+		if err != errStale {
+			return s.withPath(ref, err)
+		}
 	}
 }
 
@@ -158,9 +161,9 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 		g.mu.Unlock()
 		return err
 	}
-	if !g.alive(index) {
+	if err := g.usable(index); err != nil {
 		g.mu.Unlock()
-		return fmt.Errorf("series %#x: %w", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(index))), ErrNotFound)
+		return err
 	}
 	dir := g.dir
 	if g.nextTx != 0 && g.nextTx <= f.tx.ID() {
@@ -395,11 +398,11 @@ func (s *Store) withSeries(ref Ref, fn func(g *group, index int)) error {
 	if err := s.lockGroup(g); err != nil {
 		return err
 	}
-	defer g.mu.Unlock()
 	index := c.index(ref.number())
-	if !g.alive(index) {
-		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+	err := g.usable(index)
+	if err == nil {
+		fn(g, index)
 	}
-	fn(g, index)
-	return nil
+	g.mu.Unlock()
+	return s.withPath(ref, err)
 }

@@ -142,8 +142,8 @@ func FuzzRecord(f *testing.F) {
 			t.Errorf("%d bytes of a record took %d bytes of memory", len(rec), grown)
 		}
 		s.eachGroup(func(g *group) {
-			if !g.valid(s) {
-				t.Errorf("state of group %d of class %d is not valid any more", g.id, g.c.id)
+			if !g.valid(s) || len(g.refused) > 0 {
+				t.Errorf("state of group %d of class %d is not valid any more: %v", g.id, g.c.id, g.refused)
 			}
 		})
 	})

@@ -31,9 +31,10 @@ type group struct {
 
 	arrays
 
-	texts map[int][]string // last readings kept as text, by index
-	held  map[int]*heldSamples
-	late  []lateRun // to be applied when it is loaded
+	texts   map[int][]string // last readings kept as text, by index
+	refused map[int]error    // series whose state cannot be used, by index
+	held    map[int]*heldSamples
+	late    []lateRun // to be applied when it is loaded
 	// lateErr says that one of them could not be: what the arrays hold is half of it, and nobody gets to see it.
 	lateErr error
 
@@ -130,7 +131,7 @@ func (g *group) carve(b []byte, capacity int) {
 func (g *group) unload(s *Store) {
 	s.memory.release(g.mem)
 	g.arrays = arrays{}
-	g.texts, g.held = nil, nil
+	g.texts, g.held, g.refused = nil, nil, nil
 	g.loaded = false
 }
 
@@ -178,6 +179,7 @@ func (g *group) start(s *Store, i int, d *definition, at rra.Time) {
 	d.m.Init(st.W, at)
 	g.defs[i] = d.id
 	g.flags[i] = flagAlive
+	delete(g.refused, i)
 	g.dirty = true
 }
 

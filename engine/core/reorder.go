@@ -109,7 +109,7 @@ func (g *group) forget(s *Store, index int) {
 // release lets all held samples of a series go.
 func (s *Store) release(sh *shard, g *group, index int) {
 	h := g.held[index]
-	if h == nil || !g.alive(index) {
+	if h == nil || g.usable(index) != nil {
 		return
 	}
 	if d := s.definition(g.defs[index]); d != nil {

@@ -91,7 +91,7 @@ func (s *Store) silent(key string, before rra.Time) (silent bool, err error) {
 		held := g.held[index] != nil
 		silent = at <= before && !held && g.inflight.Load() == 0
 	})
-	if errors.Is(err, ErrNotFound) { // a drop is on its way
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) { // a drop is on its way; or when it was last updated cannot be told
 		return false, nil
 	}
 	return silent, err

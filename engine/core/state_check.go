@@ -1,11 +1,16 @@
 package core
 
-import "github.com/rondo-db/rondo/rra"
+import (
+	"errors"
+
+	"github.com/rondo-db/rondo/rra"
+)
 
 // maxSubs bounds the sub-blocks of a slot: a checkpoint merges them long before.
 const maxSubs = 1 << 8
 
-// valid says whether what decodeState has read can be worked with: a database may come from anywhere.
+// valid says whether what decodeState has read can be worked with: a database may come from anywhere. Series whose own state
+// cannot be are refused, and the others go on.
 func (g *group) valid(s *Store) bool {
 	for _, tag := range g.ctxTag[:g.n*g.c.sources] {
 		if tag >= uint8(rra.TagText) {
@@ -13,8 +18,11 @@ func (g *group) valid(s *Store) bool {
 		}
 	}
 	for i := range g.n {
-		if g.alive(i) && !g.validSeries(s, i) {
-			return false
+		if !g.alive(i) {
+			continue
+		}
+		if err := g.checkSeries(s, i); err != nil {
+			g.refuse(i, err)
 		}
 	}
 	for i := range g.texts {
@@ -23,30 +31,46 @@ func (g *group) valid(s *Store) bool {
 		}
 	}
 	for i, h := range g.held {
-		if !g.alive(i) || !h.valid(g.c) {
+		if !g.alive(i) {
 			return false
+		}
+		if !h.valid(g.c) {
+			g.refuse(i, errHeld)
 		}
 	}
 	return g.dir.valid(g.n)
 }
 
-// validSeries checks a state against its definition, if that is known: one that
+// What can be wrong with a series of a state record.
+var (
+	errDefinition = errors.New("its definition is not one of its class")
+	errFuture     = errors.New("its last update is out of range")
+	errHeld       = errors.New("the samples that the reorder window holds are out of order or do not parse")
+)
+
+// checkSeries checks a state against its definition, if that is known: one that
 // a crash kept out of the catalogue comes with the log.
-func (g *group) validSeries(s *Store, i int) bool {
+func (g *group) checkSeries(s *Store, i int) error {
 	id := g.defs[i]
-	if id == 0 || int(id) > len(*s.catalogue.defs.Load()) {
-		return id != 0
+	switch {
+	case id == 0:
+		return errDefinition
+	case int(id) > len(*s.catalogue.defs.Load()):
+		return nil
 	}
 	d := s.definition(id)
 	if d.class != g.c {
-		return false
+		return errDefinition
 	}
 	st := g.state(i)
-	if d.m.Check(&st) != nil || d.m.LastUpdate(st.W) > maxTime {
-		return false
+	if err := d.m.Check(&st); err != nil {
+		return err
+	}
+	if d.m.LastUpdate(st.W) > maxTime {
+		return errFuture
 	}
 	g.setText(i, st.Text)
-	return true
+	return nil
 }
 
 func (h *heldSamples) valid(c *class) bool {

@@ -1,0 +1,40 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A state record holds up to 256 series. Where the state of one of them is refused, because it does not fit its definition
+// or could not be stepped, the others stay in use: the group remembers the refused one with the reason. Nobody reads it or
+// appends to it; it is written back as it is, and ends when it is dropped or overwritten.
+
+// refuse notes that the state of the series at index i cannot be used.
+func (g *group) refuse(i int, err error) {
+	if g.refused == nil {
+		g.refused = make(map[int]error)
+	}
+	g.refused[i] = &DamageError{
+		Bucket: string(bucketState), Key: g.stateKey(),
+		Place: fmt.Sprintf("series %d of group %d of class %d", i, g.id, g.c.id), Err: err,
+	}
+}
+
+// usable says why the series at index i cannot be used: there is none, or its state is refused.
+func (g *group) usable(i int) error {
+	if !g.alive(i) {
+		return fmt.Errorf("series %#x: %w", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(i))), ErrNotFound)
+	}
+	return g.refused[i]
+}
+
+// withPath names the series of ref in err, if that is damage that names none. The caller holds no lock.
+func (s *Store) withPath(ref Ref, err error) error {
+	e, ok := errors.AsType[*DamageError](err)
+	if !ok || e.Series != "" {
+		return err
+	}
+	named := *e
+	named.Series = s.recordOr(ref).path
+	return &named
+}
