@@ -141,6 +141,7 @@ type Store struct {
 	checkpointFailure atomic.Pointer[error] // of the last checkpoint; nil: it succeeded
 
 	replayErr atomic.Pointer[error]
+	damage    damageSeen
 	hook      func(string) // failpoints; nil but in tests
 	counters
 }

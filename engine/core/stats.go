@@ -63,6 +63,7 @@ type Stats struct {
 	RecoverySeconds             float64
 	GroupsLoaded, GroupsDropped int64
 	Held                        int64 // samples in the reorder window
+	Damaged                     int64 // places of damage met in the database since it was opened
 }
 
 // Stats returns the store's counters.
@@ -75,7 +76,7 @@ func (s *Store) Stats() Stats {
 		Series: s.catalogue.count.Load(), Metadata: s.metadata.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
 		MemoryBytes: s.memory.used.Load(), MemoryBudget: s.options.Memory, RowsStored: s.rowsStored.Load(),
 		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
-		GroupsLoaded: s.loaded.Load(), GroupsDropped: s.unloaded.Load(), Held: s.heldCount.Load(),
+		GroupsLoaded: s.loaded.Load(), GroupsDropped: s.unloaded.Load(), Held: s.heldCount.Load(), Damaged: s.damagePlaces(),
 	}
 	for _, sh := range s.shards {
 		st.SamplesAccepted += sh.stats.accepted.Load()
