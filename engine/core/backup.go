@@ -402,7 +402,7 @@ func (re *restorer) write() error {
 			}
 		}
 		return nil
-	})
+	}, nil)
 	re.pairs, re.size = re.pairs[:0], 0
 	return err
 }

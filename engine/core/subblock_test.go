@@ -71,7 +71,7 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 			return err
 		}
 		return rows.Delete(old)
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
