@@ -253,12 +253,12 @@ func (p *Policy) Expire(id Identity) time.Duration {
 	return time.Duration(p.rules[i].Expire) * time.Second
 }
 
-// ParseArchives reads archives in rrdtool's words for a series of the given step. A definition as a whole is
+// ParseArchives reads archives, in rrdtool's words or those of rra.ParseRetention, for a series of the given step. A definition as a whole is
 // parsed, because archives of the Holt-Winters family refer to each other.
 func ParseArchives(step int64, texts []string) ([]rra.Archive, error) {
 	for _, s := range texts {
-		if !strings.HasPrefix(s, "RRA:") {
-			return nil, fmt.Errorf("%q is no archive, which begins with RRA:…", s)
+		if !strings.HasPrefix(s, "RRA:") && !rra.IsRetention(s) {
+			return nil, fmt.Errorf("%q is no archive: want RRA:AVERAGE:0.5:5m:1y, or 5m for 1y", s)
 		}
 	}
 	d, err := rra.ParseDefinition(step, append([]string{"DS:value:GAUGE:1:U:U"}, texts...))

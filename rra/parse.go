@@ -31,7 +31,7 @@ var dataSourceForm = regexp.MustCompile(
 	`^DS:([-a-zA-Z0-9_]{1,19})(?:=([-a-zA-Z0-9_]{1,19})(?:\[([0-9]+)\])?)?:([A-Z]{1,19}):((?s:.+))$`)
 
 // ParseDefinition reads the arguments of `rrdtool create` that say what a series
-// keeps: DS:… and RRA:…, in any order. Without an rra-num, HWPREDICT and
+// keeps: DS:… and RRA:…, in any order; archives may also stand in the words of [ParseRetention]. Without an rra-num, HWPREDICT and
 // MHWPREDICT bring SEASONAL, DEVSEASONAL, DEVPREDICT and FAILURES archives along,
 // as in rrdtool.
 //
@@ -57,6 +57,8 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 			if len(d.Archives) > n+1 {
 				implied = append(implied, n+1, n+2)
 			}
+		case IsRetention(arg):
+			err = d.addRetention(arg)
 		default:
 			err = refuse("can't parse argument '%s'", arg)
 		}
@@ -89,6 +91,23 @@ func checkArguments(args []string) error {
 		}
 	}
 	return checkCounts(sources, archives)
+}
+
+// addRetention adds the archives of plain words.
+func (d *Definition) addRetention(text string) error {
+	archives, err := ParseRetention(text)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	if err := checkCounts(0, len(d.Archives)+len(archives)); err != nil {
+		return err
+	}
+	for _, arg := range archives {
+		if err := d.addArchive(arg); err != nil {
+			return fmt.Errorf("%q: %w", text, err)
+		}
+	}
+	return nil
 }
 
 // settleImplied sets the smoothing window of archives that a predictor brought along: none in files of

@@ -20,7 +20,14 @@ const createUsage = `NAME [OPTIONS] DS:… RRA:…
   -t, --template NAME     take data sources, archives and step of a series first
   -r, --source NAME       fill the series with what others hold; DS:NAME=OLD[N]:… says of which
   -O, --no-overwrite      leave a series alone that is there
-  -d, --daemon ADDRESS    ask the server at ADDRESS`
+  -d, --daemon ADDRESS    ask the server at ADDRESS
+
+DS:NAME:KIND:HEARTBEAT:MIN:MAX is a data source: what is measured. KIND is GAUGE (a level), COUNTER or DERIVE
+(a count, stored as a rate) or ABSOLUTE (a count since the last reading). After HEARTBEAT seconds without a
+reading the value is unknown; readings outside MIN and MAX are unknown, too (U: no bound).
+RRA:CF:XFF:ROW:TIME is an archive: rows of ROW (10s, 5m) that are kept for TIME (1d, 1y), each the AVERAGE,
+MIN, MAX or LAST of its readings, unknown if more than the part XFF (0.5) of them is.
+rondo create also takes archives in plain words, as '10s for 1d, 5m for 1y average max'.`
 
 var createOptions = []option{
 	{"start", 'b', true},
@@ -91,6 +98,9 @@ func (c *command) create(args []string) error {
 		}
 	}
 	name, args := args[0], args[1:]
+	if i := slices.IndexFunc(args, rra.IsRetention); i >= 0 && !c.Rondo {
+		return fmt.Errorf("can't parse argument '%s'", args[i]) // rrdtool knows no plain words
+	}
 	path, err := c.path(name)
 	if err == nil && path == "" {
 		err = errNoSuchFile
