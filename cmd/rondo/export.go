@@ -42,7 +42,7 @@ dated as the last update of its series.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if e.to == "" {
-				return errors.New("--to says where to: it is needed")
+				return &usageError{errors.New("--to FOLDER is needed: it says where the files go"), "rondo export --help"}
 			}
 			return e.run(cmd.Context(), strings.Join(args, ""))
 		},
@@ -95,6 +95,9 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 	}
 	if failed.Load() > 0 {
 		return exitError(1)
+	}
+	if prefix != "" && written.Load() == 0 {
+		return fmt.Errorf("no series has a path that begins with %q", prefix)
 	}
 	return nil
 }

@@ -70,5 +70,9 @@ func run(p *process) int {
 		return int(code)
 	}
 	_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+	if u, ok := errors.AsType[*usageError](err); ok {
+		_, _ = fmt.Fprintf(p.stderr, "See %s\n", u.help)
+		return exitUsage
+	}
 	return 1
 }

@@ -224,7 +224,7 @@ func (e *explanation) definition(d *rra.Definition, r *receivers.Rule) {
 		}
 	}
 	for _, a := range d.Archives {
-		e.row("archive", a.String(), e.origin(len(r.Archives) > 0))
+		e.row("archive", a.String()+" ("+a.Retention(d.Step)+")", e.origin(len(r.Archives) > 0))
 	}
 	for _, s := range r.Sources { // else the sender says what they are
 		e.row("source", s, e.origin(true))

@@ -32,10 +32,7 @@ func newRoot(p *process) *cobra.Command {
 		SilenceErrors: true,
 		Version:       version(),
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 && args[0] == "-" {
-				return cobra.MaximumNArgs(2)(cmd, args)
-			}
-			return cobra.NoArgs(cmd, args)
+			return cobra.MaximumNArgs(2)(cmd, args) // "-" and a folder; the rest are commands
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 { // pipe mode
@@ -63,7 +60,7 @@ func newRoot(p *process) *cobra.Command {
 	for group, cmds := range map[string][]*cobra.Command{
 		"server":   append(more, newServe(c), newStats(c), newNotes(c), newMetadata(c), newPolicy(c), newSend(c)),
 		"rrdtool":  append(newVerbs(c), newRRDTool(c), newPipe(c)),
-		"database": {newCheck(c), newBackup(c), newRestoreBackup(c), newImport(c), newExport(c), newWAL(c)},
+		"database": {newShow(c), newDrop(c), newRename(c), newCheck(c), newBackup(c), newRestoreBackup(c), newImport(c), newExport(c), newWAL(c)},
 	} {
 		for _, cmd := range cmds {
 			cmd.GroupID = group
@@ -71,6 +68,9 @@ func newRoot(p *process) *cobra.Command {
 		}
 	}
 	root.AddCommand(newBenchCommand(), newVersion(c))
+	root.SetHelpCommand(newHelp())
+	completeFlag(root, "sync", syncModes)
+	checkUsage(root)
 	return root
 }
 

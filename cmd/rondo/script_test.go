@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -18,6 +20,7 @@ const patience = 20 * time.Second
 //
 //	answering PATH    wait until a server accepts at the socket PATH
 //	gone PATH         wait until the file PATH is not there
+//	code N COMMAND    run COMMAND, whose exit code must be N
 //
 // and lines with [exec:rrdtool] ask the original the same question.
 func TestScripts(t *testing.T) {
@@ -42,6 +45,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"answering": answering,
 			"gone":      gone,
+			"code":      exitCodeOf,
 		},
 	})
 }
@@ -58,6 +62,22 @@ func answering(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(c.Close())
 		return true
 	})
+}
+
+func exitCodeOf(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N COMMAND")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		code = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit code %d, not %s", code, args[0])
+	}
 }
 
 func gone(ts *testscript.TestScript, neg bool, args []string) {

@@ -16,6 +16,7 @@ import (
 // addOutput adds the flag that chooses a format.
 func addOutput(cmd *cobra.Command, format *string) {
 	cmd.Flags().StringVarP(format, "output", "o", table.Formats[0], "output `format`: "+strings.Join(table.Formats, ", "))
+	completeFlag(cmd, "output", table.Formats)
 }
 
 func newStats(c *common) *cobra.Command {

@@ -60,6 +60,7 @@ func newVerbs(c *common) []*cobra.Command {
 			Long:               verbHelp(verb),
 			Hidden:             !built,
 			DisableFlagParsing: true,
+			ValidArgsFunction:  c.completeVerb(verb),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				args, err := c.takeFlags(args)
 				if err != nil {
@@ -75,8 +76,18 @@ func newVerbs(c *common) []*cobra.Command {
 	return cmds
 }
 
+// drawHelp is said of the verbs that draw.
+const drawHelp = `rondo does not draw yet. The original rrdtool draws rondo's series, if a server runs:
+
+  rrdtool graph out.png --daemon unix:FOLDER/rrdcached.sock DEF:v=NAME:DS:AVERAGE LINE1:v#0000ff
+
+FOLDER is the database's folder. The Perl and Python modules of rrdtool draw so, too, with RRDCACHED_ADDRESS set to that socket.`
+
 // verbHelp is rrdtool's usage of a verb, and what differs.
 func verbHelp(verb string) string {
+	if slices.Contains(unbuilt, verb) {
+		return drawHelp
+	}
 	if slices.Contains(unbuilt, verb) {
 		return unbuiltHelp
 	}

@@ -48,3 +48,20 @@ func Show(base, path string) {
 	_, _ = f.WriteString(Note) // an empty one does as well
 	_ = f.Close()              // likewise
 }
+
+// Hide removes the file that Show has made for a path below a folder. Any other file of that name
+// stays.
+func Hide(base, path string) {
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return
+	}
+	defer func() { _ = root.Close() }() // as in Sees
+	info, err := root.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(Note)) {
+		return
+	}
+	if b, err := root.ReadFile(path); err == nil && string(b) == Note {
+		_ = root.Remove(path) // a file that stays hides nothing: programs update the series anew
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/transfer"
+)
+
+const dropHelp = `Delete series with all their rows, their labels and metadata. The names are free at once; the space is used again by other
+series. There is no way back but a backup.
+
+  rondo drop router/eth0            one series
+  rondo drop -r collectd/web1       all series below a folder
+  rondo drop --label host=web1      all series with a label; with several --label, those that have them all
+  rondo drop -r lab --dry-run       print what would go, and delete nothing
+
+With RONDO_BASE, names of files mean their series, as with rrdtool's verbs.`
+
+// manyAtOnce is how many changes are on their way at the same time: they share the waiting for the disk.
+const manyAtOnce = 64
+
+// A dropping is a run of rondo drop.
+type dropping struct {
+	*common
+	recursive bool
+	labels    []string
+	dry       bool
+}
+
+func newDrop(c *common) *cobra.Command {
+	d := &dropping{common: c}
+	cmd := &cobra.Command{
+		Use:               "drop NAME… | -r FOLDER… | --label NAME=VALUE…",
+		Aliases:           []string{"rm", "delete"},
+		Short:             "Delete series",
+		Long:              dropHelp,
+		ValidArgsFunction: c.completeSeries,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(d.labels) > 0 && (len(args) > 0 || d.recursive):
+				return errors.New("--label says which series go: it takes no names beside it")
+			case len(d.labels) == 0 && len(args) == 0:
+				return errors.New("name the series to delete, or a folder with -r, or a label with --label")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&d.recursive, "recursive", "r", false, "delete all series below the folders that are named")
+	f.StringArrayVar(&d.labels, "label", nil, "delete the series with this `label`: name=value, name!=value, name=~pattern; may be repeated")
+	f.BoolVarP(&d.dry, "dry-run", "n", false, "print what would be deleted, and delete nothing")
+	return cmd
+}
+
+func (d *dropping) run(ctx context.Context, args []string) (err error) {
+	o, err := d.target().must(ctx, core.Options{ReadOnly: d.dry})
+	if err != nil {
+		return err
+	}
+	defer func() { err = firstError(err, o.close()) }()
+	p, err := newPicker(d.common, o, d.labels)
+	if err != nil {
+		return err
+	}
+	paths, err := d.paths(ctx, p, args)
+	if err != nil {
+		return told(err)
+	}
+	if d.dry {
+		for _, path := range paths {
+			if _, err := fmt.Fprintln(d.stdout, oneLine(path)); err != nil {
+				return err
+			}
+		}
+		_, err = fmt.Fprintf(d.stdout, "%d series would be deleted\n", len(paths))
+		return err
+	}
+	n, err := each(ctx, paths, func(ctx context.Context, path string) error {
+		_, err := p.api.Drop(ctx, connect.NewRequest(&rondov1.DropRequest{Path: path}))
+		if err == nil && p.env.Made != nil {
+			transfer.Hide(p.env.Base, path)
+		}
+		return told(err)
+	})
+	_, failed := fmt.Fprintf(d.stdout, "%d series deleted\n", n)
+	return firstError(err, failed)
+}
+
+// paths returns the paths of the series that go. Nothing goes if one of the names is wrong.
+func (d *dropping) paths(ctx context.Context, p *picker, args []string) ([]string, error) {
+	if len(d.labels) > 0 {
+		return p.labelled(ctx)
+	}
+	var paths []string
+	for _, name := range args {
+		if !d.recursive {
+			s, err := p.one(ctx, name)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, s.GetSeries().GetPath())
+			continue
+		}
+		path, err := p.path(name)
+		if err != nil {
+			return nil, err
+		}
+		below, err := p.below(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if len(below) == 0 {
+			return nil, fmt.Errorf("there is no series below %s", quoted(name))
+		}
+		paths = append(paths, below...)
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths), nil
+}
+
+// each calls fn for each of some paths, several at the same time, and returns how often it
+// succeeded. After the first error no more are begun; that error is returned.
+func each(ctx context.Context, paths []string, fn func(ctx context.Context, path string) error) (done int, first error) {
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	next := make(chan string)
+	for range min(manyAtOnce, len(paths)) {
+		workers.Go(func() {
+			for path := range next {
+				err := fn(ctx, path)
+				mu.Lock()
+				if err == nil {
+					done++
+				} else if first == nil {
+					first = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, path := range paths {
+		mu.Lock()
+		failed := first != nil
+		mu.Unlock()
+		if failed || ctx.Err() != nil {
+			break
+		}
+		next <- path
+	}
+	close(next)
+	workers.Wait()
+	return done, firstError(first, ctx.Err())
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/transfer"
+)
+
+const renameHelp = `Give a series another path, or with -r all series below a folder. Rows, labels and metadata go along. A path that another series
+has is refused.
+
+  rondo rename router/eth0 router/wan
+  rondo rename -r collectd/web1 collectd/web1.example.org`
+
+// A renaming is a run of rondo rename.
+type renaming struct {
+	*common
+	recursive bool
+	dry       bool
+}
+
+func newRename(c *common) *cobra.Command {
+	r := &renaming{common: c}
+	cmd := &cobra.Command{
+		Use:               "rename OLD NEW",
+		Aliases:           []string{"mv"},
+		Short:             "Give series another path",
+		Long:              renameHelp,
+		ValidArgsFunction: c.completeSeries,
+		Args:              cobra.ExactArgs(2),
+		RunE:              func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], args[1]) },
+	}
+	cmd.Flags().BoolVarP(&r.recursive, "recursive", "r", false, "rename all series below the folder OLD")
+	cmd.Flags().BoolVarP(&r.dry, "dry-run", "n", false, "print what would be renamed, and rename nothing")
+	return cmd
+}
+
+func (r *renaming) run(ctx context.Context, from, to string) (err error) {
+	o, err := r.target().must(ctx, core.Options{ReadOnly: r.dry})
+	if err != nil {
+		return err
+	}
+	defer func() { err = firstError(err, o.close()) }()
+	p, err := newPicker(r.common, o, nil)
+	if err != nil {
+		return err
+	}
+	paths, name, err := r.plan(ctx, p, from, to)
+	if err != nil {
+		return told(err)
+	}
+	if r.dry {
+		for _, path := range paths {
+			if _, err := fmt.Fprintf(r.stdout, "%s -> %s\n", oneLine(path), oneLine(name(path))); err != nil {
+				return err
+			}
+		}
+		_, err = fmt.Fprintf(r.stdout, "%d series would be renamed\n", len(paths))
+		return err
+	}
+	n, err := each(ctx, paths, func(ctx context.Context, path string) error {
+		_, err := p.api.Rename(ctx, connect.NewRequest(&rondov1.RenameRequest{Path: path, To: name(path)}))
+		if err == nil && p.env.Made != nil {
+			transfer.Hide(p.env.Base, path)
+			p.env.Made(name(path))
+		}
+		return told(err)
+	})
+	_, failed := fmt.Fprintf(r.stdout, "%d series renamed\n", n)
+	return firstError(err, failed)
+}
+
+// plan returns the paths of the series to be renamed, and what makes a new path of an old one.
+func (r *renaming) plan(ctx context.Context, p *picker, from, to string) ([]string, func(string) string, error) {
+	target, err := p.path(to)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !r.recursive {
+		s, err := p.one(ctx, from)
+		if err != nil {
+			return nil, nil, err
+		}
+		return []string{s.GetSeries().GetPath()}, func(string) string { return target }, nil
+	}
+	folder, err := p.path(from)
+	if err != nil {
+		return nil, nil, err
+	}
+	paths, err := p.all(ctx, &rondov1.ListRequest{Prefix: folderOf(folder), Brief: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(paths) == 0 {
+		return nil, nil, fmt.Errorf("there is no series below %s", quoted(from))
+	}
+	return paths, func(old string) string {
+		return path.Join(target, strings.TrimPrefix(old, folderOf(folder)))
+	}, nil
+}

@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/attime"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const showHelp = `Print what a series is and its recent values: a line of each data source, with a small chart, and the newest rows with their
+times. Rows that are not known are left out of the chart, and are "-" in the table.
+
+  rondo show collectd/web1/load/load                      the newest rows
+  rondo show router/eth0 -s -1d                           a day, in rows that fit a screen
+  rondo show router/eth0 -s 2026-11-20 -e 2026-11-21T12:00 --cf MAX
+  rondo show router/eth0 -s -1h -o csv                    every row, for a program
+
+Times are ISO (2026-11-20, 2026-11-20T15:04:05, with Z or +01:00 or in the time zone of TZ), seconds since 1970, or rrdtool's (-1h,
+-1d, "now - 2 hours", midnight). -o json, jsonl, csv and tsv print all rows of the range as they are stored, with times in UTC.`
+
+// What show prints where nobody says how much.
+const (
+	shownRows   = 15 // of the table
+	chartedRows = 60 // of the chart, and of a range in a table
+)
+
+// A showing is a run of rondo show.
+type showing struct {
+	*common
+	format     string
+	start, end string
+	cf         string
+	resolution string
+	rows       int
+}
+
+func newShow(c *common) *cobra.Command {
+	s := &showing{common: c}
+	cmd := &cobra.Command{
+		Use:               "show NAME",
+		Short:             "Print a series and its recent values",
+		Long:              showHelp,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: c.completeSeries,
+		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVarP(&s.start, "start", "s", "", "the `time` that the rows begin after (default: as many rows as fit)")
+	f.StringVarP(&s.end, "end", "e", "", "the `time` of the last row (default: the last update)")
+	f.StringVar(&s.cf, "cf", "", "the consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
+	f.StringVarP(&s.resolution, "resolution", "r", "", "the `length` of a row: 10s, 5m, 1h (default: a table fits a screen, other formats take the finest)")
+	f.IntVarP(&s.rows, "rows", "n", 0, fmt.Sprintf("the `number` of rows in the table (default: %d, or all of a range)", shownRows))
+	addOutput(cmd, &s.format)
+	completeFlag(cmd, "cf", functions)
+	return cmd
+}
+
+func (s *showing) run(ctx context.Context, name string) (err error) {
+	o, err := s.target().must(ctx, core.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = firstError(err, o.close()) }()
+	p, err := newPicker(s.common, o, nil)
+	if err != nil {
+		return err
+	}
+	info, err := p.one(ctx, name)
+	if err != nil {
+		return told(err)
+	}
+	req, err := s.request(info)
+	if err != nil {
+		return err
+	}
+	v := &view{showing: s, info: info, location: s.location()}
+	if req != nil {
+		answer, err := p.api.Fetch(ctx, connect.NewRequest(req))
+		if err != nil {
+			return told(err)
+		}
+		v.take(answer.Msg, req)
+	}
+	if s.format == table.Formats[0] {
+		return v.print()
+	}
+	return v.rows()
+}
+
+// location is the time zone that times are read and printed in.
+func (s *showing) location() *time.Location {
+	if tz := s.getenv("TZ"); tz != "" {
+		return rrdtool.Location(tz)
+	}
+	return time.Local
+}
+
+// request says which rows to fetch; nil: the series has no archive of plain rows.
+func (s *showing) request(info *rondov1.InfoResponse) (*rondov1.FetchRequest, error) {
+	d := info.GetSeries().GetDefinition()
+	def, err := rra.ParseDefinition(d.GetStep(), append(append([]string(nil), d.GetDs()...), d.GetRra()...))
+	if err != nil {
+		return nil, err
+	}
+	cf, row, ok := s.function(def)
+	if !ok {
+		if s.cf != "" {
+			return nil, fmt.Errorf("the series has no archive of %s", strings.ToUpper(s.cf))
+		}
+		return nil, nil
+	}
+	last := info.GetLastUpdateUs() / 1_000_000
+	start, end, err := s.times(last, row)
+	if err != nil {
+		return nil, err
+	}
+	resolution := row
+	switch {
+	case s.resolution != "":
+		if resolution, err = rra.ParseDuration(s.resolution); err != nil || resolution < 1 {
+			return nil, fmt.Errorf("--resolution %s: want a duration, such as 10s, 5m, 1h", quoted(s.resolution))
+		}
+	case s.format == table.Formats[0]:
+		resolution = max(row, (end-start)/chartedRows)
+	}
+	return &rondov1.FetchRequest{
+		Path: info.GetSeries().GetPath(), Cf: cf.String(),
+		Start: strconv.FormatInt(start, 10), End: strconv.FormatInt(end, 10), Resolution: resolution,
+	}, nil
+}
+
+// function chooses the consolidation function, and returns the seconds of its finest row.
+func (s *showing) function(d *rra.Definition) (cf rra.CF, row int64, ok bool) {
+	want := rra.Average
+	if s.cf != "" {
+		var err error
+		if want, err = rra.ParseCF(strings.ToUpper(s.cf)); err != nil {
+			return 0, 0, false
+		}
+	}
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		if a.CF > rra.Last || s.cf != "" && a.CF != want && a.PDPs > 1 {
+			continue
+		}
+		length := a.PDPs * d.Step
+		better := !ok || (a.CF == want) != (cf == want) && a.CF == want || (a.CF == want) == (cf == want) && length < row
+		if better {
+			cf, row, ok = a.CF, length, true
+		}
+	}
+	if s.cf != "" {
+		cf = want
+	}
+	return cf, row, ok
+}
+
+// times returns the range asked for. Where nobody says, it ends with the last row, and has as many
+// rows as a chart.
+func (s *showing) times(last, row int64) (start, end int64, err error) {
+	now, location := s.now(), s.location()
+	closed := last - last%row
+	if s.start == "" && s.end == "" {
+		return max(0, closed-chartedRows*row), closed, nil
+	}
+	from, to := s.start, s.end
+	if to == "" {
+		to = "now"
+	}
+	if from == "" {
+		from = fmt.Sprintf("end-%ds", chartedRows*row)
+	}
+	if from, err = secondsOf(from, location); err == nil {
+		to, err = secondsOf(to, location)
+	}
+	if err == nil {
+		start, end, err = attime.ParsePair(from, to, now.In(location))
+	}
+	if s.end == "" && closed > start { // behind the last update there are no rows
+		end = min(end, closed)
+	}
+	switch {
+	case err != nil:
+		return 0, 0, fmt.Errorf("%w (times are like 2026-11-20, 2026-11-20T15:04, -1h, or seconds since 1970)", err)
+	case start < 0 || end < start:
+		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", stamp(end, location), stamp(start, location))
+	}
+	return start, end, nil
+}
+
+// isoForms are the ISO times that show takes, without a zone.
+var isoForms = []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05"}
+
+// secondsOf makes an ISO time the number of its seconds. Other times stay as they are.
+func secondsOf(text string, location *time.Location) (string, error) {
+	if len(text) < len(isoForms[0]) || text[4] != '-' {
+		return text, nil
+	}
+	for _, form := range isoForms {
+		if at, err := time.ParseInLocation(form, text, location); err == nil {
+			return strconv.FormatInt(at.Unix(), 10), nil
+		}
+		if at, err := time.Parse(form+"Z07:00", text); err == nil {
+			return strconv.FormatInt(at.Unix(), 10), nil
+		}
+	}
+	return "", fmt.Errorf("%s is no time", quoted(text))
+}
+
+// stamp prints a time for people.
+func stamp(second int64, location *time.Location) string {
+	return time.Unix(second, 0).In(location).Format("2006-01-02 15:04:05")
+}
+
+// A view is a series with its rows, to be printed.
+type view struct {
+	*showing
+	info     *rondov1.InfoResponse
+	location *time.Location
+	cf       string
+	step     int64
+	ends     []int64 // of the rows
+	columns  []*rondov1.Column
+}
+
+// take keeps the rows of an answer that lie in the range that was asked for, from the first one that
+// is known on.
+func (v *view) take(m *rondov1.FetchResponse, req *rondov1.FetchRequest) {
+	v.cf, v.step, v.columns = req.GetCf(), m.GetStep(), m.GetColumns()
+	end, _ := strconv.ParseInt(req.GetEnd(), 10, 64) // written by request
+	rows := int((m.GetEnd() - m.GetStart()) / max(1, v.step))
+	for len(v.columns) > 0 && rows > 0 && m.GetStart()+int64(rows)*v.step > end {
+		rows--
+	}
+	first := 0
+	if v.start == "" {
+		for first < rows && !v.known(first) {
+			first++
+		}
+	}
+	for _, c := range v.columns {
+		c.Values = c.GetValues()[first:rows]
+	}
+	for i := first; i < rows; i++ {
+		v.ends = append(v.ends, m.GetStart()+int64(i+1)*v.step)
+	}
+}
+
+// known says whether any column knows a row.
+func (v *view) known(row int) bool {
+	for _, c := range v.columns {
+		if !math.IsNaN(c.GetValues()[row]) {
+			return true
+		}
+	}
+	return false
+}
+
+// rows prints all rows for a program.
+func (v *view) rows() error {
+	names := []string{"time"}
+	for _, c := range v.columns {
+		names = append(names, c.GetDs())
+	}
+	w, err := table.New(v.stdout, v.format, names...)
+	if err != nil {
+		return err
+	}
+	for i, end := range v.ends {
+		row := []any{time.Unix(end, 0).UTC().Format(time.RFC3339)}
+		for _, c := range v.columns {
+			if x := c.GetValues()[i]; math.IsNaN(x) || math.IsInf(x, 0) {
+				row = append(row, unknownCell{x})
+			} else {
+				row = append(row, x)
+			}
+		}
+		if err := w.Row(row...); err != nil {
+			return err
+		}
+	}
+	return w.Close()
+}
+
+// An unknownCell is a value that JSON has no number for: null there, and nothing elsewhere. An
+// infinite one is a text.
+type unknownCell struct{ value float64 }
+
+func (u unknownCell) String() string {
+	if math.IsNaN(u.value) {
+		return ""
+	}
+	return strconv.FormatFloat(u.value, 'g', -1, 64)
+}
+
+// MarshalJSON writes null, or the text of an infinite value.
+func (u unknownCell) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(u.value) {
+		return []byte("null"), nil
+	}
+	return []byte(strconv.Quote(u.String())), nil
+}
