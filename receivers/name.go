@@ -1,12 +1,16 @@
 package receivers
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 )
 
 // AppendComponent appends one component of a series' path to dst, made of parts set one
-// after the other: in it "/", the bytes 00 to 1F and 7F become "_", invalid UTF-8 becomes
+// after the other: in it "/" and control characters (00 to 1F, 7F to 9F, U+2028, U+2029) become "_", invalid UTF-8 becomes
 // U+FFFD, and a component that is "." or ".." becomes "_" or "__". Nothing else is changed.
 func AppendComponent[T string | []byte](dst []byte, parts ...T) []byte {
 	start := len(dst)
@@ -21,6 +25,9 @@ func AppendComponent[T string | []byte](dst []byte, parts ...T) []byte {
 				i++
 			default:
 				r, n := decodeRune(p[i:])
+				if text.IsControl(r) {
+					r = '_'
+				}
 				dst = utf8.AppendRune(dst, r)
 				i += n
 			}
@@ -37,6 +44,33 @@ func AppendComponent[T string | []byte](dst []byte, parts ...T) []byte {
 
 func decodeRune[T string | []byte](p T) (rune, int) {
 	return utf8.DecodeRune([]byte(p[:min(len(p), utf8.UTFMax)]))
+}
+
+// LabelText returns s as the name or the value of a label: control characters become "_", invalid UTF-8 becomes U+FFFD.
+func LabelText(s string) string {
+	if text.Check(s) == nil {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if text.IsControl(r) {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// labelTexts returns labels with names and values that labels can have. ls stays as it is.
+func labelTexts(ls []core.Label) []core.Label {
+	copied := false
+	for i, l := range ls {
+		if l.Name, l.Value = LabelText(l.Name), LabelText(l.Value); l != ls[i] {
+			if !copied {
+				ls, copied = slices.Clone(ls), true
+			}
+			ls[i] = l
+		}
+	}
+	return ls
 }
 
 // Text returns b as text: invalid UTF-8 becomes U+FFFD.

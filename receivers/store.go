@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -185,7 +187,7 @@ func (s *StoreSink) spec(r *Request) (core.Spec, error) {
 	return core.Spec{Path: r.Path, Labels: r.labels(), Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)}, nil
 }
 
-// labels returns those that are not empty.
+// labels returns those that are not empty, as labels can be.
 func (r *Request) labels() []core.Label {
 	labels := make([]core.Label, 0, len(r.Labels))
 	for _, l := range r.Labels {
@@ -193,7 +195,7 @@ func (r *Request) labels() []core.Label {
 			labels = append(labels, l)
 		}
 	}
-	return labels
+	return labelTexts(labels)
 }
 
 // relabel gives series the labels ls, those of the requests at.
@@ -232,7 +234,8 @@ func (s *StoreSink) Describe(ctx context.Context, ds []Description) ([]error, er
 			granted[d.Sender]++
 		}
 		m := d.PathMetadata
-		m.Text = cutText(m.Text)
+		m.Text = cutText(strings.ToValidUTF8(m.Text, "\uFFFD"))
+		m.Attributes = attributes(m.Attributes)
 		ms, at = append(ms, m), append(at, i)
 	}
 	if len(ms) == 0 {
@@ -249,6 +252,24 @@ func (s *StoreSink) Describe(ctx context.Context, ds []Description) ([]error, er
 		}
 	}
 	return out, nil
+}
+
+// attributes returns attributes as a store keeps them: names as labels have them, values without invalid UTF-8 and zero bytes, in order of
+// the names, each once. as stays as it is.
+func attributes(as []core.Label) []core.Label {
+	good := func(a core.Label) core.Label {
+		value := strings.ReplaceAll(strings.ToValidUTF8(a.Value, "\uFFFD"), "\x00", "_")
+		return core.Label{Name: LabelText(a.Name), Value: value}
+	}
+	if !slices.ContainsFunc(as, func(a core.Label) bool { return good(a) != a }) {
+		return as
+	}
+	as = slices.Clone(as)
+	for i := range as {
+		as[i] = good(as[i])
+	}
+	slices.SortStableFunc(as, func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(as, func(a, b core.Label) bool { return a.Name == b.Name })
 }
 
 // maxText is how many bytes of a text are kept.
@@ -313,6 +334,8 @@ func (t *ticket) Wait() error {
 
 // Note is Sink's.
 func (s *StoreSink) Note(ctx context.Context, key string, n core.Note) error {
+	n.Text, n.Severity = strings.ToValidUTF8(n.Text, "\uFFFD"), strings.ToValidUTF8(n.Severity, "\uFFFD")
+	n.Labels = labelTexts(n.Labels)
 	return s.store.AddNote(ctx, key, n)
 }
 

@@ -48,6 +48,7 @@ type serve struct {
 	*common
 	flags   *pflag.FlagSet
 	http    string
+	hosts   []string
 	engine  core.Options
 	sync    syncMode
 	memory  byteSize
@@ -85,6 +86,7 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&s.http, "http", "127.0.0.1:9180", "listen `address` of RPC, /metrics, /-/healthy, /-/ready and the page at /")
+	f.StringSliceVar(&s.hosts, "http-host", nil, "further `name` by which clients reach --http, beside addresses, localhost and the host's own name; repeatable, * for every name")
 	for _, p := range protocols {
 		s.ways = append(s.ways, addProtocol(f, p))
 	}
@@ -160,6 +162,7 @@ func (s *serve) run(ctx context.Context) error {
 		Version:   version(),
 		Engine:    s.engine,
 		HTTP:      server.Address{Addr: s.http, Named: named["http"]},
+		HTTPHosts: s.hosts,
 		Ways:      ways,
 		RRDCached: rrd,
 		MaxFuture: s.future,
@@ -250,6 +253,11 @@ func (s *serve) check() error {
 	case s.memory < minMemory:
 		least := byteSize(minMemory)
 		return fmt.Errorf("--memory %v: want %v or more", &s.memory, &least)
+	}
+	for _, name := range s.hosts {
+		if err := server.CheckHTTPHost(name); err != nil {
+			return err
+		}
 	}
 	return nil
 }

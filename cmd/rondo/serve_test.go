@@ -102,6 +102,26 @@ collectd:
 	}
 }
 
+// TestHTTPHosts: names come from flags and from the file, below http or by the flag's name.
+func TestHTTPHosts(t *testing.T) {
+	for name, args := range map[string][]string{
+		"flags": {"--http-host", "a.example", "--http-host", "b"},
+		"flat":  {"--config", configFile(t, "http-host: [a.example, b]\n")},
+		"below": {"--config", configFile(t, "http: {addr: \"127.0.0.1:1\", host: [a.example, b]}\n")},
+	} {
+		s := settings(t, args...)
+		if _, _, err := s.apply(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff([]string{"a.example", "b"}, s.hosts); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if _, _, err := settings(t, "--http-host", "http://a").apply(); err == nil || !strings.Contains(err.Error(), `--http-host "http://a"`) {
+		t.Errorf("a name that is none: %v", err)
+	}
+}
+
 func TestPolicy(t *testing.T) {
 	s := settings(t, "--config", configFile(t, `
 policy:

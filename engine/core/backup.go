@@ -211,8 +211,8 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 				for sub := e.lo; sub < e.hi; sub++ {
 					k := rowKey(nil, g.c.id, st, e.slot, sub, g.id)
 					v := rows.Get(k)
-					if v == nil {
-						return fmt.Errorf("rows %x: %w", k, errMissing)
+					if err := s.wholeBlock(g, st, e.slot, sub, k, v); err != nil {
+						return err
 					}
 					buf = appendPair(buf, bucketRows, k, v)
 				}
@@ -220,6 +220,9 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 		}
 		cur := tx.Bucket(bucketLag).Cursor()
 		for k, v := cur.Seek(g.stateKey()); bytes.HasPrefix(k, g.stateKey()); k, v = cur.Next() {
+			if _, err := openValue(bucketLag, k, v); err != nil {
+				return err
+			}
 			buf = appendPair(buf, bucketLag, k, v)
 		}
 		return nil
@@ -229,6 +232,23 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 		return err
 	}
 	return b.write(buf)
+}
+
+// wholeBlock checks all of a row block.
+func (s *Store) wholeBlock(g *group, stream int, slot int64, sub uint16, key, v []byte) error {
+	if v == nil {
+		return s.damagedRows(g, stream, slot, sub, -1, errMissing)
+	}
+	b, err := openBlock(key, v)
+	if err != nil {
+		return s.damagedRows(g, stream, slot, sub, -1, err)
+	}
+	for i := range b.columns {
+		if _, err := b.column(i); err != nil {
+			return s.damagedRows(g, stream, slot, sub, i, err)
+		}
+	}
+	return nil
 }
 
 // backupLog copies the log behind position pos.
@@ -382,7 +402,7 @@ func (re *restorer) write() error {
 			}
 		}
 		return nil
-	})
+	}, nil)
 	re.pairs, re.size = re.pairs[:0], 0
 	return err
 }

@@ -5,22 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math/bits"
 
 	"github.com/rondo-db/rondo/rra"
 )
 
 // A row block holds rows of one slot of one stream for the series of a group:
 //
-//	version (1), columns (2), then for each column the end of its bytes (4 each),
-//	the bytes of the columns, checksum (4)
+//	version (1), columns (2), bytes of an end (1), checksum of the key and of these (4);
+//	for each column the end of its bytes (2 to 4) and their checksum (4);
+//	the bytes of the columns
 //
 // A column is segments: rows to skip, rows, coded rows. Part of the format.
+//
+// Each column has a checksum of its own, which goes on from that of key and head: whoever reads one
+// series checks what it reads and nothing else, and damage of one column leaves the others readable.
 const (
-	blockVersion = 1
-	blockHead    = 3
+	blockVersion = 2
+	blockFields  = 4 // of the head, before its checksum
+	blockHead    = blockFields + sumSize
 )
 
-var errSum = errors.New("checksum does not match")
+var (
+	errSum   = errors.New("checksum does not match")
+	errShort = errors.New("cut short")
+)
 
 // rowKey addresses a block: stream, slot and sub-block first, so that what a
 // checkpoint writes stands together and what expires stands together.
@@ -68,65 +77,121 @@ func compareSegments(a, b segment) int {
 	return a.skip - b.skip
 }
 
-// appendBlock codes segments, all of one slot and sorted, as a block.
-func appendBlock(dst []byte, segs []segment) []byte {
-	start := len(dst)
+// appendBlock codes segments, all of one slot and sorted, as the block that stands under key.
+func appendBlock(dst, key []byte, segs []segment) []byte {
 	columns := segs[len(segs)-1].column + 1
-	dst = append(dst, blockVersion, byte(columns), byte(columns>>8))
-	table := len(dst)
-	dst = append(dst, make([]byte, 4*columns)...)
-	data := len(dst)
-	next := 0
+	size := 0
 	for i := range segs {
-		sg := &segs[i]
-		for ; next < sg.column; next++ {
-			binary.LittleEndian.PutUint32(dst[table+4*next:], uint32(len(dst)-data))
-		}
-		dst = appendSegment(dst, sg)
+		size += segs[i].size()
 	}
-	binary.LittleEndian.PutUint32(dst[table+4*next:], uint32(len(dst)-data))
-	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+	width := 2
+	for size>>(8*width) != 0 {
+		width++
+	}
+	start := len(dst)
+	dst = append(dst, blockVersion, byte(columns), byte(columns>>8), byte(width))
+	head := headSum(key, dst[start:])
+	dst = binary.LittleEndian.AppendUint32(dst, head)
+	table := len(dst)
+	dst = append(dst, make([]byte, (width+sumSize)*columns)...)
+	data := len(dst)
+	for i, column := 0, 0; column < columns; column++ {
+		from := len(dst)
+		for ; i < len(segs) && segs[i].column == column; i++ {
+			dst = segs[i].append(dst)
+		}
+		at := table + (width+sumSize)*column
+		for b, end := 0, len(dst)-data; b < width; b++ {
+			dst[at+b] = byte(end >> (8 * b))
+		}
+		binary.LittleEndian.PutUint32(dst[at+width:], columnSum(head, column, dst[from:]))
+	}
+	return dst
 }
 
-func appendSegment(dst []byte, sg *segment) []byte {
+// headSum is the checksum of the head of the block that stands under key: valueSum of the bucket rows.
+func headSum(key, fields []byte) uint32 {
+	return crc32.Update(crc32.Update(rowsSum, castagnoli, key), castagnoli, fields)
+}
+
+var rowsSum = valueSum(bucketRows, nil, nil)
+
+// columnSum is the checksum of a column of a block whose head has the checksum head.
+func columnSum(head uint32, column int, b []byte) uint32 {
+	return crc32.Update(head^uint32(column), castagnoli, b)
+}
+
+// size is how many bytes append takes.
+func (sg *segment) size() int {
+	return uvarintSize(sg.skip) + uvarintSize(sg.rows) + len(sg.data)
+}
+
+func uvarintSize(n int) int { return (bits.Len64(uint64(n)|1) + 6) / 7 }
+
+func (sg *segment) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(sg.skip))
 	dst = binary.AppendUvarint(dst, uint64(sg.rows))
 	return append(dst, sg.data...)
 }
 
-// columns returns how many columns a block has.
-func columns(block []byte) int {
-	if len(block) < blockHead {
-		return 0
-	}
-	return int(block[1]) | int(block[2])<<8
+// A block is a stored row block whose head has been checked.
+type block struct {
+	data    []byte
+	head    uint32 // its checksum
+	columns int
+	width   int    // bytes of an end
+	mask    uint32 // of these
 }
 
-// column returns the bytes of one column of a block, empty if it has none.
-func column(block []byte, i int) ([]byte, error) {
-	if len(block) < blockHead+4 || block[0] != blockVersion {
-		return nil, errRecord
+// openBlock checks the head of the block that stands under key. Columns are checked when they are read.
+func openBlock(key, data []byte) (block, error) {
+	if len(data) < blockHead {
+		return block{}, errShort
 	}
-	n := columns(block)
-	if i >= n {
+	b := block{data: data, head: binary.LittleEndian.Uint32(data[blockFields:]), columns: int(data[1]) | int(data[2])<<8, width: int(data[3])}
+	b.mask = 1<<(8*b.width) - 1
+	if headSum(key, data[:blockFields]) != b.head {
+		return block{}, errSum
+	}
+	if data[0] != blockVersion || b.width < 2 || b.width > 4 {
+		return block{}, fmt.Errorf("row block of version %d: %w", data[0], ErrVersion)
+	}
+	if b.columns == 0 || len(data) < blockHead+b.columns*(b.width+sumSize) {
+		return block{}, errShort
+	}
+	return b, nil
+}
+
+// column returns the bytes of one column, empty if it has none, once they match their checksum.
+func (b *block) column(i int) ([]byte, error) {
+	if i >= b.columns {
 		return nil, nil
 	}
-	data := blockHead + 4*n
-	from := uint32(0)
+	stride := b.width + sumSize
+	data := blockHead + b.columns*stride
+	at := blockHead + i*stride
+	from := 0
 	if i > 0 {
-		if len(block) < blockHead+4*i {
-			return nil, errRecord
-		}
-		from = binary.LittleEndian.Uint32(block[blockHead+4*(i-1):])
+		from = b.end(at - stride)
 	}
-	if len(block) < data+4 {
-		return nil, errRecord
+	to := b.end(at)
+	if from < 0 || from > to || to > len(b.data)-data {
+		return nil, errSum
 	}
-	to := binary.LittleEndian.Uint32(block[blockHead+4*i:])
-	if from > to || uint64(data)+uint64(to) > uint64(len(block)-4) {
-		return nil, errRecord
+	col := b.data[data+from : data+to]
+	if columnSum(b.head, i, col) != binary.LittleEndian.Uint32(b.data[at+b.width:]) {
+		return nil, errSum
 	}
-	return block[data+int(from) : data+int(to)], nil
+	return col, nil
+}
+
+// end reads the end of a column's bytes from the table.
+func (b *block) end(at int) int { return int(binary.LittleEndian.Uint32(b.data[at:]) & b.mask) }
+
+// size is how many bytes the block has, if its table is whole; what follows them is damage.
+func (b *block) size() int {
+	stride := b.width + sumSize
+	return blockHead + b.columns*stride + b.end(blockHead+(b.columns-1)*stride)
 }
 
 // A span is rows wanted of a column: rows[0] stands at index from.

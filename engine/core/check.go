@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -29,8 +30,8 @@ type checker struct {
 	tx       *bolt.Tx
 	pos      wal.Pos // of the catalogue
 	problems []Problem
-	blocks   map[string]bool // keys of rows that a directory names
-	lags     map[string]bool // group and index of series that a directory says lag
+	blocks   map[string]bool     // keys of rows that a directory names
+	lags     map[string]lagEntry // group and index of series that a directory says lag
 	postings map[string]*posting
 	next     map[uint32]uint32 // by class: above every number in use
 	top      wal.Pos           // no group may stand for more of the log
@@ -45,7 +46,7 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 	}
 	defer s.leave()
 	c := &checker{
-		s: s, blocks: make(map[string]bool), lags: make(map[string]bool),
+		s: s, blocks: make(map[string]bool), lags: make(map[string]lagEntry),
 		postings: make(map[string]*posting), next: make(map[uint32]uint32),
 	}
 	endless, err := c.structure()
@@ -255,8 +256,8 @@ func (c *checker) group(where string, g *group) {
 	for i, err := range g.refused {
 		c.add(where, "series %#x: %v", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(i))), errors.Unwrap(err))
 	}
-	for _, i := range g.dir.lags {
-		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), i))] = true
+	for _, e := range g.dir.lags {
+		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), e.index))] = e
 	}
 	for st, entries := range g.dir.slots {
 		for _, e := range entries {
@@ -304,24 +305,25 @@ func (c *checker) rows() {
 			c.add(where, "no such class or stream")
 			continue
 		}
-		if _, ok := cutSum(v); !ok {
-			c.add(where, "%v", errSum)
+		b, err := openBlock(k, v)
+		if err != nil {
+			c.add(where, "%v", err)
 			continue
 		}
-		c.block(where, v, &cl.streams[stream], cl)
+		c.block(where, &b, &cl.streams[stream], cl)
 	}
 	for k := range c.blocks {
 		c.add(fmt.Sprintf("rows %x", k), "%v", errMissing)
 	}
 }
 
-func (c *checker) block(where string, v []byte, st *stream, cl *class) {
-	if columns(v) > cl.sources<<cl.shift {
-		c.add(where, "%d columns", columns(v))
+func (c *checker) block(where string, b *block, st *stream, cl *class) {
+	if b.columns > cl.sources<<cl.shift {
+		c.add(where, "%d columns", b.columns)
 		return
 	}
-	for i := range columns(v) {
-		col, err := column(v, i)
+	for i := range b.columns {
+		col, err := b.column(i)
 		if err == nil {
 			err = splitColumn(col, st, func(int, int, []byte) {})
 		}
@@ -329,11 +331,14 @@ func (c *checker) block(where string, v []byte, st *stream, cl *class) {
 			c.add(where, "column %d: %v", i, err)
 		}
 	}
+	if b.size() != len(b.data) {
+		c.add(where, "%d bytes, not %d", len(b.data), b.size())
+	}
 }
 
 // lag checks the rows of series that have fallen behind.
 func (c *checker) lag() {
-	found := make(map[string]bool)
+	found := make(map[string]lagEntry)
 	cur := c.tx.Bucket(bucketLag).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		where := fmt.Sprintf("lag %x", k)
@@ -347,22 +352,24 @@ func (c *checker) lag() {
 			c.add(where, "no such class or stream")
 			continue
 		}
-		rows, ok := cutSum(v)
-		if !ok {
-			c.add(where, "%v", errSum)
-		} else if err := splitColumn(rows, &cl.streams[stream], func(int, int, []byte) {}); err != nil {
+		rows, err := cutSum(v, bucketLag, k)
+		if err == nil {
+			err = splitColumn(rows, &cl.streams[stream], func(int, int, []byte) {})
+		}
+		if err != nil {
 			c.add(where, "%v", err)
 		}
-		index := binary.BigEndian.Uint16(k[8:]) / uint16(cl.sources)
+		index := uint16(lagColumn(k) / cl.sources)
 		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
-		found[name] = true
-		if !c.lags[name] {
+		e := found[name]
+		found[name] = lagEntry{index, e.records + 1, e.keys ^ crc32.Checksum(k, castagnoli)}
+		if c.lags[name].records == 0 {
 			c.add(where, "no directory names it")
 		}
 	}
-	for name := range c.lags {
-		if !found[name] {
-			c.add(fmt.Sprintf("state %x", name[:8]), "series %d lags, but none of its rows are there", binary.BigEndian.Uint16([]byte(name[8:])))
+	for name, e := range c.lags {
+		if found[name] != e {
+			c.add(fmt.Sprintf("state %x", name[:8]), "series %d has %d records of rows in lag, not the %d that were written", e.index, found[name].records, e.records)
 		}
 	}
 }

@@ -104,6 +104,9 @@ func (s *Store) appliedPos() wal.Pos {
 }
 
 func (s *Store) writeCheckpoint(ctx context.Context) error {
+	if err := s.db.Mend(); err != nil { // first of all: groups may wait to be told what counts
+		return err
+	}
 	b := s.appliedPos()
 	if err := s.catchUp(); err != nil {
 		return err
@@ -249,7 +252,8 @@ func (g *group) windows(s *Store, sn *snapshot) {
 	}
 }
 
-// writeSnapshots writes some groups in one transaction and makes readers use it.
+// writeSnapshots writes some groups in one transaction and makes readers use it. After an error of the disk it may
+// be later that groups are told whether it counts; no other snapshot of them is taken before, nor are they unloaded.
 func (s *Store) writeSnapshots(chunk []*snapshot) error {
 	if s.options.Sync != wal.SyncAlways { // the database must not run ahead of the log
 		if _, err := s.log.Barrier(context.Background()); err != nil {
@@ -278,11 +282,12 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 		s.blockBuffer = w.buf
 		s.failpoint("checkpoint-tx")
 		return nil
+	}, func(written bool) {
+		s.failpoint("checkpoint-written") // and groups do not know it yet
+		for _, sn := range chunk {
+			s.conclude(sn, written)
+		}
 	})
-	s.failpoint("checkpoint-written") // and groups do not know it yet
-	for _, sn := range chunk {
-		s.conclude(sn, err == nil)
-	}
 	s.dropMapping()
 	s.failpoint("checkpoint-between")
 	return err

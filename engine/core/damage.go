@@ -1,9 +1,11 @@
 package core
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -72,3 +74,79 @@ func keyText(k []byte) string {
 
 // timeText shows a time in seconds since 1970.
 func timeText(at int64) string { return time.Unix(at, 0).UTC().Format("2006-01-02 15:04:05Z") }
+
+// damagedValue is the damage of the value of a key.
+func damagedValue(bucket, key []byte, err error) *DamageError {
+	return &DamageError{Bucket: string(bucket), Key: bytes.Clone(key), Err: err}
+}
+
+// damagedRows is damage of a row block of a group: of one column, or of all with column -1. The caller holds no lock.
+func (s *Store) damagedRows(g *group, stream int, slot int64, sub uint16, column int, err error) *DamageError {
+	e := damagedValue(bucketRows, rowKey(nil, g.c.id, stream, slot, sub, g.id), err)
+	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, sub-block %d, group %d", g.c.id, stream, slot, sub, g.id)
+	e.rowsOf(&g.c.streams[stream], slot)
+	if column >= 0 {
+		e.Place += fmt.Sprintf(", column %d", column)
+		e.Series = s.pathOf(g.c, g.id, column/g.c.sources)
+	}
+	s.noteDamage(e)
+	return e
+}
+
+// damagedLag is damage of a record of the bucket lag. The caller holds no lock.
+func (s *Store) damagedLag(g *group, column, stream int, slot int64, err error) *DamageError {
+	e := damagedValue(bucketLag, lagKey(g, column, stream, slot), err)
+	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, group %d, column %d", g.c.id, stream, slot, g.id, column)
+	e.rowsOf(&g.c.streams[stream], slot)
+	e.Series = s.pathOf(g.c, g.id, column/g.c.sources)
+	s.noteDamage(e)
+	return e
+}
+
+// rowsOf notes that the rows of a slot are lost.
+func (e *DamageError) rowsOf(st *stream, slot int64) {
+	e.Step, e.From, e.To = st.span, (slot*st.slot-1)*st.span, ((slot+1)*st.slot-1)*st.span
+}
+
+// pathOf returns the path of a series for a message; empty if it cannot be told.
+func (s *Store) pathOf(c *class, group uint32, index int) string {
+	rec, err := s.record(makeRef(c.id, group<<c.shift+uint32(index)))
+	if err != nil {
+		return ""
+	}
+	return rec.path
+}
+
+// maxDamage bounds how many places of damage are remembered.
+const maxDamage = 10_000
+
+// damageSeen is the places of damage that were met since the store was opened.
+type damageSeen struct {
+	mu     sync.Mutex // guards places
+	places map[string]struct{}
+}
+
+// noteDamage logs a place of damage when it is met first, and counts it.
+func (s *Store) noteDamage(e *DamageError) {
+	place := e.Bucket + "\x00" + string(e.Key) + "\x00" + e.Place
+	d := &s.damage
+	d.mu.Lock()
+	_, known := d.places[place]
+	if !known && len(d.places) < maxDamage {
+		if d.places == nil {
+			d.places = make(map[string]struct{})
+		}
+		d.places[place] = struct{}{}
+	}
+	d.mu.Unlock()
+	if !known && s.options.Logger != nil {
+		s.options.Logger.Error("the database is damaged: what is lost stays unreadable until rondo check --repair", "err", e)
+	}
+}
+
+// damagePlaces counts the places of damage that were met.
+func (s *Store) damagePlaces() int64 {
+	s.damage.mu.Lock()
+	defer s.damage.mu.Unlock()
+	return int64(len(s.damage.places))
+}

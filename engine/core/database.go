@@ -25,18 +25,36 @@ import (
 
 // A database is the file of a store, opened. Its methods may be called concurrently.
 type database struct {
-	name   string
-	logger *slog.Logger
+	name     string
+	readOnly bool
+	noSync   bool
+	mode     fs.FileMode
+	logger   *slog.Logger
 
-	current atomic.Pointer[opening]
-	writing sync.Mutex // one Update at a time
+	current  atomic.Pointer[opening]
+	failures atomic.Uint64 // commits that failed
+	reopened atomic.Uint64
+
+	writing sync.Mutex // one Update at a time; guards what follows
+	// broken says why the file must be opened anew before it is written again. See reopen.go.
+	broken  error
+	doubt   *doubt
+	leaving *opening // replaced by current; there may still be readers
+
+	fault func(what string) error // for tests: is asked at "commit", "committed", "repair" and "reopen"; nil but there
 }
 
 // An opening is the file opened once by bbolt.
 type opening struct {
 	bolt  *bolt.DB
 	file  *os.File // bbolt's
+	info  os.FileInfo
 	metas *metaPages
+
+	readers atomic.Int64
+	retired atomic.Bool
+	idle    chan struct{} // told when the last reader leaves a retired opening
+
 	// stuck says that a panic left bbolt's locks taken: no other call of bbolt would return.
 	stuck atomic.Bool
 }
@@ -46,8 +64,8 @@ var errStuck = errors.New("its pages could not be read before, and the file was 
 // openDatabase opens the file name, which is made if it is not there, unless it is opened to read. With noSync
 // commits do not wait for the disk.
 func openDatabase(name string, readOnly, noSync bool, logger *slog.Logger) (*database, error) {
-	d := &database{name: name, logger: logger}
-	o, err := d.open(bolt.Options{FreelistType: bolt.FreelistMapType, ReadOnly: readOnly, NoSync: noSync, Timeout: 2 * time.Second})
+	d := &database{name: name, readOnly: readOnly, noSync: noSync, mode: 0o600, logger: logger}
+	o, err := d.open(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +73,16 @@ func openDatabase(name string, readOnly, noSync bool, logger *slog.Logger) (*dat
 	return d, nil
 }
 
-// open opens the file with bbolt.
-func (d *database) open(opt bolt.Options) (*opening, error) {
-	o := new(opening)
+// open opens the file with bbolt; old is the opening it replaces, or nil.
+func (d *database) open(old *opening) (*opening, error) {
+	o := &opening{idle: make(chan struct{}, 1)}
+	opt := bolt.Options{FreelistType: bolt.FreelistMapType, ReadOnly: d.readOnly, NoSync: d.noSync, Timeout: 2 * time.Second}
 	opt.OpenFile = func(name string, flag int, perm fs.FileMode) (f *os.File, err error) {
-		f, err = os.OpenFile(name, flag, perm)
+		if old != nil {
+			f, err = openSame(name, flag&^os.O_CREATE, old.info)
+		} else {
+			f, err = os.OpenFile(name, flag, perm)
+		}
 		o.file = f
 		return f, err
 	}
@@ -74,7 +97,7 @@ func (d *database) open(opt bolt.Options) (*opening, error) {
 		}
 		var err error
 		damage := d.guard(nil, func() error {
-			o.bolt, err = bolt.Open(d.name, 0o644, &opt)
+			o.bolt, err = bolt.Open(d.name, d.mode, &opt)
 			return nil
 		})
 		if damage != nil { // bbolt had no occasion to close it
@@ -89,7 +112,10 @@ func (d *database) open(opt bolt.Options) (*opening, error) {
 		}
 	}
 	var err error
-	if err = d.checkBranches(o.file); err == nil {
+	if o.info, err = o.file.Stat(); err == nil {
+		err = d.checkBranches(o.file, o.info.Size())
+	}
+	if err == nil {
 		o.metas, err = mapMetas(o.file, o.bolt.Info().PageSize)
 	}
 	if err != nil {
@@ -100,13 +126,9 @@ func (d *database) open(opt bolt.Options) (*opening, error) {
 
 // checkBranches refuses a file whose pages lead to each other in a circle, which bbolt would follow until the
 // stack is full. It reads the branch pages, one in about a hundred.
-func (d *database) checkBranches(f *os.File) error {
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
+func (d *database) checkBranches(f *os.File, size int64) error {
 	var found []DamageError
-	endless, err := walkPages(f, st.Size(), true, func(bucket, what string) {
+	endless, err := walkPages(f, size, true, func(bucket, what string) {
 		found = append(found, DamageError{Bucket: bucket, Err: errors.New(what)})
 	})
 	for i := range found {
@@ -166,30 +188,63 @@ type readTx struct {
 // begin starts a transaction that reads. It must be ended, soon: the pages it sees are not used again meanwhile.
 func (d *database) begin() (t readTx, err error) {
 	o := d.current.Load()
-	t.from = o
-	if o.stuck.Load() {
-		return t, &DamageError{Err: errStuck}
+	for {
+		o.readers.Add(1)
+		now := d.current.Load()
+		if now == o {
+			break
+		}
+		o.left()
+		o = now
 	}
-	var failure error
-	err = d.guard(nil, func() error {
+	if t.Tx, err = o.begin(d, false); err != nil {
+		o.left()
+		return readTx{}, err
+	}
+	t.from = o
+	return t, nil
+}
+
+// begin starts a transaction.
+func (o *opening) begin(d *database, writable bool) (tx *bolt.Tx, err error) {
+	if o.stuck.Load() {
+		return nil, &DamageError{Err: errStuck}
+	}
+	inBolt := false
+	err = d.guard(nil, func() (err error) {
 		if err := o.metas.check(); err != nil {
 			return err
 		}
-		failure = errStuck
-		t.Tx, failure = o.bolt.Begin(false)
-		return failure
+		inBolt = true
+		tx, err = o.bolt.Begin(writable)
+		inBolt = false
+		return err
 	})
-	if err != nil && failure == errStuck {
+	if inBolt {
 		o.stuck.Store(true)
 	}
-	return t, err
+	return tx, err
+}
+
+// left notes that a reader is through with o.
+func (o *opening) left() {
+	if o.readers.Add(-1) == 0 && o.retired.Load() {
+		select {
+		case o.idle <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // end ends a transaction. The zero readTx has none.
 func (t *readTx) end() {
-	if t.Tx != nil && !t.from.stuck.Load() {
+	if t.Tx == nil {
+		return
+	}
+	if !t.from.stuck.Load() {
 		_ = t.Rollback() // a read transaction's end has nothing to say
 	}
+	t.from.left()
 	*t = readTx{}
 }
 
@@ -204,39 +259,70 @@ func (d *database) View(bucket []byte, fn func(tx *bolt.Tx) error) error {
 }
 
 // Update runs fn, which changes bucket, in a transaction, and makes it durable. An error of fn takes all of it back.
-func (d *database) Update(bucket []byte, fn func(tx *bolt.Tx) error) error {
+//
+// conclude (which may be nil) is told once whether the changes are in the database. After an error of the disk
+// that may be later than Update returns: when the file could be opened anew. See reopen.go.
+func (d *database) Update(bucket []byte, fn func(tx *bolt.Tx) error, conclude func(written bool)) error {
+	if conclude == nil {
+		conclude = func(bool) {}
+	}
 	d.writing.Lock()
 	defer d.writing.Unlock()
-	o := d.current.Load()
-	if o.stuck.Load() {
-		return &DamageError{Err: errStuck}
-	}
-	var tx *bolt.Tx
-	var failure error
-	err := d.guard(nil, func() error {
-		if err := o.metas.check(); err != nil {
-			return err
-		}
-		failure = errStuck
-		tx, failure = o.bolt.Begin(true)
-		return failure
-	})
-	if err != nil {
-		if failure == errStuck {
-			o.stuck.Store(true)
-		}
+	if err := d.mend(); err != nil {
+		conclude(false)
 		return err
 	}
-	if err = d.guard(bucket, func() error { return fn(tx) }); err == nil {
-		err = d.guard(nil, tx.Commit)
-	}
+	o := d.current.Load()
+	tx, err := o.begin(d, true)
 	if err != nil {
-		// Where it panicked, the transaction still holds bbolt's lock; where not, it has ended and this does nothing.
-		if d.guard(nil, func() error { _ = tx.Rollback(); return nil }) != nil {
-			o.stuck.Store(true)
-		}
+		conclude(false)
+		return err
 	}
-	return err
+	id := tx.ID()
+	if err = d.guard(bucket, func() error { return fn(tx) }); err != nil {
+		if errors.Is(err, ErrDamaged) {
+			d.broken = err // what bbolt keeps in memory may be half changed
+		}
+		o.rollback(d, tx)
+		conclude(false)
+		return err
+	}
+	err = d.guard(nil, func() error {
+		if err := d.ask("commit"); err != nil {
+			return err
+		}
+		if err := tx.Commit(); err != nil {
+			return err
+		}
+		return d.ask("committed")
+	})
+	if err == nil {
+		conclude(true)
+		return nil
+	}
+	o.rollback(d, tx)
+	d.failures.Add(1)
+	return d.doubted(&doubt{tx: id, err: err, conclude: conclude})
+}
+
+// rollback gives up what is left of a transaction: where it panicked it still holds bbolt's lock.
+func (o *opening) rollback(d *database, tx *bolt.Tx) {
+	through := false
+	_ = d.guard(nil, func() error { // a transaction that has ended says so
+		_ = tx.Rollback()
+		through = true
+		return nil
+	})
+	if !through {
+		o.stuck.Store(true)
+	}
+}
+
+func (d *database) ask(what string) error {
+	if d.fault == nil {
+		return nil
+	}
+	return d.fault(what)
 }
 
 // size returns the length of the file in bytes, and the bytes of its free pages.
@@ -265,7 +351,21 @@ func (d *database) walk(report func(bucket, what string)) (endless map[string]bo
 
 // close waits for transactions and closes the file.
 func (d *database) close() error {
-	o := d.current.Load()
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	var err error
+	if d.leaving != nil {
+		err = d.leaving.close()
+	}
+	return errors.Join(err, d.current.Load().close())
+}
+
+// close waits for transactions.
+func (o *opening) close() error {
+	o.retired.Store(true)
+	for o.readers.Load() > 0 {
+		<-o.idle
+	}
 	o.metas.unmap()
 	if o.stuck.Load() { // bbolt's own Close would wait for its locks
 		return o.file.Close()

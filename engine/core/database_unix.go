@@ -38,6 +38,9 @@ func (p *metaPages) check() error {
 	return &DamageError{Err: fmt.Errorf("neither of its first two pages is valid")}
 }
 
+// unlock gives bbolt's lock on the file up, so that it can be opened beside: the folder's lock keeps others out.
+func (o *opening) unlock() error { return unix.Flock(int(o.file.Fd()), unix.LOCK_UN) }
+
 func (p *metaPages) unmap() {
 	_ = unix.Munmap(p.mem) // it is whole and ours
 }

@@ -2,6 +2,8 @@ package core
 
 import (
 	"encoding/binary"
+	"hash/crc32"
+	"math"
 	"slices"
 )
 
@@ -9,8 +11,17 @@ import (
 // changed once others may see it.
 type directory struct {
 	slots [][]slotEntry // by stream, slots ascending
-	lags  []uint16      // series that have rows in the lag bucket, ascending
+	lags  []lagEntry    // series that have rows in the lag bucket, in order of their indices
 }
+
+// A lagEntry says which records of the lag bucket a series has, so that a missing one is noticed.
+type lagEntry struct {
+	index   uint16
+	records uint32
+	keys    uint32 // exclusive or of the checksums of their keys
+}
+
+func compareLag(e lagEntry, index uint16) int { return int(e.index) - int(index) }
 
 // A slotEntry says which sub-blocks of a slot there are: lo ≤ sub < hi.
 type slotEntry struct {
@@ -63,18 +74,32 @@ func (d *directory) between(stream int, from, to int64) []slotEntry {
 	return e[i:max(i, j)]
 }
 
-func (d *directory) lagging(index int) bool {
+// lagging returns what there is of a series in the lag bucket.
+func (d *directory) lagging(index int) lagEntry {
 	if d == nil {
-		return false
+		return lagEntry{}
 	}
-	_, found := slices.BinarySearch(d.lags, uint16(index))
-	return found
+	i, found := slices.BinarySearchFunc(d.lags, uint16(index), compareLag)
+	if !found {
+		return lagEntry{}
+	}
+	return d.lags[i]
 }
 
-func (d *directory) addLag(index int) {
-	if i, found := slices.BinarySearch(d.lags, uint16(index)); !found {
-		d.lags = slices.Insert(d.lags, i, uint16(index))
+// addLag notes a new record of a series.
+func (d *directory) addLag(index int, key []byte) {
+	i, found := slices.BinarySearchFunc(d.lags, uint16(index), compareLag)
+	if !found {
+		d.lags = slices.Insert(d.lags, i, lagEntry{index: uint16(index)})
 	}
+	d.lags[i].records++
+	d.lags[i].keys ^= crc32.Checksum(key, castagnoli)
+}
+
+// remove notes that a record has gone.
+func (e *lagEntry) remove(key []byte) {
+	e.records -= min(e.records, 1)
+	e.keys ^= crc32.Checksum(key, castagnoli)
 }
 
 // append codes d: for each stream its entries (slot less the one before, lo, hi), then lags.
@@ -90,8 +115,10 @@ func (d *directory) append(dst []byte) []byte {
 		}
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(d.lags)))
-	for _, i := range d.lags {
-		dst = binary.AppendUvarint(dst, uint64(i))
+	for _, e := range d.lags {
+		dst = binary.AppendUvarint(dst, uint64(e.index))
+		dst = binary.AppendUvarint(dst, uint64(e.records))
+		dst = binary.LittleEndian.AppendUint32(dst, e.keys)
 	}
 	return dst
 }
@@ -107,7 +134,7 @@ func (r *reader) directory(streams int) *directory {
 		last := int64(0)
 		for range n {
 			last += r.varint()
-			d.slots[st] = append(d.slots[st], slotEntry{last, uint16(r.uvarint()), uint16(r.uvarint())})
+			d.slots[st] = append(d.slots[st], slotEntry{last, r.uint16(), r.uint16()})
 		}
 	}
 	n := r.uvarint()
@@ -116,7 +143,20 @@ func (r *reader) directory(streams int) *directory {
 		return d
 	}
 	for range n {
-		d.lags = append(d.lags, uint16(r.uvarint()))
+		e := lagEntry{index: r.uint16(), records: uint32(min(r.uvarint(), math.MaxUint32))}
+		if p := r.bytes(4); p != nil {
+			e.keys = binary.LittleEndian.Uint32(p)
+		}
+		d.lags = append(d.lags, e)
 	}
 	return d
+}
+
+// uint16 reads a uvarint that fits into 16 bits.
+func (r *reader) uint16() uint16 {
+	v := r.uvarint()
+	if v > math.MaxUint16 {
+		r.fail()
+	}
+	return uint16(v)
 }

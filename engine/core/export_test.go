@@ -69,3 +69,6 @@ func (s *Store) EditState(ref Ref, edit func(w []uint64)) error {
 
 // Arriving returns how many series are in the catalogue and not yet in their groups.
 func (s *Store) Arriving() int { return int(s.catalogue.arrives.Load()) }
+
+// SetFault makes the database ask fn at every step of a commit and of its mending. No call of s may be under way.
+func (s *Store) SetFault(fn func(what string) error) { s.db.fault = fn }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"slices"
 
@@ -18,7 +19,7 @@ import (
 // the transaction does not show, it starts again; that it sees rows twice is harmless.
 
 var (
-	errMissing = errors.New("block is missing")
+	errMissing = errors.New("it is missing")
 	errStale   = errors.New("the transaction is older than the group")
 )
 
@@ -59,8 +60,9 @@ type fetcher struct {
 }
 
 type slotBlock struct {
+	block
 	slot int64
-	data []byte
+	sub  uint16
 }
 
 // FetchMany is Fetch for many series; blocks they share are read once. fn is called once for each
@@ -282,13 +284,19 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 }
 
 // stored reads the rows of the database.
-func (f *fetcher) stored(g *group, dir *directory, index, stream int, from, to int64, lagging bool) error {
+func (f *fetcher) stored(g *group, dir *directory, index, stream int, from, to int64, lagging lagEntry) error {
 	c := g.c
 	st := &c.streams[stream]
 	slotFrom, slotTo := floorDiv(from, st.slot), floorDiv(to, st.slot)
 	if f.g != g || f.dir != dir || f.stream != stream || f.from != slotFrom || f.to != slotTo {
 		f.g, f.dir, f.stream, f.from, f.to = g, dir, stream, slotFrom, slotTo
 		if err := f.readBlocks(g, dir, slotFrom, slotTo); err != nil {
+			f.g = nil // the next series of the group is not to see half of them
+			return err
+		}
+	}
+	if lagging.records > 0 {
+		if err := f.countLagged(g, index, lagging); err != nil {
 			return err
 		}
 	}
@@ -296,15 +304,15 @@ func (f *fetcher) stored(g *group, dir *directory, index, stream int, from, to i
 		p := f.window(j, from, to)
 		for i := range f.blocks {
 			b := &f.blocks[i]
-			col, err := column(b.data, index*c.sources+j)
+			col, err := b.column(index*c.sources + j)
 			if err == nil && len(col) > 0 {
 				f.buf, err = readColumn(col, st, b.slot, &p, f.buf)
 			}
 			if err != nil {
-				return fmt.Errorf("rows of class %d, stream %d, slot %d, group %d: %w", c.id, stream, b.slot, g.id, err)
+				return f.s.damagedRows(g, stream, b.slot, b.sub, index*c.sources+j, err)
 			}
 		}
-		if lagging {
+		if lagging.records > 0 {
 			if err := f.lagged(g, index*c.sources+j, stream, slotFrom, slotTo, &p); err != nil {
 				return err
 			}
@@ -320,17 +328,38 @@ func (f *fetcher) readBlocks(g *group, dir *directory, from, to int64) error {
 		for sub := e.lo; sub < e.hi; sub++ {
 			f.key = rowKey(f.key[:0], g.c.id, f.stream, e.slot, sub, g.id)
 			k, v := cur.Seek(f.key)
-			if !bytes.Equal(k, f.key) {
-				return fmt.Errorf("rows of class %d, stream %d, slot %d, sub-block %d, group %d: %w", g.c.id, f.stream, e.slot, sub, g.id, errMissing)
+			b, err := block{}, errMissing
+			if bytes.Equal(k, f.key) {
+				b, err = openBlock(f.key, v)
 			}
-			f.blocks = append(f.blocks, slotBlock{e.slot, v})
+			if err != nil {
+				return f.s.damagedRows(g, f.stream, e.slot, sub, -1, err)
+			}
+			f.blocks = append(f.blocks, slotBlock{b, e.slot, sub})
 		}
 	}
 	return nil
 }
 
+// countLagged makes sure that no record is missing of a series that has fallen behind its group.
+func (f *fetcher) countLagged(g *group, index int, want lagEntry) error {
+	found, first, cur := lagEntry{index: want.index}, index*g.c.sources, f.tx.Bucket(bucketLag).Cursor()
+	key := lagKey(g, first, 0, -1<<63)
+	for k, _ := cur.Seek(key); len(k) == lagKeySize && bytes.Equal(k[:8], key[:8]) && lagColumn(k) < first+g.c.sources; k, _ = cur.Next() {
+		found.records++
+		found.keys ^= crc32.Checksum(k, castagnoli)
+	}
+	if found == want {
+		return nil
+	}
+	e := damagedValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.records, want.records))
+	e.Series = f.s.pathOf(g.c, g.id, index)
+	f.s.noteDamage(e)
+	return e
+}
+
 // lagged reads the rows of a series that has fallen behind its group.
-func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) (err error) {
+func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) error {
 	st := &g.c.streams[stream]
 	cur := f.tx.Bucket(bucketLag).Cursor()
 	key := lagKey(g, column, stream, from)
@@ -339,13 +368,12 @@ func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) 
 		if slot > to {
 			break
 		}
-		if len(v) < sumSize {
-			err = errRecord
-		} else {
-			f.buf, err = readColumn(v[:len(v)-sumSize], st, slot, p, f.buf)
+		rows, err := cutSum(v, bucketLag, k)
+		if err == nil {
+			f.buf, err = readColumn(rows, st, slot, p, f.buf)
 		}
 		if err != nil {
-			return fmt.Errorf("lagging rows of column %d, stream %d, slot %d, group %d: %w", column, stream, slot, g.id, err)
+			return f.s.damagedLag(g, column, stream, slot, err)
 		}
 	}
 	return nil

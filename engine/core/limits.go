@@ -3,7 +3,9 @@ package core
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -44,6 +46,16 @@ func (s *Store) admitDefinition(d *rra.Definition) (m *rra.Machine, code string,
 }
 
 func checkLabels(labels []Label) error {
+	for _, l := range labels {
+		if err := text.Check(l.Value); err != nil {
+			return invalid("label %.40q=%.40q: its value %w", l.Name, l.Value, err)
+		}
+	}
+	return checkAttributes(labels)
+}
+
+// checkAttributes is checkLabels for attributes, whose values are texts and may have several lines.
+func checkAttributes(labels []Label) error {
 	if n := len(labels); n > MaxLabels {
 		return invalid("%d labels, at most %d are possible", n, MaxLabels)
 	}
@@ -51,8 +63,14 @@ func checkLabels(labels []Label) error {
 	sorted, size := names[:0], 0
 	for _, l := range labels {
 		size += len(l.Name) + len(l.Value)
-		if l.Name == "" || len(l.Name)+len(l.Value) > MaxLabel || strings.IndexByte(l.Name, 0) >= 0 || strings.IndexByte(l.Value, 0) >= 0 {
-			return invalid("label %.40q=%.40q is empty, longer than %d bytes or holds a zero byte", l.Name, l.Value, MaxLabel)
+		if l.Name == "" || len(l.Name)+len(l.Value) > MaxLabel {
+			return invalid("label %.40q=%.40q is empty or longer than %d bytes", l.Name, l.Value, MaxLabel)
+		}
+		if err := text.Check(l.Name); err != nil {
+			return invalid("label %.40q=%.40q: its name %w", l.Name, l.Value, err)
+		}
+		if !utf8.ValidString(l.Value) || strings.IndexByte(l.Value, 0) >= 0 {
+			return invalid("label %.40q=%.40q: its value is no UTF-8 or holds a zero byte", l.Name, l.Value)
 		}
 		sorted = append(sorted, l.Name)
 	}

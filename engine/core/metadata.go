@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -76,7 +77,10 @@ func (m *Metadata) check() error {
 	if !slices.IsSortedFunc(m.Attributes, func(a, b Label) int { return strings.Compare(a.Name, b.Name) }) {
 		return invalid("attributes are not in order of their names")
 	}
-	return checkLabels(m.Attributes)
+	if !utf8.ValidString(m.Text) {
+		return invalid("the text %.40q is no UTF-8", m.Text)
+	}
+	return checkAttributes(m.Attributes)
 }
 
 // SetMetadata keeps metadata of paths, in place of what was kept of the same paths, and returns once

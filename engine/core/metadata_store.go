@@ -100,25 +100,35 @@ func (s *Store) writeMetadata() error {
 				return err
 			}
 			return putNumber(tx.Bucket(bucketMeta), metaMetadata, uint64(stored))
+		}, func(written bool) {
+			if written {
+				md.forget(keys, values, stored)
+			}
 		}); err != nil {
 			return fmt.Errorf("write metadata: %w", err)
 		}
 		s.failpoint("checkpoint-metadata")
-		md.mu.Lock()
-		md.stored = stored
-		for i, k := range keys {
-			if m, ok := md.changed[k]; ok && m == values[i] {
-				md.bytes -= len(k)
-				if m != nil {
-					md.bytes -= m.size()
-				}
-				delete(md.changed, k)
-			}
-		}
+		md.mu.RLock()
 		left := len(md.changed)
-		md.mu.Unlock()
+		md.mu.RUnlock()
 		if left == 0 || len(keys) < metadataPerTx {
 			return nil
+		}
+	}
+}
+
+// forget drops from the changes what the database now holds.
+func (md *metadata) forget(keys []string, values []*Metadata, stored int64) {
+	md.mu.Lock()
+	defer md.mu.Unlock()
+	md.stored = stored
+	for i, k := range keys {
+		if m, ok := md.changed[k]; ok && m == values[i] {
+			md.bytes -= len(k)
+			if m != nil {
+				md.bytes -= m.size()
+			}
+			delete(md.changed, k)
 		}
 	}
 }

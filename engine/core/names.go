@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/internal/text"
 )
 
 const suffix = ".rrd"
@@ -19,16 +21,18 @@ const suffix = ".rrd"
 func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
 
 // cleanPath returns the look-up key and the cleaned form of a path: no leading
-// slash, no "." and no empty component. A path may not leave the top.
+// slash, no "." and no empty component. A path may not leave the top. Every way into the store goes through here or through
+// checkLabels, so that a name is UTF-8 without control characters wherever it is printed, sent or quoted.
 func cleanPath(p string) (key, clean string, err error) {
 	clean = path.Clean(strings.TrimLeft(p, "/"))
 	switch {
 	case len(p) > MaxPath:
 		return "", "", invalid("path of %d bytes: at most %d are possible", len(p), MaxPath)
-	case strings.IndexByte(p, 0) >= 0:
-		return "", "", invalid("path %.200q holds a zero byte", p)
 	case clean == ".." || strings.HasPrefix(clean, "../"):
 		return "", "", invalid("path %.200q leaves the store", p)
+	}
+	if err := text.Check(p); err != nil {
+		return "", "", invalid("path %.200q %w", p, err)
 	}
 	key = nameKey(clean)
 	if clean == "." || key == "" || strings.HasSuffix(key, "/") {

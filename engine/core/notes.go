@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -109,8 +111,29 @@ func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	if n.Time > maxTime || n.Time < -maxTime {
 		return invalid("note under %.40q: time %d is out of range", key, n.Time)
 	}
+	if err := text.Check(key); err != nil {
+		return invalid("note under %.40q: the key %w", key, err)
+	}
+	if !utf8.ValidString(n.Text) || !utf8.ValidString(n.Severity) {
+		return invalid("note under %.40q: its text is no UTF-8", key)
+	}
+	if err := checkNoteLabels(n.Labels); err != nil {
+		return fmt.Errorf("note under %.40q: %w", key, err)
+	}
 	rec := appendNote(appendString([]byte{recordNote}, key), n)
 	return s.change(ctx, rec, func(t *Ticket) error { s.notes.add(key, n, t.pos); return nil })
+}
+
+// checkNoteLabels says what keeps labels from being those of a note, where one may be there twice and be empty.
+func checkNoteLabels(labels []Label) error {
+	for _, l := range labels {
+		for _, s := range []string{l.Name, l.Value} {
+			if err := text.Check(s); err != nil {
+				return invalid("label %.40q=%.40q %w", l.Name, l.Value, err)
+			}
+		}
+	}
+	return nil
 }
 
 // Notes returns the notes kept under key and under what begins with key and a slash, oldest first; those of

@@ -87,7 +87,7 @@ func (o Options) withDefaults() Options {
 
 // A Store is an open database folder. Its methods may be called concurrently.
 //
-// Locks are taken in this order: checkpointMu, logMu, dispatchMu, a shard's mu,
+// Locks are taken in this order: checkpointMu, the database's writing, logMu, dispatchMu, a shard's mu,
 // a group's mu, catalogue.mu; queueMu, statsMu and memory's are taken last and alone.
 type Store struct {
 	dir     string
@@ -141,6 +141,7 @@ type Store struct {
 	checkpointFailure atomic.Pointer[error] // of the last checkpoint; nil: it succeeded
 
 	replayErr atomic.Pointer[error]
+	damage    damageSeen
 	hook      func(string) // failpoints; nil but in tests
 	counters
 }
@@ -250,7 +251,7 @@ func (s *Store) openVersion() (err error) {
 			}
 		}
 		return tx.Bucket(bucketMeta).Put(metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
-	})
+	}, nil)
 }
 
 // addBucket makes the bucket that older databases lack.
@@ -262,7 +263,7 @@ func (s *Store) addBucket() error {
 	return s.db.Update(nil, func(tx *bolt.Tx) error {
 		_, err := tx.CreateBucketIfNotExists(bucketMetadata)
 		return err
-	})
+	}, nil)
 }
 
 // settle logs settings that differ from those in force.
@@ -451,7 +452,7 @@ func (s *Store) unloadIdle() {
 		for _, g := range *c.groups.Load() {
 			s.logMu.Lock()
 			g.mu.Lock()
-			if g.loaded && g.stored && !g.dirty && !g.used && g.inflight.Load() == 0 && len(g.frozen) == 0 && len(g.pend.chunks) == 0 && len(g.held) == 0 {
+			if g.loaded && g.stored && !g.dirty && !g.used && g.inflight.Load() == 0 && g.nextTx == 0 && len(g.frozen) == 0 && len(g.pend.chunks) == 0 && len(g.held) == 0 {
 				s.memory.release(g.encMem)
 				g.encMem, g.enc, g.encTag, g.encReady = nil, nil, nil, false
 				g.unload(s)

@@ -76,7 +76,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 	}
 	notes := s.notes.take()
 	var w catalogueTx
-	err := s.db.Update(nil, func(tx *bolt.Tx) error {
+	return s.db.Update(nil, func(tx *bolt.Tx) error {
 		w = catalogueTx{s: s, tx: tx, count: cat.stored}
 		if err := w.write(ops); err != nil {
 			return err
@@ -94,18 +94,18 @@ func (s *Store) writeChanges(b wal.Pos) error {
 			return err
 		}
 		return putNumber(meta, metaCatalogue, uint64(b))
+	}, func(written bool) {
+		if !written {
+			s.notes.back(notes)
+			return
+		}
+		cat.mu.Lock()
+		defer cat.mu.Unlock()
+		cat.ops = slices.Clone(cat.ops[n:])
+		cat.settings = slices.Clone(cat.settings[m:])
+		cat.pos, cat.stored = b, w.count
+		cat.forget(ops)
 	})
-	if err != nil {
-		s.notes.back(notes)
-		return err
-	}
-	cat.mu.Lock()
-	defer cat.mu.Unlock()
-	cat.ops = slices.Clone(cat.ops[n:])
-	cat.settings = slices.Clone(cat.settings[m:])
-	cat.pos, cat.stored = b, w.count
-	cat.forget(ops)
-	return nil
 }
 
 func putNumber(b *bolt.Bucket, key []byte, v uint64) error {

@@ -3,8 +3,6 @@ package core
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
-	"fmt"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -49,21 +47,11 @@ type checkpointTx struct {
 // settle decides what group sn.g writes.
 func (w *checkpointTx) settle(sn *snapshot) error {
 	for st := range sn.g.c.streams { // first: what it moves of a slot is older than new rows that come late
-		if err := w.expire(sn, st); err != nil {
-			return err
-		}
+		w.expire(sn, st)
 	}
-	var err error
 	blocks := slices.DeleteFunc(sn.collect(), func(b newBlock) bool {
-		late := b.slot < sn.windowSlot(b.stream)
-		if late && err == nil {
-			err = w.addLags(sn, b.stream, b.slot, b.segs)
-		}
-		return late
+		return b.slot < sn.windowSlot(b.stream) && w.addLags(sn, b.stream, b.slot, b.segs)
 	})
-	if err != nil {
-		return err
-	}
 	for st := range sn.g.c.streams {
 		if err := w.merge(sn, st, blocks); err != nil {
 			return err
@@ -74,10 +62,8 @@ func (w *checkpointTx) settle(sn *snapshot) error {
 			w.putBlock(sn, b.stream, b.slot, b.segs)
 		}
 	}
-	if err := w.dropLags(sn); err != nil {
-		return err
-	}
-	w.states = append(w.states, pair{sn.g.stateKey(), endState(sn.state, sn.dir)})
+	w.dropLags(sn)
+	w.states = append(w.states, pair{sn.g.stateKey(), endState(sn.state, sn.dir, sn.g.stateKey())})
 	return nil
 }
 
@@ -157,17 +143,8 @@ func (w *checkpointTx) putBlock(sn *snapshot, stream int, slot int64, segs []seg
 	k := rowKey(nil, sn.g.c.id, stream, slot, e.hi, sn.g.id)
 	e.hi++
 	from := len(w.buf)
-	w.buf = appendBlock(w.buf, segs)
+	w.buf = appendBlock(w.buf, k, segs)
 	w.puts = append(w.puts, pair{k, w.buf[from:len(w.buf):len(w.buf)]})
-}
-
-// get returns a stored sub-block.
-func (w *checkpointTx) get(g *group, stream int, slot int64, sub uint16) ([]byte, error) {
-	v := w.rows.Get(rowKey(nil, g.c.id, stream, slot, sub, g.id))
-	if v == nil {
-		return nil, fmt.Errorf("rows of class %d, stream %d, slot %d, sub-block %d, group %d: %w", g.c.id, stream, slot, sub, g.id, errMissing)
-	}
-	return v, nil
 }
 
 func (w *checkpointTx) remove(g *group, stream int, e slotEntry) {
@@ -176,40 +153,31 @@ func (w *checkpointTx) remove(g *group, stream int, e slotEntry) {
 	}
 }
 
-// expire deletes the slots of a stream that have left the window.
-func (w *checkpointTx) expire(sn *snapshot, stream int) error {
-	entries := sn.dir.slots[stream]
+// expire deletes the slots of a stream that have left the window. A slot with damage stays as long as
+// a series that has fallen behind may have rows in it.
+func (w *checkpointTx) expire(sn *snapshot, stream int) {
 	low := sn.windowSlot(stream)
-	n := 0
-	for n < len(entries) && entries[n].slot < low {
-		if err := w.rescue(sn, stream, entries[n]); err != nil {
-			return err
+	sn.dir.slots[stream] = slices.DeleteFunc(sn.dir.slots[stream], func(e slotEntry) bool {
+		if e.slot >= low || !w.rescue(sn, stream, e) {
+			return false
 		}
-		w.remove(sn.g, stream, entries[n])
-		n++
-	}
-	if n > 0 {
+		w.remove(sn.g, stream, e)
 		w.s.failpoint("expire")
-	}
-	sn.dir.slots[stream] = entries[n:]
-	return nil
+		return true
+	})
 }
 
-// rescue moves what lagging series keep of a slot to the lag bucket.
-func (w *checkpointTx) rescue(sn *snapshot, stream int, e slotEntry) error {
+// rescue moves what lagging series keep of a slot to the lag bucket, or says that damage keeps it from that.
+func (w *checkpointTx) rescue(sn *snapshot, stream int, e slotEntry) bool {
 	c := sn.g.c
 	st := &c.streams[stream]
 	end := (e.slot + 1) * st.slot
 	behind := func(i int) bool { return i < len(sn.alive) && sn.alive[i] && sn.lows[stream][i] < end }
 	if !slices.ContainsFunc(indices(len(sn.alive)), behind) {
-		return nil
+		return true
 	}
-	segs, err := w.stored(sn, stream, e)
-	if err != nil {
-		return err
-	}
-	segs = slices.DeleteFunc(segs, func(sg segment) bool { return !behind(sg.column / c.sources) })
-	return w.addLags(sn, stream, e.slot, segs)
+	segs, from := w.stored(sn, stream, e, behind)
+	return from == e.lo && w.addLags(sn, stream, e.slot, segs)
 }
 
 func indices(n int) []int {
@@ -220,36 +188,48 @@ func indices(n int) []int {
 	return out
 }
 
-// stored returns the segments of a slot's sub-blocks, sorted, but those of series that are gone.
-func (w *checkpointTx) stored(sn *snapshot, stream int, e slotEntry) ([]segment, error) {
-	c := sn.g.c
-	st := &c.streams[stream]
-	var segs []segment
+// stored returns the segments that the sub-blocks of a slot hold of the series that keep says, sorted.
+// Sub-blocks up to a damaged one are left out: a copy would have a checksum that says it is whole. from
+// is the first one behind the damage; e.lo if there is none.
+func (w *checkpointTx) stored(sn *snapshot, stream int, e slotEntry, keep func(i int) bool) (segs []segment, from uint16) {
+	from = e.lo
 	for sub := e.lo; sub < e.hi; sub++ {
-		b, err := w.get(sn.g, stream, e.slot, sub)
-		if err != nil {
-			return nil, err
+		var err *DamageError
+		if segs, err = w.subBlock(segs, sn, stream, e.slot, sub, keep); err != nil {
+			segs, from = segs[:0], sub+1
 		}
-		if _, ok := cutSum(b); !ok {
-			return nil, fmt.Errorf("rows of class %d, stream %d, slot %d, sub-block %d, group %d: %w", c.id, stream, e.slot, sub, sn.g.id, errSum)
-		}
-		for i := range columns(b) {
-			if series := i / c.sources; series >= len(sn.alive) || !sn.alive[series] {
-				continue
-			}
-			col, err := column(b, i)
-			if err == nil {
-				err = splitColumn(col, st, func(skip, rows int, data []byte) {
-					segs = append(segs, segment{stream, e.slot, i, skip, rows, data})
-				})
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		w.s.adviseDone(b)
 	}
 	slices.SortStableFunc(segs, compareSegments)
+	return segs, from
+}
+
+// subBlock appends the segments of one sub-block to segs.
+func (w *checkpointTx) subBlock(segs []segment, sn *snapshot, stream int, slot int64, sub uint16, keep func(i int) bool) ([]segment, *DamageError) {
+	c := sn.g.c
+	key := rowKey(nil, c.id, stream, slot, sub, sn.g.id)
+	v := w.rows.Get(key)
+	if v == nil {
+		return segs, w.s.damagedRows(sn.g, stream, slot, sub, -1, errMissing)
+	}
+	defer w.s.adviseDone(v)
+	b, err := openBlock(key, v)
+	if err != nil {
+		return segs, w.s.damagedRows(sn.g, stream, slot, sub, -1, err)
+	}
+	for i := range b.columns {
+		if !keep(i / c.sources) {
+			continue
+		}
+		col, err := b.column(i)
+		if err == nil {
+			err = splitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
+				segs = append(segs, segment{stream, slot, i, skip, rows, data})
+			})
+		}
+		if err != nil {
+			return segs, w.s.damagedRows(sn.g, stream, slot, sub, i, err)
+		}
+	}
 	return segs, nil
 }
 
@@ -276,20 +256,25 @@ func (w *checkpointTx) merge(sn *snapshot, stream int, blocks []newBlock) error 
 		if complete && subs < mergeMany && fresh != nil && w.tiny(sn.g, stream, *e, fresh) {
 			continue
 		}
-		segs, err := w.stored(sn, stream, *e)
-		if err != nil {
-			return err
+		segs, from := w.stored(sn, stream, *e, func(i int) bool { return i < len(sn.alive) && sn.alive[i] })
+		if from != e.lo && int(e.hi-from) < mergeMany {
+			continue // what stands before the damage must stay: there is little to gain
 		}
 		if fresh != nil {
 			segs = append(segs, fresh.segs...)
 			slices.SortStableFunc(segs, compareSegments)
 			fresh.merged = true
 		}
-		w.remove(sn.g, stream, *e)
-		e.lo = e.hi
-		if e.hi >= maxSub {
+		w.remove(sn.g, stream, slotEntry{e.slot, from, e.hi})
+		switch {
+		case from != e.lo:
+			e.hi = from // the merged block takes the place of the first that goes
+		case e.hi >= maxSub:
 			e.lo, e.hi = 0, 0 // the numbers from 0 are long free again
+		default:
+			e.lo = e.hi
 		}
+		var err error
 		if segs, err = joinSegments(segs, st); err != nil {
 			return err
 		}
@@ -311,8 +296,7 @@ func (w *checkpointTx) tiny(g *group, stream int, e slotEntry, fresh *newBlock) 
 	for i := range fresh.segs {
 		size += len(fresh.segs[i].data) + 8
 	}
-	b, err := w.get(g, stream, e.slot, e.lo)
-	return err == nil && size*mergeTiny < len(b)
+	return size*mergeTiny < len(w.rows.Get(rowKey(nil, g.c.id, stream, e.slot, e.lo, g.id)))
 }
 
 // joinSegments codes neighbouring segments of a column as one.
@@ -345,88 +329,6 @@ func joinSegments(segs []segment, st *stream) ([]segment, error) {
 	return out, nil
 }
 
-// lagKey addresses rows of a series that has fallen behind its group.
-func lagKey(g *group, column, stream int, slot int64) []byte {
-	k := groupKey(nil, g.c.id, g.id)
-	k = binary.BigEndian.AppendUint16(k, uint16(column))
-	k = binary.BigEndian.AppendUint16(k, uint16(stream))
-	return binary.BigEndian.AppendUint64(k, uint64(slot)^1<<63)
-}
-
-const (
-	lagColumnSize = 8 + 2 // of a lag key: group and column
-	lagKeySize    = lagColumnSize + 2 + 8
-)
-
-// addLags appends segments of one slot to the records of their columns.
-func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segment) error {
-	if w.lags == nil {
-		w.lags = make(map[string][]byte)
-	}
-	if w.lagging == nil {
-		w.lagging = make(map[string]bool)
-	}
-	for i := range segs {
-		sg := &segs[i]
-		series := sg.column / sn.g.c.sources
-		if low := sn.lows[stream][series]; slot*sn.g.c.streams[stream].slot+int64(sg.skip+sg.rows) <= low {
-			continue
-		}
-		k := string(lagKey(sn.g, sg.column, stream, slot))
-		v, ok := w.lags[k]
-		if stored := w.lag.Get([]byte(k)); !ok && stored != nil {
-			if v, ok = cutSum(stored); !ok {
-				return fmt.Errorf("lagging rows of column %d, stream %d, slot %d, group %d of class %d: %w",
-					sg.column, stream, slot, sn.g.id, sn.g.c.id, errSum)
-			}
-			v = bytes.Clone(v)
-		}
-		w.lags[k] = appendSegment(v, sg)
-		w.lagging[k[:lagColumnSize]] = true
-		sn.dir.addLag(series)
-	}
-	return nil
-}
-
-// dropLags deletes the lag records of series whose window has passed them.
-func (w *checkpointTx) dropLags(sn *snapshot) error {
-	c := sn.g.c
-	sn.dir.lags = slices.DeleteFunc(sn.dir.lags, func(index uint16) bool {
-		keeps := false
-		for column := int(index) * c.sources; column < (int(index)+1)*c.sources; column++ {
-			prefix := lagKey(sn.g, column, 0, 0)[:lagColumnSize]
-			keeps = keeps || w.lagging[string(prefix)]
-			cur := w.lag.Cursor()
-			for k, _ := cur.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) == lagKeySize; k, _ = cur.Next() {
-				if w.lagPassed(sn, int(index), k) {
-					w.lags = setLag(w.lags, string(k))
-				} else {
-					keeps = true
-				}
-			}
-		}
-		return !keeps
-	})
-	return nil
-}
-
-func (w *checkpointTx) lagPassed(sn *snapshot, index int, k []byte) bool {
-	stream := int(binary.BigEndian.Uint16(k[10:]))
-	slot := int64(binary.BigEndian.Uint64(k[12:]) ^ 1<<63)
-	if index >= len(sn.alive) || !sn.alive[index] || stream >= len(sn.g.c.streams) {
-		return true
-	}
-	return (slot+1)*sn.g.c.streams[stream].slot <= sn.lows[stream][index]
-}
-
-func setLag(m map[string][]byte, k string) map[string][]byte {
-	if m == nil {
-		m = make(map[string][]byte)
-	}
-	m[k] = nil
-	return m
-}
-
 // write puts and deletes in order of keys.
 func (w *checkpointTx) write() error {
 	w.state.FillPercent = 0.9
@@ -451,7 +353,7 @@ func (w *checkpointTx) write() error {
 			}
 			continue
 		}
-		lags = append(lags, pair{[]byte(k), appendSum(v)})
+		lags = append(lags, pair{[]byte(k), appendSum(v, bucketLag, []byte(k))})
 	}
 	return putSorted(w.lag, lags)
 }

@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"maps"
 	"math/bits"
 	"slices"
@@ -19,24 +18,6 @@ import (
 // open rows and contexts of its series. docs/format.md gives every byte.
 
 const stateVersion = 1 // part of the format
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-const sumSize = 4
-
-// appendSum adds the checksum of b to it.
-func appendSum(b []byte) []byte {
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-}
-
-// cutSum returns b without the checksum at its end, if it is right.
-func cutSum(b []byte) ([]byte, bool) {
-	if len(b) < 4 {
-		return nil, false
-	}
-	n := len(b) - 4
-	return b[:n], crc32.Checksum(b[:n], castagnoli) == binary.LittleEndian.Uint32(b[n:])
-}
 
 // appendState codes everything but the directory, which endState adds. The caller holds g.mu.
 func (g *group) appendState(dst []byte) []byte {
@@ -60,9 +41,9 @@ func (g *group) appendState(dst []byte) []byte {
 	return appendHeld(dst, g.held)
 }
 
-// endState adds the directory and the checksum.
-func endState(dst []byte, dir *directory) []byte {
-	return appendSum(dir.append(dst))
+// endState adds the directory and the checksum to the state record that stands under key.
+func endState(dst []byte, dir *directory, key []byte) []byte {
+	return appendSum(dir.append(dst), bucketState, key)
 }
 
 // appendOpenRows codes the buffers of one column: rows of each series, then base and rows of those that have any.
@@ -304,9 +285,9 @@ func (g *group) load(s *Store, tx *bolt.Tx) error {
 
 // decodeState fills the arrays from a state record.
 func (g *group) decodeState(s *Store, b []byte) error {
-	body, ok := cutSum(b)
-	if !ok {
-		return errSum
+	body, err := cutSum(b, bucketState, g.stateKey())
+	if err != nil {
+		return err
 	}
 	c := g.c
 	r := reader{b: body}

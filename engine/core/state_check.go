@@ -96,8 +96,8 @@ func (d *directory) valid(n int) bool {
 			}
 		}
 	}
-	for i, index := range d.lags {
-		if int(index) >= n || i > 0 && index <= d.lags[i-1] {
+	for i, e := range d.lags {
+		if int(e.index) >= n || e.records == 0 || i > 0 && e.index <= d.lags[i-1].index {
 			return false
 		}
 	}

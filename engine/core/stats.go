@@ -39,30 +39,34 @@ func (st *shardStats) add(o *outcome) {
 
 // Stats is a snapshot of the store's counters.
 type Stats struct {
-	Series                      int64
-	Metadata                    int64 // paths with metadata
-	SamplesAccepted             uint64
-	SamplesLate                 uint64
-	SamplesRefused              uint64
-	Batches                     uint64
-	Checkpoints                 uint64
-	CheckpointFailures          uint64
-	CheckpointSeconds           float64 // of the last one
-	CheckpointSecondsMax        float64
-	LogBytes                    int64  // length of the log
-	LogWritten                  uint64 // bytes of records since the store was opened, compressed
-	LogSyncs                    uint64
-	LogFailures                 uint64
-	LogTorn                     int64 // bytes cut off the end of the log at open
-	DatabaseBytes               int64 // size of the database file
-	DatabaseFree                int64 // free pages in it, bytes
-	MemoryBytes                 int64 // states, rows not yet stored, coding contexts
-	MemoryBudget                int64
-	RowsStored                  uint64
-	ReplayedRecords             uint64
-	RecoverySeconds             float64
-	GroupsLoaded, GroupsDropped int64
-	Held                        int64 // samples in the reorder window
+	Series               int64
+	Metadata             int64 // paths with metadata
+	SamplesAccepted      uint64
+	SamplesLate          uint64
+	SamplesRefused       uint64
+	Batches              uint64
+	Checkpoints          uint64
+	CheckpointFailures   uint64
+	CheckpointSeconds    float64 // of the last one
+	CheckpointSecondsMax float64
+	LogBytes             int64  // length of the log
+	LogWritten           uint64 // bytes of records since the store was opened, compressed
+	LogSyncs             uint64
+	LogFailures          uint64
+	LogTorn              int64 // bytes cut off the end of the log at open
+	DatabaseBytes        int64 // size of the database file
+	DatabaseFree         int64 // free pages in it, bytes
+	// DatabaseFailures counts commits that failed. After each the file is opened anew before it is written again;
+	// DatabaseReopened counts how often that was done.
+	DatabaseFailures, DatabaseReopened uint64
+	MemoryBytes                        int64 // states, rows not yet stored, coding contexts
+	MemoryBudget                       int64
+	RowsStored                         uint64
+	ReplayedRecords                    uint64
+	RecoverySeconds                    float64
+	GroupsLoaded, GroupsDropped        int64
+	Held                               int64 // samples in the reorder window
+	Damaged                            int64 // places of damage met in the database since it was opened
 }
 
 // Stats returns the store's counters.
@@ -75,7 +79,7 @@ func (s *Store) Stats() Stats {
 		Series: s.catalogue.count.Load(), Metadata: s.metadata.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
 		MemoryBytes: s.memory.used.Load(), MemoryBudget: s.options.Memory, RowsStored: s.rowsStored.Load(),
 		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
-		GroupsLoaded: s.loaded.Load(), GroupsDropped: s.unloaded.Load(), Held: s.heldCount.Load(),
+		GroupsLoaded: s.loaded.Load(), GroupsDropped: s.unloaded.Load(), Held: s.heldCount.Load(), Damaged: s.damagePlaces(),
 	}
 	for _, sh := range s.shards {
 		st.SamplesAccepted += sh.stats.accepted.Load()
@@ -89,5 +93,6 @@ func (s *Store) Stats() Stats {
 	l := s.log.Stats()
 	st.LogBytes, st.LogWritten, st.LogSyncs, st.LogTorn = l.Bytes, l.WrittenBytes, l.Syncs, l.TornBytes
 	st.DatabaseBytes, st.DatabaseFree = s.db.size()
+	st.DatabaseFailures, st.DatabaseReopened = s.db.failures.Load(), s.db.reopened.Load()
 	return st
 }

@@ -52,11 +52,26 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 	err = s.db.Update(nil, func(tx *bolt.Tx) error {
 		rows := tx.Bucket(bucketRows)
 		old := rowKey(nil, g.c.id, 0, e.slot, e.lo, g.id)
-		if err := rows.Put(rowKey(nil, g.c.id, 0, e.slot, moved.lo, g.id), append([]byte(nil), rows.Get(old)...)); err != nil {
+		b, err := openBlock(old, rows.Get(old))
+		if err != nil {
+			return err
+		}
+		var segs []segment
+		col, err := b.column(0)
+		if err == nil {
+			err = splitColumn(col, &g.c.streams[0], func(skip, rows int, data []byte) {
+				segs = append(segs, segment{0, e.slot, 0, skip, rows, data})
+			})
+		}
+		if err != nil {
+			return err
+		}
+		k := rowKey(nil, g.c.id, 0, e.slot, moved.lo, g.id)
+		if err := rows.Put(k, appendBlock(nil, k, segs)); err != nil {
 			return err
 		}
 		return rows.Delete(old)
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

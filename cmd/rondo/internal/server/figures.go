@@ -31,10 +31,7 @@ func (s *server) figures() []figure {
 		figure{"expired", "rondo_expired_total", rra.Derive, "Paths whose metadata was forgotten after silence.", float64(s.swept.expired.Load())},
 		figure{"series_expired", "rondo_series_expired_total", rra.Derive, "Series dropped after silence.", float64(s.swept.dropped.Load())},
 	)
-	return append(fs, figure{
-		"requests_shed", "rondo_http_requests_shed_total", rra.Derive,
-		"Requests refused because too many were under way.", float64(s.page.shed.Load()),
-	})
+	return append(fs, s.httpFigures()...)
 }
 
 func storeFigures(st core.Stats) []figure {

@@ -1,39 +1,116 @@
 package server
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/query/rpc"
 )
 
-// The limits of requests.
-const (
-	maxRequests    = 32 // under way; further ones wait for a place
-	placeTimeout   = 5 * time.Second
-	requestTimeout = time.Minute
-	answerTimeout  = 2 * time.Minute
-)
-
-// A gate stands before the HTTP port: it answers for the health of the process while the store
-// opens and closes, and bounds how many requests are under way.
-type gate struct {
-	state  atomic.Pointer[string]       // why the server is not ready; nil: it is
-	inner  atomic.Pointer[http.Handler] // nil: not yet
-	places chan struct{}                // a request takes a place and waits while there is none
-	shed   atomic.Uint64                // requests that waited in vain
+// A bounds is the limits of the HTTP port. One client is one address.
+type bounds struct {
+	conns, clientConns     int           // connections; of one client
+	pending, clientPending int           // requests that have begun, with those that wait
+	places, clientPlaces   int           // requests that are worked off
+	scrapes, clientScrapes int           // requests for /metrics
+	streams                int           // requests of one connection of HTTP/2
+	patience               time.Duration // for a place
+	work                   time.Duration // for one request
+	body                   int64         // bytes of one request
+	bodies, clientBodies   int64         // bytes of requests that arrive
+	answers, clientAnswers int64         // bytes of answers that are put together, or wait to be read
+	send, read             pace          // of a client that sends a request, and reads an answer
+	header, idle           time.Duration // for the head of a request; for the next one
 }
 
-func newGate() *gate {
-	g := &gate{places: make(chan struct{}, maxRequests)}
+// minAnswers is what answers may hold where the budget of the store is small.
+const minAnswers = 16 << 20
+
+// defaultBounds returns the limits of a server whose store has a budget of so many bytes.
+func defaultBounds(memory int64) bounds {
+	answers := max(memory/8, minAnswers)
+	return bounds{
+		conns: 1024, clientConns: 512,
+		pending: 1024, clientPending: 256,
+		places: 32, clientPlaces: 24,
+		scrapes: 4, clientScrapes: 2,
+		streams:  100,
+		patience: 5 * time.Second,
+		work:     2 * time.Minute,
+		body:     rpc.MaxRequestBytes + 1<<10, // with what gRPC puts around a message
+		bodies:   max(memory/32, 4*rpc.MaxRequestBytes), clientBodies: max(memory/64, 2*rpc.MaxRequestBytes),
+		answers: answers, clientAnswers: answers / 2,
+		send: pace{10 * time.Second, 64 << 10}, read: pace{20 * time.Second, 64 << 10},
+		header: 10 * time.Second, idle: 2 * time.Minute,
+	}
+}
+
+// A gate stands before the HTTP port. It answers for the health of the process itself, at any time. It refuses
+// what strangers send by way of a browser, takes requests in as a whole before they get one of its places, and bounds what one
+// client may have of everything.
+type gate struct {
+	bounds
+	log     *slog.Logger
+	hosts   *hosts
+	state   atomic.Pointer[string]       // why the server is not ready; nil: it is
+	inner   atomic.Pointer[http.Handler] // nil: not yet
+	scraped atomic.Pointer[http.Handler] // what answers /metrics; nil: inner
+	pending *room                        // requests
+	work    *room                        // those that are worked off
+	scrape  *room                        // those for /metrics
+	bodies  *rpc.Budget
+	answers *rpc.Budget
+	refused [refusals]atomic.Uint64
+
+	mu   sync.Mutex // guards told
+	told time.Time  // when the log was last told of a request by a name that is not the server's
+}
+
+// A refusal is why a request was not let in.
+type refusal int
+
+const (
+	refusedHost    refusal = iota // the Host or the Origin is another's
+	refusedPending                // too many are under way
+	refusedPlace                  // no place became free
+	refusedSlow                   // the body did not arrive in time
+	refusedMemory                 // requests or answers hold too much memory
+	refusedLong                   // the body is too long
+	refusals
+)
+
+func (r refusal) String() string {
+	return [...]string{"host", "pending", "place", "slow", "memory", "long"}[r]
+}
+
+func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
+	g := &gate{
+		bounds: b, log: log, hosts: h,
+		pending: newRoom(b.pending, b.clientPending),
+		work:    newRoom(b.places, b.clientPlaces),
+		scrape:  newRoom(b.scrapes, b.clientScrapes),
+		bodies:  rpc.NewBudget(b.bodies, b.clientBodies),
+		answers: rpc.NewBudget(b.answers, b.clientAnswers),
+	}
 	g.setState("starting")
 	return g
 }
 
 func (g *gate) setState(s string) { g.state.Store(&s) }
 
-// open lets requests through to h.
-func (g *gate) open(h http.Handler) {
+// open lets requests through: those for /metrics to metrics, all others to h.
+func (g *gate) open(h, metrics http.Handler) {
+	g.scraped.Store(&metrics)
 	g.inner.Store(&h)
 	g.state.Store(nil)
 }
@@ -41,12 +118,15 @@ func (g *gate) open(h http.Handler) {
 // stopping makes the server not ready, and goes on serving.
 func (g *gate) stopping() { g.setState("stopping") }
 
-// ServeHTTP answers for health itself and passes everything else on.
+// ServeHTTP answers for health itself and lets everything else in, or not.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
 	// Every connection of this server takes deadlines; that of a write lasts beyond its request, so each sets its own.
-	_ = c.SetReadDeadline(time.Now().Add(requestTimeout))
-	_ = c.SetWriteDeadline(time.Now().Add(answerTimeout))
+	_ = c.SetReadDeadline(g.send.deadline(time.Now(), 0))
+	_ = c.SetWriteDeadline(g.read.deadline(time.Now(), 0))
+	conn := connOf(r.Context())
+	conn.begin()
+	defer conn.end()
 	switch r.URL.Path {
 	case "/-/healthy":
 		_, _ = io.WriteString(w, "rondo is healthy.\n") // the client may be gone
@@ -59,35 +139,138 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "rondo is ready.\n")
 		return
 	}
+	if why := g.hosts.refuse(r); why != "" {
+		g.stranger(r, why)
+		end(w, r)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		http.Error(w, why+".", http.StatusForbidden)
+		return
+	}
 	h := g.inner.Load()
 	if h == nil {
 		unavailable(w, "rondo is starting.")
 		return
 	}
-	if !g.enter(r) {
-		g.shed.Add(1)
-		unavailable(w, "rondo has too many requests under way.")
+	client := clientOf(r.RemoteAddr)
+	if r.URL.Path == "/metrics" {
+		g.metrics(c, w, r, client)
 		return
 	}
-	defer func() { <-g.places }()
-	(*h).ServeHTTP(w, r)
+	if !g.pending.enter(r.Context(), client, 0) {
+		g.refuse(w, r, refusedPending)
+		return
+	}
+	defer g.pending.leave(client)
+	g.serve(c, w, r, *h, client, conn)
 }
 
-func (g *gate) enter(r *http.Request) bool {
-	select {
-	case g.places <- struct{}{}:
-		return true
-	default:
+// metrics answers /metrics, which has places of its own. The page is put together before it is sent: who reads
+// slowly holds no place.
+func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
+	if !g.scrape.enter(r.Context(), client, g.patience) {
+		g.refuse(w, r, refusedPlace)
+		return
 	}
-	t := time.NewTimer(placeTimeout)
-	defer t.Stop()
-	select {
-	case g.places <- struct{}{}:
-		return true
-	case <-t.C:
-	case <-r.Context().Done():
+	leave := sync.OnceFunc(func() { g.scrape.leave(client) })
+	defer leave()
+	(*g.scraped.Load()).ServeHTTP(&answer{ResponseWriter: w, control: c, pace: g.read, begun: leave}, r)
+}
+
+// serve takes the request in, waits for a place and has h answer.
+func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn) {
+	arriving := g.bodies.Open(client)
+	defer arriving.Close()
+	body, err := readBody(c, r, g.body, g.send, arriving)
+	switch {
+	case errors.Is(err, errBodyLong):
+		g.refuse(w, r, refusedLong)
+		return
+	case errors.Is(err, errBodySlow):
+		g.refuse(w, r, refusedSlow)
+		return
+	case errors.Is(err, rpc.ErrBudget):
+		g.refuse(w, r, refusedMemory)
+		return
+	case err != nil:
+		end(w, r)
+		http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
+		return
 	}
-	return false
+	if !g.work.enter(r.Context(), client, g.patience) {
+		g.refuse(w, r, refusedPlace)
+		return
+	}
+	conn.admit()
+	leave := sync.OnceFunc(func() {
+		g.work.leave(client)
+		conn.leave()
+	})
+	defer leave()
+	held := g.answers.Open(client)
+	defer held.Close()
+	ctx, cancel := context.WithTimeout(rpc.WithAccount(r.Context(), held), g.bounds.work)
+	defer cancel()
+	in := r.WithContext(ctx)
+	if in.Body = http.NoBody; body != nil {
+		in.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	in.ContentLength = int64(len(body))
+	h.ServeHTTP(&answer{ResponseWriter: w, control: c, pace: g.read, begun: leave}, in)
+}
+
+// refusalTexts are what clients are told.
+var refusalTexts = [refusals]struct {
+	code int
+	rpc  connect.Code
+	text string
+}{
+	refusedPending: {http.StatusServiceUnavailable, connect.CodeUnavailable, "rondo has too many requests under way"},
+	refusedPlace:   {http.StatusServiceUnavailable, connect.CodeUnavailable, "rondo has too many requests under way"},
+	refusedSlow:    {http.StatusRequestTimeout, connect.CodeDeadlineExceeded, errBodySlow.Error()},
+	refusedMemory:  {http.StatusServiceUnavailable, connect.CodeResourceExhausted, rpc.ErrBudget.Error()},
+	refusedLong:    {http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted, errBodyLong.Error()},
+}
+
+// shed returns how many requests were refused because too many were under way.
+func (g *gate) shed() uint64 {
+	return g.refused[refusedPending].Load() + g.refused[refusedPlace].Load()
+}
+
+// refuse answers a request that is not let in, in the words of its protocol, and counts it.
+func (g *gate) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
+	g.refused[why].Add(1)
+	end(w, r)
+	t := refusalTexts[why]
+	if e := connect.NewErrorWriter(); e.IsSupported(r) {
+		_ = e.Write(w, r, connect.NewError(t.rpc, errors.New(t.text))) // the client may be gone
+		return
+	}
+	if t.code == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	http.Error(w, t.text+".", t.code)
+}
+
+// end has the connection closed behind the answer, if it is one of HTTP/1 and the body of r has not been read: the rest would
+// have to be read before the next request.
+func end(w http.ResponseWriter, r *http.Request) {
+	if r.ProtoMajor == 1 && r.Body != nil && r.Body != http.NoBody {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// strangerPause is how often the log tells of requests by names that are not the server's.
+const strangerPause = time.Minute
+
+// stranger counts a request that is another's, and tells the log now and then.
+func (g *gate) stranger(r *http.Request, why string) {
+	g.refused[refusedHost].Add(1)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now := time.Now(); now.Sub(g.told) >= strangerPause {
+		g.told = now
+		g.log.Warn("request refused", "from", r.RemoteAddr, "path", strings.ToValidUTF8(r.URL.Path, "?"), "why", why)
+	}
 }
 
 func unavailable(w http.ResponseWriter, text string) {

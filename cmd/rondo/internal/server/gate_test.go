@@ -2,11 +2,15 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func get(t *testing.T, url string) (int, string) {
@@ -37,8 +41,13 @@ func post(t *testing.T, url, body string) (int, string) {
 	return r.StatusCode, string(data)
 }
 
+// quietGate is a gate that answers to every name.
+func quietGate(b bounds) *gate {
+	return newGate(b, newHosts(nil, []string{anyHost}, nil), slog.New(slog.DiscardHandler))
+}
+
 func TestGateTellsHealth(t *testing.T) {
-	g := newGate()
+	g := quietGate(defaultBounds(0))
 	s := httptest.NewServer(g)
 	defer s.Close()
 	check := func(when, path string, want int) {
@@ -47,32 +56,40 @@ func TestGateTellsHealth(t *testing.T) {
 			t.Errorf("%s: GET %s answers %d %q, want %d", when, path, got, body, want)
 		}
 	}
+	answers := func(code int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+	}
 	check("starting", "/-/healthy", 200)
 	check("starting", "/-/ready", 503)
 	check("starting", "/metrics", 503)
-	g.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }))
+	g.open(answers(201), answers(204))
 	check("open", "/-/healthy", 200)
 	check("open", "/-/ready", 200)
 	check("open", "/metrics", 204)
+	check("open", "/", 201)
 	g.stopping()
 	check("stopping", "/-/healthy", 200)
 	check("stopping", "/-/ready", 503)
 	check("stopping", "/metrics", 204)
 }
 
+// TestGateShedsRequests: while all places are taken, others are refused, and health and metrics are answered.
 func TestGateShedsRequests(t *testing.T) {
-	g := newGate()
-	block, entered := make(chan struct{}), make(chan struct{}, maxRequests)
+	b := defaultBounds(0)
+	b.places, b.clientPlaces = 4, 4
+	b.patience = time.Millisecond
+	g := quietGate(b)
+	block, entered := make(chan struct{}), make(chan struct{}, b.places)
 	g.open(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		entered <- struct{}{}
 		<-block
-	}))
+	}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	s := httptest.NewServer(g)
 	defer s.Close()
-	done := make(chan int, maxRequests)
-	for range maxRequests {
+	done := make(chan int, b.places)
+	for range b.places {
 		go func() {
-			r, err := http.Get(s.URL + "/metrics")
+			r, err := http.Get(s.URL + "/")
 			if err != nil {
 				done <- 0
 				return
@@ -81,28 +98,109 @@ func TestGateShedsRequests(t *testing.T) {
 			done <- r.StatusCode
 		}()
 	}
-	for range maxRequests {
+	for range b.places {
 		<-entered
 	}
-	// All places are taken: a client that goes away gives up its turn, and is counted.
-	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	w := httptest.NewRecorder()
-	g.ServeHTTP(w, r.WithContext(ctx))
-	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-		t.Errorf("a request beyond the limit was answered %d %v", w.Code, w.Header())
+	if code, _ := get(t, s.URL+"/"); code != http.StatusServiceUnavailable {
+		t.Errorf("a request beyond the limit was answered %d", code)
 	}
-	if got := g.shed.Load(); got != 1 {
-		t.Errorf("%d requests counted as shed, want 1", got)
+	if code, body := post(t, s.URL+"/rondo.v1.Rondo/List", "{}"); code != 503 || !strings.Contains(body, `"unavailable"`) {
+		t.Errorf("a call beyond the limit was answered %d %s", code, body)
 	}
-	if got, _ := get(t, s.URL+"/-/healthy"); got != 200 {
-		t.Errorf("health under load: %d", got)
+	if got := g.shed(); got != 2 {
+		t.Errorf("%d requests counted as shed, want 2", got)
+	}
+	for _, path := range []string{"/-/healthy", "/metrics"} {
+		if got, _ := get(t, s.URL+path); got != 200 {
+			t.Errorf("%s under load: %d", path, got)
+		}
 	}
 	close(block)
-	for range maxRequests {
+	for range b.places {
 		if code := <-done; code != 200 {
 			t.Errorf("a request within the limit was answered %d", code)
 		}
 	}
+}
+
+// TestClientThatHasGoneIsNotWorkedFor: what a client asked for went on after it had gone.
+func TestClientThatHasGoneIsNotWorkedFor(t *testing.T) {
+	g := quietGate(defaultBounds(0))
+	entered, ended := make(chan struct{}), make(chan error, 1)
+	g.open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(entered)
+		<-r.Context().Done()
+		ended <- r.Context().Err()
+	}), nil)
+	s := httptest.NewServer(g)
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/x", strings.NewReader("body"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-entered
+		cancel()
+	}()
+	if _, err := http.DefaultClient.Do(r); err == nil {
+		t.Error("an answer came")
+	}
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("the request ended with %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("the request goes on")
+	}
+}
+
+func TestRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(3, 2)
+		ctx := t.Context()
+		for range 2 {
+			if !r.enter(ctx, "a", 0) {
+				t.Fatal("no place in an empty room")
+			}
+		}
+		if r.enter(ctx, "a", 0) {
+			t.Error("a client has more than its share")
+		}
+		got := make(chan string, 3)
+		wait := func(client string) {
+			go func() {
+				if r.enter(ctx, client, time.Hour) {
+					got <- client
+				}
+			}()
+			synctest.Wait()
+		}
+		wait("a") // waits for its own place, and is passed by
+		wait("b")
+		if len(got) != 1 || <-got != "b" {
+			t.Fatal("a client at its share keeps another from a free place")
+		}
+		wait("c")
+		r.leave("b")
+		synctest.Wait()
+		if len(got) != 1 || <-got != "c" {
+			t.Error("a place that became free was not given to the client that may have it")
+		}
+		r.leave("a")
+		synctest.Wait()
+		if len(got) != 1 || <-got != "a" {
+			t.Error("the first who waited has no place")
+		}
+		if r.enter(ctx, "d", time.Second) {
+			t.Error("a place in a full room")
+		}
+		for _, client := range []string{"a", "a", "c"} {
+			r.leave(client)
+		}
+		if r.inside() != 0 || len(r.clients) != 0 || len(r.waiting) != 0 {
+			t.Errorf("the room is not empty: %d, %v, %d wait", r.taken, r.clients, len(r.waiting))
+		}
+	})
 }

@@ -14,50 +14,50 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
-// The limits of the HTTP port.
 const (
-	maxConnections = 1024 // further ones wait to be accepted
-	maxHeader      = 64 << 10
-	headerTimeout  = 10 * time.Second
-	idleTimeout    = 2 * time.Minute
+	maxHeader    = 64 << 10
+	localConns   = 1024             // of the socket; further ones wait to be accepted
+	localHeader  = 10 * time.Second // of the socket, for the head of a request
+	localIdle    = 2 * time.Minute  // of the socket, for the next request
+	pingInterval = 30 * time.Second // after which a silent peer of HTTP/2 is asked whether it is there
 )
 
 // A listener is an http.Server and the goroutine that it serves in.
 type listener struct {
 	net.Listener
 	server *http.Server
+	cut    context.CancelFunc // ends what requests are at
 	done   chan struct{}
 }
 
-// serve begins to serve h at l. fail is told why it ended, if not by shutdown.
-func serve(l net.Listener, h http.Handler, log *slog.Logger, fail context.CancelCauseFunc) *listener {
+// serve has s serve at l. fail is told why it ended, if not by shutdown.
+func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.CancelCauseFunc) *listener {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true) // gRPC without TLS
-	s := &http.Server{
-		Handler:           h,
-		Protocols:         &protocols,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	r := &listener{Listener: l, server: s, done: make(chan struct{})}
+	s.Protocols = &protocols
+	s.MaxHeaderBytes = maxHeader
+	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	ctx, cut := context.WithCancel(context.Background())
+	s.BaseContext = func(net.Listener) context.Context { return ctx }
+	r := &listener{Listener: l, server: s, cut: cut, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		if err := s.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			fail(fmt.Errorf("serve at %s: %w", l.Addr(), err))
 		}
 	}()
 	return r
 }
 
-// shutdown lets open requests end, at most for grace, and returns when nothing is left running.
-func (l *listener) shutdown(grace time.Duration) error {
+// shutdown lets open requests end, at most for grace; what they are at then is cancelled, and their connections closed.
+func (l *listener) shutdown(grace time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	err := l.server.Shutdown(ctx)
+	l.cut()
 	if errors.Is(err, context.DeadlineExceeded) {
+		log.Warn("open requests cut off", "at", l.Addr().String(), "after", grace)
 		err = l.server.Close()
 	}
 	<-l.done
@@ -69,12 +69,25 @@ func (l *listener) shutdown(grace time.Duration) error {
 
 // listenHTTP opens the HTTP port; nil if it is off, or a default that is taken.
 func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
+	b := defaultBounds(s.Memory)
+	if s.bounds != nil {
+		b = *s.bounds
+	}
 	l, err := s.socket("http", s.HTTP)
 	if l == nil || err != nil {
+		s.page = newGate(b, newHosts(nil, nil, nil), s.Logger)
 		return nil, err
 	}
+	s.page = newGate(b, newHosts(l.Addr(), s.HTTPHosts, machineNames), s.Logger)
+	s.connections = limitConnections(l, b.conns, b.clientConns)
 	s.announce("http", l.Addr())
-	return serve(l, s.page, s.Logger, fail), nil
+	return serve(s.connections, &http.Server{
+		Handler:           s.page,
+		ConnContext:       withConn,
+		ReadHeaderTimeout: b.header,
+		IdleTimeout:       b.idle,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: b.streams, SendPingTimeout: pingInterval},
+	}, s.Logger, fail), nil
 }
 
 // socket returns the socket that systemd handed over under name, or else one opened at a.
@@ -139,7 +152,11 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
 	s.commands = &rpc.Local{Store: s.store, Command: s.receivers.command}
 	mux.Handle(s.commands.Handler())
 	s.Logger.Info("listening", "for", "command line", "network", "unix", "addr", absolute(l.Addr().String()))
-	return serve(l, refusePages(mux), s.Logger, fail), nil
+	return serve(netutil.LimitListener(l, localConns), &http.Server{
+		Handler:           refusePages(mux),
+		ReadHeaderTimeout: localHeader,
+		IdleTimeout:       localIdle,
+	}, s.Logger, fail), nil
 }
 
 // refusePages refuses what a web page sends. No browser reaches the socket by itself: a proxy that passes requests on to it would let pages

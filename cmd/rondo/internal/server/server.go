@@ -30,6 +30,8 @@ type Config struct {
 	Version string
 	Engine  core.Options
 	HTTP    Address
+	// HTTPHosts are names that the HTTP port answers to beside its own; "*" stands for every name.
+	HTTPHosts []string
 	// Ways are the ways in.
 	Ways Ways
 	// RRDCached is where rrdcached's protocol is spoken.
@@ -48,6 +50,8 @@ type Config struct {
 	Logger *slog.Logger        // nil: silent
 	// Ready, if not nil, is called once everything listens.
 	Ready func(Addresses)
+
+	bounds *bounds // of the HTTP port; nil: the default ones
 }
 
 // Ways are the ways into a store. They may change while the server runs.
@@ -101,16 +105,17 @@ func (c Config) withDefaults() Config {
 // A server is one running Config.
 type server struct {
 	Config
-	started   time.Time
-	store     *core.Store
-	page      *gate
-	http      *listener
-	local     *listener
-	commands  *rpc.Local // what is served at local
-	receivers *manager
-	daemon    *daemon // nil: rrdcached's protocol is not spoken
-	swept     swept
-	activated map[string][]*os.File
+	started     time.Time
+	store       *core.Store
+	page        *gate
+	http        *listener
+	connections *connections // of http
+	local       *listener
+	commands    *rpc.Local // what is served at local
+	receivers   *manager
+	daemon      *daemon // nil: rrdcached's protocol is not spoken
+	swept       swept
+	activated   map[string][]*os.File
 }
 
 // Run serves until ctx ends, then drains, stores what was received, closes the store and returns nil.
@@ -142,7 +147,6 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	}
 	// The port first: a mistake in the configuration is told before a long recovery, and
 	// who asks meanwhile is told to wait.
-	s.page = newGate()
 	if s.http, err = s.listenHTTP(fail); err != nil {
 		return err
 	}
@@ -161,7 +165,7 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if s.local, err = s.listenLocal(fail); err != nil {
 		return err
 	}
-	s.page.open(s.handler())
+	s.page.open(s.handlers())
 	return nil
 }
 
@@ -209,14 +213,7 @@ func (s *server) stop() error {
 	if s.receivers != nil {
 		s.receivers.stop()
 	}
-	if s.commands != nil {
-		s.commands.Close(s.Grace)
-	}
-	for _, l := range []*listener{s.http, s.local} {
-		if l != nil {
-			errs = append(errs, l.shutdown(s.Grace))
-		}
-	}
+	errs = append(errs, s.endRequests()...)
 	if s.store != nil {
 		if err := s.store.Close(); err != nil {
 			errs = append(errs, fmt.Errorf("close %s: %w", s.DB, err))
@@ -225,6 +222,28 @@ func (s *server) stop() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// endRequests lets open requests end, all at the same time and at most for the grace, and cuts off what is left.
+func (s *server) endRequests() (errs []error) {
+	if s.page == nil {
+		return nil // nothing was opened
+	}
+	if n := s.page.pending.inside(); n > 0 {
+		s.Logger.Info("waiting for open requests", "requests", n, "at most", s.Grace)
+	}
+	var wg sync.WaitGroup
+	ended := make([]error, 2)
+	for i, l := range []*listener{s.http, s.local} {
+		if l != nil {
+			wg.Go(func() { ended[i] = l.shutdown(s.Grace, s.Logger) })
+		}
+	}
+	if s.commands != nil {
+		wg.Go(func() { s.commands.Close(s.Grace / 2) }) // which waits twice as long at most
+	}
+	wg.Wait()
+	return ended
 }
 
 func (s *server) notify(state ...string) {
@@ -256,13 +275,13 @@ func (s *server) rpc() *rpc.Server {
 	return &rpc.Server{Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture}
 }
 
-// handler is what the HTTP port serves once the store is open.
-func (s *server) handler() http.Handler {
-	mux := http.NewServeMux()
+// handlers are what the HTTP port serves once the store is open; that of /metrics stands by itself.
+func (s *server) handlers() (all, scrapes http.Handler) {
+	mux, metrics := http.NewServeMux(), http.NewServeMux()
 	mux.Handle(s.rpc().Handler())
-	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /{$}", s.index)
-	return mux
+	metrics.HandleFunc("GET /metrics", s.metrics)
+	return mux, metrics
 }
 
 func absolute(dir string) string {

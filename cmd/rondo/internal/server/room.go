@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A room has places for requests. One client has at most a share of them, and so always leaves some to others. Who waits for
+// a place gets it in turn.
+type room struct {
+	places, share int
+
+	mu      sync.Mutex // guards what follows
+	taken   int
+	clients map[string]int // places of each client that has some
+	waiting []*waiter      // in order of arrival
+}
+
+type waiter struct {
+	client string
+	place  chan struct{} // closed when there is one
+}
+
+func newRoom(places, share int) *room {
+	return &room{places: places, share: share, clients: make(map[string]int)}
+}
+
+// enter takes a place for client, and waits for one until ctx ends or patience is over. With a patience of
+// 0 it does not wait.
+func (r *room) enter(ctx context.Context, client string, patience time.Duration) bool {
+	r.mu.Lock()
+	if r.free(client) {
+		r.take(client)
+		r.mu.Unlock()
+		return true
+	}
+	if patience == 0 {
+		r.mu.Unlock()
+		return false
+	}
+	w := &waiter{client: client, place: make(chan struct{})}
+	r.waiting = append(r.waiting, w)
+	r.mu.Unlock()
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case <-w.place:
+		return true
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.Index(r.waiting, w); i >= 0 {
+		r.waiting = slices.Delete(r.waiting, i, i+1)
+		return false
+	}
+	return true // it was given a place meanwhile
+}
+
+func (r *room) free(client string) bool { return r.taken < r.places && r.clients[client] < r.share }
+
+func (r *room) take(client string) {
+	r.taken++
+	r.clients[client]++
+}
+
+// leave gives a place of client back.
+func (r *room) leave(client string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken--
+	if r.clients[client]--; r.clients[client] == 0 {
+		delete(r.clients, client)
+	}
+	if i := slices.IndexFunc(r.waiting, func(w *waiter) bool { return r.free(w.client) }); i >= 0 {
+		w := r.waiting[i]
+		r.waiting = slices.Delete(r.waiting, i, i+1)
+		r.take(w.client)
+		close(w.place)
+	}
+}
+
+// inside returns how many places are taken.
+func (r *room) inside() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.taken
+}

@@ -1,0 +1,139 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+)
+
+// Rows of a series that has fallen behind its group lie in the bucket lag, one record a column and slot.
+
+// lagKey addresses rows of a series that has fallen behind its group.
+func lagKey(g *group, column, stream int, slot int64) []byte {
+	k := groupKey(nil, g.c.id, g.id)
+	k = binary.BigEndian.AppendUint16(k, uint16(column))
+	k = binary.BigEndian.AppendUint16(k, uint16(stream))
+	return binary.BigEndian.AppendUint64(k, uint64(slot)^1<<63)
+}
+
+const (
+	lagColumnSize = 8 + 2 // of a lag key: group and column
+	lagKeySize    = lagColumnSize + 2 + 8
+)
+
+// lagColumn is the column of a lag key.
+func lagColumn(k []byte) int { return int(binary.BigEndian.Uint16(k[8:])) }
+
+// addLags appends segments of one slot to the records of their columns. It does nothing and returns
+// false if one of these is damaged: the rows then stay in the slot.
+func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segment) bool {
+	st := &sn.g.c.streams[stream]
+	segs = slices.DeleteFunc(slices.Clone(segs), func(sg segment) bool {
+		return slot*st.slot+int64(sg.skip+sg.rows) <= sn.lows[stream][sg.column/sn.g.c.sources]
+	})
+	old := make(map[string][]byte)
+	for i := range segs {
+		k := lagKey(sn.g, segs[i].column, stream, slot)
+		stored := w.lag.Get(k)
+		if _, ok := w.lags[string(k)]; ok || stored == nil {
+			continue
+		}
+		rows, err := cutSum(stored, bucketLag, k)
+		if err != nil {
+			_ = w.s.damagedLag(sn.g, segs[i].column, stream, slot, err) // it is noted
+			return false
+		}
+		old[string(k)] = rows
+	}
+	if w.lags == nil {
+		w.lags = make(map[string][]byte)
+	}
+	if w.lagging == nil {
+		w.lagging = make(map[string]bool)
+	}
+	for i := range segs {
+		sg := &segs[i]
+		key := lagKey(sn.g, sg.column, stream, slot)
+		k := string(key)
+		v := w.lags[k]
+		if v == nil {
+			rows, ok := old[k]
+			if !ok {
+				sn.dir.addLag(sg.column/sn.g.c.sources, key)
+			}
+			v = bytes.Clone(rows)
+		}
+		w.lags[k] = sg.append(v)
+		w.lagging[k[:lagColumnSize]] = true
+	}
+	return true
+}
+
+// dropLags deletes the lag records of series whose window has passed them.
+func (w *checkpointTx) dropLags(sn *snapshot) {
+	for i := range sn.dir.lags {
+		e := &sn.dir.lags[i]
+		found, passed := w.dropLag(sn, e)
+		if found == passed && !w.gainsLag(sn, int(e.index)) && sn.caughtUp(int(e.index)) {
+			e.records = 0 // those that are missing would have been passed too
+		}
+	}
+	sn.dir.lags = slices.DeleteFunc(sn.dir.lags, func(e lagEntry) bool { return e.records == 0 })
+}
+
+// dropLag deletes the lag records of one series that its window has passed, and counts them and all.
+func (w *checkpointTx) dropLag(sn *snapshot, e *lagEntry) (found, passed int) {
+	index := int(e.index)
+	first := index * sn.g.c.sources
+	prefix := lagKey(sn.g, first, 0, -1<<63)
+	cur := w.lag.Cursor()
+	for k, _ := cur.Seek(prefix); len(k) == lagKeySize && bytes.Equal(k[:8], prefix[:8]) && lagColumn(k) < first+sn.g.c.sources; k, _ = cur.Next() {
+		found++
+		if w.lagPassed(sn, index, k) {
+			w.lags = setLag(w.lags, string(k))
+			e.remove(k)
+			passed++
+		}
+	}
+	return found, passed
+}
+
+// gainsLag says whether a series gets new lag records.
+func (w *checkpointTx) gainsLag(sn *snapshot, index int) bool {
+	for column := index * sn.g.c.sources; column < (index+1)*sn.g.c.sources; column++ {
+		if w.lagging[string(lagKey(sn.g, column, 0, 0)[:lagColumnSize])] {
+			return true
+		}
+	}
+	return false
+}
+
+// caughtUp says whether a series keeps no row of a slot that its group has expired.
+func (sn *snapshot) caughtUp(index int) bool {
+	if index >= len(sn.alive) || !sn.alive[index] {
+		return true
+	}
+	for st := range sn.g.c.streams {
+		if sn.lows[st][index] < sn.windowSlot(st)*sn.g.c.streams[st].slot {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *checkpointTx) lagPassed(sn *snapshot, index int, k []byte) bool {
+	stream := int(binary.BigEndian.Uint16(k[10:]))
+	slot := int64(binary.BigEndian.Uint64(k[12:]) ^ 1<<63)
+	if index >= len(sn.alive) || !sn.alive[index] || stream >= len(sn.g.c.streams) {
+		return true
+	}
+	return (slot+1)*sn.g.c.streams[stream].slot <= sn.lows[stream][index]
+}
+
+func setLag(m map[string][]byte, k string) map[string][]byte {
+	if m == nil {
+		m = make(map[string][]byte)
+	}
+	m[k] = nil
+	return m
+}

@@ -1,0 +1,138 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// badNames are what no name may hold.
+var badNames = map[string]string{
+	"line feed": "a\n0 errors, enqueued 99 value(s).", "escape": "a\x1b[31m", "bell": "a\a", "tab": "a\tb", "DEL": "a\x7f", "C1": "a\u0085b",
+	"line separator": "a\u2028b", "no UTF-8": "a\xffb", "half a character": "a/\xc3", "zero byte": "a\x00b", "surrogate": "a\xed\xa0\x80",
+}
+
+// TestBadNamesAreRefused: whatever way a name comes into a store, one that is no UTF-8 or holds a control character is refused as the
+// caller's mistake, with an error that can itself be printed, and nothing of it is stored.
+func TestBadNamesAreRefused(t *testing.T) {
+	s := enginetest.Open(t)
+	ctx := t.Context()
+	d, err := rra.ParseDefinition(10, []string{"DS:x:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := core.Spec{Path: "good", Definition: d, Start: rra.Seconds(1_000_000_000)}
+	ref, err := s.Create(ctx, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := s.Export(ctx, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := func(out []error, err error) error { return errors.Join(append(out, err)...) }
+	ways := map[string]func(ctx context.Context, bad string) error{
+		"create": func(ctx context.Context, bad string) error {
+			sp := spec
+			sp.Path = bad
+			_, err := s.Create(ctx, sp)
+			return err
+		},
+		"create, label's name": func(ctx context.Context, bad string) error {
+			sp := spec
+			sp.Path, sp.Labels = "new", []core.Label{{Name: bad, Value: "v"}}
+			_, err := s.Create(ctx, sp)
+			return err
+		},
+		"create, label's value": func(ctx context.Context, bad string) error {
+			sp := spec
+			sp.Path, sp.Labels = "new", []core.Label{{Name: "n", Value: bad}}
+			_, err := s.Create(ctx, sp)
+			return err
+		},
+		"create, data source": func(ctx context.Context, bad string) error {
+			sp := spec
+			copied := *d
+			copied.Sources = append([]rra.DataSource(nil), d.Sources...)
+			copied.Sources[0].Name = bad
+			sp.Path, sp.Definition = "new", &copied
+			_, err := s.Create(ctx, sp)
+			return err
+		},
+		"import": func(ctx context.Context, bad string) error {
+			c := whole
+			c.Path = bad
+			made, err := s.Import(ctx, []core.Copy{c}, false)
+			if err != nil {
+				return err
+			}
+			return made[0].Err
+		},
+		"rename": func(ctx context.Context, bad string) error { return s.Rename(ctx, "good", bad) },
+		"relabel": func(ctx context.Context, bad string) error {
+			return one(s.Relabel(ctx, []core.PathLabels{{Path: "good", Labels: []core.Label{{Name: bad, Value: bad}}}}))
+		},
+		"metadata": func(ctx context.Context, bad string) error {
+			return one(s.SetMetadata(ctx, []core.PathMetadata{{Path: bad, Metadata: core.Metadata{Text: "x"}}}))
+		},
+		"attribute": func(ctx context.Context, bad string) error {
+			return one(s.SetMetadata(ctx, []core.PathMetadata{{Path: "good", Metadata: core.Metadata{Attributes: []core.Label{{Name: bad, Value: "x"}}}}}))
+		},
+		"note": func(ctx context.Context, bad string) error { return s.AddNote(ctx, bad, core.Note{Text: "x"}) },
+		"note's label": func(ctx context.Context, bad string) error {
+			return s.AddNote(ctx, "good", core.Note{Labels: []core.Label{{Name: "host", Value: bad}}})
+		},
+	}
+	for way, enter := range ways {
+		for kind, bad := range badNames {
+			t.Run(way+"/"+kind, func(t *testing.T) {
+				err := enter(t.Context(), bad)
+				if !errors.Is(err, core.ErrInvalid) {
+					t.Fatalf("got %v, want ErrInvalid", err)
+				}
+				if strings.Contains(err.Error(), bad) {
+					t.Errorf("the error is not printable: %q", err)
+				}
+			})
+		}
+	}
+	for series, err := range s.List(ctx, "", "") {
+		if err != nil || series.Path != "good" || len(series.Labels) > 0 {
+			t.Errorf("stored: %q %q, %v", series.Path, series.Labels, err)
+		}
+	}
+	if notes, err := s.Notes(ctx, ""); err != nil || len(notes) > 0 {
+		t.Errorf("notes: %v, %v", notes, err)
+	}
+}
+
+// TestTextsAreUTF8: texts may have several lines, but what a message cannot carry is refused.
+func TestTextsAreUTF8(t *testing.T) {
+	s := enginetest.Open(t)
+	ctx := t.Context()
+	set := func(m core.Metadata) error {
+		out, err := s.SetMetadata(ctx, []core.PathMetadata{{Path: "p", Metadata: m}})
+		return errors.Join(append(out, err)...)
+	}
+	if err := set(core.Metadata{Text: "two\nlines", Attributes: []core.Label{{Name: "description", Value: "and\ntwo"}}}); err != nil {
+		t.Error(err)
+	}
+	if err := s.AddNote(ctx, "p", core.Note{Text: "two\nlines"}); err != nil {
+		t.Error(err)
+	}
+	for name, err := range map[string]error{
+		"text":        set(core.Metadata{Text: "\xff"}),
+		"attribute":   set(core.Metadata{Attributes: []core.Label{{Name: "units", Value: "\xff"}}}),
+		"note's text": s.AddNote(ctx, "p", core.Note{Text: "\xff"}),
+		"severity":    s.AddNote(ctx, "p", core.Note{Severity: "\xff"}),
+	} {
+		if !errors.Is(err, core.ErrInvalid) {
+			t.Errorf("%s: got %v, want ErrInvalid", name, err)
+		}
+	}
+}
