@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -116,7 +117,18 @@ func (s *server) taken(name string, a Address, err error) error {
 		return fmt.Errorf("--%s %s: %w", name, a.Addr, err)
 	}
 	s.Logger.Warn("not listening: the default address cannot be had", "for", name, "addr", a.Addr, "err", err)
+	s.missed = append(s.missed, fmt.Sprintf("--%s %s", name, a.Addr))
 	return nil
+}
+
+// heard returns an error if no default address could be had and nothing else is received. The sockets in the database's
+// folder do not count: they are free whoever else runs.
+func (s *server) heard() error {
+	if s.opened > 0 || len(s.missed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("none of the default addresses can be had (%s): another server has them. End it, or give this one addresses of its own by these flags",
+		strings.Join(s.missed, ", "))
 }
 
 // announce logs what is listened on, and warns of what others can reach.
@@ -124,6 +136,8 @@ func (s *server) announce(name string, a net.Addr) {
 	addr := a.String()
 	if a.Network() == "unix" {
 		addr = absolute(addr)
+	} else {
+		s.opened++
 	}
 	s.Logger.Info("listening", "for", name, "network", a.Network(), "addr", addr)
 	if beyondLoopback(a) {

@@ -105,6 +105,8 @@ func (m *manager) open(r Receiver) error {
 	}
 	if a := rec.Addr(); a != nil {
 		m.announce(name, a)
+	} else {
+		m.opened++ // it reads files
 	}
 	m.serve(r, rec)
 	return nil

@@ -61,6 +61,9 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	d := &daemon{Server: srv, cancel: cancel}
 	serve := func(l net.Listener, allow rrdcached.Commands) {
 		d.addrs = append(d.addrs, l.Addr())
+		if s.RRDCached.Named || len(files) > 0 {
+			s.opened++
+		}
 		s.announce(name, l.Addr())
 		d.running.Go(func() {
 			if err := srv.Serve(ctx, l, allow); err != nil {

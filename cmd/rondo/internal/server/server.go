@@ -116,6 +116,8 @@ type server struct {
 	daemon      *daemon // nil: rrdcached's protocol is not spoken
 	swept       swept
 	activated   map[string][]*os.File
+	opened      int      // ways in that listen, or read files
+	missed      []string // default addresses that could not be had, as flags
 }
 
 // Run serves until ctx ends, then drains, stores what was received, closes the store and returns nil.
@@ -160,6 +162,9 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 		return err
 	}
 	if s.daemon, err = s.listenRRDCached(fail); err != nil {
+		return err
+	}
+	if err := s.heard(); err != nil {
 		return err
 	}
 	if s.local, err = s.listenLocal(fail); err != nil {

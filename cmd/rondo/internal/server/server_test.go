@@ -18,6 +18,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -237,10 +238,46 @@ func TestNamedPortTaken(t *testing.T) {
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("a database was made: %v", err)
 	}
-	r := start(t, Config{HTTP: Address{Addr: l.Addr().String()}})
+	r := start(t, Config{HTTP: Address{Addr: l.Addr().String()}, Ways: fakeWays(nil)})
 	if r.HTTP != nil || !strings.Contains(r.log.String(), "level=WARN") {
 		t.Errorf("a default port that is taken is no warning: listening at %v\n%s", r.HTTP, r.log)
 	}
+}
+
+// TestNothingListens: with all default ports taken the server warned five times and said that it was ready.
+func TestNothingListens(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	dir := t.TempDir()
+	ways := fakeWays(nil)
+	ways.Receivers[0].Address = Address{Addr: c.LocalAddr().String()}
+	config := Config{
+		DB: dir, HTTP: Address{Addr: l.Addr().String()}, Ways: ways,
+		RRDCached: RRDCached{Addresses: []rrdcached.Address{{Network: "unix", Addr: filepath.Join(dir, "rrdcached.sock")}}},
+		Ready:     func(Addresses) { t.Error("the server is ready") },
+	}
+	err = Run(t.Context(), config)
+	for _, want := range []string{"--http " + l.Addr().String(), "--fake " + c.LocalAddr().String(), "another server"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error that says %q", err, want)
+		}
+	}
+	// One way in is enough: a warning for the other.
+	config.HTTP, config.Ready = anyPort, nil
+	r := start(t, config)
+	if !strings.Contains(r.log.String(), "level=WARN") {
+		t.Errorf("no warning:\n%s", r.log)
+	}
+	// Who turned everything off meant it.
+	start(t, Config{})
 }
 
 // TestDefaultReceiverTaken: a receiver that has files to read goes on without its default port.
@@ -262,7 +299,7 @@ func TestDefaultReceiverTaken(t *testing.T) {
 			}
 			return make(c, sink)
 		}
-		r := start(t, Config{Ways: Ways{Receivers: []Receiver{{Protocol: p, Address: Address{Addr: c.LocalAddr().String()}}}}})
+		r := start(t, Config{HTTP: anyPort, Ways: Ways{Receivers: []Receiver{{Protocol: p, Address: Address{Addr: c.LocalAddr().String()}}}}})
 		want := []string{c.LocalAddr().String()}
 		if files {
 			want = append(want, "")
