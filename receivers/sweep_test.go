@@ -2,7 +2,9 @@ package receivers_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -63,6 +65,7 @@ func TestSweep(t *testing.T) {
 	meta("rule/never0", -1000, 300, remove)
 	series("rule/live", 500)
 	meta("rule/text", -1000, 0)
+	beat := newBeat(t, s, began)
 
 	state := func() map[string]string {
 		t.Helper()
@@ -85,40 +88,190 @@ func TestSweep(t *testing.T) {
 		return out
 	}
 	want := state()
+	looked := int64(0)
+	// sweep looks every 50 s up to at; the last look does what swept says, the others do nothing.
 	sweep := func(at int64, swept receivers.Swept) {
 		t.Helper()
-		now = time.Unix(began+at, 0)
-		got, err := w.Sweep(t.Context(), policy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(swept, got); d != "" {
-			t.Errorf("swept after %d s (-want +got):\n%s", at, d)
+		for looked < at {
+			looked += 50
+			now = time.Unix(began+looked, 0)
+			beat(looked)
+			got, err := w.Sweep(t.Context(), policy, 50*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want receivers.Swept
+			if looked == at {
+				want = swept
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("swept after %d s (-want +got):\n%s", looked, d)
+			}
 		}
 		if d := cmp.Diff(want, state()); d != "" {
 			t.Errorf("after %d s (-want +got):\n%s", at, d)
 		}
 	}
-	sweep(299, receivers.Swept{}) // long silent, but the sweeper has not listened long
+	sweep(300, receivers.Swept{}) // long silent, but the sweeper has not watched for long
 	delete(want, "text/short")
 	delete(want, "text/delete")
 	delete(want, "delete/old")
 	want["kept/old"] += " expired"
-	sweep(600, receivers.Swept{Expired: 3, Dropped: 1})
-	sweep(700, receivers.Swept{})
+	sweep(350, receivers.Swept{Expired: 3, Dropped: 1})
+	sweep(800, receivers.Swept{})
 	delete(want, "text/renewed")
 	delete(want, "delete/live")
 	want["kept/live"] += " expired"
-	sweep(801, receivers.Swept{Expired: 2, Dropped: 1})
+	sweep(850, receivers.Swept{Expired: 2, Dropped: 1})
+	sweep(3550, receivers.Swept{})
 	for i := range 3 {
 		delete(want, fmt.Sprint("rule/old", i))
 	}
 	delete(want, "rule/text")
-	sweep(3601, receivers.Swept{Expired: 1, Dropped: 3})
+	sweep(3600, receivers.Swept{Expired: 1, Dropped: 3})
+	sweep(4050, receivers.Swept{})
 	delete(want, "rule/live")
-	sweep(4200, receivers.Swept{Dropped: 1})
+	sweep(4100, receivers.Swept{Dropped: 1})
 	if m, err := s.Metadata("kept/old"); err != nil || m.Text != "" || !m.Expired {
 		t.Errorf("metadata %+v, %v: text remains", m, err)
+	}
+}
+
+// newBeat returns a function that appends a sample to a series of its own, so many seconds after began: somebody still sends.
+func newBeat(t *testing.T, s *core.Store, began int64) func(at int64) {
+	t.Helper()
+	ref, err := s.Create(t.Context(), core.Spec{Path: "beat", Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(at int64) {
+		t.Helper()
+		var b core.Batch
+		b.Add(ref, rra.Seconds(began+at), rra.Float(1))
+		if err := s.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestSweepOfLivingSeries: a clock that is set, a process that was stopped and senders whose clock is behind make nothing
+// expire that still sends. Each of them dropped living series.
+func TestSweepOfLivingSeries(t *testing.T) {
+	const began, expire = 1_700_000_000, 20
+	for _, tt := range []struct {
+		name string
+		// jump is what happens between two looks of one every 10 s: how far the sweeper's clock and that of the senders go on.
+		jump, senders int64
+	}{
+		{"stopped", 40, 40},      // samples of the time are read after the look
+		{"clock set", 18_000, 0}, // the senders' clocks are right
+		{"clock set, all", 18_000, 18_000},
+		{"a year", 366 * 86400, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := enginetest.Open(t)
+			clock, senders := int64(0), int64(0)
+			w := receivers.NewSweeper(s, func() time.Time { return time.Unix(began+clock, 0) })
+			p, err := receivers.NewPolicy([]receivers.Rule{{Path: "living", Expire: expire}, {Path: "dead", Expire: expire}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			beat := newBeat(t, s, began)
+			var refs []core.Ref
+			for _, path := range []string{"living", "dead"} {
+				ref, err := s.Create(t.Context(), core.Spec{Path: path, Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				refs = append(refs, ref)
+			}
+			dropped := 0
+			for look := range int64(60) {
+				clock, senders = clock+10, senders+10
+				if look%20 == 10 {
+					clock, senders = clock+tt.jump-10, senders+tt.senders-10
+				} else { // living sends every 10 s, and what it sent is read before the look
+					var b core.Batch
+					b.Add(refs[0], rra.Seconds(began+senders-3), rra.Float(1))
+					if err := s.Append(t.Context(), &b); err != nil {
+						t.Fatal(err)
+					}
+				}
+				beat(clock)
+				done, err := w.Sweep(t.Context(), p, 10*time.Second)
+				if err != nil {
+					t.Fatal(err)
+				}
+				dropped += done.Dropped
+				if _, err := s.Lookup("living"); err != nil {
+					t.Fatalf("look %d: %v", look, err)
+				}
+			}
+			if dropped != 1 {
+				t.Errorf("%d series were dropped, want the dead one", dropped)
+			}
+		})
+	}
+}
+
+// TestSweepDeletesInBusyGroup: series that are to be deleted when they expire are, though others of their group are written
+// to all the time. They lost the metadata that says so, and stayed for ever.
+func TestSweepDeletesInBusyGroup(t *testing.T) {
+	const began, n = 1_700_000_000, 200
+	s := enginetest.Open(t)
+	clock := int64(0)
+	w := receivers.NewSweeper(s, func() time.Time { return time.Unix(began+clock, 0) })
+	var specs []core.Spec
+	var ms []core.PathMetadata
+	for i := range n {
+		path := fmt.Sprintf("ganglia/dead/%d", i)
+		specs = append(specs, core.Spec{Path: path, Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)})
+		ms = append(ms, core.PathMetadata{Path: path, Metadata: core.Metadata{
+			Time: rra.Seconds(began), Expire: 300,
+			Attributes: []core.Label{{Name: receivers.AttributeOnExpiry, Value: receivers.ExpireDelete}},
+		}})
+	}
+	specs = append(specs, core.Spec{Path: "ganglia/live", Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)})
+	out, err := s.CreateBatch(t.Context(), specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.SetMetadata(t.Context(), ms); err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() { // a host that sends
+		for at := int64(2000); ; at++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			var b core.Batch
+			b.Add(out[n].Ref, rra.Seconds(began+at), rra.Float(1))
+			if err := s.Append(t.Context(), &b); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for s.Newest() < rra.Seconds(began+2000) && !t.Failed() {
+		runtime.Gosched()
+	}
+	dropped := 0
+	for range 3 {
+		clock += 300
+		done, err := w.Sweep(t.Context(), nil, 300*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dropped += done.Dropped
+	}
+	close(stop)
+	running.Wait()
+	if dropped != n {
+		t.Errorf("%d of %d dead series were deleted", dropped, n)
 	}
 }
 

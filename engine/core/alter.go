@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -92,6 +93,7 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
 	if hold {
+		s.underway.await(key)
 		s.settled(ref)
 	}
 	s.users.Add(1) // flushHeld leaves
@@ -105,27 +107,33 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	kept := c.Path
-	last := c.last
+	kept := alterBase{key: key, path: c.Path, labels: slices.Clone(c.Labels), last: c.last}
 	if c, err = change(c); err != nil {
 		return 0, err
 	}
-	c.Path = kept
+	c.Path = kept.path
 	x, rec, err := s.prepareImport(&c, true, ref)
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	return s.replace(x, rec, ref, last, lock)
+	return s.replace(x, rec, ref, kept, lock)
 }
 
-// replace logs x in place of ref, if that has not changed since its last update last.
-func (s *Store) replace(x *importing, rec []byte, ref Ref, last rra.Time, lock func()) (Ref, error) {
+// An alterBase is what tryAlter read of a series, as far as it may change meanwhile.
+type alterBase struct {
+	key, path string
+	labels    []Label
+	last      rra.Time // the last update
+}
+
+// replace logs x in place of ref, if that is still as it was read.
+func (s *Store) replace(x *importing, rec []byte, ref Ref, was alterBase, lock func()) (Ref, error) {
 	var out Created
 	t := new(Ticket)
 	t.reset(s)
 	t.op = &op{rec: rec, apply: func(t *Ticket) { s.applyImport(t, x, &out) }}
 	lock()
-	same, err := s.unchanged(ref, last)
+	same, err := s.unchanged(ref, was)
 	if err == nil && !same {
 		err = errReplaced
 	}
@@ -145,15 +153,25 @@ func (s *Store) replace(x *importing, rec []byte, ref Ref, last rra.Time, lock f
 	return out.Ref, out.Err
 }
 
-// unchanged reports whether the last update of a series is still last, with nothing on its way for its
-// group. The caller holds logMu.
-func (s *Store) unchanged(ref Ref, last rra.Time) (same bool, err error) {
+// unchanged reports whether a series is still as it was read: its last update, path and labels, with nothing on its way
+// that changes them. The caller holds logMu.
+func (s *Store) unchanged(ref Ref, was alterBase) (same bool, err error) {
+	if s.underway.any(was.key) {
+		return false, nil
+	}
 	err = s.withSeries(ref, func(g *group, index int) {
 		at := s.definition(g.defs[index]).m.LastUpdate(g.words[index*g.c.words : (index+1)*g.c.words])
-		same = at == last && g.held[index] == nil && g.inflight.Load() == 0
+		same = at == was.last && g.held[index] == nil && g.inflight.Load() == 0
 	})
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
-	return same, err
+	if err != nil || !same {
+		return false, err
+	}
+	rec, err := s.record(ref)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && rec.path == was.path && slices.Equal(rec.labels, was.labels), err
 }

@@ -3,6 +3,8 @@ package core_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,4 +122,75 @@ func TestFlushSurvives(t *testing.T) {
 			t.Errorf("%d samples are still held", st.Held)
 		}
 	}
+}
+
+// TestAlterKeepsLabels: labels that are given, and acknowledged, while a series is being altered stay.
+func TestAlterKeepsLabels(t *testing.T) {
+	s := enginetest.Open(t)
+	mustCreate(t, s, "a", testDefinition(t), core.Label{Name: "host", Value: "old"})
+	calls := 0
+	ref, err := s.Alter(t.Context(), "a", func(c core.Copy) (core.Copy, error) {
+		if calls++; calls == 1 {
+			out, err := s.Relabel(t.Context(), []core.PathLabels{{Path: "a", Labels: []core.Label{{Name: "host", Value: "new"}}}})
+			if err != nil || out[0] != nil {
+				t.Fatal(out, err)
+			}
+		}
+		d := *c.Definition
+		d.Sources = slices.Clone(d.Sources)
+		d.Sources[0].Heartbeat = 77
+		c.Definition = &d
+		return c, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := s.Series(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(x.Labels) != 1 || x.Labels[0].Value != "new" || x.Definition.Sources[0].Heartbeat != 77 {
+		t.Errorf("labels %v, heartbeat %d", x.Labels, x.Definition.Sources[0].Heartbeat)
+	}
+	if calls != 2 {
+		t.Errorf("change was called %d times", calls)
+	}
+}
+
+// TestRenameMovesMetadataOnItsWay: metadata that is on its way to the log when its series is renamed goes with it. The rename
+// put in its place what was kept before, and removed it.
+func TestRenameMovesMetadataOnItsWay(t *testing.T) {
+	disk, hold, let := slowDisk(t)
+	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true}.WithFS(disk))
+	mustCreate(t, s, "a", testDefinition(t))
+	text := func(s string) []core.PathMetadata {
+		return []core.PathMetadata{{Path: "a", Metadata: core.Metadata{Text: s}}}
+	}
+	if _, err := s.SetMetadata(t.Context(), text("earlier")); err != nil {
+		t.Fatal(err)
+	}
+	hold()
+	set, renamed := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := s.SetMetadata(t.Context(), text("later"))
+		set <- err
+	}()
+	for s.Queued() == 0 {
+		runtime.Gosched()
+	}
+	go func() { renamed <- s.Rename(t.Context(), "a", "b") }()
+	for !s.Paused() {
+		runtime.Gosched()
+	}
+	let()
+	if err := errors.Join(<-set, <-renamed); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"a": "", "b": "later"} {
+		if m, err := s.Metadata(path); err != nil || m.Text != want {
+			t.Errorf("metadata of %s: %q, %v, want %q", path, m.Text, err, want)
+		}
+	}
+	enginetest.Check(t, s)
+	mustClose(t, s.Close())
 }

@@ -36,6 +36,7 @@ type Ticket struct {
 // An op is a record that is not samples: what it does to groups, by shard.
 type op struct {
 	rec   []byte
+	keys  []string      // whose names, labels or metadata it changes: see underway
 	apply func(*Ticket) // in log order, once durable; fills do and all
 	do    []groupOp
 	all   func(*shard) // for every shard
@@ -150,6 +151,9 @@ func (s *Store) enqueue(t *Ticket, rec []byte) error {
 	s.queue = append(s.queue, t)
 	s.queued.Add(t.size)
 	s.queueMu.Unlock()
+	if t.op != nil {
+		s.underway.add(t.op.keys)
+	}
 	if _, err := s.log.Enqueue(rec); err != nil {
 		// Nothing can have been queued behind it, and the log does not know it. Its codes
 		// have moved the contexts on: they must follow what is applied again.
@@ -158,6 +162,9 @@ func (s *Store) enqueue(t *Ticket, rec []byte) error {
 		s.dequeued(t.size)
 		s.queueMu.Unlock()
 		s.encoderStale = true
+		if t.op != nil {
+			s.underway.done(t.op.keys)
+		}
 		for i := range t.runs {
 			t.runs[i].g.inflight.Add(-1)
 		}
@@ -255,6 +262,9 @@ func (s *Store) failed(first, last wal.Pos, err error) {
 		for i := range t.runs {
 			t.runs[i].g.inflight.Add(-1)
 		}
+		if t.op != nil {
+			s.underway.done(t.op.keys)
+		}
 		t.err = fmt.Errorf("log: %w", err)
 		t.complete()
 	}
@@ -321,6 +331,7 @@ func (s *Store) dispatch(c *commit) {
 	for i, t := range c.tickets {
 		if t.op != nil {
 			t.op.apply(t)
+			s.underway.done(t.op.keys)
 		}
 		var mask uint64
 		for i := range t.runs {
@@ -430,6 +441,7 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	defer g.mu.Unlock()
 	g.used = true
 	g.follow(t.batch, r.from, r.to)
+	sh.newest = max(sh.newest, t.batch.samples[r.to-1].at)
 	switch {
 	case t.cmd != nil:
 		s.applyCommand(sh, g, t.batch, r.from, r.to, *t.cmd, o)

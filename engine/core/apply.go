@@ -30,6 +30,7 @@ type shard struct {
 	batch   Batch      // decoded records
 	stats   shardStats
 	reorder rra.Time  // window in force
+	newest  rra.Time  // of the samples appended since the store was opened
 	_       [128]byte // shards do not share cache lines
 }
 

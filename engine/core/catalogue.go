@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -431,12 +432,20 @@ func (s *Store) Drop(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	rec := appendString([]byte{recordDrop}, key)
-	return s.change(ctx, rec, func(t *Ticket) error { return s.applyDrop(t, key) })
+	return s.change(ctx, dropRecord(key, 0), func(t *Ticket) error { return s.applyDrop(t, key, 0) }, key)
 }
 
-func (s *Store) applyDrop(t *Ticket, key string) error {
+// dropRecord codes the drop of what has a key; with only, of that series and no other.
+func dropRecord(key string, only Ref) []byte {
+	return binary.AppendUvarint(appendString([]byte{recordDrop}, key), uint64(only))
+}
+
+// applyDrop runs in log order. With only it drops that series, and nothing if the key is another's by now.
+func (s *Store) applyDrop(t *Ticket, key string, only Ref) error {
 	ref, err := s.lookup(key)
+	if only != 0 && (err != nil || ref != only) {
+		return fmt.Errorf("drop %q: %w", key, errReplaced)
+	}
 	if err != nil {
 		m, _ := s.metadataOf(key) // what cannot be read cannot be dropped
 		if m == nil {
@@ -448,8 +457,8 @@ func (s *Store) applyDrop(t *Ticket, key string) error {
 	return s.putMetadata(key, nil)
 }
 
-// change logs a record and returns what apply, in log order, makes of it.
-func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) error) error {
+// change logs a record and returns what apply, in log order, makes of it. It changes what is kept under keys.
+func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) error, keys ...string) error {
 	if err := s.enterWrite(); err != nil {
 		return err
 	}
@@ -457,16 +466,16 @@ func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) erro
 		s.leave()
 		return err
 	}
-	return s.changeNow(rec, apply, s.lockLog)
+	return s.changeNow(rec, apply, s.lockLog, keys...)
 }
 
 // changeNow is change without a wait for room. The call is counted, and leaves. lock takes logMu.
-func (s *Store) changeNow(rec []byte, apply func(*Ticket) error, lock func()) error {
+func (s *Store) changeNow(rec []byte, apply func(*Ticket) error, lock func(), keys ...string) error {
 	t := s.tickets.Get().(*Ticket)
 	defer s.tickets.Put(t)
 	t.reset(s)
 	var outcome error
-	t.op = &op{rec: rec, apply: func(t *Ticket) { outcome = apply(t) }}
+	t.op = &op{rec: rec, keys: keys, apply: func(t *Ticket) { outcome = apply(t) }}
 	lock()
 	err := s.enqueue(t, rec)
 	s.logMu.Unlock()

@@ -67,6 +67,13 @@ func (s *Store) EditState(ref Ref, edit func(w []uint64)) error {
 	})
 }
 
+// Paused reports whether somebody keeps all others from logging.
+func (s *Store) Paused() bool {
+	s.logMu.Lock()
+	defer s.logMu.Unlock()
+	return s.paused != nil
+}
+
 // Arriving returns how many series are in the catalogue and not yet in their groups.
 func (s *Store) Arriving() int { return int(s.catalogue.arrives.Load()) }
 

@@ -46,7 +46,8 @@ const (
 // catalogue's. A value replaces the one before it whole, so that replay of any of the log's tail onto
 // a database that is newer ends in the same place.
 type metadata struct {
-	count atomic.Int64 // paths
+	count  atomic.Int64 // paths
+	newest atomic.Int64 // time of what was set since the store was opened
 
 	mu      sync.RWMutex         // guards what follows
 	changed map[string]*Metadata // by look-up key, since the last checkpoint; nil: removed
@@ -115,7 +116,11 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 		}
 		rec := append(binary.AppendUvarint([]byte{recordMetadata}, uint64(n)), rec...)
 		part := slices.Clone(part)
-		return s.change(ctx, rec, func(*Ticket) error { return s.applyMetadata(part) })
+		keys := make([]string, len(part))
+		for i := range part {
+			keys[i] = part[i].key
+		}
+		return s.change(ctx, rec, func(*Ticket) error { return s.applyMetadata(part) }, keys...)
 	}
 	for i := range ms {
 		m := &ms[i]
@@ -173,6 +178,9 @@ func (s *Store) applyMetadata(ms []keyed) error {
 	for i := range ms {
 		m := &ms[i]
 		change := &m.Metadata
+		if !m.ifTime {
+			s.metadata.newest.Store(max(s.metadata.newest.Load(), int64(m.Time)))
+		}
 		if m.ifTime {
 			old, err := s.metadataOf(m.key)
 			if err != nil {

@@ -94,7 +94,11 @@ func TestMetadataAgainstBruteForce(t *testing.T) {
 			}
 		case 9:
 			before := rra.Seconds(programStart + int64(r.IntN(3)-1)) // a series has nothing after programStart
-			n, err := s.DropSilent(ctx, []string{p, "none", "../bad", p}, before)
+			ref, err := s.Lookup(p)
+			if err != nil && !errors.Is(err, core.ErrNotFound) {
+				t.Fatal(err)
+			}
+			n, err := s.DropSilent(ctx, []core.Silent{{Ref: ref, Before: before}, {Before: before}, {Ref: 1 << 60, Before: before}, {Ref: ref, Before: before}})
 			want := 0
 			if series[p] && before >= rra.Seconds(programStart) {
 				want = 1

@@ -119,9 +119,10 @@ type Store struct {
 	queueMu    sync.Mutex    // guards what follows, and every change of queued
 	queueEmpty sync.Cond     // told when queue is empty
 	queueRoom  chan struct{} // closed when queued is small again; nil: nobody waits
-	queued     atomic.Int64  // bytes of records in queue
-	queue      []*Ticket     // records on their way to the disk, in order
-	dispatchMu sync.Mutex    // held while a commit goes to the shards
+	underway   underway
+	queued     atomic.Int64 // bytes of records in queue
+	queue      []*Ticket    // records on their way to the disk, in order
+	dispatchMu sync.Mutex   // held while a commit goes to the shards
 
 	buffersMu    sync.Mutex // guards stateBuffers
 	stateBuffers [][]byte

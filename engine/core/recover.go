@@ -157,8 +157,8 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 		out := make([]Created, len(plan))
 		t.op.apply = func(t *Ticket) { s.applyCreate(t, plan, out) }
 	case recordDrop:
-		key := r.string()
-		t.op.apply = func(t *Ticket) { _ = s.applyDrop(t, key) } // its caller was told
+		key, only := r.string(), Ref(r.uvarint())
+		t.op.apply = func(t *Ticket) { _ = s.applyDrop(t, key, only) } // its caller was told
 	case recordRename:
 		from, to := r.string(), r.string()
 		var m *Metadata

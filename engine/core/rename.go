@@ -17,19 +17,39 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	if err != nil {
 		return err
 	}
-	// The metadata stands in the record: when it is replayed, what is kept of the old path may be of later.
-	if err := s.enter(); err != nil {
+	if err := s.enterWrite(); err != nil {
 		return err
 	}
+	if err := s.admit(ctx); err != nil {
+		s.leave()
+		return err
+	}
+	// The metadata stands in the record: when it is replayed, what is kept of the old path may be of later. So it must be
+	// what the log says up to there: metadata that is on its way is awaited.
+	s.lockLog()
+	if keys := []string{from, nameKey(to)}; s.underway.any(keys...) {
+		s.logMu.Unlock()
+		s.pause()
+		defer s.resume()
+		s.underway.await(keys...)
+		s.lockLogAnyway()
+	}
+	return s.rename(from, to)
+}
+
+// rename logs a rename. The caller is counted, which ends here, and holds logMu, which is given up.
+func (s *Store) rename(from, to string) error {
 	m, err := s.metadataOf(from)
-	if s.leave(); err != nil {
+	if err != nil {
+		s.logMu.Unlock()
+		s.leave()
 		return err
 	}
 	rec := appendString(appendString([]byte{recordRename}, from), to)
 	if m != nil {
 		rec = appendMetadata(rec, m, false)
 	}
-	return s.change(ctx, rec, func(t *Ticket) error { return s.applyRename(t, from, to, m) })
+	return s.changeNow(rec, func(t *Ticket) error { return s.applyRename(t, from, to, m) }, func() {}, from, nameKey(to))
 }
 
 func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
@@ -125,7 +145,7 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 	}
 	labels := slices.Clone(l.Labels)
 	t.reset(s)
-	t.op = &op{rec: relabelRecord(key, labels), apply: func(t *Ticket) { *out = s.applyRelabel(t, key, labels) }}
+	t.op = &op{rec: relabelRecord(key, labels), keys: []string{key}, apply: func(t *Ticket) { *out = s.applyRelabel(t, key, labels) }}
 	s.lockLog()
 	err = s.enqueue(t, t.op.rec)
 	s.logMu.Unlock()

@@ -11,88 +11,144 @@ import (
 // silentChunk is how many drops are on their way to the log at a time.
 const silentChunk = 256
 
-// DropSilent drops those series of paths that have had no sample after the time before, with their
-// metadata, and returns how many. One whose samples are on their way stays.
-func (s *Store) DropSilent(ctx context.Context, paths []string, before rra.Time) (n int, err error) {
-	for len(paths) > 0 && err == nil {
-		k := min(len(paths), silentChunk)
+// A Silent is a series that is dropped if it has had no sample after a time.
+type Silent struct {
+	Ref    Ref
+	Before rra.Time
+}
+
+// DropSilent drops those series of list that have had no sample after the time Before, samples on their way included,
+// with their metadata, and returns how many. A series that has taken the place of one of list stays.
+func (s *Store) DropSilent(ctx context.Context, list []Silent) (n int, err error) {
+	for len(list) > 0 && err == nil {
+		k := min(len(list), silentChunk)
 		var some int
-		some, err = s.dropSilent(ctx, paths[:k], before)
-		n, paths = n+some, paths[k:]
+		some, err = s.dropSilent(ctx, list[:k])
+		n, list = n+some, list[k:]
 	}
 	return n, err
 }
 
-func (s *Store) dropSilent(ctx context.Context, paths []string, before rra.Time) (n int, err error) {
-	tickets := make([]Ticket, len(paths))
-	outcomes := make([]error, len(paths))
-	var under []int // the paths on their way
-	for i, path := range paths {
-		key, _, e := cleanPath(path)
+// Newest returns the time of the newest sample or text that has come since the store was opened, of whatever path, refused
+// samples included; 0: there was none.
+func (s *Store) Newest() rra.Time {
+	at := rra.Time(s.metadata.newest.Load())
+	for _, sh := range s.shards {
+		sh.mu.Lock()
+		at = max(at, sh.newest)
+		sh.mu.Unlock()
+	}
+	return at
+}
+
+// A silentDrop is a drop on its way.
+type silentDrop struct {
+	Silent
+	key    string
+	ticket Ticket
+	logged bool
+	err    error // its outcome
+}
+
+// dropSilent drops a chunk. Whether a series is silent shows only once what is on its way for its group has been applied.
+// Series of busy groups are therefore looked at again while nobody else logs.
+func (s *Store) dropSilent(ctx context.Context, list []Silent) (n int, err error) {
+	drops := make([]silentDrop, len(list))
+	var busy []*silentDrop
+	for i := range drops {
+		d := &drops[i]
+		d.Silent = list[i]
+		wait, e := s.tryDrop(ctx, d, s.lockLog)
 		if e != nil {
-			continue // no series has it
-		}
-		queued, e := s.enqueueSilent(ctx, &tickets[i], &outcomes[i], key, before)
-		if e != nil {
-			err = fmt.Errorf("drop %q: %w", path, e)
+			err = e
 			break
 		}
-		if queued {
-			under = append(under, i)
+		if wait {
+			busy = append(busy, d)
 		}
 	}
-	for _, i := range under {
-		switch e := tickets[i].Wait(); {
+	if len(busy) > 0 && err == nil {
+		err = s.dropBusy(ctx, busy)
+	}
+	for i := range drops {
+		d := &drops[i]
+		if !d.logged {
+			continue
+		}
+		switch e := d.ticket.Wait(); {
 		case e != nil:
 			err = errors.Join(err, e)
-		case outcomes[i] == nil:
+		case d.err == nil:
 			n++
 		}
 	}
 	return n, err
 }
 
-// enqueueSilent logs the drop of a series that is silent. Nothing can come between the look at it and
-// its place in the log.
-func (s *Store) enqueueSilent(ctx context.Context, t *Ticket, outcome *error, key string, before rra.Time) (bool, error) {
+// dropBusy drops series of groups that samples are on their way for, once these have been applied.
+func (s *Store) dropBusy(ctx context.Context, busy []*silentDrop) error {
+	s.pause()
+	defer s.resume()
+	for _, d := range busy {
+		s.settled(d.Ref)
+		s.underway.await(d.key)
+		if _, err := s.tryDrop(ctx, d, s.lockLogAnyway); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tryDrop logs the drop of a series that is silent. Nothing can come between the look at it and its place in the log. wait
+// says that it is, as far as can be told, but something is on its way that may be for it. lock takes logMu.
+func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait bool, err error) {
 	if err := s.enterWrite(); err != nil {
 		return false, err
 	}
-	if err := s.admit(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		s.leave()
 		return false, err
 	}
-	t.reset(s)
-	t.op = &op{rec: appendString([]byte{recordDrop}, key), apply: func(t *Ticket) { *outcome = s.applyDrop(t, key) }}
-	s.lockLog()
-	silent, err := s.silent(key, before)
-	if silent && err == nil {
-		err = s.enqueue(t, t.op.rec)
+	rec, err := s.record(d.Ref)
+	if err != nil {
+		s.leave()
+		if errors.Is(err, ErrNotFound) {
+			err = nil
+		}
+		return false, err
+	}
+	d.key = nameKey(rec.path)
+	d.ticket.reset(s)
+	d.ticket.op = &op{rec: dropRecord(d.key, d.Ref), keys: []string{d.key}, apply: func(t *Ticket) { d.err = s.applyDrop(t, d.key, d.Ref) }}
+	lock()
+	silent, wait, err := s.silent(d)
+	if silent && !wait && err == nil {
+		err = s.enqueue(&d.ticket, d.ticket.op.rec)
+		d.logged = err == nil
 	}
 	s.logMu.Unlock()
-	if err != nil || !silent {
+	if !d.logged {
 		s.leave()
-		return false, err
-	}
-	return true, nil
-}
-
-// silent reports whether a series has had no sample after the time before. The caller holds logMu.
-func (s *Store) silent(key string, before rra.Time) (silent bool, err error) {
-	ref, err := s.lookup(key)
-	if errors.Is(err, ErrNotFound) {
-		return false, nil
 	}
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("drop %q: %w", d.key, err)
 	}
-	err = s.withSeries(ref, func(g *group, index int) {
+	return silent && wait, nil
+}
+
+// silent reports whether a series has had no sample after the time before, and whether something is on its way that may
+// change it. The caller holds logMu.
+func (s *Store) silent(d *silentDrop) (silent, wait bool, err error) {
+	err = s.withSeries(d.Ref, func(g *group, index int) {
 		at := s.definition(g.defs[index]).m.LastUpdate(g.words[index*g.c.words : (index+1)*g.c.words])
-		held := g.held[index] != nil
-		silent = at <= before && !held && g.inflight.Load() == 0
+		if h := g.held[index]; h != nil {
+			at = max(at, h.samples[len(h.samples)-1].at)
+		}
+		silent = at <= d.Before
+		wait = g.inflight.Load() > 0 || s.underway.any(d.key)
 	})
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) { // a drop is on its way; or when it was last updated cannot be told
-		return false, nil
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) { // a drop is on its way; or its last update cannot be told
+		return false, false, nil
 	}
-	return silent, err
+	return silent, wait, err
 }

@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,7 +29,15 @@ func TestDropSilentAgainstAppend(t *testing.T) {
 				return
 			default:
 			}
-			n, err := s.DropSilent(t.Context(), []string{"x"}, rra.Seconds(before.Load()))
+			ref, err := s.Lookup("x")
+			if errors.Is(err, core.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				t.Errorf("lookup: %v", err)
+				return
+			}
+			n, err := s.DropSilent(t.Context(), []core.Silent{{Ref: ref, Before: rra.Seconds(before.Load())}})
 			if err != nil {
 				t.Errorf("drop: %v", err)
 				return
@@ -68,5 +77,90 @@ func TestDropSilentAgainstAppend(t *testing.T) {
 	running.Wait()
 	if stored < 300 || dropped.Load() < 20 {
 		t.Errorf("%d samples stored, %d drops: the two have not met", stored, dropped.Load())
+	}
+}
+
+// TestDropSilentLeavesWhatTookItsPlace: a series that an import has replaced, acknowledged while the drop of the old one was
+// on its way, stays. The drop named its path, and took the new one.
+func TestDropSilentLeavesWhatTookItsPlace(t *testing.T) {
+	disk, hold, let := slowDisk(t)
+	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true}.WithFS(disk))
+	f := newFeeder(t, s, 2)
+	f.mustFeed(10)
+	c, err := s.Export(t.Context(), f.refs[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Path = "host/0"
+	hold()
+	imported, dropped := make(chan error, 1), make(chan error, 1)
+	go func() {
+		out, err := s.Import(t.Context(), []core.Copy{c}, true)
+		imported <- errors.Join(err, out[0].Err)
+	}()
+	for s.Queued() == 0 {
+		runtime.Gosched()
+	}
+	first := s.Queued()
+	go func() {
+		n, err := s.DropSilent(t.Context(), []core.Silent{{Ref: f.refs[0], Before: f.at()}})
+		if n != 0 {
+			err = errors.Join(err, errors.New("the drop says that it has dropped"))
+		}
+		dropped <- err
+	}()
+	for s.Queued() == first {
+		runtime.Gosched()
+	}
+	let()
+	if err := errors.Join(<-imported, <-dropped); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Lookup("host/0"); err != nil {
+		t.Errorf("the imported series: %v", err)
+	}
+	enginetest.Check(t, s)
+	mustClose(t, s.Close())
+}
+
+// TestDropSilentInBusyGroup: series are dropped though samples for others of their group are always on their way. They stayed.
+func TestDropSilentInBusyGroup(t *testing.T) {
+	s := enginetest.Open(t)
+	f := newFeeder(t, s, 50)
+	f.mustFeed(1)
+	last := f.at()
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	var fed atomic.Int64
+	for i := range int64(4) {
+		running.Go(func() {
+			for at := int64(1); ; at++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				var b core.Batch
+				b.Add(f.refs[i], last+rra.Seconds(at), rra.Float(1))
+				if err := s.Append(t.Context(), &b); err != nil {
+					t.Error(err)
+					return
+				}
+				fed.Add(1)
+			}
+		})
+	}
+	for fed.Load() < 100 && !t.Failed() {
+		runtime.Gosched()
+	}
+	var list []core.Silent
+	for _, ref := range f.refs {
+		list = append(list, core.Silent{Ref: ref, Before: last})
+	}
+	n, err := s.DropSilent(t.Context(), list)
+	close(stop)
+	running.Wait()
+	if n != 46 || err != nil {
+		t.Errorf("%d of 46 silent series dropped, %v", n, err)
 	}
 }

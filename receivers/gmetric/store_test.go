@@ -100,6 +100,23 @@ func TestStoreExpiry(t *testing.T) {
 			store := enginetest.Open(t)
 			s, clock := stored(t, store, map[string][]string{flagExpire.Name: {expire}}, began)
 			sweeper := receivers.NewSweeper(store, func() time.Time { return time.Unix(*clock, 0) })
+			others, err := store.Create(t.Context(), core.Spec{Path: "others", Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sweep := func() receivers.Swept {
+				t.Helper()
+				var b core.Batch // somebody else still sends
+				b.Add(others, rra.Seconds(*clock), rra.Float(1))
+				if err := store.Append(t.Context(), &b); err != nil {
+					t.Fatal(err)
+				}
+				done, err := sweeper.Sweep(t.Context(), nil, time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return done
+			}
 			const path = "ganglia/h/m"
 			m := meta("h", "m", "uint32", Positive)
 			m.DMax, m.Units = 100, []byte("n")
@@ -142,17 +159,12 @@ func TestStoreExpiry(t *testing.T) {
 			there := has("2")
 			until(t, "they still come", there)
 			*clock += 60
-			if _, err := sweeper.Sweep(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			sweep()
 			if !there() {
 				t.Error("what still comes has expired")
 			}
-			*clock += 60
-			done, err := sweeper.Sweep(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			*clock += 90
+			done := sweep()
 			want := receivers.Swept{Expired: 2}
 			if expire == expiryDelete {
 				want = receivers.Swept{Expired: 1, Dropped: 1}

@@ -30,7 +30,7 @@ func (s *server) sweep(ctx context.Context) {
 		case <-t.C:
 		}
 		began := time.Now()
-		done, err := w.Sweep(ctx, s.receivers.sink.Policy())
+		done, err := w.Sweep(ctx, s.receivers.sink.Policy(), pause)
 		pause = max(sweepPause, sweepShare*time.Since(began))
 		s.swept.expired.Add(uint64(done.Expired))
 		s.swept.dropped.Add(uint64(done.Dropped))
