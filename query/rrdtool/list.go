@@ -81,14 +81,39 @@ func (c *command) list(args []string) error {
 	case dir == "", slices.Contains(c.empty, strings.TrimSuffix(dir, "/")):
 		return c.remark(errors.New("Success"))
 	}
-	if _, err := c.Store.Lookup(strings.TrimSuffix(dir, "/")); err != nil {
-		return c.remark(errNoSuchFile)
-	}
-	if strings.HasSuffix(strings.TrimRight(name, "/"), ".rrd") {
-		return c.remark(errors.New("Invalid argument"))
-	}
-	return c.remark(errors.New("Not a directory"))
+	return c.listSeries(name, strings.TrimSuffix(dir, "/"))
 }
+
+// listSeries answers list for what is no directory: name is what was asked for, path that of a series if there is one.
+func (c *command) listSeries(name, path string) error {
+	switch {
+	case c.isSeries(path) && strings.HasSuffix(name, ".rrd") && strings.Contains(name, "/"):
+		_, err := fmt.Fprintln(c.out, path[strings.LastIndexByte(path, '/')+1:])
+		return err
+	case c.isSeries(path) && strings.HasSuffix(name, ".rrd"):
+		return c.remark(errors.New("Invalid argument"))
+	case c.isSeries(path):
+		return c.remark(errNotDirectory)
+	}
+	for i := strings.LastIndexByte(path, '/'); i > 0; i = strings.LastIndexByte(path[:i], '/') {
+		if c.isSeries(path[:i]) {
+			return c.remark(errNotDirectory)
+		}
+	}
+	return c.remark(errNoSuchFile)
+}
+
+// isSeries says whether there is a series of that very path: a .rrd at its end counts, as it does of files.
+func (c *command) isSeries(path string) bool {
+	ref, err := c.Store.Lookup(path)
+	if err != nil {
+		return false
+	}
+	series, err := c.Store.Series(ref)
+	return err == nil && series.Path == path
+}
+
+var errNotDirectory = errors.New("Not a directory")
 
 // madeBelow returns what the folders of mkdir are called that are in a directory, each once.
 func (c *command) madeBelow(dir string) (names []string) {
