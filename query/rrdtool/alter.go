@@ -166,7 +166,7 @@ func (a *alteration) copy(old core.Copy) (core.Copy, error) {
 	if err != nil {
 		return core.Copy{}, err
 	}
-	next.series.Labels, next.keep = old.Labels, true
+	next.series.Labels, next.altering = old.Labels, true
 	next.fill()
 	return next.together()
 }

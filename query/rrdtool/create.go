@@ -115,7 +115,11 @@ func (c *command) create(args []string) error {
 	}
 	var d *rra.Definition
 	if templated {
-		d, err = c.extended(template, step, args)
+		var last rra.Time
+		d, last, err = c.extended(template, step, args)
+		if !begun {
+			start = last.Unix()
+		}
 	} else {
 		if step == 0 {
 			step = defaultStep
@@ -185,7 +189,7 @@ func (c *command) createFilled(path, name string, d *rra.Definition, start rra.T
 			return err
 		}
 		sources = append(sources, p)
-		last = max(last, p.x.LastUpdate)
+		last = max(last, rra.Seconds(p.last())) // in whole seconds, as rrdtool does
 	}
 	if start == 0 {
 		start = last
@@ -226,15 +230,19 @@ func mappings(sources []rra.DataSource, args []string) []rra.Mapping {
 	return mapped
 }
 
-// extended is the definition of the series template, and what args add to it.
-func (c *command) extended(template string, step int64, args []string) (*rra.Definition, error) {
+// extended returns the definition of the series template with what args add to it, and when the template was last updated.
+func (c *command) extended(template string, step int64, args []string) (*rra.Definition, rra.Time, error) {
 	ref, err := c.owned(template)
 	if err != nil {
-		return nil, fmt.Errorf("Cannot open template RRD %s", template)
+		return nil, 0, fmt.Errorf("Cannot open template RRD %s", template)
 	}
 	series, err := c.Store.Series(ref)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	last, err := c.Store.Last(ref)
+	if err != nil {
+		return nil, 0, err
 	}
 	t := series.Definition
 	if step == 0 {
@@ -242,12 +250,12 @@ func (c *command) extended(template string, step int64, args []string) (*rra.Def
 	}
 	d, err := rra.ParseDefinition(step, append(t.Args(), args...))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	// As they are, not as their text says: text cannot say every limit and band.
 	copy(d.Sources, t.Sources)
 	copy(d.Archives, t.Archives)
-	return d, d.Validate()
+	return d, last, d.Validate()
 }
 
 // unsmooth sets the smoothing windows of the archives that HWPREDICT and
