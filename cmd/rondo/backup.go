@@ -17,15 +17,20 @@ import (
 )
 
 func newBackup(c *common) *cobra.Command {
-	return &cobra.Command{
+	force := false
+	cmd := &cobra.Command{
 		Use:   "backup FILE|-",
 		Short: "Write a consistent copy of the database to a file",
 		Long: `Write a consistent copy of the database, compressed with zstd, to FILE or, with "-", to standard output.
-A running server goes on serving meanwhile. FILE appears only when the copy is whole and on disk.`,
+A running server goes on serving meanwhile. FILE appears only when the copy is whole and on disk; until then it is
+FILE.partial. A FILE that exists is left alone, unless --force replaces it.`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if args[0] == "-" && isTerminal(c.stdout) {
 				return errors.New("a backup is binary: not written to a terminal")
+			}
+			if _, err := os.Lstat(args[0]); args[0] != "-" && err == nil && !force {
+				return fmt.Errorf("%s exists; --force replaces it", args[0])
 			}
 			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
@@ -38,6 +43,8 @@ A running server goes on serving meanwhile. FILE appears only when the copy is w
 			return replaceFile(args[0], func(w io.Writer) error { return o.backup(cmd.Context(), w) })
 		},
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
+	return cmd
 }
 
 func (o *opened) backup(ctx context.Context, w io.Writer) error {
@@ -60,9 +67,10 @@ func (o *opened) backup(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// replaceFile makes the file name of what write writes, or leaves what was there.
+// replaceFile makes the file name of what write writes, or leaves what was there. Until all is written it is
+// name.partial, which a process that was killed leaves and the next one takes over.
 func replaceFile(name string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	f, err := createPartial(name + ".partial")
 	if err != nil {
 		return err
 	}
@@ -78,13 +86,10 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
+	if err := os.Rename(f.Name(), name); err != nil { // open: its lock keeps others from taking it over
 		return err
 	}
-	if err := os.Rename(f.Name(), name); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(name))
+	return firstError(f.Close(), syncFolder(filepath.Dir(name)))
 }
 
 // syncFolder makes a new name in dir durable.

@@ -100,8 +100,8 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	}
 	defer s.unpin()
 	defer func() {
-		_ = spool.Close()           // it is thrown away
-		_ = os.Remove(spool.Name()) // the next Open does not mind it
+		_ = spool.Close() // it is thrown away
+		_ = os.Remove(spool.Name())
 	}()
 	if err := copySpool(b, spool); err != nil {
 		return err
@@ -126,11 +126,9 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 // spoolCatalogue copies the catalogue into a file, so that its transaction is short, and keeps the
 // log behind its position.
 func (s *Store) spoolCatalogue() (*os.File, wal.Pos, error) {
-	f, err := os.CreateTemp(s.dir, "backup-*")
+	f, err := s.createSpool()
 	if err != nil {
-		if f, err = os.CreateTemp("", "rondo-backup-*"); err != nil {
-			return nil, 0, err
-		}
+		return nil, 0, err
 	}
 	var pos wal.Pos
 	s.checkpointMu.Lock()
@@ -267,31 +265,8 @@ func (s *Store) backupLog(ctx context.Context, b *backupWriter, pos wal.Pos) err
 	})
 }
 
-// Restore makes the folder dir from what Backup wrote. dir must be empty or absent; after an error
-// what was written is removed. The backup is checked whole before Restore returns nil.
-func Restore(r io.Reader, dir string) (err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	if len(entries) > 0 {
-		return fmt.Errorf("restore into %s: the folder is not empty", dir)
-	}
-	made := os.IsNotExist(err)
-	if err := makeFolder(dir); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			for _, name := range []string{fileDB, dirLog, fileLock} {
-				_ = os.RemoveAll(filepath.Join(dir, name)) // the first error is the one to tell
-			}
-			if made {
-				_ = os.Remove(dir)
-			}
-			err = fmt.Errorf("restore into %s: %w", dir, err)
-		}
-	}()
+// restoreInto makes a database and a log in the folder dir, which is empty, from a backup.
+func restoreInto(r io.Reader, dir string) error {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(backupWindow))
 	if err != nil {
 		return err
@@ -472,7 +447,7 @@ func (re *restorer) end(sum uint32) error {
 		if _, err := re.log.Barrier(context.Background()); err != nil {
 			return err
 		}
-	} else if err := os.Mkdir(filepath.Join(re.dir, dirLog), 0o755); err != nil { // Open misses a log that is not there
+	} else if err := os.Mkdir(filepath.Join(re.dir, dirLog), 0o700); err != nil { // Open misses a log that is not there
 		return err
 	}
 	if err := re.write(); err != nil { // what came before the version, durably

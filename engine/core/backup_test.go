@@ -63,7 +63,7 @@ func TestBackupAtRest(t *testing.T) {
 	if notes, err := r.Notes(t.Context(), "host"); err != nil || len(notes["host"]) != 1 {
 		t.Errorf("restored notes: %v %v", notes, err)
 	}
-	if names, _ := filepath.Glob(filepath.Join(dir, "backup-*")); len(names) > 0 {
+	if names, _ := filepath.Glob(filepath.Join(dir, "*spool*")); len(names) > 0 {
 		t.Errorf("the backup left %v", names)
 	}
 	again := restore(t, mustBackup(t, r)) // of a restored store
@@ -219,7 +219,7 @@ func TestBackupReaderGone(t *testing.T) {
 	if err := s.Backup(ctx, io.Discard); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled backup: %v", err)
 	}
-	if names, _ := filepath.Glob(filepath.Join(dir, "backup-*")); len(names) > 0 {
+	if names, _ := filepath.Glob(filepath.Join(dir, "*spool*")); len(names) > 0 {
 		t.Errorf("the backups left %v", names)
 	}
 	f.mustFeed(20)
@@ -305,19 +305,104 @@ func compress(t testing.TB, b []byte) []byte {
 	return z.EncodeAll(b, nil)
 }
 
-// TestHalfRestored is what a crash in the midst of Restore leaves: Open refuses it.
+// TestHalfRestored is what a process leaves that is killed in the midst of Restore: Open refuses it, and says what to
+// do; restoring again works.
 func TestHalfRestored(t *testing.T) {
 	s := enginetest.Open(t)
 	f := newFeeder(t, s, 20)
 	f.mustFeed(10)
 	whole := mustBackup(t, s)
-	dir, to := t.TempDir(), t.TempDir()
-	last := &lastRead{r: bytes.NewReader(whole), at: func() { copyFile(t, filepath.Join(dir, "rondo.bolt"), filepath.Join(to, "rondo.bolt")) }}
-	if err := core.Restore(last, dir); err != nil {
+	for _, moved := range []bool{false, true} {
+		dir, to := filepath.Join(t.TempDir(), "made"), t.TempDir()
+		last := &lastRead{r: bytes.NewReader(whole), at: func() {
+			if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+		}}
+		if err := core.Restore(last, dir); err != nil {
+			t.Fatal(err)
+		}
+		if moved { // the log's place is taken first
+			if err := os.Mkdir(filepath.Join(to, "wal"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := core.Open(to, core.Options{}); err == nil || !strings.Contains(err.Error(), "half-way") {
+			t.Errorf("a store that was restored in part: %v", err)
+		}
+		if err := core.Restore(bytes.NewReader(whole), to); err != nil {
+			t.Fatal(err)
+		}
+		r := mustOpen(t, to, core.Options{NoBackground: true})
+		f.reopened(r).verify()
+		mustClose(t, r.Close())
+		if entries, err := os.ReadDir(to); err != nil || len(entries) != 3 {
+			t.Errorf("in the folder: %v %v", entries, err)
+		}
+	}
+}
+
+// TestFilesOfOthersStay opens a store in a folder with files named as a backup might be, one that a killed backup has
+// left, and a name that would be a pattern.
+func TestFilesOfOthersStay(t *testing.T) {
+	above := t.TempDir()
+	theirs := []string{"x[12]/backup-monday", "x1/backup-tuesday", "x2/rondo.spool"}
+	for _, name := range append(theirs, "x[12]/rondo.spool") {
+		if err := os.MkdirAll(filepath.Join(above, filepath.Dir(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(above, name), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := mustOpen(t, filepath.Join(above, "x[12]"), core.Options{})
+	mustClose(t, s.Close())
+	for _, name := range theirs {
+		if _, err := os.Stat(filepath.Join(above, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(above, "x[12]/rondo.spool")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what a killed backup left is still there: %v", err)
+	}
+}
+
+// TestModes looks at the modes of all that a store makes: nobody else reads them, whatever the umask. A folder that
+// is there keeps its mode.
+func TestModes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	s := mustOpen(t, dir, core.Options{NoBackground: true})
+	newFeeder(t, s, 3).mustFeed(3)
+	whole := mustBackup(t, s)
+	if err := core.Restore(bytes.NewReader(whole), filepath.Join(dir, "copy")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := core.Open(to, core.Options{}); err == nil {
-		t.Error("a store that was restored in part opened")
+	seen := 0
+	err := filepath.WalkDir(filepath.Dir(dir), func(name string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		st, err := e.Info()
+		want := os.FileMode(0o600)
+		if e.IsDir() {
+			want = 0o700
+		}
+		if err == nil && st.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v", name, st.Mode().Perm(), want)
+		}
+		seen++
+		return err
+	})
+	if err != nil || seen < 10 {
+		t.Errorf("%d files: %v", seen, err)
+	}
+	mustClose(t, s.Close())
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, mustOpen(t, dir, core.Options{}).Close())
+	if st, err := os.Stat(dir); err != nil || st.Mode().Perm() != 0o755 {
+		t.Errorf("the folder's mode was changed: %v %v", st.Mode(), err)
 	}
 }
 

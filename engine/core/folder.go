@@ -21,7 +21,7 @@ func makeFolder(dir string) error {
 	if err := makeFolder(above); err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	return syncFolder(above)
@@ -36,13 +36,25 @@ func syncFolder(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// removeSpools removes what backups left that a crash has ended.
-func (s *Store) removeSpools() {
-	names, _ := filepath.Glob(filepath.Join(s.dir, "backup-*")) // the pattern is well formed
-	for _, name := range names {
-		_ = os.Remove(name) // it costs space only, and the next Open tries again
+// fileSpool is where a backup keeps the catalogue meanwhile. The name is gone as soon as the file is open, where
+// the system allows it; else whoever opens the store next takes away what a crash left.
+const fileSpool = "rondo.spool"
+
+// createSpool makes a file that nobody else sees, in the store's folder or, where that is only to be read or another
+// backup has just begun, in the system's for temporary files.
+func (s *Store) createSpool() (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(s.dir, fileSpool), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		if f, err = os.CreateTemp("", "rondo-spool-*"); err != nil {
+			return nil, err
+		}
 	}
+	_ = os.Remove(f.Name()) // not while it is open, on some systems: then it is done when it is closed
+	return f, nil
 }
+
+// removeSpool removes what a backup left that a crash has ended.
+func (s *Store) removeSpool() { _ = os.Remove(filepath.Join(s.dir, fileSpool)) } // it costs space only
 
 // checkLog refuses a log that lacks what the database knows it held. after is the highest position
 // that any group stands for: the log must reach that far if the catalogue does not, because the

@@ -12,5 +12,5 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 	if o.ReadOnly {
 		return os.Open(os.DevNull)
 	}
-	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 }

@@ -19,7 +19,7 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 	if o.ReadOnly {
 		flag, how = os.O_RDONLY, unix.LOCK_SH
 	}
-	f, err := os.OpenFile(name, flag, 0o644)
+	f, err := os.OpenFile(name, flag, 0o600)
 	if err != nil {
 		if o.ReadOnly && os.IsNotExist(err) {
 			return nopCloser{}, nil

@@ -174,7 +174,10 @@ func (s *Store) open() (err error) {
 		return err
 	}
 	if !s.options.ReadOnly {
-		s.removeSpools()
+		if err := finishRestore(s.dir); err != nil {
+			return err
+		}
+		s.removeSpool()
 	}
 	if err := s.openVersion(); err != nil {
 		return fmt.Errorf("%s: %w", fileDB, err)

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package main
+
+import "os"
+
+// createPartial makes a file, or takes one over that a killed process left.
+func createPartial(name string) (*os.File, error) {
+	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+}

@@ -1,0 +1,35 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// createPartial makes a file that nobody else writes, or takes one over that a killed process left.
+func createPartial(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		// Whoever had the lock may have given the file its name since it was opened here.
+		var ours, there os.FileInfo
+		if ours, err = f.Stat(); err == nil {
+			if there, err = os.Lstat(name); err == nil && os.SameFile(ours, there) {
+				if err = f.Truncate(0); err == nil {
+					return f, nil
+				}
+			}
+		}
+	}
+	_ = f.Close() // nothing was written
+	if err == nil || err == unix.EWOULDBLOCK {
+		err = fmt.Errorf("%s: another process writes it", name)
+	}
+	return nil, err
+}
