@@ -1,11 +1,13 @@
 package wal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"runtime"
+	"time"
 )
 
 // chunkBytes of encoded blocks are written at once, so that a commit of any size needs little memory.
@@ -113,7 +115,7 @@ func (l *Log) commit(b *batch) error {
 	for i, k := range b.blocks {
 		at := len(out)
 		out = appendBlock(out, k.raw, blockHead{Count: k.count, First: k.first, Durable: l.synced})
-		sealBlock(out[at:], saltOf(s.ID))
+		sealBlock(out[at:], s.Salt)
 		raw += int64(len(k.raw))
 		if len(out) < chunkBytes && i < len(b.blocks)-1 {
 			continue
@@ -149,10 +151,51 @@ func (l *Log) commit(b *batch) error {
 
 // ready sees to it that there is an active segment with room. io is held.
 func (l *Log) ready() error {
-	if s := l.active; s != nil && s.end < l.o.SegmentBytes {
+	if s := l.active; s == nil || s.end >= l.o.SegmentBytes {
+		if err := l.roll(); err != nil {
+			return err
+		}
+	}
+	if err := l.marked(); err != nil {
+		return err
+	}
+	return l.present()
+}
+
+// marked sees to it that the file mark names the active segment: no record goes into one that could
+// vanish without a trace. io is held.
+func (l *Log) marked() error {
+	if s := l.active; s == nil || l.slots.mark.Segment == s.ID {
 		return nil
 	}
-	return l.roll()
+	if err := l.writeMark(l.markNow()); err != nil {
+		return err
+	}
+	_ = l.bury() // drop and the next begin try again
+	return nil
+}
+
+// lookEvery is how often the log looks whether its files are still there. What is logged into files without a name
+// goes when the process ends.
+const lookEvery = time.Second
+
+// present returns ErrGone if the active segment or the mark has lost its name. io is held.
+func (l *Log) present() error {
+	s := l.active
+	now := time.Now()
+	if s == nil || now.Sub(l.looked) < lookEvery {
+		return nil
+	}
+	name := segmentName(l.dir, s.ID, segmentSuffix)
+	named, err := l.fs.Named(name, s.file)
+	if err != nil {
+		return err
+	}
+	if !named {
+		return fmt.Errorf("%w: %s was removed, renamed or replaced", ErrGone, name)
+	}
+	l.looked = now
+	return nil
 }
 
 // roll ends the active segment, if there is one, and begins the next. io is held.
@@ -175,7 +218,10 @@ func (l *Log) begin() (err error) {
 	if l.lost != nil {
 		first = l.lost.first
 	}
-	head := segmentHead{ID: l.nextID, First: first}
+	head := segmentHead{ID: l.nextID, First: first, Log: l.slots.mark.Log, Prev: l.link(first)}
+	var salt [8]byte
+	l.o.random(salt[:])
+	head.Salt = binary.LittleEndian.Uint64(salt[:])
 	l.nextID++
 	temp := segmentName(l.dir, head.ID, newSuffix)
 	name := segmentName(l.dir, head.ID, segmentSuffix)
@@ -189,6 +235,9 @@ func (l *Log) begin() (err error) {
 		f, err = l.fs.Open(temp, true)
 	} else {
 		f, err = l.fs.Create(temp)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", ErrGone, err)
 	}
 	if err != nil {
 		return fmt.Errorf("begin segment %d: %w", head.ID, err)
@@ -231,6 +280,7 @@ func (l *Log) begin() (err error) {
 		l.lost = nil
 	}
 	s.synced, l.synced = s.end, l.written
+	l.looked = time.Now()
 	if n := len(l.segs); n > 0 && l.segs[n-1].First >= s.First { // the copy replaced it whole
 		l.dead = append(l.dead, l.segs[n-1].ID)
 		l.segs = l.segs[:n-1]
@@ -238,6 +288,22 @@ func (l *Log) begin() (err error) {
 	l.segs = append(l.segs, s)
 	l.active = s
 	return nil
+}
+
+// link names the segment that comes before one that begins with position first.
+func (l *Log) link(first Pos) link {
+	n := len(l.segs)
+	if n == 0 {
+		return link{}
+	}
+	s := l.segs[n-1]
+	if s.First >= first { // a copy replaces it whole
+		return s.Prev
+	}
+	if l.lost != nil {
+		return link{ID: s.ID, Salt: s.Salt, End: l.lost.from}
+	}
+	return link{ID: s.ID, Salt: s.Salt, End: s.end}
 }
 
 // abandon leaves the active segment after a failed write, or a failed sync. io is held.
@@ -266,7 +332,7 @@ func (l *Log) abandon(syncFailed bool) {
 	file := s.file
 	s.file, s.size = nil, s.end
 	if l.synced < l.written {
-		l.lost = &tail{file: file, salt: saltOf(s.ID), segment: s.ID, from: s.synced, to: s.end, first: l.synced + 1}
+		l.lost = &tail{file: file, salt: s.Salt, segment: s.ID, from: s.synced, to: s.end, first: l.synced + 1}
 		return
 	}
 	_ = file.Close() // what was to be synced is
@@ -278,28 +344,36 @@ func (l *Log) abandon(syncFailed bool) {
 }
 
 // bury removes the segments in which nothing counts, because another one begins at the same position. They are
-// left out as long as that one is there; so it must not go before them. io is held.
+// left out as long as that one is there; so it must not go before them. One that the mark names, or may name, stays until
+// the mark names another one. io is held.
 func (l *Log) bury() error {
-	if len(l.dead) == 0 {
-		return nil
-	}
+	var kept []uint64
+	n := 0
 	for _, id := range l.dead {
+		if id == l.slots.mark.Segment || id == l.slots.tried {
+			kept = append(kept, id)
+			continue
+		}
+		n++
 		err := l.fs.Remove(segmentName(l.dir, id, segmentSuffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
+	if n == 0 {
+		return nil
+	}
 	if err := l.fs.SyncDir(l.dir); err != nil {
 		return err
 	}
-	l.dead = nil
+	l.dead = kept
 	return nil
 }
 
 // tail is the end of an abandoned segment that was acknowledged and then could not be synced.
 type tail struct {
 	file     File
-	salt     uint32
+	salt     uint64
 	segment  uint64
 	from, to int64
 	first    Pos
@@ -329,7 +403,7 @@ func (t *tail) copyTo(s *segment, o Options) error {
 		}
 		h.Durable = min(h.Durable, s.First-1)
 		h.put(whole)
-		sealBlock(whole, saltOf(s.ID))
+		sealBlock(whole, s.Salt)
 		if err := s.write(whole, s.end, o.SegmentBytes, !o.DisablePreallocate); err != nil {
 			return err
 		}

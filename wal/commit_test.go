@@ -69,12 +69,6 @@ func TestFailureIsToldBeforePositionsAreGivenAgain(t *testing.T) {
 		t.Run(fmt.Sprintf("fail fast %t", failFast), func(t *testing.T) {
 			disk := waltest.NewDisk(1)
 			rnd := rand.New(rand.NewPCG(1, 1))
-			disk.Fault = func(op waltest.Op) (int, error) {
-				if op.Kind == "sync" && rnd.IntN(4) == 0 {
-					return 0, syscall.EIO
-				}
-				return 0, nil
-			}
 			// The caller codes each record as the difference to the one before.
 			var mu sync.Mutex // with FailFast it is held around Enqueue
 			var coded, durable uint64
@@ -96,6 +90,12 @@ func TestFailureIsToldBeforePositionsAreGivenAgain(t *testing.T) {
 				coded = durable
 			}
 			l := open(t, "/wal", o)
+			disk.Fault = func(op waltest.Op) (int, error) {
+				if op.Kind == "sync" && rnd.IntN(4) == 0 {
+					return 0, syscall.EIO
+				}
+				return 0, nil
+			}
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
@@ -250,7 +250,7 @@ func TestLock(t *testing.T) {
 	open(t, dir, wal.Options{})
 }
 
-// A log that ends before what its caller already holds goes on behind it.
+// An empty log goes on behind what its caller holds, and one with records that ends before it is refused: it lacks some.
 func TestAfter(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -259,8 +259,7 @@ func TestAfter(t *testing.T) {
 		{10, 11, 10},
 		{5, 11, 12}, // the next two are logged by the round before
 		{14, 11, 14},
-		{100, 101, 100},
-		{0, 101, 102},
+		{0, 11, 16},
 	} {
 		l := open(t, dir, wal.Options{After: c.after})
 		if l.First() != c.first || l.Last() != c.last {
@@ -274,6 +273,9 @@ func TestAfter(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if l, err := wal.Open(dir, wal.Options{After: 19}); !errors.Is(err, wal.ErrHole) {
+		t.Errorf("a log up to 18 opened for somebody who holds 19: %v, %v", l, err)
 	}
 }
 
@@ -310,7 +312,7 @@ func TestRecycling(t *testing.T) {
 	first, last := l.First(), l.Last()
 	// A kill: what follows the last block is still there.
 	copied := t.TempDir()
-	for _, path := range paths {
+	for _, path := range append(paths, filepath.Join(dir, "mark")) {
 		b, err := os.ReadFile(path)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(copied, filepath.Base(path)), b, 0o600)
@@ -360,8 +362,8 @@ func TestTruncateRollsActiveSegment(t *testing.T) {
 		}
 		size += info.Size()
 	}
-	if size != wal.SegmentHeader {
-		t.Errorf("closed log has %d bytes in %v, want %d", size, paths, wal.SegmentHeader)
+	if want := int64(wal.SegmentHeader + len(wal.MarkFile(wal.Mark{}))); size != want {
+		t.Errorf("closed log has %d bytes in %v, want %d", size, paths, want)
 	}
 	if l = open(t, dir, wal.Options{}); l.First() != 9 || l.Last() != 8 {
 		t.Errorf("reopened log has %d to %d, want 9 to 8", l.First(), l.Last())

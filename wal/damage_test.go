@@ -21,6 +21,7 @@ func segmentFile(id int) string { return fmt.Sprintf("%s/%020d.wal", damageDir, 
 // records lie before each.
 type sample struct {
 	file    []byte
+	clean   wal.Mark // as when the log was closed
 	offsets []int
 	records []int
 }
@@ -57,6 +58,7 @@ func makeSample(t testing.TB) sample {
 		t.Fatal(err)
 	}
 	s.file = disk.Files("*.wal")[segmentFile(1)]
+	s.clean = l.Mark()
 	s.offsets = append(s.offsets, len(s.file))
 	s.records = append(s.records, n)
 	return s
@@ -71,9 +73,18 @@ func (s sample) within(n int) (records, end int) {
 	return s.records[i], s.offsets[i]
 }
 
-func openFile(file []byte) (*wal.Log, error) {
+// killed is the mark as it was before the log was closed: the segment was begun, and nothing more.
+func (s sample) killed() wal.Mark {
+	m := s.clean
+	m.End, m.Last = wal.SegmentHeader, 0
+	return m
+}
+
+// openFile opens a log whose only segment is file.
+func openFile(m wal.Mark, file []byte) (*wal.Log, error) {
 	disk := waltest.NewDisk(1)
 	disk.Put(segmentFile(1), file)
+	disk.Put(damageDir+"/mark", wal.MarkFile(m))
 	return wal.Open(damageDir, wal.Options{FS: disk, DisablePreallocate: true})
 }
 
@@ -93,7 +104,7 @@ func lengths(n int) []int {
 func TestEveryTruncation(t *testing.T) {
 	s := makeSample(t)
 	for _, n := range lengths(len(s.file)) {
-		l, err := openFile(s.file[:n])
+		l, err := openFile(s.killed(), s.file[:n])
 		if n < wal.SegmentHeader {
 			var corrupt *wal.CorruptError
 			if !errors.As(err, &corrupt) || corrupt.Segment != 1 || corrupt.Offset != 0 {
@@ -128,7 +139,7 @@ func TestEveryFlippedByte(t *testing.T) {
 		for _, n := range lengths(len(s.file) - 1) {
 			file := slices.Clone(s.file)
 			file[n] ^= flip
-			l, err := openFile(file)
+			l, err := openFile(s.killed(), file)
 			if n >= tail {
 				if err != nil || int(l.Last()) != s.records[len(s.records)-2] {
 					t.Fatalf("byte %d of the last block xor %#x: %v", n, flip, err)
@@ -165,10 +176,10 @@ func (s sample) blocks() [][]byte {
 func TestDamage(t *testing.T) {
 	s := makeSample(t)
 	all := s.records[len(s.records)-1]
-	patch := func(b []byte, at int, patch []byte, id uint64) []byte {
+	patch := func(b []byte, at int, patch []byte, segment uint64) []byte {
 		b = slices.Clone(b)
 		copy(b[at:], patch)
-		wal.SealBlock(b, wal.SaltOf(id))
+		wal.SealBlock(b, s.clean.Salt+segment-1) // another one has another salt
 		return b
 	}
 	le32 := func(v uint32) []byte { return binary.LittleEndian.AppendUint32(nil, v) }
@@ -242,7 +253,7 @@ func TestDamage(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, err := openFile(c.damage(slices.Clone(s.file)))
+			l, err := openFile(s.killed(), c.damage(slices.Clone(s.file)))
 			if c.corrupt != "" {
 				var corrupt *wal.CorruptError
 				if !errors.As(err, &corrupt) || corrupt.Segment != 1 || !strings.Contains(err.Error(), c.corrupt) {
@@ -287,8 +298,8 @@ func TestDamageInsideBlock(t *testing.T) {
 			binary.LittleEndian.PutUint32(b[16:], uint32(len(c.payload)))
 			binary.LittleEndian.PutUint32(b[20:], c.count)
 			binary.LittleEndian.PutUint64(b[24:], uint64(s.records[len(s.records)-1])+1)
-			wal.SealBlock(b, wal.SaltOf(1))
-			l, err := openFile(slices.Concat(s.file, b, []byte(c.payload)))
+			wal.SealBlock(b, s.clean.Salt)
+			l, err := openFile(s.killed(), slices.Concat(s.file, b, []byte(c.payload)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -301,35 +312,49 @@ func TestDamageInsideBlock(t *testing.T) {
 	}
 }
 
-// Damage in a segment that is not the newest is told by Replay, and only if it is asked for what is damaged.
+// Damage in a segment that is not the newest: Open refuses it where the headers show it, and else Replay tells it, if it is
+// asked for what is damaged. Who only reads gets all before it and all behind it.
 func TestDamageInEarlierSegment(t *testing.T) {
 	files, firsts := manySegments(t)
+	flipped := func(at int) []byte {
+		b := slices.Clone(files[segmentFile(2)])
+		b[at] ^= 4
+		return b
+	}
 	for _, c := range []struct {
-		name   string
-		damage func(disk *waltest.Disk)
-		hole   bool
+		name    string
+		second  []byte // of segment 2, nil: it is missing
+		refused bool   // by Open
+		hole    bool
 	}{
-		{"cut short", func(d *waltest.Disk) { d.Put(segmentFile(2), files[segmentFile(2)][:100]) }, false},
-		{"cut at a block's end", func(d *waltest.Disk) { d.Put(segmentFile(2), files[segmentFile(2)][:wal.SegmentHeader]) }, true},
-		{"flipped byte", func(d *waltest.Disk) {
-			b := slices.Clone(files[segmentFile(2)])
-			b[120] ^= 4
-			d.Put(segmentFile(2), b)
-		}, false},
-		{"missing", func(d *waltest.Disk) { _ = d.Remove(segmentFile(2)) }, true},
+		{"cut short", files[segmentFile(2)][:wal.SegmentHeader+30], true, false},
+		{"cut at a block's end", files[segmentFile(2)][:wal.SegmentHeader], true, false},
+		{"flipped byte", flipped(wal.SegmentHeader + 60), false, false},
+		{"missing", nil, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			disk := waltest.NewDisk(1)
 			for name, file := range files {
 				disk.Put(name, file)
 			}
-			c.damage(disk)
+			if disk.Put(segmentFile(2), c.second); c.second == nil {
+				_ = disk.Remove(segmentFile(2)) // it was just put there
+			}
+			var corrupt *wal.CorruptError
+			if c.refused {
+				_, err := wal.Open(damageDir, wal.Options{FS: disk, SegmentBytes: 1000})
+				if !errors.As(err, &corrupt) || errors.Is(err, wal.ErrHole) != c.hole {
+					t.Errorf("open: got %v, want a CorruptError, with a hole: %t", err, c.hole)
+				}
+			}
 			for _, readOnly := range []bool{false, true} {
+				if c.refused && !readOnly {
+					continue
+				}
 				l := open(t, damageDir, wal.Options{FS: disk, SegmentBytes: 1000, ReadOnly: readOnly})
 				n := wal.Pos(0)
 				err := l.Replay(0, func(wal.Pos, []byte) error { n++; return nil })
-				var corrupt *wal.CorruptError
-				if !errors.As(err, &corrupt) || errors.Is(err, wal.ErrHole) != c.hole {
+				if !errors.As(err, &corrupt) || c.hole && !errors.Is(err, wal.ErrHole) {
 					t.Errorf("replay: got %v, want a CorruptError, with a hole: %t", err, c.hole)
 				}
 				if n < firsts[2]-1 || n >= firsts[3]-1 {
@@ -367,7 +392,7 @@ func manySegments(t *testing.T) (map[string][]byte, map[uint64]wal.Pos) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return disk.Files("*.wal"), firsts
+	return disk.Files("*"), firsts
 }
 
 // A log opened for reading shows what stands before the damage and then the damage, and leaves the folder alone.
@@ -377,6 +402,7 @@ func TestReadOnly(t *testing.T) {
 	file[s.offsets[3]+50] ^= 1
 	disk := waltest.NewDisk(1)
 	disk.Put(segmentFile(1), file)
+	disk.Put(damageDir+"/mark", wal.MarkFile(s.killed()))
 	disk.Put(damageDir+"/00000000000000000009.new", []byte("begun"))
 	ops := disk.Ops()
 	l := open(t, damageDir, wal.Options{FS: disk, ReadOnly: true})

@@ -23,6 +23,9 @@ var (
 	// ErrFull says that there is no space for the record; nothing of it was kept, and appending works again
 	// once there is space.
 	ErrFull = errors.New("log is full")
+	// ErrGone says that the log's files were removed, renamed or replaced while it is open. Nothing is logged until
+	// they are back, or the log is opened anew.
+	ErrGone = errors.New("the log's files are gone")
 	// ErrRetry says that the record was not kept for another reason than space and may be appended again.
 	ErrRetry = errors.New("record was not logged, try again")
 )
@@ -37,13 +40,16 @@ var (
 
 // A CorruptError says where a log stops being readable.
 type CorruptError struct {
-	Segment uint64 // id, as in the file's name
+	Segment uint64 // id, as in the file's name; 0 is the file mark
 	Offset  int64  // of the first byte that is not what it should be
 	Err     error
 }
 
 // Error names segment, offset and reason.
 func (e *CorruptError) Error() string {
+	if e.Segment == 0 {
+		return fmt.Sprintf("file %s, offset %d: %v", markName, e.Offset, e.Err)
+	}
 	return fmt.Sprintf("segment %d, offset %d: %v", e.Segment, e.Offset, e.Err)
 }
 
@@ -54,7 +60,7 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 func appendError(err error) error {
 	var corrupt *CorruptError
 	switch {
-	case err == nil, errors.As(err, &corrupt):
+	case err == nil, errors.As(err, &corrupt), errors.Is(err, ErrGone):
 		return err
 	case isFull(err):
 		return fmt.Errorf("%w: %w", ErrFull, err)

@@ -13,12 +13,8 @@ import (
 
 // The constants of this file are part of the format; docs/format-wal.md describes it. Everything is little-endian.
 const (
-	segmentMagic   = "rondowal"
-	segmentVersion = 1
-	segmentHeader  = 64 // bytes
-
 	blockMagic  = "rblk"
-	blockHeader = 44 // bytes
+	blockHeader = 48 // bytes
 
 	// blockBytes is the raw size at which a block is closed, so that a reader holds little and a torn commit
 	// keeps its first blocks. A longer record is a block of its own.
@@ -65,64 +61,6 @@ var (
 	errRecordLength    = errors.New("record lengths do not add up to the block")
 )
 
-// segmentHead is the start of a segment. It is durable before the file gets its name.
-type segmentHead struct {
-	ID       uint64
-	First    Pos
-	Recycled bool // the file was another segment before: what follows the last block may be anything
-}
-
-// saltOf seeds the checksums of a segment's block headers, so that the blocks a recycled file still holds
-// from its former life never parse. Ids that differ in their low 32 bits alone never share a salt.
-func saltOf(id uint64) uint32 {
-	var b [16]byte
-	copy(b[:], segmentMagic)
-	binary.LittleEndian.PutUint64(b[8:], id)
-	return crc32.Checksum(b[:], castagnoli)
-}
-
-func (h segmentHead) appendTo(dst []byte) []byte {
-	at := len(dst)
-	dst = append(dst, segmentMagic...)
-	var flags byte
-	if h.Recycled {
-		flags |= 1
-	}
-	dst = append(dst, segmentVersion, flags, 0, 0)
-	dst = binary.LittleEndian.AppendUint32(dst, saltOf(h.ID))
-	dst = binary.LittleEndian.AppendUint64(dst, h.ID)
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.First))
-	dst = append(dst, make([]byte, segmentHeader-4-32)...) // reserved
-	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
-}
-
-func parseSegmentHead(b []byte) (segmentHead, error) {
-	var h segmentHead
-	if len(b) < segmentHeader {
-		return h, fmt.Errorf("segment header has %d bytes of %d", len(b), segmentHeader)
-	}
-	b = b[:segmentHeader]
-	if string(b[:8]) != segmentMagic {
-		return h, fmt.Errorf("segment starts with %q, not %q", b[:8], segmentMagic)
-	}
-	if got, want := crc32.Checksum(b[:segmentHeader-4], castagnoli), binary.LittleEndian.Uint32(b[segmentHeader-4:]); got != want {
-		return h, fmt.Errorf("segment header has checksum %08x, not %08x", got, want)
-	}
-	if b[8] != segmentVersion {
-		return h, fmt.Errorf("segment has version %d, this program reads %d", b[8], segmentVersion)
-	}
-	h.Recycled = b[9]&1 != 0
-	h.ID = binary.LittleEndian.Uint64(b[16:])
-	h.First = Pos(binary.LittleEndian.Uint64(b[24:]))
-	if salt := binary.LittleEndian.Uint32(b[12:]); salt != saltOf(h.ID) {
-		return h, fmt.Errorf("segment header has salt %08x, not %08x", salt, saltOf(h.ID))
-	}
-	if h.First == 0 {
-		return h, errors.New("segment starts at position 0")
-	}
-	return h, nil
-}
-
 // blockHead stands before each block.
 type blockHead struct {
 	Stored  int // bytes of payload in the file
@@ -134,12 +72,15 @@ type blockHead struct {
 	sum     uint32 // of the payload
 }
 
-// seal writes the header's salted checksum, which closes the block for one segment.
-func sealBlock(head []byte, salt uint32) {
-	binary.LittleEndian.PutUint32(head[4:], crc32.Update(salt, castagnoli, head[8:blockHeader]))
+// sealBlock writes the two halves of the segment's salt into a block's header: one as it is, the other as
+// the start of the header's checksum. That closes the block for one segment: nobody who has not read the
+// segment's header can make a block that parses in it.
+func sealBlock(head []byte, salt uint64) {
+	binary.LittleEndian.PutUint32(head[44:], uint32(salt>>32))
+	binary.LittleEndian.PutUint32(head[4:], crc32.Update(uint32(salt), castagnoli, head[8:blockHeader]))
 }
 
-// put writes everything but the checksum that sealBlock adds.
+// put writes everything but what sealBlock adds.
 func (h blockHead) put(b []byte) {
 	copy(b, blockMagic)
 	binary.LittleEndian.PutUint32(b[8:], h.sum)
@@ -151,7 +92,7 @@ func (h blockHead) put(b []byte) {
 	b[40], b[41], b[42], b[43] = byte(h.Codec), 0, 0, 0
 }
 
-func parseBlockHead(b []byte, salt uint32) (blockHead, error) {
+func parseBlockHead(b []byte, salt uint64) (blockHead, error) {
 	var h blockHead
 	if len(b) < blockHeader {
 		if allZero(b) {
@@ -166,7 +107,7 @@ func parseBlockHead(b []byte, salt uint32) (blockHead, error) {
 		}
 		return h, errBlockMagic
 	}
-	if crc32.Update(salt, castagnoli, b[8:]) != binary.LittleEndian.Uint32(b[4:]) {
+	if crc32.Update(uint32(salt), castagnoli, b[8:]) != binary.LittleEndian.Uint32(b[4:]) || binary.LittleEndian.Uint32(b[44:]) != uint32(salt>>32) {
 		return h, errHeaderChecksum
 	}
 	h.sum = binary.LittleEndian.Uint32(b[8:])

@@ -13,16 +13,16 @@ import (
 )
 
 // pageExample reads the worked example of docs/format-wal.md: offset, bytes, and words about them.
-func pageExample(t *testing.T) []byte {
+func pageExample(t *testing.T, name string) []byte {
 	t.Helper()
 	page, err := os.ReadFile("../docs/format-wal.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, example, found := strings.Cut(string(page), "```hex\n")
+	_, example, found := strings.Cut(string(page), "<!-- example: "+name+" -->\n\n```hex\n")
 	example, _, closed := strings.Cut(example, "```")
 	if !found || !closed {
-		t.Fatal("the page has no example")
+		t.Fatalf("the page has no example of a %s", name)
 	}
 	var file []byte
 	for line := range strings.Lines(example) {
@@ -42,11 +42,12 @@ func pageExample(t *testing.T) []byte {
 
 // The example on the page is what a log reads, and what it writes.
 func TestPageExample(t *testing.T) {
-	file := pageExample(t)
+	file := pageExample(t, "segment")
 	want := []string{"first", strings.Repeat("rondo ", 10)}
 
 	disk := waltest.NewDisk(1)
 	disk.Put(segmentFile(1), file)
+	disk.Put(damageDir+"/mark", pageExample(t, "mark"))
 	l := open(t, damageDir, wal.Options{FS: disk, ReadOnly: true})
 	if got := records(t, l, 0); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", want) {
 		t.Errorf("the page's log has %q, want %q", got, want)
@@ -60,18 +61,27 @@ func TestPageExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantBlocks := "[1 at 64: 1 records from 1, durable 0, raw, 10 of 10 bytes 1 at 118: 1 records from 2, durable 1, snappy, 16 of 65 bytes]"
+	wantBlocks := "[1 at 128: 1 records from 1, durable 0, raw, 10 of 10 bytes 1 at 186: 1 records from 2, durable 1, snappy, 16 of 65 bytes]"
 	if got := fmt.Sprint(blocks); got != wantBlocks {
 		t.Errorf("the page's log has blocks\n%s, want\n%s", got, wantBlocks)
 	}
 
+	// The first log that was ever made: its id is 16 times a1, its first salt 8 times b2.
 	disk = waltest.NewDisk(1)
-	l = open(t, damageDir, wal.Options{FS: disk})
+	l = open(t, damageDir, wal.Options{FS: disk}.WithRandom(func(b []byte) {
+		for i := range b {
+			b[i] = map[int]byte{16: 0xa1, 8: 0xb2}[len(b)]
+		}
+	}))
 	appendRecords(t, l, want...)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := disk.Files("*.wal")[segmentFile(1)]; !bytes.Equal(got, file) {
 		t.Errorf("a log writes\n%s, the page has\n%s", hex.Dump(got), hex.Dump(file))
+	}
+	mark := pageExample(t, "mark")
+	if got := disk.Files("mark")[damageDir+"/mark"]; !bytes.Equal(got[:len(mark)], mark) {
+		t.Errorf("a log's mark is\n%s, the page has\n%s", hex.Dump(got), hex.Dump(mark))
 	}
 }

@@ -20,6 +20,8 @@ type FS interface {
 	Open(name string, write bool) (File, error)
 	// Rename gives a file another name in the same folder, replacing what had it.
 	Rename(from, to string) error
+	// Named says whether name is still the name of the open file f.
+	Named(name string, f File) (bool, error)
 	// Remove deletes a file.
 	Remove(name string) error
 	// SyncDir makes the names in a folder durable.
@@ -81,6 +83,18 @@ func (osFS) Open(name string, write bool) (File, error) {
 		return nil, err
 	}
 	return osFile{f}, nil
+}
+
+func (osFS) Named(name string, f File) (bool, error) {
+	named, err := os.Stat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	opened, err := f.(osFile).Stat()
+	return err == nil && os.SameFile(named, opened), err
 }
 
 func (osFS) Rename(from, to string) error { return os.Rename(from, to) }

@@ -12,7 +12,7 @@ import (
 )
 
 // reseal makes the checksums right of whatever looks like a block, so that fuzzing gets behind them.
-func reseal(file []byte) {
+func reseal(file []byte, salt uint64) {
 	for at := wal.SegmentHeader; at+wal.BlockHeader <= len(file); {
 		i := bytes.Index(file[at:], []byte("rblk"))
 		if i < 0 || at+i+wal.BlockHeader > len(file) {
@@ -23,7 +23,7 @@ func reseal(file []byte) {
 		if n := int64(binary.LittleEndian.Uint32(b[12:])); n <= int64(len(b)-wal.BlockHeader) {
 			binary.LittleEndian.PutUint32(b[8:], wal.Checksum(b[wal.BlockHeader:][:n]))
 		}
-		wal.SealBlock(b, wal.SaltOf(1))
+		wal.SealBlock(b, salt)
 		at += wal.BlockHeader
 	}
 }
@@ -46,10 +46,11 @@ func FuzzSegment(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte, fix bool) {
 		if fix {
 			file = bytes.Clone(file)
-			reseal(file)
+			reseal(file, s.clean.Salt)
 		}
 		disk := waltest.NewDisk(1)
 		disk.Put(segmentFile(1), file)
+		disk.Put(damageDir+"/mark", wal.MarkFile(s.killed()))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		l, err := wal.Open(damageDir, wal.Options{FS: disk, ReadOnly: true})

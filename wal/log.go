@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Log is an open log. Its methods may be called at the same time.
@@ -41,15 +43,18 @@ type Log struct {
 	segs    []*segment // oldest first; not empty once something was written
 	active  *segment   // the last of segs, or nil: the next commit begins a new one
 	nextID  uint64
-	written Pos      // last position that was committed
-	synced  Pos      // last position that is on the disk; with SyncAlways the same
-	keep    Pos      // all at or below it may be dropped
-	flight  *flight  // a sync of active that runs without io
-	lost    *tail    // acknowledged with SyncInterval or SyncNone, and then not synced: goes into the next segment
-	dead    []uint64 // segments to remove in which nothing counts
-	free    []uint64 // files to reuse
-	out     []byte   // encoded blocks
-	tailErr error    // damage a read-only log ends with
+	written Pos       // last position that was committed
+	synced  Pos       // last position that is on the disk; with SyncAlways the same
+	keep    Pos       // all at or below it may be dropped
+	flight  *flight   // a sync of active that runs without io
+	lost    *tail     // acknowledged with SyncInterval or SyncNone, and then not synced: goes into the next segment
+	dead    []uint64  // segments to remove in which nothing counts
+	free    []uint64  // files to reuse
+	out     []byte    // encoded blocks
+	slots   slots     // the file mark
+	begun   []string  // files that Open found without a name that counts
+	looked  time.Time // when the names of the files were last seen to be theirs
+	tailErr error     // damage a read-only log ends with
 
 	stats   Stats // mu guards it
 	statsMu sync.Mutex
@@ -96,23 +101,41 @@ func Open(dir string, o Options) (l *Log, err error) {
 	if !o.DisablePreallocate {
 		l.maxFree = int(min(max(freeBytes/o.SegmentBytes, 1), mostFree))
 	}
-	if !o.ReadOnly {
+	if o.Holds == (Mark{}) && !o.ReadOnly {
 		if err := l.fs.MkdirAll(dir); err != nil {
 			return l, err
 		}
-		if l.lock, err = l.fs.Lock(filepath.Join(dir, lockName)); err != nil {
+	}
+	if !o.ReadOnly {
+		l.lock, err = l.fs.Lock(filepath.Join(dir, lockName))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: the folder is missing: %w", ErrHole, err)
+		}
+		if err != nil {
 			return l, err
 		}
 	}
+	fresh := false
 	// Beside a process that writes, a reader may see names that go and a tail that grows under its eyes.
 	for range 3 {
 		l.segs, l.dead, l.tailErr = nil, nil, nil
-		if err = l.load(); !o.ReadOnly || err == nil && l.tailErr == nil {
+		if fresh, err = l.list(); err == nil && !fresh {
+			err = l.load()
+		} else if err == nil {
+			l.written, l.synced = o.After, o.After
+		}
+		if !o.ReadOnly || err == nil && l.tailErr == nil {
 			break
 		}
 	}
+	if o.Holds != (Mark{}) && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: the folder is missing: %w", ErrHole, err)
+	}
+	if err == nil && fresh && o.Holds != (Mark{}) { // who only reads cannot do anything with it either
+		err = fmt.Errorf("%w: the folder is empty, and the log reached position %d at least", ErrHole, o.Holds.Last)
+	}
 	if err == nil && !o.ReadOnly {
-		err = l.start()
+		err = l.start(fresh)
 	}
 	if err != nil {
 		return l, errors.Join(err, l.release())
@@ -129,36 +152,21 @@ func Open(dir string, o Options) (l *Log, err error) {
 	return l, nil
 }
 
-// start makes an empty log ready, and goes behind Options.After if the log ends before it. What the log holds is
-// no longer needed then. It goes oldest first: a crash in between leaves a shorter log, and the next Open goes on.
-func (l *Log) start() error {
+// start makes a log that was listed and loaded ready for records.
+func (l *Log) start(fresh bool) error {
+	l.tidy()
+	if fresh {
+		m := Mark{Last: l.o.After}
+		l.o.random(m.Log[:])
+		return l.makeMark(m)
+	}
 	if len(l.segs) == 0 {
-		// The folder may be new, and a crash must not take it away with all that will be acknowledged in it.
-		return l.fs.SyncDir(filepath.Dir(filepath.Clean(l.dir)))
-	}
-	if err := l.bury(); err != nil {
-		return err
-	}
-	if l.written >= l.o.After {
 		return nil
 	}
-	l.o.Logger.Warn("log ends before what is already held: begun anew", "last", uint64(l.written), "after", uint64(l.o.After))
-	for len(l.segs) > 0 {
-		s := l.segs[0]
-		if err := l.fs.Remove(segmentName(l.dir, s.ID, segmentSuffix)); err != nil {
-			return err
-		}
-		if err := l.fs.SyncDir(l.dir); err != nil {
-			return err
-		}
-		l.segs = l.segs[1:]
+	if err := l.writeMark(l.markNow()); err != nil {
+		return err
 	}
-	if l.active != nil {
-		_ = l.active.file.Close() // removed
-		l.active = nil
-	}
-	l.written, l.synced = l.o.After, l.o.After
-	return nil
+	return l.bury()
 }
 
 // release gives back file and lock.
@@ -370,6 +378,10 @@ func (l *Log) Close() error {
 	}
 	if s := l.active; s != nil && s.size > s.end {
 		_ = s.file.Truncate(s.end) // it costs space only: Open finds the end by itself
+	}
+	if l.lock != nil && l.lost == nil { // from now on damage at the end is no torn tail
+		err = errors.Join(err, l.writeMark(l.markNow()))
+		_ = l.bury() // the next Open tries again
 	}
 	for _, id := range l.free {
 		_ = l.fs.Remove(segmentName(l.dir, id, freeSuffix)) // it costs space only, and the next Open keeps it

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,9 +58,13 @@ type Options struct {
 	MaxPendingBytes int64
 
 	// After is a position the caller already holds durably: none at or below it is ever given out. An empty log
-	// starts behind it. A log that ends before it (lost, or behind a restored backup) holds nothing the caller
-	// still needs: its records are removed and it goes on at After+1.
+	// starts behind it. A log with records that ends before it lacks some, and Open returns an error that wraps ErrHole.
 	After Pos
+
+	// Holds is a mark of the log that the caller has kept. Open returns an error that wraps ErrHole or a
+	// *CorruptError if the log is missing, is another one, or does not reach as far. The zero value knows nothing, and
+	// Open makes a log where there is none.
+	Holds Mark
 
 	// OnDurable is called from the committer, in order, once a commit: records first to last are durable, or
 	// err says why they are not, and their positions are given out again. While it is told of a failure no
@@ -81,6 +86,8 @@ type Options struct {
 
 	// Logger hears of torn tails, failed commits and recovery from them; nil is silence.
 	Logger *slog.Logger
+
+	random func([]byte) // fills salts and ids; nil but in tests
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -98,6 +105,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.OnDurable == nil {
 		o.OnDurable = func(Pos, Pos, error) {}
+	}
+	if o.random == nil {
+		o.random = func(b []byte) { _, _ = rand.Read(b) } // never fails
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))

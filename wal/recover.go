@@ -3,6 +3,7 @@ package wal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 )
@@ -16,42 +17,104 @@ import (
 // earlier segments hold at or above it: the tail of one that was abandoned after a failed write, whose records
 // were told as failed and whose positions were given out again. A segment cut to nothing goes.
 //
-// All segments but the newest are therefore known to be durable up to the next one's first position, and what
-// is missing there is damage; Replay finds it. The newest one ends where its blocks stop making sense. That is
-// the torn tail of a crash, or it is damage to something that was acknowledged; the blocks behind it tell which,
-// because each carries the position up to which all was durable when it was written. If none of them knows of
-// the position that is missing, nobody was ever told that it is there: it is cut, and reported in Stats.
+// Each header names the segment before it, so one that is missing in the middle, exchanged or shorter than it
+// was is noticed here, without reading it. All segments but the newest are known to be durable up to the next one's
+// first position, and what is missing there is damage; Replay finds it.
 //
-// What is left of the newest segment is synced before anyone is shown it: after a kill it may so far be in the
+// The newest one ends where its blocks stop making sense. That is the torn tail of a crash, or it is damage to
+// something that was acknowledged. The file mark knows how far the log reached when the segment was begun or the
+// log closed: damage up to there is damage. Behind that the blocks further on tell, because each carries
+// the position up to which all was durable when it was written. If none of them knows of the position that is missing,
+// nobody was ever told that it is there: it is cut, and reported in Stats.
+//
+// After a clean end the mark stands at the end, and there is nothing to do. Else what is left of the newest segment
+// is synced before anyone is shown it: after a kill it may so far be in the
 // page cache only, and a record that was read must not vanish in the next loss of power. The cut is synced with
 // it, so that blocks behind it, which were sealed for this same segment, cannot come back behind new ones. The
-// folder is synced for the same reason: the name of the newest segment may be in the page cache only.
+// folder is synced for the same reason: the name of the newest segment may be in the page cache only. Then the mark
+// is moved there.
 
-// load lists the folder and finds the end of the log.
-func (l *Log) load() error {
+// list reads the folder: the mark, the headers of the segments, and what else lies there. Nothing is changed. The
+// log is new if there is neither a mark nor a segment.
+func (l *Log) list() (fresh bool, err error) {
 	names, err := l.fs.ReadDir(l.dir)
+	if errors.Is(err, fs.ErrNotExist) && !l.o.ReadOnly {
+		names, err = nil, nil
+	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	slices.Sort(names)
+	l.begun, l.free = nil, nil
 	for _, name := range names {
 		if id, ok := parseName(name, segmentSuffix); ok {
 			if err := l.loadHead(id); err != nil {
-				return err
+				return false, err
 			}
-		} else if id, ok := parseName(name, freeSuffix); ok && !l.o.ReadOnly {
-			l.loadFree(id)
-		} else if _, ok := parseName(name, newSuffix); ok && !l.o.ReadOnly {
-			// Begun and never named: nothing was acknowledged in it.
-			_ = l.fs.Remove(filepath.Join(l.dir, name)) // it costs space only, and the next Open tries again
+		} else if id, ok := parseName(name, freeSuffix); ok {
+			l.free = append(l.free, id)
+		} else if _, ok := parseName(name, newSuffix); ok || name == markName+newSuffix {
+			l.begun = append(l.begun, name)
 		}
 	}
+	l.slots, err = l.readMark()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if len(l.segs) > 0 {
+		return false, fmt.Errorf("%w: the file %s is missing, and without it nobody knows how far the log reached", ErrHole, markName)
+	}
+	return true, nil
+}
+
+// load finds the end of the log among the segments that were listed.
+func (l *Log) load() error {
+	for _, s := range l.segs {
+		if s.Log != l.slots.mark.Log {
+			return &CorruptError{Segment: s.ID, Offset: offsetLog, Err: fmt.Errorf("segment belongs to log %v, this is log %v", s.Log, l.slots.mark.Log)}
+		}
+	}
+	for _, err := range []error{l.slots.mark.check(l, "the file "+markName), l.o.Holds.check(l, "what was kept of it")} {
+		if err == nil {
+			continue
+		}
+		if !l.o.ReadOnly {
+			return err
+		}
+		l.tailErr = err // Replay will say so when it gets there
+	}
 	l.dropDead()
+	for i := 1; i < len(l.segs); i++ {
+		s := l.segs[i-1]
+		if err := l.segs[i].follows(s); err != nil {
+			if !l.o.ReadOnly {
+				return err
+			}
+			l.segs[i].bad = err
+			continue
+		}
+		s.end, s.synced = l.segs[i].Prev.End, l.segs[i].Prev.End
+	}
 	if len(l.segs) == 0 {
-		l.written = l.o.After
+		l.written = max(l.o.After, l.slots.mark.Last)
+		l.synced = l.written
 		return nil
 	}
-	return l.loadTail()
+	if err := l.loadTail(); err != nil {
+		return err
+	}
+	var err error
+	switch least := max(l.slots.mark.Last, l.o.Holds.Last); {
+	case l.tailErr != nil:
+	case l.written < least:
+		err = fmt.Errorf("%w: the log ends at position %d, and reached %d at least", ErrHole, l.written, least)
+	case l.written < l.o.After:
+		err = fmt.Errorf("%w: the log ends at position %d, and %d is already held", ErrHole, l.written, l.o.After)
+	}
+	if err != nil && l.o.ReadOnly {
+		l.tailErr, err = err, nil
+	}
+	return err
 }
 
 func (l *Log) loadHead(id uint64) error {
@@ -82,12 +145,16 @@ func (l *Log) loadHead(id uint64) error {
 	return nil
 }
 
-// loadFree keeps or removes a file of a former segment. What it holds does not matter, nor whether this works.
-func (l *Log) loadFree(id uint64) {
-	l.free = append(l.free, id)
-	if len(l.free) > l.maxFree {
-		l.free = l.free[:len(l.free)-1]
-		_ = l.fs.Remove(segmentName(l.dir, id, freeSuffix)) // it costs space only, and the next Open tries again
+// tidy removes what the last process left: segments that were begun and never named, in which nothing was
+// acknowledged, and files of former segments beyond what is kept. It costs space only: if it fails, the next Open tries again.
+func (l *Log) tidy() {
+	for _, name := range l.begun {
+		_ = l.fs.Remove(filepath.Join(l.dir, name))
+	}
+	for len(l.free) > l.maxFree {
+		n := len(l.free) - 1
+		_ = l.fs.Remove(segmentName(l.dir, l.free[n], freeSuffix))
+		l.free = l.free[:n]
 	}
 }
 
@@ -118,7 +185,7 @@ func (l *Log) loadTail() (err error) {
 			err = errors.Join(err, f.Close())
 		}
 	}()
-	end, last, torn, err := findTail(f, s)
+	end, last, torn, err := findTail(f, s, l.floor(s))
 	l.written, l.synced, s.end = last, last, end
 	var corrupt *CorruptError
 	if l.o.ReadOnly && errors.As(err, &corrupt) {
@@ -133,26 +200,50 @@ func (l *Log) loadTail() (err error) {
 		l.o.Logger.Warn("log had a torn tail, which was never acknowledged: cut",
 			"segment", s.ID, "offset", end, "bytes", torn, "last", uint64(last))
 	}
+	clean := l.slots.mark == Mark{Log: s.Log, Segment: s.ID, Salt: s.Salt, End: end, Last: last}
 	if end < s.size {
 		if err := f.Truncate(end); err != nil {
 			return fmt.Errorf("cut segment %d at offset %d: %w", s.ID, end, err)
 		}
+		clean = false
 	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("sync segment %d: %w", s.ID, err)
+	s.size, s.synced, s.file = end, end, f
+	l.active = s
+	if clean {
+		return nil
 	}
 	if err := l.fs.SyncDir(l.dir); err != nil {
 		return err
 	}
-	s.size, s.synced, s.file = end, end, f
-	l.active = s
+	if err := f.Sync(); err != nil {
+		return l.rewriteTail(fmt.Errorf("sync segment %d: %w", s.ID, err))
+	}
+	return nil
+}
+
+// rewriteTail puts what the mark does not vouch for into a new segment after a failed sync: the error may be older than
+// this process, it is told once, and the page cache may call clean what never reached the disk.
+func (l *Log) rewriteTail(err error) error {
+	l.o.Logger.Error("log could not sync its newest segment, and writes the end of it again", "segment", l.active.ID, "error", err)
+	s, m := l.active, l.slots.mark
+	s.synced, l.synced = segmentHeader, s.First-1
+	if m.Segment == s.ID {
+		s.synced, l.synced = m.End, m.Last
+	}
+	l.abandon(true)
+	if l.lost == nil { // the error is of nothing that counts
+		return nil
+	}
+	if again := l.begin(); again != nil {
+		return errors.Join(err, again)
+	}
 	return nil
 }
 
 // findTail walks the newest segment to its end and tells the last position before it and how many bytes behind
-// it are the rest of an interrupted commit.
-func findTail(f File, s *segment) (end int64, last Pos, torn int64, err error) {
-	r := blockReader{file: f, salt: saltOf(s.ID), off: segmentHeader, size: s.size}
+// it are the rest of an interrupted commit. All before floor was durable.
+func findTail(f File, s *segment, floor int64) (end int64, last Pos, torn int64, err error) {
+	r := blockReader{file: f, salt: s.Salt, off: segmentHeader, size: s.size}
 	last = s.First - 1
 	var stop error
 	for {
@@ -179,6 +270,9 @@ func findTail(f File, s *segment) (end int64, last Pos, torn int64, err error) {
 	var unread *readError
 	if errors.As(stop, &unread) {
 		return end, last, 0, fmt.Errorf("read segment %d at offset %d: %w", s.ID, end, stop)
+	}
+	if end < floor {
+		return end, last, 0, &CorruptError{Segment: s.ID, Offset: end, Err: fmt.Errorf("%w, and the segment reached offset %d: %w", stop, floor, ErrHole)}
 	}
 	durable, tail, err := r.ahead()
 	if err != nil {

@@ -105,12 +105,19 @@ func (l *Log) Blocks(from Pos, fn func(Block) error) error {
 		if r.limit < r.from || r.limit < s.First {
 			continue
 		}
+		if i > 0 && s.bad != nil {
+			return s.bad
+		}
 		if err := r.segment(s); err != nil {
 			return err
 		}
 	}
 	return l.tailErr
 }
+
+// Whole returns what is known to be wrong with the end of a log that was opened for reading: it is missing, or damaged. A log
+// opened for writing has none of that.
+func (l *Log) Whole() error { return l.tailErr }
 
 func (o Options) firstOf(segs []*segment) Pos {
 	if len(segs) == 0 {
@@ -127,6 +134,8 @@ func (l *Log) pin(from Pos) ([]*segment, Pos, error) {
 	switch {
 	case from != 0 && from < l.first():
 		return nil, 0, fmt.Errorf("replay from position %d: %w: first is %d", from, ErrTruncated, l.first())
+	case from > last+1 && l.tailErr != nil:
+		return nil, 0, l.tailErr
 	case from > last+1:
 		return nil, 0, fmt.Errorf("replay from position %d: %w: last is %d", from, ErrHole, last)
 	}
@@ -177,7 +186,7 @@ func (p *replay) segment(s *segment) error {
 	if err != nil {
 		return fmt.Errorf("size of segment %d: %w", s.ID, err)
 	}
-	r := blockReader{file: f, salt: saltOf(s.ID), off: segmentHeader, size: size, buf: p.buf[:0]}
+	r := blockReader{file: f, salt: s.Salt, off: segmentHeader, size: size, buf: p.buf[:0]}
 	for next := s.First; next <= p.limit; {
 		h, err := r.next()
 		if err == nil && h.First != next {

@@ -24,10 +24,11 @@ const (
 type segment struct {
 	segmentHead
 	file   File  // open in the active segment only
-	end    int64 // where the next block goes; in a segment that is not active, as far as is known its size
+	end    int64 // where the next block goes; where the last one ends that counts
 	size   int64 // of the file, allocated space included
 	synced int64 // all before it is durable
 	pins   int   // replays that read the file
+	bad    error // what is wrong with it as the successor of the one before; read-only logs alone
 }
 
 func segmentName(dir string, id uint64, suffix string) string {
@@ -57,17 +58,13 @@ func (s *segment) write(b []byte, at int64, limit int64, allocate bool) error {
 		}
 		s.size = max(s.size, need)
 	}
-	n, err := s.file.WriteAt(b, at)
-	if err == nil && n < len(b) {
-		err = io.ErrShortWrite
-	}
-	return err
+	return writeAll(s.file, b, at)
 }
 
 // blockReader walks the blocks of one segment with large reads.
 type blockReader struct {
 	file File
-	salt uint32
+	salt uint64
 	off  int64 // of the block that next will read
 	size int64 // of the file
 	buf  []byte

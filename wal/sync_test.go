@@ -62,6 +62,10 @@ func (f *errorOnceFS) Open(name string, write bool) (wal.File, error) {
 	return f.wrap(x, err, name)
 }
 
+func (f *errorOnceFS) Named(name string, x wal.File) (bool, error) {
+	return f.Disk.Named(name, x.(*errorOnceFile).File)
+}
+
 func (f *errorOnceFS) arm() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,6 +1,11 @@
 package wal
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
 
 const (
 	// freeBytes of truncated segments are kept: their blocks on disk are written, so that an fdatasync of new
@@ -24,6 +29,10 @@ func (l *Log) Truncate(upto Pos) error {
 	if l.lock == nil {
 		return ErrClosed
 	}
+	l.looked = time.Time{}
+	if err := l.present(); err != nil {
+		return fmt.Errorf("truncate log up to %d: %w", upto, appendError(err))
+	}
 	l.keep = max(l.keep, min(upto, l.written))
 	if s := l.active; s != nil && l.keep == l.written && s.end >= min(rollBytes, l.o.SegmentBytes) {
 		if err := l.roll(); err != nil {
@@ -38,6 +47,9 @@ func (l *Log) Truncate(upto Pos) error {
 
 // drop removes or sets aside the oldest segments while nothing in them is needed. io is held.
 func (l *Log) drop() error {
+	if err := l.marked(); err != nil {
+		return err
+	}
 	if err := l.bury(); err != nil {
 		return err
 	}
@@ -50,6 +62,10 @@ func (l *Log) drop() error {
 			err = l.fs.Rename(name, segmentName(l.dir, s.ID, freeSuffix))
 		} else {
 			err = l.fs.Remove(name)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			l.o.Logger.Warn("a segment of the log was gone before it was removed", "segment", s.ID)
+			reuse, err = false, nil
 		}
 		if err != nil {
 			return err

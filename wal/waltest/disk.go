@@ -299,6 +299,16 @@ func (d *Disk) Open(name string, write bool) (wal.File, error) {
 	return &file{disk: d, inode: f, name: name, write: write}, nil
 }
 
+// Named says whether name is the name of the open file f.
+func (d *Disk) Named(name string, f wal.File) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.look(Op{Kind: "named", Name: name}); err != nil {
+		return false, err
+	}
+	return d.names[name] == f.(*file).inode, nil
+}
+
 // Rename gives a file another name.
 func (d *Disk) Rename(from, to string) error {
 	d.mu.Lock()

@@ -1,0 +1,107 @@
+package wal
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// These constants are part of the format, see docs/format-wal.md.
+const (
+	segmentMagic   = "rondowal"
+	segmentVersion = 2
+	segmentHeader  = 128 // bytes
+
+	offsetLog  = 40 // of the log's id in the header
+	offsetSalt = 32
+	offsetLink = 56
+)
+
+// An ID names a log for good. It is drawn at random when the log is made, and stands in every segment.
+type ID [16]byte
+
+// String gives the 32 hexadecimal digits of the id.
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// segmentHead is the start of a segment. It is durable before the file gets its name.
+type segmentHead struct {
+	ID       uint64
+	First    Pos
+	Recycled bool   // the file was another segment before: what follows the last block may be anything
+	Salt     uint64 // drawn at random for this segment: see sealBlock
+	Log      ID
+	Prev     link
+}
+
+// A link names the segment before: the newest one that held something when this one was begun. Its zero value says
+// that there was none.
+type link struct {
+	ID   uint64
+	Salt uint64
+	End  int64 // where its last block ends that counts: the one of position First-1
+}
+
+func (h segmentHead) appendTo(dst []byte) []byte {
+	at := len(dst)
+	dst = append(dst, segmentMagic...)
+	var flags byte
+	if h.Recycled {
+		flags |= 1
+	}
+	dst = append(dst, segmentVersion, flags, 0, 0, 0, 0, 0, 0) // reserved
+	dst = binary.LittleEndian.AppendUint64(dst, h.ID)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.First))
+	dst = binary.LittleEndian.AppendUint64(dst, h.Salt)
+	dst = append(dst, h.Log[:]...)
+	dst = binary.LittleEndian.AppendUint64(dst, h.Prev.ID)
+	dst = binary.LittleEndian.AppendUint64(dst, h.Prev.Salt)
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(h.Prev.End))
+	dst = append(dst, make([]byte, segmentHeader-4-(len(dst)-at))...) // reserved
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[at:], castagnoli))
+}
+
+func parseSegmentHead(b []byte) (segmentHead, error) {
+	var h segmentHead
+	if len(b) < segmentHeader {
+		return h, fmt.Errorf("segment header has %d bytes of %d", len(b), segmentHeader)
+	}
+	b = b[:segmentHeader]
+	if string(b[:8]) != segmentMagic {
+		return h, fmt.Errorf("segment starts with %q, not %q", b[:8], segmentMagic)
+	}
+	if b[8] != segmentVersion { // an older header has its checksum elsewhere
+		return h, fmt.Errorf("segment has version %d, this program reads %d", b[8], segmentVersion)
+	}
+	if got, want := crc32.Checksum(b[:segmentHeader-4], castagnoli), binary.LittleEndian.Uint32(b[segmentHeader-4:]); got != want {
+		return h, fmt.Errorf("segment header has checksum %08x, not %08x", got, want)
+	}
+	h.Recycled = b[9]&1 != 0
+	h.ID = binary.LittleEndian.Uint64(b[16:])
+	h.First = Pos(binary.LittleEndian.Uint64(b[24:]))
+	h.Salt = binary.LittleEndian.Uint64(b[offsetSalt:])
+	copy(h.Log[:], b[offsetLog:])
+	h.Prev.ID = binary.LittleEndian.Uint64(b[offsetLink:])
+	h.Prev.Salt = binary.LittleEndian.Uint64(b[offsetLink+8:])
+	h.Prev.End = int64(binary.LittleEndian.Uint64(b[offsetLink+16:]))
+	if h.First == 0 {
+		return h, errors.New("segment starts at position 0")
+	}
+	return h, nil
+}
+
+// follows says what is wrong with h as the segment behind s, nil if nothing is.
+func (h segmentHead) follows(s *segment) *CorruptError {
+	switch {
+	case h.Prev.ID != s.ID:
+		return &CorruptError{Segment: h.ID, Offset: offsetLink, Err: fmt.Errorf("%w: the segment follows segment %d, and the one before it is %d", ErrHole, h.Prev.ID, s.ID)}
+	case h.Prev.Salt != s.Salt:
+		return &CorruptError{Segment: s.ID, Offset: offsetSalt, Err: fmt.Errorf("segment has salt %016x, segment %d follows the one with %016x", s.Salt, h.ID, h.Prev.Salt)}
+	case h.Prev.End > s.size:
+		return &CorruptError{Segment: s.ID, Offset: s.size, Err: fmt.Errorf("segment has %d bytes, segment %d says %d", s.size, h.ID, h.Prev.End)}
+	case h.Prev.End < segmentHeader:
+		return &CorruptError{Segment: h.ID, Offset: offsetLink, Err: fmt.Errorf("segment before ends at offset %d", h.Prev.End)}
+	}
+	return nil
+}
