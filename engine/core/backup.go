@@ -394,6 +394,9 @@ func (re *restorer) pair() error {
 		re.version = parts[2]
 		return nil
 	}
+	if bytes.Equal(parts[0], bucketMeta) && bytes.Equal(parts[1], metaLog) {
+		return nil // the log of the store that was backed up
+	}
 	if !slices.ContainsFunc(buckets, func(b []byte) bool { return bytes.Equal(b, parts[0]) }) {
 		return fmt.Errorf("bucket %.20q: %w", parts[0], errBackup)
 	}
@@ -417,8 +420,7 @@ func (re *restorer) record() error {
 		return fmt.Errorf("log record 0: %w", errBackup)
 	}
 	if re.log == nil {
-		re.log, err = wal.Open(filepath.Join(re.dir, dirLog), wal.Options{After: wal.Pos(p) - 1, SegmentBytes: segmentBytes})
-		if err != nil {
+		if err := re.openLog(wal.Pos(p) - 1); err != nil {
 			return err
 		}
 	}
@@ -432,6 +434,11 @@ func (re *restorer) record() error {
 	return nil
 }
 
+func (re *restorer) openLog(after wal.Pos) (err error) {
+	re.log, err = wal.Open(filepath.Join(re.dir, dirLog), wal.Options{After: after, SegmentBytes: segmentBytes})
+	return err
+}
+
 func (re *restorer) end(sum uint32) error {
 	p, err := re.read(4)
 	if err != nil || binary.LittleEndian.Uint32(p) != sum {
@@ -443,13 +450,19 @@ func (re *restorer) end(sum uint32) error {
 	if _, err := re.r.ReadByte(); err != io.EOF {
 		return fmt.Errorf("behind the end: %w", errors.Join(errBackup, err))
 	}
-	if re.log != nil {
-		if _, err := re.log.Barrier(context.Background()); err != nil {
+	if re.log == nil {
+		if err := re.openLog(0); err != nil {
 			return err
 		}
-	} else if err := os.Mkdir(filepath.Join(re.dir, dirLog), 0o700); err != nil { // Open misses a log that is not there
+	}
+	if _, err := re.log.Barrier(context.Background()); err != nil {
 		return err
 	}
+	mark, err := re.log.Mark().AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, mark})
 	if err := re.write(); err != nil { // what came before the version, durably
 		return err
 	}

@@ -115,6 +115,11 @@ func (s *Store) writeCheckpoint(ctx context.Context) error {
 		return err
 	}
 	s.failpoint("checkpoint-groups")
+	if s.options.Sync != wal.SyncAlways { // the database must not run ahead of the log
+		if _, err := s.log.Barrier(context.Background()); err != nil {
+			return err
+		}
+	}
 	if err := s.writeCatalogue(b); err != nil {
 		return err
 	}

@@ -2,11 +2,8 @@ package core
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/rondo-db/rondo/wal"
 )
 
 // makeFolder makes dir and those above it, so that loss of power does not take them away again.
@@ -55,31 +52,3 @@ func (s *Store) createSpool() (*os.File, error) {
 
 // removeSpool removes what a backup left that a crash has ended.
 func (s *Store) removeSpool() { _ = os.Remove(filepath.Join(s.dir, fileSpool)) } // it costs space only
-
-// checkLog refuses a log that lacks what the database knows it held. after is the highest position
-// that any group stands for: the log must reach that far if the catalogue does not, because the
-// groups of lower positions need what lies between. Nothing is written: whoever has the missing
-// part can put it back.
-func (s *Store) checkLog(after wal.Pos) error {
-	name := filepath.Join(s.dir, dirLog)
-	pos := s.catalogue.pos
-	if s.options.fs == nil && after > 0 {
-		if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("the folder is missing, and with it what was logged after position %d: %w; an empty folder in its place gives that up", pos, wal.ErrHole)
-		}
-	}
-	if after <= pos {
-		return nil
-	}
-	l, err := wal.Open(name, wal.Options{ReadOnly: true, FS: s.options.fs})
-	if err != nil {
-		return err
-	}
-	last := l.Last()
-	if last < after {
-		if err = l.Blocks(last, func(wal.Block) error { return nil }); err == nil { // damage says more
-			err = fmt.Errorf("the log ends at position %d, the database was written from %d on up to %d: %w", last, pos+1, after, wal.ErrHole)
-		}
-	}
-	return errors.Join(err, l.Close())
-}

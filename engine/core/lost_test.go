@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -33,18 +34,21 @@ func newLostStore(t *testing.T, middle bool) *lostStore {
 	mustClose(t, s.Checkpoint(t.Context()))
 	l.f.mustFeed(30)
 	l.want = mustDigest(t, s)
+	killed := filepath.Join(t.TempDir(), "store")
+	kill := func() { mustClose(t, os.CopyFS(killed, os.DirFS(l.dir))) }
 	if middle {
-		killed := t.TempDir()
 		s.SetHook(func(name string) {
 			if name == "checkpoint-groups" {
-				mustClose(t, os.CopyFS(filepath.Join(killed, "store"), os.DirFS(l.dir)))
+				kill()
 			}
 		})
 		mustClose(t, s.Checkpoint(t.Context()))
 		s.SetHook(nil)
-		l.dir = filepath.Join(killed, "store")
+	} else {
+		kill()
 	}
 	mustClose(t, s.Abandon())
+	l.dir = killed
 	return l
 }
 
@@ -101,23 +105,89 @@ func TestLostLog(t *testing.T) {
 	}
 }
 
-// An empty folder gives up what was logged, where the database can stand alone.
-func TestLostLogGivenUp(t *testing.T) {
-	l := newLostStore(t, false)
-	mustClose(t, os.RemoveAll(filepath.Join(l.dir, "wal")))
-	mustClose(t, os.Mkdir(filepath.Join(l.dir, "wal"), 0o755))
-	s := mustOpen(t, l.dir, core.Options{NoBackground: true})
-	f := l.f.reopened(s)
-	f.tick = 40
-	f.verify()
-	f.mustFeed(5)
-	f.verify()
-	mustClose(t, s.Close())
+// A folder that was emptied is no new log: what it held was acknowledged.
+func TestEmptiedLog(t *testing.T) {
+	for _, middle := range []bool{false, true} {
+		l := newLostStore(t, middle)
+		mustClose(t, os.RemoveAll(filepath.Join(l.dir, "wal")))
+		mustClose(t, os.Mkdir(filepath.Join(l.dir, "wal"), 0o755))
+		l.refused(t, wal.ErrHole, "the folder is empty")
+	}
+}
 
-	l = newLostStore(t, true)
+// A store that never wrote a checkpoint has nothing but its log: without it, it must not open as an empty one.
+func TestLostLogBeforeFirstCheckpoint(t *testing.T) {
+	l := &lostStore{dir: filepath.Join(t.TempDir(), "store")}
+	s := mustOpen(t, l.dir, core.Options{NoBackground: true})
+	newFeeder(t, s, 700).mustFeed(2)
+	mustClose(t, s.Close())
 	mustClose(t, os.RemoveAll(filepath.Join(l.dir, "wal")))
+	l.refused(t, wal.ErrHole, "the folder is missing")
 	mustClose(t, os.Mkdir(filepath.Join(l.dir, "wal"), 0o755))
-	l.refused(t, wal.ErrHole, "the log ends at position 0")
+	l.refused(t, wal.ErrHole, "the folder is empty")
+}
+
+// The newest segment of a killed store is gone: older numbers are no answer.
+func TestLostNewestSegment(t *testing.T) {
+	l := newLostStore(t, false)
+	names := l.segments(t)
+	mustClose(t, os.Remove(names[len(names)-1]))
+	l.refused(t, wal.ErrHole, "the segment is not there")
+}
+
+// A log that was whole once is put in the place of the one that went on: the checkpoint knows better.
+func TestOlderLog(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	s := mustOpen(t, dir, core.Options{NoBackground: true})
+	f := newFeeder(t, s, 700)
+	f.mustFeed(10)
+	older := filepath.Join(t.TempDir(), "wal")
+	mustClose(t, os.CopyFS(older, os.DirFS(filepath.Join(dir, "wal"))))
+	f.mustFeed(10)
+	mustClose(t, s.Checkpoint(t.Context()))
+	mustClose(t, s.Close())
+	mustClose(t, os.RemoveAll(filepath.Join(dir, "wal")))
+	mustClose(t, os.CopyFS(filepath.Join(dir, "wal"), os.DirFS(older)))
+	l := &lostStore{dir: dir}
+	l.refused(t, wal.ErrHole, "")
+}
+
+// The log of another store is not taken for this one's.
+func TestLogOfAnotherStore(t *testing.T) {
+	l, other := newLostStore(t, false), newLostStore(t, false)
+	mustClose(t, os.RemoveAll(filepath.Join(l.dir, "wal")))
+	mustClose(t, os.CopyFS(filepath.Join(l.dir, "wal"), os.DirFS(filepath.Join(other.dir, "wal"))))
+	l.refused(t, wal.ErrHole, "this is log")
+}
+
+// A server's clean end is known to the database: any byte of the log may go, and it is noticed.
+func TestDamageAfterCleanEnd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "store")
+	s := mustOpen(t, dir, core.Options{})
+	f := newFeeder(t, s, 20)
+	f.mustFeed(3)
+	mustClose(t, s.Close())
+	l := &lostStore{dir: dir}
+	name := l.segments(t)[0]
+	whole, err := os.ReadFile(name)
+	mustClose(t, err)
+	for _, at := range []int{0, 200, len(whole) / 2, len(whole) - 1} {
+		b := slices.Clone(whole)
+		b[at] ^= 1
+		mustClose(t, os.WriteFile(name, b, 0o644))
+		var damage *wal.CorruptError
+		if s, err := core.Open(dir, core.Options{}); !errors.As(err, &damage) || damage.Segment != 1 || damage.Offset > int64(at) {
+			t.Errorf("byte %d flipped: %v, %v, want a CorruptError in segment 1 before it", at, s, err)
+		}
+		mustClose(t, os.WriteFile(name, whole[:at], 0o644))
+		if s, err := core.Open(dir, core.Options{}); !errors.As(err, &damage) || damage.Segment != 1 || damage.Offset > int64(at) {
+			t.Errorf("cut to %d bytes: %v, %v, want a CorruptError in segment 1 before it", at, s, err)
+		}
+	}
+	mustClose(t, os.WriteFile(name, whole, 0o644))
+	s = mustOpen(t, dir, core.Options{})
+	f.reopened(s).verify()
+	mustClose(t, s.Close())
 }
 
 // A log that is cut below what the database was written from: nothing is removed.
@@ -127,7 +197,7 @@ func TestLogBehindGroups(t *testing.T) {
 	whole, err := os.ReadFile(name)
 	mustClose(t, err)
 	mustClose(t, os.Truncate(name, int64(len(whole)/8)))
-	l.refused(t, wal.ErrHole, "the log ends at position")
+	l.refused(t, wal.ErrHole, "and the segment reached offset")
 	mustClose(t, os.WriteFile(name, whole, 0o644))
 	l.whole(t)
 }
@@ -180,9 +250,10 @@ func TestTornTail(t *testing.T) {
 		l := newLostStore(t, false)
 		names := l.segments(t)
 		last := names[len(names)-1]
-		info, err := os.Stat(last)
+		b, err := os.ReadFile(last)
 		mustClose(t, err)
-		mustClose(t, os.Truncate(last, info.Size()-cut))
+		end := int64(len(bytes.TrimRight(b, "\x00"))) // zeros are reserved ahead
+		mustClose(t, os.Truncate(last, end-cut))
 		s := mustOpen(t, l.dir, core.Options{NoBackground: true})
 		f := l.f.reopened(s)
 		f.tick--
@@ -212,7 +283,7 @@ func TestDamagedLog(t *testing.T) {
 	name := l.segments(t)[0]
 	b, err := os.ReadFile(name)
 	mustClose(t, err)
-	at := len(b) * 3 / 4
+	at := len(bytes.TrimRight(b, "\x00")) * 3 / 4
 	b[at] ^= 0x40
 	mustClose(t, os.WriteFile(name, b, 0o644))
 	for _, o := range []core.Options{{}, {ReadOnly: true}} {

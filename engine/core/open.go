@@ -95,6 +95,7 @@ type Store struct {
 	lock    io.Closer
 	db      *database
 	log     *wal.Log
+	holds   wal.Mark // how far the log reaches at least, by the database when it was opened
 	memory  memory
 	shards  []*shard
 	running sync.WaitGroup // shards
@@ -193,14 +194,7 @@ func (s *Store) open() (err error) {
 	for _, sh := range s.shards {
 		s.running.Go(func() { sh.run(s) })
 	}
-	if err := s.checkLog(after); err != nil {
-		return fmt.Errorf("%s: %w", dirLog, err)
-	}
-	s.log, err = wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
-		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after,
-		OnDurable: s.durable, ReadOnly: s.options.ReadOnly, FailFast: true, Logger: s.options.Logger, FS: s.options.fs,
-	})
-	if err != nil {
+	if err := s.openLog(after); err != nil {
 		return fmt.Errorf("%s: %w", dirLog, err)
 	}
 	s.failpoint("open-log")
@@ -248,11 +242,18 @@ func (s *Store) openVersion() (err error) {
 	if !fresh {
 		return s.addBucket()
 	}
+	log, err := s.makeLog()
+	if err != nil {
+		return err
+	}
 	return s.db.Update(nil, func(tx *bolt.Tx) error {
 		for _, b := range buckets {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
 			}
+		}
+		if err := putMark(tx.Bucket(bucketMeta), log); err != nil {
+			return err
 		}
 		return tx.Bucket(bucketMeta).Put(metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
 	}, nil)
@@ -341,6 +342,9 @@ func (s *Store) Close() error {
 	if !s.options.ReadOnly && (s.logged.Load()+s.replayed.Load() > closeBytes || s.log.Bytes() > closeLog) {
 		s.drain() // what has been acknowledged by one shard, others may not have passed over yet
 		err = s.checkpoint(context.Background())
+	}
+	if !s.options.ReadOnly {
+		err = errors.Join(err, s.sealLog())
 	}
 	return errors.Join(err, s.abandon())
 }

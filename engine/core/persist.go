@@ -75,6 +75,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		return nil
 	}
 	notes := s.notes.take()
+	log := s.log.Mark()
 	var w catalogueTx
 	return s.db.Update(nil, func(tx *bolt.Tx) error {
 		w = catalogueTx{s: s, tx: tx, count: cat.stored}
@@ -91,6 +92,9 @@ func (s *Store) writeChanges(b wal.Pos) error {
 			}
 		}
 		if err := putNumber(meta, metaCount, uint64(w.count)); err != nil {
+			return err
+		}
+		if err := putMark(meta, log); err != nil {
 			return err
 		}
 		return putNumber(meta, metaCatalogue, uint64(b))

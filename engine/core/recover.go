@@ -207,6 +207,9 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 	cat.defs.Store(&[]*definition{})
 	err = s.db.View(nil, func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
+		if err := s.loadMark(meta); err != nil {
+			return err
+		}
 		cat.pos = wal.Pos(metaNumber(meta, metaCatalogue))
 		cat.stored = int64(metaNumber(meta, metaCount))
 		cat.count.Store(cat.stored)

@@ -1,0 +1,75 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// The database keeps a mark of its log (wal.Mark): which log it is, and how far it reached at the last checkpoint or clean
+// end. So a log that is missing, belongs to another database or is an older copy is refused, whatever its files say of
+// themselves.
+
+// metaLog is the key of the mark in meta, part of the format.
+var metaLog = []byte("log")
+
+// openLog opens the log behind the position that the database stands for, and refuses one that lacks what the
+// database knows it held. Nothing is written then: whoever has the missing part can put it back.
+func (s *Store) openLog(after wal.Pos) (err error) {
+	s.log, err = wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
+		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after, Holds: s.holds,
+		OnDurable: s.durable, ReadOnly: s.options.ReadOnly, FailFast: true, Logger: s.options.Logger, FS: s.options.fs,
+	})
+	if err == nil && s.options.ReadOnly {
+		if err = s.log.Whole(); err != nil {
+			err = errors.Join(err, s.log.Close())
+			s.log = nil
+		}
+	}
+	return err
+}
+
+// makeLog makes the log of a new database, or finds the one whose database is lost, and returns its mark.
+func (s *Store) makeLog() (wal.Mark, error) {
+	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{SegmentBytes: segmentBytes, Logger: s.options.Logger, FS: s.options.fs})
+	if err != nil {
+		return wal.Mark{}, fmt.Errorf("%s: %w", dirLog, err)
+	}
+	if err := l.Close(); err != nil {
+		return wal.Mark{}, fmt.Errorf("%s: %w", dirLog, err)
+	}
+	return l.Mark(), nil
+}
+
+// loadMark reads the mark of the log.
+func (s *Store) loadMark(meta *bolt.Bucket) error {
+	if err := s.holds.UnmarshalBinary(meta.Get(metaLog)); err != nil {
+		return &DamageError{Bucket: string(bucketMeta), Key: metaLog, Err: err}
+	}
+	return nil
+}
+
+func putMark(meta *bolt.Bucket, m wal.Mark) error {
+	b, err := m.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
+	return meta.Put(metaLog, b)
+}
+
+// sealLog closes the log and notes in the database where it ends. A store that is opened for one command leaves it
+// to the log's own mark: a transaction would cost more than the command.
+func (s *Store) sealLog() error {
+	if err := s.log.Close(); err != nil {
+		return err
+	}
+	m := s.log.Mark()
+	if m == s.holds || s.options.NoBackground {
+		return nil
+	}
+	return s.db.Update(bucketMeta, func(tx *bolt.Tx) error { return putMark(tx.Bucket(bucketMeta), m) }, nil)
+}
