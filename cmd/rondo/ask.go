@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"unicode/utf8"
 
 	"connectrpc.com/connect"
 
@@ -21,6 +22,11 @@ const maxInput = 60 << 20
 
 // ask has a server run a verb. The files that it is about are of this process: they are read and written here.
 func ask(ctx context.Context, c *rpc.Client, env *rrdtool.Env, p *process, here place, args []string, plain bool) (int, error) {
+	for _, arg := range args {
+		if !utf8.ValidString(arg) {
+			return 1, fmt.Errorf("'%s' is no UTF-8, which what a server is asked for must be", arg)
+		}
+	}
 	if name := rrdtool.Reads(args); name != "" && rrdtool.IsNative(env.Files, name) {
 		known, err := hasSeries(ctx, c, env, name)
 		if err != nil {

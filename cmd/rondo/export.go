@@ -70,7 +70,7 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		}
 		if err != nil {
 			failed.Add(1)
-			show.print(fmt.Sprintf("%s: %v", oneLine(name), err))
+			show.print(fmt.Sprintf("%s: %v", name, err))
 		} else {
 			written.Add(1)
 		}

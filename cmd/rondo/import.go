@@ -10,14 +10,13 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/transfer"
 )
@@ -59,6 +58,9 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 		if !ok || name == "" {
 			return fmt.Errorf("--labels %s: not name=value", l)
 		}
+		if err := text.Check(l); err != nil {
+			return fmt.Errorf("--labels %s: it %w", l, err)
+		}
 		o.Labels = append(o.Labels, core.Label{Name: name, Value: value})
 	}
 	var files finder
@@ -85,7 +87,7 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 	done := func(r transfer.Result) {
 		count.add(r)
 		if r.Err != nil {
-			show.print(fmt.Sprintf("%s: %v", oneLine(r.Name), r.Err))
+			show.print(fmt.Sprintf("%s: %v", r.Name, r.Err))
 		}
 		show.step(1)
 	}
@@ -126,14 +128,6 @@ func (t *tally) add(r transfer.Result) {
 	default:
 		t.failed++
 	}
-}
-
-// oneLine quotes a name that would not stay on a line.
-func oneLine(name string) string {
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return strconv.Quote(name)
-	}
-	return name
 }
 
 // stopped is the exit code of what SIGINT has ended before it was done, as a shell counts it.
@@ -187,6 +181,10 @@ func (f *finder) find(args []string, prefix string) error {
 func (f *finder) add(name, series string) {
 	if s, ok := strings.CutSuffix(series, ".xml"); ok {
 		series = strings.TrimSuffix(s, ".rrd") + ".rrd"
+	}
+	if err := text.Check(series); err != nil {
+		f.fail(name, fmt.Errorf("its name %w: give it another", err))
+		return
 	}
 	key := strings.TrimSuffix(series, ".rrd")
 	switch other, twice := f.named[key]; {
@@ -243,10 +241,15 @@ func importThrough(ctx context.Context, server rondov1.LocalClient, o transfer.O
 		defer told.Unlock()
 		done(r)
 	}
+	var unsent error // why a message was not, once sender has ended
 	sender.Go(func() {
 		for i := range items {
 			if err := s.file(&items[i]); err != nil {
 				tell(transfer.Result{Item: items[i], Outcome: transfer.Failed, Err: err})
+			}
+			if s.err != nil && !errors.Is(s.err, io.EOF) { // the message cannot be sent, and Receive would wait for ever
+				unsent = s.err
+				cancel()
 			}
 			if s.err != nil {
 				return // Receive says why
@@ -260,6 +263,11 @@ func importThrough(ctx context.Context, server rondov1.LocalClient, o transfer.O
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
+			cancel()
+			sender.Wait()
+			if unsent != nil {
+				err = unsent
+			}
 			return explain(err)
 		}
 		r := transfer.Result{Item: s.sent(int(m.GetIndex()))}

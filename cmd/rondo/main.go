@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/text"
 )
 
 func main() {
@@ -32,7 +34,12 @@ type process struct {
 }
 
 func newProcess() *process {
-	return &process{args: os.Args, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, now: time.Now}
+	return &process{args: os.Args, stdin: os.Stdin, stdout: forTerminal(os.Stdout), stderr: forTerminal(os.Stderr), lookupEnv: os.LookupEnv, now: time.Now}
+}
+
+// tell prints an error, which may quote anything.
+func (p *process) tell(err error) {
+	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(err.Error())) // nobody is left to tell
 }
 
 func (p *process) getenv(name string) string {
@@ -69,7 +76,7 @@ func run(p *process) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+	p.tell(err)
 	if u, ok := errors.AsType[*usageError](err); ok {
 		_, _ = fmt.Fprintf(p.stderr, "See %s\n", u.help)
 		return exitUsage

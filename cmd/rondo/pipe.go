@@ -27,7 +27,7 @@ func runPipe(ctx context.Context, p *process, t target, folder string, kind pipe
 	t.stays = true
 	code, err := pipe(ctx, p, t, folder, kind)
 	if err != nil {
-		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		p.tell(err)
 		return 1
 	}
 	return code

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/text"
 )
 
 // How often progress is shown: as a bar on a terminal, as a line elsewhere.
@@ -30,7 +32,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, total int) *progress {
-	p := &progress{w: w, total: total, bar: isTerminal(w), began: time.Now(), stop: make(chan struct{})}
+	p := &progress{w: bare(w), total: total, bar: isTerminal(w), began: time.Now(), stop: make(chan struct{})}
 	every := lineEvery
 	if p.bar {
 		every = barEvery
@@ -81,8 +83,9 @@ func (p *progress) show() {
 	p.shown = true
 }
 
-// print prints a line.
+// print prints a line, which may quote anything.
 func (p *progress) print(line string) {
+	line = text.Escape(line)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()

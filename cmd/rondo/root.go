@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 )
 
@@ -72,18 +70,4 @@ func newRoot(p *process) *cobra.Command {
 	completeFlag(root, "sync", syncModes)
 	checkUsage(root)
 	return root
-}
-
-// isTerminal says whether w is a terminal, which binary data would upset.
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
-	}
-	null, err := os.Stat(os.DevNull) // a device, but nobody looks at it
-	return err != nil || !os.SameFile(info, null)
 }

@@ -211,18 +211,18 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 	}
 	here, err := p.place()
 	if err != nil {
-		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		p.tell(err)
 		return 1
 	}
 	here.set(env)
 	if args, p.stdin, err = readFirst(p, args); err != nil {
-		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		p.tell(err)
 		return 1
 	}
 	env.Stdin = p.stdin
 	o, err := t.open(ctx, core.Options{ReadOnly: !write}, false)
 	if err != nil {
-		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		p.tell(err)
 		return 1
 	}
 	var code int
@@ -252,7 +252,7 @@ func runVerb(ctx context.Context, p *process, t target, args []string, plain boo
 		o.store = m.store
 	}
 	if err = firstError(err, o.close(), out.release()); err != nil {
-		_, _ = fmt.Fprintf(p.stderr, "ERROR: %v\n", err)
+		p.tell(err)
 		return 1
 	}
 	return code

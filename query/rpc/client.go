@@ -39,7 +39,7 @@ func newClient(t *http.Transport, url string) *Client {
 	two := t.Clone()
 	two.Protocols = new(http.Protocols)
 	two.Protocols.SetUnencryptedHTTP2(true)
-	limit := connect.WithReadMaxBytes(maxAnswerBytes)
+	limit := connect.WithClientOptions(connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(told{}))
 	return &Client{
 		RondoClient: rondov1.NewRondoClient(h, url, limit),
 		Local:       rondov1.NewLocalClient(h, url, limit),

@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
@@ -160,7 +161,7 @@ func (l *Local) Check(ctx context.Context, _ *connect.Request[rondov1.CheckReque
 		return fail(err, "check")
 	}
 	for _, p := range problems {
-		if err := stream.Send(&rondov1.CheckResponse{Where: p.Where, What: p.What}); err != nil {
+		if err := stream.Send(&rondov1.CheckResponse{Where: text.Escape(p.Where), What: text.Escape(p.What)}); err != nil {
 			return err
 		}
 	}

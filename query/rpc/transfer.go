@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/transfer"
 )
@@ -43,7 +44,7 @@ func (l *Local) Import(ctx context.Context, stream *connect.BidiStream[rondov1.I
 	err = transfer.Import(ctx, l.Store, o, items, func(r transfer.Result) {
 		answer := &rondov1.ImportResponse{Path: r.Path, Index: int64(r.Index), Skipped: r.Outcome == transfer.Skipped}
 		if r.Err != nil {
-			answer.Error = r.Err.Error()
+			answer.Error = text.EscapeLines(r.Err.Error()) // it may quote the file
 		}
 		if err := stream.Send(answer); err != nil {
 			cancel(err)
@@ -103,7 +104,7 @@ func (l *Local) Export(ctx context.Context, req *connect.Request[rondov1.ExportR
 		sending.Lock()
 		defer sending.Unlock()
 		if err != nil {
-			return stream.Send(&rondov1.ExportResponse{Path: path, Complete: true, Error: err.Error()})
+			return stream.Send(&rondov1.ExportResponse{Path: path, Complete: true, Error: text.EscapeLines(err.Error())})
 		}
 		for {
 			n := min(len(data), chunkBytes)

@@ -45,9 +45,13 @@ func (c *conn) create(r *request) {
 	}
 	file := c.s.names.file(args[0])
 	path, err := c.s.names.path(args[0])
-	if err != nil || path == "" {
+	if path == "" {
 		c.createAll()
-		c.fail(r.cmd, file+": "+errLeaves.Error())
+		if bad := (*nameError)(nil); errors.As(err, &bad) {
+			c.fail(r.cmd, bad.Error())
+		} else {
+			c.fail(r.cmd, file+": "+errLeaves.Error())
+		}
 		return
 	}
 	base := c.s.names.baseOf(file)

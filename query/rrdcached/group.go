@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
@@ -116,5 +115,5 @@ func seconds(t rra.Time) string {
 	return fmt.Sprintf("%d.%06d", sec, micro)
 }
 
-// failure is the answer that something went wrong: one line.
-func failure(text string) string { return "-1 " + strings.ReplaceAll(text, "\n", " ") }
+// failure is the answer that something went wrong: one line, in which what it quotes can do no harm.
+func failure(what string) string { return "-1 " + oneLine(what) }

@@ -95,6 +95,7 @@ func (l *listing) walk(fn func(entry string) error) error {
 		dir += "/"
 	}
 	tell := func(entry string) error {
+		entry = oneLine(entry)
 		if own := l.c.s.o.Own; l.dir == "" && own != "" && (entry == own || strings.HasPrefix(entry, own) && entry[len(own)] == '/') {
 			return nil
 		}

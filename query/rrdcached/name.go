@@ -4,9 +4,11 @@ package rrdcached
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
 
@@ -33,14 +35,26 @@ func newNames(base string) (names, error) {
 
 var errLeaves = errors.New("Permission denied")
 
+// A nameError says that no series can have a name.
+type nameError struct {
+	name string
+	err  error
+}
+
+func (e *nameError) Error() string { return fmt.Sprintf("%.200q %v", e.name, e.err) }
+func (e *nameError) Unwrap() error { return e.err }
+
 // path returns the path of the series that a client means; empty is the base itself. A name outside the base is refused.
 func (n *names) path(name string) (string, error) {
 	p, err := rrdtool.Path("", n.base, name)
 	if err != nil && n.real != n.base {
 		p, err = rrdtool.Path("", n.real, name)
 	}
-	if err != nil || strings.IndexByte(p, 0) >= 0 {
+	if err != nil {
 		return "", errLeaves
+	}
+	if err := text.Check(p); err != nil {
+		return "", &nameError{name, err}
 	}
 	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rrdtool"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -255,12 +256,12 @@ func (c *conn) info(r *request) {
 	lines := rrdtool.Info(file, &info)
 	c.out = fmt.Appendf(c.out, "%d Info for %s follows\n", len(lines), file)
 	for _, l := range lines {
-		c.out = fmt.Appendf(c.out, "%s %d %s\n", l.Key, l.Kind, oneLine(l.Value))
+		c.out = fmt.Appendf(c.out, "%s %d %s\n", oneLine(l.Key), l.Kind, oneLine(l.Value))
 	}
 }
 
-// oneLine makes sure that a text does not end its line.
-func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ") }
+// oneLine makes sure that a text does not end its line, or command the terminal that shows it.
+func oneLine(s string) string { return text.Escape(strings.ReplaceAll(s, "\n", " ")) }
 
 // lastUpdate shows the time of the last sample, as rrdcached does: down to a whole step.
 func (c *conn) lastUpdate(r *request) {

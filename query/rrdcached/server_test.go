@@ -188,13 +188,13 @@ func TestListsOfManySeries(t *testing.T) {
 		"1 RRDs\n"+filepath.Base(specs[large+7].Path)+"\n-1 List "+s.base+"/nosuch: No such file or directory\n")
 }
 
-// TestListEnds: a name of bytes that sort behind all others is listed, and once.
+// TestListEnds: a name of the character that sorts behind all others is listed, and once.
 func TestListEnds(t *testing.T) {
 	s := serve(t, rrdcached.Options{}, 0)
 	p := dial(t, s.addr)
 	const definition = " DS:x:GAUGE:20:U:U RRA:LAST:0:1:5\n"
-	p.expect("CREATE a/\xff\xffz"+definition+"CREATE a/b"+definition+"LIST /\nLIST /a\n",
-		"0 RRD created OK\n0 RRD created OK\n1 RRDs\na\n2 RRDs\nb\n\xff\xffz\n")
+	p.expect("CREATE a/\U0010ffff\U0010ffffz"+definition+"CREATE a/b"+definition+"LIST /\nLIST /a\n",
+		"0 RRD created OK\n0 RRD created OK\n1 RRDs\na\n2 RRDs\nb\n\U0010ffff\U0010ffffz\n")
 }
 
 // TestFetchTogetherAndAlone: requests that are read together have the answers that each has alone.

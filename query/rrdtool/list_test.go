@@ -12,14 +12,14 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestListEnds: names of bytes that sort behind all others are listed, and once.
+// TestListEnds: names of the character that sorts behind all others are listed, and once.
 func TestListEnds(t *testing.T) {
 	store := enginetest.Open(t)
 	d, err := rra.ParseDefinition(10, []string{"DS:x:GAUGE:20:U:U", "RRA:LAST:0:1:5"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"a/\xff", "a/\xff\xff\xff/x", "a/b", "a/\xffz", "a0", "\xff\xff/\xff\xff", "\xff\xff/a"} {
+	for _, path := range []string{"a/\U0010ffff", "a/\U0010ffff\U0010ffff\U0010ffff/x", "a/b", "a/\U0010ffffz", "a0", "\U0010ffff\U0010ffff/\U0010ffff\U0010ffff", "\U0010ffff\U0010ffff/a"} {
 		if _, err := store.Create(t.Context(), core.Spec{Path: path, Definition: d}); err != nil {
 			t.Fatal(err)
 		}
@@ -27,9 +27,9 @@ func TestListEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for args, want := range map[string]string{
-		"list /":    "a\na0\n\xff\xff\n",
-		"list a":    "b\n\xff\n\xffz\n\xff\xff\xff\n",
-		"list -r a": "b\n\xff\n\xffz\n\xff\xff\xff/x\n",
+		"list /":    "a\na0\n\U0010ffff\U0010ffff\n",
+		"list a":    "b\n\U0010ffff\n\U0010ffffz\n\U0010ffff\U0010ffff\U0010ffff\n",
+		"list -r a": "b\n\U0010ffff\n\U0010ffffz\n\U0010ffff\U0010ffff\U0010ffff/x\n",
 	} {
 		var out, errOut strings.Builder
 		code := rrdtool.Run(ctx, &rrdtool.Env{Store: store, Stdout: &out, Stderr: &errOut}, strings.Fields(args))
@@ -39,7 +39,7 @@ func TestListEnds(t *testing.T) {
 	}
 	var out strings.Builder
 	rrdtool.Pipe(ctx, &rrdtool.Env{Store: store, Stdout: &out}, strings.NewReader("ls\n"))
-	if want := "d .\nd ..\nd a\n- a0\nd \xff\xff\nOK "; !strings.HasPrefix(out.String(), want) {
+	if want := "d .\nd ..\nd a\n- a0\nd \U0010ffff\U0010ffff\nOK "; !strings.HasPrefix(out.String(), want) {
 		t.Errorf("ls: %q", out.String())
 	}
 }

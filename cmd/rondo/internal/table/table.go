@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	escape "github.com/rondo-db/rondo/internal/text"
 )
 
 // Formats are the formats there are; the first is the default.
@@ -43,10 +45,8 @@ func New(w io.Writer, format string, columns ...string) (Writer, error) {
 
 // cell returns v as text on one line.
 func cell(v any) string {
-	return escaper.Replace(fmt.Sprint(v))
+	return escape.Escape(fmt.Sprint(v))
 }
-
-var escaper = strings.NewReplacer("\t", `\t`, "\n", `\n`, "\r", `\r`)
 
 func cells(values []any) []string {
 	out := make([]string, len(values))

@@ -1,0 +1,79 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// A told is an interceptor of clients: a request that cannot be sent, because a text in it is no UTF-8, ends in an error that says which.
+type told struct{}
+
+func (told) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		answer, err := next(ctx, req)
+		return answer, unsendable(req.Any(), err)
+	}
+}
+
+func (told) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		return toldStream{next(ctx, spec)}
+	}
+}
+
+func (told) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+type toldStream struct{ connect.StreamingClientConn }
+
+func (s toldStream) Send(m any) error { return unsendable(m, s.StreamingClientConn.Send(m)) }
+
+// unsendable returns err, or what is wrong with the message if that is why it was not sent.
+func unsendable(m any, err error) error {
+	if err == nil || connect.CodeOf(err) != connect.CodeInternal {
+		return err
+	}
+	if p, ok := m.(proto.Message); ok {
+		if e := checkUTF8(p.ProtoReflect()); e != nil {
+			return connect.NewError(connect.CodeInvalidArgument, e)
+		}
+	}
+	return err
+}
+
+// checkUTF8 says which text of a message is no UTF-8.
+func checkUTF8(m protoreflect.Message) (err error) {
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		check := func(v protoreflect.Value, kind protoreflect.Kind) bool {
+			switch kind {
+			case protoreflect.StringKind:
+				if s := v.String(); !utf8.ValidString(s) {
+					err = fmt.Errorf("%s %.200q is no UTF-8", f.Name(), s)
+				}
+			case protoreflect.MessageKind, protoreflect.GroupKind:
+				err = checkUTF8(v.Message())
+			}
+			return err == nil
+		}
+		switch {
+		case f.IsList():
+			for i := 0; err == nil && i < v.List().Len(); i++ {
+				check(v.List().Get(i), f.Kind())
+			}
+		case f.IsMap():
+			v.Map().Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
+				return check(k.Value(), f.MapKey().Kind()) && check(v, f.MapValue().Kind())
+			})
+		default:
+			check(v, f.Kind())
+		}
+		return err == nil
+	})
+	return err
+}
