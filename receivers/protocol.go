@@ -49,6 +49,7 @@ type Flag struct {
 	Usage   string
 	Repeat  bool // may be given more than once
 	Switch  bool // may be given without a value, which then is true
+	File    bool // names a file that is read again when the configuration is
 }
 
 // Config is what a receiver is made from. The zero value of each field but

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -43,6 +44,8 @@ type StoreOptions struct {
 	SenderRate int
 	// Now is the clock of the limit; nil: time.Now.
 	Now func() time.Time
+	// Logger is told who begins to send, and how many series are made; nil: silent.
+	Logger *slog.Logger
 }
 
 func (o StoreOptions) withDefaults() StoreOptions {
@@ -54,6 +57,9 @@ func (o StoreOptions) withDefaults() StoreOptions {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }
@@ -67,6 +73,7 @@ type StoreSink struct {
 	tickets sync.Pool
 	made    atomic.Uint64
 	refused [numRefusals]atomic.Uint64
+	heard   heard
 
 	mu      sync.Mutex // guards what follows
 	senders map[string]*sender
@@ -77,6 +84,7 @@ type StoreSink struct {
 func NewStoreSink(s Store, o StoreOptions) *StoreSink {
 	sink := &StoreSink{store: s, o: o.withDefaults(), senders: make(map[string]*sender)}
 	sink.policy.Store(o.Policy)
+	sink.heard.log, sink.heard.now = sink.o.Logger, sink.o.Now
 	return sink
 }
 
@@ -98,6 +106,7 @@ func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 	for i := range reqs {
 		r := &reqs[i]
 		r.Ref, r.Definition, r.Err = 0, nil, nil
+		s.heard.from(r)
 		if j, ok := same[r.Path]; ok {
 			repeated[i] = j
 			continue
@@ -159,6 +168,7 @@ func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []core.Spe
 			r.Ref, r.Definition = c.Ref, specs[i].Definition
 			granted[r.Sender]--
 			s.made.Add(1)
+			s.heard.made(r, &specs[i])
 		case errors.Is(c.Err, core.ErrExists):
 			r.Err = s.found(r, c.Ref)
 		default:

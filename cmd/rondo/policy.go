@@ -27,9 +27,6 @@ protocol that NAME begins with makes by itself of a typical sender.
 Labels are those of --label. Without any, and if the database has a series NAME, they are that series'; what it was made of
 stays as it is, because but for expire rules decide about new series.`
 
-const policyCheckHelp = `Check the file of --config: every setting, and the rules: whether each can ever decide, and whether its archives
-fit the steps of the protocols that it may meet. The exit code is 1 if anything is wrong.`
-
 // A policy is the command of that name.
 type policy struct {
 	*serve
@@ -38,19 +35,14 @@ type policy struct {
 }
 
 func newPolicy(c *common) *cobra.Command {
-	s, _ := newServeSettings(c)
-	p := &policy{serve: s}
+	p := newPolicySettings(c)
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Try and check the rules for new series",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
-		for _, name := range []string{"db", "daemon"} { // keys of the file, too
-			s.flags.AddFlag(cmd.Flag(name))
-		}
-	}
+	cmd.PersistentPreRun = p.begin
 	test := &cobra.Command{
 		Use:   "test NAME",
 		Short: "Print which rule a name gets, and what a series of it is made of",
@@ -62,7 +54,7 @@ func newPolicy(c *common) *cobra.Command {
 	check := &cobra.Command{
 		Use:   "check",
 		Short: "Check the file of settings, and its rules",
-		Long:  policyCheckHelp,
+		Long:  configCheckHelp,
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return p.check() },
 	}
@@ -70,6 +62,19 @@ func newPolicy(c *common) *cobra.Command {
 	addOutput(check, &p.format)
 	cmd.AddCommand(test, check)
 	return cmd
+}
+
+// newPolicySettings returns the settings that serve would have, to be looked at.
+func newPolicySettings(c *common) *policy {
+	s, _ := newServeSettings(c)
+	return &policy{serve: s}
+}
+
+// begin takes in the flags of every command, which are keys of the file, too.
+func (p *policy) begin(cmd *cobra.Command, _ []string) {
+	for _, name := range []string{"db", "daemon"} {
+		p.flags.AddFlag(cmd.Flag(name))
+	}
 }
 
 // A subject is a series that rules are asked about.
@@ -281,6 +286,11 @@ func (p *policy) check() error {
 	if err != nil {
 		return err
 	}
+	if elsewhere, err := p.elsewhere(ways); err != nil {
+		return err
+	} else {
+		problems = append(elsewhere, problems...)
+	}
 	if len(problems) == 0 {
 		if p.format == table.Formats[0] {
 			_, err = fmt.Fprintf(p.stdout, "no problem found: %s, %d rules\n", p.file, len(p.rules))
@@ -292,16 +302,20 @@ func (p *policy) check() error {
 		return err
 	}
 	for _, x := range problems {
-		if err := w.Row(fmt.Sprint(p.file, ":", p.rules[x.rule].Line), x.rule+1, x.what); err != nil {
+		where, rule := p.file, any("")
+		if x.rule >= 0 {
+			where, rule = fmt.Sprint(p.file, ":", p.rules[x.rule].Line), x.rule+1
+		}
+		if err := w.Row(where, rule, x.what); err != nil {
 			return err
 		}
 	}
 	return firstError(w.Close(), exitError(1))
 }
 
-// A problem is what is wrong with a rule that can be read.
+// A problem is what is wrong with a setting that can be read.
 type problem struct {
-	rule int // counted from 0
+	rule int // of the policy, counted from 0; -1: another setting
 	what string
 }
 

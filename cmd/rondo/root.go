@@ -56,7 +56,7 @@ func newRoot(p *process) *cobra.Command {
 		more = append(more, make(c))
 	}
 	for group, cmds := range map[string][]*cobra.Command{
-		"server":   append(more, newServe(c), newStats(c), newNotes(c), newMetadata(c), newPolicy(c), newSend(c)),
+		"server":   append(more, newServe(c), newStats(c), newNotes(c), newMetadata(c), newConfig(c), newPolicy(c), newSend(c)),
 		"rrdtool":  append(newVerbs(c), newRRDTool(c), newPipe(c)),
 		"database": {newShow(c), newDrop(c), newRename(c), newCheck(c), newBackup(c), newRestoreBackup(c), newImport(c), newExport(c), newWAL(c)},
 	} {

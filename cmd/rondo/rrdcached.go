@@ -33,13 +33,13 @@ type rrdcachedSettings struct {
 
 func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&r.addresses, rrdcachedFlag, nil,
-		"listen `address` of rrdcached's protocol: host:port or unix:/path; may be repeated. Behind a ? may stand "+
-			"allow=UPDATE+FLUSH (the commands that are answered there) and, for a socket, mode=0660 and group=NAME, with & between them. "+
-			"Default: the socket "+rrdcached.SocketName+" in the database's folder")
-	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that is cut off the front of the names that clients send (default: RONDO_BASE, base: in the configuration file, the working folder)")
-	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "make a series of the native file below the base whose name a client says, if there is no series of that name")
-	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "how many clients of rrdcached's protocol may be connected")
-	f.DurationVar(&r.idle, "rrdcached-idle", rrdcached.DefaultIdle, "how long such a client may be silent (negative: for ever)")
+		"`address` of rrdcached's protocol, host:port or unix:/path, with options: unix:/path?mode=0660&group=www "+
+			"(default: "+rrdcached.SocketName+" in the database's folder)")
+	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that clients' names of files begin with (default: RONDO_BASE or base:, else the working folder)")
+	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "make a series of a file below the base when a client names it")
+	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "largest `number` of connected clients")
+	r.idle = rrdcached.DefaultIdle
+	f.Var((*duration)(&r.idle), "rrdcached-idle", "`time` that a client may be silent; negative: for ever")
 }
 
 // config is what the settings say of a server of the database db; named says whether somebody chose the addresses.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
-	"net"
 	"os"
 	"strings"
 	"time"
@@ -32,10 +32,11 @@ type collectdSend struct {
 	to, kind, at, typesDB, notify        string
 	level, username, password, usersFile string
 	interval                             time.Duration
+	stderr                               io.Writer
 }
 
 func newSendCollectd(c *common) *cobra.Command {
-	var s collectdSend
+	s := collectdSend{stderr: c.stderr}
 	cmd := &cobra.Command{
 		Use:   "collectd HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE]=VALUE[:VALUE…]…",
 		Short: "Send readings as collectd does, over UDP",
@@ -83,17 +84,7 @@ func (s *collectdSend) run(ctx context.Context, c *common, args []string) error 
 	if err != nil {
 		return err
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "udp", s.to)
-	if err != nil {
-		return err
-	}
-	for _, b := range packets {
-		if _, err := conn.Write(b); err != nil {
-			_ = conn.Close() // the first error counts
-			return err
-		}
-	}
-	return conn.Close()
+	return sendDatagrams(ctx, s.to, packets)
 }
 
 // time returns what --at says.
@@ -139,6 +130,9 @@ func (s *collectdSend) lists(at collectd.Stamp, args []string) ([]collectd.Value
 		}
 		if err := v.ParseIdentifier(arg[:n]); err != nil {
 			return nil, fmt.Errorf("%q: %w", arg, err)
+		}
+		if _, known := types[string(v.Type)]; !known && s.kind == "" {
+			_, _ = fmt.Fprintf(s.stderr, "%s: %s is no type that collectd knows: its values are sent as gauges (--type, --typesdb)\n", oneLine(arg), oneLine(string(v.Type)))
 		}
 		if err := v.ParseValues(types, s.kind, arg[n+1:]); err != nil {
 			return nil, fmt.Errorf("%q: %w", arg, err)

@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"strings"
 
@@ -39,7 +39,7 @@ func newSendGmetric(*common) *cobra.Command {
 		Short: "Send a value as Ganglia's gmetric does",
 		Long:  sendGmetricHelp,
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return s.run() },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -61,25 +61,18 @@ func newSendGmetric(*common) *cobra.Command {
 	return cmd
 }
 
-func (s *gmetricSend) run() error {
+func (s *gmetricSend) run(ctx context.Context) error {
 	ms, err := s.messages()
 	if err != nil {
 		return err
 	}
-	conn, err := net.Dial("udp", s.to)
-	if err != nil {
-		return err
-	}
-	for _, m := range ms {
-		var packet []byte
-		if packet, err = m.AppendBinary(nil); err == nil {
-			_, err = conn.Write(packet)
-		}
-		if err != nil {
-			break
+	packets := make([][]byte, len(ms))
+	for i, m := range ms {
+		if packets[i], err = m.AppendBinary(nil); err != nil {
+			return err
 		}
 	}
-	return firstError(err, conn.Close())
+	return sendDatagrams(ctx, s.to, packets)
 }
 
 // messages makes what is to be sent, in order.

@@ -28,8 +28,17 @@ const serveHelp = `Receive samples and answer queries, until SIGTERM or SIGINT; 
 
 Every flag may also be given as a variable (--collectd-auth-file as RONDO_COLLECTD_AUTH_FILE) or as a key of the YAML
 file that --config names; a flag goes before a variable, and a variable before the file. An empty address turns a
-listener off. Everything listens on loopback until told otherwise. SIGHUP reads the file again, and with it what
-flags of receivers name (password files, types.db); the rest of the settings needs a restart.
+listener off. Everything listens on loopback until told otherwise. SIGHUP reads the file again: receivers and the policy
+follow it at once, and the log names settings that need a restart. Durations are seconds (30), or have a unit (500ms, 30s, 10m,
+12h, 7d); sizes are bytes, or have a unit (512M, 4G).
+
+--sync says when a sample counts as stored, and so what a loss of power may take:
+
+  always     after it is synced to the disk: nothing (the default)
+  interval   after it is written; synced once every --sync-interval: that much
+  none       after it is written: what the system had not yet written by itself
+
+A killed process loses nothing in any of them.
 
 The key "policy" of the file is a list of rules for new series; the first that matches decides:
 
@@ -41,7 +50,7 @@ The key "policy" of the file is a list of rules for new series; the first that m
       archives: ["RRA:AVERAGE:0.5:10s:1d", "RRA:AVERAGE:0.5:5m:1y"]
       expire: 30d
 
-rondo policy test NAME shows what a name gets, rondo policy check whether the file is right.`
+rondo policy test NAME shows what a name gets, rondo config check whether the file is right. docs/serve.md has the details.`
 
 // A serve is the settings of the server.
 type serve struct {
@@ -85,27 +94,30 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&s.http, "http", "127.0.0.1:9180", "listen `address` of RPC, /metrics, /-/healthy, /-/ready and the page at /")
-	f.StringSliceVar(&s.hosts, "http-host", nil, "further `name` by which clients reach --http, beside addresses, localhost and the host's own name; repeatable, * for every name")
+	f.StringVar(&s.http, "http", "127.0.0.1:9180", "`address` of RPC, metrics, health and the page at /")
+	f.StringSliceVar(&s.hosts, "http-host", nil, "`name` that clients reach --http by, beside addresses, localhost and the host's name; *: any")
 	for _, p := range protocols {
 		s.ways = append(s.ways, addProtocol(f, p))
 	}
 	s.rrd.addFlags(f)
-	f.Var(&s.sync, "sync", "when an append is acknowledged: always (after fdatasync), interval (before, synced by the clock: "+
-		"loss of power may take --sync-interval of samples) or none (loss of power may take what the system has not written)")
-	f.DurationVar(&s.engine.SyncInterval, "sync-interval", time.Second, "the longest time between two syncs with --sync=interval")
-	f.DurationVar(&s.engine.Reorder, "reorder", 0, "hold samples back until one of their series is this much later, to put them in order (0: late samples are refused)")
-	f.IntVar(&s.engine.MaxSeries, "max-series", 10_000_000, "the largest `number` of series")
+	f.Var(&s.sync, "sync", "when samples are acknowledged, a `mode`: always, interval or none (see above)")
+	s.engine.SyncInterval = time.Second
+	f.Var((*duration)(&s.engine.SyncInterval), "sync-interval", "longest `time` between two syncs with --sync interval")
+	f.Var((*duration)(&s.engine.Reorder), "reorder", "`time` that samples are held back to put late ones in order; 0: late ones are refused")
+	f.IntVar(&s.engine.MaxSeries, "max-series", 10_000_000, "largest `number` of series")
 	f.Int64Var(&s.engine.MaxRows, "max-rows", core.DefaultMaxRows, "the largest `number` of rows of an archive of a new series")
-	f.IntVar(&s.burst, "sender-burst", receivers.DefaultSenderBurst, "how many new series one sender may make at once (negative: no limit)")
-	f.IntVar(&s.rate, "sender-rate", receivers.DefaultSenderRate, "how many more of them it may make a minute")
-	f.DurationVar(&s.future, "max-future", receivers.DefaultMaxFuture, "how far ahead of the clock a sample may be (negative: no limit)")
-	f.Var(&s.memory, "memory", "`budget` for states, rows not yet stored and queues: 512M, 4G")
-	f.TextVar(&s.level, "log-level", slog.LevelInfo, "debug, info, warn or error")
-	f.BoolVar(&s.logJSON, "log-json", false, "log lines are JSON objects")
+	f.IntVar(&s.burst, "sender-burst", receivers.DefaultSenderBurst, "`number` of new series that one sender may make at once; -1: no limit")
+	f.IntVar(&s.rate, "sender-rate", receivers.DefaultSenderRate, "`number` of new series that it may make in each further minute")
+	s.future = receivers.DefaultMaxFuture
+	f.Var((*duration)(&s.future), "max-future", "`time` that a sample may be ahead of the clock; negative: no limit")
+	f.Var(&s.memory, "memory", "`bytes` for states, rows not yet stored and queues: 512M, 4G")
+	f.TextVar(&s.level, "log-level", slog.LevelInfo, "least important `level` that is logged: debug, info, warn or error")
+	f.BoolVar(&s.logJSON, "log-json", false, "write log lines as JSON objects")
 	s.memory = 4 << 30
 	f.Lookup("memory").DefValue = s.memory.String()
+	f.Lookup("log-level").DefValue = "info"
 	s.flags = f
+	cmd.SetUsageFunc(serveUsage)
 	completeFlag(cmd, "sync", syncModes)
 	completeFlag(cmd, "log-level", []string{"debug", "info", "warn", "error"})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }
@@ -166,7 +178,7 @@ func (s *serve) run(ctx context.Context) error {
 		Ways:      ways,
 		RRDCached: rrd,
 		MaxFuture: s.future,
-		Limits:    receivers.StoreOptions{SenderBurst: s.burst, SenderRate: s.rate},
+		Limits:    receivers.StoreOptions{SenderBurst: s.burst, SenderRate: s.rate, Logger: log},
 		Memory:    int64(s.memory),
 		Getenv:    s.getenv,
 		Logger:    log,
@@ -274,6 +286,7 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 	hup := make(chan os.Signal, 1) // a second one while the first waits adds nothing
 	signal.Notify(hup, syscall.SIGHUP)
 	reload := make(chan server.Ways)
+	running := s.fixed()
 	quit, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -288,6 +301,7 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 				log.Error("configuration not taken", "err", err)
 				continue
 			}
+			s.warnOfReload(log, running)
 			select {
 			case reload <- ways:
 			case <-quit:

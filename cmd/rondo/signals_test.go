@@ -65,11 +65,34 @@ func TestHUP(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	configure("collectd: {addr: " + addr + "}\n")
+	configure("http: 127.0.0.1:0\ncollectd: {addr: " + addr + "}\n")
 	hup()
 	// Asking for the port would take it away from the server at times.
 	waitFor(t, "the new address is listened on", func() bool {
 		return strings.Contains(log(), "addr="+addr)
+	})
+
+	// What is not taken is named: settings of the server itself, and files that are gone.
+	users := filepath.Join(dir, "users")
+	if err := os.WriteFile(users, []byte("alice: secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	settings := "http: 127.0.0.1:0\nmemory: 64M\nbase: " + dir + "\ncollectd: {addr: " + addr + ", security-level: sign, auth-file: " + users + "}\n"
+	configure(settings)
+	hup()
+	waitFor(t, "settings that need a restart are named", func() bool {
+		return strings.Contains(log(), `needs a restart" setting=memory in_force=4G configured=64M`) &&
+			strings.Contains(log(), `needs a restart" setting=base in_force="" configured=`+dir)
+	})
+	if strings.Contains(log(), "setting=collectd") || strings.Contains(log(), "setting=sync") {
+		t.Errorf("settings that were taken, or did not change, are said to need a restart:\n%s", log())
+	}
+	if err := os.Remove(users); err != nil {
+		t.Fatal(err)
+	}
+	hup()
+	waitFor(t, "a file that is gone is named", func() bool {
+		return strings.Contains(log(), `stays in force" setting=collectd-auth-file err="open `+users)
 	})
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -56,4 +58,29 @@ func (b *byteSize) Set(text string) error {
 	}
 	*b = byteSize(n << shift)
 	return nil
+}
+
+// A duration is a flag of a time, in seconds or with a unit.
+type duration time.Duration
+
+func (d *duration) Type() string { return "duration" }
+
+// String leaves out minutes and seconds that are 0: 1h, not 1h0m0s.
+func (d *duration) String() string {
+	text := time.Duration(*d).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+func (d *duration) Set(text string) error {
+	v, err := receivers.ParseDuration(text)
+	if err == nil {
+		*d = duration(v)
+	}
+	return err
 }

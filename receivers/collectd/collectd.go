@@ -18,7 +18,7 @@ var Protocol = receivers.Protocol{
 	Name:    "collectd",
 	Network: "udp",
 	Address: "127.0.0.1:25826",
-	Usage:   "take collectd's binary protocol at this UDP `address`; a multicast address is joined",
+	Usage:   "UDP `address` that collectd's network plugin sends to; a multicast address is joined",
 	Flags:   []receivers.Flag{flagGroup, flagLevel, flagAuthFile, flagTypesDB},
 	Check:   func(c receivers.Config) error { _, err := configure(c); return err },
 	Reread:  func(c receivers.Config) bool { return len(c.OptionValues(flagTypesDB)) > 0 },
@@ -28,19 +28,19 @@ var Protocol = receivers.Protocol{
 var (
 	flagGroup = receivers.Flag{
 		Name: "collectd-group", Repeat: true,
-		Usage: "join this multicast `group[%interface]`, or default for those of collectd; needs a wildcard --collectd address",
+		Usage: "multicast `group[%interface]` to join, or default for collectd's own",
 	}
 	flagLevel = receivers.Flag{
 		Name: "collectd-security-level", Default: "none",
-		Usage: "take only what is protected so well: `level` none, sign or encrypt",
+		Usage: "least protection of what is taken, a `level`: none, sign or encrypt",
 	}
 	flagAuthFile = receivers.Flag{
-		Name:  "collectd-auth-file",
-		Usage: "users and passwords, one \"name: password\" a line, in `file`; read again when it changes",
+		Name: "collectd-auth-file", File: true,
+		Usage: "`file` of users, a line each, as name: password; read again when it changes",
 	}
 	flagTypesDB = receivers.Flag{
-		Name: "collectd-typesdb", Repeat: true,
-		Usage: "`file` with more types than those of collectd 5.12, in its types.db format; later ones win",
+		Name: "collectd-typesdb", Repeat: true, File: true,
+		Usage: "types.db `file` beside collectd 5.12's own types, which are built in",
 	}
 )
 

@@ -21,9 +21,8 @@ var Protocol = receivers.Protocol{
 	Prefix:  strings.TrimSuffix(prefix, "/"),
 	Network: "udp",
 	Address: "127.0.0.1:8649",
-	Usage: "take Ganglia's metrics (gmetric, gmond) at this UDP `address`; a multicast address is joined. " +
-		"The protocol has no security: whoever can send to the port can write the metrics of any host",
-	Flags: []receivers.Flag{flagGroup, flagAllow, flagHost, flagResolve, flagStep, flagExpire},
+	Usage:   "UDP `address` that gmond and gmetric send to; a multicast address is joined",
+	Flags:   []receivers.Flag{flagGroup, flagAllow, flagHost, flagResolve, flagStep, flagExpire},
 	Default: func(c receivers.Config, step int64) *rra.Definition {
 		s, err := configure(c)
 		if err != nil {
@@ -42,27 +41,27 @@ var Protocol = receivers.Protocol{
 var (
 	flagGroup = receivers.Flag{
 		Name: "gmetric-group", Repeat: true,
-		Usage: "join this multicast `group[%interface]`, or default for Ganglia's; needs a wildcard --gmetric address",
+		Usage: "multicast `group[%interface]` to join, or default for Ganglia's own",
 	}
 	flagAllow = receivers.Flag{
 		Name: "gmetric-allow", Repeat: true,
-		Usage: "take metrics from these addresses only, as `CIDR` (default: from all, and whoever can send to the port can write the metrics of any host)",
+		Usage: "`network` that metrics are taken from, as 10.0.0.0/8 (default: all)",
 	}
 	flagHost = receivers.Flag{
 		Name: "gmetric-host", Default: hostMessage,
-		Usage: "what names the host of a metric that is not spoofed: message, or `source` for the sender's address",
+		Usage: "name of a host, a `choice`: message (what it says) or source (its address)",
 	}
 	flagResolve = receivers.Flag{
 		Name: "gmetric-resolve", Default: "false", Switch: true,
-		Usage: "look up the names of addresses that stand for hosts",
+		Usage: "look up the DNS name of addresses that hosts are called by",
 	}
 	flagStep = receivers.Flag{
-		Name: "gmetric-step", Default: strconv.Itoa(gmetadStep),
-		Usage: "step of new series in `seconds`",
+		Name: "gmetric-step", Default: strconv.Itoa(gmetadStep) + "s",
+		Usage: "`step` of new series",
 	}
 	flagExpire = receivers.Flag{
 		Name: "gmetric-expire", Default: expireKeep,
-		Usage: "what becomes of a series that was silent for its dmax: keep or `delete`",
+		Usage: "what becomes of a series that is silent for longer than its dmax, an `action`: keep or delete",
 	}
 )
 
@@ -112,8 +111,8 @@ func configure(cfg receivers.Config) (settings, error) {
 	if s.resolve, err = strconv.ParseBool(cfg.Option(flagResolve)); err != nil {
 		return s, fmt.Errorf("--%s %q: want true or false", flagResolve.Name, cfg.Option(flagResolve))
 	}
-	if s.step, err = strconv.ParseInt(cfg.Option(flagStep), 10, 64); err != nil {
-		return s, fmt.Errorf("--%s %q: want a number of seconds", flagStep.Name, cfg.Option(flagStep))
+	if s.step, err = receivers.ParseStep(cfg.Option(flagStep)); err != nil {
+		return s, fmt.Errorf("--%s: %w", flagStep.Name, err)
 	}
 	if err := new(metric).define(s.step).Validate(); err != nil {
 		return s, fmt.Errorf("--%s: %w", flagStep.Name, err)

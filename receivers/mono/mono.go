@@ -23,7 +23,7 @@ const DefaultAddress = "127.0.0.1:8888"
 var Protocol = receivers.Protocol{
 	Name:    "mono",
 	Network: "tcp",
-	Usage:   "take the connections of Mono's counters agents at this TCP `address` (agents look for " + DefaultAddress + ")",
+	Usage:   "TCP `address` that Mono's counters agents connect to; they look for " + DefaultAddress + "",
 	Flags:   []receivers.Flag{flagFile, flagDialect, flagAdd, flagStep, flagIdle, flagConns, flagHostConns},
 	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
 	Default: func(c receivers.Config, step int64) *rra.Definition {
@@ -39,23 +39,23 @@ var Protocol = receivers.Protocol{
 var (
 	flagFile = receivers.Flag{
 		Name: "mono-file", Repeat: true,
-		Usage: "read this `file`, which an agent has recorded, once at the start",
+		Usage: "recorded `file` of an agent, to be read once at the start",
 	}
 	flagDialect = receivers.Flag{
 		Name: "mono-dialect", Default: "page",
-		Usage: "write requests as the `dialect` page has them, as published, or agent, as the agent of 2014 reads them",
+		Usage: "`dialect` of requests: page (as published) or agent (as the agent of 2014 reads them)",
 	}
 	flagAdd = receivers.Flag{
 		Name: "mono-add", Repeat: true,
-		Usage: "ask every agent for this `category/name` too: 'Mono GC/Minor GC collections'",
+		Usage: "`counter` to ask every agent for, as category/name: 'Mono GC/Minor GC collections'",
 	}
 	flagStep = receivers.Flag{
 		Name: "mono-step", Default: "1s",
-		Usage: "step of new series in whole `seconds`",
+		Usage: "`step` of new series",
 	}
 	flagIdle = receivers.Flag{
 		Name: "mono-idle", Default: "10m",
-		Usage: "close the connection of an agent that is silent for so `long` (0: never)",
+		Usage: "close the connection of an agent that is silent for this `time`; 0: never",
 	}
 	flagConns = receivers.Flag{
 		Name: "mono-connections", Default: strconv.Itoa(receivers.DefaultConns),
@@ -120,10 +120,10 @@ func configure(cfg receivers.Config) (s settings, err error) {
 	if len(s.add) > maxWanted {
 		return wrong(flagAdd, fmt.Errorf("%d counters, at most %d are allowed", len(s.add), maxWanted))
 	}
-	if s.step, err = parseStep(cfg.Option(flagStep)); err != nil {
+	if s.step, err = receivers.ParseStep(cfg.Option(flagStep)); err != nil {
 		return wrong(flagStep, err)
 	}
-	if s.idle, err = time.ParseDuration(cfg.Option(flagIdle)); err != nil || s.idle < 0 {
+	if s.idle, err = receivers.ParseDuration(cfg.Option(flagIdle)); err != nil || s.idle < 0 {
 		return wrong(flagIdle, fmt.Errorf("%q is no time such as 10m", cfg.Option(flagIdle)))
 	}
 	if s.idle == 0 {
@@ -135,21 +135,6 @@ func configure(cfg receivers.Config) (s settings, err error) {
 		}
 	}
 	return s, nil
-}
-
-// maxStep is a year: a longer one is a mistake.
-const maxStep = 366 * 24 * time.Hour
-
-// parseStep reads a number of seconds, or a duration of whole seconds.
-func parseStep(s string) (int64, error) {
-	if n, err := strconv.ParseInt(s, 10, 32); err == nil {
-		s = fmt.Sprint(n, "s")
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d < time.Second || d > maxStep || d%time.Second != 0 {
-		return 0, fmt.Errorf("%q is no time of whole seconds such as 10s", s)
-	}
-	return int64(d / time.Second), nil
 }
 
 // maxHeld bounds what the announcements of all agents together may hold in memory. One agent's may hold some 5 MB.

@@ -20,7 +20,7 @@ import (
 var Protocol = receivers.Protocol{
 	Name:    "rrdd",
 	Network: "dir",
-	Usage:   "take the plugin files of XenServer's rrdd in this `folder` (on its hosts /dev/shm/metrics)",
+	Usage:   "`folder` of the plugin files of XenServer's rrdd; there it is /dev/shm/metrics",
 	Flags:   []receivers.Flag{flagInterval, flagTypes, flagOnlyDefault},
 	Default: func(_ receivers.Config, step int64) *rra.Definition { return new(Source).Define(rra.Gauge, step) },
 	Check:   func(c receivers.Config) error { _, err := configure(c); return err },
@@ -30,16 +30,15 @@ var Protocol = receivers.Protocol{
 var (
 	flagInterval = receivers.Flag{
 		Name: "rrdd-interval", Default: "5s",
-		Usage: "read the plugin files so `often`: 100ms to 1h",
+		Usage: "`time` between two readings of the plugin files, 100ms to 1h",
 	}
 	flagTypes = receivers.Flag{
 		Name: "rrdd-types", Default: vocabularyWords[Auto],
-		Usage: "read the type absolute as legacy (a measurement), modern (a count since the last reading) or auto: " +
-			"legacy in a `file` that says rate or absolute_to_rate, or neither gauge nor derive",
+		Usage: "what the `word` absolute means: legacy (a level), modern (a count), or auto, by the file's other words",
 	}
 	flagOnlyDefault = receivers.Flag{
-		Name: "rrdd-only-default", Default: "false",
-		Usage: "store only the data sources that are marked default, as the daemon does: `true` or false",
+		Name: "rrdd-only-default", Default: "false", Switch: true,
+		Usage: "store only the data sources that are marked default, as the daemon does",
 	}
 )
 
@@ -57,7 +56,7 @@ const (
 
 func configure(cfg receivers.Config) (s settings, err error) {
 	text := cfg.Option(flagInterval)
-	if s.interval, err = time.ParseDuration(text); err != nil || s.interval < minInterval || s.interval > maxInterval {
+	if s.interval, err = receivers.ParseDuration(text); err != nil || s.interval < minInterval || s.interval > maxInterval {
 		return s, fmt.Errorf("--%s %s: want a time from %v to %v, such as 5s", flagInterval.Name, text, minInterval, maxInterval)
 	}
 	i := slices.Index(vocabularyWords, cfg.Option(flagTypes))

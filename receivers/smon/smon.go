@@ -18,7 +18,7 @@ import (
 var Protocol = receivers.Protocol{
 	Name:    "smon",
 	Network: "tcp",
-	Usage:   "take smon token streams at this TCP `address` (the protocol has no port of its own, and no security)",
+	Usage:   "TCP `address` that smon token streams are sent to; the protocol has no usual port",
 	Flags:   []receivers.Flag{flagFile, flagKind, flagStep, flagIdle, flagConns, flagHostConns},
 	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
 	Default: func(c receivers.Config, step int64) *rra.Definition {
@@ -34,19 +34,19 @@ var Protocol = receivers.Protocol{
 var (
 	flagFile = receivers.Flag{
 		Name: "smon-file", Repeat: true,
-		Usage: "read the stream in this `file` or pipe to its end; - is standard input",
+		Usage: "`file` or pipe with a token stream, to be read to its end; - is standard input",
 	}
 	flagKind = receivers.Flag{
 		Name: "smon-kind", Repeat: true,
-		Usage: "the kind of new series of tokens whose name matches, as `glob=kind`: 'linux.cpu.*=DERIVE'; the first that matches (default: GAUGE)",
+		Usage: "kind of new series by name, as `glob=kind`: 'linux.cpu.*=DERIVE' (default: GAUGE)",
 	}
 	flagStep = receivers.Flag{
 		Name: "smon-step", Default: "10s",
-		Usage: "step of new series in whole `seconds`",
+		Usage: "`step` of new series",
 	}
 	flagIdle = receivers.Flag{
 		Name: "smon-idle", Default: "10m",
-		Usage: "close the connection of a sender that is silent for so `long` (0: never)",
+		Usage: "close the connection of a sender that is silent for this `time`; 0: never",
 	}
 	flagConns = receivers.Flag{
 		Name: "smon-connections", Default: strconv.Itoa(receivers.DefaultConns),
@@ -75,10 +75,10 @@ func configure(cfg receivers.Config) (s settings, err error) {
 	if s.kinds, err = parseKinds(cfg.OptionValues(flagKind)); err != nil {
 		return wrong(flagKind, err)
 	}
-	if s.step, err = parseStep(cfg.Option(flagStep)); err != nil {
+	if s.step, err = receivers.ParseStep(cfg.Option(flagStep)); err != nil {
 		return wrong(flagStep, err)
 	}
-	if s.idle, err = time.ParseDuration(cfg.Option(flagIdle)); err != nil || s.idle < 0 {
+	if s.idle, err = receivers.ParseDuration(cfg.Option(flagIdle)); err != nil || s.idle < 0 {
 		return wrong(flagIdle, fmt.Errorf("%q is no time such as 10m", cfg.Option(flagIdle)))
 	}
 	if s.idle == 0 {
@@ -90,21 +90,6 @@ func configure(cfg receivers.Config) (s settings, err error) {
 		}
 	}
 	return s, nil
-}
-
-// maxStep is a year: a longer one is a mistake.
-const maxStep = 366 * 24 * time.Hour
-
-// parseStep reads a number of seconds, or a duration of whole seconds.
-func parseStep(s string) (int64, error) {
-	if n, err := strconv.ParseInt(s, 10, 32); err == nil {
-		s = fmt.Sprint(n, "s")
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d < time.Second || d > maxStep || d%time.Second != 0 {
-		return 0, fmt.Errorf("%q is no time of whole seconds such as 10s", s)
-	}
-	return int64(d / time.Second), nil
 }
 
 // A server is the receiver.

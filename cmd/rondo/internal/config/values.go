@@ -48,5 +48,9 @@ func Beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(filepath.Dir(file), path)
+	path = filepath.Join(filepath.Dir(file), path)
+	if abs, err := filepath.Abs(path); err == nil { // else the working folder is gone
+		return abs
+	}
+	return path
 }

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+)
+
+const configCheckHelp = `Check the configuration file as rondo serve would read it: every key and value, whether the addresses can be listened on and the
+database's folder can be made, whether each rule of the policy can ever decide, and whether its archives fit the steps of the
+protocols that it may meet. The exit code is 1 if anything is wrong.`
+
+const configShowHelp = `Print every setting of rondo serve: its value, and where that is from (a variable, the file, or the default).`
+
+// newConfig returns the commands that look at the configuration.
+func newConfig(c *common) *cobra.Command {
+	p := newPolicySettings(c)
+	cmd := &cobra.Command{
+		Use:              "config",
+		Short:            "Check and show the configuration",
+		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: p.begin,
+	}
+	check := &cobra.Command{
+		Use:   "check [FILE]",
+		Short: "Check the configuration file",
+		Long:  configCheckHelp,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				c.config = args[0]
+			}
+			return p.check()
+		},
+	}
+	show := &cobra.Command{
+		Use:   "show",
+		Short: "Print every setting and where it is from",
+		Long:  configShowHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return p.show() },
+	}
+	addOutput(check, &p.format)
+	addOutput(show, &p.format)
+	cmd.AddCommand(check, show)
+	return cmd
+}
+
+// show prints the settings.
+func (p *policy) show() error {
+	_, named, err := p.apply()
+	if err != nil {
+		return err
+	}
+	t := p.target()
+	if t.err != nil {
+		return t.err
+	}
+	w, err := table.New(p.stdout, p.format, "setting", "value", "from")
+	if err != nil {
+		return err
+	}
+	if err := w.Row("db", t.folder(), p.origin("db", t.named)); err != nil {
+		return err
+	}
+	if base := p.base(); base != "" {
+		if err := w.Row(baseKey, base, p.origin(baseKey, true)); err != nil {
+			return err
+		}
+	}
+	p.flags.VisitAll(func(f *pflag.Flag) {
+		if err != nil || f.Hidden || f.Name == "db" || f.Name == "help" || f.Name == "daemon" {
+			return
+		}
+		value := f.Value.String()
+		if v, ok := f.Value.(pflag.SliceValue); ok {
+			value = strings.Join(v.GetSlice(), " ")
+		}
+		err = w.Row(f.Name, value, p.origin(f.Name, named[f.Name]))
+	})
+	return firstError(err, w.Close())
+}
+
+// origin says where a setting is from; named says that somebody has chosen it.
+func (p *policy) origin(name string, named bool) string {
+	if f := p.flags.Lookup(name); f != nil && f.Changed {
+		return "flag --" + name
+	}
+	if _, ok := p.lookupEnv(config.Variable(name)); ok {
+		return "variable " + config.Variable(name)
+	}
+	if named {
+		return p.file
+	}
+	return "default"
+}
+
+// elsewhere returns what is wrong with settings other than rules: addresses that nobody can listen on,
+// and a folder that no database can be in.
+func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
+	wrong := func(format string, args ...any) {
+		found = append(found, problem{-1, fmt.Sprintf(format, args...)})
+	}
+	address := func(flag, network, addr string) {
+		if addr == "" {
+			return
+		}
+		var err error
+		if network == "udp" {
+			_, err = net.ResolveUDPAddr(network, addr)
+		} else {
+			_, err = net.ResolveTCPAddr("tcp", addr)
+		}
+		if err != nil {
+			wrong("%s: %v", flag, err)
+		}
+	}
+	address("http", "tcp", p.http)
+	for _, r := range ways.Receivers {
+		if n := r.Protocol.Network; n == "udp" || n == "tcp" {
+			address(r.Protocol.Name, n, r.Address.Addr)
+		} else if info, err := os.Stat(r.Address.Addr); r.Address.Addr != "" && (err != nil || !info.IsDir()) {
+			wrong("%s: %s is no folder", r.Protocol.Name, r.Address.Addr)
+		}
+	}
+	t := p.target()
+	if t.err != nil {
+		return nil, t.err
+	}
+	rrd, err := p.rrd.config(p.process, t.db, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range rrd.Addresses {
+		if a.Network != "unix" {
+			address(rrdcachedFlag, "tcp", a.Addr)
+		}
+	}
+	if err := canHold(t.folder()); err != nil {
+		wrong("db: no database can be in %s: %v", t.folder(), err)
+	}
+	return found, nil
+}
+
+// canHold returns why a folder cannot be written to, or be made.
+func canHold(dir string) error {
+	for {
+		info, err := os.Stat(dir)
+		if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+			dir = filepath.Dir(dir)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s is no folder", dir)
+		}
+		probe, err := os.MkdirTemp(dir, ".rondo-check-*")
+		if err != nil {
+			return pathError(err)
+		}
+		return os.Remove(probe)
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// sections are the parts of what serve --help lists, in order. A flag belongs to the first section that
+// has its name, or the prefix of its name.
+var sections = []struct {
+	title string
+	names []string
+}{
+	{"HTTP: RPC, metrics, health, a page", []string{"http"}},
+	{"collectd", []string{"collectd"}},
+	{"Ganglia: gmond and gmetric (the protocol has no security: who can send can write as any host)", []string{"gmetric"}},
+	{"rrdcached's protocol: rrdtool --daemon, librrd", []string{"rrdcached"}},
+	{"Mono's counters agents", []string{"mono"}},
+	{"XenServer's rrdd plugins", []string{"rrdd"}},
+	{"smon's token streams", []string{"smon"}},
+	{"Storage", []string{"db", "config", "sync", "reorder", "memory"}},
+	{"Limits", []string{"max", "sender"}},
+	{"Log", []string{"log"}},
+}
+
+// Columns of the list: where the texts begin, and where lines end.
+const (
+	helpColumn = 38
+	helpWidth  = 110
+)
+
+// serveUsage prints the flags of serve by section.
+func serveUsage(cmd *cobra.Command) error {
+	lists := make([][]string, len(sections))
+	var rest []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch {
+		case f.Hidden || f.Name == "help" || f.Name == "daemon":
+			return
+		}
+		for i := range sections {
+			for _, name := range sections[i].names {
+				if f.Name == name || strings.HasPrefix(f.Name, name+"-") {
+					lists[i] = append(lists[i], flagHelp(f))
+					return
+				}
+			}
+		}
+		rest = append(rest, flagHelp(f))
+	})
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
+	for i, list := range lists {
+		fmt.Fprintf(&b, "\n%s:\n%s", sections[i].title, strings.Join(list, ""))
+	}
+	if len(rest) > 0 {
+		fmt.Fprintf(&b, "\nOther:\n%s", strings.Join(rest, ""))
+	}
+	_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
+	return err
+}
+
+// flagHelp tells one flag: its name, the name of its value, what it does, its default.
+func flagHelp(f *pflag.Flag) string {
+	value, text := pflag.UnquoteUsage(f)
+	head := "  --" + f.Name
+	if value != "" && f.NoOptDefVal == "" && f.Value.Type() != "bool" {
+		head += " " + strings.ToUpper(value)
+	}
+	def := strings.Trim(f.DefValue, "[]")
+	switch {
+	case strings.Contains(text, "(default"), def == "", def == "false", def == "0s" || def == "0":
+	default:
+		text += " (default " + def + ")"
+	}
+	line := fmt.Sprintf("%-*s", helpColumn-1, head)
+	if len(head) >= helpColumn-1 {
+		line = head + "\n" + strings.Repeat(" ", helpColumn-1)
+	}
+	width := helpColumn - 1
+	for word := range strings.FieldsSeq(text) {
+		if width+1+len(word) > helpWidth {
+			line += "\n" + strings.Repeat(" ", helpColumn-1)
+			width = helpColumn - 1
+		}
+		line += " " + word
+		width += 1 + len(word)
+	}
+	return line + "\n"
+}
