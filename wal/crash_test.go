@@ -101,6 +101,13 @@ func (l *life) start() {
 
 func (l *life) check(from wal.Pos) {
 	l.Helper()
+	if err := l.compare(from); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// compare wants what was enqueued at position from and behind it.
+func (l *life) compare(from wal.Pos) error {
 	next, last := from, l.log.Last()
 	err := l.log.Replay(from, func(p wal.Pos, rec []byte) error {
 		if p != next {
@@ -120,11 +127,12 @@ func (l *life) check(from wal.Pos) {
 		return fmt.Errorf("position %d: got %.20q, which is not what was appended (%.20q; acknowledged up to %d)", p, rec, given, l.acked)
 	})
 	if err != nil {
-		l.Fatalf("replay from %d: %v", from, err)
+		return fmt.Errorf("replay from %d: %w", from, err)
 	}
 	if next <= last {
-		l.Fatalf("replay from %d ended with %d, last is %d", from, next-1, last)
+		return fmt.Errorf("replay from %d ended with %d, last is %d", from, next-1, last)
 	}
+	return nil
 }
 
 // enqueue gives the log a record that no other position or attempt has.
