@@ -272,7 +272,7 @@ func restoreInto(r io.Reader, dir string) error {
 		return err
 	}
 	defer z.Close()
-	db, err := openDatabase(filepath.Join(dir, fileDB), false, true, slog.New(slog.DiscardHandler))
+	db, err := openDatabase(filepath.Join(dir, fileDB), databaseOptions{noSync: true, logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

@@ -25,11 +25,8 @@ import (
 
 // A database is the file of a store, opened. Its methods may be called concurrently.
 type database struct {
-	name     string
-	readOnly bool
-	noSync   bool
-	mode     fs.FileMode
-	logger   *slog.Logger
+	name string
+	databaseOptions
 
 	current  atomic.Pointer[opening]
 	failures atomic.Uint64 // commits that failed
@@ -41,7 +38,16 @@ type database struct {
 	doubt   *doubt
 	leaving *opening // replaced by current; there may still be readers
 
-	fault func(what string) error // for tests: is asked at "commit", "committed", "repair" and "reopen"; nil but there
+}
+
+// databaseOptions say how a file is opened.
+type databaseOptions struct {
+	readOnly bool
+	noSync   bool // commits do not wait for the disk
+	logger   *slog.Logger
+	// fault, for tests, is asked before steps of a commit, and before calls of rondo's own on the file: open, read,
+	// write, sync, rename.
+	fault func(op string, f *os.File, off int64, b []byte) error
 }
 
 // An opening is the file opened once by bbolt.
@@ -61,10 +67,9 @@ type opening struct {
 
 var errStuck = errors.New("its pages could not be read before, and the file was not opened again since")
 
-// openDatabase opens the file name, which is made if it is not there, unless it is opened to read. With noSync
-// commits do not wait for the disk.
-func openDatabase(name string, readOnly, noSync bool, logger *slog.Logger) (*database, error) {
-	d := &database{name: name, readOnly: readOnly, noSync: noSync, mode: 0o600, logger: logger}
+// openDatabase opens the file name. It is made if it is not there, unless it is opened to read.
+func openDatabase(name string, options databaseOptions) (*database, error) {
+	d := &database{name: name, databaseOptions: options}
 	o, err := d.open(nil)
 	if err != nil {
 		return nil, err
@@ -78,6 +83,9 @@ func (d *database) open(old *opening) (*opening, error) {
 	o := &opening{idle: make(chan struct{}, 1)}
 	opt := bolt.Options{FreelistType: bolt.FreelistMapType, ReadOnly: d.readOnly, NoSync: d.noSync, Timeout: 2 * time.Second}
 	opt.OpenFile = func(name string, flag int, perm fs.FileMode) (f *os.File, err error) {
+		if err := d.ask("open"); err != nil {
+			return nil, err
+		}
 		if old != nil {
 			f, err = openSame(name, flag&^os.O_CREATE, old.info)
 		} else {
@@ -86,7 +94,7 @@ func (d *database) open(old *opening) (*opening, error) {
 		o.file = f
 		return f, err
 	}
-	if err := checkFile(d.name); err != nil {
+	if err := d.checkFile(); err != nil {
 		return nil, err
 	}
 	// Address space, not memory: to grow a mapping bbolt waits for all readers. A process short of
@@ -97,7 +105,7 @@ func (d *database) open(old *opening) (*opening, error) {
 		}
 		var err error
 		damage := d.guard(nil, func() error {
-			o.bolt, err = bolt.Open(d.name, d.mode, &opt)
+			o.bolt, err = bolt.Open(d.name, 0o600, &opt)
 			return nil
 		})
 		if damage != nil { // bbolt had no occasion to close it
@@ -318,11 +326,11 @@ func (o *opening) rollback(d *database, tx *bolt.Tx) {
 	}
 }
 
-func (d *database) ask(what string) error {
+func (d *database) ask(op string) error {
 	if d.fault == nil {
 		return nil
 	}
-	return d.fault(what)
+	return d.fault(op, nil, 0, nil)
 }
 
 // size returns the length of the file in bytes, and the bytes of its free pages.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,9 +75,12 @@ func newestMeta(f io.ReaderAt, size int64) (newest metaPage, at int64, page []by
 }
 
 // checkFile refuses a file that bbolt would open and then fail to read: one that ends before its pages do, or
-// whose list of free pages cannot be one. A file that is absent or empty is made anew.
-func checkFile(name string) error {
-	f, err := os.Open(name)
+// whose list of free pages cannot be one. A file that is absent is made anew.
+func (d *database) checkFile() error {
+	if err := d.ask("read"); err != nil {
+		return err
+	}
+	f, err := os.Open(d.name)
 	if os.IsNotExist(err) {
 		return nil
 	}
@@ -85,8 +89,11 @@ func checkFile(name string) error {
 	}
 	defer f.Close()
 	st, err := f.Stat()
-	if err != nil || st.Size() == 0 {
+	if err != nil {
 		return err
+	}
+	if st.Size() == 0 {
+		return &DamageError{Err: errors.New("the file is empty: it was cut")}
 	}
 	m, _, _, err := newestMeta(f, st.Size())
 	if err != nil {

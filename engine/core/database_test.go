@@ -94,7 +94,7 @@ func TestFileCutWhileItRuns(t *testing.T) {
 				}
 			}
 			_ = s.Close()
-			if _, err := core.Open(dir, core.Options{}); size > 0 && !errors.Is(err, core.ErrDamaged) {
+			if _, err := core.Open(dir, core.Options{}); !errors.Is(err, core.ErrDamaged) {
 				t.Errorf("open of a file that was cut: %v", err)
 			}
 		})
@@ -117,5 +117,21 @@ func TestCutFileIsRefused(t *testing.T) {
 		if !errors.Is(err, core.ErrDamaged) {
 			t.Errorf("open of a database cut to %d bytes: %v", size, err)
 		}
+	}
+}
+
+// TestHalfMadeDatabase is what loss of power leaves while a database is made: half of a file that has no name yet.
+// An empty file under the name is one that was cut, and not made anew.
+func TestHalfMadeDatabase(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "rondo.bolt.new"), make([]byte, 9000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, mustOpen(t, dir, core.Options{}).Close())
+	if err := os.Truncate(filepath.Join(dir, "rondo.bolt"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := core.Open(dir, core.Options{}); !errors.Is(err, core.ErrDamaged) {
+		t.Errorf("open of an empty file: %v", err)
 	}
 }

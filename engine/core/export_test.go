@@ -2,6 +2,7 @@ package core
 
 import (
 	bolt "go.etcd.io/bbolt"
+	"os"
 
 	"github.com/rondo-db/rondo/wal"
 )
@@ -78,4 +79,15 @@ func (s *Store) Paused() bool {
 func (s *Store) Arriving() int { return int(s.catalogue.arrives.Load()) }
 
 // SetFault makes the database ask fn at every step of a commit and of its mending. No call of s may be under way.
-func (s *Store) SetFault(fn func(what string) error) { s.db.fault = fn }
+func (s *Store) SetFault(fn func(op string) error) {
+	s.db.fault = nil
+	if fn != nil {
+		s.db.fault = func(op string, _ *os.File, _ int64, _ []byte) error { return fn(op) }
+	}
+}
+
+// WithFault gives o with a function that is asked before calls on the database's file.
+func (o Options) WithFault(fn func(op string, f *os.File, off int64, b []byte) error) Options {
+	o.fault = fn
+	return o
+}

@@ -29,17 +29,16 @@ const (
 
 // The buckets of the database, and the keys of meta, are part of the format.
 var (
-	bucketMeta    = []byte("meta")
-	bucketClasses = []byte("classes")
-	bucketDefs    = []byte("defs")
-	bucketNames   = []byte("names")
-	bucketSeries  = []byte("series")
-	bucketLabels  = []byte("labels")
-	bucketState   = []byte("state")
-	bucketRows    = []byte("rows")
-	bucketLag     = []byte("lag")
-	bucketNotes   = []byte("notes")
-	// Databases made before there was metadata lack this one until they are opened for writing.
+	bucketMeta     = []byte("meta")
+	bucketClasses  = []byte("classes")
+	bucketDefs     = []byte("defs")
+	bucketNames    = []byte("names")
+	bucketSeries   = []byte("series")
+	bucketLabels   = []byte("labels")
+	bucketState    = []byte("state")
+	bucketRows     = []byte("rows")
+	bucketLag      = []byte("lag")
+	bucketNotes    = []byte("notes")
 	bucketMetadata = []byte("metadata")
 
 	buckets = [][]byte{
@@ -210,12 +209,22 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// openVersion opens the database and checks its version.
+// openVersion opens the database, which it makes if it is not there, and checks its version.
 func (s *Store) openVersion() (err error) {
-	if s.db, err = openDatabase(filepath.Join(s.dir, fileDB), s.options.ReadOnly, false, s.options.Logger); err != nil {
+	name := filepath.Join(s.dir, fileDB)
+	o := databaseOptions{readOnly: s.options.ReadOnly, logger: s.options.Logger, fault: s.options.fault}
+	if !s.options.ReadOnly {
+		if _, err = os.Stat(name); errors.Is(err, os.ErrNotExist) {
+			err = s.createDatabase(name, o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if s.db, err = openDatabase(name, o); err != nil {
 		return err
 	}
-	check := func(tx *bolt.Tx) error {
+	return s.db.View(bucketMeta, func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {
 			return fmt.Errorf("no bucket %q: %w", bucketMeta, ErrVersion)
@@ -224,51 +233,55 @@ func (s *Store) openVersion() (err error) {
 		if len(v) != 4 || binary.BigEndian.Uint32(v) != formatVersion {
 			return fmt.Errorf("version %x: %w", v, ErrVersion)
 		}
-		return nil
-	}
-	if s.options.ReadOnly {
-		return s.db.View(bucketMeta, check)
-	}
-	fresh := false
-	err = s.db.View(bucketMeta, func(tx *bolt.Tx) error {
-		if fresh = tx.Bucket(bucketMeta) == nil; fresh {
-			return nil
-		}
-		return check(tx)
-	})
-	if err != nil {
-		return err
-	}
-	if !fresh {
-		return s.addBucket()
-	}
-	log, err := s.makeLog()
-	if err != nil {
-		return err
-	}
-	return s.db.Update(nil, func(tx *bolt.Tx) error {
 		for _, b := range buckets {
-			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
-				return err
+			if tx.Bucket(b) == nil {
+				return &DamageError{Bucket: string(b), Err: errMissing}
 			}
 		}
-		if err := putMark(tx.Bucket(bucketMeta), log); err != nil {
-			return err
-		}
-		return tx.Bucket(bucketMeta).Put(metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
-	}, nil)
+		return nil
+	})
 }
 
-// addBucket makes the bucket that older databases lack.
-func (s *Store) addBucket() error {
-	lacks := false
-	if err := s.db.View(nil, func(tx *bolt.Tx) error { lacks = tx.Bucket(bucketMetadata) == nil; return nil }); err != nil || !lacks {
+// createDatabase makes an empty database. It gets its name when it is whole and on the disk: loss of power leaves all
+// of it or nothing.
+func (s *Store) createDatabase(name string, o databaseOptions) error {
+	fresh := name + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	return s.db.Update(nil, func(tx *bolt.Tx) error {
-		_, err := tx.CreateBucketIfNotExists(bucketMetadata)
+	d, err := openDatabase(fresh, o)
+	if err != nil {
 		return err
-	}, nil)
+	}
+	log, err := s.makeLog()
+	if err == nil {
+		err = d.Update(nil, func(tx *bolt.Tx) error {
+			return makeBuckets(tx, log)
+		}, nil)
+	}
+	if err = errors.Join(err, d.close()); err != nil {
+		return err
+	}
+	if err := d.ask("rename"); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, name); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(name))
+}
+
+// makeBuckets makes an empty store of which log is the log.
+func makeBuckets(tx *bolt.Tx, log wal.Mark) error {
+	for _, b := range buckets {
+		if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+			return err
+		}
+	}
+	if err := putMark(tx.Bucket(bucketMeta), log); err != nil {
+		return err
+	}
+	return tx.Bucket(bucketMeta).Put(metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
 }
 
 // settle logs settings that differ from those in force.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/rondo-db/rondo/wal"
@@ -42,4 +43,6 @@ type Options struct {
 	// For tests: where the log lies, and what is called at failpoints.
 	fs   wal.FS
 	hook func(string)
+	// fault is asked before calls on the database's file.
+	fault func(op string, f *os.File, off int64, b []byte) error
 }

@@ -129,7 +129,16 @@ func (d *database) repair(old *opening) (tx uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := f.WriteAt(page[:metaAt+metaBytes], at); err != nil {
+	page = page[:metaAt+metaBytes]
+	if d.fault != nil {
+		if err := d.fault("write", f, at, page); err != nil {
+			return 0, err
+		}
+	}
+	if _, err := f.WriteAt(page, at); err != nil {
+		return 0, err
+	}
+	if err := d.ask("sync"); err != nil {
 		return 0, err
 	}
 	return m.tx, f.Sync()
