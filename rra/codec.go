@@ -73,6 +73,21 @@ func AppendRows(dst []byte, rows []float64, pdpsPerRow int64, h *Hint) []byte {
 	return appendBlocks(dst, rows, pdpsPerRow, h)
 }
 
+// AppendRun appends any number of rows of the value x, coded as one segment: the same bytes for each number of them.
+func AppendRun(dst []byte, x float64, pdpsPerRow int64) []byte {
+	return appendUniform(dst, x, pdpsPerRow, new(Hint))
+}
+
+// RunOf returns the value of the rows of the segment that src begins with, and how many bytes it takes, if they are all
+// of one value. It costs the same for any number of rows.
+func RunOf(src []byte, pdpsPerRow int64) (x float64, used int, ok bool) {
+	if len(src) == 0 || src[0] > tagIntegerRest {
+		return 0, 0, false
+	}
+	x, used, err := decodeUniform(src, pdpsPerRow)
+	return x, used, err == nil
+}
+
 func appendBlocks(dst []byte, rows []float64, pdps int64, h *Hint) []byte {
 	var e blockEncoder
 	e.pdps, e.hint = pdps, h

@@ -203,7 +203,7 @@ type span struct {
 
 // put stores rows that begin at index k.
 func (p *span) put(k int64, rows []float64) {
-	to := p.from + int64((len(p.rows)+p.step-1)/p.step) // the last row may lack what stands after it
+	to := p.to()
 	if k < p.from {
 		if p.from-k >= int64(len(rows)) {
 			return
@@ -226,6 +226,38 @@ func (p *span) put(k int64, rows []float64) {
 	}
 }
 
+// to is the index behind the last row wanted; that row may lack the sources that stand after the column.
+func (p *span) to() int64 { return p.from + int64((len(p.rows)+p.step-1)/p.step) }
+
+// fill stores n rows of the value v that begin at index k.
+func (p *span) fill(k, n int64, v float64) {
+	for i, end := max(k, p.from), min(k+n, p.to()); i < end; i++ {
+		p.rows[int(i-p.from)*p.step] = v
+	}
+}
+
+// read stores what p wants of the segment of n rows that data begins with; the first row has index k. It returns how many
+// bytes the segment takes. Rows of one value are not spelled out, and of a long segment those before p are passed over.
+func (p *span) read(k int64, n int, data []byte, pdps int64, buf []float64) (_ []float64, used int, err error) {
+	if x, used, ok := rra.RunOf(data, pdps); ok && n > 0 {
+		p.fill(k, int64(n), x)
+		return buf, used, nil
+	}
+	from := int64(0)
+	if n > maxSlotRows {
+		from = min(max(p.from-k, 0), int64(n))
+		if k >= p.to() {
+			from = int64(n)
+		}
+	}
+	rows, used, err := rra.DecodeRowsRange(buf[:0], data, n, pdps, int(from), n)
+	if err != nil {
+		return buf, 0, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	p.put(k+from, rows)
+	return rows, used, nil
+}
+
 // readColumn decodes the segments of a column of a slot into p.
 func readColumn(b []byte, st *stream, slot int64, p *span, buf []float64) ([]float64, error) {
 	r := reader{b: b}
@@ -235,13 +267,12 @@ func readColumn(b []byte, st *stream, slot int64, p *span, buf []float64) ([]flo
 			return buf, errRecord
 		}
 		next = skip + n
-		rows, used, err := rra.DecodeRows(buf[:0], r.b, int(n), st.pdps)
-		if err != nil {
-			return buf, fmt.Errorf("%w: %w", errRecord, err)
+		var used int
+		var err error
+		if buf, used, err = p.read(slot*st.slot+int64(skip), int(n), r.b, st.pdps, buf); err != nil {
+			return buf, err
 		}
-		buf = rows
 		r.b = r.b[used:]
-		p.put(slot*st.slot+int64(skip), rows)
 	}
 	return buf, nil
 }
@@ -256,11 +287,13 @@ func splitColumn(b []byte, st *stream, fn func(skip, rows int, data []byte)) err
 			return errRecord
 		}
 		next = skip + n
-		rows, used, err := rra.DecodeRows(buf[:0], r.b, int(n), st.pdps)
-		if err != nil {
-			return err
+		_, used, run := rra.RunOf(r.b, st.pdps)
+		if !run || n == 0 {
+			var err error
+			if buf, used, err = rra.DecodeRows(buf[:0], r.b, int(n), st.pdps); err != nil {
+				return err
+			}
 		}
-		buf = rows
 		fn(int(skip), int(n), r.b[:used])
 		r.b = r.b[used:]
 	}

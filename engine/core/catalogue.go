@@ -421,6 +421,7 @@ func (g *group) stop(s *Store, index int) {
 	}
 	g.flags[index] &^= flagAlive
 	delete(g.refused, index)
+	g.dropLongRuns(s, index)
 	g.setText(index, nil)
 	g.forget(s, index)
 	g.dirty = true

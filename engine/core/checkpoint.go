@@ -215,6 +215,7 @@ func (s *Store) snapshot(g *group) *snapshot {
 	}
 	sn := &snapshot{g: g, pos: g.pos, frozen: g.frozen, dir: g.dir.clone(len(g.c.streams))}
 	g.windows(s, sn)
+	g.expireLongRuns(s)
 	sn.state = g.appendState(s.takeBuffer())
 	g.dirty = false
 	return sn

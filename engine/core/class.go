@@ -42,7 +42,7 @@ type stream struct {
 	span  int64 // seconds a row
 	pdps  int64
 	block int64 // rows the buffer of a column holds: a power of two
-	slot  int64 // rows a slot holds: a multiple of block
+	slot  int64 // rows a slot holds: a multiple of block; an archive has at most maxSlots and one begun
 }
 
 const (
@@ -50,7 +50,10 @@ const (
 	// Fewer series a group where each has many columns or a large state.
 	maxGroupCols  = 4096
 	maxGroupWords = 1 << 20
-	maxSlotRows   = 2048
+	maxSlotRows   = 2048 // rows of a slot, where that makes at most maxSlots of an archive
+	maxSlots      = 256
+	// Fewer series a group, too, where slots are longer: a block of a slot is written anew each time it is merged.
+	maxSlotValues = 1 << 20
 	maxBlock      = 128 // rows of a buffer, at most
 )
 
@@ -75,7 +78,8 @@ func newClass(id uint32, m *rra.Machine) *class {
 
 // newStream chooses how many rows are gathered before they are coded, and how many share a key.
 // The finest stream gains rows fastest and gets the longest buffer; the others are coded again, all
-// rows of a slot at once, when it is merged. A slot is about a twelfth of the archive.
+// rows of a slot at once, when it is merged. A slot is about a twelfth of the archive; long archives have more slots, because a
+// block is written anew whenever it is merged, but never more than maxSlots: so many places a gap can fill.
 func newStream(s rra.Stream, step, finest int64) stream {
 	t := stream{rows: s.Rows, span: s.PDPs * step, pdps: s.PDPs}
 	t.block = 8
@@ -83,6 +87,7 @@ func newStream(s rra.Stream, step, finest int64) stream {
 		t.block = 32
 	}
 	slot := min(max(s.Rows/12, 2*t.block), maxSlotRows)
+	slot = max(slot, (s.Rows+maxSlots-1)/maxSlots)
 	t.slot = (slot + t.block - 1) / t.block * t.block
 	return t
 }
@@ -97,7 +102,14 @@ func (c *class) layout() {
 			c.bufRows += int(s.block)
 		}
 	}
-	for c.shift > 0 && (c.cols<<c.shift > maxGroupCols || (c.words+c.bufRows)<<c.shift > maxGroupWords) {
+	longest := int64(0)
+	for _, s := range c.streams {
+		if s.slot > maxSlotRows {
+			longest = max(longest, s.slot)
+		}
+	}
+	for c.shift > 0 && (c.cols<<c.shift > maxGroupCols || (c.words+c.bufRows)<<c.shift > maxGroupWords ||
+		longest*int64(c.sources)<<c.shift > maxSlotValues) {
 		c.shift--
 	}
 }

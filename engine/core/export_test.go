@@ -91,3 +91,6 @@ func (o Options) WithFault(fn func(op string, f *os.File, off int64, b []byte) e
 	o.fault = fn
 	return o
 }
+
+// MaxSlots is how many slots of an archive there are at most.
+const MaxSlots = maxSlots

@@ -260,9 +260,8 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 		if k > to || k+int64(e.rows) <= from {
 			return true
 		}
-		f.buf, _, err = rra.DecodeRows(f.buf[:0], e.data, e.rows, st.pdps)
 		p := f.window(e.col-first, from, to)
-		p.put(k, f.buf)
+		f.buf, _, err = p.read(k, e.rows, e.data, st.pdps, f.buf)
 		if k <= from {
 			begun++
 		}
@@ -274,6 +273,10 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 	}
 	for j := range c.sources {
 		at := index*c.cols + first + j
+		for _, r := range g.longRuns[at] {
+			p := f.window(j, from, to)
+			p.fill(r.first, r.rows, r.value)
+		}
 		if n := int(g.bufN[at]); n > 0 {
 			f.buf = g.openRows(f.buf[:0], index, first+j, n, g.bufBase[at])
 			p := f.window(j, from, to)

@@ -34,7 +34,9 @@ type group struct {
 	texts   map[int][]string // last readings kept as text, by index
 	refused map[int]error    // series whose state cannot be used, by index
 	held    map[int]*heldSamples
-	late    []lateRun // to be applied when it is loaded
+	// longRuns are rows of one value, too many to spell out, by column of a series: index*cols + column.
+	longRuns map[int][]longRun
+	late     []lateRun // to be applied when it is loaded
 	// lateErr says that one of them could not be: what the arrays hold is half of it, and nobody gets to see it.
 	lateErr error
 
@@ -130,6 +132,7 @@ func (g *group) carve(b []byte, capacity int) {
 // unload gives the arrays back. What they held must be in the database.
 func (g *group) unload(s *Store) {
 	s.memory.release(g.mem)
+	g.forgetLongRuns(s)
 	g.arrays = arrays{}
 	g.texts, g.held, g.refused = nil, nil, nil
 	g.loaded = false
@@ -237,10 +240,7 @@ func (g *group) push(s *Store, i int, r *rra.Run) {
 				break
 			}
 			if count > st.block {
-				m := min(count, (floorDiv(k, st.slot)+1)*st.slot-k)
-				g.pend.addRun(s, g, i, col, k, int(m), r.Value)
-				k += m
-				count -= m
+				k, count = g.pushRun(s, i, col, st, k, count, r.Value)
 				continue
 			}
 			g.bufBase[at] = uint32(k)

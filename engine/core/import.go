@@ -71,7 +71,10 @@ type importing struct {
 	replaces Ref // only in place of this series; 0: see Overwrite
 }
 
-// An importSegment is coded rows of one column: at most runRows, of one slot.
+// runRows is how many rows of a segment an import spells out, at most. More are of one value.
+const runRows = 256
+
+// An importSegment is coded rows of one column: at most runRows, or more of one value, all of one slot.
 type importSegment struct {
 	column int // stream * sources + source
 	k      int64
@@ -232,13 +235,22 @@ type rowCoder struct {
 func (c *rowCoder) column(column int, st *stream, k int64, rows []float64) {
 	var hint rra.Hint
 	for len(rows) > 0 {
-		n := int(min(int64(len(rows)), runRows, (floorDiv(k, st.slot)+1)*st.slot-k))
+		most := int(min(int64(len(rows)), (floorDiv(k, st.slot)+1)*st.slot-k))
+		n := min(most, runRows)
+		if same := leadingRun(rows[:most]); same > runRows {
+			n = same
+		}
 		part := rows[:n]
 		if slices.ContainsFunc(part, func(v float64) bool { return v == v }) {
-			data := rra.AppendRows(c.scratch, part, st.pdps, &hint)
+			var data []byte
+			if n > runRows {
+				data = rra.AppendRun(c.scratch, part[0], st.pdps)
+			} else {
+				data = rra.AppendRows(c.scratch, part, st.pdps, &hint)
+			}
 			c.rec = binary.AppendUvarint(c.rec, uint64(column))
 			c.rec = binary.AppendVarint(c.rec, k)
-			c.rec = append(c.rec, byte(n-1))
+			c.rec = binary.AppendUvarint(c.rec, uint64(n))
 			c.rec = binary.AppendUvarint(c.rec, uint64(len(data)))
 			c.from = append(c.from, len(c.rec))
 			c.rec = append(c.rec, data...)
@@ -246,6 +258,17 @@ func (c *rowCoder) column(column int, st *stream, k int64, rows []float64) {
 		}
 		k, rows = k+int64(n), rows[n:]
 	}
+}
+
+// leadingRun returns how many rows at the front are of one value.
+func leadingRun(rows []float64) int {
+	first := rows[0]
+	for i, v := range rows {
+		if math.Float64bits(v) != math.Float64bits(first) && (v == v || first == first) {
+			return i
+		}
+	}
+	return len(rows)
 }
 
 // The flags of an import record are part of the format.
@@ -313,12 +336,19 @@ func (s *Store) replayImport(r *reader) (*importing, error) {
 	columns := len(x.m.Streams()) * len(d.Sources)
 	var buf []float64
 	for len(r.b) > 0 && r.err == nil {
-		sg := importSegment{column: int(r.uvarint()), k: r.varint(), rows: int(r.byte()) + 1}
-		sg.data = r.bytes(r.uvarint())
-		if r.err != nil || sg.column < 0 || sg.column >= columns || sg.k > int64(maxTime) || sg.k < -int64(maxTime) || len(sg.data) > maxSegment(sg.rows) {
+		column, k, n := r.uvarint(), r.varint(), r.uvarint()
+		sg := importSegment{int(column), k, int(n), r.bytes(r.uvarint())}
+		if r.err != nil || column >= uint64(columns) || k > int64(maxTime) || k < -int64(maxTime) || n < 1 || n > rra.MaxRows {
 			return nil, errRecord
 		}
 		pdps := x.m.Streams()[sg.column/len(d.Sources)].PDPs
+		if _, used, ok := rra.RunOf(sg.data, pdps); ok && used == len(sg.data) {
+			x.segments = append(x.segments, sg)
+			continue
+		}
+		if sg.rows > runRows || len(sg.data) > maxSegment(sg.rows) {
+			return nil, errRecord
+		}
 		rows, used, err := rra.DecodeRows(buf[:0], sg.data, sg.rows, pdps)
 		if err != nil || used != len(sg.data) {
 			return nil, errRecord
@@ -399,17 +429,28 @@ func (g *group) adopt(s *Store, i int, d *definition, x *importing) {
 func (p *pending) put(s *Store, g *group, i int, sg *importSegment) {
 	st := &g.c.streams[sg.column/g.c.sources]
 	if room := (floorDiv(sg.k, st.slot)+1)*st.slot - sg.k; int64(sg.rows) > room {
+		p.split(s, g, i, sg, int(room))
+		return
+	}
+	b, at := p.room(s, len(sg.data))
+	copy(b[pendHead(sg.rows):], sg.data)
+	p.finish(g, b, at, i, sg.column, uint32(sg.k), sg.rows, len(sg.data))
+}
+
+// split appends the first n rows of sg and puts the others.
+func (p *pending) split(s *Store, g *group, i int, sg *importSegment, n int) {
+	st := &g.c.streams[sg.column/g.c.sources]
+	front := importSegment{sg.column, sg.k, n, sg.data}
+	rest := importSegment{sg.column, sg.k + int64(n), sg.rows - n, sg.data}
+	if _, _, run := rra.RunOf(sg.data, st.pdps); !run {
 		rows, _, err := rra.DecodeRows(nil, sg.data, sg.rows, st.pdps)
 		if err != nil {
 			return // it was coded, or checked, just now
 		}
 		var hint rra.Hint
-		p.add(s, g, i, sg.column, uint32(sg.k), rows[:room], &hint)
-		rest := importSegment{sg.column, sg.k + room, sg.rows - int(room), rra.AppendRows(nil, rows[room:], st.pdps, &hint)}
-		p.put(s, g, i, &rest)
-		return
+		front.data = rra.AppendRows(nil, rows[:n], st.pdps, &hint)
+		rest.data = rra.AppendRows(nil, rows[n:], st.pdps, &hint)
 	}
-	b, at := p.room(s, len(sg.data))
-	copy(b[pendHeader:], sg.data)
-	p.finish(g, b, at, i, sg.column, uint32(sg.k), sg.rows, len(sg.data))
+	p.put(s, g, i, &front)
+	p.put(s, g, i, &rest)
 }

@@ -12,9 +12,19 @@ import (
 const (
 	pendChunk = 8 << 10
 	// An entry: previous entry of the series + 1 (4), low half of the first row's
-	// index (4), bytes (2), column (2), rows less one (1), the coded rows.
+	// index (4), bytes (2), column (2), rows (1), the coded rows. Where the rows are more than
+	// a byte says, it is 0, and their number (4) follows.
 	pendHeader = 13
+	pendLong   = pendHeader + 4
 )
+
+// pendHead is the size of the header of an entry of n rows.
+func pendHead(n int) int {
+	if n > 255 {
+		return pendLong
+	}
+	return pendHeader
+}
 
 // A pending is coded rows in the order they were finished.
 type pending struct {
@@ -28,7 +38,7 @@ type pending struct {
 // room returns space for an entry with at most n bytes of rows, and its address.
 func (p *pending) room(s *Store, n int) ([]byte, uint32) {
 	last := len(p.chunks) - 1
-	if last < 0 || p.fill[last]+pendHeader+n > pendChunk {
+	if last < 0 || p.fill[last]+pendLong+n > pendChunk {
 		p.chunks = append(p.chunks, s.memory.alloc(pendChunk))
 		p.fill = append(p.fill, 0)
 		last++
@@ -40,31 +50,27 @@ func (p *pending) room(s *Store, n int) ([]byte, uint32) {
 func (p *pending) add(s *Store, g *group, i, col int, base uint32, rows []float64, hint *rra.Hint) {
 	pdps := g.c.streams[col/g.c.sources].pdps
 	b, at := p.room(s, maxSegment(len(rows)))
-	e := rra.AppendRows(b[:pendHeader], rows, pdps, hint)
-	p.finish(g, b, at, i, col, base, len(rows), len(e)-pendHeader)
+	head := pendHead(len(rows))
+	e := rra.AppendRows(b[:head], rows, pdps, hint)
+	p.finish(g, b, at, i, col, base, len(rows), len(e)-head)
 }
 
 // maxSegment bounds the code of n rows.
 func maxSegment(n int) int { return 10*n + 64 }
 
-// runRows is how many rows of a long run one segment takes.
-const runRows = 256 // what a byte less one holds
+// maxRunSegment bounds the code of any number of rows of one value.
+const maxRunSegment = 64
 
-// addRun appends n equal rows that begin at index k.
-func (p *pending) addRun(s *Store, g *group, i, col int, k int64, n int, v float64) {
-	var rows [runRows]float64
-	for j := range min(n, runRows) {
-		rows[j] = v
-	}
-	var hint rra.Hint
-	for n > 0 {
-		m := min(n, runRows)
-		p.add(s, g, i, col, uint32(k), rows[:m], &hint)
-		k += int64(m)
-		n -= m
-	}
+// addRun appends n rows of one value, all of one slot, that begin at index k.
+func (p *pending) addRun(s *Store, g *group, i, col int, k, n int64, v float64) {
+	pdps := g.c.streams[col/g.c.sources].pdps
+	b, at := p.room(s, maxRunSegment)
+	head := pendHead(int(n))
+	e := rra.AppendRun(b[:head], v, pdps)
+	p.finish(g, b, at, i, col, uint32(k), int(n), len(e)-head)
 }
 
+// finish writes the header of an entry, whose size bytes of rows stand in b already.
 func (p *pending) finish(g *group, b []byte, at uint32, i, col int, base uint32, rows, size int) {
 	if len(p.heads) < g.capacity {
 		heads := make([]uint32, g.capacity)
@@ -75,10 +81,15 @@ func (p *pending) finish(g *group, b []byte, at uint32, i, col int, base uint32,
 	binary.LittleEndian.PutUint32(b[4:], base)
 	binary.LittleEndian.PutUint16(b[8:], uint16(size))
 	binary.LittleEndian.PutUint16(b[10:], uint16(col))
-	b[12] = byte(rows - 1)
+	head := pendHead(rows)
+	b[12] = byte(rows)
+	if head == pendLong {
+		b[12] = 0
+		binary.LittleEndian.PutUint32(b[pendHeader:], uint32(rows))
+	}
 	p.heads[i] = at + 1
-	p.fill[len(p.fill)-1] += pendHeader + size
-	p.bytes += int64(pendHeader + size)
+	p.fill[len(p.fill)-1] += head + size
+	p.bytes += int64(head + size)
 	p.rows += uint64(rows)
 }
 
@@ -93,11 +104,14 @@ type entry struct {
 
 func (p *pending) entry(at uint32) entry {
 	b := p.chunks[at/pendChunk][at%pendChunk:]
-	size := int(binary.LittleEndian.Uint16(b[8:]))
+	size, rows, head := int(binary.LittleEndian.Uint16(b[8:])), int(b[12]), pendHeader
+	if rows == 0 {
+		rows, head = int(binary.LittleEndian.Uint32(b[pendHeader:])), pendLong
+	}
 	return entry{
 		prev: binary.LittleEndian.Uint32(b), base: binary.LittleEndian.Uint32(b[4:]),
-		col: int(binary.LittleEndian.Uint16(b[10:])), rows: int(b[12]) + 1,
-		data: b[pendHeader : pendHeader+size],
+		col: int(binary.LittleEndian.Uint16(b[10:])), rows: rows,
+		data: b[head : head+size],
 	}
 }
 

@@ -295,7 +295,7 @@ func (c *class) decode(b []byte) error {
 	for i := range c.streams {
 		st := &c.streams[i]
 		st.block, st.slot = int64(r.uvarint()), int64(r.uvarint())
-		if st.block < 1 || st.block > maxBlock || st.block&(st.block-1) != 0 || st.slot < st.block || st.slot%st.block != 0 || st.slot > 1<<16 {
+		if st.block < 1 || st.block > maxBlock || st.block&(st.block-1) != 0 || st.slot < st.block || st.slot%st.block != 0 || st.slot > rra.MaxRows {
 			return errRecord
 		}
 	}

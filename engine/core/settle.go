@@ -71,7 +71,7 @@ func (w *checkpointTx) settle(sn *snapshot) error {
 // columns: a series after the other, each in the order its rows came.
 func (sn *snapshot) collect() []newBlock {
 	g := sn.g
-	var blocks []newBlock
+	p := placing{sn: sn, at: make(map[slotAt]int), latest: make([]int, len(g.c.streams))}
 	var mine []entry
 	for i := range sn.alive {
 		if !sn.alive[i] {
@@ -85,47 +85,79 @@ func (sn *snapshot) collect() []newBlock {
 			})
 		}
 		for j := len(mine) - 1; j >= 0; j-- {
-			blocks = sn.place(blocks, i, &mine[j])
+			p.place(i, &mine[j])
 		}
 	}
-	slices.SortFunc(blocks, func(a, b newBlock) int {
-		if a.stream != b.stream {
-			return a.stream - b.stream
-		}
-		return cmp.Compare(a.slot, b.slot)
-	})
+	slices.SortFunc(p.blocks, compareBlocks)
 	if g.c.sources > 1 {
-		for i := range blocks {
-			slices.SortStableFunc(blocks[i].segs, compareSegments)
+		for i := range p.blocks {
+			slices.SortStableFunc(p.blocks[i].segs, compareSegments)
 		}
 	}
-	return blocks
+	return p.blocks
+}
+
+func compareBlocks(a, b newBlock) int {
+	return cmp.Or(cmp.Compare(a.stream, b.stream), cmp.Compare(a.slot, b.slot))
+}
+
+// findBlock returns the place of a slot among sorted blocks, -1: it has none.
+func findBlock(blocks []newBlock, stream int, slot int64) int {
+	if i, found := slices.BinarySearchFunc(blocks, newBlock{stream: stream, slot: slot}, compareBlocks); found {
+		return i
+	}
+	return -1
+}
+
+type slotAt struct {
+	stream int
+	slot   int64
+}
+
+// A placing puts rows into the blocks of their slots.
+type placing struct {
+	sn     *snapshot
+	blocks []newBlock
+	at     map[slotAt]int
+	latest []int // by stream: the block that was used last, and 1
 }
 
 // place adds the rows of an entry to the block of their slot, if the series still keeps them.
-func (sn *snapshot) place(blocks []newBlock, i int, e *entry) []newBlock {
+func (p *placing) place(i int, e *entry) {
+	sn := p.sn
 	c := sn.g.c
 	stream := e.col / c.sources
 	st := &c.streams[stream]
 	low := sn.lows[stream][i]
 	k := fullIndex(e.base, low+st.rows-1)
 	if k+int64(e.rows) <= low {
-		return blocks // gone before it was written
+		return // gone before it was written
 	}
 	slot := floorDiv(k, st.slot)
-	at := len(blocks) - 1
-	for at >= 0 && (blocks[at].stream != stream || blocks[at].slot != slot) {
-		at--
-	}
-	if at < 0 {
-		at = len(blocks)
-		blocks = append(blocks, newBlock{stream: stream, slot: slot, segs: make([]segment, 0, len(sn.alive))})
-	}
-	blocks[at].segs = append(blocks[at].segs, segment{
+	b := p.block(stream, slot)
+	b.segs = append(b.segs, segment{
 		stream: stream, slot: slot, column: i*c.sources + e.col%c.sources,
 		skip: int(k - slot*st.slot), rows: e.rows, data: e.data,
 	})
-	return blocks
+}
+
+// block returns the block of a slot.
+func (p *placing) block(stream int, slot int64) *newBlock {
+	if n := p.latest[stream]; n > 0 && p.blocks[n-1].slot == slot {
+		return &p.blocks[n-1]
+	}
+	n, ok := p.at[slotAt{stream, slot}]
+	if !ok {
+		n = len(p.blocks)
+		b := newBlock{stream: stream, slot: slot}
+		if n < 4*len(p.latest) { // most series have rows in it; where one fills many slots, they do not
+			b.segs = make([]segment, 0, len(p.sn.alive))
+		}
+		p.blocks = append(p.blocks, b)
+		p.at[slotAt{stream, slot}] = n
+	}
+	p.latest[stream] = n + 1
+	return &p.blocks[n]
 }
 
 // windowSlot is the oldest slot that the newest series still keeps rows of.
@@ -240,10 +272,8 @@ func (w *checkpointTx) merge(sn *snapshot, stream int, blocks []newBlock) error 
 	for i := range entries {
 		e := &entries[i]
 		var fresh *newBlock
-		for j := range blocks {
-			if b := &blocks[j]; b.stream == stream && b.slot == e.slot {
-				fresh = b
-			}
+		if j := findBlock(blocks, stream, e.slot); j >= 0 {
+			fresh = &blocks[j]
 		}
 		subs := int(e.hi - e.lo)
 		complete := (e.slot+1)*st.slot-1 <= sn.last[stream]
@@ -287,7 +317,8 @@ func (w *checkpointTx) merge(sn *snapshot, stream int, blocks []newBlock) error 
 
 // waits says whether new rows of a slot are still to be put.
 func waits(blocks []newBlock, stream int, slot int64) bool {
-	return slices.ContainsFunc(blocks, func(b newBlock) bool { return b.stream == stream && b.slot == slot && !b.merged })
+	i := findBlock(blocks, stream, slot)
+	return i >= 0 && !blocks[i].merged
 }
 
 // tiny says whether new rows are too few to write a complete slot once more.
@@ -299,34 +330,51 @@ func (w *checkpointTx) tiny(g *group, stream int, e slotEntry, fresh *newBlock) 
 	return size*mergeTiny < len(w.rows.Get(rowKey(nil, g.c.id, stream, e.slot, e.lo, g.id)))
 }
 
-// joinSegments codes neighbouring segments of a column as one.
+// joinSegments codes neighbouring segments of a column as one. Long runs of one value are not spelled out for that: two of
+// the same value become one, and others stay what they are.
 func joinSegments(segs []segment, st *stream) ([]segment, error) {
 	out := segs[:0:0]
 	var rows []float64
 	for i := 0; i < len(segs); {
+		run := segs[i].longRun(st)
 		j := i + 1
-		for j < len(segs) && segs[j].column == segs[i].column && segs[j].skip == segs[j-1].skip+segs[j-1].rows {
+		for j < len(segs) && segs[j].follows(&segs[j-1]) && segs[j].longRun(st) == run && (!run || bytes.Equal(segs[j].data, segs[i].data)) {
 			j++
 		}
-		if j == i+1 {
-			out = append(out, segs[i])
-			i = j
-			continue
-		}
-		rows = rows[:0]
-		for _, sg := range segs[i:j] {
-			var err error
-			if rows, _, err = rra.DecodeRows(rows, sg.data, sg.rows, st.pdps); err != nil {
-				return nil, err
-			}
-		}
 		sg := segs[i]
-		sg.rows = len(rows)
-		sg.data = rra.AppendRows(nil, rows, st.pdps, nil)
+		switch {
+		case run:
+			last := &segs[j-1]
+			sg.rows = last.skip + last.rows - sg.skip
+		case j > i+1:
+			rows = rows[:0]
+			for _, part := range segs[i:j] {
+				var err error
+				if rows, _, err = rra.DecodeRows(rows, part.data, part.rows, st.pdps); err != nil {
+					return nil, err
+				}
+			}
+			sg.rows = len(rows)
+			sg.data = rra.AppendRows(nil, rows, st.pdps, nil)
+		}
 		out = append(out, sg)
 		i = j
 	}
 	return out, nil
+}
+
+// follows says whether sg goes on where before, of the same column, ends.
+func (sg *segment) follows(before *segment) bool {
+	return sg.column == before.column && sg.skip == before.skip+before.rows
+}
+
+// longRun says whether sg is so many rows of one value that it is kept as it is.
+func (sg *segment) longRun(st *stream) bool {
+	if sg.rows <= runRows {
+		return false
+	}
+	_, _, ok := rra.RunOf(sg.data, st.pdps)
+	return ok
 }
 
 // write puts and deletes in order of keys.

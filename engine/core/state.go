@@ -38,7 +38,8 @@ func (g *group) appendState(dst []byte) []byte {
 		dst = g.appendOpenRows(dst, col)
 	}
 	dst = appendTexts(dst, g.texts)
-	return appendHeld(dst, g.held)
+	dst = appendHeld(dst, g.held)
+	return g.appendLongRuns(dst)
 }
 
 // endState adds the directory and the checksum to the state record that stands under key.
@@ -323,6 +324,7 @@ func (g *group) decodeState(s *Store, b []byte) error {
 		}
 	}
 	g.held = r.held(g.n)
+	r.longRuns(s, g)
 	g.dir = r.directory(len(c.streams))
 	if r.err != nil || len(r.b) != 0 || !g.valid(s) {
 		return errRecord

@@ -30,6 +30,11 @@ func (g *group) valid(s *Store) bool {
 			return false
 		}
 	}
+	for at := range g.longRuns {
+		if !g.alive(at / g.c.cols) {
+			return false
+		}
+	}
 	for i, h := range g.held {
 		if !g.alive(i) {
 			return false
