@@ -116,7 +116,7 @@ func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 func (s *Store) submit(t *Ticket) error {
 	s.lockLog()
 	defer s.logMu.Unlock()
-	if err := s.prepareRuns(t.batch, t.runs); err != nil {
+	if err := s.prepareRuns(t); err != nil {
 		return err
 	}
 	for i := range t.runs {

@@ -282,10 +282,19 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
 // applyRun applies one decoded run, unless the group has already seen it.
 func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
 	if err := s.lockGroup(g); err != nil {
-		return err
+		return s.passDamagedGroup(err)
 	}
 	defer g.mu.Unlock()
 	return s.applyBody(sh, sh, g, pos, h)
+}
+
+// passDamagedGroup makes replay go on past a group whose state is damaged: the log has not all that made it, and the
+// other series are not to wait for a repair.
+func (s *Store) passDamagedGroup(err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return nil // it is logged and counted
+	}
+	return err
 }
 
 // applyBody is applyRun for a group that is locked, with what sh has at hand. owner is the group's shard.

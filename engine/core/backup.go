@@ -135,11 +135,18 @@ func (s *Store) spoolCatalogue() (*os.File, wal.Pos, error) {
 	defer s.checkpointMu.Unlock()
 	out := bufio.NewWriterSize(f, 1<<20)
 	err = s.db.View(nil, func(tx *bolt.Tx) error {
-		pos = wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaCatalogue))
+		p, err := metaNumber(tx, metaCatalogue)
+		if err != nil {
+			return err
+		}
+		pos = wal.Pos(p)
 		var buf []byte
 		for _, name := range catalogueBuckets {
 			cur := tx.Bucket(name).Cursor()
 			for k, v := cur.First(); k != nil; k, v = cur.Next() {
+				if _, err := openValue(name, k, v); err != nil {
+					return err
+				}
 				buf = appendPair(buf[:0], name, k, v)
 				if _, err := out.Write(buf); err != nil {
 					return err
@@ -462,7 +469,7 @@ func (re *restorer) end(sum uint32) error {
 	if err != nil {
 		return err
 	}
-	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, mark})
+	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, appendSum(mark, bucketMeta, metaLog)})
 	if err := re.write(); err != nil { // what came before the version, durably
 		return err
 	}

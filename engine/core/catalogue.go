@@ -107,7 +107,7 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 		return nil, err
 	}
 	out := make([]Created, len(specs))
-	plan := s.reserve(s.plan(specs, out), out)
+	plan := s.reserve(s.passDamaged(s.plan(specs, out), out), out)
 	if len(plan) == 0 {
 		s.leave()
 		return out, nil
@@ -433,6 +433,9 @@ func (s *Store) Drop(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.damagedName(key); err != nil {
+		return fmt.Errorf("drop %q: %w", key, err)
+	}
 	return s.change(ctx, dropRecord(key, 0), func(t *Ticket) error { return s.applyDrop(t, key, 0) }, key)
 }
 
@@ -444,6 +447,9 @@ func dropRecord(key string, only Ref) []byte {
 // applyDrop runs in log order. With only it drops that series, and nothing if the key is another's by now.
 func (s *Store) applyDrop(t *Ticket, key string, only Ref) error {
 	ref, err := s.lookup(key)
+	if errors.Is(err, ErrDamaged) {
+		return fmt.Errorf("drop %q: %w", key, err)
+	}
 	if only != 0 && (err != nil || ref != only) {
 		return fmt.Errorf("drop %q: %w", key, errReplaced)
 	}

@@ -118,7 +118,7 @@ func (r *reader) labels() []Label {
 		return nil
 	}
 	var out []Label
-	for range n {
+	for i := uint64(0); i < n && r.err == nil; i++ {
 		out = append(out, Label{r.string(), r.string()})
 	}
 	return out

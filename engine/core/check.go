@@ -1,12 +1,9 @@
 package core
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -33,6 +30,8 @@ type checker struct {
 	blocks   map[string]bool     // keys of rows that a directory names
 	lags     map[string]lagEntry // group and index of series that a directory says lag
 	postings map[string]*posting
+	members  map[groupID]int   // by group: series that the catalogue has
+	broken   map[groupID]bool  // groups whose state cannot be read
 	next     map[uint32]uint32 // by class: above every number in use
 	top      wal.Pos           // no group may stand for more of the log
 }
@@ -48,6 +47,7 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 	c := &checker{
 		s: s, blocks: make(map[string]bool), lags: make(map[string]lagEntry),
 		postings: make(map[string]*posting), next: make(map[uint32]uint32),
+		members: make(map[groupID]int), broken: make(map[groupID]bool),
 	}
 	endless, err := c.structure()
 	if err != nil {
@@ -55,8 +55,7 @@ func (s *Store) Check(ctx context.Context) ([]Problem, error) {
 	}
 	err = s.db.View(nil, func(tx *bolt.Tx) error {
 		c.tx = tx
-		c.pos = wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaCatalogue))
-		c.top = max(wal.Pos(metaNumber(tx.Bucket(bucketMeta), metaGroups)), c.pos, s.log.Last())
+		c.meta()
 		for _, step := range c.steps() {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -124,309 +123,33 @@ func (c *checker) add(where, format string, args ...any) {
 	}
 }
 
-// catalogue compares names and series.
-func (c *checker) catalogue() {
-	names, series := c.tx.Bucket(bucketNames), c.tx.Bucket(bucketSeries)
-	count := int64(0)
-	cur := names.Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		count++
-		where := fmt.Sprintf("names %q", k)
-		if len(v) != 8 {
-			c.add(where, "value of %d bytes", len(v))
-			continue
-		}
-		raw := series.Get(v)
-		if raw == nil {
-			c.add(where, "no series %x", v)
-			continue
-		}
-		if rec, err := c.s.decodeRecord(raw); err != nil {
-			c.add(where, "%v", err)
-		} else if nameKey(rec.path) != string(k) {
-			c.add(where, "series %x has the path %q", v, rec.path)
-		}
+// value adds what is wrong with the value of a key. It returns what the value holds, nil if it is damaged.
+func (c *checker) value(bucket, k, v []byte) []byte {
+	b, err := cutSum(v, bucket, k)
+	if err != nil {
+		c.add(string(bucket)+" "+keyText(k), "%v", err)
+		return nil
 	}
-	others := int64(0)
-	cur = series.Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		others++
-		c.series(k, v)
-	}
-	if others != count {
-		c.add("series", "%d records for %d names", others, count)
-	}
-	if n := int64(metaNumber(c.tx.Bucket(bucketMeta), metaCount)); n != count {
-		c.add("meta count", "%d, but there are %d names", n, count)
-	}
+	return b
 }
 
-func (c *checker) series(k, v []byte) {
-	where := fmt.Sprintf("series %x", k)
-	rec, err := c.s.decodeRecord(v)
-	if err != nil || len(k) != 8 {
-		c.add(where, "does not parse")
-		return
-	}
-	if got := c.tx.Bucket(bucketNames).Get([]byte(nameKey(rec.path))); !bytes.Equal(got, k) {
-		c.add(where, "its name %q leads to %x", rec.path, got)
-	}
-	ref := Ref(binary.BigEndian.Uint64(k))
-	cl := c.s.class(ref.class())
-	if cl == nil {
-		c.add(where, "no class %d", ref.class())
-		return
-	}
-	c.next[cl.id] = max(c.next[cl.id], ref.number()+1)
-	if c.tx.Bucket(bucketDefs).Get(binary.BigEndian.AppendUint32(nil, rec.def)) == nil {
-		c.add(where, "no definition %d", rec.def)
-	}
-	if c.tx.Bucket(bucketClasses).Get(binary.BigEndian.AppendUint32(nil, cl.id)) == nil {
-		c.add(where, "no record of class %d", cl.id)
-	}
-	for _, l := range rec.labels {
-		key := string(groupKey(labelKey(l), cl.id, ref.number()>>cl.shift))
-		p := c.postings[key]
-		if p == nil {
-			p = &posting{}
-			c.postings[key] = p
+// meta reads the numbers of the store.
+func (c *checker) meta() {
+	numbers := make(map[string]uint64)
+	for _, key := range metaNumbers {
+		n, err := metaNumber(c.tx, key)
+		if e, ok := errors.AsType[*DamageError](err); ok {
+			c.add("meta "+string(key), "%v", e.Err)
 		}
-		p.set(cl.index(ref.number()))
+		numbers[string(key)] = n
 	}
+	c.pos = wal.Pos(numbers[string(metaCatalogue)])
+	c.top = max(wal.Pos(numbers[string(metaGroups)]), c.pos, c.s.log.Last())
 }
 
-// labels compares the label index with what the series say.
-func (c *checker) labels() {
-	cur := c.tx.Bucket(bucketLabels).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		want := c.postings[string(k)]
-		if want == nil {
-			c.add(fmt.Sprintf("labels %q", k), "no series carries it")
-		} else if got := decodePosting(v); got != *want {
-			c.add(fmt.Sprintf("labels %q", k), "does not name the series that carry it")
-		}
-		delete(c.postings, string(k))
-	}
-	for k := range c.postings {
-		c.add(fmt.Sprintf("labels %q", k), "is missing")
-	}
-}
-
-// groups decodes every state record.
-func (c *checker) groups() {
-	cur := c.tx.Bucket(bucketState).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("state %x", k)
-		if len(k) != 8 {
-			c.add(where, "key of %d bytes", len(k))
-			continue
-		}
-		cl := c.s.class(binary.BigEndian.Uint32(k))
-		if cl == nil {
-			c.add(where, "no such class")
-			continue
-		}
-		g := &group{c: cl, id: binary.BigEndian.Uint32(k[4:])}
-		if err := g.decodeState(c.s, v); err != nil {
-			c.add(where, "%v", err)
-			g.unload(c.s)
-			continue
-		}
-		c.s.heldCount.Add(-countHeld(g.held))
-		c.group(where, g)
-		g.unload(c.s)
-	}
-}
-
-func countHeld(held map[int]*heldSamples) (n int64) {
-	for _, h := range held {
-		n += int64(len(h.samples))
-	}
-	return n
-}
-
-// group compares one state record with catalogue and rows.
-func (c *checker) group(where string, g *group) {
-	if g.pos > c.top {
-		c.add(where, "stands for log position %d, the log and the store end at %d", g.pos, c.top)
-	}
-	for i := range g.n {
-		c.member(where, g, i)
-	}
-	for i, err := range g.refused {
-		c.add(where, "series %#x: %v", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(i))), errors.Unwrap(err))
-	}
-	for _, e := range g.dir.lags {
-		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), e.index))] = e
-	}
-	for st, entries := range g.dir.slots {
-		for _, e := range entries {
-			for sub := e.lo; sub < e.hi; sub++ {
-				c.blocks[string(rowKey(nil, g.c.id, st, e.slot, sub, g.id))] = true
-			}
-		}
-	}
-}
-
-// member compares one series of a state record with the catalogue.
-func (c *checker) member(where string, g *group, i int) {
-	ref := makeRef(g.c.id, g.id<<g.c.shift+uint32(i))
-	raw := c.tx.Bucket(bucketSeries).Get(refKey(ref))
-	if g.pos <= c.pos && (raw != nil) != g.alive(i) {
-		c.add(where, "series %#x: in the catalogue %v, in the group %v", uint64(ref), raw != nil, g.alive(i))
-	}
-	if !g.alive(i) {
-		return
-	}
-	if g.defs[i] == 0 || int(g.defs[i]) > len(*c.s.catalogue.defs.Load()) || c.s.definition(g.defs[i]).class != g.c {
-		c.add(where, "series %#x: definition %d is not of its class", uint64(ref), g.defs[i])
-		return
-	}
-	if raw == nil {
-		return
-	}
-	if rec, err := c.s.decodeRecord(raw); err == nil && rec.def != g.defs[i] {
-		c.add(where, "series %#x: definition %d, in the catalogue %d", uint64(ref), g.defs[i], rec.def)
-	}
-}
-
-// rows checks every block, and that directories and blocks name each other.
-func (c *checker) rows() {
-	cur := c.tx.Bucket(bucketRows).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("rows %x", k)
-		if !c.blocks[string(k)] {
-			c.add(where, "no directory names it")
-		}
-		delete(c.blocks, string(k))
-		class, stream, _, _, _, ok := parseRowKey(k)
-		cl := c.s.class(class)
-		if !ok || cl == nil || stream >= len(cl.streams) {
-			c.add(where, "no such class or stream")
-			continue
-		}
-		b, err := openBlock(k, v)
-		if err != nil {
-			c.add(where, "%v", err)
-			continue
-		}
-		c.block(where, &b, &cl.streams[stream], cl)
-	}
-	for k := range c.blocks {
-		c.add(fmt.Sprintf("rows %x", k), "%v", errMissing)
-	}
-}
-
-func (c *checker) block(where string, b *block, st *stream, cl *class) {
-	if b.columns > cl.sources<<cl.shift {
-		c.add(where, "%d columns", b.columns)
-		return
-	}
-	for i := range b.columns {
-		col, err := b.column(i)
-		if err == nil {
-			err = splitColumn(col, st, func(int, int, []byte) {})
-		}
-		if err != nil {
-			c.add(where, "column %d: %v", i, err)
-		}
-	}
-	if b.size() != len(b.data) {
-		c.add(where, "%d bytes, not %d", len(b.data), b.size())
-	}
-}
-
-// lag checks the rows of series that have fallen behind.
-func (c *checker) lag() {
-	found := make(map[string]lagEntry)
-	cur := c.tx.Bucket(bucketLag).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("lag %x", k)
-		if len(k) != lagKeySize {
-			c.add(where, "key of %d bytes", len(k))
-			continue
-		}
-		cl := c.s.class(binary.BigEndian.Uint32(k))
-		stream := int(binary.BigEndian.Uint16(k[10:]))
-		if cl == nil || stream >= len(cl.streams) {
-			c.add(where, "no such class or stream")
-			continue
-		}
-		rows, err := cutSum(v, bucketLag, k)
-		if err == nil {
-			err = splitColumn(rows, &cl.streams[stream], func(int, int, []byte) {})
-		}
-		if err != nil {
-			c.add(where, "%v", err)
-		}
-		index := uint16(lagColumn(k) / cl.sources)
-		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
-		e := found[name]
-		found[name] = lagEntry{index, e.records + 1, e.keys ^ crc32.Checksum(k, castagnoli)}
-		if c.lags[name].records == 0 {
-			c.add(where, "no directory names it")
-		}
-	}
-	for name, e := range c.lags {
-		if found[name] != e {
-			c.add(fmt.Sprintf("state %x", name[:8]), "series %d has %d records of rows in lag, not the %d that were written", e.index, found[name].records, e.records)
-		}
-	}
-}
-
-// definitions compares what is stored of classes and definitions with what is in use.
-func (c *checker) definitions() {
-	defs := *c.s.catalogue.defs.Load()
-	cur := c.tx.Bucket(bucketDefs).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("defs %x", k)
-		if len(k) != 4 || binary.BigEndian.Uint32(k) == 0 || int(binary.BigEndian.Uint32(k)) > len(defs) {
-			c.add(where, "no such definition")
-		} else if d := defs[binary.BigEndian.Uint32(k)-1]; !bytes.Equal(v, appendDefinition(nil, d.m.Definition())) {
-			c.add(where, "is not what it was when the store was opened")
-		}
-	}
-	cur = c.tx.Bucket(bucketClasses).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("classes %x", k)
-		if len(k) != 4 || c.s.class(binary.BigEndian.Uint32(k)) == nil {
-			c.add(where, "no such class")
-			continue
-		}
-		cl := c.s.class(binary.BigEndian.Uint32(k))
-		stored := &class{shape: cl.shape, sources: cl.sources, streams: slices.Clone(cl.streams)}
-		switch err := stored.decode(v); {
-		case err != nil:
-			c.add(where, "%v", err)
-		case stored.shift != cl.shift || !slices.Equal(stored.streams, cl.streams):
-			c.add(where, "is not what it was when the store was opened")
-		case stored.next < c.next[cl.id]:
-			c.add(where, "would give number %d again", stored.next)
-		}
-	}
-}
-
-func (c *checker) notes() {
-	if err := new(notes).load(c.tx); err != nil {
-		c.add("notes", "%v", err)
-	}
-}
-
-// metadata checks that all of it parses, and its count.
-func (c *checker) metadata() {
-	b := c.tx.Bucket(bucketMetadata)
-	if b == nil {
-		return
-	}
-	count := int64(0)
-	cur := b.Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		count++
-		if _, err := decodeMetadata(v); err != nil {
-			c.add(fmt.Sprintf("metadata %q", k), "%v", err)
-		}
-	}
-	if n := int64(metaNumber(c.tx.Bucket(bucketMeta), metaMetadata)); n != count {
-		c.add("meta metadata", "%d, but there are %d paths", n, count)
+// counted compares a number of the bucket meta with what there is.
+func (c *checker) counted(key []byte, n int64, what string) {
+	if stored, err := metaNumber(c.tx, key); err == nil && int64(stored) != n {
+		c.add("meta "+string(key), "%d, but there are %d %s", stored, n, what)
 	}
 }

@@ -301,12 +301,14 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 
 // raise notes the highest log position that any group stands for: the log must not give it out again.
 func (s *Store) raise(tx *bolt.Tx, chunk []*snapshot) error {
-	meta := tx.Bucket(bucketMeta)
-	top := metaNumber(meta, metaGroups)
+	top, err := metaNumber(tx, metaGroups)
+	if err != nil {
+		return err
+	}
 	for _, sn := range chunk {
 		top = max(top, uint64(sn.pos))
 	}
-	return putNumber(meta, metaGroups, top)
+	return putNumber(tx, metaGroups, top)
 }
 
 // announce tells readers what dir a transaction brings. Readers that see the transaction use it.

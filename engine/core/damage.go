@@ -103,6 +103,17 @@ func (s *Store) damagedLag(g *group, column, stream int, slot int64, err error) 
 	return e
 }
 
+// damagedState is damage of the state record of a group.
+func (s *Store) damagedState(g *group, err error) *DamageError {
+	e := damagedValue(bucketState, g.stateKey(), err)
+	if page, ok := errors.AsType[*DamageError](err); ok {
+		e.Err = page.Err
+	}
+	e.Place = fmt.Sprintf("class %d, group %d", g.c.id, g.id)
+	s.noteDamage(e)
+	return e
+}
+
 // rowsOf notes that the rows of a slot are lost.
 func (e *DamageError) rowsOf(st *stream, slot int64) {
 	e.Step, e.From, e.To = st.span, (slot*st.slot-1)*st.span, ((slot+1)*st.slot-1)*st.span

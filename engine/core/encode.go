@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/rondo-db/rondo/rra"
@@ -176,18 +177,40 @@ func (r *run) bound(b *Batch) int {
 	return n
 }
 
-// prepareRuns makes sure that appendRuns cannot fail half way. The caller holds logMu.
-func (s *Store) prepareRuns(b *Batch, runs []run) error {
-	for i := range runs {
-		r := &runs[i]
-		if r.bound(b) >= 1<<24 {
+// prepareRuns makes sure that appendRuns cannot fail half way. Samples of groups whose state is damaged are refused and
+// taken out. The caller holds logMu.
+func (s *Store) prepareRuns(t *Ticket) error {
+	kept := t.runs[:0]
+	for _, r := range t.runs {
+		if r.bound(t.batch) >= 1<<24 {
 			return fmt.Errorf("%d samples of one group and time in one batch are too many", r.to-r.from)
 		}
-		if err := s.prepareEncoder(r.g, r.g.c.index(r.top.number())); err != nil {
+		err := s.prepareEncoder(r.g, r.g.c.index(r.top.number()))
+		if t.cmd == nil && errors.Is(err, ErrDamaged) {
+			s.refuseRun(t, &r, err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
+		kept = append(kept, r)
+	}
+	if t.runs = kept; len(kept) == 0 && t.result.other > 0 {
+		return t.result.error()
 	}
 	return nil
+}
+
+// refuseRun refuses the samples of a run.
+func (s *Store) refuseRun(t *Ticket, r *run, err error) {
+	t.result.keep = keptRejections
+	if t.batch.Rejections > 0 {
+		t.result.keep = t.batch.Rejections
+	}
+	for i := r.from; i < r.to; i++ {
+		t.result.reject(int(i), err)
+	}
+	s.shards[r.g.shard].stats.other.Add(uint64(r.to - r.from))
 }
 
 // appendRuns codes the samples of b, which prepareRuns has seen, as one record. The caller holds logMu.

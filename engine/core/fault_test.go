@@ -326,7 +326,7 @@ func TestUnknownVersion(t *testing.T) {
 	dir := t.TempDir()
 	mustClose(t, mustOpen(t, dir, core.Options{}).Close())
 	damageDB(t, dir, func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("meta")).Put([]byte("version"), binary.BigEndian.AppendUint32(nil, 99))
+		return tx.Bucket([]byte("meta")).Put([]byte("version"), sealed("meta", []byte("version"), binary.BigEndian.AppendUint32(nil, 99)))
 	})
 	for _, o := range []core.Options{{}, {ReadOnly: true}} {
 		if _, err := core.Open(dir, o); !errors.Is(err, core.ErrVersion) || !strings.Contains(err.Error(), "63") {

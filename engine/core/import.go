@@ -368,6 +368,11 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 		s.leave()
 		return false, err
 	}
+	if err := s.damagedName(x.key); err != nil {
+		*out = Created{Err: fmt.Errorf("import %q: %w", x.Path, err)}
+		s.leave()
+		return false, nil
+	}
 	one := []Created{{}}
 	if len(s.reserve([]planned{x.planned}, one)) == 0 {
 		*out = one[0]

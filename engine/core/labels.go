@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -49,17 +50,44 @@ func (p *posting) append(dst []byte) []byte {
 	return dst
 }
 
-func decodePosting(b []byte) (p posting) {
-	if len(b) == 32 {
+func decodePosting(b []byte) (p posting, err error) {
+	switch {
+	case len(b) == 32:
 		for i := range p {
 			p[i] = binary.LittleEndian.Uint64(b[8*i:])
 		}
-		return p
+		return p, nil
+	case len(b) > 32:
+		return p, errRecord
 	}
 	for _, i := range b {
 		p.set(int(i))
 	}
-	return p
+	return p, nil
+}
+
+// storedPosting checks and decodes an entry of the label index. The key is name, 0, value, 0, class, group.
+func (s *Store) storedPosting(k, v []byte) (id groupID, p posting, err error) {
+	b, err := cutSum(v, bucketLabels, k)
+	at := len(k) - 8
+	switch {
+	case err != nil:
+	case at < 2 || k[at-1] != 0 || bytes.Count(k[:at], zeroByte) != 2:
+		err = errRecord
+	default:
+		id = groupID{binary.BigEndian.Uint32(k[at:]), binary.BigEndian.Uint32(k[at+4:])}
+		if _, e := s.groupAt(id.class, id.group); e != nil {
+			err = errRecord
+			break
+		}
+		p, err = decodePosting(b)
+	}
+	if err != nil {
+		e := damagedValue(bucketLabels, k, err)
+		s.noteDamage(e)
+		return id, p, e
+	}
+	return id, p, nil
 }
 
 func labelKey(l Label) []byte {
@@ -95,7 +123,8 @@ func (m *Matcher) matches(labels []Label) bool {
 }
 
 // Select yields the series that match all of ms, in order of their references. A matcher that asks
-// for one non-empty value is answered by the label index; without one every series is looked at.
+// for one non-empty value is answered by the label index; without one every series is looked at. Damaged entries are
+// passed over; where there are some, the last thing yielded is an error that wraps ErrDamaged.
 func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
 		if err := s.enter(); err != nil {
@@ -103,7 +132,8 @@ func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, erro
 			return
 		}
 		defer s.leave()
-		refs, err := s.candidates(ms)
+		var passed passedOver
+		refs, err := s.candidates(ms, &passed)
 		if err != nil {
 			yield(Series{}, err)
 			return
@@ -112,6 +142,9 @@ func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, erro
 			rec, err := s.record(ref)
 			if errors.Is(err, ErrNotFound) {
 				continue // dropped meanwhile
+			}
+			if passed.over(err) {
+				continue
 			}
 			if err != nil {
 				yield(Series{}, err)
@@ -123,17 +156,20 @@ func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, erro
 				}
 			}
 		}
+		if err := passed.err(); err != nil {
+			yield(Series{}, err)
+		}
 	}
 }
 
 // candidates returns references, sorted, among which are all that match ms.
-func (s *Store) candidates(ms []Matcher) ([]Ref, error) {
+func (s *Store) candidates(ms []Matcher, passed *passedOver) ([]Ref, error) {
 	cat := &s.catalogue
 	cat.mu.RLock()
 	overlay := make(map[Ref]*record, len(cat.records))
 	maps.Copy(overlay, cat.records)
 	cat.mu.RUnlock()
-	found, err := s.storedCandidates(ms)
+	found, err := s.storedCandidates(ms, passed)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +188,7 @@ func (s *Store) candidates(ms []Matcher) ([]Ref, error) {
 	return refs, nil
 }
 
-func (s *Store) storedCandidates(ms []Matcher) (refs []Ref, err error) {
+func (s *Store) storedCandidates(ms []Matcher, passed *passedOver) (refs []Ref, err error) {
 	err = s.db.View(bucketLabels, func(tx *bolt.Tx) error {
 		var set map[groupID]posting
 		for i := range ms {
@@ -160,7 +196,7 @@ func (s *Store) storedCandidates(ms []Matcher) (refs []Ref, err error) {
 			if m.Op != MatchEqual || m.Value == "" {
 				continue
 			}
-			ps := postings(tx, Label{m.Name, m.Value})
+			ps := s.postings(tx, Label{m.Name, m.Value}, passed)
 			if set != nil {
 				ps = intersect(set, ps)
 			}
@@ -173,23 +209,36 @@ func (s *Store) storedCandidates(ms []Matcher) (refs []Ref, err error) {
 			return nil
 		}
 		c := tx.Bucket(bucketSeries).Cursor()
+		n := uint64(0)
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+			n++
+			if len(k) != 8 || !s.numbered(Ref(binary.BigEndian.Uint64(k))) {
+				passed.over(damagedValue(bucketSeries, k, errRecord))
+				continue
+			}
 			refs = append(refs, Ref(binary.BigEndian.Uint64(k)))
 		}
+		count, err := metaNumber(tx, metaCount)
+		if err == nil && count != n {
+			err = &DamageError{Bucket: string(bucketSeries), Err: fmt.Errorf("%d series, not the %d that were written", n, count)}
+		}
+		passed.over(err)
 		return nil
 	})
 	return refs, err
 }
 
 // postings reads all groups of one label.
-func postings(tx *bolt.Tx, l Label) map[groupID]posting {
+func (s *Store) postings(tx *bolt.Tx, l Label, passed *passedOver) map[groupID]posting {
 	out := make(map[groupID]posting)
 	key := labelKey(l)
 	c := tx.Bucket(bucketLabels).Cursor()
 	for k, v := c.Seek(key); bytes.HasPrefix(k, key); k, v = c.Next() {
-		if rest := k[len(key):]; len(rest) == 8 {
-			out[groupID{binary.BigEndian.Uint32(rest), binary.BigEndian.Uint32(rest[4:])}] = decodePosting(v)
+		id, p, err := s.storedPosting(k, v)
+		if err == nil {
+			out[id] = p
 		}
+		passed.over(err)
 	}
 	return out
 }
@@ -227,12 +276,13 @@ func (s *Store) refsOf(set map[groupID]posting) []Ref {
 	return refs
 }
 
-// LabelNames returns the label names in use, sorted.
+// LabelNames returns the label names in use, sorted. With an error that wraps ErrDamaged they are those that can be read.
 func (s *Store) LabelNames(ctx context.Context) ([]string, error) {
 	return s.labelStrings(ctx, nil, func(l Label) (string, bool) { return l.Name, true })
 }
 
-// LabelValues returns the values of the label name in use, sorted.
+// LabelValues returns the values of the label name in use, sorted. With an error that wraps ErrDamaged they are those
+// that can be read.
 func (s *Store) LabelValues(ctx context.Context, name string) ([]string, error) {
 	return s.labelStrings(ctx, append([]byte(name), 0), func(l Label) (string, bool) { return l.Value, l.Name == name })
 }
@@ -244,21 +294,29 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 	}
 	defer s.leave()
 	set, removed, doubtful := s.overlayLabels(pick)
+	var passed passedOver
 	err := s.db.View(bucketLabels, func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketLabels).Cursor()
-		for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
+		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			if _, _, err := s.storedPosting(k, v); passed.over(err) {
+				k, v = c.Next()
+				continue
+			}
 			end := len(prefix) + bytes.IndexByte(k[len(prefix):], 0)
 			name := string(k[len(prefix):end])
-			if !set[name] && (!doubtful[name] || carried(tx, k[:end+1], removed)) {
+			if !set[name] && (!doubtful[name] || s.carried(tx, k[:end+1], removed, &passed)) {
 				set[name] = true
 			}
-			k, _ = c.Seek(append(slices.Clone(k[:end]), 1)) // past everything that goes on with 0
+			k, v = c.Seek(append(slices.Clone(k[:end]), 1)) // past everything that goes on with 0
 		}
 		return nil
 	})
+	if err == nil {
+		err = passed.err()
+	}
 	return slices.Sorted(maps.Keys(set)), err
 }
 
@@ -295,12 +353,14 @@ func (s *Store) overlayLabels(pick func(Label) (string, bool)) (set map[string]b
 }
 
 // carried says whether a series that has not been removed carries a label under prefix.
-func carried(tx *bolt.Tx, prefix []byte, removed map[groupID]posting) bool {
+func (s *Store) carried(tx *bolt.Tx, prefix []byte, removed map[groupID]posting, passed *passedOver) bool {
 	c := tx.Bucket(bucketLabels).Cursor()
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) >= 8; k, v = c.Next() {
-		p := decodePosting(v)
-		at := len(k) - 8
-		gone := removed[groupID{binary.BigEndian.Uint32(k[at:]), binary.BigEndian.Uint32(k[at+4:])}]
+		id, p, err := s.storedPosting(k, v)
+		if passed.over(err) {
+			continue
+		}
+		gone := removed[id]
 		for i := range p {
 			if p[i]&^gone[i] != 0 {
 				return true

@@ -24,6 +24,9 @@ const (
 // lagColumn is the column of a lag key.
 func lagColumn(k []byte) int { return int(binary.BigEndian.Uint16(k[8:])) }
 
+// lagSlot is the slot of a lag key.
+func lagSlot(k []byte) int64 { return int64(binary.BigEndian.Uint64(k[12:]) ^ 1<<63) }
+
 // addLags appends segments of one slot to the records of their columns. It does nothing and returns
 // false if one of these is damaged: the rows then stay in the slot.
 func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segment) bool {

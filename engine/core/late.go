@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rondo-db/rondo/rra"
@@ -95,7 +96,9 @@ func (s *Store) catchUp() error {
 			if !waits {
 				continue
 			}
-			if err := s.lockGroup(g); err != nil {
+			if err := s.lockGroup(g); errors.Is(err, ErrDamaged) {
+				continue
+			} else if err != nil {
 				return err
 			}
 			g.mu.Unlock()

@@ -158,6 +158,9 @@ func (s *Store) metadataRoom(key string, coming int) error {
 		return nil
 	}
 	m, err := s.metadataOf(key)
+	if errors.Is(err, ErrDamaged) {
+		return nil // there was some, and this takes its place
+	}
 	if err != nil || m != nil {
 		return err
 	}
@@ -183,7 +186,7 @@ func (s *Store) applyMetadata(ms []keyed) error {
 		}
 		if m.ifTime {
 			old, err := s.metadataOf(m.key)
-			if err != nil {
+			if err != nil && !errors.Is(err, ErrDamaged) {
 				return err
 			}
 			if old == nil || old.Time != m.Time {
@@ -206,6 +209,9 @@ func (s *Store) applyMetadata(ms []keyed) error {
 // putMetadata changes the overlay. It runs in log order.
 func (s *Store) putMetadata(key string, m *Metadata) error {
 	old, err := s.metadataOf(key)
+	if errors.Is(err, ErrDamaged) {
+		old, err = new(Metadata), nil // there was some: the new value takes its place, or it goes
+	}
 	if err != nil {
 		return err
 	}
@@ -269,15 +275,13 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 		return m, nil
 	}
 	err = s.db.View(bucketMetadata, func(tx *bolt.Tx) (err error) {
-		if b := tx.Bucket(bucketMetadata); b != nil {
-			if v := b.Get([]byte(key)); v != nil {
-				m, err = decodeMetadata(v)
-			}
+		if v := tx.Bucket(bucketMetadata).Get([]byte(key)); v != nil {
+			m, err = s.storedMeta([]byte(key), v)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("metadata of %q: %w", key, err)
+		return nil, err
 	}
 	md.mu.RLock() // it may have changed while the database was asked
 	if newer, ok := md.changed[key]; ok {
@@ -288,7 +292,8 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 }
 
 // ListMetadata yields the metadata of paths that begin with prefix and sort after after, in order of
-// their look-up keys: a trailing .rrd is left out of the Path.
+// their look-up keys: a trailing .rrd is left out of the Path. Damaged entries are passed over; where there are some, the
+// last thing yielded is an error that wraps ErrDamaged.
 func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[PathMetadata, error] {
 	return func(yield func(PathMetadata, error) bool) {
 		if err := s.enter(); err != nil {
@@ -298,8 +303,9 @@ func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq
 		defer s.leave()
 		prefix, after := nameKey(strings.TrimLeft(prefix, "/")), nameKey(strings.TrimLeft(after, "/"))
 		changed := s.metadata.under(prefix, after)
+		var passed passedOver
 		for {
-			stored, more, err := s.storedMetadata(prefix, after, listChunk)
+			stored, more, err := s.storedMetadata(prefix, after, listChunk, &passed)
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -324,6 +330,9 @@ func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq
 				}
 			}
 			if !more {
+				if err := passed.err(); err != nil {
+					yield(PathMetadata{}, err)
+				}
 				return
 			}
 		}
@@ -349,13 +358,9 @@ func (md *metadata) under(prefix, after string) []PathMetadata {
 }
 
 // storedMetadata returns up to n of what the database holds; more says whether there are others.
-func (s *Store) storedMetadata(prefix, after string, n int) (out []PathMetadata, more bool, err error) {
+func (s *Store) storedMetadata(prefix, after string, n int, passed *passedOver) (out []PathMetadata, more bool, err error) {
 	err = s.db.View(bucketMetadata, func(tx *bolt.Tx) error {
-		b := tx.Bucket(bucketMetadata)
-		if b == nil {
-			return nil
-		}
-		c := b.Cursor()
+		c := tx.Bucket(bucketMetadata).Cursor()
 		k, v := c.Seek([]byte(max(prefix, after)))
 		for ; k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
 			if after != "" && string(k) <= after {
@@ -365,9 +370,9 @@ func (s *Store) storedMetadata(prefix, after string, n int) (out []PathMetadata,
 				more = true
 				break
 			}
-			m, err := decodeMetadata(v)
-			if err != nil {
-				return fmt.Errorf("metadata of %q: %w", k, err)
+			m, err := s.storedMeta(k, v)
+			if passed.over(err) {
+				continue
 			}
 			out = append(out, PathMetadata{string(k), *m})
 		}

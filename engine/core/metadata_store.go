@@ -46,6 +46,20 @@ func decodeMetadata(b []byte) (*Metadata, error) {
 	return &m, nil
 }
 
+// storedMeta checks and decodes a value of the bucket metadata.
+func (s *Store) storedMeta(k, v []byte) (*Metadata, error) {
+	b, err := cutSum(v, bucketMetadata, k)
+	if err == nil {
+		var m *Metadata
+		if m, err = decodeMetadata(b); err == nil {
+			return m, nil
+		}
+	}
+	e := damagedValue(bucketMetadata, k, err)
+	s.noteDamage(e)
+	return nil, e
+}
+
 // replayMetadata decodes a metadata record.
 func (r *reader) replayMetadata() []keyed {
 	n := r.uvarint()
@@ -96,10 +110,10 @@ func (s *Store) writeMetadata() error {
 					pairs[k] = appendMetadata(nil, values[i], false)
 				}
 			}
-			if err := putAll(b, pairs); err != nil {
+			if err := putAll(tx, bucketMetadata, pairs); err != nil {
 				return err
 			}
-			return putNumber(tx.Bucket(bucketMeta), metaMetadata, uint64(stored))
+			return putNumber(tx, metaMetadata, uint64(stored))
 		}, func(written bool) {
 			if written {
 				md.forget(keys, values, stored)
@@ -134,10 +148,12 @@ func (md *metadata) forget(keys []string, values []*Metadata, stored int64) {
 }
 
 // load reads how many paths there are.
-func (md *metadata) load(tx *bolt.Tx) {
+func (md *metadata) load(tx *bolt.Tx) error {
 	md.changed = make(map[string]*Metadata)
-	md.stored = int64(metaNumber(tx.Bucket(bucketMeta), metaMetadata))
+	n, err := metaNumber(tx, metaMetadata)
+	md.stored = int64(n)
 	md.count.Store(md.stored)
+	return err
 }
 
 // relabelRecord codes a change of labels.

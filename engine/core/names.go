@@ -64,14 +64,14 @@ func (s *Store) lookup(key string) (Ref, error) {
 	ref, ok := cat.names[key]
 	cat.mu.RUnlock()
 	if !ok {
-		err := s.db.View(bucketNames, func(tx *bolt.Tx) error {
-			if v := tx.Bucket(bucketNames).Get([]byte(key)); len(v) == 8 {
-				ref = Ref(binary.BigEndian.Uint64(v))
+		err := s.db.View(bucketNames, func(tx *bolt.Tx) (err error) {
+			if v := tx.Bucket(bucketNames).Get([]byte(key)); v != nil {
+				ref, err = s.decodeName([]byte(key), v)
 			}
-			return nil
+			return err
 		})
 		if err != nil {
-			return 0, err
+			return 0, s.whileReplaying(err)
 		}
 		if ref != 0 { // it may have changed while the database was asked
 			cat.mu.RLock()
@@ -113,7 +113,7 @@ func (s *Store) record(ref Ref) (*record, error) {
 	if !ok {
 		err := s.db.View(bucketSeries, func(tx *bolt.Tx) (err error) {
 			if v := tx.Bucket(bucketSeries).Get(refKey(ref)); v != nil {
-				rec, err = s.decodeRecord(v)
+				rec, err = s.storedRecord(refKey(ref), v)
 			}
 			return err
 		})
@@ -137,10 +137,44 @@ func (rec *record) append(dst []byte) []byte {
 func (s *Store) decodeRecord(b []byte) (*record, error) {
 	r := reader{b: b}
 	rec := &record{def: uint32(r.uvarint()), path: r.string(), labels: r.labels()}
-	if r.err != nil || rec.def == 0 || int(rec.def) > len(*s.catalogue.defs.Load()) {
+	if r.err != nil || len(r.b) > 0 || rec.def == 0 || int(rec.def) > len(*s.catalogue.defs.Load()) {
 		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), errRecord)
 	}
 	return rec, nil
+}
+
+// storedRecord checks and decodes a value of the bucket series.
+func (s *Store) storedRecord(k, v []byte) (*record, error) {
+	b, err := cutSum(v, bucketSeries, k)
+	if err == nil {
+		var rec *record
+		if rec, err = s.decodeRecord(b); err == nil {
+			return rec, nil
+		}
+	}
+	e := damagedValue(bucketSeries, k, err)
+	s.noteDamage(e)
+	return nil, e
+}
+
+// decodeName checks and decodes a value of the bucket names: the series is one of a class that there is.
+func (s *Store) decodeName(k, v []byte) (Ref, error) {
+	b, err := cutSum(v, bucketNames, k)
+	if err == nil {
+		if len(b) == 8 && s.numbered(Ref(binary.BigEndian.Uint64(b))) {
+			return Ref(binary.BigEndian.Uint64(b)), nil
+		}
+		err = errRecord
+	}
+	e := damagedValue(bucketNames, k, err)
+	s.noteDamage(e)
+	return 0, e
+}
+
+// numbered says whether a reference is of a class and a group that there are.
+func (s *Store) numbered(ref Ref) bool {
+	c := s.class(ref.class())
+	return c != nil && c.group(ref.number()) != nil
 }
 
 const listChunk = 1024 // names read in one transaction
@@ -151,7 +185,8 @@ type nameRef struct {
 }
 
 // List yields the series whose path begins with prefix and sorts after after, in order of paths
-// (a trailing .rrd does not count in the order).
+// (a trailing .rrd does not count in the order). Damaged entries are passed over; where there are some, the last thing
+// yielded is an error that wraps ErrDamaged.
 func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
 		if err := s.enter(); err != nil {
@@ -161,8 +196,9 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 		defer s.leave()
 		prefix, after := strings.TrimLeft(prefix, "/"), nameKey(strings.TrimLeft(after, "/"))
 		overlay := s.overlayNames(prefix, after)
+		var passed passedOver
 		for {
-			stored, more, err := s.storedNames(prefix, after, listChunk)
+			stored, more, err := s.storedNames(prefix, after, listChunk, &passed)
 			if err != nil {
 				yield(Series{}, err)
 				return
@@ -187,6 +223,9 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 				if errors.Is(err, ErrNotFound) || (err == nil && !strings.HasPrefix(rec.path, prefix)) {
 					continue // dropped or renamed meanwhile
 				}
+				if passed.over(err) {
+					continue
+				}
 				if err == nil {
 					err = ctx.Err()
 				}
@@ -199,10 +238,38 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 				}
 			}
 			if !more {
+				if err := passed.err(); err != nil {
+					yield(Series{}, err)
+				}
 				return
 			}
 		}
 	}
+}
+
+// passedOver is damage of entries that a list passes over.
+type passedOver struct {
+	n     int
+	first error
+}
+
+// over takes err if it is damage.
+func (p *passedOver) over(err error) bool {
+	if !errors.Is(err, ErrDamaged) {
+		return false
+	}
+	if p.n++; p.n == 1 {
+		p.first = err
+	}
+	return true
+}
+
+// err says what was passed over, if anything was.
+func (p *passedOver) err() error {
+	if p.n < 2 {
+		return p.first
+	}
+	return fmt.Errorf("%d damaged entries are left out, the first: %w", p.n, p.first)
 }
 
 // overlayNames returns the uncommitted changes under prefix, sorted.
@@ -221,7 +288,7 @@ func (s *Store) overlayNames(prefix, after string) []nameRef {
 }
 
 // storedNames returns up to n names of the database under prefix, after after; more says whether there are others.
-func (s *Store) storedNames(prefix, after string, n int) (out []nameRef, more bool, err error) {
+func (s *Store) storedNames(prefix, after string, n int, passed *passedOver) (out []nameRef, more bool, err error) {
 	prefix = nameKey(prefix)
 	err = s.db.View(bucketNames, func(tx *bolt.Tx) error {
 		c := tx.Bucket(bucketNames).Cursor()
@@ -234,8 +301,21 @@ func (s *Store) storedNames(prefix, after string, n int) (out []nameRef, more bo
 				more = true
 				break
 			}
-			out = append(out, nameRef{string(k), Ref(binary.BigEndian.Uint64(v))})
+			ref, err := s.decodeName(k, v)
+			if err != nil {
+				passed.over(err)
+				continue
+			}
+			out = append(out, nameRef{string(k), ref})
 		}
+		if prefix != "" || after != "" || more || passed.n > 0 {
+			return nil
+		}
+		count, err := metaNumber(tx, metaCount)
+		if err == nil && count != uint64(len(out)) {
+			err = &DamageError{Bucket: string(bucketNames), Err: fmt.Errorf("%d names, not the %d that were written", len(out), count)}
+		}
+		passed.over(err)
 		return nil
 	})
 	return out, more, err

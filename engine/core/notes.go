@@ -41,6 +41,7 @@ type notes struct {
 	bytes   int
 	changed map[string]bool // since the last checkpoint
 	dropped map[string]bool
+	damage  passedOver // of stored notes, when the store was opened
 }
 
 // A noteKey is the notes of one key, oldest first.
@@ -52,7 +53,7 @@ type noteKey struct {
 func (n *notes) init() {
 	n.byKey, n.changed, n.dropped = make(map[string]*list.Element), make(map[string]bool), make(map[string]bool)
 	n.order.Init()
-	n.bytes = 0
+	n.bytes, n.damage = 0, passedOver{}
 }
 
 func (n *Note) size() int {
@@ -137,7 +138,7 @@ func checkNoteLabels(labels []Label) error {
 }
 
 // Notes returns the notes kept under key and under what begins with key and a slash, oldest first; those of
-// all keys if key is empty.
+// all keys if key is empty. With an error that wraps ErrDamaged they are those that could be read when the store was opened.
 func (s *Store) Notes(_ context.Context, key string) (map[string][]Note, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (s *Store) Notes(_ context.Context, key string) (map[string][]Note, error) 
 			out[k] = append(out[k], n.Note)
 		}
 	}
-	return out, nil
+	return out, s.notes.damage.err()
 }
 
 func appendNote(dst []byte, n Note) []byte {
@@ -214,22 +215,22 @@ func (n *notes) back(taken map[string][]byte) {
 	}
 }
 
-func (n *notes) load(tx *bolt.Tx) error {
+// load reads all notes. Damaged ones are passed over, and remembered: Notes says so.
+func (n *notes) load(s *Store, tx *bolt.Tx) {
 	n.init()
 	var all []*noteKey
 	cur := tx.Bucket(bucketNotes).Cursor()
 	for key, v := cur.First(); key != nil; key, v = cur.Next() {
-		r := reader{b: bytes.Clone(v)}
-		k := &noteKey{key: string(key)}
-		n.bytes += len(key)
-		for len(r.b) > 0 && r.err == nil {
-			x := storedNote{pos: wal.Pos(r.uvarint())}
-			x.Note = r.plainNote()
-			k.list = append(k.list, x)
-			n.bytes += x.size()
+		k, err := decodeNotes(key, v)
+		if err != nil {
+			e := damagedValue(bucketNotes, key, err)
+			s.noteDamage(e)
+			n.damage.over(e)
+			continue
 		}
-		if r.err != nil || len(k.list) == 0 {
-			return fmt.Errorf("notes of %q: %w", key, errRecord)
+		n.bytes += len(key)
+		for i := range k.list {
+			n.bytes += k.list[i].size()
 		}
 		all = append(all, k)
 	}
@@ -238,5 +239,23 @@ func (n *notes) load(tx *bolt.Tx) error {
 	for _, k := range all {
 		n.byKey[k.key] = n.order.PushBack(k)
 	}
-	return nil
+}
+
+// decodeNotes checks and decodes the notes of one key.
+func decodeNotes(key, v []byte) (*noteKey, error) {
+	b, err := cutSum(v, bucketNotes, key)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{b: bytes.Clone(b)}
+	k := &noteKey{key: string(key)}
+	for len(r.b) > 0 && r.err == nil {
+		x := storedNote{pos: wal.Pos(r.uvarint())}
+		x.Note = r.plainNote()
+		k.list = append(k.list, x)
+	}
+	if r.err != nil || len(k.list) == 0 {
+		return nil, errRecord
+	}
+	return k, nil
 }

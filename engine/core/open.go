@@ -52,10 +52,12 @@ var (
 	metaCount     = []byte("count")     // series
 	metaMetadata  = []byte("metadata")  // paths with metadata
 	metaReorder   = []byte("reorder")   // the reorder window in force at the catalogue's position, microseconds
+
+	metaNumbers = [][]byte{metaCatalogue, metaGroups, metaCount, metaMetadata, metaReorder}
 )
 
 const (
-	formatVersion = 1
+	formatVersion = 2
 	maxShards     = 64
 	segmentBytes  = 16 << 20 // of the log: what a checkpoint gives back, it gives back in these
 	shardQueue    = 64       // commits waiting for a shard; when it is full the log waits
@@ -142,6 +144,7 @@ type Store struct {
 	checkpointFailure atomic.Pointer[error] // of the last checkpoint; nil: it succeeded
 
 	replayErr atomic.Pointer[error]
+	replaying bool // Open is at it
 	damage    damageSeen
 	hook      func(string) // failpoints; nil but in tests
 	counters
@@ -230,7 +233,16 @@ func (s *Store) openVersion() (err error) {
 			return fmt.Errorf("no bucket %q: %w", bucketMeta, ErrVersion)
 		}
 		v := meta.Get(metaVersion)
-		if len(v) != 4 || binary.BigEndian.Uint32(v) != formatVersion {
+		if len(v) == 4 {
+			return fmt.Errorf("version %d: %w", binary.BigEndian.Uint32(v), ErrVersion)
+		}
+		v, err := getValue(tx, bucketMeta, metaVersion)
+		switch {
+		case err != nil:
+			return err
+		case v == nil: // it is put last when a backup is restored
+			return fmt.Errorf("no version: %w", ErrVersion)
+		case len(v) != 4 || binary.BigEndian.Uint32(v) != formatVersion:
 			return fmt.Errorf("version %x: %w", v, ErrVersion)
 		}
 		for _, b := range buckets {
@@ -278,10 +290,15 @@ func makeBuckets(tx *bolt.Tx, log wal.Mark) error {
 			return err
 		}
 	}
-	if err := putMark(tx.Bucket(bucketMeta), log); err != nil {
+	if err := putMark(tx, log); err != nil {
 		return err
 	}
-	return tx.Bucket(bucketMeta).Put(metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
+	for _, key := range metaNumbers {
+		if err := putNumber(tx, key, 0); err != nil {
+			return err
+		}
+	}
+	return putValue(tx, bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
 }
 
 // settle logs settings that differ from those in force.

@@ -82,22 +82,21 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		if err := w.write(ops); err != nil {
 			return err
 		}
-		if err := putAll(tx.Bucket(bucketNotes), notes); err != nil {
+		if err := putAll(tx, bucketNotes, notes); err != nil {
 			return err
 		}
-		meta := tx.Bucket(bucketMeta)
 		if m > 0 {
-			if err := putNumber(meta, metaReorder, uint64(settings[m-1].reorder)); err != nil {
+			if err := putNumber(tx, metaReorder, uint64(settings[m-1].reorder)); err != nil {
 				return err
 			}
 		}
-		if err := putNumber(meta, metaCount, uint64(w.count)); err != nil {
+		if err := putNumber(tx, metaCount, uint64(w.count)); err != nil {
 			return err
 		}
-		if err := putMark(meta, log); err != nil {
+		if err := putMark(tx, log); err != nil {
 			return err
 		}
-		return putNumber(meta, metaCatalogue, uint64(b))
+		return putNumber(tx, metaCatalogue, uint64(b))
 	}, func(written bool) {
 		if !written {
 			s.notes.back(notes)
@@ -112,18 +111,20 @@ func (s *Store) writeChanges(b wal.Pos) error {
 	})
 }
 
-func putNumber(b *bolt.Bucket, key []byte, v uint64) error {
-	return b.Put(key, binary.BigEndian.AppendUint64(nil, v))
+// putNumber puts a number of the bucket meta.
+func putNumber(tx *bolt.Tx, key []byte, v uint64) error {
+	return putValue(tx, bucketMeta, key, binary.BigEndian.AppendUint64(nil, v))
 }
 
-// putAll puts pairs in order of their keys; a nil value deletes.
-func putAll(b *bolt.Bucket, pairs map[string][]byte) error {
+// putAll puts pairs in order of their keys, with their checksums; a nil value deletes.
+func putAll(tx *bolt.Tx, bucket []byte, pairs map[string][]byte) error {
+	b := tx.Bucket(bucket)
 	for _, k := range slices.Sorted(maps.Keys(pairs)) {
 		var err error
 		if v := pairs[k]; v == nil {
 			err = b.Delete([]byte(k))
 		} else {
-			err = b.Put([]byte(k), v)
+			err = b.Put([]byte(k), appendSum(v, bucket, []byte(k)))
 		}
 		if err != nil {
 			return err
@@ -147,36 +148,38 @@ type catalogueTx struct {
 func (w *catalogueTx) write(ops []catOp) error {
 	w.names, w.series = make(map[string][]byte), make(map[string][]byte)
 	w.labels, w.next = make(map[string]*posting), make(map[*class]uint32)
-	defs := w.tx.Bucket(bucketDefs)
 	for i := range ops {
 		o := &ops[i]
 		if o.def != nil {
 			v := appendDefinition(nil, o.def.m.Definition())
-			if err := defs.Put(binary.BigEndian.AppendUint32(nil, o.def.id), v); err != nil {
+			if err := putValue(w.tx, bucketDefs, binary.BigEndian.AppendUint32(nil, o.def.id), v); err != nil {
 				return err
 			}
 		}
 		w.apply(o)
 	}
 	for c, next := range w.next {
-		if err := w.tx.Bucket(bucketClasses).Put(binary.BigEndian.AppendUint32(nil, c.id), c.append(nil, next)); err != nil {
+		if err := putValue(w.tx, bucketClasses, binary.BigEndian.AppendUint32(nil, c.id), c.append(nil, next)); err != nil {
 			return err
 		}
 	}
-	if err := putAll(w.tx.Bucket(bucketNames), w.names); err != nil {
+	if err := putAll(w.tx, bucketNames, w.names); err != nil {
 		return err
 	}
-	if err := putAll(w.tx.Bucket(bucketSeries), w.series); err != nil {
+	if err := putAll(w.tx, bucketSeries, w.series); err != nil {
 		return err
 	}
 	postings := make(map[string][]byte, len(w.labels))
 	for k, p := range w.labels {
+		if p == nil {
+			continue
+		}
 		postings[k] = nil
 		if p.count() > 0 {
 			postings[k] = p.append(nil)
 		}
 	}
-	return putAll(w.tx.Bucket(bucketLabels), postings)
+	return putAll(w.tx, bucketLabels, postings)
 }
 
 func (w *catalogueTx) apply(o *catOp) {
@@ -204,15 +207,18 @@ func (w *catalogueTx) apply(o *catOp) {
 	}
 }
 
-// index adds a series to the postings of its labels, or takes it out.
+// index adds a series to the postings of its labels, or takes it out. A damaged posting stays as it is: whoever
+// reads it is told, and a repair makes it anew.
 func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
 	for _, l := range labels {
 		k := groupKey(labelKey(l), c.id, ref.number()>>c.shift)
-		p := w.labels[string(k)]
-		if p == nil {
-			q := decodePosting(w.tx.Bucket(bucketLabels).Get(k))
-			p = &q
+		p, known := w.labels[string(k)]
+		if !known {
+			p = w.posting(k)
 			w.labels[string(k)] = p
+		}
+		if p == nil {
+			continue
 		}
 		if add {
 			p.set(c.index(ref.number()))
@@ -220,6 +226,19 @@ func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
 			p.clear(c.index(ref.number()))
 		}
 	}
+}
+
+// posting returns a stored posting, empty if there is none; nil if it is damaged.
+func (w *catalogueTx) posting(k []byte) *posting {
+	v := w.tx.Bucket(bucketLabels).Get(k)
+	if v == nil {
+		return new(posting)
+	}
+	_, p, err := w.s.storedPosting(k, v)
+	if err != nil {
+		return nil
+	}
+	return &p
 }
 
 // forget drops from the overlay what the database now holds. The caller holds mu.

@@ -34,6 +34,8 @@ func (s *Store) replay() error {
 	if first := s.log.First(); from < first && first != 0 {
 		return fmt.Errorf("%w: the store holds the log up to %d, the log begins at %d", wal.ErrHole, from-1, first)
 	}
+	s.replaying = true
+	defer func() { s.replaying = false }()
 	r := &replayer{s: s, c: &commit{}, lazy: s.options.NoBackground || s.options.ReadOnly}
 	err := s.log.Blocks(from, func(b wal.Block) error {
 		for p, rec := range b.Records() {
@@ -116,6 +118,9 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	}
 	t.pos = p
 	t.op.apply(t)
+	if e := s.replayErr.Load(); e != nil {
+		return *e
+	}
 	c := &commit{tickets: []*Ticket{t}, masks: []uint64{math.MaxUint64}, last: p, wait: &r.wait}
 	t.left.Store(int32(len(s.shards)) + 1) // nobody waits for it
 	if r.lazy {
@@ -206,31 +211,46 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 	cat.classes.Store(&[]*class{})
 	cat.defs.Store(&[]*definition{})
 	err = s.db.View(nil, func(tx *bolt.Tx) error {
-		meta := tx.Bucket(bucketMeta)
-		if err := s.loadMark(meta); err != nil {
+		if err := s.loadMark(tx); err != nil {
 			return err
 		}
-		cat.pos = wal.Pos(metaNumber(meta, metaCatalogue))
-		cat.stored = int64(metaNumber(meta, metaCount))
+		var numbers [4]uint64
+		for i, key := range [][]byte{metaCatalogue, metaCount, metaGroups, metaReorder} {
+			var err error
+			if numbers[i], err = metaNumber(tx, key); err != nil {
+				return err
+			}
+		}
+		cat.pos, cat.stored = wal.Pos(numbers[0]), int64(numbers[1])
 		cat.count.Store(cat.stored)
-		after = max(cat.pos, wal.Pos(metaNumber(meta, metaGroups)))
+		after = max(cat.pos, wal.Pos(numbers[2]))
 		for _, sh := range s.shards {
-			sh.reorder = rra.Time(metaNumber(meta, metaReorder))
+			sh.reorder = rra.Time(numbers[3])
 		}
 		if err := s.loadDefinitions(tx); err != nil {
 			return err
 		}
-		s.metadata.load(tx)
-		return s.notes.load(tx)
+		if err := s.metadata.load(tx); err != nil {
+			return err
+		}
+		s.notes.load(s, tx)
+		return nil
 	})
 	return after, err
 }
 
-func metaNumber(b *bolt.Bucket, key []byte) uint64 {
-	if v := b.Get(key); len(v) == 8 {
-		return binary.BigEndian.Uint64(v)
+// metaNumber returns a number of the bucket meta, which are always there.
+func metaNumber(tx *bolt.Tx, key []byte) (uint64, error) {
+	v, err := getValue(tx, bucketMeta, key)
+	switch {
+	case err != nil:
+		return 0, err
+	case v == nil:
+		return 0, damagedValue(bucketMeta, key, errMissing)
+	case len(v) != 8:
+		return 0, damagedValue(bucketMeta, key, errRecord)
 	}
-	return 0
+	return binary.BigEndian.Uint64(v), nil
 }
 
 // loadDefinitions reads definitions in order of their numbers; a class comes with its first one.
@@ -240,21 +260,25 @@ func (s *Store) loadDefinitions(tx *bolt.Tx) error {
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		id := uint32(len(*cat.defs.Load()) + 1)
 		if len(k) != 4 || binary.BigEndian.Uint32(k) != id {
-			return fmt.Errorf("definition %x: %d expected: %w", k, id, errRecord)
+			return damagedValue(bucketDefs, k, fmt.Errorf("definition %d expected: %w", id, errMissing))
+		}
+		v, err := openValue(bucketDefs, k, v)
+		if err != nil {
+			return err
 		}
 		d, err := decodeDefinition(v)
 		if err != nil {
-			return fmt.Errorf("definition %d: %w", id, err)
+			return damagedValue(bucketDefs, k, err)
 		}
 		m, err := rra.Compile(d)
 		if err != nil {
-			return fmt.Errorf("definition %d: %w", id, err)
+			return damagedValue(bucketDefs, k, err)
 		}
 		c := cat.byShape[m.Shape()]
 		if c == nil {
 			c = newClass(uint32(len(*cat.classes.Load())+1), m)
-			if err := c.decode(tx.Bucket(bucketClasses).Get(binary.BigEndian.AppendUint32(nil, c.id))); err != nil {
-				return fmt.Errorf("class %d: %w", c.id, err)
+			if err := c.load(tx); err != nil {
+				return err
 			}
 			cat.addClass(c)
 		}
@@ -279,6 +303,22 @@ func (c *class) append(dst []byte, next uint32) []byte {
 		dst = binary.AppendUvarint(dst, uint64(c.streams[i].slot))
 	}
 	return appendString(dst, c.shape)
+}
+
+// load reads what is stored of c.
+func (c *class) load(tx *bolt.Tx) error {
+	key := binary.BigEndian.AppendUint32(nil, c.id)
+	v, err := getValue(tx, bucketClasses, key)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		return damagedValue(bucketClasses, key, errMissing)
+	}
+	if err := c.decode(v); err != nil {
+		return damagedValue(bucketClasses, key, err)
+	}
+	return nil
 }
 
 func (c *class) decode(b []byte) error {

@@ -17,6 +17,15 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	if err != nil {
 		return err
 	}
+	err = s.damagedName(from, nameKey(to))
+	if ref, e := s.Lookup(from); err == nil && e == nil {
+		if _, e := s.Series(ref); errors.Is(e, ErrDamaged) {
+			err = e
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("rename %q to %q: %w", from, to, err)
+	}
 	if err := s.enterWrite(); err != nil {
 		return err
 	}
@@ -63,7 +72,7 @@ func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 	}
 	rec, err := s.record(ref)
 	if err != nil {
-		return err
+		return s.whileReplaying(err)
 	}
 	cat := &s.catalogue
 	cat.mu.Lock()
@@ -133,7 +142,12 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 		*out = fmt.Errorf("labels of %.200q: %w", l.Path, err)
 		return false, nil
 	}
-	if old, err := s.Series(ref); err == nil && slices.Equal(old.Labels, l.Labels) {
+	old, err := s.Series(ref)
+	if errors.Is(err, ErrDamaged) {
+		*out = fmt.Errorf("labels of %.200q: %w", l.Path, err)
+		return false, nil
+	}
+	if err == nil && slices.Equal(old.Labels, l.Labels) {
 		return false, nil
 	}
 	if err := s.enterWrite(); err != nil {
@@ -163,7 +177,7 @@ func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
 	}
 	rec, err := s.record(ref)
 	if err != nil {
-		return err
+		return s.whileReplaying(err)
 	}
 	cat := &s.catalogue
 	cat.mu.Lock()

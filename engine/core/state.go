@@ -267,7 +267,7 @@ func (g *group) load(s *Store, tx *bolt.Tx) error {
 	})
 	if err != nil {
 		g.unload(s)
-		return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
+		return s.damagedState(g, err)
 	}
 	for _, h := range g.held {
 		s.memory.used.Add(h.size())

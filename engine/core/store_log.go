@@ -46,19 +46,23 @@ func (s *Store) makeLog() (wal.Mark, error) {
 }
 
 // loadMark reads the mark of the log.
-func (s *Store) loadMark(meta *bolt.Bucket) error {
-	if err := s.holds.UnmarshalBinary(meta.Get(metaLog)); err != nil {
-		return &DamageError{Bucket: string(bucketMeta), Key: metaLog, Err: err}
+func (s *Store) loadMark(tx *bolt.Tx) error {
+	v, err := getValue(tx, bucketMeta, metaLog)
+	if err != nil {
+		return err
+	}
+	if err := s.holds.UnmarshalBinary(v); err != nil {
+		return damagedValue(bucketMeta, metaLog, err)
 	}
 	return nil
 }
 
-func putMark(meta *bolt.Bucket, m wal.Mark) error {
+func putMark(tx *bolt.Tx, m wal.Mark) error {
 	b, err := m.AppendBinary(nil)
 	if err != nil {
 		return err
 	}
-	return meta.Put(metaLog, b)
+	return putValue(tx, bucketMeta, metaLog, b)
 }
 
 // sealLog closes the log and notes in the database where it ends. A store that is opened for one command leaves it
@@ -71,5 +75,5 @@ func (s *Store) sealLog() error {
 	if m == s.holds || s.options.NoBackground {
 		return nil
 	}
-	return s.db.Update(bucketMeta, func(tx *bolt.Tx) error { return putMark(tx.Bucket(bucketMeta), m) }, nil)
+	return s.db.Update(bucketMeta, func(tx *bolt.Tx) error { return putMark(tx, m) }, nil)
 }

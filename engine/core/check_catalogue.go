@@ -1,0 +1,179 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// catalogue compares names and series.
+func (c *checker) catalogue() {
+	names, series := c.tx.Bucket(bucketNames), c.tx.Bucket(bucketSeries)
+	count := int64(0)
+	cur := names.Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		count++
+		where := fmt.Sprintf("names %q", k)
+		b := c.value(bucketNames, k, v)
+		if b == nil {
+			continue
+		}
+		raw := series.Get(b)
+		if len(b) != 8 || raw == nil {
+			c.add(where, "no series %x", b)
+			continue
+		}
+		if rec := c.record(b, raw); rec != nil && nameKey(rec.path) != string(k) {
+			c.add(where, "series %x has the path %q", b, rec.path)
+		}
+	}
+	others := int64(0)
+	cur = series.Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		others++
+		c.series(k, v)
+	}
+	if others != count {
+		c.add("series", "%d records for %d names", others, count)
+	}
+	c.counted(metaCount, count, "names")
+}
+
+// record returns a record of a series, nil if it is damaged.
+func (c *checker) record(k, v []byte) *record {
+	b, err := cutSum(v, bucketSeries, k)
+	if err != nil {
+		return nil
+	}
+	rec, err := c.s.decodeRecord(b)
+	if err != nil {
+		return nil
+	}
+	return rec
+}
+
+func (c *checker) series(k, v []byte) {
+	where := fmt.Sprintf("series %x", k)
+	b := c.value(bucketSeries, k, v)
+	if b == nil {
+		return
+	}
+	rec, err := c.s.decodeRecord(b)
+	if err != nil || len(k) != 8 {
+		c.add(where, "does not parse")
+		return
+	}
+	got := c.tx.Bucket(bucketNames).Get([]byte(nameKey(rec.path)))
+	if got == nil {
+		c.add(where, "its name %q is missing", rec.path)
+	} else if b, err := cutSum(got, bucketNames, []byte(nameKey(rec.path))); err == nil && !bytes.Equal(b, k) {
+		c.add(where, "its name %q leads to %x", rec.path, b)
+	}
+	ref := Ref(binary.BigEndian.Uint64(k))
+	cl := c.s.class(ref.class())
+	if cl == nil {
+		c.add(where, "no class %d", ref.class())
+		return
+	}
+	c.next[cl.id] = max(c.next[cl.id], ref.number()+1)
+	c.members[groupID{cl.id, ref.number() >> cl.shift}]++
+	if c.tx.Bucket(bucketDefs).Get(binary.BigEndian.AppendUint32(nil, rec.def)) == nil {
+		c.add(where, "no definition %d", rec.def)
+	}
+	if c.tx.Bucket(bucketClasses).Get(binary.BigEndian.AppendUint32(nil, cl.id)) == nil {
+		c.add(where, "no record of class %d", cl.id)
+	}
+	for _, l := range rec.labels {
+		key := string(groupKey(labelKey(l), cl.id, ref.number()>>cl.shift))
+		p := c.postings[key]
+		if p == nil {
+			p = &posting{}
+			c.postings[key] = p
+		}
+		p.set(cl.index(ref.number()))
+	}
+}
+
+// labels compares the label index with what the series say.
+func (c *checker) labels() {
+	cur := c.tx.Bucket(bucketLabels).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		where := fmt.Sprintf("labels %q", k)
+		want := c.postings[string(k)]
+		if b := c.value(bucketLabels, k, v); b == nil {
+		} else if got, err := decodePosting(b); err != nil {
+			c.add(where, "%v", err)
+		} else if want == nil {
+			c.add(where, "no series carries it")
+		} else if got != *want {
+			c.add(where, "does not name the series that carry it")
+		}
+		delete(c.postings, string(k))
+	}
+	for k := range c.postings {
+		c.add(fmt.Sprintf("labels %q", k), "is missing")
+	}
+}
+
+// definitions compares what is stored of classes and definitions with what is in use.
+func (c *checker) definitions() {
+	defs := *c.s.catalogue.defs.Load()
+	cur := c.tx.Bucket(bucketDefs).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		where := fmt.Sprintf("defs %x", k)
+		if len(k) != 4 || binary.BigEndian.Uint32(k) == 0 || int(binary.BigEndian.Uint32(k)) > len(defs) {
+			c.add(where, "no such definition")
+		} else if b := c.value(bucketDefs, k, v); b == nil {
+			continue
+		} else if d := defs[binary.BigEndian.Uint32(k)-1]; !bytes.Equal(b, appendDefinition(nil, d.m.Definition())) {
+			c.add(where, "is not what it was when the store was opened")
+		}
+	}
+	cur = c.tx.Bucket(bucketClasses).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		where := fmt.Sprintf("classes %x", k)
+		if len(k) != 4 || c.s.class(binary.BigEndian.Uint32(k)) == nil {
+			c.add(where, "no such class")
+			continue
+		}
+		cl := c.s.class(binary.BigEndian.Uint32(k))
+		stored := &class{shape: cl.shape, sources: cl.sources, streams: slices.Clone(cl.streams)}
+		b := c.value(bucketClasses, k, v)
+		if b == nil {
+			continue
+		}
+		switch err := stored.decode(b); {
+		case err != nil:
+			c.add(where, "%v", err)
+		case stored.shift != cl.shift || !slices.Equal(stored.streams, cl.streams):
+			c.add(where, "is not what it was when the store was opened")
+		case stored.next < c.next[cl.id]:
+			c.add(where, "would give number %d again", stored.next)
+		}
+	}
+}
+
+func (c *checker) notes() {
+	cur := c.tx.Bucket(bucketNotes).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		if _, err := decodeNotes(k, v); err != nil {
+			c.add("notes "+keyText(k), "%v", err)
+		}
+	}
+}
+
+// metadata checks that all of it parses, and its count.
+func (c *checker) metadata() {
+	count := int64(0)
+	cur := c.tx.Bucket(bucketMetadata).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		count++
+		if b := c.value(bucketMetadata, k, v); b == nil {
+			continue
+		} else if _, err := decodeMetadata(b); err != nil {
+			c.add("metadata "+keyText(k), "%v", err)
+		}
+	}
+	c.counted(metaMetadata, count, "paths")
+}

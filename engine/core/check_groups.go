@@ -1,0 +1,234 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// groups decodes every state record.
+func (c *checker) groups() {
+	cur := c.tx.Bucket(bucketState).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		where := fmt.Sprintf("state %x", k)
+		if len(k) != 8 {
+			c.add(where, "key of %d bytes", len(k))
+			continue
+		}
+		cl := c.s.class(binary.BigEndian.Uint32(k))
+		if cl == nil {
+			c.add(where, "no such class")
+			continue
+		}
+		g := &group{c: cl, id: binary.BigEndian.Uint32(k[4:])}
+		id := groupID{cl.id, g.id}
+		if err := g.decodeState(c.s, v); err != nil {
+			c.add(where, "%v: the last readings, unfinished rows and the list of row blocks of %s are lost", err, c.lost(cl, g.id))
+			c.broken[id] = true
+			delete(c.members, id)
+			g.unload(c.s)
+			continue
+		}
+		delete(c.members, id)
+		c.s.heldCount.Add(-countHeld(g.held))
+		c.group(where, g)
+		g.unload(c.s)
+	}
+	for id := range c.members {
+		c.broken[id] = true
+		c.add(fmt.Sprintf("state %x", groupKey(nil, id.class, id.group)), "is missing: the last readings, unfinished rows and the list of row blocks of %s are lost",
+			c.lost(c.s.class(id.class), id.group))
+	}
+}
+
+// lost names the series of a group, the first few by their paths.
+func (c *checker) lost(cl *class, group uint32) string {
+	var paths []string
+	n, first := 0, makeRef(cl.id, group<<cl.shift)
+	cur := c.tx.Bucket(bucketSeries).Cursor()
+	for k, v := cur.Seek(refKey(first)); len(k) == 8 && Ref(binary.BigEndian.Uint64(k)) < first+1<<cl.shift; k, v = cur.Next() {
+		n++
+		if rec := c.record(k, v); rec != nil && len(paths) < 3 {
+			paths = append(paths, fmt.Sprintf("%q", rec.path))
+		}
+	}
+	if n > len(paths) {
+		return fmt.Sprintf("%s and %d others (references %#x to %#x)", strings.Join(paths, ", "), n-len(paths), uint64(first), uint64(first+1<<cl.shift-1))
+	}
+	return strings.Join(paths, ", ")
+}
+
+// lostRows says which rows of which series a block or record held.
+func (c *checker) lostRows(cl *class, group uint32, stream int, slot int64, column int) string {
+	var e DamageError
+	e.rowsOf(&cl.streams[stream], slot)
+	what := fmt.Sprintf("%d s rows from %s to %s", e.Step, timeText(e.From), timeText(e.To))
+	if column < 0 {
+		return what + " of " + c.lost(cl, group)
+	}
+	ref := makeRef(cl.id, group<<cl.shift+uint32(column/cl.sources))
+	rec := c.record(refKey(ref), c.tx.Bucket(bucketSeries).Get(refKey(ref)))
+	if rec == nil {
+		return fmt.Sprintf("%s of series %#x, which the catalogue does not have", what, uint64(ref))
+	}
+	m := c.s.definition(rec.def).m
+	if m.Shape() != cl.shape {
+		return fmt.Sprintf("%s of %q", what, rec.path)
+	}
+	return fmt.Sprintf("%s %s of data source %s of %q", cfsOf(m, stream), what, m.Definition().Sources[column%cl.sources].Name, rec.path)
+}
+
+// cfsOf names the consolidation functions of the archives of a stream.
+func cfsOf(m *rra.Machine, stream int) string {
+	var cfs []string
+	for i, a := range m.Definition().Archives {
+		if name := a.CF.String(); m.StreamOf(i) == stream && !slices.Contains(cfs, name) {
+			cfs = append(cfs, name)
+		}
+	}
+	return strings.Join(cfs, ", ")
+}
+
+func countHeld(held map[int]*heldSamples) (n int64) {
+	for _, h := range held {
+		n += int64(len(h.samples))
+	}
+	return n
+}
+
+// group compares one state record with catalogue and rows.
+func (c *checker) group(where string, g *group) {
+	if g.pos > c.top {
+		c.add(where, "stands for log position %d, the log and the store end at %d", g.pos, c.top)
+	}
+	for i := range g.n {
+		c.member(where, g, i)
+	}
+	for i, err := range g.refused {
+		c.add(where, "series %#x: %v", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(i))), errors.Unwrap(err))
+	}
+	for _, e := range g.dir.lags {
+		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), e.index))] = e
+	}
+	for st, entries := range g.dir.slots {
+		for _, e := range entries {
+			for sub := e.lo; sub < e.hi; sub++ {
+				c.blocks[string(rowKey(nil, g.c.id, st, e.slot, sub, g.id))] = true
+			}
+		}
+	}
+}
+
+// member compares one series of a state record with the catalogue.
+func (c *checker) member(where string, g *group, i int) {
+	ref := makeRef(g.c.id, g.id<<g.c.shift+uint32(i))
+	raw := c.tx.Bucket(bucketSeries).Get(refKey(ref))
+	if g.pos <= c.pos && (raw != nil) != g.alive(i) {
+		c.add(where, "series %#x: in the catalogue %v, in the group %v", uint64(ref), raw != nil, g.alive(i))
+	}
+	if !g.alive(i) {
+		return
+	}
+	if g.defs[i] == 0 || int(g.defs[i]) > len(*c.s.catalogue.defs.Load()) || c.s.definition(g.defs[i]).class != g.c {
+		c.add(where, "series %#x: definition %d is not of its class", uint64(ref), g.defs[i])
+		return
+	}
+	if raw == nil {
+		return
+	}
+	if rec := c.record(refKey(ref), raw); rec != nil && rec.def != g.defs[i] {
+		c.add(where, "series %#x: definition %d, in the catalogue %d", uint64(ref), g.defs[i], rec.def)
+	}
+}
+
+// rows checks every block, and that directories and blocks name each other.
+func (c *checker) rows() {
+	cur := c.tx.Bucket(bucketRows).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		where := fmt.Sprintf("rows %x", k)
+		class, stream, slot, _, group, ok := parseRowKey(k)
+		cl := c.s.class(class)
+		if !ok || cl == nil || stream >= len(cl.streams) {
+			c.add(where, "no such class or stream")
+			continue
+		}
+		if !c.blocks[string(k)] && !c.broken[groupID{class, group}] {
+			c.add(where, "no directory names it")
+		}
+		delete(c.blocks, string(k))
+		b, err := openBlock(k, v)
+		if err != nil {
+			c.add(where, "%v: %s are lost", err, c.lostRows(cl, group, stream, slot, -1))
+			continue
+		}
+		c.block(where, &b, cl, group, stream, slot)
+	}
+	for k := range c.blocks {
+		class, stream, slot, _, group, _ := parseRowKey([]byte(k))
+		c.add(fmt.Sprintf("rows %x", k), "%v: %s are lost", errMissing, c.lostRows(c.s.class(class), group, stream, slot, -1))
+	}
+}
+
+func (c *checker) block(where string, b *block, cl *class, group uint32, stream int, slot int64) {
+	if b.columns > cl.sources<<cl.shift {
+		c.add(where, "%d columns", b.columns)
+		return
+	}
+	for i := range b.columns {
+		col, err := b.column(i)
+		if err == nil {
+			err = splitColumn(col, &cl.streams[stream], func(int, int, []byte) {})
+		}
+		if err != nil {
+			c.add(where, "column %d: %v: %s are lost", i, err, c.lostRows(cl, group, stream, slot, i))
+		}
+	}
+	if b.size() != len(b.data) {
+		c.add(where, "%d bytes, not %d", len(b.data), b.size())
+	}
+}
+
+// lag checks the rows of series that have fallen behind.
+func (c *checker) lag() {
+	found := make(map[string]lagEntry)
+	cur := c.tx.Bucket(bucketLag).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		where := fmt.Sprintf("lag %x", k)
+		if len(k) != lagKeySize {
+			c.add(where, "key of %d bytes", len(k))
+			continue
+		}
+		cl := c.s.class(binary.BigEndian.Uint32(k))
+		stream := int(binary.BigEndian.Uint16(k[10:]))
+		if cl == nil || stream >= len(cl.streams) {
+			c.add(where, "no such class or stream")
+			continue
+		}
+		rows, err := cutSum(v, bucketLag, k)
+		if err == nil {
+			err = splitColumn(rows, &cl.streams[stream], func(int, int, []byte) {})
+		}
+		group := binary.BigEndian.Uint32(k[4:])
+		if err != nil {
+			c.add(where, "%v: %s are lost", err, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
+		}
+		index := uint16(lagColumn(k) / cl.sources)
+		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
+		e := found[name]
+		found[name] = lagEntry{index, e.records + 1, e.keys ^ crc32.Checksum(k, castagnoli)}
+		if c.lags[name].records == 0 && !c.broken[groupID{cl.id, group}] {
+			c.add(where, "no directory names it")
+		}
+	}
+	for name, e := range c.lags {
+		if found[name] != e {
+			c.add(fmt.Sprintf("state %x", name[:8]), "series %d has %d records of rows in lag, not the %d that were written", e.index, found[name].records, e.records)
+		}
+	}
+}
