@@ -133,6 +133,9 @@ func (c *command) create(args []string) error {
 	keepSame := c.KeepSame || c.Seen != nil && !c.Seen(path)
 	if keepSame && !keep && len(sources) == 0 && c.same(path, d) {
 		c.made(path)
+		if begun {
+			return c.kept(name, path, start)
+		}
 		return nil
 	}
 	if len(sources) > 0 {
@@ -158,6 +161,19 @@ func (c *command) made(path string) {
 	if c.Made != nil {
 		c.Made(path)
 	}
+}
+
+// kept tells who wants a series that begins at start that there is one, which is kept and takes no samples of then any more.
+func (c *command) kept(name, path string, start int64) error {
+	ref, err := c.Store.Lookup(path)
+	if err != nil {
+		return err
+	}
+	last, err := c.Store.Last(ref)
+	if err == nil && last.Unix() > start {
+		_, err = fmt.Fprintf(c.Stderr, "%s is kept: it holds samples until %d. rondo drop deletes a series.\n", name, last.Unix())
+	}
+	return err
 }
 
 // same says whether there is a series of a definition.

@@ -27,3 +27,31 @@ func TestIsNote(t *testing.T) {
 		t.Errorf("a folder is a note: %v", err)
 	}
 }
+
+// TestSeesRemoved: a note that was there and has been removed counts as seen, so that the series is made anew; one that never was
+// there, or was hidden, does not.
+func TestSeesRemoved(t *testing.T) {
+	base := t.TempDir()
+	if err := os.Mkdir(filepath.Join(base, "web"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	see := func(what string, want bool) {
+		t.Helper()
+		if got := transfer.Sees(base, "web/a.rrd"); got != want {
+			t.Errorf("%s: Sees says %v", what, got)
+		}
+	}
+	see("nothing", false)
+	transfer.Show(base, "web/a.rrd")
+	see("a note", true)
+	if err := os.RemoveAll(filepath.Join(base, "web")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(base, "web"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	see("a note that was removed with its folder", true)
+	transfer.Show(base, "web/a.rrd")
+	transfer.Hide(base, "web/a.rrd")
+	see("a note that was hidden", false)
+}
