@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/histogram"
 )
 
 // Log is an open log. Its methods may be called at the same time.
@@ -58,6 +60,8 @@ type Log struct {
 
 	stats   Stats // mu guards it
 	statsMu sync.Mutex
+
+	syncTimes histogram.Histogram // durations of syncs
 }
 
 // batch is what one commit writes.

@@ -1,6 +1,10 @@
 package wal
 
-import "time"
+import (
+	"time"
+
+	"github.com/rondo-db/rondo/internal/histogram"
+)
 
 // Stats counts what a log did since it was opened, and what it holds.
 type Stats struct {
@@ -16,8 +20,9 @@ type Stats struct {
 	WrittenBytes uint64 // of blocks
 	Syncs        uint64
 	SyncTime     time.Duration
-	Failures     uint64 // commits that failed
-	TornBytes    int64  // cut off the tail by Open
+	SyncSeconds  histogram.Snapshot // durations of syncs
+	Failures     uint64             // commits that failed
+	TornBytes    int64              // cut off the tail by Open
 }
 
 func (l *Log) count(fn func(*Stats)) {
@@ -36,6 +41,7 @@ func (l *Log) Stats() Stats {
 	l.statsMu.Lock()
 	s := l.stats
 	l.statsMu.Unlock()
+	s.SyncSeconds = l.syncTimes.Snapshot()
 	s.First, s.Last, s.Segments, s.PendingBytes = l.first(), l.Last(), len(l.segs), held
 	for _, seg := range l.segs {
 		s.Bytes += seg.end

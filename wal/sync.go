@@ -27,6 +27,7 @@ func (l *Log) sync(id uint64, f File) error {
 	err := f.Sync()
 	took := time.Since(start)
 	l.count(func(st *Stats) { st.Syncs++; st.SyncTime += took })
+	l.syncTimes.Observe(took)
 	if err != nil {
 		return fmt.Errorf("sync segment %d: %w", id, err)
 	}

@@ -22,10 +22,11 @@ const (
 // have a line of their own. Imports go one way: cmd -> receivers, query -> engine -> wal, rra.
 var rooms = map[string][]string{
 	"internal/foreign":           {},
+	"internal/histogram":         {},
 	"internal/text":              {},
 	"rra":                        {"rra", "internal/text"},
-	"wal":                        {"wal"},
-	"engine":                     {"engine", "rra", "wal", "internal/text"},
+	"wal":                        {"wal", "internal/histogram"},
+	"engine":                     {"engine", "rra", "wal", "internal/text", "internal/histogram"},
 	"receivers":                  {"receivers", "internal", "engine", "rra"},
 	"query":                      {"query", "internal", "engine", "rra"},
 	"query/attime":               {},

@@ -298,8 +298,7 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 			}
 			ways, _, err := s.apply()
 			if err != nil {
-				log.Error("configuration not taken", "err", err)
-				continue
+				ways = server.Ways{Err: err}
 			}
 			s.warnOfReload(log, running)
 			select {

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -22,8 +23,9 @@ type Ticket struct {
 	s      *Store
 	batch  *Batch
 	runs   []run
-	cmd    *command // an update command; nil: plain samples
-	op     *op      // a change of the catalogue; nil: samples
+	cmd    *command  // an update command; nil: plain samples
+	began  time.Time // when the batch came; zero: this is none
+	op     *op       // a change of the catalogue; nil: samples
 	pos    wal.Pos
 	size   int64        // of the record
 	left   atomic.Int32 // shards that have not applied it
@@ -62,7 +64,7 @@ type commit struct {
 }
 
 func (t *Ticket) reset(s *Store) {
-	t.s, t.batch, t.cmd, t.op, t.err = s, nil, nil, nil, nil
+	t.s, t.batch, t.cmd, t.op, t.err, t.began = s, nil, nil, nil, nil, time.Time{}
 	t.runs = t.runs[:0]
 	t.result = outcome{first: t.result.first[:0]}
 	if t.done == nil {
@@ -98,6 +100,7 @@ func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 		return err
 	}
 	t.reset(s)
+	t.began = time.Now()
 	var err error
 	if t.runs, err = s.split(b, t.runs); err == nil {
 		err = s.admit(ctx)
@@ -359,6 +362,9 @@ func (s *Store) dispatch(c *commit) {
 
 // complete acknowledges t.
 func (t *Ticket) complete() {
+	if !t.began.IsZero() && t.err == nil {
+		t.s.appends.Observe(time.Since(t.began))
+	}
 	t.s.leave()
 	t.done <- struct{}{}
 }
@@ -480,6 +486,7 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 	t := s.tickets.Get().(*Ticket)
 	defer s.tickets.Put(t)
 	t.reset(s)
+	t.began = time.Now()
 	for i := range b.samples {
 		if b.samples[i].ref != ref {
 			s.leave()

@@ -3,6 +3,8 @@ package core
 import (
 	"errors"
 	"fmt"
+
+	"github.com/rondo-db/rondo/wal"
 )
 
 // Errors met when a store is opened.
@@ -25,6 +27,15 @@ var (
 	// ErrInvalid says that a name, labels, a definition or a range cannot be: the call was wrong, and is so
 	// whenever it is made again. Errors that are ErrInvalid say in their own words what is wrong.
 	ErrInvalid = errors.New("invalid argument")
+)
+
+// Errors of the log, for those who do not import package wal.
+var (
+	ErrFull      = wal.ErrFull     // the disk has no room, or the log has reached its bound
+	ErrRetry     = wal.ErrRetry    // nothing was stored, and the same call may succeed
+	ErrTooLarge  = wal.ErrTooLarge // a record is longer than any may be
+	ErrLogClosed = wal.ErrClosed
+	ErrSealed    = wal.ErrSealed // the log takes nothing any more
 )
 
 // invalid returns an error of the caller's making, which is ErrInvalid.

@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -73,6 +74,8 @@ func (s *Store) FetchMany(ctx context.Context, refs []Ref, archive int, start, e
 		return err
 	}
 	defer s.leave()
+	began := time.Now()
+	defer func() { s.fetches.Observe(time.Since(began)) }()
 	f := s.fetchers.Get().(*fetcher)
 	defer s.fetchers.Put(f)
 	defer f.close()

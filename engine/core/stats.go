@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/histogram"
 )
 
 // counters are what Stats adds up.
@@ -18,6 +20,8 @@ type counters struct {
 	heldCount       atomic.Int64
 	loaded          atomic.Int64
 	unloaded        atomic.Int64
+	appends         histogram.Histogram // from Submit until a batch was durable and applied
+	fetches         histogram.Histogram // calls of Fetch and FetchMany
 
 	statsMu            sync.Mutex // guards what follows
 	checkpoints        uint64
@@ -40,6 +44,7 @@ func (st *shardStats) add(o *outcome) {
 // Stats is a snapshot of the store's counters.
 type Stats struct {
 	Series               int64
+	SeriesLimit          int64 // series that there may be
 	Metadata             int64 // paths with metadata
 	SamplesAccepted      uint64
 	SamplesLate          uint64
@@ -52,6 +57,9 @@ type Stats struct {
 	LogBytes             int64  // length of the log
 	LogWritten           uint64 // bytes of records since the store was opened, compressed
 	LogSyncs             uint64
+	SyncSeconds          histogram.Snapshot // how long syncs of the log took
+	AppendSeconds        histogram.Snapshot // how long batches took until they were durable and applied
+	FetchSeconds         histogram.Snapshot // how long calls of Fetch and FetchMany took
 	LogFailures          uint64
 	LogTorn              int64 // bytes cut off the end of the log at open
 	DatabaseBytes        int64 // size of the database file
@@ -76,7 +84,7 @@ func (s *Store) Stats() Stats {
 	}
 	defer s.leave()
 	st := Stats{
-		Series: s.catalogue.count.Load(), Metadata: s.metadata.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
+		Series: s.catalogue.count.Load(), SeriesLimit: int64(s.options.MaxSeries), Metadata: s.metadata.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
 		MemoryBytes: s.memory.used.Load(), MemoryBudget: s.options.Memory, RowsStored: s.rowsStored.Load(),
 		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
 		GroupsLoaded: s.loaded.Load(), GroupsDropped: s.unloaded.Load(), Held: s.heldCount.Load(), Damaged: s.damagePlaces(),
@@ -90,7 +98,9 @@ func (s *Store) Stats() Stats {
 	st.Checkpoints, st.CheckpointFailures = s.checkpoints, s.checkpointFailures
 	st.CheckpointSeconds, st.CheckpointSecondsMax = s.checkpointLast.Seconds(), s.checkpointMax.Seconds()
 	s.statsMu.Unlock()
+	st.AppendSeconds, st.FetchSeconds = s.appends.Snapshot(), s.fetches.Snapshot()
 	l := s.log.Stats()
+	st.SyncSeconds = l.SyncSeconds
 	st.LogBytes, st.LogWritten, st.LogSyncs, st.LogTorn = l.Bytes, l.WrittenBytes, l.Syncs, l.TornBytes
 	st.DatabaseBytes, st.DatabaseFree = s.db.size()
 	st.DatabaseFailures, st.DatabaseReopened = s.db.failures.Load(), s.db.reopened.Load()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // codes says which code tells a client what it may do about an error. The first that fits counts: an error
@@ -24,21 +23,21 @@ var codes = []struct {
 	{core.ErrDamaged, connect.CodeDataLoss},
 	{core.ErrInvalid, connect.CodeInvalidArgument},
 	{core.ErrShape, connect.CodeInvalidArgument},
-	{wal.ErrTooLarge, connect.CodeInvalidArgument},
+	{core.ErrTooLarge, connect.CodeInvalidArgument},
 	{core.ErrNotFound, connect.CodeNotFound},
 	{query.ErrNoArchive, connect.CodeNotFound},
 	{core.ErrExists, connect.CodeAlreadyExists},
 	{ErrBudget, connect.CodeResourceExhausted},
 	{core.ErrSeriesLimit, connect.CodeResourceExhausted},
 	{core.ErrMemory, connect.CodeResourceExhausted},
-	{wal.ErrFull, connect.CodeResourceExhausted},
+	{core.ErrFull, connect.CodeResourceExhausted},
 	{syscall.ENOSPC, connect.CodeResourceExhausted},
 	{syscall.EDQUOT, connect.CodeResourceExhausted},
 	{core.ErrReadOnly, connect.CodeFailedPrecondition},
 	{core.ErrClosed, connect.CodeUnavailable},
-	{wal.ErrClosed, connect.CodeUnavailable},
-	{wal.ErrSealed, connect.CodeUnavailable},
-	{wal.ErrRetry, connect.CodeUnavailable},
+	{core.ErrLogClosed, connect.CodeUnavailable},
+	{core.ErrSealed, connect.CodeUnavailable},
+	{core.ErrRetry, connect.CodeUnavailable},
 	{context.Canceled, connect.CodeCanceled},
 	{context.DeadlineExceeded, connect.CodeDeadlineExceeded},
 }

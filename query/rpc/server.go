@@ -37,11 +37,16 @@ type Server struct {
 	MaxFuture time.Duration
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
+	// Calls counts the calls that are answered.
+	Calls Calls
 }
 
 // Handler returns the path that the service stands at and what answers there.
 func (s *Server) Handler() (string, http.Handler) {
-	path, h := rondov1.NewRondoHandler(s, connect.WithConditionalHandlerOptions(messageLimits))
+	path, h := rondov1.NewRondoHandler(
+		s, connect.WithConditionalHandlerOptions(messageLimits), connect.WithInterceptors(connect.UnaryInterceptorFunc(s.Calls.intercept)),
+	)
+	h = s.Calls.count(h)
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(explainer{w}, r)
 	})

@@ -34,7 +34,7 @@ func (w *Writer) Counter(name, help string, v float64) {
 	w.Sample(v)
 }
 
-// Family begins the family name, of kind gauge or counter.
+// Family begins the family name, of kind gauge, counter or histogram.
 func (w *Writer) Family(name, kind, help string) {
 	w.family = name
 	// The first error sticks in w.w.
@@ -57,6 +57,22 @@ func (w *Writer) Sample(v float64, labels ...string) {
 	_ = w.w.WriteByte(' ')
 	_, _ = w.w.WriteString(format(v))
 	_ = w.w.WriteByte('\n')
+}
+
+// Histogram writes a sample of the family begun last, of kind histogram. buckets calls its argument with the upper bound of
+// each bucket but the last, in order, and how many observations are not above that; count and sum are those of all.
+func (w *Writer) Histogram(buckets func(func(bound float64, n uint64)), count uint64, sum float64, labels ...string) {
+	family := w.family
+	w.family = family + "_bucket"
+	buckets(func(bound float64, n uint64) {
+		w.Sample(float64(n), append(labels[:len(labels):len(labels)], "le", format(bound))...)
+	})
+	w.Sample(float64(count), append(labels[:len(labels):len(labels)], "le", "+Inf")...)
+	w.family = family + "_sum"
+	w.Sample(sum, labels...)
+	w.family = family + "_count"
+	w.Sample(float64(count), labels...)
+	w.family = family
 }
 
 // Flush writes what is buffered and returns the first error met.

@@ -36,6 +36,30 @@ b_total NaN
 	}
 }
 
+func TestWriterHistogram(t *testing.T) {
+	var out bytes.Buffer
+	w := metrics.NewWriter(&out)
+	w.Family("h_seconds", "histogram", "H.")
+	w.Histogram(func(f func(float64, uint64)) {
+		f(0.001, 1)
+		f(2, 3)
+	}, 4, 7.5, "x", "y")
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := `# HELP h_seconds H.
+# TYPE h_seconds histogram
+h_seconds_bucket{x="y",le="0.001"} 1
+h_seconds_bucket{x="y",le="2"} 3
+h_seconds_bucket{x="y",le="+Inf"} 4
+h_seconds_sum{x="y"} 7.5
+h_seconds_count{x="y"} 4
+`
+	if got := out.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 func TestWriterKeepsError(t *testing.T) {
 	w := metrics.NewWriter(broken{})
 	w.Gauge("a", "A.", 1)

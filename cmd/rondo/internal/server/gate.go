@@ -14,6 +14,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -72,6 +73,8 @@ type gate struct {
 	answers *rpc.Budget
 	refused [refusals]atomic.Uint64
 
+	endpoints map[string]*histogram.Histogram // how long requests took, by path; does not change
+
 	mu   sync.Mutex // guards told
 	told time.Time  // when the log was last told of a request by a name that is not the server's
 }
@@ -101,6 +104,11 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 		scrape:  newRoom(b.scrapes, b.clientScrapes),
 		bodies:  rpc.NewBudget(b.bodies, b.clientBodies),
 		answers: rpc.NewBudget(b.answers, b.clientAnswers),
+
+		endpoints: make(map[string]*histogram.Histogram),
+	}
+	for _, path := range append(rpc.Procedures(), "/", "/metrics", otherEndpoint) {
+		g.endpoints[path] = new(histogram.Histogram)
 	}
 	g.setState("starting")
 	return g
@@ -139,6 +147,8 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "rondo is ready.\n")
 		return
 	}
+	began := time.Now()
+	defer func() { g.endpoint(r.URL.Path).Observe(time.Since(began)) }()
 	if why := g.hosts.refuse(r); why != "" {
 		g.stranger(r, why)
 		end(w, r)
@@ -162,6 +172,16 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer g.pending.leave(client)
 	g.serve(c, w, r, *h, client, conn)
+}
+
+// otherEndpoint stands for every path that is not one of the server's.
+const otherEndpoint = "other"
+
+func (g *gate) endpoint(path string) *histogram.Histogram {
+	if h := g.endpoints[path]; h != nil {
+		return h
+	}
+	return g.endpoints[otherEndpoint]
 }
 
 // metrics answers /metrics, which has places of its own. The page is put together before it is sent: who reads

@@ -1,7 +1,15 @@
 package server
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/histogram"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -19,6 +27,8 @@ func (s *server) httpFigures() []figure {
 		{"", "rondo_http_body_bytes", rra.Gauge, "Bytes of requests that arrive, as they are charged.", float64(g.bodies.Used())},
 		{"", "rondo_http_answer_bytes", rra.Gauge, "Bytes of answers that are put together or wait to be read, as they are charged.", float64(g.answers.Used())},
 		{"", "rondo_http_connections", rra.Gauge, "Connections that are open.", float64(conns)},
+		{"", "rondo_http_answer_limit_bytes", rra.Gauge, "Bytes that answers may hold.", float64(g.bounds.answers)},
+		{"", "rondo_http_connections_limit", rra.Gauge, "Connections that may be open.", float64(g.conns)},
 		{"", "rondo_http_connections_closed_total", rra.Derive, "Connections closed because there were too many.", float64(closed)},
 	}
 }
@@ -28,5 +38,35 @@ func (s *server) writeHTTP(w *metrics.Writer) {
 	w.Family("rondo_http_requests_refused_total", "counter", "Requests not let in, by reason.")
 	for i := range s.page.refused {
 		w.Sample(float64(s.page.refused[i].Load()), "reason", refusal(i).String())
+	}
+	w.Family("rondo_http_request_seconds", "histogram", "From the head of a request until its answer was taken, by path.")
+	for _, path := range slices.Sorted(maps.Keys(s.page.endpoints)) {
+		writeHistogram(w, s.page.endpoints[path].Snapshot(), "path", path)
+	}
+	w.Family("rondo_rpc_calls_total", "counter", "Calls by method and code; unread is a request that was no message of the method.")
+	calls := s.rpc.Calls.Counts()
+	for _, c := range slices.SortedFunc(maps.Keys(calls), func(a, b rpc.Call) int {
+		return cmp.Or(strings.Compare(a.Method, b.Method), strings.Compare(a.Code, b.Code))
+	}) {
+		w.Sample(float64(calls[c]), "method", c.Method, "code", c.Code)
+	}
+}
+
+func writeHistogram(w *metrics.Writer, s histogram.Snapshot, labels ...string) {
+	w.Histogram(s.Buckets, s.Count(), s.Sum(), labels...)
+}
+
+// writeTimes writes how long what the store does takes.
+func writeTimes(w *metrics.Writer, st core.Stats) {
+	for _, h := range []struct {
+		name, help string
+		times      histogram.Snapshot
+	}{
+		{"rondo_append_seconds", "From the arrival of a batch of samples until it was durable and applied.", st.AppendSeconds},
+		{"rondo_log_sync_seconds", "Syncs of the log.", st.SyncSeconds},
+		{"rondo_fetch_seconds", "Reads of rows of one or more series.", st.FetchSeconds},
+	} {
+		w.Family(h.name, "histogram", h.help)
+		writeHistogram(w, h.times)
 	}
 }

@@ -162,7 +162,7 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(s.rpc().Handler())
+	mux.Handle(s.rpc.Handler())
 	s.commands = &rpc.Local{Store: s.store, Command: s.receivers.command}
 	mux.Handle(s.commands.Handler())
 	s.Logger.Info("listening", "for", "command line", "network", "unix", "addr", absolute(l.Addr().String()))

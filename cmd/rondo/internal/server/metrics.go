@@ -25,6 +25,7 @@ func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
 	writeSink(w, s.receivers.sink.Stats())
 	writeReceivers(w, s.receivers.all())
 	s.writeRRDCached(w)
+	writeTimes(w, s.store.Stats())
 	s.writeHTTP(w)
 	_ = w.Flush() // the client may be gone
 }

@@ -151,17 +151,20 @@ func (r Receiver) same(o Receiver) bool {
 }
 
 // reload opens anew every receiver whose settings have changed, or the files that they name may have. One
-// whose settings are bad keeps running as it was.
-func (m *manager) reload(w Ways) {
+// whose settings are bad keeps running as it was; ok is false then.
+func (m *manager) reload(w Ways) (ok bool) {
 	m.sink.SetPolicy(w.Policy)
+	ok = true
 	for _, r := range w.Receivers {
 		name := r.Protocol.Name
 		old := m.run(name)
 		if err := m.replace(old, r); err != nil {
 			m.Logger.Error("configuration not taken", "receiver", name, "err", err)
+			ok = false
 		}
 	}
 	m.Logger.Info("configuration read again")
+	return ok
 }
 
 func (m *manager) replace(old *run, r Receiver) error {

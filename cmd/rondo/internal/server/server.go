@@ -60,6 +60,8 @@ type Ways struct {
 	Receivers []Receiver
 	// Policy decides about new series; nil: the protocols do.
 	Policy *receivers.Policy
+	// Err says why a configuration that was read again cannot be taken; nil: it can.
+	Err error
 }
 
 // An Address is a listen address. One that was named must be had; a default one may be taken.
@@ -106,6 +108,8 @@ func (c Config) withDefaults() Config {
 type server struct {
 	Config
 	started     time.Time
+	rpc         *rpc.Server
+	reloads     reloads
 	store       *core.Store
 	page        *gate
 	http        *listener
@@ -157,6 +161,7 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	}
 	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
 		"recovery", time.Since(s.started).Round(time.Millisecond))
+	s.rpc = s.newRPC()
 	s.receivers = newManager(s)
 	if err := s.receivers.start(s.Ways, fail); err != nil {
 		return err
@@ -203,7 +208,7 @@ func (s *server) serve(ctx context.Context) error {
 			return nil
 		case w := <-s.Reload:
 			s.notify(systemd.Reloading, fmt.Sprintf("MONOTONIC_USEC=%d", monotonic().Microseconds()))
-			s.receivers.reload(w)
+			s.reload(w)
 			s.notify(systemd.Ready)
 		}
 	}
@@ -276,14 +281,14 @@ func (s *server) watchdog(ctx context.Context) {
 	}
 }
 
-func (s *server) rpc() *rpc.Server {
+func (s *server) newRPC() *rpc.Server {
 	return &rpc.Server{Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture}
 }
 
 // handlers are what the HTTP port serves once the store is open; that of /metrics stands by itself.
 func (s *server) handlers() (all, scrapes http.Handler) {
 	mux, metrics := http.NewServeMux(), http.NewServeMux()
-	mux.Handle(s.rpc().Handler())
+	mux.Handle(s.rpc.Handler())
 	mux.HandleFunc("GET /{$}", s.index)
 	metrics.HandleFunc("GET /metrics", s.metrics)
 	return mux, metrics

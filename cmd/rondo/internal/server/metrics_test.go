@@ -1,0 +1,80 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/query/rrdcached"
+)
+
+// TestMetricsAreDocumented: the page of docs names every metric that there is, and no other.
+func TestMetricsAreDocumented(t *testing.T) {
+	dir := t.TempDir()
+	r := start(t, Config{
+		DB: dir, HTTP: anyPort, Ways: fakeWays(nil),
+		RRDCached: RRDCached{Addresses: []rrdcached.Address{{Network: "unix", Addr: filepath.Join(dir, "rrdcached.sock")}}},
+	})
+	post(t, r.url("/rondo.v1.Rondo/Info"), `{"path":"nosuch"}`) // counts a call
+	_, page := get(t, r.url("/metrics"))
+	promtool(t, page)
+	text, err := os.ReadFile("../../../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, documented []string
+	for _, m := range regexp.MustCompile(`(?m)^# TYPE (\S+) `).FindAllStringSubmatch(page, -1) {
+		names = append(names, m[1])
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (?:gauge|counter|histogram)").FindAllStringSubmatch(string(text), -1) {
+		documented = append(documented, m[1])
+	}
+	for _, name := range names {
+		if !slices.Contains(documented, name) {
+			t.Errorf("%s is not documented", name)
+		}
+	}
+	for _, name := range documented {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is documented, and there is no such metric", name)
+		}
+	}
+}
+
+// TestMetricsTellHowLongAndHowOften: durations, calls by code, limits and the state of the configuration were not told.
+func TestMetricsTellHowLongAndHowOften(t *testing.T) {
+	reload := make(chan Ways)
+	r := start(t, Config{HTTP: anyPort, Ways: fakeWays(nil), Reload: reload})
+	send(t, r.Receivers["fake"], "one")
+	eventually(t, "the sample is stored", func() bool { return metric(t, r, "rondo_samples_accepted_total") == 1 })
+	post(t, r.url("/rondo.v1.Rondo/Fetch"), `{"path":"one"}`)
+	post(t, r.url("/rondo.v1.Rondo/Fetch"), `{"path":"nosuch"}`)
+	post(t, r.url("/rondo.v1.Rondo/Fetch"), `{"path":`)
+	reload <- Ways{Err: os.ErrNotExist}
+	eventually(t, "the mistake is told", func() bool { return metric(t, r, "rondo_config_last_reload_successful") == 0 })
+	_, page := get(t, r.url("/metrics"))
+	for _, want := range []string{
+		`rondo_append_seconds_count 1`, `rondo_append_seconds_bucket{le="+Inf"} 1`, `rondo_fetch_seconds_count 1`,
+		`rondo_rpc_calls_total{method="Fetch",code="ok"} 1`, `rondo_rpc_calls_total{method="Fetch",code="not_found"} 1`,
+		`rondo_rpc_calls_total{method="Fetch",code="unread"} 1`, `rondo_http_request_seconds_count{path="/rondo.v1.Rondo/Fetch"} 3`,
+		`rondo_config_reload_failures_total 1`, `rondo_checkpoint_failures_total 0`, `rondo_series_limit 10000000`,
+	} {
+		if !strings.Contains(page, "\n"+want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+	if !strings.Contains(r.log.String(), "configuration not taken") {
+		t.Errorf("the log does not tell the mistake:\n%s", r.log)
+	}
+	if metric(t, r, "rondo_memory_budget_bytes") <= 0 {
+		t.Error("no budget")
+	}
+	reload <- fakeWays(nil)
+	eventually(t, "the configuration is taken", func() bool { return metric(t, r, "rondo_config_last_reload_successful") == 1 })
+	if t.Failed() {
+		t.Log(page)
+	}
+}
