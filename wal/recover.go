@@ -48,8 +48,14 @@ func (l *Log) list() (fresh bool, err error) {
 	l.begun, l.free = nil, nil
 	for _, name := range names {
 		if id, ok := parseName(name, segmentSuffix); ok {
+			if l.tailErr != nil { // who only reads gets what stands before a damaged header
+				continue
+			}
 			if err := l.loadHead(id); err != nil {
-				return false, err
+				if corrupt := (*CorruptError)(nil); !l.o.ReadOnly || !errors.As(err, &corrupt) {
+					return false, err
+				}
+				l.tailErr = err
 			}
 		} else if id, ok := parseName(name, freeSuffix); ok {
 			l.free = append(l.free, id)
@@ -58,20 +64,31 @@ func (l *Log) list() (fresh bool, err error) {
 		}
 	}
 	l.slots, err = l.readMark()
-	if !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+	if errors.Is(err, fs.ErrNotExist) {
+		if len(l.segs) == 0 && l.tailErr == nil {
+			return true, nil
+		}
+		err = fmt.Errorf("%w: the file %s is missing, and without it nobody knows how far the log reached", ErrHole, markName)
 	}
-	if len(l.segs) > 0 {
-		return false, fmt.Errorf("%w: the file %s is missing, and without it nobody knows how far the log reached", ErrHole, markName)
+	if err != nil && l.o.ReadOnly && len(l.segs) > 0 {
+		if l.tailErr == nil {
+			l.tailErr = err
+		}
+		l.slots, err = slots{mark: Mark{Log: l.segs[0].Log}}, nil
 	}
-	return true, nil
+	return false, err
 }
 
 // load finds the end of the log among the segments that were listed.
 func (l *Log) load() error {
-	for _, s := range l.segs {
+	for i, s := range l.segs {
 		if s.Log != l.slots.mark.Log {
-			return &CorruptError{Segment: s.ID, Offset: offsetLog, Err: fmt.Errorf("segment belongs to log %v, this is log %v", s.Log, l.slots.mark.Log)}
+			err := &CorruptError{Segment: s.ID, Offset: offsetLog, Err: fmt.Errorf("segment belongs to log %v, this is log %v", s.Log, l.slots.mark.Log)}
+			if !l.o.ReadOnly || i == 0 {
+				return err
+			}
+			l.segs, l.tailErr = l.segs[:i], err
+			break
 		}
 	}
 	for _, err := range []error{l.slots.mark.check(l, "the file "+markName), l.o.Holds.check(l, "what was kept of it")} {
@@ -81,7 +98,9 @@ func (l *Log) load() error {
 		if !l.o.ReadOnly {
 			return err
 		}
-		l.tailErr = err // Replay will say so when it gets there
+		if l.tailErr == nil {
+			l.tailErr = err // Replay will say so when it gets there
+		}
 	}
 	l.dropDead()
 	for i := 1; i < len(l.segs); i++ {
@@ -189,7 +208,9 @@ func (l *Log) loadTail() (err error) {
 	l.written, l.synced, s.end = last, last, end
 	var corrupt *CorruptError
 	if l.o.ReadOnly && errors.As(err, &corrupt) {
-		l.tailErr = corrupt // Replay will say so when it gets there
+		if l.tailErr == nil {
+			l.tailErr = corrupt // Replay will say so when it gets there
+		}
 		return nil
 	}
 	if err != nil || l.o.ReadOnly {

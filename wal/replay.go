@@ -119,6 +119,37 @@ func (l *Log) Blocks(from Pos, fn func(Block) error) error {
 // opened for writing has none of that.
 func (l *Log) Whole() error { return l.tailErr }
 
+// A Segment is what a segment's header says.
+type Segment struct {
+	ID       uint64
+	First    Pos    // position of its first record
+	Salt     uint64 // drawn at random for this segment
+	Recycled bool   // the file was another segment before
+	Bytes    int64  // where its last block ends
+	Before   uint64 // id of the segment before; 0: there was none
+	BeforeAt int64  // where that one ends
+}
+
+// Segments gives the segments, oldest first.
+func (l *Log) Segments() []Segment {
+	l.io.Lock()
+	defer l.io.Unlock()
+	var all []Segment
+	for _, s := range l.segs {
+		all = append(all, Segment{
+			ID: s.ID, First: s.First, Salt: s.Salt, Recycled: s.Recycled, Bytes: s.end, Before: s.Prev.ID, BeforeAt: s.Prev.End,
+		})
+	}
+	return all
+}
+
+// Marked gives what the file mark says.
+func (l *Log) Marked() Mark {
+	l.io.Lock()
+	defer l.io.Unlock()
+	return l.slots.mark
+}
+
 func (o Options) firstOf(segs []*segment) Pos {
 	if len(segs) == 0 {
 		return 0

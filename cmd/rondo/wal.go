@@ -23,7 +23,7 @@ func newWAL(c *common) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newWALDump(c))
+	cmd.AddCommand(newWALDump(c), newWALSegments(c), newWALSalvage(c))
 	return cmd
 }
 
@@ -78,6 +78,58 @@ func dumpLog(c *common, dir string, from wal.Pos, format string) (err error) {
 		return nil
 	})
 	return firstError(w.Close(), err)
+}
+
+func newWALSegments(c *common) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "segments [FOLDER]",
+		Short: "Print the segments of the log",
+		Long: `Print a line for each segment of the log in the database, or in FOLDER: id, first position, length, salt, whether its file was
+another segment before, the segment it follows and where that one ends. The last line is the log's mark: the newest segment, up to
+which offset and position all is durable. It reads beside a running server, without lock, and tells what is wrong with the log's end.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			t := c.target()
+			if t.err != nil {
+				return t.err
+			}
+			dir := filepath.Join(t.db, logFolder)
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return dumpSegments(c, dir, format)
+		},
+	}
+	addOutput(cmd, &format)
+	return cmd
+}
+
+func dumpSegments(c *common, dir, format string) (err error) {
+	l, err := wal.Open(dir, wal.Options{ReadOnly: true})
+	if err != nil {
+		return err // it names the folder
+	}
+	defer func() { err = firstError(err, l.Close()) }()
+	w, err := table.New(c.stdout, format, "segment", "first", "last", "bytes", "salt", "recycled", "follows", "end")
+	if err != nil {
+		return err
+	}
+	all := l.Segments()
+	for i, s := range all {
+		last := l.Last()
+		if i+1 < len(all) {
+			last = all[i+1].First - 1
+		}
+		if err := w.Row(s.ID, uint64(s.First), uint64(last), s.Bytes, fmt.Sprintf("%016x", s.Salt), s.Recycled, s.Before, s.BeforeAt); err != nil {
+			return err
+		}
+	}
+	m := l.Marked()
+	if err := w.Row("mark", "", uint64(m.Last), m.End, fmt.Sprintf("%016x", m.Salt), "", m.Segment, ""); err != nil {
+		return err
+	}
+	return firstError(w.Close(), l.Whole())
 }
 
 // recordKinds are the names of the engine's records, by their first byte (docs/format.md).

@@ -1,0 +1,156 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// dirSalvage is the log that Salvage writes, until it takes the place of the damaged one.
+const dirSalvage = "wal.salvage"
+
+// Salvaged is what became of a log, or what would.
+type Salvaged struct {
+	Catalogue wal.Pos // what the database holds by itself
+	Last      wal.Pos // the log was read from the position behind it up to here: this is kept
+	Known     wal.Pos // the log is known to have reached up to here at least: what lies between is given up
+	Damage    error   // why the log was refused
+	Aside     string  // the folder that the damaged log was renamed to; empty if there was none, or nothing was done
+}
+
+// ErrWhole says that there is nothing to salvage.
+var ErrWhole = errors.New("the log is whole")
+
+// Salvage makes a database openable again whose log was refused: it copies what can be read of the log behind the
+// database's own position into a new one, and sets the damaged one aside. What cannot be read is given up. Without
+// write it only tells what it would do. It returns ErrWhole if the log is whole, and refuses where the database
+// itself was written from records that cannot be read any more.
+func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvaged, err error) {
+	s := &Store{dir: dir, options: o.withDefaults()}
+	s.options.ReadOnly = !write
+	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
+		return got, err
+	}
+	if s.lock, err = lockFolder(filepath.Join(dir, fileLock), s.options); err != nil {
+		return got, err
+	}
+	defer func() {
+		if s.db != nil {
+			err = errors.Join(err, s.db.close())
+		}
+		err = errors.Join(err, s.lock.Close())
+		if err != nil {
+			err = fmt.Errorf("salvage the log of %s: %w", dir, err)
+		}
+	}()
+	if err := s.openVersion(); err != nil {
+		return got, fmt.Errorf("%s: %w", fileDB, err)
+	}
+	var groups wal.Pos
+	err = s.db.View(bucketMeta, func(tx *bolt.Tx) error {
+		c, err := metaNumber(tx, metaCatalogue)
+		if err != nil {
+			return err
+		}
+		g, err := metaNumber(tx, metaGroups)
+		if err != nil {
+			return err
+		}
+		got.Catalogue, groups = wal.Pos(c), wal.Pos(g)
+		return s.loadMark(tx)
+	})
+	if err != nil {
+		return got, fmt.Errorf("%s: %w", fileDB, err)
+	}
+	from := filepath.Join(dir, dirLog)
+	if _, err := os.Stat(from); errors.Is(err, fs.ErrNotExist) {
+		// A salvage that was ended between its two renames had finished its copy.
+		if err := os.Rename(filepath.Join(dir, dirSalvage), from); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return got, err
+		}
+	}
+	got.Last, got.Known = got.Catalogue, max(s.holds.Last, groups)
+	if got.Damage = s.readable(ctx, from, &got, nil); got.Damage == nil {
+		return got, ErrWhole
+	}
+	if got.Last < groups {
+		return got, fmt.Errorf("the database was written from records up to position %d, and the log can be read up to %d: restore a backup: %w", groups, got.Last, got.Damage)
+	}
+	if !write {
+		return got, nil
+	}
+	return got, s.replaceLog(ctx, from, &got)
+}
+
+// readable walks what can be read of the log behind the catalogue's position, into to if that is not nil, and returns why
+// the log would be refused.
+func (s *Store) readable(ctx context.Context, from string, got *Salvaged, to *wal.Log) error {
+	l, err := wal.Open(from, wal.Options{ReadOnly: true, Holds: s.holds, After: got.Known})
+	if err != nil {
+		return err
+	}
+	got.Known = max(got.Known, l.Marked().Last, l.Last())
+	whole := l.Whole()
+	if first := l.First(); first > got.Catalogue+1 {
+		return errors.Join(fmt.Errorf("%w: the store holds the log up to %d, the log begins at %d", wal.ErrHole, got.Catalogue, first), whole, l.Close())
+	}
+	err = l.Replay(got.Catalogue+1, func(p wal.Pos, rec []byte) error {
+		if to != nil {
+			if _, err := to.Append(ctx, rec); err != nil {
+				return err
+			}
+		}
+		got.Last = p
+		return ctx.Err()
+	})
+	if err == nil {
+		err = whole
+	}
+	return errors.Join(err, l.Close())
+}
+
+// replaceLog copies what can be read into a new log and puts it in the place of the old one.
+func (s *Store) replaceLog(ctx context.Context, from string, got *Salvaged) error {
+	made := filepath.Join(s.dir, dirSalvage)
+	if err := os.RemoveAll(made); err != nil {
+		return err
+	}
+	to, err := wal.Open(made, wal.Options{After: got.Catalogue, SegmentBytes: segmentBytes, Sync: wal.SyncNone})
+	if err != nil {
+		return err
+	}
+	last := got.Last
+	_ = s.readable(ctx, from, got, to) // its error is known: where it meets the damage it ends
+	if err := to.Close(); err != nil {
+		return err
+	}
+	if got.Last != last || to.Last() != last {
+		return fmt.Errorf("copied the log up to position %d of %d", to.Last(), last)
+	}
+	for i := 1; ; i++ {
+		got.Aside = fmt.Sprintf("%s.damaged-%d", from, i)
+		if _, err := os.Lstat(got.Aside); errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err := os.Rename(from, got.Aside); errors.Is(err, fs.ErrNotExist) {
+		got.Aside = ""
+	} else if err != nil {
+		return err
+	}
+	if err := os.Rename(made, from); err != nil {
+		return err
+	}
+	if err := syncFolder(s.dir); err != nil {
+		return err
+	}
+	mark := to.Mark()
+	return s.db.Update(bucketMeta, func(tx *bolt.Tx) error { return putMark(tx, mark) }, nil)
+}
