@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -66,6 +69,8 @@ type serve struct {
 	rate    int
 	level   slog.Level
 	logJSON bool
+	socket  unixsocket.Access
+	mode    string // of socket
 	rrd     rrdcachedSettings
 	file    string // the configuration file that was applied last; empty: none
 	ways    []way
@@ -100,6 +105,8 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 		s.ways = append(s.ways, addProtocol(f, p))
 	}
 	s.rrd.addFlags(f)
+	f.StringVar(&s.mode, "socket-mode", "", "octal `mode` of rondo.sock, by which commands reach the server (default: 0600, with a group 0660)")
+	f.StringVar(&s.socket.Group, "socket-group", "", "`group` of rondo.sock; its members may do everything that the owner may")
 	f.Var(&s.sync, "sync", "when samples are acknowledged, a `mode`: always, interval or none (see above)")
 	s.engine.SyncInterval = time.Second
 	f.Var((*duration)(&s.engine.SyncInterval), "sync-interval", "longest `time` between two syncs with --sync interval")
@@ -176,6 +183,7 @@ func (s *serve) run(ctx context.Context) error {
 		HTTP:      server.Address{Addr: s.http, Named: named["http"]},
 		HTTPHosts: s.hosts,
 		Ways:      ways,
+		Socket:    s.socket,
 		RRDCached: rrd,
 		MaxFuture: s.future,
 		Limits:    receivers.StoreOptions{SenderBurst: s.burst, SenderRate: s.rate, Logger: log},
@@ -249,6 +257,11 @@ const minMemory = 16 << 20
 
 // check refuses settings that no server can work with, wherever they came from.
 func (s *serve) check() error {
+	mode, err := strconv.ParseUint(s.mode, 8, 32)
+	if s.mode != "" && (err != nil || mode&^0o777 != 0 || mode == 0) {
+		return fmt.Errorf("--socket-mode %s: want an octal mode such as 0660", s.mode)
+	}
+	s.socket.Mode = fs.FileMode(mode)
 	switch {
 	case s.engine.SyncInterval <= 0:
 		return fmt.Errorf("--sync-interval %v: want a time above 0", s.engine.SyncInterval)

@@ -21,7 +21,7 @@ var sections = []struct {
 	{"Mono's counters agents", []string{"mono"}},
 	{"XenServer's rrdd plugins", []string{"rrdd"}},
 	{"smon's token streams", []string{"smon"}},
-	{"Storage", []string{"db", "config", "sync", "reorder", "memory"}},
+	{"Storage", []string{"db", "config", "socket", "sync", "reorder", "memory"}},
 	{"Limits", []string{"max", "sender"}},
 	{"Log", []string{"log"}},
 }

@@ -73,6 +73,9 @@ func (t target) open(ctx context.Context, o core.Options, create bool) (*opened,
 		if err == nil {
 			return &opened{store: s}, nil
 		}
+		if errors.Is(err, fs.ErrPermission) && (noServer == nil || !errors.Is(err, core.ErrLocked)) {
+			return nil, fmt.Errorf("%w: the database is another user's. Run the command as that user; while rondo serve runs, members of its --socket-group may use it, too", err)
+		}
 		if !errors.Is(err, core.ErrLocked) || time.Now().After(deadline) {
 			return nil, err
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/unixsocket"
 )
 
 // serveLocal serves store at the socket in dir until the test ends.
@@ -30,7 +31,7 @@ func serveLocal(t *testing.T, dir string, store *core.Store) net.Listener {
 // serveHandler serves h at the socket in dir until the test ends.
 func serveHandler(t *testing.T, dir string, h http.Handler) net.Listener {
 	t.Helper()
-	l, err := rpc.ListenLocal(dir)
+	l, err := rpc.ListenLocal(dir, unixsocket.Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestSocket(t *testing.T) {
 				c.Close()
 				t.Error("a stale socket answers")
 			}
-			l, err := rpc.ListenLocal(dir)
+			l, err := rpc.ListenLocal(dir, unixsocket.Access{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 
 	"github.com/rondo-db/rondo/query/unixsocket"
@@ -16,8 +15,8 @@ const SocketName = "rondo.sock"
 // ListenLocal makes the socket rondo.sock in the folder dir, which only the folder's owner may open, in
 // place of one that a killed server left behind. The caller must hold the lock of the database. Closing the
 // listener removes the socket.
-func ListenLocal(dir string) (net.Listener, error) {
-	return unixsocket.Listen(filepath.Join(dir, SocketName), func(fresh string) error { return os.Chmod(fresh, 0o600) })
+func ListenLocal(dir string, access unixsocket.Access) (net.Listener, error) {
+	return unixsocket.Listen(filepath.Join(dir, SocketName), access.Apply)
 }
 
 // DialLocal returns a client of the server that runs in the folder dir, if one answers at its socket.

@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"os"
-	"os/user"
 	"strconv"
 	"strings"
 
@@ -112,7 +110,7 @@ func (a *Address) set(key string, values []string) (err error) {
 		return errors.New("is for unix sockets")
 	case key == "group":
 		a.Group = value
-		_, err = groupID(value)
+		_, err = unixsocket.GroupID(value)
 		return err
 	}
 	mode, err := strconv.ParseUint(value, 8, 32)
@@ -131,18 +129,6 @@ func (a Address) String() string {
 	return a.Addr
 }
 
-// groupID returns the number of a group.
-func groupID(name string) (int, error) {
-	if id, err := strconv.Atoi(name); err == nil && id >= 0 {
-		return id, nil
-	}
-	g, err := user.LookupGroup(name)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(g.Gid)
-}
-
 // Listen opens the socket of a. A unix socket that nobody listens at any more is replaced.
 func Listen(a Address) (net.Listener, error) {
 	if a.Network != "unix" {
@@ -151,25 +137,5 @@ func Listen(a Address) (net.Listener, error) {
 	if err := unixsocket.Vacant(context.Background(), a.Addr); err != nil {
 		return nil, err
 	}
-	return unixsocket.Listen(a.Addr, a.dress)
-}
-
-// dress gives a socket its mode and group.
-func (a *Address) dress(name string) error {
-	mode := a.Mode
-	if mode == 0 && a.Group == "" {
-		mode = 0o600
-	} else if mode == 0 {
-		mode = 0o660
-	}
-	if a.Group != "" {
-		gid, err := groupID(a.Group)
-		if err != nil {
-			return err
-		}
-		if err := os.Chown(name, -1, gid); err != nil {
-			return err
-		}
-	}
-	return os.Chmod(name, mode)
+	return unixsocket.Listen(a.Addr, unixsocket.Access{Mode: a.Mode, Group: a.Group}.Apply)
 }

@@ -157,7 +157,7 @@ func beyondLoopback(a net.Addr) bool {
 
 // listenLocal opens the socket in the database's folder.
 func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
-	l, err := rpc.ListenLocal(s.DB)
+	l, err := rpc.ListenLocal(s.DB, s.Socket)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -30,6 +31,7 @@ type Config struct {
 	Version string
 	Engine  core.Options
 	HTTP    Address
+	Socket  unixsocket.Access // who may connect to the command line's socket
 	// HTTPHosts are names that the HTTP port answers to beside its own; "*" stands for every name.
 	HTTPHosts []string
 	// Ways are the ways in.
