@@ -28,6 +28,7 @@ type rrdcachedSettings struct {
 	base      string
 	adopt     bool
 	conns     int
+	hostConns int
 	idle      time.Duration
 }
 
@@ -37,19 +38,23 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 			"(default: "+rrdcached.SocketName+" in the database's folder)")
 	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that clients' names of files begin with (default: RONDO_BASE or base:, else the working folder)")
 	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "make a series of a file below the base when a client names it")
-	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "largest `number` of connected clients")
+	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "largest `number` of clients at sockets, and as many over TCP")
+	f.IntVar(&r.hostConns, "rrdcached-host-connections", 0, "largest `number` of those over TCP of one address (default: half)")
 	r.idle = rrdcached.DefaultIdle
 	f.Var((*duration)(&r.idle), "rrdcached-idle", "`time` that a client may be silent; negative: for ever")
 }
 
 // config is what the settings say of a server of the database db; named says whether somebody chose the addresses.
 func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RRDCached, error) {
-	c := server.RRDCached{Named: named, Base: r.base, Adopt: r.adopt, Conns: r.conns, Idle: r.idle, Define: defineUpdated()}
+	c := server.RRDCached{Named: named, Base: r.base, Adopt: r.adopt, Conns: r.conns, HostConns: r.hostConns, Idle: r.idle, Define: defineUpdated()}
 	if c.Base == "" {
 		c.Base = p.base()
 	}
 	if r.conns < 1 {
 		return c, fmt.Errorf("--rrdcached-connections %d: want 1 or more", r.conns)
+	}
+	if r.hostConns < 0 {
+		return c, fmt.Errorf("--rrdcached-host-connections %d: want 0 or more", r.hostConns)
 	}
 	if !named {
 		// No TCP port unless it is asked for: any web page that is open in a browser on this machine can send to one.

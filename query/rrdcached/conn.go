@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/foreign"
@@ -57,11 +58,17 @@ type conn struct {
 	headed     int                 // bytes of the head of an answer with rows
 	wrote      bool                // some answers were written
 	sniffed    bool                // the first bytes are those of a client
+	charged    int64               // bytes of rows of answers: see room
+	patience   time.Duration       // how long the peer may take to read, as things are
+	endBy      time.Time           // when writing ends because ctx has; zero: it has not
+	silent     atomic.Int64        // since when the peer is, in nanoseconds of 1970; 0: it is not
+	yields     atomic.Bool         // the peer loses its place because it is silent
 	counts     [numCommands]count
 	closing    bool      // nothing more is looked at
 	ended      bool      // the server's end has been seen
 	readUntil  time.Time // the deadline of reading
 	peer       string
+	host       string // whose share of places and room it takes: the address of the peer, or its network of 64 bits of IPv6
 }
 
 // A count is how often a command was asked for, and answered with an error.
@@ -123,9 +130,13 @@ func (c *conn) receive() (more bool, err error) {
 	if cap(c.out) > smallBuffer {
 		c.out = nil // it may be silent for long
 	}
-	c.values, c.fetches = nil, nil
+	c.fetches = nil
+	c.uncharge()
+	c.patience = c.s.o.WriteTime // it has read everything
+	c.silent.Store(time.Now().UnixNano())
 	c.deadline()
 	n, err := c.in.read(c.buf[c.to:], true)
+	c.silent.Store(0)
 	c.to += n
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.ctx.Err() != nil {
 		return false, nil // the next time it is seen
@@ -189,6 +200,7 @@ func (c *conn) shrink() {
 // release gives back what the connection holds.
 func (c *conn) release() {
 	c.count()
+	c.uncharge()
 	c.dropErrors()
 	c.shrink()
 }
@@ -199,14 +211,20 @@ func (c *conn) deadline() {
 	if idle := c.s.o.Idle; idle > 0 && c.readUntil.Sub(now) < idle-idle/64 {
 		c.readUntil = now.Add(idle)
 		_ = c.nc.SetReadDeadline(c.readUntil) // else the next read says so
-		if c.ctx.Err() != nil {
-			c.interrupt()
-		}
+	}
+	if c.ctx.Err() != nil || c.yields.Load() { // asked only now: its deadline may just have been overwritten
+		c.interruptRead()
 	}
 }
 
-// interrupt ends a read that waits.
-func (c *conn) interrupt() { _ = c.nc.SetReadDeadline(time.Unix(1, 0)) }
+// interrupt ends a read that waits, and soon a write, because the server ends.
+func (c *conn) interrupt() {
+	c.interruptRead()
+	_ = c.nc.SetWriteDeadline(time.Now().Add(lastTime)) // else the write says so
+}
+
+// interruptRead ends a read that waits.
+func (c *conn) interruptRead() { _ = c.nc.SetReadDeadline(time.Unix(1, 0)) }
 
 // chunk does what the whole lines that were read ask for.
 func (c *conn) chunk() {
@@ -449,13 +467,33 @@ func (c *conn) answer(s *slot) {
 	}
 }
 
-// flush writes the answers. A peer that does not read them in time is given up.
+// readRate is how many bytes a second a peer must read of what it is sent, once its patience is used up.
+const readRate = 64 << 10
+
+// patienceAfter returns what is left of a patience, which is most at first, when n bytes took the peer so long.
+func patienceAfter(left, most, took time.Duration, n int) time.Duration {
+	return min(most, left-took+time.Duration(n)*time.Second/readRate)
+}
+
+// flush writes the answers. A peer that does not read them in time is given up: the time is for all it is sent until it has read everything,
+// so that one who reads a little now and then does not keep memory and places for as long as it likes.
 func (c *conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
 	}
-	_ = c.nc.SetWriteDeadline(time.Now().Add(c.s.writeTime(c.ctx))) // else the write says so
-	_, err := c.nc.Write(c.out)
+	began := time.Now()
+	_ = c.nc.SetWriteDeadline(began.Add(c.patience)) // else the write says so
+	if c.ctx.Err() != nil {                          // asked only now: interrupt's deadline may just have been overwritten
+		if c.endBy.IsZero() {
+			c.endBy = began.Add(lastTime)
+		}
+		_ = c.nc.SetWriteDeadline(c.endBy)
+	}
+	n, err := c.nc.Write(c.out)
+	c.patience = patienceAfter(c.patience, c.s.o.WriteTime, time.Since(began), n)
+	if err == nil && c.patience <= 0 {
+		err = os.ErrDeadlineExceeded
+	}
 	c.out = c.out[:0]
 	c.wrote = true
 	if err != nil {

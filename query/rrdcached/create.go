@@ -62,7 +62,7 @@ func (c *conn) create(r *request) {
 		return
 	}
 	seen := ""
-	if c.peer == "unix" && strings.HasPrefix(args[0], "/") {
+	if c.peer == unixPeer && strings.HasPrefix(args[0], "/") {
 		seen = path
 	}
 	path = strings.TrimSuffix(path, ".rrd")
@@ -91,7 +91,7 @@ func (c *conn) createAll() {
 		make := func() {
 			x.answer = "0 RRD created OK"
 			if x.alone {
-				end, err := c.s.turns.take(c.s.life, true)
+				end, err := c.s.turns.take(c.ctx, true)
 				if err != nil {
 					x.answer = failure(err.Error())
 					return
@@ -191,7 +191,7 @@ func (c *conn) tune(r *request) {
 		return
 	}
 	args[0] = c.s.names.file(args[0])
-	end, err := c.s.turns.take(c.s.life, c.s.isLarge(args[0], args[1:]))
+	end, err := c.s.turns.take(c.ctx, c.s.isLarge(args[0], args[1:]))
 	if err != nil {
 		c.fail(r.cmd, err.Error())
 		return
@@ -237,13 +237,19 @@ func (c *conn) dump(r *request) {
 		return
 	}
 	args[0] = c.s.names.file(args[0])
-	end, err := c.s.turns.take(c.s.life, c.s.isLarge(args[0], nil))
+	values := c.s.values(args[0])
+	if err := c.charge(8 * values); err != nil {
+		c.fail(r.cmd, "RRD Error: "+err.Error())
+		return
+	}
+	end, err := c.s.turns.take(c.ctx, values > largeSeries)
 	if err != nil {
 		c.fail(r.cmd, err.Error())
 		return
 	}
-	defer end()
-	w := &outWriter{c: c}
+	// What is printed is all in memory by then, and charged: how fast it is read is nobody else's concern.
+	w := &outWriter{c: c, first: end}
+	defer w.begin()
 	var errOut bytes.Buffer
 	if code := rrdtool.Run(c.s.life, c.s.env(c.s.names.baseOf(args[0]), w, &errOut), slices.Concat([]string{"dump"}, args)); code != 0 && !w.begun {
 		c.fail(r.cmd, verbError(&errOut).Error())
@@ -255,10 +261,19 @@ func (c *conn) dump(r *request) {
 // An outWriter writes to the peer.
 type outWriter struct {
 	c     *conn
+	first func() // called before anything is written; nil: it was
 	begun bool
 }
 
+func (w *outWriter) begin() {
+	if w.first != nil {
+		w.first()
+		w.first = nil
+	}
+}
+
 func (w *outWriter) Write(p []byte) (int, error) {
+	w.begin()
 	w.begun = w.begun || len(p) > 0
 	w.c.out = append(w.c.out, p...)
 	if len(w.c.out) >= answerBytes {

@@ -125,6 +125,10 @@ func (c *conn) fetchOne(f *fetching) {
 			c.unfetched(f, err)
 			return
 		}
+		if err := c.charge(pieceBytes(f.plan)); err != nil {
+			c.unfetched(f, &toldError{"rrd_fetch_r failed: " + err.Error()})
+			return
+		}
 		c.wrote = false
 		head := len(c.out)
 		if f.cmd.id == cmdFetch {
@@ -151,6 +155,13 @@ func (c *conn) fetchOne(f *fetching) {
 	}
 }
 
+// pieceBytes is how much of an answer is in memory at once: a piece of the plan, and what the store makes it of.
+func pieceBytes(p *query.Plan) int64 {
+	const pieceRows, pieceValues = 8192, 128 << 10
+	n := int64(max(1, len(p.DS)))
+	return 2 * 8 * min(p.Rows()*n, pieceRows*n, max(n, pieceValues))
+}
+
 // unfetched answers that rows cannot be had.
 func (c *conn) unfetched(f *fetching, err error) {
 	if _, told := errors.AsType[*toldError](err); told {
@@ -173,6 +184,12 @@ func (c *conn) fetchMany(fs []fetching) {
 	for i := range fs {
 		plans[i] = fs[i].plan
 		at[i+1] = at[i] + int(fs[i].plan.Rows())*len(fs[i].plan.DS)
+	}
+	if err := c.charge(8 * int64(at[len(fs)])); err != nil {
+		for i := range fs {
+			c.unfetched(&fs[i], &toldError{"rrd_fetch_r failed: " + err.Error()})
+		}
+		return
 	}
 	values := slices.Grow(c.values[:0], at[len(fs)])[:at[len(fs)]]
 	c.values = values

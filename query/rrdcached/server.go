@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ import (
 // The limits of a server where Options gives none.
 const (
 	DefaultConns     = 1024
+	DefaultHostConns = 512
 	DefaultIdle      = time.Hour
 	DefaultWriteTime = 30 * time.Second
 )
@@ -43,12 +45,17 @@ type Options struct {
 	Own string
 	// Held says that the store's reorder window holds samples back, so that FLUSH has to let them go.
 	Held bool
-	// Conns is how many connections there may be; 0: DefaultConns.
+	// Conns is how many connections there may be at unix sockets together, and as many over TCP; 0: DefaultConns.
 	Conns int
-	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever.
+	// HostConns is how many of those over TCP one address may have; 0: DefaultHostConns, or half of Conns if that is less.
+	HostConns int
+	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever. Where all places are taken a minute is enough for the peer to
+	// lose its place to a new one.
 	Idle time.Duration
-	// WriteTime is how long a peer may take to read what it is sent; 0: DefaultWriteTime.
+	// WriteTime is how long a peer may take to read what it is sent, beyond a second for each 64 KiB; 0: DefaultWriteTime.
 	WriteTime time.Duration
+	// Answers is how many bytes of rows may be in memory for answers that wait to be read; 0: DefaultAnswers.
+	Answers int64
 	// Now is the present; nil: time.Now.
 	Now func() time.Time
 	// Logger takes what an operator can act on; nil: silent.
@@ -82,14 +89,20 @@ type Server struct {
 	letGo    sync.Mutex // held by the one that lets all held samples go
 	foreign  foreign.Log
 
-	mu    sync.Mutex // guards conns
-	conns int
+	conns connections
+	room  *room
 }
 
 // New returns a server. The error says what is wrong with the base folder.
 func New(o Options) (*Server, error) {
 	if o.Conns <= 0 {
 		o.Conns = DefaultConns
+	}
+	if o.HostConns <= 0 {
+		o.HostConns = min(DefaultHostConns, (o.Conns+1)/2)
+	}
+	if o.Answers <= 0 {
+		o.Answers = DefaultAnswers
 	}
 	if o.Idle == 0 {
 		o.Idle = DefaultIdle
@@ -103,7 +116,8 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, large: make(chan struct{}, largeConns), turns: newTurns()}
+	s := &Server{o: o, large: make(chan struct{}, largeConns), turns: newTurns(), room: newRoom(o.Answers)}
+	s.conns = connections{most: o.Conns, hostMost: o.HostConns, byHost: make(map[string]int), open: make(map[*conn]struct{})}
 	s.small.size, s.big.size = smallBuffer, largeBuffer
 	s.cache = newCache(func() int { return int(2*s.o.Store.Stats().Series) + cacheSpare })
 	s.life, s.end = context.WithCancel(context.Background())
@@ -153,31 +167,41 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) erro
 			continue
 		}
 		pause = 0
-		if !s.enter() {
+		c, err := s.newConn(ctx, nc, allow)
+		if err != nil {
+			s.o.Logger.Error("connection not served", "err", err)
+			_ = nc.Close() // nothing was written
+			continue
+		}
+		if !s.conns.enter(c, time.Now()) {
 			s.refuse(nc)
 			continue
 		}
+		s.stats.accepted.Add(1)
 		running.Go(func() {
-			defer s.leave()
+			defer s.conns.leave(c)
 			defer func() { _ = nc.Close() }() // what was to be written has been
-			s.serveConn(ctx, nc, allow)
+			stop := context.AfterFunc(ctx, c.interrupt)
+			defer stop()
+			c.serve()
 		})
 	}
 }
 
-func (s *Server) serveConn(ctx context.Context, nc net.Conn, allow Commands) {
+func (s *Server) newConn(ctx context.Context, nc net.Conn, allow Commands) (*conn, error) {
 	in, err := newInput(nc)
 	if err != nil {
-		s.o.Logger.Error("connection not served", "err", err)
-		return
+		return nil, err
 	}
-	c := &conn{s: s, ctx: ctx, nc: nc, in: in, allow: allow, peer: "unix"}
+	c := &conn{s: s, ctx: ctx, nc: nc, in: in, allow: allow, peer: unixPeer, host: unixPeer, patience: s.o.WriteTime}
 	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
-		c.peer = a.AddrPort().Addr().Unmap().String()
+		addr := a.AddrPort().Addr().Unmap()
+		c.peer, c.host = addr.String(), addr.String()
+		if addr.Is6() {
+			c.host = netip.PrefixFrom(addr, 64).Masked().String()
+		}
 	}
-	stop := context.AfterFunc(ctx, c.interrupt)
-	defer stop()
-	c.serve()
+	return c, nil
 }
 
 // refuse closes a connection that is one too many.
@@ -187,31 +211,6 @@ func (s *Server) refuse(nc net.Conn) {
 	_ = nc.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
 	_, _ = nc.Write([]byte("-1 Too many connections.\n")) // it is closed either way
 	_ = nc.Close()
-}
-
-func (s *Server) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.conns >= s.o.Conns {
-		return false
-	}
-	s.conns++
-	s.stats.accepted.Add(1)
-	return true
-}
-
-func (s *Server) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conns--
-}
-
-// writeTime is how long a write may take.
-func (s *Server) writeTime(ctx context.Context) time.Duration {
-	if ctx.Err() != nil {
-		return min(s.o.WriteTime, lastTime)
-	}
-	return s.o.WriteTime
 }
 
 func (s *Server) group() *group {

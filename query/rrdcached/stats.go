@@ -16,6 +16,7 @@ type Stats struct {
 	Stalled     uint64 // closed because they did not read their answers
 	Foreign     uint64 // closed because they spoke HTTP or TLS
 	Bytes       uint64 // of requests
+	Answers     int64  // bytes of rows in memory for answers that wait to be read
 	Samples     uint64 // given to the store
 	Unknown     uint64 // requests that are no command
 	Names       int    // remembered
@@ -42,9 +43,8 @@ func (s *Server) Stats() Stats {
 		st.Requests = append(st.Requests, s.stats.requests[i].Load())
 		st.Errors = append(st.Errors, s.stats.errors[i].Load())
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st.Connections = s.conns
+	st.Connections = s.conns.count()
+	st.Answers = s.room.used()
 	return st
 }
 

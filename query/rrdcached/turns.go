@@ -8,7 +8,7 @@ import (
 )
 
 // TUNE, DUMP and CREATE from other series have all rows of a series in memory, some of them twice. They take turns: a few with series as
-// most are, and one with a large one.
+// most are, and one with a large one. A turn ends before the peer is sent anything.
 
 const (
 	turnsAtOnce = 8
@@ -57,13 +57,17 @@ func (s *Server) isLarge(name string, words []string) bool {
 			return true // of any size
 		}
 	}
+	return s.values(name) > largeSeries
+}
+
+// values returns how many values a series keeps; 0 if there is none of that name.
+func (s *Server) values(name string) (n int64) {
 	e, err := s.lookup([]byte(escape(name)))
 	if err != nil {
-		return false // the verb will say so
+		return 0 // the verb will say so
 	}
-	n := int64(0)
 	for i := range e.d.Archives {
 		n += e.d.Archives[i].Rows * int64(len(e.d.Sources))
 	}
-	return n > largeSeries
+	return n
 }

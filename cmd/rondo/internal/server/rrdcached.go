@@ -23,13 +23,16 @@ type RRDCached struct {
 	Base string
 	// Adopt has native files below Base become series when clients name them.
 	Adopt bool
-	// Conns and Idle are limits; 0: the protocol's own.
-	Conns int
-	Idle  time.Duration
+	// Conns, HostConns and Idle are limits; 0: the protocol's own.
+	Conns, HostConns int
+	Idle             time.Duration
 	// Define makes the definition of a series that a rule names and an UPDATE brings, with so many values a sample; a step of
 	// 0 is its own choice. Sources, if not nil, are those of the rule.
 	Define func(path string, values int, sources []rra.DataSource, step int64) *rra.Definition
 }
+
+// answersPart is which part of the memory budget rows of answers of rrdcached's protocol may take.
+const answersPart = 16
 
 // A daemon serves rrdcached's protocol.
 type daemon struct {
@@ -48,7 +51,8 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	}
 	o := rrdcached.Options{
 		Store: s.store, Base: s.RRDCached.Base, Adopt: s.RRDCached.Adopt, Own: ownFolder, Held: s.Engine.Reorder > 0,
-		Conns: s.RRDCached.Conns, Idle: s.RRDCached.Idle, Logger: s.Logger.With("for", name),
+		Conns: s.RRDCached.Conns, HostConns: s.RRDCached.HostConns, Idle: s.RRDCached.Idle, Answers: s.Memory / answersPart,
+		Logger: s.Logger.With("for", name),
 	}
 	if s.RRDCached.Define != nil {
 		o.Make = s.makeMissing
@@ -188,6 +192,7 @@ var rrdcachedFamilies = []struct {
 	{"bytes", "rondo_rrdcached_bytes_total", rra.Derive, "Bytes of requests.", func(s rrdcached.Stats) float64 { return float64(s.Bytes) }},
 	{"samples", "rondo_rrdcached_samples_total", rra.Derive, "Samples handed to the store.", func(s rrdcached.Stats) float64 { return float64(s.Samples) }},
 	{"unknown", "rondo_rrdcached_unknown_total", rra.Derive, "Requests that are no command.", func(s rrdcached.Stats) float64 { return float64(s.Unknown) }},
+	{"answers", "rondo_rrdcached_answer_bytes", rra.Gauge, "Bytes of rows in memory for answers that wait to be read.", func(s rrdcached.Stats) float64 { return float64(s.Answers) }},
 	{"names", "rondo_rrdcached_names", rra.Gauge, "Names whose series is remembered.", func(s rrdcached.Stats) float64 { return float64(s.Names) }},
 }
 
