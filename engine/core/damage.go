@@ -155,8 +155,8 @@ func (s *Store) noteDamage(e *DamageError) {
 	}
 }
 
-// damagePlaces counts the places of damage that were met.
-func (s *Store) damagePlaces() int64 {
+// Damaged counts the places of damage that calls have met since the store was opened.
+func (s *Store) Damaged() int64 {
 	s.damage.mu.Lock()
 	defer s.damage.mu.Unlock()
 	return int64(len(s.damage.places))

@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"context"
+	"errors"
+	"iter"
 	"strconv"
 	"strings"
 
@@ -99,7 +101,13 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	}
 	charge := answer(ctx, req)
 	var page rondov1.ListResponse
-	for e, err := range s.Store.List(ctx, m.GetPrefix(), m.GetPage()) {
+	damaged := s.Store.Damaged() > 0
+	all := func(page string) iter.Seq2[core.Series, error] { return s.Store.List(ctx, m.GetPrefix(), page) }
+	for e, err := range all(m.GetPage()) {
+		if errors.Is(err, core.ErrDamaged) {
+			damaged = true // endPage says where
+			break
+		}
 		if err != nil {
 			return nil, fail(err, "list %.200q", m.GetPrefix())
 		}
@@ -113,7 +121,28 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 		}
 		page.Series = append(page.Series, x)
 	}
+	if err := endPage(&page, damaged, all, func(x *rondov1.Series) string { return x.GetPath() }); err != nil {
+		return nil, fail(err, "list %.200q", m.GetPrefix())
+	}
 	return connect.NewResponse(&page), nil
+}
+
+// endPage ends a page of a list. Damaged entries do not hide the others: where the store has met damage, the last page
+// with series is followed by one without, which is the error.
+func endPage(page *rondov1.ListResponse, damaged bool, all func(page string) iter.Seq2[core.Series, error], name func(*rondov1.Series) string) error {
+	n := len(page.GetSeries())
+	switch {
+	case page.GetNextPage() != "" || !damaged:
+	case n > 0:
+		page.NextPage = name(page.GetSeries()[n-1])
+	default:
+		for _, err := range all("") {
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // selectPage is List by labels. Its pages go by reference, the order of Select.
@@ -131,7 +160,12 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 	}
 	charge := answer(ctx, req)
 	var page rondov1.ListResponse
+	damaged := s.Store.Damaged() > 0
 	for e, err := range s.Store.Select(ctx, matchers) {
+		if errors.Is(err, core.ErrDamaged) {
+			damaged = true // endPage says where
+			break
+		}
 		if err != nil {
 			return nil, fail(err, "list by labels")
 		}
@@ -147,6 +181,11 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 			return nil, err
 		}
 		page.Series = append(page.Series, x)
+	}
+	err = endPage(&page, damaged, func(string) iter.Seq2[core.Series, error] { return s.Store.Select(ctx, matchers) },
+		func(x *rondov1.Series) string { return strconv.FormatUint(x.GetRef(), 10) })
+	if err != nil {
+		return nil, fail(err, "list by labels")
 	}
 	return connect.NewResponse(&page), nil
 }
