@@ -30,6 +30,7 @@ type Ticket struct {
 	size   int64        // of the record
 	left   atomic.Int32 // shards that have not applied it
 	done   chan struct{}
+	out    bool       // Wait has to be called
 	mu     sync.Mutex // guards result
 	result outcome
 	err    error
@@ -67,24 +68,34 @@ func (t *Ticket) reset(s *Store) {
 	t.s, t.batch, t.cmd, t.op, t.err, t.began = s, nil, nil, nil, nil, time.Time{}
 	t.runs = t.runs[:0]
 	t.result = outcome{first: t.result.first[:0]}
+	t.out = true
 	if t.done == nil {
 		t.done = make(chan struct{}, 1)
 	}
 }
 
-// Wait returns when the batch is durable and applied, with Append's error. A ticket may be used again after it.
+// errUnused is Wait's error where no Submit has succeeded since the last Wait.
+var errUnused = errors.New("the ticket stands for no batch")
+
+// Wait returns when the batch is durable and applied, with Append's error. A ticket may be used again after it. It is an
+// error to wait for a ticket that Submit has not returned, or twice.
 func (t *Ticket) Wait() error {
+	if !t.out {
+		return errUnused
+	}
 	<-t.done
+	t.out = false
 	if t.err != nil {
 		return t.err
 	}
 	return t.result.error()
 }
 
-// Append logs and applies b, and returns once it is durable and applied. Samples that
-// their series refuse (late, wrong shape) are reported as *RejectedError; the rest are stored.
-// A batch that cannot be logged as a whole fails with another error, and nothing of it is stored.
-// Cancelling ctx ends the wait for a place in the queue, not that for the disk.
+// Append logs and applies b, and returns once it is durable and applied. Samples that cannot be stored (late, of the wrong
+// shape, of no series, with a text that is too long) are reported as *RejectedError; the rest are stored.
+// A batch that fails as a whole fails with another error, and nothing of it is stored.
+// If ctx has ended before the batch is in the queue of the log, Append returns ctx's error and stores nothing. From there on
+// it waits for the disk, whatever becomes of ctx, and its answer is what became of the batch.
 func (s *Store) Append(ctx context.Context, b *Batch) error {
 	t := s.tickets.Get().(*Ticket)
 	defer s.tickets.Put(t)
@@ -94,33 +105,39 @@ func (s *Store) Append(ctx context.Context, b *Batch) error {
 	return t.Wait()
 }
 
-// Submit starts what Append does. b must not be touched until the ticket's Wait has returned.
+// Submit starts what Append does. After it t's Wait must be called, and b must not be touched until that has returned;
+// after an error there is nothing to wait for.
 func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 	if err := s.enterWrite(); err != nil {
 		return err
 	}
 	t.reset(s)
 	t.began = time.Now()
-	var err error
-	if t.runs, err = s.split(b, t.runs); err == nil {
-		err = s.admit(ctx)
-	}
+	err := s.admit(ctx)
 	if err == nil {
-		t.batch = b
-		err = s.submit(t)
+		t.result.keep = b.keep()
+		s.split(t, b)
+		err = s.submit(t, b)
 	}
 	if err != nil {
+		t.out = false
 		s.leave()
 	}
 	return err
 }
 
-// submit codes the samples of t and enqueues them.
-func (s *Store) submit(t *Ticket) error {
+// submit codes the samples of t and enqueues them. If none is left it acknowledges t.
+func (s *Store) submit(t *Ticket, b *Batch) error {
 	s.lockLog()
 	defer s.logMu.Unlock()
+	t.batch = b
 	if err := s.prepareRuns(t); err != nil {
 		return err
+	}
+	s.shards[0].stats.add(&t.result)
+	if len(t.runs) == 0 {
+		t.complete()
+		return nil
 	}
 	for i := range t.runs {
 		t.runs[i].g.inflight.Add(1)
@@ -136,13 +153,14 @@ func (s *Store) submit(t *Ticket) error {
 // appendUpdate codes the samples of t, all of one series, as one update command.
 func (s *Store) appendUpdate(dst []byte, t *Ticket) []byte {
 	g, b := t.runs[0].g, t.batch
+	samples := b.samples[:t.runs[0].to]
 	dst = append(dst, recordSamples)
 	dst = binary.AppendUvarint(dst, uint64(g.c.id)<<2|runCommand)
 	dst = binary.AppendUvarint(dst, uint64(g.id))
 	dst = appendTime(dst, b.samples[0].at, 0)
 	at := len(dst)
 	dst = append(dst, 0, 0, 0)
-	dst = s.appendCommand(dst, g, b, b.samples, t.cmd.flags)
+	dst = s.appendCommand(dst, g, b, samples, t.cmd.flags)
 	putLength(dst[at:])
 	return dst
 }
@@ -396,8 +414,8 @@ func (sh *shard) run(s *Store) {
 // apply does this shard's part of t.
 func (sh *shard) apply(s *Store, t *Ticket) {
 	o := outcome{keep: keptRejections}
-	if t.batch != nil && t.batch.Rejections > 0 {
-		o.keep = t.batch.Rejections
+	if t.batch != nil {
+		o.keep = t.batch.keep()
 	}
 	sh.mu.Lock()
 	for i := range t.runs {
@@ -452,7 +470,7 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	case t.cmd != nil:
 		s.applyCommand(sh, g, t.batch, r.from, r.to, *t.cmd, o)
 	case g.c.seasonal || r.command:
-		s.applyCommand(sh, g, t.batch, r.from, r.to, command{}, o)
+		s.applyCommand(sh, g, t.batch, r.from, r.to, command{flags: r.flags()}, o)
 	default:
 		s.applySamples(sh, g, t.batch, r.from, r.to, o)
 	}
@@ -497,21 +515,21 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 		s.leave()
 		return 0, nil, nil
 	}
-	if t.runs, err = s.splitCommand(b, t.runs); err == nil {
-		t.batch = b
-		t.cmd = &command{}
-		if b.SkipPast {
-			t.cmd.flags |= commandSkipLate
-		}
-		if b.Stopped {
-			t.cmd.flags |= commandStopped
-		}
-		if trace {
-			t.cmd.trace = func(runs []rra.Run) { rows = append(rows, append([]rra.Run(nil), runs...)) }
-		}
-		if err = s.admit(ctx); err == nil {
-			err = s.submit(t)
-		}
+	t.batch = b
+	t.cmd = &command{}
+	if b.SkipPast {
+		t.cmd.flags |= commandSkipLate
+	}
+	if b.Stopped {
+		t.cmd.flags |= commandStopped
+	}
+	if trace {
+		t.cmd.trace = func(runs []rra.Run) { rows = append(rows, append([]rra.Run(nil), runs...)) }
+	}
+	if err = s.admit(ctx); err == nil {
+		t.result.keep = b.keep()
+		s.splitCommand(t, b)
+		err = s.submit(t, b)
 	}
 	if err != nil {
 		s.leave()

@@ -98,6 +98,14 @@ type BatchSample struct {
 	Texts  []string // what rra.Text(i) among Values means
 }
 
+// keep is how many refused samples of b are named.
+func (b *Batch) keep() int {
+	if b.Rejections > 0 {
+		return b.Rejections
+	}
+	return keptRejections
+}
+
 // Len returns the number of samples in b.
 func (b *Batch) Len() int { return len(b.samples) }
 

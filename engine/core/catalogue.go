@@ -244,8 +244,8 @@ func (s *Store) enlist(t *Ticket, p *planned, old Ref) (*definition, Ref, *group
 	}
 	o := catOp{pos: t.pos, key: p.key}
 	d := s.intern(p, &o)
-	o.ref = makeRef(d.class.id, d.class.next)
-	d.class.next++
+	o.ref = makeRef(d.class.id, d.class.next.Load())
+	d.class.next.Add(1)
 	g := s.makeGroup(d.class, o.ref.number()>>d.class.shift)
 	o.add = &record{path: p.Path, labels: p.Labels, def: d.id}
 	cat.names[p.key] = o.ref

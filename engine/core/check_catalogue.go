@@ -148,8 +148,8 @@ func (c *checker) definitions() {
 			c.add(where, "%v", err)
 		case stored.shift != cl.shift || !slices.Equal(stored.streams, cl.streams):
 			c.add(where, "is not what it was when the store was opened")
-		case stored.next < c.next[cl.id]:
-			c.add(where, "would give number %d again", stored.next)
+		case stored.next.Load() < c.next[cl.id]:
+			c.add(where, "would give number %d again", stored.next.Load())
 		}
 	}
 }

@@ -33,7 +33,7 @@ type class struct {
 	shift    uint  // series a group: 1 << shift
 
 	groups atomic.Pointer[[]*group]
-	next   uint32 // next series number; guarded by Store.catMu
+	next   atomic.Uint32 // next series number; written in log order
 }
 
 // A stream is the layout of one row stream of a class. Slot and block are part of the format.

@@ -15,6 +15,7 @@ type run struct {
 	from, to uint32
 	top      Ref  // the highest reference
 	command  bool // an update command of several samples
+	stopped  bool // the command ends in an error behind its samples
 }
 
 // maxTime keeps every sum and difference of times within 64 bits.
@@ -24,77 +25,90 @@ const maxTime = rra.Time(1) << 59
 const MaxTime = maxTime
 
 // checkValues refuses values that no log record can hold.
-func (b *Batch) checkValues() error {
-	for i := range b.values {
-		v := &b.values[i]
+func (b *Batch) checkValues(values []rra.Value) error {
+	for i := range values {
+		v := &values[i]
 		switch {
 		case v.Tag < rra.TagText:
 		case v.Tag > rra.TagInvalid:
-			return fmt.Errorf("value %d of the batch has the tag %d, which there is not", i, v.Tag)
+			return invalid("value %d has the tag %d, which does not exist", i, v.Tag)
 		case v.Bits >= uint64(len(b.texts)):
-			return fmt.Errorf("value %d of the batch refers to text %d of %d", i, v.Bits, len(b.texts))
+			return invalid("value %d refers to text %d of %d", i, v.Bits, len(b.texts))
 		case len(b.texts[v.Bits]) > maxText:
-			return fmt.Errorf("value %d of the batch is a text of %d bytes: longer than %d", i, len(b.texts[v.Bits]), maxText)
+			return invalid("value %d is a text of %d bytes: longer than %d", i, len(b.texts[v.Bits]), maxText)
 		}
 	}
 	return nil
 }
 
 // check refuses a sample that no log record can hold.
-func (sm *sample) check(i int, c *class) error {
+func (sm *sample) check(c *class) error {
 	switch {
 	case int(sm.n) > c.sources:
-		return fmt.Errorf("sample %d: series %#x: %d values for %d data sources: %w",
-			i, uint64(sm.ref), sm.n, c.sources, ErrShape)
+		return fmt.Errorf("%d values for %d data sources: %w", sm.n, c.sources, ErrShape)
 	case sm.at > maxTime || sm.at < -maxTime:
-		return fmt.Errorf("sample %d: time %d is out of range", i, sm.at)
+		return invalid("the time %d is out of range", sm.at)
 	}
 	return nil
 }
 
-// split divides the samples of b into runs. What no log record can hold is refused here.
-func (s *Store) split(b *Batch, runs []run) ([]run, error) {
-	if err := b.checkValues(); err != nil {
-		return runs, err
+// groupOf returns the class and the group of a reference that was given to a series, be it alive or not. A sample of another
+// reference must not be logged: it would move a coding context that belongs to nobody and that no checkpoint keeps.
+func (s *Store) groupOf(ref Ref) (*class, *group, error) {
+	if c := s.class(ref.class()); c != nil && ref.number() < c.next.Load() {
+		if g := c.group(ref.number()); g != nil {
+			return c, g, nil
+		}
 	}
+	return nil, nil, fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+}
+
+// split divides the samples of t's batch into runs. Samples that no log record can hold are refused here, and those behind
+// them in one update command are left out.
+func (s *Store) split(t *Ticket, b *Batch) {
+	odd := b.checkValues(b.values) != nil
 	var r *run
 	var first *sample   // of r
-	var from, below Ref // the references of r's group
+	var from, below Ref // the references of r's group that a sample may have to belong to r
+	broken := false     // the command of the sample before is at its end
 	for i := range b.samples {
 		sm := &b.samples[i]
-		if r != nil && sm.ref >= from && sm.ref < below && sm.at == first.at && sm.n == first.n && !sm.more {
+		if !odd && r != nil && sm.ref >= from && sm.ref < below && sm.at == first.at && sm.n == first.n && !sm.more {
 			r.to++
 			r.top = max(r.top, sm.ref)
 			continue
 		}
-		if r != nil && sm.more {
-			if err := sm.check(i, r.g.c); err != nil {
-				return runs, err
-			}
-			runs = r.extend(runs)
-			r, below = &runs[len(runs)-1], from
+		if broken = broken && sm.more; broken {
 			continue
 		}
-		c := s.class(sm.ref.class())
-		if c == nil {
-			return runs, fmt.Errorf("sample %d: series %#x: %w", i, uint64(sm.ref), ErrNotFound)
+		c, g, err := s.groupOf(sm.ref)
+		if err == nil {
+			err = sm.check(c)
 		}
-		g := c.group(sm.ref.number())
-		if g == nil {
-			return runs, fmt.Errorf("sample %d: series %#x: %w", i, uint64(sm.ref), ErrNotFound)
+		if err == nil && odd {
+			err = b.checkValues(b.values[sm.first : sm.first+uint32(sm.n)])
 		}
-		if err := sm.check(i, c); err != nil {
-			return runs, err
+		if err != nil {
+			if sm.more && r != nil {
+				r.stopped = true
+			}
+			t.result.reject(i, err)
+			r, below, broken = nil, from, true
+			continue
 		}
-		runs = append(runs, run{g: g, from: uint32(i), to: uint32(i + 1), top: sm.ref})
-		r, first = &runs[len(runs)-1], sm
+		if r != nil && sm.more {
+			t.runs = r.extend(t.runs)
+			r, below = &t.runs[len(t.runs)-1], from
+			continue
+		}
+		t.runs = append(t.runs, run{g: g, from: uint32(i), to: uint32(i + 1), top: sm.ref})
+		r, first = &t.runs[len(t.runs)-1], sm
 		from = makeRef(c.id, g.id<<c.shift)
 		below = from // in seasonal classes every sample is a command
 		if !c.seasonal {
-			below += 1 << c.shift
+			below = makeRef(c.id, min((g.id+1)<<c.shift, c.next.Load()))
 		}
 	}
-	return runs, nil
 }
 
 // extend puts the next sample into one command with the last one of r, which is the last of runs.
@@ -109,20 +123,30 @@ func (r *run) extend(runs []run) []run {
 	return runs
 }
 
-// splitCommand makes one run of b, all of one series.
-func (s *Store) splitCommand(b *Batch, runs []run) ([]run, error) {
-	first := Batch{samples: b.samples[:1]}
-	runs, err := s.split(&first, runs)
+// splitCommand makes one run of b, all of one series. A sample that no log record can hold ends the command; if it is
+// the first, nothing is left.
+func (s *Store) splitCommand(t *Ticket, b *Batch) {
+	c, g, err := s.groupOf(b.samples[0].ref)
 	if err != nil {
-		return runs, err
+		t.result.reject(0, err)
+		return
 	}
-	runs[0].to = uint32(len(b.samples))
-	for i := range b.samples {
-		if err := b.samples[i].check(i, runs[0].g.c); err != nil {
-			return runs, err
+	n := 0
+	for ; n < len(b.samples); n++ {
+		sm := &b.samples[n]
+		err := sm.check(c)
+		if err == nil {
+			err = b.checkValues(b.values[sm.first : sm.first+uint32(sm.n)])
+		}
+		if err != nil {
+			t.result.reject(n, err)
+			t.cmd.flags |= commandStopped
+			break
 		}
 	}
-	return runs, b.checkValues()
+	if n > 0 {
+		t.runs = append(t.runs, run{g: g, to: uint32(n), top: b.samples[0].ref})
+	}
 }
 
 // prepareEncoder makes the coding context of g follow what is applied. The caller holds logMu.
@@ -177,40 +201,29 @@ func (r *run) bound(b *Batch) int {
 	return n
 }
 
-// prepareRuns makes sure that appendRuns cannot fail half way. Samples of groups whose state is damaged are refused and
-// taken out. The caller holds logMu.
+// prepareRuns makes sure that appendRuns cannot fail half way. Samples of groups whose state is damaged are refused. The
+// caller holds logMu.
 func (s *Store) prepareRuns(t *Ticket) error {
 	kept := t.runs[:0]
-	for _, r := range t.runs {
+	for i := range t.runs {
+		r := &t.runs[i]
 		if r.bound(t.batch) >= 1<<24 {
-			return fmt.Errorf("%d samples of one group and time in one batch are too many", r.to-r.from)
+			return invalid("%d samples of one group and time in one batch are too many", r.to-r.from)
 		}
 		err := s.prepareEncoder(r.g, r.g.c.index(r.top.number()))
-		if t.cmd == nil && errors.Is(err, ErrDamaged) {
-			s.refuseRun(t, &r, err)
-			continue
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+			kept = append(kept, *r)
+		case t.cmd != nil || !errors.Is(err, ErrDamaged):
 			return err
+		default:
+			for j := r.from; j < r.to; j++ {
+				t.result.reject(int(j), err)
+			}
 		}
-		kept = append(kept, r)
 	}
-	if t.runs = kept; len(kept) == 0 && t.result.other > 0 {
-		return t.result.error()
-	}
+	t.runs = kept
 	return nil
-}
-
-// refuseRun refuses the samples of a run.
-func (s *Store) refuseRun(t *Ticket, r *run, err error) {
-	t.result.keep = keptRejections
-	if t.batch.Rejections > 0 {
-		t.result.keep = t.batch.Rejections
-	}
-	for i := r.from; i < r.to; i++ {
-		t.result.reject(int(i), err)
-	}
-	s.shards[r.g.shard].stats.other.Add(uint64(r.to - r.from))
 }
 
 // appendRuns codes the samples of b, which prepareRuns has seen, as one record. The caller holds logMu.
@@ -232,7 +245,7 @@ func (s *Store) appendRuns(dst []byte, b *Batch, runs []run) []byte {
 		at := len(dst)
 		dst = append(dst, 0, 0, 0) // length of the body
 		if kind == runCommand {
-			dst = s.appendCommand(dst, g, b, samples, 0)
+			dst = s.appendCommand(dst, g, b, samples, r.flags())
 		} else {
 			dst = s.appendSamples(dst, g, b, samples)
 		}
@@ -294,6 +307,14 @@ const (
 	commandSkipLate = 1
 	commandStopped  = 2
 )
+
+// flags are those of the command that r is.
+func (r *run) flags() byte {
+	if r.stopped {
+		return commandStopped
+	}
+	return 0
+}
 
 // appendCommand codes one update command: index, flags, samples
 // (values each, then time and values of each).

@@ -442,8 +442,11 @@ func (s *Store) full() bool {
 	return s.memory.used.Load() > s.options.Memory || s.logged.Load() > 2*s.options.CheckpointBytes && !s.options.NoBackground
 }
 
-// admit holds a writer back while the store is full.
+// admit holds a writer back while the store is full. It fails if ctx has ended.
 func (s *Store) admit(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := s.awaitQueue(ctx); err != nil {
 		return err
 	}

@@ -285,8 +285,8 @@ func (s *Store) loadDefinitions(tx *bolt.Tx) error {
 		cat.addDefinition(newDefinition(id, m, c), string(v))
 	}
 	for _, c := range *cat.classes.Load() {
-		if c.next > 0 {
-			s.makeGroup(c, (c.next-1)>>c.shift)
+		if n := c.next.Load(); n > 0 {
+			s.makeGroup(c, (n-1)>>c.shift)
 		}
 	}
 	return nil
@@ -326,7 +326,7 @@ func (c *class) decode(b []byte) error {
 	if v := r.byte(); v != 1 {
 		return fmt.Errorf("version %d: %w", v, ErrVersion)
 	}
-	c.next = uint32(r.uvarint())
+	c.next.Store(uint32(r.uvarint()))
 	c.shift = uint(r.byte())
 	n := r.uvarint()
 	if n != uint64(len(c.streams)) || c.shift > groupShift {

@@ -110,12 +110,13 @@ func TestWhatNoRecordHoldsIsRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var b core.Batch
 			tt.fill(&b)
-			var rej *core.RejectedError
-			if err := s.Append(ctx, &b); err == nil || errors.As(err, &rej) {
-				t.Errorf("append: %v, want a refusal of the batch", err)
+			good := b.Len() - 1 // the last one is refused
+			rej, ok := errors.AsType[*core.RejectedError](s.Append(ctx, &b))
+			if !ok || rej.Accepted+rej.Late != good || rej.Other != 1 || rej.First[len(rej.First)-1].Index != good {
+				t.Errorf("append: %v, want the last of %d samples refused", rej, b.Len())
 			}
-			if n, _, err := s.Update(ctx, ref, &b, false); err == nil || n != 0 {
-				t.Errorf("update: %d samples, %v, want a refusal", n, err)
+			if _, _, err := s.Update(ctx, ref, &b, false); err == nil {
+				t.Error("update: no error")
 			}
 		})
 	}

@@ -174,6 +174,8 @@ func TestWriteTellsWhatIsRefused(t *testing.T) {
 		{"no number", &rondov1.Sample{Path: "a", Update: "N:one:2"}, "data source in"},
 		{"half a count", &rondov1.Sample{Path: "a", Values: values(half, half)}, "data source in"},
 		{"future", &rondov1.Sample{Path: "a", TimeUs: (epoch + 7200) * 1e6, Values: values(one, one)}, "ahead"},
+		{"a long text", &rondov1.Sample{Path: "a", Update: "N:" + strings.Repeat("1", 5000) + ":1"}, "5000 bytes"},
+		{"a time out of range", &rondov1.Sample{Path: "a", TimeUs: -1 << 62, Values: values(one, one)}, "out of range"},
 		{"both forms", &rondov1.Sample{Path: "a", TimeUs: 5, Update: "N:1:1"}, "beside"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
