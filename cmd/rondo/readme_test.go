@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/receivers/collectd"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -98,6 +99,29 @@ func TestReadmeCommands(t *testing.T) {
 			if !resembles(got, want, f.loose) {
 				t.Errorf("README.md:%d: %s\nprints\n%swant\n%s", f.line, line, got, want)
 			}
+		}
+	}
+}
+
+// TestRPCExamples runs the console blocks of the page on the RPC, in order, beside a server, and looks that there is one of every
+// method.
+func TestRPCExamples(t *testing.T) {
+	dir := t.TempDir()
+	d := serveProcess(t, filepath.Join(dir, "rondo.db"))
+	const page = root + "/docs/rpc.md"
+	ran := ""
+	for _, f := range ofLang(t, readFences(t, page), "console") {
+		for _, step := range strings.Split("\n"+f.text, "\n$ ")[1:] {
+			line, want, _ := strings.Cut(step, "\n")
+			if got := runLine(t, dir, d.atPorts(line)); !resembles(got, want, f.loose) {
+				t.Errorf("%s:%d: %s\nprints\n%swant\n%s", page, f.line, line, got, want)
+			}
+			ran += line + "\n"
+		}
+	}
+	for _, p := range rpc.Procedures() {
+		if !strings.Contains(ran, p+"\n") {
+			t.Errorf("%s has no example of %s", page, p)
 		}
 	}
 }
@@ -218,17 +242,22 @@ func sendLoad(t *testing.T, addr string) {
 	}
 }
 
-// curl is as much of curl as the README uses, so that its lines run with Go alone.
+// curl is as much of curl as the pages use, so that its lines run with Go alone.
 func curl() {
 	flags := flag.NewFlagSet("curl", flag.ExitOnError)
 	_ = flags.Bool("s", false, "")
 	header := flags.String("H", "", "")
 	data := flags.String("d", "", "")
 	_ = flags.Parse(os.Args[1:]) // it exits
-	req, err := http.NewRequest(http.MethodPost, flags.Arg(0), strings.NewReader(*data))
+	method := http.MethodPost
+	if *data == "" {
+		method = http.MethodGet
+	}
+	req, err := http.NewRequest(method, flags.Arg(0), strings.NewReader(*data))
 	if err == nil {
-		name, value, _ := strings.Cut(*header, ": ")
-		req.Header.Set(name, value)
+		if name, value, ok := strings.Cut(*header, ": "); ok {
+			req.Header.Set(name, value)
+		}
 		var resp *http.Response
 		if resp, err = http.DefaultClient.Do(req); err == nil {
 			_, err = io.Copy(os.Stdout, resp.Body)

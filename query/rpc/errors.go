@@ -36,6 +36,7 @@ var codes = []struct {
 	{core.ErrReadOnly, connect.CodeFailedPrecondition},
 	{core.ErrClosed, connect.CodeUnavailable},
 	{core.ErrLogClosed, connect.CodeUnavailable},
+	{core.ErrGone, connect.CodeUnavailable},
 	{core.ErrSealed, connect.CodeUnavailable},
 	{core.ErrRetry, connect.CodeUnavailable},
 	{context.Canceled, connect.CodeCanceled},

@@ -1,10 +1,12 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +41,7 @@ func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRe
 	if err := w.append(ctx); err != nil {
 		return nil, fail(err, "write")
 	}
+	slices.SortStableFunc(w.answer.Rejections, func(a, b *rondov1.Rejection) int { return cmp.Compare(a.GetIndex(), b.GetIndex()) })
 	return connect.NewResponse(&w.answer), nil
 }
 

@@ -116,7 +116,10 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 
 func (g *gate) setState(s string) { g.state.Store(&s) }
 
-// open lets requests through: those for /metrics to metrics, all others to h.
+// ready reports whether requests are let through and will be for a while.
+func (g *gate) ready() bool { return g.state.Load() == nil }
+
+// open lets requests through: those for metrics and health, which have a room of their own, to metrics, all others to h.
 func (g *gate) open(h, metrics http.Handler) {
 	g.scraped.Store(&metrics)
 	g.inner.Store(&h)
@@ -166,12 +169,16 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.metrics(c, w, r, client)
 		return
 	}
+	if r.URL.Path == rpc.HealthProcedure {
+		g.serve(c, w, r, *g.scraped.Load(), client, conn, g.scrape)
+		return
+	}
 	if !g.pending.enter(r.Context(), client, 0) {
 		g.refuse(w, r, refusedPending)
 		return
 	}
 	defer g.pending.leave(client)
-	g.serve(c, w, r, *h, client, conn)
+	g.serve(c, w, r, *h, client, conn, g.work)
 }
 
 // otherEndpoint stands for every path that is not one of the server's.
@@ -196,8 +203,8 @@ func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *htt
 	(*g.scraped.Load()).ServeHTTP(&answer{ResponseWriter: w, control: c, pace: g.read, begun: leave}, r)
 }
 
-// serve takes the request in, waits for a place and has h answer.
-func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn) {
+// serve takes the request in, waits for a place in a room and has h answer.
+func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn, in *room) {
 	arriving := g.bodies.Open(client)
 	defer arriving.Close()
 	body, err := readBody(c, r, g.body, g.send, arriving)
@@ -216,13 +223,13 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 		http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if !g.work.enter(r.Context(), client, g.patience) {
+	if !in.enter(r.Context(), client, g.patience) {
 		g.refuse(w, r, refusedPlace)
 		return
 	}
 	conn.admit()
 	leave := sync.OnceFunc(func() {
-		g.work.leave(client)
+		in.leave(client)
 		conn.leave()
 	})
 	defer leave()
@@ -230,12 +237,12 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 	defer held.Close()
 	ctx, cancel := context.WithTimeout(rpc.WithAccount(r.Context(), held), g.bounds.work)
 	defer cancel()
-	in := r.WithContext(ctx)
-	if in.Body = http.NoBody; body != nil {
-		in.Body = io.NopCloser(bytes.NewReader(body))
+	whole := r.WithContext(ctx)
+	if whole.Body = http.NoBody; body != nil {
+		whole.Body = io.NopCloser(bytes.NewReader(body))
 	}
-	in.ContentLength = int64(len(body))
-	h.ServeHTTP(&answer{ResponseWriter: w, control: c, pace: g.read, begun: leave}, in)
+	whole.ContentLength = int64(len(body))
+	h.ServeHTTP(&answer{ResponseWriter: w, control: c, pace: g.read, begun: leave}, whole)
 }
 
 // refusalTexts are what clients are told.

@@ -287,12 +287,17 @@ func (s *server) newRPC() *rpc.Server {
 	return &rpc.Server{Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture}
 }
 
-// handlers are what the HTTP port serves once the store is open; that of /metrics stands by itself.
+// handlers are what the HTTP port serves once the store is open; those of /metrics and of gRPC's health stand by themselves.
 func (s *server) handlers() (all, scrapes http.Handler) {
 	mux, metrics := http.NewServeMux(), http.NewServeMux()
 	mux.Handle(s.rpc.Handler())
 	mux.HandleFunc("GET /{$}", s.index)
+	mux.HandleFunc("GET /rondo.proto", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write(rpc.Proto) // the client may be gone
+	})
 	metrics.HandleFunc("GET /metrics", s.metrics)
+	metrics.Handle(rpc.HealthProcedure, rpc.HealthHandler(s.page.ready))
 	return mux, metrics
 }
 

@@ -1,0 +1,48 @@
+package rpc
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// Proto is the text of rondo.proto, of which clients in other languages are generated.
+//
+//go:embed rondo.proto
+var Proto []byte
+
+// HealthProcedure is the path of gRPC's own question for the health of a server.
+const HealthProcedure = "/grpc.health.v1.Health/Check"
+
+// The answers to it, part of gRPC.
+const (
+	healthServing    = 1
+	healthNotServing = 2
+)
+
+// HealthHandler answers at HealthProcedure, as grpc.health.v1 has it: for the server as a whole and for the service Rondo. Watch
+// is not answered, which clients take as a reason to ask again.
+func HealthHandler(ready func() bool) http.Handler {
+	// The messages are those of grpc.health.v1 on the wire: one string, and one number, each with the field number 1. Messages
+	// of that name would clash with those of a program that links gRPC, too.
+	check := func(_ context.Context, req *connect.Request[wrapperspb.StringValue]) (*connect.Response[wrapperspb.Int32Value], error) {
+		switch req.Msg.GetValue() {
+		case "", rondov1.RondoName:
+		default:
+			return nil, connect.NewError(connect.CodeNotFound, errors.New("unknown service"))
+		}
+		status := wrapperspb.Int32(healthNotServing)
+		if ready() {
+			status = wrapperspb.Int32(healthServing)
+		}
+		return connect.NewResponse(status), nil
+	}
+	const most = 1 << 10 // bytes of a service's name
+	return connect.NewUnaryHandler(HealthProcedure, check, connect.WithReadMaxBytes(most))
+}
