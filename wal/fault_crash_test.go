@@ -39,29 +39,34 @@ func (r *faultRun) pass() {
 	r.disk.Fail("", 0, false, nil)
 }
 
-// open opens the log; while the fault lasts it may be refused, and then works without more ado.
+// open opens the log; while the fault lasts it may be refused, and then works without more ado. All that was acknowledged
+// is there.
 func (r *faultRun) open() {
 	r.Helper()
 	r.o.FS = r.disk
-	for range 3 {
+	for r.log = nil; r.log == nil; {
 		log, err := wal.Open(crashDir, r.o)
-		if r.clear("open", err); err == nil {
+		if err == nil {
 			r.log = log
 			break
 		}
+		r.clear("open", err)
 		if r.forever {
 			r.pass()
 		}
 	}
-	if r.log == nil {
-		r.Fatal("the log does not open")
-	}
 	if r.log.Last() < r.durable {
 		r.Fatalf("log ends at %d, durable was %d", r.log.Last(), r.durable)
 	}
+	for err := r.compare(r.log.First()); err != nil; err = r.compare(r.log.First()) {
+		r.clear("read", err)
+		if r.forever {
+			r.pass()
+		}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.acked, r.failed = r.log.Last(), 0
+	r.acked, r.durable, r.failed = r.log.Last(), r.log.Last(), 0
 	for p := range r.given { // told as failed, or never told
 		if p > r.acked {
 			delete(r.given, p)
@@ -111,6 +116,9 @@ func (r *faultRun) script() {
 	r.open()
 	r.steps()
 	r.close()
+	r.open()
+	r.steps()
+	r.crash(true)
 	r.open()
 	r.steps()
 }

@@ -28,8 +28,8 @@ import (
 // nobody was ever told that it is there: it is cut, and reported in Stats.
 //
 // After a clean end the mark stands at the end, and there is nothing to do. Else what is left of the newest segment
-// is synced before anyone is shown it: after a kill it may so far be in the
-// page cache only, and a record that was read must not vanish in the next loss of power. The cut is synced with
+// is written once more where it is, and synced, before anyone is shown it: after a kill it may so far be in the
+// page cache only, even if a sync was tried, and a record that was read must not vanish in the next loss of power. The cut is synced with
 // it, so that blocks behind it, which were sealed for this same segment, cannot come back behind new ones. The
 // folder is synced for the same reason: the name of the newest segment may be in the page cache only. Then the mark
 // is moved there.
@@ -236,8 +236,29 @@ func (l *Log) loadTail() (err error) {
 	if err := l.fs.SyncDir(l.dir); err != nil {
 		return err
 	}
+	if err := rewrite(f, l.floor(s), end); err != nil {
+		return fmt.Errorf("write segment %d again: %w", s.ID, err)
+	}
 	if err := f.Sync(); err != nil {
 		return l.rewriteTail(fmt.Errorf("sync segment %d: %w", s.ID, err))
+	}
+	return nil
+}
+
+// rewrite writes what stands in a file from one offset to another once more where it is. The process that wrote it
+// may have been told that a sync of it failed, and been killed: then the page cache calls clean what never reached
+// the disk, and a sync alone would return nil.
+func rewrite(f File, from, to int64) error {
+	buf := make([]byte, min(readBytes, max(to-from, 0)))
+	for at := from; at < to; {
+		b := buf[:min(int64(len(buf)), to-at)]
+		if n, err := f.ReadAt(b, at); n < len(b) {
+			return err
+		}
+		if err := writeAll(f, b, at); err != nil {
+			return err
+		}
+		at += int64(len(b))
 	}
 	return nil
 }

@@ -162,7 +162,8 @@ func (d *Disk) Restart() *Disk {
 	return n
 }
 
-// Kill gives the disk as it is after the process was killed: all that was written is there, synced or not.
+// Kill gives the disk as it is after the process was killed: all that was written is there, synced or not. What Fail was
+// asked for goes on.
 func (d *Disk) Kill() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,6 +171,8 @@ func (d *Disk) Kill() *Disk {
 	n.Capacity = d.Capacity
 	n.durable, n.changes = d.durable, d.changes
 	n.names = d.names
+	n.calls, n.plan = d.calls, d.plan
+	d.calls = map[string]int{}
 	d.lost = true
 	d.names = map[string]*inode{}
 	return n
@@ -207,9 +210,16 @@ func (f *inode) survive(r *rand.Rand) []byte {
 	return data
 }
 
+func (e edit) apply(b []byte) []byte {
+	if e.cut {
+		return resize(b, e.size)
+	}
+	return splice(b, e.off, e.data)
+}
+
 func resize(b []byte, size int64) []byte {
 	if size <= int64(len(b)) {
-		return b[:size]
+		return b[:size:size] // what stood behind must not come back
 	}
 	return append(b, make([]byte, size-int64(len(b)))...)
 }

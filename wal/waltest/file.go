@@ -125,7 +125,9 @@ func (f *file) Sync() error {
 		return err
 	}
 	f.disk.syncs++
-	f.inode.disk = slices.Clone(f.inode.data)
+	for _, e := range f.inode.ops { // and no more: what a failed Sync forgot stays forgotten
+		f.inode.disk = e.apply(f.inode.disk)
+	}
 	f.inode.ops = nil
 	return nil
 }
