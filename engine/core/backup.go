@@ -11,7 +11,6 @@ import (
 	"hash/crc32"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -87,8 +86,10 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 
 func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	if !s.options.ReadOnly {
-		if err := s.checkpoint(ctx); err != nil {
+		if err := s.checkpoint(ctx); ctx.Err() != nil {
 			return err
+		} else if err != nil { // what it would have written is in the log
+			s.options.Logger.Warn("no checkpoint before the backup, which holds more of the log therefore", "err", err)
 		}
 	}
 	if err := b.write([]byte(backupMagic)); err != nil {
@@ -99,11 +100,8 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 		return err
 	}
 	defer s.unpin()
-	defer func() {
-		_ = spool.Close() // it is thrown away
-		_ = os.Remove(spool.Name())
-	}()
-	if err := copySpool(b, spool); err != nil {
+	defer spool.close()
+	if err := spool.copyTo(b.write); err != nil {
 		return err
 	}
 	for _, c := range *s.catalogue.classes.Load() {
@@ -123,18 +121,14 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	return b.write(binary.LittleEndian.AppendUint32([]byte{backupEnd}, sum))
 }
 
-// spoolCatalogue copies the catalogue into a file, so that its transaction is short, and keeps the
+// spoolCatalogue copies the catalogue out of the database, so that its transaction is short, and keeps the
 // log behind its position.
-func (s *Store) spoolCatalogue() (*os.File, wal.Pos, error) {
-	f, err := s.createSpool()
-	if err != nil {
-		return nil, 0, err
-	}
+func (s *Store) spoolCatalogue() (*spool, wal.Pos, error) {
+	out := &spool{s: s}
 	var pos wal.Pos
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
-	out := bufio.NewWriterSize(f, 1<<20)
-	err = s.db.View(nil, func(tx *bolt.Tx) error {
+	err := s.db.View(nil, func(tx *bolt.Tx) error {
 		p, err := metaNumber(tx, metaCatalogue)
 		if err != nil {
 			return err
@@ -153,18 +147,17 @@ func (s *Store) spoolCatalogue() (*os.File, wal.Pos, error) {
 				}
 			}
 		}
-		return out.Flush()
+		return nil
 	})
 	if err != nil {
-		_ = f.Close()
-		_ = os.Remove(f.Name())
+		out.close()
 		return nil, 0, err
 	}
 	s.pins++
 	if s.pins == 1 || pos < s.pinned {
 		s.pinned = pos
 	}
-	return f, pos, nil
+	return out, pos, nil
 }
 
 // unpin lets checkpoints cut the log again.
@@ -172,27 +165,6 @@ func (s *Store) unpin() {
 	s.checkpointMu.Lock()
 	s.pins--
 	s.checkpointMu.Unlock()
-}
-
-func copySpool(b *backupWriter, f *os.File) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	buf := make([]byte, 1<<20)
-	for {
-		n, err := f.Read(buf)
-		if n > 0 {
-			if err := b.write(buf[:n]); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // backupGroup copies what the database holds of one group.

@@ -36,11 +36,7 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 	}
 	if !o.ReadOnly {
 		if err := f.Truncate(0); err == nil {
-			_, err = fmt.Fprintf(f, "%s, process %d\n", o.Owner, os.Getpid())
-			if err != nil {
-				_ = f.Close()
-				return nil, err
-			}
+			_, _ = fmt.Fprintf(f, "%s, process %d\n", o.Owner, os.Getpid()) // a courtesy, for which a full disk may have no room
 		}
 	}
 	return &folderLock{f, !o.ReadOnly}, nil

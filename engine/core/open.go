@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -356,7 +357,8 @@ const (
 )
 
 // Close waits for calls under way, writes a checkpoint where the log is long, and releases the
-// folder. It does not wait for tickets: batches on their way are acknowledged first.
+// folder. It does not wait for tickets: batches on their way are acknowledged first. A disk without space for the
+// checkpoint is no error: the log keeps all.
 func (s *Store) Close() error {
 	if s.closed.Swap(true) {
 		return ErrClosed
@@ -373,10 +375,21 @@ func (s *Store) Close() error {
 		s.drain() // what has been acknowledged by one shard, others may not have passed over yet
 		err = s.checkpoint(context.Background())
 	}
+	err = s.unlessFull(err)
 	if !s.options.ReadOnly {
 		err = errors.Join(err, s.sealLog())
 	}
 	return errors.Join(err, s.abandon())
+}
+
+// unlessFull returns the error of a last write into the database, but none if the disk has no space: all that was
+// acknowledged is in the log, from where the next Open has it.
+func (s *Store) unlessFull(err error) error {
+	if !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	s.options.Logger.Warn("the disk is full: the log keeps what the database has no space for", "err", err)
+	return nil
 }
 
 // abandon releases everything without writing.

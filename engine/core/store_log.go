@@ -75,5 +75,5 @@ func (s *Store) sealLog() error {
 	if m == s.holds || s.options.NoBackground {
 		return nil
 	}
-	return s.db.Update(bucketMeta, func(tx *bolt.Tx) error { return putMark(tx, m) }, nil)
+	return s.unlessFull(s.db.Update(bucketMeta, func(tx *bolt.Tx) error { return putMark(tx, m) }, nil))
 }
