@@ -219,19 +219,25 @@ func (s *server) serve(ctx context.Context) error {
 // stop closes what start opened, ways in first: what they have taken is stored before the store closes.
 func (s *server) stop() error {
 	var errs []error
+	doors := newWaits(s.Logger)
 	if s.daemon != nil {
-		s.daemon.stop()
+		doors.run("clients of rrdcached's protocol", s.daemon.stop)
 	}
 	if s.receivers != nil {
-		s.receivers.stop()
+		doors.run("receivers", s.receivers.stop)
 	}
-	errs = append(errs, s.endRequests()...)
+	doors.run("requests", func() { errs = s.endRequests() })
+	doors.wait()
 	if s.store != nil {
-		if err := s.store.Close(); err != nil {
-			errs = append(errs, fmt.Errorf("close %s: %w", s.DB, err))
-		} else {
-			s.Logger.Info("database closed", "dir", absolute(s.DB))
-		}
+		store := newWaits(s.Logger)
+		store.run("the database, which writes what is in memory", func() {
+			if err := s.store.Close(); err != nil {
+				errs = append(errs, fmt.Errorf("close %s: %w", s.DB, err))
+			} else {
+				s.Logger.Info("database closed", "dir", absolute(s.DB))
+			}
+		})
+		store.wait()
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,70 @@
+package server
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How long the end of a server may take before the log says what it waits for, and how often it says so then.
+const (
+	firstWait = time.Second
+	nextWait  = 5 * time.Second
+)
+
+// waits runs what a server has to end, all at the same time, and says in the log what it waits for.
+type waits struct {
+	log         *slog.Logger
+	first, next time.Duration
+	began       time.Time
+	running     sync.WaitGroup
+
+	mu   sync.Mutex // guards left
+	left []string
+}
+
+func newWaits(log *slog.Logger) *waits {
+	return &waits{log: log, first: firstWait, next: nextWait, began: time.Now()}
+}
+
+// run begins to run end, which is called name in the log.
+func (w *waits) run(name string, end func()) {
+	w.mu.Lock()
+	w.left = append(w.left, name)
+	w.mu.Unlock()
+	w.running.Go(func() {
+		defer func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.left = slices.Delete(w.left, slices.Index(w.left, name), slices.Index(w.left, name)+1)
+		}()
+		end()
+	})
+}
+
+// wait returns when all has ended.
+func (w *waits) wait() {
+	ended, told := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(told)
+		t := time.NewTimer(w.first)
+		defer t.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-t.C:
+			}
+			w.mu.Lock()
+			left := strings.Join(w.left, ", ")
+			w.mu.Unlock()
+			w.log.Info("still stopping", "waits_for", left, "since", time.Since(w.began).Round(100*time.Millisecond))
+			t.Reset(w.next)
+		}
+	}()
+	w.running.Wait()
+	close(ended)
+	<-told
+}
