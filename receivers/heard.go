@@ -4,8 +4,6 @@ import (
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/rondo-db/rondo/engine/core"
 )
 
 // maxHeard bounds the senders that a heard tells apart. Beyond it nothing is logged of new ones.
@@ -41,17 +39,17 @@ func (h *heard) from(r *Request) {
 	}
 }
 
-// made logs the series that were made of reqs: one line a sender and minute, and each on level debug.
-func (h *heard) made(r *Request, spec *core.Spec) {
-	h.log.Debug("series made", "path", r.Path, "sender", r.Sender, "step", spec.Definition.Step, "archives", len(spec.Definition.Archives))
+// made logs that n series were made for a sender, the last of which is r's: at most one line a sender
+// and minute.
+func (h *heard) made(r *Request, n int) {
 	h.mu.Lock()
 	f := h.senders[r.Sender]
 	if f == nil {
 		h.mu.Unlock()
 		return
 	}
-	f.series++
-	n := f.series
+	f.series += n
+	n = f.series
 	ok, _ := h.fresh.Allow(r.Sender, h.now())
 	if ok {
 		f.series = 0

@@ -20,18 +20,17 @@ func TestSendersAreLogged(t *testing.T) {
 	})
 	resolve := func(sender string, paths ...string) {
 		t.Helper()
-		for _, p := range paths {
-			if err := sink.Resolve(t.Context(), requests(sender, p)); err != nil {
-				t.Fatal(err)
-			}
+		if err := sink.Resolve(t.Context(), requests(sender, paths...)); err != nil {
+			t.Fatal(err)
 		}
 	}
 	resolve("web1", "a/1", "a/2", "a/3")
 	resolve("web2", "b/1")
+	resolve("web1", "a/4", "a/5") // within the minute
 	for text, want := range map[string]int{
 		`msg="a sender has begun to send" sender=web1 first=a/1`: 1,
 		`msg="a sender has begun to send"`:                       2,
-		`msg="new series" sender=web1 series=1 last=a/1`:         1,
+		`msg="new series" sender=web1 series=3 last=a/3`:         1,
 		`msg="new series" sender=web1`:                           1,
 	} {
 		if got := strings.Count(log.String(), text); got != want {
@@ -39,8 +38,8 @@ func TestSendersAreLogged(t *testing.T) {
 		}
 	}
 	now = now.Add(time.Minute)
-	resolve("web1", "a/1", "a/4") // a/1 is there
-	if want := `msg="new series" sender=web1 series=3 last=a/4`; !strings.Contains(log.String(), want) {
+	resolve("web1", "a/1", "a/6") // a/1 is there
+	if want := `msg="new series" sender=web1 series=3 last=a/6`; !strings.Contains(log.String(), want) {
 		t.Errorf("no line %s:\n%s", want, log.String())
 	}
 }

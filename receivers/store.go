@@ -161,6 +161,7 @@ func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []core.Spe
 		s.giveBack(granted)
 		return fmt.Errorf("create %d series: %w", len(specs), err)
 	}
+	made, last := make(map[string]int, 1), make(map[string]*Request, 1) // by sender
 	for i, c := range out {
 		r := &reqs[at[i]]
 		switch {
@@ -168,7 +169,9 @@ func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []core.Spe
 			r.Ref, r.Definition = c.Ref, specs[i].Definition
 			granted[r.Sender]--
 			s.made.Add(1)
-			s.heard.made(r, &specs[i])
+			s.o.Logger.Debug("series made", "path", r.Path, "sender", r.Sender, "step", r.Definition.Step)
+			last[r.Sender] = r
+			made[r.Sender]++
 		case errors.Is(c.Err, core.ErrExists):
 			r.Err = s.found(r, c.Ref)
 		default:
@@ -177,6 +180,9 @@ func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []core.Spe
 		}
 	}
 	s.giveBack(granted)
+	for sender, r := range last {
+		s.heard.made(r, made[sender])
+	}
 	return nil
 }
 

@@ -105,7 +105,10 @@ var bars = []rune("▁▂▃▄▅▆▇█")
 // charts draws each data source on a line.
 func (v *view) charts(b *strings.Builder) {
 	if len(v.ends) == 0 {
-		b.WriteString("\nno rows\n")
+		b.WriteString("\nNo row is complete yet. The last readings:\n\n")
+		for _, s := range v.info.GetSources() {
+			fmt.Fprintf(b, "%s  %s\n", oneLine(s.GetName()), oneLine(s.GetLastReading()))
+		}
 		return
 	}
 	fmt.Fprintf(b, "\n%s of %s from %s to %s\n\n", v.cf, rra.FormatDuration(v.step),

@@ -54,6 +54,6 @@ var indexPage = template.Must(template.New("index").Parse(`<!DOCTYPE html>
 </ul>
 <pre>curl -H 'Content-Type: application/json' -d '{"path":"rondo/samples","start":"-10m"}' \
      http://HOST/rondo.v1.Rondo/Fetch</pre>
-<p>On the command line: <code>rondo list</code>, <code>rondo info NAME</code>, <code>rondo fetch NAME AVERAGE -s -10m</code>.</p>
+<p>On the command line: <code>rondo list</code>, <code>rondo show NAME</code>, <code>rondo info NAME</code>, <code>rondo fetch NAME AVERAGE -s -10m</code>.</p>
 </html>
 `))
