@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	"connectrpc.com/connect"
@@ -97,10 +98,8 @@ const chargeBytes = 64 << 10
 // answer returns what charges the answer to req.
 func answer(ctx context.Context, req connect.AnyRequest) answering {
 	a, _ := ctx.Value(accountKey{}).(*Account)
-	return answering{account: a, json: req.HTTPMethod() == http.MethodGet || req.Header().Get("Content-Type") == jsonType}
+	return answering{account: a, json: req.HTTPMethod() == http.MethodGet || strings.Contains(req.Header().Get("Content-Type"), "json")}
 }
-
-const jsonType = "application/json"
 
 // doubles charges n doubles. Each is held as a number and as it is sent: 8 bytes, or up to 24 characters in a
 // buffer that grows by doubling.

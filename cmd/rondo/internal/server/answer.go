@@ -75,7 +75,6 @@ type answer struct {
 	begun   func()
 	start   time.Time // of the first Write
 	written int64
-	code    int
 }
 
 // Unwrap returns the writer beneath, for http.ResponseController.
@@ -83,12 +82,6 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // Flush sends what is buffered.
 func (a *answer) Flush() { _ = a.control.Flush() }
-
-// WriteHeader begins the answer.
-func (a *answer) WriteHeader(code int) {
-	a.code = code
-	a.ResponseWriter.WriteHeader(code)
-}
 
 // Write writes p in pieces, each with its deadline.
 func (a *answer) Write(p []byte) (written int, err error) {
@@ -105,5 +98,12 @@ func (a *answer) Write(p []byte) (written int, err error) {
 		if err != nil || written == len(p) {
 			return written, err
 		}
+	}
+}
+
+// end gives an answer without a body, of which only the head is still to be sent, its deadline.
+func (a *answer) end() {
+	if a.start.IsZero() {
+		_ = a.control.SetWriteDeadline(a.pace.deadline(time.Now(), 0))
 	}
 }

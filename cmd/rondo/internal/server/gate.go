@@ -200,7 +200,17 @@ func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *htt
 	}
 	leave := sync.OnceFunc(func() { g.scrape.leave(client) })
 	defer leave()
-	(*g.scraped.Load()).ServeHTTP(&answer{ResponseWriter: w, control: c, pace: g.read, begun: leave}, r)
+	g.pass(c, w, r, *g.scraped.Load(), leave)
+}
+
+// pass has h answer. While it is at work nothing is read or written that a deadline could end: one that passed would cancel a
+// request that its client waits for.
+func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, begun func()) {
+	_ = c.SetReadDeadline(time.Time{})
+	_ = c.SetWriteDeadline(time.Time{})
+	a := &answer{ResponseWriter: w, control: c, pace: g.read, begun: begun}
+	h.ServeHTTP(a, r)
+	a.end()
 }
 
 // serve takes the request in, waits for a place in a room and has h answer.
@@ -242,7 +252,7 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 		whole.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	whole.ContentLength = int64(len(body))
-	h.ServeHTTP(&answer{ResponseWriter: w, control: c, pace: g.read, begun: leave}, whole)
+	g.pass(c, w, whole, h, leave)
 }
 
 // refusalTexts are what clients are told.

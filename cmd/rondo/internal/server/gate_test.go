@@ -156,6 +156,53 @@ func TestClientThatHasGoneIsNotWorkedFor(t *testing.T) {
 	}
 }
 
+// TestLongWorkIsNotCutByDeadlines: the deadline of a request's body went on when the body was there, and cancelled what took longer.
+func TestLongWorkIsNotCutByDeadlines(t *testing.T) {
+	b := defaultBounds(0)
+	b.send.grace, b.read.grace = 20*time.Millisecond, 20*time.Millisecond
+	g := quietGate(b)
+	work := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+			http.Error(w, "cancelled", http.StatusInternalServerError)
+		case <-time.After(10 * b.send.grace):
+			_, _ = io.WriteString(w, "done")
+		}
+	})
+	g.open(work, work)
+	s := httptest.NewUnstartedServer(g)
+	var both http.Protocols
+	both.SetHTTP1(true)
+	both.SetUnencryptedHTTP2(true)
+	s.Config.Protocols = &both
+	s.Start()
+	defer s.Close()
+	for _, h2 := range []bool{false, true} {
+		var p http.Protocols
+		p.SetHTTP1(!h2)
+		p.SetUnencryptedHTTP2(h2)
+		tr := &http.Transport{Protocols: &p}
+		defer tr.CloseIdleConnections()
+		c := &http.Client{Transport: tr}
+		for _, ask := range []func() (*http.Response, error){
+			func() (*http.Response, error) { return c.Get(s.URL + "/") },
+			func() (*http.Response, error) { return c.Get(s.URL + "/metrics") },
+			func() (*http.Response, error) { return c.Post(s.URL+"/", "text/plain", strings.NewReader("body")) },
+		} {
+			a, err := ask()
+			if err != nil {
+				t.Errorf("HTTP/2 %v: %v", h2, err)
+				continue
+			}
+			text, err := io.ReadAll(a.Body)
+			_ = a.Body.Close()
+			if err != nil || string(text) != "done" {
+				t.Errorf("HTTP/2 %v, %s %s: %s %q, %v", h2, a.Request.Method, a.Request.URL.Path, a.Status, text, err)
+			}
+		}
+	}
+}
+
 func TestRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(3, 2)
