@@ -1,6 +1,7 @@
 package rrdtool
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -21,6 +22,7 @@ type donor struct {
 	oldest int64 // when its oldest row begins
 	newest int64 // when its last row ends
 	rows   []float64
+	cdps   []rra.CDP // what the archive remembers; nil if nobody asks
 }
 
 // filling returns what the archives that the parts have now can give.
@@ -33,13 +35,10 @@ func (p *parts) filling() *filling {
 		}
 		span := a.PDPs * p.d.Step
 		newest := f.last - f.last%span
-		f.from = append(f.from, donor{a.CF, span, newest - a.Rows*span, newest, p.rows[i]})
+		f.from = append(f.from, donor{a.CF, span, newest - a.Rows*span, newest, p.rows[i], p.x.Archives[i].CDPs})
 	}
 	slices.SortStableFunc(f.from, func(a, b donor) int {
-		if a.span != b.span {
-			return int(max(-1, min(1, a.span-b.span)))
-		}
-		return len(b.rows) - len(a.rows)
+		return cmp.Or(cmp.Compare(a.span, b.span), len(b.rows)-len(a.rows))
 	})
 	return f
 }
@@ -121,6 +120,33 @@ func (f *filling) open(a *rra.Archive, cdps []rra.CDP) {
 		c.Value, c.Unknown = emptyValue(a.CF), 0
 		for t := start; t+f.step <= f.last; t += f.step {
 			c.Value, c.Unknown = addPDP(a.CF, c.Value, c.Unknown, f.row(a.CF, t, t+f.step, ds))
+		}
+	}
+}
+
+// closed fills in what an archive that is added remembers of its last row: the row itself, and what came before the row that is
+// open. As in rrdtool that is a row of the first archive that gives rows; where that has none in the open row, what the archive
+// remembers of its own last row. A row that ends with the last update counts as open there.
+func (f *filling) closed(a *rra.Archive, rows []float64, cdps []rra.CDP) {
+	span := a.PDPs * f.step
+	open := f.last - f.last%span
+	if open == f.last {
+		open -= span
+	}
+	k := slices.IndexFunc(f.from, func(d donor) bool { return d.cf == a.CF || d.cf == rra.Average })
+	for ds := range cdps {
+		c := &cdps[ds]
+		c.Primary, c.Secondary = rows[len(rows)-f.sources+ds], math.NaN()
+		if k < 0 {
+			c.Secondary = 0
+			continue
+		}
+		switch d := &f.from[k]; {
+		case d.newest <= open:
+			c.Secondary = d.cdps[ds].Primary
+		case open >= d.oldest+d.span:
+			row := (open-d.oldest)/d.span - 1
+			c.Secondary = d.rows[int(row)*f.sources+ds]
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (c column) archive(i int) giver {
 	a := &c.from.d.Archives[i]
 	span := a.PDPs * c.from.d.Step
 	newest := c.from.last() - c.from.last()%span
-	rows := donor{a.CF, span, newest - a.Rows*span, newest, c.from.rows[i]}
+	rows := donor{cf: a.CF, span: span, oldest: newest - a.Rows*span, newest: newest, rows: c.from.rows[i]}
 	return giver{donor: rows, width: len(c.from.d.Sources), ds: c.ds, xff: a.XFF}
 }
 
@@ -41,7 +41,8 @@ func (c column) openPDP() (giver, bool) {
 		return giver{}, false
 	}
 	mean := []float64{x.Value / float64(gathered)}
-	return giver{donor: donor{rra.Average, gathered, c.from.last() - gathered, c.from.last(), mean}, width: 1}, true
+	row := donor{cf: rra.Average, span: gathered, oldest: c.from.last() - gathered, newest: c.from.last(), rows: mean}
+	return giver{donor: row, width: 1}, true
 }
 
 // givers returns the archives of the CF or of AVERAGE, in the order in which they are asked for rows of span seconds.

@@ -135,7 +135,7 @@ var (
 // comparable takes out what may differ: the sign of NaN, and rrdtool's usage text.
 func comparable(a answer) answer {
 	a.Stdout = nan.ReplaceAllString(a.Stdout, "nan")
-	if about.MatchString(a.Stdout) || strings.Contains(a.Stdout, "usage: rondo") {
+	if about.MatchString(a.Stdout) || strings.Contains(a.Stdout, "usage: rondo") || strings.Contains(a.Stdout, "Usage: rrdtool") {
 		a.Stdout = "usage"
 	}
 	return a

@@ -248,6 +248,9 @@ func (p *parts) addArchives(archives []rra.Archive, from *filling) error {
 		if a.CF <= rra.Last && a.PDPs > 1 {
 			from.open(a, x.CDPs)
 		}
+		if a.CF <= rra.Last {
+			from.closed(a, rows, x.CDPs)
+		}
 		p.rows = append(p.rows, rows)
 		p.x.Archives = append(p.x.Archives, *x)
 	}

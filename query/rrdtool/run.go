@@ -114,7 +114,7 @@ func (c *command) dispatch(args []string) error {
 		return nil
 	}
 	v := c.find(args[0])
-	if len(args) == 1 && (v == nil || v.name != "list") && !c.exact {
+	if len(args) == 1 && (v == nil || v.name != "list" || !c.Rondo) && !c.exact {
 		c.usage(v)
 		return nil
 	}
@@ -150,14 +150,16 @@ const standsFor = "RRDtool 1.7.2  is what rondo stands in for.\n\n"
 func (c *command) usage(v *verb) {
 	// The writer is buffered: errors come back when it is flushed.
 	w := c.out
+	usage := "usage: rondo"
 	if !c.Rondo {
+		usage = "Usage: rrdtool" // scripts look for the word
 		_, _ = w.WriteString(standsFor)
 	}
 	if v != nil && v.run != nil {
-		_, _ = fmt.Fprintf(w, "%s: %s\n\nusage: rondo %s %s\n", v.name, v.does, v.name, v.usage)
+		_, _ = fmt.Fprintf(w, "%s: %s\n\n%s %s %s\n", v.name, v.does, usage, v.name, v.usage)
 		return
 	}
-	_, _ = fmt.Fprint(w, "usage: rondo VERB ARGUMENTS\n\n")
+	_, _ = fmt.Fprintf(w, "%s VERB ARGUMENTS\n\n", usage)
 	for i := range verbs {
 		if verbs[i].run != nil {
 			_, _ = fmt.Fprintf(w, "  %-11s %s\n", verbs[i].name, verbs[i].does)
