@@ -102,6 +102,7 @@ func TestFrames(t *testing.T) {
 		{"done", ""},
 		{"out", "filename = \"two\\nlines\\\\\"\n"},
 		{"done", ""},
+		{"err", "d/a\"\\ b' is kept: it holds samples until 1200000020. rondo drop deletes a series.\n"},
 		{"done", ""},
 		{"out", "1200000020\n"},
 		{"done", ""},
