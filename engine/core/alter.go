@@ -100,7 +100,12 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	if err := s.flushHeld([]Ref{ref}, lock); err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	c, _, err := s.export(ctx, ref)
+	copied, err := s.takeRoom(ctx, 0, largeSeries)
+	if err != nil {
+		return 0, fmt.Errorf("alter %q: %w", path, err)
+	}
+	defer copied.release()
+	c, _, err := s.export(ctx, ref, copied)
 	if errors.Is(err, ErrNotFound) {
 		return 0, errReplaced // dropped or altered by another
 	}
@@ -116,6 +121,10 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
+	if x.room, err = s.roomForImport(ctx, x, rec); err != nil {
+		return 0, fmt.Errorf("alter %q: %w", path, err)
+	}
+	defer x.room.release()
 	return s.replace(x, rec, ref, kept, lock)
 }
 

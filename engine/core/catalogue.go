@@ -22,11 +22,12 @@ import (
 
 // A catalogue is the overlay and what numbers series.
 type catalogue struct {
-	classes atomic.Pointer[[]*class]      // by id - 1
-	defs    atomic.Pointer[[]*definition] // by id - 1
-	count   atomic.Int64                  // series
-	renames atomic.Uint64
-	arrives atomic.Int32 // the length of arriving
+	classes  atomic.Pointer[[]*class]      // by id - 1
+	defs     atomic.Pointer[[]*definition] // by id - 1
+	count    atomic.Int64                  // series
+	defBytes atomic.Int64                  // about what the definitions take of the memory
+	renames  atomic.Uint64
+	arrives  atomic.Int32 // the length of arriving
 
 	planMu sync.Mutex // guards coming
 	coming int64      // series planned and not yet in the catalogue
@@ -112,17 +113,31 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 		s.leave()
 		return out, nil
 	}
+	giveUp := func(err error) ([]Created, error) {
+		s.catalogue.arrive(len(plan), func() {})
+		s.leave()
+		return nil, err
+	}
+	rec := appendCreate(nil, plan)
+	if err := checkRecord(rec); err != nil {
+		return giveUp(err)
+	}
+	room, err := s.roomFor(ctx, plan)
+	if err != nil {
+		return giveUp(fmt.Errorf("create %.200q: %w", plan[0].Path, err))
+	}
+	defer room.release()
 	t := s.tickets.Get().(*Ticket)
 	defer s.tickets.Put(t)
 	t.reset(s)
-	t.op = &op{rec: appendCreate(nil, plan)}
+	t.op = &op{rec: rec}
 	s.lockLog()
 	applied := false
 	t.op.apply = func(t *Ticket) {
 		s.catalogue.arrive(len(plan), func() { s.applyCreate(t, plan, out) })
 		applied = true
 	}
-	err := s.enqueue(t, t.op.rec)
+	err = s.enqueue(t, t.op.rec)
 	s.logMu.Unlock()
 	if err != nil {
 		s.leave()
@@ -302,7 +317,7 @@ func (s *Store) intern(p *planned, o *catOp) *definition {
 		o.class = c
 	}
 	d := newDefinition(uint32(len(*cat.defs.Load())+1), p.m, c)
-	cat.addDefinition(d, p.def)
+	s.addDefinition(d, p.def)
 	o.def = d
 	return d
 }
@@ -313,7 +328,9 @@ func (cat *catalogue) addClass(c *class) {
 	cat.byShape[c.shape] = c
 }
 
-func (cat *catalogue) addDefinition(d *definition, key string) {
+func (s *Store) addDefinition(d *definition, key string) {
+	cat := &s.catalogue
+	cat.defBytes.Add(definitionBytes(d.m, len(key)))
 	old := *cat.defs.Load()
 	ds := append(old, d) // readers see the length they loaded
 	cat.defs.Store(&ds)

@@ -177,7 +177,7 @@ func (s *Store) takeSnapshots(ctx context.Context, failed *atomic.Bool, chunks c
 			}
 			chunk = append(chunk, sn)
 			bytes += sn.size()
-			if n := len(chunk); n == groupsPerTx || bytes > txMost || bytes > txBytes && n >= groupsFew {
+			if n := len(chunk); n == groupsPerTx || bytes > s.batchBytes() || bytes > txBytes && n >= groupsFew {
 				chunks <- chunk
 				chunk, bytes = nil, 0
 			}
@@ -356,6 +356,7 @@ func (s *Store) takeBuffer() []byte {
 	if n := len(s.stateBuffers); n > 0 {
 		b := s.stateBuffers[n-1]
 		s.stateBuffers = s.stateBuffers[:n-1]
+		s.stateBuffersBytes -= cap(b)
 		return b[:0]
 	}
 	return nil
@@ -364,7 +365,8 @@ func (s *Store) takeBuffer() []byte {
 func (s *Store) giveBuffer(b []byte) {
 	s.buffersMu.Lock()
 	defer s.buffersMu.Unlock()
-	if cap(b) <= 1<<20 && len(s.stateBuffers) < groupsPerTx {
+	if cap(b) <= 1<<20 && len(s.stateBuffers) < groupsPerTx && s.stateBuffersBytes+cap(b) <= s.batchBytes() {
 		s.stateBuffers = append(s.stateBuffers, b)
+		s.stateBuffersBytes += cap(b)
 	}
 }

@@ -102,6 +102,9 @@ func (c *class) layout() {
 			c.bufRows += int(s.block)
 		}
 	}
+	if 8*(c.words+c.bufRows) > largeSeries {
+		c.shift = 0
+	}
 	longest := int64(0)
 	for _, s := range c.streams {
 		if s.slot > maxSlotRows {

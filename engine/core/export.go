@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"slices"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -9,14 +10,20 @@ import (
 // exportTries is how often Export reads a series that changes meanwhile before it holds writers back.
 const exportTries = 20
 
-// Export returns a whole series as it is at one moment.
+// Export returns a whole series as it is at one moment. The error is ErrMemory if all its rows, 8 bytes each, do not fit
+// into three quarters of what the budget has left.
 func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 	if err := s.enter(); err != nil {
 		return Copy{}, err
 	}
 	defer s.leave()
+	room, err := s.takeRoom(ctx, 0, largeSeries)
+	if err != nil {
+		return Copy{}, err
+	}
+	defer room.release()
 	for range exportTries {
-		c, same, err := s.export(ctx, ref)
+		c, same, err := s.export(ctx, ref, room)
 		if err != nil || same {
 			return c, err
 		}
@@ -24,12 +31,14 @@ func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 	s.pause()
 	defer s.resume()
 	s.settled(ref)
-	c, _, err := s.export(ctx, ref)
+	c, _, err := s.export(ctx, ref, room)
 	return c, err
 }
 
-// export reads a series, and says whether it has stayed the same meanwhile.
-func (s *Store) export(ctx context.Context, ref Ref) (c Copy, same bool, err error) {
+// export reads a series, and says whether it has stayed the same meanwhile. The memory of the copy is set aside in room,
+// in place of what it held before.
+func (s *Store) export(ctx context.Context, ref Ref, room *room) (c Copy, same bool, err error) {
+	room.release()
 	info, err := s.Info(ref)
 	if err != nil {
 		return Copy{}, false, err
@@ -37,35 +46,67 @@ func (s *Store) export(ctx context.Context, ref Ref) (c Copy, same bool, err err
 	c = Copy{Path: info.Path, Labels: info.Labels, Definition: info.Definition, State: info.State}
 	last := info.Machine.LastUpdate(info.State.W)
 	c.last = last
-	if c.Rows, err = s.exportRows(ctx, ref, info.Machine, last.Unix()); err != nil {
+	if c.Rows, err = s.exportRows(ctx, ref, info.Machine, last.Unix(), room); err != nil {
 		return Copy{}, false, err
 	}
 	now, err := s.Last(ref)
 	return c, now == last, err
 }
 
-func (s *Store) exportRows(ctx context.Context, ref Ref, m *rra.Machine, last int64) ([][]float64, error) {
+func (s *Store) exportRows(ctx context.Context, ref Ref, m *rra.Machine, last int64, room *room) ([][]float64, error) {
 	d := m.Definition()
+	size := int64(0) // whoever takes the copy spells all rows out
+	for i := range d.Archives {
+		size += 8 * d.Archives[i].Rows * int64(len(d.Sources))
+	}
+	if err := room.grow(size); err != nil {
+		return nil, err
+	}
 	rows := make([][]float64, len(d.Archives))
 	for id, st := range m.Streams() {
 		span := st.PDPs * d.Step
 		end := floorDiv(last, span) * span
-		var longest Rows
+		var longest []float64
 		for _, i := range st.Archives {
 			if d.Archives[i].Rows != st.Rows {
 				continue
 			}
 			var err error
-			if longest, err = s.Fetch(ctx, ref, i, end-st.Rows*span, end); err != nil {
+			if longest, err = s.exportArchive(ctx, ref, i, end-st.Rows*span, end, span, len(d.Sources)); err != nil {
 				return nil, err
 			}
 			break
 		}
 		for i := range d.Archives {
 			if m.StreamOf(i) == id {
-				rows[i] = longest.Values[len(longest.Values)-int(d.Archives[i].Rows)*len(d.Sources):]
+				rows[i] = longest[max(len(longest)-int(d.Archives[i].Rows)*len(d.Sources), 0):]
 			}
 		}
 	}
 	return rows, nil
+}
+
+// exportPiece is how many values of an archive are read at once.
+const exportPiece = 1 << 20
+
+// exportArchive reads the rows of one archive, in pieces, from the first piece on that has a known row.
+func (s *Store) exportArchive(ctx context.Context, ref Ref, archive int, start, end, span int64, sources int) ([]float64, error) {
+	var out []float64
+	rows := max(exportPiece/int64(sources), 1)
+	for from := start; from < end; from += rows * span {
+		to := min(from+rows*span, end)
+		err := s.FetchMany(ctx, []Ref{ref}, archive, from, to, func(_ int, r *Rows, e error) {
+			if e != nil || len(out) == 0 && !slices.ContainsFunc(r.Values, func(v float64) bool { return v == v }) {
+				return
+			}
+			if len(out) == 0 { // all that follows is known by now
+				out = make([]float64, 0, (end-from)/span*int64(sources))
+			}
+			out = append(out, r.Values...)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }

@@ -35,6 +35,7 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 	out := make([]Created, len(copies))
 	tickets := make([]Ticket, len(copies))
 	applied := make([]bool, len(copies))
+	rooms := make([]*room, len(copies))
 	var under []int // copies on their way
 	var failed error
 	for i := range copies {
@@ -50,12 +51,14 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 		}
 		if queued {
 			under = append(under, i)
+			rooms[i] = x.room
 		}
 	}
 	for _, i := range under {
 		if err := tickets[i].Wait(); err != nil {
 			failed = errors.Join(failed, err)
 		}
+		rooms[i].release() // where it was not applied
 		if !applied[i] {
 			s.catalogue.arrive(1, func() {})
 		}
@@ -69,6 +72,7 @@ type importing struct {
 	state    rra.State
 	segments []importSegment
 	replaces Ref // only in place of this series; 0: see Overwrite
+	room     *room
 }
 
 // runRows is how many rows of a segment an import spells out, at most. More are of one value.
@@ -379,15 +383,26 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 		s.leave()
 		return false, nil
 	}
+	var err error
+	if x.room, err = s.roomForImport(ctx, x, rec); err != nil {
+		s.catalogue.arrive(1, func() {})
+		s.leave()
+		if errors.Is(err, ErrMemory) { // the others may be smaller
+			out.Err = fmt.Errorf("import %.200q: %w", x.Path, err)
+			return false, nil
+		}
+		return false, err
+	}
 	t.reset(s)
 	t.op = &op{rec: rec, apply: func(t *Ticket) {
 		s.catalogue.arrive(1, func() { s.applyImport(t, x, out) })
 		*applied = true
 	}}
 	s.lockLog()
-	err := s.enqueue(t, rec)
+	err = s.enqueue(t, rec)
 	s.logMu.Unlock()
 	if err != nil {
+		x.room.release()
 		s.catalogue.arrive(1, func() {})
 		s.leave()
 		return false, err
@@ -415,6 +430,7 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	index := d.class.index(ref.number())
 	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
 		g.adopt(s, index, d, x)
+		x.room.release()
 	}, ref})
 }
 

@@ -13,11 +13,13 @@ import (
 const (
 	memoryChunk = 4 << 20 // bytes asked of the operating system at a time
 	memoryAlign = 64
+	memoryDrop  = 64 << 10 // blocks that give their pages back when they are free
 )
 
 // A memory hands out zeroed blocks of bytes and takes them back by size.
 type memory struct {
-	used atomic.Int64 // bytes handed out
+	used     atomic.Int64 // bytes handed out
+	reserved atomic.Int64 // bytes set aside for what is on its way
 
 	mu     sync.Mutex // guards what follows
 	rest   []byte     // of the newest chunk
@@ -66,6 +68,9 @@ func (m *memory) release(b []byte) {
 	}
 	size := memorySize(len(b))
 	m.used.Add(-int64(size))
+	if size >= memoryDrop { // its size may not be asked for again: the pages go back, the addresses stay
+		dropMemory(b[:size:size])
+	}
 	m.mu.Lock()
 	if m.free == nil {
 		m.free = make(map[int][][]byte)

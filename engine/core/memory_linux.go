@@ -38,5 +38,14 @@ func unmap(p unsafe.Pointer, n uintptr) {
 	}
 }
 
+// dropMemory gives the whole pages of b back; they are zero when they are used again.
+func dropMemory(b []byte) {
+	p := unsafe.Pointer(unsafe.SliceData(b))
+	skip := -uintptr(p) & 4095
+	if n := (uintptr(len(b)) - skip) &^ 4095; uintptr(len(b)) > skip && n > 0 {
+		_ = unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(p, skip)), n), unix.MADV_DONTNEED) // memory that stays is only less free
+	}
+}
+
 // unmapMemory gives back what mapMemory has mapped.
 func unmapMemory(b []byte) { unmap(unsafe.Pointer(unsafe.SliceData(b)), pages(cap(b))) }

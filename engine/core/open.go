@@ -127,8 +127,9 @@ type Store struct {
 	queue      []*Ticket    // records on their way to the disk, in order
 	dispatchMu sync.Mutex   // held while a commit goes to the shards
 
-	buffersMu    sync.Mutex // guards stateBuffers
-	stateBuffers [][]byte
+	buffersMu         sync.Mutex // guards what follows
+	stateBuffers      [][]byte
+	stateBuffersBytes int // of their capacities
 
 	checkpointMu sync.Mutex // one checkpoint at a time; guards what follows
 	blockBuffer  []byte

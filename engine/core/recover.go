@@ -282,7 +282,7 @@ func (s *Store) loadDefinitions(tx *bolt.Tx) error {
 			}
 			cat.addClass(c)
 		}
-		cat.addDefinition(newDefinition(id, m, c), string(v))
+		s.addDefinition(newDefinition(id, m, c), string(v))
 	}
 	for _, c := range *cat.classes.Load() {
 		if n := c.next.Load(); n > 0 {
