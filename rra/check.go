@@ -3,6 +3,8 @@ package rra
 import (
 	"fmt"
 	"math"
+
+	"github.com/rondo-db/rondo/internal/text"
 )
 
 // check validates d without its expressions.
@@ -48,6 +50,10 @@ func (s *DataSource) check(i int) error {
 		return field("name", "is %d bytes long, at most %d are possible", len(s.Name), MaxName)
 	case len(s.Expr) > MaxExpression:
 		return field("expr", "is %d bytes long, at most %d are possible", len(s.Expr), MaxExpression)
+	case text.Check(s.Name) != nil:
+		return field("name", "%.40q %v", s.Name, text.Check(s.Name))
+	case text.Check(s.Expr) != nil:
+		return field("expr", "%v", text.Check(s.Expr))
 	case s.Kind > Compute:
 		return field("kind", "%d is none", s.Kind)
 	case s.Kind == Compute:
