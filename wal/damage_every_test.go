@@ -22,8 +22,8 @@ type folder struct {
 	newest  string
 }
 
-// makeFolder writes a log; closed says whether it has a clean end or was killed. Two with different seeds have the same
-// segments, positions and sizes.
+// makeFolder writes a log; closed says whether it has a clean end or was killed. Two with different
+// seeds have the same segments, positions and sizes.
 func makeFolder(t testing.TB, closed bool, seed int) folder {
 	t.Helper()
 	disk := waltest.NewDisk(1)
@@ -69,7 +69,8 @@ func (f folder) with(name string, b []byte) folder {
 	return f
 }
 
-// read opens the log and reads it from its first record to its end. refused says that Open was what gave the error.
+// read opens the log and reads it from its first record to its end. refused says that Open was what
+// gave the error.
 func (f folder) read(t testing.TB) (got int, refused bool, err error) {
 	disk := waltest.NewDisk(1)
 	for name, b := range f.files {
@@ -108,8 +109,8 @@ func damages(file []byte, try func(what string, at int, damaged []byte)) {
 	}
 }
 
-// Every byte that is flipped and every length that is cut after a clean end is noticed, with segment and offset; in the
-// mark it may do no harm instead.
+// Every byte that is flipped and every length that is cut after a clean end is noticed, with
+// segment and offset; in the mark it may do no harm instead.
 func TestEveryDamageAfterCleanEnd(t *testing.T) {
 	f := makeFolder(t, true, 1)
 	tried := 0
@@ -132,8 +133,9 @@ func TestEveryDamageAfterCleanEnd(t *testing.T) {
 	t.Logf("%d damages", tried)
 }
 
-// The same after a kill: what was acknowledged is there or missed, but for the end of the newest segment. There a
-// damaged last commit passes for one that was never acknowledged, and a cut for the end.
+// The same after a kill: what was acknowledged is there or missed, but for the end of the newest
+// segment. There a damaged last commit passes for one that was never acknowledged, and a cut for
+// the end.
 func TestEveryDamageAfterKill(t *testing.T) {
 	f := makeFolder(t, false, 1)
 	before := f.first[len(f.first)-1]
@@ -163,7 +165,8 @@ func TestEveryDamageAfterKill(t *testing.T) {
 	t.Logf("%d damages", tried)
 }
 
-// Segments that are missing, exchanged for one another, doubled, or of another log are refused by Open.
+// Segments that are missing, exchanged for one another, doubled, or of another log are refused by
+// Open.
 func TestEveryExchange(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		f, other := makeFolder(t, closed, 1), makeFolder(t, closed, 2)
@@ -201,8 +204,8 @@ func TestEveryExchange(t *testing.T) {
 	}
 }
 
-// Files that are removed, renamed or replaced while the log is open are missed by the next commit that looks: nothing
-// is acknowledged that goes when the process ends.
+// Files that are removed, renamed or replaced while the log is open are missed by the next commit
+// that looks: nothing is acknowledged that goes when the process ends.
 func TestFilesGoneWhileOpen(t *testing.T) {
 	name := segmentFile(1)
 	for _, c := range []struct {

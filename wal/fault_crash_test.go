@@ -11,17 +11,17 @@ import (
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
-// faultRun is one run of the script of TestEveryCallFails on a disk whose n-th call of a kind fails.
+// faultRun is one run of the script of TestEveryCallFails on a disk whose n-th call of a kind
+// fails.
 type faultRun struct {
 	*life
-	kind    string
-	n       int
 	forever bool
 	passed  bool // the fault is over
 	met     bool // somebody was told of it
 }
 
-// clear says whether err is a clear error of the fault. Nothing may fail before the fault or once it is over.
+// clear says whether err is a clear error of the fault. Nothing may fail before the fault or once
+// it is over.
 func (r *faultRun) clear(what string, err error) {
 	r.Helper()
 	if err == nil {
@@ -39,8 +39,8 @@ func (r *faultRun) pass() {
 	r.disk.Fail("", 0, false, nil)
 }
 
-// open opens the log; while the fault lasts it may be refused, and then works without more ado. All that was acknowledged
-// is there.
+// open opens the log; while the fault lasts it may be refused, and then works without more ado. All
+// that was acknowledged is there.
 func (r *faultRun) open() {
 	r.Helper()
 	r.o.FS = r.disk
@@ -123,8 +123,9 @@ func (r *faultRun) script() {
 	r.steps()
 }
 
-// Every call that the log makes fails in turn, once and for good. Each time there is a clear error or none, nothing
-// acknowledged is lost, the log works on without a restart when the fault has passed, and all is there after loss of power.
+// Every call that the log makes fails in turn, once and for good. Each time there is a clear error
+// or none, nothing acknowledged is lost, the log works on without a restart when the fault has
+// passed, and all is there after loss of power.
 func TestEveryCallFails(t *testing.T) {
 	for _, m := range []struct {
 		name string
@@ -162,7 +163,7 @@ func TestEveryCallFails(t *testing.T) {
 }
 
 func everyCall(t *testing.T, o wal.Options, seed uint64, kind string, n int, forever bool) *faultRun {
-	r := &faultRun{kind: kind, n: n, forever: forever}
+	r := &faultRun{forever: forever}
 	t.Run(fmt.Sprintf("%s-%d-%t-%d", kind, n, forever, seed), func(t *testing.T) {
 		r.life = newLife(t, seed, o)
 		r.disk.Fail(kind, n, forever, syscall.EIO)

@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
-// forgedHeader is a block's header that anybody can compute who knows the format and counts segments. It says that
-// everything up to a position far away was durable.
+// forgedHeader is a block's header that anybody can compute who knows the format and counts
+// segments. It says that everything up to a position far away was durable.
 func forgedHeader(segment uint64, rnd *rand.Rand) []byte {
 	id := binary.LittleEndian.AppendUint64([]byte("rondowal"), segment)
 	b := make([]byte, wal.BlockHeader)
@@ -29,8 +29,9 @@ func forgedHeader(segment uint64, rnd *rand.Rand) []byte {
 	return b
 }
 
-// Hostile text that looks like blocks of the segments to come was left in the tail of a recycled segment, where it
-// passed for blocks that knew of later positions: Open refused the log after a kill.
+// Hostile text that looks like blocks of the segments to come was left in the tail of a recycled
+// segment, where it passed for blocks that knew of later positions: Open refused the log after a
+// kill.
 func TestForgedBlocksInRecycledSegment(t *testing.T) {
 	disk := waltest.NewDisk(1)
 	o := wal.Options{FS: disk, SegmentBytes: 64 << 10}
@@ -62,7 +63,8 @@ func TestForgedBlocksInRecycledSegment(t *testing.T) {
 	}
 }
 
-// A segment's salt cannot be foretold: it is another one in each segment, and in a segment of the same id in another log.
+// A segment's salt cannot be foretold: it is another one in each segment, and in a segment of the
+// same id in another log.
 func TestSaltIsRandom(t *testing.T) {
 	seen := map[uint64]string{}
 	for i := range 4 {

@@ -19,7 +19,8 @@ const (
 	offsetLink = 56
 )
 
-// An ID names a log for good. It is drawn at random when the log is made, and stands in every segment.
+// An ID names a log for good. It is drawn at random when the log is made, and stands in every
+// segment.
 type ID [16]byte
 
 // String gives the 32 hexadecimal digits of the id.
@@ -35,8 +36,8 @@ type segmentHead struct {
 	Prev     link
 }
 
-// A link names the segment before: the newest one that held something when this one was begun. Its zero value says
-// that there was none.
+// A link names the segment before: the newest one that held something when this one was begun. Its
+// zero value says that there was none.
 type link struct {
 	ID   uint64
 	Salt uint64

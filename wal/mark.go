@@ -12,13 +12,14 @@ import (
 
 // The mark
 //
-// The end of a log does not show whether more stood behind it: a newest segment that is missing, or cut where a
-// block ends, looks like a log that was never longer. So the file mark beside the segments says how far the log
-// reaches at least. It is written when a segment is begun, before the first record goes into it; when the log is
-// closed; and when Open has found the end of a log that was not closed. Appending does not touch it.
+// The end of a log does not show whether more stood behind it: a newest segment that is missing, or
+// cut where a block ends, looks like a log that was never longer. So the file mark beside the
+// segments says how far the log reaches at least. It is written when a segment is begun, before the
+// first record goes into it; when the log is closed; and when Open has found the end of a log that
+// was not closed. Appending does not touch it.
 //
-// It has two slots in sectors of their own, which are written in turn: whatever a crash leaves of one, the other
-// is whole, and says what was true before.
+// It has two slots in sectors of their own, which are written in turn: whatever a crash leaves of
+// one, the other is whole, and says what was true before.
 
 const (
 	markName    = "mark"
@@ -29,8 +30,9 @@ const (
 	markSize    = 48  // of a Mark in it
 )
 
-// A Mark is how far a log reaches at least. Whoever keeps one, from [Log.Mark], and gives it to Open as
-// [Options].Holds is told when the log that is there is another one or does not reach that far any more.
+// A Mark is how far a log reaches at least. Whoever keeps one, from [Log.Mark], and gives it to
+// Open as [Options].Holds is told when the log that is there is another one or does not reach that
+// far any more.
 type Mark struct {
 	Log     ID
 	Segment uint64 // the newest; 0 if there was none
@@ -148,7 +150,8 @@ func (l *Log) makeMark(m Mark) error {
 	if err := l.fs.Rename(temp, filepath.Join(l.dir, markName)); err != nil {
 		return err
 	}
-	// The folder may be new, and a crash must not take it away with all that will be acknowledged in it.
+	// The folder may be new, and a crash must not take it away with all that will be
+	// acknowledged in it.
 	for _, dir := range []string{l.dir, filepath.Dir(filepath.Clean(l.dir))} {
 		if err := l.fs.SyncDir(dir); err != nil {
 			return err
@@ -201,15 +204,16 @@ func writeAll(f File, b []byte, off int64) error {
 	return err
 }
 
-// Mark tells how far the log reaches at least: all of it is durable. It waits for a commit under way.
+// Mark tells how far the log reaches at least: all of it is durable. It waits for a commit under
+// way.
 func (l *Log) Mark() Mark {
 	l.io.Lock()
 	defer l.io.Unlock()
 	return l.markNow()
 }
 
-// check says whether the log holds what m says, as far as the segments' headers and the last position tell.
-// what says who has the mark.
+// check says whether the log holds what m says, as far as the segments' headers and the last
+// position tell. what says who has the mark.
 func (m Mark) check(l *Log, what string) error {
 	if m == (Mark{}) {
 		return nil

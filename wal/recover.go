@@ -10,32 +10,36 @@ import (
 
 // Recovery
 //
-// A file that has a segment's name has a whole header: it was durable before the file got the name. So a header
-// that does not parse is damage and never the trace of a crash.
+// A file that has a segment's name has a whole header: it was durable before the file got the name.
+// So a header that does not parse is damage and never the trace of a crash.
 //
-// The first position of a segment was the first that was not durable when the segment was begun. It cuts what
-// earlier segments hold at or above it: the tail of one that was abandoned after a failed write, whose records
-// were told as failed and whose positions were given out again. A segment cut to nothing goes.
+// The first position of a segment was the first that was not durable when the segment was begun. It
+// cuts what earlier segments hold at or above it: the tail of one that was abandoned after a failed
+// write, whose records were told as failed and whose positions were given out again. A segment cut
+// to nothing goes.
 //
-// Each header names the segment before it, so one that is missing in the middle, exchanged or shorter than it
-// was is noticed here, without reading it. All segments but the newest are known to be durable up to the next one's
-// first position, and what is missing there is damage; Replay finds it.
+// Each header names the segment before it, so one that is missing in the middle, exchanged or
+// shorter than it was is noticed here, without reading it. All segments but the newest are known to
+// be durable up to the next one's first position, and what is missing there is damage; Replay finds
+// it.
 //
-// The newest one ends where its blocks stop making sense. That is the torn tail of a crash, or it is damage to
-// something that was acknowledged. The file mark knows how far the log reached when the segment was begun or the
-// log closed: damage up to there is damage. Behind that the blocks further on tell, because each carries
-// the position up to which all was durable when it was written. If none of them knows of the position that is missing,
-// nobody was ever told that it is there: it is cut, and reported in Stats.
+// The newest one ends where its blocks stop making sense. That is the torn tail of a crash, or it
+// is damage to something that was acknowledged. The file mark knows how far the log reached when
+// the segment was begun or the log closed: damage up to there is damage. Behind that the blocks
+// further on tell, because each carries the position up to which all was durable when it was
+// written. If none of them knows of the position that is missing, nobody was ever told that it is
+// there: it is cut, and reported in Stats.
 //
-// After a clean end the mark stands at the end, and there is nothing to do. Else what is left of the newest segment
-// is written once more where it is, and synced, before anyone is shown it: after a kill it may so far be in the
-// page cache only, even if a sync was tried, and a record that was read must not vanish in the next loss of power. The cut is synced with
-// it, so that blocks behind it, which were sealed for this same segment, cannot come back behind new ones. The
-// folder is synced for the same reason: the name of the newest segment may be in the page cache only. Then the mark
-// is moved there.
+// After a clean end the mark stands at the end, and there is nothing to do. Else what is left of
+// the newest segment is written once more where it is, and synced, before anyone is shown it: after
+// a kill it may so far be in the page cache only, even if a sync was tried, and a record that was
+// read must not vanish in the next loss of power. The cut is synced with it, so that blocks behind
+// it, which were sealed for this same segment, cannot come back behind new ones. The folder is
+// synced for the same reason: the name of the newest segment may be in the page cache only. Then
+// the mark is moved there.
 
-// list reads the folder: the mark, the headers of the segments, and what else lies there. Nothing is changed. The
-// log is new if there is neither a mark nor a segment.
+// list reads the folder: the mark, the headers of the segments, and what else lies there. Nothing
+// is changed. The log is new if there is neither a mark nor a segment.
 func (l *Log) list() (fresh bool, err error) {
 	names, err := l.fs.ReadDir(l.dir)
 	if errors.Is(err, fs.ErrNotExist) && !l.o.ReadOnly {
@@ -164,8 +168,9 @@ func (l *Log) loadHead(id uint64) error {
 	return nil
 }
 
-// tidy removes what the last process left: segments that were begun and never named, in which nothing was
-// acknowledged, and files of former segments beyond what is kept. It costs space only: if it fails, the next Open tries again.
+// tidy removes what the last process left: segments that were begun and never named, in which
+// nothing was acknowledged, and files of former segments beyond what is kept. It costs space only:
+// if it fails, the next Open tries again.
 func (l *Log) tidy() {
 	for _, name := range l.begun {
 		_ = l.fs.Remove(filepath.Join(l.dir, name))
@@ -192,7 +197,8 @@ func (l *Log) dropDead() {
 	l.segs = live
 }
 
-// loadTail finds the end of the newest segment, cuts what does not belong to it, and makes it the active one.
+// loadTail finds the end of the newest segment, cuts what does not belong to it, and makes it the
+// active one.
 func (l *Log) loadTail() (err error) {
 	s := l.segs[len(l.segs)-1]
 	f, err := l.fs.Open(segmentName(l.dir, s.ID, segmentSuffix), !l.o.ReadOnly)
@@ -245,9 +251,9 @@ func (l *Log) loadTail() (err error) {
 	return nil
 }
 
-// rewrite writes what stands in a file from one offset to another once more where it is. The process that wrote it
-// may have been told that a sync of it failed, and been killed: then the page cache calls clean what never reached
-// the disk, and a sync alone would return nil.
+// rewrite writes what stands in a file from one offset to another once more where it is. The
+// process that wrote it may have been told that a sync of it failed, and been killed: then the page
+// cache calls clean what never reached the disk, and a sync alone would return nil.
 func rewrite(f File, from, to int64) error {
 	buf := make([]byte, min(readBytes, max(to-from, 0)))
 	for at := from; at < to; {
@@ -263,8 +269,9 @@ func rewrite(f File, from, to int64) error {
 	return nil
 }
 
-// rewriteTail puts what the mark does not vouch for into a new segment after a failed sync: the error may be older than
-// this process, it is told once, and the page cache may call clean what never reached the disk.
+// rewriteTail puts what the mark does not vouch for into a new segment after a failed sync: the
+// error may be older than this process, it is told once, and the page cache may call clean what
+// never reached the disk.
 func (l *Log) rewriteTail(err error) error {
 	l.o.Logger.Error("log could not sync its newest segment, and writes the end of it again", "segment", l.active.ID, "error", err)
 	s, m := l.active, l.slots.mark
@@ -282,8 +289,8 @@ func (l *Log) rewriteTail(err error) error {
 	return nil
 }
 
-// findTail walks the newest segment to its end and tells the last position before it and how many bytes behind
-// it are the rest of an interrupted commit. All before floor was durable.
+// findTail walks the newest segment to its end and tells the last position before it and how many
+// bytes behind it are the rest of an interrupted commit. All before floor was durable.
 func findTail(f File, s *segment, floor int64) (end int64, last Pos, torn int64, err error) {
 	r := blockReader{file: f, salt: s.Salt, off: segmentHeader, size: s.size}
 	last = s.First - 1

@@ -7,11 +7,11 @@ import (
 
 // Syncing
 //
-// Linux tells a failed write-back once for each open file: of two fdatasync calls on one descriptor one gets
-// the error, and the other, which began later and covers as much, returns nil. So no two syncs of a segment
-// run at the same time, and the result of each is settled before another one starts: with SyncInterval and
-// SyncNone commits go on while a sync is under way (a flight), but whoever wants to sync, end or abandon the
-// segment waits for the flight to land first.
+// Linux tells a failed write-back once for each open file: of two fdatasync calls on one descriptor
+// one gets the error, and the other, which began later and covers as much, returns nil. So no two
+// syncs of a segment run at the same time, and the result of each is settled before another one
+// starts: with SyncInterval and SyncNone commits go on while a sync is under way (a flight), but
+// whoever wants to sync, end or abandon the segment waits for the flight to land first.
 
 // A flight is a sync of the active segment that runs without Log.io.
 type flight struct {
@@ -34,7 +34,8 @@ func (l *Log) sync(id uint64, f File) error {
 	return nil
 }
 
-// syncActive makes durable what was acknowledged without, with SyncInterval and SyncNone. io is held.
+// syncActive makes durable what was acknowledged without, with SyncInterval and SyncNone. io is
+// held.
 func (l *Log) syncActive() error {
 	if err := l.land(); err != nil {
 		return err
@@ -96,8 +97,9 @@ func (l *Log) syncNow() error {
 	return appendError(fl.err) // landed by somebody else, who left the segment if it failed
 }
 
-// land waits for the flight under way, if there is one, and settles its result. After an error the segment is
-// abandoned, and what it could not sync goes into the next one. io is held; the flight does not need it.
+// land waits for the flight under way, if there is one, and settles its result. After an error the
+// segment is abandoned, and what it could not sync goes into the next one. io is held; the flight
+// does not need it.
 func (l *Log) land() error {
 	fl := l.flight
 	if fl == nil {

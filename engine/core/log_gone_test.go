@@ -10,7 +10,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A store whose log's files are removed while it is open went on acknowledging into files that go with the process.
+// A store whose log's files are removed while it is open went on acknowledging into files that go
+// with the process.
 func TestLogGoneWhileOpen(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	s := mustOpen(t, dir, core.Options{NoBackground: true})

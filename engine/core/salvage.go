@@ -28,10 +28,11 @@ type Salvaged struct {
 // ErrWhole says that there is nothing to salvage.
 var ErrWhole = errors.New("the log is whole")
 
-// Salvage makes a database openable again whose log was refused: it copies what can be read of the log behind the
-// database's own position into a new one, and sets the damaged one aside. What cannot be read is given up. Without
-// write it only tells what it would do. It returns ErrWhole if the log is whole, and refuses where the database
-// itself was written from records that cannot be read any more.
+// Salvage makes a database openable again whose log was refused: it copies what can be read of the
+// log behind the database's own position into a new one, and sets the damaged one aside. What
+// cannot be read is given up. Without write it only tells what it would do. It returns ErrWhole if
+// the log is whole, and refuses where the database itself was written from records that cannot be
+// read any more.
 func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvaged, err error) {
 	s := &Store{dir: dir, options: o.withDefaults()}
 	s.options.ReadOnly = !write
@@ -89,8 +90,8 @@ func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvag
 	return got, s.replaceLog(ctx, from, &got)
 }
 
-// readable walks what can be read of the log behind the catalogue's position, into to if that is not nil, and returns why
-// the log would be refused.
+// readable walks what can be read of the log behind the catalogue's position, into to if that is
+// not nil, and returns why the log would be refused.
 func (s *Store) readable(ctx context.Context, from string, got *Salvaged, to *wal.Log) error {
 	l, err := wal.Open(from, wal.Options{ReadOnly: true, Holds: s.holds, After: got.Known})
 	if err != nil {

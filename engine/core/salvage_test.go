@@ -12,7 +12,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// What can be read of a damaged log is kept, and the store goes on behind it; the damaged log is set aside.
+// What can be read of a damaged log is kept, and the store goes on behind it; the damaged log is
+// set aside.
 func TestSalvage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -78,7 +79,8 @@ func TestSalvage(t *testing.T) {
 	}
 }
 
-// A database that was written from records which cannot be read any more does not fit what is left of the log.
+// A database that was written from records which cannot be read any more does not fit what is left
+// of the log.
 func TestSalvageRefused(t *testing.T) {
 	l := newLostStore(t, true)
 	mustClose(t, os.RemoveAll(filepath.Join(l.dir, "wal")))

@@ -10,15 +10,16 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// The database keeps a mark of its log (wal.Mark): which log it is, and how far it reached at the last checkpoint or clean
-// end. So a log that is missing, belongs to another database or is an older copy is refused, whatever its files say of
-// themselves.
+// The database keeps a mark of its log (wal.Mark): which log it is, and how far it reached at the
+// last checkpoint or clean end. So a log that is missing, belongs to another database or is an
+// older copy is refused, whatever its files say of themselves.
 
 // metaLog is the key of the mark in meta, part of the format.
 var metaLog = []byte("log")
 
-// openLog opens the log behind the position that the database stands for, and refuses one that lacks what the
-// database knows it held. Nothing is written then: whoever has the missing part can put it back.
+// openLog opens the log behind the position that the database stands for, and refuses one that
+// lacks what the database knows it held. Nothing is written then: whoever has the missing part can
+// put it back.
 func (s *Store) openLog(after wal.Pos) (err error) {
 	s.log, err = wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
 		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after, Holds: s.holds,
@@ -33,7 +34,8 @@ func (s *Store) openLog(after wal.Pos) (err error) {
 	return err
 }
 
-// makeLog makes the log of a new database, or finds the one whose database is lost, and returns its mark.
+// makeLog makes the log of a new database, or finds the one whose database is lost, and returns its
+// mark.
 func (s *Store) makeLog() (wal.Mark, error) {
 	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{SegmentBytes: segmentBytes, Logger: s.options.Logger, FS: s.options.fs})
 	if err != nil {
@@ -65,8 +67,8 @@ func putMark(tx *bolt.Tx, m wal.Mark) error {
 	return putValue(tx, bucketMeta, metaLog, b)
 }
 
-// sealLog closes the log and notes in the database where it ends. A store that is opened for one command leaves it
-// to the log's own mark: a transaction would cost more than the command.
+// sealLog closes the log and notes in the database where it ends. A store that is opened for one
+// command leaves it to the log's own mark: a transaction would cost more than the command.
 func (s *Store) sealLog() error {
 	if err := s.log.Close(); err != nil {
 		return err

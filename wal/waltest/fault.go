@@ -5,7 +5,8 @@ import (
 	"maps"
 )
 
-// Kinds are the kinds of operations that a Disk counts and fails: those that change something, then those that do not.
+// Kinds are the kinds of operations that a Disk counts and fails: those that change something, then
+// those that do not.
 var Kinds = []string{
 	"create", "write", "truncate", "allocate", "sync", "rename", "remove", "syncdir",
 	"mkdir", "readdir", "open", "read", "size", "named", "lock",
@@ -19,9 +20,10 @@ type plan struct {
 	err     error
 }
 
-// Fail makes the n-th operation of a kind from now on fail with err, and with forever every later one of that kind too.
-// A write that fails has done a part of its work, a sync that fails has made a part durable and forgotten the rest. A
-// later Fail replaces an earlier one; n = 0 ends it: the disk works again.
+// Fail makes the n-th operation of a kind from now on fail with err, and with forever every later
+// one of that kind too. A write that fails has done a part of its work, a sync that fails has made
+// a part durable and forgotten the rest. A later Fail replaces an earlier one; n = 0 ends it: the
+// disk works again.
 func (d *Disk) Fail(kind string, n int, forever bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
