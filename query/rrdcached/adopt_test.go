@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/rondo-db/rondo/query/rrdcached"
@@ -121,4 +123,51 @@ func TestAdoptedByTwo(t *testing.T) {
 			t.Errorf("%d: %q", i, got)
 		}
 	}
+}
+
+// TestAdoptOpensOnce: a file that is exchanged with a link out of the base, while clients name it, is never read from there.
+func TestAdoptOpensOnce(t *testing.T) {
+	const inside, outside, names = 1_000_000_000, 1_100_000_000, 200
+	s := serve(t, rrdcached.Options{Adopt: true}, 0)
+	secret := filepath.Join(shortDir(t), "secret.rrd")
+	writeNative(t, secret, outside, 1)
+	file := func(i int) string { return filepath.Join(s.base, fmt.Sprintf("%d.rrd", i)) }
+	for i := range names {
+		writeNative(t, file(i), inside, 1)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	var now atomic.Int64
+	go func() {
+		defer close(stopped)
+		link, kept := filepath.Join(s.base, "link"), filepath.Join(s.base, "kept")
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			name := file(int(now.Load()))
+			if os.Link(name, kept) != nil || os.Symlink(secret, link) != nil || os.Rename(link, name) != nil || os.Rename(kept, name) != nil {
+				_, _ = os.Remove(kept), os.Remove(link) // the next try begins anew
+			}
+		}
+	}()
+	p := dial(t, s.addr)
+	for i := range names {
+		now.Store(int64(i))
+		if got := p.ask(fmt.Sprintf("LAST %d", i)); got == fmt.Sprintf("0 %d\n", outside) {
+			t.Errorf("%d: a file outside the base was adopted", i)
+		}
+	}
+	close(stop)
+	<-stopped
+}
+
+// TestAdoptWaitsForNoPipe: a name that is a pipe is no file, and nobody waits for its writer.
+func TestAdoptWaitsForNoPipe(t *testing.T) {
+	s := serve(t, rrdcached.Options{Adopt: true}, 0)
+	if err := syscall.Mkfifo(filepath.Join(s.base, "pipe.rrd"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dial(t, s.addr).expect("LAST pipe\n", "-1 RRD Error: opening '"+s.base+"/pipe': No such file or directory\n")
 }

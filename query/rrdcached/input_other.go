@@ -16,3 +16,6 @@ func (in *input) read(buf []byte, wait bool) (int, error) {
 	}
 	return in.c.Read(buf)
 }
+
+// openFlags are those with which a file is opened that may be a pipe nobody writes to.
+const openFlags = 0

@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// openFlags are those with which a file is opened that may be a pipe nobody writes to.
+const openFlags = syscall.O_NONBLOCK
+
 // An input reads from a connection, waiting for what is to come or not.
 type input struct {
 	raw syscall.RawConn

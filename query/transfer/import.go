@@ -28,6 +28,8 @@ type Item struct {
 	Path  string // of the series
 	Name  string // of the file
 	Data  []byte // what the file holds; nil: it is read
+	// File, if not nil, is the file, open; Name is then for messages. Import closes it.
+	File *os.File
 }
 
 // An Outcome is what has become of an item.
@@ -276,6 +278,9 @@ func (memory) Close() error { return nil }
 
 // open opens what the item is decoded from.
 func (item *Item) open() (source, int64, error) {
+	if item.File != nil {
+		return opened(item.File)
+	}
 	if item.Data == nil {
 		return OpenFile(item.Name)
 	}
@@ -339,6 +344,23 @@ func (w *worker) isThere(path string, last rra.Time) (bool, error) {
 		err = fmt.Errorf("%w: its last update was at %d, that of the file at %d", core.ErrExists, has.Unix(), last.Unix())
 	}
 	return err == nil, err
+}
+
+// opened returns a file that was opened, if it can be imported, and its size.
+func opened(f *os.File) (*os.File, int64, error) {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = unnamed(err)
+	case !info.Mode().IsRegular():
+		err = errors.New("not a regular file")
+	case info.Size() > MaxFile:
+		err = fmt.Errorf("%d bytes, more than the %d of the largest file", info.Size(), int64(MaxFile))
+	default:
+		return f, info.Size(), nil
+	}
+	_ = f.Close() // nothing was read
+	return nil, 0, err
 }
 
 // OpenFile opens a file that is to be imported. It does not wait for a pipe that has no writer. The error leaves out the name.
