@@ -32,6 +32,9 @@ type database struct {
 	failures atomic.Uint64 // commits that failed
 	reopened atomic.Uint64
 
+	toldMu sync.Mutex // guards told
+	told   map[string]bool
+
 	writing sync.Mutex // one Update at a time; guards what follows
 	// broken says why the file must be opened anew before it is written again. See reopen.go.
 	broken  error
@@ -170,11 +173,29 @@ func (d *database) guard(bucket []byte, fn func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			e := &DamageError{Bucket: string(bucket), Err: panicError{p}}
-			d.logger.Error("the database cannot be read", "file", d.name, "err", e, "stack", string(debug.Stack()))
+			d.tell(e)
 			err = e
 		}
 	}()
 	return fn()
+}
+
+// toldMost bounds how many different panics the log is told of: whoever asks for damaged pages may do so often.
+const toldMost = 100
+
+// tell logs a panic with its stack, each text once.
+func (d *database) tell(e *DamageError) {
+	d.toldMu.Lock()
+	defer d.toldMu.Unlock()
+	text := e.Error()
+	if d.told[text] || len(d.told) >= toldMost {
+		return
+	}
+	if d.told == nil {
+		d.told = make(map[string]bool)
+	}
+	d.told[text] = true
+	d.logger.Error("the database cannot be read; this is logged once", "file", d.name, "err", e, "stack", string(debug.Stack()))
 }
 
 // A panicError is what was recovered from a panic.
@@ -281,7 +302,11 @@ func (d *database) Update(bucket []byte, fn func(tx *bolt.Tx) error, conclude fu
 		return err
 	}
 	o := d.current.Load()
-	tx, err := o.begin(d, true)
+	err := checkLength(o.file)
+	var tx *bolt.Tx
+	if err == nil {
+		tx, err = o.begin(d, true)
+	}
 	if err != nil {
 		conclude(false)
 		return err

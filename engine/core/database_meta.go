@@ -106,6 +106,20 @@ func (d *database) checkFile() error {
 	return err
 }
 
+// checkLength refuses a file that ends before its pages do: a transaction would make it long again, with holes where
+// pages were, and the log that still has what they held would be cut.
+func checkLength(f *os.File) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	m, _, _, err := newestMeta(f, st.Size())
+	if err == nil && int64(m.pages)*m.pageSize > st.Size() {
+		err = &DamageError{Err: fmt.Errorf("the file has %d bytes, but its pages take %d: it was cut", st.Size(), int64(m.pages)*m.pageSize)}
+	}
+	return err
+}
+
 // noFreelist stands for a database without a list of free pages.
 const noFreelist = 1<<64 - 1
 

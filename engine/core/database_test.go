@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // TestOnlyOneTypeOpensBolt holds the door shut: only database.go calls bbolt's Open, and no other file of the
@@ -134,4 +135,44 @@ func TestHalfMadeDatabase(t *testing.T) {
 	if _, err := core.Open(dir, core.Options{}); !errors.Is(err, core.ErrDamaged) {
 		t.Errorf("open of an empty file: %v", err)
 	}
+}
+
+// TestCutFileIsNotWritten has new samples in the log of a store whose file was cut: no checkpoint makes the file long
+// again, and the log keeps them.
+func TestCutFileIsNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	good := smallDatabase(t, dir)
+	s := mustOpen(t, dir, core.Options{NoBackground: true})
+	ref, err := s.Lookup("host/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := s.Last(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "rondo.bolt")
+	if err := os.Truncate(name, 5*4096); err != nil {
+		t.Fatal(err)
+	}
+	var b core.Batch
+	b.Add(ref, last+rra.Seconds(10), rra.Float(1))
+	if err := s.Append(t.Context(), &b); err != nil {
+		t.Errorf("append: %v", err)
+	}
+	if err := s.Checkpoint(t.Context()); !errors.Is(err, core.ErrDamaged) {
+		t.Errorf("checkpoint into a file that was cut: %v", err)
+	}
+	_ = s.Close() // says the same
+	if st, err := os.Stat(name); err != nil || st.Size() != 5*4096 {
+		t.Errorf("the file has %d bytes: %v", st.Size(), err)
+	}
+	if err := os.WriteFile(name, good, 0o600); err != nil { // as it was
+		t.Fatal(err)
+	}
+	s = mustOpen(t, dir, core.Options{NoBackground: true})
+	if at, err := s.Last(ref); err != nil || at != last+rra.Seconds(10) {
+		t.Errorf("last is %d, %v", at.Unix(), err)
+	}
+	mustClose(t, s.Close())
 }
