@@ -68,7 +68,8 @@ type catOp struct {
 	relabel bool
 }
 
-// Create makes one series and returns once it is durable.
+// Create makes one series and returns once it is durable. With ErrExists it returns the reference of the series that has
+// the path already.
 func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
 	out, err := s.CreateBatch(ctx, []Spec{spec})
 	if err != nil {

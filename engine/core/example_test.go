@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Example is the README's: it shows the lines between the two marks, and a test of cmd/rondo keeps them the same.
+// Example makes a series, appends to it and reads it.
 func Example() {
 	check := func(err error) {
 		if err != nil {
@@ -23,7 +23,6 @@ func Example() {
 	defer func() { _ = os.RemoveAll(dir) }()
 	ctx := context.Background()
 
-	// README: embedding
 	d, err := rra.ParseDefinition(10, []string{"DS:celsius:GAUGE:20:U:U", "RRA:AVERAGE:0.5:10s:1d", "RRA:MAX:0.5:1h:1y"})
 	check(err)
 	s, err := core.Open(dir, core.Options{})
@@ -38,7 +37,6 @@ func Example() {
 	check(err)
 	fmt.Println(rows.DS, rows.Step, rows.Values)
 	check(s.Close())
-	// README: end
 
 	// Output:
 	// [celsius] 10 [21.5 21.75]

@@ -184,6 +184,10 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 	span := a.PDPs * def.Step
 	from, to := floorDiv(start, span), -floorDiv(-end, span) // rows from+1 to to
 	n := len(def.Sources)
+	if end < start {
+		g.mu.Unlock()
+		return invalid("the end %d is before the start %d", end, start)
+	}
 	if start < -maxFetchTime || end > maxFetchTime || to < from || to-from > int64(MaxFetchRows/n) {
 		g.mu.Unlock()
 		return invalid("%d rows from %d to %d: more than %d", to-from, start, end, MaxFetchRows/n)

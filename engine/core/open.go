@@ -88,9 +88,6 @@ func (o Options) withDefaults() Options {
 }
 
 // A Store is an open database folder. Its methods may be called concurrently.
-//
-// Locks are taken in this order: checkpointMu, the database's writing, logMu, dispatchMu, a shard's mu,
-// a group's mu, catalogue.mu; queueMu, statsMu and memory's are taken last and alone.
 type Store struct {
 	dir     string
 	options Options
@@ -155,6 +152,9 @@ type Store struct {
 // Open opens the database in the folder dir, which is made if it is not there. It returns when
 // everything that was acknowledged is back. The error wraps ErrLocked if another process has it.
 func Open(dir string, o Options) (*Store, error) {
+	if err := o.check(); err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, err)
+	}
 	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, kick: make(chan struct{}, 1), idle: make(chan struct{}, 1), relief: make(chan struct{})}
 	s.queueEmpty.L = &s.queueMu
 	s.tickets.New = func() any { return new(Ticket) }

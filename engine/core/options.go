@@ -46,3 +46,30 @@ type Options struct {
 	// fault is asked before calls on the database's file.
 	fault func(op string, f *os.File, off int64, b []byte) error
 }
+
+// check refuses options that nobody can mean. The error is ErrInvalid and names the field.
+func (o *Options) check() error {
+	if o.Sync < wal.SyncAlways || o.Sync > wal.SyncNone {
+		return invalid("Options.Sync is %d, which is none of the constants", o.Sync)
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"SyncInterval", int64(o.SyncInterval)},
+		{"Reorder", int64(o.Reorder)},
+		{"MaxSeries", int64(o.MaxSeries)},
+		{"MaxRows", o.MaxRows},
+		{"Memory", o.Memory},
+		{"CheckpointBytes", o.CheckpointBytes},
+		{"CheckpointInterval", int64(o.CheckpointInterval)},
+	} {
+		if f.value < 0 {
+			return invalid("Options.%s is %d: less than 0", f.name, f.value)
+		}
+	}
+	if o.Reorder%time.Second != 0 {
+		return invalid("Options.Reorder is %v: not a whole number of seconds", o.Reorder)
+	}
+	return nil
+}
