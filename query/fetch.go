@@ -127,7 +127,7 @@ func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 	if p.Archive, err = Choose(d, last.Unix(), r.CF, r.Start, r.Resolution); err != nil {
 		return nil, err
 	}
-	p.from, p.to = window(d, p.Archive, last.Unix())
+	p.from, p.to = d.Window(p.Archive, last.Unix())
 	p.Step = d.Step * d.Archives[p.Archive].PDPs
 	p.Start = floor(r.Start, p.Step)
 	p.End = floor(r.End, p.Step) + p.Step

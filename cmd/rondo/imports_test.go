@@ -149,7 +149,7 @@ var embedded = []string{
 // TestEmbeddingIsSmall fails when engine, rra or wal link a module that is not in the list.
 func TestEmbeddingIsSmall(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}{{end}}",
-		"./engine/core", "./rra", "./wal")
+		"./engine", "./engine/core", "./rra", "./wal")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {

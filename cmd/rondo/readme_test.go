@@ -271,18 +271,18 @@ func curl() {
 
 // TestReadmeEmbedding compares the README's program with the Example that is run.
 func TestReadmeEmbedding(t *testing.T) {
-	src, err := os.ReadFile(filepath.Join(root, "engine", "core", "example_test.go"))
+	src, err := os.ReadFile(filepath.Join(root, "engine", "example_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, lines, ok := strings.Cut(string(src), "\t// README: embedding\n")
 	lines, _, end := strings.Cut(lines, "\t// README: end\n")
 	if !ok || !end {
-		t.Fatal("engine/core/example_test.go has lost the marks of what the README shows")
+		t.Fatal("engine/example_test.go has lost the marks of what the README shows")
 	}
 	want := strings.ReplaceAll("\n"+lines, "\n\t", "\n")[1:]
 	if got := ofLang(t, readFences(t, readme), "go")[0].text; got != want {
-		t.Errorf("README.md has\n%s\nengine/core/example_test.go has\n%s", got, want)
+		t.Errorf("README.md has\n%s\nengine/example_test.go has\n%s", got, want)
 	}
 }
 

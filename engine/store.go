@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A Sync says when Append returns.
+type Sync int
+
+const (
+	// SyncAlways returns when the samples are on the disk: a crash or loss of power takes nothing. It is the default.
+	SyncAlways Sync = iota
+	// SyncInterval returns when the samples are written, and syncs once in a while (Options.SyncInterval): a crash of the
+	// program takes nothing, loss of power may take the last interval.
+	SyncInterval
+	// SyncNone leaves it to the operating system: loss of power may take everything that it has not written.
+	SyncNone
+)
+
+// Options says how a store is opened. The zero value is right for most programs.
+type Options struct {
+	Sync         Sync
+	SyncInterval time.Duration // with SyncInterval; default 1 s
+	// Reorder puts samples that come out of order in order: each is held until a later one of its series is this much
+	// ahead. Whole seconds; 0 refuses samples that are late.
+	Reorder time.Duration
+	// MaxSeries is the largest number of series; 0: 10 million.
+	MaxSeries int
+	// Memory is the budget in bytes for states and rows that are not in the database yet; 0: 4 GiB. Append waits
+	// while it is used up.
+	Memory int64
+	// ReadOnly opens the store for reading; other processes may read at the same time.
+	ReadOnly bool
+	// Logger takes what an operator can act on; nil: silent.
+	Logger *slog.Logger
+}
+
+// A Store is an open folder. Its methods may be called from any goroutine.
+type Store struct{ core *core.Store }
+
+// Open opens the store in the folder dir, which is made if it does not exist. It returns when everything that was
+// acknowledged is back. The error wraps ErrLocked if another process has the folder open, and ErrInvalid if an option
+// cannot be.
+func Open(dir string, o Options) (*Store, error) {
+	s, err := core.Open(dir, core.Options{
+		Sync: wal.Sync(o.Sync), SyncInterval: o.SyncInterval, Reorder: o.Reorder, MaxSeries: o.MaxSeries,
+		Memory: o.Memory, ReadOnly: o.ReadOnly, Logger: o.Logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Store{s}, nil
+}
+
+// Close waits for calls under way and closes the store. Calls after it return ErrClosed.
+func (s *Store) Close() error { return s.core.Close() }
+
+// A Spec is what a series is made from.
+type Spec struct {
+	Path       string // unique, with slashes: host/interface
+	Labels     []Label
+	Definition *rra.Definition // of Define, say
+	Start      time.Time       // samples must be later; the zero time: a sample of any time may be the first
+}
+
+// Define reads a definition: the step, the time between two samples; what to keep, in plain words; and the data sources in
+// rrdtool's words.
+//
+//	engine.Define(10*time.Second, "10s for 1d, 5m for 1y", "DS:celsius:GAUGE:20:U:U")
+//
+// What to keep is rows and how long they stay, as averages unless names of consolidation functions follow: "5m for 1y
+// average max". The step is whole seconds.
+func Define(step time.Duration, keep string, sources ...string) (*rra.Definition, error) {
+	if step <= 0 || step%time.Second != 0 {
+		return nil, errors.New("the step " + step.String() + " is not a whole number of seconds")
+	}
+	archives, err := rra.ParseRetention(keep)
+	if err != nil {
+		return nil, err
+	}
+	return rra.ParseDefinition(int64(step/time.Second), append(archives, sources...))
+}
+
+// Create makes a series and returns once it is durable. If there is one of that path the error wraps ErrExists, and the
+// reference is that of the existing series.
+func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
+	return s.core.Create(ctx, core.Spec{Path: spec.Path, Labels: spec.Labels, Definition: spec.Definition, Start: timeOf(spec.Start)})
+}
+
+// GetOrCreate returns the reference of the series of spec's path, and makes the series if it does not exist. An existing
+// one stays as it is, whatever else spec says.
+func (s *Store) GetOrCreate(ctx context.Context, spec Spec) (Ref, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	ref, err := s.core.Lookup(spec.Path)
+	if !errors.Is(err, ErrNotFound) {
+		return ref, err
+	}
+	if ref, err = s.Create(ctx, spec); errors.Is(err, ErrExists) {
+		err = nil
+	}
+	return ref, err
+}
+
+// Drop removes a series with its rows.
+func (s *Store) Drop(ctx context.Context, path string) error { return s.core.Drop(ctx, path) }
+
+// Rename gives a series another path. Its reference stays the same.
+func (s *Store) Rename(ctx context.Context, path, to string) error {
+	return s.core.Rename(ctx, path, to)
+}
+
+// An Info is a series with the time of its last update.
+type Info struct {
+	Series
+	LastUpdate time.Time
+}
+
+// Info returns the series of a path.
+func (s *Store) Info(ctx context.Context, path string) (Info, error) {
+	if err := ctx.Err(); err != nil {
+		return Info{}, err
+	}
+	ref, err := s.core.Lookup(path)
+	if err != nil {
+		return Info{}, err
+	}
+	x, err := s.core.Series(ref)
+	if err != nil {
+		return Info{}, err
+	}
+	last, err := s.core.Last(ref)
+	return Info{x, last.Std()}, err
+}
+
+// List yields the series whose path begins with prefix, in order of their paths.
+func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Series, error] {
+	return s.core.List(ctx, prefix, "")
+}
+
+// Select yields the series that all matchers match, in an order of the store's own. The label index answers matchers that
+// ask for one value; without such a matcher it looks at every series.
+func (s *Store) Select(ctx context.Context, matchers ...Matcher) iter.Seq2[Series, error] {
+	return s.core.Select(ctx, matchers)
+}
+
+// Backup writes the whole store to w as it is at one moment, while it stays in use. [Restore] reads it.
+func (s *Store) Backup(ctx context.Context, w io.Writer) error { return s.core.Backup(ctx, w) }
+
+// Restore makes the folder dir, which must not hold a store, from what Backup wrote.
+func Restore(dir string, r io.Reader) error { return core.Restore(r, dir) }
+
+// Check reads everything there is and returns what it finds broken. The store stays in use.
+func (s *Store) Check(ctx context.Context) ([]Problem, error) { return s.core.Check(ctx) }
+
+// Stats returns the store's counters.
+func (s *Store) Stats() Stats { return s.core.Stats() }
+
+// timeOf is a time as the store has it; the zero time is 0.
+func timeOf(t time.Time) rra.Time {
+	if t.IsZero() {
+		return 0
+	}
+	return rra.TimeOf(t)
+}

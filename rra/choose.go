@@ -1,0 +1,64 @@
+package rra
+
+import "errors"
+
+// ErrNoArchive says that no archive consolidates as asked. The text is rrdtool's.
+var ErrNoArchive = errors.New("the RRD does not contain an RRA matching the chosen CF")
+
+// Choose returns the index of the archive of d that rrdtool would take for rows
+// of cf from the second start on, at about resolution seconds a row. last is the
+// second of the last update.
+//
+// Archives that reach back to start come before those that do not; among the
+// former the nearest resolution wins, among the latter the longest reach, then
+// the nearest resolution; the first of equals. The end of the range does not
+// matter.
+func (d *Definition) Choose(last int64, cf CF, start, resolution int64) (int, error) {
+	best, bestCovers := -1, false
+	var bestMiss, bestOff int64
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		if !serves(a, cf) {
+			continue
+		}
+		from, _ := d.Window(i, last)
+		step := d.Step * a.PDPs
+		miss := max(0, from-start)
+		off := step - resolution
+		if off < 0 {
+			off = -off
+		}
+		covers := miss == 0
+		switch {
+		case best < 0, covers && !bestCovers:
+		case covers != bestCovers:
+			continue
+		case covers && off >= bestOff:
+			continue
+		case !covers && (miss > bestMiss || miss == bestMiss && off >= bestOff):
+			continue
+		}
+		best, bestCovers, bestMiss, bestOff = i, covers, miss, off
+	}
+	if best < 0 {
+		return 0, ErrNoArchive
+	}
+	return best, nil
+}
+
+// serves reports whether the rows of a are rows of cf. With one primary data
+// point a row, AVERAGE, MIN, MAX and LAST are the same.
+func serves(a *Archive, cf CF) bool {
+	return a.CF == cf || a.PDPs == 1 && a.CF <= Last && cf <= Last
+}
+
+// Window returns the range (from, to] of seconds whose rows an archive holds after an update at the second last.
+func (d *Definition) Window(archive int, last int64) (from, to int64) {
+	a := &d.Archives[archive]
+	span := d.Step * a.PDPs
+	to = last - last%span
+	if last%span < 0 {
+		to -= span
+	}
+	return to - span*a.Rows, to
+}
