@@ -14,7 +14,7 @@ func (c *checker) catalogue() {
 	cur := names.Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		count++
-		where := fmt.Sprintf("names %q", k)
+		where := "names " + keyText(k)
 		b := c.value(bucketNames, k, v)
 		if b == nil {
 			continue
@@ -54,7 +54,7 @@ func (c *checker) record(k, v []byte) *record {
 }
 
 func (c *checker) series(k, v []byte) {
-	where := fmt.Sprintf("series %x", k)
+	where := "series " + keyText(k)
 	b := c.value(bucketSeries, k, v)
 	if b == nil {
 		return
@@ -99,7 +99,7 @@ func (c *checker) series(k, v []byte) {
 func (c *checker) labels() {
 	cur := c.tx.Bucket(bucketLabels).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("labels %q", k)
+		where := "labels " + keyText(k)
 		want := c.postings[string(k)]
 		if b := c.value(bucketLabels, k, v); b == nil {
 		} else if got, err := decodePosting(b); err != nil {
@@ -121,7 +121,7 @@ func (c *checker) definitions() {
 	defs := *c.s.catalogue.defs.Load()
 	cur := c.tx.Bucket(bucketDefs).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("defs %x", k)
+		where := "defs " + keyText(k)
 		if len(k) != 4 || binary.BigEndian.Uint32(k) == 0 || int(binary.BigEndian.Uint32(k)) > len(defs) {
 			c.add(where, "no such definition")
 		} else if b := c.value(bucketDefs, k, v); b == nil {
@@ -132,7 +132,7 @@ func (c *checker) definitions() {
 	}
 	cur = c.tx.Bucket(bucketClasses).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("classes %x", k)
+		where := "classes " + keyText(k)
 		if len(k) != 4 || c.s.class(binary.BigEndian.Uint32(k)) == nil {
 			c.add(where, "no such class")
 			continue

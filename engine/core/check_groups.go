@@ -16,7 +16,7 @@ import (
 func (c *checker) groups() {
 	cur := c.tx.Bucket(bucketState).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("state %x", k)
+		where := "state " + keyHex(k)
 		if len(k) != 8 {
 			c.add(where, "key of %d bytes", len(k))
 			continue
@@ -46,6 +46,9 @@ func (c *checker) groups() {
 			c.lost(c.s.class(id.class), id.group))
 	}
 }
+
+// keyHex shows a key of numbers.
+func keyHex(k []byte) string { return fmt.Sprintf("%x", k[:min(len(k), 64)]) }
 
 // lost names the series of a group, the first few by their paths.
 func (c *checker) lost(cl *class, group uint32) string {
@@ -151,7 +154,7 @@ func (c *checker) member(where string, g *group, i int) {
 func (c *checker) rows() {
 	cur := c.tx.Bucket(bucketRows).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("rows %x", k)
+		where := "rows " + keyHex(k)
 		class, stream, slot, _, group, ok := parseRowKey(k)
 		cl := c.s.class(class)
 		if !ok || cl == nil || stream >= len(cl.streams) {
@@ -199,7 +202,7 @@ func (c *checker) lag() {
 	found := make(map[string]lagEntry)
 	cur := c.tx.Bucket(bucketLag).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := fmt.Sprintf("lag %x", k)
+		where := "lag " + keyHex(k)
 		if len(k) != lagKeySize {
 			c.add(where, "key of %d bytes", len(k))
 			continue

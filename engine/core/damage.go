@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // ErrDamaged says that stored bytes are not those that were written, or that some are missing. What
@@ -66,6 +68,7 @@ func (e *DamageError) Is(target error) bool { return target == ErrDamaged }
 
 // keyText shows a key: as text where it is one, else in hexadecimal.
 func keyText(k []byte) string {
+	k = k[:min(len(k), 200)] // the length of a damaged one may be anything
 	if utf8.Valid(k) && strings.IndexFunc(string(k), unicode.IsControl) < 0 {
 		return fmt.Sprintf("%.200q", k)
 	}
@@ -77,7 +80,7 @@ func timeText(at int64) string { return time.Unix(at, 0).UTC().Format("2006-01-0
 
 // damagedValue is the damage of the value of a key.
 func damagedValue(bucket, key []byte, err error) *DamageError {
-	return &DamageError{Bucket: string(bucket), Key: bytes.Clone(key), Err: err}
+	return &DamageError{Bucket: string(bucket), Key: bytes.Clone(key[:min(len(key), bolt.MaxKeySize)]), Err: err}
 }
 
 // damagedRows is damage of a row block of a group: of one column, or of all with column -1. The caller holds no lock.

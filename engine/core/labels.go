@@ -170,7 +170,7 @@ func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, erro
 			return
 		}
 		for _, ref := range refs {
-			rec, err := s.record(ref)
+			rec, err := s.listed(ref)
 			if errors.Is(err, ErrNotFound) {
 				continue // dropped meanwhile
 			}

@@ -219,7 +219,7 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 				if x.ref == 0 {
 					continue
 				}
-				rec, err := s.record(x.ref)
+				rec, err := s.listed(x.ref)
 				if errors.Is(err, ErrNotFound) || (err == nil && !strings.HasPrefix(rec.path, prefix)) {
 					continue // dropped or renamed meanwhile
 				}
@@ -245,6 +245,24 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 			}
 		}
 	}
+}
+
+// listed is record of a series that an index names. Where the record is missing although the series lives, that is damage.
+func (s *Store) listed(ref Ref) (*record, error) {
+	rec, err := s.record(ref)
+	if !errors.Is(err, ErrNotFound) || s.catalogue.removed(ref) {
+		return rec, err
+	}
+	alive := s.withSeries(ref, func(*group, int) {})
+	if errors.Is(alive, ErrNotFound) {
+		return nil, err // dropped meanwhile
+	}
+	if s.catalogue.removed(ref) {
+		return nil, err
+	}
+	e := damagedValue(bucketSeries, refKey(ref), errMissing)
+	s.noteDamage(e)
+	return nil, e
 }
 
 // passedOver is damage of entries that a list passes over.

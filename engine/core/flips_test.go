@@ -1,0 +1,274 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"log/slog"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// zoo makes a store with all kinds of values in its database and changes in its log, and returns its folder.
+func zoo(t *testing.T) string {
+	t.Helper()
+	ctx := context.Background()
+	dir := damaged(t) // rows, lag, notes, metadata, labels, two definitions of one class
+	s, err := core.Open(dir, core.Options{NoBackground: true, Reorder: 25e9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hw := mustCreate(t, s, "hw", definition(t, "DS:a:DERIVE:20:U:U", "RRA:HWPREDICT:20:0.1:0.1:5"))
+	texts := mustCreate(t, s, "texts", definition(t, "DS:a:COUNTER:20:U:U", "RRA:LAST:0.5:1:300", "RRA:MIN:0.5:6:50"), core.Label{Name: "host", Value: "h"})
+	for round := range int64(4) {
+		var b core.Batch
+		for i := range int64(40) {
+			at := rra.Seconds(programStart + 10*(40*round+i+1))
+			b.Add(hw, at, rra.Int(i*i))
+			b.AddText(texts, at, []rra.Value{rra.Text(0)}, []string{fmt.Sprintf("%05d", i*i)})
+		}
+		mustAppend(t, s, &b)
+		if err := s.Checkpoint(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ref, err := s.Lookup("h/2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Export(ctx, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Path = "imported"
+	if out, err := s.Import(ctx, []core.Copy{c}, false); err != nil || out[0].Err != nil {
+		t.Fatal(out, err)
+	}
+	if err := s.Checkpoint(ctx); err != nil {
+		t.Fatal(err)
+	}
+	mustCreate(t, s, "late", definition(t, "DS:a:GAUGE:20:U:U", "RRA:LAST:0.5:1:10")) // in the log only
+	var b core.Batch
+	b.Add(ref, rra.Seconds(programStart+5000), rra.Float(1), rra.Float(2))
+	mustAppend(t, s, &b)
+	if err := errors.Join(s.Rename(ctx, "h/other", "h/renamed"), s.Abandon()); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// An answer is what one call says; an error is an answer too.
+type answers map[string]string
+
+// ask reads everything that a store has. Rows are those up to the time until.
+func ask(s *core.Store, until int64) answers {
+	ctx := context.Background()
+	out := make(answers)
+	say := func(name string, err error, text string) {
+		if err != nil {
+			text = "error: " + err.Error()
+		}
+		out[name] = text
+	}
+	var list strings.Builder
+	var failed error
+	for x, err := range s.List(ctx, "", "") {
+		if failed = err; err == nil {
+			fmt.Fprintln(&list, x.Path, uint64(x.Ref), x.Labels)
+		}
+	}
+	say("list", failed, list.String())
+	for i, ms := range [][]core.Matcher{nil, {{Name: "n", Value: "1"}}} {
+		var found strings.Builder
+		failed = nil
+		for x, err := range s.Select(ctx, ms) {
+			if failed = err; err == nil {
+				fmt.Fprintln(&found, x.Path, x.Labels)
+			}
+		}
+		say(fmt.Sprint("select ", i), failed, found.String())
+	}
+	names, err := s.LabelNames(ctx)
+	say("label names", err, fmt.Sprint(names))
+	notes, err := s.Notes(ctx, "")
+	say("notes", err, fmt.Sprint(notes))
+	for _, path := range []string{"h/0", "h/1", "h/2", "h/3", "h/renamed", "hw", "texts", "imported", "late"} {
+		ref, err := s.Lookup(path)
+		say(path+" lookup", err, fmt.Sprint(uint64(ref)))
+		m, err := s.Metadata(path)
+		say(path+" metadata", err, fmt.Sprint(m))
+		info, err := s.Info(ref)
+		say(path+" info", err, fmt.Sprint(info.Path, info.Labels, info.State.W, info.State.Text))
+		if err != nil {
+			continue
+		}
+		for i, a := range info.Definition.Archives {
+			span := a.PDPs * info.Definition.Step
+			rows, err := s.Fetch(ctx, ref, i, programStart, until)
+			h := fnv.New64a()
+			for _, v := range rows.Values {
+				fmt.Fprint(h, math.Float64bits(v), " ")
+			}
+			say(fmt.Sprint(path, " rows ", i, " of ", span), err, fmt.Sprint(len(rows.Values), h.Sum64()))
+		}
+		_, err = s.Export(ctx, ref)
+		say(path+" export", err, "")
+	}
+	return out
+}
+
+// differs compares answers with those of the whole store: each is the same, an error, or missing because its series is.
+func (a answers) differs(whole answers) string {
+	for name, text := range a {
+		if want, ok := whole[name]; ok && text != want && !strings.HasPrefix(text, "error: ") {
+			return fmt.Sprintf("%s: %.300q, of the whole store %.300q", name, text, whole[name])
+		}
+	}
+	return ""
+}
+
+// use opens a damaged store, reads all of it, checks it, writes to it and reads it again.
+func use(dir string, whole answers) (trouble string, refused bool) {
+	ctx := context.Background()
+	const until = programStart + 4800
+	for round := range 2 {
+		s, err := core.Open(dir, core.Options{NoBackground: true, Reorder: 25e9, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			return "", true
+		}
+		if trouble = ask(s, until).differs(whole); trouble == "" && round == 0 {
+			_, _ = s.Check(ctx)
+			_ = s.Backup(ctx, io.Discard)
+			if ref, err := s.Lookup("h/1"); err == nil {
+				var b core.Batch
+				for i := range int64(70) {
+					b.Add(ref, rra.Seconds(programStart+5000+10*i), rra.Float(7), rra.Float(8))
+				}
+				_ = s.Append(ctx, &b)
+			}
+			_ = s.Checkpoint(ctx)
+			// What changes with the samples is compared no more: rows before them stay.
+			maps.DeleteFunc(whole, func(name, _ string) bool {
+				return strings.HasPrefix(name, "h/1 ")
+			})
+		}
+		_ = s.Close()
+		if trouble != "" {
+			return fmt.Sprintf("opened %d times: %s", round+1, trouble), false
+		}
+	}
+	return "", false
+}
+
+// TestFlippedBytesOfDatabase damages the database of a small store in one place at a time. Whatever is asked of it then is answered
+// as if it were whole, or with an error: no panic, no hang, no other number. RONDO_FLIPS says how many bytes are flipped:
+// "all", a number, or "at:" and the place of one.
+func TestFlippedBytesOfDatabase(t *testing.T) {
+	dir := zoo(t)
+	raw, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damageDB(t, copyStore(t, dir), func(tx *bolt.Tx) error { raw = raw[:tx.Size()]; return nil }) // what follows is in no use
+	s, err := core.Open(copyStore(t, dir), core.Options{NoBackground: true, Reorder: 25e9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := ask(s, programStart+4800)
+	if err := s.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range whole {
+		if strings.HasPrefix(text, "error: ") {
+			t.Fatalf("%s: %s", name, text)
+		}
+	}
+	refused, tried := 0, 0
+	try := func(what string, damage func(b []byte) []byte) {
+		t.Helper()
+		at := copyStore(t, dir)
+		if err := os.WriteFile(filepath.Join(at, "rondo.bolt"), damage(append([]byte(nil), raw...)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		type outcome struct {
+			trouble string
+			refused bool
+		}
+		done := make(chan outcome, 1)
+		go func() {
+			trouble, refused := use(at, maps.Clone(whole))
+			done <- outcome{trouble, refused}
+		}()
+		select {
+		case o := <-done:
+			if tried++; o.refused {
+				refused++
+			}
+			if o.trouble != "" {
+				t.Errorf("%s: %s", what, o.trouble)
+			}
+		case <-time.After(2 * time.Minute):
+			t.Fatalf("%s: no end", what)
+		}
+		_ = os.RemoveAll(at)
+	}
+	r := rand.New(rand.NewPCG(testSeed(t), 1))
+	const page = 4096
+	pages := len(raw) / page
+	flip := func(at int) {
+		bit := byte(1) << (at % 8)
+		try(fmt.Sprintf("byte %d of page %d, bit %#x", at%page, at/page, bit), func(b []byte) []byte { b[at] ^= bit; return b })
+	}
+	spoil := func(p int) {
+		other := (p + 1 + r.IntN(pages-1)) % pages
+		try(fmt.Sprintf("page %d zeroed", p), func(b []byte) []byte { clear(b[p*page : (p+1)*page]); return b })
+		try(fmt.Sprintf("page %d is as page %d", p, other), func(b []byte) []byte { copy(b[p*page:(p+1)*page], raw[other*page:]); return b })
+		try(fmt.Sprintf("pages %d and %d exchanged", p, other), func(b []byte) []byte {
+			copy(b[p*page:(p+1)*page], raw[other*page:])
+			copy(b[other*page:(other+1)*page], raw[p*page:])
+			return b
+		})
+		try(fmt.Sprintf("cut before page %d", p), func(b []byte) []byte { return b[:p*page] })
+	}
+	switch all := os.Getenv("RONDO_FLIPS"); {
+	case strings.HasPrefix(all, "at:"):
+		at, err := strconv.Atoi(all[3:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		flip(at)
+	case all == "all":
+		for at := range raw {
+			flip(at)
+		}
+		for p := range pages {
+			spoil(p)
+		}
+	default:
+		n, err := strconv.Atoi(all)
+		if err != nil {
+			n = 40
+		}
+		for range n {
+			flip(r.IntN(len(raw)))
+		}
+		for range max(n/20, 1) {
+			spoil(r.IntN(pages))
+		}
+	}
+	t.Logf("%d places of %d bytes in %d pages; %d were refused when the store was opened", tried, len(raw), pages, refused)
+}
