@@ -11,13 +11,14 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/wal"
 )
 
 // How long a command waits for a database that another process holds while no server answers: a server
 // that is starting, or another command.
 const (
-	lockPatience = 30 * time.Second
+	lockPatience = 10 * time.Second
 	lockPoll     = 20 * time.Millisecond
 )
 
@@ -69,12 +70,21 @@ func (t target) open(ctx context.Context, o core.Options, create bool) (*opened,
 		if noServer == nil {
 			return &opened{client: c}, nil
 		}
+		if errors.Is(noServer, rpc.ErrSilent) || ctx.Err() != nil {
+			return nil, noServer
+		}
 		s, err := core.Open(t.db, o)
 		if err == nil {
 			return &opened{store: s}, nil
 		}
+		if errors.Is(err, core.ErrLocked) && errors.Is(noServer, unixsocket.ErrNoSocket) { // waiting would not help
+			return nil, fmt.Errorf("%w, and nobody can reach it: %w. Move it away and start the server again", err, noServer)
+		}
 		if errors.Is(err, fs.ErrPermission) && (noServer == nil || !errors.Is(err, core.ErrLocked)) {
 			return nil, fmt.Errorf("%w: the database is another user's. Run the command as that user; while rondo serve runs, members of its --socket-group may use it, too", err)
+		}
+		if errors.Is(err, core.ErrLocked) && time.Now().After(deadline) && errors.Is(noServer, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w, and %s is not there: if that is a server, it is still starting, or its socket was removed", err, filepath.Join(t.folder(), rpc.SocketName))
 		}
 		if !errors.Is(err, core.ErrLocked) || time.Now().After(deadline) {
 			return nil, err

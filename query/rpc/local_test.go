@@ -198,6 +198,11 @@ func TestSocket(t *testing.T) {
 			if info.Mode() != fs.ModeSocket|0o600 {
 				t.Errorf("mode is %v, want a socket for its owner only", info.Mode())
 			}
+			served := make(chan struct{})
+			go func() {
+				defer close(served)
+				_ = http.Serve(l, http.NotFoundHandler()) // it ends with the socket
+			}()
 			c, err := rpc.DialLocal(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
@@ -206,6 +211,7 @@ func TestSocket(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
+			<-served
 			if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("the socket is still there after Close: %v", err)
 			}

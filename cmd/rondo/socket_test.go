@@ -1,0 +1,25 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSocketReplacedByFile: a command says at once that something else has the name of the server's socket.
+func TestSocketReplacedByFile(t *testing.T) {
+	dir := t.TempDir()
+	db := filepath.Join(dir, "db")
+	serveProcess(t, db)
+	name := filepath.Join(db, "rondo.sock")
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := complain(t, dir, db, "list"); !strings.Contains(got, "rondo.sock is no socket") {
+		t.Errorf("list says %q", got)
+	}
+}
