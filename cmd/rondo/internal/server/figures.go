@@ -48,8 +48,6 @@ func storeFigures(st core.Stats) []figure {
 		{"rows", "rondo_rows_stored_total", rra.Derive, "Consolidated rows written to the database.", float64(st.RowsStored)},
 		{"checkpoints", "rondo_checkpoints_total", rra.Derive, "Checkpoints completed.", float64(st.Checkpoints)},
 		{"checkpoint_failures", "rondo_checkpoint_failures_total", rra.Derive, "Checkpoints that failed; they are tried again.", float64(st.CheckpointFailures)},
-		{"database_failures", "rondo_database_failures_total", rra.Derive, "Commits of the database that failed.", float64(st.DatabaseFailures)},
-		{"database_reopened", "rondo_database_reopened_total", rra.Derive, "Times the database was opened anew after an error.", float64(st.DatabaseReopened)},
 		{"checkpoint_seconds", "rondo_checkpoint_seconds", rra.Gauge, "Duration of the last checkpoint.", st.CheckpointSeconds},
 		{"", "rondo_checkpoint_seconds_max", rra.Gauge, "Duration of the longest checkpoint.", st.CheckpointSecondsMax},
 		{"log_bytes", "rondo_log_bytes", rra.Gauge, "Length of the log.", float64(st.LogBytes)},
