@@ -36,6 +36,7 @@ type contest struct {
 	runs   int
 	asked  int // commands that both answered
 	died   int // programs at which rrdtool crashed
+	used   *coverage
 }
 
 // modes are the ways a program is run: whether in pipe mode or a process a command, and through whom.
@@ -61,13 +62,14 @@ func TestWholeProgramsAsOriginal(t *testing.T) {
 		n, folder = p/2+p%2, makeLocales(t) // which takes seconds
 	}
 	var asked, died atomic.Int64
+	used := &coverage{uses: make(map[string]int)}
 	t.Run("all", func(t *testing.T) {
 		const shards = 4
 		for shard := range shards {
 			t.Run(strconv.Itoa(shard), func(t *testing.T) {
 				t.Parallel()
 				for i := shard; i < n && (!t.Failed() || os.Getenv("RONDO_GO_ON") != ""); i += shards {
-					c := &contest{t: t, tool: tool, seed: seed, number: i}
+					c := &contest{t: t, tool: tool, seed: seed, number: i, used: used}
 					c.run(folder)
 					asked.Add(int64(c.asked))
 					died.Add(int64(c.died))
@@ -75,6 +77,7 @@ func TestWholeProgramsAsOriginal(t *testing.T) {
 			})
 		}
 	})
+	used.report(t)
 	t.Logf("%d programs compared, %d commands; rrdtool crashed at %d", n, asked.Load(), died.Load())
 }
 
@@ -99,6 +102,11 @@ func (c *contest) run(folder string) {
 	c.moves = r.IntN(4) == 0
 	var program [][]string
 	program, c.later, c.files = newScript(r, strings.HasPrefix(c.mode, "pipe"), strings.Contains(strings.Join(c.env, " "), "de_DE"))
+	if c.number == 0 {
+		c.moves = false
+		program, c.files = tour()
+	}
+	c.used.count(program)
 	failure := c.compare(program)
 	if failure == "" {
 		return
@@ -273,7 +281,7 @@ func alignRings(t *testing.T, dir string, args []string) {
 		return
 	}
 	for i, arg := range args[1:] {
-		if args[i] == "-t" || args[i] == "--template" { // it has not been made
+		if args[0] == "create" && slices.Contains([]string{"-t", "--template", "-r", "--source"}, args[i]) { // it has not been made
 			continue
 		}
 		for _, d := range []string{dir, filepath.Join(dir, "d")} {

@@ -112,3 +112,33 @@ func parse(args []string, known []option, set func(name, arg string) error) ([]s
 		}
 	}
 }
+
+// tables are the options of rrdtool's verbs.
+var tables = map[string][]option{
+	"create": createOptions, "update": updateOptions, "updatev": updatevOptions, "dump": dumpOptions, "restore": restoreOptions,
+	"last": lastOptions, "lastupdate": lastOptions, "first": firstOptions, "info": infoOptions, "list": listOptions, "fetch": fetchOptions,
+	"tune": tuneOptions, "xport": xportOptions, "flushcached": flushcachedOptions,
+}
+
+// OptionsOf returns the long names of the options that a verb of rrdtool has.
+func OptionsOf(verb string) []string {
+	var names []string
+	for _, o := range tables[verb] {
+		names = append(names, o.long)
+	}
+	return names
+}
+
+// OptionsIn returns the long names of the options that the arguments of a verb use, as they are read: those before a mistake.
+func OptionsIn(args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	// What is behind a mistake is not read.
+	_, _ = parse(args[1:], tables[args[0]], func(name, _ string) error {
+		names = append(names, name)
+		return nil
+	})
+	return names
+}
