@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -103,30 +102,6 @@ func groupKey(dst []byte, class, group uint32) []byte {
 }
 
 type groupID struct{ class, group uint32 }
-
-// NewMatcher returns a Matcher, with its expression if op needs one: value is then a regular expression (RE2) that the
-// whole of the label's value must match. An error is ErrInvalid.
-func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
-	m := Matcher{Name: name, Op: op, Value: value}
-	if op == MatchRegexp || op == MatchNotRegexp {
-		var err error
-		if m.Regexp, err = regexp.Compile("^(?s:" + value + ")$"); err != nil {
-			return Matcher{}, asInvalid(fmt.Errorf("matcher of label %q: %w", name, err))
-		}
-	}
-	return m, m.check()
-}
-
-// check refuses a matcher that cannot be asked.
-func (m *Matcher) check() error {
-	switch {
-	case m.Op < MatchEqual || m.Op > MatchNotRegexp:
-		return invalid("matcher of label %q: no comparison has the number %d", m.Name, m.Op)
-	case (m.Op == MatchRegexp || m.Op == MatchNotRegexp) && m.Regexp == nil:
-		return invalid("matcher of label %q: its Regexp is nil (NewMatcher sets it)", m.Name)
-	}
-	return nil
-}
 
 // matches says whether a series with these labels satisfies m.
 func (m *Matcher) matches(labels []Label) bool {

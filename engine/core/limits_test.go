@@ -124,6 +124,7 @@ func TestLimitsPage(t *testing.T) {
 		"core.DefaultMaxRows": core.DefaultMaxRows, "core.MaxPath": core.MaxPath, "core.MaxLabels": core.MaxLabels,
 		"core.MaxLabel": core.MaxLabel, "core.MaxLabelBytes": core.MaxLabelBytes, "core.MaxDefinition": core.MaxDefinition,
 		"core.MaxBatch": core.MaxBatch, "core.MaxFetchRows": core.MaxFetchRows,
+		"core.MaxExpression": core.MaxExpression, "core.MaxProgram": core.MaxProgram,
 	}
 	rows := regexp.MustCompile("(?m)^\\| [^|]+ \\| ([0-9,]+)[^|]* \\| `((?:rra|core)\\.[A-Za-z]+)`").FindAllStringSubmatch(string(page), -1)
 	for _, m := range rows {
@@ -139,5 +140,48 @@ func TestLimitsPage(t *testing.T) {
 	}
 	for name := range constants {
 		t.Errorf("docs/limits.md lacks %s", name)
+	}
+}
+
+// An expression of a matcher could take any size: one of 3.9 MB took 613 MB.
+func TestMatchersAreLimited(t *testing.T) {
+	s := enginetest.Open(t)
+	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+	for _, v := range []string{"abc", "abcd"} {
+		mustCreate(t, s, v, def, core.Label{Name: "l", Value: v})
+	}
+	selected := func(m core.Matcher) (n int, err error) {
+		for _, e := range s.Select(t.Context(), []core.Matcher{m}) {
+			if e != nil {
+				return n, e
+			}
+			n++
+		}
+		return n, nil
+	}
+	for _, tt := range []struct {
+		name  string
+		op    core.MatchOp
+		value string
+		want  int
+		err   string
+	}{
+		{"expression", core.MatchRegexp, "ab.", 1, ""},
+		{"not", core.MatchNotRegexp, "ab.", 1, ""},
+		{"invalid", core.MatchRegexp, "[0-", 0, "missing closing ]"},
+		{"not of an invalid one", core.MatchNotRegexp, "(", 0, "missing closing )"},
+		{"long", core.MatchRegexp, strings.Repeat("x", core.MaxExpression+1), 0, "an expression of 4097 bytes: more than 4096"},
+		{"repeated", core.MatchRegexp, strings.Repeat("(abcdefghijklmnopqrst){999}", 2), 0, "repeats too much"},
+		{"no comparison", core.MatchNotRegexp + 1, "x", 0, "no comparison has the number 4"},
+	} {
+		m, err := core.NewMatcher(tt.op, "l", tt.value)
+		if tt.err == "" && err != nil || tt.err != "" && (!errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.err)
+		}
+		if err == nil {
+			if n, err := selected(m); n != tt.want || err != nil {
+				t.Errorf("%s: %d series, %v, want %d", tt.name, n, err, tt.want)
+			}
+		}
 	}
 }

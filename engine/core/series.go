@@ -51,7 +51,7 @@ type Matcher struct {
 	Name   string
 	Op     MatchOp
 	Value  string
-	Regexp *regexp.Regexp // of MatchRegexp and MatchNotRegexp; anchored
+	Regexp *regexp.Regexp // of MatchRegexp and MatchNotRegexp; anchored; NewMatcher sets it
 }
 
 // Rows are consecutive rows of one archive. Row i, data source j is

@@ -190,32 +190,24 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 	return connect.NewResponse(&page), nil
 }
 
+var matchOps = map[string]core.MatchOp{
+	"": core.MatchEqual, "=": core.MatchEqual, "!=": core.MatchNotEqual, "=~": core.MatchRegexp, "!~": core.MatchNotRegexp,
+}
+
 func matchersOf(ms []*rondov1.Matcher) ([]core.Matcher, error) {
 	if len(ms) > maxMatchers {
 		return nil, invalid("%d matchers, at most %d are possible", len(ms), maxMatchers)
 	}
 	out := make([]core.Matcher, len(ms))
 	for i, m := range ms {
-		out[i] = core.Matcher{Name: m.GetName(), Value: m.GetValue()}
-		switch m.GetOp() {
-		case "", "=":
-			out[i].Op = core.MatchEqual
-			continue
-		case "!=":
-			out[i].Op = core.MatchNotEqual
-			continue
-		case "=~":
-			out[i].Op = core.MatchRegexp
-		case "!~":
-			out[i].Op = core.MatchNotRegexp
-		default:
+		op, ok := matchOps[m.GetOp()]
+		if !ok {
 			return nil, invalid("matcher %d: op %q is none of = != =~ !~", i, cut(m.GetOp()))
 		}
-		re, err := compileExpression(m.GetValue())
-		if err != nil {
+		var err error
+		if out[i], err = core.NewMatcher(op, m.GetName(), m.GetValue()); err != nil {
 			return nil, invalid("matcher %d: %w", i, err)
 		}
-		out[i].Regexp = re
 	}
 	return out, nil
 }

@@ -1,0 +1,69 @@
+package core
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+)
+
+// The limits of the expression of a Matcher. A short expression may be a long program: x{1000} is a thousand copies of x.
+const (
+	// MaxExpression is the longest expression, in bytes.
+	MaxExpression = 4 << 10
+	// MaxProgram is the largest size of a compiled expression, in instructions, about 1 MB.
+	MaxProgram = 20_000
+)
+
+// NewMatcher returns a matcher of the label name. value is what it is compared with, or for MatchRegexp and
+// MatchNotRegexp an expression that must match the label as a whole. The error is ErrInvalid: there is no such op, or
+// the expression does not parse or is too large.
+func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
+	m := Matcher{Name: name, Op: op, Value: value}
+	if op == MatchRegexp || op == MatchNotRegexp {
+		if err := m.compile(); err != nil {
+			return Matcher{}, err
+		}
+	}
+	return m, m.check()
+}
+
+// check refuses a matcher that cannot be asked.
+func (m *Matcher) check() error {
+	switch {
+	case m.Op < MatchEqual || m.Op > MatchNotRegexp:
+		return invalid("matcher of label %q: no comparison has the number %d", m.Name, m.Op)
+	case (m.Op == MatchRegexp || m.Op == MatchNotRegexp) && m.Regexp == nil:
+		return invalid("matcher of label %q: its Regexp is nil (NewMatcher sets it)", m.Name)
+	}
+	return nil
+}
+
+// compile compiles the expression of m, once its size has been looked at.
+func (m *Matcher) compile() error {
+	if len(m.Value) > MaxExpression {
+		return invalid("an expression of %d bytes: more than %d", len(m.Value), MaxExpression)
+	}
+	tree, err := syntax.Parse(m.Value, syntax.Perl)
+	if err != nil {
+		return asInvalid(fmt.Errorf("matcher of label %.40q: %w", m.Name, err))
+	}
+	if programSize(tree) > MaxProgram {
+		return invalid("the expression %.200q repeats too much: it takes more than %d instructions", m.Value, MaxProgram)
+	}
+	m.Regexp, err = regexp.Compile("^(?s:" + m.Value + ")$")
+	return asInvalid(err)
+}
+
+// programSize returns how many instructions re takes, or a number above MaxProgram.
+func programSize(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		if n += programSize(sub); n > MaxProgram {
+			return MaxProgram + 1
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, MaxProgram+1)
+}
