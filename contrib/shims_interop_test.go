@@ -126,7 +126,7 @@ func (c *caller) oneOf(words ...string) string { return words[c.IntN(len(words))
 
 // program makes calls about one series.
 func (c *caller) program(more func(*caller) [][]string) [][]string {
-	c.name = fmt.Sprintf(c.oneOf("p%d.rrd", "p %d.rrd", `p"%d'.rrd`, "p\\%d.rrd", "p\n%d.rrd", "é%d.rrd"), c.number)
+	c.name = fmt.Sprintf(c.oneOf("p%d.rrd", "p %d.rrd", `p"%d'.rrd`, "p\\%d.rrd", "p$%d.rrd", "é%d.rrd"), c.number)
 	c.at = 1_000_000_000
 	create := []string{"create", c.name, "--start", strconv.FormatInt(c.at, 10), "--step", "10"}
 	c.sources = 1 + c.IntN(3)

@@ -258,7 +258,7 @@ func (p *Policy) Expire(id Identity) time.Duration {
 func ParseArchives(step int64, texts []string) ([]rra.Archive, error) {
 	for _, s := range texts {
 		if !strings.HasPrefix(s, "RRA:") && !rra.IsRetention(s) {
-			return nil, fmt.Errorf("%q is no archive: want RRA:AVERAGE:0.5:5m:1y, or 5m for 1y", s)
+			return nil, fmt.Errorf("%q is no archive, such as RRA:AVERAGE:0.5:5m:1y or 5m for 1y", s)
 		}
 	}
 	d, err := rra.ParseDefinition(step, append([]string{"DS:value:GAUGE:1:U:U"}, texts...))

@@ -188,7 +188,7 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 				for sub := e.lo; sub < e.hi; sub++ {
 					k := rowKey(nil, g.c.id, st, e.slot, sub, g.id)
 					v := rows.Get(k)
-					if err := s.wholeBlock(g, st, e.slot, sub, k, v); err != nil {
+					if err := s.wholeBlock(tx, g, st, e.slot, sub, k, v); err != nil {
 						return err
 					}
 					buf = appendPair(buf, bucketRows, k, v)
@@ -212,17 +212,17 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 }
 
 // wholeBlock checks all of a row block.
-func (s *Store) wholeBlock(g *group, stream int, slot int64, sub uint16, key, v []byte) error {
+func (s *Store) wholeBlock(tx *bolt.Tx, g *group, stream int, slot int64, sub uint16, key, v []byte) error {
 	if v == nil {
-		return s.damagedRows(g, stream, slot, sub, -1, errMissing)
+		return s.damagedRows(tx, g, stream, slot, sub, -1, errMissing)
 	}
 	b, err := openBlock(key, v)
 	if err != nil {
-		return s.damagedRows(g, stream, slot, sub, -1, err)
+		return s.damagedRows(tx, g, stream, slot, sub, -1, err)
 	}
 	for i := range b.columns {
 		if _, err := b.column(i); err != nil {
-			return s.damagedRows(g, stream, slot, sub, i, err)
+			return s.damagedRows(tx, g, stream, slot, sub, i, err)
 		}
 	}
 	return nil

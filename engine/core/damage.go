@@ -84,24 +84,24 @@ func damagedValue(bucket, key []byte, err error) *DamageError {
 }
 
 // damagedRows is damage of a row block of a group: of one column, or of all with column -1. The caller holds no lock.
-func (s *Store) damagedRows(g *group, stream int, slot int64, sub uint16, column int, err error) *DamageError {
+func (s *Store) damagedRows(tx *bolt.Tx, g *group, stream int, slot int64, sub uint16, column int, err error) *DamageError {
 	e := damagedValue(bucketRows, rowKey(nil, g.c.id, stream, slot, sub, g.id), err)
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, sub-block %d, group %d", g.c.id, stream, slot, sub, g.id)
 	e.rowsOf(&g.c.streams[stream], slot)
 	if column >= 0 {
 		e.Place += fmt.Sprintf(", column %d", column)
-		e.Series = s.pathOf(g.c, g.id, column/g.c.sources)
+		e.Series = s.pathOf(tx, g.c, g.id, column/g.c.sources)
 	}
 	s.noteDamage(e)
 	return e
 }
 
 // damagedLag is damage of a record of the bucket lag. The caller holds no lock.
-func (s *Store) damagedLag(g *group, column, stream int, slot int64, err error) *DamageError {
+func (s *Store) damagedLag(tx *bolt.Tx, g *group, column, stream int, slot int64, err error) *DamageError {
 	e := damagedValue(bucketLag, lagKey(g, column, stream, slot), err)
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, group %d, column %d", g.c.id, stream, slot, g.id, column)
 	e.rowsOf(&g.c.streams[stream], slot)
-	e.Series = s.pathOf(g.c, g.id, column/g.c.sources)
+	e.Series = s.pathOf(tx, g.c, g.id, column/g.c.sources)
 	s.noteDamage(e)
 	return e
 }
@@ -122,10 +122,15 @@ func (e *DamageError) rowsOf(st *stream, slot int64) {
 	e.Step, e.From, e.To = st.span, (slot*st.slot-1)*st.span, ((slot+1)*st.slot-1)*st.span
 }
 
-// pathOf returns the path of a series for a message; empty if it cannot be told.
-func (s *Store) pathOf(c *class, group uint32, index int) string {
-	rec, err := s.record(makeRef(c.id, group<<c.shift+uint32(index)))
-	if err != nil {
+// pathOf returns the path of a series for a message; empty if it cannot be told. It looks into the
+// transaction that met the damage: a second one could wait for a writer that waits for the first.
+func (s *Store) pathOf(tx *bolt.Tx, c *class, group uint32, index int) string {
+	ref := makeRef(c.id, group<<c.shift+uint32(index))
+	rec, ok := s.changedRecord(ref)
+	if !ok {
+		rec, _ = s.recordIn(tx, ref) // a damaged record has no path to tell
+	}
+	if rec == nil {
 		return ""
 	}
 	return rec.path

@@ -319,7 +319,7 @@ func (f *fetcher) stored(g *group, dir *directory, index, stream int, from, to i
 				f.buf, err = readColumn(col, st, b.slot, &p, f.buf)
 			}
 			if err != nil {
-				return f.s.damagedRows(g, stream, b.slot, b.sub, index*c.sources+j, err)
+				return f.s.damagedRows(f.tx.Tx, g, stream, b.slot, b.sub, index*c.sources+j, err)
 			}
 		}
 		if lagging.records > 0 {
@@ -343,7 +343,7 @@ func (f *fetcher) readBlocks(g *group, dir *directory, from, to int64) error {
 				b, err = openBlock(f.key, v)
 			}
 			if err != nil {
-				return f.s.damagedRows(g, f.stream, e.slot, sub, -1, err)
+				return f.s.damagedRows(f.tx.Tx, g, f.stream, e.slot, sub, -1, err)
 			}
 			f.blocks = append(f.blocks, slotBlock{b, e.slot, sub})
 		}
@@ -363,7 +363,7 @@ func (f *fetcher) countLagged(g *group, index int, want lagEntry) error {
 		return nil
 	}
 	e := damagedValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.records, want.records))
-	e.Series = f.s.pathOf(g.c, g.id, index)
+	e.Series = f.s.pathOf(f.tx.Tx, g.c, g.id, index)
 	f.s.noteDamage(e)
 	return e
 }
@@ -383,7 +383,7 @@ func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) 
 			f.buf, err = readColumn(rows, st, slot, p, f.buf)
 		}
 		if err != nil {
-			return f.s.damagedLag(g, column, stream, slot, err)
+			return f.s.damagedLag(f.tx.Tx, g, column, stream, slot, err)
 		}
 	}
 	return nil

@@ -43,7 +43,7 @@ func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segm
 		}
 		rows, err := cutSum(stored, bucketLag, k)
 		if err != nil {
-			_ = w.s.damagedLag(sn.g, segs[i].column, stream, slot, err) // it is noted
+			_ = w.s.damagedLag(w.lag.Tx(), sn.g, segs[i].column, stream, slot, err) // it is noted
 			return false
 		}
 		old[string(k)] = rows

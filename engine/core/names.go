@@ -106,15 +106,10 @@ func (s *Store) seriesOf(ref Ref, rec *record) Series {
 
 // record returns the catalogue's record of a series.
 func (s *Store) record(ref Ref) (*record, error) {
-	cat := &s.catalogue
-	cat.mu.RLock()
-	rec, ok := cat.records[ref]
-	cat.mu.RUnlock()
+	rec, ok := s.changedRecord(ref)
 	if !ok {
 		err := s.db.View(bucketSeries, func(tx *bolt.Tx) (err error) {
-			if v := tx.Bucket(bucketSeries).Get(refKey(ref)); v != nil {
-				rec, err = s.storedRecord(refKey(ref), v)
-			}
+			rec, err = s.recordIn(tx, ref)
 			return err
 		})
 		if err != nil {
@@ -125,6 +120,24 @@ func (s *Store) record(ref Ref) (*record, error) {
 		return nil, fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
 	}
 	return rec, nil
+}
+
+// changedRecord returns the record of a series that the database does not hold yet; nil: it is dropped.
+func (s *Store) changedRecord(ref Ref) (*record, bool) {
+	cat := &s.catalogue
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	rec, ok := cat.records[ref]
+	return rec, ok
+}
+
+// recordIn returns the record that a transaction shows of a series; nil: there is none.
+func (s *Store) recordIn(tx *bolt.Tx, ref Ref) (*record, error) {
+	v := tx.Bucket(bucketSeries).Get(refKey(ref))
+	if v == nil {
+		return nil, nil
+	}
+	return s.storedRecord(refKey(ref), v)
 }
 
 func refKey(ref Ref) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ref)) }

@@ -241,12 +241,12 @@ func (w *checkpointTx) subBlock(segs []segment, sn *snapshot, stream int, slot i
 	key := rowKey(nil, c.id, stream, slot, sub, sn.g.id)
 	v := w.rows.Get(key)
 	if v == nil {
-		return segs, w.s.damagedRows(sn.g, stream, slot, sub, -1, errMissing)
+		return segs, w.s.damagedRows(w.rows.Tx(), sn.g, stream, slot, sub, -1, errMissing)
 	}
 	defer w.s.adviseDone(v)
 	b, err := openBlock(key, v)
 	if err != nil {
-		return segs, w.s.damagedRows(sn.g, stream, slot, sub, -1, err)
+		return segs, w.s.damagedRows(w.rows.Tx(), sn.g, stream, slot, sub, -1, err)
 	}
 	for i := range b.columns {
 		if !keep(i / c.sources) {
@@ -259,7 +259,7 @@ func (w *checkpointTx) subBlock(segs []segment, sn *snapshot, stream int, slot i
 			})
 		}
 		if err != nil {
-			return segs, w.s.damagedRows(sn.g, stream, slot, sub, i, err)
+			return segs, w.s.damagedRows(w.rows.Tx(), sn.g, stream, slot, sub, i, err)
 		}
 	}
 	return segs, nil

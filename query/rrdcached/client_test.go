@@ -68,7 +68,7 @@ var clientVerbs = [][2]string{
 	{"create b/h.rrd -s 10 -b 1000000000 DS:x:DERIVE:20:U:U RRA:HWPREDICT:20:0.1:0.1:5 RRA:LAST:0.5:2:5", ""},
 	{"update b/h.rrd 1000000010:-5 1000000020:7", ""},
 	{"lastupdate b/h.rrd", " x\n\n1000000020: 7\n"},
-	{"list", "a.rrd\nb/h.rrd\n"},
+	{"list -r /", "a.rrd\nb/h.rrd\n"},
 	{"tune a.rrd -h x:30 -a y:1e7", ""},
 	{"tune a.rrd -h nosuch:30", "!unknown data source name 'nosuch'\n"},
 	{"list -r /b", "h.rrd\n"},

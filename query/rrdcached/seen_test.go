@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdcached"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // TestSeen shows that a client of a unix socket which names a file in full finds one there, and that a series is kept whose file it does not see.
@@ -31,8 +33,20 @@ func TestSeen(t *testing.T) {
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
-	p.expect(create+"LAST web\\ 1/load.rrd\n", "0 RRD created OK\n0 1000000010\n") // kept
+	p.expect(create+"LAST web\\ 1/load.rrd\n", "0 RRD created OK\n0 1000000000\n") // who removes the file wants another series
 	if !exists(name) {
+		t.Error("there is no file for a series that was made anew")
+	}
+	// A series that never had a file is kept: the client does not know that there is one.
+	d, err := rra.ParseDefinition(10, []string{"DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.store.Create(t.Context(), core.Spec{Path: "web 1/fileless.rrd", Definition: d, Start: rra.Seconds(1_000_000_050)}); err != nil {
+		t.Fatal(err)
+	}
+	p.expect("CREATE "+s.base+"/web\\ 1/fileless.rrd"+definition+"LAST web\\ 1/fileless.rrd\n", "0 RRD created OK\n0 1000000050\n")
+	if !exists(s.base + "/web 1/fileless.rrd") {
 		t.Error("there is no file for a series that was kept")
 	}
 	if err := os.Remove(name); err != nil {

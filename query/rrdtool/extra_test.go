@@ -21,7 +21,7 @@ func TestExtra(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec := core.Spec{Path: "h/load", Labels: []core.Label{{Name: "host", Value: "h\x1b[2J"}}, Definition: d, Start: rra.Seconds(1_000_000_000)}
+	spec := core.Spec{Path: "h/load", Labels: []core.Label{{Name: "host", Value: "h\"1\""}}, Definition: d, Start: rra.Seconds(1_000_000_000)}
 	if _, err := s.Create(t.Context(), spec); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestExtra(t *testing.T) {
 	if !ok {
 		t.Fatalf("info does not begin with\n%s", plain)
 	}
-	want := `label[host] = "h\x1b[2J"
+	want := `label[host] = "h\"1\""
 metadata_time = 1000000005
 attribute[units] = "jobs"
 expire = 300
