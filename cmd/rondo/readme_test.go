@@ -109,18 +109,18 @@ func TestRPCExamples(t *testing.T) {
 	dir := t.TempDir()
 	d := serveProcess(t, filepath.Join(dir, "rondo.db"))
 	const page = root + "/docs/rpc.md"
-	ran := ""
+	var ran strings.Builder
 	for _, f := range ofLang(t, readFences(t, page), "console") {
 		for _, step := range strings.Split("\n"+f.text, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(step, "\n")
 			if got := runLine(t, dir, d.atPorts(line)); !resembles(got, want, f.loose) {
 				t.Errorf("%s:%d: %s\nprints\n%swant\n%s", page, f.line, line, got, want)
 			}
-			ran += line + "\n"
+			ran.WriteString(line + "\n")
 		}
 	}
 	for _, p := range rpc.Procedures() {
-		if !strings.Contains(ran, p+"\n") {
+		if !strings.Contains(ran.String(), p+"\n") {
 			t.Errorf("%s has no example of %s", page, p)
 		}
 	}

@@ -87,14 +87,15 @@ func retentions(step int64, archives []string) []string {
 		if rows[name] == "" {
 			continue // told with an earlier one
 		}
-		names := name
+		var names strings.Builder
+		names.WriteString(name)
 		for _, other := range functions[i+1:] {
 			if rows[other] == rows[name] {
-				names += " " + other
+				names.WriteString(" " + other)
 				rows[other] = ""
 			}
 		}
-		kept = append(kept, names+" "+rows[name])
+		kept = append(kept, names.String()+" "+rows[name])
 	}
 	return kept
 }

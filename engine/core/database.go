@@ -14,6 +14,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // This file and database_*.go are the only ones that open bbolt's file and its transactions.
@@ -40,7 +41,6 @@ type database struct {
 	broken  error
 	doubt   *doubt
 	leaving *opening // replaced by current; there may still be readers
-
 }
 
 // databaseOptions say how a file is opened.
@@ -152,7 +152,7 @@ func (d *database) checkBranches(f *os.File, size int64) error {
 
 // openError says of what bbolt refuses whether it is damage.
 func openError(err error) error {
-	if errors.Is(err, bolt.ErrInvalid) || errors.Is(err, bolt.ErrChecksum) || errors.Is(err, bolt.ErrVersionMismatch) {
+	if errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrChecksum) || errors.Is(err, bolterrors.ErrVersionMismatch) {
 		return &DamageError{Err: err}
 	}
 	return err

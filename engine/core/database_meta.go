@@ -87,7 +87,7 @@ func (d *database) checkFile() error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it is only read
 	st, err := f.Stat()
 	if err != nil {
 		return err

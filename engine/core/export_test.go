@@ -1,8 +1,9 @@
 package core
 
 import (
-	bolt "go.etcd.io/bbolt"
 	"os"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/wal"
 )

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -28,9 +29,7 @@ func (c *Calls) Counts() map[Call]uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := make(map[Call]uint64, len(c.counts))
-	for k, n := range c.counts {
-		out[k] = n
-	}
+	maps.Copy(out, c.counts)
 	return out
 }
 

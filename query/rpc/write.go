@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -243,6 +242,6 @@ func (w *writer) append(ctx context.Context) error {
 
 func (w *writer) reject(index int, err error) {
 	if len(w.answer.GetRejections()) < maxRejections {
-		w.answer.Rejections = append(w.answer.Rejections, &rondov1.Rejection{Index: proto.Int64(int64(index)), Error: bounded(err).Error()})
+		w.answer.Rejections = append(w.answer.Rejections, &rondov1.Rejection{Index: new(int64(index)), Error: bounded(err).Error()})
 	}
 }
