@@ -32,12 +32,16 @@ func (s *Store) passDamaged(plan []planned, out []Created) []planned {
 		b := tx.Bucket(bucketNames)
 		kept := plan[:0]
 		for _, p := range plan {
+			var err error
 			if v := b.Get([]byte(p.key)); v != nil {
-				if _, err := s.decodeName([]byte(p.key), v); err != nil && !s.catalogue.overlaid(p.key) {
-					out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, err)
-					damaged = err
-					continue
-				}
+				_, err = s.decodeName([]byte(p.key), v)
+			} else {
+				err = s.absent(tx, bucketNames, []byte(p.key))
+			}
+			if err != nil && !s.catalogue.overlaid(p.key) {
+				out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, err)
+				damaged = err
+				continue
 			}
 			kept = append(kept, p)
 		}

@@ -270,7 +270,7 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 		}
 	}
 	err := s.db.Update(nil, func(tx *bolt.Tx) error {
-		w := &checkpointTx{s: s, state: tx.Bucket(bucketState), rows: tx.Bucket(bucketRows), lag: tx.Bucket(bucketLag), buf: s.blockBuffer[:0]}
+		w := &checkpointTx{s: s, tx: tx, state: tx.Bucket(bucketState), rows: tx.Bucket(bucketRows), lag: tx.Bucket(bucketLag), buf: s.blockBuffer[:0]}
 		for _, sn := range chunk {
 			if err := w.settle(sn); err != nil {
 				return err

@@ -33,6 +33,9 @@ type database struct {
 	failures atomic.Uint64 // commits that failed
 	reopened atomic.Uint64
 
+	trustMu sync.Mutex // guards trusted
+	trusted map[string]*pageTrust
+
 	toldMu sync.Mutex // guards told
 	told   map[string]bool
 

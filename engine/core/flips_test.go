@@ -176,7 +176,7 @@ func use(dir string, whole answers) (trouble string, refused bool) {
 
 // TestFlippedBytesOfDatabase damages the database of a small store in one place at a time. Whatever is asked of it then is answered
 // as if it were whole, or with an error: no panic, no hang, no other number. RONDO_FLIPS says how many bytes are flipped:
-// "all", a number, or "at:" and the place of one.
+// "all", "pages" (each of them, and a thousandth of the bytes), a number, or "at:" and the place of one.
 func TestFlippedBytesOfDatabase(t *testing.T) {
 	dir := zoo(t)
 	raw, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
@@ -251,6 +251,13 @@ func TestFlippedBytesOfDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 		flip(at)
+	case all == "pages": // and a thousandth of the bytes
+		for range len(raw) / 1000 {
+			flip(r.IntN(len(raw)))
+		}
+		for p := range pages {
+			spoil(p)
+		}
 	case all == "all":
 		for at := range raw {
 			flip(at)
@@ -259,6 +266,11 @@ func TestFlippedBytesOfDatabase(t *testing.T) {
 			spoil(p)
 		}
 	default:
+		for p := 2; p < pages; p++ { // the high bits of each page's first element and header: these hid a name, and had bbolt free 2^31 pages
+			for _, at := range []int{10, 15, 16 + 4, 16 + 8, 16 + 12} {
+				flip(p*page + at)
+			}
+		}
 		n, err := strconv.Atoi(all)
 		if err != nil {
 			n = 40

@@ -277,8 +277,9 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 	err = s.db.View(bucketMetadata, func(tx *bolt.Tx) (err error) {
 		if v := tx.Bucket(bucketMetadata).Get([]byte(key)); v != nil {
 			m, err = s.storedMeta([]byte(key), v)
+			return err
 		}
-		return err
+		return s.absent(tx, bucketMetadata, []byte(key))
 	})
 	if err != nil {
 		return nil, err

@@ -95,6 +95,9 @@ func (s *Store) writeMetadata() error {
 		if err := s.db.Update(bucketMetadata, func(tx *bolt.Tx) error {
 			b := tx.Bucket(bucketMetadata)
 			for i, k := range keys {
+				if err := s.sound(tx, bucketMetadata, []byte(k), []byte(k)); err != nil {
+					return err
+				}
 				had := b.Get([]byte(k)) != nil
 				switch {
 				case values[i] == nil && had:

@@ -67,8 +67,9 @@ func (s *Store) lookup(key string) (Ref, error) {
 		err := s.db.View(bucketNames, func(tx *bolt.Tx) (err error) {
 			if v := tx.Bucket(bucketNames).Get([]byte(key)); v != nil {
 				ref, err = s.decodeName([]byte(key), v)
+				return err
 			}
-			return err
+			return s.absent(tx, bucketNames, []byte(key))
 		})
 		if err != nil {
 			return 0, s.whileReplaying(err)
@@ -135,7 +136,7 @@ func (s *Store) changedRecord(ref Ref) (*record, bool) {
 func (s *Store) recordIn(tx *bolt.Tx, ref Ref) (*record, error) {
 	v := tx.Bucket(bucketSeries).Get(refKey(ref))
 	if v == nil {
-		return nil, nil
+		return nil, s.absent(tx, bucketSeries, refKey(ref))
 	}
 	return s.storedRecord(refKey(ref), v)
 }

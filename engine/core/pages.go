@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
 )
 
 // A pageWalk reads the pages of the database from the file, not through the mapping, and trusts none of them: each
@@ -24,6 +25,12 @@ type pageWalk struct {
 	// branches leaves the leaf pages out: what leads to pages is checked, not what they hold.
 	branches bool
 	depth    int // of the tree at hand, once it is known
+	// within, where it is not nil, leaves out what holds no key near those from within[0] to within[1].
+	within *[2][]byte
+	// again says that the tree is walked several times; kept are the branch pages that were read, and nil for leaf pages.
+	again bool
+	kept  map[uint64][]byte
+	only  string // leaves out all other buckets but this; empty: none
 }
 
 const (
@@ -45,9 +52,7 @@ func walkPages(f io.ReaderAt, size int64, branches bool, report func(bucket, wha
 	}
 	w := &pageWalk{f: f, meta: m, used: make([]uint64, m.pages/64+1), report: report, endless: make(map[string]bool), branches: branches}
 	w.tree(m.root, true)
-	if !branches {
-		w.free()
-	}
+	w.free()
 	return w.endless, nil
 }
 
@@ -78,8 +83,17 @@ func (w *pageWalk) page(id uint64, depth int, low, high []byte, buckets bool) {
 		return
 	}
 	if !w.take(id) {
-		w.bad(id, "is reached twice")
-		return
+		if !w.again {
+			w.bad(id, "is reached twice")
+			return
+		}
+		b, known := w.kept[id]
+		if b != nil {
+			w.children(b, depth, high, buckets)
+		}
+		if known {
+			return
+		}
 	}
 	if w.branches && !buckets && depth == w.depth {
 		return
@@ -98,35 +112,59 @@ func (w *pageWalk) page(id uint64, depth int, low, high []byte, buckets bool) {
 	if !branch {
 		w.depth = depth
 	}
-	if err := checkElements(b, branch, low, high); err != nil {
+	if err := checkElements(b, branch, w.meta.pageSize, low, high); err == nil && !branch && !buckets {
+		err = noBuckets(b)
+		if err != nil {
+			w.bad(id, "%v", err)
+			return
+		}
+	} else if err != nil {
 		w.endless[w.bucket] = w.endless[w.bucket] || branch // bbolt follows it all the same
 		w.bad(id, "%v", err)
 		return
 	}
-	n := int(binary.NativeEndian.Uint16(b[10:]))
-	if branch {
-		for i := range n {
-			next := high
-			if i+1 < n {
-				next, _, _ = element(b, i+1, true)
-			}
-			key, _, child := element(b, i, true)
-			w.page(child, depth+1, key, next, buckets)
+	if w.again {
+		w.kept[id] = nil
+		if branch {
+			w.kept[id] = b
 		}
+	}
+	if branch {
+		w.children(b, depth, high, buckets)
 		return
 	}
 	if !buckets {
 		return
 	}
+	n := int(binary.NativeEndian.Uint16(b[10:]))
 	for i := range n {
 		k, v, flags := element(b, i, false)
 		if flags != 1 {
 			w.bad(id, "%q is no bucket", k)
 			continue
 		}
-		w.inBucket(id, string(k), v)
+		if w.only == "" || w.only == string(k) {
+			w.inBucket(id, string(k), v)
+		}
 	}
 	w.bucket = ""
+}
+
+// children walks what lies below a branch page that was checked.
+func (w *pageWalk) children(b []byte, depth int, high []byte, buckets bool) {
+	n := int(binary.NativeEndian.Uint16(b[10:]))
+	first, end := 0, n
+	if w.within != nil {
+		first, end = near(b, n, w.within)
+	}
+	for i := first; i < end; i++ {
+		next := high
+		if i+1 < n {
+			next, _, _ = element(b, i+1, true)
+		}
+		key, _, child := element(b, i, true)
+		w.page(child, depth+1, key, next, buckets)
+	}
 }
 
 // inBucket walks the bucket whose value is v.
@@ -143,7 +181,7 @@ func (w *pageWalk) inBucket(id uint64, name string, v []byte) {
 	page := v[16:]
 	if len(page) < pageHeader || binary.NativeEndian.Uint16(page[8:]) != pageLeaf {
 		w.bad(id, "a bucket kept inside of it is no leaf")
-	} else if err := checkElements(page, false, nil, nil); err != nil {
+	} else if err := checkElements(page, false, 1, nil, nil); err != nil {
 		w.bad(id, "a bucket kept inside of it: %v", err)
 	}
 }
@@ -166,7 +204,7 @@ func (w *pageWalk) read(id uint64) ([]byte, error) {
 		return nil, fmt.Errorf("claims %d pages behind it: the database has %d", overflow, w.meta.pages)
 	}
 	for i := uint64(1); i <= overflow; i++ {
-		if !w.take(id + i) {
+		if !w.take(id+i) && !w.again {
 			return nil, fmt.Errorf("claims page %d, which another page uses", id+i)
 		}
 	}
@@ -180,30 +218,57 @@ func (w *pageWalk) read(id uint64) ([]byte, error) {
 	return b, nil
 }
 
-var errElement = errors.New("an element lies outside of the page")
+// near returns the children of a branch page that may hold the keys of a range, and their neighbours: where the key of
+// a child is damaged, what it holds is sought in the one before it.
+func near(b []byte, n int, within *[2][]byte) (first, end int) {
+	child := func(key []byte) int {
+		return sort.Search(n-1, func(i int) bool {
+			k, _, _ := element(b, i+1, true)
+			return bytes.Compare(k, key) > 0
+		})
+	}
+	return max(child(within[0])-1, 0), min(child(within[1])+2, n)
+}
 
-// checkElements checks that keys and values lie within the page, and that keys are in order.
-func checkElements(b []byte, branch bool, low, high []byte) error {
+// noBuckets checks that a leaf page of a bucket of rondo's holds values only.
+func noBuckets(b []byte) error {
+	for i := range int(binary.NativeEndian.Uint16(b[10:])) {
+		if _, _, flags := element(b, i, false); flags != 0 {
+			return fmt.Errorf("element %d is of kind %#x", i, flags)
+		}
+	}
+	return nil
+}
+
+var errElement = errors.New("an element is not where it belongs")
+
+// checkElements checks that keys and values lie within the page, one behind the other without gaps as bbolt writes them,
+// so that none is hidden, that the page has no room for more than one of pageSize bytes, and that keys are in order.
+func checkElements(b []byte, branch bool, pageSize int64, low, high []byte) error {
 	e := binary.NativeEndian
 	n := int(e.Uint16(b[10:]))
 	if pageHeader+n*pageElement > len(b) || branch && n == 0 {
 		return fmt.Errorf("has %d elements", n)
 	}
-	last := low
+	last, end := low, uint64(pageHeader+n*pageElement)
 	for i := range n {
 		at := pageHeader + i*pageElement
 		pos, ksize, vsize := uint64(e.Uint32(b[at+4:])), uint64(e.Uint32(b[at+8:])), uint64(e.Uint32(b[at+12:]))
 		if branch {
 			pos, ksize, vsize = uint64(e.Uint32(b[at:])), uint64(e.Uint32(b[at+4:])), 0
 		}
-		if pos < uint64((n-i)*pageElement) || uint64(at)+pos+ksize+vsize > uint64(len(b)) {
+		if uint64(at)+pos != end || end+ksize+vsize > uint64(len(b)) {
 			return errElement
 		}
+		end += ksize + vsize
 		key := b[uint64(at)+pos:][:ksize]
 		if order := bytes.Compare(last, key); order > 0 || order == 0 && i > 0 || high != nil && bytes.Compare(key, high) >= 0 {
 			return fmt.Errorf("key %d is out of order", i)
 		}
 		last = key
+	}
+	if int64(len(b))-int64(end) >= pageSize {
+		return fmt.Errorf("its elements end at byte %d of %d", end, len(b))
 	}
 	return nil
 }
@@ -232,8 +297,12 @@ func (w *pageWalk) free() {
 	}
 	for _, id := range ids {
 		if !w.take(id) {
+			w.endless[""] = true // a page in use would be written over
 			w.bad(id, "is in use and in the list of free pages")
 		}
+	}
+	if w.branches { // the pages that a leaf page overflows into are not known
+		return
 	}
 	lost := 0
 	for id := uint64(2); id < w.meta.pages; id++ {

@@ -82,6 +82,11 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		if err := w.write(ops); err != nil {
 			return err
 		}
+		for k := range notes {
+			if err := s.sound(tx, bucketNotes, []byte(k), []byte(k)); err != nil {
+				return err
+			}
+		}
 		if err := putAll(tx, bucketNotes, notes); err != nil {
 			return err
 		}
@@ -163,12 +168,6 @@ func (w *catalogueTx) write(ops []catOp) error {
 			return err
 		}
 	}
-	if err := putAll(w.tx, bucketNames, w.names); err != nil {
-		return err
-	}
-	if err := putAll(w.tx, bucketSeries, w.series); err != nil {
-		return err
-	}
 	postings := make(map[string][]byte, len(w.labels))
 	for k, p := range w.labels {
 		if p == nil {
@@ -178,6 +177,19 @@ func (w *catalogueTx) write(ops []catOp) error {
 		if p.count() > 0 {
 			postings[k] = p.append(nil)
 		}
+	}
+	for bucket, pairs := range map[*[]byte]map[string][]byte{&bucketNames: w.names, &bucketSeries: w.series, &bucketLabels: postings} {
+		for k := range pairs {
+			if err := w.s.sound(w.tx, *bucket, []byte(k), []byte(k)); err != nil {
+				return err // bbolt would write the page anew without what it cannot see
+			}
+		}
+	}
+	if err := putAll(w.tx, bucketNames, w.names); err != nil {
+		return err
+	}
+	if err := putAll(w.tx, bucketSeries, w.series); err != nil {
+		return err
 	}
 	return putAll(w.tx, bucketLabels, postings)
 }
@@ -232,6 +244,9 @@ func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
 func (w *catalogueTx) posting(k []byte) *posting {
 	v := w.tx.Bucket(bucketLabels).Get(k)
 	if v == nil {
+		if w.s.absent(w.tx, bucketLabels, k) != nil {
+			return nil
+		}
 		return new(posting)
 	}
 	_, p, err := w.s.storedPosting(k, v)

@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -36,6 +37,7 @@ type newBlock struct {
 // A checkpointTx collects what a transaction of a checkpoint writes.
 type checkpointTx struct {
 	s                *Store
+	tx               *bolt.Tx
 	state, rows, lag *bolt.Bucket
 	puts, states     []pair
 	deletes          [][]byte
@@ -377,8 +379,38 @@ func (sg *segment) longRun(st *stream) bool {
 	return ok
 }
 
+// keysOf are the keys of pairs.
+func keysOf(pairs []pair) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := range pairs {
+			if !yield(pairs[i].k) {
+				return
+			}
+		}
+	}
+}
+
 // write puts and deletes in order of keys.
 func (w *checkpointTx) write() error {
+	for _, part := range []struct {
+		bucket []byte
+		keys   iter.Seq[[]byte]
+	}{
+		{bucketState, keysOf(w.states)},
+		{bucketRows, keysOf(w.puts)},
+		{bucketRows, slices.Values(w.deletes)},
+		{bucketLag, func(yield func([]byte) bool) {
+			for k := range w.lags {
+				if !yield([]byte(k)) {
+					return
+				}
+			}
+		}},
+	} {
+		if err := w.s.soundNear(w.tx, part.bucket, part.keys); err != nil {
+			return err
+		}
+	}
 	w.state.FillPercent = 0.9
 	if err := putSorted(w.state, w.states); err != nil {
 		return err
