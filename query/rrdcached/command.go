@@ -63,7 +63,10 @@ var commands = [numCommands]command{
 		id: cmdFlush, name: "FLUSH", usage: "FLUSH <filename>", batch: true, quick: true,
 		help: "Answers when everything of the series is stored, as it is at once. Samples that a\nreorder window holds back are let go.",
 	},
-	{id: cmdFlushAll, name: "FLUSHALL", usage: "FLUSHALL", quick: true, help: "Has nothing to do: everything is stored at once."},
+	{
+		id: cmdFlushAll, name: "FLUSHALL", usage: "FLUSHALL", quick: true,
+		help: "Answers when everything of all series is stored, as it is at once. Samples that a\nreorder window holds back are let go.",
+	},
 	{id: cmdPending, name: "PENDING", usage: "PENDING <filename>", quick: true, help: "Shows samples that are not stored yet. There never are any."},
 	{
 		id: cmdForget, name: "FORGET", usage: "FORGET <filename>", batch: true, quick: true,

@@ -1,6 +1,7 @@
 package rrdcached
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -23,11 +24,7 @@ func (c *conn) quick(r *request) {
 	case cmdHelp:
 		c.help(r)
 	case cmdFlushAll:
-		if c.s.o.Held {
-			c.settle()
-			c.s.letAllGo()
-		}
-		c.slot("0 Started flush.")
+		c.flushAll(r.cmd)
 	case cmdSuspendAll:
 		c.slot(fmt.Sprintf("0 %d rrds suspend", c.s.cache.suspendAll(true)))
 	case cmdResumeAll:
@@ -107,28 +104,48 @@ func (c *conn) flushSeries(cmd *command, e *entry, file string) {
 	c.slot("0 Successfully flushed " + file + ".")
 }
 
-// letAllGo lets go, in the background, what the reorder window holds of all series. Once is enough at a time.
-func (s *Server) letAllGo() {
-	if !s.letGo.TryLock() {
-		return
-	}
-	go func() {
-		defer s.letGo.Unlock()
-		const many = 1024
-		var refs []core.Ref
-		for series, err := range s.o.Store.List(s.life, "", "") {
-			if err != nil {
-				return // the store is closing, or broken: others say so
-			}
-			if refs = append(refs, series.Ref); len(refs) == many {
-				if s.o.Store.Flush(s.life, refs) != nil {
-					return
-				}
-				refs = refs[:0]
-			}
+// flushAll lets go what the reorder window holds of all series, and answers when that is stored.
+func (c *conn) flushAll(cmd *command) {
+	if c.s.o.Held {
+		c.settle()
+		if err := c.s.letAllGo(); err != nil {
+			c.fail(cmd, err.Error())
+			return
 		}
-		_ = s.o.Store.Flush(s.life, refs)
-	}()
+	}
+	c.slot("0 Started flush.")
+}
+
+// letAllGo lets go what the reorder window holds of all series, and returns once that is stored. It goes through all series, so
+// those who ask while it is at it share one more pass.
+func (s *Server) letAllGo() error {
+	begun := s.passes.Load()
+	s.letGo.Lock()
+	defer s.letGo.Unlock()
+	if s.passes.Load() > begun { // somebody else's began after this was asked for, and has ended
+		return s.passErr
+	}
+	s.passes.Add(1)
+	s.passErr = s.pass()
+	return s.passErr
+}
+
+// pass lets go what the reorder window holds of all series.
+func (s *Server) pass() error {
+	const many = 1024
+	var refs []core.Ref
+	for series, err := range s.o.Store.List(s.life, "", "") {
+		if err != nil {
+			return err
+		}
+		if refs = append(refs, series.Ref); len(refs) == many {
+			if err := cmp.Or(s.life.Err(), s.o.Store.Flush(s.life, refs)); err != nil {
+				return err
+			}
+			refs = refs[:0]
+		}
+	}
+	return s.o.Store.Flush(s.life, refs)
 }
 
 func (c *conn) help(r *request) {

@@ -86,7 +86,9 @@ type Server struct {
 	// adopting is held while files are read.
 	adopting sync.Mutex
 	turns    turns
-	letGo    sync.Mutex // held by the one that lets all held samples go
+	letGo    sync.Mutex    // held by the one that lets all held samples go; guards passErr
+	passes   atomic.Uint64 // how many have begun to do so
+	passErr  error         // of the last that ended
 	foreign  foreign.Log
 
 	conns connections
@@ -129,8 +131,6 @@ func New(o Options) (*Server, error) {
 // Close ends what the server has begun on behalf of connections. Serve must have returned.
 func (s *Server) Close() {
 	s.end()
-	s.letGo.Lock() // the last to let samples go has ended
-	defer s.letGo.Unlock()
 }
 
 // Serve takes connections of l until ctx ends, and answers the commands of allow (the zero value: all) on them. It returns

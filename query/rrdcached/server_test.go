@@ -263,11 +263,34 @@ func TestHeldSamplesAreLetGo(t *testing.T) {
 	p.expect("CREATE a.rrd"+definition+"\nUPDATE a.rrd 1000000020:1\nUPDATE a.rrd 1000000010:1\nLAST a.rrd\nFLUSH a.rrd\nLAST a.rrd\n",
 		"0 RRD created OK\n0 errors, enqueued 1 value(s).\n0 errors, enqueued 1 value(s).\n0 1000000000\n"+
 			"0 Successfully flushed "+s.base+"/a.rrd.\n0 1000000020\n")
-	p.expect("UPDATE a.rrd 1000000030:1\nFLUSHALL\n", "0 errors, enqueued 1 value(s).\n0 Started flush.\n")
-	for deadline := time.Now().Add(patience); p.ask("LAST a.rrd") != "0 1000000030\n"; {
-		if time.Now().After(deadline) {
-			t.Fatal("FLUSHALL lets nothing go")
+}
+
+// TestFlushAllAnswersWhenDone: FLUSHALL was answered when it had begun, so that what was asked next came from before.
+func TestFlushAllAnswersWhenDone(t *testing.T) {
+	store := enginetest.OpenDir(t, t.TempDir(), core.Options{Reorder: time.Minute})
+	s := serve(t, rrdcached.Options{Store: store, Held: true}, 0)
+	const clients, each = 3, 360 // more series than are let go at once
+	var running sync.WaitGroup
+	defer running.Wait()
+	for i := range clients {
+		p := dial(t, s.addr)
+		name := func(j int) string { return fmt.Sprintf("%d/%d.rrd", i, j) }
+		all := func(answer, format string, args ...any) {
+			var requests strings.Builder
+			for j := range each {
+				fmt.Fprintf(&requests, format+"\n", append([]any{name(j)}, args...)...)
+			}
+			p.expect(requests.String(), strings.Repeat(answer, each))
 		}
+		all("0 RRD created OK\n", "CREATE %s%s", definition)
+		running.Go(func() {
+			for at := 1_000_000_010; at < 1_000_000_050; at += 10 {
+				all("0 errors, enqueued 1 value(s).\n", "UPDATE %s %d:1", at)
+				p.expect("FLUSHALL\n", "0 Started flush.\n")
+				last := fmt.Sprintf("0 %d\n", at)
+				p.expect(fmt.Sprintf("LAST %s\nLAST %s\nLAST %s\n", name(each-1), name(0), name(each/2)), last+last+last)
+			}
+		})
 	}
 }
 
