@@ -124,6 +124,7 @@ fails("cannot run /nowhere/rondo: No such file or directory", "last", "x")
 os.environ["RONDO"] = "false"
 fails("rondo ended before it had answered", "last", "x")
 os.environ["RONDO"] = program
+fails("Usage: rrdtool list [--daemon <addr> [--noflush]] [--recursive] <directory>", "list")
 fails("the command is longer than 1048575 bytes", "update", "x", "1000000600:" + "1" * (1 << 20))
 fails("'graph' is not built into this rondo yet: the original rrdtool draws a server's series, with --daemon unix:/path/rondo.db/rrdcached.sock", "graph", "x.png")
 try:

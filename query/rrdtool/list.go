@@ -13,7 +13,7 @@ import (
 )
 
 const listUsage = `[DIRECTORY] [OPTIONS]
-  Without a DIRECTORY, every series, one name a line.
+  rondo list without a DIRECTORY prints every series, one name a line.
   -r, --recursive         series below its directories as well
   -d, --daemon ADDRESS    ask the server at ADDRESS
   -F, --noflush           no effect: rondo has nothing to flush`
@@ -24,7 +24,7 @@ var listOptions = []option{{"recursive", 'r', false}, {"daemon", 'd', true}, {"n
 // directories it cannot list goes to stderr without a line end, and is no failure.
 func (c *command) list(args []string) error {
 	recursive := false
-	all := len(args) == 0 && !c.exact
+	all := len(args) == 0 && c.Rondo
 	args, err := parse(args, listOptions, func(name, arg string) error {
 		switch name {
 		case "recursive":
