@@ -17,6 +17,7 @@ type script struct {
 	lines  [][]string
 	plain  bool // names are as they are
 	exact  bool // no mistakes in the next command: what is there must be known
+	coarse bool // the next series has no archive of one PDP a row, and none that predicts
 	forced bool // a restore that replaces went before: in pipe mode rrdtool remembers it
 	ranged bool // likewise, one that checks the range
 }
@@ -30,9 +31,11 @@ type file struct {
 	made   bool
 	ds     []source
 	cfs    []string
-	rows   []int
-	season bool // has SEASONAL archives
-	along  bool // which HWPREDICT has brought along
+	rows   []int // of the archives that do not predict
+	pdps   []int // a row of them
+	season bool  // has SEASONAL archives
+	along  bool  // which HWPREDICT has brought along
+	recent bool  // its last update is the present, which the script does not know
 }
 
 type source struct {
@@ -78,7 +81,7 @@ func newScript(r *rand.Rand, piped, comma bool) (program, later [][]string, file
 	program, s.lines, s.exact, s.plain = s.lines, nil, true, true
 	for _, f := range s.files {
 		for range 3 {
-			if f.made {
+			if f.made && !f.recent {
 				s.update(f, "update")
 			}
 		}
@@ -114,7 +117,7 @@ func (s *script) command() {
 		s.create(f)
 		return
 	}
-	switch s.r.IntN(40) {
+	switch s.r.IntN(42) {
 	case 0:
 		s.create(f)
 	case 1, 2, 3, 4:
@@ -149,6 +152,10 @@ func (s *script) command() {
 		}
 	case 23, 24, 25, 26:
 		s.update(f, "updatev")
+	case 27:
+		s.filled(f)
+	case 28:
+		s.present(f)
 	default:
 		s.update(f, "update")
 	}
@@ -170,134 +177,6 @@ func (s *script) noSuch(f *file) {
 	default:
 		s.say(verb, nil, s.named(f))
 	}
-}
-
-func (s *script) create(f *file) {
-	r := s.r
-	s.exact = !s.one(8)
-	defer func() { s.exact = false }()
-	keep := s.one(8)
-	if !s.exact {
-		f = &file{name: "other.rrd"}
-	} else if keep && f.made {
-		f = &file{name: f.name} // it stays what it is
-	}
-	*f = file{name: f.name, made: true}
-	f.step = []int64{1, 5, 10, 60, 300, 7, 3600}[r.IntN(7)]
-	f.begin = 1_000_000_000 + r.Int64N(400_000_000)
-	f.last = f.begin
-	step := number(f.step)
-	if f.step%60 == 0 && s.one(3) {
-		step = number(f.step/60) + "m"
-	}
-	options := [][]string{s.option('b', "start", number(f.begin)), s.option('s', "step", step)}
-	if keep {
-		options = append(options, s.flag('O', "no-overwrite"))
-	}
-	args := []string{s.named(f)}
-	for i := range 1 + r.IntN(4) {
-		args = append(args, s.source(f, i))
-	}
-	for range 1 + r.IntN(4) {
-		args = append(args, s.archive(f))
-	}
-	if s.one(3) {
-		args = append(args, s.family(f)...)
-	}
-	s.say("create", options, args...)
-}
-
-func (s *script) source(f *file, i int) string {
-	r := s.r
-	ds := source{name: s.pick("x", "in", "out-1", "A_b", "nineteen-letters_x") + strconv.Itoa(i), value: r.Int64N(1000)}
-	ds.kind = s.pick("GAUGE", "GAUGE", "COUNTER", "DERIVE", "ABSOLUTE", "DCOUNTER", "DDERIVE", "COMPUTE")
-	if ds.kind == "COMPUTE" && i == 0 {
-		ds.kind = "GAUGE"
-	}
-	f.ds = append(f.ds, ds)
-	if ds.kind == "COMPUTE" {
-		e := &expression{r: r, most: 12, compute: true, right: s.exact}
-		for _, d := range f.ds[:i] {
-			e.names = append(e.names, d.name)
-		}
-		return "DS:" + ds.name + ":COMPUTE:" + e.String()
-	}
-	heartbeat := number(f.step * int64(1+r.IntN(4)))
-	if s.one(6) {
-		heartbeat = s.pick("1h", "10m", "2d", "1w")
-	}
-	return fmt.Sprintf("DS:%s:%s:%s:%s:%s", ds.name, ds.kind, heartbeat, s.pick("U", "U", "0", "-50", "1e-3", "-1.5e2"), s.pick("U", "U", "1000", "1e6", "123.456"))
-}
-
-func (s *script) archive(f *file) string {
-	cf := s.pick("AVERAGE", "AVERAGE", "MIN", "MAX", "LAST")
-	pdps := 1 + s.r.IntN(4)*s.r.IntN(4)
-	rows := 1 + s.r.IntN(25)
-	f.cfs, f.rows = append(f.cfs, cf), append(f.rows, rows)
-	if s.one(8) { // durations
-		return fmt.Sprintf("RRA:%s:%s:%ds:%ds", cf, s.pick("0.5", "0"), f.step*int64(pdps), f.step*int64(pdps*rows))
-	}
-	return fmt.Sprintf("RRA:%s:%s:%d:%d", cf, s.pick("0.5", "0", "0.9", "0.25", "0.999"), pdps, rows)
-}
-
-// family are archives that predict.
-func (s *script) family(f *file) []string {
-	r := s.r
-	n := len(f.cfs)
-	period := 2 + r.IntN(8)
-	rows := period + r.IntN(12)
-	factor := func() string { return s.pick("0.1", "0.5", "0.0035", "0.9", "1e-2") }
-	cf := s.pick("HWPREDICT", "HWPREDICT", "MHWPREDICT")
-	f.season = true
-	f.cfs = append(f.cfs, cf, "SEASONAL", "DEVSEASONAL", "DEVPREDICT", "FAILURES")
-	if s.one(2) {
-		f.along = true
-		return []string{fmt.Sprintf("RRA:%s:%d:%s:%s:%d", cf, rows, factor(), factor(), period)}
-	}
-	smooth := func() string {
-		if s.comma {
-			return s.pick("", ":smoothing-window=0")
-		}
-		return s.pick("", "", ":smoothing-window=0.2", ":smoothing-window=0")
-	}
-	return []string{
-		fmt.Sprintf("RRA:%s:%d:%s:%s:%d:%d", cf, rows, factor(), factor(), period, n+2),
-		fmt.Sprintf("RRA:SEASONAL:%d:%s:%d%s", period, factor(), n+1, smooth()),
-		fmt.Sprintf("RRA:DEVSEASONAL:%d:%s:%d%s", period, factor(), n+1, smooth()),
-		fmt.Sprintf("RRA:DEVPREDICT:%d:%d", 1+r.IntN(rows), n+3),
-		fmt.Sprintf("RRA:FAILURES:%d:2:%d:%d", 1+r.IntN(rows), 2+r.IntN(7), n+3),
-	}
-}
-
-// copies makes a series of the definition of another, or of what it holds.
-func (s *script) copies(f *file) {
-	to := s.files[s.r.IntN(len(s.files))]
-	if to == f {
-		return
-	}
-	// rrdtool gives a copy of a file of version 4 or 5 version 3, and forgets what that means.
-	later := slices.ContainsFunc(f.ds, func(d source) bool { return d.kind == "DCOUNTER" || d.kind == "DDERIVE" })
-	if later || f.season {
-		return
-	}
-	*to = file{name: to.name, made: true, step: f.step, begin: f.last, last: f.last, ds: slices.Clone(f.ds), cfs: slices.Clone(f.cfs), rows: slices.Clone(f.rows)}
-	s.exact = true
-	defer func() { s.exact = false }()
-	options := [][]string{s.option('t', "template", s.named(f)), s.option('b', "start", number(f.last))}
-	args := []string{to.name}
-	more := slices.ContainsFunc(f.ds, func(d source) bool { return d.name == "more" })
-	if !more && s.one(2) {
-		args = append(args, "DS:more:GAUGE:100:0:10")
-		to.ds = append(to.ds, source{"more", "GAUGE", 3})
-	}
-	if s.one(2) {
-		args = append(args, s.archive(to))
-	}
-	if s.one(4) {
-		to.step = 1 + s.r.Int64N(300)
-		options = append(options, s.option('s', "step", number(to.step)))
-	}
-	s.say("create", options, args...)
 }
 
 func (s *script) update(f *file, verb string) {
@@ -423,36 +302,6 @@ func (s *script) dump(f *file) {
 	s.say("dump", options, args...)
 }
 
-// restore makes a series of its own dump, or of another's.
-func (s *script) restore(f *file) {
-	to := s.files[s.r.IntN(len(s.files))]
-	s.exact = true
-	defer func() { s.exact = false }()
-	xml := xmlFolder + "/r.xml"
-	s.add("dump", s.named(f), xml)
-	var options [][]string
-	if to.made || s.forced || s.one(3) {
-		options = append(options, s.flag('f', "force-overwrite"))
-	}
-	// rrdtool takes the expression of a COMPUTE source for its limits.
-	compute := slices.ContainsFunc(f.ds, func(d source) bool { return d.kind == "COMPUTE" })
-	if s.ranged && compute {
-		return
-	}
-	if s.ranged || !compute && s.one(4) {
-		options = append(options, s.flag('r', "range-check"))
-		s.ranged = s.piped
-	}
-	s.forced = s.forced || s.piped && options != nil
-	s.say("restore", options, xml, to.name)
-	if to != f {
-		name := to.name
-		*to = *f
-		to.name, to.ds, to.cfs, to.rows = name, slices.Clone(f.ds), slices.Clone(f.cfs), slices.Clone(f.rows)
-	}
-	s.add("dump", to.name)
-}
-
 func (s *script) resize(f *file) {
 	later := slices.ContainsFunc(f.ds, func(d source) bool { return d.kind == "DCOUNTER" || d.kind == "DDERIVE" })
 	if later { // a later version is refused, but not before there is a piece of a file
@@ -464,7 +313,8 @@ func (s *script) resize(f *file) {
 }
 
 func (s *script) list() {
-	s.say("list", s.maybe(2, s.flag('r', "recursive")), s.pick(".", ".", "./", "none", s.files[0].name))
+	options := append(s.maybe(2, s.flag('r', "recursive")), s.maybe(3, s.flag('F', "noflush"))...)
+	s.say("list", options, s.pick(".", ".", "./", "none", s.files[0].name))
 }
 
 // walk goes about the folders of pipe mode.

@@ -139,7 +139,10 @@ func (s *script) restructure(f *file) {
 	odd := slices.ContainsFunc(f.ds, func(d source) bool {
 		return d.kind == "COMPUTE" || strings.HasPrefix(d.kind, "DC") || strings.HasPrefix(d.kind, "DD")
 	})
-	switch change := s.r.IntN(4); {
+	switch change := s.r.IntN(5); {
+	case change == 4:
+		s.finer(f)
+		return
 	case change == 0:
 		ds := source{name: fmt.Sprintf("t%d", s.r.IntN(1000)), kind: s.pick("GAUGE", "COUNTER", "ABSOLUTE")}
 		f.ds = append(f.ds, ds)
@@ -156,6 +159,42 @@ func (s *script) restructure(f *file) {
 		s.say("tune", nil, s.named(f), s.pick("DEL:nosuch", "DELRRA:99", "RRA#99:+1", "RRA#0:foo", "foo", "RRA:FOO:0.5:1:5", "RRA:AVERAGE:2:1:5"))
 	}
 	s.say("info", nil, f.name)
+	s.add("dump", f.name)
+}
+
+// finer gives a series a finer step. What is gathered of an open step or row rrdtool does not compute for the new one (docs/cli.md, tune):
+// a sample that ends a row of every archive comes first, and the series is one whose archives all have more than one PDP a row.
+func (s *script) finer(f *file) {
+	if f.recent || slices.Contains(f.pdps, 1) {
+		s.coarse = true
+		s.create(f)
+		s.coarse = false
+		s.update(f, "update")
+	}
+	i := slices.IndexFunc(f.rows, func(rows int) bool { return rows > 1 })
+	parts := slices.DeleteFunc([]int{2, 3, 5, 7}, func(n int) bool { return f.step%int64(n) != 0 })
+	if i < 0 || len(parts) == 0 {
+		return
+	}
+	s.exact = true
+	defer func() { s.exact = false }()
+	span := int64(1)
+	for _, pdps := range f.pdps {
+		for k := span; span%int64(pdps) != 0; {
+			span += k
+		}
+	}
+	span *= f.step
+	f.last += 2*span - f.last%span
+	s.add("update", f.name, s.at(number(f.last), f))
+	n := parts[s.r.IntN(len(parts))]
+	f.step /= int64(n)
+	for k := range f.pdps {
+		f.pdps[k] *= n
+	}
+	f.rows[i]--
+	s.say("tune", [][]string{s.option('t', "step", number(f.step))}, s.named(f), fmt.Sprintf("RRA#%d:-1", i))
+	s.add("info", f.name)
 	s.add("dump", f.name)
 }
 
