@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
@@ -13,12 +15,21 @@ import (
 
 func newCheck(c *common) *cobra.Command {
 	var format string
+	var mend bool
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Check every invariant of the database",
-		Long:  "Check every invariant of the database and print what is broken. The exit code is 1 if anything is.",
-		Args:  cobra.NoArgs,
+		Long: `Check every invariant of the database and print what is broken. The exit code is 1 if anything is.
+
+With --repair what can be read of a damaged database is put into a new file in its place; the damaged one is kept beside it as
+rondo.bolt.damaged-1 (-2 and so on). Names, the label index and counts are made anew; rows that cannot be read become unknown. It prints
+what was found, what was made anew, what is lost, and what is left: series whose state is damaged are not repaired (drop them, or restore a
+backup). The exit code is 1 if anything is left. No server may run.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if mend {
+				return repair(cmd, c, format)
+			}
 			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
@@ -47,7 +58,50 @@ func newCheck(c *common) *cobra.Command {
 		},
 	}
 	addOutput(cmd, &format)
+	cmd.Flags().BoolVar(&mend, "repair", false, "put what can be read into a new file, in place of a damaged database")
 	return cmd
+}
+
+// repair makes a damaged database usable and prints a line for each thing.
+func repair(cmd *cobra.Command, c *common, format string) error {
+	t := c.target()
+	if t.err != nil {
+		return t.err
+	}
+	got, err := core.Repair(cmd.Context(), t.db, core.Options{})
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return t.missing()
+	case err != nil:
+		return err
+	case got.Aside == "":
+		if format == table.Formats[0] {
+			_, err = fmt.Fprintln(c.stdout, "no problem found: nothing was changed")
+		}
+		return err
+	}
+	w, err := table.New(c.stdout, format, "what", "details")
+	if err != nil {
+		return err
+	}
+	row := func(what, details string) { err = firstError(err, w.Row(what, details)) }
+	for _, p := range got.Found {
+		row("found", p.String())
+	}
+	for _, text := range got.Done {
+		row("made anew", text)
+	}
+	for _, text := range got.Lost {
+		row("lost", text)
+	}
+	for _, p := range got.Left {
+		row("left", p.String())
+	}
+	row("the damaged file", got.Aside)
+	if err = firstError(err, w.Close()); err == nil && len(got.Left) > 0 {
+		err = exitError(1)
+	}
+	return err
 }
 
 func (o *opened) check(cmd *cobra.Command) ([]core.Problem, error) {

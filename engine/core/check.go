@@ -23,6 +23,7 @@ const maxProblems = 1000
 
 // A checker walks one transaction.
 type checker struct {
+	mend     func(f fix, what string) // may be nil
 	s        *Store
 	tx       *bolt.Tx
 	pos      wal.Pos // of the catalogue
@@ -39,13 +40,16 @@ type checker struct {
 // Check walks every invariant of the store and returns what it finds broken: the structure of the
 // database, names, series and labels against each other, every state record, every row block
 // against the directory that names it, and every block of the log. The store stays in use.
-func (s *Store) Check(ctx context.Context) ([]Problem, error) {
+func (s *Store) Check(ctx context.Context) ([]Problem, error) { return s.checkWith(ctx, nil) }
+
+// checkWith is Check. mend, if it is not nil, is told what may be put in place of damaged rows, and what is lost.
+func (s *Store) checkWith(ctx context.Context, mend func(f fix, what string)) ([]Problem, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
 	c := &checker{
-		s: s, blocks: make(map[string]bool), lags: make(map[string]lagEntry),
+		mend: mend, s: s, blocks: make(map[string]bool), lags: make(map[string]lagEntry),
 		postings: make(map[string]*posting), next: make(map[uint32]uint32),
 		members: make(map[groupID]int), broken: make(map[groupID]bool),
 	}

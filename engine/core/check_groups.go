@@ -163,22 +163,25 @@ func (c *checker) rows() {
 		}
 		if !c.blocks[string(k)] && !c.broken[groupID{class, group}] {
 			c.add(where, "no directory names it")
+			c.mended(bucketRows, k, nil, where, "which nothing refers to")
 		}
 		delete(c.blocks, string(k))
 		b, err := openBlock(k, v)
 		if err != nil {
 			c.add(where, "%v: %s are lost", err, c.lostRows(cl, group, stream, slot, -1))
+			c.mended(bucketRows, k, emptyBlock(k), where, c.lostRows(cl, group, stream, slot, -1))
 			continue
 		}
-		c.block(where, &b, cl, group, stream, slot)
+		c.block(k, where, &b, cl, group, stream, slot)
 	}
 	for k := range c.blocks {
 		class, stream, slot, _, group, _ := parseRowKey([]byte(k))
+		c.mended(bucketRows, []byte(k), emptyBlock([]byte(k)), fmt.Sprintf("rows %x", k), c.lostRows(c.s.class(class), group, stream, slot, -1))
 		c.add(fmt.Sprintf("rows %x", k), "%v: %s are lost", errMissing, c.lostRows(c.s.class(class), group, stream, slot, -1))
 	}
 }
 
-func (c *checker) block(where string, b *block, cl *class, group uint32, stream int, slot int64) {
+func (c *checker) block(key []byte, where string, b *block, cl *class, group uint32, stream int, slot int64) {
 	if b.columns > cl.sources<<cl.shift {
 		c.add(where, "%d columns", b.columns)
 		return
@@ -189,11 +192,20 @@ func (c *checker) block(where string, b *block, cl *class, group uint32, stream 
 			err = splitColumn(col, &cl.streams[stream], func(int, int, []byte) {})
 		}
 		if err != nil {
+			c.mended(bucketRows, key, wholeColumns(key, b, &cl.streams[stream]), where, c.lostRows(cl, group, stream, slot, i))
 			c.add(where, "column %d: %v: %s are lost", i, err, c.lostRows(cl, group, stream, slot, i))
 		}
 	}
 	if b.size() != len(b.data) {
+		c.mended(bucketRows, key, wholeColumns(key, b, &cl.streams[stream]), where, "bytes behind its end")
 		c.add(where, "%d bytes, not %d", len(b.data), b.size())
+	}
+}
+
+// mended tells what may be put in place of a damaged value.
+func (c *checker) mended(bucket, key, value []byte, where, what string) {
+	if c.mend != nil {
+		c.mend(fix{bucket, bytes.Clone(key), value}, where+": "+what)
 	}
 }
 
@@ -220,6 +232,7 @@ func (c *checker) lag() {
 		group := binary.BigEndian.Uint32(k[4:])
 		if err != nil {
 			c.add(where, "%v: %s are lost", err, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
+			c.mended(bucketLag, k, appendSum(nil, bucketLag, k), where, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
 		}
 		index := uint16(lagColumn(k) / cl.sources)
 		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))

@@ -1,0 +1,196 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// numbers puts the numbers of the bucket meta that are missing, but those that the log's position depends on.
+func (r *repairing) numbers() error {
+	return r.s.db.Update(nil, func(tx *bolt.Tx) error {
+		for _, b := range buckets {
+			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+				return err
+			}
+		}
+		meta := tx.Bucket(bucketMeta)
+		if meta.Get(metaCatalogue) == nil {
+			return &DamageError{Bucket: string(bucketMeta), Key: metaCatalogue, Err: errors.New("which of the log is in the database cannot be told: restore a backup")}
+		}
+		if meta.Get(metaVersion) == nil {
+			if err := putValue(tx, bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion)); err != nil {
+				return err
+			}
+		}
+		if meta.Get(metaLog) == nil {
+			var m wal.Mark
+			if l, err := wal.Open(filepath.Join(r.s.dir, dirLog), wal.Options{ReadOnly: true}); err == nil {
+				m = l.Marked()
+				_ = l.Close() // it was only read
+			}
+			r.done("how far the log reaches is taken from the log")
+			if err := putMark(tx, m); err != nil {
+				return err
+			}
+		}
+		for _, key := range [][]byte{metaReorder, metaCount} { // the count is put below
+			if meta.Get(key) == nil {
+				r.done("the number %s is made anew", key)
+				if err := putNumber(tx, key, 0); err != nil {
+					return err
+				}
+			}
+		}
+		if meta.Get(metaGroups) == nil {
+			top, err := metaNumber(tx, metaCatalogue)
+			if err != nil {
+				return err
+			}
+			c := tx.Bucket(bucketState).Cursor()
+			for k, v := c.First(); k != nil; k, v = c.Next() {
+				if b, err := cutSum(v, bucketState, k); err == nil {
+					x := reader{b: b[1:]}
+					_ = x.uvarint() // series
+					top = max(top, x.uvarint())
+				}
+			}
+			r.done("the number %s is made anew", metaGroups)
+			if err := putNumber(tx, metaGroups, top); err != nil {
+				return err
+			}
+		}
+		n := uint64(tx.Bucket(bucketMetadata).Stats().KeyN)
+		if was, err := metaNumber(tx, metaMetadata); err != nil || was != n {
+			r.done("there are %d paths with metadata", n)
+		}
+		return putNumber(tx, metaMetadata, n)
+	}, nil)
+}
+
+// index makes names, labels and counts anew from the records of the series, and records that are missing from these.
+func (r *repairing) index() error {
+	return r.s.db.Update(nil, func(tx *bolt.Tx) error {
+		names, series := make(map[string][]byte), make(map[string][]byte)
+		old := make(map[Ref]string) // by name, those without a record
+		c := tx.Bucket(bucketNames).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			ref, err := r.s.decodeName(k, v)
+			if err != nil {
+				r.lose("name %q: %v", k, err)
+				names[string(k)] = nil
+			} else if tx.Bucket(bucketSeries).Get(refKey(ref)) == nil {
+				old[ref] = string(k)
+			}
+		}
+		if err := r.records(tx, old, names, series); err != nil {
+			return err
+		}
+		if err := errors.Join(putAll(tx, bucketNames, names), putAll(tx, bucketSeries, series)); err != nil {
+			return err
+		}
+		clear(names)
+		clear(series)
+		count := uint64(0)
+		labels := make(map[string]*posting)
+		c = tx.Bucket(bucketSeries).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			rec, err := r.s.storedRecord(k, v)
+			if err != nil || len(k) != 8 || !r.s.numbered(Ref(binary.BigEndian.Uint64(k))) {
+				r.lose("series %s", keyText(k))
+				series[string(k)] = nil
+				continue
+			}
+			count++
+			key := nameKey(rec.path)
+			if got := tx.Bucket(bucketNames).Get([]byte(key)); got == nil {
+				names[key] = bytes.Clone(k)
+				r.done("name %q leads to its series again", rec.path)
+			}
+			ref := Ref(binary.BigEndian.Uint64(k))
+			cl := r.s.class(ref.class())
+			for _, l := range rec.labels {
+				at := string(groupKey(labelKey(l), cl.id, ref.number()>>cl.shift))
+				if labels[at] == nil {
+					labels[at] = new(posting)
+				}
+				labels[at].set(cl.index(ref.number()))
+			}
+		}
+		if err := errors.Join(putAll(tx, bucketNames, names), putAll(tx, bucketSeries, series), r.labels(tx, labels)); err != nil {
+			return err
+		}
+		if n, err := metaNumber(tx, metaCount); err != nil || n != count {
+			r.done("there are %d series", count)
+			return putNumber(tx, metaCount, count)
+		}
+		return nil
+	}, nil)
+}
+
+// labels makes the label index anew where it differs.
+func (r *repairing) labels(tx *bolt.Tx, labels map[string]*posting) error {
+	pairs := make(map[string][]byte)
+	c := tx.Bucket(bucketLabels).Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		_, p, err := r.s.storedPosting(k, v)
+		if want := labels[string(k)]; want == nil || err != nil || *want != p {
+			pairs[string(k)] = nil
+		} else {
+			delete(labels, string(k))
+		}
+	}
+	for k, p := range labels {
+		pairs[k] = p.append(nil)
+	}
+	if len(pairs) > 0 {
+		r.done("%d entries of the label index are made anew", len(pairs))
+	}
+	return putAll(tx, bucketLabels, pairs)
+}
+
+// records makes the records of series that have names only: their states have the definitions, the index the labels.
+func (r *repairing) records(tx *bolt.Tx, old map[Ref]string, names, series map[string][]byte) error {
+	if len(old) == 0 {
+		return nil
+	}
+	carried := make(map[Ref][]Label)
+	c := tx.Bucket(bucketLabels).Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		id, p, err := r.s.storedPosting(k, v)
+		if err != nil {
+			continue
+		}
+		part := bytes.SplitN(k, zeroByte, 3)
+		for _, ref := range r.s.refsOf(map[groupID]posting{id: p}) {
+			if _, ok := old[ref]; ok {
+				carried[ref] = append(carried[ref], Label{string(part[0]), string(part[1])})
+			}
+		}
+	}
+	for ref, name := range old {
+		cl := r.s.class(ref.class())
+		g := &group{c: cl, id: ref.number() >> cl.shift}
+		i := cl.index(ref.number())
+		v := tx.Bucket(bucketState).Get(g.stateKey())
+		err := errMissing
+		if v != nil {
+			err = g.decodeState(r.s, v)
+		}
+		if err != nil || i >= g.n || !g.alive(i) || g.defs[i] == 0 || int(g.defs[i]) > len(*r.s.catalogue.defs.Load()) {
+			r.lose("series %q: its record and its state are damaged", name)
+			names[name] = nil
+		} else {
+			rec := &record{def: g.defs[i], path: name, labels: carried[ref]}
+			series[string(refKey(ref))] = rec.append(nil)
+			r.done("the record of series %q is made anew, with %d labels", name, len(rec.labels))
+		}
+		g.unload(r.s)
+	}
+	return nil
+}

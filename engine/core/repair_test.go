@@ -1,0 +1,163 @@
+package core_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// repaired damages a copy of the store in dir, repairs it, and compares what it answers before and after: what was
+// readable stays so. It returns what Repair said.
+func repaired(t *testing.T, dir, what string, damage func(dir string)) (got core.Repaired, err error) {
+	t.Helper()
+	ctx := context.Background()
+	const until = programStart + 4800
+	dir = copyStore(t, dir)
+	defer os.RemoveAll(dir)
+	damage(dir)
+	before := make(answers)
+	if s, err := core.Open(dir, core.Options{ReadOnly: true, Reorder: 25e9}); err == nil {
+		before = ask(s, until)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err = core.Repair(ctx, dir, core.Options{Reorder: 25e9})
+	if err != nil {
+		return got, err
+	}
+	s, err := core.Open(dir, core.Options{NoBackground: true, Reorder: 25e9})
+	if err != nil {
+		if len(got.Left) == 0 {
+			t.Errorf("%s: repaired, and not opened: %v", what, err)
+		}
+		return got, err
+	}
+	after := ask(s, until)
+	for name, text := range before {
+		if !strings.HasPrefix(text, "error: ") && after[name] != text {
+			t.Errorf("%s: %s: %.300q, before the repair %.300q (%+v)", what, name, after[name], text, got)
+		}
+	}
+	ps, err := s.Check(ctx)
+	if err != nil || len(ps) != len(got.Left) {
+		t.Errorf("%s: check: %v, %v; the repair said %v", what, ps, err, got.Left)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return got, nil
+}
+
+// Every kind of value is damaged in a bit and removed: the repair leaves nothing wrong but what it names.
+func TestRepairOfValues(t *testing.T) {
+	dir := zoo(t)
+	for _, bucket := range []string{"rows", "lag", "names", "series", "labels", "notes", "metadata", "state"} {
+		for _, way := range []string{"flipped", "removed"} {
+			got, err := repaired(t, dir, bucket+" "+way, func(dir string) {
+				damageDB(t, dir, func(tx *bolt.Tx) error {
+					b := tx.Bucket([]byte(bucket))
+					k, v := b.Cursor().First()
+					if way == "removed" {
+						return b.Delete(bytes.Clone(k))
+					}
+					k, v = bytes.Clone(k), bytes.Clone(v)
+					v[len(v)/2] ^= 4
+					return b.Put(k, v)
+				})
+			})
+			switch {
+			case err != nil:
+				t.Errorf("%s %s: %v", bucket, way, err)
+			case bucket == "notes" && way == "removed": // nobody can know
+			case len(got.Found) == 0 || got.Aside == "" || len(got.Done)+len(got.Lost)+len(got.Left) == 0:
+				t.Errorf("%s %s: %+v", bucket, way, got)
+			case len(got.Left) > 0 && bucket != "state" && (bucket != "lag" || way != "removed"):
+				t.Errorf("%s %s: left: %v", bucket, way, got.Left)
+			}
+		}
+	}
+	for _, key := range []string{"count", "groups", "metadata", "reorder", "log", "version", "catalogue"} {
+		got, err := repaired(t, dir, key, func(dir string) {
+			damageDB(t, dir, func(tx *bolt.Tx) error {
+				v := bytes.Clone(tx.Bucket([]byte("meta")).Get([]byte(key)))
+				v[0] ^= 1
+				return tx.Bucket([]byte("meta")).Put([]byte(key), v)
+			})
+		})
+		if key == "catalogue" {
+			if !errors.Is(err, core.ErrDamaged) {
+				t.Errorf("%s: %+v, %v", key, got, err)
+			}
+		} else if err != nil || len(got.Left) > 0 {
+			t.Errorf("%s: %+v, %v", key, got, err)
+		}
+	}
+}
+
+// Every page is zeroed and gets a damaged header, and random bytes are flipped: what was readable before the repair is so after it.
+func TestRepairOfPages(t *testing.T) {
+	dir := zoo(t)
+	raw, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damageDB(t, copyStore(t, dir), func(tx *bolt.Tx) error { raw = raw[:tx.Size()]; return nil })
+	r := rand.New(rand.NewPCG(testSeed(t), 2))
+	const page = 4096
+	tried, refused := 0, 0
+	try := func(what string, damage func(b []byte)) {
+		t.Helper()
+		tried++
+		if _, err := repaired(t, dir, what, func(dir string) {
+			b := bytes.Clone(raw)
+			damage(b)
+			if err := os.WriteFile(filepath.Join(dir, "rondo.bolt"), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}); err != nil {
+			refused++
+		}
+	}
+	for p := range len(raw) / page {
+		try(fmt.Sprintf("page %d zeroed", p), func(b []byte) { clear(b[p*page : (p+1)*page]) })
+		for _, at := range []int{0, 8, 10, 12} {
+			try(fmt.Sprintf("byte %d of page %d", at, p), func(b []byte) { b[p*page+at] ^= 1 })
+		}
+	}
+	for range 60 {
+		at := r.IntN(len(raw))
+		try(fmt.Sprintf("byte %d of page %d", at%page, at/page), func(b []byte) { b[at] ^= 1 << (at % 8) })
+	}
+	t.Logf("%d repairs, %d were refused", tried, refused)
+	if refused > tried/5 {
+		t.Errorf("%d of %d repairs were refused", refused, tried)
+	}
+}
+
+// A database that is whole is left alone, and one that is in use is refused.
+func TestRepairLeavesWhole(t *testing.T) {
+	dir := zoo(t)
+	got, err := core.Repair(context.Background(), dir, core.Options{Reorder: 25e9})
+	if err != nil || got.Aside != "" || len(got.Found) > 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	s, err := core.Open(dir, core.Options{NoBackground: true, Reorder: 25e9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if _, err := core.Repair(context.Background(), dir, core.Options{}); !errors.Is(err, core.ErrLocked) {
+		t.Errorf("in use: %v", err)
+	}
+}
