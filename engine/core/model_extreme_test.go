@@ -40,7 +40,7 @@ func (x extremes) log(t *testing.T) {
 }
 
 // extremesOfRound is how many series TestExtremes makes in a store. Each of the limits is reached by one of them.
-const extremesOfRound = 120
+const extremesOfRound = 70
 
 // extremeDefinition returns the definition of series i, which may be refused, and what is extreme about it.
 func extremeDefinition(r *rand.Rand, i int, met func(what string, which any)) (*rra.Definition, error) {
