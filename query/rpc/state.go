@@ -77,6 +77,7 @@ func StatsOf(st core.Stats) *rondov1.StatsResponse {
 		GroupsLoaded:         st.GroupsLoaded,
 		GroupsDropped:        st.GroupsDropped,
 		Held:                 st.Held,
+		Damaged:              st.Damaged,
 	}
 }
 

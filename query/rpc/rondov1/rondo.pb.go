@@ -1688,8 +1688,10 @@ type StatsResponse struct {
 	GroupsLoaded         int64                  `protobuf:"varint,21,opt,name=groups_loaded,json=groupsLoaded,proto3" json:"groups_loaded,omitempty"`
 	GroupsDropped        int64                  `protobuf:"varint,22,opt,name=groups_dropped,json=groupsDropped,proto3" json:"groups_dropped,omitempty"`
 	Held                 int64                  `protobuf:"varint,23,opt,name=held,proto3" json:"held,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// Places of damage met in the database since it was opened.
+	Damaged       int64 `protobuf:"varint,24,opt,name=damaged,proto3" json:"damaged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatsResponse) Reset() {
@@ -1879,6 +1881,13 @@ func (x *StatsResponse) GetGroupsDropped() int64 {
 func (x *StatsResponse) GetHeld() int64 {
 	if x != nil {
 		return x.Held
+	}
+	return 0
+}
+
+func (x *StatsResponse) GetDamaged() int64 {
+	if x != nil {
+		return x.Damaged
 	}
 	return 0
 }
@@ -3401,7 +3410,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\x0elast_update_us\x18\x02 \x01(\x03R\flastUpdateUs\x12/\n" +
 	"\asources\x18\x03 \x03(\v2\x15.rondo.v1.SourceStateR\asources\x12.\n" +
 	"\bmetadata\x18\x04 \x01(\v2\x12.rondo.v1.MetadataR\bmetadata\"\x0e\n" +
-	"\fStatsRequest\"\xdb\x06\n" +
+	"\fStatsRequest\"\xf5\x06\n" +
 	"\rStatsResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1d\n" +
 	"\n" +
@@ -3428,7 +3437,8 @@ const file_rondo_proto_rawDesc = "" +
 	"\x10recovery_seconds\x18\x14 \x01(\x01R\x0frecoverySeconds\x12#\n" +
 	"\rgroups_loaded\x18\x15 \x01(\x03R\fgroupsLoaded\x12%\n" +
 	"\x0egroups_dropped\x18\x16 \x01(\x03R\rgroupsDropped\x12\x12\n" +
-	"\x04held\x18\x17 \x01(\x03R\x04held\" \n" +
+	"\x04held\x18\x17 \x01(\x03R\x04held\x12\x18\n" +
+	"\adamaged\x18\x18 \x01(\x03R\adamaged\" \n" +
 	"\fNotesRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\"\x8a\x01\n" +
 	"\x04Note\x12\x10\n" +

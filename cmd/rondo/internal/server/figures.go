@@ -59,6 +59,7 @@ func storeFigures(st core.Stats) []figure {
 		{"database_free", "rondo_database_free_bytes", rra.Gauge, "Free pages in the database file.", float64(st.DatabaseFree)},
 		{"", "rondo_database_commit_failures_total", rra.Derive, "Commits to the database file that failed.", float64(st.DatabaseFailures)},
 		{"", "rondo_database_reopened_total", rra.Derive, "Times that the database file was opened anew after a failed commit.", float64(st.DatabaseReopened)},
+		{"", "rondo_database_damaged", rra.Gauge, "Places of damage met in the database since it was opened; see rondo check --repair.", float64(st.Damaged)},
 		{"", "rondo_memory_budget_bytes", rra.Gauge, "What rondo_memory_bytes may reach (--memory).", float64(st.MemoryBudget)},
 		{"memory_bytes", "rondo_memory_bytes", rra.Gauge, "States, rows not yet stored and queues.", float64(st.MemoryBytes)},
 		{"", "rondo_groups_loaded", rra.Gauge, "Groups of series whose state is in memory.", float64(st.GroupsLoaded)},
