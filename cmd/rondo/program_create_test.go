@@ -226,7 +226,7 @@ func (s *script) filled(f *file) {
 	for i := range 1 + s.r.IntN(3) {
 		ds := source{name: names[s.r.IntN(len(names))], kind: s.pick("GAUGE", "GAUGE", "COUNTER", "DERIVE", "ABSOLUTE"), value: s.r.Int64N(1000)}
 		if mapped := ds.name; s.one(4) || slices.ContainsFunc(next.ds, func(d source) bool { return d.name == mapped }) {
-			ds.name = "m" + strconv.Itoa(i)
+			ds.name = fmt.Sprintf("m%d_%d", len(s.lines), i) // no other has this name
 			args = append(args, fmt.Sprintf("DS:%s=%s%s:%s:%d:U:U", ds.name, mapped, s.pick("", "[1]", fmt.Sprintf("[%d]", len(from))), ds.kind, 2*f.step))
 		} else {
 			args = append(args, fmt.Sprintf("DS:%s:%s:%d:U:U", ds.name, ds.kind, 2*f.step))

@@ -303,7 +303,11 @@ func (s *script) dump(f *file) {
 }
 
 func (s *script) resize(f *file) {
-	later := slices.ContainsFunc(f.ds, func(d source) bool { return d.kind == "DCOUNTER" || d.kind == "DDERIVE" })
+	// What the script knows of a series may be wrong, if a command that was to make it anew was refused: all that made it count.
+	later := slices.ContainsFunc(s.lines, func(line []string) bool {
+		text := strings.Join(line, " ")
+		return strings.Contains(text, f.name) && (strings.Contains(text, ":DCOUNTER") || strings.Contains(text, ":DDERIVE"))
+	}) || slices.ContainsFunc(f.ds, func(d source) bool { return d.kind == "DCOUNTER" || d.kind == "DDERIVE" })
 	if later { // a later version is refused, but not before there is a piece of a file
 		return
 	}
