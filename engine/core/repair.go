@@ -129,7 +129,7 @@ func (r *repairing) makeFile(name, fresh string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer old.Close()
+	defer func() { _ = old.Close() }() // it was only read
 	st, err := old.Stat()
 	if err != nil {
 		return err
