@@ -45,8 +45,10 @@ func TestNameThatIsNoUTF8(t *testing.T) {
 			}
 			complain(t, dir, db, "last", name) // no panic, and it ends
 		}
-		if got := rondo(t, db, "list"); got != "good.rrd\n" {
-			t.Errorf("served=%v: list prints %q", served, got)
+		for name := range strings.Lines(rondo(t, db, "list")) { // a server has series of its own at every full ten seconds
+			if name != "good.rrd\n" && !strings.HasPrefix(name, "rondo/") {
+				t.Errorf("served=%v: list prints %q", served, name)
+			}
 		}
 	}
 }
