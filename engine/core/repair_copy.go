@@ -18,6 +18,7 @@ type pageCopy struct {
 	size int64
 	walk *pageWalk
 	free []uint64 // a bit a page; nil: the list cannot be read
+	seen []uint64 // a bit a page that was copied. walk also counts pages that a damaged page claims
 
 	to      *database
 	pending map[string][]pair
@@ -30,7 +31,8 @@ func (c *pageCopy) copyPages() error {
 	if err != nil {
 		return err
 	}
-	c.walk = &pageWalk{f: c.f, meta: m, used: make([]uint64, m.pages/64+1), endless: make(map[string]bool)}
+	c.walk = &pageWalk{f: c.f, meta: m, used: make([]uint64, m.pages/64+1), endless: make(map[string]bool), again: true}
+	c.seen = make([]uint64, m.pages/64+1)
 	c.pending = make(map[string][]pair)
 	if ids, n, err := readFreelist(c.f, m); err == nil {
 		c.free = make([]uint64, m.pages/64+1)
@@ -81,10 +83,12 @@ func (c *pageCopy) at(off, n int64) []byte {
 // page copies a page of a bucket (empty: of the bucket of buckets) and those below it.
 func (c *pageCopy) page(id uint64, bucket string, depth int) error {
 	w := c.walk
-	if id < 2 || id >= w.meta.pages || c.free != nil && c.free[id/64]>>(id%64)&1 != 0 || !w.take(id) {
+	if id < 2 || id >= w.meta.pages || c.free != nil && c.free[id/64]>>(id%64)&1 != 0 || c.seen[id/64]>>(id%64)&1 != 0 {
 		c.r.lose("page %d of bucket %q: what leads to it is damaged", id, bucket)
 		return nil
 	}
+	c.seen[id/64] |= 1 << (id % 64)
+	w.take(id)
 	b, err := w.read(id)
 	if err != nil {
 		c.r.lose("page %d of bucket %q: %v; what can be read of it is kept", id, bucket, err)
