@@ -156,7 +156,15 @@ func (s *StoreSink) Resolve(ctx context.Context, reqs []Request) error {
 // create makes the series of specs and fills in their requests. What was granted and not
 // used is given back.
 func (s *StoreSink) create(ctx context.Context, reqs []Request, specs []core.Spec, at []int, granted map[string]int) error {
-	out, err := s.store.CreateBatch(ctx, specs)
+	out := make([]core.Created, 0, len(specs))
+	var err error
+	for part := range slices.Chunk(specs, core.MaxBatch) {
+		var made []core.Created
+		if made, err = s.store.CreateBatch(ctx, part); err != nil {
+			break
+		}
+		out = append(out, made...)
+	}
 	if err != nil {
 		s.giveBack(granted)
 		return fmt.Errorf("create %d series: %w", len(specs), err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -32,13 +33,15 @@ func benchStore(b *testing.B, series int) (*core.Store, []core.Ref) {
 			Labels: []core.Label{{Name: "host", Value: fmt.Sprint(i / 100)}},
 		})
 	}
-	out, err := s.CreateBatch(context.Background(), specs)
-	if err != nil {
-		b.Fatal(err)
-	}
-	refs := make([]core.Ref, series)
-	for i := range out {
-		refs[i] = out[i].Ref
+	refs := make([]core.Ref, 0, series)
+	for part := range slices.Chunk(specs, core.MaxBatch) {
+		out, err := s.CreateBatch(context.Background(), part)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i := range out {
+			refs = append(refs, out[i].Ref)
+		}
 	}
 	return s, refs
 }

@@ -1,8 +1,8 @@
 package rrdcached
 
 import (
+	"bytes"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -33,7 +33,9 @@ func BenchmarkParse(b *testing.B) {
 	c := &conn{s: s}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		for part := range slices.Chunk(text, 250<<10) {
+		for rest := text; len(rest) > 0; {
+			part := rest[:bytes.LastIndexByte(rest[:min(250<<10, len(rest))], '\n')+1] // whole lines
+			rest = rest[len(part):]
 			c.buf, c.from, c.to = part, 0, len(part)
 			c.parse()
 			s.putGroup(c.group)
