@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -81,12 +80,7 @@ func TestReadmeTranscript(t *testing.T) {
 
 // TestReadmeGraphInterop runs the README's graph with the original rrdtool, over the socket of a server that listens by default.
 func TestReadmeGraphInterop(t *testing.T) {
-	if _, err := exec.LookPath("rrdtool"); err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no rrdtool")
-		}
-		t.Skip("no rrdtool here")
-	}
+	needRRDTool(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	db := filepath.Join(dir, "rondo.db")

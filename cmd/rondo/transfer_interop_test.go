@@ -91,15 +91,21 @@ func (m *mover) same(names []string, start, end int64) bool {
 	return ok
 }
 
-// TestTransferInterop: files that rrdtool made are imported, and say and do the same as before; they are exported, and rrdtool goes on with
-// them as with its own.
-func TestTransferInterop(t *testing.T) {
+// needRRDTool skips a test where there is no rrdtool; where peers are required it fails.
+func needRRDTool(t *testing.T) {
+	t.Helper()
 	if _, err := exec.LookPath("rrdtool"); err != nil {
 		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
 			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no rrdtool")
 		}
 		t.Skip("no rrdtool here")
 	}
+}
+
+// TestTransferInterop: files that rrdtool made are imported, and say and do the same as before; they are exported, and rrdtool goes on with
+// them as with its own.
+func TestTransferInterop(t *testing.T) {
+	needRRDTool(t)
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
 		seed = s
