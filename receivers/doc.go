@@ -13,9 +13,9 @@
 //
 // What receivers have in common stands here too: the [Queue] between the loop
 // that reads a socket and the sink, [Counters] with a reason for every drop, the
-// [LogLimit] of one line a source and minute, the batch reader [UDP], the
 // rules for names ([AppendComponent]) and collectd's set of archives
-// ([StandardArchives]).
+// ([StandardArchives]). Sockets are package internal/sockets, which other
+// servers of the module use too.
 //
 // A new receiver is one folder and one line in cmd/rondo's list of protocols;
 // receivertest.Run is the suite that it passes. Nothing happens on import.

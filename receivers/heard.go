@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/loglimit"
 )
 
 // maxHeard bounds the senders that a heard tells apart. Beyond it nothing is logged of new ones.
@@ -13,7 +15,7 @@ const maxHeard = 1 << 16
 type heard struct {
 	log   *slog.Logger
 	now   func() time.Time
-	fresh LogLimit[string] // lines of new series, by sender
+	fresh loglimit.Limit[string] // lines of new series, by sender
 
 	mu      sync.Mutex // guards what follows
 	senders map[string]*fresh

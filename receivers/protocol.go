@@ -73,6 +73,9 @@ type Config struct {
 	Grace time.Duration
 	// Patience is how long a connection is held up while the store takes nothing, before what it brings is shed; 0: 5 s.
 	Patience time.Duration
+	// Yield is how long the peer of a connection may be silent while all places are taken and
+	// another needs one; 0: a minute.
+	Yield time.Duration
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 	// Logger takes what an operator can act on; nil: silent.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -48,7 +49,7 @@ type Queue struct {
 	running         sync.WaitGroup
 	grace           time.Duration
 	patience        time.Duration // of ready
-	failures        LogLimit[string]
+	failures        loglimit.Limit[string]
 
 	mu     sync.Mutex  // guards what follows
 	parked *core.Batch // flushed and left to grow; nil: none

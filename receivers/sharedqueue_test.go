@@ -274,3 +274,24 @@ type nothing struct{ receivers.Sink }
 func (nothing) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
 	return outcome{}, nil
 }
+
+// wait waits until cond is true of something that gives no sign.
+func wait(t *testing.T, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(waitFor); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v", waitFor)
+		}
+	}
+}
+
+// receive returns what comes from c.
+func receive[T any](t *testing.T, c <-chan T) (v T) {
+	t.Helper()
+	select {
+	case v = <-c:
+	case <-time.After(waitFor):
+		t.Fatalf("nothing comes within %v", waitFor)
+	}
+	return v
+}

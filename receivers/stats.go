@@ -1,6 +1,10 @@
 package receivers
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/rondo-db/rondo/internal/sockets"
+)
 
 // A Reason is why something that arrived was not stored.
 type Reason uint8
@@ -54,9 +58,9 @@ type Stats struct {
 
 // Counters counts what a receiver does. The zero value is ready; it may be used concurrently.
 type Counters struct {
-	Packets, Bytes, Samples, Values, Notes atomic.Uint64
-	KernelDropped                          atomic.Uint64
-	Connections, Series                    atomic.Int64
+	sockets.Traffic
+	Samples, Values, Notes atomic.Uint64
+	Series                 atomic.Int64
 
 	dropped [NumReasons]atomic.Uint64
 }
@@ -79,5 +83,7 @@ func (c *Counters) Stats() Stats {
 	for i := range s.Dropped {
 		s.Dropped[i] = c.dropped[i].Load()
 	}
+	s.Dropped[Limit] += c.Traffic.Refused.Load()
+	s.Dropped[Foreign] += c.Traffic.Foreign.Load()
 	return s
 }

@@ -23,6 +23,8 @@ const (
 var rooms = map[string][]string{
 	"internal/foreign":           {},
 	"internal/histogram":         {},
+	"internal/loglimit":          {},
+	"internal/sockets":           {"internal/foreign", "internal/loglimit"},
 	"internal/text":              {},
 	"rra":                        {"rra", "internal/text"},
 	"wal":                        {"wal", "internal/histogram"},

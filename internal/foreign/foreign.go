@@ -5,11 +5,7 @@
 // knows its first bytes, or [Line] a line, and nothing behind that is looked at.
 package foreign
 
-import (
-	"bytes"
-	"sync"
-	"time"
-)
+import "bytes"
 
 // methods are how a request of HTTP begins, its second version included, whose preface begins with PRI. Case matters, as in HTTP.
 var methods = [...]string{"GET ", "POST ", "PUT ", "HEAD ", "OPTIONS ", "DELETE ", "PATCH ", "CONNECT ", "TRACE ", "PRI "}
@@ -71,23 +67,4 @@ func Line(line []byte) bool {
 // isToken reports whether a byte may stand in the name of a header.
 func isToken(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), c) >= 0
-}
-
-// A Log lets one line a minute into the log. The zero value is ready; its methods may be called concurrently.
-type Log struct {
-	mu   sync.Mutex // guards what follows
-	last time.Time
-	held uint64
-}
-
-// Allow reports whether a line may be written at now, and if so how many were held back since the last.
-func (l *Log) Allow(now time.Time) (ok bool, held uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.last.IsZero() && now.Sub(l.last) < time.Minute {
-		l.held++
-		return false, 0
-	}
-	held, l.held, l.last = l.held, 0, now
-	return true, held
 }

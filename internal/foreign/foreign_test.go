@@ -2,7 +2,6 @@ package foreign_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/rondo-db/rondo/internal/foreign"
 )
@@ -55,18 +54,5 @@ func TestLine(t *testing.T) {
 		if got := foreign.Line([]byte(line)); got != want {
 			t.Errorf("Line(%q) = %v", line, got)
 		}
-	}
-}
-
-func TestLog(t *testing.T) {
-	var l foreign.Log
-	now := time.Unix(1000, 0)
-	for i, want := range []bool{true, false, false} {
-		if ok, _ := l.Allow(now.Add(time.Duration(i) * time.Second)); ok != want {
-			t.Errorf("line %d: %v", i, ok)
-		}
-	}
-	if ok, held := l.Allow(now.Add(time.Minute)); !ok || held != 2 {
-		t.Errorf("after a minute: %v, %d held back", ok, held)
 	}
 }

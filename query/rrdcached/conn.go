@@ -9,10 +9,10 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/foreign"
+	"github.com/rondo-db/rondo/internal/sockets"
 )
 
 // A connection is served by one goroutine. It reads what has arrived, puts the samples of it into a group, and hands that to
@@ -61,8 +61,7 @@ type conn struct {
 	charged    int64               // bytes of rows of answers: see room
 	patience   time.Duration       // how long the peer may take to read, as things are
 	endBy      time.Time           // when writing ends because ctx has; zero: it has not
-	silent     atomic.Int64        // since when the peer is, in nanoseconds of 1970; 0: it is not
-	yields     atomic.Bool         // the peer loses its place because it is silent
+	place      *sockets.Place
 	counts     [numCommands]count
 	closing    bool      // nothing more is looked at
 	ended      bool      // the server's end has been seen
@@ -133,10 +132,10 @@ func (c *conn) receive() (more bool, err error) {
 	c.fetches = nil
 	c.uncharge()
 	c.patience = c.s.o.WriteTime // it has read everything
-	c.silent.Store(time.Now().UnixNano())
+	c.place.Silent(time.Now())
 	c.deadline()
 	n, err := c.in.read(c.buf[c.to:], true)
-	c.silent.Store(0)
+	c.place.Heard()
 	c.to += n
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.ctx.Err() != nil {
 		return false, nil // the next time it is seen
@@ -212,19 +211,16 @@ func (c *conn) deadline() {
 		c.readUntil = now.Add(idle)
 		_ = c.nc.SetReadDeadline(c.readUntil) // else the next read says so
 	}
-	if c.ctx.Err() != nil || c.yields.Load() { // asked only now: its deadline may just have been overwritten
-		c.interruptRead()
+	if c.ctx.Err() != nil || c.place.Yields() { // asked only now: its deadline may just have been overwritten
+		c.place.Interrupt()
 	}
 }
 
 // interrupt ends a read that waits, and soon a write, because the server ends.
 func (c *conn) interrupt() {
-	c.interruptRead()
+	c.place.Interrupt()
 	_ = c.nc.SetWriteDeadline(time.Now().Add(lastTime)) // else the write says so
 }
-
-// interruptRead ends a read that waits.
-func (c *conn) interruptRead() { _ = c.nc.SetReadDeadline(time.Unix(1, 0)) }
 
 // chunk does what the whole lines that were read ask for.
 func (c *conn) chunk() {
@@ -269,7 +265,7 @@ func (c *conn) browser() bool {
 func (c *conn) endForeign() {
 	c.closing = true
 	c.s.stats.foreign.Add(1)
-	if ok, held := c.s.foreign.Allow(time.Now()); ok {
+	if ok, held := c.s.foreign.Allow(struct{}{}, time.Now()); ok {
 		c.s.o.Logger.Warn("a connection that speaks HTTP or TLS is closed: see docs/rrdcached.md, TCP and browsers", "from", c.peer, "held_back_lines", held)
 	}
 }

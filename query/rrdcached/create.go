@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/query/rrdtool"
 )
 
@@ -62,7 +63,7 @@ func (c *conn) create(r *request) {
 		return
 	}
 	seen := ""
-	if c.peer == unixPeer && strings.HasPrefix(args[0], "/") {
+	if c.peer == sockets.Local && strings.HasPrefix(args[0], "/") {
 		seen = path
 	}
 	path = strings.TrimSuffix(path, ".rrd")

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/sockets"
 )
 
 // An answer that waits for its reader holds rows in memory. All such answers together have a room; whoever needs more than is left waits. One
@@ -37,7 +39,7 @@ func newRoom(most int64) *room {
 
 // share returns how much of n a peer is counted with: an answer that is larger than all that the peer may have is alone in it.
 func (r *room) share(peer string, n int64) int64 {
-	if peer == unixPeer {
+	if peer == sockets.Local {
 		return min(n, r.most)
 	}
 	return min(n, r.most/4)
@@ -48,11 +50,11 @@ func (r *room) try(peer string, n int64) (ok bool, freed <-chan struct{}) {
 	n = r.share(peer, n)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all+n > r.most || peer != unixPeer && (r.tcp+n > r.most/2 || r.byHost[peer]+n > r.most/4) {
+	if r.all+n > r.most || peer != sockets.Local && (r.tcp+n > r.most/2 || r.byHost[peer]+n > r.most/4) {
 		return false, r.freed
 	}
 	r.all += n
-	if peer != unixPeer {
+	if peer != sockets.Local {
 		r.tcp += n
 		r.byHost[peer] += n
 	}
@@ -84,7 +86,7 @@ func (r *room) give(peer string, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all -= n
-	if peer != unixPeer {
+	if peer != sockets.Local {
 		r.tcp -= n
 		if r.byHost[peer] -= n; r.byHost[peer] == 0 {
 			delete(r.byHost, peer)

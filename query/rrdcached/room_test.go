@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/sockets"
 )
 
 // TestPatience: a peer that reads slowly on the whole is given up, in however many writes it is sent its answer.
@@ -49,8 +51,8 @@ func TestRoom(t *testing.T) {
 	if err := r.take(over, "c", 1); !errors.Is(err, errRoom) {
 		t.Errorf("take: %v", err)
 	}
-	try(unixPeer, 501, false)
-	try(unixPeer, 500, true)
+	try(sockets.Local, 501, false)
+	try(sockets.Local, 500, true)
 	taken := make(chan error)
 	go func() { taken <- r.take(t.Context(), "b", 20) }()
 	r.give("b", 5000)
@@ -59,7 +61,7 @@ func TestRoom(t *testing.T) {
 	}
 	r.give("a", 250)
 	r.give("b", 20)
-	r.give(unixPeer, 500)
+	r.give(sockets.Local, 500)
 	if r.all != 0 || r.tcp != 0 || len(r.byHost) != 0 {
 		t.Errorf("left: %d, %d of TCP, %v", r.all, r.tcp, r.byHost)
 	}

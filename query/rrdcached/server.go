@@ -3,16 +3,15 @@ package rrdcached
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/foreign"
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -89,10 +88,10 @@ type Server struct {
 	letGo    sync.Mutex    // held by the one that lets all held samples go; guards passErr
 	passes   atomic.Uint64 // how many have begun to do so
 	passErr  error         // of the last that ended
-	foreign  foreign.Log
+	foreign  loglimit.Limit[struct{}]
 
-	conns connections
-	room  *room
+	places *sockets.Places
+	room   *room
 }
 
 // New returns a server. The error says what is wrong with the base folder.
@@ -118,8 +117,10 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{o: o, large: make(chan struct{}, largeConns), turns: newTurns(), room: newRoom(o.Answers)}
-	s.conns = connections{most: o.Conns, hostMost: o.HostConns, byHost: make(map[string]int), open: make(map[*conn]struct{})}
+	s := &Server{
+		o: o, large: make(chan struct{}, largeConns), turns: newTurns(), room: newRoom(o.Answers),
+		places: sockets.NewPlaces(o.Conns, o.HostConns, 0),
+	}
 	s.small.size, s.big.size = smallBuffer, largeBuffer
 	s.cache = newCache(func() int { return int(2*s.o.Store.Stats().Series) + cacheSpare })
 	s.life, s.end = context.WithCancel(context.Background())
@@ -136,56 +137,30 @@ func (s *Server) Close() {
 // Serve takes connections of l until ctx ends, and answers the commands of allow (the zero value: all) on them. It returns
 // when all of them have ended; l is closed. Another error than ctx's end says why it cannot go on.
 func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) error {
-	var running sync.WaitGroup
-	defer running.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // Accept sees it
-	defer stop()
-	defer func() { _ = l.Close() }() // a second time it has nothing to say
 	defer context.AfterFunc(ctx, func() {
 		t := time.AfterFunc(graceTime, s.end)
 		context.AfterFunc(s.life, func() { t.Stop() })
 	})()
-	pause := time.Duration(0)
-	for {
-		nc, err := l.Accept()
-		switch {
-		case ctx.Err() != nil:
-			if err == nil {
-				_ = nc.Close() // it came too late
-			}
-			return nil
-		case errors.Is(err, net.ErrClosed):
-			return fmt.Errorf("accept at %s: %w", l.Addr(), err)
-		case err != nil: // out of files, or a peer that is gone: it passes
-			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-			}
-			continue
-		}
-		pause = 0
+	return sockets.Accept(ctx, l, func(ctx context.Context, nc net.Conn) func() {
 		c, err := s.newConn(ctx, nc, allow)
 		if err != nil {
 			s.o.Logger.Error("connection not served", "err", err)
 			_ = nc.Close() // nothing was written
-			continue
+			return nil
 		}
-		if !s.conns.enter(c, time.Now()) {
-			s.refuse(nc)
-			continue
+		if c.place, _ = s.places.Enter(nc, c.host, time.Now()); c.place == nil {
+			s.stats.refused.Add(1)
+			sockets.Refuse(nc, []byte("-1 Too many connections.\n"))
+			return nil
 		}
 		s.stats.accepted.Add(1)
-		running.Go(func() {
-			defer s.conns.leave(c)
-			defer func() { _ = nc.Close() }() // what was to be written has been
+		return func() {
+			defer c.place.Leave()
 			stop := context.AfterFunc(ctx, c.interrupt)
 			defer stop()
 			c.serve()
-		})
-	}
+		}
+	})
 }
 
 func (s *Server) newConn(ctx context.Context, nc net.Conn, allow Commands) (*conn, error) {
@@ -193,24 +168,11 @@ func (s *Server) newConn(ctx context.Context, nc net.Conn, allow Commands) (*con
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{s: s, ctx: ctx, nc: nc, in: in, allow: allow, peer: unixPeer, host: unixPeer, patience: s.o.WriteTime}
-	if a, ok := nc.RemoteAddr().(*net.TCPAddr); ok {
-		addr := a.AddrPort().Addr().Unmap()
-		c.peer, c.host = addr.String(), addr.String()
-		if addr.Is6() {
-			c.host = netip.PrefixFrom(addr, 64).Masked().String()
-		}
+	c := &conn{s: s, ctx: ctx, nc: nc, in: in, allow: allow, peer: sockets.Local, host: sockets.Local, patience: s.o.WriteTime}
+	if a := sockets.Address(nc.RemoteAddr()); a.IsValid() {
+		c.peer, c.host = a.String(), sockets.Client(a)
 	}
 	return c, nil
-}
-
-// refuse closes a connection that is one too many.
-func (s *Server) refuse(nc net.Conn) {
-	s.stats.refused.Add(1)
-	// The buffer of a new socket has room: this does not wait.
-	_ = nc.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
-	_, _ = nc.Write([]byte("-1 Too many connections.\n")) // it is closed either way
-	_ = nc.Close()
 }
 
 func (s *Server) group() *group {

@@ -43,7 +43,7 @@ func (s *Server) Stats() Stats {
 		st.Requests = append(st.Requests, s.stats.requests[i].Load())
 		st.Errors = append(st.Errors, s.stats.errors[i].Load())
 	}
-	st.Connections = s.conns.count()
+	st.Connections = s.places.Len()
 	st.Answers = s.room.used()
 	return st
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -97,7 +99,7 @@ type server struct {
 	cfg   receivers.Config
 	sink  receivers.Sink
 	set   settings
-	udp   *receivers.UDP
+	udp   *sockets.UDP
 	queue *receivers.Queue
 	dec   Decoder
 	cache *cache
@@ -114,7 +116,7 @@ type server struct {
 	noted   int64     // minute of the last notification
 	notes   int       // logged in it
 
-	lines receivers.LogLimit[string]
+	lines loglimit.Limit[string]
 }
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
@@ -124,8 +126,8 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 		return nil, err
 	}
 	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries)}
-	s.udp, err = receivers.ListenUDP(receivers.UDPOptions{
-		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Counters: &s.Counters,
+	s.udp, err = sockets.ListenUDP(sockets.UDPOptions{
+		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Traffic: &s.Traffic,
 	})
 	if err != nil {
 		return nil, err
@@ -161,7 +163,7 @@ const (
 func (s *server) Serve(ctx context.Context) error {
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()
-	return s.udp.Serve(ctx, s.queue, func(n int) { s.take(ctx, n) })
+	return s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.take(ctx, n) })
 }
 
 // take reads the n datagrams that have arrived.

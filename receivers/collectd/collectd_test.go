@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -66,7 +67,7 @@ func list(host, plugin, typ, instance string, at Stamp, x float64) *ValueList {
 
 func packet(t testing.TB, vs ...*ValueList) []byte {
 	t.Helper()
-	e := Encoder{Most: receivers.MaxDatagram}
+	e := Encoder{Most: sockets.MaxDatagram}
 	for _, v := range vs {
 		if !e.Add(v) {
 			t.Fatal("no room")

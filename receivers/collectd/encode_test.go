@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
@@ -12,7 +13,7 @@ import (
 // TestEncoderMakesCollectdsBytes: what a real collectd sent, decoded and encoded again, is what it sent.
 func TestEncoderMakesCollectdsBytes(t *testing.T) {
 	for i, packet := range receivertest.Hex(t, filepath.Join(captures, "collectd-5.12-plain.hex")) {
-		e := again{t: t, Encoder: Encoder{Most: receivers.MaxDatagram}}
+		e := again{t: t, Encoder: Encoder{Most: sockets.MaxDatagram}}
 		if err := new(Decoder).Decode(packet, &e); err != nil {
 			t.Fatal(err)
 		}

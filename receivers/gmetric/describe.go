@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -416,7 +417,7 @@ func (l *relabeler) start() {
 	l.quit = quit
 	go func() {
 		defer close(l.done)
-		var lines receivers.LogLimit[string]
+		var lines loglimit.Limit[string]
 		for r := range l.jobs {
 			if ctx.Err() != nil {
 				continue

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -149,7 +151,7 @@ type server struct {
 	cfg    receivers.Config
 	sink   receivers.Sink
 	set    settings
-	udp    *receivers.UDP
+	udp    *sockets.UDP
 	queue  *receivers.Queue
 	cache  *cache
 	news   newcomers
@@ -171,7 +173,7 @@ type server struct {
 	sample [1]rra.Value
 	digits []byte
 
-	lines receivers.LogLimit[string]
+	lines loglimit.Limit[string]
 }
 
 // A sender is where the datagram being read came from.
@@ -198,8 +200,8 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 		return nil, err
 	}
 	s := makeServer(cfg, set, sink)
-	s.udp, err = receivers.ListenUDP(receivers.UDPOptions{
-		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Counters: &s.Counters,
+	s.udp, err = sockets.ListenUDP(sockets.UDPOptions{
+		Address: cfg.Address, Conn: cfg.PacketConn, Groups: set.groups, Traffic: &s.Traffic,
 	})
 	if err != nil {
 		return nil, err
@@ -238,7 +240,7 @@ func (s *server) Serve(ctx context.Context) error {
 		s.names.start()
 		defer s.names.stop()
 	}
-	err := s.udp.Serve(ctx, s.queue, func(n int) { s.take(ctx, n) })
+	err := s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.take(ctx, n) })
 	s.finish()
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -21,7 +22,7 @@ type agent struct {
 	peer  string
 	host  string // whom new series are counted against
 	since time.Time
-	conn  *receivers.Conn  // nil for a file
+	conn  *sockets.Conn    // nil for a file
 	queue *receivers.Queue // of a file; nil: all agents share the server's
 
 	writing sync.Mutex // held while a request is written: they are answered in the order they are written; taken before mu
@@ -52,7 +53,7 @@ type series struct {
 }
 
 // handle reads one connection to its end.
-func (s *server) handle(ctx context.Context, c *receivers.Conn) {
+func (s *server) handle(ctx context.Context, c *sockets.Conn) {
 	a := &agent{s: s, peer: c.Peer, host: c.Host, since: s.cfg.Now(), conn: c}
 	s.enter(a)
 	err := a.serve(ctx)
@@ -124,9 +125,9 @@ func (a *agent) finish(err error) {
 	switch {
 	case errors.As(err, &wrong):
 		a.bad(err)
-	case errors.Is(err, receivers.ErrIdle):
+	case errors.Is(err, sockets.ErrIdle):
 		log.Info("mono: agent is silent, its connection is closed", "peer", a.peer)
-	case errors.Is(err, receivers.ErrForeign): // it would not understand good bye
+	case errors.Is(err, sockets.ErrForeign): // it would not understand good bye
 		purpose = false
 	case a.ctxEnded(err):
 	default: // the agent has ended it

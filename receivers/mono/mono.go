@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -58,11 +60,11 @@ var (
 		Usage: "close the connection of an agent that is silent for this `time`; 0: never",
 	}
 	flagConns = receivers.Flag{
-		Name: "mono-connections", Default: strconv.Itoa(receivers.DefaultConns),
+		Name: "mono-connections", Default: strconv.Itoa(sockets.DefaultConns),
 		Usage: "the largest `number` of agents",
 	}
 	flagHostConns = receivers.Flag{
-		Name: "mono-host-connections", Default: strconv.Itoa(receivers.DefaultHostConns),
+		Name: "mono-host-connections", Default: strconv.Itoa(sockets.DefaultHostConns),
 		Usage: "the largest `number` of agents of one address",
 	}
 )
@@ -146,12 +148,12 @@ type server struct {
 	cfg     receivers.Config
 	set     settings
 	sink    receivers.Sink
-	tcp     *receivers.TCP // nil: only files are read
+	tcp     *sockets.TCP // nil: only files are read
 	files   []*recording
 	queue   *receivers.SharedQueue
 	held    atomic.Int64 // by the decoders of all agents, in bytes
 	carried pace
-	lines   receivers.LogLimit[string]
+	lines   loglimit.Limit[string]
 
 	maxHeld    int64
 	answerTime time.Duration // how long an agent may take to answer
@@ -178,9 +180,9 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if cfg.Address == "" && cfg.Listener == nil {
 		return s, nil
 	}
-	s.tcp, err = receivers.ListenTCP(receivers.TCPOptions{
-		Address: cfg.Address, Listener: cfg.Listener, Conns: set.conns, HostConns: set.hostConns, Idle: set.idle,
-		Farewell: []byte{goodBye}, Counters: &s.Counters, Logger: cfg.Logger,
+	s.tcp, err = sockets.ListenTCP(sockets.TCPOptions{
+		Address: cfg.Address, Listener: cfg.Listener, Conns: set.conns, HostConns: set.hostConns, Idle: set.idle, Yield: cfg.Yield,
+		Farewell: []byte{goodBye}, Traffic: &s.Traffic, Logger: cfg.Logger,
 	})
 	if err != nil {
 		_ = s.Close() // the first error counts

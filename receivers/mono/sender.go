@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -184,7 +184,7 @@ func (s *Sender) Run(ctx context.Context, conn net.Conn, when Samples) error {
 	defer func() { _ = conn.Close() }() // what was to be written has been
 	var writing sync.Mutex
 	write := func(b []byte) error {
-		if err := conn.SetWriteDeadline(time.Now().Add(receivers.DefaultWriteTime)); err != nil {
+		if err := conn.SetWriteDeadline(time.Now().Add(sockets.DefaultWriteTime)); err != nil {
 			return err
 		}
 		_, err := conn.Write(b)

@@ -13,6 +13,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
 )
@@ -183,7 +184,7 @@ func (t *peerTarget) failure(err error) error {
 func (t *peerTarget) listen(conn net.PacketConn) {
 	var d collectd.Decoder
 	var p partial
-	b := make([]byte, receivers.MaxDatagram)
+	b := make([]byte, sockets.MaxDatagram)
 	for {
 		n, _, err := conn.ReadFrom(b)
 		if err != nil {

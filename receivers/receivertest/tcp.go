@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -35,6 +36,7 @@ var tcpSteps = []step{
 	{"limits connections", func(t *testing.T, c Case) { connLimit(t, c, c.Limits.Conns) }},
 	{"limits connections of an address", func(t *testing.T, c Case) { connLimit(t, c, c.Limits.HostConns) }},
 	{"closes connections that are idle", idle},
+	{"closes a silent connection where a new one needs its place", yields},
 	{"holds little of peers that announce much", greedy},
 	{"takes nothing from a browser", browser},
 }
@@ -235,14 +237,18 @@ func withFlag(t *testing.T, c Case, flag, value string) *Running {
 		t.Skip("the case names no flag")
 	}
 	return Start(t, c, new(Recorder), func(cfg *receivers.Config) {
-		options := map[string][]string{flag: {value}}
-		for name, v := range cfg.Options {
-			if name != flag {
-				options[name] = v
-			}
-		}
-		cfg.Options = options
+		cfg.Options = withOption(cfg.Options, flag, value)
 	})
+}
+
+// withOption returns options with one more, or another value of it.
+func withOption(options map[string][]string, flag, value string) map[string][]string {
+	options = maps.Clone(options)
+	if options == nil {
+		options = make(map[string][]string)
+	}
+	options[flag] = []string{value}
+	return options
 }
 
 func connLimit(t *testing.T, c Case, flag string) {
@@ -287,6 +293,35 @@ func idle(t *testing.T, c Case) {
 		t.Fatalf("samples %v, want the one that was whole", s)
 	}
 	c.check(t, s[0], 0)
+}
+
+// yields: connections that were opened and left alone kept everybody else out.
+func yields(t *testing.T, c Case) {
+	if c.Limits.Conns == "" {
+		t.Skip("the case names no flag")
+	}
+	r := Start(t, c, new(Recorder), func(cfg *receivers.Config) {
+		cfg.Options = withOption(cfg.Options, c.Limits.Conns, "1")
+		cfg.Yield = time.Nanosecond
+	})
+	silent := r.Dial()
+	r.write(silent, c.begin(0, 1))
+	path := r.UntilSamples(1)[0].Path
+	// The receiver may still be at what the silent peer has sent: then it refuses.
+	eventually(t, "a new peer has the place", func() bool {
+		refused := r.Stats().Dropped[receivers.Limit]
+		_, _ = r.Dial().Write(c.begin(1, 1)) // the receiver may be faster
+		taken := func() bool { return len(r.Recorder.Samples()) > 1 }
+		eventually(t, "it is taken or refused", func() bool { return taken() || r.Stats().Dropped[receivers.Limit] > refused })
+		return taken()
+	})
+	untilClosed(t, silent)
+	s := r.UntilSamples(2)[1]
+	c.check(t, s, 1)
+	if s.Path != path {
+		t.Errorf("the new peer writes %q, want %q", s.Path, path)
+	}
+	eventually(t, "one peer is connected", func() bool { return r.Stats().Connections == 1 })
 }
 
 // heldBytes is what a peer may cost that has sent next to nothing: the goroutine and the buffer it is read into, and what

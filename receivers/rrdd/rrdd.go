@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -92,7 +93,7 @@ type server struct {
 	slow   string    // the plugin whose resolve failed last: the next turn begins behind it
 	values [1]rra.Value
 
-	lines receivers.LogLimit[string]
+	lines loglimit.Limit[string]
 
 	// What a test replaces.
 	room   room

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -49,11 +51,11 @@ var (
 		Usage: "close the connection of a sender that is silent for this `time`; 0: never",
 	}
 	flagConns = receivers.Flag{
-		Name: "smon-connections", Default: strconv.Itoa(receivers.DefaultConns),
+		Name: "smon-connections", Default: strconv.Itoa(sockets.DefaultConns),
 		Usage: "the largest `number` of senders",
 	}
 	flagHostConns = receivers.Flag{
-		Name: "smon-host-connections", Default: strconv.Itoa(receivers.DefaultHostConns),
+		Name: "smon-host-connections", Default: strconv.Itoa(sockets.DefaultHostConns),
 		Usage: "the largest `number` of senders of one address",
 	}
 )
@@ -98,12 +100,12 @@ type server struct {
 	cfg   receivers.Config
 	set   settings
 	sink  receivers.Sink
-	tcp   *receivers.TCP // nil: only files are read
+	tcp   *sockets.TCP // nil: only files are read
 	files []*file
 	queue *receivers.SharedQueue // of all connections
 	held  ledger
 	seed  maphash.Seed // of the hashes of texts
-	lines receivers.LogLimit[string]
+	lines loglimit.Limit[string]
 }
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
@@ -121,9 +123,9 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if cfg.Address == "" && cfg.Listener == nil {
 		return s, nil
 	}
-	s.tcp, err = receivers.ListenTCP(receivers.TCPOptions{
-		Address: cfg.Address, Listener: cfg.Listener, Conns: set.conns, HostConns: set.hostConns, Idle: set.idle,
-		Counters: &s.Counters, Logger: cfg.Logger,
+	s.tcp, err = sockets.ListenTCP(sockets.TCPOptions{
+		Address: cfg.Address, Listener: cfg.Listener, Conns: set.conns, HostConns: set.hostConns, Idle: set.idle, Yield: cfg.Yield,
+		Traffic: &s.Traffic, Logger: cfg.Logger,
 	})
 	if err != nil {
 		_ = s.Close() // the first error counts
@@ -175,7 +177,7 @@ const (
 )
 
 // handle reads one connection to its end.
-func (s *server) handle(ctx context.Context, conn *receivers.Conn) {
+func (s *server) handle(ctx context.Context, conn *sockets.Conn) {
 	c := s.newSource(conn.Peer, conn.Host)
 	defer c.release()
 	buf := make([]byte, readBytes)
@@ -189,7 +191,7 @@ func (s *server) handle(ctx context.Context, conn *receivers.Conn) {
 			return
 		}
 		if err != nil {
-			if errors.Is(err, receivers.ErrIdle) {
+			if errors.Is(err, sockets.ErrIdle) {
 				c.closed("sender is silent, its connection is closed")
 			}
 			return

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+
+	"github.com/rondo-db/rondo/internal/sockets"
 )
 
 // A connections is a listener whose connections are counted, all and of each client. A client that is at its share
@@ -185,11 +187,5 @@ func clientOf(remote string) string {
 	if err != nil {
 		return remote
 	}
-	ip := a.Addr().Unmap().WithZone("")
-	if ip.Is6() {
-		if p, err := ip.Prefix(64); err == nil {
-			return p.String()
-		}
-	}
-	return ip.String()
+	return sockets.Client(a.Addr())
 }

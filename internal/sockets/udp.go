@@ -1,4 +1,4 @@
-package receivers
+package sockets
 
 import (
 	"context"
@@ -35,24 +35,24 @@ type UDPOptions struct {
 	// Groups are multicast addresses to join, each with an optional %interface.
 	// Address must then be a wildcard address or a multicast address.
 	Groups []string
-	// Counters, if not nil, has datagrams, bytes and kernel drops counted.
-	Counters *Counters
+	// Traffic, if not nil, has datagrams, bytes and kernel drops counted.
+	Traffic *Traffic
 }
 
 // UDP reads datagrams, many with one system call where the system can.
 // It is for one goroutine, except SetDeadline and Close.
 type UDP struct {
 	conn *net.UDPConn
-	c    *Counters
+	c    *Traffic
 	r    batchReader
 	wake time.Time // when Serve is to call take at the latest; zero: when something has arrived
 }
 
 // ListenUDP opens a socket. It asks for a large socket buffer.
 func ListenUDP(o UDPOptions) (*UDP, error) {
-	c := o.Counters
+	c := o.Traffic
 	if c == nil {
-		c = new(Counters)
+		c = new(Traffic)
 	}
 	conn, ok := o.Conn.(*net.UDPConn)
 	switch {
@@ -187,9 +187,10 @@ const (
 // has passed calls it again and again. It is for take to call.
 func (u *UDP) WakeAt(t time.Time) { u.wake = t }
 
-// Serve reads until ctx ends and what the socket holds by then is read, and then closes the socket and returns nil. It
-// has take add what is in the datagrams 0 to n-1 to q, and flushes q whenever no more of them are there; n may be 0.
-func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
+// Serve reads until ctx has ended and what the socket held by then is read; then it closes the
+// socket and returns nil. It calls take for the datagrams 0 to n-1 of each Read, where n may be 0,
+// and flush whenever no more of them are there.
+func (u *UDP) Serve(ctx context.Context, flush func(), take func(n int)) error {
 	defer func() { _ = u.conn.Close() }()                                         // nothing was written
 	stop := context.AfterFunc(ctx, func() { _ = u.SetDeadline(time.Unix(1, 0)) }) // else Read sees it closed
 	defer stop()
@@ -217,7 +218,7 @@ func (u *UDP) Serve(ctx context.Context, q *Queue, take func(n int)) error {
 		if more {
 			continue
 		}
-		q.Flush()
+		flush()
 		if u.wake != set {
 			set = u.wake
 			_ = u.SetDeadline(set) // else Read sees it closed

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package receivers
+package sockets
 
 import (
 	"net"

@@ -1,4 +1,4 @@
-package receivers
+package sockets
 
 import (
 	"encoding/binary"

@@ -1,0 +1,76 @@
+package sockets
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// TestSilentClientsMakeRoom: where all places are taken, the client that has been silent for longest
+// loses its own to a new one, if that was a minute at least; one that is being answered does not.
+func TestSilentClientsMakeRoom(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	places := NewPlaces(3, 2, 0)
+	enter := func(host string, silent time.Duration, want bool) *Place {
+		t.Helper()
+		here, there := net.Pipe()
+		t.Cleanup(func() { _, _ = here.Close(), there.Close() }) // nothing was sent
+		p, _ := places.Enter(here, host, now)
+		if got := p != nil; got != want {
+			t.Fatalf("%s enters: %v", host, got)
+		}
+		if p != nil && silent > 0 {
+			p.Silent(now.Add(-silent))
+		}
+		return p
+	}
+	young := enter("a", 59*time.Second, true)
+	busy := enter("a", 0, true)
+	enter("a", 0, false) // its share is taken, and nobody is silent for long enough
+	old := enter("b", 2*time.Minute, true)
+	enter("a", 0, false)                 // another's place is of no use
+	older := enter("b", time.Hour, true) // there were three: b's silent one has gone
+	if !old.Yields() || young.Yields() || busy.Yields() {
+		t.Error("not the silent client made room")
+	}
+	enter("c", 0, true)
+	if !older.Yields() {
+		t.Error("the silent client stays")
+	}
+	enter("d", 0, false)
+	enter(Local, time.Hour, true) // a place of its own
+	old.Leave()                   // it had gone already
+	older.Leave()
+	busy.Leave()
+	taken := func(host string) int {
+		if h := places.hosts[host]; h != nil {
+			return h.taken
+		}
+		return 0
+	}
+	if places.remote != 2 || places.local != 1 || taken("a") != 1 || taken("b") != 0 || taken("c") != 1 || places.Len() != 3 {
+		t.Errorf("%d of the network, %d of sockets, %v", places.remote, places.local, places.hosts)
+	}
+}
+
+// TestPlaceIsTheNewOnes: one that has made room must not free, on its way out, the place that a new
+// connection has under the same number.
+func TestPlaceIsTheNewOnes(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	places := NewPlaces(1, 1, 0)
+	here, there := net.Pipe()
+	defer func() { _, _ = here.Close(), there.Close() }() // nothing was sent
+	old, _ := places.Enter(here, "a", now)
+	old.Silent(now.Add(-time.Minute))
+	young, made := places.Enter(here, "a", now)
+	if young == nil || !made || young.Number != old.Number {
+		t.Fatalf("the new one has the place %+v, made %v", young, made)
+	}
+	old.Leave()
+	if n := places.Len(); n != 1 {
+		t.Errorf("%d places are taken, want 1", n)
+	}
+	if again, _ := places.Enter(here, "a", now); again != nil {
+		t.Error("there are two where there is one place")
+	}
+}
