@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrdtool"
 )
 
 // What completion of a name may cost: it runs whenever somebody presses the tabulator.
@@ -18,7 +19,8 @@ const (
 	mostComplete = 1000
 )
 
-// completeSeries offers the series, and the folders of series, whose paths begin with a word.
+// completeSeries offers the series, and the folders of series, whose names begin with a word. Names mean what they mean to
+// the verbs: "/router", "./router" and, with RONDO_BASE, the full name of a file.
 func (c *common) completeSeries(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	ctx := cmd.Context()
@@ -32,10 +34,39 @@ func (c *common) completeSeries(cmd *cobra.Command, _ []string, word string) ([]
 		return nil, cobra.ShellCompDirectiveError
 	}
 	defer func() { _ = o.close() }() // nothing was written
-	return nextParts(ctx, o.api(), word), directive
+	p, err := newPicker(c, o, nil)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	typed := word[:strings.LastIndexByte(word, '/')+1] // of the folder
+	folder, err := p.env.Path(typed + ".")
+	if err != nil {
+		return above(p.env.Base, word), directive
+	}
+	out := nextParts(ctx, p.api, folderOf(folder)+word[len(typed):])
+	for i := range out {
+		out[i] = typed + out[i][len(folderOf(folder)):]
+	}
+	return out, directive
 }
 
-// nextParts returns the continuations of word up to the next slash. Each page of the list begins
+// completeOne is completeSeries for commands that take one name.
+func (c *common) completeOne(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return c.completeSeries(cmd, args, word)
+}
+
+// above offers the base to a word that names a folder above it: nothing else there is in the database.
+func above(base, word string) []cobra.Completion {
+	if base == "" || !strings.HasPrefix(base, word) {
+		return nil
+	}
+	return []cobra.Completion{base + "/"}
+}
+
+// nextParts returns the paths that begin with word, each up to its next slash. Each page of the list begins
 // behind the folder that the last one ended in, so that a folder of a million series costs one page.
 func nextParts(ctx context.Context, api rondov1.RondoClient, word string) []cobra.Completion {
 	var out []cobra.Completion
@@ -48,7 +79,11 @@ func nextParts(ctx context.Context, api rondov1.RondoClient, word string) []cobr
 		last := ""
 		for _, s := range answer.Msg.GetSeries() {
 			path := s.GetPath()
-			if i := strings.IndexByte(path[len(word):], '/'); i >= 0 {
+			rest, ok := strings.CutPrefix(path, word)
+			if !ok {
+				continue
+			}
+			if i := strings.IndexByte(rest, '/'); i >= 0 {
 				path = path[:len(word)+i+1]
 			}
 			if path != last {
@@ -77,15 +112,27 @@ func completeFlag(cmd *cobra.Command, name string, values []string) {
 	}
 }
 
-// completeVerb offers what the arguments of one of rrdtool's verbs may be: names of series, and behind
-// the name that fetch reads a consolidation function.
+// completeVerb offers what the arguments of one of rrdtool's verbs may be: its long options, names of series, and
+// behind the name that fetch reads a consolidation function.
 func (c *common) completeVerb(verb string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if strings.HasPrefix(word, "--") {
+			var options []cobra.Completion
+			for _, name := range rrdtool.OptionsOf(verb) {
+				if strings.HasPrefix("--"+name, word) {
+					options = append(options, "--"+name)
+				}
+			}
+			return options, cobra.ShellCompDirectiveNoFileComp
+		}
+		args, owed := rrdtool.Positional(verb, args)
 		switch {
-		case strings.HasPrefix(word, "-"), verb == "restore" && len(args) == 0:
+		case strings.HasPrefix(word, "-"), verb == "restore" && len(args) == 0, verb == "dump" && len(args) == 1 && !owed:
 			return nil, cobra.ShellCompDirectiveDefault
-		case verb == "fetch" && len(args) == 1:
+		case verb == "fetch" && len(args) == 1 && !owed:
 			return functions, cobra.ShellCompDirectiveNoFileComp
+		case owed, len(args) > 1, len(args) == 1 && verb != "restore" && verb != "flushcached":
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		return c.completeSeries(cmd, args, word)
 	}

@@ -19,10 +19,11 @@ descriptions and what else a protocol says, and after how many seconds of silenc
 func newMetadata(c *common) *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use:   "metadata [PREFIX]",
-		Short: "Print texts, units and descriptions kept beside the numbers",
-		Long:  metadataHelp,
-		Args:  cobra.MaximumNArgs(1),
+		Use:               "metadata [PREFIX]",
+		Short:             "Print texts, units and descriptions kept beside the numbers",
+		Long:              metadataHelp,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: c.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {

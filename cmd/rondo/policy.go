@@ -44,11 +44,12 @@ func newPolicy(c *common) *cobra.Command {
 	}
 	cmd.PersistentPreRun = p.begin
 	test := &cobra.Command{
-		Use:   "test NAME",
-		Short: "Print which rule a name gets, and what a series of it is made of",
-		Long:  policyTestHelp,
-		Args:  cobra.ExactArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return p.test(cmd.Context(), args[0]) },
+		Use:               "test NAME",
+		Short:             "Print which rule a name gets, and what a series of it is made of",
+		Long:              policyTestHelp,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: c.completeOne,
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.test(cmd.Context(), args[0]) },
 	}
 	test.Flags().StringArrayVar(&p.labels, "label", nil, "a `name=value` of the series; may be repeated")
 	check := &cobra.Command{

@@ -34,7 +34,7 @@ func newRename(c *common) *cobra.Command {
 		Aliases:           []string{"mv"},
 		Short:             "Give series another path",
 		Long:              renameHelp,
-		ValidArgsFunction: c.completeSeries,
+		ValidArgsFunction: c.completeSeries, // NEW is often like OLD
 		Args:              cobra.ExactArgs(2),
 		RunE:              func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], args[1]) },
 	}

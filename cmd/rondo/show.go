@@ -53,7 +53,7 @@ func newShow(c *common) *cobra.Command {
 		Short:             "Print a series and its recent values",
 		Long:              showHelp,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: c.completeSeries,
+		ValidArgsFunction: c.completeOne,
 		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()

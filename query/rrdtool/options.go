@@ -142,3 +142,18 @@ func OptionsIn(args []string) []string {
 	})
 	return names
 }
+
+// Positional returns the arguments of a verb that are no options. Owed says that the last one is an option whose own
+// argument is still to come.
+func Positional(verb string, args []string) (rest []string, owed bool) {
+	o := options{known: tables[verb], args: args}
+	for {
+		name, _, err := o.next()
+		switch {
+		case o.lacks != "":
+			return o.rest, true
+		case err == nil && name == "":
+			return o.rest, false
+		}
+	}
+}
