@@ -112,11 +112,11 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	kept := alterBase{key: key, path: c.Path, labels: slices.Clone(c.Labels), last: c.last}
+	kept := alterBase{key: key, path: c.Path, labels: slices.Clone(c.Labels), last: c.last, lost: c.lost}
 	if c, err = change(c); err != nil {
 		return 0, err
 	}
-	c.Path = kept.path
+	c.Path, c.lost = kept.path, kept.lost
 	x, rec, err := s.prepareImport(&c, true, ref)
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
@@ -133,6 +133,7 @@ type alterBase struct {
 	key, path string
 	labels    []Label
 	last      rra.Time // the last update
+	lost      bool
 }
 
 // replace logs x in place of ref, if that is still as it was read.

@@ -83,6 +83,7 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 		sm := &b.samples[i]
 		index := c.index(sm.ref.number())
 		if !g.alive(index) {
+			g.sawLost(index, sm.at)
 			o.reject(int(i), ErrNotFound)
 			continue
 		}
@@ -97,7 +98,7 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 			}
 		}
 		values := b.values[sm.first : sm.first+uint32(sm.n)]
-		if !holds { // the ordinary day
+		if !holds && g.flags[index] == flagAlive { // the ordinary day
 			w := g.words[index*c.words : (index+1)*c.words]
 			texted := len(g.texts) > 0 && d.m.Texted(w)
 			runs, ok := d.m.StepStraight(&sh.moment, w, sm.at, values, sh.runs[:0])
@@ -152,10 +153,16 @@ func (s *Store) step(sh *shard, g *group, d *definition, index int, at rra.Time,
 		st.Text = g.texts[index]
 	}
 	hadText := st.Text != nil
+	if g.flags[index]&flagLost != 0 {
+		values, texts = make([]rra.Value, len(values)), nil // unknown
+	}
 	runs, err := d.m.Step(st, at, values, texts, sh.runs[:0])
 	sh.keepRuns(runs)
 	if hadText || st.Text != nil {
 		g.setText(index, st.Text)
+	}
+	if err == nil {
+		g.flags[index] &^= flagLost
 	}
 	for i := range runs {
 		g.push(s, index, &runs[i])
@@ -177,6 +184,7 @@ type command struct {
 func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd command, o *outcome) {
 	index := g.c.index(b.samples[from].ref.number())
 	if !g.alive(index) {
+		g.sawLost(index, b.samples[to-1].at)
 		o.reject(int(from), ErrNotFound)
 		return
 	}

@@ -51,6 +51,13 @@ type record struct {
 	path   string
 	labels []Label
 	def    uint32
+	born   birth
+}
+
+// A birth is where in the log a series was made. Zero: that is not known any more.
+type birth struct {
+	pos wal.Pos // of the create or import record
+	nth uint32  // the place of the series in it
 }
 
 // A catOp is one change of the catalogue that the database does not hold yet.
@@ -234,7 +241,7 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 			out[p.at].Err = err
 			continue
 		}
-		d, ref, g := s.enlist(t, p, old)
+		d, ref, g := s.enlist(t, p, old, i)
 		s.failpoint("catalogue-create")
 		out[p.at].Ref = ref
 		index, at, hash := d.class.index(ref.number()), p.Start, p.smoothBy()
@@ -245,8 +252,9 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 	}
 }
 
-// enlist puts a new series into the catalogue, at once in place of old, if that is not 0. It runs in log order.
-func (s *Store) enlist(t *Ticket, p *planned, old Ref) (*definition, Ref, *group) {
+// enlist puts a new series, the nth of its record, into the catalogue, at once in place of old, if that is not 0. It runs
+// in log order.
+func (s *Store) enlist(t *Ticket, p *planned, old Ref, nth int) (*definition, Ref, *group) {
 	cat := &s.catalogue
 	var was *record
 	if old != 0 {
@@ -263,7 +271,7 @@ func (s *Store) enlist(t *Ticket, p *planned, old Ref) (*definition, Ref, *group
 	o.ref = makeRef(d.class.id, d.class.next.Load())
 	d.class.next.Add(1)
 	g := s.makeGroup(d.class, o.ref.number()>>d.class.shift)
-	o.add = &record{path: p.Path, labels: p.Labels, def: d.id}
+	o.add = &record{path: p.Path, labels: p.Labels, def: d.id, born: birth{t.pos, uint32(nth)}}
 	cat.names[p.key] = o.ref
 	cat.records[o.ref] = o.add
 	cat.ops = append(cat.ops, o)

@@ -56,8 +56,11 @@ func (c *checker) lost(cl *class, group uint32) string {
 	n, first := 0, makeRef(cl.id, group<<cl.shift)
 	cur := c.tx.Bucket(bucketSeries).Cursor()
 	for k, v := cur.Seek(refKey(first)); len(k) == 8 && Ref(binary.BigEndian.Uint64(k)) < first+1<<cl.shift; k, v = cur.Next() {
+		if c.s.catalogue.removed(Ref(binary.BigEndian.Uint64(k))) {
+			continue
+		}
 		n++
-		if rec := c.record(k, v); rec != nil && len(paths) < 3 {
+		if rec := c.nowRecord(k, v); rec != nil && len(paths) < 3 {
 			paths = append(paths, fmt.Sprintf("%q", rec.path))
 		}
 	}
@@ -65,6 +68,16 @@ func (c *checker) lost(cl *class, group uint32) string {
 		return fmt.Sprintf("%s and %d others (references %#x to %#x)", strings.Join(paths, ", "), n-len(paths), uint64(first), uint64(first+1<<cl.shift-1))
 	}
 	return strings.Join(paths, ", ")
+}
+
+// nowRecord is a record of a series, by what the database does not hold yet of it; nil: it is dropped, or damaged.
+func (c *checker) nowRecord(k, v []byte) *record {
+	if len(k) == 8 {
+		if rec, changed := c.s.changedRecord(Ref(binary.BigEndian.Uint64(k))); changed {
+			return rec
+		}
+	}
+	return c.record(k, v)
 }
 
 // lostRows says which rows of which series a block or record held.
@@ -76,7 +89,7 @@ func (c *checker) lostRows(cl *class, group uint32, stream int, slot int64, colu
 		return what + " of " + c.lost(cl, group)
 	}
 	ref := makeRef(cl.id, group<<cl.shift+uint32(column/cl.sources))
-	rec := c.record(refKey(ref), c.tx.Bucket(bucketSeries).Get(refKey(ref)))
+	rec := c.nowRecord(refKey(ref), c.tx.Bucket(bucketSeries).Get(refKey(ref)))
 	if rec == nil {
 		return fmt.Sprintf("%s of series %#x, which the catalogue does not have", what, uint64(ref))
 	}

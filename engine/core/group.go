@@ -32,6 +32,7 @@ type group struct {
 	arrays
 
 	texts   map[int][]string // last readings kept as text, by index
+	lost    map[int]rra.Time // while states are made anew: the newest reading of series that are still to begin
 	refused map[int]error    // series whose state cannot be used, by index
 	held    map[int]*heldSamples
 	// longRuns are rows of one value, too many to spell out, by column of a series: index*cols + column.
@@ -73,7 +74,12 @@ type arrays struct {
 }
 
 // The flags of a series in a group are part of the format.
-const flagAlive = 1 // a series lives here; else the number is unused or given up
+const (
+	flagAlive = 1 // a series lives here; else the number is unused or given up
+	// flagLost says that the state was lost, and the last update may have been later than the one that is known. The next
+	// reading says nothing of the time before it.
+	flagLost = 2
+)
 
 // resize makes room for at least n series, keeping what is there.
 func (g *group) resize(s *Store, n int) {

@@ -24,6 +24,7 @@ type Copy struct {
 	Rows [][]float64
 
 	last rra.Time // of Export: the last update
+	lost bool     // of Export: the state was lost (flagLost)
 }
 
 // Import makes a series of every copy, with its state and all its rows; each is there whole or not at all. With
@@ -71,6 +72,7 @@ type importing struct {
 	planned
 	state    rra.State
 	segments []importSegment
+	lost     bool
 	replaces Ref // only in place of this series; 0: see Overwrite
 	room     *room
 }
@@ -98,7 +100,7 @@ func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing
 	if err != nil {
 		return nil, nil, err
 	}
-	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}, replaces: replaces}
+	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}, replaces: replaces, lost: c.lost}
 	d := ownRows(c.Definition, c.Rows)
 	if x.m, x.def, err = s.admitDefinition(d); err != nil {
 		return nil, nil, err
@@ -279,6 +281,7 @@ func leadingRun(rows []float64) int {
 const (
 	importOverwrite = 1
 	importReplace   = 2 // a reference follows: only in place of this series
+	importLost      = 4 // the first reading counts as unknown
 )
 
 // errReplaced says that another has taken the place of the series to be replaced, or nothing has.
@@ -294,6 +297,9 @@ func (x *importing) record(rows [][]float64) ([]byte, error) {
 	rec := append(make([]byte, 0, size+len(x.def)+8*len(x.state.W)+256), recordImport, 0)
 	if x.Overwrite {
 		rec[1] |= importOverwrite
+	}
+	if x.lost {
+		rec[1] |= importLost
 	}
 	if x.replaces != 0 {
 		rec[1] |= importReplace
@@ -312,7 +318,7 @@ func (x *importing) record(rows [][]float64) ([]byte, error) {
 func (s *Store) replayImport(r *reader) (*importing, error) {
 	x := new(importing)
 	flags := r.byte()
-	x.Overwrite = flags&importOverwrite != 0
+	x.Overwrite, x.lost = flags&importOverwrite != 0, flags&importLost != 0
 	if flags&importReplace != 0 {
 		x.replaces = Ref(r.uvarint())
 	}
@@ -424,7 +430,7 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 		out.Err = err
 		return
 	}
-	d, ref, g := s.enlist(t, &x.planned, old)
+	d, ref, g := s.enlist(t, &x.planned, old, 0)
 	s.failpoint("catalogue-import")
 	out.Ref = ref
 	index := d.class.index(ref.number())
@@ -440,6 +446,9 @@ func (g *group) adopt(s *Store, i int, d *definition, x *importing) {
 	st := g.state(i)
 	copy(st.W, x.state.W)
 	g.setText(i, x.state.Text)
+	if x.lost {
+		g.flags[i] |= flagLost
+	}
 	for j := range x.segments {
 		g.pend.put(s, g, i, &x.segments[j])
 	}

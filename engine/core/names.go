@@ -13,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/internal/text"
+	"github.com/rondo-db/rondo/wal"
 )
 
 const suffix = ".rrd"
@@ -145,12 +146,14 @@ func refKey(ref Ref) []byte { return binary.BigEndian.AppendUint64(nil, uint64(r
 
 func (rec *record) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(rec.def))
+	dst = binary.AppendUvarint(dst, uint64(rec.born.pos))
+	dst = binary.AppendUvarint(dst, uint64(rec.born.nth))
 	return appendLabels(appendString(dst, rec.path), rec.labels)
 }
 
 func (s *Store) decodeRecord(b []byte) (*record, error) {
 	r := reader{b: b}
-	rec := &record{def: uint32(r.uvarint()), path: r.string(), labels: r.labels()}
+	rec := &record{def: uint32(r.uvarint()), born: birth{wal.Pos(r.uvarint()), uint32(r.uvarint())}, path: r.string(), labels: r.labels()}
 	if r.err != nil || len(r.b) > 0 || rec.def == 0 || int(rec.def) > len(*s.catalogue.defs.Load()) {
 		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), errRecord)
 	}

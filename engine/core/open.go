@@ -202,8 +202,17 @@ func (s *Store) open() (err error) {
 		return fmt.Errorf("%s: %w", dirLog, err)
 	}
 	s.failpoint("open-log")
+	if b := s.options.rebuild; b != nil {
+		if err := b.begin(s); err != nil {
+			return err
+		}
+	}
 	if err := s.replay(); err != nil {
 		return fmt.Errorf("%s: %w", dirLog, err)
+	}
+	if b := s.options.rebuild; b != nil {
+		b.finish()
+		return nil
 	}
 	s.failpoint("open-replayed")
 	s.recovery = time.Since(begun)

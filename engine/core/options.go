@@ -40,6 +40,8 @@ type Options struct {
 	// Logger takes what an operator can act on; nil: silent.
 	Logger *slog.Logger
 
+	rebuild *rebuild // of a repair: makes states anew
+
 	// For tests: where the log lies, and what is called at failpoints.
 	fs   wal.FS
 	hook func(string)

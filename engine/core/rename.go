@@ -76,7 +76,7 @@ func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 	}
 	cat := &s.catalogue
 	cat.mu.Lock()
-	add := &record{path: to, labels: rec.labels, def: rec.def}
+	add := &record{path: to, labels: rec.labels, def: rec.def, born: rec.born}
 	cat.names[from] = 0
 	cat.names[key] = ref
 	cat.records[ref] = add
@@ -182,7 +182,7 @@ func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
 	cat := &s.catalogue
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	add := &record{path: rec.path, labels: labels, def: rec.def}
+	add := &record{path: rec.path, labels: labels, def: rec.def, born: rec.born}
 	cat.names[key] = ref
 	cat.records[ref] = add
 	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: key, relabel: true})

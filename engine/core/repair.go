@@ -42,11 +42,13 @@ func (r *repairing) lose(format string, args ...any) {
 	}
 }
 
-// Repair makes a damaged database usable. Everything that can be read is copied into a new file, which takes the place
-// of the damaged one; that is set aside and kept. Names, the label index and counts are made anew from the records of the
-// series, records of series from names, labels and states. Rows that cannot be read become unknown. State records that
-// cannot be read are not made anew: what is left says of which series they are.
-// The error wraps ErrLocked if another process has the folder, and ErrDamaged if what a repair needs is damaged
+// Repair makes a damaged database usable. Everything that can be read is copied into a new file,
+// which takes the place of the damaged one; that is set aside and kept. Names, the label index and
+// counts are made anew from the records of the series, records of series from names, labels and
+// states. Rows that cannot be read become unknown. A state that cannot be read is made anew: from
+// the log, if it has all of a series; else the series keeps the rows that are stored, and its
+// values are known again from its second reading on. The log stays as it is. The error wraps
+// ErrLocked if another process has the folder, and ErrDamaged if what a repair needs is damaged
 // itself (definitions, the log's position); nothing has changed then.
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false
@@ -61,13 +63,20 @@ func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error
 	if err := r.rebuild(dir, o); err != nil {
 		return r.got, fmt.Errorf("repair %s: %w", dir, err)
 	}
+	o.rebuild = &rebuild{r: r}
 	s, err := Open(dir, o)
 	if err != nil {
 		r.got.Left = []Problem{{dir, err.Error()}}
 		return r.got, nil
 	}
 	r.s = s
-	err = r.rows(ctx)
+	s.pins++ // the log stays as it is: with the file that was set aside it is all that was there
+	if len(o.rebuild.groups) > 0 {
+		err = s.Checkpoint(ctx)
+	}
+	if err == nil {
+		err = r.rows(ctx)
+	}
 	if err == nil {
 		r.got.Left, err = s.Check(ctx)
 	}

@@ -9,9 +9,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A pageCopy copies what can be read of a damaged file into a new one, bucket by bucket and page by page. Each value
-// proves by its checksum which bucket and key it is of, so values are taken also from pages that are damaged themselves.
-// Old versions of values prove themselves as well: pages that the list of free pages names are left out.
+// A pageCopy copies what can be read of a damaged file into a new one, bucket by bucket and page by
+// page. Each value proves by its checksum which bucket and key it is of, so values are taken also
+// from pages that are damaged themselves. Old versions of values prove themselves as well: pages
+// that the list of free pages names are left out.
 type pageCopy struct {
 	r    *repairing
 	f    *os.File
@@ -149,8 +150,8 @@ func (c *pageCopy) leaf(id uint64, bucket string) error {
 	return c.elements(int64(id)*c.walk.meta.pageSize, c.size, bucket)
 }
 
-// elements copies the elements of a leaf page that begins at byte start of the file and ends before end. Where an element
-// is damaged, its neighbours tell where it lies.
+// elements copies the elements of a leaf page that begins at byte start of the file and ends before
+// end. Where an element is damaged, its neighbours tell where it lies.
 func (c *pageCopy) elements(start, end int64, bucket string) error {
 	e := binary.NativeEndian
 	head := c.at(start, pageHeader+pageElement)
@@ -221,7 +222,8 @@ func keptDamaged(bucket string, k []byte) bool {
 	return false
 }
 
-// bucketOf returns the bucket that an entry proves to be of, among all if bucket is empty; empty: none.
+// bucketOf returns the bucket that an entry proves to be of, among all if bucket is empty; empty:
+// none.
 func (c *pageCopy) bucketOf(bucket string, k, v []byte) string {
 	for _, b := range buckets {
 		if bucket != "" && bucket != string(b) {

@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// numbers puts the numbers of the bucket meta that are missing, but those that the log's position depends on.
+// numbers puts the numbers of the bucket meta that are missing, but those that the log's position
+// depends on.
 func (r *repairing) numbers() error {
 	return r.s.db.Update(nil, func(tx *bolt.Tx) error {
 		for _, b := range buckets {
@@ -73,7 +74,8 @@ func (r *repairing) numbers() error {
 	}, nil)
 }
 
-// index makes names, labels and counts anew from the records of the series, and records that are missing from these.
+// index makes names, labels and counts anew from the records of the series, and records that are
+// missing from these.
 func (r *repairing) index() error {
 	return r.s.db.Update(nil, func(tx *bolt.Tx) error {
 		names, series := make(map[string][]byte), make(map[string][]byte)
@@ -154,7 +156,8 @@ func (r *repairing) labels(tx *bolt.Tx, labels map[string]*posting) error {
 	return putAll(tx, bucketLabels, pairs)
 }
 
-// records makes the records of series that have names only: their states have the definitions, the index the labels.
+// records makes the records of series that have names only: their states have the definitions, the
+// index the labels.
 func (r *repairing) records(tx *bolt.Tx, old map[Ref]string, names, series map[string][]byte) error {
 	if len(old) == 0 {
 		return nil

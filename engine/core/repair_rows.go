@@ -20,17 +20,7 @@ func (r *repairing) rows(ctx context.Context) error {
 		return err
 	}
 	return r.s.db.Update(nil, func(tx *bolt.Tx) error {
-		for _, f := range fixes {
-			b := tx.Bucket(f.bucket)
-			if f.value == nil {
-				if err := b.Delete(f.key); err != nil {
-					return err
-				}
-			} else if err := b.Put(f.key, f.value); err != nil {
-				return err
-			}
-		}
-		return nil
+		return putFixes(tx, fixes)
 	}, nil)
 }
 

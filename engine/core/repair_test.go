@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,9 +17,9 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// repaired damages a copy of the store in dir, repairs it, and compares what it answers before and after: what was
-// readable stays so. It returns what Repair said.
-func repaired(t *testing.T, dir, what string, damage func(dir string)) (got core.Repaired, err error) {
+// repaired damages a copy of the store in dir, repairs it, and compares what it answers before and
+// after: what was readable stays so. It returns what Repair said, and the answers.
+func repaired(t *testing.T, dir, what string, damage func(dir string)) (got core.Repaired, after answers, err error) {
 	t.Helper()
 	ctx := context.Background()
 	const until = programStart + 4800
@@ -34,16 +35,16 @@ func repaired(t *testing.T, dir, what string, damage func(dir string)) (got core
 	}
 	got, err = core.Repair(ctx, dir, core.Options{Reorder: 25e9})
 	if err != nil {
-		return got, err
+		return got, nil, err
 	}
 	s, err := core.Open(dir, core.Options{NoBackground: true, Reorder: 25e9})
 	if err != nil {
 		if len(got.Left) == 0 {
 			t.Errorf("%s: repaired, and not opened: %v", what, err)
 		}
-		return got, err
+		return got, nil, err
 	}
-	after := ask(s, until)
+	after = ask(s, until)
 	for name, text := range before {
 		if !strings.HasPrefix(text, "error: ") && after[name] != text {
 			t.Errorf("%s: %s: %.300q, before the repair %.300q (%+v)", what, name, after[name], text, got)
@@ -56,24 +57,60 @@ func repaired(t *testing.T, dir, what string, damage func(dir string)) (got core
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return got, nil
+	return got, after, nil
 }
 
-// Every kind of value is damaged in a bit and removed: the repair leaves nothing wrong but what it names.
+// keysOf are copies of the keys of a bucket.
+func keysOf(b *bolt.Bucket) (keys [][]byte) {
+	for c, k := b.Cursor(), []byte(nil); ; keys = append(keys, bytes.Clone(k)) {
+		if len(keys) == 0 {
+			k, _ = c.First()
+		} else {
+			k, _ = c.Next()
+		}
+		if k == nil {
+			return keys
+		}
+	}
+}
+
+// answersOf is what an undamaged store answers.
+func answersOf(t *testing.T, dir string) answers {
+	t.Helper()
+	s, err := core.Open(copyStore(t, dir), core.Options{NoBackground: true, Reorder: 25e9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	return ask(s, programStart+4800)
+}
+
+// Every kind of value is damaged in a bit and removed: the repair leaves nothing wrong but what it
+// names.
 func TestRepairOfValues(t *testing.T) {
 	dir := zoo(t)
+	whole := answersOf(t, dir)
 	for _, bucket := range []string{"rows", "lag", "names", "series", "labels", "notes", "metadata", "state"} {
 		for _, way := range []string{"flipped", "removed"} {
-			got, err := repaired(t, dir, bucket+" "+way, func(dir string) {
+			got, after, err := repaired(t, dir, bucket+" "+way, func(dir string) {
 				damageDB(t, dir, func(tx *bolt.Tx) error {
 					b := tx.Bucket([]byte(bucket))
-					k, v := b.Cursor().First()
-					if way == "removed" {
-						return b.Delete(bytes.Clone(k))
+					keys := keysOf(b)
+					if bucket != "state" { // the log has all of it
+						keys = keys[:1]
 					}
-					k, v = bytes.Clone(k), bytes.Clone(v)
-					v[len(v)/2] ^= 4
-					return b.Put(k, v)
+					for _, k := range keys {
+						v := bytes.Clone(b.Get(k))
+						v[len(v)/2] ^= 4
+						err := b.Put(k, v)
+						if way == "removed" {
+							err = b.Delete(k)
+						}
+						if err != nil {
+							return err
+						}
+					}
+					return nil
 				})
 			})
 			switch {
@@ -82,13 +119,20 @@ func TestRepairOfValues(t *testing.T) {
 			case bucket == "notes" && way == "removed": // nobody can know
 			case len(got.Found) == 0 || got.Aside == "" || len(got.Done)+len(got.Lost)+len(got.Left) == 0:
 				t.Errorf("%s %s: %+v", bucket, way, got)
-			case len(got.Left) > 0 && bucket != "state" && (bucket != "lag" || way != "removed"):
+			case len(got.Left) > 0 && (bucket != "lag" || way != "removed"):
 				t.Errorf("%s %s: left: %v", bucket, way, got.Left)
+			case bucket == "state":
+				if !maps.Equal(after, whole) {
+					t.Errorf("%s %s: %s", bucket, way, whole.differs(after))
+				}
+				if len(got.Lost) > 0 || len(got.Done) == 0 {
+					t.Errorf("%s %s: %+v", bucket, way, got)
+				}
 			}
 		}
 	}
 	for _, key := range []string{"count", "groups", "metadata", "reorder", "log", "version", "catalogue"} {
-		got, err := repaired(t, dir, key, func(dir string) {
+		got, _, err := repaired(t, dir, key, func(dir string) {
 			damageDB(t, dir, func(tx *bolt.Tx) error {
 				v := bytes.Clone(tx.Bucket([]byte("meta")).Get([]byte(key)))
 				v[0] ^= 1
@@ -105,7 +149,8 @@ func TestRepairOfValues(t *testing.T) {
 	}
 }
 
-// Every page is zeroed and gets a damaged header, and random bytes are flipped: what was readable before the repair is so after it.
+// Every page is zeroed and gets a damaged header, and random bytes are flipped: what was readable
+// before the repair is so after it.
 func TestRepairOfPages(t *testing.T) {
 	dir := zoo(t)
 	raw, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
@@ -119,7 +164,7 @@ func TestRepairOfPages(t *testing.T) {
 	try := func(what string, damage func(b []byte)) {
 		t.Helper()
 		tried++
-		if _, err := repaired(t, dir, what, func(dir string) {
+		if _, _, err := repaired(t, dir, what, func(dir string) {
 			b := bytes.Clone(raw)
 			damage(b)
 			if err := os.WriteFile(filepath.Join(dir, "rondo.bolt"), b, 0o600); err != nil {

@@ -1,0 +1,400 @@
+package core
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A state record that is damaged or missing is made anew while the store is opened for a repair,
+// before the log is replayed as always. The catalogue knows where in the log each series was made.
+// There are two kinds of series in the group:
+//
+//   - The log still has all of it, from the record that made it on. Its state and all its rows come
+//     from the log. What row blocks hold of it is dropped, so that no row is there twice.
+//   - The log has only the last part of it, or nothing. Its rows stay as far as row blocks hold
+//     them. Its state begins anew at the newest time that is known of it: that of a row, or of a
+//     sample in the log. Its first reading says from when on values are known again (flagLost). No
+//     value of the log can be read: each is coded against the one before.
+//
+// Until the log is replayed, series of the second kind are not in their group, so that no sample is
+// applied to them. At the end the group stands for the whole log.
+
+// A rebuild is that work for all groups of a store.
+type rebuild struct {
+	r      *repairing
+	s      *Store
+	groups map[groupID]*lostGroup
+	born   map[wal.Pos][]bornSeries // series that the log has all of, by the record that made them
+	reach  logReach
+	fixes  []fix
+	size   int // bytes of fixes
+	unread []unreadRows
+}
+
+// A lostGroup is a group whose state is made anew.
+type lostGroup struct {
+	g       *group
+	members map[int]*record // by index, as the database's catalogue has them
+	whole   map[int]bool    // the log has all of them
+	newest  map[int]rra.Time
+	slots   []map[int64]*slotSubs // by stream
+	lags    *directory
+}
+
+// slotSubs is which sub-blocks of a slot there are.
+type slotSubs struct {
+	found []uint16 // in the database
+	kept  []uint16 // those that hold rows still needed
+}
+
+// A bornSeries is a series that is to begin when replay comes to the record that made it.
+type bornSeries struct {
+	lg    *lostGroup
+	index int
+	rec   *record
+}
+
+// logReach is how much of the past the log tells.
+type logReach struct {
+	first  wal.Pos  // the first record that can be read; 0: none
+	from   wal.Pos  // from here on it is known which reorder window was in force
+	window rra.Time // in force at from
+	upto   wal.Pos  // the catalogue's position, behind which the log is replayed as always
+}
+
+// begin finds the groups without a state, and puts what can be known of them into memory.
+func (b *rebuild) begin(s *Store) error {
+	b.s, b.groups, b.born = s, make(map[groupID]*lostGroup), make(map[wal.Pos][]bornSeries)
+	if err := s.db.View(nil, b.find); err != nil {
+		return err
+	}
+	if err := b.apply(); err != nil || len(b.groups) == 0 {
+		return err
+	}
+	b.readLog()
+	if err := b.sift(); err != nil {
+		return err
+	}
+	for _, lg := range b.groups {
+		b.load(lg)
+	}
+	return b.replay()
+}
+
+// find fills groups and members.
+func (b *rebuild) find(tx *bolt.Tx) error {
+	s := b.s
+	whole := make(map[groupID]bool)
+	cur := tx.Bucket(bucketState).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		var c *class
+		if len(k) == 8 {
+			c = s.class(binary.BigEndian.Uint32(k))
+		}
+		if c == nil {
+			b.r.lose("state %s: no series can be its", keyHex(k))
+			b.put(bucketState, k, nil)
+			continue
+		}
+		id := groupID{c.id, binary.BigEndian.Uint32(k[4:])}
+		g := &group{c: c, id: id.group}
+		err := g.decodeState(s, v)
+		if err == nil {
+			s.heldCount.Add(-countHeld(g.held))
+		}
+		g.unload(s)
+		switch {
+		case err == nil:
+			whole[id] = true
+		case int(id.group) < len(*c.groups.Load()):
+			b.lost(id)
+		default: // the catalogue's last changes made it: replay will make it from nothing
+			b.put(bucketState, k, nil)
+		}
+	}
+	cur = tx.Bucket(bucketSeries).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		if len(k) != 8 {
+			continue
+		}
+		ref := Ref(binary.BigEndian.Uint64(k))
+		c := s.class(ref.class())
+		if c == nil || c.group(ref.number()) == nil {
+			continue
+		}
+		id := groupID{c.id, ref.number() >> c.shift}
+		if whole[id] {
+			continue
+		}
+		rec, err := s.storedRecord(k, v)
+		if err != nil || s.definition(rec.def).class != c {
+			continue
+		}
+		b.lost(id).members[c.index(ref.number())] = rec
+	}
+	return nil
+}
+
+// compare orders groups.
+func (a groupID) compare(b groupID) int {
+	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.group, b.group))
+}
+
+// lost is the entry of a group.
+func (b *rebuild) lost(id groupID) *lostGroup {
+	lg := b.groups[id]
+	if lg == nil {
+		c := b.s.class(id.class)
+		lg = &lostGroup{
+			g: b.s.makeGroup(c, id.group), members: make(map[int]*record), whole: make(map[int]bool), newest: make(map[int]rra.Time),
+			slots: make([]map[int64]*slotSubs, len(c.streams)), lags: new(directory).clone(len(c.streams)),
+		}
+		for i := range lg.slots {
+			lg.slots[i] = make(map[int64]*slotSubs)
+		}
+		b.groups[id] = lg
+	}
+	return lg
+}
+
+// readLog finds out how far the log reaches back, and which members it has all of.
+func (b *rebuild) readLog() {
+	s := b.s
+	first := s.log.First()
+	b.reach = logReach{first: first, from: first, window: s.shards[0].reorder, upto: s.catalogue.pos}
+	if first == 1 {
+		b.reach.window = 0 // that of a new store
+	}
+	for _, lg := range b.groups {
+		for i, rec := range lg.members {
+			if first != 0 && rec.born.pos >= first && rec.born.pos <= b.reach.upto {
+				b.born[rec.born.pos] = append(b.born[rec.born.pos], bornSeries{lg, i, rec})
+			}
+		}
+	}
+	made := make(map[bornSeries]bool)
+	err := b.blocks(func(p wal.Pos, rec []byte) error {
+		if len(rec) == 0 {
+			return recordError("empty", uint64(p))
+		}
+		if rec[0] == recordSettings && first != 1 {
+			r := reader{b: rec[1:]}
+			if b.reach.from == first { // the window before it is not known
+				b.reach.from, b.reach.window = p+1, r.time(0)
+			}
+		}
+		if len(b.born[p]) == 0 {
+			return nil
+		}
+		starts, err := b.starts(p, rec)
+		for x := range starts {
+			made[x] = true
+		}
+		return err
+	})
+	if err != nil {
+		b.r.lose("the log cannot be read from its beginning: %v; nothing is made anew from it", err)
+		b.reach.first, b.reach.from = 0, b.reach.upto+1
+	}
+	for pos, list := range b.born {
+		b.born[pos] = slices.DeleteFunc(list, func(x bornSeries) bool { return pos < b.reach.from || !made[x] || err != nil })
+		for _, x := range b.born[pos] {
+			x.lg.whole[x.index] = true
+		}
+	}
+}
+
+// blocks calls fn with each record that the catalogue's position covers.
+func (b *rebuild) blocks(fn func(p wal.Pos, rec []byte) error) error {
+	if b.reach.first == 0 {
+		return nil
+	}
+	next := b.reach.first
+	end := errors.New("end")
+	err := b.s.log.Blocks(next, func(bl wal.Block) error {
+		for p, rec := range bl.Records() {
+			switch {
+			case rec.Err != nil:
+				return rec.Err
+			case p < next:
+				continue
+			case p > b.reach.upto:
+				return end
+			case p != next:
+				return fmt.Errorf("%w: record %d is missing", wal.ErrHole, next)
+			}
+			if err := fn(p, rec.Data); err != nil {
+				return err
+			}
+			next++
+		}
+		return nil
+	})
+	if err == end {
+		return nil
+	}
+	if err == nil && next <= b.reach.upto {
+		err = fmt.Errorf("%w: it ends at %d", wal.ErrHole, next-1)
+	}
+	return err
+}
+
+// starts returns the series that are wanted and that the record at p made, each with what begins it
+// in its group.
+func (b *rebuild) starts(p wal.Pos, rec []byte) (map[bornSeries]func(), error) {
+	s := b.s
+	out := make(map[bornSeries]func())
+	r := reader{b: bytes.Clone(rec[1:])}
+	switch rec[0] {
+	case recordCreate:
+		plan, err := s.replayCreate(&r)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range b.born[p] {
+			if int(x.rec.born.nth) >= len(plan) {
+				continue
+			}
+			it, d := &plan[x.rec.born.nth], s.definition(x.rec.def)
+			if s.catalogue.byDef[it.def] == d {
+				out[x] = func() {
+					x.lg.g.start(s, x.index, d, it.Start)
+					d.m.SmoothBy(x.lg.g.state(x.index).W, it.smoothBy())
+				}
+			}
+		}
+	case recordImport:
+		im, err := s.replayImport(&r)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range b.born[p] {
+			if d := s.definition(x.rec.def); s.catalogue.byDef[im.def] == d {
+				out[x] = func() { x.lg.g.adopt(s, x.index, d, im) }
+			}
+		}
+	}
+	return out, nil
+}
+
+// load makes the group's arrays, with no series in them.
+func (b *rebuild) load(lg *lostGroup) {
+	s, g := b.s, lg.g
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	first := g.id << g.c.shift
+	n := int(min(g.c.next.Load()-first, 1<<g.c.shift))
+	g.resize(s, n)
+	g.n, g.loaded, g.stored, g.dirty = n, true, true, true
+	g.dir = lg.directory()
+	g.lost = lg.newest
+	s.loaded.Add(1)
+}
+
+// replay applies the log up to the catalogue's position to the groups.
+func (b *rebuild) replay() error {
+	s := b.s
+	sh := &shard{reorder: b.reach.window}
+	return b.blocks(func(p wal.Pos, rec []byte) error {
+		if rec[0] == recordSettings && p >= b.reach.from {
+			r := reader{b: rec[1:]}
+			sh.reorder = r.time(0)
+		}
+		if len(b.born[p]) > 0 {
+			starts, err := b.starts(p, rec)
+			for x, start := range starts {
+				start()
+				x.lg.g.changed(p)
+			}
+			return err
+		}
+		if rec[0] != recordSamples {
+			return nil
+		}
+		r := reader{b: rec[1:]}
+		var at rra.Time
+		for len(r.b) > 0 && r.err == nil {
+			h := r.run(at)
+			at = h.at
+			lg := b.groups[groupID{h.class, h.group}]
+			if lg == nil || r.err != nil {
+				continue
+			}
+			sh.id = lg.g.shard
+			if err := s.applyBody(sh, s.shards[lg.g.shard], lg.g, p, h); err != nil {
+				return err
+			}
+		}
+		return r.err
+	})
+}
+
+// sawLost notes the time of a sample of a series that is not in its group, while states are made
+// anew.
+func (g *group) sawLost(i int, at rra.Time) {
+	if g.lost != nil {
+		g.lost[i] = max(g.lost[i], at)
+	}
+}
+
+// finish begins the series that the log has not all of, once it is replayed.
+func (b *rebuild) finish() {
+	s := b.s
+	for _, u := range b.unread {
+		b.tell(u)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(b.groups), groupID.compare) {
+		lg := b.groups[id]
+		g := lg.g
+		g.mu.Lock()
+		g.lost = nil
+		for _, i := range slices.Sorted(maps.Keys(lg.members)) {
+			rec := b.now(lg, i)
+			switch {
+			case rec == nil: // dropped
+			case lg.whole[i]:
+				b.r.done("series %q: its state and its rows are made anew from the log, which has all of it", rec.path)
+			default:
+				b.restart(lg, i, rec)
+			}
+		}
+		for i := range g.n { // no value of the log is coded against these any more
+			if !g.alive(i) || g.flags[i]&flagLost != 0 {
+				clear(g.ctx[i*g.c.sources : (i+1)*g.c.sources])
+				clear(g.ctxTag[i*g.c.sources : (i+1)*g.c.sources])
+			}
+		}
+		g.pos = max(g.pos, s.log.Last())
+		g.dirty = true
+		g.mu.Unlock()
+	}
+}
+
+// restart begins a series whose state is lost at the newest time that is known of it.
+func (b *rebuild) restart(lg *lostGroup, i int, rec *record) {
+	at := lg.newest[i]
+	d := b.s.definition(rec.def)
+	lg.g.start(b.s, i, d, at)
+	d.m.SmoothBy(lg.g.state(i).W, rra.NameHash(rec.path))
+	lg.g.flags[i] |= flagLost
+	why := fmt.Sprintf("the log begins at record %d, after the one that made it", b.reach.first)
+	if b.reach.first == 0 {
+		why = "the log has nothing of it"
+	}
+	if at <= 0 {
+		b.r.lose("series %q: its state and all its rows are lost (%s): it is empty, and begins anew with its second reading", rec.path, why)
+		return
+	}
+	b.r.lose("series %q: its state is lost (%s): rows that were stored up to %s are there, later ones are unknown until its second reading",
+		rec.path, why, timeText(at.Unix()))
+}

@@ -1,0 +1,285 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// fixBytes is how much is gathered before it is written.
+const fixBytes = 8 << 20
+
+// put puts or deletes a value; apply writes it.
+func (b *rebuild) put(bucket, k, v []byte) {
+	b.fixes = append(b.fixes, fix{bucket, bytes.Clone(k), v})
+	b.size += len(k) + len(v)
+}
+
+// apply writes what was put.
+func (b *rebuild) apply() error {
+	if len(b.fixes) == 0 {
+		return nil
+	}
+	err := b.s.db.Update(nil, func(tx *bolt.Tx) error { return putFixes(tx, b.fixes) }, nil)
+	b.fixes, b.size = nil, 0
+	return err
+}
+
+func putFixes(tx *bolt.Tx, fixes []fix) error {
+	for _, f := range fixes {
+		var err error
+		if f.value == nil {
+			err = tx.Bucket(f.bucket).Delete(f.key)
+		} else {
+			err = tx.Bucket(f.bucket).Put(f.key, f.value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sift keeps of the rows of lost groups those of series that the log has not all of.
+func (b *rebuild) sift() error {
+	for _, bucket := range [][]byte{bucketRows, bucketLag} {
+		for from, more := []byte(nil), true; more; {
+			more = false
+			err := b.s.db.View(bucket, func(tx *bolt.Tx) error {
+				cur := tx.Bucket(bucket).Cursor()
+				for k, v := cur.Seek(from); k != nil; k, v = cur.Next() {
+					if b.size > fixBytes {
+						from, more = bytes.Clone(k), true
+						break
+					}
+					if bytes.Equal(bucket, bucketRows) {
+						b.siftBlock(k, v)
+					} else {
+						b.siftLag(k, v)
+					}
+				}
+				return nil
+			})
+			if err == nil {
+				err = b.apply()
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for _, lg := range b.groups {
+		b.closeGaps(lg)
+	}
+	return b.apply()
+}
+
+// siftBlock keeps what is needed of a row block.
+func (b *rebuild) siftBlock(k, v []byte) {
+	class, stream, slot, sub, group, ok := parseRowKey(k)
+	if !ok {
+		return
+	}
+	lg := b.groups[groupID{class, group}]
+	if lg == nil || stream >= len(lg.g.c.streams) {
+		return
+	}
+	c := lg.g.c
+	subs := lg.slots[stream][slot]
+	if subs == nil {
+		subs = new(slotSubs)
+		lg.slots[stream][slot] = subs
+	}
+	subs.found = append(subs.found, sub)
+	bl, err := openBlock(k, v)
+	if err != nil {
+		b.lostRows(lg, stream, slot, -1, err)
+		b.put(bucketRows, k, nil)
+		return
+	}
+	var segs []segment
+	changed := bl.size() != len(bl.data)
+	for i := range bl.columns {
+		index := i / c.sources
+		if !lg.keeps(index) {
+			changed = true
+			continue
+		}
+		at := len(segs)
+		col, err := bl.column(i)
+		if err == nil {
+			err = splitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
+				segs = append(segs, segment{column: i, skip: skip, rows: rows, data: data})
+			})
+		}
+		if err != nil {
+			b.lostRows(lg, stream, slot, i, err)
+			segs, changed = segs[:at], true
+		}
+		for j := range segs[at:] {
+			lg.sawRow(index, &c.streams[stream], slot, segs[at+j].skip+segs[at+j].rows-1)
+		}
+	}
+	switch {
+	case len(segs) == 0:
+		b.put(bucketRows, k, nil)
+		return
+	case changed:
+		b.put(bucketRows, k, appendBlock(nil, k, segs))
+	}
+	subs.kept = append(subs.kept, sub)
+}
+
+// siftLag keeps or deletes a record of the bucket lag.
+func (b *rebuild) siftLag(k, v []byte) {
+	if len(k) != lagKeySize {
+		return
+	}
+	lg := b.groups[groupID{binary.BigEndian.Uint32(k), binary.BigEndian.Uint32(k[4:])}]
+	stream := int(binary.BigEndian.Uint16(k[10:]))
+	if lg == nil || stream >= len(lg.g.c.streams) {
+		return
+	}
+	column, slot, st := lagColumn(k), lagSlot(k), &lg.g.c.streams[stream]
+	index := column / lg.g.c.sources
+	if !lg.keeps(index) {
+		b.put(bucketLag, k, nil)
+		return
+	}
+	newest := -1
+	rows, err := cutSum(v, bucketLag, k)
+	if err == nil {
+		err = splitColumn(rows, st, func(skip, rows int, _ []byte) { newest = skip + rows - 1 })
+	}
+	if err != nil {
+		b.lostRows(lg, stream, slot, column, err)
+		b.put(bucketLag, k, nil)
+		return
+	}
+	if newest >= 0 {
+		lg.sawRow(index, st, slot, newest)
+	}
+	lg.lags.addLag(index, k)
+}
+
+// keeps says whether stored rows of the series at an index are needed.
+func (lg *lostGroup) keeps(index int) bool { return lg.members[index] != nil && !lg.whole[index] }
+
+// sawRow notes that a series has a row of a slot: it ended at or before the last update.
+func (lg *lostGroup) sawRow(index int, st *stream, slot int64, row int) {
+	if end := slot*st.slot + int64(row); end > 0 && end <= int64(maxTime)/1e6/st.span {
+		lg.newest[index] = max(lg.newest[index], rra.Seconds(end*st.span))
+	}
+}
+
+// lostRows notes that rows of one column, or of all with column -1, cannot be read, if they are
+// needed.
+func (b *rebuild) lostRows(lg *lostGroup, stream int, slot int64, column int, err error) {
+	b.unread = append(b.unread, unreadRows{lg, stream, slot, column, err})
+}
+
+// unreadRows is rows that could not be read.
+type unreadRows struct {
+	lg     *lostGroup
+	stream int
+	slot   int64
+	column int // -1: all
+	err    error
+}
+
+// tell tells of them, once the log has said what the series are called now.
+func (b *rebuild) tell(u unreadRows) {
+	var e DamageError
+	lg := u.lg
+	e.rowsOf(&lg.g.c.streams[u.stream], u.slot)
+	of := ""
+	if u.column < 0 {
+		of = b.names(lg)
+	} else if rec := b.now(lg, u.column/lg.g.c.sources); rec != nil {
+		m := b.s.definition(rec.def).m
+		of = fmt.Sprintf("data source %s of %q", m.Definition().Sources[u.column%lg.g.c.sources].Name, rec.path)
+	}
+	if of != "" {
+		b.r.lose("%d s rows from %s to %s of %s: %v", e.Step, timeText(e.From), timeText(e.To), of, u.err)
+	}
+}
+
+// now is the record of a series with what the log changes of it; nil: it is dropped.
+func (b *rebuild) now(lg *lostGroup, index int) *record {
+	if rec, changed := b.s.changedRecord(makeRef(lg.g.c.id, lg.g.id<<lg.g.c.shift+uint32(index))); changed {
+		return rec
+	}
+	return lg.members[index]
+}
+
+// names are the series that rows are kept of, the first few by their paths.
+func (b *rebuild) names(lg *lostGroup) string {
+	var paths []string
+	n := 0
+	for _, i := range slices.Sorted(maps.Keys(lg.members)) {
+		rec := b.now(lg, i)
+		if rec == nil || !lg.keeps(i) {
+			continue
+		}
+		if n++; len(paths) < 3 {
+			paths = append(paths, fmt.Sprintf("%q", rec.path))
+		}
+	}
+	out := strings.Join(paths, ", ")
+	if n > len(paths) {
+		out = fmt.Sprintf("%s and %d others", out, n-len(paths))
+	}
+	return out
+}
+
+// closeGaps puts an empty block wherever a sub-block is missing between two others, so that the
+// directory can name them.
+func (b *rebuild) closeGaps(lg *lostGroup) {
+	for stream, slots := range lg.slots {
+		for slot, subs := range slots {
+			if len(subs.kept) == 0 {
+				delete(slots, slot)
+				continue
+			}
+			lo, hi := slices.Min(subs.kept), slices.Max(subs.kept)
+			if hi-lo >= maxSubs {
+				for _, sub := range subs.kept {
+					b.put(bucketRows, rowKey(nil, lg.g.c.id, stream, slot, sub, lg.g.id), nil)
+				}
+				b.lostRows(lg, stream, slot, -1, errMissing)
+				delete(slots, slot)
+				continue
+			}
+			for sub := lo; sub < hi; sub++ {
+				if slices.Contains(subs.kept, sub) {
+					continue
+				}
+				k := rowKey(nil, lg.g.c.id, stream, slot, sub, lg.g.id)
+				b.put(bucketRows, k, emptyBlock(k))
+				if !slices.Contains(subs.found, sub) {
+					b.lostRows(lg, stream, slot, -1, errMissing)
+				}
+			}
+			subs.kept = []uint16{lo, hi}
+		}
+	}
+}
+
+// directory is that of the blocks that were kept.
+func (lg *lostGroup) directory() *directory {
+	d := lg.lags
+	for stream, slots := range lg.slots {
+		for _, slot := range slices.Sorted(maps.Keys(slots)) {
+			kept := slots[slot].kept
+			d.slots[stream] = append(d.slots[stream], slotEntry{slot, slices.Min(kept), slices.Max(kept) + 1})
+		}
+	}
+	return d
+}
