@@ -250,7 +250,7 @@ func TestQueueRoom(t *testing.T) {
 // TestSharedQueueAllocates: handing samples over costs no memory.
 func TestSharedQueueAllocates(t *testing.T) {
 	var c receivers.Counters
-	q := receivers.NewSharedQueue(nothing{}, &c, receivers.Config{})
+	q := receivers.NewSharedQueue(new(receivertest.Nowhere), &c, receivers.Config{})
 	defer q.Stop()
 	values := []rra.Value{rra.Int(1)}
 	at := rra.Time(0)
@@ -266,13 +266,6 @@ func TestSharedQueueAllocates(t *testing.T) {
 	if n := testing.AllocsPerRun(100, run); n > 1 {
 		t.Errorf("%v allocations for 100 samples, want none", n)
 	}
-}
-
-// nothing is a sink that keeps nothing.
-type nothing struct{ receivers.Sink }
-
-func (nothing) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
-	return outcome{}, nil
 }
 
 // wait waits until cond is true of something that gives no sign.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
 // workload returns packets as collectd fills them: hosts of 100 series each, one reading of all of them.
@@ -111,7 +111,7 @@ func BenchmarkReceive(b *testing.B) {
 	for _, series := range []int{1000, 20_000, 1_000_000} {
 		b.Run(fmt.Sprintf("series=%d", series), func(b *testing.B) {
 			packets, values := workload(b, series, "")
-			s := offline(new(nowhere))
+			s := offline(new(receivertest.Nowhere))
 			defer s.queue.Stop()
 			s.readAll(b, packets)
 			b.ReportAllocs()
@@ -171,33 +171,4 @@ func advance(packets [][]byte, times [][]int) {
 			binary.BigEndian.PutUint64(p[at:], binary.BigEndian.Uint64(p[at:])+10<<30)
 		}
 	}
-}
-
-// nowhere is a sink that keeps nothing.
-type nowhere struct{ refs core.Ref }
-
-func (n *nowhere) Resolve(_ context.Context, reqs []receivers.Request) error {
-	for i := range reqs {
-		n.refs++
-		reqs[i].Ref, reqs[i].Definition = n.refs, reqs[i].Define(0)
-	}
-	return nil
-}
-
-func (*nowhere) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
-	return stored{}, nil
-}
-
-func (*nowhere) Note(context.Context, string, core.Note) error { return nil }
-
-type stored struct{}
-
-func (stored) Wait() error { return nil }
-
-func (*nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
-	return make([]error, len(ds)), nil
-}
-
-func (*nowhere) Metadata(context.Context, string) (core.Metadata, error) {
-	return core.Metadata{}, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
 // BenchmarkStore is all but the socket: decode, look up, add to a batch, and append that to a store that acknowledges
@@ -44,7 +45,7 @@ func BenchmarkStore(b *testing.B) {
 // BenchmarkFlood sends readings of 20,000 series over loopback, as fast as they are read: into a sink
 // that keeps nothing, and into a store that acknowledges after fdatasync.
 func BenchmarkFlood(b *testing.B) {
-	b.Run("sink=none", func(b *testing.B) { flood(b, new(nowhere)) })
+	b.Run("sink=none", func(b *testing.B) { flood(b, new(receivertest.Nowhere)) })
 	b.Run("sink=store", func(b *testing.B) {
 		store, err := core.Open(b.TempDir(), core.Options{})
 		if err != nil {

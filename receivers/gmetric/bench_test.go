@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -69,7 +69,7 @@ func BenchmarkReceive(b *testing.B) {
 		for _, gmond := range []bool{false, true} {
 			b.Run(fmt.Sprintf("metrics=%d/gmond=%t", metrics, gmond), func(b *testing.B) {
 				packets := workload(b, metrics, gmond)
-				s := offline(new(nowhere), receivers.Config{})
+				s := offline(new(receivertest.Nowhere), receivers.Config{})
 				defer s.close()
 				run := func() {
 					for len(packets) > 0 && s.cache.len() < metrics || len(s.texts.dirty) > 0 { // until all are known
@@ -115,32 +115,3 @@ func BenchmarkReceive(b *testing.B) {
 		}
 	}
 }
-
-// nowhere is a sink that keeps nothing.
-type nowhere struct{ refs core.Ref }
-
-func (n *nowhere) Resolve(_ context.Context, reqs []receivers.Request) error {
-	for i := range reqs {
-		n.refs++
-		reqs[i].Ref, reqs[i].Definition = n.refs, reqs[i].Define(0)
-	}
-	return nil
-}
-
-func (*nowhere) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
-	return accepted{}, nil
-}
-
-func (*nowhere) Note(context.Context, string, core.Note) error { return nil }
-
-func (*nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
-	return make([]error, len(ds)), nil
-}
-
-func (*nowhere) Metadata(context.Context, string) (core.Metadata, error) {
-	return core.Metadata{}, nil
-}
-
-type accepted struct{}
-
-func (accepted) Wait() error { return nil }

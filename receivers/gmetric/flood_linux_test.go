@@ -13,6 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
 // BenchmarkFlood sends 20,000 metrics over loopback, as fast as they are read, into a sink that keeps nothing and into a
@@ -20,7 +21,7 @@ import (
 // as gmond does.
 func BenchmarkFlood(b *testing.B) {
 	for _, gmond := range []bool{false, true} {
-		b.Run(fmt.Sprintf("sink=none/gmond=%t", gmond), func(b *testing.B) { flood(b, new(nowhere), gmond) })
+		b.Run(fmt.Sprintf("sink=none/gmond=%t", gmond), func(b *testing.B) { flood(b, new(receivertest.Nowhere), gmond) })
 		b.Run(fmt.Sprintf("sink=store/gmond=%t", gmond), func(b *testing.B) {
 			store, err := core.Open(b.TempDir(), core.Options{})
 			if err != nil {

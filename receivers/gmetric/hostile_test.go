@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
 // TestTextsTakeLittle: a flood of metadata as long as it may be takes no more memory than it is said to.
 func TestTextsTakeLittle(t *testing.T) {
 	now := time.Unix(began, 0)
-	s := offline(new(nowhere), receivers.Config{Now: func() time.Time { return now }})
+	s := offline(new(receivertest.Nowhere), receivers.Config{Now: func() time.Time { return now }})
 	defer s.close()
 	long := bytes.Repeat([]byte{'x'}, 1400)
 	m := meta("host", "", "double", Both)

@@ -6,15 +6,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
 // workload returns an agent with n counters of every type that has said hello, and samples of it. In each, quiet of 100
 // counters have not changed.
 func workload(t testing.TB, n, quiet int) (*agent, [][]byte) {
 	t.Helper()
-	s := &server{cfg: receivers.Config{MaxFuture: -1, InFlight: 1}.WithDefaults(), set: settings{step: 1}, sink: new(nowhere), maxHeld: maxHeld}
+	s := &server{cfg: receivers.Config{MaxFuture: -1, InFlight: 1}.WithDefaults(), set: settings{step: 1}, sink: new(receivertest.Nowhere), maxHeld: maxHeld}
 	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
 	a := &agent{s: s, peer: "10.0.0.7", host: "10.0.0.7"}
 	cs := make([]Counter, n)
@@ -92,32 +92,3 @@ func BenchmarkReceive(b *testing.B) {
 		}
 	}
 }
-
-// nowhere is a sink that keeps nothing.
-type nowhere struct{ refs core.Ref }
-
-func (n *nowhere) Resolve(_ context.Context, reqs []receivers.Request) error {
-	for i := range reqs {
-		n.refs++
-		reqs[i].Ref, reqs[i].Definition = n.refs, reqs[i].Define(0)
-	}
-	return nil
-}
-
-func (*nowhere) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
-	return stored{}, nil
-}
-
-func (*nowhere) Note(context.Context, string, core.Note) error { return nil }
-
-func (*nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
-	return make([]error, len(ds)), nil
-}
-
-func (*nowhere) Metadata(context.Context, string) (core.Metadata, error) {
-	return core.Metadata{}, nil
-}
-
-type stored struct{}
-
-func (stored) Wait() error { return nil }

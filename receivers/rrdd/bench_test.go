@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -87,7 +87,7 @@ func BenchmarkTurn(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = f.Close() }() // read
-			s, err := newServer(receivers.Config{Address: dir, MaxFuture: -1}, new(nowhere))
+			s, err := newServer(receivers.Config{Address: dir, MaxFuture: -1}, new(receivertest.Nowhere))
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestTurnAllocates(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := w.file
-			s, err := newServer(receivers.Config{Address: dir, MaxFuture: -1, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }}, new(nowhere))
+			s, err := newServer(receivers.Config{Address: dir, MaxFuture: -1, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }}, new(receivertest.Nowhere))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,32 +177,3 @@ func TestTurnAllocates(t *testing.T) {
 		t.Logf("version %d: %v allocations a turn", version, allocs)
 	}
 }
-
-// nowhere is a sink that keeps nothing.
-type nowhere struct{ refs core.Ref }
-
-func (n *nowhere) Resolve(_ context.Context, reqs []receivers.Request) error {
-	for i := range reqs {
-		n.refs++
-		reqs[i].Ref, reqs[i].Definition = n.refs, reqs[i].Define(0)
-	}
-	return nil
-}
-
-func (*nowhere) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
-	return stored{}, nil
-}
-
-func (*nowhere) Note(context.Context, string, core.Note) error { return nil }
-
-func (*nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
-	return make([]error, len(ds)), nil
-}
-
-func (*nowhere) Metadata(context.Context, string) (core.Metadata, error) {
-	return core.Metadata{}, nil
-}
-
-type stored struct{}
-
-func (stored) Wait() error { return nil }

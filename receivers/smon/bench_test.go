@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
 // A workload is a stream that defines names at indexes, and then rounds of one value each: of counters that
@@ -114,7 +114,7 @@ func BenchmarkEncode(b *testing.B) {
 // newBenchServer returns a receiver whose sink keeps nothing, with its queue running until the benchmark ends.
 func newBenchServer(b testing.TB) *server {
 	b.Helper()
-	r, err := newServer(receivers.Config{}, new(nowhere))
+	r, err := newServer(receivers.Config{}, new(receivertest.Nowhere))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -177,33 +177,4 @@ func TestReceiveAllocates(t *testing.T) {
 	if values := float64(len(w.rounds) * w.values); n > values/1000 {
 		t.Errorf("%v allocations for %v values, want next to none", n, values)
 	}
-}
-
-// nowhere is a sink that keeps nothing.
-type nowhere struct{ refs core.Ref }
-
-func (n *nowhere) Resolve(_ context.Context, reqs []receivers.Request) error {
-	for i := range reqs {
-		n.refs++
-		reqs[i].Ref, reqs[i].Definition = n.refs, reqs[i].Define(0)
-	}
-	return nil
-}
-
-func (*nowhere) Submit(context.Context, *core.Batch) (receivers.Pending, error) {
-	return stored{}, nil
-}
-
-func (*nowhere) Note(context.Context, string, core.Note) error { return nil }
-
-type stored struct{}
-
-func (stored) Wait() error { return nil }
-
-func (*nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error, error) {
-	return make([]error, len(ds)), nil
-}
-
-func (*nowhere) Metadata(context.Context, string) (core.Metadata, error) {
-	return core.Metadata{}, nil
 }
