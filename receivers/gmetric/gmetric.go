@@ -57,10 +57,7 @@ var (
 		Name: "gmetric-resolve", Default: "false", Switch: true,
 		Usage: "look up the DNS name of addresses that hosts are called by",
 	}
-	flagStep = receivers.Flag{
-		Name: "gmetric-step", Default: strconv.Itoa(gmetadStep) + "s",
-		Usage: "`step` of new series",
-	}
+	flagStep   = receivers.StepFlag("gmetric", strconv.Itoa(gmetadStep)+"s")
 	flagExpire = receivers.Flag{
 		Name: "gmetric-expire", Default: expireKeep,
 		Usage: "what becomes of a series that is silent for longer than its dmax, an `action`: keep or delete",
@@ -113,8 +110,8 @@ func configure(cfg receivers.Config) (settings, error) {
 	if s.resolve, err = strconv.ParseBool(cfg.Option(flagResolve)); err != nil {
 		return s, fmt.Errorf("--%s %q: want true or false", flagResolve.Name, cfg.Option(flagResolve))
 	}
-	if s.step, err = receivers.ParseStep(cfg.Option(flagStep)); err != nil {
-		return s, fmt.Errorf("--%s: %w", flagStep.Name, err)
+	if s.step, err = cfg.Step(flagStep); err != nil {
+		return s, err
 	}
 	if err := new(metric).define(s.step).Validate(); err != nil {
 		return s, fmt.Errorf("--%s: %w", flagStep.Name, err)

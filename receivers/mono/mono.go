@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +25,7 @@ var Protocol = receivers.Protocol{
 	Name:    "mono",
 	Network: "tcp",
 	Usage:   "TCP `address` that Mono's counters agents connect to; they look for " + DefaultAddress + "",
-	Flags:   []receivers.Flag{flagFile, flagDialect, flagAdd, flagStep, flagIdle, flagConns, flagHostConns},
+	Flags:   append([]receivers.Flag{flagFile, flagDialect, flagAdd, flagStep}, flagConns.All()...),
 	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
 	Default: func(c receivers.Config, step int64) *rra.Definition {
 		if s, err := configure(c); err == nil && step == 0 {
@@ -51,22 +50,8 @@ var (
 		Name: "mono-add", Repeat: true,
 		Usage: "`counter` to ask every agent for, as category/name: 'Mono GC/Minor GC collections'",
 	}
-	flagStep = receivers.Flag{
-		Name: "mono-step", Default: "1s",
-		Usage: "`step` of new series",
-	}
-	flagIdle = receivers.Flag{
-		Name: "mono-idle", Default: "10m",
-		Usage: "close the connection of an agent that is silent for this `time`; 0: never",
-	}
-	flagConns = receivers.Flag{
-		Name: "mono-connections", Default: strconv.Itoa(sockets.DefaultConns),
-		Usage: "the largest `number` of agents",
-	}
-	flagHostConns = receivers.Flag{
-		Name: "mono-host-connections", Default: strconv.Itoa(sockets.DefaultHostConns),
-		Usage: "the largest `number` of agents of one address",
-	}
+	flagStep  = receivers.StepFlag("mono", "1s")
+	flagConns = receivers.NewConnFlags("mono", "an agent", "agents")
 )
 
 // maxWanted bounds what every agent is asked for.
@@ -91,52 +76,38 @@ func parseWanted(s string) (wanted, error) {
 
 // settings is what the protocol's flags say.
 type settings struct {
-	files            []string
-	dialect          Dialect
-	add              []wanted
-	step             int64 // seconds
-	idle             time.Duration
-	conns, hostConns int
+	files   []string
+	dialect Dialect
+	add     []wanted
+	step    int64 // seconds
+	tcp     sockets.TCPOptions
 }
 
 func configure(cfg receivers.Config) (s settings, err error) {
-	wrong := func(f receivers.Flag, err error) (settings, error) {
-		return settings{}, fmt.Errorf("--%s: %w", f.Name, err)
-	}
 	s.files = cfg.OptionValues(flagFile)
 	for _, name := range s.files {
 		if err := checkRecording(name); err != nil {
-			return wrong(flagFile, err)
+			return settings{}, flagFile.Wrong(err)
 		}
 	}
 	if s.dialect, err = ParseDialect(cfg.Option(flagDialect)); err != nil {
-		return wrong(flagDialect, err)
+		return settings{}, flagDialect.Wrong(err)
 	}
 	for _, text := range cfg.OptionValues(flagAdd) {
 		w, err := parseWanted(text)
 		if err != nil {
-			return wrong(flagAdd, err)
+			return settings{}, flagAdd.Wrong(err)
 		}
 		s.add = append(s.add, w)
 	}
 	if len(s.add) > maxWanted {
-		return wrong(flagAdd, fmt.Errorf("%d counters, at most %d are allowed", len(s.add), maxWanted))
+		return settings{}, flagAdd.Wrong(fmt.Errorf("%d counters, at most %d are allowed", len(s.add), maxWanted))
 	}
-	if s.step, err = receivers.ParseStep(cfg.Option(flagStep)); err != nil {
-		return wrong(flagStep, err)
+	if s.step, err = cfg.Step(flagStep); err != nil {
+		return settings{}, err
 	}
-	if s.idle, err = receivers.ParseDuration(cfg.Option(flagIdle)); err != nil || s.idle < 0 {
-		return wrong(flagIdle, fmt.Errorf("%q is no time such as 10m", cfg.Option(flagIdle)))
-	}
-	if s.idle == 0 {
-		s.idle = -1
-	}
-	for f, n := range map[*receivers.Flag]*int{&flagConns: &s.conns, &flagHostConns: &s.hostConns} {
-		if *n, err = strconv.Atoi(cfg.Option(*f)); err != nil || *n < 1 {
-			return wrong(*f, fmt.Errorf("%q is no number above 0", cfg.Option(*f)))
-		}
-	}
-	return s, nil
+	s.tcp, err = flagConns.TCP(cfg)
+	return s, err
 }
 
 // maxHeld bounds what the announcements of all agents together may hold in memory. One agent's may hold some 5 MB.
@@ -180,10 +151,9 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if cfg.Address == "" && cfg.Listener == nil {
 		return s, nil
 	}
-	s.tcp, err = sockets.ListenTCP(sockets.TCPOptions{
-		Address: cfg.Address, Listener: cfg.Listener, Conns: set.conns, HostConns: set.hostConns, Idle: set.idle, Yield: cfg.Yield,
-		Farewell: []byte{goodBye}, Traffic: &s.Traffic, Logger: cfg.Logger,
-	})
+	set.tcp.Traffic = &s.Traffic
+	set.tcp.Farewell = []byte{goodBye}
+	s.tcp, err = sockets.ListenTCP(set.tcp)
 	if err != nil {
 		_ = s.Close() // the first error counts
 		return nil, err

@@ -53,7 +53,7 @@ func suite(t testing.TB) receivertest.Case {
 			append(hello(t), unhex(t, "0104000000")...),     // a list
 			append(hello(t), unhex(t, "04000000000000")...), // a sample
 		},
-		Limits: receivertest.ConnLimits{Conns: flagConns.Name, HostConns: flagHostConns.Name, Idle: flagIdle.Name},
+		Limits: receivertest.ConnLimits{Conns: flagConns.Conns.Name, HostConns: flagConns.HostConns.Name, Idle: flagConns.Idle.Name},
 	}
 	for _, name := range []string{"agent-tcp", "agent-requests", "agent-v0", "page-dialect", "word-sizes"} {
 		b := capture(t, name+".bin")
@@ -387,7 +387,7 @@ func TestGoodBye(t *testing.T) {
 	}{
 		{name: "stop", sent: append(opening[:len(opening):len(opening)], message(0)...), stop: true, reason: receivers.NumReasons},
 		{name: "stop before hello", stop: true, reason: receivers.NumReasons},
-		{name: "silent", sent: opening, options: []string{flagIdle.Name, "100ms"}, reason: receivers.NumReasons},
+		{name: "silent", sent: opening, options: []string{flagConns.Idle.Name, "100ms"}, reason: receivers.NumReasons},
 		{name: "error", sent: append(opening[:len(opening):len(opening)], 0x55), reason: receivers.Unsupported},
 		{name: "error, and more behind it", sent: append(opening[:len(opening):len(opening)], bytes.Repeat([]byte{0x55}, 100_000)...), reason: receivers.Unsupported},
 	} {

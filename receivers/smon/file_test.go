@@ -165,8 +165,8 @@ func TestConfigure(t *testing.T) {
 	}{
 		{"nothing", nil, "", ""},
 		{"all", map[string][]string{
-			flagKind.Name: {"a.*=DERIVE", "b=c=COUNTER"}, flagStep.Name: {"60"}, flagIdle.Name: {"0"},
-			flagConns.Name: {"1"}, flagHostConns.Name: {"1"}, flagFile.Name: {writeFile(t, "x", number("abc", 1))},
+			flagKind.Name: {"a.*=DERIVE", "b=c=COUNTER"}, flagStep.Name: {"60"}, flagConns.Idle.Name: {"0"},
+			flagConns.Conns.Name: {"1"}, flagConns.HostConns.Name: {"1"}, flagFile.Name: {writeFile(t, "x", number("abc", 1))},
 		}, "", ""},
 		{"step with a unit", map[string][]string{flagStep.Name: {"5m"}}, "", ""},
 		{"step of no whole seconds", map[string][]string{flagStep.Name: {"1500ms"}}, "", `--smon-step: "1500ms"`},
@@ -174,9 +174,9 @@ func TestConfigure(t *testing.T) {
 		{"no such kind", map[string][]string{flagKind.Name: {"a=HEAP"}}, "", `--smon-kind: "a=HEAP"`},
 		{"a kind that is none here", map[string][]string{flagKind.Name: {"a=COMPUTE"}}, "", `--smon-kind`},
 		{"kind of nothing", map[string][]string{flagKind.Name: {"GAUGE"}}, "", `"GAUGE" is no GLOB=KIND`},
-		{"idle in words", map[string][]string{flagIdle.Name: {"long"}}, "", "--smon-idle"},
-		{"no connections", map[string][]string{flagConns.Name: {"0"}}, "", "--smon-connections"},
-		{"no connections of an address", map[string][]string{flagHostConns.Name: {"many"}}, "", "--smon-host-connections"},
+		{"idle in words", map[string][]string{flagConns.Idle.Name: {"long"}}, "", "--smon-idle"},
+		{"no connections", map[string][]string{flagConns.Conns.Name: {"0"}}, "", "--smon-connections"},
+		{"no connections of an address", map[string][]string{flagConns.HostConns.Name: {"many"}}, "", "--smon-host-connections"},
 		{"no such file", map[string][]string{flagFile.Name: {filepath.Join(dir, "none")}}, "", "--smon-file: "},
 		{"a folder", map[string][]string{flagFile.Name: {dir}}, "", "is a folder"},
 		{"address without a port", nil, "127.0.0.1", "missing port"},

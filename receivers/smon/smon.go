@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"net"
-	"strconv"
 	"sync"
-	"time"
 
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
@@ -21,7 +19,7 @@ var Protocol = receivers.Protocol{
 	Name:    "smon",
 	Network: "tcp",
 	Usage:   "TCP `address` that smon token streams are sent to; the protocol has no usual port",
-	Flags:   []receivers.Flag{flagFile, flagKind, flagStep, flagIdle, flagConns, flagHostConns},
+	Flags:   append([]receivers.Flag{flagFile, flagKind, flagStep}, flagConns.All()...),
 	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
 	Default: func(c receivers.Config, step int64) *rra.Definition {
 		if s, err := configure(c); err == nil && step == 0 {
@@ -42,56 +40,28 @@ var (
 		Name: "smon-kind", Repeat: true,
 		Usage: "kind of new series by name, as `glob=kind`: 'linux.cpu.*=DERIVE' (default: GAUGE)",
 	}
-	flagStep = receivers.Flag{
-		Name: "smon-step", Default: "10s",
-		Usage: "`step` of new series",
-	}
-	flagIdle = receivers.Flag{
-		Name: "smon-idle", Default: "10m",
-		Usage: "close the connection of a sender that is silent for this `time`; 0: never",
-	}
-	flagConns = receivers.Flag{
-		Name: "smon-connections", Default: strconv.Itoa(sockets.DefaultConns),
-		Usage: "the largest `number` of senders",
-	}
-	flagHostConns = receivers.Flag{
-		Name: "smon-host-connections", Default: strconv.Itoa(sockets.DefaultHostConns),
-		Usage: "the largest `number` of senders of one address",
-	}
+	flagStep  = receivers.StepFlag("smon", "10s")
+	flagConns = receivers.NewConnFlags("smon", "a sender", "senders")
 )
 
 // settings is what the protocol's flags say.
 type settings struct {
-	files            []string
-	kinds            kinds
-	step             int64 // seconds
-	idle             time.Duration
-	conns, hostConns int
+	files []string
+	kinds kinds
+	step  int64 // seconds
+	tcp   sockets.TCPOptions
 }
 
 func configure(cfg receivers.Config) (s settings, err error) {
-	wrong := func(f receivers.Flag, err error) (settings, error) {
-		return settings{}, fmt.Errorf("--%s: %w", f.Name, err)
-	}
 	s.files = cfg.OptionValues(flagFile)
 	if s.kinds, err = parseKinds(cfg.OptionValues(flagKind)); err != nil {
-		return wrong(flagKind, err)
+		return settings{}, flagKind.Wrong(err)
 	}
-	if s.step, err = receivers.ParseStep(cfg.Option(flagStep)); err != nil {
-		return wrong(flagStep, err)
+	if s.step, err = cfg.Step(flagStep); err != nil {
+		return settings{}, err
 	}
-	if s.idle, err = receivers.ParseDuration(cfg.Option(flagIdle)); err != nil || s.idle < 0 {
-		return wrong(flagIdle, fmt.Errorf("%q is no time such as 10m", cfg.Option(flagIdle)))
-	}
-	if s.idle == 0 {
-		s.idle = -1
-	}
-	for f, n := range map[*receivers.Flag]*int{&flagConns: &s.conns, &flagHostConns: &s.hostConns} {
-		if *n, err = strconv.Atoi(cfg.Option(*f)); err != nil || *n < 1 {
-			return wrong(*f, fmt.Errorf("%q is no number above 0", cfg.Option(*f)))
-		}
-	}
-	return s, nil
+	s.tcp, err = flagConns.TCP(cfg)
+	return s, err
 }
 
 // A server is the receiver.
@@ -123,10 +93,8 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if cfg.Address == "" && cfg.Listener == nil {
 		return s, nil
 	}
-	s.tcp, err = sockets.ListenTCP(sockets.TCPOptions{
-		Address: cfg.Address, Listener: cfg.Listener, Conns: set.conns, HostConns: set.hostConns, Idle: set.idle, Yield: cfg.Yield,
-		Traffic: &s.Traffic, Logger: cfg.Logger,
-	})
+	set.tcp.Traffic = &s.Traffic
+	s.tcp, err = sockets.ListenTCP(set.tcp)
 	if err != nil {
 		_ = s.Close() // the first error counts
 		return nil, err

@@ -34,7 +34,7 @@ func suite(t testing.TB) receivertest.Case {
 		First: func(m []byte) []byte {
 			return append([]byte("\x00\x06usuite\x01"), m[2:]...)
 		},
-		Limits: receivertest.ConnLimits{Conns: flagConns.Name, HostConns: flagHostConns.Name, Idle: flagIdle.Name},
+		Limits: receivertest.ConnLimits{Conns: flagConns.Conns.Name, HostConns: flagConns.HostConns.Name, Idle: flagConns.Idle.Name},
 		Greedy: [][]byte{
 			[]byte("\x00\x06ssuite\x01\xf2\x01\x00\x00"),      // the longest text
 			[]byte("\x00\x06usuite\xf1\xff\xff"),              // the last token there is

@@ -1,0 +1,80 @@
+package receivers
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/rondo-db/rondo/internal/sockets"
+)
+
+// StepFlag returns the flag --PROTOCOL-step, for protocols that do not say how often a sender sends.
+func StepFlag(protocol, step string) Flag {
+	return Flag{Name: protocol + "-step", Default: step, Usage: "`step` of new series"}
+}
+
+// Step returns the seconds that a StepFlag was given. The error names the flag.
+func (c Config) Step(f Flag) (int64, error) {
+	step, err := ParseStep(c.Option(f))
+	if err != nil {
+		return 0, f.Wrong(err)
+	}
+	return step, nil
+}
+
+// Wrong says that err is what is wrong with the value of f.
+func (f Flag) Wrong(err error) error { return fmt.Errorf("--%s: %w", f.Name, err) }
+
+// ConnFlags are the flags of a protocol over TCP that bound its connections.
+type ConnFlags struct {
+	Idle      Flag // how long a peer may be silent
+	Conns     Flag // how many connections there may be
+	HostConns Flag // how many of them one address may have
+}
+
+// NewConnFlags returns the flags of a protocol. one and many are what it calls its peers, as in
+// "an agent" and "agents".
+func NewConnFlags(protocol, one, many string) ConnFlags {
+	return ConnFlags{
+		Idle: Flag{
+			Name: protocol + "-idle", Default: "10m",
+			Usage: "close the connection of " + one + " that is silent for this `time`; 0: never",
+		},
+		Conns: Flag{
+			Name: protocol + "-connections", Default: strconv.Itoa(sockets.DefaultConns),
+			Usage: "the largest `number` of " + many,
+		},
+		HostConns: Flag{
+			Name: protocol + "-host-connections", Default: strconv.Itoa(sockets.DefaultHostConns),
+			Usage: "the largest `number` of " + many + " of one address",
+		},
+	}
+}
+
+// All returns the flags in the order of the help text.
+func (f ConnFlags) All() []Flag { return []Flag{f.Idle, f.Conns, f.HostConns} }
+
+// TCP returns the options of a listener as c and its flags say. The error names the flag that is wrong.
+func (f ConnFlags) TCP(c Config) (sockets.TCPOptions, error) {
+	o := sockets.TCPOptions{Address: c.Address, Listener: c.Listener, Yield: c.Yield, Logger: c.Logger}
+	var err error
+	if o.Idle, err = ParseDuration(c.Option(f.Idle)); err != nil || o.Idle < 0 {
+		return o, f.Idle.Wrong(fmt.Errorf("%q is no time such as 10m", c.Option(f.Idle)))
+	}
+	if o.Idle == 0 {
+		o.Idle = -1
+	}
+	if o.Conns, err = c.number(f.Conns); err != nil {
+		return o, err
+	}
+	o.HostConns, err = c.number(f.HostConns)
+	return o, err
+}
+
+// number returns the value of a flag that is a number above 0.
+func (c Config) number(f Flag) (int, error) {
+	n, err := strconv.Atoi(c.Option(f))
+	if err != nil || n < 1 {
+		return 0, f.Wrong(fmt.Errorf("%q is no number above 0", c.Option(f)))
+	}
+	return n, nil
+}
