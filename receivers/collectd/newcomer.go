@@ -2,22 +2,16 @@ package collectd
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
 const (
-	newcomerLists  = 8192 // value lists that wait; then they are resolved
-	newcomerBytes  = 1 << 20
-	newcomerWait   = 50 * time.Millisecond // the longest that some wait for others
-	resolveTimeout = 2 * time.Second       // how long a resolve may hold up the reading
-	resolvePause   = time.Second           // before the next, after one that failed
-	retryLimit     = 10 * time.Second      // before a series over a limit is tried again
-	retryOther     = time.Minute           // before one that was refused for another reason is
+	newcomerLists = 8192 // value lists that wait; then they are resolved
+	newcomerBytes = 1 << 20
+	newcomerWait  = 50 * time.Millisecond // the longest that some wait for others
 )
 
 // newcomers are value lists of series that are not in the cache. They wait, in order, until
@@ -26,9 +20,9 @@ const (
 type newcomers struct {
 	lists []newcomer
 	bytes int
-	since time.Time      // when the first of them came
-	byKey map[string]int // key of a list → its request
-	pause time.Time      // until then all newcomers are shed
+	since time.Time       // when the first of them came
+	byKey map[string]int  // key of a list → its request
+	pause receivers.Pause // while it lasts all newcomers are shed
 }
 
 type newcomer struct {
@@ -62,16 +56,13 @@ func (s *server) resolve(ctx context.Context) {
 		return
 	}
 	defer n.reset()
-	if s.now.Before(n.pause) {
+	if n.pause.Lasts(s.now) {
 		s.Counters.Drop(receivers.Overload, uint64(len(n.lists)))
 		return
 	}
 	reqs := s.requests()
-	// What was read before ctx ended is still stored.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
-	defer cancel()
-	if err := s.sink.Resolve(ctx, reqs); err != nil {
-		n.pause = s.cfg.Now().Add(resolvePause)
+	if err := receivers.Resolve(ctx, s.sink, reqs); err != nil {
+		n.pause.Begin(s.cfg.Now())
 		s.Counters.Drop(receivers.FailureReason(err), uint64(len(n.lists)))
 		if ok, held := s.lines.Allow("resolve", s.now); ok {
 			s.cfg.Logger.Error("collectd: series not made", "series", len(reqs), "err", err, "held_back_lines", held)
@@ -137,22 +128,20 @@ func (s *server) request(v *ValueList) receivers.Request {
 
 // settle writes the outcome of a request into an entry.
 func (s *server) settle(e *entry, r *receivers.Request, kinds []byte) {
-	switch {
-	case errors.Is(r.Err, receivers.ErrSenderLimit), errors.Is(r.Err, core.ErrSeriesLimit):
-		e.why, e.retry = receivers.Limit, s.second+uint32(retryLimit/time.Second)
-	case r.Err != nil:
-		e.why, e.retry = receivers.State, s.second+uint32(retryOther/time.Second)
-	case !fits(r.Definition, kinds):
-		e.why, e.retry = receivers.State, s.second+uint32(retryOther/time.Second)
+	err := r.Err
+	if err == nil && fits(r.Definition, kinds) {
+		e.ref = r.Ref
+		return
+	}
+	why, retry := receivers.Absence(err)
+	e.why, e.retry = why, s.second+uint32(retry/time.Second)
+	if err == nil {
 		if ok, held := s.lines.Allow("fit", s.now); ok {
 			s.cfg.Logger.Warn("collectd: values do not fit their series", "series", r.Path, "held_back_lines", held)
 		}
 		return
-	default:
-		e.ref = r.Ref
-		return
 	}
 	if ok, held := s.lines.Allow("refused", s.now); ok {
-		s.cfg.Logger.Warn("collectd: series not made", "series", r.Path, "err", r.Err, "held_back_lines", held)
+		s.cfg.Logger.Warn("collectd: series not made", "series", r.Path, "err", err, "held_back_lines", held)
 	}
 }

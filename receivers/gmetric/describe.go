@@ -91,7 +91,7 @@ func (s *server) same(e *entry, i uint32, md *metric) bool {
 	if e.meta != 0 || !e.is(known) || !e.is(asked) {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
+	ctx, cancel := receivers.Asking(context.Background())
 	defer cancel()
 	t, err := s.texts.of(ctx, s, i)
 	if err != nil || t.lost || !slices.Equal(t.attributes(s.set.remove), md.attributes(s.set.remove)) {
@@ -311,7 +311,7 @@ func (s *server) beat(e *entry, i uint32) {
 
 // touch has what is known of a metric stored again as of now. It returns nil if there is no room.
 func (s *server) touch(e *entry, i uint32, at rra.Time) *described {
-	ctx, cancel := context.WithTimeout(context.Background(), resolveTimeout)
+	ctx, cancel := receivers.Asking(context.Background())
 	defer cancel()
 	t, err := s.texts.of(ctx, s, i)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -16,10 +15,6 @@ const (
 	newcomerBytes  = 1 << 20
 	maxAsks        = 1 << 16
 	newcomerWait   = 50 * time.Millisecond // the longest that some wait for others
-	resolveTimeout = 2 * time.Second       // how long a resolve may hold up the reading
-	resolvePause   = time.Second           // before the next, after one that failed
-	retryLimit     = 10                    // seconds before a series over a limit is tried again
-	retryOther     = 60                    // before one that was refused for another reason is
 )
 
 // newcomers are values that the cache cannot tell what to do with. They wait, in order, until the datagrams at hand are
@@ -27,12 +22,12 @@ const (
 type newcomers struct {
 	values []newcomer
 	bytes  int
-	begun  bool           // since is set
-	since  time.Time      // when the first of them came
-	asks   []uint32       // entries whose metadata the store is to be asked for
-	byKey  map[uint32]int // entry → its request
-	pause  time.Time      // until then all newcomers are shed
-	refs   int64          // entries with a series
+	begun  bool            // since is set
+	since  time.Time       // when the first of them came
+	asks   []uint32        // entries whose metadata the store is to be asked for
+	byKey  map[uint32]int  // entry → its request
+	pause  receivers.Pause // while it lasts all newcomers are shed
+	refs   int64           // entries with a series
 }
 
 // A newcomer is a value, and where it came from.
@@ -159,12 +154,11 @@ func (s *server) resolve(ctx context.Context) {
 		return
 	}
 	defer n.reset()
-	if s.now.Before(n.pause) {
+	if n.pause.Lasts(s.now) {
 		s.Drop(receivers.Overload, uint64(len(n.values)))
 		return
 	}
-	// What was read before ctx ended is still stored.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
+	ctx, cancel := receivers.Asking(ctx)
 	defer cancel()
 	err := s.ask(ctx)
 	var reqs []receivers.Request
@@ -197,7 +191,7 @@ func (s *server) resolve(ctx context.Context) {
 
 // failed counts the newcomers that wait, and makes the next ones be shed for a while.
 func (s *server) failed(err error) {
-	s.news.pause = s.cfg.Now().Add(resolvePause)
+	s.news.pause.Begin(s.cfg.Now())
 	waiting := 0
 	for i := range s.news.values {
 		if s.news.values[i].request >= 0 {
@@ -275,25 +269,19 @@ func (s *server) request(v *newcomer, t *described) receivers.Request {
 
 // settle writes the outcome of a request into an entry.
 func (s *server) settle(e *entry, i uint32, r *receivers.Request) {
-	kind, fits := rra.Gauge, true
-	if r.Err == nil {
-		kind, fits = sourceKind(r.Definition)
-	}
 	err := r.Err
-	switch {
-	case errors.Is(err, receivers.ErrSenderLimit), errors.Is(err, core.ErrSeriesLimit):
-		e.why, e.wait = receivers.Limit, s.second+retryLimit
-	case err != nil:
-		e.why, e.wait = receivers.State, s.second+retryOther
-	case !fits:
-		e.why, e.wait = receivers.State, s.second+retryOther
+	if err == nil {
+		kind, fits := sourceKind(r.Definition)
+		if fits {
+			e.ref, e.kind = r.Ref, kind
+			s.news.refs++
+			s.texts.settled(i)
+			return
+		}
 		err = errors.New("it has other data sources than one for numbers")
-	default:
-		e.ref, e.kind = r.Ref, kind
-		s.news.refs++
-		s.texts.settled(i)
-		return
 	}
+	why, retry := receivers.Absence(err)
+	e.why, e.wait = why, s.second+uint32(retry/time.Second)
 	if ok, held := s.lines.Allow("refused", s.now); ok {
 		s.cfg.Logger.Warn("gmetric: no series for a metric", "series", r.Path, "err", err, "held_back_lines", held)
 	}

@@ -1,23 +1,15 @@
 package mono
 
 import (
-	"context"
-	"errors"
 	"slices"
-	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
-const (
-	resolveTimeout = 2 * time.Second  // how long a resolve may hold up the reading of an agent
-	retryFailed    = time.Second      // before the next, after one that failed
-	retryLimit     = 10 * time.Second // before a series over a limit is tried again
-	retryOther     = time.Minute      // before one that was refused for another reason is
-	fewTexts       = 4096             // descriptions that may wait before more of them would crowd out others'
-)
+// fewTexts is how many descriptions may wait before more of them would crowd out others'.
+const fewTexts = 4096
 
 // refresh forgets the references if the sink has refused one of them.
 func (a *agent) refresh() {
@@ -51,12 +43,10 @@ func (a *agent) resolve(at rra.Time, which []int) {
 	if len(reqs) == 0 {
 		return
 	}
-	// What was read before ctx ended is still stored.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), resolveTimeout)
-	defer cancel()
-	if err := a.s.sink.Resolve(ctx, reqs); err != nil {
+	if err := receivers.Resolve(a.ctx, a.s.sink, reqs); err != nil {
+		why, retry := receivers.Failure(err)
 		for _, i := range positions {
-			a.series[i] = series{why: receivers.FailureReason(err), retry: a.now.Add(retryFailed)}
+			a.series[i] = series{why: why, retry: a.now.Add(retry)}
 		}
 		a.log("resolve", "series not made", "series", len(reqs), "err", err)
 		return
@@ -85,26 +75,22 @@ func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
 
 // settle writes the outcome of a request into the series at position i. No two counters go into one series: taken has those in use.
 func (a *agent) settle(i int, r *receivers.Request, taken map[core.Ref]bool) {
-	s := &a.series[i]
 	switch {
-	case errors.Is(r.Err, receivers.ErrSenderLimit), errors.Is(r.Err, core.ErrSeriesLimit):
-		*s = series{why: receivers.Limit, retry: a.now.Add(retryLimit)}
-		a.log("refused", "series not made", "series", r.Path, "err", r.Err)
 	case r.Err != nil:
-		*s = series{why: receivers.State, retry: a.now.Add(retryOther)}
 		a.log("refused", "series not made", "series", r.Path, "err", r.Err)
 	case !fits(r.Definition, &a.dec.Readings()[i].Counter):
-		*s = series{why: receivers.State, retry: a.now.Add(retryOther)}
 		a.log("fit", "values do not fit their series", "series", r.Path)
 	case taken[r.Ref]:
-		*s = series{why: receivers.State, retry: a.now.Add(retryOther)}
 		a.log("twice", "two counters have one name", "series", r.Path)
 	default:
-		*s = series{ref: r.Ref}
+		a.series[i] = series{ref: r.Ref}
 		taken[r.Ref] = true
 		a.s.Series.Add(1)
 		a.new = append(a.new, i)
+		return
 	}
+	why, retry := receivers.Absence(r.Err)
+	a.series[i] = series{why: why, retry: a.now.Add(retry)}
 }
 
 func (a *agent) log(key, what string, args ...any) {

@@ -10,12 +10,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-const (
-	resolveTimeout = 2 * time.Second  // how long a resolve may hold up the reading
-	retryLimit     = 10 * time.Second // before a series over a limit is tried again
-	retryOther     = time.Minute      // before one that was refused for another reason is
-)
-
 // An entry is the series of one data source.
 type entry struct {
 	ref      core.Ref
@@ -67,10 +61,7 @@ func (s *server) resolve(ctx context.Context, p *plugin, at rra.Time) {
 	if len(reqs) == 0 {
 		return
 	}
-	// What was read before ctx ended is still stored.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
-	defer cancel()
-	err := s.sink.Resolve(ctx, reqs)
+	err := receivers.Resolve(ctx, s.sink, reqs)
 	if err != nil {
 		s.pause, s.slow = true, p.name // the other files of this turn need not wait as long
 		s.log(p.name, "rrdd: series not made", err)
@@ -107,18 +98,15 @@ func sender(p *plugin) string { return "rrdd/" + p.name }
 func (s *server) settle(p *plugin, i int, r *receivers.Request) {
 	e, source := &p.entries[i], &p.adopted[i]
 	err := r.Err
-	switch {
-	case errors.Is(err, receivers.ErrSenderLimit), errors.Is(err, core.ErrSeriesLimit):
-		e.why, e.retry = receivers.Limit, s.now.Add(retryLimit)
-	case err != nil:
-		e.why, e.retry = receivers.State, s.now.Add(retryOther)
-	case !source.fits(r.Definition, source.kind(p.legacy), s.set.types == Auto):
-		e.why, e.retry = receivers.State, s.now.Add(retryOther)
+	if err == nil && !source.fits(r.Definition, source.kind(p.legacy), s.set.types == Auto) {
 		err = errors.New("state: the type of " + r.Path + " is not that of its series")
-	default:
+	}
+	if err == nil {
 		e.ref = r.Ref
 		return
 	}
+	why, retry := receivers.Absence(err)
+	e.why, e.retry = why, s.now.Add(retry)
 	s.log(p.name, "rrdd: series not made", err)
 }
 

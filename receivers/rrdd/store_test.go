@@ -214,7 +214,8 @@ func TestRefusedSeries(t *testing.T) {
 	equal(t, "drops", "limit 3", drops(r))
 	rest(r.Receiver)
 	rec.MaxSeries = 2
-	now = now.Add(retryLimit)
+	_, retry := receivers.Absence(core.ErrSeriesLimit)
+	now = now.Add(retry)
 	write(t, r.Receiver, "p", encode(t, gauges(3, 1, "a", "b")))
 	turn(t, r.Receiver)
 	equal(t, "drops", "limit 3", drops(r))

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -34,7 +33,7 @@ type source struct {
 	ctx    context.Context // during feed
 	at     rra.Time        // when what is being fed was read
 	second uint32          // of that
-	pause  time.Time       // until then no references are asked for
+	pause  receivers.Pause // while it lasts no references are asked for
 	add    func(*receivers.Queue)
 	one    [1]rra.Value
 }
@@ -45,12 +44,8 @@ type value struct {
 }
 
 const (
-	keptBytes      = 16 << 20        // of references and places of texts
-	resolveMost    = 256             // series asked for together
-	resolveTimeout = 2 * time.Second // how long that may hold up the reading
-	resolvePause   = time.Second     // before the next, after one that failed
-	retryLimit     = 10              // seconds before a series over a limit is tried again
-	retryOther     = 60              // seconds before one that was refused for another reason is
+	keptBytes   = 16 << 20 // of references and places of texts
+	resolveMost = 256      // series asked for together
 )
 
 func (s *server) newSource(peer, host string) *source {
@@ -240,18 +235,15 @@ func (c *source) resolve(entries []uint32) {
 		c.refs.entries[i].asked = false
 		c.refs.entries[i].why = receivers.Overload
 	}
-	if cfg.Now().Before(c.pause) {
+	if c.pause.Lasts(cfg.Now()) {
 		return
 	}
 	reqs := make([]receivers.Request, len(entries))
 	for k, i := range entries {
 		reqs[k] = c.request(&c.refs.entries[i])
 	}
-	// What was read before ctx ended is still stored.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), resolveTimeout)
-	defer cancel()
-	if err := c.s.sink.Resolve(ctx, reqs); err != nil {
-		c.pause = cfg.Now().Add(resolvePause)
+	if err := receivers.Resolve(c.ctx, c.s.sink, reqs); err != nil {
+		c.pause.Begin(cfg.Now())
 		for _, i := range entries {
 			c.refs.entries[i].why = receivers.FailureReason(err)
 		}
@@ -283,19 +275,16 @@ func (c *source) request(e *entry) receivers.Request {
 // settle writes the outcome of a request into an entry.
 func (c *source) settle(e *entry, r *receivers.Request) {
 	err := r.Err
-	switch {
-	case errors.Is(err, receivers.ErrSenderLimit), errors.Is(err, core.ErrSeriesLimit):
-		e.why, e.due = receivers.Limit, c.second+retryLimit
-	case err != nil:
-		e.why, e.due = receivers.State, c.second+retryOther
-	case !fits(r.Definition):
-		e.why, e.due = receivers.State, c.second+retryOther
+	if err == nil && !fits(r.Definition) {
 		err = errors.New("the series has more than one value")
-	default:
+	}
+	if err == nil {
 		e.ref = r.Ref
 		c.refs.refs++
 		return
 	}
+	why, retry := receivers.Absence(err)
+	e.why, e.due = why, c.second+uint32(retry/time.Second)
 	if ok, held := c.s.lines.Allow("refused", c.s.cfg.Now()); ok {
 		c.s.cfg.Logger.Warn("smon: values are dropped", "series", r.Path, "err", err, "held_back_lines", held)
 	}
