@@ -38,6 +38,7 @@ var rooms = map[string][]string{
 	"query/rrdtool/rrdtoolbench": {"engine", "rra", "wal"},
 	"contrib":                    {},
 	"cmd":                        {"cmd", "receivers", "query", "internal", "engine", "rra", "wal"},
+	"engine/internal/memory":     {},
 	"engine/enginetest":          {"engine", "rra", "wal"},
 	"engine/enginebench":         {"engine", "rra", "wal"},
 	"cmd/rondo/internal":         {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},

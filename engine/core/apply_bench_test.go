@@ -50,7 +50,7 @@ func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 		b.Fatal(err)
 	}
 	s := &Store{}
-	defer s.memory.close()
+	defer s.memory.Close()
 	c := newClass(1, m)
 	s.catalogue.defs.Store(&[]*definition{newDefinition(1, m, c)})
 	groups := make([]*group, hosts*100>>c.shift+1)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -160,11 +161,11 @@ func (s *Store) prepareEncoder(g *group, index int) error {
 	defer g.mu.Unlock()
 	if g.capacity*g.c.sources > len(g.encTag) {
 		n := g.capacity * g.c.sources
-		mem := s.memory.alloc(9 * n)
-		enc, tag := view[uint64](mem, n), mem[8*n:9*n]
+		mem := s.memory.Alloc(9 * n)
+		enc, tag := memory.View[uint64](mem, n), mem[8*n:9*n]
 		copy(enc, g.enc)
 		copy(tag, g.encTag)
-		s.memory.release(g.encMem)
+		s.memory.Release(g.encMem)
 		g.encMem, g.enc, g.encTag = mem, enc, tag
 	}
 	if !g.encReady || g.encEpoch != s.encoderEpoch {

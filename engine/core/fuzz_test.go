@@ -130,7 +130,7 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		defer s.forgetGroups()
-		used := s.memory.used.Load()
+		used := s.memory.Used()
 		if rec[0] != recordSamples {
 			tk := &Ticket{op: &op{}}
 			_ = s.replayOp(tk, s.catalogue.pos+1, bytes.Clone(rec))
@@ -139,7 +139,7 @@ func FuzzRecord(f *testing.F) {
 		for _, sh := range s.shards {
 			_ = s.applyRecord(sh, math.MaxUint32, rec)
 		}
-		if grown := s.memory.used.Load() - used; grown > 8<<20+100*int64(len(rec)) {
+		if grown := s.memory.Used() - used; grown > 8<<20+100*int64(len(rec)) {
 			t.Errorf("%d bytes of a record took %d bytes of memory", len(rec), grown)
 		}
 		s.eachGroup(func(g *group) {
@@ -178,12 +178,12 @@ func FuzzState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, class byte, rec []byte) {
 		cs := *s.catalogue.classes.Load()
 		g := &group{c: cs[int(class)%len(cs)]}
-		held, used := s.heldCount.Load(), s.memory.used.Load()
+		held, used := s.heldCount.Load(), s.memory.Used()
 		defer func() {
 			g.pend.free(s)
 			g.unload(s)
 			s.heldCount.Store(held)
-			if n := s.memory.used.Load(); n != used {
+			if n := s.memory.Used(); n != used {
 				t.Errorf("%d bytes of memory are lost", n-used)
 			}
 		}()
@@ -191,11 +191,11 @@ func FuzzState(f *testing.F) {
 			return
 		}
 		for _, h := range g.held { // as load does
-			s.memory.used.Add(h.size())
+			s.memory.Count(h.size())
 		}
 		defer func() {
 			for _, h := range g.held { // of definitions that there are not
-				s.memory.used.Add(-h.size())
+				s.memory.Count(-h.size())
 			}
 		}()
 		again := endState(g.appendState(nil), g.dir, g.stateKey())

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -92,7 +93,7 @@ func (g *group) resize(s *Store, n int) {
 		capacity *= 4
 	}
 	capacity = min(capacity, 1<<g.c.shift)
-	g.carve(s.memory.alloc(g.c.groupBytes(capacity)), capacity)
+	g.carve(s.memory.Alloc(g.c.groupBytes(capacity)), capacity)
 	copy(g.words, old.words)
 	for row := range g.c.bufRows {
 		copy(g.bufs[row*capacity:], old.bufs[row*old.capacity:(row+1)*old.capacity])
@@ -104,7 +105,7 @@ func (g *group) resize(s *Store, n int) {
 	copy(g.ctxTag, old.ctxTag)
 	copy(g.hints, old.hints)
 	copy(g.flags, old.flags)
-	s.memory.release(old.mem)
+	s.memory.Release(old.mem)
 }
 
 func (c *class) groupBytes(capacity int) int {
@@ -121,15 +122,15 @@ func (g *group) carve(b []byte, capacity int) {
 		return p
 	}
 	n := capacity * c.words
-	g.words = view[uint64](take(8*n), n)
+	g.words = memory.View[uint64](take(8*n), n)
 	n = capacity * c.bufRows
-	g.bufs = view[float64](take(8*n), n)
+	g.bufs = memory.View[float64](take(8*n), n)
 	n = capacity * c.sources
-	g.ctx = view[uint64](take(8*n), n)
+	g.ctx = memory.View[uint64](take(8*n), n)
 	n = capacity * c.cols
-	g.bufBase = view[uint32](take(4*n), n)
-	g.hints = view[rra.Hint](take(4*n), n)
-	g.defs = view[uint32](take(4*capacity), capacity)
+	g.bufBase = memory.View[uint32](take(4*n), n)
+	g.hints = memory.View[rra.Hint](take(4*n), n)
+	g.defs = memory.View[uint32](take(4*capacity), capacity)
 	g.bufN = take(n)
 	g.ctxTag = take(capacity * c.sources)
 	g.flags = take(capacity)
@@ -137,7 +138,7 @@ func (g *group) carve(b []byte, capacity int) {
 
 // unload gives the arrays back. What they held must be in the database.
 func (g *group) unload(s *Store) {
-	s.memory.release(g.mem)
+	s.memory.Release(g.mem)
 	g.forgetLongRuns(s)
 	g.arrays = arrays{}
 	g.texts, g.held, g.refused = nil, nil, nil

@@ -65,7 +65,7 @@ func (g *group) addLongRun(s *Store, i, col int, r longRun) {
 
 // setLongRuns makes runs those of a column, which still has those before.
 func (g *group) setLongRuns(s *Store, at int, runs []longRun) {
-	s.memory.used.Add(longRunBytes * int64(len(runs)-len(g.longRuns[at])))
+	s.memory.Count(longRunBytes * int64(len(runs)-len(g.longRuns[at])))
 	if len(runs) == 0 {
 		delete(g.longRuns, at)
 		return

@@ -39,7 +39,7 @@ type pending struct {
 func (p *pending) room(s *Store, n int) ([]byte, uint32) {
 	last := len(p.chunks) - 1
 	if last < 0 || p.fill[last]+pendLong+n > pendChunk {
-		p.chunks = append(p.chunks, s.memory.alloc(pendChunk))
+		p.chunks = append(p.chunks, s.memory.Alloc(pendChunk))
 		p.fill = append(p.fill, 0)
 		last++
 	}
@@ -132,7 +132,7 @@ func (p *pending) of(i int, fn func(entry) bool) {
 // free gives the chunks back.
 func (p *pending) free(s *Store) {
 	for _, b := range p.chunks {
-		s.memory.release(b)
+		s.memory.Release(b)
 	}
 	*p = pending{}
 }

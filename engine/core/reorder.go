@@ -54,7 +54,7 @@ func (s *Store) hold(sh *shard, g *group, d *definition, index int, at rra.Time,
 	}
 	h.samples = slices.Insert(h.samples, i, x)
 	s.heldCount.Add(1)
-	s.memory.used.Add(x.size())
+	s.memory.Count(x.size())
 	until := h.samples[len(h.samples)-1].at - sh.reorder
 	if len(h.samples) > maxHeld {
 		until = max(until, h.samples[0].at)
@@ -70,7 +70,7 @@ func (s *Store) let(sh *shard, g *group, d *definition, index int, h *heldSample
 		x := &h.samples[n]
 		// A reading that does not parse was accepted when it came: there is nobody left to tell.
 		_ = s.step(sh, g, d, index, x.at, x.values, x.texts, nil)
-		s.memory.used.Add(-x.size())
+		s.memory.Count(-x.size())
 		n++
 	}
 	s.heldCount.Add(int64(-n))
@@ -101,7 +101,7 @@ func (h *heldSamples) size() (n int64) {
 func (g *group) forget(s *Store, index int) {
 	if h := g.held[index]; h != nil {
 		s.heldCount.Add(-int64(len(h.samples)))
-		s.memory.used.Add(-h.size())
+		s.memory.Count(-h.size())
 		delete(g.held, index)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -32,14 +33,14 @@ func (s *Store) takeRoom(ctx context.Context, n, each int64) (*room, error) {
 	if each > largeSeries {
 		budget = max(budget-s.catalogue.defBytes.Load(), 0) / 4 * largeShare
 	}
-	for tries := 0; !s.memory.reserve(n, budget); tries++ {
+	for tries := 0; !s.memory.Reserve(n, budget); tries++ {
 		if failure := s.checkpointFailure.Load(); failure != nil {
 			s.wake()
 			return nil, fmt.Errorf("no room until a checkpoint succeeds: %w", *failure)
 		}
 		if s.options.NoBackground || n > budget || tries > 2 {
 			return nil, fmt.Errorf("%w: %d bytes are needed, and of the %d there are for this %d are free",
-				ErrMemory, n, budget, max(budget-s.memory.used.Load()-s.memory.reserved.Load(), 0))
+				ErrMemory, n, budget, s.memory.Left(budget))
 		}
 		s.reliefMu.Lock()
 		relief := s.relief
@@ -57,9 +58,9 @@ func (s *Store) takeRoom(ctx context.Context, n, each int64) (*room, error) {
 // grow sets n more bytes aside, without waiting.
 func (r *room) grow(n int64) error {
 	budget := r.s.options.Memory / 4 * largeShare
-	if !r.s.memory.reserve(n, budget) {
+	if !r.s.memory.Reserve(n, budget) {
 		return fmt.Errorf("%w: more than %d bytes are needed, and of the %d there are for this %d were free",
-			ErrMemory, r.n+n, budget, max(budget-r.s.memory.used.Load()-r.s.memory.reserved.Load(), 0))
+			ErrMemory, r.n+n, budget, r.s.memory.Left(budget))
 	}
 	r.n += n
 	return nil
@@ -70,26 +71,13 @@ func (r *room) release() {
 	if r == nil {
 		return // a record that is replayed has none
 	}
-	r.s.memory.reserved.Add(-r.n)
+	r.s.memory.Unreserve(r.n)
 	r.n = 0
-}
-
-// reserve sets n bytes aside if the budget has room for them.
-func (m *memory) reserve(n, budget int64) bool {
-	for {
-		reserved := m.reserved.Load()
-		if m.used.Load()+reserved+n > budget {
-			return false
-		}
-		if m.reserved.CompareAndSwap(reserved, reserved+n) {
-			return true
-		}
-	}
 }
 
 // seriesBytes is what one series of c takes while it is loaded.
 func (c *class) seriesBytes() int64 {
-	return int64(memorySize(c.groupBytes(1)) + memorySize(9*c.sources))
+	return int64(memory.Size(c.groupBytes(1)) + memory.Size(9*c.sources))
 }
 
 // classOf returns the class of the shape of m, or what it will be.

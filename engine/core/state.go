@@ -270,7 +270,7 @@ func (g *group) load(s *Store, tx *bolt.Tx) error {
 		return s.damagedState(g, err)
 	}
 	for _, h := range g.held {
-		s.memory.used.Add(h.size())
+		s.memory.Count(h.size())
 	}
 	if len(g.late) > 0 {
 		if g.lateErr = s.applyHere(g, g.late); g.lateErr != nil {

@@ -85,7 +85,7 @@ func (s *Store) Stats() Stats {
 	defer s.leave()
 	st := Stats{
 		Series: s.catalogue.count.Load(), SeriesLimit: int64(s.options.MaxSeries), Metadata: s.metadata.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
-		MemoryBytes: s.memory.used.Load(), MemoryBudget: s.options.Memory, RowsStored: s.rowsStored.Load(),
+		MemoryBytes: s.memory.Used(), MemoryBudget: s.options.Memory, RowsStored: s.rowsStored.Load(),
 		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
 		GroupsLoaded: s.loaded.Load(), GroupsDropped: s.unloaded.Load(), Held: s.heldCount.Load(), Damaged: s.Damaged(),
 	}

@@ -1,4 +1,4 @@
-package core
+package memory
 
 import (
 	"os"
@@ -20,9 +20,9 @@ func mappings(t *testing.T) int {
 func TestMemoryIsGivenBack(t *testing.T) {
 	before := mappings(t)
 	for range 50 {
-		var m memory
-		for _, n := range []int{1, 64, 8 << 10, 300 << 10, memoryChunk / 4, memoryChunk/4 + 1, memoryChunk + 12345} {
-			b := m.alloc(n)
+		var p Pool
+		for _, n := range []int{1, 64, 8 << 10, 300 << 10, chunkSize / 4, chunkSize/4 + 1, chunkSize + 12345} {
+			b := p.Alloc(n)
 			if len(b) != n {
 				t.Fatalf("%d bytes, want %d", len(b), n)
 			}
@@ -32,12 +32,12 @@ func TestMemoryIsGivenBack(t *testing.T) {
 				}
 				b[i] = 0xff
 			}
-			m.release(b)
+			p.Release(b)
 		}
-		if used := m.used.Load(); used != 0 {
+		if used := p.Used(); used != 0 {
 			t.Fatalf("%d bytes in use after all were released", used)
 		}
-		m.close()
+		p.Close()
 	}
 	if after := mappings(t); after > before+20 {
 		t.Errorf("%d mappings, %d before", after, before)
