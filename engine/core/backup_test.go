@@ -346,6 +346,7 @@ func TestHalfRestored(t *testing.T) {
 // left, and a name that would be a pattern.
 func TestFilesOfOthersStay(t *testing.T) {
 	above := t.TempDir()
+	mustClose(t, mustOpen(t, filepath.Join(above, "x[12]"), core.Options{}).Close()) // none is made among files of others
 	theirs := []string{"x[12]/backup-monday", "x1/backup-tuesday", "x2/rondo.spool"}
 	for _, name := range append(theirs, "x[12]/rondo.spool") {
 		if err := os.MkdirAll(filepath.Join(above, filepath.Dir(name)), 0o755); err != nil {

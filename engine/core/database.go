@@ -15,6 +15,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // This file and database_*.go are the only ones that open bbolt's file and its transactions.
@@ -95,7 +97,7 @@ func (d *database) open(old *opening) (*opening, error) {
 		if old != nil {
 			f, err = openSame(name, flag&^os.O_CREATE, old.info)
 		} else {
-			f, err = os.OpenFile(name, flag, perm)
+			f, err = owner.OpenFile(name, flag, perm)
 		}
 		o.file = f
 		return f, err

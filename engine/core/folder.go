@@ -2,8 +2,12 @@ package core
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // makeFolder makes dir and those above it, so that loss of power does not take them away again.
@@ -18,10 +22,36 @@ func makeFolder(dir string) error {
 	if err := makeFolder(above); err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+	if err := owner.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return err
 	}
 	return syncFolder(above)
+}
+
+// errForeign says that a folder is somebody else's.
+var errForeign = errors.New("the folder holds other files and no database, and none is made among them: name a folder that is empty, or not there yet")
+
+// checkForeign refuses a folder that holds files and no part of a database: a mistyped name would strew a new one
+// among them. What is hidden does not count, nor do lost+found of a file system and sockets.
+func checkForeign(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	foreign := false
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case name == fileDB, name == dirLog, name == dirRestore:
+			return nil
+		case name == fileLock, strings.HasPrefix(name, "rondo."), strings.HasPrefix(name, "."), name == "lost+found", e.Type()&fs.ModeSocket != 0:
+		default:
+			foreign = true
+		}
+	}
+	if foreign {
+		return errForeign
+	}
+	return nil
 }
 
 // syncFolder makes the names in a folder durable.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // lockFolder takes the lock of a store: alone to write, shared to read. The
@@ -19,7 +21,7 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 	if o.ReadOnly {
 		flag, how = os.O_RDONLY, unix.LOCK_SH
 	}
-	f, err := os.OpenFile(name, flag, 0o600)
+	f, err := owner.OpenFile(name, flag, 0o600)
 	if err != nil {
 		if o.ReadOnly && os.IsNotExist(err) {
 			return nopCloser{}, nil

@@ -175,6 +175,8 @@ func (s *Store) open() (err error) {
 		}
 	} else if err := makeFolder(s.dir); err != nil {
 		return err
+	} else if err := checkForeign(s.dir); err != nil {
+		return err
 	}
 	if s.lock, err = lockFolder(filepath.Join(s.dir, fileLock), s.options); err != nil {
 		return err

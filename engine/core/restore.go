@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // dirRestore is where Restore works, inside of the folder that it restores into. When all of it is there and on the disk,
@@ -54,7 +56,7 @@ func Restore(r io.Reader, dir string) (err error) {
 func restore(r io.Reader, dir string) error {
 	removeRestored(dir)
 	inside := filepath.Join(dir, dirRestore)
-	if err := os.Mkdir(inside, 0o700); err != nil {
+	if err := owner.Mkdir(inside, 0o700); err != nil {
 		return err
 	}
 	if err := syncFolder(dir); err != nil {
