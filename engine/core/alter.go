@@ -13,11 +13,7 @@ import (
 // Flush lets go the samples that the reorder window holds of some series, and returns once that is
 // durable. What is not a series any more, or cannot be read, is passed over.
 func (s *Store) Flush(ctx context.Context, refs []Ref) error {
-	if err := s.enterWrite(); err != nil {
-		return err
-	}
-	if err := s.admit(ctx); err != nil {
-		s.leave()
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	return s.flushHeld(refs, s.lockLog)
@@ -62,15 +58,20 @@ const alterTries = 10
 // times. The path stays, the reference is a new one. An error of change ends it and is returned as it is.
 func (s *Store) Alter(ctx context.Context, path string, change func(Copy) (Copy, error)) (Ref, error) {
 	for try := 0; ; try++ {
-		if err := s.enterWrite(); err != nil {
-			return 0, err
-		}
-		ref, err := s.tryAlter(ctx, path, change, try >= alterTries)
-		s.leave()
+		ref, err := s.enterAlter(ctx, path, change, try >= alterTries)
 		if !errors.Is(err, errReplaced) {
 			return ref, err
 		}
 	}
+}
+
+// enterAlter is one try of Alter, counted as a call also where change panics.
+func (s *Store) enterAlter(ctx context.Context, path string, change func(Copy) (Copy, error), hold bool) (Ref, error) {
+	if err := s.enterWrite(); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	return s.tryAlter(ctx, path, change, hold)
 }
 
 // tryAlter is one try, which ends with errReplaced if the series has changed meanwhile. With hold nobody else logs meanwhile.

@@ -108,17 +108,15 @@ func (s *Store) Append(ctx context.Context, b *Batch) error {
 // Submit starts what Append does. After it t's Wait must be called, and b must not be touched until that has returned;
 // after an error there is nothing to wait for.
 func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
-	if err := s.enterWrite(); err != nil {
+	keep, began := b.keep(), time.Now()
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	t.reset(s)
-	t.began = time.Now()
-	err := s.admit(ctx)
-	if err == nil {
-		t.result.keep = b.keep()
-		s.split(t, b)
-		err = s.submit(t, b)
-	}
+	t.began = began
+	t.result.keep = keep
+	s.split(t, b)
+	err := s.submit(t, b)
 	if err != nil {
 		t.out = false
 		s.leave()
@@ -498,23 +496,24 @@ func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
 // in turn, the first refused one stops it. Update returns how many samples were applied and, with
 // trace, the rows that each of them closed.
 func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n int, rows [][]rra.Run, err error) {
-	if err := s.enterWrite(); err != nil {
-		return 0, nil, err
-	}
-	t := s.tickets.Get().(*Ticket)
-	defer s.tickets.Put(t)
-	t.reset(s)
-	t.began = time.Now()
 	for i := range b.samples {
 		if b.samples[i].ref != ref {
-			s.leave()
 			return 0, nil, errors.New("an update command is for one series")
 		}
+	}
+	keep, began := b.keep(), time.Now()
+	if err := s.begin(ctx); err != nil {
+		return 0, nil, err
 	}
 	if len(b.samples) == 0 {
 		s.leave()
 		return 0, nil, nil
 	}
+	t := s.tickets.Get().(*Ticket)
+	defer s.tickets.Put(t)
+	t.reset(s)
+	t.began = began
+	t.result.keep = keep
 	t.batch = b
 	t.cmd = &command{}
 	if b.SkipPast {
@@ -526,12 +525,9 @@ func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n in
 	if trace {
 		t.cmd.trace = func(runs []rra.Run) { rows = append(rows, append([]rra.Run(nil), runs...)) }
 	}
-	if err = s.admit(ctx); err == nil {
-		t.result.keep = b.keep()
-		s.splitCommand(t, b)
-		err = s.submit(t, b)
-	}
-	if err != nil {
+	s.splitCommand(t, b)
+	if err = s.submit(t, b); err != nil {
+		t.out = false
 		s.leave()
 		return 0, nil, err
 	}

@@ -86,9 +86,11 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 
 func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	if !s.options.ReadOnly {
-		if err := s.checkpoint(ctx); ctx.Err() != nil {
-			return err
-		} else if err != nil { // what it would have written is in the log
+		err := s.checkpoint(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil { // what it would have written is in the log
 			s.options.Logger.Warn("no checkpoint before the backup, which holds more of the log therefore", "err", err)
 		}
 	}

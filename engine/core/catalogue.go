@@ -108,11 +108,7 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	if n := len(specs); n > MaxBatch {
 		return nil, invalid("%d series at once, at most %d are possible", n, MaxBatch)
 	}
-	if err := s.enterWrite(); err != nil {
-		return nil, err
-	}
-	if err := s.admit(ctx); err != nil {
-		s.leave()
+	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	out := make([]Created, len(specs))
@@ -492,11 +488,7 @@ func (s *Store) applyDrop(t *Ticket, key string, only Ref) error {
 
 // change logs a record and returns what apply, in log order, makes of it. It changes what is kept under keys.
 func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) error, keys ...string) error {
-	if err := s.enterWrite(); err != nil {
-		return err
-	}
-	if err := s.admit(ctx); err != nil {
-		s.leave()
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	return s.changeNow(rec, apply, s.lockLog, keys...)

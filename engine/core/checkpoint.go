@@ -75,7 +75,7 @@ func (s *Store) checkpoint(ctx context.Context) error {
 		s.checkpoints++
 		s.checkpointLast = took
 		s.checkpointMax = max(s.checkpointMax, took)
-	} else {
+	} else if ctx.Err() == nil { // a caller who gave up is no failure of the disk
 		s.checkpointFailures++
 	}
 	s.statsMu.Unlock()

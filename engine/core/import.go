@@ -371,11 +371,7 @@ func (s *Store) replayImport(r *reader) (*importing, error) {
 
 // enqueueImport logs an import, if there is room for one more series.
 func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec []byte, out *Created, applied *bool) (bool, error) {
-	if err := s.enterWrite(); err != nil {
-		return false, err
-	}
-	if err := s.admit(ctx); err != nil {
-		s.leave()
+	if err := s.begin(ctx); err != nil {
 		return false, err
 	}
 	if err := s.damagedName(x.key); err != nil {

@@ -346,11 +346,33 @@ func (s *Store) enter() error {
 	return nil
 }
 
+// enterWrite is enter for a call that changes something.
 func (s *Store) enterWrite() error {
+	if err := s.enter(); err != nil {
+		return err
+	}
 	if s.options.ReadOnly {
+		s.leave()
 		return ErrReadOnly
 	}
-	return s.enter()
+	return nil
+}
+
+// begin is enterWrite and then admit. Where it does not succeed, or panics (ctx may be nil), the call is not counted:
+// Close would wait for it for ever.
+func (s *Store) begin(ctx context.Context) (err error) {
+	if err := s.enterWrite(); err != nil {
+		return err
+	}
+	admitted := false
+	defer func() {
+		if !admitted {
+			s.leave()
+		}
+	}()
+	err = s.admit(ctx)
+	admitted = err == nil
+	return err
 }
 
 func (s *Store) leave() {

@@ -26,11 +26,7 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	if err != nil {
 		return fmt.Errorf("rename %q to %q: %w", from, to, err)
 	}
-	if err := s.enterWrite(); err != nil {
-		return err
-	}
-	if err := s.admit(ctx); err != nil {
-		s.leave()
+	if err := s.begin(ctx); err != nil {
 		return err
 	}
 	// The metadata stands in the record: when it is replayed, what is kept of the old path may be of later. So it must be
@@ -150,11 +146,7 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 	if err == nil && slices.Equal(old.Labels, l.Labels) {
 		return false, nil
 	}
-	if err := s.enterWrite(); err != nil {
-		return false, err
-	}
-	if err := s.admit(ctx); err != nil {
-		s.leave()
+	if err := s.begin(ctx); err != nil {
 		return false, err
 	}
 	labels := slices.Clone(l.Labels)
