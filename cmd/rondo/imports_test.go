@@ -27,6 +27,7 @@ var rooms = map[string][]string{
 	"internal/sockets":           {"internal/foreign", "internal/loglimit"},
 	"internal/text":              {},
 	"rra":                        {"rra", "internal/text"},
+	"rra/rows":                   {},
 	"wal":                        {"wal", "internal/histogram"},
 	"engine":                     {"engine", "rra", "wal", "internal/text", "internal/histogram"},
 	"receivers":                  {"receivers", "internal", "engine", "rra"},

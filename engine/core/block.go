@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 	"math/bits"
 
-	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rows"
 )
 
 // A row block holds rows of one slot of one stream for the series of a group:
@@ -239,7 +239,7 @@ func (p *span) fill(k, n int64, v float64) {
 // read stores what p wants of the segment of n rows that data begins with; the first row has index k. It returns how many
 // bytes the segment takes. Rows of one value are not spelled out, and of a long segment those before p are passed over.
 func (p *span) read(k int64, n int, data []byte, pdps int64, buf []float64) (_ []float64, used int, err error) {
-	if x, used, ok := rra.RunOf(data, pdps); ok && n > 0 {
+	if x, used, ok := rows.RunOf(data, pdps); ok && n > 0 {
 		p.fill(k, int64(n), x)
 		return buf, used, nil
 	}
@@ -250,12 +250,12 @@ func (p *span) read(k int64, n int, data []byte, pdps int64, buf []float64) (_ [
 			from = int64(n)
 		}
 	}
-	rows, used, err := rra.DecodeRowsRange(buf[:0], data, n, pdps, int(from), n)
+	vals, used, err := rows.DecodeRange(buf[:0], data, n, pdps, int(from), n)
 	if err != nil {
 		return buf, 0, fmt.Errorf("%w: %w", errRecord, err)
 	}
-	p.put(k+from, rows)
-	return rows, used, nil
+	p.put(k+from, vals)
+	return vals, used, nil
 }
 
 // readColumn decodes the segments of a column of a slot into p.
@@ -287,10 +287,10 @@ func splitColumn(b []byte, st *stream, fn func(skip, rows int, data []byte)) err
 			return errRecord
 		}
 		next = skip + n
-		_, used, run := rra.RunOf(r.b, st.pdps)
+		_, used, run := rows.RunOf(r.b, st.pdps)
 		if !run || n == 0 {
 			var err error
-			if buf, used, err = rra.DecodeRows(buf[:0], r.b, int(n), st.pdps); err != nil {
+			if buf, used, err = rows.Decode(buf[:0], r.b, int(n), st.pdps); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rows"
 )
 
 // pageExample returns the bytes of a worked example of docs/format.md.
@@ -87,7 +88,7 @@ func TestPageBlock(t *testing.T) {
 	key := rowKey(nil, 1, 0, 1, 0, 0)
 	b, err := openBlock(key, raw)
 	if err != nil {
-		sg := segment{slot: 1, column: 1, skip: 2, rows: 4, data: rra.AppendRows(nil, []float64{1, 2, 3, 4}, c.streams[0].pdps, nil)}
+		sg := segment{slot: 1, column: 1, skip: 2, rows: 4, data: rows.Append(nil, []float64{1, 2, 3, 4}, c.streams[0].pdps, nil)}
 		t.Fatalf("%v; today it is written as % x", err, appendBlock(nil, key, []segment{sg}))
 	}
 	if col, err := b.column(0); err != nil || len(col) != 0 {

@@ -12,6 +12,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -235,8 +236,8 @@ func FuzzState(f *testing.F) {
 func FuzzBlock(f *testing.F) {
 	st := &stream{rows: 100, span: 60, pdps: 6, block: 8, slot: 64}
 	key := rowKey(nil, 1, 0, 5, 0, 0)
-	seg := func(column, skip int, rows ...float64) segment {
-		return segment{column: column, skip: skip, rows: len(rows), data: rra.AppendRows(nil, rows, st.pdps, nil)}
+	seg := func(column, skip int, vals ...float64) segment {
+		return segment{column: column, skip: skip, rows: len(vals), data: rows.Append(nil, vals, st.pdps, nil)}
 	}
 	f.Add(appendBlock(nil, key, []segment{seg(0, 0, 1, 2, 3)}))
 	f.Add(appendBlock(nil, key, []segment{seg(0, 5, 1, 2, 3), seg(0, 8, math.NaN(), 4), seg(7, 60, 1e300)}))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -70,7 +71,7 @@ type arrays struct {
 	defs     []uint32
 	bufN     []uint8 // rows in a buffer
 	ctxTag   []uint8
-	hints    []rra.Hint
+	hints    []rows.Hint
 	flags    []uint8
 }
 
@@ -129,7 +130,7 @@ func (g *group) carve(b []byte, capacity int) {
 	g.ctx = memory.View[uint64](take(8*n), n)
 	n = capacity * c.cols
 	g.bufBase = memory.View[uint32](take(4*n), n)
-	g.hints = memory.View[rra.Hint](take(4*n), n)
+	g.hints = memory.View[rows.Hint](take(4*n), n)
 	g.defs = memory.View[uint32](take(4*capacity), capacity)
 	g.bufN = take(n)
 	g.ctxTag = take(capacity * c.sources)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -238,21 +239,21 @@ type rowCoder struct {
 }
 
 // column makes segments of the rows of a column that begin with number k. Unknown rows need none, where a segment has no others.
-func (c *rowCoder) column(column int, st *stream, k int64, rows []float64) {
-	var hint rra.Hint
-	for len(rows) > 0 {
-		most := int(min(int64(len(rows)), (floorDiv(k, st.slot)+1)*st.slot-k))
+func (c *rowCoder) column(column int, st *stream, k int64, vals []float64) {
+	var hint rows.Hint
+	for len(vals) > 0 {
+		most := int(min(int64(len(vals)), (floorDiv(k, st.slot)+1)*st.slot-k))
 		n := min(most, runRows)
-		if same := leadingRun(rows[:most]); same > runRows {
+		if same := leadingRun(vals[:most]); same > runRows {
 			n = same
 		}
-		part := rows[:n]
+		part := vals[:n]
 		if slices.ContainsFunc(part, func(v float64) bool { return v == v }) {
 			var data []byte
 			if n > runRows {
-				data = rra.AppendRun(c.scratch, part[0], st.pdps)
+				data = rows.AppendRun(c.scratch, part[0], st.pdps)
 			} else {
-				data = rra.AppendRows(c.scratch, part, st.pdps, &hint)
+				data = rows.Append(c.scratch, part, st.pdps, &hint)
 			}
 			c.rec = binary.AppendUvarint(c.rec, uint64(column))
 			c.rec = binary.AppendVarint(c.rec, k)
@@ -262,7 +263,7 @@ func (c *rowCoder) column(column int, st *stream, k int64, rows []float64) {
 			c.rec = append(c.rec, data...)
 			c.segments = append(c.segments, importSegment{column, k, n, data})
 		}
-		k, rows = k+int64(n), rows[n:]
+		k, vals = k+int64(n), vals[n:]
 	}
 }
 
@@ -352,18 +353,18 @@ func (s *Store) replayImport(r *reader) (*importing, error) {
 			return nil, errRecord
 		}
 		pdps := x.m.Streams()[sg.column/len(d.Sources)].PDPs
-		if _, used, ok := rra.RunOf(sg.data, pdps); ok && used == len(sg.data) {
+		if _, used, ok := rows.RunOf(sg.data, pdps); ok && used == len(sg.data) {
 			x.segments = append(x.segments, sg)
 			continue
 		}
 		if sg.rows > runRows || len(sg.data) > maxSegment(sg.rows) {
 			return nil, errRecord
 		}
-		rows, used, err := rra.DecodeRows(buf[:0], sg.data, sg.rows, pdps)
+		vals, used, err := rows.Decode(buf[:0], sg.data, sg.rows, pdps)
 		if err != nil || used != len(sg.data) {
 			return nil, errRecord
 		}
-		buf = rows
+		buf = vals
 		x.segments = append(x.segments, sg)
 	}
 	return x, r.err
@@ -468,14 +469,14 @@ func (p *pending) split(s *Store, g *group, i int, sg *importSegment, n int) {
 	st := &g.c.streams[sg.column/g.c.sources]
 	front := importSegment{sg.column, sg.k, n, sg.data}
 	rest := importSegment{sg.column, sg.k + int64(n), sg.rows - n, sg.data}
-	if _, _, run := rra.RunOf(sg.data, st.pdps); !run {
-		rows, _, err := rra.DecodeRows(nil, sg.data, sg.rows, st.pdps)
+	if _, _, run := rows.RunOf(sg.data, st.pdps); !run {
+		vals, _, err := rows.Decode(nil, sg.data, sg.rows, st.pdps)
 		if err != nil {
 			return // it was coded, or checked, just now
 		}
-		var hint rra.Hint
-		front.data = rra.AppendRows(nil, rows[:n], st.pdps, &hint)
-		rest.data = rra.AppendRows(nil, rows[n:], st.pdps, &hint)
+		var hint rows.Hint
+		front.data = rows.Append(nil, vals[:n], st.pdps, &hint)
+		rest.data = rows.Append(nil, vals[n:], st.pdps, &hint)
 	}
 	p.put(s, g, i, &front)
 	p.put(s, g, i, &rest)

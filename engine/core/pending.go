@@ -3,7 +3,7 @@ package core
 import (
 	"encoding/binary"
 
-	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rows"
 )
 
 // Coded rows wait for the next checkpoint in small chunks of the group's own:
@@ -47,12 +47,12 @@ func (p *pending) room(s *Store, n int) ([]byte, uint32) {
 }
 
 // add codes rows and appends them.
-func (p *pending) add(s *Store, g *group, i, col int, base uint32, rows []float64, hint *rra.Hint) {
+func (p *pending) add(s *Store, g *group, i, col int, base uint32, vals []float64, hint *rows.Hint) {
 	pdps := g.c.streams[col/g.c.sources].pdps
-	b, at := p.room(s, maxSegment(len(rows)))
-	head := pendHead(len(rows))
-	e := rra.AppendRows(b[:head], rows, pdps, hint)
-	p.finish(g, b, at, i, col, base, len(rows), len(e)-head)
+	b, at := p.room(s, maxSegment(len(vals)))
+	head := pendHead(len(vals))
+	e := rows.Append(b[:head], vals, pdps, hint)
+	p.finish(g, b, at, i, col, base, len(vals), len(e)-head)
 }
 
 // maxSegment bounds the code of n rows.
@@ -66,7 +66,7 @@ func (p *pending) addRun(s *Store, g *group, i, col int, k, n int64, v float64) 
 	pdps := g.c.streams[col/g.c.sources].pdps
 	b, at := p.room(s, maxRunSegment)
 	head := pendHead(int(n))
-	e := rra.AppendRun(b[:head], v, pdps)
+	e := rows.AppendRun(b[:head], v, pdps)
 	p.finish(g, b, at, i, col, uint32(k), int(n), len(e)-head)
 }
 

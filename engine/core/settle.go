@@ -8,7 +8,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rows"
 )
 
 // Within a checkpoint's transaction the blocks of a group are put in order:
@@ -336,7 +336,7 @@ func (w *checkpointTx) tiny(g *group, stream int, e slotEntry, fresh *newBlock) 
 // the same value become one, and others stay what they are.
 func joinSegments(segs []segment, st *stream) ([]segment, error) {
 	out := segs[:0:0]
-	var rows []float64
+	var vals []float64
 	for i := 0; i < len(segs); {
 		run := segs[i].longRun(st)
 		j := i + 1
@@ -349,15 +349,15 @@ func joinSegments(segs []segment, st *stream) ([]segment, error) {
 			last := &segs[j-1]
 			sg.rows = last.skip + last.rows - sg.skip
 		case j > i+1:
-			rows = rows[:0]
+			vals = vals[:0]
 			for _, part := range segs[i:j] {
 				var err error
-				if rows, _, err = rra.DecodeRows(rows, part.data, part.rows, st.pdps); err != nil {
+				if vals, _, err = rows.Decode(vals, part.data, part.rows, st.pdps); err != nil {
 					return nil, err
 				}
 			}
-			sg.rows = len(rows)
-			sg.data = rra.AppendRows(nil, rows, st.pdps, nil)
+			sg.rows = len(vals)
+			sg.data = rows.Append(nil, vals, st.pdps, nil)
 		}
 		out = append(out, sg)
 		i = j
@@ -375,7 +375,7 @@ func (sg *segment) longRun(st *stream) bool {
 	if sg.rows <= runRows {
 		return false
 	}
-	_, _, ok := rra.RunOf(sg.data, st.pdps)
+	_, _, ok := rows.RunOf(sg.data, st.pdps)
 	return ok
 }
 

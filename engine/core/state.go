@@ -10,6 +10,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -63,8 +64,8 @@ func (g *group) appendOpenRows(dst []byte, col int) []byte {
 		}
 		dst = binary.AppendUvarint(dst, zigzag(int64(int32(g.bufBase[at]-base))))
 		base = g.bufBase[at]
-		var rows [maxBlock]float64
-		dst = rra.AppendRows(dst, g.openRows(rows[:0], i, col, n, base), pdps, &g.hints[at])
+		var buf [maxBlock]float64
+		dst = rows.Append(dst, g.openRows(buf[:0], i, col, n, base), pdps, &g.hints[at])
 	}
 	return dst
 }
@@ -353,12 +354,12 @@ func (r *reader) openRows(g *group, col int) {
 			return
 		}
 		var buf [maxBlock]float64
-		rows, used, err := rra.DecodeRows(buf[:0], r.b, int(n), st.pdps)
+		vals, used, err := rows.Decode(buf[:0], r.b, int(n), st.pdps)
 		if err != nil {
 			r.fail()
 			return
 		}
-		for j, v := range rows {
+		for j, v := range vals {
 			g.buffer(col, st, int64(base)+int64(j))[i] = v
 		}
 		r.b = r.b[used:]

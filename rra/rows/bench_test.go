@@ -1,12 +1,12 @@
-package rra
+package rows
 
 import (
 	"fmt"
 	"testing"
 )
 
-// BenchmarkRowsKind is BenchmarkRows for each kind of series alone, in segments of 32 rows of 10 s.
-func BenchmarkRowsKind(b *testing.B) {
+// BenchmarkKind is BenchmarkWorkload for each kind of series alone, in segments of 32 rows of 10 s.
+func BenchmarkKind(b *testing.B) {
 	const rows, n = 256, 32
 	all, kinds := workload(workloadRows()[1], 10, rows)
 	for kind := range workloadKinds {
@@ -20,8 +20,8 @@ func BenchmarkRowsKind(b *testing.B) {
 	}
 }
 
-// BenchmarkRows measures the workload by the kind of its rows and by the rows of a segment.
-func BenchmarkRows(b *testing.B) {
+// BenchmarkWorkload measures the workload by the kind of its rows and by the rows of a segment.
+func BenchmarkWorkload(b *testing.B) {
 	for _, w := range workloadRows() {
 		series, _ := workload(w, 10, 256)
 		for _, n := range []int{8, 16, 32, 64, 128} {
@@ -41,7 +41,7 @@ func benchRows(b *testing.B, name string, series [][]float64, n int, pdps int64)
 			size = 0
 			for i, s := range series {
 				for at := 0; at < rows; at += n {
-					size += len(AppendRows(dst, s[at:at+n], pdps, &hints[i]))
+					size += len(Append(dst, s[at:at+n], pdps, &hints[i]))
 				}
 			}
 		}
@@ -52,14 +52,14 @@ func benchRows(b *testing.B, name string, series [][]float64, n int, pdps int64)
 	var segments []byte
 	for i, s := range series {
 		for at := 0; at < rows; at += n {
-			segments = AppendRows(segments, s[at:at+n], pdps, &hints[i])
+			segments = Append(segments, s[at:at+n], pdps, &hints[i])
 		}
 	}
 	out := make([]float64, 0, n)
 	b.Run(name+"/op=decode", func(b *testing.B) {
 		for b.Loop() {
 			for src := segments; len(src) > 0; {
-				_, used, err := DecodeRows(out, src, n, pdps)
+				_, used, err := Decode(out, src, n, pdps)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -1,4 +1,4 @@
-package rra
+package rows
 
 import (
 	"encoding/binary"
@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A blockEncoder is the scratch space of one call to AppendRows.
+// A blockEncoder is the scratch space of one call to Append.
 type blockEncoder struct {
 	pdps     int64
 	hint     *Hint

@@ -1,4 +1,4 @@
-package rra
+package rows
 
 import (
 	"encoding/binary"
@@ -28,7 +28,7 @@ func sameRows(t testing.TB, got, want []float64) {
 func roundTrip(t testing.TB, rows []float64, pdps int64, h *Hint) []byte {
 	t.Helper()
 	prefix := []byte("before")
-	b := AppendRows(prefix, rows, pdps, h)
+	b := Append(prefix, rows, pdps, h)
 	if string(b[:len(prefix)]) != "before" {
 		t.Fatal("bytes before the segment changed")
 	}
@@ -39,7 +39,7 @@ func roundTrip(t testing.TB, rows []float64, pdps int64, h *Hint) []byte {
 	}
 	behind := append(append([]byte{}, seg...), 0xa5, 0xff, 0x00)
 	for _, src := range [][]byte{seg, behind} {
-		got, used, err := DecodeRows([]float64{-1}, src, len(rows), pdps)
+		got, used, err := Decode([]float64{-1}, src, len(rows), pdps)
 		if err != nil || used != len(seg) {
 			t.Fatalf("%d rows: used %d of %d bytes, %v; segment %x", len(rows), used, len(seg), err, seg)
 		}
@@ -47,7 +47,7 @@ func roundTrip(t testing.TB, rows []float64, pdps int64, h *Hint) []byte {
 	}
 	n := len(rows)
 	for _, r := range [][2]int{{0, n}, {0, n / 2}, {n / 3, n - n/3}, {n / 2, n}, {n, n}, {n / 2, n / 2}, {0, min(1, n)}} {
-		got, _, err := DecodeRowsRange(nil, seg, n, pdps, r[0], r[1])
+		got, _, err := DecodeRange(nil, seg, n, pdps, r[0], r[1])
 		if err != nil {
 			t.Fatalf("rows %d to %d of %d: %v", r[0], r[1], n, err)
 		}
@@ -56,7 +56,7 @@ func roundTrip(t testing.TB, rows []float64, pdps int64, h *Hint) []byte {
 	return seg
 }
 
-func TestRowsWorkload(t *testing.T) {
+func TestWorkload(t *testing.T) {
 	for _, w := range workloadRows() {
 		series, _ := workload(w, 2, 150)
 		for _, rows := range series {
@@ -77,7 +77,7 @@ var oddRows = []float64{
 	math.Nextafter(0.1, 1), math.Nextafter(100, 0), 4294967295, 4294967296,
 }
 
-func TestRowsOddValues(t *testing.T) {
+func TestOddValues(t *testing.T) {
 	for _, x := range oddRows {
 		for _, n := range []int{1, 2, 8, 32, 127, 128, 129, 1000} {
 			rows := make([]float64, n)
@@ -135,7 +135,7 @@ func mixed(r *rand.Rand, n int) []float64 {
 	return rows[:n]
 }
 
-func TestRowsMixed(t *testing.T) {
+func TestMixed(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -147,13 +147,13 @@ func TestRowsMixed(t *testing.T) {
 }
 
 // Every segment cut short is refused.
-func TestRowsTruncated(t *testing.T) {
+func TestTruncated(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 300 {
 		rows := mixed(r, 1+r.IntN(200))
-		b := AppendRows(nil, rows, 6, nil)
+		b := Append(nil, rows, 6, nil)
 		for k := range b {
-			got, used, err := DecodeRows(nil, b[:k:k], len(rows), 6)
+			got, used, err := Decode(nil, b[:k:k], len(rows), 6)
 			if err == nil {
 				t.Fatalf("%d of %d bytes decode to %d rows, used %d", k, len(b), len(got), used)
 			}
@@ -164,27 +164,27 @@ func TestRowsTruncated(t *testing.T) {
 	}
 }
 
-func TestRowsNone(t *testing.T) {
-	if b := AppendRows(nil, nil, 1, nil); len(b) != 0 {
+func TestNone(t *testing.T) {
+	if b := Append(nil, nil, 1, nil); len(b) != 0 {
 		t.Fatalf("no rows take %d bytes", len(b))
 	}
-	if rows, used, err := DecodeRows(nil, nil, 0, 1); len(rows) != 0 || used != 0 || err != nil {
+	if rows, used, err := Decode(nil, nil, 0, 1); len(rows) != 0 || used != 0 || err != nil {
 		t.Fatalf("no rows decode to %d rows, %d used, %v", len(rows), used, err)
 	}
-	if _, _, err := DecodeRows(nil, []byte{1}, -1, 1); err == nil {
+	if _, _, err := Decode(nil, []byte{1}, -1, 1); err == nil {
 		t.Fatal("a segment of -1 rows decodes")
 	}
 }
 
-func TestRowsNoAllocation(t *testing.T) {
+func TestNoAllocation(t *testing.T) {
 	for _, w := range workloadRows() {
 		series, _ := workload(w, 1, 64)
 		dst, out := make([]byte, 0, 4096), make([]float64, 0, 64)
 		var h Hint
 		allocs := testing.AllocsPerRun(1, func() {
 			for _, rows := range series {
-				b := AppendRows(dst, rows, w.pdps, &h)
-				if _, _, err := DecodeRows(out, b, len(rows), w.pdps); err != nil {
+				b := Append(dst, rows, w.pdps, &h)
+				if _, _, err := Decode(out, b, len(rows), w.pdps); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -195,16 +195,16 @@ func TestRowsNoAllocation(t *testing.T) {
 	}
 }
 
-func FuzzDecodeRows(f *testing.F) {
+func FuzzDecode(f *testing.F) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for i := range 40 {
 		rows := mixed(r, 1+i*4)
-		f.Add(AppendRows(nil, rows, 6, nil), len(rows), int64(6))
+		f.Add(Append(nil, rows, 6, nil), len(rows), int64(6))
 	}
 	f.Fuzz(func(t *testing.T, src []byte, n int, pdps int64) {
 		n = int(uint(n) % 1000)
 		out := make([]float64, 0, n)
-		rows, used, err := DecodeRows(out, src, n, pdps)
+		rows, used, err := Decode(out, src, n, pdps)
 		sameAsPlain(t, src, n, pdps)
 		if err != nil {
 			if len(rows) != 0 || used != 0 {
@@ -219,7 +219,7 @@ func FuzzDecodeRows(f *testing.F) {
 	})
 }
 
-func FuzzRows(f *testing.F) {
+func FuzzRoundTrip(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for i := range 40 {
 		var b []byte

@@ -1,4 +1,4 @@
-package rra
+package rows
 
 import (
 	"encoding/hex"
@@ -19,7 +19,7 @@ type example struct {
 
 func formatExamples(t *testing.T) []example {
 	t.Helper()
-	page, err := os.ReadFile("../docs/format-rows.md")
+	page, err := os.ReadFile("../../docs/format-rows.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,25 +61,25 @@ func formatExamples(t *testing.T) []example {
 	return all
 }
 
-func TestRowsFormatPage(t *testing.T) {
+func TestFormatPage(t *testing.T) {
 	examples := formatExamples(t)
 	if len(examples) < 4 {
 		t.Fatalf("%d examples on the page", len(examples))
 	}
 	for _, e := range examples {
-		got, used, err := DecodeRows(nil, e.segment, len(e.rows), e.pdps)
+		got, used, err := Decode(nil, e.segment, len(e.rows), e.pdps)
 		if err != nil || used != len(e.segment) {
 			t.Fatalf("example at line %d: used %d of %d bytes, %v", e.line, used, len(e.segment), err)
 		}
 		sameRows(t, got, e.rows)
-		if b := AppendRows(nil, e.rows, e.pdps, nil); string(b) != string(e.segment) {
+		if b := Append(nil, e.rows, e.pdps, nil); string(b) != string(e.segment) {
 			t.Errorf("example at line %d: written as % x", e.line, b)
 		}
 	}
 }
 
 // Tags and header bits without a meaning are refused, so that they can get one.
-func TestRowsReserved(t *testing.T) {
+func TestReserved(t *testing.T) {
 	behind := make([]byte, 600)
 	for tag := range 256 {
 		known := tag >= 1 && tag <= 6
@@ -89,7 +89,7 @@ func TestRowsReserved(t *testing.T) {
 				known = false
 			}
 		}
-		_, _, err := DecodeRows(nil, append([]byte{byte(tag)}, behind...), 10, 1)
+		_, _, err := Decode(nil, append([]byte{byte(tag)}, behind...), 10, 1)
 		if known != (err == nil) {
 			t.Errorf("tag %02x: %v", tag, err)
 		}
@@ -125,7 +125,7 @@ func TestRowsReserved(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		for _, behind := range []string{"", "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"} {
-			if _, _, err := DecodeRows(nil, append(src, behind...), 10, 2); c.ok != (err == nil) && (c.ok || behind == "") {
+			if _, _, err := Decode(nil, append(src, behind...), 10, 2); c.ok != (err == nil) && (c.ok || behind == "") {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		}
@@ -133,7 +133,7 @@ func TestRowsReserved(t *testing.T) {
 }
 
 // The sizes that the storage layout counts on.
-func TestRowsSize(t *testing.T) {
+func TestSize(t *testing.T) {
 	limits := map[string]float64{"10s": 2.0, "1min-average": 2.4, "1min-maximum": 2.1, "10min-average": 2.9}
 	for _, w := range workloadRows() {
 		limit, ok := limits[w.name]
@@ -145,7 +145,7 @@ func TestRowsSize(t *testing.T) {
 		for _, s := range series {
 			var h Hint
 			for at := 0; at < len(s); at += 32 {
-				size += len(AppendRows(nil, s[at:at+32], w.pdps, &h))
+				size += len(Append(nil, s[at:at+32], w.pdps, &h))
 				rows += 32
 			}
 		}

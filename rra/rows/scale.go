@@ -1,4 +1,4 @@
-package rra
+package rows
 
 import (
 	"math"

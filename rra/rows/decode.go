@@ -1,4 +1,4 @@
-package rra
+package rows
 
 import (
 	"encoding/binary"
@@ -14,7 +14,7 @@ func decodeUniform(src []byte, pdps int64) (x float64, used int, err error) {
 		return 0, 1, nil
 	case tagPatternRest:
 		if len(src) < 9 {
-			return 0, 0, errRowsShort
+			return 0, 0, errShort
 		}
 		return math.Float64frombits(binary.LittleEndian.Uint64(src[1:])), 9, nil
 	case tagIntegerRest:
@@ -26,7 +26,7 @@ func decodeUniform(src []byte, pdps int64) (x float64, used int, err error) {
 		}
 		return float64(q) / float64(m), r.pos, nil
 	}
-	return 0, 0, errRowsHeader
+	return 0, 0, errHeader
 }
 
 // A headerReader takes a block's header apart. It remembers the first error and reads zeros from then on.
@@ -38,7 +38,7 @@ type headerReader struct {
 
 func (r *headerReader) byte() byte {
 	if r.pos >= len(r.src) {
-		r.fail(errRowsShort)
+		r.fail(errShort)
 		return 0
 	}
 	b := r.src[r.pos]
@@ -54,9 +54,9 @@ func (r *headerReader) uvarint() uint64 {
 	v, k := binary.Uvarint(r.src[r.pos:])
 	if k <= 0 {
 		if k == 0 {
-			r.fail(errRowsShort)
+			r.fail(errShort)
 		} else {
-			r.fail(errRowsHeader)
+			r.fail(errHeader)
 		}
 		return 0
 	}
@@ -74,7 +74,7 @@ func (r *headerReader) fail(err error) {
 // take returns the next n bytes, or nil.
 func (r *headerReader) take(n int) []byte {
 	if n > len(r.src)-r.pos {
-		r.fail(errRowsShort)
+		r.fail(errShort)
 		return nil
 	}
 	r.pos += n
@@ -90,7 +90,7 @@ func (r *headerReader) scale(code uint, pdps int64) uint64 {
 		m = scaleOf(code, pdps)
 	}
 	if m == 0 || m > maxScale {
-		r.fail(errRowsHeader)
+		r.fail(errHeader)
 		return 1
 	}
 	return m
@@ -116,7 +116,7 @@ func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
 	r := headerReader{src: src}
 	h.tag = r.byte()
 	if h.tag&flagSpare != 0 {
-		return errRowsHeader
+		return errHeader
 	}
 	lo := uint(r.byte())
 	word := lo | uint(r.byte())<<8
@@ -127,27 +127,27 @@ func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
 	case tagPattern:
 		h.width, h.shift = word&127, word>>7&63
 		if word>>13 != 0 || h.tag&flagOutlier != 0 {
-			return errRowsHeader
+			return errHeader
 		}
 	default:
-		return errRowsHeader
+		return errHeader
 	}
 	if h.width+h.corr > 64 {
-		return errRowsHeader
+		return errHeader
 	}
 	base := unzigzag(r.uvarint())
 	switch h.tag & tagMode {
 	case modeOffset:
 		h.base = base << offsetShift(h.width)
 		if h.tag&flagPatch != 0 {
-			return errRowsHeader
+			return errHeader
 		}
 	case modeDelta:
 		h.base, h.step = base<<h.width, deltaBias(h.width)
 	case modeDrift:
 		h.base, h.step = base<<h.width, unzigzag(r.uvarint())
 	default:
-		return errRowsHeader
+		return errHeader
 	}
 	h.known = n
 	if h.tag&flagUnknown != 0 {
@@ -158,7 +158,7 @@ func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
 			h.known -= int(h.unknown[i+1])
 		}
 		if total > n || h.known < 1 {
-			return errRowsHeader
+			return errHeader
 		}
 	}
 	if h.tag&flagPatch != 0 {
@@ -168,7 +168,7 @@ func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
 			at := int(r.byte())
 			r.uvarint()
 			if at <= last || at >= h.known {
-				r.fail(errRowsHeader)
+				r.fail(errHeader)
 				break
 			}
 			last = at
@@ -178,7 +178,7 @@ func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
 		h.outliers = r.take(9 * int(r.byte()))
 		for i := 0; i < len(h.outliers); i += 9 {
 			if int(h.outliers[i]) >= h.known {
-				return errRowsHeader
+				return errHeader
 			}
 		}
 	}
@@ -187,7 +187,7 @@ func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
 	}
 	size := (h.known*int(h.width+h.corr) + 7) / 8
 	if size > len(src)-r.pos {
-		return errRowsShort
+		return errShort
 	}
 	h.packed = src[r.pos:min(r.pos+size+8, len(src))]
 	h.used = r.pos + size
@@ -204,7 +204,7 @@ func decodeBlock(out []float64, src []byte, n int, pdps int64) (used int, err er
 		return 1, nil
 	case tagRawBlock:
 		if len(src) < 1+8*n {
-			return 0, errRowsShort
+			return 0, errShort
 		}
 		for i := range out {
 			out[i] = math.Float64frombits(binary.LittleEndian.Uint64(src[1+8*i:]))

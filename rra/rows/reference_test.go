@@ -1,4 +1,4 @@
-package rra
+package rows
 
 import (
 	"encoding/binary"
@@ -228,10 +228,10 @@ func (p *plainReader) block(tag byte, n int, pdps int64) (rows []float64, ok boo
 	return rows, true
 }
 
-// sameAsPlain fails the test unless DecodeRows reads src as the page says.
+// sameAsPlain fails the test unless Decode reads src as the page says.
 func sameAsPlain(t testing.TB, src []byte, n int, pdps int64) {
 	t.Helper()
-	got, used, err := DecodeRows(nil, src, n, pdps)
+	got, used, err := Decode(nil, src, n, pdps)
 	want, wantUsed, ok := plainDecode(src, n, pdps)
 	if ok != (err == nil) {
 		t.Fatalf("%d rows, pdps %d, % x: %v, but the page says accepted=%v", n, pdps, src, err, ok)
@@ -250,7 +250,7 @@ func sameAsPlain(t testing.TB, src []byte, n int, pdps int64) {
 }
 
 // Segments that no writer makes are read as the page says too.
-func TestRowsAsThePageSays(t *testing.T) {
+func TestAsThePageSays(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 6))
@@ -282,6 +282,6 @@ func TestRowsAsThePageSays(t *testing.T) {
 	var h Hint
 	for range 1000 {
 		rows := mixed(r, 1+r.IntN(300))
-		sameAsPlain(t, AppendRows(nil, rows, 6, &h), len(rows), 6)
+		sameAsPlain(t, Append(nil, rows, 6, &h), len(rows), 6)
 	}
 }

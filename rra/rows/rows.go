@@ -1,4 +1,4 @@
-package rra
+package rows
 
 import (
 	"errors"
@@ -6,16 +6,6 @@ import (
 	"math"
 	"slices"
 )
-
-// The row codec keeps the rows of one stream of one series, a segment at a time,
-// bit for bit. Rows are what consolidation makes of readings: quotients of
-// integers by a step and by the number of primary data points a row. So a scale m
-// is looked for with which every x*m lies next to an integer q; what is kept is
-// q, bit-packed against its neighbours, and the few units in the last place
-// that separate x from q/m. Rows without such a scale are packed as bit patterns.
-//
-// A segment is cut into blocks of at most blockRows rows; a block begins with a tag
-// that says how it is coded. docs/format-rows.md gives every byte.
 
 // Tags of blocks, part of the format. Values not named here are refused.
 const (
@@ -49,20 +39,20 @@ const (
 )
 
 var (
-	errRowsShort  = errors.New("rows: segment ends early")
-	errRowsHeader = errors.New("rows: damaged block header")
+	errShort  = errors.New("rows: segment ends early")
+	errHeader = errors.New("rows: damaged block header")
 )
 
-// A Hint is what [AppendRows] learned from the previous segment of a stream of rows.
+// A Hint is what [Append] learned from the previous segment of a stream of rows.
 // It saves time and never decides what a segment means. The zero value knows nothing.
 type Hint struct {
 	scale uint32 // m of the last scaled block; 0: none
 }
 
-// AppendRows appends rows, coded as one segment, to dst. pdpsPerRow is the number of
+// Append appends rows, coded as one segment, to dst. pdpsPerRow is the number of
 // primary data points of one row, h what was learned from the segment before (nil is allowed).
 // Every double is kept to the bit, except that all NaNs become one NaN.
-func AppendRows(dst []byte, rows []float64, pdpsPerRow int64, h *Hint) []byte {
+func Append(dst []byte, rows []float64, pdpsPerRow int64, h *Hint) []byte {
 	var local Hint
 	if h == nil {
 		h = &local
@@ -102,17 +92,17 @@ func appendBlocks(dst []byte, rows []float64, pdps int64, h *Hint) []byte {
 	return dst
 }
 
-// DecodeRows appends the n rows of the segment that src begins with to dst, and says how many
+// Decode appends the n rows of the segment that src begins with to dst, and says how many
 // bytes of src the segment took. n and pdpsPerRow must be those it was written with.
 // On an error dst comes back as it was; src may hold anything.
-func DecodeRows(dst []float64, src []byte, n int, pdpsPerRow int64) (rows []float64, used int, err error) {
-	return DecodeRowsRange(dst, src, n, pdpsPerRow, 0, n)
+func Decode(dst []float64, src []byte, n int, pdpsPerRow int64) (rows []float64, used int, err error) {
+	return DecodeRange(dst, src, n, pdpsPerRow, 0, n)
 }
 
-// DecodeRowsRange is [DecodeRows] for rows i to j-1 of a segment of n rows. It passes over blocks
+// DecodeRange is [Decode] for rows i to j-1 of a segment of n rows. It passes over blocks
 // before row i without unpacking them and does not look at those after row j, so used is
 // the length of the segment only if j is n.
-func DecodeRowsRange(dst []float64, src []byte, n int, pdpsPerRow int64, i, j int) (rows []float64, used int, err error) {
+func DecodeRange(dst []float64, src []byte, n int, pdpsPerRow int64, i, j int) (rows []float64, used int, err error) {
 	if n < 0 || i < 0 || j < i || j > n {
 		return dst, 0, fmt.Errorf("rows: range %d to %d of a segment of %d rows", i, j, n)
 	}
@@ -130,7 +120,7 @@ func decodeSegment(out []float64, src []byte, n int, pdps int64, from int) (used
 	end := from + len(out)
 	for row := 0; row < n && (row < end || end == n); {
 		if used >= len(src) {
-			return 0, errRowsShort
+			return 0, errShort
 		}
 		if src[used] <= tagIntegerRest {
 			x, k, err := decodeUniform(src[used:], pdps)
