@@ -8,11 +8,12 @@
 //
 // A Sink takes samples in two steps. Resolve turns the identities of series into
 // references, once a series, and makes those that are new; Submit takes a batch
-// of samples by reference. [StoreSink] is the Sink over an engine: it applies
-// the [Policy] for new series and the limits on their number.
+// of samples by reference. Package receivers/sink is the Sink over an engine: it
+// applies the policy for new series and the limits on their number.
 //
 // What receivers have in common stands here too: the [Queue] between the loop
-// that reads a socket and the sink, [Counters] with a reason for every drop, the
+// that reads a socket and the sink, [Counters] with a reason for every drop,
+// [Resolve], [Pause] and [Absence] for asking for new series, [ConnFlags], the
 // rules for names ([AppendComponent]) and collectd's set of archives
 // ([StandardArchives]). Sockets are package internal/sockets, which other
 // servers of the module use too.

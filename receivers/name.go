@@ -1,11 +1,9 @@
 package receivers
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/text"
 )
 
@@ -57,20 +55,6 @@ func LabelText(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
-
-// labelTexts returns labels with names and values that labels can have. ls stays as it is.
-func labelTexts(ls []core.Label) []core.Label {
-	copied := false
-	for i, l := range ls {
-		if l.Name, l.Value = LabelText(l.Name), LabelText(l.Value); l != ls[i] {
-			if !copied {
-				ls, copied = slices.Clone(ls), true
-			}
-			ls[i] = l
-		}
-	}
-	return ls
 }
 
 // Text returns b as text: invalid UTF-8 becomes U+FFFD.

@@ -36,6 +36,13 @@ type Description struct {
 	Sender string
 }
 
+// The attribute of metadata that says what becomes of a path that expires: with the value ExpireDelete its
+// series is dropped; otherwise the rows stay, and only the metadata is forgotten.
+const (
+	AttributeOnExpiry = "on_expiry"
+	ExpireDelete      = "delete"
+)
+
 // A Pending is a batch on its way. Wait returns once it is durable and applied; the
 // error is a *core.RejectedError where some of its samples were refused. It is called once.
 type Pending interface{ Wait() error }

@@ -17,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -101,7 +102,7 @@ func (p *policy) test(ctx context.Context, name string) error {
 	}
 	e := explanation{w: w, rule: ways.Policy.Match(s.Identity) + 1}
 	e.subject(s)
-	var rule receivers.Rule
+	var rule sink.Rule
 	if e.rule == 0 {
 		e.row("rule", "none", "")
 	} else {
@@ -217,7 +218,7 @@ func (e *explanation) origin(said bool) string {
 	return e.from
 }
 
-func (e *explanation) definition(d *rra.Definition, r *receivers.Rule) {
+func (e *explanation) definition(d *rra.Definition, r *sink.Rule) {
 	e.row("step", d.Step, e.origin(r.Step > 0))
 	from := e.origin(r.Heartbeat > 0)
 	if h, same := heartbeat(d.Sources); same {
@@ -251,7 +252,7 @@ func heartbeat(sources []rra.DataSource) (h int64, same bool) {
 	return h, true
 }
 
-func (e *explanation) expire(r *receivers.Rule, about *rondov1.Metadata) {
+func (e *explanation) expire(r *sink.Rule, about *rondov1.Metadata) {
 	switch {
 	case r.Expire < 0:
 		e.row("expire", "never", e.origin(true))
@@ -370,7 +371,7 @@ func misfit(r *rules.Rule, in server.Receiver) string {
 	}
 	define, _ := defaultOf(in.Protocol.PathPrefix()+"/", []server.Receiver{in})
 	step := define(0).Step
-	if _, err := receivers.ParseArchives(step, r.Archives); err != nil {
+	if _, err := sink.ParseArchives(step, r.Archives); err != nil {
 		return fmt.Sprintf("its archives do not fit the step of %s, which is %d: %v", in.Protocol.Name, step, err)
 	}
 	return ""

@@ -23,6 +23,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -113,8 +114,8 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	f.Var((*duration)(&s.engine.Reorder), "reorder", "`time` that samples are held back to put late ones in order; 0: late ones are refused")
 	f.IntVar(&s.engine.MaxSeries, "max-series", 10_000_000, "largest `number` of series")
 	f.Int64Var(&s.engine.MaxRows, "max-rows", core.DefaultMaxRows, "the largest `number` of rows of an archive of a new series")
-	f.IntVar(&s.burst, "sender-burst", receivers.DefaultSenderBurst, "`number` of new series that one sender may make at once; -1: no limit")
-	f.IntVar(&s.rate, "sender-rate", receivers.DefaultSenderRate, "`number` of new series that it may make in each further minute")
+	f.IntVar(&s.burst, "sender-burst", sink.DefaultSenderBurst, "`number` of new series that one sender may make at once; -1: no limit")
+	f.IntVar(&s.rate, "sender-rate", sink.DefaultSenderRate, "`number` of new series that it may make in each further minute")
 	s.future = receivers.DefaultMaxFuture
 	f.Var((*duration)(&s.future), "max-future", "`time` that a sample may be ahead of the clock; negative: no limit")
 	f.Var(&s.memory, "memory", "`bytes` for states, rows not yet stored and queues: 512M, 4G")
@@ -186,7 +187,7 @@ func (s *serve) run(ctx context.Context) error {
 		Socket:    s.socket,
 		RRDCached: rrd,
 		MaxFuture: s.future,
-		Limits:    receivers.StoreOptions{SenderBurst: s.burst, SenderRate: s.rate, Logger: log},
+		Limits:    sink.Options{SenderBurst: s.burst, SenderRate: s.rate, Logger: log},
 		Memory:    int64(s.memory),
 		Getenv:    s.getenv,
 		Logger:    log,

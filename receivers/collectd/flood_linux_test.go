@@ -8,6 +8,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // BenchmarkStore is all but the socket: decode, look up, add to a batch, and append that to a store that acknowledges
@@ -20,7 +21,7 @@ func BenchmarkStore(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	s := offline(receivers.NewStoreSink(store, receivers.StoreOptions{}))
+	s := offline(sink.New(store, sink.Options{}))
 	s.readAll(b, packets) // makes the series
 	b.ReportAllocs()
 	began, before := time.Now(), cpu(b)
@@ -51,7 +52,7 @@ func BenchmarkFlood(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		flood(b, receivers.NewStoreSink(store, receivers.StoreOptions{}))
+		flood(b, sink.New(store, sink.Options{}))
 		st := store.Stats()
 		b.ReportMetric(float64(st.SamplesLate+st.SamplesRefused), "refused")
 		b.ReportMetric(float64(st.SamplesAccepted)/float64(st.Batches), "samples/batch")

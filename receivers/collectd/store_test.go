@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -24,7 +25,7 @@ type served struct {
 
 func serveStore(t testing.TB, store *core.Store, options map[string][]string) *served {
 	t.Helper()
-	return serveSink(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), options)
+	return serveSink(t, sink.New(store, sink.Options{}), options)
 }
 
 func serveSink(t testing.TB, sink receivers.Sink, options map[string][]string) *served {

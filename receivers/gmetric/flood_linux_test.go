@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // BenchmarkFlood sends 20,000 metrics over loopback, as fast as they are read, into a sink that keeps nothing and into a
@@ -27,7 +28,7 @@ func BenchmarkFlood(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			flood(b, receivers.NewStoreSink(store, receivers.StoreOptions{}), gmond)
+			flood(b, sink.New(store, sink.Options{}), gmond)
 			st := store.Stats()
 			b.ReportMetric(float64(st.SamplesLate+st.SamplesRefused), "refused")
 			if err := store.Close(); err != nil {

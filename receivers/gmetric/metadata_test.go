@@ -15,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -339,7 +340,7 @@ func TestExpired(t *testing.T) {
 // TestStale: references that the store has refused are resolved again.
 func TestStale(t *testing.T) {
 	store := enginetest.Open(t)
-	r, err := newServer(receivers.Config{Address: "127.0.0.1:0"}, receivers.NewStoreSink(store, receivers.StoreOptions{}))
+	r, err := newServer(receivers.Config{Address: "127.0.0.1:0"}, sink.New(store, sink.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +429,7 @@ func TestFailing(t *testing.T) {
 // TestSenderLimit: series and texts are counted against the address that they come from, whoever it claims to be.
 func TestSenderLimit(t *testing.T) {
 	store := enginetest.Open(t)
-	sink := &calls{Sink: receivers.NewStoreSink(store, receivers.StoreOptions{SenderBurst: 3, SenderRate: 1})}
+	sink := &calls{Sink: sink.New(store, sink.Options{SenderBurst: 3, SenderRate: 1})}
 	s := offline(sink, receivers.Config{})
 	for i := range 10 {
 		host := fmt.Sprintf("10.0.0.%d:host%d", i, i)

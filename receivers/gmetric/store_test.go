@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -21,7 +22,7 @@ import (
 func stored(t *testing.T, store *core.Store, options map[string][]string, at int64) (s offlineServer, clock *int64) {
 	t.Helper()
 	clock = &at
-	s = offline(receivers.NewStoreSink(store, receivers.StoreOptions{}), receivers.Config{
+	s = offline(sink.New(store, sink.Options{}), receivers.Config{
 		Options: options, Now: func() time.Time { return time.Unix(*clock, 0) },
 	})
 	return s, clock
@@ -99,12 +100,12 @@ func TestStoreExpiry(t *testing.T) {
 		t.Run(expire, func(t *testing.T) {
 			store := enginetest.Open(t)
 			s, clock := stored(t, store, map[string][]string{flagExpire.Name: {expire}}, began)
-			sweeper := receivers.NewSweeper(store, func() time.Time { return time.Unix(*clock, 0) })
+			sweeper := sink.NewSweeper(store, func() time.Time { return time.Unix(*clock, 0) })
 			others, err := store.Create(t.Context(), core.Spec{Path: "others", Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			sweep := func() receivers.Swept {
+			sweep := func() sink.Swept {
 				t.Helper()
 				var b core.Batch // somebody else still sends
 				b.Add(others, rra.Seconds(*clock), rra.Float(1))
@@ -165,9 +166,9 @@ func TestStoreExpiry(t *testing.T) {
 			}
 			*clock += 90
 			done := sweep()
-			want := receivers.Swept{Expired: 2}
+			want := sink.Swept{Expired: 2}
 			if expire == expiryDelete {
-				want = receivers.Swept{Expired: 1, Dropped: 1}
+				want = sink.Swept{Expired: 1, Dropped: 1}
 			}
 			if diff := cmp.Diff(want, done); diff != "" {
 				t.Errorf("swept (-want +got):\n%s", diff)

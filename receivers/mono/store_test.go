@@ -7,13 +7,14 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // TestStoreCaptures: the captures of a real agent, through the whole of the store, give its series with their last updates. Read
 // again, they change nothing.
 func TestStoreCaptures(t *testing.T) {
 	store := enginetest.Open(t)
-	sink := receivers.NewStoreSink(store, receivers.StoreOptions{})
+	sink := sink.New(store, sink.Options{})
 	want := wantSamples(t, "agent-file.bin", "agent-file")
 	n := int64(0)
 	for _, s := range want {
@@ -56,7 +57,7 @@ func TestStoreCaptures(t *testing.T) {
 // TestStoreDrop: a series that is dropped while agents go on sending is made again, whichever of them comes first.
 func TestStoreDrop(t *testing.T) {
 	store := enginetest.Open(t)
-	r := startSink(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), nil)
+	r := startSink(t, sink.New(store, sink.Options{}), nil)
 	paths := []string{"mono/127.0.0.1/Mono Custom/suite", "mono/127.0.0.1#2/Mono Custom/suite"}
 	n := 0
 	next := func() (b []byte) { n++; return message(n) }
@@ -90,7 +91,7 @@ func TestStoreDrop(t *testing.T) {
 // TestStoreLimit: the engine's limit holds, and what is over is counted at every sample.
 func TestStoreLimit(t *testing.T) {
 	store := enginetest.OpenDir(t, t.TempDir(), core.Options{MaxSeries: 3})
-	r := startSink(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), nil)
+	r := startSink(t, sink.New(store, sink.Options{}), nil)
 	var cs []Counter
 	var values []Value
 	for i := range int16(5) {

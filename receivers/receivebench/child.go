@@ -13,6 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // An order is what a child process is to receive.
@@ -70,7 +71,7 @@ func Child(ctx context.Context, arg string, in io.Reader, out io.Writer) (err er
 	if o.Epoch != 0 {
 		c.Now = fastClock(o.Epoch, o.Speed)
 	}
-	r, err := s.protocol.New(c, receivers.NewStoreSink(store, receivers.StoreOptions{}))
+	r, err := s.protocol.New(c, sink.New(store, sink.Options{}))
 	if err != nil {
 		return err
 	}

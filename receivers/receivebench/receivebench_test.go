@@ -21,6 +21,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -195,7 +196,7 @@ func TestCollectdLoad(t *testing.T) {
 func TestRows(t *testing.T) {
 	const start, rounds = 1_700_000_000, 200
 	store := enginetest.Open(t)
-	r, err := collectd.Protocol.New(receivers.Config{Address: "127.0.0.1:0"}, receivers.NewStoreSink(store, receivers.StoreOptions{}))
+	r, err := collectd.Protocol.New(receivers.Config{Address: "127.0.0.1:0"}, sink.New(store, sink.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}

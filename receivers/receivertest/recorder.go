@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -21,7 +22,7 @@ type Sample struct {
 // A Recorder is a receivers.Sink that remembers everything. The zero value is ready.
 type Recorder struct {
 	// Policy decides about new series.
-	Policy *receivers.Policy
+	Policy *sink.Policy
 	// MaxSeries, if not 0, is how many series there may be.
 	MaxSeries int
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // A describer is a Recorder that remembers the order of what it was told.
@@ -31,7 +32,7 @@ func (d *describer) Describe(ctx context.Context, ds []receivers.Description) ([
 // serveStore serves into a store until the function it returns is called.
 func serveStore(t testing.TB, store *core.Store) (receivers.Receiver, func()) {
 	t.Helper()
-	sink := receivers.NewStoreSink(store, receivers.StoreOptions{})
+	sink := sink.New(store, sink.Options{})
 	r, err := protocol(nil).New(receivers.Config{Address: t.TempDir(), MaxFuture: -1}, sink)
 	if err != nil {
 		t.Fatal(err)

@@ -2,10 +2,13 @@ package smon
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/glob"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -63,35 +66,38 @@ func fits(d *rra.Definition) bool {
 	return n == 1
 }
 
-// kinds says what the numbers of tokens mean: for each pattern a kind.
-type kinds struct {
-	patterns *receivers.Policy // a rule a pattern, whose path is matched with a token's name
-	kinds    []rra.Kind
+// kinds says what the numbers of tokens mean: the first pattern that a token's name matches decides.
+type kinds []struct {
+	name *regexp.Regexp
+	kind rra.Kind
 }
 
 // parseKinds reads texts of the form GLOB=KIND.
-func parseKinds(texts []string) (k kinds, err error) {
-	var rules []receivers.Rule
-	for _, s := range texts {
+func parseKinds(texts []string) (kinds, error) {
+	k := make(kinds, len(texts))
+	for n, s := range texts {
 		i := strings.LastIndexByte(s, '=')
 		if i < 1 {
-			return kinds{}, fmt.Errorf("%q is no GLOB=KIND", s)
+			return nil, fmt.Errorf("%q is no GLOB=KIND", s)
+		}
+		if !utf8.ValidString(s[:i]) {
+			return nil, fmt.Errorf("%q is not UTF-8", s)
 		}
 		kind, err := rra.ParseKind(s[i+1:])
 		if err != nil || kind == rra.Compute {
-			return kinds{}, fmt.Errorf("%q: want GAUGE, COUNTER, DERIVE, DCOUNTER, DDERIVE or ABSOLUTE", s)
+			return nil, fmt.Errorf("%q: want GAUGE, COUNTER, DERIVE, DCOUNTER, DDERIVE or ABSOLUTE", s)
 		}
-		rules = append(rules, receivers.Rule{Path: s[:i]})
-		k.kinds = append(k.kinds, kind)
+		k[n].name, k[n].kind = glob.Path(s[:i]), kind
 	}
-	k.patterns, err = receivers.NewPolicy(rules, nil)
-	return k, err
+	return k, nil
 }
 
 // of returns the kind of a new token's series.
-func (k *kinds) of(name string) rra.Kind {
-	if i := k.patterns.Match(receivers.Identity{Path: name}); i >= 0 {
-		return k.kinds[i]
+func (k kinds) of(name string) rra.Kind {
+	for i := range k {
+		if k[i].name.MatchString(name) {
+			return k[i].kind
+		}
 	}
 	return rra.Gauge
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -68,7 +69,7 @@ func (s *served) send(t testing.TB, after time.Duration, ds ...datum) {
 // TestStore: rows, texts and refusals, through the whole of the store.
 func TestStore(t *testing.T) {
 	store := enginetest.Open(t)
-	r := serve(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), map[string][]string{flagKind.Name: {"net.*=DERIVE", "disk.**=COUNTER"}})
+	r := serve(t, sink.New(store, sink.Options{}), map[string][]string{flagKind.Name: {"net.*=DERIVE", "disk.**=COUNTER"}})
 	const high = 1<<63 + 1
 	n := uint64(0)
 	for range 5 {
@@ -116,7 +117,7 @@ func TestStore(t *testing.T) {
 // TestStoreDrop: a series that is dropped while its sender goes on is made again.
 func TestStoreDrop(t *testing.T) {
 	store := enginetest.Open(t)
-	r := serve(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), nil)
+	r := serve(t, sink.New(store, sink.Options{}), nil)
 	const path = "smon/127.0.0.1/load"
 	r.send(t, time.Second, number("load", 1))
 	until(t, "a sample", func() bool { return store.Stats().SamplesAccepted == 1 })
@@ -136,7 +137,7 @@ func TestStoreDrop(t *testing.T) {
 // TestStoreLimit: the engine's limit holds for series and texts, and what is over is counted; once there is room the rest is made.
 func TestStoreLimit(t *testing.T) {
 	store := enginetest.OpenDir(t, t.TempDir(), core.Options{MaxSeries: 5})
-	r := serve(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), nil)
+	r := serve(t, sink.New(store, sink.Options{}), nil)
 	for range 2 {
 		for i := range uint64(10) {
 			r.send(t, time.Second, number("load", 1, i))
@@ -166,7 +167,7 @@ func TestOtherKind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := serve(t, receivers.NewStoreSink(store, receivers.StoreOptions{}), nil)
+	r := serve(t, sink.New(store, sink.Options{}), nil)
 	for n := range uint64(3) {
 		r.send(t, 10*time.Second, number("count", 100*n), number("pair", n))
 	}

@@ -19,7 +19,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -31,7 +31,7 @@ const never = "never"
 
 // A Rule is a rule as it stands in a file.
 type Rule struct {
-	receivers.Rule
+	sink.Rule
 	// Line is where it begins.
 	Line int
 	// Text is the rule on one line.
@@ -43,7 +43,7 @@ type Rule struct {
 // A List is the rules of a file, in order, and what they were compiled to.
 type List struct {
 	Rules  []Rule
-	Policy *receivers.Policy
+	Policy *sink.Policy
 }
 
 // An Error is what is wrong with one rule.
@@ -78,7 +78,7 @@ func Parse(n *yaml.Node) (*List, error) {
 		return nil, errors.New("want a list of rules")
 	}
 	l := &List{Rules: make([]Rule, len(n.Content))}
-	plain := make([]receivers.Rule, len(n.Content))
+	plain := make([]sink.Rule, len(n.Content))
 	for i, node := range n.Content {
 		if err := l.Rules[i].parse(node); err != nil {
 			err.Rule = i + 1
@@ -87,7 +87,7 @@ func Parse(n *yaml.Node) (*List, error) {
 		plain[i] = l.Rules[i].Rule
 	}
 	var err error
-	if l.Policy, err = receivers.NewPolicy(plain, nil); err != nil {
+	if l.Policy, err = sink.NewPolicy(plain, nil); err != nil {
 		return nil, l.place(err)
 	}
 	return l, nil
@@ -100,14 +100,14 @@ func (l *List) CheckRows(most int64) error {
 		if len(r.Archives) == 0 {
 			continue
 		}
-		archives, err := receivers.ParseArchives(max(r.Step, 1), r.Archives)
+		archives, err := sink.ParseArchives(max(r.Step, 1), r.Archives)
 		if err != nil {
 			return err // Parse has seen them
 		}
 		for j := range archives {
 			if n := archives[j].Rows; n > most {
 				err := fmt.Errorf("%s has %d rows, at most %d are allowed (--max-rows)", r.Archives[min(j, len(r.Archives)-1)], n, most)
-				return l.place(&receivers.RuleError{Rule: i + 1, Field: receivers.FieldArchives, Err: err})
+				return l.place(&sink.RuleError{Rule: i + 1, Field: sink.FieldArchives, Err: err})
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func (l *List) CheckRows(most int64) error {
 
 // place gives an error of package receivers its line.
 func (l *List) place(err error) error {
-	var e *receivers.RuleError
+	var e *sink.RuleError
 	if !errors.As(err, &e) {
 		return err
 	}
@@ -156,19 +156,19 @@ func (r *Rule) parse(n *yaml.Node) *Error {
 // reader returns what reads the field of a key; nil: there is none.
 func (r *Rule) reader(key string) func(*yaml.Node) error {
 	switch key {
-	case receivers.FieldPath:
+	case sink.FieldPath:
 		return readText(&r.Path)
-	case receivers.FieldLabels:
+	case sink.FieldLabels:
 		return r.readLabels
-	case receivers.FieldStep:
+	case sink.FieldStep:
 		return readDuration(&r.Step)
-	case receivers.FieldHeartbeat:
+	case sink.FieldHeartbeat:
 		return readDuration(&r.Heartbeat)
-	case receivers.FieldArchives:
+	case sink.FieldArchives:
 		return readList(&r.Archives, "archives")
-	case receivers.FieldSources:
+	case sink.FieldSources:
 		return readList(&r.Sources, "data sources")
-	case receivers.FieldExpire:
+	case sink.FieldExpire:
 		return r.readExpire
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -44,7 +45,7 @@ func TestParse(t *testing.T) {
 	long := []string{"RRA:AVERAGE:0.5:10s:1d", "RRA:AVERAGE:0.5:5m:1y"}
 	want := []Rule{
 		{
-			Rule: receivers.Rule{
+			Rule: sink.Rule{
 				Path: "collectd/*/cpu-*/**", Labels: map[string]string{"host": "web*", "type": "cpu"},
 				Step: 10, Heartbeat: 300, Archives: long, Expire: 30 * 86400,
 			},
@@ -53,12 +54,12 @@ func TestParse(t *testing.T) {
 				`archives: ['RRA:AVERAGE:0.5:10s:1d', 'RRA:AVERAGE:0.5:5m:1y'], expire: 30d}`,
 		},
 		{
-			Rule: receivers.Rule{Archives: long, Expire: -1}, Line: 10,
+			Rule: sink.Rule{Archives: long, Expire: -1}, Line: 10,
 			Text: `{expire: never, archives: ['RRA:AVERAGE:0.5:10s:1d', 'RRA:AVERAGE:0.5:5m:1y']}`,
 		},
-		{Rule: receivers.Rule{Path: "a: b", Step: 90}, Line: 12, Text: `{path: "a: b", step: 90}`},
+		{Rule: sink.Rule{Path: "a: b", Step: 90}, Line: 12, Text: `{path: "a: b", step: 90}`},
 		{
-			Rule: receivers.Rule{Path: "gw/**", Sources: []string{"DS:in:COUNTER:600:0:U"}}, Line: 13,
+			Rule: sink.Rule{Path: "gw/**", Sources: []string{"DS:in:COUNTER:600:0:U"}}, Line: 13,
 			Text: `{path: "gw/**", sources: ["DS:in:COUNTER:600:0:U"]}`,
 		},
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // TestReloadKeepsAllowances: a sender that may make two series may make two, however often the configuration
@@ -12,7 +12,7 @@ import (
 func TestReloadKeepsAllowances(t *testing.T) {
 	ways := fakeWays(nil)
 	reload := make(chan Ways)
-	r := start(t, Config{HTTP: anyPort, Ways: ways, Reload: reload, Limits: receivers.StoreOptions{SenderBurst: 2, SenderRate: 1}})
+	r := start(t, Config{HTTP: anyPort, Ways: ways, Reload: reload, Limits: sink.Options{SenderBurst: 2, SenderRate: 1}})
 	refused := func(path, want string) {
 		t.Helper()
 		send(t, r.Receivers["fake"], path)
@@ -22,7 +22,7 @@ func TestReloadKeepsAllowances(t *testing.T) {
 		})
 	}
 	refused("one", "rondo_series_made_total 1")
-	p, err := receivers.NewPolicy([]receivers.Rule{{Step: 77}}, nil)
+	p, err := sink.NewPolicy([]sink.Rule{{Step: 77}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

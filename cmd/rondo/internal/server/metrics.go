@@ -6,6 +6,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -31,11 +32,11 @@ func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
 }
 
 // writeSink writes what was made for the receivers together.
-func writeSink(w *metrics.Writer, st receivers.SinkStats) {
+func writeSink(w *metrics.Writer, st sink.Stats) {
 	w.Counter("rondo_series_made_total", "Series made because a receiver saw a new one.", float64(st.Made))
 	w.Family("rondo_series_refused_total", "counter", "Series, and paths of metadata, not made, by reason; one that is tried again counts again.")
 	for i, n := range st.Refused {
-		w.Sample(float64(n), "reason", receivers.Refusal(i).String())
+		w.Sample(float64(n), "reason", sink.Refusal(i).String())
 	}
 	w.Gauge("rondo_senders", "Senders whose allowance of new series is kept apart.", float64(st.Senders))
 }

@@ -11,12 +11,13 @@ import (
 	"sync"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // A manager runs the receivers.
 type manager struct {
 	*server
-	sink *receivers.StoreSink // one for as long as the server runs: it keeps what senders may still make
+	sink *sink.Sink // one for as long as the server runs: it keeps what senders may still make
 	fail context.CancelCauseFunc
 
 	mu   sync.Mutex // guards runs
@@ -32,7 +33,7 @@ type run struct {
 }
 
 func newManager(s *server) *manager {
-	return &manager{server: s, sink: receivers.NewStoreSink(s.store, s.Limits)}
+	return &manager{server: s, sink: sink.New(s.store, s.Limits)}
 }
 
 // start opens and serves every receiver that has an address.

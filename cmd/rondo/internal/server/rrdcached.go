@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -145,7 +146,7 @@ func (s *server) makeMissing(ctx context.Context, missing []rrdcached.Missing) [
 
 // definer returns what makes the definition of a missing series. The error is core.ErrNotFound if no rule names it. The .rrd at
 // the end of a name is optional, for rules too.
-func (s *server) definer(p *receivers.Policy, m rrdcached.Missing) (func(step int64) *rra.Definition, error) {
+func (s *server) definer(p *sink.Policy, m rrdcached.Missing) (func(step int64) *rra.Definition, error) {
 	id := receivers.Identity{Path: m.Path}
 	whole := p.Names(id)
 	if !whole {

@@ -13,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -62,7 +63,7 @@ func defineGauges(_ string, values int, sources []rra.DataSource, step int64) *r
 }
 
 func TestRRDCachedPorts(t *testing.T) {
-	policy, err := receivers.NewPolicy([]receivers.Rule{
+	policy, err := sink.NewPolicy([]sink.Rule{
 		{Path: "gw/*", Sources: []string{"DS:in:COUNTER:600:0:U", "DS:out:COUNTER:600:0:U"}, Step: 60},
 		{Path: "host/*", Step: 7, Heartbeat: 70, Archives: []string{"RRA:LAST:0.5:1:5"}},
 		{Step: 3},
@@ -72,7 +73,7 @@ func TestRRDCachedPorts(t *testing.T) {
 	}
 	base := t.TempDir()
 	r := start(t, Config{
-		HTTP: anyPort, Ways: Ways{Policy: policy}, Limits: receivers.StoreOptions{SenderBurst: 3, SenderRate: 1},
+		HTTP: anyPort, Ways: Ways{Policy: policy}, Limits: sink.Options{SenderBurst: 3, SenderRate: 1},
 		RRDCached: RRDCached{
 			Named: true, Base: base, Define: defineGauges,
 			Addresses: []rrdcached.Address{loopback(t, ""), loopback(t, "?allow=PING+LAST")},

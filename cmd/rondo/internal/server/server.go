@@ -23,6 +23,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // A Config is what a server is made from.
@@ -41,7 +42,7 @@ type Config struct {
 	// MaxFuture is how far ahead of the clock a sample may be; 0: one hour, negative: no limit.
 	MaxFuture time.Duration
 	// Limits are those of senders; its Policy is that of Ways.
-	Limits receivers.StoreOptions
+	Limits sink.Options
 	// Memory bounds the Go heap of the process; 0: the limit that GOMEMLIMIT says.
 	Memory int64
 	// Grace is how long open requests may take at the end; 0: 5 s.
@@ -61,7 +62,7 @@ type Ways struct {
 	// Receivers are the protocols, each with its settings; one without an address is off.
 	Receivers []Receiver
 	// Policy decides about new series; nil: the protocols do.
-	Policy *receivers.Policy
+	Policy *sink.Policy
 	// Err says why a configuration that was read again cannot be taken; nil: it can.
 	Err error
 }

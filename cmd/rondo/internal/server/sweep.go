@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // How often silent series are looked for: so seldom that a fiftieth of the time goes into it at most.
@@ -19,7 +19,7 @@ type swept struct{ expired, dropped atomic.Uint64 }
 
 // sweep expires what has been silent for too long, until ctx ends.
 func (s *server) sweep(ctx context.Context) {
-	w := receivers.NewSweeper(s.store, nil)
+	w := sink.NewSweeper(s.store, nil)
 	pause := sweepPause
 	for {
 		t := time.NewTimer(pause)

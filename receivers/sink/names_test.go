@@ -1,4 +1,4 @@
-package receivers_test
+package sink_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -17,7 +18,7 @@ import (
 // is lost for it.
 func TestSinkMakesNamesPrintable(t *testing.T) {
 	store := enginetest.Open(t)
-	sink := receivers.NewStoreSink(store, receivers.StoreOptions{})
+	to := sink.New(store, sink.Options{})
 	ctx := t.Context()
 	raw := []core.Label{{Name: "ho\nst", Value: "web\xff\x1b[31m1"}, {Name: "plugin", Value: "load"}}
 	want := []core.Label{{Name: "ho_st", Value: "web\uFFFD_[31m1"}, {Name: "plugin", Value: "load"}}
@@ -28,7 +29,7 @@ func TestSinkMakesNamesPrintable(t *testing.T) {
 	d := receivers.StandardDefinition(10)
 	d.Sources = []rra.DataSource{{Name: "v", Kind: rra.Gauge, Heartbeat: 20, Min: math.NaN(), Max: math.NaN()}}
 	reqs[0].Define = func(int64) *rra.Definition { return d }
-	if err := errors.Join(sink.Resolve(ctx, reqs), reqs[0].Err); err != nil {
+	if err := errors.Join(to.Resolve(ctx, reqs), reqs[0].Err); err != nil {
 		t.Fatal(err)
 	}
 	series, err := store.Series(reqs[0].Ref)
@@ -38,7 +39,7 @@ func TestSinkMakesNamesPrintable(t *testing.T) {
 	if diff := cmp.Diff(want, series.Labels); diff != "" || series.Path != "web\uFFFD_1" {
 		t.Errorf("path %q, labels (-want +got):\n%s", series.Path, diff)
 	}
-	out, err := sink.Describe(ctx, []receivers.Description{{PathMetadata: core.PathMetadata{Path: "p", Metadata: core.Metadata{
+	out, err := to.Describe(ctx, []receivers.Description{{PathMetadata: core.PathMetadata{Path: "p", Metadata: core.Metadata{
 		Text: "all\xffwell\n", Attributes: []core.Label{{Name: "a\n", Value: "x\x00y\nz"}, {Name: "b", Value: "\xff"}},
 	}}}})
 	if err := errors.Join(append(out, err)...); err != nil {
@@ -51,7 +52,7 @@ func TestSinkMakesNamesPrintable(t *testing.T) {
 	if diff := cmp.Diff([]core.Label{{Name: "a_", Value: "x_y\nz"}, {Name: "b", Value: "\uFFFD"}}, m.Attributes); diff != "" || m.Text != "all\uFFFDwell\n" {
 		t.Errorf("text %q, attributes (-want +got):\n%s", m.Text, diff)
 	}
-	if err := sink.Note(ctx, "p", core.Note{Text: "\xff", Severity: "ok\xff", Labels: raw}); err != nil {
+	if err := to.Note(ctx, "p", core.Note{Text: "\xff", Severity: "ok\xff", Labels: raw}); err != nil {
 		t.Fatal(err)
 	}
 	notes, err := store.Notes(ctx, "p")

@@ -1,4 +1,4 @@
-package receivers_test
+package sink_test
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -21,8 +22,8 @@ func TestSweep(t *testing.T) {
 	const began = 1_700_000_000
 	s := enginetest.Open(t)
 	now := time.Unix(began, 0)
-	w := receivers.NewSweeper(s, func() time.Time { return now })
-	policy, err := receivers.NewPolicy([]receivers.Rule{
+	w := sink.NewSweeper(s, func() time.Time { return now })
+	policy, err := sink.NewPolicy([]sink.Rule{
 		{Path: "rule/never*", Expire: -1},
 		{Path: "rule/**", Expire: 3600},
 	}, nil)
@@ -90,7 +91,7 @@ func TestSweep(t *testing.T) {
 	want := state()
 	looked := int64(0)
 	// sweep looks every 50 s up to at; the last look does what swept says, the others do nothing.
-	sweep := func(at int64, swept receivers.Swept) {
+	sweep := func(at int64, swept sink.Swept) {
 		t.Helper()
 		for looked < at {
 			looked += 50
@@ -100,7 +101,7 @@ func TestSweep(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want receivers.Swept
+			var want sink.Swept
 			if looked == at {
 				want = swept
 			}
@@ -112,26 +113,26 @@ func TestSweep(t *testing.T) {
 			t.Errorf("after %d s (-want +got):\n%s", at, d)
 		}
 	}
-	sweep(300, receivers.Swept{}) // long silent, but the sweeper has not watched for long
+	sweep(300, sink.Swept{}) // long silent, but the sweeper has not watched for long
 	delete(want, "text/short")
 	delete(want, "text/delete")
 	delete(want, "delete/old")
 	want["kept/old"] += " expired"
-	sweep(350, receivers.Swept{Expired: 3, Dropped: 1})
-	sweep(800, receivers.Swept{})
+	sweep(350, sink.Swept{Expired: 3, Dropped: 1})
+	sweep(800, sink.Swept{})
 	delete(want, "text/renewed")
 	delete(want, "delete/live")
 	want["kept/live"] += " expired"
-	sweep(850, receivers.Swept{Expired: 2, Dropped: 1})
-	sweep(3550, receivers.Swept{})
+	sweep(850, sink.Swept{Expired: 2, Dropped: 1})
+	sweep(3550, sink.Swept{})
 	for i := range 3 {
 		delete(want, fmt.Sprint("rule/old", i))
 	}
 	delete(want, "rule/text")
-	sweep(3600, receivers.Swept{Expired: 1, Dropped: 3})
-	sweep(4050, receivers.Swept{})
+	sweep(3600, sink.Swept{Expired: 1, Dropped: 3})
+	sweep(4050, sink.Swept{})
 	delete(want, "rule/live")
-	sweep(4100, receivers.Swept{Dropped: 1})
+	sweep(4100, sink.Swept{Dropped: 1})
 	if m, err := s.Metadata("kept/old"); err != nil || m.Text != "" || !m.Expired {
 		t.Errorf("metadata %+v, %v: text remains", m, err)
 	}
@@ -171,8 +172,8 @@ func TestSweepOfLivingSeries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := enginetest.Open(t)
 			clock, senders := int64(0), int64(0)
-			w := receivers.NewSweeper(s, func() time.Time { return time.Unix(began+clock, 0) })
-			p, err := receivers.NewPolicy([]receivers.Rule{{Path: "living", Expire: expire}, {Path: "dead", Expire: expire}}, nil)
+			w := sink.NewSweeper(s, func() time.Time { return time.Unix(began+clock, 0) })
+			p, err := sink.NewPolicy([]sink.Rule{{Path: "living", Expire: expire}, {Path: "dead", Expire: expire}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,7 +221,7 @@ func TestSweepDeletesInBusyGroup(t *testing.T) {
 	const began, n = 1_700_000_000, 200
 	s := enginetest.Open(t)
 	clock := int64(0)
-	w := receivers.NewSweeper(s, func() time.Time { return time.Unix(began+clock, 0) })
+	w := sink.NewSweeper(s, func() time.Time { return time.Unix(began+clock, 0) })
 	var specs []core.Spec
 	var ms []core.PathMetadata
 	for i := range n {
@@ -278,18 +279,18 @@ func TestSweepDeletesInBusyGroup(t *testing.T) {
 // TestTextsAreBounded: the beginning of a long text is kept, whole in its characters.
 func TestTextsAreBounded(t *testing.T) {
 	s := enginetest.Open(t)
-	sink := receivers.NewStoreSink(s, receivers.StoreOptions{})
+	to := sink.New(s, sink.Options{})
 	d := receivers.Description{Sender: "h", PathMetadata: core.PathMetadata{Path: "p", Metadata: core.Metadata{Time: 1}}}
 	for _, tt := range []struct {
 		text string
 		want int
 	}{{strings.Repeat("x", 4096), 4096}, {strings.Repeat("x", 60_000), 4096}, {strings.Repeat("ü", 3000), 4095}} {
 		d.Text = tt.text
-		out, err := sink.Describe(t.Context(), []receivers.Description{d})
+		out, err := to.Describe(t.Context(), []receivers.Description{d})
 		if err != nil || out[0] != nil {
 			t.Fatal(out, err)
 		}
-		m, err := sink.Metadata(t.Context(), "p")
+		m, err := to.Metadata(t.Context(), "p")
 		if err != nil || len(m.Text) != tt.want || !utf8.ValidString(m.Text) || m.Text[:4000] != tt.text[:4000] {
 			t.Errorf("text of %d bytes: %d bytes are kept, %v, want %d", len(tt.text), len(m.Text), err, tt.want)
 		}
@@ -299,7 +300,7 @@ func TestTextsAreBounded(t *testing.T) {
 // TestRelabel: a request may give a series that is there other labels.
 func TestRelabel(t *testing.T) {
 	s := enginetest.Open(t)
-	sink := receivers.NewStoreSink(s, receivers.StoreOptions{})
+	to := sink.New(s, sink.Options{})
 	labels := func(relabel bool, units string) []core.Label {
 		t.Helper()
 		reqs := make([]receivers.Request, 20)
@@ -307,7 +308,7 @@ func TestRelabel(t *testing.T) {
 			id := receivers.Identity{Path: fmt.Sprint("p/", i), Labels: []core.Label{{Name: "units", Value: units}, {Name: "empty"}}}
 			reqs[i] = receivers.Request{Identity: id, Sender: "h", Time: rra.Seconds(1000), Define: receivers.StandardDefinition, Relabel: relabel}
 		}
-		if err := sink.Resolve(t.Context(), reqs); err != nil {
+		if err := to.Resolve(t.Context(), reqs); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range reqs {

@@ -1,4 +1,4 @@
-package receivers_test
+package sink_test
 
 import (
 	"bytes"
@@ -8,19 +8,19 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // TestSendersAreLogged: nothing in the log said that data arrive, and whose.
 func TestSendersAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	now := time.Unix(1_700_000_000, 0)
-	sink := receivers.NewStoreSink(enginetest.Open(t), receivers.StoreOptions{
+	to := sink.New(enginetest.Open(t), sink.Options{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now },
 	})
 	resolve := func(sender string, paths ...string) {
 		t.Helper()
-		if err := sink.Resolve(t.Context(), requests(sender, paths...)); err != nil {
+		if err := to.Resolve(t.Context(), requests(sender, paths...)); err != nil {
 			t.Fatal(err)
 		}
 	}

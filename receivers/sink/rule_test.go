@@ -1,10 +1,11 @@
-package receivers_test
+package sink_test
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -28,7 +29,7 @@ func TestRuleBelow(t *testing.T) {
 		{"coll**load", "collectd", true},
 		{"coll**load", "smon", false},
 	} {
-		r := receivers.Rule{Path: tt.path}
+		r := sink.Rule{Path: tt.path}
 		if got := r.Below(tt.name); got != tt.want {
 			t.Errorf("%q below %s: %v, want %v", tt.path, tt.name, got, tt.want)
 		}
@@ -39,17 +40,17 @@ func TestRuleCovers(t *testing.T) {
 	host := map[string]string{"host": "a"}
 	both := map[string]string{"host": "a", "type": "b"}
 	for _, tt := range []struct {
-		r, o receivers.Rule
+		r, o sink.Rule
 		want bool
 	}{
-		{receivers.Rule{}, receivers.Rule{Path: "x", Labels: host}, true},
-		{receivers.Rule{Path: "**"}, receivers.Rule{Labels: host}, true},
-		{receivers.Rule{Path: "x"}, receivers.Rule{Path: "x"}, true},
-		{receivers.Rule{Path: "x"}, receivers.Rule{}, false},
-		{receivers.Rule{Path: "x"}, receivers.Rule{Path: "y"}, false},
-		{receivers.Rule{Labels: host}, receivers.Rule{Path: "x", Labels: both}, true},
-		{receivers.Rule{Labels: both}, receivers.Rule{Labels: host}, false},
-		{receivers.Rule{Labels: host}, receivers.Rule{Labels: map[string]string{"host": "b"}}, false},
+		{sink.Rule{}, sink.Rule{Path: "x", Labels: host}, true},
+		{sink.Rule{Path: "**"}, sink.Rule{Labels: host}, true},
+		{sink.Rule{Path: "x"}, sink.Rule{Path: "x"}, true},
+		{sink.Rule{Path: "x"}, sink.Rule{}, false},
+		{sink.Rule{Path: "x"}, sink.Rule{Path: "y"}, false},
+		{sink.Rule{Labels: host}, sink.Rule{Path: "x", Labels: both}, true},
+		{sink.Rule{Labels: both}, sink.Rule{Labels: host}, false},
+		{sink.Rule{Labels: host}, sink.Rule{Labels: map[string]string{"host": "b"}}, false},
 	} {
 		if got := tt.r.Covers(&tt.o); got != tt.want {
 			t.Errorf("%+v covers %+v: %v, want %v", tt.r, tt.o, got, tt.want)
@@ -58,7 +59,7 @@ func TestRuleCovers(t *testing.T) {
 }
 
 func TestPolicySources(t *testing.T) {
-	p, err := receivers.NewPolicy([]receivers.Rule{
+	p, err := sink.NewPolicy([]sink.Rule{
 		{Path: "gw/**", Sources: []string{"DS:in:COUNTER:600:0:U", "DS:out:COUNTER:600:0:U"}},
 		{Path: "host/*"},
 		{Step: 60},
@@ -82,12 +83,12 @@ func TestPolicySources(t *testing.T) {
 	if ds := p.Sources(receivers.Identity{Path: "gw/a"}); ds[1].Name != "out" || ds[1].Kind != rra.Counter || ds[1].Heartbeat != 600 {
 		t.Errorf("got %+v", ds)
 	}
-	if (*receivers.Policy)(nil).Names(receivers.Identity{Path: "a"}) || (*receivers.Policy)(nil).Sources(receivers.Identity{Path: "a"}) != nil {
+	if (*sink.Policy)(nil).Names(receivers.Identity{Path: "a"}) || (*sink.Policy)(nil).Sources(receivers.Identity{Path: "a"}) != nil {
 		t.Error("no policy names series")
 	}
 	for _, bad := range []string{"RRA:AVERAGE:0.5:1:1", "DS:in:COUNTER:600:0", ""} {
-		var e *receivers.RuleError
-		if _, err := receivers.NewPolicy([]receivers.Rule{{Sources: []string{bad}}}, nil); !errors.As(err, &e) || e.Field != receivers.FieldSources {
+		var e *sink.RuleError
+		if _, err := sink.NewPolicy([]sink.Rule{{Sources: []string{bad}}}, nil); !errors.As(err, &e) || e.Field != sink.FieldSources {
 			t.Errorf("%q: got %v", bad, err)
 		}
 	}

@@ -1,9 +1,10 @@
-package receivers
+package sink
 
 import (
 	"errors"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
 )
 
 // A Refusal is why a series, or metadata of a path, was not made.
@@ -28,8 +29,8 @@ func (r Refusal) String() string {
 	return refusalNames[r]
 }
 
-// SinkStats is a snapshot of what a StoreSink has made.
-type SinkStats struct {
+// Stats is a snapshot of what a Sink has made.
+type Stats struct {
 	// Made is how many series were made.
 	Made uint64
 	// Refused counts by Refusal how often one was not; a sender that tries again is counted again.
@@ -39,22 +40,20 @@ type SinkStats struct {
 }
 
 // Stats returns a snapshot.
-func (s *StoreSink) Stats() SinkStats {
-	st := SinkStats{Made: s.made.Load()}
+func (s *Sink) Stats() Stats {
+	st := Stats{Made: s.made.Load()}
 	for i := range st.Refused {
 		st.Refused[i] = s.refused[i].Load()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	st.Senders = len(s.senders)
+	st.Senders = s.allowed.senders()
 	return st
 }
 
 // refuse counts err.
-func (s *StoreSink) refuse(err error) {
+func (s *Sink) refuse(err error) {
 	r := RefusedInvalid
 	switch {
-	case errors.Is(err, ErrSenderLimit):
+	case errors.Is(err, receivers.ErrSenderLimit):
 		r = RefusedSender
 	case errors.Is(err, core.ErrSeriesLimit):
 		r = RefusedSeries

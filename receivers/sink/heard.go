@@ -1,4 +1,4 @@
-package receivers
+package sink
 
 import (
 	"log/slog"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/receivers"
 )
 
 // maxHeard bounds the senders that a heard tells apart. Beyond it nothing is logged of new ones.
@@ -25,7 +26,7 @@ type heard struct {
 type fresh struct{ series int }
 
 // from logs a sender that was not heard before, with the first path it sends.
-func (h *heard) from(r *Request) {
+func (h *heard) from(r *receivers.Request) {
 	h.mu.Lock()
 	_, known := h.senders[r.Sender]
 	full := len(h.senders) >= maxHeard
@@ -43,7 +44,7 @@ func (h *heard) from(r *Request) {
 
 // made logs that n series were made for a sender, the last of which is r's: at most one line a sender
 // and minute.
-func (h *heard) made(r *Request, n int) {
+func (h *heard) made(r *receivers.Request, n int) {
 	h.mu.Lock()
 	f := h.senders[r.Sender]
 	if f == nil {

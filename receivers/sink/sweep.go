@@ -1,4 +1,4 @@
-package receivers
+package sink
 
 import (
 	"context"
@@ -8,14 +8,8 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
-)
-
-// The attribute of metadata that says what becomes of a path that expires: with the value ExpireDelete its
-// series is dropped; otherwise the rows stay, and only the metadata is forgotten.
-const (
-	AttributeOnExpiry = "on_expiry"
-	ExpireDelete      = "delete"
 )
 
 const sweepChunk = 1000 // paths expired with one call of the store
@@ -158,7 +152,7 @@ func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *
 		if !ok || !w.silentFor(m.Path, x.last, now, x.after) {
 			continue
 		}
-		if x.ref != 0 && slices.Contains(m.Attributes, core.Label{Name: AttributeOnExpiry, Value: ExpireDelete}) {
+		if x.ref != 0 && slices.Contains(m.Attributes, core.Label{Name: receivers.AttributeOnExpiry, Value: receivers.ExpireDelete}) {
 			if err := drop.add(ctx, x.ref, x.last); err != nil {
 				return err
 			}
@@ -189,7 +183,7 @@ func (w *Sweeper) expiry(p *Policy, m *core.PathMetadata) (x expiry, ok bool, er
 		return x, false, nil
 	}
 	x.after, x.last = time.Duration(m.Expire)*time.Second, m.Time
-	id := Identity{Path: m.Path, Labels: m.Attributes}
+	id := receivers.Identity{Path: m.Path, Labels: m.Attributes}
 	ref, err := w.store.Lookup(m.Path)
 	switch {
 	case err == nil:
@@ -226,7 +220,7 @@ func (w *Sweeper) series(ctx context.Context, p *Policy, now time.Time, done *Sw
 		if err != nil {
 			return err
 		}
-		d := p.Expire(Identity{Path: s.Path, Labels: s.Labels})
+		d := p.Expire(receivers.Identity{Path: s.Path, Labels: s.Labels})
 		if d <= 0 {
 			continue
 		}

@@ -1,4 +1,4 @@
-package receivers
+package sink
 
 import (
 	"errors"
@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/glob"
+	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -59,7 +61,7 @@ func (r *Rule) Below(name string) bool {
 	case more && rest == "":
 		return false
 	}
-	return compileGlob(first, "[^/]").MatchString(name) && (more || strings.HasSuffix(first, "**"))
+	return glob.Path(first).MatchString(name) && (more || strings.HasSuffix(first, "**"))
 }
 
 // The fields of a Rule, as a RuleError and the configuration file name them.
@@ -124,10 +126,10 @@ func NewPolicy(rules []Rule, parse ArchiveParser) (*Policy, error) {
 		c := rule{Rule: r}
 		c.sources, _ = ParseSources(r.Sources) // check has seen it
 		if r.Path != "" {
-			c.path = compileGlob(r.Path, "[^/]")
+			c.path = glob.Path(r.Path)
 		}
 		for name, v := range r.Labels {
-			c.labels = append(c.labels, labelPattern{name, compileGlob(v, "(?s:.)")})
+			c.labels = append(c.labels, labelPattern{name, glob.Text(v)})
 		}
 		sort.Slice(c.labels, func(i, j int) bool { return c.labels[i].name < c.labels[j].name })
 		p.rules = append(p.rules, c)
@@ -149,7 +151,7 @@ func (r *Rule) check(parse ArchiveParser) (field string, err error) {
 		}
 	}
 	// What a rule may say of step and heartbeat is what a definition may.
-	d := StandardDefinition(1)
+	d := receivers.StandardDefinition(1)
 	for _, f := range []struct {
 		name  string
 		value int64
@@ -189,7 +191,7 @@ func (r *Rule) check(parse ArchiveParser) (field string, err error) {
 }
 
 // Match returns the index of the first rule that matches the series id, or -1.
-func (p *Policy) Match(id Identity) int {
+func (p *Policy) Match(id receivers.Identity) int {
 	if p == nil {
 		return -1
 	}
@@ -203,7 +205,7 @@ func (p *Policy) Match(id Identity) int {
 
 // Define returns the definition of the new series id: what define returns, changed by
 // the first rule that matches.
-func (p *Policy) Define(id Identity, define func(step int64) *rra.Definition) (*rra.Definition, error) {
+func (p *Policy) Define(id receivers.Identity, define func(step int64) *rra.Definition) (*rra.Definition, error) {
 	i := p.Match(id)
 	if i < 0 {
 		return define(0), nil
@@ -228,14 +230,14 @@ func (p *Policy) Define(id Identity, define func(step int64) *rra.Definition) (*
 
 // Names reports whether a rule with a pattern for paths is the first that matches the series id: one that matches every path is
 // not about series of a name.
-func (p *Policy) Names(id Identity) bool {
+func (p *Policy) Names(id receivers.Identity) bool {
 	i := p.Match(id)
 	return i >= 0 && p.rules[i].path != nil
 }
 
 // Sources returns the data sources of the new series id, as the first rule that matches says; nil: it says nothing. They are
 // shared: do not change them.
-func (p *Policy) Sources(id Identity) []rra.DataSource {
+func (p *Policy) Sources(id receivers.Identity) []rra.DataSource {
 	i := p.Match(id)
 	if i < 0 {
 		return nil
@@ -245,7 +247,7 @@ func (p *Policy) Sources(id Identity) []rra.DataSource {
 
 // Expire returns the silence after which the series id is dropped, as the first rule that matches says;
 // 0: it says nothing, negative: never. Unlike the rest of a rule this holds for series that are there, too.
-func (p *Policy) Expire(id Identity) time.Duration {
+func (p *Policy) Expire(id receivers.Identity) time.Duration {
 	i := p.Match(id)
 	if i < 0 {
 		return 0
@@ -285,7 +287,7 @@ func ParseSources(texts []string) ([]rra.DataSource, error) {
 	return d.Sources, nil
 }
 
-func (r *rule) match(id Identity) bool {
+func (r *rule) match(id receivers.Identity) bool {
 	if r.path != nil && !r.path.MatchString(id.Path) {
 		return false
 	}
@@ -304,32 +306,6 @@ func labelValue(ls []core.Label, name string) string {
 		}
 	}
 	return ""
-}
-
-// compileGlob turns a pattern into a regular expression; one is what "?" and "*" stand for.
-func compileGlob(glob, one string) *regexp.Regexp {
-	var b strings.Builder
-	b.WriteString(`\A`)
-	for i := 0; i < len(glob); i++ {
-		switch c := glob[i]; {
-		case c == '*' && strings.HasPrefix(glob[i:], "**"):
-			b.WriteString("(?s:.*)")
-			i++
-		case c == '*':
-			b.WriteString(one + "*")
-		case c == '?':
-			b.WriteString(one)
-		default:
-			j := i + 1
-			for j < len(glob) && glob[j] != '*' && glob[j] != '?' {
-				j++
-			}
-			b.WriteString(regexp.QuoteMeta(glob[i:j]))
-			i = j - 1
-		}
-	}
-	b.WriteString(`\z`)
-	return regexp.MustCompile(b.String())
 }
 
 // Expires says whether any rule speaks of silence.
