@@ -64,7 +64,7 @@ func (s *Store) sound(tx *bolt.Tx, bucket, from, to []byte) error {
 
 // walkOf returns a walk of the pages of a bucket in a transaction.
 func (s *Store) walkOf(tx *bolt.Tx, bucket []byte, found func(*DamageError)) *pageWalk {
-	w := &pageWalk{f: s.db.current.Load().file, endless: make(map[string]bool), bucket: string(bucket)}
+	w := &pageWalk{f: s.db.current.Load().file, unfit: make(map[string]bool), bucket: string(bucket)}
 	w.meta.pageSize = int64(tx.DB().Info().PageSize)
 	w.meta.pages = uint64(tx.Size() / w.meta.pageSize)
 	w.used = make([]uint64, w.meta.pages/64+1)

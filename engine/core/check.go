@@ -53,7 +53,7 @@ func (s *Store) checkWith(ctx context.Context, mend func(f fix, what string)) ([
 		postings: make(map[string]*posting), next: make(map[uint32]uint32),
 		members: make(map[groupID]int), broken: make(map[groupID]bool),
 	}
-	endless, err := c.structure()
+	unfit, err := c.structure()
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *Store) checkWith(ctx context.Context, mend func(f fix, what string)) ([
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if b := slices.IndexFunc(step.reads, func(b []byte) bool { return endless[string(b)] || endless[""] }); b >= 0 {
+			if b := slices.IndexFunc(step.reads, func(b []byte) bool { return unfit[string(b)] || unfit[""] }); b >= 0 {
 				c.add(string(step.reads[b]), "its pages are damaged so that it was not looked into")
 			} else if err := s.db.guard(step.reads[0], func() error { step.run(); return nil }); err != nil {
 				c.add(string(step.reads[0]), "not looked into any further: %v", err)
@@ -109,7 +109,7 @@ func (c *checker) steps() []checkStep {
 
 // structure checks the pages of the database, which nobody may change meanwhile: checkpoints wait. It returns
 // the buckets that must not be walked.
-func (c *checker) structure() (endless map[string]bool, err error) {
+func (c *checker) structure() (unfit map[string]bool, err error) {
 	c.s.checkpointMu.Lock()
 	defer c.s.checkpointMu.Unlock()
 	return c.s.db.walk(func(bucket, what string) {

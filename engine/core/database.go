@@ -144,11 +144,11 @@ func (d *database) open(old *opening) (*opening, error) {
 // stack is full. It reads the branch pages, one in about a hundred.
 func (d *database) checkBranches(f *os.File, size int64) error {
 	var found []DamageError
-	endless, err := walkPages(f, size, true, func(bucket, what string) {
+	unfit, err := walkPages(f, size, true, func(bucket, what string) {
 		found = append(found, DamageError{Bucket: bucket, Err: errors.New(what)})
 	})
 	for i := range found {
-		if err == nil && endless[found[i].Bucket] {
+		if err == nil && unfit[found[i].Bucket] {
 			err = &found[i]
 		}
 	}
@@ -377,8 +377,8 @@ func (d *database) size() (bytes, free int64) {
 func (d *database) Sync() error { return d.current.Load().bolt.Sync() }
 
 // walk checks all pages that the newest transaction reaches. Nobody may write meanwhile. report takes what is wrong,
-// with the bucket (empty: the file as a whole); endless names the buckets that must not be walked by bbolt.
-func (d *database) walk(report func(bucket, what string)) (endless map[string]bool, err error) {
+// with the bucket (empty: the file as a whole); unfit names the buckets that must not be walked by bbolt.
+func (d *database) walk(report func(bucket, what string)) (unfit map[string]bool, err error) {
 	f := d.current.Load().file
 	st, err := f.Stat()
 	if err != nil {

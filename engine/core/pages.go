@@ -20,8 +20,8 @@ type pageWalk struct {
 	// report takes what is wrong with the pages of a bucket; empty: of the file as a whole.
 	report func(bucket, what string)
 	bucket string
-	// endless says of the bucket at hand that bbolt might not find its end.
-	endless map[string]bool
+	// unfit names the buckets that bbolt must not read: it might not find their end, or read beside their pages.
+	unfit map[string]bool
 	// branches leaves the leaf pages out: what leads to pages is checked, not what they hold.
 	branches bool
 	depth    int // of the tree at hand, once it is known
@@ -42,7 +42,7 @@ const (
 )
 
 // walkPages walks all pages of the newest transaction. Nobody may write meanwhile.
-func walkPages(f io.ReaderAt, size int64, branches bool, report func(bucket, what string)) (endless map[string]bool, err error) {
+func walkPages(f io.ReaderAt, size int64, branches bool, report func(bucket, what string)) (unfit map[string]bool, err error) {
 	m, _, _, err := newestMeta(f, size)
 	if err != nil {
 		return nil, err
@@ -50,10 +50,10 @@ func walkPages(f io.ReaderAt, size int64, branches bool, report func(bucket, wha
 	if m.pageSize <= 0 || int64(m.pages) > size/m.pageSize {
 		return nil, &DamageError{Err: fmt.Errorf("the file has %d bytes, but %d pages of %d: it was cut", size, m.pages, m.pageSize)}
 	}
-	w := &pageWalk{f: f, meta: m, used: make([]uint64, m.pages/64+1), report: report, endless: make(map[string]bool), branches: branches}
+	w := &pageWalk{f: f, meta: m, used: make([]uint64, m.pages/64+1), report: report, unfit: make(map[string]bool), branches: branches}
 	w.tree(m.root, true)
 	w.free()
-	return w.endless, nil
+	return w.unfit, nil
 }
 
 func (w *pageWalk) bad(page uint64, format string, args ...any) {
@@ -63,7 +63,7 @@ func (w *pageWalk) bad(page uint64, format string, args ...any) {
 // take notes that a page is in use.
 func (w *pageWalk) take(id uint64) bool {
 	if w.used[id/64]>>(id%64)&1 != 0 {
-		w.endless[w.bucket] = true
+		w.unfit[w.bucket] = true
 		return false
 	}
 	w.used[id/64] |= 1 << (id % 64)
@@ -105,7 +105,7 @@ func (w *pageWalk) page(id uint64, depth int, low, high []byte, buckets bool) {
 	}
 	branch := binary.NativeEndian.Uint16(b[8:]) == pageBranch
 	if branch && depth >= mostDepth {
-		w.endless[w.bucket] = true
+		w.unfit[w.bucket] = true
 		w.bad(id, "%d pages lie above it", depth)
 		return
 	}
@@ -119,7 +119,8 @@ func (w *pageWalk) page(id uint64, depth int, low, high []byte, buckets bool) {
 			return
 		}
 	} else if err != nil {
-		w.endless[w.bucket] = w.endless[w.bucket] || branch // bbolt follows it all the same
+		// bbolt follows a branch all the same, and looks for a bucket that is kept inside of a page wherever the page says.
+		w.unfit[w.bucket] = w.unfit[w.bucket] || branch || buckets && errors.Is(err, errElement)
 		w.bad(id, "%v", err)
 		return
 	}
@@ -171,6 +172,7 @@ func (w *pageWalk) children(b []byte, depth int, high []byte, buckets bool) {
 func (w *pageWalk) inBucket(id uint64, name string, v []byte) {
 	w.bucket = name
 	if len(v) < 16 {
+		w.unfit[name] = true
 		w.bad(id, "a bucket of %d bytes", len(v))
 		return
 	}
@@ -178,10 +180,13 @@ func (w *pageWalk) inBucket(id uint64, name string, v []byte) {
 		w.tree(root, false)
 		return
 	}
+	// bbolt may copy such a page to the Go heap. What its elements point at beside of it would be other objects there.
 	page := v[16:]
 	if len(page) < pageHeader || binary.NativeEndian.Uint16(page[8:]) != pageLeaf {
+		w.unfit[name] = true
 		w.bad(id, "a bucket kept inside of it is no leaf")
 	} else if err := checkElements(page, false, 1, nil, nil); err != nil {
+		w.unfit[name] = w.unfit[name] || errors.Is(err, errElement)
 		w.bad(id, "a bucket kept inside of it: %v", err)
 	}
 }
@@ -200,7 +205,7 @@ func (w *pageWalk) read(id uint64) ([]byte, error) {
 	case flags != pageBranch && flags != pageLeaf:
 		return nil, fmt.Errorf("is of kind %#x", flags)
 	case id+overflow >= w.meta.pages:
-		w.endless[w.bucket] = w.endless[w.bucket] || flags == pageBranch
+		w.unfit[w.bucket] = w.unfit[w.bucket] || flags == pageBranch
 		return nil, fmt.Errorf("claims %d pages behind it: the database has %d", overflow, w.meta.pages)
 	}
 	for i := uint64(1); i <= overflow; i++ {
@@ -243,12 +248,12 @@ func noBuckets(b []byte) error {
 var errElement = errors.New("an element is not where it belongs")
 
 // checkElements checks that keys and values lie within the page, one behind the other without gaps as bbolt writes them,
-// so that none is hidden, that the page has no room for more than one of pageSize bytes, and that keys are in order.
+// so that none is hidden (an error of this is errElement), that the page has no room for more than one of pageSize bytes, and that keys are in order.
 func checkElements(b []byte, branch bool, pageSize int64, low, high []byte) error {
 	e := binary.NativeEndian
 	n := int(e.Uint16(b[10:]))
 	if pageHeader+n*pageElement > len(b) || branch && n == 0 {
-		return fmt.Errorf("has %d elements", n)
+		return fmt.Errorf("has %d elements: %w", n, errElement)
 	}
 	last, end := low, uint64(pageHeader+n*pageElement)
 	for i := range n {
@@ -297,7 +302,7 @@ func (w *pageWalk) free() {
 	}
 	for _, id := range ids {
 		if !w.take(id) {
-			w.endless[""] = true // a page in use would be written over
+			w.unfit[""] = true // a page in use would be written over
 			w.bad(id, "is in use and in the list of free pages")
 		}
 	}

@@ -118,3 +118,64 @@ func TestDamagedPages(t *testing.T) {
 		})
 	}
 }
+
+// TestDamagedBucketInsidePage damages the buckets that bbolt keeps inside the page of buckets, because
+// they are small. bbolt copies such a bucket to the Go heap and follows its elements wherever they
+// point: into other objects, which the collector then finds dead. Such a file is not opened.
+func TestDamagedBucketInsidePage(t *testing.T) {
+	const page = 4096
+	dir := zoo(t)
+	good, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	le := binary.LittleEndian
+	meta := 0
+	if le.Uint64(good[page+16+48:]) > le.Uint64(good[16+48:]) { // number of the transaction
+		meta = page
+	}
+	root := int(le.Uint64(good[meta+16+16:])) * page
+	inside := 0
+	for i := range int(le.Uint16(good[root+10:])) {
+		at := root + 16 + 16*i
+		key, size := le.Uint32(good[at+8:]), le.Uint32(good[at+12:])
+		bucket := at + int(le.Uint32(good[at+4:])+key)
+		if le.Uint64(good[bucket:]) != 0 {
+			continue // it has pages of its own
+		}
+		inside++
+		p := bucket + 16
+		n := le.Uint16(good[p+10:])
+		ways := map[string]func(b []byte){
+			"kind":     func(b []byte) { le.PutUint16(b[p+8:], 1) },
+			"count":    func(b []byte) { le.PutUint16(b[p+10:], n^0x400) },
+			"one more": func(b []byte) { le.PutUint16(b[p+10:], n+1) },
+			"shorter":  func(b []byte) { le.PutUint32(b[at+12:], size-1) },
+			"longer":   func(b []byte) { le.PutUint32(b[at+12:], size+16) },
+			"gone":     func(b []byte) { le.PutUint32(b[at+12:], 8) },
+		}
+		if n > 0 {
+			ways["place"] = func(b []byte) { b[p+16+4] ^= 0x80 }
+			ways["key"] = func(b []byte) { b[p+16+8+2] ^= 1 }
+			ways["value"] = func(b []byte) { b[p+16+12+2] ^= 1 }
+		}
+		for way, damage := range ways {
+			b := append([]byte(nil), good...)
+			damage(b)
+			to := copyStore(t, dir)
+			if err := os.WriteFile(filepath.Join(to, "rondo.bolt"), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := core.Open(to, core.Options{NoBackground: true})
+			if !errors.Is(err, core.ErrDamaged) {
+				t.Errorf("%s of bucket %d of %d bytes: opened with %v", way, i, size, err)
+			}
+			if err == nil {
+				_ = s.Close()
+			}
+		}
+	}
+	if inside < 3 {
+		t.Errorf("%d buckets stand in the page", inside)
+	}
+}

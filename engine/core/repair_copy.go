@@ -32,7 +32,7 @@ func (c *pageCopy) copyPages() error {
 	if err != nil {
 		return err
 	}
-	c.walk = &pageWalk{f: c.f, meta: m, used: make([]uint64, m.pages/64+1), endless: make(map[string]bool), again: true}
+	c.walk = &pageWalk{f: c.f, meta: m, used: make([]uint64, m.pages/64+1), unfit: make(map[string]bool), again: true}
 	c.seen = make([]uint64, m.pages/64+1)
 	c.pending = make(map[string][]pair)
 	if ids, n, err := readFreelist(c.f, m); err == nil {
