@@ -178,7 +178,7 @@ func TestBackupSlowReader(t *testing.T) {
 		}
 		f.mustFeed(10)
 		mustClose(t, s.Checkpoint(t.Context()))
-		if n := s.DB().Stats().OpenTxN; n != 0 {
+		if n := s.Readers(); n != 0 {
 			t.Errorf("%d transactions are open while the reader sleeps", n)
 		}
 	}

@@ -89,7 +89,10 @@ func openDatabase(name string, options databaseOptions) (*database, error) {
 // open opens the file with bbolt; old is the opening it replaces, or nil.
 func (d *database) open(old *opening) (*opening, error) {
 	o := &opening{idle: make(chan struct{}, 1)}
-	opt := bolt.Options{FreelistType: bolt.FreelistMapType, ReadOnly: d.readOnly, NoSync: d.noSync, Timeout: 2 * time.Second}
+	opt := bolt.Options{
+		FreelistType: bolt.FreelistMapType, ReadOnly: d.readOnly, NoSync: d.noSync, Timeout: 2 * time.Second,
+		NoStatistics: true, // they cost a reading transaction two locks and a dozen additions
+	}
 	opt.OpenFile = func(name string, flag int, perm fs.FileMode) (f *os.File, err error) {
 		if err := d.ask("open"); err != nil {
 			return nil, err
@@ -363,14 +366,27 @@ func (d *database) ask(op string) error {
 	return d.fault(op, nil, 0, nil)
 }
 
-// size returns the length of the file in bytes, and the bytes of its free pages.
+// size returns the bytes of the pages that are or have been in use, and those of the free ones
+// among them. It returns 0 for what cannot be read.
 func (d *database) size() (bytes, free int64) {
-	t, err := d.begin()
-	if err != nil {
-		return 0, 0
+	for range 10 { // a commit between the transaction's begin and the look at the meta page is rare
+		t, err := d.begin()
+		if err != nil {
+			return 0, 0
+		}
+		bytes = t.Size()
+		m, _, _, err := newestMeta(t.from.file, bytes)
+		var list freelist
+		if err == nil && m.tx == uint64(t.ID()) { // t keeps the list from being overwritten
+			list, err = findFreelist(t.from.file, m)
+		}
+		id := uint64(t.ID())
+		t.end()
+		if err != nil || m.tx == id {
+			return bytes, int64(list.count) * m.pageSize
+		}
 	}
-	defer t.end()
-	return t.Size(), int64(t.from.bolt.Stats().FreeAlloc)
+	return bytes, 0
 }
 
 // Sync makes durable what commits without sync have written.

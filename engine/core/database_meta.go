@@ -123,20 +123,25 @@ func checkLength(f *os.File) error {
 // noFreelist stands for a database without a list of free pages.
 const noFreelist = 1<<64 - 1
 
-// readFreelist reads the list of free pages, which bbolt trusts to say its own length. pages is how many it takes.
-func readFreelist(f io.ReaderAt, m metaPage) (ids []uint64, pages uint64, err error) {
+// A freelist is where the list of free pages stands: count page numbers of 8 bytes each from the
+// offset at on. It takes pages pages.
+type freelist struct {
+	at           int64
+	count, pages uint64
+}
+
+// findFreelist reads the header of the list of free pages, which bbolt trusts to say its own
+// length.
+func findFreelist(f io.ReaderAt, m metaPage) (l freelist, err error) {
 	if m.freelist == noFreelist {
-		return nil, 0, nil
-	}
-	bad := func(what string, v ...any) error {
-		return &DamageError{Err: fmt.Errorf("list of free pages, page %d: %s", m.freelist, fmt.Sprintf(what, v...))}
+		return freelist{}, nil
 	}
 	head := make([]byte, 24)
 	if m.freelist < 2 || m.freelist >= m.pages {
-		return nil, 0, bad("outside of the file")
+		return freelist{}, m.badFreelist("outside of the file")
 	}
 	if _, err := f.ReadAt(head, int64(m.freelist)*m.pageSize); err != nil {
-		return nil, 0, fmt.Errorf("list of free pages: %w", err)
+		return freelist{}, fmt.Errorf("list of free pages: %w", err)
 	}
 	e := binary.NativeEndian
 	id, flags, count, overflow := e.Uint64(head), e.Uint16(head[8:]), uint64(e.Uint16(head[10:])), uint64(e.Uint32(head[12:]))
@@ -145,20 +150,35 @@ func readFreelist(f io.ReaderAt, m metaPage) (ids []uint64, pages uint64, err er
 		count, at = e.Uint64(head[16:]), 24
 	}
 	if id != m.freelist || flags != 0x10 || m.freelist+overflow >= m.pages || count > m.pages || int64(count)*8+at > int64(overflow+1)*m.pageSize {
-		return nil, 0, bad("its header is damaged (page %d, flags %#x, %d entries, overflow %d)", id, flags, count, overflow)
+		return freelist{}, m.badFreelist("its header is damaged (page %d, flags %#x, %d entries, overflow %d)", id, flags, count, overflow)
 	}
-	b := make([]byte, count*8)
-	if _, err := f.ReadAt(b, int64(m.freelist)*m.pageSize+at); err != nil && count > 0 {
+	return freelist{int64(m.freelist)*m.pageSize + at, count, overflow + 1}, nil
+}
+
+// badFreelist is damage of the list of free pages.
+func (m *metaPage) badFreelist(what string, v ...any) error {
+	return &DamageError{Err: fmt.Errorf("list of free pages, page %d: %s", m.freelist, fmt.Sprintf(what, v...))}
+}
+
+// readFreelist reads the list of free pages. pages is how many it takes.
+func readFreelist(f io.ReaderAt, m metaPage) (ids []uint64, pages uint64, err error) {
+	l, err := findFreelist(f, m)
+	if err != nil || l.count == 0 {
+		return nil, l.pages, err
+	}
+	b := make([]byte, l.count*8)
+	if _, err := f.ReadAt(b, l.at); err != nil {
 		return nil, 0, fmt.Errorf("list of free pages: %w", err)
 	}
+	ids = make([]uint64, 0, l.count)
 	last := uint64(1)
 	for ; len(b) > 0; b = b[8:] {
-		id := e.Uint64(b)
+		id := binary.NativeEndian.Uint64(b)
 		if id <= last || id >= m.pages {
-			return nil, 0, bad("page %d does not belong into it", id)
+			return nil, 0, m.badFreelist("page %d does not belong into it", id)
 		}
 		last = id
 		ids = append(ids, id)
 	}
-	return ids, overflow + 1, nil
+	return ids, l.pages, nil
 }

@@ -176,3 +176,26 @@ func TestCutFileIsNotWritten(t *testing.T) {
 	}
 	mustClose(t, s.Close())
 }
+
+// TestFreePagesAreKnownAtOpen closes a store whose database has free pages: it used to have none
+// until the next checkpoint.
+func TestFreePagesAreKnownAtOpen(t *testing.T) {
+	dir := t.TempDir()
+	s := mustOpen(t, dir, core.Options{NoBackground: true})
+	f := newFeeder(t, s, 40)
+	for range 5 {
+		f.mustFeed(40)
+		mustClose(t, s.Checkpoint(t.Context()))
+	}
+	before := s.Stats()
+	mustClose(t, s.Close())
+	s = mustOpen(t, dir, core.Options{NoBackground: true})
+	after := s.Stats()
+	if before.DatabaseFree == 0 || after.DatabaseFree != before.DatabaseFree {
+		t.Errorf("%d bytes are free after Open, %d before Close", after.DatabaseFree, before.DatabaseFree)
+	}
+	if before.DatabaseBytes == 0 || after.DatabaseBytes != before.DatabaseBytes {
+		t.Errorf("%d bytes after Open, %d before Close", after.DatabaseBytes, before.DatabaseBytes)
+	}
+	mustClose(t, s.Close())
+}

@@ -38,6 +38,9 @@ func (s *Store) Abandon() error {
 // SetHook makes s call fn at every failpoint. No call of s may be under way.
 func (s *Store) SetHook(fn func(string)) { s.hook = fn }
 
+// Readers counts the open transactions that read.
+func (s *Store) Readers() int64 { return s.db.current.Load().readers.Load() }
+
 // DB is the database of s, for tests that damage it or look into it.
 func (s *Store) DB() *bolt.DB { return s.db.current.Load().bolt }
 
