@@ -148,9 +148,23 @@ func openBlock(key, data []byte) (block, error) {
 	if len(data) < blockHead {
 		return block{}, errShort
 	}
+	return checkedBlock(data, headSum(key, data[:blockFields]))
+}
+
+// openBlockIn is openBlock for a key with room for blockFields more bytes behind it, which it uses:
+// one checksum is cheaper than two.
+func openBlockIn(key, data []byte) (block, error) {
+	if len(data) < blockHead {
+		return block{}, errShort
+	}
+	return checkedBlock(data, crc32.Update(rowsSum, castagnoli, append(key, data[:blockFields]...)))
+}
+
+// checkedBlock returns a block whose head must have the checksum sum.
+func checkedBlock(data []byte, sum uint32) (block, error) {
 	b := block{data: data, head: binary.LittleEndian.Uint32(data[blockFields:]), columns: int(data[1]) | int(data[2])<<8, width: int(data[3])}
 	b.mask = 1<<(8*b.width) - 1
-	if headSum(key, data[:blockFields]) != b.head {
+	if sum != b.head {
 		return block{}, errSum
 	}
 	if data[0] != blockVersion || b.width < 2 || b.width > 4 {
@@ -241,6 +255,14 @@ func (p *span) fill(k, n int64, v float64) {
 func (p *span) read(k int64, n int, data []byte, pdps int64, buf []float64) (_ []float64, used int, err error) {
 	if x, used, ok := rows.RunOf(data, pdps); ok && n > 0 {
 		p.fill(k, int64(n), x)
+		return buf, used, nil
+	}
+	if at := k - p.from; p.step == 1 && at >= 0 && at+int64(n) <= int64(len(p.rows)) {
+		// All of them are wanted, and stand side by side.
+		_, used, err := rows.Decode(p.rows[at:at], data, n, pdps)
+		if err != nil {
+			return buf, 0, fmt.Errorf("%w: %w", errRecord, err)
+		}
 		return buf, used, nil
 	}
 	from := int64(0)

@@ -1,12 +1,10 @@
 package core
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"slices"
 	"time"
@@ -18,23 +16,28 @@ import (
 // a checkpoint, and the open rows of the state. It opens its transaction first
 // and looks at the group second. If the group has meanwhile forgotten rows that
 // the transaction does not show, it starts again; that it sees rows twice is harmless.
+//
+// The newest rows are not in the database yet. So a fetch looks at the group without a transaction
+// first: if the group's directory has no block of the rows that are wanted, none is begun.
 
 var (
-	errMissing = errors.New("it is missing")
-	errStale   = errors.New("the transaction is older than the group")
+	errMissing  = errors.New("it is missing")
+	errStale    = errors.New("the transaction is older than the group")
+	errDatabase = errors.New("the database has some of the rows, and there is no transaction")
 )
 
 // Fetch returns the rows of one archive that end in (start, end], seconds, widened to whole rows.
 // Rows the archive does not keep are unknown. At most MaxFetchRows rows are returned.
 func (s *Store) Fetch(ctx context.Context, ref Ref, archive int, start, end int64) (Rows, error) {
-	var out Rows
-	err := s.FetchMany(ctx, []Ref{ref}, archive, start, end, func(_ int, r *Rows, err error) {
-		if err == nil {
-			out = *r
-			out.Values = slices.Clone(r.Values)
-		}
-	})
-	return out, err
+	f, err := s.fetcher(ctx, true)
+	if err != nil {
+		return Rows{}, err
+	}
+	defer f.leave()
+	if err := f.fetch(ref, archive, start, end); err != nil {
+		return Rows{}, err
+	}
+	return f.rows, nil
 }
 
 // MaxFetchRows bounds the values (rows times data sources) of one series' answer.
@@ -45,6 +48,11 @@ const maxFetchTime = 1 << 61
 
 // processStart is what durations are measured from: time.Since costs half of time.Now.
 var processStart = time.Now()
+
+// timedFetch is how many fetches of one series there are to each that is timed. The others are
+// counted as taking as long as the timed one before them: reading the clock twice would be a
+// quarter of a short fetch.
+const timedFetch = 8
 
 // A fetcher is what one call of FetchMany reuses from series to series.
 type fetcher struct {
@@ -60,7 +68,12 @@ type fetcher struct {
 	rows   Rows
 	def    *rra.Definition // whose names rows.DS holds
 	buf    []float64
-	key    []byte
+	key    []byte // with room for openBlockIn
+
+	single, timed bool          // of the fetch at hand
+	began         time.Duration // since processStart, of a timed one
+	singles       uint          // fetches of one series so far
+	took          time.Duration // the last of them that was timed
 }
 
 type slotBlock struct {
@@ -73,53 +86,75 @@ type slotBlock struct {
 // series, in an order of the store's choosing, and must not keep the rows. The error returned is
 // the first that fn was given, or ctx's.
 func (s *Store) FetchMany(ctx context.Context, refs []Ref, archive int, start, end int64, fn func(i int, r *Rows, err error)) error {
-	if err := s.enter(); err != nil {
+	f, err := s.fetcher(ctx, false)
+	if err != nil {
 		return err
 	}
-	defer s.leave()
-	began := time.Since(processStart)
-	defer func() { s.fetches.Observe(time.Since(processStart) - began) }()
-	f := s.fetchers.Get().(*fetcher)
-	defer s.fetchers.Put(f)
-	defer f.close()
-	f.s = s
+	defer f.leave()
 	var first error
-	one := func(i int) error {
+	for n, i := range inOrder(refs) {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if n%1024 == 1023 {
+			f.close() // transactions are short: a long one would pin pages
 		}
 		err := f.fetch(refs[i], archive, start, end)
 		fn(i, &f.rows, err)
 		if err != nil && first == nil {
 			first = err
 		}
-		return nil
 	}
-	if len(refs) == 1 {
-		if err := one(0); err != nil {
-			return err
-		}
-		return first
-	}
+	return first
+}
+
+// inOrder returns the indices of refs in the order in which their groups stand.
+func inOrder(refs []Ref) []int {
 	order := make([]int, len(refs))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		if refs[a] < refs[b] {
-			return -1
-		}
-		return int(min(1, refs[a]-refs[b]))
-	})
-	for n, i := range order {
-		if n%1024 == 1023 {
-			f.close() // transactions are short: a long one would pin pages
-		}
-		if err := one(i); err != nil {
-			return err
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(refs[a], refs[b]) })
+	return order
+}
+
+// fetcher enters the store for a fetch, of a single series or of many. What it returns must be told
+// to leave. It fails if ctx is done or the store closed.
+func (s *Store) fetcher(ctx context.Context, single bool) (*fetcher, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		s.leave()
+		return nil, err
+	}
+	f := s.fetchers.Get().(*fetcher)
+	f.s, f.single, f.timed = s, single, true
+	if single {
+		f.timed = f.singles%timedFetch == 0
+		f.singles++
+	}
+	if f.timed {
+		f.began = time.Since(processStart)
+	}
+	return f, nil
+}
+
+// leave ends a fetch.
+func (f *fetcher) leave() {
+	s := f.s
+	f.close()
+	took := f.took
+	if f.timed {
+		took = time.Since(processStart) - f.began
+		if f.single {
+			f.took = took
 		}
 	}
-	return first
+	s.fetches.Observe(took)
+	f.rows.Values = nil
+	s.fetchers.Put(f)
+	s.leave()
 }
 
 func (f *fetcher) close() {
@@ -140,93 +175,120 @@ func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
 	}
 	for {
-		if f.tx.Tx == nil {
+		err := f.read(g, c.index(ref.number()), archive, start, end)
+		switch err {
+		case nil:
+			return nil
+		case errDatabase:
 			tx, err := s.db.begin()
 			if err != nil {
 				return err
 			}
 			f.tx, f.g = tx, nil
-		}
-		err := f.read(g, c.index(ref.number()), archive, start, end)
-		if err == nil {
-			return nil
-		}
-		f.close()
-		if err != errStale {
+		case errStale:
+			f.close()
+		default:
+			f.close()
 			return s.withPath(ref, err)
 		}
 	}
 }
 
-// read is one attempt with the transaction at hand.
+// read is one attempt with the transaction at hand, if there is one.
 func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 	g.mu.Lock()
-	if g.dirTx > f.tx.ID() {
-		g.mu.Unlock()
-		return errStale
-	}
-	if err := g.load(f.s, f.tx.Tx); err != nil {
-		g.mu.Unlock()
+	w, err := f.unstored(g, index, archive, start, end)
+	g.mu.Unlock()
+	if err != nil || w.dir == nil {
 		return err
+	}
+	return f.s.db.guard(bucketRows, func() error { return f.stored(g, &w) })
+}
+
+// A wanted says which rows of a series to look for in the database.
+type wanted struct {
+	dir              *directory // that the transaction goes with; nil: there are none to look for
+	index, stream    int
+	from, to         int64 // rows
+	slotFrom, slotTo int64
+	lagging          lagEntry
+}
+
+// unstored sets up f.rows and reads those rows that are in memory. It says which ones to look for
+// in the database; errDatabase if a transaction is needed for that, or to load the group. The
+// caller holds g.mu.
+func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wanted, err error) {
+	dir, inTx := g.dir, f.tx.Tx != nil
+	if inTx {
+		tx := f.tx.ID()
+		if g.dirTx > tx {
+			return w, errStale
+		}
+		if err := g.load(f.s, f.tx.Tx); err != nil {
+			return w, err
+		}
+		if dir = g.dir; g.nextTx != 0 && g.nextTx <= tx {
+			dir = g.next
+		}
+	} else if !g.loaded {
+		return w, errDatabase
 	}
 	if err := g.usable(index); err != nil {
-		g.mu.Unlock()
-		return err
-	}
-	dir := g.dir
-	if g.nextTx != 0 && g.nextTx <= f.tx.ID() {
-		dir = g.next
+		return w, err
 	}
 	d := f.s.definition(g.defs[index])
 	def := d.m.Definition()
 	if archive < 0 || archive >= len(def.Archives) {
-		g.mu.Unlock()
-		return invalid("archive %d: the series has %d", archive, len(def.Archives))
+		return w, invalid("archive %d: the series has %d", archive, len(def.Archives))
 	}
 	a := &def.Archives[archive]
 	span := a.PDPs * def.Step
 	from, to := floorDiv(start, span), -floorDiv(-end, span) // rows from+1 to to
 	n := len(def.Sources)
 	if end < start {
-		g.mu.Unlock()
-		return invalid("the end %d is before the start %d", end, start)
+		return w, invalid("the end %d is before the start %d", end, start)
 	}
 	if start < -maxFetchTime || end > maxFetchTime || to < from || to-from > int64(MaxFetchRows/n) {
-		g.mu.Unlock()
-		return invalid("%d rows from %d to %d: more than %d", to-from, start, end, MaxFetchRows/n)
+		return w, invalid("%d rows from %d to %d: more than %d", to-from, start, end, MaxFetchRows/n)
 	}
-	f.prepare(def, from, to, span)
 	last := floorDiv(d.m.LastUpdate(g.words[index*g.c.words:(index+1)*g.c.words]).Unix(), span)
 	stream := d.m.StreamOf(archive)
 	if stream < 0 {
+		f.prepare(def, from, to, span)
 		f.ring(g, d, index, archive, last, from+1)
-		g.mu.Unlock()
-		return nil
+		return w, nil
 	}
-	keepFrom, keepTo := max(from+1, last-a.Rows+1), min(to, last)
-	if err := f.memory(g, index, stream, last, keepFrom, keepTo); err != nil {
-		g.mu.Unlock()
-		return err
+	w = wanted{index: index, stream: stream, from: max(from+1, last-a.Rows+1), to: min(to, last), lagging: dir.lagging(index)}
+	if w.from <= w.to {
+		slot := g.c.streams[stream].slot
+		w.slotFrom, w.slotTo = floorDiv(w.from, slot), floorDiv(w.to, slot)
+		if w.lagging.records > 0 || len(dir.between(stream, w.slotFrom, w.slotTo)) > 0 {
+			if !inTx {
+				return w, errDatabase
+			}
+			w.dir = dir
+		}
 	}
-	lagging := dir.lagging(index)
-	g.mu.Unlock()
-	if keepFrom > keepTo {
-		return nil
-	}
-	return f.s.db.guard(bucketRows, func() error {
-		return f.stored(g, dir, index, stream, keepFrom, keepTo, lagging)
-	})
+	f.prepare(def, from, to, span)
+	return w, f.memory(g, index, stream, last, w.from, w.to)
 }
 
 // prepare sets up f.rows with unknown values.
 func (f *fetcher) prepare(def *rra.Definition, from, to, span int64) {
 	n := len(def.Sources)
-	f.values = slices.Grow(f.values[:0], int(to-from)*n)[:int(to-from)*n]
-	for i := range f.values {
-		f.values[i] = math.NaN()
+	size := int(to-from) * n
+	if f.single { // the caller keeps them
+		f.rows.Values = append([]float64(nil), unknown[:min(size, len(unknown))]...)
+		if size > len(unknown) {
+			f.rows.Values = make([]float64, size)
+			setUnknown(f.rows.Values)
+		}
+	} else {
+		f.values = slices.Grow(f.values[:0], size)[:size]
+		setUnknown(f.values)
+		f.rows.Values = f.values
 	}
 	f.rows.Start, f.rows.End, f.rows.Step = from*span, to*span, span
-	f.rows.Values = f.values
 	if f.def != def {
 		f.def, f.rows.DS = def, make([]string, n)
 		for j := range def.Sources {
@@ -235,11 +297,27 @@ func (f *fetcher) prepare(def *rra.Definition, from, to, span int64) {
 	}
 }
 
+// unknown is unknown values to copy from, which is several times as fast as writing one after the
+// other.
+var unknown = func() (values [512]float64) {
+	for i := range values {
+		values[i] = math.NaN()
+	}
+	return values
+}()
+
+// setUnknown makes all values unknown.
+func setUnknown(values []float64) {
+	for len(values) > 0 {
+		values = values[copy(values, unknown[:]):]
+	}
+}
+
 // window returns the part of f.values for rows from to to of source j.
 func (f *fetcher) window(j int, from, to int64) span {
 	n := len(f.rows.DS)
 	first := f.rows.Start/f.rows.Step + 1
-	rows := f.values[int(from-first)*n+j:]
+	rows := f.rows.Values[int(from-first)*n+j:]
 	return span{from: from, rows: rows[:min(len(rows), int(to-from+1)*n)], step: n}
 }
 
@@ -248,7 +326,7 @@ func (f *fetcher) ring(g *group, d *definition, index, archive int, last, first 
 	st := g.state(index)
 	for j := range f.rows.DS {
 		f.buf = d.m.RingRow(&st, archive, j, f.buf[:0])
-		p := span{from: first, rows: f.values[min(j, len(f.values)):], step: len(f.rows.DS)}
+		p := span{from: first, rows: f.rows.Values[min(j, len(f.rows.Values)):], step: len(f.rows.DS)}
 		p.put(last-int64(len(f.buf))+1, f.buf)
 	}
 }
@@ -294,102 +372,6 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 		}
 	}
 	return err
-}
-
-// stored reads the rows of the database.
-func (f *fetcher) stored(g *group, dir *directory, index, stream int, from, to int64, lagging lagEntry) error {
-	c := g.c
-	st := &c.streams[stream]
-	slotFrom, slotTo := floorDiv(from, st.slot), floorDiv(to, st.slot)
-	if f.g != g || f.dir != dir || f.stream != stream || f.from != slotFrom || f.to != slotTo {
-		f.g, f.dir, f.stream, f.from, f.to = g, dir, stream, slotFrom, slotTo
-		if err := f.readBlocks(g, dir, slotFrom, slotTo); err != nil {
-			f.g = nil // the next series of the group is not to see half of them
-			return err
-		}
-	}
-	if lagging.records > 0 {
-		if err := f.countLagged(g, index, lagging); err != nil {
-			return err
-		}
-	}
-	for j := range c.sources {
-		p := f.window(j, from, to)
-		for i := range f.blocks {
-			b := &f.blocks[i]
-			col, err := b.column(index*c.sources + j)
-			if err == nil && len(col) > 0 {
-				f.buf, err = readColumn(col, st, b.slot, &p, f.buf)
-			}
-			if err != nil {
-				return f.s.damagedRows(f.tx.Tx, g, stream, b.slot, b.sub, index*c.sources+j, err)
-			}
-		}
-		if lagging.records > 0 {
-			if err := f.lagged(g, index*c.sources+j, stream, slotFrom, slotTo, &p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (f *fetcher) readBlocks(g *group, dir *directory, from, to int64) error {
-	f.blocks = f.blocks[:0]
-	cur := f.tx.Bucket(bucketRows).Cursor()
-	for _, e := range dir.between(f.stream, from, to) {
-		for sub := e.lo; sub < e.hi; sub++ {
-			f.key = rowKey(f.key[:0], g.c.id, f.stream, e.slot, sub, g.id)
-			k, v := cur.Seek(f.key)
-			b, err := block{}, errMissing
-			if bytes.Equal(k, f.key) {
-				b, err = openBlock(f.key, v)
-			}
-			if err != nil {
-				return f.s.damagedRows(f.tx.Tx, g, f.stream, e.slot, sub, -1, err)
-			}
-			f.blocks = append(f.blocks, slotBlock{b, e.slot, sub})
-		}
-	}
-	return nil
-}
-
-// countLagged makes sure that no record is missing of a series that has fallen behind its group.
-func (f *fetcher) countLagged(g *group, index int, want lagEntry) error {
-	found, first, cur := lagEntry{index: want.index}, index*g.c.sources, f.tx.Bucket(bucketLag).Cursor()
-	key := lagKey(g, first, 0, -1<<63)
-	for k, _ := cur.Seek(key); len(k) == lagKeySize && bytes.Equal(k[:8], key[:8]) && lagColumn(k) < first+g.c.sources; k, _ = cur.Next() {
-		found.records++
-		found.keys ^= crc32.Checksum(k, castagnoli)
-	}
-	if found == want {
-		return nil
-	}
-	e := damagedValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.records, want.records))
-	e.Series = f.s.pathOf(f.tx.Tx, g.c, g.id, index)
-	f.s.noteDamage(e)
-	return e
-}
-
-// lagged reads the rows of a series that has fallen behind its group.
-func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) error {
-	st := &g.c.streams[stream]
-	cur := f.tx.Bucket(bucketLag).Cursor()
-	key := lagKey(g, column, stream, from)
-	for k, v := cur.Seek(key); len(k) == lagKeySize && bytes.Equal(k[:12], key[:12]); k, v = cur.Next() {
-		slot := int64(binary.BigEndian.Uint64(k[12:]) ^ 1<<63)
-		if slot > to {
-			break
-		}
-		rows, err := cutSum(v, bucketLag, k)
-		if err == nil {
-			f.buf, err = readColumn(rows, st, slot, p, f.buf)
-		}
-		if err != nil {
-			return f.s.damagedLag(f.tx.Tx, g, column, stream, slot, err)
-		}
-	}
-	return nil
 }
 
 // Info returns a series and a copy of its state.

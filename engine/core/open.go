@@ -159,7 +159,7 @@ func Open(dir string, o Options) (*Store, error) {
 	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, kick: make(chan struct{}, 1), idle: make(chan struct{}, 1), relief: make(chan struct{})}
 	s.queueEmpty.L = &s.queueMu
 	s.tickets.New = func() any { return new(Ticket) }
-	s.fetchers.New = func() any { return new(fetcher) }
+	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowKeySize+blockFields)} }
 	if err := s.open(); err != nil {
 		_ = s.abandon() // err is why
 		return nil, fmt.Errorf("open %s: %w", dir, err)

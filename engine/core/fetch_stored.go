@@ -1,0 +1,105 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+)
+
+// stored reads the rows of the database.
+func (f *fetcher) stored(g *group, w *wanted) error {
+	c := g.c
+	st := &c.streams[w.stream]
+	if f.g != g || f.dir != w.dir || f.stream != w.stream || f.from != w.slotFrom || f.to != w.slotTo {
+		f.g, f.dir, f.stream, f.from, f.to = g, w.dir, w.stream, w.slotFrom, w.slotTo
+		if err := f.readBlocks(g, w); err != nil {
+			f.g = nil // the next series of the group is not to see half of them
+			return err
+		}
+	}
+	if w.lagging.records > 0 {
+		if err := f.countLagged(g, w.index, w.lagging); err != nil {
+			return err
+		}
+	}
+	for j := range c.sources {
+		p := f.window(j, w.from, w.to)
+		column := w.index*c.sources + j
+		for i := range f.blocks {
+			b := &f.blocks[i]
+			col, err := b.column(column)
+			if err == nil && len(col) > 0 {
+				f.buf, err = readColumn(col, st, b.slot, &p, f.buf)
+			}
+			if err != nil {
+				return f.s.damagedRows(f.tx.Tx, g, w.stream, b.slot, b.sub, column, err)
+			}
+		}
+		if w.lagging.records > 0 {
+			if err := f.lagged(g, column, w.stream, w.slotFrom, w.slotTo, &p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// readBlocks finds the blocks of the slots that w names, and checks their heads.
+func (f *fetcher) readBlocks(g *group, w *wanted) error {
+	f.blocks = f.blocks[:0]
+	cur := f.tx.Bucket(bucketRows).Cursor()
+	for _, e := range w.dir.between(w.stream, w.slotFrom, w.slotTo) {
+		for sub := e.lo; sub < e.hi; sub++ {
+			f.key = rowKey(f.key[:0], g.c.id, w.stream, e.slot, sub, g.id)
+			k, v := cur.Seek(f.key)
+			b, err := block{}, errMissing
+			if bytes.Equal(k, f.key) {
+				b, err = openBlockIn(f.key, v)
+			}
+			if err != nil {
+				return f.s.damagedRows(f.tx.Tx, g, w.stream, e.slot, sub, -1, err)
+			}
+			f.blocks = append(f.blocks, slotBlock{b, e.slot, sub})
+		}
+	}
+	return nil
+}
+
+// countLagged makes sure that no record is missing of a series that has fallen behind its group.
+func (f *fetcher) countLagged(g *group, index int, want lagEntry) error {
+	found, first, cur := lagEntry{index: want.index}, index*g.c.sources, f.tx.Bucket(bucketLag).Cursor()
+	key := lagKey(g, first, 0, -1<<63)
+	for k, _ := cur.Seek(key); len(k) == lagKeySize && bytes.Equal(k[:8], key[:8]) && lagColumn(k) < first+g.c.sources; k, _ = cur.Next() {
+		found.records++
+		found.keys ^= crc32.Checksum(k, castagnoli)
+	}
+	if found == want {
+		return nil
+	}
+	e := damagedValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.records, want.records))
+	e.Series = f.s.pathOf(f.tx.Tx, g.c, g.id, index)
+	f.s.noteDamage(e)
+	return e
+}
+
+// lagged reads the rows of a series that has fallen behind its group.
+func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) error {
+	st := &g.c.streams[stream]
+	cur := f.tx.Bucket(bucketLag).Cursor()
+	key := lagKey(g, column, stream, from)
+	for k, v := cur.Seek(key); len(k) == lagKeySize && bytes.Equal(k[:12], key[:12]); k, v = cur.Next() {
+		slot := int64(binary.BigEndian.Uint64(k[12:]) ^ 1<<63)
+		if slot > to {
+			break
+		}
+		rows, err := cutSum(v, bucketLag, k)
+		if err == nil {
+			f.buf, err = readColumn(rows, st, slot, p, f.buf)
+		}
+		if err != nil {
+			return f.s.damagedLag(f.tx.Tx, g, column, stream, slot, err)
+		}
+	}
+	return nil
+}

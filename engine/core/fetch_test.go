@@ -1,0 +1,121 @@
+package core_test
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestNewestRowsDoNotNeedTheDatabase takes the database's file away under an open store: rows that
+// no checkpoint has written yet are read without a transaction, those before them are damaged.
+func TestNewestRowsDoNotNeedTheDatabase(t *testing.T) {
+	dir := t.TempDir()
+	s := mustOpen(t, dir, core.Options{NoBackground: true})
+	f := newFeeder(t, s, 1)
+	f.mustFeed(400)
+	mustClose(t, s.Checkpoint(t.Context()))
+	stored, err := s.Last(f.refs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mustFeed(80)
+	last, err := s.Last(f.refs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.Fetch(t.Context(), f.refs[0], 0, last.Unix()-100, last.Unix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(filepath.Join(dir, "rondo.bolt"), 0); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Fetch(t.Context(), f.refs[0], 0, last.Unix()-100, last.Unix())
+	if err != nil {
+		t.Errorf("rows that are in memory: %v", err)
+	}
+	known := 0
+	for i := range want.Values {
+		if math.Float64bits(got.Values[i]) != math.Float64bits(want.Values[i]) {
+			t.Errorf("value %d: %v, not %v", i, got.Values[i], want.Values[i])
+		}
+		if want.Values[i] == want.Values[i] {
+			known++
+		}
+	}
+	if known == 0 {
+		t.Error("all rows are unknown: the test shows nothing")
+	}
+	if _, err := s.Fetch(t.Context(), f.refs[0], 0, stored.Unix()-2000, last.Unix()); !errors.Is(err, core.ErrDamaged) {
+		t.Errorf("rows that are in the database: %v", err)
+	}
+	_ = s.Close() // it cannot write a checkpoint
+}
+
+// TestEachFetchIsCounted counts fetches of one series, most of which are not timed.
+func TestEachFetchIsCounted(t *testing.T) {
+	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
+	f := newFeeder(t, s, 1)
+	f.mustFeed(20)
+	for n := range uint64(30) {
+		st := s.Stats()
+		if got := st.FetchSeconds.Count(); got != n {
+			t.Fatalf("%d fetches are counted after %d", got, n)
+		}
+		if n > 0 && st.FetchSeconds.Sum() <= 0 {
+			t.Fatalf("%d fetches took no time", n)
+		}
+		if _, err := s.Fetch(t.Context(), f.refs[0], 0, programStart, programStart+200); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, s.Close())
+}
+
+// TestFetchedRowsStay keeps the answers of fetches of more and of fewer rows than are set up at
+// once: the next fetch must not write into them.
+func TestFetchedRowsStay(t *testing.T) {
+	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
+	def := rra.Definition{Step: 10, Sources: []rra.DataSource{{Name: "a", Kind: rra.Gauge, Heartbeat: 20, Min: math.NaN(), Max: math.NaN()}},
+		Archives: []rra.Archive{{CF: rra.Average, XFF: 0.5, PDPs: 1, Rows: 2000}}}
+	var refs []core.Ref
+	for _, path := range []string{"a", "b"} {
+		ref, err := s.Create(t.Context(), core.Spec{Path: path, Definition: &def, Start: rra.Seconds(programStart)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		refs = append(refs, ref)
+	}
+	var b core.Batch
+	for i := range int64(1000) {
+		for j, ref := range refs {
+			b.Add(ref, rra.Seconds(programStart+10*(i+1)), rra.Float(float64(10000*j+int(i))))
+		}
+	}
+	mustClose(t, s.Append(t.Context(), &b))
+	for _, rows := range []int64{7, 512, 513, 900} {
+		var got [2]core.Rows
+		for j, ref := range refs {
+			var err error
+			if got[j], err = s.Fetch(t.Context(), ref, 0, programStart+20, programStart+20+10*rows); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for j := range got {
+			if int64(len(got[j].Values)) != rows {
+				t.Fatalf("%d rows, not %d", len(got[j].Values), rows)
+			}
+			for i, v := range got[j].Values {
+				if want := float64(10000*j + i + 2); v != want {
+					t.Fatalf("%d rows of series %d: row %d is %v, not %v", rows, j, i, v, want)
+				}
+			}
+		}
+	}
+	mustClose(t, s.Close())
+}
