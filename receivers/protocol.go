@@ -35,6 +35,8 @@ type Protocol struct {
 	Default func(c Config, step int64) *rra.Definition
 	// Check says what is wrong with a configuration, without opening anything; nil: nothing can be.
 	Check func(Config) error
+	// Secured reports whether the configuration takes nothing but what senders have signed or encrypted; nil: it cannot.
+	Secured func(Config) bool
 	// New opens the socket, so that a port that is taken is an error here.
 	New func(Config, Sink) (Receiver, error)
 }

@@ -24,6 +24,7 @@ var Protocol = receivers.Protocol{
 	Flags:   []receivers.Flag{flagGroup, flagLevel, flagAuthFile, flagTypesDB},
 	Check:   func(c receivers.Config) error { _, err := configure(c); return err },
 	Reread:  func(c receivers.Config) bool { return len(c.OptionValues(flagTypesDB)) > 0 },
+	Secured: func(c receivers.Config) bool { s, err := configure(c); return err == nil && s.level != None },
 	New:     newServer,
 }
 
