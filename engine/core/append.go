@@ -276,7 +276,9 @@ func (s *Store) failed(first, last wal.Pos, err error) {
 	s.drain()
 	s.resetEncoders()
 	s.logFailures.Add(1)
-	s.options.Logger.Error("log write failed; appends are refused until it succeeds", "err", err)
+	if ok, held := s.failureLines.Allow("log", time.Now()); ok { // each write that waits fails, thousands a second
+		s.options.Logger.Error("log write failed; appends are refused until it succeeds", "err", err, "held_back_lines", held)
+	}
 	for _, t := range failed {
 		for i := range t.runs {
 			t.runs[i].g.inflight.Add(-1)

@@ -1,10 +1,12 @@
 package core_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,7 +130,8 @@ func TestLogFull(t *testing.T) {
 	disk := waltest.NewDisk(1)
 	disk.Capacity = 600 << 10
 	dir := t.TempDir()
-	o := core.Options{NoBackground: true}.WithFS(disk)
+	var lines bytes.Buffer // written by the log's own goroutine alone
+	o := core.Options{NoBackground: true, Logger: slog.New(slog.NewTextHandler(&lines, nil))}.WithFS(disk)
 	s := mustOpen(t, dir, o)
 	feeders := make([]*feeder, 16)
 	all := newFeeder(t, s, 40*len(feeders))
@@ -172,8 +175,11 @@ func TestLogFull(t *testing.T) {
 			t.Errorf("append with space again: %v", err)
 		}
 	})
-	want := mustDigest(t, s)
+	want, failures := mustDigest(t, s), s.Stats().LogFailures
 	mustClose(t, s.Abandon())
+	if n := strings.Count(lines.String(), "log write failed"); n < 1 || n > 2 || failures < 3 { // one a minute
+		t.Errorf("%d failures and %d lines of them", failures, n)
+	}
 	disk = disk.Restart()
 	s = mustOpen(t, dir, core.Options{NoBackground: true}.WithFS(disk))
 	sameDigest(t, "reopen", mustDigest(t, s), want)

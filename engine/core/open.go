@@ -18,6 +18,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
+	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -124,6 +125,8 @@ type Store struct {
 	queued     atomic.Int64 // bytes of records in queue
 	queue      []*Ticket    // records on their way to the disk, in order
 	dispatchMu sync.Mutex   // held while a commit goes to the shards
+
+	failureLines loglimit.Limit[string] // of writes of the log
 
 	buffersMu         sync.Mutex // guards what follows
 	stateBuffers      [][]byte

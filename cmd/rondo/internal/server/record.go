@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -23,6 +24,7 @@ const (
 // record writes the server's own figures into its store every ownStep seconds, until ctx ends.
 func (s *server) record(ctx context.Context) {
 	r := recorder{store: s.store, refs: make(map[string]core.Ref)}
+	var lines loglimit.Limit[string] // a full disk fails every time
 	for {
 		next := time.Now().Truncate(ownStep * time.Second).Add(ownStep * time.Second)
 		t := time.NewTimer(time.Until(next))
@@ -34,7 +36,9 @@ func (s *server) record(ctx context.Context) {
 		}
 		fs := slices.Concat(s.figures(), receiverFigures(s.receivers.all()), s.rrdcachedFigures())
 		if err := r.write(ctx, rra.TimeOf(next), fs); err != nil && ctx.Err() == nil {
-			s.Logger.Warn("own figures not recorded", "err", err)
+			if ok, held := lines.Allow("", next); ok {
+				s.Logger.Warn("own figures not recorded", "err", err, "held_back_lines", held)
+			}
 		}
 	}
 }
