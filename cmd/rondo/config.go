@@ -147,6 +147,9 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 			address(rrdcachedFlag, "tcp", a.Addr)
 		}
 	}
+	if err := server.CheckSocket(p.socket); err != nil {
+		wrong("%v", err)
+	}
 	if err := canHold(t.folder()); err != nil {
 		wrong("db: no database can be in %s: %v", t.folder(), err)
 	}

@@ -1,6 +1,8 @@
 package unixsocket
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -30,7 +32,7 @@ func (a Access) Apply(name string) error {
 			return err
 		}
 		if err := os.Chown(name, -1, gid); err != nil {
-			return err
+			return fmt.Errorf("give it to the group %s, which its owner must be in: %w", a.Group, err)
 		}
 	}
 	return os.Chmod(name, mode)
@@ -42,6 +44,9 @@ func GroupID(name string) (int, error) {
 		return id, nil
 	}
 	g, err := user.LookupGroup(name)
+	if errors.As(err, new(user.UnknownGroupError)) {
+		return 0, fmt.Errorf("there is no group %q", name)
+	}
 	if err != nil {
 		return 0, err
 	}

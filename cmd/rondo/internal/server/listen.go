@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"golang.org/x/net/netutil"
@@ -81,7 +80,7 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	}
 	s.page = newGate(b, newHosts(l.Addr(), s.HTTPHosts, machineNames), s.Logger)
 	s.connections = limitConnections(l, b.conns, b.clientConns)
-	s.announce("http", l.Addr())
+	s.announce("http", l.Addr(), false)
 	return serve(s.connections, &http.Server{
 		Handler:           s.page,
 		ConnContext:       withConn,
@@ -127,12 +126,11 @@ func (s *server) heard() error {
 	if s.opened > 0 || len(s.missed) == 0 {
 		return nil
 	}
-	return fmt.Errorf("none of the default addresses can be had (%s): another server has them. End it, or give this one addresses of its own by these flags",
-		strings.Join(s.missed, ", "))
+	return noneFree(s.missed)
 }
 
-// announce logs what is listened on, and warns of what others can reach.
-func (s *server) announce(name string, a net.Addr) {
+// announce logs what is listened on, and warns of what others can reach unless only known senders are taken there.
+func (s *server) announce(name string, a net.Addr, secured bool) {
 	addr := a.String()
 	if a.Network() == "unix" {
 		addr = absolute(addr)
@@ -140,7 +138,7 @@ func (s *server) announce(name string, a net.Addr) {
 		s.opened++
 	}
 	s.Logger.Info("listening", "for", name, "network", a.Network(), "addr", addr)
-	if beyondLoopback(a) {
+	if beyondLoopback(a) && !secured {
 		s.Logger.Warn("reachable from beyond this machine without authentication", "for", name, "addr", addr)
 	}
 }

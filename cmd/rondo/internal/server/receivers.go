@@ -105,7 +105,7 @@ func (m *manager) open(r Receiver) error {
 		}
 	}
 	if a := rec.Addr(); a != nil {
-		m.announce(name, a)
+		m.announce(name, a, r.Protocol.Secured != nil && r.Protocol.Secured(c))
 	} else {
 		m.opened++ // it reads files
 	}

@@ -69,7 +69,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 		if s.RRDCached.Named || len(files) > 0 {
 			s.opened++
 		}
-		s.announce(name, l.Addr())
+		s.announce(name, l.Addr(), false)
 		d.running.Go(func() {
 			if err := srv.Serve(ctx, l, allow); err != nil {
 				fail(err)

@@ -149,18 +149,19 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if s.activated, err = systemd.Files(s.Getenv, os.Getpid()); err != nil {
 		return err
 	}
-	for _, r := range s.Ways.Receivers {
-		if err := s.check(r); err != nil {
-			return err
-		}
+	if err := s.early(); err != nil {
+		return err
 	}
 	// The port first: a mistake in the configuration is told before a long recovery, and
 	// who asks meanwhile is told to wait.
 	if s.http, err = s.listenHTTP(fail); err != nil {
 		return err
 	}
-	if s.store, err = core.Open(s.DB, s.Engine); err != nil {
+	if err := s.free(); err != nil {
 		return err
+	}
+	if s.store, err = core.Open(s.DB, s.Engine); err != nil {
+		return s.opening(err)
 	}
 	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
 		"recovery", time.Since(s.started).Round(time.Millisecond))

@@ -256,7 +256,7 @@ func TestNothingListens(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "db")
 	ways := fakeWays(nil)
 	ways.Receivers[0].Address = Address{Addr: c.LocalAddr().String()}
 	config := Config{
@@ -269,6 +269,9 @@ func TestNothingListens(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error that says %q", err, want)
 		}
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("an empty database was left, which commands would find: %v", err)
 	}
 	// One way in is enough: a warning for the other.
 	config.HTTP, config.Ready = anyPort, nil
@@ -342,6 +345,22 @@ func TestBeyondLoopbackIsWarnedOf(t *testing.T) {
 	} {
 		if got := beyondLoopback(tt.addr); got != tt.want {
 			t.Errorf("%v: got %v, want %v", tt.addr, got, tt.want)
+		}
+	}
+}
+
+// TestSecuredIsNotWarnedOf: the line of the README that demands signatures was followed by a warning of no authentication.
+func TestSecuredIsNotWarnedOf(t *testing.T) {
+	for _, secured := range []bool{false, true} {
+		ways := fakeWays(nil)
+		ways.Receivers[0].Address.Addr = "0.0.0.0:0"
+		ways.Receivers[0].Protocol.Secured = func(receivers.Config) bool { return secured }
+		r := start(t, Config{Ways: ways})
+		if warned := strings.Contains(r.log.String(), "without authentication"); warned == secured {
+			t.Errorf("secured %v, warned %v:\n%s", secured, warned, r.log)
+		}
+		if err := r.stop(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"strings"
+
+	"github.com/rondo-db/rondo/query/unixsocket"
+)
+
+// early finds mistakes that need no database: a start that fails must not leave an empty one behind, which commands
+// would find from then on.
+func (s *server) early() error {
+	for _, r := range s.Ways.Receivers {
+		if err := s.check(r); err != nil {
+			return err
+		}
+		if n := r.Protocol.Network; r.Address.Addr != "" && (n == "udp" || n == "tcp") {
+			if _, _, err := net.SplitHostPort(r.Address.Addr); err != nil {
+				return fmt.Errorf("--%s %s: want HOST:PORT, such as %s", r.Protocol.Name, r.Address.Addr, example(r))
+			}
+		}
+	}
+	return CheckSocket(s.Socket)
+}
+
+// CheckSocket says why the socket of the command line cannot be given to the group that it shall have.
+func CheckSocket(a unixsocket.Access) error {
+	if a.Group == "" {
+		return nil
+	}
+	if _, err := unixsocket.GroupID(a.Group); err != nil {
+		return fmt.Errorf("--socket-group %s: %w", a.Group, err)
+	}
+	return nil
+}
+
+// example is an address that r could listen on.
+func example(r Receiver) string {
+	if r.Protocol.Address != "" {
+		return r.Protocol.Address
+	}
+	return "127.0.0.1:8888"
+}
+
+// free returns what heard would say if the server went on: none of its default addresses can be had. It is asked
+// behind listenHTTP and before the database is opened.
+func (s *server) free() error {
+	if s.opened > 0 || len(s.missed) == 0 || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
+		return nil
+	}
+	missed := s.missed
+	for _, r := range s.Ways.Receivers {
+		if !s.enabled(r) {
+			continue
+		}
+		c := s.settings(r)
+		c.Address = ""
+		if r.Address.Named || r.Address.Addr == "" || r.Protocol.Enabled != nil && r.Protocol.Enabled(c) {
+			return nil // it must be had, or there are files to read
+		}
+		if err := try(r.Protocol.Network, r.Address.Addr); err == nil {
+			return nil
+		}
+		missed = append(missed, fmt.Sprintf("--%s %s", r.Protocol.Name, r.Address.Addr))
+	}
+	return noneFree(missed)
+}
+
+// try listens at an address for a moment.
+func try(network, addr string) error {
+	var l io.Closer
+	var err error
+	if network == "udp" {
+		l, err = net.ListenPacket(network, addr)
+	} else {
+		l, err = net.Listen(network, addr)
+	}
+	if err != nil {
+		return err
+	}
+	return l.Close()
+}
+
+// noneFree says that another server has all default addresses.
+func noneFree(missed []string) error {
+	return fmt.Errorf("none of the default addresses can be had (%s): another server has them. End it, or give this one addresses of its own by these flags",
+		strings.Join(missed, ", "))
+}
+
+// opening explains why the database cannot be opened.
+func (s *server) opening(err error) error {
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return fmt.Errorf("%w: a part of the database is another user's. Run the server as that user, or give all of it to the one that runs the server: chown -R USER %s", err, absolute(s.DB))
+}
