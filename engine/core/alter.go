@@ -41,7 +41,7 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 		at := len(rec)
 		rec = binary.AppendUvarint(append(rec, 0, 0, 0), uint64(index))
 		putLength(rec[at:])
-		do = append(do, groupOp{g, func(sh *shard, g *group) { s.release(sh, g, index) }, 0})
+		do = append(do, groupOp{g, func(sh *shard, g *group) { sh.applyAllHeld(g, index) }, 0})
 	}
 	if len(do) == 0 {
 		s.leave()
@@ -171,7 +171,7 @@ func (s *Store) unchanged(ref Ref, was alterBase) (same bool, err error) {
 		return false, nil
 	}
 	err = s.withSeries(ref, func(g *group, index int) {
-		at := s.definition(g.defs[index]).m.LastUpdate(g.words[index*g.c.words : (index+1)*g.c.words])
+		at := g.lastUpdate(index)
 		same = at == was.last && g.held[index] == nil && g.inflight.Load() == 0
 	})
 	if errors.Is(err, ErrNotFound) {

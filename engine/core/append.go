@@ -468,11 +468,11 @@ func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	sh.newest = max(sh.newest, t.batch.samples[r.to-1].at)
 	switch {
 	case t.cmd != nil:
-		s.applyCommand(sh, g, t.batch, r.from, r.to, *t.cmd, o)
+		sh.applyCommand(g, t.batch, r.from, r.to, *t.cmd, o)
 	case g.c.seasonal || r.command:
-		s.applyCommand(sh, g, t.batch, r.from, r.to, command{flags: r.flags()}, o)
+		sh.applyCommand(g, t.batch, r.from, r.to, command{flags: r.flags()}, o)
 	default:
-		s.applySamples(sh, g, t.batch, r.from, r.to, o)
+		sh.applySamples(g, t.batch, r.from, r.to, o)
 	}
 	g.changed(t.pos)
 }

@@ -74,7 +74,7 @@ func (o *outcome) error() error {
 }
 
 // applySamples applies samples [from, to) of b to g. The caller holds g.mu.
-func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *outcome) {
+func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 	c := g.c
 	window := sh.reorder
 	holds := window != 0 || len(g.held) > 0 // what a window held that is closed by now goes first
@@ -92,7 +92,7 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 			continue
 		}
 		if id := g.defs[index]; d == nil || d.id != id {
-			if d = s.definition(id); d == nil {
+			if d = g.c.defs.byID(id); d == nil {
 				o.reject(int(i), errRecord)
 				continue
 			}
@@ -113,7 +113,7 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 			if ok {
 				sh.keepRuns(runs)
 				for j := range runs {
-					g.push(s, index, &runs[j])
+					g.push(index, &runs[j])
 				}
 				o.accepted++
 				continue
@@ -124,11 +124,11 @@ func (s *Store) applySamples(sh *shard, g *group, b *Batch, from, to uint32, o *
 			continue
 		}
 		if holds && (window != 0 || g.held[index] != nil) {
-			if err := s.hold(sh, g, d, index, sm.at, values, b.texts); err != nil {
+			if err := sh.hold(g, d, index, sm.at, values, b.texts); err != nil {
 				o.reject(int(i), err)
 				continue
 			}
-		} else if err := s.step(sh, g, d, index, sm.at, values, b.texts, nil); err != nil {
+		} else if err := sh.step(g, d, index, sm.at, values, b.texts, nil); err != nil {
 			o.reject(int(i), err)
 			continue
 		}
@@ -144,7 +144,7 @@ func (sh *shard) keepRuns(runs []rra.Run) {
 }
 
 // step folds one reading into a series. trace, if not nil, is given the rows it closed.
-func (s *Store) step(sh *shard, g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
+func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
 	st := &sh.state
 	w := g.c.words
 	st.W = g.words[index*w : (index+1)*w : (index+1)*w]
@@ -165,7 +165,7 @@ func (s *Store) step(sh *shard, g *group, d *definition, index int, at rra.Time,
 		g.flags[index] &^= flagLost
 	}
 	for i := range runs {
-		g.push(s, index, &runs[i])
+		g.push(index, &runs[i])
 	}
 	if trace != nil {
 		trace(runs)
@@ -181,7 +181,7 @@ type command struct {
 
 // applyCommand applies samples [from, to) of b, all of one series, as one update
 // command: the first that is refused ends it. The caller holds g.mu.
-func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd command, o *outcome) {
+func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, cmd command, o *outcome) {
 	index := g.c.index(b.samples[from].ref.number())
 	if !g.alive(index) {
 		g.sawLost(index, b.samples[to-1].at)
@@ -192,7 +192,7 @@ func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd
 		o.reject(int(from), err)
 		return
 	}
-	d := s.definition(g.defs[index])
+	d := g.definition(index)
 	if d == nil {
 		o.reject(int(from), errRecord)
 		return
@@ -206,9 +206,9 @@ func (s *Store) applyCommand(sh *shard, g *group, b *Batch, from, to uint32, cmd
 		case int(sm.n) != d.values:
 			err = fmt.Errorf("%d values for %d data sources: %w", sm.n, d.values, ErrShape)
 		case !g.c.seasonal && (sh.reorder != 0 || g.held[index] != nil):
-			err = s.hold(sh, g, d, index, sm.at, values, b.texts)
+			err = sh.hold(g, d, index, sm.at, values, b.texts)
 		default:
-			err = s.step(sh, g, d, index, sm.at, values, b.texts, cmd.trace)
+			err = sh.step(g, d, index, sm.at, values, b.texts, cmd.trace)
 		}
 		if err != nil {
 			if _, late := errors.AsType[*rra.TimeError](err); late && cmd.flags&commandSkipLate != 0 {
@@ -293,7 +293,7 @@ func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
 		return s.passDamagedGroup(err)
 	}
 	defer g.mu.Unlock()
-	return s.applyBody(sh, sh, g, pos, h)
+	return sh.applyBody(sh, g, pos, h)
 }
 
 // passDamagedGroup makes replay go on past a group whose state is damaged: the log has not all that made it, and the
@@ -306,7 +306,7 @@ func (s *Store) passDamagedGroup(err error) error {
 }
 
 // applyBody is applyRun for a group that is locked, with what sh has at hand. owner is the group's shard.
-func (s *Store) applyBody(sh, owner *shard, g *group, pos wal.Pos, h runHeader) error {
+func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, h runHeader) error {
 	if g.seen(pos) {
 		return nil
 	}
@@ -318,17 +318,17 @@ func (s *Store) applyBody(sh, owner *shard, g *group, pos wal.Pos, h runHeader) 
 	case runSamples:
 		r.samples(g, h.at, b)
 		if r.err == nil {
-			s.applySamples(sh, g, b, 0, uint32(len(b.samples)), &o)
+			sh.applySamples(g, b, 0, uint32(len(b.samples)), &o)
 		}
 	case runCommand:
 		_, flags := r.command(g, h.at, b)
 		if r.err == nil && len(b.samples) > 0 {
-			s.applyCommand(sh, g, b, 0, uint32(len(b.samples)), command{flags: flags}, &o)
+			sh.applyCommand(g, b, 0, uint32(len(b.samples)), command{flags: flags}, &o)
 		}
 	case runFlush:
 		index := int(r.uvarint())
 		if r.err == nil {
-			s.release(sh, g, index)
+			sh.applyAllHeld(g, index)
 		}
 	default:
 		r.fail()

@@ -50,14 +50,14 @@ func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 		b.Fatal(err)
 	}
 	s := &Store{}
-	defer s.memory.Close()
-	c := newClass(1, m)
+	defer s.space.Close()
+	c := newClass(1, m, &s.space, &s.catalogue.defs)
 	s.catalogue.defs.Store(&[]*definition{newDefinition(1, m, c)})
 	groups := make([]*group, hosts*100>>c.shift+1)
 	for i := range groups {
 		groups[i] = &group{c: c, id: uint32(i)}
 		for j := range 1 << c.shift {
-			groups[i].start(s, j, s.definition(1), rra.Seconds(start))
+			groups[i].start(j, s.definition(1), rra.Seconds(start))
 		}
 	}
 	batches := make([]Batch, hosts)
@@ -85,9 +85,9 @@ func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 					to++
 				}
 				g.follow(bt, from, to)
-				s.applySamples(sh, g, bt, from, to, &o)
+				sh.applySamples(g, bt, from, to, &o)
 				if round%100 == 0 { // what a checkpoint takes away
-					g.pend.free(s)
+					g.pend.free(g.c.space)
 				}
 				from = to
 			}

@@ -179,11 +179,10 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 		}
 		buf = appendPair(buf, bucketState, g.stateKey(), v)
 		copied := &group{c: g.c, id: g.id}
-		defer copied.unload(s)
-		if err := copied.decodeState(s, v); err != nil {
+		defer copied.unload()
+		if err := copied.decodeState(v); err != nil {
 			return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
 		}
-		s.heldCount.Add(-countHeld(copied.held))
 		rows := tx.Bucket(bucketRows)
 		for st, entries := range copied.dir.slots {
 			for _, e := range entries {

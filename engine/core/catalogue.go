@@ -22,10 +22,10 @@ import (
 
 // A catalogue is the overlay and what numbers series.
 type catalogue struct {
-	classes  atomic.Pointer[[]*class]      // by id - 1
-	defs     atomic.Pointer[[]*definition] // by id - 1
-	count    atomic.Int64                  // series
-	defBytes atomic.Int64                  // about what the definitions take of the memory
+	classes  atomic.Pointer[[]*class] // by id - 1
+	defs     definitions
+	count    atomic.Int64 // series
+	defBytes atomic.Int64 // about what the definitions take of the memory
 	renames  atomic.Uint64
 	arrives  atomic.Int32 // the length of arriving
 
@@ -242,7 +242,7 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 		out[p.at].Ref = ref
 		index, at, hash := d.class.index(ref.number()), p.Start, p.smoothBy()
 		t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
-			g.start(s, index, d, at)
+			g.start(index, d, at)
 			d.m.SmoothBy(g.state(index).W, hash)
 		}, ref})
 	}
@@ -317,7 +317,7 @@ func (s *Store) intern(p *planned, o *catOp) *definition {
 	}
 	c := cat.byShape[p.m.Shape()]
 	if c == nil {
-		c = newClass(uint32(len(*cat.classes.Load())+1), p.m)
+		c = newClass(uint32(len(*cat.classes.Load())+1), p.m, &s.space, &cat.defs)
 		cat.addClass(c)
 		o.class = c
 	}
@@ -353,13 +353,7 @@ func newDefinition(id uint32, m *rra.Machine, c *class) *definition {
 }
 
 // definition returns an interned definition by number, or nil.
-func (s *Store) definition(id uint32) *definition {
-	defs := *s.catalogue.defs.Load()
-	if id == 0 || int(id) > len(defs) {
-		return nil
-	}
-	return defs[id-1]
-}
+func (s *Store) definition(id uint32) *definition { return s.catalogue.defs.byID(id) }
 
 // class returns a class by number, or nil.
 func (s *Store) class(id uint32) *class {
@@ -433,19 +427,19 @@ func (cat *catalogue) removed(ref Ref) bool {
 func (s *Store) stopIn(t *Ticket, ref Ref) {
 	c := s.class(ref.class())
 	index := c.index(ref.number())
-	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(s, index) }, 0})
+	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(index) }, 0})
 }
 
 // stop ends the series at an index. Its rows go when their slots are merged or expire.
-func (g *group) stop(s *Store, index int) {
+func (g *group) stop(index int) {
 	if index >= g.n {
 		return
 	}
 	g.flags[index] &^= flagAlive
 	delete(g.refused, index)
-	g.dropLongRuns(s, index)
+	g.dropLongRuns(index)
 	g.setText(index, nil)
-	g.forget(s, index)
+	g.dropHeld(index)
 	g.dirty = true
 }
 

@@ -28,17 +28,16 @@ func (c *checker) groups() {
 		}
 		g := &group{c: cl, id: binary.BigEndian.Uint32(k[4:])}
 		id := groupID{cl.id, g.id}
-		if err := g.decodeState(c.s, v); err != nil {
+		if err := g.decodeState(v); err != nil {
 			c.add(where, "%v: the last readings, unfinished rows and the list of row blocks of %s are lost", err, c.lost(cl, g.id))
 			c.broken[id] = true
 			delete(c.members, id)
-			g.unload(c.s)
+			g.unload()
 			continue
 		}
 		delete(c.members, id)
-		c.s.heldCount.Add(-countHeld(g.held))
 		c.group(where, g)
-		g.unload(c.s)
+		g.unload()
 	}
 	for id := range c.members {
 		c.broken[id] = true
@@ -111,13 +110,6 @@ func cfsOf(m *rra.Machine, stream int) string {
 	return strings.Join(cfs, ", ")
 }
 
-func countHeld(held map[int]*heldSamples) (n int64) {
-	for _, h := range held {
-		n += int64(len(h.samples))
-	}
-	return n
-}
-
 // group compares one state record with catalogue and rows.
 func (c *checker) group(where string, g *group) {
 	if g.pos > c.top {
@@ -151,7 +143,7 @@ func (c *checker) member(where string, g *group, i int) {
 	if !g.alive(i) {
 		return
 	}
-	if g.defs[i] == 0 || int(g.defs[i]) > len(*c.s.catalogue.defs.Load()) || c.s.definition(g.defs[i]).class != g.c {
+	if g.defs[i] == 0 || int(g.defs[i]) > len(*c.s.catalogue.defs.Load()) || g.definition(i).class != g.c {
 		c.add(where, "series %#x: definition %d is not of its class", uint64(ref), g.defs[i])
 		return
 	}

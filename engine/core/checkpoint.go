@@ -108,7 +108,7 @@ func (s *Store) writeCheckpoint(ctx context.Context) error {
 		return err
 	}
 	b := s.appliedPos()
-	if err := s.catchUp(); err != nil {
+	if err := s.applyAllDeferred(); err != nil {
 		return err
 	}
 	if err := s.writeGroups(ctx); err != nil {
@@ -214,15 +214,15 @@ func (s *Store) snapshot(g *group) *snapshot {
 		g.pend = pending{}
 	}
 	sn := &snapshot{g: g, pos: g.pos, frozen: g.frozen, dir: g.dir.clone(len(g.c.streams))}
-	g.windows(s, sn)
-	g.expireLongRuns(s)
+	g.windows(sn)
+	g.expireLongRuns()
 	sn.state = g.appendState(s.takeBuffer())
 	g.dirty = false
 	return sn
 }
 
 // windows notes, by stream, the newest row of any series, and what each series still keeps.
-func (g *group) windows(s *Store, sn *snapshot) {
+func (g *group) windows(sn *snapshot) {
 	c := g.c
 	sn.last = make([]int64, len(c.streams))
 	sn.lows = make([][]int64, len(c.streams))
@@ -238,8 +238,7 @@ func (g *group) windows(s *Store, sn *snapshot) {
 		if !sn.alive[i] || g.refused[i] != nil {
 			continue
 		}
-		w := g.words[i*c.words : (i+1)*c.words]
-		at := s.definition(g.defs[i]).m.LastUpdate(w).Unix()
+		at := g.lastUpdate(i).Unix()
 		for st := range c.streams {
 			k := floorDiv(at, c.streams[st].span)
 			sn.last[st] = max(sn.last[st], k)
@@ -329,8 +328,8 @@ func (s *Store) conclude(sn *snapshot, written bool) {
 		return
 	}
 	for _, p := range sn.frozen {
-		s.rowsStored.Add(p.rows)
-		p.free(s)
+		s.space.rowsStored.Add(p.rows)
+		p.free(g.c.space)
 	}
 	g.frozen = nil
 	g.dir, g.dirTx = g.next, g.nextTx

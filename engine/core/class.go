@@ -18,6 +18,21 @@ type definition struct {
 	values int // readings a sample: data sources that are not COMPUTE
 }
 
+// Definitions holds every definition of a store, in order of their numbers. Readers take no lock;
+// whoever adds one holds the catalogue's lock.
+type definitions struct {
+	atomic.Pointer[[]*definition]
+}
+
+// byID returns a definition by its number, or nil.
+func (ds *definitions) byID(id uint32) *definition {
+	list := *ds.Load()
+	if id == 0 || int(id) > len(list) {
+		return nil
+	}
+	return list[id-1]
+}
+
 // A class is the layout that series of one shape share. Only next and groups change.
 type class struct {
 	id       uint32
@@ -31,6 +46,10 @@ type class struct {
 	colOff   []int // column -> first of its rows among those of the buffers
 	bufRows  int   // floats of all buffers of a series
 	shift    uint  // series a group: 1 << shift
+
+	machine *rra.Machine // of the first definition: what it says of a state beside values holds for the class
+	defs    *definitions
+	space   *groupSpace
 
 	groups atomic.Pointer[[]*group]
 	next   atomic.Uint32 // next series number; written in log order
@@ -57,10 +76,12 @@ const (
 	maxBlock      = 128 // rows of a buffer, at most
 )
 
-func newClass(id uint32, m *rra.Machine) *class {
+// newClass lays out the class of m's shape. Its groups need space and defs; a class that only tells the
+// layout has neither.
+func newClass(id uint32, m *rra.Machine, space *groupSpace, defs *definitions) *class {
 	d := m.Definition()
 	c := &class{
-		id: id, shape: m.Shape(), step: d.Step, words: m.Words(),
+		id: id, machine: m, space: space, defs: defs, shape: m.Shape(), step: d.Step, words: m.Words(),
 		sources: len(d.Sources), seasonal: m.Seasonal(), shift: groupShift,
 	}
 	finest := int64(1 << 62)

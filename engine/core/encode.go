@@ -161,11 +161,11 @@ func (s *Store) prepareEncoder(g *group, index int) error {
 	defer g.mu.Unlock()
 	if g.capacity*g.c.sources > len(g.encTag) {
 		n := g.capacity * g.c.sources
-		mem := s.memory.Alloc(9 * n)
+		mem := g.c.space.Alloc(9 * n)
 		enc, tag := memory.View[uint64](mem, n), mem[8*n:9*n]
 		copy(enc, g.enc)
 		copy(tag, g.encTag)
-		s.memory.Release(g.encMem)
+		g.c.space.Release(g.encMem)
 		g.encMem, g.enc, g.encTag = mem, enc, tag
 	}
 	if !g.encReady || g.encEpoch != s.encoderEpoch {

@@ -58,10 +58,10 @@ func (s *Store) Logged() int64 { return s.logged.Load() }
 
 // UnloadIdle unloads every group that is wholly in the database, as a store short of memory does.
 func (s *Store) UnloadIdle() int64 {
-	before := s.unloaded.Load()
+	before := s.space.unloaded.Load()
 	s.unloadIdle()
 	s.unloadIdle() // the first only notes that they were used
-	return s.unloaded.Load() - before
+	return s.space.unloaded.Load() - before
 }
 
 // EditState changes the words of a series' state behind the store's back, as damage would.

@@ -224,7 +224,7 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 		if g.dirTx > tx {
 			return w, errStale
 		}
-		if err := g.load(f.s, f.tx.Tx); err != nil {
+		if err := f.s.loadGroup(g, f.tx.Tx); err != nil {
 			return w, err
 		}
 		if dir = g.dir; g.nextTx != 0 && g.nextTx <= tx {
@@ -236,7 +236,7 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 	if err := g.usable(index); err != nil {
 		return w, err
 	}
-	d := f.s.definition(g.defs[index])
+	d := g.definition(index)
 	def := d.m.Definition()
 	if archive < 0 || archive >= len(def.Archives) {
 		return w, invalid("archive %d: the series has %d", archive, len(def.Archives))
@@ -251,7 +251,7 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 	if start < -maxFetchTime || end > maxFetchTime || to < from || to-from > int64(MaxFetchRows/n) {
 		return w, invalid("%d rows from %d to %d: more than %d", to-from, start, end, MaxFetchRows/n)
 	}
-	last := floorDiv(d.m.LastUpdate(g.words[index*g.c.words:(index+1)*g.c.words]).Unix(), span)
+	last := floorDiv(g.lastUpdate(index).Unix(), span)
 	stream := d.m.StreamOf(archive)
 	if stream < 0 {
 		f.prepare(def, from, to, span)
@@ -388,7 +388,7 @@ func (s *Store) Info(ref Ref) (Info, error) {
 	err = s.withSeries(ref, func(g *group, index int) {
 		st := g.state(index)
 		info.State = rra.State{W: slices.Clone(st.W), Text: slices.Clone(st.Text)}
-		info.Machine = s.definition(g.defs[index]).m
+		info.Machine = g.definition(index).m
 	})
 	return info, err
 }
@@ -403,7 +403,7 @@ func (s *Store) Last(ref Ref) (at rra.Time, err error) {
 		return 0, fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
 	}
 	err = s.withSeries(ref, func(g *group, index int) {
-		at = s.definition(g.defs[index]).m.LastUpdate(g.words[index*g.c.words : (index+1)*g.c.words])
+		at = g.lastUpdate(index)
 	})
 	return at, err
 }

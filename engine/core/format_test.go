@@ -43,7 +43,7 @@ func pageStore(t *testing.T) (*Store, *class) {
 		t.Fatal(err)
 	}
 	s := &Store{}
-	c := newClass(1, m)
+	c := newClass(1, m, &s.space, &s.catalogue.defs)
 	s.catalogue.defs.Store(&[]*definition{newDefinition(1, m, c)})
 	return s, c
 }
@@ -115,7 +115,7 @@ func TestPageState(t *testing.T) {
 	b := pageExample(t, "state")
 	g := &group{c: c}
 	for i := range 2 {
-		g.start(s, i, s.definition(1), rra.Seconds(1_000_000_000))
+		g.start(i, s.definition(1), rra.Seconds(1_000_000_000))
 	}
 	var batch Batch
 	batch.Add(makeRef(1, 0), rra.Seconds(1_000_000_010), rra.Float(1.5))
@@ -126,13 +126,13 @@ func TestPageState(t *testing.T) {
 	}
 	var o outcome
 	g.follow(&batch, 0, 2)
-	s.applySamples(&shard{}, g, &batch, 0, 2, &o)
+	(&shard{}).applySamples(g, &batch, 0, 2, &o)
 	g.pos = 3
 	if got := endState(g.appendState(nil), g.dir.clone(len(c.streams)), g.stateKey()); !bytes.Equal(got, b) {
 		t.Errorf("state: %x, the page says %x", got, b)
 	}
 	read := &group{c: c}
-	if err := read.decodeState(s, b); err != nil {
+	if err := read.decodeState(b); err != nil {
 		t.Fatal(err)
 	}
 	if read.n != 2 || read.pos != 3 || !read.alive(1) || read.ctx[1] != 7 || read.ctxTag[1] != uint8(rra.TagInt) {

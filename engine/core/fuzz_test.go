@@ -93,11 +93,11 @@ func fuzzStore(f testing.TB) (*Store, [][]byte) {
 func (s *Store) forgetGroups() {
 	for _, c := range *s.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
-			g.pend.free(s)
+			g.pend.free(g.c.space)
 			for i := range g.held {
-				g.forget(s, i)
+				g.dropHeld(i)
 			}
-			g.unload(s)
+			g.unload()
 			g.dirty = false
 		}
 	}
@@ -131,7 +131,7 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		defer s.forgetGroups()
-		used := s.memory.Used()
+		used := s.space.Used()
 		if rec[0] != recordSamples {
 			tk := &Ticket{op: &op{}}
 			_ = s.replayOp(tk, s.catalogue.pos+1, bytes.Clone(rec))
@@ -140,11 +140,11 @@ func FuzzRecord(f *testing.F) {
 		for _, sh := range s.shards {
 			_ = s.applyRecord(sh, math.MaxUint32, rec)
 		}
-		if grown := s.memory.Used() - used; grown > 8<<20+100*int64(len(rec)) {
+		if grown := s.space.Used() - used; grown > 8<<20+100*int64(len(rec)) {
 			t.Errorf("%d bytes of a record took %d bytes of memory", len(rec), grown)
 		}
 		s.eachGroup(func(g *group) {
-			if !g.valid(s) || len(g.refused) > 0 {
+			if !g.valid() || len(g.refused) > 0 {
 				t.Errorf("state of group %d of class %d is not valid any more: %v", g.id, g.c.id, g.refused)
 			}
 		})
@@ -179,30 +179,30 @@ func FuzzState(f *testing.F) {
 	f.Fuzz(func(t *testing.T, class byte, rec []byte) {
 		cs := *s.catalogue.classes.Load()
 		g := &group{c: cs[int(class)%len(cs)]}
-		held, used := s.heldCount.Load(), s.memory.Used()
+		held, used := s.space.held.Load(), s.space.Used()
 		defer func() {
-			g.pend.free(s)
-			g.unload(s)
-			s.heldCount.Store(held)
-			if n := s.memory.Used(); n != used {
+			g.pend.free(g.c.space)
+			g.unload()
+			if n := s.space.Used(); n != used {
 				t.Errorf("%d bytes of memory are lost", n-used)
 			}
 		}()
-		if g.decodeState(s, appendSum(bytes.Clone(rec), bucketState, g.stateKey())) != nil {
+		if g.decodeState(appendSum(bytes.Clone(rec), bucketState, g.stateKey())) != nil {
 			return
 		}
-		for _, h := range g.held { // as load does
-			s.memory.Count(h.size())
-		}
+		g.countHeld()
 		defer func() {
-			for _, h := range g.held { // of definitions that there are not
-				s.memory.Count(-h.size())
+			for i := range g.held { // samples of series whose definition is missing stay
+				g.dropHeld(i)
+			}
+			if n := s.space.held.Load(); n != held {
+				t.Errorf("%d held samples too many are counted", n-held)
 			}
 		}()
 		again := endState(g.appendState(nil), g.dir, g.stateKey())
 		h := &group{c: g.c}
-		defer h.unload(s)
-		if err := h.decodeState(s, again); err != nil {
+		defer h.unload()
+		if err := h.decodeState(again); err != nil {
 			t.Fatalf("a state that was read and written does not read: %v", err)
 		}
 		if third := endState(h.appendState(nil), h.dir, h.stateKey()); !bytes.Equal(again, third) {
@@ -211,7 +211,7 @@ func FuzzState(f *testing.F) {
 		sh := s.shards[0]
 		var b Batch
 		for i := range g.n {
-			if d := s.definition(g.defs[i]); g.alive(i) && d != nil {
+			if d := g.definition(i); g.alive(i) && d != nil {
 				at := d.m.LastUpdate(g.state(i).W) + rra.Seconds(25)
 				for range 3 {
 					if at > maxTime {
@@ -223,9 +223,9 @@ func FuzzState(f *testing.F) {
 			}
 		}
 		var o outcome
-		s.applySamples(sh, g, &b, 0, uint32(len(b.samples)), &o)
+		sh.applySamples(g, &b, 0, uint32(len(b.samples)), &o)
 		for i := range g.held {
-			if s.release(sh, g, i); g.held[i] != nil && s.definition(g.defs[i]) != nil && g.refused[i] == nil {
+			if sh.applyAllHeld(g, i); g.held[i] != nil && g.definition(i) != nil && g.refused[i] == nil {
 				t.Errorf("series %d, which is in use, still holds samples", i)
 			}
 		}

@@ -39,9 +39,9 @@ type group struct {
 	held    map[int]*heldSamples
 	// longRuns are rows of one value, too many to spell out, by column of a series: index*cols + column.
 	longRuns map[int][]longRun
-	late     []lateRun // to be applied when it is loaded
-	// lateErr says that one of them could not be: what the arrays hold is half of it, and nobody gets to see it.
-	lateErr error
+	deferred []deferredRun // to be applied when it is loaded
+	// deferredErr says that one of them could not be: what the arrays hold is half of it, and nobody gets to see it.
+	deferredErr error
 
 	pend   pending    // coded rows since the last snapshot
 	frozen []*pending // coded rows of snapshots not yet in the database
@@ -84,7 +84,7 @@ const (
 )
 
 // resize makes room for at least n series, keeping what is there.
-func (g *group) resize(s *Store, n int) {
+func (g *group) resize(n int) {
 	if n <= g.capacity {
 		return
 	}
@@ -94,7 +94,7 @@ func (g *group) resize(s *Store, n int) {
 		capacity *= 4
 	}
 	capacity = min(capacity, 1<<g.c.shift)
-	g.carve(s.memory.Alloc(g.c.groupBytes(capacity)), capacity)
+	g.carve(g.c.space.Alloc(g.c.groupBytes(capacity)), capacity)
 	copy(g.words, old.words)
 	for row := range g.c.bufRows {
 		copy(g.bufs[row*capacity:], old.bufs[row*old.capacity:(row+1)*old.capacity])
@@ -106,7 +106,7 @@ func (g *group) resize(s *Store, n int) {
 	copy(g.ctxTag, old.ctxTag)
 	copy(g.hints, old.hints)
 	copy(g.flags, old.flags)
-	s.memory.Release(old.mem)
+	g.c.space.Release(old.mem)
 }
 
 func (c *class) groupBytes(capacity int) int {
@@ -138,9 +138,9 @@ func (g *group) carve(b []byte, capacity int) {
 }
 
 // unload gives the arrays back. What they held must be in the database.
-func (g *group) unload(s *Store) {
-	s.memory.Release(g.mem)
-	g.forgetLongRuns(s)
+func (g *group) unload() {
+	g.c.space.Release(g.mem)
+	g.forgetLongRuns()
 	g.arrays = arrays{}
 	g.texts, g.held, g.refused = nil, nil, nil
 	g.loaded = false
@@ -177,14 +177,23 @@ func (g *group) keepText(i int, text string) {
 	g.setText(i, []string{text})
 }
 
+// definition returns the definition of the series at index i, or nil if the store does not know it.
+func (g *group) definition(i int) *definition { return g.c.defs.byID(g.defs[i]) }
+
+// lastUpdate returns the time of the last update of the series at index i.
+func (g *group) lastUpdate(i int) rra.Time {
+	w := g.c.words
+	return g.c.machine.LastUpdate(g.words[i*w : (i+1)*w])
+}
+
 // alive says whether a series lives at index i.
 func (g *group) alive(i int) bool {
 	return i < g.n && g.flags[i]&flagAlive != 0
 }
 
 // start begins a series at index i.
-func (g *group) start(s *Store, i int, d *definition, at rra.Time) {
-	g.resize(s, i+1)
+func (g *group) start(i int, d *definition, at rra.Time) {
+	g.resize(i + 1)
 	g.n = max(g.n, i+1)
 	st := g.state(i)
 	d.m.Init(st.W, at)
@@ -192,6 +201,23 @@ func (g *group) start(s *Store, i int, d *definition, at rra.Time) {
 	g.flags[i] = flagAlive
 	delete(g.refused, i)
 	g.dirty = true
+}
+
+// countHeld counts the held samples of a group that was decoded.
+func (g *group) countHeld() {
+	for _, h := range g.held {
+		g.c.space.held.Add(int64(len(h.samples)))
+		g.c.space.Count(h.size())
+	}
+}
+
+// dropHeld gives up the held samples of the series at an index.
+func (g *group) dropHeld(index int) {
+	if h := g.held[index]; h != nil {
+		g.c.space.held.Add(-int64(len(h.samples)))
+		g.c.space.Count(-h.size())
+		delete(g.held, index)
+	}
 }
 
 // A column's rows pass through its buffer: block rows of one block are coded at
@@ -217,7 +243,7 @@ func (g *group) openRows(dst []float64, i, col, n int, base uint32) []float64 {
 }
 
 // push takes the rows of r into the buffer of series i.
-func (g *group) push(s *Store, i int, r *rra.Run) {
+func (g *group) push(i int, r *rra.Run) {
 	c := g.c
 	col := int(r.Stream)
 	if c.sources != 1 {
@@ -228,7 +254,7 @@ func (g *group) push(s *Store, i int, r *rra.Run) {
 	n := int(g.bufN[at])
 	k, count := r.First, r.Count
 	if n > 0 && g.bufBase[at]+uint32(n) != uint32(k) {
-		g.flush(s, i, col, n)
+		g.flush(i, col, n)
 		n = 0
 	}
 	mask := st.block - 1
@@ -236,7 +262,7 @@ func (g *group) push(s *Store, i int, r *rra.Run) {
 		g.bufs[(c.colOff[col]+int(k&mask))*g.capacity+i] = r.Value
 		n++
 		if k&mask == mask {
-			g.flush(s, i, col, n)
+			g.flush(i, col, n)
 			n = 0
 		}
 		g.bufN[at] = uint8(n)
@@ -248,7 +274,7 @@ func (g *group) push(s *Store, i int, r *rra.Run) {
 				break
 			}
 			if count > st.block {
-				k, count = g.pushRun(s, i, col, st, k, count, r.Value)
+				k, count = g.pushRun(i, col, st, k, count, r.Value)
 				continue
 			}
 			g.bufBase[at] = uint32(k)
@@ -261,7 +287,7 @@ func (g *group) push(s *Store, i int, r *rra.Run) {
 		k += m
 		count -= m
 		if k&mask == 0 {
-			g.flush(s, i, col, n)
+			g.flush(i, col, n)
 			n = 0
 		}
 	}
@@ -269,10 +295,10 @@ func (g *group) push(s *Store, i int, r *rra.Run) {
 }
 
 // flush codes the n rows in the buffer of a column.
-func (g *group) flush(s *Store, i, col, n int) {
+func (g *group) flush(i, col, n int) {
 	at := i*g.c.cols + col
 	var rows [maxBlock]float64
-	g.pend.add(s, g, i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), &g.hints[at])
+	g.pend.add(g, i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), &g.hints[at])
 }
 
 // fullIndex widens the low half of a row index: the largest index not above last+1 that has this half.

@@ -180,7 +180,7 @@ func (s *Store) streamsOf(m *rra.Machine) []stream {
 	c := s.catalogue.byShape[m.Shape()]
 	s.catalogue.mu.RUnlock()
 	if c == nil {
-		c = newClass(0, m)
+		c = newClass(0, m, nil, nil)
 	}
 	return c.streams
 }
@@ -432,14 +432,14 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	out.Ref = ref
 	index := d.class.index(ref.number())
 	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
-		g.adopt(s, index, d, x)
+		g.adopt(index, d, x)
 		x.room.release()
 	}, ref})
 }
 
 // adopt begins a series at an index with a state and rows.
-func (g *group) adopt(s *Store, i int, d *definition, x *importing) {
-	g.start(s, i, d, 0)
+func (g *group) adopt(i int, d *definition, x *importing) {
+	g.start(i, d, 0)
 	st := g.state(i)
 	copy(st.W, x.state.W)
 	g.setText(i, x.state.Text)
@@ -447,25 +447,25 @@ func (g *group) adopt(s *Store, i int, d *definition, x *importing) {
 		g.flags[i] |= flagLost
 	}
 	for j := range x.segments {
-		g.pend.put(s, g, i, &x.segments[j])
+		g.pend.put(g, i, &x.segments[j])
 	}
 }
 
 // put appends rows that are coded already. Where they cross a slot, as a class laid out by an
 // earlier version may have it, they are coded anew.
-func (p *pending) put(s *Store, g *group, i int, sg *importSegment) {
+func (p *pending) put(g *group, i int, sg *importSegment) {
 	st := &g.c.streams[sg.column/g.c.sources]
 	if room := (floorDiv(sg.k, st.slot)+1)*st.slot - sg.k; int64(sg.rows) > room {
-		p.split(s, g, i, sg, int(room))
+		p.split(g, i, sg, int(room))
 		return
 	}
-	b, at := p.room(s, len(sg.data))
+	b, at := p.tail(g, len(sg.data))
 	copy(b[pendHead(sg.rows):], sg.data)
 	p.finish(g, b, at, i, sg.column, uint32(sg.k), sg.rows, len(sg.data))
 }
 
 // split appends the first n rows of sg and puts the others.
-func (p *pending) split(s *Store, g *group, i int, sg *importSegment, n int) {
+func (p *pending) split(g *group, i int, sg *importSegment, n int) {
 	st := &g.c.streams[sg.column/g.c.sources]
 	front := importSegment{sg.column, sg.k, n, sg.data}
 	rest := importSegment{sg.column, sg.k + int64(n), sg.rows - n, sg.data}
@@ -478,6 +478,6 @@ func (p *pending) split(s *Store, g *group, i int, sg *importSegment, n int) {
 		front.data = rows.Append(nil, vals[:n], st.pdps, &hint)
 		rest.data = rows.Append(nil, vals[n:], st.pdps, &hint)
 	}
-	p.put(s, g, i, &front)
-	p.put(s, g, i, &rest)
+	p.put(g, i, &front)
+	p.put(g, i, &rest)
 }

@@ -31,21 +31,21 @@ const longRunBytes = 64
 const maxLongRuns = maxSlots/longSlots + 2
 
 // pushRun takes rows of one value, more than a buffer holds, into segments and a long run. What it leaves, the buffer holds.
-func (g *group) pushRun(s *Store, i, col int, st *stream, k, count int64, v float64) (int64, int64) {
+func (g *group) pushRun(i, col int, st *stream, k, count int64, v float64) (int64, int64) {
 	if edge := (floorDiv(k, st.slot)+1)*st.slot - k; edge < st.slot && edge <= count {
-		g.pend.addRun(s, g, i, col, k, edge, v)
+		g.pend.addRun(g, i, col, k, edge, v)
 		k += edge
 		count -= edge
 	}
 	if count >= st.long() {
 		whole := count / st.slot * st.slot
-		g.addLongRun(s, i, col, longRun{k, whole, v})
+		g.addLongRun(i, col, longRun{k, whole, v})
 		k += whole
 		count -= whole
 	}
 	for count > st.block {
 		n := min(count, (floorDiv(k, st.slot)+1)*st.slot-k)
-		g.pend.addRun(s, g, i, col, k, n, v)
+		g.pend.addRun(g, i, col, k, n, v)
 		k += n
 		count -= n
 	}
@@ -53,19 +53,19 @@ func (g *group) pushRun(s *Store, i, col int, st *stream, k, count int64, v floa
 }
 
 // addLongRun keeps r, and gives up the long runs of its column that the archive then keeps no row of.
-func (g *group) addLongRun(s *Store, i, col int, r longRun) {
+func (g *group) addLongRun(i, col int, r longRun) {
 	if g.longRuns == nil {
 		g.longRuns = make(map[int][]longRun)
 	}
 	at := i*g.c.cols + col
 	low := r.first + r.rows - g.c.streams[col/g.c.sources].rows
 	runs := slices.DeleteFunc(g.longRuns[at], func(old longRun) bool { return old.first+old.rows <= low })
-	g.setLongRuns(s, at, append(runs, r))
+	g.setLongRuns(at, append(runs, r))
 }
 
 // setLongRuns makes runs those of a column, which still has those before.
-func (g *group) setLongRuns(s *Store, at int, runs []longRun) {
-	s.memory.Count(longRunBytes * int64(len(runs)-len(g.longRuns[at])))
+func (g *group) setLongRuns(at int, runs []longRun) {
+	g.c.space.Count(longRunBytes * int64(len(runs)-len(g.longRuns[at])))
 	if len(runs) == 0 {
 		delete(g.longRuns, at)
 		return
@@ -74,26 +74,26 @@ func (g *group) setLongRuns(s *Store, at int, runs []longRun) {
 }
 
 // dropLongRuns gives up the long runs of series i.
-func (g *group) dropLongRuns(s *Store, i int) {
+func (g *group) dropLongRuns(i int) {
 	if len(g.longRuns) == 0 {
 		return
 	}
 	for at := i * g.c.cols; at < (i+1)*g.c.cols; at++ {
-		g.setLongRuns(s, at, nil)
+		g.setLongRuns(at, nil)
 	}
 }
 
 // forgetLongRuns gives up those of all series.
-func (g *group) forgetLongRuns(s *Store) {
+func (g *group) forgetLongRuns() {
 	for at := range g.longRuns {
-		g.setLongRuns(s, at, nil)
+		g.setLongRuns(at, nil)
 	}
 	g.longRuns = nil
 }
 
 // expireLongRuns gives up the long runs that their archives keep no row of any more, so that what a state record holds
 // depends on the state alone.
-func (g *group) expireLongRuns(s *Store) {
+func (g *group) expireLongRuns() {
 	c := g.c
 	for at, runs := range g.longRuns {
 		i := at / c.cols
@@ -101,9 +101,9 @@ func (g *group) expireLongRuns(s *Store) {
 			continue
 		}
 		st := &c.streams[at%c.cols/c.sources]
-		last := s.definition(g.defs[i]).m.LastUpdate(g.words[i*c.words : (i+1)*c.words]).Unix()
+		last := g.lastUpdate(i).Unix()
 		low := floorDiv(last, st.span) - st.rows + 1
-		g.setLongRuns(s, at, slices.DeleteFunc(slices.Clone(runs), func(r longRun) bool { return r.first+r.rows <= low }))
+		g.setLongRuns(at, slices.DeleteFunc(slices.Clone(runs), func(r longRun) bool { return r.first+r.rows <= low }))
 	}
 }
 
@@ -126,7 +126,7 @@ func (g *group) appendLongRuns(dst []byte) []byte {
 }
 
 // longRuns is the inverse of appendLongRuns. The group has its arrays already.
-func (r *reader) longRuns(s *Store, g *group) {
+func (r *reader) longRuns(g *group) {
 	n := r.uvarint()
 	if n > uint64(len(r.b)) {
 		r.fail()
@@ -152,6 +152,6 @@ func (r *reader) longRuns(s *Store, g *group) {
 			}
 			runs, end = append(runs, x), x.first+x.rows
 		}
-		g.setLongRuns(s, int(at), runs)
+		g.setLongRuns(int(at), runs)
 	}
 }

@@ -17,7 +17,6 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -97,7 +96,7 @@ type Store struct {
 	db      *database
 	log     *wal.Log
 	holds   wal.Mark // how far the log reaches at least, by the database when it was opened
-	memory  memory.Pool
+	space   groupSpace
 	shards  []*shard
 	running sync.WaitGroup // shards
 
@@ -443,7 +442,7 @@ func (s *Store) abandon() error {
 	if s.db != nil {
 		errs = append(errs, s.db.close())
 	}
-	s.memory.Close()
+	s.space.Close()
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())
 	}
@@ -490,7 +489,7 @@ func (s *Store) wake() {
 // full says whether writers must wait for a checkpoint: memory is over the budget, or more log has
 // come since the last checkpoint began than two of them should leave.
 func (s *Store) full() bool {
-	return s.memory.Used() > s.options.Memory || s.logged.Load() > 2*s.options.CheckpointBytes && !s.options.NoBackground
+	return s.space.Used() > s.options.Memory || s.logged.Load() > 2*s.options.CheckpointBytes && !s.options.NoBackground
 }
 
 // admit holds a writer back while the store is full. It fails if ctx has ended.
@@ -502,7 +501,7 @@ func (s *Store) admit(ctx context.Context) error {
 		return err
 	}
 	for tries := 0; s.full(); tries++ {
-		overBudget := s.memory.Used() > s.options.Memory
+		overBudget := s.space.Used() > s.options.Memory
 		if failure := s.checkpointFailure.Load(); failure != nil {
 			s.wake()
 			return fmt.Errorf("no room until a checkpoint succeeds: %w", *failure)
@@ -528,7 +527,7 @@ func (s *Store) admit(ctx context.Context) error {
 
 // relieve unloads what is not needed and lets waiting writers look again.
 func (s *Store) relieve() {
-	if s.memory.Used() > s.options.Memory/2 {
+	if s.space.Used() > s.options.Memory/2 {
 		s.unloadIdle()
 	}
 	s.reliefMu.Lock()
@@ -545,10 +544,10 @@ func (s *Store) unloadIdle() {
 			s.logMu.Lock()
 			g.mu.Lock()
 			if g.loaded && g.stored && !g.dirty && !g.used && g.inflight.Load() == 0 && g.nextTx == 0 && len(g.frozen) == 0 && len(g.pend.chunks) == 0 && len(g.held) == 0 {
-				s.memory.Release(g.encMem)
+				s.space.Release(g.encMem)
 				g.encMem, g.enc, g.encTag, g.encReady = nil, nil, nil, false
-				g.unload(s)
-				s.unloaded.Add(1)
+				g.unload()
+				s.space.unloaded.Add(1)
 			}
 			g.used = false
 			g.mu.Unlock()

@@ -36,10 +36,10 @@ type pending struct {
 }
 
 // room returns space for an entry with at most n bytes of rows, and its address.
-func (p *pending) room(s *Store, n int) ([]byte, uint32) {
+func (p *pending) tail(g *group, n int) ([]byte, uint32) {
 	last := len(p.chunks) - 1
 	if last < 0 || p.fill[last]+pendLong+n > pendChunk {
-		p.chunks = append(p.chunks, s.memory.Alloc(pendChunk))
+		p.chunks = append(p.chunks, g.c.space.Alloc(pendChunk))
 		p.fill = append(p.fill, 0)
 		last++
 	}
@@ -47,9 +47,9 @@ func (p *pending) room(s *Store, n int) ([]byte, uint32) {
 }
 
 // add codes rows and appends them.
-func (p *pending) add(s *Store, g *group, i, col int, base uint32, vals []float64, hint *rows.Hint) {
+func (p *pending) add(g *group, i, col int, base uint32, vals []float64, hint *rows.Hint) {
 	pdps := g.c.streams[col/g.c.sources].pdps
-	b, at := p.room(s, maxSegment(len(vals)))
+	b, at := p.tail(g, maxSegment(len(vals)))
 	head := pendHead(len(vals))
 	e := rows.Append(b[:head], vals, pdps, hint)
 	p.finish(g, b, at, i, col, base, len(vals), len(e)-head)
@@ -62,9 +62,9 @@ func maxSegment(n int) int { return 10*n + 64 }
 const maxRunSegment = 64
 
 // addRun appends n rows of one value, all of one slot, that begin at index k.
-func (p *pending) addRun(s *Store, g *group, i, col int, k, n int64, v float64) {
+func (p *pending) addRun(g *group, i, col int, k, n int64, v float64) {
 	pdps := g.c.streams[col/g.c.sources].pdps
-	b, at := p.room(s, maxRunSegment)
+	b, at := p.tail(g, maxRunSegment)
 	head := pendHead(int(n))
 	e := rows.AppendRun(b[:head], v, pdps)
 	p.finish(g, b, at, i, col, uint32(k), int(n), len(e)-head)
@@ -130,9 +130,9 @@ func (p *pending) of(i int, fn func(entry) bool) {
 }
 
 // free gives the chunks back.
-func (p *pending) free(s *Store) {
+func (p *pending) free(space *groupSpace) {
 	for _, b := range p.chunks {
-		s.memory.Release(b)
+		space.Release(b)
 	}
 	*p = pending{}
 }

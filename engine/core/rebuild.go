@@ -108,11 +108,8 @@ func (b *rebuild) find(tx *bolt.Tx) error {
 		}
 		id := groupID{c.id, binary.BigEndian.Uint32(k[4:])}
 		g := &group{c: c, id: id.group}
-		err := g.decodeState(s, v)
-		if err == nil {
-			s.heldCount.Add(-countHeld(g.held))
-		}
-		g.unload(s)
+		err := g.decodeState(v)
+		g.unload()
 		switch {
 		case err == nil:
 			whole[id] = true
@@ -268,7 +265,7 @@ func (b *rebuild) starts(p wal.Pos, rec []byte) (map[bornSeries]func(), error) {
 			it, d := &plan[x.rec.born.nth], s.definition(x.rec.def)
 			if s.catalogue.byDef[it.def] == d {
 				out[x] = func() {
-					x.lg.g.start(s, x.index, d, it.Start)
+					x.lg.g.start(x.index, d, it.Start)
 					d.m.SmoothBy(x.lg.g.state(x.index).W, it.smoothBy())
 				}
 			}
@@ -280,7 +277,7 @@ func (b *rebuild) starts(p wal.Pos, rec []byte) (map[bornSeries]func(), error) {
 		}
 		for _, x := range b.born[p] {
 			if d := s.definition(x.rec.def); s.catalogue.byDef[im.def] == d {
-				out[x] = func() { x.lg.g.adopt(s, x.index, d, im) }
+				out[x] = func() { x.lg.g.adopt(x.index, d, im) }
 			}
 		}
 	}
@@ -294,11 +291,11 @@ func (b *rebuild) load(lg *lostGroup) {
 	defer g.mu.Unlock()
 	first := g.id << g.c.shift
 	n := int(min(g.c.next.Load()-first, 1<<g.c.shift))
-	g.resize(s, n)
+	g.resize(n)
 	g.n, g.loaded, g.stored, g.dirty = n, true, true, true
 	g.dir = lg.directory()
 	g.lost = lg.newest
-	s.loaded.Add(1)
+	s.space.loaded.Add(1)
 }
 
 // replay applies the log up to the catalogue's position to the groups.
@@ -331,7 +328,7 @@ func (b *rebuild) replay() error {
 				continue
 			}
 			sh.id = lg.g.shard
-			if err := s.applyBody(sh, s.shards[lg.g.shard], lg.g, p, h); err != nil {
+			if err := sh.applyBody(s.shards[lg.g.shard], lg.g, p, h); err != nil {
 				return err
 			}
 		}
@@ -384,7 +381,7 @@ func (b *rebuild) finish() {
 func (b *rebuild) restart(lg *lostGroup, i int, rec *record) {
 	at := lg.newest[i]
 	d := b.s.definition(rec.def)
-	lg.g.start(b.s, i, d, at)
+	lg.g.start(i, d, at)
 	d.m.SmoothBy(lg.g.state(i).W, rra.NameHash(rec.path))
 	lg.g.flags[i] |= flagLost
 	why := fmt.Sprintf("the log begins at record %d, after the one that made it", b.reach.first)

@@ -18,7 +18,7 @@ import (
 // Records of samples go to all shards as they are; each decodes the runs of its
 // own groups, and passes over those that the state of a group already holds.
 // Changes of the catalogue are applied here, in order. A store that is opened for
-// one command puts the samples off: see late.go.
+// one command puts the samples off: see deferred.go.
 
 const replayChunk = 512 << 10 // bytes of records handed to the shards at a time
 
@@ -71,9 +71,9 @@ type replayer struct {
 	c    *commit
 	wait sync.WaitGroup
 
-	lazy bool   // samples wait until their group is loaded
-	late int    // bytes of records that wait
-	kept []byte // some of them
+	lazy     bool   // samples wait until their group is loaded
+	deferred int    // bytes of records that wait
+	kept     []byte // some of them
 }
 
 func (r *replayer) record(p wal.Pos, rec []byte) error {
@@ -83,14 +83,14 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	if len(rec) == 0 {
 		return recordError("empty", uint64(p))
 	}
-	if r.lazy && r.late > lateBytes {
-		if err := s.catchUp(); err != nil {
+	if r.lazy && r.deferred > deferredMost {
+		if err := s.applyAllDeferred(); err != nil {
 			return err
 		}
 		r.lazy = false
 	}
 	if rec[0] == recordSamples && r.lazy {
-		return r.putOff(p, rec)
+		return r.deferRuns(p, rec)
 	}
 	if rec[0] == recordSamples {
 		c := r.c
@@ -276,7 +276,7 @@ func (s *Store) loadDefinitions(tx *bolt.Tx) error {
 		}
 		c := cat.byShape[m.Shape()]
 		if c == nil {
-			c = newClass(uint32(len(*cat.classes.Load())+1), m)
+			c = newClass(uint32(len(*cat.classes.Load())+1), m, &s.space, &cat.defs)
 			if err := c.load(tx); err != nil {
 				return err
 			}

@@ -183,7 +183,7 @@ func (r *repairing) records(tx *bolt.Tx, old map[Ref]string, names, series map[s
 		v := tx.Bucket(bucketState).Get(g.stateKey())
 		err := errMissing
 		if v != nil {
-			err = g.decodeState(r.s, v)
+			err = g.decodeState(v)
 		}
 		if err != nil || i >= g.n || !g.alive(i) || g.defs[i] == 0 || int(g.defs[i]) > len(*r.s.catalogue.defs.Load()) {
 			r.lose("series %q: its record and its state are damaged", name)
@@ -193,7 +193,7 @@ func (r *repairing) records(tx *bolt.Tx, old map[Ref]string, names, series map[s
 			series[string(refKey(ref))] = rec.append(nil)
 			r.done("the record of series %q is made anew, with %d labels", name, len(rec.labels))
 		}
-		g.unload(r.s)
+		g.unload()
 	}
 	return nil
 }

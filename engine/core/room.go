@@ -33,14 +33,14 @@ func (s *Store) takeRoom(ctx context.Context, n, each int64) (*room, error) {
 	if each > largeSeries {
 		budget = max(budget-s.catalogue.defBytes.Load(), 0) / 4 * largeShare
 	}
-	for tries := 0; !s.memory.Reserve(n, budget); tries++ {
+	for tries := 0; !s.space.Reserve(n, budget); tries++ {
 		if failure := s.checkpointFailure.Load(); failure != nil {
 			s.wake()
 			return nil, fmt.Errorf("no room until a checkpoint succeeds: %w", *failure)
 		}
 		if s.options.NoBackground || n > budget || tries > 2 {
 			return nil, fmt.Errorf("%w: %d bytes are needed, and of the %d there are for this %d are free",
-				ErrMemory, n, budget, s.memory.Left(budget))
+				ErrMemory, n, budget, s.space.Left(budget))
 		}
 		s.reliefMu.Lock()
 		relief := s.relief
@@ -58,9 +58,9 @@ func (s *Store) takeRoom(ctx context.Context, n, each int64) (*room, error) {
 // grow sets n more bytes aside, without waiting.
 func (r *room) grow(n int64) error {
 	budget := r.s.options.Memory / 4 * largeShare
-	if !r.s.memory.Reserve(n, budget) {
+	if !r.s.space.Reserve(n, budget) {
 		return fmt.Errorf("%w: more than %d bytes are needed, and of the %d there are for this %d were free",
-			ErrMemory, r.n+n, budget, r.s.memory.Left(budget))
+			ErrMemory, r.n+n, budget, r.s.space.Left(budget))
 	}
 	r.n += n
 	return nil
@@ -71,7 +71,7 @@ func (r *room) release() {
 	if r == nil {
 		return // a record that is replayed has none
 	}
-	r.s.memory.Unreserve(r.n)
+	r.s.space.Unreserve(r.n)
 	r.n = 0
 }
 
@@ -86,7 +86,7 @@ func (s *Store) classOf(m *rra.Machine) *class {
 	c := s.catalogue.byShape[m.Shape()]
 	s.catalogue.mu.RUnlock()
 	if c == nil {
-		c = newClass(0, m)
+		c = newClass(0, m, nil, nil)
 	}
 	return c
 }

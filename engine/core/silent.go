@@ -140,7 +140,7 @@ func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait b
 // change it. The caller holds logMu.
 func (s *Store) silent(d *silentDrop) (silent, wait bool, err error) {
 	err = s.withSeries(d.Ref, func(g *group, index int) {
-		at := s.definition(g.defs[index]).m.LastUpdate(g.words[index*g.c.words : (index+1)*g.c.words])
+		at := g.lastUpdate(index)
 		if h := g.held[index]; h != nil {
 			at = max(at, h.samples[len(h.samples)-1].at)
 		}

@@ -9,7 +9,6 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -169,57 +168,6 @@ func (r *reader) strings() []string {
 	return out
 }
 
-func appendHeld(dst []byte, held map[int]*heldSamples) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(held)))
-	for _, i := range slices.Sorted(maps.Keys(held)) {
-		dst = binary.AppendUvarint(dst, uint64(i))
-		dst = binary.AppendUvarint(dst, uint64(len(held[i].samples)))
-		for _, x := range held[i].samples {
-			dst = appendTime(dst, x.at, 0)
-			dst = binary.AppendUvarint(dst, uint64(len(x.values)))
-			for _, v := range x.values {
-				dst = append(dst, byte(v.Tag))
-				dst = binary.LittleEndian.AppendUint64(dst, v.Bits)
-			}
-			dst = binary.AppendUvarint(dst, uint64(len(x.texts)))
-			for _, t := range x.texts {
-				dst = appendString(dst, t)
-			}
-		}
-	}
-	return dst
-}
-
-func (r *reader) held(n int) map[int]*heldSamples {
-	count := r.uvarint()
-	if count > uint64(len(r.b)) {
-		r.fail()
-	}
-	if count == 0 || r.err != nil {
-		return nil
-	}
-	out := make(map[int]*heldSamples)
-	for range count {
-		i, m := r.uvarint(), r.uvarint()
-		if i >= uint64(n) || m > uint64(len(r.b)) {
-			r.fail()
-			return nil
-		}
-		h := &heldSamples{}
-		for range m {
-			x := heldSample{at: r.time(0)}
-			k := r.uvarint()
-			for j := uint64(0); j < k && r.err == nil; j++ {
-				x.values = append(x.values, rra.Value{Tag: rra.Tag(r.byte()), Bits: r.uint64()})
-			}
-			x.texts = r.strings()
-			h.samples = append(h.samples, x)
-		}
-		out[int(i)] = h
-	}
-	return out
-}
-
 // stateKey addresses the state record of a group.
 func (g *group) stateKey() []byte { return groupKey(nil, g.c.id, g.id) }
 
@@ -240,7 +188,7 @@ func (s *Store) lockGroup(g *group) error {
 		g.mu.Lock()
 		stale := g.dirTx > tx.ID()
 		if !stale {
-			err = g.load(s, tx.Tx)
+			err = s.loadGroup(g, tx.Tx)
 		}
 		tx.end()
 		if !stale && err == nil {
@@ -253,10 +201,11 @@ func (s *Store) lockGroup(g *group) error {
 	}
 }
 
-// load makes sure that the arrays hold the state. The caller holds g.mu; tx shows what g has written.
-func (g *group) load(s *Store, tx *bolt.Tx) error {
-	if g.loaded || g.lateErr != nil {
-		return g.lateErr
+// loadGroup makes sure that the arrays of g hold its state. The caller holds g.mu; tx shows what g has
+// written.
+func (s *Store) loadGroup(g *group, tx *bolt.Tx) error {
+	if g.loaded || g.deferredErr != nil {
+		return g.deferredErr
 	}
 	err := s.db.guard(bucketState, func() error {
 		v := tx.Bucket(bucketState).Get(g.stateKey())
@@ -264,29 +213,27 @@ func (g *group) load(s *Store, tx *bolt.Tx) error {
 			return nil
 		}
 		g.stored = true
-		return g.decodeState(s, v)
+		return g.decodeState(v)
 	})
 	if err != nil {
-		g.unload(s)
+		g.unload()
 		return s.damagedState(g, err)
 	}
-	for _, h := range g.held {
-		s.memory.Count(h.size())
-	}
-	if len(g.late) > 0 {
-		if g.lateErr = s.applyHere(g, g.late); g.lateErr != nil {
-			return g.lateErr
+	g.countHeld()
+	if len(g.deferred) > 0 {
+		if g.deferredErr = s.applyDeferred(g, g.deferred); g.deferredErr != nil {
+			return g.deferredErr
 		}
-		g.late = nil
-		s.lateGroups.Add(-1)
+		g.deferred = nil
+		s.deferredGroups.Add(-1)
 	}
 	g.loaded = true
-	s.loaded.Add(1)
+	s.space.loaded.Add(1)
 	return nil
 }
 
 // decodeState fills the arrays from a state record.
-func (g *group) decodeState(s *Store, b []byte) error {
+func (g *group) decodeState(b []byte) error {
 	body, err := cutSum(b, bucketState, g.stateKey())
 	if err != nil {
 		return err
@@ -302,7 +249,7 @@ func (g *group) decodeState(s *Store, b []byte) error {
 		return errRecord
 	}
 	g.n = int(n)
-	g.resize(s, g.n)
+	g.resize(g.n)
 	g.pos, g.applying = pos, 0
 	copy(g.flags, r.bytes(n))
 	last := int64(0)
@@ -325,13 +272,10 @@ func (g *group) decodeState(s *Store, b []byte) error {
 		}
 	}
 	g.held = r.held(g.n)
-	r.longRuns(s, g)
+	r.longRuns(g)
 	g.dir = r.directory(len(c.streams))
-	if r.err != nil || len(r.b) != 0 || !g.valid(s) {
+	if r.err != nil || len(r.b) != 0 || !g.valid() {
 		return errRecord
-	}
-	for _, h := range g.held {
-		s.heldCount.Add(int64(len(h.samples)))
 	}
 	return nil
 }

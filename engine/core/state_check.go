@@ -11,7 +11,7 @@ const maxSubs = 1 << 8
 
 // valid says whether what decodeState has read can be worked with: a database may come from anywhere. Series whose own state
 // cannot be are refused, and the others go on.
-func (g *group) valid(s *Store) bool {
+func (g *group) valid() bool {
 	for _, tag := range g.ctxTag[:g.n*g.c.sources] {
 		if tag >= uint8(rra.TagText) {
 			return false
@@ -21,7 +21,7 @@ func (g *group) valid(s *Store) bool {
 		if !g.alive(i) {
 			continue
 		}
-		if err := g.checkSeries(s, i); err != nil {
+		if err := g.checkSeries(i); err != nil {
 			g.refuse(i, err)
 		}
 	}
@@ -55,15 +55,14 @@ var (
 
 // checkSeries checks a state against its definition, if that is known: one that
 // a crash kept out of the catalogue comes with the log.
-func (g *group) checkSeries(s *Store, i int) error {
-	id := g.defs[i]
+func (g *group) checkSeries(i int) error {
+	d := g.definition(i)
 	switch {
-	case id == 0:
+	case g.defs[i] == 0:
 		return errDefinition
-	case int(id) > len(*s.catalogue.defs.Load()):
+	case d == nil:
 		return nil
 	}
-	d := s.definition(id)
 	if d.class != g.c {
 		return errDefinition
 	}
@@ -76,21 +75,6 @@ func (g *group) checkSeries(s *Store, i int) error {
 	}
 	g.setText(i, st.Text)
 	return nil
-}
-
-func (h *heldSamples) valid(c *class) bool {
-	for i := range h.samples {
-		x := &h.samples[i]
-		if i > 0 && x.at <= h.samples[i-1].at || x.at > maxTime || x.at < -maxTime || len(x.values) > c.sources {
-			return false
-		}
-		for _, v := range x.values {
-			if v.Tag > rra.TagInvalid || v.Tag >= rra.TagText && v.Bits >= uint64(len(x.texts)) {
-				return false
-			}
-		}
-	}
-	return len(h.samples) > 0
 }
 
 func (d *directory) valid(n int) bool {

@@ -12,14 +12,10 @@ import (
 type counters struct {
 	recovery        time.Duration
 	replayedRecords atomic.Uint64
-	lateGroups      atomic.Int64 // that have yet to apply what was replayed
+	deferredGroups  atomic.Int64 // that have yet to apply what was replayed
 	replayed        atomic.Int64 // bytes of records replayed at open
 	batches         atomic.Uint64
 	logFailures     atomic.Uint64
-	rowsStored      atomic.Uint64
-	heldCount       atomic.Int64
-	loaded          atomic.Int64
-	unloaded        atomic.Int64
 	appends         histogram.Histogram // from Submit until a batch was durable and applied
 	fetches         histogram.Histogram // calls of Fetch and FetchMany
 
@@ -85,9 +81,9 @@ func (s *Store) Stats() Stats {
 	defer s.leave()
 	st := Stats{
 		Series: s.catalogue.count.Load(), SeriesLimit: int64(s.options.MaxSeries), Metadata: s.metadata.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
-		MemoryBytes: s.memory.Used(), MemoryBudget: s.options.Memory, RowsStored: s.rowsStored.Load(),
+		MemoryBytes: s.space.Used(), MemoryBudget: s.options.Memory, RowsStored: s.space.rowsStored.Load(),
 		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
-		GroupsLoaded: s.loaded.Load(), GroupsDropped: s.unloaded.Load(), Held: s.heldCount.Load(), Damaged: s.Damaged(),
+		GroupsLoaded: s.space.loaded.Load(), GroupsDropped: s.space.unloaded.Load(), Held: s.space.held.Load(), Damaged: s.Damaged(),
 	}
 	for _, sh := range s.shards {
 		st.SamplesAccepted += sh.stats.accepted.Load()

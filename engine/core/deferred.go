@@ -1,0 +1,111 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A store that is opened for one command needs the state of one group, or of no group at all. In such a
+// store replay defers the samples: it leaves each run, still coded, with its group, and the group
+// applies its runs when it is loaded. A command then costs the same however many groups the log names.
+// Changes of the catalogue are never deferred: replay applies them at once, in order, and loads the
+// groups that they change.
+
+// deferredMost is how many bytes of records may be deferred. A longer log is replayed by all shards at
+// once.
+const deferredMost = 2 << 20
+
+// deferredChunk is the size of the pieces of memory that deferred records share, in bytes.
+const deferredChunk = 64 << 10
+
+// A deferredRun is a run of samples that its group applies when it is loaded.
+type deferredRun struct {
+	pos    wal.Pos
+	h      runHeader
+	window rra.Time // the reorder window then in force
+}
+
+// deferRuns leaves the runs of a record of samples with their groups.
+func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
+	if cap(r.kept)-len(r.kept) < len(rec) {
+		r.kept = make([]byte, 0, max(deferredChunk, len(rec)))
+	}
+	n := len(r.kept)
+	r.kept = append(r.kept, rec...)
+	r.deferred += len(rec)
+	in := reader{b: r.kept[n:]}
+	in.byte()
+	var at rra.Time
+	for len(in.b) > 0 && in.err == nil {
+		h := in.run(at)
+		at = h.at
+		if in.err != nil {
+			break
+		}
+		g, err := r.s.groupAt(h.class, h.group)
+		if err != nil {
+			return fmt.Errorf("log position %d: %w", p, err)
+		}
+		if err := r.s.deferRun(g, deferredRun{p, h, r.s.shards[g.shard].reorder}); err != nil {
+			return err
+		}
+	}
+	if in.err != nil {
+		return recordError("samples", uint64(p))
+	}
+	return nil
+}
+
+// deferRun leaves a run with its group. A group that is loaded applies it at once.
+func (s *Store) deferRun(g *group, l deferredRun) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.loaded {
+		return s.applyDeferred(g, []deferredRun{l})
+	}
+	if len(g.deferred) == 0 {
+		s.deferredGroups.Add(1)
+	}
+	g.deferred = append(g.deferred, l)
+	return nil
+}
+
+// applyDeferred applies runs to g in the goroutine of the caller, which holds g.mu.
+func (s *Store) applyDeferred(g *group, runs []deferredRun) error {
+	owner := s.shards[g.shard]
+	sh := &shard{id: owner.id}
+	for i := range runs {
+		sh.reorder = runs[i].window
+		if err := sh.applyBody(owner, g, runs[i].pos, runs[i].h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyAllDeferred makes every group apply its deferred runs. Damaged groups are passed over.
+func (s *Store) applyAllDeferred() error {
+	if s.deferredGroups.Load() == 0 {
+		return nil
+	}
+	for _, c := range *s.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			g.mu.Lock()
+			waits := len(g.deferred) > 0
+			g.mu.Unlock()
+			if !waits {
+				continue
+			}
+			if err := s.lockGroup(g); errors.Is(err, ErrDamaged) {
+				continue
+			} else if err != nil {
+				return err
+			}
+			g.mu.Unlock()
+		}
+	}
+	return nil
+}
