@@ -21,6 +21,8 @@ const (
 )
 
 // A Query says which rows are wanted: those that end after From, up to the one that To falls into.
+//
+// Both times count: the zero time is no default but long ago. Use time.Now() as To for everything up to now.
 type Query struct {
 	CF       CF // default Average
 	From, To time.Time

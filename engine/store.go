@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"log/slog"
@@ -31,15 +32,16 @@ type Options struct {
 	Sync         Sync
 	SyncInterval time.Duration // with SyncInterval; default 1 s
 	// Reorder puts samples that come out of order in order: each is held until a later one of its series is this much
-	// ahead. Whole seconds; 0 refuses samples that are late.
+	// ahead. A sample that is held is durable, and Fetch and Info do not show it yet: the newest samples of a series,
+	// up to this time back, stay unseen until later ones arrive. Whole seconds; 0 refuses samples that are late.
 	Reorder time.Duration
 	// MaxSeries is the largest number of series; 0: 10 million.
 	MaxSeries int
-	// Memory is the budget in bytes for states and rows that are not in the database yet; 0: 4 GiB. Append waits
-	// while it is used up.
+	// Memory is the budget in bytes for states and rows that are not in the database yet; 0: 4 GiB, at least 1 MiB.
+	// Append waits while it is used up. What no checkpoint makes room for fails with ErrMemory.
 	Memory int64
 	// ReadOnly opens the store for reading; other processes may read at the same time.
-	ReadOnly bool
+	ReadOnly bool // Append, Create, Drop and Rename then return ErrReadOnly
 	// Logger takes what an operator can act on; nil: silent.
 	Logger *slog.Logger
 }
@@ -48,9 +50,13 @@ type Options struct {
 type Store struct{ core *core.Store }
 
 // Open opens the store in the folder dir, which is made if it does not exist. It returns when everything that was
-// acknowledged is back. The error wraps ErrLocked if another process has the folder open, and ErrInvalid if an option
-// cannot be.
+// acknowledged is back. The error wraps ErrLocked if another process has the folder open, ErrInvalid if an option
+// cannot be or dir is empty, and ErrDamaged if the database or its log cannot be read; it then names the command that
+// mends it.
 func Open(dir string, o Options) (*Store, error) {
+	if o.Memory > 0 && o.Memory < minMemory {
+		return nil, invalid("open %s: Options.Memory is %d: less than 1 MiB, %d bytes, has no room for a series", dir, o.Memory, minMemory)
+	}
 	s, err := core.Open(dir, core.Options{
 		Sync: wal.Sync(o.Sync), SyncInterval: o.SyncInterval, Reorder: o.Reorder, MaxSeries: o.MaxSeries,
 		Memory: o.Memory, ReadOnly: o.ReadOnly, Logger: o.Logger,
@@ -61,7 +67,11 @@ func Open(dir string, o Options) (*Store, error) {
 	return &Store{s}, nil
 }
 
-// Close waits for calls under way and closes the store. Calls after it return ErrClosed.
+// minMemory is the least that Options.Memory may be, in bytes.
+const minMemory = 1 << 20
+
+// Close waits for calls under way and closes the store. Calls after it return ErrClosed. A loop over List or Select is a
+// call under way: Close inside such a loop waits for ever, so leave the loop first.
 func (s *Store) Close() error { return s.core.Close() }
 
 // A Spec is what a series is made from.
@@ -69,7 +79,9 @@ type Spec struct {
 	Path       string // unique, with slashes: host/interface
 	Labels     []Label
 	Definition *rra.Definition // of Define, say
-	Start      time.Time       // samples must be later; the zero time: a sample of any time may be the first
+	// Start is when the series begins: samples at or before Start are refused as late. If Start is zero, the first
+	// sample may have any time.
+	Start time.Time
 }
 
 // Define reads a definition: the step, the time between two samples; what to keep, in plain words; and the data sources in
@@ -78,16 +90,25 @@ type Spec struct {
 //	engine.Define(10*time.Second, "10s for 1d, 5m for 1y", "DS:celsius:GAUGE:20:U:U")
 //
 // What to keep is rows and how long they stay, as averages unless names of consolidation functions follow: "5m for 1y
-// average max". The step is whole seconds.
+// average max". Both are a number with a unit behind it: s, m (minute), h, d, w, M (month of 31 days) or y (366 days), or
+// the words sec, min, hour, day, week, month, year. Rows are multiples of the step, which is whole seconds, 1 s at least.
+//
+// The error wraps ErrInvalid.
 func Define(step time.Duration, keep string, sources ...string) (*rra.Definition, error) {
-	if step <= 0 || step%time.Second != 0 {
-		return nil, errors.New("the step " + step.String() + " is not a whole number of seconds")
+	switch {
+	case step < time.Second:
+		return nil, invalid("the step %v is less than 1 s", step)
+	case step%time.Second != 0:
+		return nil, invalid("the step %v is not a whole number of seconds", step)
 	}
-	archives, err := rra.ParseRetention(keep)
+	if _, err := rra.ParseRetention(keep); err != nil { // ParseDefinition would also take rrdtool's words for it
+		return nil, invalid("%w", err)
+	}
+	d, err := rra.ParseDefinition(int64(step/time.Second), append([]string{keep}, sources...))
 	if err != nil {
-		return nil, err
+		return nil, invalid("%w", err)
 	}
-	return rra.ParseDefinition(int64(step/time.Second), append(archives, sources...))
+	return d, nil
 }
 
 // Create makes a series and returns once it is durable. If there is one of that path the error wraps ErrExists, and the
@@ -97,7 +118,7 @@ func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
 }
 
 // GetOrCreate returns the reference of the series of spec's path, and makes the series if it does not exist. An existing
-// one stays as it is, whatever else spec says.
+// one stays as it is, also if spec has other labels or another definition: Info tells what it has.
 func (s *Store) GetOrCreate(ctx context.Context, spec Spec) (Ref, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -123,6 +144,8 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 // An Info is a series with the time of its last update.
 type Info struct {
 	Series
+	// LastUpdate is the time of the newest sample, or Spec.Start before the first one. Without either it is 1970,
+	// time.Unix(0, 0).
 	LastUpdate time.Time
 }
 
@@ -143,13 +166,15 @@ func (s *Store) Info(ctx context.Context, path string) (Info, error) {
 	return Info{x, last.Std()}, err
 }
 
-// List yields the series whose path begins with prefix, in order of their paths.
+// List yields the series whose path begins with prefix, in order of their paths. Do not call Close inside the loop: it
+// waits for the loop to end.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Series, error] {
 	return s.core.List(ctx, prefix, "")
 }
 
 // Select yields the series that all matchers match, in an order of the store's own. The label index answers matchers that
-// ask for one value; without such a matcher it looks at every series.
+// ask for one value; without such a matcher it looks at every series. An error comes with a zero Series, and ends the
+// loop. Do not call Close inside the loop: it waits for the loop to end.
 func (s *Store) Select(ctx context.Context, matchers ...Matcher) iter.Seq2[Series, error] {
 	return s.core.Select(ctx, matchers)
 }
@@ -173,3 +198,12 @@ func timeOf(t time.Time) rra.Time {
 	}
 	return rra.TimeOf(t)
 }
+
+// invalid returns an error of the caller's making, which is ErrInvalid.
+func invalid(format string, args ...any) error { return &invalidError{fmt.Errorf(format, args...)} }
+
+// An invalidError is ErrInvalid and reads as its cause does.
+type invalidError struct{ error }
+
+func (e *invalidError) Unwrap() error        { return e.error }
+func (e *invalidError) Is(target error) bool { return target == ErrInvalid }

@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -32,11 +34,13 @@ func open(t *testing.T) *engine.Store {
 // call failed.
 func TestNonsenseOptionsAreRefused(t *testing.T) {
 	for name, o := range map[string]engine.Options{
-		"Memory":       {Memory: -1},
-		"MaxSeries":    {MaxSeries: -1},
-		"Reorder":      {Reorder: 1500 * time.Millisecond},
-		"SyncInterval": {SyncInterval: -time.Second},
-		"Sync":         {Sync: 17},
+		"Memory":         {Memory: -1},
+		"Memory is 1:":   {Memory: 1},             // it opened, and each Create failed
+		"Reorder is -1s": {Reorder: -time.Second}, // it was told in nanoseconds
+		"MaxSeries":      {MaxSeries: -1},
+		"Reorder":        {Reorder: 1500 * time.Millisecond},
+		"SyncInterval":   {SyncInterval: -time.Second},
+		"Sync":           {Sync: 17},
 	} {
 		s, err := engine.Open(t.TempDir(), o)
 		if err == nil {
@@ -123,4 +127,133 @@ func TestMatchersAreChecked(t *testing.T) {
 		return
 	}
 	t.Error("Select yielded nothing")
+}
+
+// TestOpenNeedsAName: an empty name made a database in the working folder.
+func TestOpenNeedsAName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if s, err := engine.Open("", engine.Options{}); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("Open: %v, %v", s, err)
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+// TestDefineRefuses: "1m for 1month" was one row of one minute, and no error of Define wrapped ErrInvalid.
+func TestDefineRefuses(t *testing.T) {
+	const ds = "DS:v:GAUGE:20:U:U"
+	for _, tt := range []struct {
+		step       time.Duration
+		keep, want string
+	}{
+		{time.Minute, "1m for 1moth", "is no duration"},
+		{10 * time.Second, "10s for 1h30m", "is no duration"},
+		{10 * time.Second, "10s for 1d;", "is no duration"},
+		{10 * time.Second, "7s for 1d", "a row of 7s is no multiple of the step, 10 s"},
+		{10 * time.Second, "RRA:AVERAGE:0.5:1:10", "want ROW for TIME"},
+		{0, "10s for 1d", "less than 1 s"},
+		{-time.Second, "10s for 1d", "less than 1 s"},
+		{1500 * time.Millisecond, "10s for 1d", "not a whole number"},
+	} {
+		if _, err := engine.Define(tt.step, tt.keep, ds); !errors.Is(err, engine.ErrInvalid) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, %q: got %v, want %s", tt.step, tt.keep, err, tt.want)
+		}
+	}
+	if _, err := engine.Define(time.Second, "1s for 1h", "DS:v:GUAGE:20:U:U"); !errors.Is(err, engine.ErrInvalid) {
+		t.Errorf("a data source of no kind: %v", err)
+	}
+	d, err := engine.Define(time.Minute, "1m for 1month", ds)
+	if err != nil || d.Archives[0].Rows != 31*24*60 {
+		t.Errorf("a month of minutes: %+v, %v", d, err)
+	}
+}
+
+// TestRejectionsNameTheSeries: the error of a rejected sample told a time, and not of which series.
+func TestRejectionsNameTheSeries(t *testing.T) {
+	s, ctx := open(t), t.Context()
+	d, err := engine.Define(10*time.Second, "10s for 1h", "DS:v:GAUGE:20:U:U")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Unix(1_700_000_000, 0)
+	ref, err := s.Create(ctx, engine.Spec{Path: "cellar/temperature", Definition: d, Start: start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b engine.Batch
+	b.Add(ref, start, engine.Float(1))
+	b.Add(ref+1, start.Add(time.Second), engine.Float(1))
+	b.Add(ref, start.Add(time.Second), engine.Float(1), engine.Float(2))
+	err = s.Append(ctx, &b)
+	rejected, ok := errors.AsType[*engine.RejectedError](err)
+	if !ok || rejected.Accepted != 0 || rejected.Late != 1 || rejected.Other != 2 || len(rejected.First) != 3 {
+		t.Fatalf("got %+v", err)
+	}
+	for _, r := range rejected.First {
+		name := `"cellar/temperature": `
+		if r.Index == 1 {
+			name = fmt.Sprintf("ref %d: ", ref+1)
+		}
+		if got := r.Err.Error(); !strings.HasPrefix(got, name) || strings.Count(got, name) != 1 {
+			t.Errorf("sample %d: %v, want %s…", r.Index, r.Err, name)
+		}
+	}
+}
+
+// TestHeldSamplesAreNotSeenYet: with Options.Reorder the newest samples are durable and show in no read, as the pages say.
+func TestHeldSamplesAreNotSeenYet(t *testing.T) {
+	s, err := engine.Open(t.TempDir(), engine.Options{Reorder: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	d, err := engine.Define(10*time.Second, "10s for 1h", "DS:v:GAUGE:20:U:U")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Unix(1_700_000_000, 0)
+	ref, err := s.Create(t.Context(), engine.Spec{Path: "a", Definition: d, Start: start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{0, 0, 10} { // seconds after start
+		var b engine.Batch
+		b.Add(ref, start.Add(time.Duration(10*(i+1))*time.Second), engine.Float(1))
+		if err := s.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		info, err := s.Info(t.Context(), "a")
+		if err != nil || !info.LastUpdate.Equal(start.Add(time.Duration(want)*time.Second)) {
+			t.Errorf("after sample %d the last update is %v, %v, want %d s after the start", i, info.LastUpdate, err, want)
+		}
+	}
+}
+
+// TestCountersLoseTheFraction: COUNTER takes the integer part of a Float, as its comment says.
+func TestCountersLoseTheFraction(t *testing.T) {
+	s, ctx := open(t), t.Context()
+	d, err := engine.Define(10*time.Second, "10s for 1h", "DS:v:COUNTER:20:U:U")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Unix(1_700_000_000, 0)
+	ref, err := s.Create(ctx, engine.Spec{Path: "a", Definition: d, Start: start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b engine.Batch
+	b.Add(ref, start.Add(10*time.Second), engine.Float(100.9))
+	b.Add(ref, start.Add(20*time.Second), engine.Float(120.1))
+	if err := s.Append(ctx, &b); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.Fetch(ctx, ref, engine.Query{From: start.Add(10 * time.Second), To: start.Add(20 * time.Second)})
+	if err != nil || rows.Values[0] != 2 {
+		t.Errorf("got %v, %v, want a rate of (120-100)/10", rows.Values, err)
+	}
 }

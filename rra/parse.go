@@ -95,15 +95,19 @@ func checkArguments(args []string) error {
 
 // addRetention adds the archives of plain words.
 func (d *Definition) addRetention(text string) error {
-	archives, err := ParseRetention(text)
+	parts, err := parseRetention(text)
 	if err != nil {
 		return refuse("%v", err)
 	}
-	if err := checkCounts(0, len(d.Archives)+len(archives)); err != nil {
+	if err := checkCounts(0, len(d.Archives)+len(parts)); err != nil {
 		return err
 	}
-	for _, arg := range archives {
-		if err := d.addArchive(arg); err != nil {
+	for i := range parts {
+		r := &parts[i]
+		if err := r.fits(d.Step); err != nil {
+			return refuse("%v", err)
+		}
+		if err := d.addArchive(r.String()); err != nil {
 			return fmt.Errorf("%q: %w", text, err)
 		}
 	}

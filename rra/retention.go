@@ -8,42 +8,89 @@ import (
 // ParseRetention reads what is to be kept in plain words, a list of rows and how long they stay:
 //
 //	10s for 1d, 5m for 1y
-//	1m for 1w average max, 1h for 10y
+//	1min for 1week average max, 1hour for 10years
 //
-// The names of consolidation functions may follow each part; without one it is AVERAGE. Durations
-// are seconds, or a number with one of the units s m h d w M (31 days) y (366 days). The result is
-// archives in rrdtool's words, RRA:AVERAGE:0.5:10s:1d, whose xff is 0.5.
+// The names of consolidation functions may follow each part; without one it is AVERAGE. A duration
+// is a number of seconds, or a number with a unit behind it, without a space: s, m, h, d, w, M (31
+// days) and y (366 days), or the words sec, min, hour, day, week, month and year, also as second,
+// minute and in the plural. Nothing else may stand behind the unit. The result is archives in
+// rrdtool's words, RRA:AVERAGE:0.5:10s:1d, whose xff is 0.5.
 func ParseRetention(text string) ([]string, error) {
-	var archives []string
+	parts, err := parseRetention(text)
+	if err != nil {
+		return nil, err
+	}
+	archives := make([]string, len(parts))
+	for i, p := range parts {
+		archives[i] = p.String()
+	}
+	return archives, nil
+}
+
+// A retained is one archive in plain words.
+type retained struct {
+	cf        CF
+	row, span wordedTime
+	text      string // of the part it stands in
+}
+
+// String returns the archive in rrdtool's words.
+func (r retained) String() string { return fmt.Sprintf("RRA:%s:0.5:%s:%s", r.cf, r.row, r.span) }
+
+// A wordedTime is a duration as it was written.
+type wordedTime struct {
+	number  string
+	unit    byte // of ParseDuration
+	seconds int64
+}
+
+func (t wordedTime) String() string { return t.number + string(t.unit) }
+
+func parseRetention(text string) ([]retained, error) {
+	var out []retained
 	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
 		words := strings.Fields(part)
 		if len(words) < 3 || words[1] != "for" {
-			return nil, fmt.Errorf("%q: want ROW for TIME, as 5m for 1y, with a comma between two of them", strings.TrimSpace(part))
+			return nil, fmt.Errorf("%q: want ROW for TIME, as 5m for 1y, with a comma between two of them", part)
 		}
-		row, err := retentionTime(words[0])
+		row, err := parseWordedTime(words[0])
 		if err != nil {
 			return nil, err
 		}
-		span, err := retentionTime(words[2])
+		span, err := parseWordedTime(words[2])
 		if err != nil {
 			return nil, err
-		}
-		if span < row {
-			return nil, fmt.Errorf("%q: a row of %s is longer than the %s that it is to be kept for", strings.TrimSpace(part), words[0], words[2])
 		}
 		functions := words[3:]
 		if len(functions) == 0 {
 			functions = []string{Average.String()}
+		} else if unit := unitWords[functions[0]]; unit != 0 && isDigit(words[2][len(words[2])-1]) {
+			return nil, fmt.Errorf("%q: no space stands between a number and its unit: write %s%c", part, words[2], unit)
+		}
+		if span.seconds < row.seconds {
+			return nil, fmt.Errorf("%q: a row of %s is longer than the %s that it is to be kept for", part, words[0], words[2])
 		}
 		for _, name := range functions {
 			cf, err := ParseCF(strings.ToUpper(name))
 			if err != nil || cf > Last {
-				return nil, fmt.Errorf("%q: %q is none of average, min, max, last", strings.TrimSpace(part), name)
+				return nil, fmt.Errorf("%q: %q is none of average, min, max, last", part, name)
 			}
-			archives = append(archives, fmt.Sprintf("RRA:%s:0.5:%s:%s", cf, timeWithUnit(words[0]), timeWithUnit(words[2])))
+			out = append(out, retained{cf, row, span, part})
 		}
 	}
-	return archives, nil
+	return out, nil
+}
+
+// fits reports whether r is possible in a series of that step, in seconds.
+func (r *retained) fits(step int64) error {
+	if r.row.seconds%step != 0 {
+		return fmt.Errorf("%q: a row of %s is no multiple of the step, %d s", r.text, r.row, step)
+	}
+	if r.span.seconds%r.row.seconds != 0 {
+		return fmt.Errorf("%q: %s is no multiple of %s, the length of a row", r.text, r.span, r.row)
+	}
+	return nil
 }
 
 // IsRetention says whether text is meant for ParseRetention: rrdtool has no argument of that form.
@@ -51,21 +98,32 @@ func IsRetention(text string) bool {
 	return strings.Contains(text, " for ") && !strings.Contains(text, ":")
 }
 
-// retentionTime reads a duration, which a number must begin: ParseDuration takes 0 and less.
-func retentionTime(word string) (int64, error) {
-	d, err := ParseDuration(word)
-	if err != nil || d < 1 || word[0] < '0' || word[0] > '9' {
-		return 0, fmt.Errorf("%q is no duration: want 90 (seconds), 90s, 15m, 12h, 30d, 4w, 6M, 1y", word)
-	}
-	return d, nil
+// unitWords are the units of parseWordedTime.
+var unitWords = map[string]byte{
+	"s": 's', "sec": 's', "secs": 's', "second": 's', "seconds": 's',
+	"m": 'm', "min": 'm', "mins": 'm', "minute": 'm', "minutes": 'm',
+	"h": 'h', "hour": 'h', "hours": 'h',
+	"d": 'd', "day": 'd', "days": 'd',
+	"w": 'w', "week": 'w', "weeks": 'w',
+	"M": 'M', "mon": 'M', "month": 'M', "months": 'M',
+	"y": 'y', "year": 'y', "years": 'y',
 }
 
-// timeWithUnit gives a number of seconds its unit: a bare number in an archive counts rows.
-func timeWithUnit(word string) string {
-	if last := word[len(word)-1]; last >= '0' && last <= '9' {
-		return word + "s"
+// parseWordedTime reads a duration. Unlike ParseDuration it looks at what follows the first letter of the
+// unit: 1mon would be one minute.
+func parseWordedTime(word string) (wordedTime, error) {
+	digits := strings.TrimLeft(word, "0123456789")
+	t := wordedTime{number: word[:len(word)-len(digits)], unit: 's'}
+	if digits != "" {
+		t.unit = unitWords[digits]
 	}
-	return word
+	if t.unit != 0 {
+		var err error
+		if t.seconds, err = ParseDuration(t.String()); err == nil {
+			return t, nil
+		}
+	}
+	return t, fmt.Errorf("%q is no duration: want 90 (seconds), 90s, 15m, 12h, 30d, 4w, 6M or 6months, 1y", word)
 }
 
 // Retention tells an archive of a series of that step, in seconds, in the words of ParseRetention:

@@ -13,7 +13,10 @@ func TestParseRetention(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"10s for 1d", "RRA:AVERAGE:0.5:10s:1d"},
 		{"10s for 1d, 5m for 1y", "RRA:AVERAGE:0.5:10s:1d RRA:AVERAGE:0.5:5m:1y"},
-		{" 60 for 86400 min Max,1h for 10y last ", "RRA:MIN:0.5:60s:86400s RRA:MAX:0.5:60s:86400s RRA:LAST:0.5:1h:10y"},
+		{"1min for 6months", "RRA:AVERAGE:0.5:1m:6M"},
+		{"10seconds for 1hour, 1minute for 2days max, 1hour for 3weeks, 1day for 1year, 1d for 1mon", "RRA:AVERAGE:0.5:10s:1h RRA:MAX:0.5:1m:2d " +
+			"RRA:AVERAGE:0.5:1h:3w RRA:AVERAGE:0.5:1d:1y RRA:AVERAGE:0.5:1d:1M"},
+		{" 60 for 86400s min Max,1h for 10y last ", "RRA:MIN:0.5:60s:86400s RRA:MAX:0.5:60s:86400s RRA:LAST:0.5:1h:10y"},
 	} {
 		got, err := rra.ParseRetention(tt.text)
 		if err != nil {
@@ -38,8 +41,31 @@ func TestParseRetention(t *testing.T) {
 		"1d for 10s":           "longer than",
 		"10s for 1d hwpredict": `"hwpredict" is none of average, min, max, last`,
 		"10s for 1d 5m for 1y": `"5m" is none of`,
+		// What follows the first letter of a unit was not looked at: 1month was one minute.
+		"10s for 1h30m":     `"1h30m" is no duration`,
+		"10s for 1d;":       `"1d;" is no duration`,
+		"1m for 2dx":        `"2dx" is no duration`,
+		"1m for 1moon":      `"1moon" is no duration`,
+		"10s5 for 1d":       `"10s5" is no duration`,
+		"1m for 1.5d":       `"1.5d" is no duration`,
+		"10 for 1 day":      "write 1d",
+		"10s for 90 min":    "write 90m",
+		"1s for 10s second": `"second" is none of`,
 	} {
 		if _, err := rra.ParseRetention(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestRetentionThatDoesNotFit: rows that are no multiple of the step, and times that are no multiple of the
+// row, were "value would truncate when scaled".
+func TestRetentionThatDoesNotFit(t *testing.T) {
+	for text, want := range map[string]string{
+		"7s for 1d":                 `"7s for 1d": a row of 7s is no multiple of the step, 10 s`,
+		"10s for 1d, 1w for 1month": `"1w for 1month": 1M is no multiple of 1w, the length of a row`,
+	} {
+		if _, err := rra.ParseDefinition(10, []string{"DS:a:GAUGE:20:U:U", text}); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}

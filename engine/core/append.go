@@ -102,7 +102,33 @@ func (s *Store) Append(ctx context.Context, b *Batch) error {
 	if err := s.Submit(ctx, b, t); err != nil {
 		return err
 	}
-	return t.Wait()
+	err := t.Wait()
+	if rejected, ok := errors.AsType[*RejectedError](err); ok {
+		s.nameRejected(rejected, b)
+	}
+	return err
+}
+
+// nameRejected has the errors of rejected samples name their series.
+func (s *Store) nameRejected(e *RejectedError, b *Batch) {
+	if s.enter() != nil {
+		return
+	}
+	defer s.leave()
+	for i := range e.First {
+		r := &e.First[i]
+		ref := b.samples[r.Index].ref
+		path := s.recordOr(ref).path
+		switch damage, _ := errors.AsType[*DamageError](r.Err); {
+		case damage != nil && damage.Series != "": // it names the series
+		case path != "":
+			r.Err = fmt.Errorf("%.200q: %w", path, r.Err)
+		case errors.Is(r.Err, ErrNotFound):
+			r.Err = notFound(ref)
+		default:
+			r.Err = fmt.Errorf("ref %d: %w", ref, r.Err)
+		}
+	}
 }
 
 // Submit starts what Append does. After it t's Wait must be called, and b must not be touched until that has returned;

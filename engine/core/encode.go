@@ -61,7 +61,7 @@ func (s *Store) groupOf(ref Ref) (*class, *group, error) {
 			return c, g, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+	return nil, nil, notFound(ref)
 }
 
 // split divides the samples of t's batch into runs. Samples that no log record can hold are refused here, and those behind
@@ -174,7 +174,7 @@ func (s *Store) prepareEncoder(g *group, index int) error {
 		g.encReady, g.encEpoch = true, s.encoderEpoch
 	}
 	if len(g.encTag) <= index*g.c.sources {
-		return fmt.Errorf("series %#x: %w", makeRef(g.c.id, g.id<<g.c.shift+uint32(index)), ErrNotFound)
+		return notFound(makeRef(g.c.id, g.id<<g.c.shift+uint32(index)))
 	}
 	return nil
 }

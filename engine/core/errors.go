@@ -59,17 +59,21 @@ func (e *invalidError) Error() string        { return e.err.Error() }
 func (e *invalidError) Unwrap() error        { return e.err }
 func (e *invalidError) Is(target error) bool { return target == ErrInvalid }
 
-// A Rejection says why one sample of a batch was not applied.
+// notFound says that no series has a reference, in the form in which the RPC tells references.
+func notFound(ref Ref) error { return fmt.Errorf("ref %d: %w", ref, ErrNotFound) }
+
+// A Rejection says why one sample of a batch was not stored.
 type Rejection struct {
-	Index int // position in the batch
-	Err   error
+	Index int   // position in the batch, from 0
+	Err   error // the reason; of Append it names the series, too
 }
 
-// A RejectedError says which samples of a batch were logged but not applied.
-// The other samples of the batch are stored.
+// A RejectedError says which samples of a batch were not stored. The others were.
 type RejectedError struct {
-	Accepted, Late, Other int
-	First                 []Rejection // the first few
+	Accepted int         // samples that were stored
+	Late     int         // samples that are not after the last update of their series
+	Other    int         // samples that were not stored for another reason
+	First    []Rejection // the first few that were not stored, in order
 }
 
 func (e *RejectedError) Error() string {

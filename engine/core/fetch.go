@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -168,11 +167,11 @@ func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 	s := f.s
 	c := s.class(ref.class())
 	if c == nil {
-		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+		return notFound(ref)
 	}
 	g := c.group(ref.number())
 	if g == nil || s.catalogue.removed(ref) {
-		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+		return notFound(ref)
 	}
 	for {
 		err := f.read(g, c.index(ref.number()), archive, start, end)
@@ -400,7 +399,7 @@ func (s *Store) Last(ref Ref) (at rra.Time, err error) {
 	}
 	defer s.leave()
 	if s.catalogue.removed(ref) {
-		return 0, fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+		return 0, notFound(ref)
 	}
 	err = s.withSeries(ref, func(g *group, index int) {
 		at = g.lastUpdate(index)
@@ -416,7 +415,7 @@ func (s *Store) withSeries(ref Ref, fn func(g *group, index int)) error {
 		g = c.group(ref.number())
 	}
 	if g == nil {
-		return fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+		return notFound(ref)
 	}
 	if err := s.lockGroup(g); err != nil {
 		return err

@@ -34,7 +34,7 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 		if text := strings.TrimSpace(string(holder)); text != "" {
 			return nil, fmt.Errorf("%w by %s", ErrLocked, text)
 		}
-		return nil, ErrLocked
+		return nil, fmt.Errorf("%w by a process that reads it", ErrLocked) // a writer leaves its name
 	}
 	if !o.ReadOnly {
 		if err := f.Truncate(0); err == nil {

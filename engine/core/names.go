@@ -115,11 +115,11 @@ func (s *Store) record(ref Ref) (*record, error) {
 			return err
 		})
 		if err != nil {
-			return nil, fmt.Errorf("series %#x: %w", uint64(ref), err)
+			return nil, fmt.Errorf("ref %d: %w", ref, err)
 		}
 	}
 	if rec == nil {
-		return nil, fmt.Errorf("series %#x: %w", uint64(ref), ErrNotFound)
+		return nil, notFound(ref)
 	}
 	return rec, nil
 }

@@ -155,6 +155,9 @@ type Store struct {
 // Open opens the database in the folder dir, which is made if it is not there. It returns when
 // everything that was acknowledged is back. The error wraps ErrLocked if another process has it.
 func Open(dir string, o Options) (*Store, error) {
+	if dir == "" { // it would be the working folder
+		return nil, invalid("open: the name of the folder is empty")
+	}
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}

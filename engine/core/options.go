@@ -56,18 +56,19 @@ func (o *Options) check() error {
 	}
 	for _, f := range []struct {
 		name  string
-		value int64
+		value any
+		less  bool
 	}{
-		{"SyncInterval", int64(o.SyncInterval)},
-		{"Reorder", int64(o.Reorder)},
-		{"MaxSeries", int64(o.MaxSeries)},
-		{"MaxRows", o.MaxRows},
-		{"Memory", o.Memory},
-		{"CheckpointBytes", o.CheckpointBytes},
-		{"CheckpointInterval", int64(o.CheckpointInterval)},
+		{"SyncInterval", o.SyncInterval, o.SyncInterval < 0},
+		{"Reorder", o.Reorder, o.Reorder < 0},
+		{"MaxSeries", o.MaxSeries, o.MaxSeries < 0},
+		{"MaxRows", o.MaxRows, o.MaxRows < 0},
+		{"Memory", o.Memory, o.Memory < 0},
+		{"CheckpointBytes", o.CheckpointBytes, o.CheckpointBytes < 0},
+		{"CheckpointInterval", o.CheckpointInterval, o.CheckpointInterval < 0},
 	} {
-		if f.value < 0 {
-			return invalid("Options.%s is %d: less than 0", f.name, f.value)
+		if f.less {
+			return invalid("Options.%s is %v: less than 0", f.name, f.value)
 		}
 	}
 	if o.Reorder%time.Second != 0 {

@@ -23,7 +23,7 @@ func (g *group) refuse(i int, err error) {
 // usable says why the series at index i cannot be used: there is none, or its state is refused.
 func (g *group) usable(i int) error {
 	if !g.alive(i) {
-		return fmt.Errorf("series %#x: %w", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(i))), ErrNotFound)
+		return notFound(makeRef(g.c.id, g.id<<g.c.shift+uint32(i)))
 	}
 	return g.refused[i]
 }

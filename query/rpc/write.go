@@ -88,7 +88,7 @@ func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
 	if m.GetRef() != 0 {
 		series, err := w.Store.Series(core.Ref(m.GetRef()))
 		if err != nil {
-			return core.Series{}, fmt.Errorf("ref %d: %w", m.GetRef(), err)
+			return core.Series{}, err // it names the ref
 		}
 		return series, nil
 	}
