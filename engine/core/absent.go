@@ -7,6 +7,8 @@ import (
 	"iter"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // A value that is found proves itself by its checksum; a key that is not found does not. Damage of a page's table of
@@ -118,14 +120,14 @@ func (s *Store) mayBe(bucket, key, k, v []byte) error {
 	if k == nil {
 		return nil
 	}
-	if _, err := cutSum(v, bucket, k); err == nil {
+	if _, err := record.CutSum(v, bucket, k); err == nil {
 		return nil
 	}
-	n := max(len(v)-sumSize, 0)
-	if !bytes.HasPrefix(append(bytes.Clone(k), v...), key) && (len(v) < sumSize || valueSum(bucket, key, v[:n]) != binary.LittleEndian.Uint32(v[n:])) {
+	n := max(len(v)-record.SumSize, 0)
+	if !bytes.HasPrefix(append(bytes.Clone(k), v...), key) && (len(v) < record.SumSize || record.Sum(bucket, key, v[:n]) != binary.LittleEndian.Uint32(v[n:])) {
 		return nil
 	}
-	e := damagedValue(bucket, k, errSum)
+	e := damagedValue(bucket, k, record.ErrSum)
 	s.noteDamage(e)
 	return e
 }

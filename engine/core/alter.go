@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -21,7 +22,7 @@ func (s *Store) Flush(ctx context.Context, refs []Ref) error {
 
 // flushHeld is Flush without a wait for room. The call is counted, and leaves. lock takes logMu.
 func (s *Store) flushHeld(refs []Ref, lock func()) error {
-	rec := []byte{recordSamples}
+	rec := []byte{record.KindSamples}
 	var do []groupOp
 	for _, ref := range refs {
 		held := false
@@ -37,7 +38,7 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 		g, index := c.group(ref.number()), c.index(ref.number())
 		rec = binary.AppendUvarint(rec, uint64(c.id)<<2|runFlush)
 		rec = binary.AppendUvarint(rec, uint64(g.id))
-		rec = appendTime(rec, 0, 0)
+		rec = record.AppendTime(rec, 0, 0)
 		at := len(rec)
 		rec = binary.AppendUvarint(append(rec, 0, 0, 0), uint64(index))
 		putLength(rec[at:])

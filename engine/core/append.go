@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -178,10 +179,10 @@ func (s *Store) submit(t *Ticket, b *Batch) error {
 func (s *Store) appendUpdate(dst []byte, t *Ticket) []byte {
 	g, b := t.runs[0].g, t.batch
 	samples := b.samples[:t.runs[0].to]
-	dst = append(dst, recordSamples)
+	dst = append(dst, record.KindSamples)
 	dst = binary.AppendUvarint(dst, uint64(g.c.id)<<2|runCommand)
 	dst = binary.AppendUvarint(dst, uint64(g.id))
-	dst = appendTime(dst, b.samples[0].at, 0)
+	dst = record.AppendTime(dst, b.samples[0].at, 0)
 	at := len(dst)
 	dst = append(dst, 0, 0, 0)
 	dst = s.appendCommand(dst, g, b, samples, t.cmd.flags)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -93,7 +94,7 @@ func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 		}
 		if id := g.defs[index]; d == nil || d.id != id {
 			if d = g.c.defs.byID(id); d == nil {
-				o.reject(int(i), errRecord)
+				o.reject(int(i), record.ErrParse)
 				continue
 			}
 		}
@@ -194,7 +195,7 @@ func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, cmd command, 
 	}
 	d := g.definition(index)
 	if d == nil {
-		o.reject(int(from), errRecord)
+		o.reject(int(from), record.ErrParse)
 		return
 	}
 	stopped := cmd.flags&commandStopped != 0
@@ -261,13 +262,13 @@ func (g *group) follow(b *Batch, from, to uint32) {
 
 // applyRecord applies what a logged record of samples holds for the groups of shard sh.
 func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
-	r := reader{b: rec}
-	r.byte()
+	r := record.Reader{Rest: rec}
+	r.Byte()
 	var at rra.Time
-	for len(r.b) > 0 && r.err == nil {
-		h := r.run(at)
+	for len(r.Rest) > 0 && r.Err == nil {
+		h := readRun(&r, at)
 		at = h.at
-		if r.err != nil {
+		if r.Err != nil {
 			break
 		}
 		g, err := s.groupAt(h.class, h.group)
@@ -281,7 +282,7 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
 			return err
 		}
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return recordError("samples", uint64(pos))
 	}
 	return nil
@@ -313,27 +314,27 @@ func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, h runHeader) err
 	var o outcome
 	b := &sh.batch
 	b.Reset()
-	r := reader{b: h.body}
+	r := record.Reader{Rest: h.body}
 	switch h.kind {
 	case runSamples:
-		r.samples(g, h.at, b)
-		if r.err == nil {
+		readSamples(&r, g, h.at, b)
+		if r.Err == nil {
 			sh.applySamples(g, b, 0, uint32(len(b.samples)), &o)
 		}
 	case runCommand:
-		_, flags := r.command(g, h.at, b)
-		if r.err == nil && len(b.samples) > 0 {
+		_, flags := readCommand(&r, g, h.at, b)
+		if r.Err == nil && len(b.samples) > 0 {
 			sh.applyCommand(g, b, 0, uint32(len(b.samples)), command{flags: flags}, &o)
 		}
 	case runFlush:
-		index := int(r.uvarint())
-		if r.err == nil {
+		index := int(r.Uvarint())
+		if r.Err == nil {
 			sh.applyAllHeld(g, index)
 		}
 	default:
-		r.fail()
+		r.Fail()
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return recordError("samples", uint64(pos))
 	}
 	g.changed(pos)

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -76,7 +77,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	b := &backupWriter{w: z, sum: crc32.New(castagnoli)}
+	b := &backupWriter{w: z, sum: crc32.New(record.Castagnoli)}
 	if err := s.backup(ctx, b); err != nil {
 		_ = z.Close() // the first error is the one to tell
 		return fmt.Errorf("backup: %w", err)
@@ -256,7 +257,7 @@ func restoreInto(r io.Reader, dir string) error {
 	if err != nil {
 		return err
 	}
-	re := &restorer{r: bufio.NewReaderSize(z, 1<<20), sum: crc32.New(castagnoli), db: db, dir: dir}
+	re := &restorer{r: bufio.NewReaderSize(z, 1<<20), sum: crc32.New(record.Castagnoli), db: db, dir: dir}
 	err = re.run()
 	if err == nil {
 		err = db.Sync()
@@ -422,7 +423,7 @@ func (re *restorer) openLog(after wal.Pos) (err error) {
 func (re *restorer) end(sum uint32) error {
 	p, err := re.read(4)
 	if err != nil || binary.LittleEndian.Uint32(p) != sum {
-		return fmt.Errorf("%w: %w", errBackup, errSum)
+		return fmt.Errorf("%w: %w", errBackup, record.ErrSum)
 	}
 	if re.version == nil {
 		return fmt.Errorf("no version: %w", errBackup)
@@ -442,7 +443,7 @@ func (re *restorer) end(sum uint32) error {
 	if err != nil {
 		return err
 	}
-	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, appendSum(mark, bucketMeta, metaLog)})
+	re.pairs = append(re.pairs, [3][]byte{bucketMeta, metaLog, record.AppendSum(mark, bucketMeta, metaLog)})
 	if err := re.write(); err != nil { // what came before the version, durably
 		return err
 	}

@@ -2,11 +2,10 @@ package core
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"math/bits"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra/rows"
 )
 
@@ -23,12 +22,7 @@ import (
 const (
 	blockVersion = 2
 	blockFields  = 4 // of the head, before its checksum
-	blockHead    = blockFields + sumSize
-)
-
-var (
-	errSum   = errors.New("checksum does not match")
-	errShort = errors.New("cut short")
+	blockHead    = blockFields + record.SumSize
 )
 
 // rowKey addresses a block: stream, slot and sub-block first, so that what a
@@ -93,14 +87,14 @@ func appendBlock(dst, key []byte, segs []segment) []byte {
 	head := headSum(key, dst[start:])
 	dst = binary.LittleEndian.AppendUint32(dst, head)
 	table := len(dst)
-	dst = append(dst, make([]byte, (width+sumSize)*columns)...)
+	dst = append(dst, make([]byte, (width+record.SumSize)*columns)...)
 	data := len(dst)
 	for i, column := 0, 0; column < columns; column++ {
 		from := len(dst)
 		for ; i < len(segs) && segs[i].column == column; i++ {
 			dst = segs[i].append(dst)
 		}
-		at := table + (width+sumSize)*column
+		at := table + (width+record.SumSize)*column
 		for b, end := 0, len(dst)-data; b < width; b++ {
 			dst[at+b] = byte(end >> (8 * b))
 		}
@@ -111,22 +105,20 @@ func appendBlock(dst, key []byte, segs []segment) []byte {
 
 // headSum is the checksum of the head of the block that stands under key: valueSum of the bucket rows.
 func headSum(key, fields []byte) uint32 {
-	return crc32.Update(crc32.Update(rowsSum, castagnoli, key), castagnoli, fields)
+	return crc32.Update(crc32.Update(rowsSum, record.Castagnoli, key), record.Castagnoli, fields)
 }
 
-var rowsSum = valueSum(bucketRows, nil, nil)
+var rowsSum = record.Sum(bucketRows, nil, nil)
 
 // columnSum is the checksum of a column of a block whose head has the checksum head.
 func columnSum(head uint32, column int, b []byte) uint32 {
-	return crc32.Update(head^uint32(column), castagnoli, b)
+	return crc32.Update(head^uint32(column), record.Castagnoli, b)
 }
 
 // size is how many bytes append takes.
 func (sg *segment) size() int {
-	return uvarintSize(sg.skip) + uvarintSize(sg.rows) + len(sg.data)
+	return record.UvarintSize(sg.skip) + record.UvarintSize(sg.rows) + len(sg.data)
 }
-
-func uvarintSize(n int) int { return (bits.Len64(uint64(n)|1) + 6) / 7 }
 
 func (sg *segment) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(sg.skip))
@@ -146,7 +138,7 @@ type block struct {
 // openBlock checks the head of the block that stands under key. Columns are checked when they are read.
 func openBlock(key, data []byte) (block, error) {
 	if len(data) < blockHead {
-		return block{}, errShort
+		return block{}, record.ErrShort
 	}
 	return checkedBlock(data, headSum(key, data[:blockFields]))
 }
@@ -155,9 +147,9 @@ func openBlock(key, data []byte) (block, error) {
 // one checksum is cheaper than two.
 func openBlockIn(key, data []byte) (block, error) {
 	if len(data) < blockHead {
-		return block{}, errShort
+		return block{}, record.ErrShort
 	}
-	return checkedBlock(data, crc32.Update(rowsSum, castagnoli, append(key, data[:blockFields]...)))
+	return checkedBlock(data, crc32.Update(rowsSum, record.Castagnoli, append(key, data[:blockFields]...)))
 }
 
 // checkedBlock returns a block whose head must have the checksum sum.
@@ -165,13 +157,13 @@ func checkedBlock(data []byte, sum uint32) (block, error) {
 	b := block{data: data, head: binary.LittleEndian.Uint32(data[blockFields:]), columns: int(data[1]) | int(data[2])<<8, width: int(data[3])}
 	b.mask = 1<<(8*b.width) - 1
 	if sum != b.head {
-		return block{}, errSum
+		return block{}, record.ErrSum
 	}
 	if data[0] != blockVersion || b.width < 2 || b.width > 4 {
 		return block{}, fmt.Errorf("row block of version %d: %w", data[0], ErrVersion)
 	}
-	if b.columns == 0 || len(data) < blockHead+b.columns*(b.width+sumSize) {
-		return block{}, errShort
+	if b.columns == 0 || len(data) < blockHead+b.columns*(b.width+record.SumSize) {
+		return block{}, record.ErrShort
 	}
 	return b, nil
 }
@@ -181,7 +173,7 @@ func (b *block) column(i int) ([]byte, error) {
 	if i >= b.columns {
 		return nil, nil
 	}
-	stride := b.width + sumSize
+	stride := b.width + record.SumSize
 	data := blockHead + b.columns*stride
 	at := blockHead + i*stride
 	from := 0
@@ -190,11 +182,11 @@ func (b *block) column(i int) ([]byte, error) {
 	}
 	to := b.end(at)
 	if from < 0 || from > to || to > len(b.data)-data {
-		return nil, errSum
+		return nil, record.ErrSum
 	}
 	col := b.data[data+from : data+to]
 	if columnSum(b.head, i, col) != binary.LittleEndian.Uint32(b.data[at+b.width:]) {
-		return nil, errSum
+		return nil, record.ErrSum
 	}
 	return col, nil
 }
@@ -204,7 +196,7 @@ func (b *block) end(at int) int { return int(binary.LittleEndian.Uint32(b.data[a
 
 // size is how many bytes the block has, if its table is whole; what follows them is damage.
 func (b *block) size() int {
-	stride := b.width + sumSize
+	stride := b.width + record.SumSize
 	return blockHead + b.columns*stride + b.end(blockHead+(b.columns-1)*stride)
 }
 
@@ -261,7 +253,7 @@ func (p *span) read(k int64, n int, data []byte, pdps int64, buf []float64) (_ [
 		// All of them are wanted, and stand side by side.
 		_, used, err := rows.Decode(p.rows[at:at], data, n, pdps)
 		if err != nil {
-			return buf, 0, fmt.Errorf("%w: %w", errRecord, err)
+			return buf, 0, fmt.Errorf("%w: %w", record.ErrParse, err)
 		}
 		return buf, used, nil
 	}
@@ -274,7 +266,7 @@ func (p *span) read(k int64, n int, data []byte, pdps int64, buf []float64) (_ [
 	}
 	vals, used, err := rows.DecodeRange(buf[:0], data, n, pdps, int(from), n)
 	if err != nil {
-		return buf, 0, fmt.Errorf("%w: %w", errRecord, err)
+		return buf, 0, fmt.Errorf("%w: %w", record.ErrParse, err)
 	}
 	p.put(k+from, vals)
 	return vals, used, nil
@@ -282,42 +274,42 @@ func (p *span) read(k int64, n int, data []byte, pdps int64, buf []float64) (_ [
 
 // readColumn decodes the segments of a column of a slot into p.
 func readColumn(b []byte, st *stream, slot int64, p *span, buf []float64) ([]float64, error) {
-	r := reader{b: b}
-	for next := uint64(0); len(r.b) > 0; {
-		skip, n := r.uvarint(), r.uvarint()
-		if r.err != nil || skip < next || skip > uint64(st.slot) || n > uint64(st.slot)-skip {
-			return buf, errRecord
+	r := record.Reader{Rest: b}
+	for next := uint64(0); len(r.Rest) > 0; {
+		skip, n := r.Uvarint(), r.Uvarint()
+		if r.Err != nil || skip < next || skip > uint64(st.slot) || n > uint64(st.slot)-skip {
+			return buf, record.ErrParse
 		}
 		next = skip + n
 		var used int
 		var err error
-		if buf, used, err = p.read(slot*st.slot+int64(skip), int(n), r.b, st.pdps, buf); err != nil {
+		if buf, used, err = p.read(slot*st.slot+int64(skip), int(n), r.Rest, st.pdps, buf); err != nil {
 			return buf, err
 		}
-		r.b = r.b[used:]
+		r.Rest = r.Rest[used:]
 	}
 	return buf, nil
 }
 
 // splitColumn calls fn with each segment of a column.
 func splitColumn(b []byte, st *stream, fn func(skip, rows int, data []byte)) error {
-	r := reader{b: b}
+	r := record.Reader{Rest: b}
 	var buf []float64
-	for next := uint64(0); len(r.b) > 0; {
-		skip, n := r.uvarint(), r.uvarint()
-		if r.err != nil || skip < next || skip > uint64(st.slot) || n > uint64(st.slot)-skip {
-			return errRecord
+	for next := uint64(0); len(r.Rest) > 0; {
+		skip, n := r.Uvarint(), r.Uvarint()
+		if r.Err != nil || skip < next || skip > uint64(st.slot) || n > uint64(st.slot)-skip {
+			return record.ErrParse
 		}
 		next = skip + n
-		_, used, run := rows.RunOf(r.b, st.pdps)
+		_, used, run := rows.RunOf(r.Rest, st.pdps)
 		if !run || n == 0 {
 			var err error
-			if buf, used, err = rows.Decode(buf[:0], r.b, int(n), st.pdps); err != nil {
+			if buf, used, err = rows.Decode(buf[:0], r.Rest, int(n), st.pdps); err != nil {
 				return err
 			}
 		}
-		fn(int(skip), int(n), r.b[:used])
-		r.b = r.b[used:]
+		fn(int(skip), int(n), r.Rest[:used])
+		r.Rest = r.Rest[used:]
 	}
 	return nil
 }

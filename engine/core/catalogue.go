@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -36,7 +37,7 @@ type catalogue struct {
 	byShape map[string]*class
 	byDef   map[string]*definition
 	names   map[string]Ref // uncommitted changes: 0 is removed
-	records map[Ref]*record
+	records map[Ref]*seriesRecord
 	ops     []catOp // uncommitted, in log order
 	pos     wal.Pos // up to which the database holds the catalogue
 	stored  int64   // series the database holds
@@ -47,7 +48,7 @@ type catalogue struct {
 }
 
 // A record is the catalogue's entry of one series.
-type record struct {
+type seriesRecord struct {
 	path   string
 	labels []Label
 	def    uint32
@@ -64,10 +65,10 @@ type birth struct {
 type catOp struct {
 	pos    wal.Pos
 	ref    Ref
-	key    string  // of names
-	add    *record // nil: removed
-	old    *record // removed: what it was
-	class  *class  // new with this op
+	key    string        // of names
+	add    *seriesRecord // nil: removed
+	old    *seriesRecord // removed: what it was
+	class  *class        // new with this op
 	def    *definition
 	rename bool // old goes, add comes, under one ref
 	oldKey string
@@ -169,7 +170,7 @@ func (s *Store) plan(specs []Spec, out []Created) []planned {
 			continue
 		}
 		err = checkLabels(sp.Labels)
-		if err == nil && (sp.Definition == nil || sp.Start > maxTime || sp.Start < -maxTime) {
+		if err == nil && (sp.Definition == nil || sp.Start > MaxTime || sp.Start < -MaxTime) {
 			err = invalid("a series needs a definition and a start within range")
 		}
 		if err == nil && sp.Definition != last.Definition {
@@ -252,7 +253,7 @@ func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 // in log order.
 func (s *Store) enlist(t *Ticket, p *planned, old Ref, nth int) (*definition, Ref, *group) {
 	cat := &s.catalogue
-	var was *record
+	var was *seriesRecord
 	if old != 0 {
 		was = s.recordOr(old)
 		s.stopIn(t, old)
@@ -267,7 +268,7 @@ func (s *Store) enlist(t *Ticket, p *planned, old Ref, nth int) (*definition, Re
 	o.ref = makeRef(d.class.id, d.class.next.Load())
 	d.class.next.Add(1)
 	g := s.makeGroup(d.class, o.ref.number()>>d.class.shift)
-	o.add = &record{path: p.Path, labels: p.Labels, def: d.id, born: birth{t.pos, uint32(nth)}}
+	o.add = &seriesRecord{path: p.Path, labels: p.Labels, def: d.id, born: birth{t.pos, uint32(nth)}}
 	cat.names[p.key] = o.ref
 	cat.records[o.ref] = o.add
 	cat.ops = append(cat.ops, o)
@@ -385,7 +386,7 @@ func (s *Store) groupAt(class, id uint32) (*group, error) {
 			return gs[id], nil
 		}
 	}
-	return nil, fmt.Errorf("no group %d of class %d: %w", id, class, errRecord)
+	return nil, fmt.Errorf("no group %d of class %d: %w", id, class, record.ErrParse)
 }
 
 // remove takes a series out of the catalogue and its group.
@@ -399,16 +400,16 @@ func (s *Store) remove(t *Ticket, ref Ref, key string) {
 }
 
 // recordOr returns the record of a series, or an empty one if it cannot be read.
-func (s *Store) recordOr(ref Ref) *record {
+func (s *Store) recordOr(ref Ref) *seriesRecord {
 	rec, err := s.record(ref)
 	if err != nil {
-		return &record{}
+		return &seriesRecord{}
 	}
 	return rec
 }
 
 // remove takes a series, whose record is rec, out of the catalogue. The caller holds mu.
-func (cat *catalogue) remove(t *Ticket, ref Ref, key string, rec *record) {
+func (cat *catalogue) remove(t *Ticket, ref Ref, key string, rec *seriesRecord) {
 	cat.names[key] = 0
 	cat.records[ref] = nil
 	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, old: rec})
@@ -457,7 +458,7 @@ func (s *Store) Drop(ctx context.Context, path string) error {
 
 // dropRecord codes the drop of what has a key; with only, of that series and no other.
 func dropRecord(key string, only Ref) []byte {
-	return binary.AppendUvarint(appendString([]byte{recordDrop}, key), uint64(only))
+	return binary.AppendUvarint(record.AppendText([]byte{record.KindDrop}, key), uint64(only))
 }
 
 // applyDrop runs in log order. With only it drops that series, and nothing if the key is another's by now.

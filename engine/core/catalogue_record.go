@@ -3,13 +3,14 @@ package core
 import (
 	"encoding/binary"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
 // The records of the catalogue in the log.
 
 func appendCreate(dst []byte, plan []planned) []byte {
-	dst = append(dst, recordCreate)
+	dst = append(dst, record.KindCreate)
 	dst = binary.AppendUvarint(dst, uint64(len(plan)))
 	last := ""
 	for i := range plan {
@@ -26,11 +27,11 @@ func appendCreate(dst []byte, plan []planned) []byte {
 			flags |= 4
 		}
 		dst = append(dst, flags)
-		dst = appendString(dst, p.Path)
+		dst = record.AppendText(dst, p.Path)
 		dst = appendLabels(dst, p.Labels)
-		dst = appendTime(dst, p.Start, 0)
+		dst = record.AppendTime(dst, p.Start, 0)
 		if p.def != last {
-			dst = appendString(dst, p.def)
+			dst = record.AppendText(dst, p.def)
 			last = p.def
 		}
 		if named {
@@ -41,23 +42,23 @@ func appendCreate(dst []byte, plan []planned) []byte {
 }
 
 // replayCreate decodes a create record.
-func (s *Store) replayCreate(r *reader) ([]planned, error) {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.fail()
+func (s *Store) replayCreate(r *record.Reader) ([]planned, error) {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) {
+		r.Fail()
 	}
 	var plan []planned
 	var last planned
-	for i := uint64(0); i < n && r.err == nil; i++ {
-		flags := r.byte()
+	for i := uint64(0); i < n && r.Err == nil; i++ {
+		flags := r.Byte()
 		p := planned{at: int(i)}
 		p.Overwrite = flags&1 != 0
-		p.Path = r.string()
-		p.Labels = r.labels()
-		p.Start = r.time(0)
+		p.Path = r.Text()
+		p.Labels = readLabels(r)
+		p.Start = r.Time(0)
 		p.m, p.def, p.Definition = last.m, last.def, last.Definition
 		if flags&2 != 0 {
-			p.def = r.string()
+			p.def = r.Text()
 			d, err := decodeDefinition([]byte(p.def))
 			if err != nil {
 				return nil, err
@@ -68,19 +69,19 @@ func (s *Store) replayCreate(r *reader) ([]planned, error) {
 			p.Definition = d
 		}
 		if flags&4 != 0 {
-			if b := r.bytes(8); b != nil {
+			if b := r.Bytes(8); b != nil {
 				p.SmoothHash = binary.LittleEndian.Uint64(b)
 			}
 		}
 		if p.m == nil {
-			r.fail()
+			r.Fail()
 			break
 		}
 		p.key = nameKey(p.Path)
 		last = p
 		plan = append(plan, p)
 	}
-	return plan, r.err
+	return plan, r.Err
 }
 
 // compileCopy is compile of a definition's code alone: the machine shares nothing with the caller.
@@ -106,20 +107,20 @@ func (s *Store) compile(key string, d *rra.Definition) (*rra.Machine, error) {
 func appendLabels(dst []byte, labels []Label) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(labels)))
 	for _, l := range labels {
-		dst = appendString(appendString(dst, l.Name), l.Value)
+		dst = record.AppendText(record.AppendText(dst, l.Name), l.Value)
 	}
 	return dst
 }
 
-func (r *reader) labels() []Label {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.fail()
+func readLabels(r *record.Reader) []Label {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) {
+		r.Fail()
 		return nil
 	}
 	var out []Label
-	for i := uint64(0); i < n && r.err == nil; i++ {
-		out = append(out, Label{r.string(), r.string()})
+	for i := uint64(0); i < n && r.Err == nil; i++ {
+		out = append(out, Label{r.Text(), r.Text()})
 	}
 	return out
 }

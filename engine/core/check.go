@@ -8,6 +8,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -129,7 +130,7 @@ func (c *checker) add(where, format string, args ...any) {
 
 // value adds what is wrong with the value of a key. It returns what the value holds, nil if it is damaged.
 func (c *checker) value(bucket, k, v []byte) []byte {
-	b, err := cutSum(v, bucket, k)
+	b, err := record.CutSum(v, bucket, k)
 	if err != nil {
 		c.add(string(bucket)+" "+keyText(k), "%v", err)
 		return nil

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // catalogue compares names and series.
@@ -41,8 +43,8 @@ func (c *checker) catalogue() {
 }
 
 // record returns a record of a series, nil if it is damaged.
-func (c *checker) record(k, v []byte) *record {
-	b, err := cutSum(v, bucketSeries, k)
+func (c *checker) record(k, v []byte) *seriesRecord {
+	b, err := record.CutSum(v, bucketSeries, k)
 	if err != nil {
 		return nil
 	}
@@ -67,7 +69,7 @@ func (c *checker) series(k, v []byte) {
 	got := c.tx.Bucket(bucketNames).Get([]byte(nameKey(rec.path)))
 	if got == nil {
 		c.add(where, "its name %q is missing", rec.path)
-	} else if b, err := cutSum(got, bucketNames, []byte(nameKey(rec.path))); err == nil && !bytes.Equal(b, k) {
+	} else if b, err := record.CutSum(got, bucketNames, []byte(nameKey(rec.path))); err == nil && !bytes.Equal(b, k) {
 		c.add(where, "its name %q leads to %x", rec.path, b)
 	}
 	ref := Ref(binary.BigEndian.Uint64(k))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -70,7 +71,7 @@ func (c *checker) lost(cl *class, group uint32) string {
 }
 
 // nowRecord is a record of a series, by what the database does not hold yet of it; nil: it is dropped, or damaged.
-func (c *checker) nowRecord(k, v []byte) *record {
+func (c *checker) nowRecord(k, v []byte) *seriesRecord {
 	if len(k) == 8 {
 		if rec, changed := c.s.changedRecord(Ref(binary.BigEndian.Uint64(k))); changed {
 			return rec
@@ -230,19 +231,19 @@ func (c *checker) lag() {
 			c.add(where, "no such class or stream")
 			continue
 		}
-		rows, err := cutSum(v, bucketLag, k)
+		rows, err := record.CutSum(v, bucketLag, k)
 		if err == nil {
 			err = splitColumn(rows, &cl.streams[stream], func(int, int, []byte) {})
 		}
 		group := binary.BigEndian.Uint32(k[4:])
 		if err != nil {
 			c.add(where, "%v: %s are lost", err, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
-			c.mended(bucketLag, k, appendSum(nil, bucketLag, k), where, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
+			c.mended(bucketLag, k, record.AppendSum(nil, bucketLag, k), where, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
 		}
 		index := uint16(lagColumn(k) / cl.sources)
 		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
 		e := found[name]
-		found[name] = lagEntry{index, e.records + 1, e.keys ^ crc32.Checksum(k, castagnoli)}
+		found[name] = lagEntry{index, e.records + 1, e.keys ^ crc32.Checksum(k, record.Castagnoli)}
 		if c.lags[name].records == 0 && !c.broken[groupID{cl.id, group}] {
 			c.add(where, "no directory names it")
 		}

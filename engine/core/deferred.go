@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -36,13 +37,13 @@ func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
 	n := len(r.kept)
 	r.kept = append(r.kept, rec...)
 	r.deferred += len(rec)
-	in := reader{b: r.kept[n:]}
-	in.byte()
+	in := record.Reader{Rest: r.kept[n:]}
+	in.Byte()
 	var at rra.Time
-	for len(in.b) > 0 && in.err == nil {
-		h := in.run(at)
+	for len(in.Rest) > 0 && in.Err == nil {
+		h := readRun(&in, at)
 		at = h.at
-		if in.err != nil {
+		if in.Err != nil {
 			break
 		}
 		g, err := r.s.groupAt(h.class, h.group)
@@ -53,7 +54,7 @@ func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
 			return err
 		}
 	}
-	if in.err != nil {
+	if in.Err != nil {
 		return recordError("samples", uint64(p))
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"hash/crc32"
 	"math"
 	"slices"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // A directory says which row blocks of a group the database holds. It is never
@@ -93,13 +95,13 @@ func (d *directory) addLag(index int, key []byte) {
 		d.lags = slices.Insert(d.lags, i, lagEntry{index: uint16(index)})
 	}
 	d.lags[i].records++
-	d.lags[i].keys ^= crc32.Checksum(key, castagnoli)
+	d.lags[i].keys ^= crc32.Checksum(key, record.Castagnoli)
 }
 
 // remove notes that a record has gone.
 func (e *lagEntry) remove(key []byte) {
 	e.records -= min(e.records, 1)
-	e.keys ^= crc32.Checksum(key, castagnoli)
+	e.keys ^= crc32.Checksum(key, record.Castagnoli)
 }
 
 // append codes d: for each stream its entries (slot less the one before, lo, hi), then lags.
@@ -123,40 +125,31 @@ func (d *directory) append(dst []byte) []byte {
 	return dst
 }
 
-func (r *reader) directory(streams int) *directory {
+func readDirectory(r *record.Reader, streams int) *directory {
 	d := &directory{slots: make([][]slotEntry, streams)}
 	for st := range streams {
-		n := r.uvarint()
-		if n > uint64(len(r.b)) {
-			r.fail()
+		n := r.Uvarint()
+		if n > uint64(len(r.Rest)) {
+			r.Fail()
 			return d
 		}
 		last := int64(0)
 		for range n {
-			last += r.varint()
-			d.slots[st] = append(d.slots[st], slotEntry{last, r.uint16(), r.uint16()})
+			last += r.Varint()
+			d.slots[st] = append(d.slots[st], slotEntry{last, r.Uint16(), r.Uint16()})
 		}
 	}
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.fail()
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) {
+		r.Fail()
 		return d
 	}
 	for range n {
-		e := lagEntry{index: r.uint16(), records: uint32(min(r.uvarint(), math.MaxUint32))}
-		if p := r.bytes(4); p != nil {
+		e := lagEntry{index: r.Uint16(), records: uint32(min(r.Uvarint(), math.MaxUint32))}
+		if p := r.Bytes(4); p != nil {
 			e.keys = binary.LittleEndian.Uint32(p)
 		}
 		d.lags = append(d.lags, e)
 	}
 	return d
-}
-
-// uint16 reads a uvarint that fits into 16 bits.
-func (r *reader) uint16() uint16 {
-	v := r.uvarint()
-	if v > math.MaxUint16 {
-		r.fail()
-	}
-	return uint16(v)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -19,11 +20,8 @@ type run struct {
 	stopped  bool // the command ends in an error behind its samples
 }
 
-// maxTime keeps every sum and difference of times within 64 bits.
-const maxTime = rra.Time(1) << 59
-
-// MaxTime is the last time that a sample can have, and the first is as far before 1970.
-const MaxTime = maxTime
+// MaxTime is the last time that a sample can have. The first one is as far before 1970.
+const MaxTime = record.MaxTime
 
 // checkValues refuses values that no log record can hold.
 func (b *Batch) checkValues(values []rra.Value) error {
@@ -47,7 +45,7 @@ func (sm *sample) check(c *class) error {
 	switch {
 	case int(sm.n) > c.sources:
 		return fmt.Errorf("%d values for %d data sources: %w", sm.n, c.sources, ErrShape)
-	case sm.at > maxTime || sm.at < -maxTime:
+	case sm.at > MaxTime || sm.at < -MaxTime:
 		return invalid("the time %d is out of range", sm.at)
 	}
 	return nil
@@ -229,7 +227,7 @@ func (s *Store) prepareRuns(t *Ticket) error {
 
 // appendRuns codes the samples of b, which prepareRuns has seen, as one record. The caller holds logMu.
 func (s *Store) appendRuns(dst []byte, b *Batch, runs []run) []byte {
-	dst = append(dst, recordSamples)
+	dst = append(dst, record.KindSamples)
 	var base rra.Time
 	for i := range runs {
 		r := &runs[i]
@@ -241,7 +239,7 @@ func (s *Store) appendRuns(dst []byte, b *Batch, runs []run) []byte {
 		}
 		dst = binary.AppendUvarint(dst, uint64(g.c.id)<<2|kind)
 		dst = binary.AppendUvarint(dst, uint64(g.id))
-		dst = appendTime(dst, samples[0].at, base)
+		dst = record.AppendTime(dst, samples[0].at, base)
 		base = samples[0].at
 		at := len(dst)
 		dst = append(dst, 0, 0, 0) // length of the body
@@ -288,7 +286,7 @@ func (s *Store) appendSamples(dst []byte, g *group, b *Batch, samples []sample) 
 		mask := uint32(1)<<c.shift - 1
 		for i := range samples {
 			at := samples[i].ref.number() & mask
-			dst = appendValue(dst, b.values[samples[i].first], b.texts, &g.enc[at], &g.encTag[at])
+			dst = record.AppendValue(dst, b.values[samples[i].first], b.texts, &g.enc[at], &g.encTag[at])
 		}
 		return dst
 	}
@@ -297,7 +295,7 @@ func (s *Store) appendSamples(dst []byte, g *group, b *Batch, samples []sample) 
 		at := c.index(sm.ref.number()) * c.sources
 		values := b.values[sm.first : sm.first+uint32(n)]
 		for j := range values {
-			dst = appendValue(dst, values[j], b.texts, &g.enc[at+j], &g.encTag[at+j])
+			dst = record.AppendValue(dst, values[j], b.texts, &g.enc[at+j], &g.encTag[at+j])
 		}
 	}
 	return dst
@@ -329,90 +327,12 @@ func (s *Store) appendCommand(dst []byte, g *group, b *Batch, samples []sample, 
 	for i := range samples {
 		sm := &samples[i]
 		dst = binary.AppendUvarint(dst, uint64(sm.n))
-		dst = appendTime(dst, sm.at, base)
+		dst = record.AppendTime(dst, sm.at, base)
 		base = sm.at
 		for j, v := range b.values[sm.first : sm.first+uint32(sm.n)] {
 			at := index*c.sources + j
-			dst = appendValue(dst, v, b.texts, &g.enc[at], &g.encTag[at])
+			dst = record.AppendValue(dst, v, b.texts, &g.enc[at], &g.encTag[at])
 		}
 	}
 	return dst
-}
-
-// A runHeader is what stands before the body of a run.
-type runHeader struct {
-	kind  uint64
-	class uint32
-	group uint32
-	at    rra.Time
-	body  []byte
-}
-
-// run reads the next run of a samples record; base is the time of the one before.
-func (r *reader) run(base rra.Time) runHeader {
-	u := r.uvarint()
-	h := runHeader{kind: u & 3, class: uint32(u >> 2), group: uint32(r.uvarint()), at: r.time(base)}
-	if n := r.bytes(3); n != nil {
-		h.body = r.bytes(uint64(n[0]) | uint64(n[1])<<8 | uint64(n[2])<<16)
-	}
-	return h
-}
-
-// samples decodes the body of a run into b. The caller holds g.mu and gives the
-// applied context, which moves on.
-func (r *reader) samples(g *group, at rra.Time, b *Batch) {
-	c := g.c
-	n := r.uvarint()
-	ranges := r.uvarint()
-	if n > uint64(c.sources) || ranges > uint64(len(r.b)) {
-		r.fail()
-		return
-	}
-	base := Ref(g.id) << c.shift
-	from := len(b.samples)
-	for range ranges {
-		first, count := r.uvarint(), r.uvarint()
-		if r.err != nil || first+count > uint64(g.capacity) || first+count < first || len(b.samples)-from+int(count) > 1<<20 {
-			r.fail()
-			return
-		}
-		for i := range count {
-			b.samples = append(b.samples, sample{ref: makeRef(c.id, uint32(base)+uint32(first+i)), at: at, n: uint16(n)})
-		}
-	}
-	for i := from; i < len(b.samples); i++ {
-		sm := &b.samples[i]
-		sm.first = uint32(len(b.values))
-		k := c.index(sm.ref.number()) * c.sources
-		for j := range int(n) {
-			b.values = append(b.values, r.value(&b.texts, &g.ctx[k+j], &g.ctxTag[k+j]))
-		}
-	}
-}
-
-// command decodes the body of a command run into b.
-func (r *reader) command(g *group, at rra.Time, b *Batch) (index int, flags byte) {
-	c := g.c
-	index = int(r.uvarint())
-	flags = r.byte()
-	count := r.uvarint()
-	if r.err != nil || index < 0 || index >= g.capacity || count > uint64(len(r.b)) {
-		r.fail()
-		return 0, 0
-	}
-	ref := makeRef(c.id, g.id<<c.shift+uint32(index))
-	for range count {
-		n := r.uvarint()
-		at = r.time(at)
-		if n > uint64(c.sources) {
-			r.fail()
-			return index, flags
-		}
-		b.samples = append(b.samples, sample{ref: ref, at: at, first: uint32(len(b.values)), n: uint16(n)})
-		for j := range int(n) {
-			k := index*c.sources + j
-			b.values = append(b.values, r.value(&b.texts, &g.ctx[k], &g.ctxTag[k]))
-		}
-	}
-	return index, flags
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // stored reads the rows of the database.
@@ -72,7 +74,7 @@ func (f *fetcher) countLagged(g *group, index int, want lagEntry) error {
 	key := lagKey(g, first, 0, -1<<63)
 	for k, _ := cur.Seek(key); len(k) == lagKeySize && bytes.Equal(k[:8], key[:8]) && lagColumn(k) < first+g.c.sources; k, _ = cur.Next() {
 		found.records++
-		found.keys ^= crc32.Checksum(k, castagnoli)
+		found.keys ^= crc32.Checksum(k, record.Castagnoli)
 	}
 	if found == want {
 		return nil
@@ -93,7 +95,7 @@ func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) 
 		if slot > to {
 			break
 		}
-		rows, err := cutSum(v, bucketLag, k)
+		rows, err := record.CutSum(v, bucketLag, k)
 		if err == nil {
 			f.buf, err = readColumn(rows, st, slot, p, f.buf)
 		}

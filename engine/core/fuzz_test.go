@@ -11,6 +11,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
@@ -122,17 +123,17 @@ func FuzzRecord(f *testing.F) {
 			f.Add(rec) // one of each kind: creations, samples, a command, the catalogue's changes
 		}
 	}
-	f.Add([]byte{recordSamples, 1<<2 | runFlush, 0, 0, 1, 0, 0, 2})                                       // held samples let go
-	f.Add([]byte{recordSamples, 1 << 2, 0, 0, 4, 0, 0, 1, 1, 0, 200, 1})                                  // more series than there are
-	f.Add([]byte{recordSamples, 9 << 2, 0, 0, 0, 0, 0})                                                   // no such class
-	f.Add(append([]byte{recordSamples, 1 << 2, 0}, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 1, 0)) // a time out of range
+	f.Add([]byte{record.KindSamples, 1<<2 | runFlush, 0, 0, 1, 0, 0, 2})                                       // held samples let go
+	f.Add([]byte{record.KindSamples, 1 << 2, 0, 0, 4, 0, 0, 1, 1, 0, 200, 1})                                  // more series than there are
+	f.Add([]byte{record.KindSamples, 9 << 2, 0, 0, 0, 0, 0})                                                   // no such class
+	f.Add(append([]byte{record.KindSamples, 1 << 2, 0}, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 1, 0)) // a time out of range
 	f.Fuzz(func(t *testing.T, rec []byte) {
 		if len(rec) == 0 {
 			return
 		}
 		defer s.forgetGroups()
 		used := s.space.Used()
-		if rec[0] != recordSamples {
+		if rec[0] != record.KindSamples {
 			tk := &Ticket{op: &op{}}
 			_ = s.replayOp(tk, s.catalogue.pos+1, bytes.Clone(rec))
 			return
@@ -170,8 +171,8 @@ func stateRecords(f testing.TB, s *Store) (recs [][]byte) {
 func FuzzState(f *testing.F) {
 	s, _ := fuzzStore(f)
 	for i, rec := range stateRecords(f, s) {
-		f.Add(byte(i), rec[:len(rec)-sumSize])              // a whole one
-		f.Add(byte(i+1), rec[:len(rec)-sumSize])            // of another class
+		f.Add(byte(i), rec[:len(rec)-record.SumSize])       // a whole one
+		f.Add(byte(i+1), rec[:len(rec)-record.SumSize])     // of another class
 		f.Add(byte(i), rec[:len(rec)/2])                    // cut
 		f.Add(byte(i), append(bytes.Clone(rec), rec...))    // followed by more
 		f.Add(byte(i), append([]byte{1, 0, 0}, rec[3:]...)) // without series
@@ -187,7 +188,7 @@ func FuzzState(f *testing.F) {
 				t.Errorf("%d bytes of memory are lost", n-used)
 			}
 		}()
-		if g.decodeState(appendSum(bytes.Clone(rec), bucketState, g.stateKey())) != nil {
+		if g.decodeState(record.AppendSum(bytes.Clone(rec), bucketState, g.stateKey())) != nil {
 			return
 		}
 		g.countHeld()
@@ -214,7 +215,7 @@ func FuzzState(f *testing.F) {
 			if d := g.definition(i); g.alive(i) && d != nil {
 				at := d.m.LastUpdate(g.state(i).W) + rra.Seconds(25)
 				for range 3 {
-					if at > maxTime {
+					if at > MaxTime {
 						break // encode refuses it
 					}
 					b.Add(makeRef(g.c.id, uint32(i)), at, slices.Repeat([]rra.Value{rra.Float(1)}, d.values)...)
@@ -253,7 +254,7 @@ func FuzzBlock(f *testing.F) {
 		if len(raw) < blockHead {
 			return
 		}
-		binary.LittleEndian.PutUint32(raw[blockFields:], valueSum(bucketRows, key, raw[:blockFields]))
+		binary.LittleEndian.PutUint32(raw[blockFields:], record.Sum(bucketRows, key, raw[:blockFields]))
 		if b, err := openBlock(key, raw); err == nil {
 			readBlock(t, st, &b)
 		}
@@ -263,7 +264,7 @@ func FuzzBlock(f *testing.F) {
 // readBlock reads the columns of b, first as they are, then with the checksums that they would have.
 func readBlock(t *testing.T, st *stream, b *block) {
 	_ = b.size()
-	stride := b.width + sumSize
+	stride := b.width + record.SumSize
 	data := blockHead + b.columns*stride
 	for i := range min(b.columns+2, 300) {
 		if col, err := b.column(i); err == nil {

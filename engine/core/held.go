@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -63,7 +64,7 @@ func (h *heldSamples) size() (n int64) {
 func (h *heldSamples) valid(c *class) bool {
 	for i := range h.samples {
 		x := &h.samples[i]
-		if i > 0 && x.at <= h.samples[i-1].at || x.at > maxTime || x.at < -maxTime || len(x.values) > c.sources {
+		if i > 0 && x.at <= h.samples[i-1].at || x.at > MaxTime || x.at < -MaxTime || len(x.values) > c.sources {
 			return false
 		}
 		for _, v := range x.values {
@@ -83,7 +84,7 @@ func appendHeld(dst []byte, held map[int]*heldSamples) []byte {
 		dst = binary.AppendUvarint(dst, uint64(i))
 		dst = binary.AppendUvarint(dst, uint64(len(held[i].samples)))
 		for _, x := range held[i].samples {
-			dst = appendTime(dst, x.at, 0)
+			dst = record.AppendTime(dst, x.at, 0)
 			dst = binary.AppendUvarint(dst, uint64(len(x.values)))
 			for _, v := range x.values {
 				dst = append(dst, byte(v.Tag))
@@ -91,7 +92,7 @@ func appendHeld(dst []byte, held map[int]*heldSamples) []byte {
 			}
 			dst = binary.AppendUvarint(dst, uint64(len(x.texts)))
 			for _, t := range x.texts {
-				dst = appendString(dst, t)
+				dst = record.AppendText(dst, t)
 			}
 		}
 	}
@@ -99,29 +100,29 @@ func appendHeld(dst []byte, held map[int]*heldSamples) []byte {
 }
 
 // held decodes the held samples of a group of n series, the inverse of appendHeld.
-func (r *reader) held(n int) map[int]*heldSamples {
-	count := r.uvarint()
-	if count > uint64(len(r.b)) {
-		r.fail()
+func readHeld(r *record.Reader, n int) map[int]*heldSamples {
+	count := r.Uvarint()
+	if count > uint64(len(r.Rest)) {
+		r.Fail()
 	}
-	if count == 0 || r.err != nil {
+	if count == 0 || r.Err != nil {
 		return nil
 	}
 	out := make(map[int]*heldSamples)
 	for range count {
-		i, m := r.uvarint(), r.uvarint()
-		if i >= uint64(n) || m > uint64(len(r.b)) {
-			r.fail()
+		i, m := r.Uvarint(), r.Uvarint()
+		if i >= uint64(n) || m > uint64(len(r.Rest)) {
+			r.Fail()
 			return nil
 		}
 		h := &heldSamples{}
 		for range m {
-			x := heldSample{at: r.time(0)}
-			k := r.uvarint()
-			for j := uint64(0); j < k && r.err == nil; j++ {
-				x.values = append(x.values, rra.Value{Tag: rra.Tag(r.byte()), Bits: r.uint64()})
+			x := heldSample{at: r.Time(0)}
+			k := r.Uvarint()
+			for j := uint64(0); j < k && r.Err == nil; j++ {
+				x.values = append(x.values, rra.Value{Tag: rra.Tag(r.Byte()), Bits: r.Uint64()})
 			}
-			x.texts = r.strings()
+			x.texts = readTexts(r)
 			h.samples = append(h.samples, x)
 		}
 		out[int(i)] = h

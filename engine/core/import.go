@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
@@ -125,7 +126,7 @@ func (x *importing) checkState() error {
 	if err := x.m.Check(&x.state); err != nil {
 		return err
 	}
-	if at := x.m.LastUpdate(x.state.W); at > maxTime || at < 0 {
+	if at := x.m.LastUpdate(x.state.W); at > MaxTime || at < 0 {
 		return invalid("last update %d is out of range", at)
 	}
 	return nil
@@ -295,7 +296,7 @@ func (x *importing) record(rows [][]float64) ([]byte, error) {
 	for i := range rows {
 		size += perValue * len(rows[i])
 	}
-	rec := append(make([]byte, 0, size+len(x.def)+8*len(x.state.W)+256), recordImport, 0)
+	rec := append(make([]byte, 0, size+len(x.def)+8*len(x.state.W)+256), record.KindImport, 0)
 	if x.Overwrite {
 		rec[1] |= importOverwrite
 	}
@@ -306,30 +307,30 @@ func (x *importing) record(rows [][]float64) ([]byte, error) {
 		rec[1] |= importReplace
 		rec = binary.AppendUvarint(rec, uint64(x.replaces))
 	}
-	rec = appendLabels(appendString(rec, x.Path), x.Labels)
-	rec = appendString(rec, x.def)
+	rec = appendLabels(record.AppendText(rec, x.Path), x.Labels)
+	rec = record.AppendText(rec, x.def)
 	state, err := x.state.AppendBinary(nil)
 	if err != nil {
 		return nil, err
 	}
-	return appendString(rec, string(state)), nil
+	return record.AppendText(rec, string(state)), nil
 }
 
 // replayImport decodes an import record.
-func (s *Store) replayImport(r *reader) (*importing, error) {
+func (s *Store) replayImport(r *record.Reader) (*importing, error) {
 	x := new(importing)
-	flags := r.byte()
+	flags := r.Byte()
 	x.Overwrite, x.lost = flags&importOverwrite != 0, flags&importLost != 0
 	if flags&importReplace != 0 {
-		x.replaces = Ref(r.uvarint())
+		x.replaces = Ref(r.Uvarint())
 	}
-	x.Path = r.string()
+	x.Path = r.Text()
 	x.key = nameKey(x.Path)
-	x.Labels = r.labels()
-	x.def = r.string()
-	state := r.string()
-	if r.err != nil {
-		return nil, r.err
+	x.Labels = readLabels(r)
+	x.def = r.Text()
+	state := r.Text()
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	d, err := decodeDefinition([]byte(x.def))
 	if err != nil {
@@ -346,11 +347,11 @@ func (s *Store) replayImport(r *reader) (*importing, error) {
 	}
 	columns := len(x.m.Streams()) * len(d.Sources)
 	var buf []float64
-	for len(r.b) > 0 && r.err == nil {
-		column, k, n := r.uvarint(), r.varint(), r.uvarint()
-		sg := importSegment{int(column), k, int(n), r.bytes(r.uvarint())}
-		if r.err != nil || column >= uint64(columns) || k > int64(maxTime) || k < -int64(maxTime) || n < 1 || n > rra.MaxRows {
-			return nil, errRecord
+	for len(r.Rest) > 0 && r.Err == nil {
+		column, k, n := r.Uvarint(), r.Varint(), r.Uvarint()
+		sg := importSegment{int(column), k, int(n), r.Bytes(r.Uvarint())}
+		if r.Err != nil || column >= uint64(columns) || k > int64(MaxTime) || k < -int64(MaxTime) || n < 1 || n > rra.MaxRows {
+			return nil, record.ErrParse
 		}
 		pdps := x.m.Streams()[sg.column/len(d.Sources)].PDPs
 		if _, used, ok := rows.RunOf(sg.data, pdps); ok && used == len(sg.data) {
@@ -358,16 +359,16 @@ func (s *Store) replayImport(r *reader) (*importing, error) {
 			continue
 		}
 		if sg.rows > runRows || len(sg.data) > maxSegment(sg.rows) {
-			return nil, errRecord
+			return nil, record.ErrParse
 		}
 		vals, used, err := rows.Decode(buf[:0], sg.data, sg.rows, pdps)
 		if err != nil || used != len(sg.data) {
-			return nil, errRecord
+			return nil, record.ErrParse
 		}
 		buf = vals
 		x.segments = append(x.segments, sg)
 	}
-	return x, r.err
+	return x, r.Err
 }
 
 // enqueueImport logs an import, if there is room for one more series.

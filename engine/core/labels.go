@@ -11,7 +11,12 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
+
+// zeroByte stands between the strings of a key.
+var zeroByte = []byte{0}
 
 // The label index holds, for a label and a group, which series of the group
 // carry it: key = name, 0, value, 0, class, group; value = the indices, a byte
@@ -58,7 +63,7 @@ func decodePosting(b []byte) (p posting, err error) {
 		}
 		return p, nil
 	case len(b) > 32:
-		return p, errRecord
+		return p, record.ErrParse
 	}
 	for _, i := range b {
 		p.set(int(i))
@@ -68,16 +73,16 @@ func decodePosting(b []byte) (p posting, err error) {
 
 // storedPosting checks and decodes an entry of the label index. The key is name, 0, value, 0, class, group.
 func (s *Store) storedPosting(k, v []byte) (id groupID, p posting, err error) {
-	b, err := cutSum(v, bucketLabels, k)
+	b, err := record.CutSum(v, bucketLabels, k)
 	at := len(k) - 8
 	switch {
 	case err != nil:
 	case at < 2 || k[at-1] != 0 || bytes.Count(k[:at], zeroByte) != 2:
-		err = errRecord
+		err = record.ErrParse
 	default:
 		id = groupID{binary.BigEndian.Uint32(k[at:]), binary.BigEndian.Uint32(k[at+4:])}
 		if _, e := s.groupAt(id.class, id.group); e != nil {
-			err = errRecord
+			err = record.ErrParse
 			break
 		}
 		p, err = decodePosting(b)
@@ -172,7 +177,7 @@ func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, erro
 func (s *Store) candidates(ms []Matcher, passed *passedOver) ([]Ref, error) {
 	cat := &s.catalogue
 	cat.mu.RLock()
-	overlay := make(map[Ref]*record, len(cat.records))
+	overlay := make(map[Ref]*seriesRecord, len(cat.records))
 	maps.Copy(overlay, cat.records)
 	cat.mu.RUnlock()
 	found, err := s.storedCandidates(ms, passed)
@@ -219,7 +224,7 @@ func (s *Store) storedCandidates(ms []Matcher, passed *passedOver) (refs []Ref, 
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
 			n++
 			if len(k) != 8 || !s.numbered(Ref(binary.BigEndian.Uint64(k))) {
-				passed.over(damagedValue(bucketSeries, k, errRecord))
+				passed.over(damagedValue(bucketSeries, k, record.ErrParse))
 				continue
 			}
 			refs = append(refs, Ref(binary.BigEndian.Uint64(k)))
@@ -332,7 +337,7 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 // the series that have been dropped since; and what it takes of their labels.
 func (s *Store) overlayLabels(pick func(Label) (string, bool)) (set map[string]bool, removed map[groupID]posting, doubtful map[string]bool) {
 	set, removed, doubtful = make(map[string]bool), make(map[groupID]posting), make(map[string]bool)
-	take := func(rec *record, into map[string]bool) {
+	take := func(rec *seriesRecord, into map[string]bool) {
 		for _, l := range rec.labels {
 			if v, ok := pick(l); ok {
 				into[v] = true

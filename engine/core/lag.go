@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // Rows of a series that has fallen behind its group lie in the bucket lag, one record a column and slot.
@@ -41,7 +43,7 @@ func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segm
 		if _, ok := w.lags[string(k)]; ok || stored == nil {
 			continue
 		}
-		rows, err := cutSum(stored, bucketLag, k)
+		rows, err := record.CutSum(stored, bucketLag, k)
 		if err != nil {
 			_ = w.s.damagedLag(w.lag.Tx(), sn.g, segs[i].column, stream, slot, err) // it is noted
 			return false

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // A reading after a long silence, still within the heartbeat, closes many rows at once, all of one value: up to the whole
@@ -118,7 +120,7 @@ func (g *group) appendLongRuns(dst []byte) []byte {
 		for _, r := range g.longRuns[at] {
 			dst = binary.AppendVarint(dst, r.first-end)
 			dst = binary.AppendUvarint(dst, uint64(r.rows))
-			dst = appendFloat(dst, r.value)
+			dst = record.AppendFloat(dst, r.value)
 			end = r.first + r.rows
 		}
 	}
@@ -126,28 +128,28 @@ func (g *group) appendLongRuns(dst []byte) []byte {
 }
 
 // longRuns is the inverse of appendLongRuns. The group has its arrays already.
-func (r *reader) longRuns(g *group) {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.fail()
+func readLongRuns(r *record.Reader, g *group) {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) {
+		r.Fail()
 		return
 	}
 	if n > 0 {
 		g.longRuns = make(map[int][]longRun)
 	}
 	for range n {
-		at, count := r.uvarint(), r.uvarint()
+		at, count := r.Uvarint(), r.Uvarint()
 		if at >= uint64(g.n*g.c.cols) || count == 0 || count > maxLongRuns || g.longRuns[int(at)] != nil {
-			r.fail()
+			r.Fail()
 			return
 		}
 		st := &g.c.streams[int(at)%g.c.cols/g.c.sources]
 		runs := make([]longRun, 0, count)
 		for end := int64(0); len(runs) < int(count); {
-			d, rows := r.varint(), r.uvarint()
-			x := longRun{end + d, int64(rows), r.float()}
-			if r.err != nil || d < -int64(maxTime) || d > int64(maxTime) || len(runs) > 0 && d < 0 || rows < 1 || rows > uint64(st.rows) {
-				r.fail()
+			d, rows := r.Varint(), r.Uvarint()
+			x := longRun{end + d, int64(rows), r.Float()}
+			if r.Err != nil || d < -int64(MaxTime) || d > int64(MaxTime) || len(runs) > 0 && d < 0 || rows < 1 || rows > uint64(st.rows) {
+				r.Fail()
 				return
 			}
 			runs, end = append(runs, x), x.first+x.rows

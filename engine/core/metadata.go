@@ -14,6 +14,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -72,7 +73,7 @@ func (m *Metadata) check() error {
 	switch {
 	case m.size() > maxMetadata:
 		return invalid("text and attributes take %d bytes, more than %d", m.size(), maxMetadata)
-	case m.Time > maxTime || m.Time < -maxTime || m.Expire < 0 || m.Expire > int64(maxTime/rra.Seconds(1)):
+	case m.Time > MaxTime || m.Time < -MaxTime || m.Expire < 0 || m.Expire > int64(MaxTime/rra.Seconds(1)):
 		return invalid("time %d or expiry %d is out of range", m.Time, m.Expire)
 	}
 	if !slices.IsSortedFunc(m.Attributes, func(a, b Label) int { return strings.Compare(a.Name, b.Name) }) {
@@ -114,7 +115,7 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 		if n == 0 {
 			return nil
 		}
-		rec := append(binary.AppendUvarint([]byte{recordMetadata}, uint64(n)), rec...)
+		rec := append(binary.AppendUvarint([]byte{record.KindMetadata}, uint64(n)), rec...)
 		part := slices.Clone(part)
 		keys := make([]string, len(part))
 		for i := range part {
@@ -138,7 +139,7 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 		kept := m.Metadata
 		kept.Attributes = slices.Clone(m.Attributes) // what is the caller's stays the caller's
 		part = append(part, keyed{key, kept, ifTime})
-		rec = appendMetadata(appendString(rec, key), &kept, ifTime)
+		rec = appendMetadata(record.AppendText(rec, key), &kept, ifTime)
 		if n++; len(rec) >= metadataRecord {
 			if err := flush(); err != nil {
 				return nil, err

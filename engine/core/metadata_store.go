@@ -8,13 +8,14 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
 
 // How metadata is written: to the log, and by checkpoints to its bucket, key = look-up key.
 
 func appendMetadata(dst []byte, m *Metadata, ifTime bool) []byte {
-	dst = appendTime(dst, m.Time, 0)
+	dst = record.AppendTime(dst, m.Time, 0)
 	var flags byte
 	if ifTime {
 		flags |= metadataIfTime
@@ -24,31 +25,31 @@ func appendMetadata(dst []byte, m *Metadata, ifTime bool) []byte {
 	}
 	dst = append(dst, flags)
 	dst = binary.AppendUvarint(dst, uint64(m.Expire))
-	return appendLabels(appendString(dst, m.Text), m.Attributes)
+	return appendLabels(record.AppendText(dst, m.Text), m.Attributes)
 }
 
-func (r *reader) metadata() (m Metadata, ifTime bool) {
-	m.Time = r.time(0)
-	flags := r.byte()
+func readMetadata(r *record.Reader) (m Metadata, ifTime bool) {
+	m.Time = r.Time(0)
+	flags := r.Byte()
 	m.Expired = flags&metadataExpired != 0
-	m.Expire = int64(r.uvarint())
-	m.Text = r.string()
-	m.Attributes = r.labels()
+	m.Expire = int64(r.Uvarint())
+	m.Text = r.Text()
+	m.Attributes = readLabels(r)
 	return m, flags&metadataIfTime != 0
 }
 
 func decodeMetadata(b []byte) (*Metadata, error) {
-	r := reader{b: b}
-	m, _ := r.metadata()
-	if r.err != nil || len(r.b) > 0 {
-		return nil, errRecord
+	r := record.Reader{Rest: b}
+	m, _ := readMetadata(&r)
+	if r.Err != nil || len(r.Rest) > 0 {
+		return nil, record.ErrParse
 	}
 	return &m, nil
 }
 
 // storedMeta checks and decodes a value of the bucket metadata.
 func (s *Store) storedMeta(k, v []byte) (*Metadata, error) {
-	b, err := cutSum(v, bucketMetadata, k)
+	b, err := record.CutSum(v, bucketMetadata, k)
 	if err == nil {
 		var m *Metadata
 		if m, err = decodeMetadata(b); err == nil {
@@ -60,16 +61,16 @@ func (s *Store) storedMeta(k, v []byte) (*Metadata, error) {
 	return nil, e
 }
 
-// replayMetadata decodes a metadata record.
-func (r *reader) replayMetadata() []keyed {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.fail()
+// readMetadataRecord decodes a metadata record.
+func readMetadataRecord(r *record.Reader) []keyed {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) {
+		r.Fail()
 	}
 	var ms []keyed
-	for i := uint64(0); i < n && r.err == nil; i++ {
-		k := keyed{key: r.string()}
-		k.Metadata, k.ifTime = r.metadata()
+	for i := uint64(0); i < n && r.Err == nil; i++ {
+		k := keyed{key: r.Text()}
+		k.Metadata, k.ifTime = readMetadata(r)
 		ms = append(ms, k)
 	}
 	return ms
@@ -161,17 +162,17 @@ func (md *metadata) load(tx *bolt.Tx) error {
 
 // relabelRecord codes a change of labels.
 func relabelRecord(key string, labels []Label) []byte {
-	return appendLabels(appendString([]byte{recordRelabel}, key), labels)
+	return appendLabels(record.AppendText([]byte{record.KindRelabel}, key), labels)
 }
 
 // replayMetadataOp gives t what a record of metadata or labels does.
-func (s *Store) replayMetadataOp(t *Ticket, kind byte, r *reader, p wal.Pos) {
-	if kind == recordRelabel {
-		key, labels := r.string(), r.labels()
+func (s *Store) replayMetadataOp(t *Ticket, kind byte, r *record.Reader, p wal.Pos) {
+	if kind == record.KindRelabel {
+		key, labels := r.Text(), readLabels(r)
 		t.op.apply = func(t *Ticket) { _ = s.applyRelabel(t, key, labels) } // its caller was told
 		return
 	}
-	ms := r.replayMetadata()
+	ms := readMetadataRecord(r)
 	t.op.apply = func(*Ticket) {
 		if err := s.applyMetadata(ms); err != nil {
 			s.replayError(fmt.Errorf("log position %d: %w", p, err))

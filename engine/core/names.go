@@ -12,6 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -102,12 +103,12 @@ func (s *Store) Series(ref Ref) (Series, error) {
 	return s.seriesOf(ref, rec), nil
 }
 
-func (s *Store) seriesOf(ref Ref, rec *record) Series {
+func (s *Store) seriesOf(ref Ref, rec *seriesRecord) Series {
 	return Series{Ref: ref, Path: rec.path, Labels: rec.labels, Definition: s.definition(rec.def).m.Definition()}
 }
 
 // record returns the catalogue's record of a series.
-func (s *Store) record(ref Ref) (*record, error) {
+func (s *Store) record(ref Ref) (*seriesRecord, error) {
 	rec, ok := s.changedRecord(ref)
 	if !ok {
 		err := s.db.View(bucketSeries, func(tx *bolt.Tx) (err error) {
@@ -125,7 +126,7 @@ func (s *Store) record(ref Ref) (*record, error) {
 }
 
 // changedRecord returns the record of a series that the database does not hold yet; nil: it is dropped.
-func (s *Store) changedRecord(ref Ref) (*record, bool) {
+func (s *Store) changedRecord(ref Ref) (*seriesRecord, bool) {
 	cat := &s.catalogue
 	cat.mu.RLock()
 	defer cat.mu.RUnlock()
@@ -134,7 +135,7 @@ func (s *Store) changedRecord(ref Ref) (*record, bool) {
 }
 
 // recordIn returns the record that a transaction shows of a series; nil: there is none.
-func (s *Store) recordIn(tx *bolt.Tx, ref Ref) (*record, error) {
+func (s *Store) recordIn(tx *bolt.Tx, ref Ref) (*seriesRecord, error) {
 	v := tx.Bucket(bucketSeries).Get(refKey(ref))
 	if v == nil {
 		return nil, s.absent(tx, bucketSeries, refKey(ref))
@@ -144,27 +145,27 @@ func (s *Store) recordIn(tx *bolt.Tx, ref Ref) (*record, error) {
 
 func refKey(ref Ref) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ref)) }
 
-func (rec *record) append(dst []byte) []byte {
+func (rec *seriesRecord) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(rec.def))
 	dst = binary.AppendUvarint(dst, uint64(rec.born.pos))
 	dst = binary.AppendUvarint(dst, uint64(rec.born.nth))
-	return appendLabels(appendString(dst, rec.path), rec.labels)
+	return appendLabels(record.AppendText(dst, rec.path), rec.labels)
 }
 
-func (s *Store) decodeRecord(b []byte) (*record, error) {
-	r := reader{b: b}
-	rec := &record{def: uint32(r.uvarint()), born: birth{wal.Pos(r.uvarint()), uint32(r.uvarint())}, path: r.string(), labels: r.labels()}
-	if r.err != nil || len(r.b) > 0 || rec.def == 0 || int(rec.def) > len(*s.catalogue.defs.Load()) {
-		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), errRecord)
+func (s *Store) decodeRecord(b []byte) (*seriesRecord, error) {
+	r := record.Reader{Rest: b}
+	rec := &seriesRecord{def: uint32(r.Uvarint()), born: birth{wal.Pos(r.Uvarint()), uint32(r.Uvarint())}, path: r.Text(), labels: readLabels(&r)}
+	if r.Err != nil || len(r.Rest) > 0 || rec.def == 0 || int(rec.def) > len(*s.catalogue.defs.Load()) {
+		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), record.ErrParse)
 	}
 	return rec, nil
 }
 
 // storedRecord checks and decodes a value of the bucket series.
-func (s *Store) storedRecord(k, v []byte) (*record, error) {
-	b, err := cutSum(v, bucketSeries, k)
+func (s *Store) storedRecord(k, v []byte) (*seriesRecord, error) {
+	b, err := record.CutSum(v, bucketSeries, k)
 	if err == nil {
-		var rec *record
+		var rec *seriesRecord
 		if rec, err = s.decodeRecord(b); err == nil {
 			return rec, nil
 		}
@@ -176,12 +177,12 @@ func (s *Store) storedRecord(k, v []byte) (*record, error) {
 
 // decodeName checks and decodes a value of the bucket names: the series is one of a class that there is.
 func (s *Store) decodeName(k, v []byte) (Ref, error) {
-	b, err := cutSum(v, bucketNames, k)
+	b, err := record.CutSum(v, bucketNames, k)
 	if err == nil {
 		if len(b) == 8 && s.numbered(Ref(binary.BigEndian.Uint64(b))) {
 			return Ref(binary.BigEndian.Uint64(b)), nil
 		}
-		err = errRecord
+		err = record.ErrParse
 	}
 	e := damagedValue(bucketNames, k, err)
 	s.noteDamage(e)
@@ -265,7 +266,7 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 }
 
 // listed is record of a series that an index names. Where the record is missing although the series lives, that is damage.
-func (s *Store) listed(ref Ref) (*record, error) {
+func (s *Store) listed(ref Ref) (*seriesRecord, error) {
 	rec, err := s.record(ref)
 	if !errors.Is(err, ErrNotFound) || s.catalogue.removed(ref) {
 		return rec, err

@@ -14,6 +14,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -109,7 +110,7 @@ func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	if size := len(key) + n.size(); key == "" || size > maxNote {
 		return invalid("note under %.40q of %d bytes: a key and at most %d bytes are needed", key, size, maxNote)
 	}
-	if n.Time > maxTime || n.Time < -maxTime {
+	if n.Time > MaxTime || n.Time < -MaxTime {
 		return invalid("note under %.40q: time %d is out of range", key, n.Time)
 	}
 	if err := text.Check(key); err != nil {
@@ -121,7 +122,7 @@ func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	if err := checkNoteLabels(n.Labels); err != nil {
 		return fmt.Errorf("note under %.40q: %w", key, err)
 	}
-	rec := appendNote(appendString([]byte{recordNote}, key), n)
+	rec := appendNote(record.AppendText([]byte{record.KindNote}, key), n)
 	return s.change(ctx, rec, func(t *Ticket) error { s.notes.add(key, n, t.pos); return nil })
 }
 
@@ -159,18 +160,18 @@ func (s *Store) Notes(_ context.Context, key string) (map[string][]Note, error) 
 }
 
 func appendNote(dst []byte, n Note) []byte {
-	dst = appendTime(dst, n.Time, 0)
-	dst = appendString(appendString(dst, n.Severity), n.Text)
+	dst = record.AppendTime(dst, n.Time, 0)
+	dst = record.AppendText(record.AppendText(dst, n.Severity), n.Text)
 	return appendLabels(dst, n.Labels)
 }
 
-func (r *reader) note() (string, Note) {
-	key := r.string()
-	return key, r.plainNote()
+func readNote(r *record.Reader) (string, Note) {
+	key := r.Text()
+	return key, readPlainNote(r)
 }
 
-func (r *reader) plainNote() Note {
-	return Note{Time: r.time(0), Severity: r.string(), Text: r.string(), Labels: r.labels()}
+func readPlainNote(r *record.Reader) Note {
+	return Note{Time: r.Time(0), Severity: r.Text(), Text: r.Text(), Labels: readLabels(r)}
 }
 
 func (n *notes) any() bool {
@@ -244,19 +245,19 @@ func (n *notes) load(s *Store, tx *bolt.Tx) {
 
 // decodeNotes checks and decodes the notes of one key.
 func decodeNotes(key, v []byte) (*noteKey, error) {
-	b, err := cutSum(v, bucketNotes, key)
+	b, err := record.CutSum(v, bucketNotes, key)
 	if err != nil {
 		return nil, err
 	}
-	r := reader{b: bytes.Clone(b)}
+	r := record.Reader{Rest: bytes.Clone(b)}
 	k := &noteKey{key: string(key)}
-	for len(r.b) > 0 && r.err == nil {
-		x := storedNote{pos: wal.Pos(r.uvarint())}
-		x.Note = r.plainNote()
+	for len(r.Rest) > 0 && r.Err == nil {
+		x := storedNote{pos: wal.Pos(r.Uvarint())}
+		x.Note = readPlainNote(&r)
 		k.list = append(k.list, x)
 	}
-	if r.err != nil || len(k.list) == 0 {
-		return nil, errRecord
+	if r.Err != nil || len(k.list) == 0 {
+		return nil, record.ErrParse
 	}
 	return k, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -326,7 +327,7 @@ func (s *Store) settle() error {
 	if s.options.ReadOnly || want == s.shards[0].reorder {
 		return nil
 	}
-	rec := appendTime([]byte{recordSettings}, want, 0)
+	rec := record.AppendTime([]byte{record.KindSettings}, want, 0)
 	if err := s.enterWrite(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -129,7 +130,7 @@ func putAll(tx *bolt.Tx, bucket []byte, pairs map[string][]byte) error {
 		if v := pairs[k]; v == nil {
 			err = b.Delete([]byte(k))
 		} else {
-			err = b.Put([]byte(k), appendSum(v, bucket, []byte(k)))
+			err = b.Put([]byte(k), record.AppendSum(v, bucket, []byte(k)))
 		}
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -44,8 +45,8 @@ type rebuild struct {
 // A lostGroup is a group whose state is made anew.
 type lostGroup struct {
 	g       *group
-	members map[int]*record // by index, as the database's catalogue has them
-	whole   map[int]bool    // the log has all of them
+	members map[int]*seriesRecord // by index, as the database's catalogue has them
+	whole   map[int]bool          // the log has all of them
 	newest  map[int]rra.Time
 	slots   []map[int64]*slotSubs // by stream
 	lags    *directory
@@ -61,7 +62,7 @@ type slotSubs struct {
 type bornSeries struct {
 	lg    *lostGroup
 	index int
-	rec   *record
+	rec   *seriesRecord
 }
 
 // logReach is how much of the past the log tells.
@@ -153,7 +154,7 @@ func (b *rebuild) lost(id groupID) *lostGroup {
 	if lg == nil {
 		c := b.s.class(id.class)
 		lg = &lostGroup{
-			g: b.s.makeGroup(c, id.group), members: make(map[int]*record), whole: make(map[int]bool), newest: make(map[int]rra.Time),
+			g: b.s.makeGroup(c, id.group), members: make(map[int]*seriesRecord), whole: make(map[int]bool), newest: make(map[int]rra.Time),
 			slots: make([]map[int64]*slotSubs, len(c.streams)), lags: new(directory).clone(len(c.streams)),
 		}
 		for i := range lg.slots {
@@ -184,10 +185,10 @@ func (b *rebuild) readLog() {
 		if len(rec) == 0 {
 			return recordError("empty", uint64(p))
 		}
-		if rec[0] == recordSettings && first != 1 {
-			r := reader{b: rec[1:]}
+		if rec[0] == record.KindSettings && first != 1 {
+			r := record.Reader{Rest: rec[1:]}
 			if b.reach.from == first { // the window before it is not known
-				b.reach.from, b.reach.window = p+1, r.time(0)
+				b.reach.from, b.reach.window = p+1, r.Time(0)
 			}
 		}
 		if len(b.born[p]) == 0 {
@@ -251,9 +252,9 @@ func (b *rebuild) blocks(fn func(p wal.Pos, rec []byte) error) error {
 func (b *rebuild) starts(p wal.Pos, rec []byte) (map[bornSeries]func(), error) {
 	s := b.s
 	out := make(map[bornSeries]func())
-	r := reader{b: bytes.Clone(rec[1:])}
+	r := record.Reader{Rest: bytes.Clone(rec[1:])}
 	switch rec[0] {
-	case recordCreate:
+	case record.KindCreate:
 		plan, err := s.replayCreate(&r)
 		if err != nil {
 			return nil, err
@@ -270,7 +271,7 @@ func (b *rebuild) starts(p wal.Pos, rec []byte) (map[bornSeries]func(), error) {
 				}
 			}
 		}
-	case recordImport:
+	case record.KindImport:
 		im, err := s.replayImport(&r)
 		if err != nil {
 			return nil, err
@@ -303,9 +304,9 @@ func (b *rebuild) replay() error {
 	s := b.s
 	sh := &shard{reorder: b.reach.window}
 	return b.blocks(func(p wal.Pos, rec []byte) error {
-		if rec[0] == recordSettings && p >= b.reach.from {
-			r := reader{b: rec[1:]}
-			sh.reorder = r.time(0)
+		if rec[0] == record.KindSettings && p >= b.reach.from {
+			r := record.Reader{Rest: rec[1:]}
+			sh.reorder = r.Time(0)
 		}
 		if len(b.born[p]) > 0 {
 			starts, err := b.starts(p, rec)
@@ -315,16 +316,16 @@ func (b *rebuild) replay() error {
 			}
 			return err
 		}
-		if rec[0] != recordSamples {
+		if rec[0] != record.KindSamples {
 			return nil
 		}
-		r := reader{b: rec[1:]}
+		r := record.Reader{Rest: rec[1:]}
 		var at rra.Time
-		for len(r.b) > 0 && r.err == nil {
-			h := r.run(at)
+		for len(r.Rest) > 0 && r.Err == nil {
+			h := readRun(&r, at)
 			at = h.at
 			lg := b.groups[groupID{h.class, h.group}]
-			if lg == nil || r.err != nil {
+			if lg == nil || r.Err != nil {
 				continue
 			}
 			sh.id = lg.g.shard
@@ -332,7 +333,7 @@ func (b *rebuild) replay() error {
 				return err
 			}
 		}
-		return r.err
+		return r.Err
 	})
 }
 
@@ -378,7 +379,7 @@ func (b *rebuild) finish() {
 }
 
 // restart begins a series whose state is lost at the newest time that is known of it.
-func (b *rebuild) restart(lg *lostGroup, i int, rec *record) {
+func (b *rebuild) restart(lg *lostGroup, i int, rec *seriesRecord) {
 	at := lg.newest[i]
 	d := b.s.definition(rec.def)
 	lg.g.start(i, d, at)

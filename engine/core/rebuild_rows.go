@@ -10,6 +10,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -154,7 +155,7 @@ func (b *rebuild) siftLag(k, v []byte) {
 		return
 	}
 	newest := -1
-	rows, err := cutSum(v, bucketLag, k)
+	rows, err := record.CutSum(v, bucketLag, k)
 	if err == nil {
 		err = splitColumn(rows, st, func(skip, rows int, _ []byte) { newest = skip + rows - 1 })
 	}
@@ -174,7 +175,7 @@ func (lg *lostGroup) keeps(index int) bool { return lg.members[index] != nil && 
 
 // sawRow notes that a series has a row of a slot: it ended at or before the last update.
 func (lg *lostGroup) sawRow(index int, st *stream, slot int64, row int) {
-	if end := slot*st.slot + int64(row); end > 0 && end <= int64(maxTime)/1e6/st.span {
+	if end := slot*st.slot + int64(row); end > 0 && end <= int64(MaxTime)/1e6/st.span {
 		lg.newest[index] = max(lg.newest[index], rra.Seconds(end*st.span))
 	}
 }
@@ -212,7 +213,7 @@ func (b *rebuild) tell(u unreadRows) {
 }
 
 // now is the record of a series with what the log changes of it; nil: it is dropped.
-func (b *rebuild) now(lg *lostGroup, index int) *record {
+func (b *rebuild) now(lg *lostGroup, index int) *seriesRecord {
 	if rec, changed := b.s.changedRecord(makeRef(lg.g.c.id, lg.g.id<<lg.g.c.shift+uint32(index))); changed {
 		return rec
 	}

@@ -9,6 +9,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -89,10 +90,10 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 		}
 		r.lazy = false
 	}
-	if rec[0] == recordSamples && r.lazy {
+	if rec[0] == record.KindSamples && r.lazy {
 		return r.deferRuns(p, rec)
 	}
-	if rec[0] == recordSamples {
+	if rec[0] == record.KindSamples {
 		c := r.c
 		if c.buf == nil {
 			c.buf = make([]byte, 0, replayChunk+len(rec))
@@ -151,46 +152,46 @@ func (r *replayer) send(c *commit) {
 
 // replayOp gives t what a record that is not samples does.
 func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
-	r := reader{b: rec[1:]}
+	r := record.Reader{Rest: rec[1:]}
 	known := p <= s.catalogue.pos
 	switch rec[0] {
-	case recordCreate:
+	case record.KindCreate:
 		plan, err := s.replayCreate(&r)
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}
 		out := make([]Created, len(plan))
 		t.op.apply = func(t *Ticket) { s.applyCreate(t, plan, out) }
-	case recordDrop:
-		key, only := r.string(), Ref(r.uvarint())
+	case record.KindDrop:
+		key, only := r.Text(), Ref(r.Uvarint())
 		t.op.apply = func(t *Ticket) { _ = s.applyDrop(t, key, only) } // its caller was told
-	case recordRename:
-		from, to := r.string(), r.string()
+	case record.KindRename:
+		from, to := r.Text(), r.Text()
 		var m *Metadata
-		if len(r.b) > 0 {
-			moved, _ := r.metadata()
+		if len(r.Rest) > 0 {
+			moved, _ := readMetadata(&r)
 			m = &moved
 		}
 		t.op.apply = func(t *Ticket) { _ = s.applyRename(t, from, to, m) } // its caller was told
-	case recordNote:
-		key, n := r.note()
+	case record.KindNote:
+		key, n := readNote(&r)
 		t.op.apply = func(t *Ticket) { s.notes.add(key, n, p) }
-	case recordMetadata, recordRelabel:
+	case record.KindMetadata, record.KindRelabel:
 		s.replayMetadataOp(t, rec[0], &r, p)
-	case recordImport:
+	case record.KindImport:
 		x, err := s.replayImport(&r)
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}
 		t.op.apply = func(t *Ticket) { s.applyImport(t, x, new(Created)) }
-	case recordSettings:
-		window := r.time(0)
+	case record.KindSettings:
+		window := r.Time(0)
 		t.op.apply = func(t *Ticket) { s.applySettings(t, window) }
-	case recordBarrier:
+	case record.KindBarrier:
 	default:
 		return fmt.Errorf("log position %d: record of kind %d: %w", p, rec[0], ErrVersion)
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		return recordError("catalogue", uint64(p))
 	}
 	if known {
@@ -207,7 +208,7 @@ func (s *Store) replayError(err error) { s.replayErr.CompareAndSwap(nil, &err) }
 func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 	cat := &s.catalogue
 	cat.byShape, cat.byDef = make(map[string]*class), make(map[string]*definition)
-	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*record)
+	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*seriesRecord)
 	cat.classes.Store(&[]*class{})
 	cat.defs.Store(&[]*definition{})
 	err = s.db.View(nil, func(tx *bolt.Tx) error {
@@ -248,7 +249,7 @@ func metaNumber(tx *bolt.Tx, key []byte) (uint64, error) {
 	case v == nil:
 		return 0, damagedValue(bucketMeta, key, errMissing)
 	case len(v) != 8:
-		return 0, damagedValue(bucketMeta, key, errRecord)
+		return 0, damagedValue(bucketMeta, key, record.ErrParse)
 	}
 	return binary.BigEndian.Uint64(v), nil
 }
@@ -302,7 +303,7 @@ func (c *class) append(dst []byte, next uint32) []byte {
 		dst = binary.AppendUvarint(dst, uint64(c.streams[i].block))
 		dst = binary.AppendUvarint(dst, uint64(c.streams[i].slot))
 	}
-	return appendString(dst, c.shape)
+	return record.AppendText(dst, c.shape)
 }
 
 // load reads what is stored of c.
@@ -322,29 +323,33 @@ func (c *class) load(tx *bolt.Tx) error {
 }
 
 func (c *class) decode(b []byte) error {
-	r := reader{b: b}
-	if v := r.byte(); v != 1 {
+	r := record.Reader{Rest: b}
+	if v := r.Byte(); v != 1 {
 		return fmt.Errorf("version %d: %w", v, ErrVersion)
 	}
-	c.next.Store(uint32(r.uvarint()))
-	c.shift = uint(r.byte())
-	n := r.uvarint()
+	c.next.Store(uint32(r.Uvarint()))
+	c.shift = uint(r.Byte())
+	n := r.Uvarint()
 	if n != uint64(len(c.streams)) || c.shift > groupShift {
-		return errRecord
+		return record.ErrParse
 	}
 	for i := range c.streams {
 		st := &c.streams[i]
-		st.block, st.slot = int64(r.uvarint()), int64(r.uvarint())
+		st.block, st.slot = int64(r.Uvarint()), int64(r.Uvarint())
 		if st.block < 1 || st.block > maxBlock || st.block&(st.block-1) != 0 || st.slot < st.block || st.slot%st.block != 0 || st.slot > rra.MaxRows {
-			return errRecord
+			return record.ErrParse
 		}
 	}
-	if shape := r.string(); r.err != nil || shape != c.shape {
-		return errRecord
+	if shape := r.Text(); r.Err != nil || shape != c.shape {
+		return record.ErrParse
 	}
 	c.bufRows = 0
 	shift := c.shift
 	c.layout()
 	c.shift = shift
 	return nil
+}
+
+func recordError(kind string, at uint64) error {
+	return fmt.Errorf("%s at log position %d: %w", kind, at, record.ErrParse)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // Rename gives a series a new path. Its metadata goes with it.
@@ -50,7 +52,7 @@ func (s *Store) rename(from, to string) error {
 		s.leave()
 		return err
 	}
-	rec := appendString(appendString([]byte{recordRename}, from), to)
+	rec := record.AppendText(record.AppendText([]byte{record.KindRename}, from), to)
 	if m != nil {
 		rec = appendMetadata(rec, m, false)
 	}
@@ -72,7 +74,7 @@ func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 	}
 	cat := &s.catalogue
 	cat.mu.Lock()
-	add := &record{path: to, labels: rec.labels, def: rec.def, born: rec.born}
+	add := &seriesRecord{path: to, labels: rec.labels, def: rec.def, born: rec.born}
 	cat.names[from] = 0
 	cat.names[key] = ref
 	cat.records[ref] = add
@@ -174,7 +176,7 @@ func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
 	cat := &s.catalogue
 	cat.mu.Lock()
 	defer cat.mu.Unlock()
-	add := &record{path: rec.path, labels: labels, def: rec.def, born: rec.born}
+	add := &seriesRecord{path: rec.path, labels: labels, def: rec.def, born: rec.born}
 	cat.names[key] = ref
 	cat.records[ref] = add
 	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: key, relabel: true})

@@ -67,6 +67,6 @@ func (sh *shard) applyAllHeld(g *group, index int) {
 		return
 	}
 	if d := g.definition(index); d != nil {
-		sh.applyHeld(g, d, index, h, maxTime)
+		sh.applyHeld(g, d, index, h, MaxTime)
 	}
 }

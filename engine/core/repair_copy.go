@@ -7,6 +7,8 @@ import (
 	"os"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
 // A pageCopy copies what can be read of a damaged file into a new one, bucket by bucket and page by
@@ -236,7 +238,7 @@ func (c *pageCopy) bucketOf(bucket string, k, v []byte) string {
 			}
 			_, err = openBlock(k, v)
 		} else {
-			_, err = cutSum(v, b, k)
+			_, err = record.CutSum(v, b, k)
 		}
 		if err == nil {
 			return string(b)

@@ -8,6 +8,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -55,10 +56,10 @@ func (r *repairing) numbers() error {
 			}
 			c := tx.Bucket(bucketState).Cursor()
 			for k, v := c.First(); k != nil; k, v = c.Next() {
-				if b, err := cutSum(v, bucketState, k); err == nil {
-					x := reader{b: b[1:]}
-					_ = x.uvarint() // series
-					top = max(top, x.uvarint())
+				if b, err := record.CutSum(v, bucketState, k); err == nil {
+					x := record.Reader{Rest: b[1:]}
+					_ = x.Uvarint() // series
+					top = max(top, x.Uvarint())
 				}
 			}
 			r.done("the number %s is made anew", metaGroups)
@@ -189,7 +190,7 @@ func (r *repairing) records(tx *bolt.Tx, old map[Ref]string, names, series map[s
 			r.lose("series %q: its record and its state are damaged", name)
 			names[name] = nil
 		} else {
-			rec := &record{def: g.defs[i], path: name, labels: carried[ref]}
+			rec := &seriesRecord{def: g.defs[i], path: name, labels: carried[ref]}
 			series[string(refKey(ref))] = rec.append(nil)
 			r.done("the record of series %q is made anew, with %d labels", name, len(rec.labels))
 		}

@@ -8,6 +8,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra/rows"
 )
 
@@ -433,7 +434,7 @@ func (w *checkpointTx) write() error {
 			}
 			continue
 		}
-		lags = append(lags, pair{[]byte(k), appendSum(v, bucketLag, []byte(k))})
+		lags = append(lags, pair{[]byte(k), record.AppendSum(v, bucketLag, []byte(k))})
 	}
 	return putSorted(w.lag, lags)
 }

@@ -9,6 +9,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -44,7 +45,7 @@ func (g *group) appendState(dst []byte) []byte {
 
 // endState adds the directory and the checksum to the state record that stands under key.
 func endState(dst []byte, dir *directory, key []byte) []byte {
-	return appendSum(dir.append(dst), bucketState, key)
+	return record.AppendSum(dir.append(dst), bucketState, key)
 }
 
 // appendOpenRows codes the buffers of one column: rows of each series, then base and rows of those that have any.
@@ -61,7 +62,7 @@ func (g *group) appendOpenRows(dst []byte, col int) []byte {
 		if n == 0 {
 			continue
 		}
-		dst = binary.AppendUvarint(dst, zigzag(int64(int32(g.bufBase[at]-base))))
+		dst = binary.AppendUvarint(dst, record.Zigzag(int64(int32(g.bufBase[at]-base))))
 		base = g.bufBase[at]
 		var buf [maxBlock]float64
 		dst = rows.Append(dst, g.openRows(buf[:0], i, col, n, base), pdps, &g.hints[at])
@@ -107,10 +108,10 @@ func appendColumns(dst []byte, words []uint64, n, w int) []byte {
 	return dst
 }
 
-func (r *reader) columns(words []uint64, n, w int) {
+func readColumns(r *record.Reader, words []uint64, n, w int) {
 	for j := range w {
-		nibbles := r.bytes(uint64((n + 1) / 2))
-		if r.err != nil {
+		nibbles := r.Bytes(uint64((n + 1) / 2))
+		if r.Err != nil {
 			return
 		}
 		prev := uint64(0)
@@ -121,22 +122,22 @@ func (r *reader) columns(words []uint64, n, w int) {
 				shift = 8 * (16 - k)
 				k -= 8
 			}
-			if k > len(r.b) {
-				r.fail()
+			if k > len(r.Rest) {
+				r.Fail()
 				return
 			}
 			var x uint64
-			if len(r.b) >= 8 {
-				x = binary.LittleEndian.Uint64(r.b) & (1<<(8*k) - 1)
+			if len(r.Rest) >= 8 {
+				x = binary.LittleEndian.Uint64(r.Rest) & (1<<(8*k) - 1)
 				if k == 8 {
-					x = binary.LittleEndian.Uint64(r.b)
+					x = binary.LittleEndian.Uint64(r.Rest)
 				}
 			} else {
 				for b := range k {
-					x |= uint64(r.b[b]) << (8 * b)
+					x |= uint64(r.Rest[b]) << (8 * b)
 				}
 			}
-			r.b = r.b[k:]
+			r.Rest = r.Rest[k:]
 			prev ^= x << shift
 			words[i*w+j] = prev
 		}
@@ -149,21 +150,21 @@ func appendTexts(dst []byte, texts map[int][]string) []byte {
 		dst = binary.AppendUvarint(dst, uint64(i))
 		dst = binary.AppendUvarint(dst, uint64(len(texts[i])))
 		for _, t := range texts[i] {
-			dst = appendString(dst, t)
+			dst = record.AppendText(dst, t)
 		}
 	}
 	return dst
 }
 
-func (r *reader) strings() []string {
-	n := r.uvarint()
-	if n > uint64(len(r.b)) {
-		r.fail()
+func readTexts(r *record.Reader) []string {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) {
+		r.Fail()
 		return nil
 	}
 	out := make([]string, n)
 	for i := range out {
-		out[i] = r.string()
+		out[i] = r.Text()
 	}
 	return out
 }
@@ -234,56 +235,56 @@ func (s *Store) loadGroup(g *group, tx *bolt.Tx) error {
 
 // decodeState fills the arrays from a state record.
 func (g *group) decodeState(b []byte) error {
-	body, err := cutSum(b, bucketState, g.stateKey())
+	body, err := record.CutSum(b, bucketState, g.stateKey())
 	if err != nil {
 		return err
 	}
 	c := g.c
-	r := reader{b: body}
-	if v := r.byte(); v != stateVersion {
+	r := record.Reader{Rest: body}
+	if v := r.Byte(); v != stateVersion {
 		return fmt.Errorf("version %d: %w", v, ErrVersion)
 	}
-	n := r.uvarint()
-	pos := wal.Pos(r.uvarint())
+	n := r.Uvarint()
+	pos := wal.Pos(r.Uvarint())
 	if n > 1<<c.shift {
-		return errRecord
+		return record.ErrParse
 	}
 	g.n = int(n)
 	g.resize(g.n)
 	g.pos, g.applying = pos, 0
-	copy(g.flags, r.bytes(n))
+	copy(g.flags, r.Bytes(n))
 	last := int64(0)
 	for i := range g.n {
 		// A definition may be one that a crash kept out of the catalogue: it comes with the log.
-		last += r.varint()
+		last += r.Varint()
 		g.defs[i] = uint32(last)
 	}
-	copy(g.ctxTag, r.bytes(n*uint64(c.sources)))
-	r.columns(g.ctx, g.n, c.sources)
-	r.columns(g.words, g.n, c.words)
-	for col := 0; col < c.cols && r.err == nil; col++ {
-		r.openRows(g, col)
+	copy(g.ctxTag, r.Bytes(n*uint64(c.sources)))
+	readColumns(&r, g.ctx, g.n, c.sources)
+	readColumns(&r, g.words, g.n, c.words)
+	for col := 0; col < c.cols && r.Err == nil; col++ {
+		readOpenRows(&r, g, col)
 	}
-	if m := r.uvarint(); m > 0 && r.err == nil {
+	if m := r.Uvarint(); m > 0 && r.Err == nil {
 		g.texts = make(map[int][]string)
-		for j := uint64(0); j < m && r.err == nil; j++ {
-			i := r.uvarint()
-			g.texts[int(i)] = r.strings()
+		for j := uint64(0); j < m && r.Err == nil; j++ {
+			i := r.Uvarint()
+			g.texts[int(i)] = readTexts(&r)
 		}
 	}
-	g.held = r.held(g.n)
-	r.longRuns(g)
-	g.dir = r.directory(len(c.streams))
-	if r.err != nil || len(r.b) != 0 || !g.valid() {
-		return errRecord
+	g.held = readHeld(&r, g.n)
+	readLongRuns(&r, g)
+	g.dir = readDirectory(&r, len(c.streams))
+	if r.Err != nil || len(r.Rest) != 0 || !g.valid() {
+		return record.ErrParse
 	}
 	return nil
 }
 
-func (r *reader) openRows(g *group, col int) {
+func readOpenRows(r *record.Reader, g *group, col int) {
 	c := g.c
 	st := &c.streams[col/c.sources]
-	counts := r.bytes(uint64(g.n))
+	counts := r.Bytes(uint64(g.n))
 	base := uint32(0)
 	for i, n := range counts {
 		at := i*c.cols + col
@@ -291,21 +292,21 @@ func (r *reader) openRows(g *group, col int) {
 		if n == 0 {
 			continue
 		}
-		base += uint32(unzigzag(r.uvarint()))
+		base += uint32(record.Unzigzag(r.Uvarint()))
 		g.bufBase[at] = base
-		if int64(base)&(st.block-1)+int64(n) >= st.block || r.err != nil {
-			r.fail()
+		if int64(base)&(st.block-1)+int64(n) >= st.block || r.Err != nil {
+			r.Fail()
 			return
 		}
 		var buf [maxBlock]float64
-		vals, used, err := rows.Decode(buf[:0], r.b, int(n), st.pdps)
+		vals, used, err := rows.Decode(buf[:0], r.Rest, int(n), st.pdps)
 		if err != nil {
-			r.fail()
+			r.Fail()
 			return
 		}
 		for j, v := range vals {
 			g.buffer(col, st, int64(base)+int64(j))[i] = v
 		}
-		r.b = r.b[used:]
+		r.Rest = r.Rest[used:]
 	}
 }

@@ -70,7 +70,7 @@ func (g *group) checkSeries(i int) error {
 	if err := d.m.Check(&st); err != nil {
 		return err
 	}
-	if d.m.LastUpdate(st.W) > maxTime {
+	if d.m.LastUpdate(st.W) > MaxTime {
 		return errFuture
 	}
 	g.setText(i, st.Text)

@@ -1,4 +1,4 @@
-package core
+package record
 
 import (
 	"math"
@@ -67,13 +67,13 @@ func TestValueRoundTrip(t *testing.T) {
 				last = v.Bits
 			}
 			values = append(values, v)
-			dst = appendValue(dst, v, in, &prev, &tag)
+			dst = AppendValue(dst, v, in, &prev, &tag)
 		}
-		rd := reader{b: dst}
+		rd := Reader{Rest: dst}
 		for i, want := range values {
-			got := rd.value(&out, &dprev, &dtag)
-			if rd.err != nil {
-				t.Fatalf("value %d of %v: %v", i, values, rd.err)
+			got := rd.Value(&out, &dprev, &dtag)
+			if rd.Err != nil {
+				t.Fatalf("value %d of %v: %v", i, values, rd.Err)
 			}
 			if got.Tag != want.Tag {
 				t.Fatalf("value %d: %v, want %v", i, got, want)
@@ -89,8 +89,8 @@ func TestValueRoundTrip(t *testing.T) {
 					math.Float64frombits(want.Bits), math.Float64frombits(values[max(0, i-1)].Bits))
 			}
 		}
-		if len(rd.b) != 0 || prev != dprev || tag != dtag {
-			t.Fatalf("%d bytes left, context %x %d, want %x %d", len(rd.b), dprev, dtag, prev, tag)
+		if len(rd.Rest) != 0 || prev != dprev || tag != dtag {
+			t.Fatalf("%d bytes left, context %x %d, want %x %d", len(rd.Rest), dprev, dtag, prev, tag)
 		}
 	}
 }

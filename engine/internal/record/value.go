@@ -1,0 +1,152 @@
+package record
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A value begins with a varint, whose two low bits are the mode. Part of the format.
+const (
+	modeInteger = 0 // difference of two integers, zigzag
+	modeHundred = 1 // difference of two multiples of a hundredth, zigzag
+	modeXOR     = 2 // bytes of the exclusive or
+	modeWhole   = 3 // a tag, then the value itself
+)
+
+// maxExact bounds the integers that a double holds exactly.
+const maxExact = 1 << 53
+
+// integral returns f as an integer if the two are equal, -0 excepted.
+func integral(f float64) (int64, bool) {
+	i := int64(f)
+	return i, float64(i) == f && i > -maxExact && i < maxExact && (i != 0 || math.Float64bits(f) == 0)
+}
+
+// hundredths returns the integer i for which i/100 is f, bit for bit. The difference of two is
+// exact in a double.
+func hundredths(f float64) (int64, bool) {
+	x := math.RoundToEven(f * 100)
+	if !(x > -maxExact/2 && x < maxExact/2) || x/100 != f || (x == 0 && math.Float64bits(f) != 0) {
+		return 0, false
+	}
+	return int64(x), true
+}
+
+// AppendValue appends v, coded against the value of the same source before it, whose bits and tag
+// are *prev and *tag. It sets those to v, unless v is unknown or a text. A value of a text is an
+// index of texts.
+func AppendValue(dst []byte, v rra.Value, texts []string, prev *uint64, tag *uint8) []byte {
+	if uint8(v.Tag) != *tag {
+		return appendWhole(dst, v, texts, prev, tag)
+	}
+	old := *prev
+	switch v.Tag {
+	case rra.TagInt, rra.TagUint:
+		d := Zigzag(int64(v.Bits - old))
+		if d >= 1<<60 {
+			return appendWhole(dst, v, texts, prev, tag)
+		}
+		*prev = v.Bits
+		return appendDifference(dst, d<<2|modeInteger)
+	case rra.TagFloat:
+		if v.Bits == old {
+			return append(dst, modeInteger)
+		}
+		*prev = v.Bits
+		f, g := math.Float64frombits(v.Bits), math.Float64frombits(old)
+		if a, ok := integral(f); ok {
+			if b, ok := integral(g); ok {
+				return appendDifference(dst, Zigzag(a-b)<<2|modeInteger)
+			}
+		}
+		if a, ok := hundredths(f); ok {
+			if b, ok := hundredths(g); ok {
+				return appendDifference(dst, Zigzag(a-b)<<2|modeHundred)
+			}
+		}
+		x := v.Bits ^ old
+		trail := uint(bits.TrailingZeros64(x)) / 8
+		size := uint(bits.Len64(x)+7)/8 - trail
+		dst = append(dst, byte(trail<<5|(size-1)<<2|modeXOR))
+		dst = binary.LittleEndian.AppendUint64(dst, x>>(8*trail))
+		return dst[:len(dst)-8+int(size)]
+	}
+	return appendWhole(dst, v, texts, prev, tag)
+}
+
+// appendDifference is binary.AppendUvarint with a short way for what is common: one to three bytes.
+func appendDifference(dst []byte, u uint64) []byte {
+	switch {
+	case u < 1<<7:
+		return append(dst, byte(u))
+	case u < 1<<14:
+		return append(dst, byte(u)|0x80, byte(u>>7))
+	case u < 1<<21:
+		return append(dst, byte(u)|0x80, byte(u>>7)|0x80, byte(u>>14))
+	}
+	return binary.AppendUvarint(dst, u)
+}
+
+// appendWhole codes v by itself. Unknown and text leave *prev and *tag as they were.
+func appendWhole(dst []byte, v rra.Value, texts []string, prev *uint64, tag *uint8) []byte {
+	dst = append(dst, byte(v.Tag)<<2|modeWhole)
+	switch v.Tag {
+	case rra.TagUnknown:
+	case rra.TagText, rra.TagInvalid:
+		text := texts[v.Bits]
+		dst = binary.AppendUvarint(dst, uint64(len(text)))
+		dst = append(dst, text...)
+	default:
+		dst = binary.LittleEndian.AppendUint64(dst, v.Bits)
+		*prev, *tag = v.Bits, uint8(v.Tag)
+	}
+	return dst
+}
+
+// Value reads one value, the inverse of [AppendValue]: *prev and *tag must be what they were there.
+// A text is appended to *texts.
+func (r *Reader) Value(texts *[]string, prev *uint64, tag *uint8) rra.Value {
+	if len(r.Rest) > 0 && r.Rest[0]&3 == modeXOR {
+		c := r.Byte()
+		trail, size := uint(c>>5), uint(c>>2&7)+1
+		var x uint64
+		for i, b := range r.Bytes(uint64(size)) {
+			x |= uint64(b) << (8 * uint(i))
+		}
+		*prev ^= x << (8 * trail)
+		return rra.Value{Bits: *prev, Tag: rra.TagFloat}
+	}
+	u := r.Uvarint()
+	d := Unzigzag(u >> 2)
+	switch u & 3 {
+	case modeInteger:
+		if *tag == uint8(rra.TagFloat) {
+			if d != 0 {
+				*prev = math.Float64bits(float64(int64(math.Float64frombits(*prev)) + d))
+			}
+		} else {
+			*prev += uint64(d)
+		}
+		return rra.Value{Bits: *prev, Tag: rra.Tag(*tag)}
+	case modeHundred:
+		x := math.RoundToEven(math.Float64frombits(*prev)*100) + float64(d)
+		*prev = math.Float64bits(x / 100)
+		return rra.Value{Bits: *prev, Tag: rra.TagFloat}
+	}
+	v := rra.Value{Tag: rra.Tag(u >> 2)}
+	switch v.Tag {
+	case rra.TagUnknown:
+	case rra.TagText, rra.TagInvalid:
+		v.Bits = uint64(len(*texts))
+		*texts = append(*texts, r.Text())
+	case rra.TagInt, rra.TagUint, rra.TagFloat:
+		v.Bits = r.Uint64()
+		*prev, *tag = v.Bits, uint8(v.Tag)
+	default:
+		r.Fail()
+	}
+	return v
+}
