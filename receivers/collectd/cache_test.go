@@ -19,8 +19,8 @@ func alone(v *ValueList) *ValueList {
 func TestCacheModel(t *testing.T) {
 	for _, test := range []struct {
 		most int
-		use  uint64
-	}{{1 << 20, ^uint64(0)}, {500, ^uint64(0)}, {1 << 20, 0xff}, {100, 0}} {
+		use  uint32
+	}{{1 << 20, ^uint32(0)}, {500, ^uint32(0)}, {1 << 20, 0xff}, {100, 0}} {
 		c := newCache(test.most)
 		c.use = test.use
 		rnd := rand.New(rand.NewPCG(1, uint64(test.most)))
@@ -136,8 +136,8 @@ func TestCacheChunks(t *testing.T) {
 				t.Fatalf("round %d: %d is %v", round, i, e)
 			}
 		}
-		if len(c.chunks) < 4 {
-			t.Errorf("%d chunks: too few to tell anything", len(c.chunks))
+		if c.keys.Chunks() < 4 {
+			t.Errorf("%d chunks: too few to tell anything", c.keys.Chunks())
 		}
 	}
 }

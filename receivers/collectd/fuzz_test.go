@@ -70,7 +70,7 @@ func (c *checkedCache) List(v *ValueList) {
 		e = c.add(v)
 	}
 	want := appendParts(nil, v)
-	if got := c.keyOf(e)[:len(want)]; e.sizes != sizes(v) || !bytes.Equal(got, want) {
+	if got := c.keys.At(e.key)[:len(want)]; e.sizes != sizes(v) || !bytes.Equal(got, want) {
 		c.t.Errorf("list %d: %q of sizes %x has the entry of %q of sizes %x", c.lists, want, sizes(v), got, e.sizes)
 	}
 	c.lists++

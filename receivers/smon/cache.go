@@ -7,31 +7,26 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/successor"
 )
 
-// A cache keeps, for one stream, what is known of each token at each effective index: the reference of a series, or
-// the place of a text. A look-up compares and hashes numbers, no names.
-//
-// Entries stand in the order in which they were first seen; senders repeat themselves, so each entry
-// remembers which came after it, and a look-up tries that one before the table.
+// A cache keeps, for one stream, what is known of each token at each effective index: the reference of
+// a series, or the place of a text. A look-up compares and hashes numbers, no names.
 //
 // When it is full it starts over; references are resolved again as they are needed.
 type cache struct {
-	seed    uint64
-	slots   []uint32 // open addressing; 0 is free, else 1 + index into entries
-	entries []entry
+	table   successor.Table
+	entries []entry  // by their numbers in table
 	indexes []uint64 // of all entries
-	last    uint32   // entry of the last look-up that hit
-	refs    int64    // entries that have a reference
+	seed    uint64
+	refs    int64 // entries that have a reference
 }
 
 // An entry is a token at an index. Seconds are of the Unix clock.
 type entry struct {
 	token *Token
 	ref   core.Ref
-	hash  uint32
 	index uint32 // where it stands in indexes
-	next  uint32 // entry that came after this one last time
 	due   uint32 // second from which a series that was refused is tried again
 	place uint32 // in texts, of a text
 	depth uint8
@@ -41,7 +36,7 @@ type entry struct {
 
 const (
 	cacheEntries = 1 << 16 // of one stream: with their indexes some 4 to 8 MB
-	entryBytes   = 40
+	entryBytes   = 32
 )
 
 func (c *cache) full() bool { return len(c.entries) >= cacheEntries }
@@ -52,14 +47,14 @@ func (c *cache) clear() {
 		*c = cache{}
 		return
 	}
-	clear(c.slots)
+	c.table.Clear()
 	clear(c.entries)
-	c.entries, c.indexes, c.last, c.refs = c.entries[:0], c.indexes[:0], 0, 0
+	c.entries, c.indexes, c.refs = c.entries[:0], c.indexes[:0], 0
 }
 
 // size returns how many bytes the cache takes.
 func (c *cache) size() int {
-	return entryBytes*cap(c.entries) + 4*cap(c.slots) + 8*cap(c.indexes)
+	return c.table.Size() + entryBytes*cap(c.entries) + 8*cap(c.indexes)
 }
 
 func (c *cache) at(e *entry) []uint64 { return c.indexes[e.index:][:e.depth] }
@@ -77,28 +72,18 @@ func (c *cache) sum(t *Token, index []uint64) uint32 {
 
 // find returns the entry of a token at an index, if it is there.
 func (c *cache) find(t *Token, index []uint64) (uint32, bool) {
-	if int(c.last) < len(c.entries) {
-		if n := c.entries[c.last].next; int(n) < len(c.entries) && c.is(&c.entries[n], t, index) {
-			c.last = n
-			return n, true
-		}
-	}
-	if len(c.slots) == 0 {
-		return 0, false
+	if i := c.table.Foreseen(); i != successor.None && c.is(&c.entries[i], t, index) {
+		c.table.Found(i)
+		return i, true
 	}
 	h := c.sum(t, index)
-	mask := uint32(len(c.slots) - 1)
-	for i := h & mask; ; i = (i + 1) & mask {
-		s := c.slots[i]
-		if s == 0 {
-			return 0, false
-		}
-		if e := &c.entries[s-1]; e.hash == h && c.is(e, t, index) {
-			c.entries[c.last].next = s - 1
-			c.last = s - 1
-			return s - 1, true
+	for i := c.table.First(h); i != successor.None; i = c.table.More(h) {
+		if c.is(&c.entries[i], t, index) {
+			c.table.Follow(i)
+			return i, true
 		}
 	}
+	return 0, false
 }
 
 func (c *cache) is(e *entry, t *Token, index []uint64) bool {
@@ -110,27 +95,9 @@ func (c *cache) add(t *Token, index []uint64) uint32 {
 	if c.seed == 0 {
 		c.seed = rand.Uint64() | 1
 	}
-	if 2*len(c.entries) >= len(c.slots) {
-		c.slots = make([]uint32, max(2*len(c.slots), 16))
-		for i := range c.entries {
-			c.place(c.entries[i].hash, uint32(i)+1)
-		}
-	}
-	n := uint32(len(c.entries))
-	e := entry{token: t, hash: c.sum(t, index), index: uint32(len(c.indexes)), depth: uint8(len(index)), next: n + 1}
+	n := c.table.Add(c.sum(t, index))
+	c.table.Follow(n)
+	c.entries = append(c.entries, entry{token: t, index: uint32(len(c.indexes)), depth: uint8(len(index))})
 	c.indexes = append(c.indexes, index...)
-	c.entries = append(c.entries, e)
-	c.place(e.hash, n+1)
-	c.entries[c.last].next = n
-	c.last = n
 	return n
-}
-
-func (c *cache) place(h, s uint32) {
-	mask := uint32(len(c.slots) - 1)
-	i := h & mask
-	for c.slots[i] != 0 {
-		i = (i + 1) & mask
-	}
-	c.slots[i] = s
 }
