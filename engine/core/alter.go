@@ -102,11 +102,11 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	if err := s.flushHeld([]Ref{ref}, lock); err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	copied, err := s.takeRoom(ctx, 0, largeSeries)
+	copied, err := s.admission.reserveCopy(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	defer copied.release()
+	defer copied.end()
 	c, _, err := s.export(ctx, ref, copied)
 	if errors.Is(err, ErrNotFound) {
 		return 0, errReplaced // dropped or altered by another
@@ -123,10 +123,10 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	if x.room, err = s.roomForImport(ctx, x, rec); err != nil {
+	if x.reserved, err = s.reserveImport(ctx, x, rec); err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	defer x.room.release()
+	defer x.reserved.end()
 	return s.replace(x, rec, ref, kept, lock)
 }
 

@@ -216,9 +216,7 @@ func (s *Store) enqueue(t *Ticket, rec []byte) error {
 		}
 		return fmt.Errorf("log: %w", err)
 	}
-	if s.logged.Add(int64(len(rec))) > s.options.CheckpointBytes {
-		s.wake()
-	}
+	s.admission.addLogged(int64(len(rec)))
 	s.batches.Add(1)
 	return nil
 }

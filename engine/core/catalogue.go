@@ -23,12 +23,11 @@ import (
 
 // A catalogue is the overlay and what numbers series.
 type catalogue struct {
-	classes  atomic.Pointer[[]*class] // by id - 1
-	defs     definitions
-	count    atomic.Int64 // series
-	defBytes atomic.Int64 // about what the definitions take of the memory
-	renames  atomic.Uint64
-	arrives  atomic.Int32 // the length of arriving
+	classes atomic.Pointer[[]*class] // by id - 1
+	defs    definitions
+	count   atomic.Int64 // series
+	renames atomic.Uint64
+	arrives atomic.Int32 // the length of arriving
 
 	planMu sync.Mutex // guards coming
 	coming int64      // series planned and not yet in the catalogue
@@ -127,11 +126,11 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 	if err := checkRecord(rec); err != nil {
 		return giveUp(err)
 	}
-	room, err := s.roomFor(ctx, plan)
+	reserved, err := s.reserveSeries(ctx, plan)
 	if err != nil {
 		return giveUp(fmt.Errorf("create %.200q: %w", plan[0].Path, err))
 	}
-	defer room.release()
+	defer reserved.end()
 	t := s.tickets.Get().(*Ticket)
 	defer s.tickets.Put(t)
 	t.reset(s)
@@ -273,7 +272,7 @@ func (s *Store) enlist(t *Ticket, p *planned, old Ref, nth int) (*definition, Re
 	cat.records[o.ref] = o.add
 	cat.ops = append(cat.ops, o)
 	if len(cat.ops) > overlayOps {
-		s.wake()
+		s.admission.wake()
 	}
 	cat.count.Add(1)
 	if cat.arriving == nil {
@@ -336,7 +335,7 @@ func (cat *catalogue) addClass(c *class) {
 
 func (s *Store) addDefinition(d *definition, key string) {
 	cat := &s.catalogue
-	cat.defBytes.Add(definitionBytes(d.m, len(key)))
+	s.admission.definitions.Add(definitionBytes(d.m, len(key)))
 	old := *cat.defs.Load()
 	ds := append(old, d) // readers see the length they loaded
 	cat.defs.Store(&ds)

@@ -67,7 +67,7 @@ func (s *Store) checkpoint(ctx context.Context) error {
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
 	begun := time.Now()
-	logged, replayed := s.logged.Swap(0), s.replayed.Swap(0)
+	logged, replayed := s.admission.beginCheckpoint(), s.replayed.Swap(0)
 	err := s.writeCheckpoint(ctx)
 	took := time.Since(begun)
 	s.statsMu.Lock()
@@ -79,13 +79,9 @@ func (s *Store) checkpoint(ctx context.Context) error {
 		s.checkpointFailures++
 	}
 	s.statsMu.Unlock()
-	s.checkpointFailure.Store(nil)
-	if err != nil { // that much log is still to be cut
-		s.logged.Add(logged)
+	s.admission.endCheckpoint(logged, err, ctx.Err() != nil)
+	if err != nil {
 		s.replayed.Add(replayed)
-		if ctx.Err() == nil {
-			s.checkpointFailure.Store(&err)
-		}
 	}
 	s.relieve()
 	if err != nil {
@@ -297,6 +293,9 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 	s.failpoint("checkpoint-between")
 	return err
 }
+
+// batchBytes bounds what a checkpoint gathers for one transaction, within the budget of memory.
+func (s *Store) batchBytes() int { return int(min(txMost, max(s.options.Memory/16, 1<<20))) }
 
 // raise notes the highest log position that any group stands for: the log must not give it out again.
 func (s *Store) raise(tx *bolt.Tx, chunk []*snapshot) error {

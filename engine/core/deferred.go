@@ -9,14 +9,14 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A store that is opened for one command needs the state of one group, or of no group at all. In such a
-// store replay defers the samples: it leaves each run, still coded, with its group, and the group
-// applies its runs when it is loaded. A command then costs the same however many groups the log names.
-// Changes of the catalogue are never deferred: replay applies them at once, in order, and loads the
-// groups that they change.
+// A store that is opened for one command needs the state of one group, or of no group at all. In
+// such a store replay defers the samples: it leaves each run, still coded, with its group, and the
+// group applies its runs when it is loaded. A command then costs the same however many groups the
+// log names. Changes of the catalogue are never deferred: replay applies them at once, in order,
+// and loads the groups that they change.
 
-// deferredMost is how many bytes of records may be deferred. A longer log is replayed by all shards at
-// once.
+// deferredMost is how many bytes of records may be deferred. A longer log is replayed by all shards
+// at once.
 const deferredMost = 2 << 20
 
 // deferredChunk is the size of the pieces of memory that deferred records share, in bytes.

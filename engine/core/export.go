@@ -17,13 +17,13 @@ func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 		return Copy{}, err
 	}
 	defer s.leave()
-	room, err := s.takeRoom(ctx, 0, largeSeries)
+	reserved, err := s.admission.reserveCopy(ctx)
 	if err != nil {
 		return Copy{}, err
 	}
-	defer room.release()
+	defer reserved.end()
 	for range exportTries {
-		c, same, err := s.export(ctx, ref, room)
+		c, same, err := s.export(ctx, ref, reserved)
 		if err != nil || same {
 			return c, err
 		}
@@ -31,14 +31,14 @@ func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 	s.pause()
 	defer s.resume()
 	s.settled(ref)
-	c, _, err := s.export(ctx, ref, room)
+	c, _, err := s.export(ctx, ref, reserved)
 	return c, err
 }
 
-// export reads a series, and says whether it has stayed the same meanwhile. The memory of the copy is set aside in room,
+// export reads a series, and says whether it has stayed the same meanwhile. The memory of the copy is set aside in reserved,
 // in place of what it held before.
-func (s *Store) export(ctx context.Context, ref Ref, room *room) (c Copy, same bool, err error) {
-	room.release()
+func (s *Store) export(ctx context.Context, ref Ref, reserved *reservation) (c Copy, same bool, err error) {
+	reserved.end()
 	info, err := s.Info(ref)
 	if err != nil {
 		return Copy{}, false, err
@@ -49,20 +49,20 @@ func (s *Store) export(ctx context.Context, ref Ref, room *room) (c Copy, same b
 	if err := s.withSeries(ref, func(g *group, index int) { c.lost = g.flags[index]&flagLost != 0 }); err != nil {
 		return Copy{}, false, err
 	}
-	if c.Rows, err = s.exportRows(ctx, ref, info.Machine, last.Unix(), room); err != nil {
+	if c.Rows, err = s.exportRows(ctx, ref, info.Machine, last.Unix(), reserved); err != nil {
 		return Copy{}, false, err
 	}
 	now, err := s.Last(ref)
 	return c, now == last, err
 }
 
-func (s *Store) exportRows(ctx context.Context, ref Ref, m *rra.Machine, last int64, room *room) ([][]float64, error) {
+func (s *Store) exportRows(ctx context.Context, ref Ref, m *rra.Machine, last int64, reserved *reservation) ([][]float64, error) {
 	d := m.Definition()
 	size := int64(0) // whoever takes the copy spells all rows out
 	for i := range d.Archives {
 		size += 8 * d.Archives[i].Rows * int64(len(d.Sources))
 	}
-	if err := room.grow(size); err != nil {
+	if err := reserved.grow(size); err != nil {
 		return nil, err
 	}
 	rows := make([][]float64, len(d.Archives))

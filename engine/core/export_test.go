@@ -54,7 +54,7 @@ const MaxQueued = maxQueued
 func (s *Store) Queued() int64 { return s.queued.Load() }
 
 // Logged returns how many bytes of records came since the last checkpoint began.
-func (s *Store) Logged() int64 { return s.logged.Load() }
+func (s *Store) Logged() int64 { return s.admission.logged.Load() }
 
 // UnloadIdle unloads every group that is wholly in the database, as a store short of memory does.
 func (s *Store) UnloadIdle() int64 {

@@ -146,6 +146,26 @@ func (g *group) unload() {
 	g.loaded = false
 }
 
+// unloadIdle unloads a group that is wholly in the database and has not been used since it was last
+// asked. The caller holds Store.logMu, because the coding context goes too.
+func (g *group) unloadIdle() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.used && g.idle() {
+		g.c.space.Release(g.encMem)
+		g.encMem, g.enc, g.encTag, g.encReady = nil, nil, nil, false
+		g.unload()
+		g.c.space.unloaded.Add(1)
+	}
+	g.used = false
+}
+
+// idle says whether the arrays hold nothing that the database does not, and nothing is on its way.
+func (g *group) idle() bool {
+	return g.loaded && g.stored && !g.dirty && g.inflight.Load() == 0 && g.nextTx == 0 &&
+		len(g.frozen) == 0 && len(g.pend.chunks) == 0 && len(g.held) == 0
+}
+
 // state returns the rra state at index i. Changes of its words are changes of the group's.
 func (g *group) state(i int) rra.State {
 	w := g.c.words

@@ -76,8 +76,8 @@ func (h *heldSamples) valid(c *class) bool {
 	return len(h.samples) > 0
 }
 
-// appendHeld codes the held samples of a group: how many series have any; for each its index and how
-// many it has; of each sample the time, the values and the texts. It is part of the format.
+// appendHeld codes the held samples of a group: how many series have any; for each its index and
+// how many it has; of each sample the time, the values and the texts. It is part of the format.
 func appendHeld(dst []byte, held map[int]*heldSamples) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(held)))
 	for _, i := range slices.Sorted(maps.Keys(held)) {

@@ -38,7 +38,7 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 	out := make([]Created, len(copies))
 	tickets := make([]Ticket, len(copies))
 	applied := make([]bool, len(copies))
-	rooms := make([]*room, len(copies))
+	reserved := make([]*reservation, len(copies))
 	var under []int // copies on their way
 	var failed error
 	for i := range copies {
@@ -54,14 +54,14 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 		}
 		if queued {
 			under = append(under, i)
-			rooms[i] = x.room
+			reserved[i] = x.reserved
 		}
 	}
 	for _, i := range under {
 		if err := tickets[i].Wait(); err != nil {
 			failed = errors.Join(failed, err)
 		}
-		rooms[i].release() // where it was not applied
+		reserved[i].end() // where it was not applied
 		if !applied[i] {
 			s.catalogue.arrive(1, func() {})
 		}
@@ -76,7 +76,7 @@ type importing struct {
 	segments []importSegment
 	lost     bool
 	replaces Ref // only in place of this series; 0: see Overwrite
-	room     *room
+	reserved *reservation
 }
 
 // runRows is how many rows of a segment an import spells out, at most. More are of one value.
@@ -388,7 +388,7 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 		return false, nil
 	}
 	var err error
-	if x.room, err = s.roomForImport(ctx, x, rec); err != nil {
+	if x.reserved, err = s.reserveImport(ctx, x, rec); err != nil {
 		s.catalogue.arrive(1, func() {})
 		s.leave()
 		if errors.Is(err, ErrMemory) { // the others may be smaller
@@ -406,7 +406,7 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 	err = s.enqueue(t, rec)
 	s.logMu.Unlock()
 	if err != nil {
-		x.room.release()
+		x.reserved.end()
 		s.catalogue.arrive(1, func() {})
 		s.leave()
 		return false, err
@@ -434,7 +434,7 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	index := d.class.index(ref.number())
 	t.op.do = append(t.op.do, groupOp{g, func(_ *shard, g *group) {
 		g.adopt(index, d, x)
-		x.room.release()
+		x.reserved.end()
 	}, ref})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
 )
 
 // Whoever creates, imports or alters a series meets these limits and those of rra/limits.go before
@@ -43,6 +44,14 @@ func (s *Store) admitDefinition(d *rra.Definition) (m *rra.Machine, code string,
 	}
 	m, err = s.compileCopy(code)
 	return m, code, asInvalid(err)
+}
+
+// checkRecord refuses a record that the log cannot hold.
+func checkRecord(rec []byte) error {
+	if n := len(rec); n > wal.MaxRecord {
+		return invalid("a record of %d bytes, at most %d are possible", n, wal.MaxRecord)
+	}
+	return nil
 }
 
 func checkLabels(labels []Label) error {

@@ -244,7 +244,7 @@ func (s *Store) putMetadata(key string, m *Metadata) error {
 		md.count.Add(-1)
 	}
 	if many {
-		s.wake()
+		s.admission.wake()
 	}
 	return nil
 }

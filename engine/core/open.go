@@ -91,15 +91,16 @@ func (o Options) withDefaults() Options {
 
 // A Store is an open database folder. Its methods may be called concurrently.
 type Store struct {
-	dir     string
-	options Options
-	lock    io.Closer
-	db      *database
-	log     *wal.Log
-	holds   wal.Mark // how far the log reaches at least, by the database when it was opened
-	space   groupSpace
-	shards  []*shard
-	running sync.WaitGroup // shards
+	dir       string
+	options   Options
+	lock      io.Closer
+	db        *database
+	log       *wal.Log
+	holds     wal.Mark // how far the log reaches at least, by the database when it was opened
+	space     groupSpace
+	admission *admission
+	shards    []*shard
+	running   sync.WaitGroup // shards
 
 	catalogue catalogue
 	notes     notes
@@ -137,14 +138,8 @@ type Store struct {
 	pins         int     // backups under way
 	pinned       wal.Pos // what they still need of the log lies above it
 
-	logged     atomic.Int64 // bytes of records since the last checkpoint began
-	kick       chan struct{}
 	stop       context.CancelFunc
 	background sync.WaitGroup
-	reliefMu   sync.Mutex
-	relief     chan struct{} // closed and replaced after each checkpoint
-
-	checkpointFailure atomic.Pointer[error] // of the last checkpoint; nil: it succeeded
 
 	replayErr atomic.Pointer[error]
 	replaying bool // Open is at it
@@ -162,7 +157,8 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
-	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, kick: make(chan struct{}, 1), idle: make(chan struct{}, 1), relief: make(chan struct{})}
+	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, idle: make(chan struct{}, 1)}
+	s.admission = newAdmission(&s.space, &s.options)
 	s.queueEmpty.L = &s.queueMu
 	s.tickets.New = func() any { return new(Ticket) }
 	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowKeySize+blockFields)} }
@@ -412,7 +408,7 @@ func (s *Store) Close() error {
 		s.background.Wait()
 	}
 	var err error
-	if !s.options.ReadOnly && (s.logged.Load()+s.replayed.Load() > closeBytes || s.log.Bytes() > closeLog) {
+	if !s.options.ReadOnly && (s.admission.logged.Load()+s.replayed.Load() > closeBytes || s.log.Bytes() > closeLog) {
 		s.drain() // what has been acknowledged by one shard, others may not have passed over yet
 		err = s.checkpoint(context.Background())
 	}
@@ -468,94 +464,16 @@ func (s *Store) startBackground() {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-			case <-s.kick:
+			case <-s.admission.due:
 			}
 			if err := s.checkpoint(ctx); err != nil && ctx.Err() == nil {
 				s.options.Logger.Error("checkpoint failed; it is tried again", "err", err)
 				select { // not at once: a full disk stays full for a while
 				case <-ctx.Done():
 				case <-time.After(time.Second):
-					s.wake()
+					s.admission.wake()
 				}
 			}
 		}
 	})
-}
-
-// wake asks for a checkpoint.
-func (s *Store) wake() {
-	select {
-	case s.kick <- struct{}{}:
-	default:
-	}
-}
-
-// full says whether writers must wait for a checkpoint: memory is over the budget, or more log has
-// come since the last checkpoint began than two of them should leave.
-func (s *Store) full() bool {
-	return s.space.Used() > s.options.Memory || s.logged.Load() > 2*s.options.CheckpointBytes && !s.options.NoBackground
-}
-
-// admit holds a writer back while the store is full. It fails if ctx has ended.
-func (s *Store) admit(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := s.awaitQueue(ctx); err != nil {
-		return err
-	}
-	for tries := 0; s.full(); tries++ {
-		overBudget := s.space.Used() > s.options.Memory
-		if failure := s.checkpointFailure.Load(); failure != nil {
-			s.wake()
-			return fmt.Errorf("no room until a checkpoint succeeds: %w", *failure)
-		}
-		if overBudget && (s.options.NoBackground || tries > 2) {
-			return ErrMemory
-		}
-		s.reliefMu.Lock()
-		relief := s.relief
-		s.reliefMu.Unlock()
-		if !s.full() {
-			return nil
-		}
-		s.wake()
-		select {
-		case <-relief:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// relieve unloads what is not needed and lets waiting writers look again.
-func (s *Store) relieve() {
-	if s.space.Used() > s.options.Memory/2 {
-		s.unloadIdle()
-	}
-	s.reliefMu.Lock()
-	close(s.relief)
-	s.relief = make(chan struct{})
-	s.reliefMu.Unlock()
-}
-
-// unloadIdle gives back the memory of groups that are wholly in the database and have not been
-// used since the last checkpoint.
-func (s *Store) unloadIdle() {
-	for _, c := range *s.catalogue.classes.Load() {
-		for _, g := range *c.groups.Load() {
-			s.logMu.Lock()
-			g.mu.Lock()
-			if g.loaded && g.stored && !g.dirty && !g.used && g.inflight.Load() == 0 && g.nextTx == 0 && len(g.frozen) == 0 && len(g.pend.chunks) == 0 && len(g.held) == 0 {
-				s.space.Release(g.encMem)
-				g.encMem, g.enc, g.encTag, g.encReady = nil, nil, nil, false
-				g.unload()
-				s.space.unloaded.Add(1)
-			}
-			g.used = false
-			g.mu.Unlock()
-			s.logMu.Unlock()
-		}
-	}
 }

@@ -181,7 +181,7 @@ func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
 	cat.records[ref] = add
 	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: key, relabel: true})
 	if len(cat.ops) > overlayOps {
-		s.wake()
+		s.admission.wake()
 	}
 	return nil
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The reorder window puts samples that come out of order into order. It is measured in the time of the
-// samples, not by a clock: a sample is held until a sample of the same series is a window ahead of it.
-// Held samples are part of the state of their group.
+// The reorder window puts samples that come out of order into order. It is measured in the time of
+// the samples, not by a clock: a sample is held until a sample of the same series is a window ahead
+// of it. Held samples are part of the state of their group.
 
 // maxHeld bounds the samples held for one series. One more lets the oldest go.
 const maxHeld = 4096
 
-// hold takes a sample into the window of the series at an index, and applies those that leave it. The
-// error is *rra.TimeError if the sample is late, or if one of its time is held already.
+// hold takes a sample into the window of the series at an index, and applies those that leave it.
+// The error is *rra.TimeError if the sample is late, or if one of its time is held already.
 func (sh *shard) hold(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string) error {
 	if last := g.lastUpdate(index); at <= last {
 		return &rra.TimeError{At: at, Last: last}
