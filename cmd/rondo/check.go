@@ -22,10 +22,10 @@ func newCheck(c *common) *cobra.Command {
 		Long: `Check every invariant of the database and print what is broken. The exit code is 1 if anything is.
 
 With --repair what can be read of a damaged database is put into a new file in its place; the damaged one is kept beside it as
-rondo.bolt.damaged-1 (-2 and so on). Names, the label index and counts are made anew; rows that cannot be read become unknown. Series whose
-state is damaged are made anew from the log, if it has all of them; others keep their stored rows, and their values are known again from the
-second reading on. It prints what was found, what was made anew, what is lost, and what is left. The exit code is 1 if anything is left. No
-server may run.`,
+rondo.bolt.damaged-1 (-2 and so on). Names, the label index and counts are made anew. Rows and states that cannot be read are made anew
+from the log, if it has all of a series. Elsewhere rows become unknown, and a series whose state is lost keeps its stored rows; its values
+are known again from the second reading on. It prints what was found, what was made anew, what is lost, and what is left. The exit code is
+1 if anything is left. No server may run.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if mend {

@@ -208,7 +208,7 @@ func (s *Store) open() (err error) {
 	}
 	s.failpoint("open-log")
 	if b := s.options.rebuild; b != nil {
-		if err := b.begin(s); err != nil {
+		if err := b.begin(context.Background(), s); err != nil {
 			return err
 		}
 	}

@@ -3,10 +3,12 @@ package core
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -50,6 +52,8 @@ type lostGroup struct {
 	newest  map[int]rra.Time
 	slots   []map[int64]*slotSubs // by stream
 	lags    *directory
+	until   wal.Pos    // the log is applied up to here
+	hurt    *hurtGroup // not nil: the state is sound, g is a stand-in that only gathers rows
 }
 
 // slotSubs is which sub-blocks of a slot there are.
@@ -70,16 +74,19 @@ type logReach struct {
 	first  wal.Pos  // the first record that can be read; 0: none
 	from   wal.Pos  // from here on it is known which reorder window was in force
 	window rra.Time // in force at from
-	upto   wal.Pos  // the catalogue's position, behind which the log is replayed as always
+	upto   wal.Pos  // it is looked at up to here
 }
 
 // begin finds the groups without a state, and puts what can be known of them into memory.
-func (b *rebuild) begin(s *Store) error {
+func (b *rebuild) begin(ctx context.Context, s *Store) error {
 	b.s, b.groups, b.born = s, make(map[groupID]*lostGroup), make(map[wal.Pos][]bornSeries)
 	if err := s.db.View(nil, b.find); err != nil {
 		return err
 	}
-	if err := b.apply(); err != nil || len(b.groups) == 0 {
+	if err := b.apply(); err != nil {
+		return err
+	}
+	if err := b.findHurt(ctx); err != nil || len(b.groups) == 0 {
 		return err
 	}
 	b.readLog()
@@ -89,7 +96,10 @@ func (b *rebuild) begin(s *Store) error {
 	for _, lg := range b.groups {
 		b.load(lg)
 	}
-	return b.replay()
+	if err := b.replay(); err != nil {
+		return err
+	}
+	return b.patch()
 }
 
 // find fills groups and members.
@@ -118,6 +128,13 @@ func (b *rebuild) find(tx *bolt.Tx) error {
 			b.lost(id)
 		default: // the catalogue's last changes made it: replay will make it from nothing
 			b.put(bucketState, k, nil)
+		}
+	}
+	for _, c := range *s.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			if id := (groupID{c.id, g.id}); !whole[id] {
+				b.lost(id)
+			}
 		}
 	}
 	cur = tx.Bucket(bucketSeries).Cursor()
@@ -155,7 +172,7 @@ func (b *rebuild) lost(id groupID) *lostGroup {
 		c := b.s.class(id.class)
 		lg = &lostGroup{
 			g: b.s.makeGroup(c, id.group), members: make(map[int]*seriesRecord), whole: make(map[int]bool), newest: make(map[int]rra.Time),
-			slots: make([]map[int64]*slotSubs, len(c.streams)), lags: new(directory).clone(len(c.streams)),
+			slots: make([]map[int64]*slotSubs, len(c.streams)), lags: new(directory).clone(len(c.streams)), until: b.s.catalogue.pos,
 		}
 		for i := range lg.slots {
 			lg.slots[i] = make(map[int64]*slotSubs)
@@ -174,8 +191,9 @@ func (b *rebuild) readLog() {
 		b.reach.window = 0 // that of a new store
 	}
 	for _, lg := range b.groups {
+		b.reach.upto = max(b.reach.upto, lg.until)
 		for i, rec := range lg.members {
-			if first != 0 && rec.born.pos >= first && rec.born.pos <= b.reach.upto {
+			if first != 0 && rec.born.pos >= first && rec.born.pos <= lg.until {
 				b.born[rec.born.pos] = append(b.born[rec.born.pos], bornSeries{lg, i, rec})
 			}
 		}
@@ -202,7 +220,7 @@ func (b *rebuild) readLog() {
 	})
 	if err != nil {
 		b.r.lose("the log cannot be read from its beginning: %v; nothing is made anew from it", err)
-		b.reach.first, b.reach.from = 0, b.reach.upto+1
+		b.reach.first, b.reach.from = 0, math.MaxUint64
 	}
 	for pos, list := range b.born {
 		b.born[pos] = slices.DeleteFunc(list, func(x bornSeries) bool { return pos < b.reach.from || !made[x] || err != nil })
@@ -212,7 +230,7 @@ func (b *rebuild) readLog() {
 	}
 }
 
-// blocks calls fn with each record that the catalogue's position covers.
+// blocks calls fn with each record that is looked at.
 func (b *rebuild) blocks(fn func(p wal.Pos, rec []byte) error) error {
 	if b.reach.first == 0 {
 		return nil
@@ -293,7 +311,11 @@ func (b *rebuild) load(lg *lostGroup) {
 	first := g.id << g.c.shift
 	n := int(min(g.c.next.Load()-first, 1<<g.c.shift))
 	g.resize(n)
-	g.n, g.loaded, g.stored, g.dirty = n, true, true, true
+	g.n = n
+	if lg.hurt != nil {
+		return
+	}
+	g.loaded, g.stored, g.dirty = true, true, true
 	g.dir = lg.directory()
 	g.lost = lg.newest
 	s.space.loaded.Add(1)
@@ -325,7 +347,7 @@ func (b *rebuild) replay() error {
 			h := readRun(&r, at)
 			at = h.at
 			lg := b.groups[groupID{h.class, h.group}]
-			if lg == nil || r.Err != nil {
+			if lg == nil || r.Err != nil || p > lg.until {
 				continue
 			}
 			sh.id = lg.g.shard
@@ -354,6 +376,9 @@ func (b *rebuild) finish() {
 	for _, id := range slices.SortedFunc(maps.Keys(b.groups), groupID.compare) {
 		lg := b.groups[id]
 		g := lg.g
+		if lg.hurt != nil {
+			continue
+		}
 		g.mu.Lock()
 		g.lost = nil
 		for _, i := range slices.Sorted(maps.Keys(lg.members)) {

@@ -77,7 +77,7 @@ func (b *rebuild) sift() error {
 		}
 	}
 	for _, lg := range b.groups {
-		b.closeGaps(lg)
+		b.closeGaps(lg) // of hurt ones nothing was gathered
 	}
 	return b.apply()
 }
@@ -89,7 +89,7 @@ func (b *rebuild) siftBlock(k, v []byte) {
 		return
 	}
 	lg := b.groups[groupID{class, group}]
-	if lg == nil || stream >= len(lg.g.c.streams) {
+	if lg == nil || lg.hurt != nil || stream >= len(lg.g.c.streams) {
 		return
 	}
 	c := lg.g.c
@@ -145,7 +145,7 @@ func (b *rebuild) siftLag(k, v []byte) {
 	}
 	lg := b.groups[groupID{binary.BigEndian.Uint32(k), binary.BigEndian.Uint32(k[4:])}]
 	stream := int(binary.BigEndian.Uint16(k[10:]))
-	if lg == nil || stream >= len(lg.g.c.streams) {
+	if lg == nil || lg.hurt != nil || stream >= len(lg.g.c.streams) {
 		return
 	}
 	column, slot, st := lagColumn(k), lagSlot(k), &lg.g.c.streams[stream]

@@ -289,6 +289,9 @@ func (s *Store) loadDefinitions(tx *bolt.Tx) error {
 		if n := c.next.Load(); n > 0 {
 			s.makeGroup(c, (n-1)>>c.shift)
 		}
+		for _, g := range *c.groups.Load() {
+			g.stored = true // a checkpoint writes groups before the catalogue
+		}
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ const fileRepair = fileDB + ".repair"
 type repairing struct {
 	s   *Store
 	got Repaired
+
+	moreDone, moreLost int // that the report has no room for
 }
 
 // toldRepairs bounds how many lines a report has of one kind.
@@ -33,23 +35,28 @@ const toldRepairs = maxProblems
 func (r *repairing) done(format string, args ...any) {
 	if len(r.got.Done) < toldRepairs {
 		r.got.Done = append(r.got.Done, fmt.Sprintf(format, args...))
+	} else {
+		r.moreDone++
 	}
 }
 
 func (r *repairing) lose(format string, args ...any) {
 	if len(r.got.Lost) < toldRepairs {
 		r.got.Lost = append(r.got.Lost, fmt.Sprintf(format, args...))
+	} else {
+		r.moreLost++
 	}
 }
 
 // Repair makes a damaged database usable. Everything that can be read is copied into a new file,
 // which takes the place of the damaged one; that is set aside and kept. Names, the label index and
 // counts are made anew from the records of the series, records of series from names, labels and
-// states. Rows that cannot be read become unknown. A state that cannot be read is made anew: from
-// the log, if it has all of a series; else the series keeps the rows that are stored, and its
-// values are known again from its second reading on. The log stays as it is. The error wraps
-// ErrLocked if another process has the folder, and ErrDamaged if what a repair needs is damaged
-// itself (definitions, the log's position); nothing has changed then.
+// states. Rows that cannot be read come from the log if it has all of a series, and are unknown
+// elsewhere. A state that cannot be read is made anew: from the log, if it has all of a series;
+// else the series keeps the rows that are stored, and its values are known again from its second
+// reading on. The log stays as it is. The error wraps ErrLocked if another process has the folder,
+// and ErrDamaged if what a repair needs is damaged itself (definitions, the log's position);
+// nothing has changed then.
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
@@ -71,7 +78,7 @@ func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error
 	}
 	r.s = s
 	s.pins++ // the log stays as it is: with the file that was set aside it is all that was there
-	if len(o.rebuild.groups) > 0 {
+	if o.rebuild.anyState() {
 		err = s.Checkpoint(ctx)
 	}
 	if err == nil {
@@ -79,6 +86,12 @@ func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error
 	}
 	if err == nil {
 		r.got.Left, err = s.Check(ctx)
+	}
+	if r.moreDone > 0 {
+		r.got.Done = append(r.got.Done, fmt.Sprintf("and %d more", r.moreDone))
+	}
+	if r.moreLost > 0 {
+		r.got.Lost = append(r.got.Lost, fmt.Sprintf("and %d more", r.moreLost))
 	}
 	return r.got, errors.Join(err, s.Close())
 }

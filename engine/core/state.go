@@ -210,6 +210,9 @@ func (s *Store) loadGroup(g *group, tx *bolt.Tx) error {
 	}
 	err := s.db.guard(bucketState, func() error {
 		v := tx.Bucket(bucketState).Get(g.stateKey())
+		if v == nil && g.stored {
+			return errMissing
+		}
 		if v == nil {
 			return nil
 		}
