@@ -120,12 +120,13 @@ func inOrder(refs []Ref) []int {
 // fetcher enters the store for a fetch, of a single series or of many. What it returns must be told
 // to leave. It fails if ctx is done or the store closed.
 func (s *Store) fetcher(ctx context.Context, single bool) (*fetcher, error) {
+	done := ctx.Err() // of a nil context this panics, and nothing is counted yet
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	if done != nil {
 		s.leave()
-		return nil, err
+		return nil, done
 	}
 	f := s.fetchers.Get().(*fetcher)
 	f.s, f.single, f.timed = s, single, true

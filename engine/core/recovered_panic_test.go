@@ -30,14 +30,18 @@ func TestClosesAfterARecoveredPanic(t *testing.T) {
 	b.Add(ref, rra.TimeOf(time.Unix(1_700_000_000, 0)), rra.Float(1))
 	var none context.Context
 	for name, call := range map[string]func(){
-		"Append, no context":  func() { _ = s.Append(none, &b) },
-		"Append, no batch":    func() { _ = s.Append(t.Context(), nil) },
-		"Update, no context":  func() { _, _, _ = s.Update(none, ref, &b, false) },
-		"Update, no batch":    func() { _, _, _ = s.Update(t.Context(), ref, nil, false) },
-		"Create, no context":  func() { _, _ = s.Create(none, core.Spec{Path: "b", Definition: d}) },
-		"Drop, no context":    func() { _ = s.Drop(none, "a") },
-		"Rename, no context":  func() { _ = s.Rename(none, "a", "b") },
-		"Flush, no context":   func() { _ = s.Flush(none, []core.Ref{ref}) },
+		"Append, no context": func() { _ = s.Append(none, &b) },
+		"Append, no batch":   func() { _ = s.Append(t.Context(), nil) },
+		"Update, no context": func() { _, _, _ = s.Update(none, ref, &b, false) },
+		"Update, no batch":   func() { _, _, _ = s.Update(t.Context(), ref, nil, false) },
+		"Create, no context": func() { _, _ = s.Create(none, core.Spec{Path: "b", Definition: d}) },
+		"Drop, no context":   func() { _ = s.Drop(none, "a") },
+		"Rename, no context": func() { _ = s.Rename(none, "a", "b") },
+		"Flush, no context":  func() { _ = s.Flush(none, []core.Ref{ref}) },
+		"Fetch, no context":  func() { _, _ = s.Fetch(none, ref, 0, 0, 10) },
+		"FetchMany, fn fails": func() {
+			_ = s.FetchMany(t.Context(), []core.Ref{ref}, 0, 0, 10, func(int, *core.Rows, error) { panic("x") })
+		},
 		"Alter, change fails": func() { _, _ = s.Alter(t.Context(), "a", func(core.Copy) (core.Copy, error) { panic("x") }) },
 	} {
 		func() {
