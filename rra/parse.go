@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -26,9 +27,12 @@ func (e *ParseError) Error() string { return e.Text }
 func refuse(format string, args ...any) error { return &ParseError{fmt.Sprintf(format, args...)} }
 
 // dataSourceForm is what a data source looks like: name, mapped name, number of
-// the source, kind, the rest.
-var dataSourceForm = regexp.MustCompile(
-	`^DS:([-a-zA-Z0-9_]{1,19})(?:=([-a-zA-Z0-9_]{1,19})(?:\[([0-9]+)\])?)?:([A-Z]{1,19}):((?s:.+))$`)
+// the source, kind, the rest. Most commands parse none, so it is compiled when the first one is
+// parsed: that takes 0.2 ms.
+var dataSourceForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`^DS:([-a-zA-Z0-9_]{1,19})(?:=([-a-zA-Z0-9_]{1,19})(?:\[([0-9]+)\])?)?:([A-Z]{1,19}):((?s:.+))$`)
+})
 
 // ParseDefinition reads the arguments of `rrdtool create` that say what a series
 // keeps: DS:… and RRA:…, in any order; archives may also stand in the words of [ParseRetention]. Without an rra-num, HWPREDICT and
@@ -181,7 +185,7 @@ type Mapping struct {
 // ParseMapping returns the mapping of a data source, DS:name=mapped[source]:…,
 // if it has one.
 func ParseMapping(arg string) (Mapping, bool) {
-	m := dataSourceForm.FindStringSubmatch(arg)
+	m := dataSourceForm().FindStringSubmatch(arg)
 	if m == nil || m[2] == "" {
 		return Mapping{}, false
 	}
@@ -193,7 +197,7 @@ func ParseMapping(arg string) (Mapping, bool) {
 }
 
 func parseDataSource(arg string, before []DataSource) (DataSource, error) {
-	m := dataSourceForm.FindStringSubmatch(arg)
+	m := dataSourceForm().FindStringSubmatch(arg)
 	if m == nil {
 		return DataSource{}, refuse("invalid DS format")
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rondo-db/rondo/query/graphdata"
@@ -227,14 +228,17 @@ func (l *locale) local(dst []byte, n int) []byte {
 	return append(append(dst[:n+i], l.point...), rest...)
 }
 
-var converted = regexp.MustCompile(`(?s)^(.*Converted '.*' to -?[0-9]+)\.([0-9]+, but cannot convert '.*)$`)
+// converted is a message with a number in it.
+var converted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^(.*Converted '.*' to -?[0-9]+)\.([0-9]+, but cannot convert '.*)$`)
+})
 
 // localError is err with the locale's point in what it says of a number.
 func (l *locale) localError(err error) error {
 	if l.point == "" || err == nil {
 		return err
 	}
-	if m := converted.FindStringSubmatch(err.Error()); m != nil {
+	if m := converted().FindStringSubmatch(err.Error()); m != nil {
 		return errors.New(m[1] + l.point + m[2])
 	}
 	return err

@@ -2,6 +2,7 @@ package receivebench
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/rondo-db/rondo/receivers/smon"
 	"github.com/rondo-db/rondo/rra"
@@ -40,27 +41,28 @@ func (l *smonLoad) size() (messages, series, values int) {
 func (l *smonLoad) before() [][]byte { return nil }
 
 // smonNames are those of a stream's tokens.
-var smonNames = func() (names [hostSeries]string) {
-	for n := range names {
-		names[n] = fmt.Sprintf("bench.value.%d", n)
+var smonNames = sync.OnceValue(func() (names []string) {
+	for n := range hostSeries {
+		names = append(names, fmt.Sprintf("bench.value.%d", n))
 	}
 	return names
-}()
+})
 
 func (l *smonLoad) step(i int) (message []byte, samples, values int) {
 	s := &l.streams[i]
 	s.Clear()
+	names := smonNames()
 	for n := range s.sources {
 		s.sources[n].next(&l.random)
-		if err := s.Unsigned(smonNames[n], nil, uint64(s.sources[n].v)); err != nil {
-			panic(fmt.Sprintf("token %s: %v", smonNames[n], err)) // a test makes all of them
+		if err := s.Unsigned(names[n], nil, uint64(s.sources[n].v)); err != nil {
+			panic(fmt.Sprintf("token %s: %v", names[n], err)) // a test makes all of them
 		}
 	}
 	return s.Bytes(), hostSeries, hostSeries
 }
 
 func (l *smonLoad) series(n int) state {
-	t := smon.Token{Name: smonNames[n%hostSeries]}
+	t := smon.Token{Name: smonNames()[n%hostSeries]}
 	v := rra.Uint(uint64(l.streams[n/hostSeries].sources[n%hostSeries].v))
 	return state{
 		Path:     smon.Identify(hostAddress(n/hostSeries), &t, nil).Path,
