@@ -1,6 +1,7 @@
 package contrib_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -55,5 +56,35 @@ func TestLife(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestDatabaseOfTheConfigurationFile has both modules make a series where nothing but the user's configuration file names
+// a database: they made one of their own in whatever folder they were run in.
+func TestDatabaseOfTheConfigurationFile(t *testing.T) {
+	const create = "'a.rrd', '--step', '10', 'DS:v:GAUGE:20:U:U', 'RRA:AVERAGE:0.5:1:10'"
+	for _, args := range [][]string{
+		{"perl", "-e", "use RRDs; RRDs::create(" + create + "); die RRDs::error if RRDs::error"},
+		{"python3", "-c", "import rrdtool; rrdtool.create(" + create + ")"},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			need(t, args[0])
+			home, dir := t.TempDir(), t.TempDir()
+			if err := os.MkdirAll(filepath.Join(home, "rondo"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(home, "rondo", "rondo.yaml"), "db: "+home+"/named.db\n", 0o600)
+			cmd := exec.Command(args[0], args[1:]...)
+			cmd.Dir, cmd.Env = dir, environment(t, dir, "RONDO_DB=", "XDG_CONFIG_HOME="+home)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "rondo.db")); !os.IsNotExist(err) {
+				t.Errorf("a database was made in the working folder: %v", err)
+			}
+			if out := rondo(t, dir, "--db", home+"/named.db", "list"); out != "a.rrd\n" {
+				t.Errorf("the database that is named holds %q", out)
+			}
+		})
 	}
 }

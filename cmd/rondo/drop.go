@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrdtool"
 	"github.com/rondo-db/rondo/query/transfer"
 )
 
@@ -22,6 +24,7 @@ series. There is no way back but a backup.
   rondo drop -r collectd/web1       all series below a folder
   rondo drop --label host=web1      all series with a label; with several --label, those that have them all
   rondo drop -r lab --dry-run       print what would go, and delete nothing
+  rondo drop -r / --all             all series of the database
 
 With RONDO_BASE, names of files mean their series, as with rrdtool's verbs.`
 
@@ -32,6 +35,7 @@ const manyAtOnce = 64
 type dropping struct {
 	*common
 	recursive bool
+	all       bool
 	labels    []string
 	dry       bool
 }
@@ -57,6 +61,7 @@ func newDrop(c *common) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&d.recursive, "recursive", "r", false, "delete all series below the folders that are named")
+	f.BoolVar(&d.all, "all", false, "with -r /: yes, all series of the database")
 	f.StringArrayVar(&d.labels, "label", nil, "delete the series with this `label`: name=value, name!=value, name=~pattern; may be repeated")
 	f.BoolVarP(&d.dry, "dry-run", "n", false, "print what would be deleted, and delete nothing")
 	return cmd
@@ -93,13 +98,39 @@ func (d *dropping) run(ctx context.Context, args []string) (err error) {
 		return told(err)
 	})
 	_, failed := fmt.Fprintf(d.stdout, "%d series deleted\n", n)
+	leftFiles(d.process, p.env.Base, paths)
 	return firstError(err, failed)
+}
+
+// leftFiles tells of rrdtool's own files of series that are no more: rondo never deletes them.
+func leftFiles(p *process, base string, paths []string) {
+	var left []string
+	for _, path := range paths {
+		name := filepath.Join(base, filepath.FromSlash(path))
+		for _, name := range []string{name, name + ".rrd"} {
+			if rrdtool.IsNative(rrdtool.OSFiles{}, name) {
+				left = append(left, name)
+			}
+		}
+	}
+	if len(left) == 0 {
+		return
+	}
+	// There is nobody to tell if this fails.
+	_, _ = fmt.Fprintf(p.stderr, "%s is still there as a file of rrdtool's: an update of that name makes a series of it again. Remove it if that is not meant\n", quoted(left[0]))
+	if len(left) > 1 {
+		_, _ = fmt.Fprintf(p.stderr, "So are the files of %d more\n", len(left)-1)
+	}
 }
 
 // paths returns the paths of the series that go. Nothing goes if one of the names is wrong.
 func (d *dropping) paths(ctx context.Context, p *picker, args []string) ([]string, error) {
 	if len(d.labels) > 0 {
-		return p.labelled(ctx)
+		paths, err := p.labelled(ctx)
+		if err == nil && len(paths) == 0 {
+			err = errors.New("no series has these labels")
+		}
+		return paths, err
 	}
 	var paths []string
 	for _, name := range args {
@@ -114,6 +145,9 @@ func (d *dropping) paths(ctx context.Context, p *picker, args []string) ([]strin
 		path, err := p.path(name)
 		if err != nil {
 			return nil, err
+		}
+		if path == "" && !d.all && !d.dry {
+			return nil, fmt.Errorf("%s is every series of the database: add --all if all are to go", quoted(name))
 		}
 		below, err := p.below(ctx, path)
 		if err != nil {

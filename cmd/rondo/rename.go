@@ -74,7 +74,11 @@ func (r *renaming) run(ctx context.Context, from, to string) (err error) {
 		}
 		return told(err)
 	})
+	if n == 0 && err != nil {
+		return err
+	}
 	_, failed := fmt.Fprintf(r.stdout, "%d series renamed\n", n)
+	leftFiles(r.process, p.env.Base, paths)
 	return firstError(err, failed)
 }
 
@@ -89,7 +93,12 @@ func (r *renaming) plan(ctx context.Context, p *picker, from, to string) ([]stri
 		if err != nil {
 			return nil, nil, err
 		}
-		return []string{s.GetSeries().GetPath()}, func(string) string { return target }, nil
+		const end = ".rrd" // it may be left out: of both names, then
+		is := s.GetSeries().GetPath()
+		if was, _ := p.path(from); is == was+end && !strings.HasSuffix(target, end) {
+			target += end
+		}
+		return []string{is}, func(string) string { return target }, nil
 	}
 	folder, err := p.path(from)
 	if err != nil {

@@ -134,7 +134,7 @@ func (t target) makes(adopts bool) error {
 	case t.strict:
 		return fmt.Errorf("there is no database in %s, and none is made where nobody asked for it: say where it is to be, by RONDO_DB or by db: in %s", t.folder(), systemConfig)
 	case adopts:
-		return fmt.Errorf("there is no database in %s: rondo create, import and serve make one, and so does --db or RONDO_DB", t.folder())
+		return fmt.Errorf("there is no database in %s: rondo create, restore, import and serve make one, and this command does if --db or RONDO_DB names it", t.folder())
 	}
 	return nil
 }

@@ -5,7 +5,8 @@
 # Programs that `use RRDs` run with it as they are: put the folder of this file into PERL5LIB, or in
 # front with `perl -I`. docs/clients.md says what it does and what differs from librrd's module.
 #
-# Environment: RONDO is the program (rondo in the PATH), RONDO_DB the database's folder (./rondo.db), RONDO_DAEMON
+# Environment: RONDO is the program (rondo in the PATH), RONDO_DB the database's folder (else what the
+# configuration file says), RONDO_DAEMON
 # a server elsewhere, RRDCACHED_ADDRESS as in rrdtool. With RONDO_FILES=0 no files are made where a program looks for them.
 package RRDs;
 
@@ -27,7 +28,10 @@ my $database;               # the folder in full
 my %reads = map { $_ => 1 } qw(fetch xport info first last lastupdate list times graph graphv);
 
 my $longest = ( 1 << 20 ) - 1;    # of a command
-my $note    = "The series of this name is kept by rondo.\n";
+my $note =    # query/transfer.Note
+    "The series of this name is kept by rondo. This file is here for programs that look whether there is one.\n"
+    . "rondo info NAME prints the series, rondo rename and rondo drop move and delete it,\n"
+    . "rondo export writes it as a file of rrdtool.\n";
 
 sub error { return $error }
 
@@ -264,8 +268,7 @@ sub _program {
         $database = Cwd::getcwd() . "/$named" if $named !~ m{^/};
         $database = $named if $named =~ m{^/};
     }
-    $database //= Cwd::getcwd() . '/rondo.db';
-    return ( $RONDO // ( $ENV{RONDO} || 'rondo' ), '--db', $database );
+    return ( $RONDO // ( $ENV{RONDO} || 'rondo' ), defined $database ? ( '--db', $database ) : () );
 }
 
 # _spawn begins a rondo with the three files, undef being this process's own. It is no child of this process, which may

@@ -3,7 +3,8 @@
 Programs that `import rrdtool` run with it as they are: put the folder of this file into PYTHONPATH.
 docs/clients.md says what it does and what differs from librrd's module. It needs Python 3.6 or newer, and nothing else.
 
-Environment: RONDO is the program (rondo in the PATH), RONDO_DB the database's folder (./rondo.db), RONDO_DAEMON
+Environment: RONDO is the program (rondo in the PATH), RONDO_DB the database's folder (else what
+the configuration file says), RONDO_DAEMON
 a server elsewhere, RRDCACHED_ADDRESS as in rrdtool. With RONDO_FILES=0 no files are made where a program looks for them.
 
 Any thread may call any function; calls are made one after another. A forked process has a session of its own.
@@ -38,7 +39,11 @@ error = OperationalError  # as it was called before
 _READS = frozenset("fetch xport info first last lastupdate list graph graphv".split())
 
 _LONGEST = (1 << 20) - 1  # bytes of a command
-_NOTE = b"The series of this name is kept by rondo.\n"
+_NOTE = (  # query/transfer.Note
+    b"The series of this name is kept by rondo. This file is here for programs that look whether there is one.\n"
+    b"rondo info NAME prints the series, rondo rename and rondo drop move and delete it,\n"
+    b"rondo export writes it as a file of rrdtool.\n"
+)
 _ENVIRONMENT = ("RONDO", "RONDO_DB", "RONDO_BASE", "RONDO_SYNC", "RONDO_DAEMON", "RRDCACHED_ADDRESS", "TZ", "LC_ALL", "LC_TIME", "LC_NUMERIC", "LANG", "PATH")
 
 
@@ -363,9 +368,7 @@ class _Session:
         named = os.environ.get("RONDO_DB")
         if named:
             self.database = os.path.join(_here(), named)
-        elif self.database is None:
-            self.database = os.path.join(_here(), "rondo.db")
-        return [os.environ.get("RONDO") or "rondo", "--db", self.database]
+        return [os.environ.get("RONDO") or "rondo"] + (["--db", self.database] if self.database else [])
 
     def _begin(self):
         command = self._program() + ["pipe"]

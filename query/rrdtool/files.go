@@ -46,8 +46,11 @@ const maxNative = 1 << 31
 // native is lookup for verbs that read: the series of a name, or, where there is none, of the native file of that name.
 func (c *command) native(name string) (core.Ref, error) {
 	ref, err := c.lookup(name)
-	if err == nil || c.Files == nil || !errors.Is(err, errNoSuchFile) && !errors.Is(err, errPermission) || !IsNative(c.Files, name) {
+	if err == nil || c.Files == nil || !errors.Is(err, errNoSuchFile) && !errors.Is(err, errPermission) {
 		return ref, err
+	}
+	if !IsNative(c.Files, name) {
+		return ref, c.noted(name, err)
 	}
 	f, err := readNative(c.Files, name)
 	if err != nil {
@@ -63,12 +66,30 @@ func (c *command) native(name string) (core.Ref, error) {
 	return s.Lookup(name)
 }
 
+// noted explains err, that there is no series of a name, where a file of the name says that there is: somebody has moved or
+// copied what is there for programs to see.
+func (c *command) noted(name string, err error) error {
+	f, e := c.Files.Open(name)
+	if e != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // it is only read
+	head := make([]byte, len(transfer.Note))
+	if _, e := io.ReadFull(f, head); e != nil || string(head) != transfer.Note {
+		return err
+	}
+	return fmt.Errorf("opening '%s': it is a note of rondo's, and there is no series of that name: rondo rename OLD NEW moves a series, mv and cp do not", name)
+}
+
 // owned is lookup for verbs that change a series: where there is none, the native file of that name, if there is one, is made
 // a series first, with every row. The file stays as it is.
 func (c *command) owned(name string) (core.Ref, error) {
 	ref, err := c.lookup(name)
-	if _, daemon := c.Store.(tuner); err == nil || daemon || c.Files == nil || !errors.Is(err, errNoSuchFile) || !IsNative(c.Files, name) {
+	if _, daemon := c.Store.(tuner); err == nil || daemon || c.Files == nil || !errors.Is(err, errNoSuchFile) {
 		return ref, err
+	}
+	if !IsNative(c.Files, name) {
+		return ref, c.noted(name, err)
 	}
 	path, e := c.path(name)
 	if e != nil {

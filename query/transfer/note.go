@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
-// Note stands in files that are there for programs to see: they make a series anew when there is no file of its name.
-const Note = "The series of this name is kept by rondo.\n"
+// Note stands in files that are there for programs to see: they make a series anew when there is no file of its name. It is longer
+// than the head of rrdtool's files, so that the original says of it that it is no RRD file, and not that its end is missing.
+const Note = "The series of this name is kept by rondo. This file is here for programs that look whether there is one.\n" +
+	"rondo info NAME prints the series, rondo rename and rondo drop move and delete it,\n" +
+	"rondo export writes it as a file of rrdtool.\n"
 
 // IsNote says whether a file of that name holds a Note and nothing else. info is that of the file.
 func IsNote(name string, info fs.FileInfo) bool {
