@@ -182,8 +182,8 @@ func (s *showing) times(last, row int64) (start, end int64, err error) {
 	if from == "" {
 		from = fmt.Sprintf("end-%ds", chartedRows*row)
 	}
-	if from, err = secondsOf(from, location); err == nil {
-		to, err = secondsOf(to, location)
+	if from, err = attime.FromISO(from, location); err == nil {
+		to, err = attime.FromISO(to, location)
 	}
 	if err == nil {
 		start, end, err = attime.ParsePair(from, to, now.In(location))
@@ -198,25 +198,6 @@ func (s *showing) times(last, row int64) (start, end int64, err error) {
 		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", stamp(end, location), stamp(start, location))
 	}
 	return start, end, nil
-}
-
-// isoForms are the ISO times that show takes, without a zone.
-var isoForms = []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05"}
-
-// secondsOf makes an ISO time the number of its seconds. Other times stay as they are.
-func secondsOf(text string, location *time.Location) (string, error) {
-	if len(text) < len(isoForms[0]) || text[4] != '-' {
-		return text, nil
-	}
-	for _, form := range isoForms {
-		if at, err := time.ParseInLocation(form, text, location); err == nil {
-			return strconv.FormatInt(at.Unix(), 10), nil
-		}
-		if at, err := time.Parse(form+"Z07:00", text); err == nil {
-			return strconv.FormatInt(at.Unix(), 10), nil
-		}
-	}
-	return "", fmt.Errorf("%s is no time", quoted(text))
 }
 
 // stamp prints a time for people.

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -27,11 +28,18 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.Create
 	}
 	d, err := definition(m.GetDefinition())
 	if err != nil {
+		if m.GetDefinition().GetStep() == 0 {
+			err = fmt.Errorf("%w (no step is given: it is %d s)", err, defaultStep)
+		}
 		return nil, invalid("definition: %w", err)
 	}
 	start := s.now().Unix() - 10
 	if m.GetStart() != "" {
-		if start, err = attime.Instant(m.GetStart(), s.now()); err != nil {
+		text, err := attime.FromISO(m.GetStart(), s.now().Location())
+		if err == nil {
+			start, err = attime.Instant(text, s.now())
+		}
+		if err != nil {
 			return nil, invalid("start: %w", err)
 		}
 	}

@@ -2,7 +2,10 @@ package rpc
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -15,12 +18,12 @@ import (
 // Fetch returns the rows of the archive that serves the asked range best.
 func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRequest]) (*connect.Response[rondov1.FetchResponse], error) {
 	m := req.Msg
-	start, end, err := attime.ParsePair(or(m.GetStart(), "end-1day"), or(m.GetEnd(), "now"), s.now())
+	start, end, err := timeRange(m, s.now())
 	switch {
 	case err != nil:
 		return nil, invalid("%w", err)
 	case start < 0 || end < start:
-		return nil, invalid("start (%d) is not before end (%d), or before 1970", start, end)
+		return nil, invalid("start (%d) is not before end (%d), or before 1970%s", start, end, monthsHint(m))
 	case m.GetResolution() < 0:
 		return nil, invalid("resolution %d is negative", m.GetResolution())
 	}
@@ -57,6 +60,32 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 		}
 	}
 	return connect.NewResponse(rows), nil
+}
+
+// timeRange returns the ends of the range that is asked for, seconds since 1970.
+func timeRange(m *rondov1.FetchRequest, now time.Time) (start, end int64, err error) {
+	from, err := attime.FromISO(or(m.GetStart(), "end-1day"), now.Location())
+	if err != nil {
+		return 0, 0, fmt.Errorf("start time: %w", err)
+	}
+	to, err := attime.FromISO(or(m.GetEnd(), "now"), now.Location())
+	if err != nil {
+		return 0, 0, fmt.Errorf("end time: %w", err)
+	}
+	return attime.ParsePair(from, to, now)
+}
+
+// fewM is an offset in m that at-style reads as months.
+var fewM = regexp.MustCompile(`[-+]\s*[1-5]m$`)
+
+// monthsHint says where an offset of a few m was taken for months.
+func monthsHint(m *rondov1.FetchRequest) string {
+	for _, text := range []string{m.GetStart(), m.GetEnd()} {
+		if fewM.MatchString(text) {
+			return fmt.Sprintf(": %.40q are months, write min for minutes", text)
+		}
+	}
+	return ""
 }
 
 func parseCF(name string) (rra.CF, error) {

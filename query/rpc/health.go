@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"net/http"
 
@@ -44,5 +45,29 @@ func HealthHandler(ready func() bool) http.Handler {
 		return connect.NewResponse(status), nil
 	}
 	const most = 1 << 10 // bytes of a service's name
-	return connect.NewUnaryHandler(HealthProcedure, check, connect.WithReadMaxBytes(most))
+	return connect.NewUnaryHandler(
+		HealthProcedure, check, connect.WithReadMaxBytes(most), connect.WithCodec(healthJSON{"json"}), connect.WithCodec(healthJSON{"json; charset=utf-8"}),
+	)
+}
+
+// healthJSON is the JSON of grpc.health.v1's messages, where those that stand in for them have another.
+type healthJSON struct{ name string }
+
+func (c healthJSON) Name() string { return c.name }
+
+func (healthJSON) Marshal(m any) ([]byte, error) {
+	status := "NOT_SERVING"
+	if m.(*wrapperspb.Int32Value).GetValue() == healthServing {
+		status = "SERVING"
+	}
+	return json.Marshal(map[string]string{"status": status})
+}
+
+func (healthJSON) Unmarshal(b []byte, m any) error {
+	var ask struct{ Service string }
+	if err := json.Unmarshal(b, &ask); err != nil {
+		return err
+	}
+	m.(*wrapperspb.StringValue).Value = ask.Service
+	return nil
 }

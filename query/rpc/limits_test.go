@@ -295,3 +295,12 @@ func TestOneBadReadingDoesNotKeepTheOthersOut(t *testing.T) {
 		t.Errorf("got %.600v", got)
 	}
 }
+
+// TestLongMessagesTellTheLimit: the page said 413; it is 429, with both numbers.
+func TestLongMessagesTellTheLimit(t *testing.T) {
+	_, url := serve(t)
+	code, answer := postBytes(t, url+"/rondo.v1.Rondo/List", "application/json", "", []byte(`{"prefix":"`+strings.Repeat("x", 64<<10)+`"}`))
+	if code != 429 || !strings.Contains(answer, "resource_exhausted") || !strings.Contains(answer, "65549") || !strings.Contains(answer, "65536") {
+		t.Errorf("got %d %.300s", code, answer)
+	}
+}

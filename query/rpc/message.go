@@ -1,14 +1,12 @@
 package rpc
 
 import (
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -90,7 +88,14 @@ func (binaryCodec) Unmarshal(b []byte, m any) error {
 			return tooManyParts(n)
 		}
 	}
-	return proto.Unmarshal(b, m.(proto.Message))
+	if err := proto.Unmarshal(b, m.(proto.Message)); err != nil {
+		return err
+	}
+	if unknown := m.(proto.Message).ProtoReflect().GetUnknown(); len(unknown) > 0 && changes(m) {
+		number, _, _ := protowire.ConsumeTag(unknown)
+		return fmt.Errorf("unknown field number %d: a request that changes something may hold no other fields than those of rondo.proto", number)
+	}
+	return nil
 }
 
 // The fields that writeParts counts; the numbers are those of rondo.proto.
@@ -135,36 +140,4 @@ func fields(b []byte, num protowire.Number, f func([]byte) bool) {
 		}
 		b = b[n:]
 	}
-}
-
-// jsonCodec is protobuf's JSON. Fields that do not exist are passed over, so that clients and servers need not
-// be of one version.
-type jsonCodec struct{ name string }
-
-func (c jsonCodec) Name() string { return c.name }
-func (jsonCodec) IsBinary() bool { return false }
-
-func (jsonCodec) Marshal(m any) ([]byte, error) { return protojson.Marshal(m.(proto.Message)) }
-
-func (jsonCodec) MarshalAppend(dst []byte, m any) ([]byte, error) {
-	return protojson.MarshalOptions{}.MarshalAppend(dst, m.(proto.Message))
-}
-
-// MarshalStable is Marshal: the order of fields is always the same, and nobody compares the spaces.
-func (c jsonCodec) MarshalStable(m any) ([]byte, error) { return c.Marshal(m) }
-
-func (jsonCodec) Unmarshal(b []byte, m any) error {
-	if len(b) == 0 {
-		return errors.New("an empty body is no JSON object: send {} at least")
-	}
-	if _, ok := m.(*rondov1.WriteRequest); ok {
-		if n := bytes.Count(b, []byte{'{'}); n > maxParts {
-			return tooManyParts(n)
-		}
-	}
-	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(b, m.(proto.Message))
-	if err != nil {
-		return bounded(err)
-	}
-	return nil
 }

@@ -3,6 +3,8 @@ package rpc
 import (
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -47,8 +49,17 @@ func (s *Server) Handler() (string, http.Handler) {
 		s, connect.WithConditionalHandlerOptions(messageLimits), connect.WithInterceptors(connect.UnaryInterceptorFunc(s.Calls.intercept)),
 	)
 	h = s.Calls.count(h)
+	methods := Procedures()
+	names := make([]string, len(methods))
+	for i, m := range methods {
+		names[i] = strings.TrimPrefix(m, path)
+	}
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(explainer{w}, r)
+		if !slices.Contains(methods, r.URL.Path) {
+			http.Error(w, "no such method: those of "+path+" are "+strings.Join(names, ", "), http.StatusNotFound)
+			return
+		}
+		h.ServeHTTP(explainer{w, r.Method}, r)
 	})
 }
 
@@ -91,7 +102,10 @@ func (s *Server) series(path string, ref uint64) (core.Series, error) {
 }
 
 // An explainer gives the answers that the library leaves empty a body.
-type explainer struct{ http.ResponseWriter }
+type explainer struct {
+	http.ResponseWriter
+	method string // of the request
+}
 
 // Unwrap returns the writer beneath, for http.ResponseController.
 func (e explainer) Unwrap() http.ResponseWriter { return e.ResponseWriter }
@@ -104,6 +118,10 @@ func (e explainer) WriteHeader(code int) {
 	text := ""
 	switch code {
 	case http.StatusUnsupportedMediaType:
+		if e.method == http.MethodGet {
+			text = "a GET has its message in the address: ?encoding=json&message=%7B%7D"
+			break
+		}
 		text = "the header Content-Type of a request must be one of: " + e.Header().Get("Accept-Post")
 	case http.StatusMethodNotAllowed:
 		text = "the methods of this address are: " + e.Header().Get("Allow")

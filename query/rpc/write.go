@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"connectrpc.com/connect"
 
@@ -56,6 +57,10 @@ type writer struct {
 	answer rondov1.WriteResponse
 }
 
+// earliestUs, in 1973, is the least time_us that is taken: less are seconds or milliseconds by mistake. They would be
+// stored in 1970, or be late.
+const earliestUs = 1e14
+
 func (w *writer) add(m *rondov1.Sample) error {
 	series, err := w.lookup(m)
 	if err != nil {
@@ -71,6 +76,8 @@ func (w *writer) add(m *rondov1.Sample) error {
 			return errors.New("update stands beside time_us or values")
 		}
 		at, err = w.update(series.Definition, m.GetUpdate())
+	} else if at > 0 && at < earliestUs {
+		err = fmt.Errorf("time_us is %d, but counts microseconds: that is %s", at, at.Std().UTC().Format(time.DateTime))
 	} else {
 		err = w.typed(series.Definition, m.GetValues())
 	}

@@ -50,7 +50,7 @@ var indexPage = template.Must(template.New("index").Parse(`<!DOCTYPE html>
 <ul>
 <li><a href="/metrics">/metrics</a>: counters for Prometheus</li>
 <li><a href="/-/healthy">/-/healthy</a>, <a href="/-/ready">/-/ready</a></li>
-<li><code>/rondo.v1.Rondo/</code>: Write, Create, Drop, Rename, Fetch, List, Labels, Info, Stats, Notes, Checkpoint by Connect, gRPC, gRPC-Web or JSON (<a href="/rondo.proto">/rondo.proto</a>):</li>
+<li><code>/rondo.v1.Rondo/</code>: Write, Create, Drop, Rename, Fetch, List, Labels, Info, Stats, Notes, Metadata, Checkpoint by Connect, gRPC, gRPC-Web or JSON (<a href="/rondo.proto">/rondo.proto</a>):</li>
 </ul>
 <pre>curl -H 'Content-Type: application/json' -d '{"path":"rondo/samples","start":"-10m"}' \
      http://HOST/rondo.v1.Rondo/Fetch</pre>
