@@ -5,6 +5,7 @@ package rrdtool
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 
@@ -27,12 +28,17 @@ func (c *command) updatev(args []string) error {
 		var info core.Info
 		if info, err = u.Store.Info(u.ref); err == nil {
 			t = &trace{out: c.out, locale: &c.locale, exact: c.exact, m: info.Machine, state: info.State.Clone()}
-			err = u.store(then)
+			if err = t.check(u); err == nil {
+				err = u.store(then)
+			}
 		} else {
 			err = named(u.name, err)
 		}
 	}
 	value := 0
+	if t != nil && errors.Is(err, errTraced) {
+		t = nil
+	}
 	if err != nil {
 		value = -1
 	}
@@ -55,6 +61,41 @@ type trace struct {
 	line   []byte
 }
 
+// errTraced says that a command would print too much.
+var errTraced = errors.New("too many values of closed rows to print")
+
+// check refuses a command that would print more values than a fetch may give. Nothing is stored yet.
+func (t *trace) check(u *updating) error {
+	if n := t.count(u, t.m.LastUpdate(t.state.W)); n > core.MaxFetchRows {
+		return fmt.Errorf("%s: %w: %d, at most %d are possible (update stores the same and prints nothing)", u.name, errTraced, n, core.MaxFetchRows)
+	}
+	return nil
+}
+
+// count returns how many values run prints at most. It ends where that is known to be too many.
+func (t *trace) count(u *updating, last rra.Time) (n int64) {
+	add := func(from, to, after, at int64) error {
+		for i := range t.m.Definition().Archives {
+			n += t.rows(i, from, to) * int64(len(t.m.Definition().Sources))
+		}
+		return nil
+	}
+	for _, at := range u.times {
+		if n > core.MaxFetchRows {
+			return n
+		}
+		if at <= last {
+			if u.batch.SkipPast {
+				continue
+			}
+			return n
+		}
+		_ = t.phases(last, at, add) // add does not fail
+		last = at
+	}
+	return n
+}
+
 // run steps the samples of u as far as they are taken.
 func (t *trace) run(u *updating) error {
 	for i, at := range u.times {
@@ -67,16 +108,16 @@ func (t *trace) run(u *updating) error {
 		if err != nil {
 			break
 		}
-		if err := t.print(last, at); err != nil {
+		if err := t.phases(last, at, t.phase); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// print prints the rows that the steps between two samples closed. A primary
-// data point that was open is closed on its own before a gap of several.
-func (t *trace) print(last, at rra.Time) error {
+// phases calls phase with the steps between two samples. A primary data point that
+// was open is closed on its own before a gap of several.
+func (t *trace) phases(last, at rra.Time, phase func(from, to, after, at int64) error) error {
 	step := t.m.Definition().Step
 	from, to := floorDiv(last.Unix(), step), floorDiv(at.Unix(), step)
 	if from == to {
@@ -85,13 +126,24 @@ func (t *trace) print(last, at rra.Time) error {
 	if to-from > 1 {
 		whole := float64(to*step-last.Unix()) - float64(last.Micro())/1e6
 		if part := int64(whole) % step; part > 0 {
-			if err := t.phase(from, from+1, to-from-1, last.Unix()+part); err != nil {
+			if err := phase(from, from+1, to-from-1, last.Unix()+part); err != nil {
 				return err
 			}
 			from++
 		}
 	}
-	return t.phase(from, to, 0, at.Unix())
+	return phase(from, to, 0, at.Unix())
+}
+
+// rows returns how many rows of an archive rrdtool prints when it closes the steps
+// from from to to at once. In a gap it passes over seasonal rows.
+func (t *trace) rows(archive int, from, to int64) int64 {
+	a := &t.m.Definition().Archives[archive]
+	elapsed, open := to-from, a.PDPs-mod(from, a.PDPs)
+	if elapsed < open || t.m.StreamOf(archive) < 0 && elapsed > 1 {
+		return 0
+	}
+	return min((elapsed-open)/a.PDPs+1, a.Rows)
 }
 
 // phase prints the rows of steps from to to, which rrdtool closes at once; after
@@ -102,15 +154,7 @@ func (t *trace) phase(from, to, after, at int64) error {
 	d := t.m.Definition()
 	for i := range d.Archives {
 		a := &d.Archives[i]
-		elapsed, open := to-from, a.PDPs-mod(from, a.PDPs)
-		if elapsed < open {
-			continue
-		}
-		rows := min((elapsed-open)/a.PDPs+1, a.Rows)
-		stream := t.m.StreamOf(i)
-		if stream < 0 && elapsed > 1 {
-			continue // rrdtool passes over seasonal rows in a gap
-		}
+		rows, stream := t.rows(i, from, to), t.m.StreamOf(i)
 		step := d.Step * a.PDPs
 		first, shown := floorDiv(to, a.PDPs)-rows+1, at-mod(at, step)-(rows-1)*step
 		for row := range rows {
