@@ -3,9 +3,6 @@ package core
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
@@ -15,64 +12,6 @@ import (
 // Applying is the same for an append and for recovery: the samples of a run, in
 // the order of the log, go through rra.Machine.Step, and the rows that come out
 // into the buffers of the group. It depends on the log and the state alone.
-
-// A shard owns the groups that hash to it: one goroutine applies to them.
-//
-// mu is held while one record is applied: a snapshot, which takes it first,
-// sees a group between two records and never within one.
-type shard struct {
-	id      int
-	work    chan *commit
-	applied atomic.Uint64 // position of the last record applied
-	mu      sync.Mutex
-	runs    []rra.Run  // rows of one step
-	moment  rra.Moment // of the last step
-	state   rra.State  // at hand; here because it would escape to the heap
-	batch   Batch      // decoded records
-	stats   shardStats
-	reorder rra.Time  // window in force
-	newest  rra.Time  // of the samples appended since the store was opened
-	_       [128]byte // shards do not share cache lines
-}
-
-// An outcome collects what became of the samples of one batch.
-type outcome struct {
-	accepted, late, other int
-	skipped               int // late samples that a command passes over: nobody is told
-	first                 []Rejection
-	keep                  int // of them
-}
-
-// keptRejections is how many refused samples are named where nobody asks for more.
-const keptRejections = 16
-
-func (o *outcome) reject(index int, err error) {
-	if _, late := errors.AsType[*rra.TimeError](err); late {
-		o.late++
-	} else {
-		o.other++
-	}
-	if len(o.first) < o.keep {
-		o.first = append(o.first, Rejection{index, err})
-	}
-}
-
-func (o *outcome) merge(p *outcome) {
-	o.accepted += p.accepted
-	o.late += p.late
-	o.other += p.other
-	o.skipped += p.skipped
-	o.keep = p.keep
-	o.first = append(o.first, p.first...)
-}
-
-func (o *outcome) error() error {
-	if o.late+o.other == 0 {
-		return nil
-	}
-	slices.SortFunc(o.first, func(a, b Rejection) int { return a.Index - b.Index })
-	return &RejectedError{Accepted: o.accepted, Late: o.late, Other: o.other, First: slices.Clone(o.first[:min(len(o.first), o.keep)])}
-}
 
 // applySamples applies samples [from, to) of b to g. The caller holds g.mu.
 func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
@@ -135,43 +74,6 @@ func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 		}
 		o.accepted++
 	}
-}
-
-// keepRuns keeps the longest slice of rows for the next step.
-func (sh *shard) keepRuns(runs []rra.Run) {
-	if cap(runs) > cap(sh.runs) {
-		sh.runs = runs[:0]
-	}
-}
-
-// step folds one reading into a series. trace, if not nil, is given the rows it closed.
-func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
-	st := &sh.state
-	w := g.c.words
-	st.W = g.words[index*w : (index+1)*w : (index+1)*w]
-	st.Text = nil
-	if g.texts != nil {
-		st.Text = g.texts[index]
-	}
-	hadText := st.Text != nil
-	if g.flags[index]&flagLost != 0 {
-		values, texts = make([]rra.Value, len(values)), nil // unknown
-	}
-	runs, err := d.m.Step(st, at, values, texts, sh.runs[:0])
-	sh.keepRuns(runs)
-	if hadText || st.Text != nil {
-		g.setText(index, st.Text)
-	}
-	if err == nil {
-		g.flags[index] &^= flagLost
-	}
-	for i := range runs {
-		g.push(index, &runs[i])
-	}
-	if trace != nil {
-		trace(runs)
-	}
-	return err
 }
 
 // A command is one update command on its way: samples of one series in turn.
@@ -297,8 +199,8 @@ func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
 	return sh.applyBody(sh, g, pos, h)
 }
 
-// passDamagedGroup makes replay go on past a group whose state is damaged: the log has not all that made it, and the
-// other series are not to wait for a repair.
+// passDamagedGroup makes replay go on past a group whose state is damaged: the log has not all that
+// made it, and the other series are not to wait for a repair.
 func (s *Store) passDamagedGroup(err error) error {
 	if errors.Is(err, ErrDamaged) {
 		return nil // it is logged and counted
@@ -306,7 +208,8 @@ func (s *Store) passDamagedGroup(err error) error {
 	return err
 }
 
-// applyBody is applyRun for a group that is locked, with what sh has at hand. owner is the group's shard.
+// applyBody is applyRun for a group that is locked, with what sh has at hand. owner is the group's
+// shard.
 func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, h runHeader) error {
 	if g.seen(pos) {
 		return nil

@@ -7,8 +7,6 @@ import (
 	"math/bits"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
@@ -171,70 +169,6 @@ func readTexts(r *record.Reader) []string {
 
 // stateKey addresses the state record of a group.
 func (g *group) stateKey() []byte { return groupKey(nil, g.c.id, g.id) }
-
-// lockGroup locks g with its state in memory; after an error it is not locked. The transaction
-// that may be needed is begun before the lock is taken: who has a lock never waits for bbolt's
-// mapping, which waits for readers, who may wait for the lock.
-func (s *Store) lockGroup(g *group) error {
-	g.mu.Lock()
-	if g.loaded {
-		return nil
-	}
-	g.mu.Unlock()
-	for {
-		tx, err := s.db.begin()
-		if err != nil {
-			return err
-		}
-		g.mu.Lock()
-		stale := g.dirTx > tx.ID()
-		if !stale {
-			err = s.loadGroup(g, tx.Tx)
-		}
-		tx.end()
-		if !stale && err == nil {
-			return nil
-		}
-		g.mu.Unlock()
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// loadGroup makes sure that the arrays of g hold its state. The caller holds g.mu; tx shows what g has
-// written.
-func (s *Store) loadGroup(g *group, tx *bolt.Tx) error {
-	if g.loaded || g.deferredErr != nil {
-		return g.deferredErr
-	}
-	err := s.db.guard(bucketState, func() error {
-		v := tx.Bucket(bucketState).Get(g.stateKey())
-		if v == nil && g.stored {
-			return errMissing
-		}
-		if v == nil {
-			return nil
-		}
-		g.stored = true
-		return g.decodeState(v)
-	})
-	if err != nil {
-		g.unload()
-		return s.damagedState(g, err)
-	}
-	g.countHeld()
-	if len(g.deferred) > 0 {
-		if g.deferredErr = s.applyDeferred(g, g.deferred); g.deferredErr != nil {
-			return g.deferredErr
-		}
-		g.deferred = nil
-		s.deferredGroups.Add(-1)
-	}
-	g.loaded = true
-	s.space.loaded.Add(1)
-	return nil
-}
 
 // decodeState fills the arrays from a state record.
 func (g *group) decodeState(b []byte) error {

@@ -26,17 +26,6 @@ type counters struct {
 	checkpointMax      time.Duration
 }
 
-// shardStats are counted by one shard.
-type shardStats struct {
-	accepted, late, other atomic.Uint64
-}
-
-func (st *shardStats) add(o *outcome) {
-	st.accepted.Add(uint64(o.accepted))
-	st.late.Add(uint64(o.late + o.skipped))
-	st.other.Add(uint64(o.other))
-}
-
 // Stats is a snapshot of the store's counters.
 type Stats struct {
 	Series               int64

@@ -1,0 +1,72 @@
+package core
+
+import (
+	bolt "go.etcd.io/bbolt"
+)
+
+// lockGroup locks g with its state in memory. After an error g is not locked.
+//
+// A transaction that loading needs begins before the lock is taken. bbolt may make a new
+// transaction wait until it has grown its mapping, which in turn waits for readers, and a reader
+// may wait for the lock of g.
+func (s *Store) lockGroup(g *group) error {
+	g.mu.Lock()
+	if g.loaded {
+		return nil
+	}
+	g.mu.Unlock()
+	for {
+		tx, err := s.db.begin()
+		if err != nil {
+			return err
+		}
+		g.mu.Lock()
+		stale := g.dirTx > tx.ID()
+		if !stale {
+			err = s.loadGroup(g, tx.Tx)
+		}
+		tx.end()
+		if !stale && err == nil {
+			return nil
+		}
+		g.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// loadGroup makes sure that the arrays of g hold its state. The caller holds g.mu, and tx is not
+// older than the last transaction that wrote g. The error is a *DamageError if the state record is
+// damaged.
+func (s *Store) loadGroup(g *group, tx *bolt.Tx) error {
+	if g.loaded || g.deferredErr != nil {
+		return g.deferredErr
+	}
+	err := s.db.guard(bucketState, func() error {
+		v := tx.Bucket(bucketState).Get(g.stateKey())
+		if v == nil && g.stored {
+			return errMissing
+		}
+		if v == nil {
+			return nil
+		}
+		g.stored = true
+		return g.decodeState(v)
+	})
+	if err != nil {
+		g.unload()
+		return s.damagedState(g, err)
+	}
+	g.countHeld()
+	if len(g.deferred) > 0 {
+		if g.deferredErr = s.applyDeferred(g, g.deferred); g.deferredErr != nil {
+			return g.deferredErr
+		}
+		g.deferred = nil
+		s.deferredGroups.Add(-1)
+	}
+	g.loaded = true
+	s.space.loaded.Add(1)
+	return nil
+}

@@ -1,0 +1,69 @@
+package core
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A shard owns the groups that hash to it. One goroutine applies records to them.
+type shard struct {
+	id      int
+	work    chan *commit
+	applied atomic.Uint64 // position of the last record applied
+
+	// mu is held while one record is applied, and guards reorder and newest. A snapshot takes it
+	// before the lock of a group, so that it sees the group between two records and never within
+	// one.
+	mu      sync.Mutex
+	reorder rra.Time // the reorder window in force
+	newest  rra.Time // time of the newest sample appended since the store was opened
+
+	// The goroutine alone uses what follows, and keeps it from record to record.
+	runs   []rra.Run  // rows of one step
+	moment rra.Moment // of the last step
+	state  rra.State  // of the series at hand: a local variable would escape to the heap
+	batch  Batch      // decoded records
+	stats  shardStats
+
+	_ [128]byte // shards do not share cache lines
+}
+
+// keepRuns keeps the longest slice of rows for the next step.
+func (sh *shard) keepRuns(runs []rra.Run) {
+	if cap(runs) > cap(sh.runs) {
+		sh.runs = runs[:0]
+	}
+}
+
+// step applies one reading to the series at an index and pushes the rows that it closes. trace, if
+// not nil, is called with these rows. The caller holds the group's lock.
+func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string, trace func([]rra.Run)) error {
+	st := &sh.state
+	w := g.c.words
+	st.W = g.words[index*w : (index+1)*w : (index+1)*w]
+	st.Text = nil
+	if g.texts != nil {
+		st.Text = g.texts[index]
+	}
+	hadText := st.Text != nil
+	if g.flags[index]&flagLost != 0 {
+		values, texts = make([]rra.Value, len(values)), nil // unknown
+	}
+	runs, err := d.m.Step(st, at, values, texts, sh.runs[:0])
+	sh.keepRuns(runs)
+	if hadText || st.Text != nil {
+		g.setText(index, st.Text)
+	}
+	if err == nil {
+		g.flags[index] &^= flagLost
+	}
+	for i := range runs {
+		g.push(index, &runs[i])
+	}
+	if trace != nil {
+		trace(runs)
+	}
+	return err
+}
