@@ -82,6 +82,19 @@ func (p *picker) notFound(ctx context.Context, name, path string) error {
 	return err
 }
 
+// metadata returns what is known of the path that a name means beside numbers; nil: nothing.
+func (p *picker) metadata(ctx context.Context, name string) *rondov1.Metadata {
+	path, err := p.path(name)
+	if err != nil || path == "" {
+		return nil
+	}
+	answer, err := p.api.Metadata(ctx, connect.NewRequest(&rondov1.MetadataRequest{Prefix: path, Limit: 1}))
+	if err != nil || len(answer.Msg.GetMetadata()) == 0 || answer.Msg.GetMetadata()[0].GetPath() != path {
+		return nil
+	}
+	return answer.Msg.GetMetadata()[0]
+}
+
 // mostSimilar is how many series are looked at for one with a similar name.
 const mostSimilar = 1000
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,7 +22,7 @@ import (
 )
 
 const showHelp = `Print what a series is and its recent values: a line of each data source, with a small chart, and the newest rows with their
-times. Rows that are not known are left out of the chart, and are "-" in the table.
+times. Rows that are not known are left out of the chart, and are "-" in the table, where several together are one line.
 
   rondo show collectd/web1/load/load                      the newest rows
   rondo show router/eth0 -s -1d                           a day, in rows that fit a screen
@@ -28,7 +30,8 @@ times. Rows that are not known are left out of the chart, and are "-" in the tab
   rondo show router/eth0 -s -1h -o csv                    every row, for a program
 
 Times are ISO (2026-11-20, 2026-11-20T15:04:05, with Z or +01:00 or in the time zone of TZ), seconds since 1970, or rrdtool's (-1h,
--1d, "now - 2 hours", midnight). -o json, jsonl, csv and tsv print all rows of the range as they are stored, with times in UTC.`
+-1d, "now - 2 hours", midnight), where -5m are five months, as to rrdtool: write -5min. A length after -r is no time: 5m are
+minutes there. -o json, jsonl, csv and tsv print all rows of the range as they are stored, with times in UTC.`
 
 // What show prints where nobody says how much.
 const (
@@ -43,7 +46,7 @@ type showing struct {
 	start, end string
 	cf         string
 	resolution string
-	rows       int
+	rows       int // of the table, or the newest that are printed for a program; 0: nobody said
 }
 
 func newShow(c *common) *cobra.Command {
@@ -54,18 +57,46 @@ func newShow(c *common) *cobra.Command {
 		Long:              showHelp,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: c.completeOne,
-		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.check(cmd); err != nil {
+				return &usageError{err, "rondo show --help"}
+			}
+			return s.run(cmd.Context(), args[0])
+		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&s.start, "start", "s", "", "the `time` that the rows begin after (default: as many rows as fit)")
 	f.StringVarP(&s.end, "end", "e", "", "the `time` of the last row (default: the last update)")
 	f.StringVar(&s.cf, "cf", "", "the consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
 	f.StringVarP(&s.resolution, "resolution", "r", "", "the `length` of a row: 10s, 5m, 1h (default: a table fits a screen, other formats take the finest)")
-	f.IntVarP(&s.rows, "rows", "n", 0, fmt.Sprintf("the `number` of rows in the table (default: %d, or all of a range)", shownRows))
+	f.IntVarP(&s.rows, "rows", "n", 0, fmt.Sprintf("the `number` of rows, the newest (default: %d, of a range %d; other formats: all)", shownRows, chartedRows))
 	addOutput(cmd, &s.format)
 	completeFlag(cmd, "cf", functions)
 	return cmd
 }
+
+// check refuses flags that mean nothing, and tells what a time means that is often misread.
+func (s *showing) check(cmd *cobra.Command) error {
+	if s.rows < 1 && cmd.Flags().Changed("rows") {
+		return fmt.Errorf("--rows %d: want 1 or more", s.rows)
+	}
+	if s.cf != "" && !slices.Contains(functions, strings.ToUpper(s.cf)) {
+		return fmt.Errorf("--cf %s: want %s", quoted(s.cf), strings.Join(functions, ", "))
+	}
+	if s.format != "" && !slices.Contains(table.Formats, s.format) {
+		return fmt.Errorf("output format %q is none of %s", s.format, strings.Join(table.Formats, ", "))
+	}
+	for _, text := range []string{s.start, s.end} {
+		if months.MatchString(text) {
+			// There is nobody to tell if this fails.
+			_, _ = fmt.Fprintf(s.stderr, "%s: up to 5m, m is months, as to rrdtool; minutes are min\n", quoted(text))
+		}
+	}
+	return nil
+}
+
+// months matches times that count in a few m, which may have been meant as minutes.
+var months = regexp.MustCompile(`[-+][0-5]m$`)
 
 func (s *showing) run(ctx context.Context, name string) (err error) {
 	o, err := s.target().must(ctx, core.Options{ReadOnly: true})
@@ -79,6 +110,9 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 	}
 	info, err := p.one(ctx, name)
 	if err != nil {
+		if m := p.metadata(ctx, name); m != nil {
+			return s.text(m)
+		}
 		return told(err)
 	}
 	req, err := s.request(info)
@@ -92,6 +126,7 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 			return told(err)
 		}
 		v.take(answer.Msg, req)
+		v.asked = req.GetResolution()
 	}
 	if s.format == table.Formats[0] {
 		return v.print()
@@ -212,6 +247,7 @@ type view struct {
 	location *time.Location
 	cf       string
 	step     int64
+	asked    int64   // seconds a row that were asked for
 	ends     []int64 // of the rows
 	columns  []*rondov1.Column
 }
@@ -260,6 +296,9 @@ func (v *view) rows() error {
 		return err
 	}
 	for i, end := range v.ends {
+		if n := v.showing.rows; n > 0 && i < len(v.ends)-n {
+			continue
+		}
 		row := []any{time.Unix(end, 0).UTC().Format(time.RFC3339)}
 		for _, c := range v.columns {
 			if x := c.GetValues()[i]; math.IsNaN(x) || math.IsInf(x, 0) {

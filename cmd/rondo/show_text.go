@@ -7,6 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -34,14 +36,7 @@ func (v *view) header(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "  labels   %s\n", oneLine(strings.Join(labels, " ")))
 	}
-	if m := v.info.GetMetadata(); m != nil {
-		if m.GetText() != "" {
-			fmt.Fprintf(b, "  text     %s\n", oneLine(m.GetText()))
-		}
-		for _, a := range m.GetAttributes() {
-			fmt.Fprintf(b, "  %-8s %s\n", oneLine(a.GetName()), oneLine(a.GetValue()))
-		}
-	}
+	aboutPath(b, v.info.GetMetadata())
 	fmt.Fprintf(b, "  sources  %s\n", strings.Join(kinds(d.GetDs()), ", "))
 	fmt.Fprintf(b, "  keeps    %s\n", strings.Join(retentions(d.GetStep(), d.GetRra()), "; "))
 }
@@ -112,8 +107,16 @@ func (v *view) charts(b *strings.Builder) {
 		}
 		return
 	}
-	fmt.Fprintf(b, "\n%s of %s from %s to %s\n\n", v.cf, rra.FormatDuration(v.step),
+	fmt.Fprintf(b, "\n%s of %s from %s to %s", v.cf, rra.FormatDuration(v.step),
 		stamp(v.ends[0]-v.step, v.location), stamp(v.ends[len(v.ends)-1], v.location))
+	if v.resolution != "" && v.asked != v.step {
+		fmt.Fprintf(b, " (asked for %s, which %s does not have)", rra.FormatDuration(v.asked), v.cf)
+	}
+	b.WriteString("\n\n")
+	if !v.anyKnown() {
+		fmt.Fprintf(b, "No row of this range is known; the last update is of %s.\n", stamp(v.info.GetLastUpdateUs()/1_000_000, v.location))
+		return
+	}
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	for _, c := range v.columns {
 		x := spread(c.GetValues())
@@ -175,16 +178,10 @@ func chart(values []float64, x spreadOf) string {
 
 // table prints the newest rows.
 func (v *view) table(b *strings.Builder) {
-	n := v.showing.rows
-	if n <= 0 {
-		n = shownRows
-		if v.start != "" {
-			n = len(v.ends)
-		}
-	}
-	if len(v.ends) == 0 {
+	if !v.anyKnown() {
 		return
 	}
+	lines, earlier := v.lines()
 	b.WriteByte('\n')
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprint(w, "TIME") // a Builder takes all
@@ -192,14 +189,88 @@ func (v *view) table(b *strings.Builder) {
 		_, _ = fmt.Fprintf(w, "\t%s", c.GetDs())
 	}
 	_, _ = fmt.Fprintln(w)
-	for i := max(0, len(v.ends)-n); i < len(v.ends); i++ {
-		_, _ = fmt.Fprint(w, stamp(v.ends[i], v.location))
+	for _, l := range lines {
+		if l.rows > 1 {
+			_, _ = fmt.Fprintf(w, "… %d rows are unknown, to %s\n", l.rows, stamp(v.ends[l.first+l.rows-1], v.location))
+			continue
+		}
+		_, _ = fmt.Fprint(w, stamp(v.ends[l.first], v.location))
 		for _, c := range v.columns {
-			_, _ = fmt.Fprintf(w, "\t%s", human(c.GetValues()[i]))
+			_, _ = fmt.Fprintf(w, "\t%s", human(c.GetValues()[l.first]))
 		}
 		_, _ = fmt.Fprintln(w)
 	}
 	_ = w.Flush()
+	if earlier > 0 && v.start != "" && v.showing.rows == 0 {
+		fmt.Fprintf(b, "(%d earlier rows: -n %d prints all, a larger -r fewer)\n", earlier, len(v.ends))
+	}
+}
+
+// A tableLine is a row, or several of which none is known.
+type tableLine struct{ first, rows int }
+
+// fewUnknown is how many unknown rows in a row are printed each.
+const fewUnknown = 2
+
+// lines returns the lines of the table, and how many rows before them are left out.
+func (v *view) lines() (lines []tableLine, earlier int) {
+	if n := v.showing.rows; n > 0 {
+		earlier = max(0, len(v.ends)-n)
+	}
+	for i := earlier; i < len(v.ends); {
+		l := tableLine{i, 1}
+		if run := v.unknownFrom(i); run > fewUnknown {
+			l.rows = run
+		}
+		lines = append(lines, l)
+		i += l.rows
+	}
+	most := shownRows
+	if v.start != "" {
+		most = chartedRows
+	}
+	if v.showing.rows == 0 && len(lines) > most {
+		lines = lines[len(lines)-most:]
+		earlier = lines[0].first
+	}
+	return lines, earlier
+}
+
+// anyKnown says whether any row is known.
+func (v *view) anyKnown() bool { return len(v.ends) > 0 && v.unknownFrom(0) < len(v.ends) }
+
+// unknownFrom returns how many rows in a row are unknown, from the given one on.
+func (v *view) unknownFrom(row int) int {
+	n := 0
+	for row+n < len(v.ends) && !v.known(row+n) {
+		n++
+	}
+	return n
+}
+
+// text prints a path that has a text and no numbers.
+func (s *showing) text(m *rondov1.Metadata) error {
+	path := m.GetPath()
+	if s.format != table.Formats[0] {
+		return fmt.Errorf("%s has a text and no numbers: rondo metadata %s -o %s prints it", quoted(path), quoted(path), s.format)
+	}
+	var b strings.Builder
+	last := m.GetTimeUs() / 1_000_000
+	fmt.Fprintf(&b, "%s\n  updated  %s, %s\n", oneLine(path), stamp(last, s.location()), ago(s.now(), last))
+	aboutPath(&b, m)
+	b.WriteString("  keeps    the newest text, and no numbers\n")
+	_, err := s.stdout.Write([]byte(b.String()))
+	return err
+}
+
+// aboutPath tells the text and the attributes of a path.
+func aboutPath(b *strings.Builder, m *rondov1.Metadata) {
+	if m.GetText() != "" {
+		fmt.Fprintf(b, "  text     %s\n", oneLine(m.GetText()))
+	}
+	for _, a := range m.GetAttributes() {
+		fmt.Fprintf(b, "  %-8s %s\n", oneLine(a.GetName()), oneLine(a.GetValue()))
+	}
 }
 
 // human prints a value in at most six digits, large and small ones with a prefix of 1,000 (k, M, G, …).
