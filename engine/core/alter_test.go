@@ -13,6 +13,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal/waltest"
 )
 
 // TestAlterAgainstAppend: a series is altered while samples for it arrive without a pause, several at
@@ -160,8 +161,8 @@ func TestAlterKeepsLabels(t *testing.T) {
 // TestRenameMovesMetadataOnItsWay: metadata that is on its way to the log when its series is renamed goes with it. The rename
 // put in its place what was kept before, and removed it.
 func TestRenameMovesMetadataOnItsWay(t *testing.T) {
-	disk, hold, let := slowDisk(t)
-	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true}.WithFS(disk))
+	log := waltest.NewStream(1)
+	s := mustOpen(t, t.TempDir(), onStream(core.Options{NoBackground: true}, log))
 	mustCreate(t, s, "a", testDefinition(t))
 	text := func(s string) []core.PathMetadata {
 		return []core.PathMetadata{{Path: "a", Metadata: core.Metadata{Text: s}}}
@@ -169,7 +170,7 @@ func TestRenameMovesMetadataOnItsWay(t *testing.T) {
 	if _, err := s.SetMetadata(t.Context(), text("earlier")); err != nil {
 		t.Fatal(err)
 	}
-	hold()
+	log.Hold()
 	set, renamed := make(chan error, 1), make(chan error, 1)
 	go func() {
 		_, err := s.SetMetadata(t.Context(), text("later"))
@@ -182,7 +183,7 @@ func TestRenameMovesMetadataOnItsWay(t *testing.T) {
 	for !s.Paused() {
 		runtime.Gosched()
 	}
-	let()
+	log.Release()
 	if err := errors.Join(<-set, <-renamed); err != nil {
 		t.Fatal(err)
 	}

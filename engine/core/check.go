@@ -76,14 +76,7 @@ func (s *Store) checkWith(ctx context.Context, mend func(f fix, what string)) ([
 	if err != nil {
 		return c.problems, err
 	}
-	if err := s.log.Blocks(0, func(b wal.Block) error {
-		for _, rec := range b.Records() {
-			if rec.Err != nil {
-				return rec.Err
-			}
-		}
-		return ctx.Err()
-	}); err != nil {
+	if err := s.log.Replay(0, func(wal.Pos, []byte) error { return ctx.Err() }); err != nil {
 		c.add(dirLog, "%v", err)
 	}
 	return c.problems, ctx.Err()

@@ -95,7 +95,7 @@ type Store struct {
 	options   Options
 	lock      io.Closer
 	db        *database
-	log       *wal.Log
+	log       Log
 	holds     wal.Mark // how far the log reaches at least, by the database when it was opened
 	space     groupSpace
 	admission *admission
@@ -408,7 +408,7 @@ func (s *Store) Close() error {
 		s.background.Wait()
 	}
 	var err error
-	if !s.options.ReadOnly && (s.admission.logged.Load()+s.replayed.Load() > closeBytes || s.log.Bytes() > closeLog) {
+	if !s.options.ReadOnly && (s.admission.logged.Load()+s.replayed.Load() > closeBytes || s.logStats().Bytes > closeLog) {
 		s.drain() // what has been acknowledged by one shard, others may not have passed over yet
 		err = s.checkpoint(context.Background())
 	}

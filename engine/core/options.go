@@ -40,6 +40,10 @@ type Options struct {
 	// Logger takes what an operator can act on; nil: silent.
 	Logger *slog.Logger
 
+	// OpenLog opens the log of the store where it is not the segments in the store's folder. The log gives out no position
+	// at or below after, and calls onDurable. Salvage, Restore and what repairs a store do not use it. Default: nil.
+	OpenLog func(after wal.Pos, onDurable OnDurable) (Log, error)
+
 	rebuild *rebuild // of a repair: makes states anew
 
 	// For tests: where the log lies, and what is called at failpoints.

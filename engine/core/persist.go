@@ -76,7 +76,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		return nil
 	}
 	notes := s.notes.take()
-	log := s.log.Mark()
+	log := s.logMark()
 	var w catalogueTx
 	return s.db.Update(nil, func(tx *bolt.Tx) error {
 		w = catalogueTx{s: s, tx: tx, count: cat.stored}

@@ -73,33 +73,86 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
+// TestStreamPowerCut is TestPowerCut with a log that is no file system's: a stream that is cut in the middle of a commit.
+func TestStreamPowerCut(t *testing.T) {
+	seed := testSeed(t)
+	c := newCrashRun(t, seed)
+	r := rand.New(rand.NewPCG(seed, 13))
+	log := waltest.NewStream(seed)
+	c.wrap = func(o core.Options) core.Options { return onStream(o, log) }
+	for range powerCuts() {
+		log.CutAt(1 + r.IntN(150))
+		s, err := core.Open(c.task.dir, c.wrap(core.Options{CheckpointBytes: 16 << 10}))
+		if err != nil && !errors.Is(err, waltest.ErrPower) {
+			t.Fatalf("open: %v", err)
+		}
+		if err == nil {
+			c.load(s, 3, 1<<30, func(err error) bool {
+				if !errors.Is(err, waltest.ErrPower) {
+					t.Errorf("an operation met %v", err)
+				}
+				return false
+			})
+			_ = s.Abandon() // the log is gone
+		}
+		log = log.Restart()
+		c.verify()
+		c.task.gen++
+	}
+}
+
 // TestLogFaults lets the log fail now and then under load: what waits for it is
 // told so, and everything goes on without a restart when it works again.
 func TestLogFaults(t *testing.T) {
 	seed := testSeed(t)
-	c := newCrashRun(t, seed)
-	r := rand.New(rand.NewPCG(seed, 12))
-	disk := waltest.NewDisk(seed)
-	c.wrap = func(o core.Options) core.Options { return o.WithFS(disk) }
+	t.Run("segments", func(t *testing.T) {
+		disk := waltest.NewDisk(seed)
+		r := rand.New(rand.NewPCG(seed, 12))
+		fault := faultsNowAndThen(r, 12, 60)
+		disk.Fault = func(op waltest.Op) (kept int, err error) { // called with the disk locked
+			if err = fault(); err != nil && op.Length > 0 {
+				kept = r.IntN(int(op.Length))
+			}
+			return kept, err
+		}
+		testLogFaults(t, seed, func(o core.Options) core.Options { return o.WithFS(disk) }, func() {
+			disk.Fault = nil
+		}, func() { disk = disk.Restart() })
+	})
+	t.Run("stream", func(t *testing.T) {
+		log := waltest.NewStream(seed)
+		fault := faultsNowAndThen(rand.New(rand.NewPCG(seed, 14)), 3, 40)
+		log.Fault = func(wal.Pos, wal.Pos) error { return fault() } // called with the stream locked
+		testLogFaults(t, seed, func(o core.Options) core.Options { return onStream(o, log) }, func() {
+			log.Fault = nil
+		}, func() { log = log.Restart() })
+	})
+}
+
+// faultsNowAndThen returns a function that says whether the next step fails: up to mostBad of them in a row, with either
+// a full disk or an error of it, and up to mostGood good ones between.
+func faultsNowAndThen(r *rand.Rand, mostBad, mostGood int) func() error {
 	good, bad := 20, 0
 	what, next := syscall.ENOSPC, syscall.EIO
-	disk.Fault = func(op waltest.Op) (int, error) { // called with the disk locked
+	return func() error {
 		if good > 0 {
 			if good--; good == 0 {
-				bad = 1 + r.IntN(12)
+				bad = 1 + r.IntN(mostBad)
 				what, next = next, what
 			}
-			return 0, nil
+			return nil
 		}
 		if bad--; bad == 0 {
-			good = 1 + r.IntN(60)
+			good = 1 + r.IntN(mostGood)
 		}
-		kept := 0
-		if op.Length > 0 {
-			kept = r.IntN(int(op.Length))
-		}
-		return kept, what
+		return what
 	}
+}
+
+// testLogFaults runs appenders on a log that fails until works is called. restart is a loss of power.
+func testLogFaults(t *testing.T, seed uint64, wrap func(core.Options) core.Options, works, restart func()) {
+	c := newCrashRun(t, seed)
+	c.wrap = wrap
 	s, err := core.Open(c.task.dir, c.wrap(core.Options{CheckpointBytes: 16 << 10}))
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +187,7 @@ func TestLogFaults(t *testing.T) {
 	}
 	c.compare(s)
 	before := mustDigest(t, s)
-	disk.Fault = nil
+	works()
 	if err := s.Checkpoint(context.Background()); err != nil {
 		t.Errorf("checkpoint after the faults: %v", err)
 	}
@@ -142,7 +195,7 @@ func TestLogFaults(t *testing.T) {
 	if err := s.Abandon(); err != nil {
 		t.Error(err)
 	}
-	disk = disk.Restart()
+	restart()
 	s = c.open(core.Options{})
 	sameDigest(t, "reopen", mustDigest(t, s), before)
 	c.compare(s)

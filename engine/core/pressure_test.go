@@ -31,10 +31,20 @@ func slowDisk(t *testing.T) (disk *waltest.Disk, hold, let func()) {
 	return disk, gate.Lock, gate.Unlock
 }
 
-// TestSlowLog holds the log's disk: appends wait, a bounded number of bytes with them, and give up with their context.
+// TestSlowLog holds the log: appends wait, a bounded number of bytes with them, and give up with their context.
 func TestSlowLog(t *testing.T) {
-	disk, hold, let := slowDisk(t)
-	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true}.WithFS(disk))
+	t.Run("segments", func(t *testing.T) {
+		disk, hold, let := slowDisk(t)
+		testSlowLog(t, core.Options{NoBackground: true}.WithFS(disk), hold, let)
+	})
+	t.Run("stream", func(t *testing.T) {
+		log := waltest.NewStream(1)
+		testSlowLog(t, onStream(core.Options{NoBackground: true}, log), log.Hold, log.Release)
+	})
+}
+
+func testSlowLog(t *testing.T, o core.Options, hold, let func()) {
+	s := mustOpen(t, t.TempDir(), o)
 	f := newFeeder(t, s, 64)
 	f.mustFeed(1)
 	hold()
@@ -71,14 +81,14 @@ func TestSlowLog(t *testing.T) {
 		runtime.Gosched()
 	}
 	cancel()
-	for given.Load() < 16 { // those who wait for a place go, while the disk is still held
+	for given.Load() < 16 { // those who wait for a place go, while the log is still held
 		runtime.Gosched()
 	}
 	if n := s.Queued(); n > core.MaxQueued+16*64<<10 {
 		t.Errorf("%d bytes are queued", n)
 	}
 	if n := done.Load(); n > 0 {
-		t.Errorf("%d appends were acknowledged by a disk that stands still", n)
+		t.Errorf("%d appends were acknowledged by a log that stands still", n)
 	}
 	let()
 	wg.Wait()

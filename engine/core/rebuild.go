@@ -199,7 +199,7 @@ func (b *rebuild) readLog() {
 		}
 	}
 	made := make(map[bornSeries]bool)
-	err := b.blocks(func(p wal.Pos, rec []byte) error {
+	err := b.logged(func(p wal.Pos, rec []byte) error {
 		if len(rec) == 0 {
 			return recordError("empty", uint64(p))
 		}
@@ -230,31 +230,22 @@ func (b *rebuild) readLog() {
 	}
 }
 
-// blocks calls fn with each record that is looked at.
-func (b *rebuild) blocks(fn func(p wal.Pos, rec []byte) error) error {
+// logged calls fn with each record that is looked at.
+func (b *rebuild) logged(fn func(p wal.Pos, rec []byte) error) error {
 	if b.reach.first == 0 {
 		return nil
 	}
 	next := b.reach.first
 	end := errors.New("end")
-	err := b.s.log.Blocks(next, func(bl wal.Block) error {
-		for p, rec := range bl.Records() {
-			switch {
-			case rec.Err != nil:
-				return rec.Err
-			case p < next:
-				continue
-			case p > b.reach.upto:
-				return end
-			case p != next:
-				return fmt.Errorf("%w: record %d is missing", wal.ErrHole, next)
-			}
-			if err := fn(p, rec.Data); err != nil {
-				return err
-			}
-			next++
+	err := b.s.log.Replay(next, func(p wal.Pos, rec []byte) error {
+		switch {
+		case p > b.reach.upto:
+			return end
+		case p != next:
+			return fmt.Errorf("%w: record %d is missing", wal.ErrHole, next)
 		}
-		return nil
+		next++
+		return fn(p, rec)
 	})
 	if err == end {
 		return nil
@@ -325,7 +316,7 @@ func (b *rebuild) load(lg *lostGroup) {
 func (b *rebuild) replay() error {
 	s := b.s
 	sh := &shard{reorder: b.reach.window}
-	return b.blocks(func(p wal.Pos, rec []byte) error {
+	return b.logged(func(p wal.Pos, rec []byte) error {
 		if rec[0] == record.KindSettings && p >= b.reach.from {
 			r := record.Reader{Rest: rec[1:]}
 			sh.reorder = r.Time(0)

@@ -38,21 +38,7 @@ func (s *Store) replay() error {
 	s.replaying = true
 	defer func() { s.replaying = false }()
 	r := &replayer{s: s, c: &commit{}, lazy: s.options.NoBackground || s.options.ReadOnly}
-	err := s.log.Blocks(from, func(b wal.Block) error {
-		for p, rec := range b.Records() {
-			if rec.Err != nil {
-				return rec.Err
-			}
-			if p < from {
-				continue
-			}
-			if err := r.record(p, rec.Data); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := s.log.Replay(from, r.record); err != nil {
 		return err
 	}
 	r.flush()

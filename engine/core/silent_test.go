@@ -10,6 +10,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal/waltest"
 )
 
 // TestDropSilentAgainstAppend: a series is dropped while samples for it arrive, but never one that has
@@ -83,8 +84,8 @@ func TestDropSilentAgainstAppend(t *testing.T) {
 // TestDropSilentLeavesWhatTookItsPlace: a series that an import has replaced, acknowledged while the drop of the old one was
 // on its way, stays. The drop named its path, and took the new one.
 func TestDropSilentLeavesWhatTookItsPlace(t *testing.T) {
-	disk, hold, let := slowDisk(t)
-	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true}.WithFS(disk))
+	log := waltest.NewStream(1)
+	s := mustOpen(t, t.TempDir(), onStream(core.Options{NoBackground: true}, log))
 	f := newFeeder(t, s, 2)
 	f.mustFeed(10)
 	c, err := s.Export(t.Context(), f.refs[1])
@@ -92,7 +93,7 @@ func TestDropSilentLeavesWhatTookItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Path = "host/0"
-	hold()
+	log.Hold()
 	imported, dropped := make(chan error, 1), make(chan error, 1)
 	go func() {
 		out, err := s.Import(t.Context(), []core.Copy{c}, true)
@@ -112,7 +113,7 @@ func TestDropSilentLeavesWhatTookItsPlace(t *testing.T) {
 	for s.Queued() == first {
 		runtime.Gosched()
 	}
-	let()
+	log.Release()
 	if err := errors.Join(<-imported, <-dropped); err != nil {
 		t.Error(err)
 	}

@@ -84,7 +84,7 @@ func (s *Store) Stats() Stats {
 	st.CheckpointSeconds, st.CheckpointSecondsMax = s.checkpointLast.Seconds(), s.checkpointMax.Seconds()
 	s.statsMu.Unlock()
 	st.AppendSeconds, st.FetchSeconds = s.appends.Snapshot(), s.fetches.Snapshot()
-	l := s.log.Stats()
+	l := s.logStats()
 	st.SyncSeconds = l.SyncSeconds
 	st.LogBytes, st.LogWritten, st.LogSyncs, st.LogTorn = l.Bytes, l.WrittenBytes, l.Syncs, l.TornBytes
 	st.DatabaseBytes, st.DatabaseFree = s.db.size()

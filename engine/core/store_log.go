@@ -21,15 +21,21 @@ var metaLog = []byte("log")
 // lacks what the database knows it held. Nothing is written then: whoever has the missing part can
 // put it back.
 func (s *Store) openLog(after wal.Pos) (err error) {
-	s.log, err = wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
+	if s.options.OpenLog != nil {
+		s.log, err = s.options.OpenLog(after, s.durable)
+		return err
+	}
+	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
 		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after, Holds: s.holds,
 		OnDurable: s.durable, ReadOnly: s.options.ReadOnly, FailFast: true, Logger: s.options.Logger, FS: s.options.fs,
 	})
 	if err == nil && s.options.ReadOnly {
-		if err = s.log.Whole(); err != nil {
-			err = errors.Join(err, s.log.Close())
-			s.log = nil
+		if err = l.Whole(); err != nil {
+			err = errors.Join(err, l.Close())
 		}
+	}
+	if err == nil {
+		s.log = l
 	}
 	return err
 }
@@ -37,6 +43,9 @@ func (s *Store) openLog(after wal.Pos) (err error) {
 // makeLog makes the log of a new database, or finds the one whose database is lost, and returns its
 // mark.
 func (s *Store) makeLog() (wal.Mark, error) {
+	if s.options.OpenLog != nil {
+		return wal.Mark{}, nil
+	}
 	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{SegmentBytes: segmentBytes, Logger: s.options.Logger, FS: s.options.fs})
 	if err != nil {
 		return wal.Mark{}, fmt.Errorf("%s: %w", dirLog, err)
@@ -73,7 +82,7 @@ func (s *Store) sealLog() error {
 	if err := s.log.Close(); err != nil {
 		return err
 	}
-	m := s.log.Mark()
+	m := s.logMark()
 	if m == s.holds || s.options.NoBackground {
 		return nil
 	}

@@ -42,8 +42,9 @@ type Disk struct {
 	// FaultRead is asked before each operation that changes nothing: mkdir, readdir, open, read, size, named or lock.
 	FaultRead func(op Op) error
 
-	calls map[string]int // by kind
-	plan  plan
+	calls   map[string]int // by kind
+	plan    plan
+	refusal error // set by Refuse
 }
 
 // Op is an operation. Those that change something are create, write, truncate, allocate, sync, rename, remove and
@@ -139,6 +140,18 @@ func (d *Disk) Put(name string, data []byte) {
 	defer d.mu.Unlock()
 	f := &inode{data: slices.Clone(data), disk: slices.Clone(data)}
 	d.names[name], d.durable[name] = f, f
+}
+
+// Flip changes a bit of the byte at offset off of a file, as a worn disk does.
+func (d *Disk) Flip(name string, off int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := d.names[name]
+	for _, b := range [][]byte{f.data, f.disk} {
+		if off < int64(len(b)) {
+			b[off] ^= 1
+		}
+	}
 }
 
 // Restart gives the disk as it is after a power cut now. The old one answers ErrPower from now on.
@@ -245,6 +258,9 @@ func (d *Disk) do(op Op) (kept int, err error) {
 	}
 	if kept, err := d.planned(op); err != nil {
 		return kept, err
+	}
+	if d.refusal != nil {
+		return 0, &fs.PathError{Op: op.Kind, Path: op.Name, Err: d.refusal}
 	}
 	if d.Fault != nil {
 		if kept, err := d.Fault(op); err != nil {

@@ -33,6 +33,13 @@ func (d *Disk) Fail(kind string, n int, forever bool, err error) {
 	}
 }
 
+// Refuse makes every operation that changes something fail with err, until Refuse(nil).
+func (d *Disk) Refuse(err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.refusal = err
+}
+
 // Calls gives the number of operations so far, by kind.
 func (d *Disk) Calls() map[string]int {
 	d.mu.Lock()

@@ -12,11 +12,9 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Log is what the engine asks of a log. Segments in a folder are one; a replicated stream may be another.
+// Log is what the engine asks of a log; engine/core declares the same interface and says what each method promises.
 type Log interface {
 	Enqueue(rec []byte) (wal.Pos, error)
-	Wait(ctx context.Context, p wal.Pos) error
-	Append(ctx context.Context, rec []byte) (wal.Pos, error)
 	Barrier(ctx context.Context) (wal.Pos, error)
 	Replay(from wal.Pos, fn func(p wal.Pos, rec []byte) error) error
 	Truncate(upto wal.Pos) error
@@ -25,17 +23,26 @@ type Log interface {
 	Close() error
 }
 
-var _ Log = (*wal.Log)(nil)
+var (
+	_ Log = (*wal.Log)(nil)
+	_ Log = (*StreamLog)(nil)
+)
 
-// Opener opens the log that lives at place, making it if there is none. onDurable is as in wal.Options.
-type Opener func(place string, onDurable func(first, last wal.Pos, err error)) (Log, error)
+// A Subject is a kind of log under test.
+type Subject struct {
+	// Open opens the log that lives at place. It makes one if the place is empty. onDurable is as in wal.Options.
+	Open func(place string, onDurable func(first, last wal.Pos, err error)) (Log, error)
+
+	// Refuse makes all logs fail to keep records because of err (syscall.ENOSPC or syscall.EIO), until Refuse(nil).
+	// nil: the suite leaves out the tests that need it.
+	Refuse func(err error)
+	// Damage makes the durable record at p unreadable, in the open log l that lives at place. nil: as Refuse.
+	Damage func(l Log, place string, p wal.Pos)
+}
 
 // Run tests that a log keeps what the engine relies on.
-func Run(t *testing.T, open Opener) {
-	for _, c := range []struct {
-		name string
-		test func(t *testing.T, s *suite)
-	}{
+func Run(t *testing.T, subject Subject) {
+	tests := []suiteTest{
 		{"Empty", testEmpty},
 		{"Dense", testDense},
 		{"Reopen", testReopen},
@@ -47,18 +54,30 @@ func Run(t *testing.T, open Opener) {
 		{"ReplayStopsAtError", testReplayStopsAtError},
 		{"Barrier", testBarrier},
 		{"Truncate", testTruncate},
-		{"Context", testContext},
 		{"Closed", testClosed},
-	} {
+		{"EnqueueWhileTold", testEnqueueWhileTold},
+	}
+	if subject.Refuse != nil {
+		tests = append(tests, suiteTest{"Refused", testRefused}, suiteTest{"RefusedUnderLoad", testRefusedUnderLoad})
+	}
+	if subject.Damage != nil {
+		tests = append(tests, suiteTest{"Damaged", testDamaged})
+	}
+	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
-			c.test(t, &suite{T: t, open: open, place: filepath.Join(t.TempDir(), "log")})
+			c.test(t, &suite{T: t, Subject: subject, place: filepath.Join(t.TempDir(), "log")})
 		})
 	}
 }
 
+type suiteTest struct {
+	name string
+	test func(t *testing.T, s *suite)
+}
+
 type suite struct {
 	*testing.T
-	open  Opener
+	Subject
 	place string
 }
 
@@ -71,12 +90,26 @@ func (s *suite) log(onDurable func(first, last wal.Pos, err error)) Log {
 			}
 		}
 	}
-	l, err := s.open(s.place, onDurable)
+	l, err := s.Open(s.place, onDurable)
 	if err != nil {
 		s.Fatal(err)
 	}
 	s.Cleanup(func() { _ = l.Close() }) // a test that cares closes it itself
 	return l
+}
+
+// add enqueues a record and waits until it is durable.
+func (s *suite) add(l Log, rec []byte) (wal.Pos, error) {
+	p, err := l.Enqueue(rec)
+	if err != nil {
+		return 0, err
+	}
+	if upto, err := l.Barrier(s.Context()); err != nil {
+		return 0, err
+	} else if upto < p || l.Last() < p {
+		return 0, fmt.Errorf("barrier at position %d, last is %d, behind position %d", upto, l.Last(), p)
+	}
+	return p, nil
 }
 
 // record is the record that these tests put at position p.
@@ -88,7 +121,7 @@ func (s *suite) fill(l Log, n int) {
 	s.Helper()
 	for range n {
 		want := l.Last() + 1
-		if p, err := l.Append(s.Context(), record(want)); err != nil || p != want {
+		if p, err := s.add(l, record(want)); err != nil || p != want {
 			s.Fatalf("append: got position %d, %v, want %d", p, err, want)
 		}
 	}
@@ -139,7 +172,7 @@ func testDense(t *testing.T, s *suite) {
 		}
 		last = p
 	}
-	if err := l.Wait(t.Context(), last); err != nil {
+	if _, err := l.Barrier(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if l.Last() != last {
@@ -174,7 +207,7 @@ func testRecordIsCopied(t *testing.T, s *suite) {
 		t.Fatal(err)
 	}
 	clear(rec)
-	if err := l.Wait(t.Context(), 1); err != nil {
+	if _, err := l.Barrier(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.check(l, 1, 1)
@@ -186,7 +219,7 @@ func testSizes(t *testing.T, s *suite) {
 	for _, n := range []int{0, 1, 127, 128, 4095, 70_000, 0, 300_000, 1_000_000, 3} {
 		rec := bytes.Repeat([]byte("rondo "), n/6+1)[:n]
 		want = append(want, rec)
-		if _, err := l.Append(t.Context(), rec); err != nil {
+		if _, err := s.add(l, rec); err != nil {
 			t.Fatalf("%d bytes: %v", n, err)
 		}
 	}
@@ -238,7 +271,7 @@ func testConcurrent(t *testing.T, s *suite) {
 			var before wal.Pos
 			for i := range each {
 				rec := fmt.Sprintf("appender %d record %d", w, i)
-				p, err := l.Append(t.Context(), []byte(rec))
+				p, err := s.add(l, []byte(rec))
 				if err != nil || p <= before || p > l.Last() {
 					t.Errorf("append: got position %d, %v after %d, last %d", p, err, before, l.Last())
 					return
@@ -345,20 +378,6 @@ func testTruncate(t *testing.T, s *suite) {
 	s.check(l, 401, 410)
 }
 
-func testContext(t *testing.T, s *suite) {
-	l := s.log(nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	// Which of the two is seen first is open; a position that was given must hold.
-	if p, err := l.Append(ctx, record(1)); err != nil && !errors.Is(err, context.Canceled) || err == nil && p != 1 {
-		t.Errorf("append with a context that has ended: got %d, %v", p, err)
-	}
-	if _, err := l.Barrier(t.Context()); err != nil {
-		t.Error(err)
-	}
-	s.check(l, 1, 1)
-}
-
 func testClosed(t *testing.T, s *suite) {
 	l := s.log(nil)
 	s.fill(l, 3)
@@ -367,9 +386,6 @@ func testClosed(t *testing.T, s *suite) {
 	}
 	if _, err := l.Enqueue(nil); !errors.Is(err, wal.ErrClosed) {
 		t.Errorf("enqueue: got %v, want ErrClosed", err)
-	}
-	if _, err := l.Append(t.Context(), nil); !errors.Is(err, wal.ErrClosed) {
-		t.Errorf("append: got %v, want ErrClosed", err)
 	}
 	if _, err := l.Barrier(t.Context()); !errors.Is(err, wal.ErrClosed) {
 		t.Errorf("barrier: got %v, want ErrClosed", err)
