@@ -25,11 +25,10 @@ type admission struct {
 	next chan struct{} // closed and replaced when the next checkpoint ends
 }
 
-func newAdmission(space *groupSpace, o *Options) *admission {
-	return &admission{
-		space: space, budget: o.Memory, logBytes: o.CheckpointBytes, background: !o.NoBackground,
-		due: make(chan struct{}, 1), next: make(chan struct{}),
-	}
+// init sets the limits. Before it, an admission only counts: a repair needs no more.
+func (a *admission) init(space *groupSpace, o *Options) {
+	a.space, a.budget, a.logBytes, a.background = space, o.Memory, o.CheckpointBytes, !o.NoBackground
+	a.due, a.next = make(chan struct{}, 1), make(chan struct{})
 }
 
 // wake asks for a checkpoint, without waiting for it.

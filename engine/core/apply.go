@@ -9,15 +9,16 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Applying is the same for an append and for recovery: the samples of a run, in
-// the order of the log, go through rra.Machine.Step, and the rows that come out
-// into the buffers of the group. It depends on the log and the state alone.
+// Append and recovery apply samples in the same way. The samples of a run go through
+// rra.Machine.Step in the order of the log, and the rows that they close go into the buffers of the
+// group. The outcome depends on the log and on the state of the group alone.
 
-// applySamples applies samples [from, to) of b to g. The caller holds g.mu.
+// applySamples applies the samples [from, to) of b to g, and counts their outcome in o. The caller
+// holds g.mu.
 func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 	c := g.c
 	window := sh.reorder
-	holds := window != 0 || len(g.held) > 0 // what a window held that is closed by now goes first
+	holds := window != 0 || len(g.held) > 0 // without a window, samples held by an earlier one go first
 	var d *definition
 	for i := from; i < to; i++ {
 		sm := &b.samples[i]
@@ -38,7 +39,7 @@ func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 			}
 		}
 		values := b.values[sm.first : sm.first+uint32(sm.n)]
-		if !holds && g.flags[index] == flagAlive { // the ordinary day
+		if !holds && g.flags[index] == flagAlive { // the common case
 			w := g.words[index*c.words : (index+1)*c.words]
 			texted := len(g.texts) > 0 && d.m.Texted(w)
 			runs, ok := d.m.StepStraight(&sh.moment, w, sm.at, values, sh.runs[:0])
@@ -76,14 +77,14 @@ func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 	}
 }
 
-// A command is one update command on its way: samples of one series in turn.
+// A command is one update command: samples of one series, applied in turn.
 type command struct {
 	flags byte
 	trace func([]rra.Run)
 }
 
-// applyCommand applies samples [from, to) of b, all of one series, as one update
-// command: the first that is refused ends it. The caller holds g.mu.
+// applyCommand applies the samples [from, to) of b, all of one series, as one update command: the
+// first sample that is refused ends it. The caller holds g.mu.
 func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, cmd command, o *outcome) {
 	index := g.c.index(b.samples[from].ref.number())
 	if !g.alive(index) {
@@ -135,8 +136,8 @@ func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, cmd command, 
 	}
 }
 
-// seen says whether g had applied the record at pos before it was loaded. A
-// record may have several runs of one group: those after the first are not seen.
+// seen says whether the state of g, when it was loaded, had the record at pos in it already. A
+// record may have several runs of one group: applying the first run does not make the others seen.
 func (g *group) seen(pos wal.Pos) bool { return pos <= g.pos && pos != g.applying }
 
 // changed notes that g has applied a run of the record at pos.
@@ -145,7 +146,8 @@ func (g *group) changed(pos wal.Pos) {
 	g.dirty = true
 }
 
-// follow moves the applied context of g over the values of a live batch, as decoding them would.
+// follow moves the applied coding context of g over the samples [from, to) of a batch, as decoding
+// their record would.
 func (g *group) follow(b *Batch, from, to uint32) {
 	c := g.c
 	for i := from; i < to; i++ {
@@ -203,7 +205,7 @@ func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
 // made it, and the other series are not to wait for a repair.
 func (s *Store) passDamagedGroup(err error) error {
 	if errors.Is(err, ErrDamaged) {
-		return nil // it is logged and counted
+		return nil // the damage is logged and counted already
 	}
 	return err
 }

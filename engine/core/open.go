@@ -98,7 +98,7 @@ type Store struct {
 	log       Log
 	holds     wal.Mark // how far the log reaches at least, by the database when it was opened
 	space     groupSpace
-	admission *admission
+	admission admission
 	shards    []*shard
 	running   sync.WaitGroup // shards
 
@@ -158,7 +158,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
 	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, idle: make(chan struct{}, 1)}
-	s.admission = newAdmission(&s.space, &s.options)
+	s.admission.init(&s.space, &s.options)
 	s.queueEmpty.L = &s.queueMu
 	s.tickets.New = func() any { return new(Ticket) }
 	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowKeySize+blockFields)} }
