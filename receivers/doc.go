@@ -18,6 +18,7 @@
 // ([StandardArchives]). Sockets are package internal/sockets, which other
 // servers of the module use too.
 //
-// A new receiver is one folder and one line in cmd/rondo's list of protocols;
+// A new receiver is one folder and one line in cmd/rondo's list of protocols:
+// docs/adding-a-receiver.md shows a whole one, which is package receivers/lines.
 // receivertest.Run is the suite that it passes. Nothing happens on import.
 package receivers

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"net"
 	"time"
 
@@ -14,6 +15,8 @@ import (
 type Protocol struct {
 	// Name names the flag that takes the listen address (--collectd) and the label in /metrics.
 	Name string
+	// Title stands above the protocol's flags in the help; empty: Name.
+	Title string
 	// Prefix is the first component of the series' paths; empty: Name.
 	Prefix string
 	// Network is what the address is for: "udp", "tcp" or "dir".
@@ -113,6 +116,14 @@ func (c Config) WithDefaults() Config {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return c
+}
+
+// Latest returns the time beyond which a sample is of the future, and refused, when now is the present.
+func (c Config) Latest(now time.Time) rra.Time {
+	if c.MaxFuture < 0 {
+		return math.MaxInt64
+	}
+	return rra.Time(now.Add(c.MaxFuture).UnixMicro())
 }
 
 // Option returns the last value given for f, or its default.

@@ -64,6 +64,7 @@ var testOnly = map[string][]string{
 	"engine/enginetest":      nil,
 	"wal/waltest":            nil,
 	"receivers/receivertest": nil,
+	"receivers/lines":        nil,
 	"engine/enginebench":     {"cmd"},
 
 	"query/rrdcached/rrdcachedbench": {"cmd"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,22 +9,31 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// sections are the parts of what serve --help lists, in order. A flag belongs to the first section that
-// has its name, or the prefix of its name.
-var sections = []struct {
+// A section is a part of what serve --help lists. A flag belongs to the first section that has its
+// name, or the prefix of its name.
+type section struct {
 	title string
 	names []string
-}{
-	{"HTTP: RPC, metrics, health, a page", []string{"http"}},
-	{"collectd", []string{"collectd"}},
-	{"Ganglia: gmond and gmetric (the protocol has no security: who can send can write as any host)", []string{"gmetric"}},
-	{"rrdcached's protocol: rrdtool --daemon, librrd", []string{"rrdcached"}},
-	{"Mono's counters agents", []string{"mono"}},
-	{"XenServer's rrdd plugins", []string{"rrdd"}},
-	{"smon's token streams", []string{"smon"}},
-	{"Storage", []string{"db", "config", "socket", "sync", "reorder", "memory"}},
-	{"Limits", []string{"max", "sender"}},
-	{"Log", []string{"log"}},
+}
+
+// sections returns the parts in order: protocols that listen by default stand before the others.
+func sections() []section {
+	all := []section{{"HTTP: RPC, metrics, health, a page", []string{"http"}}}
+	var more []section
+	for _, p := range protocols {
+		part := section{cmp.Or(p.Title, p.Name), []string{p.Name}}
+		if p.Address != "" {
+			all = append(all, part)
+		} else {
+			more = append(more, part)
+		}
+	}
+	all = append(all, section{"rrdcached's protocol: rrdtool --daemon, librrd", []string{"rrdcached"}})
+	return append(append(all, more...), []section{
+		{"Storage", []string{"db", "config", "socket", "sync", "reorder", "memory"}},
+		{"Limits", []string{"max", "sender"}},
+		{"Log", []string{"log"}},
+	}...)
 }
 
 // Columns of the list: where the texts begin, and where lines end.
@@ -34,6 +44,7 @@ const (
 
 // serveUsage prints the flags of serve by section.
 func serveUsage(cmd *cobra.Command) error {
+	sections := sections()
 	lists := make([][]string, len(sections))
 	var rest []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -20,6 +20,7 @@ import (
 // Protocol is Ganglia's metric protocol.
 var Protocol = receivers.Protocol{
 	Name:    "gmetric",
+	Title:   "Ganglia: gmond and gmetric (the protocol has no security: who can send can write as any host)",
 	Prefix:  strings.TrimSuffix(prefix, "/"),
 	Network: "udp",
 	Address: "127.0.0.1:8649",

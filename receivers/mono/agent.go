@@ -238,7 +238,7 @@ func (a *agent) Sample(ticks int64, changed []int) {
 	} else {
 		a.s.Drop(receivers.Limit, 1) // a sample, which is stored in part
 	}
-	if at < rra.Seconds(2) || at > a.s.latest(a.now) {
+	if at < rra.Seconds(2) || at > a.s.cfg.Latest(a.now) {
 		a.s.Drop(receivers.State, uint64(max(known(rs, which), 1)))
 		return
 	}

@@ -23,6 +23,7 @@ const DefaultAddress = "127.0.0.1:8888"
 // listens on TCP can be reached from any web page that a browser on this machine shows.
 var Protocol = receivers.Protocol{
 	Name:    "mono",
+	Title:   "Mono's counters agents",
 	Network: "tcp",
 	Usage:   "TCP `address` that Mono's counters agents connect to; they look for " + DefaultAddress + "",
 	Flags:   append([]receivers.Flag{flagFile, flagDialect, flagAdd, flagStep}, flagConns.All()...),
@@ -195,12 +196,4 @@ func (s *server) Serve(ctx context.Context) error {
 		return nil
 	}
 	return s.tcp.Serve(ctx, s.handle)
-}
-
-// latest is the time beyond which a sample is of the future.
-func (s *server) latest(now time.Time) rra.Time {
-	if s.cfg.MaxFuture < 0 {
-		return 1<<63 - 1
-	}
-	return rra.Time(now.Add(s.cfg.MaxFuture).UnixMicro())
 }

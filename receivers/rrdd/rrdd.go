@@ -20,6 +20,7 @@ import (
 // Protocol is the plugin files of XenServer's and XCP-ng's rrdd.
 var Protocol = receivers.Protocol{
 	Name:    "rrdd",
+	Title:   "XenServer's rrdd plugins",
 	Network: "dir",
 	Usage:   "`folder` of the plugin files of XenServer's rrdd; there it is /dev/shm/metrics",
 	Flags:   []receivers.Flag{flagInterval, flagTypes, flagOnlyDefault},

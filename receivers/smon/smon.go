@@ -17,6 +17,7 @@ import (
 // Protocol is the smon compressed token stream.
 var Protocol = receivers.Protocol{
 	Name:    "smon",
+	Title:   "smon's token streams",
 	Network: "tcp",
 	Usage:   "TCP `address` that smon token streams are sent to; the protocol has no usual port",
 	Flags:   append([]receivers.Flag{flagFile, flagKind, flagStep}, flagConns.All()...),
