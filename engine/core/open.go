@@ -157,16 +157,22 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
-	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, idle: make(chan struct{}, 1)}
-	s.admission.init(&s.space, &s.options)
-	s.queueEmpty.L = &s.queueMu
-	s.tickets.New = func() any { return new(Ticket) }
-	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowKeySize+blockFields)} }
+	s := newStore(dir, o)
 	if err := s.open(); err != nil {
 		_ = s.abandon() // err is why
 		return nil, fmt.Errorf("open %s: %w", dir, err)
 	}
 	return s, nil
+}
+
+// newStore is a store of which nothing is open yet.
+func newStore(dir string, o Options) *Store {
+	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, idle: make(chan struct{}, 1)}
+	s.admission.init(&s.space, &s.options)
+	s.queueEmpty.L = &s.queueMu
+	s.tickets.New = func() any { return new(Ticket) }
+	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowKeySize+blockFields)} }
+	return s
 }
 
 func (s *Store) open() (err error) {

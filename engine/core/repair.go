@@ -112,7 +112,8 @@ func inspect(ctx context.Context, dir string, o Options) (whole bool, found []Pr
 
 // rebuild makes a new file of what can be read of the old one, and puts it in its place.
 func (r *repairing) rebuild(dir string, o Options) (err error) {
-	s := &Store{dir: dir, options: o.withDefaults(), shards: []*shard{{}}}
+	s := newStore(dir, o)
+	s.shards = []*shard{{}}
 	r.s = s
 	if s.lock, err = lockFolder(filepath.Join(dir, fileLock), s.options); err != nil {
 		return err

@@ -34,7 +34,7 @@ var ErrWhole = errors.New("the log is whole")
 // the log is whole, and refuses where the database itself was written from records that cannot be
 // read any more.
 func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvaged, err error) {
-	s := &Store{dir: dir, options: o.withDefaults()}
+	s := newStore(dir, o)
 	s.options.ReadOnly = !write
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
 		return got, err
