@@ -15,6 +15,9 @@ import (
 	"syscall"
 	"time"
 
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/text"
 )
 
@@ -37,9 +40,14 @@ func newProcess() *process {
 	return &process{args: os.Args, stdin: os.Stdin, stdout: forTerminal(os.Stdout), stderr: forTerminal(os.Stderr), lookupEnv: os.LookupEnv, now: time.Now}
 }
 
-// tell prints an error, which may quote anything.
+// tell prints an error, which may quote anything. Where something in the database is damaged it says what helps.
 func (p *process) tell(err error) {
-	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(err.Error())) // nobody is left to tell
+	told := err.Error()
+	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(told)) // nobody is left to tell
+	damaged := errors.Is(err, core.ErrDamaged) || connect.CodeOf(err) == connect.CodeDataLoss
+	if damaged && !strings.Contains(told, "rondo ") {
+		_, _ = fmt.Fprintln(p.stderr, "rondo check tells all that is damaged; rondo check --repair, while no server runs, makes the rest usable.")
+	}
 }
 
 func (p *process) getenv(name string) string {

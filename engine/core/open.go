@@ -143,6 +143,7 @@ type Store struct {
 
 	replayErr atomic.Pointer[error]
 	replaying bool // Open is at it
+	madeAnew  bool // Open has made the database
 	damage    damageSeen
 	hook      func(string) // failpoints; nil but in tests
 	counters
@@ -196,7 +197,7 @@ func (s *Store) open() (err error) {
 		s.removeSpool()
 	}
 	if err := s.openVersion(); err != nil {
-		return fmt.Errorf("%s: %w", fileDB, err)
+		return databaseError(err)
 	}
 	n := min(runtime.GOMAXPROCS(0), maxShards)
 	for i := range n {
@@ -204,22 +205,25 @@ func (s *Store) open() (err error) {
 	}
 	after, err := s.loadCatalogue()
 	if err != nil {
-		return fmt.Errorf("%s: %w", fileDB, err)
+		return databaseError(err)
 	}
 	for _, sh := range s.shards {
 		s.running.Go(func() { sh.run(s) })
 	}
 	if err := s.openLog(after); err != nil {
-		return fmt.Errorf("%s: %w", dirLog, err)
+		return logError(err)
 	}
 	s.failpoint("open-log")
+	if s.madeAnew && s.log.Last() > 0 {
+		s.options.Logger.Warn("rondo.bolt was missing; it is made anew from the log, which holds all since the first record", "records", s.log.Last())
+	}
 	if b := s.options.rebuild; b != nil {
 		if err := b.begin(context.Background(), s); err != nil {
 			return err
 		}
 	}
 	if err := s.replay(); err != nil {
-		return fmt.Errorf("%s: %w", dirLog, err)
+		return logError(err)
 	}
 	if b := s.options.rebuild; b != nil {
 		b.finish()
@@ -241,6 +245,7 @@ func (s *Store) openVersion() (err error) {
 	if !s.options.ReadOnly {
 		if _, err = os.Stat(name); errors.Is(err, os.ErrNotExist) {
 			err = s.createDatabase(name, o)
+			s.madeAnew = err == nil
 		}
 		if err != nil {
 			return err

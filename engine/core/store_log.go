@@ -2,7 +2,6 @@ package core
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	bolt "go.etcd.io/bbolt"
@@ -48,10 +47,10 @@ func (s *Store) makeLog() (wal.Mark, error) {
 	}
 	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{SegmentBytes: segmentBytes, Logger: s.options.Logger, FS: s.options.fs})
 	if err != nil {
-		return wal.Mark{}, fmt.Errorf("%s: %w", dirLog, err)
+		return wal.Mark{}, logError(err)
 	}
 	if err := l.Close(); err != nil {
-		return wal.Mark{}, fmt.Errorf("%s: %w", dirLog, err)
+		return wal.Mark{}, logError(err)
 	}
 	return l.Mark(), nil
 }
