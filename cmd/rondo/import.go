@@ -36,12 +36,15 @@ func newImport(c *common) *cobra.Command {
 		Use:   "import FOLDER|FILE…",
 		Short: "Make series of rrdtool's files",
 		Long: `Make series of rrdtool's files, native ones (.rrd) and XML (.xml), with their state and all rows. Of a folder all such
-files are taken, below it too, and a series is called as its file is from there; a file alone has no folder.
+files are taken, below it too, and a series is called as its file is from there; a file alone has no folder. What lies below
+RONDO_BASE is called as it is from there, as by rrdtool's verbs, unless --prefix is given.
 
 A series that is there, and as old as its file, is skipped, so that an import that was stopped goes on when it is run again.
 A file that cannot be imported is told on stderr, the others are imported all the same, and the exit code is 1.`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return i.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return i.run(cmd.Context(), args, cmd.Flags().Changed("prefix"))
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&i.prefix, "prefix", "", "a `folder` of the database in which the series are made")
@@ -51,7 +54,7 @@ A file that cannot be imported is told on stderr, the others are imported all th
 	return cmd
 }
 
-func (i *importing) run(ctx context.Context, args []string) (err error) {
+func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err error) {
 	o := transfer.Options{Overwrite: i.overwrite, Jobs: i.jobs}
 	for _, l := range i.labels {
 		name, value, ok := strings.Cut(l, "=")
@@ -63,7 +66,13 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 		}
 		o.Labels = append(o.Labels, core.Label{Name: name, Value: value})
 	}
+	t := i.target() // reads the configuration, which may name the base
 	var files finder
+	if !prefixed {
+		if files.place, err = i.place(); err != nil {
+			return err
+		}
+	}
 	if err := files.find(args, i.prefix); err != nil {
 		return err
 	}
@@ -71,7 +80,6 @@ func (i *importing) run(ctx context.Context, args []string) (err error) {
 	if len(items)+len(files.failed) == 0 {
 		return fmt.Errorf("no .rrd and no .xml below %s", strings.Join(args, ", "))
 	}
-	t := i.target()
 	t.stays = true
 	if err := t.wholly(ctx); err != nil {
 		return err
@@ -137,6 +145,7 @@ const stopped = 128 + 2
 type finder struct {
 	items  []transfer.Item
 	failed []transfer.Result // what cannot be imported, and why
+	place  place             // of names below its base; the zero value: there is no base
 	named  map[string]string // path of a series, without .rrd, to its file
 }
 
@@ -148,7 +157,7 @@ func (f *finder) find(args []string, prefix string) error {
 			return err
 		}
 		if !info.IsDir() {
-			f.add(arg, path.Join(prefix, filepath.Base(arg)))
+			f.add(arg, f.place.below(arg, path.Join(prefix, filepath.Base(arg))))
 			continue
 		}
 		// The separator behind it has a link to a folder followed.
@@ -167,7 +176,7 @@ func (f *finder) find(args []string, prefix string) error {
 			if err != nil {
 				return err
 			}
-			f.add(name, path.Join(prefix, filepath.ToSlash(inside)))
+			f.add(name, f.place.below(name, path.Join(prefix, filepath.ToSlash(inside))))
 			return nil
 		})
 		if err != nil {

@@ -60,6 +60,20 @@ func (l place) set(env *rrdtool.Env) {
 	}
 }
 
+// below returns the path of the series that a file below the base is, and otherwise for a file elsewhere.
+func (l place) below(name, otherwise string) string {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return otherwise
+	}
+	for _, base := range []string{l.base, l.real} {
+		if rel, err := filepath.Rel(base, abs); base != "" && err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return otherwise
+}
+
 // describe tells a server of this place.
 func (l place) describe(req *rondov1.ExecRequest) {
 	req.Base, req.RealBase, req.Cwd = l.base, l.real, l.dir
