@@ -13,8 +13,8 @@ import (
 
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrdtool"
-	"github.com/rondo-db/rondo/query/transfer"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
 // maxInput is the largest input of a command that a server runs; it takes a little more.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/query/rrdcached/rrdcachedbench"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/rrdcachedbench"
 )
 
 func newBenchRRDCachedCommand() *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/rondo-db/rondo/query/rrdcached/rrdcachedbench"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/rrdcachedbench"
 )
 
 // TestBenchRRDCached runs all that the measurement does, in small. Of what rondo has acknowledged nothing may be lost by kill -9; what

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/query/rrdtool/rrdtoolbench"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool/rrdtoolbench"
 )
 
 // benchTool is what bench pipe and bench oneshot have in common.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // What completion of a name may cost: it runs whenever somebody presses the tabulator.

@@ -12,8 +12,8 @@ import (
 	"syscall"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rrdcached"
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // addressVariable is rrdtool's default of --daemon.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrdtool"
-	"github.com/rondo-db/rondo/query/transfer"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
 const dropHelp = `Delete series with all their rows, their labels and metadata. The names are free at once; the space is used again by other

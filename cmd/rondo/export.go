@@ -18,8 +18,8 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrdfile"
-	"github.com/rondo-db/rondo/query/transfer"
+	"github.com/rondo-db/rondo/query/rrd/rrdfile"
+	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
 // An exporting is a run of rondo export.

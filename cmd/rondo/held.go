@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // maxHeld is how much output waits for the database to be closed.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/query/rrdfile"
+	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
 

@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/rra"
 )
 

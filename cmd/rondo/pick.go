@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // api returns the service of the server, or one over the store that this process has opened.

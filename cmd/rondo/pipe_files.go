@@ -12,7 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // A callerFiles does what a server asks of this process's files while it runs commands of pipe mode. Only files that a command has

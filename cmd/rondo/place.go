@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrdtool"
-	"github.com/rondo-db/rondo/query/transfer"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
 // baseVariable names the folder of files that the database stands for.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // present updates a series at the present. Its own end lies years back, so that all the time between is unknown, and the part of a second

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // commandPatience is how long a command may take before it counts as one that never ends.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // tour is a program that uses every option of every verb, whatever the random ones happen to use.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/transfer"
+	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
 const renameHelp = `Give a series another path, or with -r all series below a folder. Rows, labels and metadata go along. A path that another series

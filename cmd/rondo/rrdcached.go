@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
-	"github.com/rondo-db/rondo/query/rrdcached"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
 	"github.com/rondo-db/rondo/rra"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/query/attime"
+	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/receivers/rrdd"
 	"github.com/rondo-db/rondo/rra"
 )

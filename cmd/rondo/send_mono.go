@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/query/attime"
+	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/receivers/mono"
 	"github.com/rondo-db/rondo/rra"
 )

@@ -15,9 +15,9 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/attime"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/attime"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/rra"
 )
 

@@ -28,7 +28,7 @@ my $database;               # the folder in full
 my %reads = map { $_ => 1 } qw(fetch xport info first last lastupdate list times graph graphv);
 
 my $longest = ( 1 << 20 ) - 1;    # of a command
-my $note =    # query/transfer.Note
+my $note =    # query/rrd/transfer.Note
     "The series of this name is kept by rondo. This file is here for programs that look whether there is one.\n"
     . "rondo info NAME prints the series, rondo rename and rondo drop move and delete it,\n"
     . "rondo export writes it as a file of rrdtool.\n";

@@ -39,7 +39,7 @@ error = OperationalError  # as it was called before
 _READS = frozenset("fetch xport info first last lastupdate list graph graphv".split())
 
 _LONGEST = (1 << 20) - 1  # bytes of a command
-_NOTE = (  # query/transfer.Note
+_NOTE = (  # query/rrd/transfer.Note
     b"The series of this name is kept by rondo. This file is here for programs that look whether there is one.\n"
     b"rondo info NAME prints the series, rondo rename and rondo drop move and delete it,\n"
     b"rondo export writes it as a file of rrdtool.\n"

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
-	"github.com/rondo-db/rondo/query/attime"
+	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
 )

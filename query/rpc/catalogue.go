@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/attime"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
 )
 

@@ -10,8 +10,8 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/query"
-	"github.com/rondo-db/rondo/query/attime"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // The limits of the service Local.

@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
-	"github.com/rondo-db/rondo/query/transfer"
+	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
 // maxFileBytes bounds a file that is imported, which the server holds as a whole.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/query/rrdcached"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
 // TestMetricsAreDocumented: the page of docs names every metric that there is, and no other.

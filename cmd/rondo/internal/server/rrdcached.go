@@ -10,7 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rrdcached"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"

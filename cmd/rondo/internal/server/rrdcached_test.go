@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/enginetest"
-	"github.com/rondo-db/rondo/query/rrdcached"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
 	"github.com/rondo-db/rondo/rra"

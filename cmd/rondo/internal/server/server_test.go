@@ -18,7 +18,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
-	"github.com/rondo-db/rondo/query/rrdcached"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )

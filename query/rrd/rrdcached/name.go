@@ -1,0 +1,89 @@
+package rrdcached
+
+//lint:file-ignore ST1005 The messages are rrdcached's.
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/rondo-db/rondo/internal/text"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+)
+
+// names turns what clients call files into paths of series, and back.
+type names struct {
+	base string // a clean absolute path; never empty
+	real string // the same without symbolic links: a client on this machine sends that
+}
+
+func newNames(base string) (names, error) {
+	if base == "" {
+		base = "."
+	}
+	abs, err := filepath.Abs(base)
+	if err != nil {
+		return names{}, err
+	}
+	n := names{base: abs, real: abs}
+	if r, err := filepath.EvalSymlinks(abs); err == nil { // it need not be there
+		n.real = r
+	}
+	return n, nil
+}
+
+var errLeaves = errors.New("Permission denied")
+
+// A nameError says that no series can have a name.
+type nameError struct {
+	name string
+	err  error
+}
+
+func (e *nameError) Error() string { return fmt.Sprintf("%.200q %v", e.name, e.err) }
+func (e *nameError) Unwrap() error { return e.err }
+
+// path returns the path of the series that a client means; empty is the base itself. A name outside the base is refused.
+func (n *names) path(name string) (string, error) {
+	p, err := rrdtool.Path("", n.base, name)
+	if err != nil && n.real != n.base {
+		p, err = rrdtool.Path("", n.real, name)
+	}
+	if err != nil {
+		return "", errLeaves
+	}
+	if err := text.Check(p); err != nil {
+		return "", &nameError{name, err}
+	}
+	return p, nil
+}
+
+// file returns the name in full, as rrdcached says it in its answers.
+func (n *names) file(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	if n.base == "/" {
+		return "/" + name
+	}
+	return n.base + "/" + name
+}
+
+// baseOf returns the base as a full name has it in front: without symbolic links, or with them.
+func (n *names) baseOf(full string) string {
+	if full == n.real || strings.HasPrefix(full, n.real+"/") {
+		return n.real
+	}
+	return n.base
+}
+
+// below returns a name as a verb finds it whose base is the one that is given: unchanged, unless it is in full and has the other.
+func (n *names) below(base, name string) string {
+	if strings.HasPrefix(name, "/") && n.baseOf(name) != base {
+		if p, err := n.path(name); err == nil {
+			return p
+		}
+	}
+	return name
+}

@@ -1,0 +1,151 @@
+package rrdtool
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/rrd/attime"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const fetchUsage = `NAME CF [OPTIONS]
+  -s, --start TIME        rows after TIME (end-1d)
+  -e, --end TIME          rows up to TIME (now)
+  -r, --resolution SECONDS
+                          seconds a row, about; 5m, 1h … (the finest)
+  -a, --align-start       move both times back to where START is a
+                          multiple of the resolution
+  -d, --daemon ADDRESS    ask the server at ADDRESS`
+
+var fetchOptions = []option{
+	{"resolution", 'r', true},
+	{"start", 's', true},
+	{"end", 'e', true},
+	{"align-start", 'a', false},
+	{"daemon", 'd', true},
+}
+
+// fetch prints the rows of an archive.
+func (c *command) fetch(args []string) error {
+	now := c.now()
+	r := query.Request{Resolution: 1}
+	start, err := attime.Parse("end-24h", now)
+	if err != nil {
+		return err
+	}
+	end, err := attime.Parse("now", now)
+	if err != nil {
+		return err
+	}
+	args, err = parse(args, fetchOptions, func(name, arg string) (err error) {
+		switch name {
+		case "start":
+			if start, err = attime.Parse(arg, now); err != nil {
+				return fmt.Errorf("start time: %w", err)
+			}
+		case "end":
+			if end, err = attime.Parse(arg, now); err != nil {
+				return fmt.Errorf("end time: %w", err)
+			}
+		case "resolution":
+			if r.Resolution, err = rra.ParseDuration(arg); err != nil {
+				return fmt.Errorf("resolution: %w", err)
+			}
+		case "align-start":
+			r.Align = true
+		case "daemon":
+			return c.daemon(arg)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if r.Start, r.End, err = attime.Resolve(start, end); err != nil {
+		return err
+	}
+	switch {
+	case r.Start < firstSecond:
+		return errors.New("the first entry to fetch should be after 1980")
+	case r.End < r.Start:
+		return fmt.Errorf("start (%d) should be less than end (%d)", r.Start, r.End)
+	case len(args) < 2:
+		return errors.New("Usage: rrdtool fetch <file> <CF> [options]")
+	}
+	if r.CF, err = rra.ParseCF(args[1]); err != nil {
+		return err
+	}
+	ref, err := c.native(args[0])
+	if err != nil {
+		return err
+	}
+	plan, err := query.NewPlan(c.Store, ref, r)
+	if err != nil {
+		return named(args[0], err)
+	}
+	return c.printRows(plan)
+}
+
+func (c *command) printRows(plan *query.Plan) error {
+	if c.exact {
+		return c.exactRows(plan)
+	}
+	c.printf("%11s", "")
+	for _, name := range plan.DS {
+		c.printf("%20s", name)
+	}
+	if _, err := c.out.WriteString("\n\n"); err != nil {
+		return err
+	}
+	var line []byte
+	for t, err := range plan.Pieces(c.ctx) {
+		if err != nil {
+			return err
+		}
+		for i := range t.Len() {
+			end, values := t.Row(i)
+			line = appendPadded(line[:0], end)
+			line = append(line, ':')
+			for _, v := range values {
+				line = append(line, ' ')
+				n := len(line)
+				line = c.locale.local(appendValue(line, v), n)
+			}
+			if _, err := c.out.Write(append(line, '\n')); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// appendPadded appends v as %10d would.
+func appendPadded(dst []byte, v int64) []byte {
+	n := len(dst)
+	dst = strconv.AppendInt(dst, v, 10)
+	if pad := 10 - (len(dst) - n); pad > 0 {
+		dst = append(dst, "          "[:pad]...)
+		copy(dst[n+pad:], dst[n:len(dst)-pad])
+		copy(dst[n:n+pad], "          ")
+	}
+	return dst
+}
+
+// appendValue appends v as C's %0.10e would. Unknown is -nan: the sign of a NaN
+// says nothing, and this is the one that rrdtool mostly prints on this kind of
+// processor.
+func appendValue(dst []byte, v float64) []byte {
+	switch {
+	case v != v:
+		return append(dst, "-nan"...)
+	case v > maxFloat:
+		return append(dst, "inf"...)
+	case v < -maxFloat:
+		return append(dst, "-inf"...)
+	}
+	return strconv.AppendFloat(dst, v, 'e', 10, 64)
+}

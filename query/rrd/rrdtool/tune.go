@@ -1,0 +1,480 @@
+package rrdtool
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/rrdfile"
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+const tuneUsage = `NAME [OPTIONS] [CHANGES]
+  -h, --heartbeat DS:SECONDS
+  -i, --minimum DS:VALUE          U: none
+  -a, --maximum DS:VALUE          U: none
+  -d, --data-source-type DS:TYPE
+  -r, --data-source-rename OLD:NEW
+  -p, --deltapos FACTOR           the first FAILURES archive
+  -n, --deltaneg FACTOR
+  -w, --window-length COUNT
+  -f, --failure-threshold COUNT
+  -x, --alpha FACTOR              the first HWPREDICT or MHWPREDICT archive
+  -y, --beta FACTOR
+  -z, --gamma FACTOR              the first SEASONAL archive
+  -s, --smoothing-window FRACTION
+  -v, --gamma-deviation FACTOR    the first DEVSEASONAL archive
+  -S, --smoothing-window-deviation FRACTION
+  -b, --aberrant-reset DS         forget what was learnt
+  -t, --step SECONDS              together with a change; divides the old step
+  -D, --daemon ADDRESS            ask the server at ADDRESS
+changes:
+  DEL:NAME  DS:…  DELRRA:INDEX  RRA:…  RRA#INDEX:[+-=]ROWS`
+
+var tuneOptions = []option{
+	{"heartbeat", 'h', true},
+	{"minimum", 'i', true},
+	{"maximum", 'a', true},
+	{"data-source-type", 'd', true},
+	{"data-source-rename", 'r', true},
+	{"deltapos", 'p', true},
+	{"deltaneg", 'n', true},
+	{"window-length", 'w', true},
+	{"failure-threshold", 'f', true},
+	{"alpha", 'x', true},
+	{"beta", 'y', true},
+	{"gamma", 'z', true},
+	{"gamma-deviation", 'v', true},
+	{"smoothing-window", 's', true},
+	{"smoothing-window-deviation", 'S', true},
+	{"aberrant-reset", 'b', true},
+	{"step", 't', true},
+	{"daemon", 'D', true},
+}
+
+// tune changes the definition of a series, and what it remembers. Options that stand before a wrong one are applied, as in
+// rrdtool; changes are all made or none.
+func (c *command) tune(args []string) error {
+	name, args, err := c.tuned(args)
+	if err != nil {
+		return err
+	}
+	if t, ok := c.Store.(tuner); ok {
+		return c.tuneThere(t, name, args)
+	}
+	series, err := c.series(name)
+	if err != nil {
+		return err
+	}
+	var failed error
+	_, err = c.Store.Alter(c.ctx, series.Path, func(old core.Copy) (core.Copy, error) {
+		var out core.Copy
+		out, failed = tuneCopy(old, name, args)
+		if out.Definition == nil {
+			return out, failed
+		}
+		return out, nil
+	})
+	if err == nil {
+		err = failed
+	}
+	if rest, wrong := parse(args, tuneOptions, func(string, string) error { return nil }); err == nil && wrong == nil && len(rest) == 0 {
+		return c.printSources(name)
+	}
+	return named(name, err)
+}
+
+// shortValue is C's %1.4f.
+func (c *command) shortValue(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return string(appendValue(nil, v))
+	}
+	return string(c.locale.local(strconv.AppendFloat(nil, v, 'f', 4, 64), 0))
+}
+
+// tuneThere has a daemon tune a series: name is one of the arguments.
+func (c *command) tuneThere(t tuner, name string, args []string) error {
+	path, err := c.path(name)
+	if err != nil {
+		return fmt.Errorf("opening '%s': %w", name, err)
+	}
+	var rest []string
+	changes, err := parse(args, tuneOptions, func(option, arg string) error {
+		if option != "daemon" {
+			rest = append(rest, "--"+option, arg)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(changes) == 0 { // an option has taken the name
+		return errors.New("missing file name")
+	}
+	return t.Tune(c.ctx, path, append(rest, changes[1:]...))
+}
+
+// tuned finds the name of the series among the arguments of tune. What is wrong with the others is told once there is a series. An option
+// that stands last and has no argument takes the name, which the series has all the same: ordered are the arguments as they are then read.
+func (c *command) tuned(args []string) (name string, ordered []string, err error) {
+	o := options{known: tuneOptions, args: args}
+	var before []string
+	for {
+		option, arg, err := o.next()
+		switch {
+		case option == "" && err == nil, err != nil && len(o.args) == 0 && o.short == "":
+			if len(o.rest) == 0 || len(o.rest) == 1 && strings.HasPrefix(o.lacks, "--") {
+				return "", nil, errors.New("missing file name")
+			}
+			if o.lacks != "" && o.lacks[1] != '-' {
+				return o.rest[0], slices.Concat(before, []string{o.lacks}, o.rest), nil
+			}
+			return o.rest[0], args, nil
+		case option == "daemon":
+			if err := c.daemon(arg); err != nil {
+				return "", nil, err
+			}
+		case err == nil:
+			before = append(before, "--"+option+"="+arg)
+		}
+	}
+}
+
+// tuneCopy applies the arguments of tune to a series, that was called by name. With an error comes what was changed before it; a Copy without a
+// definition: nothing was.
+func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
+	p, err := takeApart(old)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	p.name = name
+	t := tuning{parts: p}
+	changes, failed := parse(args, tuneOptions, func(name, arg string) error { return t.option(name, arg) })
+	out, err := p.together()
+	if err != nil {
+		return core.Copy{}, errors.Join(failed, err)
+	}
+	if !t.touched {
+		out = core.Copy{}
+	}
+	if failed != nil || len(changes) < 2 {
+		if failed == nil && !t.touched {
+			out = old
+		}
+		return out, failed
+	}
+	next, err := restructure(p, changes[1:], t.step)
+	if err != nil {
+		return out, err
+	}
+	return next, nil
+}
+
+// A tuning is a run of tune over the parts of a series.
+type tuning struct {
+	*parts
+	step    int64
+	touched bool
+}
+
+// option applies one option.
+func (t *tuning) option(name, arg string) error {
+	if name == "step" {
+		t.step, _ = scanInt(arg)
+		return nil
+	}
+	if name == "daemon" {
+		return nil
+	}
+	err := t.sourceOption(name, arg)
+	if errors.Is(err, errOtherOption) {
+		err = t.modelOption(name, arg)
+	}
+	t.touched = t.touched || err == nil
+	return err
+}
+
+// errOtherOption says that an option is none of those that concern a data source.
+var errOtherOption = errors.New("another option")
+
+// sourceOption applies an option that begins with the name of a data source.
+func (t *tuning) sourceOption(name, arg string) error {
+	what, ok := map[string]string{
+		"heartbeat": "arguments for heartbeat", "minimum": "arguments for minimum ds value", "maximum": "arguments for maximum ds value",
+		"data-source-type": "arguments for data source type", "data-source-rename": "arguments for data source type",
+		"aberrant-reset": "argument for aberrant-reset",
+	}[name]
+	if !ok {
+		return errOtherOption
+	}
+	invalid := errors.New("invalid " + what)
+	source, rest := leadingName(arg)
+	value, colon := strings.CutPrefix(rest, ":")
+	if source == "" || !colon && name != "aberrant-reset" {
+		return invalid
+	}
+	var set func(i int) error
+	switch name {
+	case "heartbeat":
+		seconds, ok := scanInt(value)
+		if !ok {
+			return invalid
+		}
+		set = func(i int) error { t.d.Sources[i].Heartbeat = seconds; return nil }
+	case "minimum", "maximum":
+		limit, err := tunedLimit(value)
+		if err != nil {
+			return invalid
+		}
+		set = func(i int) error {
+			if name == "minimum" {
+				t.d.Sources[i].Min = limit
+			} else {
+				t.d.Sources[i].Max = limit
+			}
+			return nil
+		}
+	case "data-source-type":
+		kind := leadingOf(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+		if kind == "" {
+			return invalid
+		}
+		set = func(i int) error { return t.setKind(i, kind[:min(len(kind), 19)]) }
+	case "data-source-rename":
+		next, _ := leadingName(value)
+		if next == "" {
+			return invalid
+		}
+		set = func(i int) error { return t.rename(i, next) }
+	default:
+		set = func(i int) error { t.forget(i); return nil }
+	}
+	i := t.source(source)
+	if i < 0 {
+		return fmt.Errorf("unknown data source name '%s'", source)
+	}
+	if limits := name == "heartbeat" || name == "minimum" || name == "maximum"; limits && t.d.Sources[i].Kind == rra.Compute {
+		return fmt.Errorf("data source '%s' is COMPUTE and has no %s", source, name)
+	}
+	return set(i)
+}
+
+// setKind gives a data source another kind. What was read before means nothing then.
+func (t *tuning) setKind(i int, text string) error {
+	kind, err := rra.ParseKind(text)
+	if err != nil {
+		return fmt.Errorf("unknown data acquisition function '%s'", text)
+	}
+	s := &t.d.Sources[i]
+	if kind == s.Kind {
+		return nil
+	}
+	if kind == rra.Compute {
+		return errors.New("a data source cannot be made COMPUTE: there is no expression")
+	}
+	s.Kind, s.Expr = kind, ""
+	t.x.Sources[i].LastReading = "UNKN"
+	return nil
+}
+
+// modelOption applies an option that concerns archives of the Holt-Winters family.
+func (t *tuning) modelOption(name, arg string) error {
+	switch name {
+	case "deltapos", "deltaneg":
+		return t.delta(name, arg)
+	case "window-length", "failure-threshold":
+		return t.violations(name, arg)
+	}
+	smoothing := strings.HasPrefix(name, "smoothing")
+	v, n := rpn.ScanNumber(arg)
+	switch lower := strings.ToLower(strings.TrimLeft(arg, " ")); {
+	case n == 0 && !strings.HasPrefix(strings.TrimPrefix(lower, "-"), "inf") && !strings.HasPrefix(strings.TrimPrefix(lower, "-"), "nan"):
+		return errors.New("Unable to parse Holt-Winters parameter")
+	case n == 0, v < 0, v > 1, !smoothing && (v == 0 || v == 1):
+		return errors.New("Holt-Winters parameter must be between 0 and 1")
+	}
+	var i int
+	switch name {
+	case "alpha", "beta":
+		if i = t.archive(rra.HWPredict); i < 0 {
+			i = t.archive(rra.MHWPredict)
+		}
+	case "gamma", "smoothing-window":
+		i = t.archive(rra.Seasonal)
+	default:
+		i = t.archive(rra.DevSeasonal)
+	}
+	if i < 0 {
+		return errors.New("Holt-Winters RRA does not exist in this RRD")
+	}
+	a := &t.d.Archives[i]
+	switch {
+	case name == "alpha":
+		a.Alpha = v
+	case name == "beta":
+		a.Beta = v
+	case smoothing:
+		t.keepWindows()
+		a.SmoothingWindow = v
+	default:
+		a.Gamma = v
+	}
+	return nil
+}
+
+// keepWindows does what becomes of smoothing windows when rrdtool makes a file of the version that keeps them: archives
+// that a predictor brought along have none then, and others 0.05.
+func (t *tuning) keepWindows() {
+	if rrdfile.VersionOf(&t.d) >= 4 {
+		return
+	}
+	for i := range t.d.Archives {
+		if a := t.d.Archives[i:]; len(a) >= 5 && brought(a[:5], i) {
+			a[1].SmoothingWindow, a[2].SmoothingWindow = 0, 0
+		}
+	}
+}
+
+// brought says whether five archives from index i on look like a predictor and those that it brings along.
+func brought(a []rra.Archive, i int) bool {
+	follows := func(k int, cf rra.CF, partner int, rows int64) bool {
+		return a[k].CF == cf && a[k].Partner == i+partner && a[k].Rows == rows
+	}
+	return (a[0].CF == rra.HWPredict || a[0].CF == rra.MHWPredict) && a[0].Partner == i+1 &&
+		follows(1, rra.Seasonal, 0, a[4].Rows) && follows(2, rra.DevSeasonal, 0, a[4].Rows) &&
+		follows(3, rra.DevPredict, 2, a[0].Rows) && follows(4, rra.Failures, 2, a[4].Rows)
+}
+
+// delta sets half of the width of the band outside of which a value is a violation.
+func (t *tuning) delta(name, arg string) error {
+	wrong := errors.New("Unable to parse parameter in set_deltaarg")
+	v, err := rra.ParseNumber(arg)
+	_, digits := rpn.ScanNumber(arg)
+	unknown := math.IsNaN(v) || digits == 0
+	switch {
+	case unknown: // rrdtool takes it if there is such an archive
+	case err != nil:
+		return wrong
+	case v <= 0:
+		return errors.New("Parameter specified is too small")
+	}
+	i := t.archive(rra.Failures)
+	switch {
+	case i < 0:
+		return errors.New("Failures RRA does not exist in this RRD")
+	case unknown:
+		return wrong
+	}
+	if name == "deltapos" {
+		t.d.Archives[i].DeltaPos = v
+	} else {
+		t.d.Archives[i].DeltaNeg = v
+	}
+	return nil
+}
+
+// violations sets how many violations in which window are a failure, and forgets those that were.
+func (t *tuning) violations(name, arg string) error {
+	v, _ := scanInt(arg)
+	count := int(int32(v)) // as rrdtool cuts it
+	if count < 1 || count > 28 {
+		return errors.New("Parameter must be between 1 and 28")
+	}
+	i := t.archive(rra.Failures)
+	if i < 0 {
+		return errors.New("Failures RRA does not exist in this RRD")
+	}
+	if name == "window-length" {
+		t.d.Archives[i].Window = count
+	} else {
+		t.d.Archives[i].Threshold = count
+	}
+	for ds := range t.x.Archives[i].CDPs {
+		t.x.Archives[i].CDPs[ds].History = ""
+	}
+	return nil
+}
+
+// archive returns the index of the first archive of a CF; -1: there is none.
+func (t *tuning) archive(cf rra.CF) int {
+	for i := range t.d.Archives {
+		if t.d.Archives[i].CF == cf {
+			return i
+		}
+	}
+	return -1
+}
+
+// forget lets the models of a data source begin anew.
+func (t *tuning) forget(ds int) {
+	nan := math.NaN()
+	for i := range t.d.Archives {
+		c := &t.x.Archives[i].CDPs[ds]
+		switch t.d.Archives[i].CF {
+		case rra.HWPredict, rra.MHWPredict:
+			c.Intercept, c.LastIntercept, c.Slope, c.LastSlope = nan, nan, nan, nan
+			c.NullCount, c.LastNullCount = 1, 1
+		case rra.Seasonal, rra.DevSeasonal:
+			c.Seasonal, c.LastSeasonal = nan, nan
+			for k := ds; k < len(t.rows[i]); k += len(t.d.Sources) {
+				t.rows[i][k] = nan
+			}
+		case rra.Failures:
+			c.History = ""
+		}
+	}
+}
+
+// limitCharacters are those that rrdtool reads of a limit.
+const limitCharacters = "0123456789.e+-U"
+
+// tunedLimit reads a minimum or maximum.
+func tunedLimit(text string) (float64, error) {
+	word := leadingOf(text, limitCharacters)
+	if word == "U" {
+		return math.NaN(), nil
+	}
+	if word == "" {
+		return 0, strconv.ErrSyntax
+	}
+	return rra.ParseNumber(word)
+}
+
+// leadingOf returns what text begins with of characters.
+func leadingOf(text, characters string) string {
+	return text[:len(text)-len(strings.TrimLeft(text, characters))]
+}
+
+const nameCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
+
+// leadingName cuts the name of a data source off the front, of at most 19 characters.
+func leadingName(text string) (name, rest string) {
+	name = leadingOf(text, nameCharacters)
+	name = name[:min(len(name), 19)]
+	return name, text[len(name):]
+}
+
+// scanInt reads the integer that text begins with, as C does; one that is too large becomes the largest.
+func scanInt(text string) (v int64, ok bool) {
+	text = strings.TrimLeft(text, " \t\n\v\f\r")
+	digits := strings.TrimPrefix(text, "-")
+	if digits == text {
+		digits = strings.TrimPrefix(text, "+")
+	}
+	digits = leadingOf(digits, "0123456789")
+	if digits == "" {
+		return 0, false
+	}
+	if text[0] == '-' {
+		digits = "-" + digits
+	}
+	v, _ = strconv.ParseInt(digits, 10, 64) // out of range: the nearest
+	return v, true
+}

@@ -1,0 +1,280 @@
+package rrdtool
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/attime"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const updateUsage = `NAME [OPTIONS] TIME:VALUE[:VALUE…] …
+  TIME is seconds since 1970, N for now, or an at-style time with @ behind it;
+  a VALUE is a number or U.
+  -t, --template DS:DS…   the data sources that the values are for
+  -s, --skip-past-updates pass over samples that are not after the last one
+  -L, --locking MODE      try, block or none: no effect, rondo waits for nobody's lock
+  -d, --daemon ADDRESS    ask the server at ADDRESS (not updatev)`
+
+var (
+	updatevOptions = []option{{"template", 't', true}, {"skip-past-updates", 's', false}, {"locking", 'L', true}}
+	updateOptions  = append([]option{{"daemon", 'd', true}}, updatevOptions...)
+)
+
+// An updating is an update command as far as it is read.
+type updating struct {
+	*command
+	name     string // of the series, as it was given
+	ref      core.Ref
+	template string
+	given    bool // a template
+	d        *rra.Definition
+
+	gone   bool // the series has ended since it was found
+	batch  core.Batch
+	takes  []int   // data source of each value of a sample; -1: COMPUTE, which has none of its own
+	inputs []int   // index among the readings of each data source; -1: COMPUTE
+	at     []int64 // second of each sample, as it was given
+	times  []rra.Time
+	values [][]rra.Value
+	texts  [][]string
+}
+
+// replacedTries is how often an update begins anew because another series has taken the place of its own.
+const replacedTries = 50
+
+// update stores samples.
+func (c *command) update(args []string) error {
+	for tries := 0; ; tries++ {
+		u, args, err := c.newUpdating(args, updateOptions)
+		if err != nil {
+			return err
+		}
+		if err := u.open(); err != nil {
+			return err
+		}
+		err = u.store(u.read(args))
+		if !u.gone || tries == replacedTries {
+			return err
+		}
+	}
+}
+
+// newUpdating reads the options of update and updatev.
+func (c *command) newUpdating(args []string, known []option) (*updating, []string, error) {
+	u := &updating{command: c}
+	args, err := parse(args, known, func(name, arg string) error {
+		switch name {
+		case "template":
+			u.template, u.given = arg, true
+		case "skip-past-updates":
+			u.batch.SkipPast = true
+		case "locking":
+			if arg != "try" && arg != "block" && arg != "none" {
+				return fmt.Errorf("unsupported locking mode '%s': want try, block or none", arg)
+			}
+		case "daemon":
+			return c.daemon(arg)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(args) < 2 {
+		return nil, nil, errors.New("Not enough arguments")
+	}
+	u.name = args[0]
+	return u, args[1:], nil
+}
+
+// series finds a series that is to be changed, also where another takes its place meanwhile.
+func (c *command) series(name string) (core.Series, error) {
+	for tries := 0; ; tries++ {
+		ref, err := c.owned(name)
+		if err != nil {
+			return core.Series{}, err
+		}
+		series, err := c.Store.Series(ref)
+		if err == nil || !errors.Is(err, core.ErrNotFound) || tries == replacedTries {
+			series.Ref = ref // also where a daemon does not say it
+			return series, named(name, err)
+		}
+	}
+}
+
+// open finds the series and fits the template to it.
+func (u *updating) open() error {
+	series, err := u.series(u.name)
+	if err != nil {
+		return err
+	}
+	u.ref, u.d = series.Ref, series.Definition
+	index := make(map[string]int, len(u.d.Sources))
+	n := 0
+	for i := range u.d.Sources {
+		s := &u.d.Sources[i]
+		index[s.Name] = i
+		u.inputs = append(u.inputs, -1)
+		if s.Kind != rra.Compute {
+			u.inputs[i] = n
+			n++
+			if !u.given {
+				u.takes = append(u.takes, i)
+			}
+		}
+	}
+	if !u.given {
+		return nil
+	}
+	for i, name := range strings.Split(u.template, ":") {
+		if i == len(u.d.Sources) {
+			return errors.New("tmplt contains more DS definitions than RRD")
+		}
+		ds, ok := index[name]
+		if !ok {
+			return fmt.Errorf("unknown DS name '%s'", name)
+		}
+		u.takes = append(u.takes, ds)
+	}
+	return nil
+}
+
+// read reads samples into the batch until one does not parse.
+func (u *updating) read(args []string) error {
+	for _, arg := range args {
+		if err := u.sample(arg); err != nil {
+			return fmt.Errorf("%s: %w", u.name, err)
+		}
+	}
+	return nil
+}
+
+// sample reads one sample: TIME:VALUE… or AT-TIME@VALUE….
+func (u *updating) sample(arg string) error {
+	when, rest, relative := strings.Cut(arg, "@")
+	if !relative {
+		var ok bool
+		if when, rest, ok = strings.Cut(arg, ":"); !ok {
+			return fmt.Errorf("expected timestamp not found in data source from %s", arg)
+		}
+	}
+	fields := strings.SplitN(rest, ":", len(u.takes)+1)
+	switch n := len(u.takes); {
+	case len(fields) < n:
+		return fmt.Errorf("expected %d data source readings (got %d) from %s", n, len(fields), when)
+	case len(fields) > n:
+		return fmt.Errorf("found extra data on update argument: %s", fields[n])
+	}
+	at, sec, err := u.when(when, relative)
+	if err != nil {
+		return err
+	}
+	values := make([]rra.Value, 0, len(u.inputs))
+	for _, i := range u.inputs {
+		if i >= 0 {
+			values = append(values, rra.Unknown)
+		}
+	}
+	var texts []string
+	for i, ds := range u.takes {
+		if in := u.inputs[ds]; in >= 0 {
+			// What does not parse only counts if it comes to be used: the value says so.
+			values[in], _ = rra.ParseValue(u.d.Sources[ds].Kind, fields[i], &texts)
+		}
+	}
+	u.at = append(u.at, sec)
+	u.times = append(u.times, at)
+	u.values = append(u.values, values)
+	u.texts = append(u.texts, texts)
+	u.batch.AddText(u.ref, at, values, texts)
+	return nil
+}
+
+// The seconds that a sample can have: what fits a rra.Time.
+const (
+	minSecond = math.MinInt64/1000000 + 1
+	maxSecond = math.MaxInt64/1000000 - 1
+)
+
+// when reads the time of a sample; sec is its second as rrdtool counts it.
+func (u *updating) when(text string, relative bool) (at rra.Time, sec int64, err error) {
+	micro := int64(0)
+	switch {
+	case relative:
+		sec, err = attime.Instant(text, u.now())
+		if errors.Is(err, attime.ErrRelative) {
+			return 0, 0, fmt.Errorf("%w: %s", err, text)
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("ds time: %s: %w", text, err)
+		}
+	case text == "N":
+		now := rra.TimeOf(u.now())
+		sec, micro = now.Unix(), now.Micro()
+	default:
+		v, err := rra.ParseNumber(text)
+		if err != nil {
+			return 0, 0, fmt.Errorf("error while parsing time in get_time_from_reading - %w", err)
+		}
+		if v < 0 {
+			now := u.now()
+			v += float64(now.Unix()) + float64(now.Nanosecond()/1000)/1e6
+		}
+		sec = second(math.Floor(v))
+		micro = int64((v - math.Floor(v)) * 1e6)
+	}
+	if sec > maxSecond {
+		return 0, 0, fmt.Errorf("time %d is later than a series can hold", sec)
+	}
+	return rra.Seconds(max(sec, minSecond)) + rra.Time(micro), sec, nil
+}
+
+// second converts as a processor with x86's instruction does: what does not fit
+// is the least integer.
+func second(v float64) int64 {
+	if !(v >= math.MinInt64 && v < math.MaxInt64) {
+		return math.MinInt64
+	}
+	return int64(v)
+}
+
+// store applies what was read; then is what stopped the reading.
+func (u *updating) store(then error) error {
+	if u.batch.Len() == 0 {
+		return then
+	}
+	u.batch.Stopped = then != nil
+	n, _, err := u.Store.Update(u.ctx, u.ref, &u.batch, false)
+	if r, ok := err.(*core.RejectedError); ok && u.batch.SkipPast && len(r.First) == 0 {
+		err = nil // only what --skip-past-updates passed over
+	}
+	if err != nil {
+		return u.refused(n, err)
+	}
+	return then
+}
+
+// refused puts into rrdtool's words why sample n was not taken.
+func (u *updating) refused(n int, err error) error {
+	var late *rra.TimeError
+	var value *rra.ValueError
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		u.gone = true
+	case errors.As(err, &late):
+		at := late.At.Unix()
+		if n < len(u.at) && u.times[n] == late.At {
+			at = u.at[n]
+		}
+		return tooLate(u.name, at, late)
+	case errors.As(err, &value):
+		return fmt.Errorf("%s: %w", u.name, value.Err)
+	}
+	return named(u.name, err)
+}

@@ -1,0 +1,275 @@
+package rrdtool
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/graphdata"
+	"github.com/rondo-db/rondo/query/rrd/attime"
+)
+
+const xportUsage = `[OPTIONS] LINE…
+  -s, --start TIME        rows after TIME (end-1d)
+  -e, --end TIME          rows up to TIME (now)
+  -m, --maxrows ROWS      a step of at least a ROWS-th of the range (400)
+      --step SECONDS      a step of at least SECONDS
+      --json              JSON instead of XML
+  -t, --showtime          the time of each row
+      --enumds            number the columns: <v0>, <v1>, …
+  -d, --daemon ADDRESS    ask the server at ADDRESS
+  LINE: DEF:NAME=SERIES:DS:CF[:step=SECONDS][:start=TIME][:end=TIME][:reduce=CF]
+        CDEF:NAME=EXPRESSION, VDEF:NAME=VARIABLE,FUNCTION, SHIFT:NAME:SECONDS
+        XPORT:NAME[:LEGEND]
+        PRINT:VARIABLE[:CF]:FORMAT[:strftime], GPRINT, COMMENT:TEXT, TEXTALIGN:WHERE,
+        LINE[WIDTH]:VALUE[#COLOR][:LEGEND], AREA, STACK, TICK, HRULE, VRULE: what a graph
+        would write is printed beside the data`
+
+var xportOptions = []option{
+	{"start", 's', true},
+	{"end", 'e', true},
+	{"maxrows", 'm', true},
+	{"step", 0, true},
+	{"enumds", 0, false},
+	{"json", 0, false},
+	{"showtime", 't', false},
+	{"daemon", 'd', true},
+}
+
+// An xporting is one run of xport.
+type xporting struct {
+	*command
+	program         *graphdata.Program
+	json, time, num bool
+}
+
+// xport prints columns of several series side by side.
+func (c *command) xport(args []string) error {
+	x := &xporting{command: c}
+	o := graphdata.Options{Now: c.now(), WeekStart: c.locale.weekStart, Names: c.locale.names}
+	maxRows, daemon := int64(400), ""
+	start, err := attime.Parse("end-24h", o.Now)
+	if err != nil {
+		return err
+	}
+	end, err := attime.Parse("now", o.Now)
+	if err != nil {
+		return err
+	}
+	args, err = parse(args, xportOptions, func(name, arg string) (err error) {
+		switch name {
+		case "start":
+			if start, err = attime.Parse(arg, o.Now); err != nil {
+				return fmt.Errorf("start time: %w", err)
+			}
+		case "end":
+			if end, err = attime.Parse(arg, o.Now); err != nil {
+				return fmt.Errorf("end time: %w", err)
+			}
+		case "maxrows":
+			if maxRows = leadingInt(arg); maxRows < 10 {
+				return errors.New("maxrows below 10 rows")
+			}
+		case "step":
+			o.Step = leadingInt(arg)
+		case "enumds":
+			x.num = true
+		case "json":
+			x.json = true
+		case "showtime":
+			x.time = true
+		case "daemon":
+			daemon = arg
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if o.Start, o.End, err = attime.Resolve(start, end); err != nil {
+		return err
+	}
+	if err := graphdata.CheckRange(o.Start, o.End); err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return errors.New("can't make an xport without contents")
+	}
+	o.Step = max(o.Step, (o.End-o.Start)/maxRows)
+	x.program = graphdata.New(o)
+	for _, line := range args {
+		if err := x.program.Add(line); err != nil {
+			return err
+		}
+	}
+	if err := c.daemon(daemon); err != nil {
+		return err
+	}
+	if err := x.program.Run(c.ctx, x); err != nil {
+		return err
+	}
+	if len(x.program.Exports()) == 0 {
+		return errors.New("no XPORT found, nothing to do")
+	}
+	switch {
+	case x.exact:
+		x.printExact()
+	case x.json:
+		err = x.printJSON()
+	default:
+		err = x.printXML()
+	}
+	if err != nil {
+		return err
+	}
+	return c.ctx.Err()
+}
+
+// XportReads returns the names of the series, or of native files, that an xport is about; none of other verbs. Lines from the
+// first mistake on do not count.
+func XportReads(args []string) []string {
+	if len(args) == 0 || args[0] != "xport" {
+		return nil
+	}
+	lines, err := parse(args[1:], xportOptions, func(string, string) error { return nil })
+	if err != nil {
+		return nil
+	}
+	program := graphdata.New(graphdata.Options{})
+	for _, line := range lines {
+		if program.Add(line) != nil {
+			break
+		}
+	}
+	return program.Files()
+}
+
+// Open finds the series that a DEF names.
+func (x *xporting) Open(_ context.Context, name, daemon string) (query.Store, core.Ref, error) {
+	c := *x.command
+	if err := c.daemon(daemon); err != nil {
+		return nil, 0, err
+	}
+	ref, err := c.native(name)
+	return c.Store, ref, err
+}
+
+func (x *xporting) printXML() error {
+	g, exports := x.program.Grid(), x.program.Exports()
+	x.printf(`<?xml version="1.0" encoding="ISO-8859-1"?>
+
+<xport>
+  <meta>
+    <start>%d</start>
+    <end>%d</end>
+    <step>%d</step>
+    <rows>%d</rows>
+    <columns>%d</columns>
+    <legend>
+`, g.Start+g.Step, g.End, g.Step, g.Rows(), len(exports))
+	for _, e := range exports {
+		x.printf("      <entry>%s</entry>\n", e.Legend)
+	}
+	x.printf("    </legend>\n")
+	marks, err := x.program.Marks()
+	if err != nil {
+		return err
+	}
+	x.marksXML(marks)
+	x.printf("  </meta>\n  <data>\n")
+	begin, end := make([]string, len(exports)), make([]string, len(exports))
+	for i := range exports {
+		begin[i], end[i] = "<v>", "</v>"
+		if x.num {
+			begin[i], end[i] = fmt.Sprintf("<v%d>", i), fmt.Sprintf("</v%d>", i)
+		}
+	}
+	x.rows(g, func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
+		line = append(line, "    <row>"...)
+		if x.time {
+			line = append(strconv.AppendInt(append(line, "<t>"...), at, 10), "</t>"...)
+		}
+		for i := range cursors {
+			line = append(line, begin[i]...)
+			switch v := cursors[i].At(at); {
+			case math.IsNaN(v):
+				line = append(line, "NaN"...)
+			case math.IsInf(v, 0):
+				line = appendValue(line, v)
+			default:
+				line = graphdata.AppendNumber(line, v)
+			}
+			line = append(line, end[i]...)
+		}
+		return append(line, "</row>\n"...)
+	})
+	x.printf("  </data>\n</xport>\n")
+	return nil
+}
+
+func (x *xporting) printJSON() error {
+	g, exports := x.program.Grid(), x.program.Exports()
+	x.printf(`{ "about": "RRDtool graph JSON output",
+  "meta": {
+    "start": %d,
+    "end": %d,
+    "step": %d,
+    "legend": [
+`, g.Start+g.Step, g.End, g.Step)
+	for i, e := range exports {
+		comma := ","
+		if i == len(exports)-1 {
+			comma = ""
+		}
+		x.printf("      \"%s\"%s\n", e.Legend, comma)
+	}
+	x.printf("          ]\n")
+	marks, err := x.program.Marks()
+	if err != nil {
+		return err
+	}
+	x.marksJSON(marks)
+	x.printf("     },\n  \"data\": [")
+	comma := ""
+	x.rows(g, func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
+		line = append(append(line, comma...), "\n    [ "...)
+		comma = ","
+		if x.time {
+			line = append(strconv.AppendInt(append(line, '"'), at, 10), "\","...)
+		}
+		for i := range cursors {
+			if i > 0 {
+				line = append(line, ", "...)
+			}
+			if v := cursors[i].At(at); math.IsNaN(v) || math.IsInf(v, 0) {
+				line = append(line, "null"...)
+			} else {
+				line = graphdata.AppendNumber(line, v)
+			}
+		}
+		return append(line, " ]"...)
+	})
+	x.printf("\n  ]\n}\n")
+	return nil
+}
+
+// rows prints all rows; row appends one.
+func (x *xporting) rows(g graphdata.Grid, row func(line []byte, at int64, cursors []graphdata.Cursor) []byte) {
+	cursors := make([]graphdata.Cursor, 0, len(x.program.Exports()))
+	for _, e := range x.program.Exports() {
+		cursors = append(cursors, graphdata.NewCursor(x.program.Series(e.Variable)))
+	}
+	var line []byte
+	for at := g.Start + g.Step; at <= g.End; at += g.Step {
+		line = row(line[:0], at, cursors)
+		if _, err := x.out.Write(line); err != nil || x.ctx.Err() != nil {
+			return // said when the rest is flushed, or by the context
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package transfer
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/rrdfile"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// CopyOf returns the series of a file, for [core.Store.Import]. It shares the rows of f. The error is a [*rra.FieldError]: what
+// a file can hold and a series cannot.
+func CopyOf(path string, f *rrdfile.File) (core.Copy, error) {
+	c, _, err := copyOf(path, f)
+	return c, err
+}
+
+func copyOf(path string, f *rrdfile.File) (core.Copy, *rra.Machine, error) {
+	m, err := f.Machine()
+	if err != nil {
+		return core.Copy{}, nil, err
+	}
+	state, err := f.StateOf(m)
+	if err != nil {
+		return core.Copy{}, nil, err
+	}
+	c := core.Copy{Path: path, Definition: m.Definition(), State: state, Rows: make([][]float64, len(f.State.Archives))}
+	for i := range c.Rows {
+		if m.StreamOf(i) >= 0 {
+			c.Rows[i] = f.State.Archives[i].Rows
+		}
+	}
+	return c, m, nil
+}
+
+// FileOf returns the file of a series.
+func FileOf(c *core.Copy) (*rrdfile.File, error) {
+	m, err := rra.Compile(c.Definition)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]float64, len(c.Rows))
+	for i := range rows {
+		want := int(c.Definition.Archives[i].Rows) * len(c.Definition.Sources)
+		rows[i] = c.Rows[i]
+		if missing := want - len(rows[i]); missing > 0 && m.StreamOf(i) >= 0 {
+			rows[i] = append(unknown(missing), rows[i]...)
+		}
+	}
+	return rrdfile.New(m, &c.State, rows)
+}
+
+// unknown returns n unknown values.
+func unknown(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = math.NaN()
+	}
+	return v
+}
+
+// cookie is what native files begin with.
+const cookie = "RRD\x00"
+
+// IsNative says whether a file that begins with b is a native one, and not XML.
+func IsNative(b []byte) bool { return bytes.HasPrefix(b, []byte(cookie)) }
+
+// Decode reads a file of either kind. XML is read with the whole history of FAILURES archives.
+func Decode(b []byte) (*rrdfile.File, error) {
+	if IsNative(b) {
+		return rrdfile.Decode(b)
+	}
+	return decodeXML(bytes.NewReader(b))
+}
+
+func decodeXML(r io.Reader) (*rrdfile.File, error) {
+	f, err := rrdfile.ReadXML(r, rrdfile.XMLOptions{WholeHistory: true})
+	if err != nil {
+		return nil, fmt.Errorf("neither a native file nor XML of rrdtool: %w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,134 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/rrdfile"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// ErrReadOnly says that a [Single] cannot be written.
+var ErrReadOnly = fmt.Errorf("a file is only read: %w", core.ErrReadOnly)
+
+// A Single is a store that holds one series: that of a file. It cannot be written.
+type Single struct {
+	f *rrdfile.File
+	m *rra.Machine
+	c core.Copy
+}
+
+// singleRef is the only series there is.
+const singleRef core.Ref = 1
+
+// NewSingle returns a store of the series of f, under a path. The error is that of [CopyOf].
+func NewSingle(path string, f *rrdfile.File) (*Single, error) {
+	c, m, err := copyOf(path, f)
+	if err != nil {
+		return nil, err
+	}
+	return &Single{f, m, c}, nil
+}
+
+// File returns the file.
+func (s *Single) File() *rrdfile.File { return s.f }
+
+// Lookup returns the series that path means.
+func (s *Single) Lookup(path string) (core.Ref, error) {
+	if path != s.c.Path {
+		return 0, core.ErrNotFound
+	}
+	return singleRef, nil
+}
+
+// Series returns the definition.
+func (s *Single) Series(ref core.Ref) (core.Series, error) {
+	if ref != singleRef {
+		return core.Series{}, core.ErrNotFound
+	}
+	return core.Series{Ref: ref, Path: s.c.Path, Definition: s.c.Definition}, nil
+}
+
+// Info returns the definition and the state.
+func (s *Single) Info(ref core.Ref) (core.Info, error) {
+	series, err := s.Series(ref)
+	if err != nil {
+		return core.Info{}, err
+	}
+	return core.Info{Series: series, Machine: s.m, State: s.c.State.Clone()}, nil
+}
+
+// Last returns the time of the last update.
+func (s *Single) Last(ref core.Ref) (rra.Time, error) {
+	_, err := s.Series(ref)
+	return s.f.State.LastUpdate, err
+}
+
+// Fetch returns the rows of an archive that end in (start, end].
+func (s *Single) Fetch(_ context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
+	if ref != singleRef || archive < 0 || archive >= len(s.f.State.Archives) {
+		return core.Rows{}, core.ErrNotFound
+	}
+	sources := len(s.c.Definition.Sources)
+	out := core.Rows{Start: start, End: end, Step: s.f.Step(archive)}
+	for i := range s.c.Definition.Sources {
+		out.DS = append(out.DS, s.c.Definition.Sources[i].Name)
+	}
+	rows := s.f.State.Archives[archive].Rows
+	oldest := s.f.Newest(archive) - int64(len(rows)/sources-1)*out.Step
+	out.Values = make([]float64, 0, int((end-start)/out.Step)*sources)
+	for t := start + out.Step; t <= end; t += out.Step {
+		i := (t - oldest) / out.Step * int64(sources)
+		if t < oldest || i >= int64(len(rows)) {
+			for range sources {
+				out.Values = append(out.Values, math.NaN())
+			}
+			continue
+		}
+		out.Values = append(out.Values, rows[i:i+int64(sources)]...)
+	}
+	return out, nil
+}
+
+// List returns the series, if its path begins with prefix and follows after.
+func (s *Single) List(_ context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+	return func(yield func(core.Series, error) bool) {
+		if p := s.c.Path; len(p) >= len(prefix) && p[:len(prefix)] == prefix && p > after {
+			yield(s.Series(singleRef))
+		}
+	}
+}
+
+// Export returns the whole series. It shares its rows.
+func (s *Single) Export(_ context.Context, ref core.Ref) (core.Copy, error) {
+	if ref != singleRef {
+		return core.Copy{}, core.ErrNotFound
+	}
+	c := s.c
+	c.State = c.State.Clone()
+	return c, nil
+}
+
+// Create is refused.
+func (*Single) Create(context.Context, core.Spec) (core.Ref, error) { return 0, ErrReadOnly }
+
+// Update is refused.
+func (*Single) Update(context.Context, core.Ref, *core.Batch, bool) (int, [][]rra.Run, error) {
+	return 0, nil, ErrReadOnly
+}
+
+// Import is refused.
+func (*Single) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
+	return nil, ErrReadOnly
+}
+
+// Alter is refused.
+func (*Single) Alter(context.Context, string, func(core.Copy) (core.Copy, error)) (core.Ref, error) {
+	return 0, ErrReadOnly
+}
+
+// Flush has nothing to do.
+func (*Single) Flush(context.Context, []core.Ref) error { return nil }
