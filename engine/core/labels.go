@@ -310,6 +310,7 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 	err := s.db.View(bucketLabels, func(tx *bolt.Tx) error {
 		passed.over(s.prefixSound(tx, bucketLabels, prefix))
 		c := tx.Bucket(bucketLabels).Cursor()
+		var past []byte // where the walk has come to
 		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -323,7 +324,14 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 			if !set[name] && (!doubtful[name] || s.carried(tx, k[:end+1], removed, &passed)) {
 				set[name] = true
 			}
-			k, v = c.Seek(append(slices.Clone(k[:end]), 1)) // past everything that goes on with 0
+			// A damaged key that is out of order may have led back to a string that was seen already.
+			next := append(slices.Clone(k[:end]), 1) // past everything that goes on with 0
+			if bytes.Compare(next, past) <= 0 {
+				k, v = c.Next()
+				continue
+			}
+			past = next
+			k, v = c.Seek(past)
 		}
 		return nil
 	})

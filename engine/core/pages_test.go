@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 )
@@ -178,4 +179,63 @@ func TestDamagedBucketInsidePage(t *testing.T) {
 	if inside < 3 {
 		t.Errorf("%d buckets stand in the page", inside)
 	}
+}
+
+// TestLabelKeysOutOfOrder flips the bits that keys of the label index begin with. A key that was out of order
+// had the walk from one label to the next return to where it came from, without end.
+func TestLabelKeysOutOfOrder(t *testing.T) {
+	dir := t.TempDir()
+	s, err := core.Open(dir, core.Options{NoBackground: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 4 {
+		mustCreate(t, s, fmt.Sprint("s", i), definition(t, "DS:a:GAUGE:20:U:U", "RRA:LAST:0.5:1:10"),
+			core.Label{Name: "q1", Value: fmt.Sprint("value", i)}, core.Label{Name: "q3", Value: "x"}, core.Label{Name: "q5", Value: "y"})
+	}
+	if err := errors.Join(s.Checkpoint(context.Background()), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := 0
+	for _, key := range []string{"q1\x00value3\x00", "q3\x00x\x00"} {
+		at := strings.Index(string(good), key)
+		if at < 0 {
+			t.Fatalf("no key %q", key)
+		}
+		for i := range 8 {
+			places++
+			b := append([]byte(nil), good...)
+			b[at+i/8] ^= 1 << (i % 8)
+			to := copyStore(t, dir)
+			if err := os.WriteFile(filepath.Join(to, "rondo.bolt"), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, err := core.Open(to, core.Options{NoBackground: true})
+			if err != nil {
+				t.Fatal(err) // the page that holds the keys is no branch
+			}
+			done := make(chan error, 2)
+			go func() {
+				_, err := s.LabelNames(context.Background())
+				done <- err
+				_, err = s.LabelValues(context.Background(), "q1")
+				done <- err
+			}()
+			for range 2 {
+				select {
+				case <-done:
+				case <-time.After(20 * time.Second):
+					t.Fatalf("bit %d of %q: no end", i, key)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Log(err)
+			}
+		}
+	}
+	t.Logf("%d places", places)
 }
