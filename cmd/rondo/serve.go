@@ -311,10 +311,11 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 			case <-hup:
 			}
 			ways, _, err := s.apply()
-			if err != nil {
+			if err != nil { // of settings that were not read nothing can be said
 				ways = server.Ways{Err: err}
+			} else {
+				s.warnOfReload(log, running)
 			}
-			s.warnOfReload(log, running)
 			select {
 			case reload <- ways:
 			case <-quit:

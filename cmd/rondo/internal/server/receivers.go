@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/rondo-db/rondo/receivers"
@@ -155,17 +156,29 @@ func (r Receiver) same(o Receiver) bool {
 // whose settings are bad keeps running as it was; ok is false then.
 func (m *manager) reload(w Ways) (ok bool) {
 	m.sink.SetPolicy(w.Policy)
-	ok = true
+	var stay []string // receivers that did not take it
 	for _, r := range w.Receivers {
 		name := r.Protocol.Name
 		old := m.run(name)
-		if err := m.replace(old, r); err != nil {
-			m.Logger.Error("configuration not taken", "receiver", name, "err", err)
-			ok = false
+		err := m.replace(old, r)
+		now := m.run(name)
+		switch {
+		case err != nil && now != nil:
+			m.Logger.Error("configuration not taken: the receiver stays as it was", "receiver", name, "err", err)
+			stay = append(stay, name)
+		case err != nil:
+			m.Logger.Error("configuration not taken: the receiver is off", "receiver", name, "err", err)
+			stay = append(stay, name)
+		case old != nil && now == nil:
+			m.Logger.Info("no longer listening", "for", name)
 		}
 	}
+	if len(stay) > 0 {
+		m.Logger.Warn("configuration read again, and not taken by all receivers", "not_by", strings.Join(stay, " "))
+		return false
+	}
 	m.Logger.Info("configuration read again")
-	return ok
+	return true
 }
 
 func (m *manager) replace(old *run, r Receiver) error {

@@ -454,6 +454,12 @@ func TestReload(t *testing.T) {
 	eventually(t, "the reload is told of", func() bool { return strings.Contains(r.log.String(), "the password file has gone") })
 	send(t, r.Receivers["fake"], "two")
 	eventually(t, "the second series is there", hasSeries("two"))
+	eventually(t, "who did not take it is told", func() bool {
+		return strings.Contains(r.log.String(), `not taken by all receivers" not_by=fake`)
+	})
+	if n := strings.Count(r.log.String(), `msg="configuration read again"`); n != 1 {
+		t.Errorf("%d reloads are told as taken, want 1:\n%s", n, r.log)
+	}
 
 	// A new address is listened on.
 	mu.Lock()
@@ -473,6 +479,14 @@ func TestReload(t *testing.T) {
 	eventually(t, "the third series is there", func() bool {
 		send(t, to, "three") // lost, while nobody listens there yet
 		return hasSeries("three")()
+	})
+
+	// So is that one is not listened on any more.
+	off := Ways{Receivers: []Receiver{next.Receivers[0]}}
+	off.Receivers[0].Address.Addr = ""
+	reload <- off
+	eventually(t, "the receiver is off, and the log says so", func() bool {
+		return strings.Contains(r.log.String(), `msg="no longer listening" for=fake`)
 	})
 }
 
