@@ -1,12 +1,36 @@
 package core_test
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
 )
+
+// TestMissingDatabaseIsTold opens a log whose database was deleted: that everything is there again is no reason to say nothing.
+func TestMissingDatabaseIsTold(t *testing.T) {
+	dir := t.TempDir()
+	var lines bytes.Buffer
+	o := core.Options{NoBackground: true, Logger: slog.New(slog.NewTextHandler(&lines, nil))}
+	s := mustOpen(t, dir, o)
+	newFeeder(t, s, 3).mustFeed(3)
+	mustClose(t, s.Abandon())
+	if lines.Len() != 0 {
+		t.Errorf("a new database is warned of:\n%s", lines.String())
+	}
+	if err := os.Remove(filepath.Join(dir, "rondo.bolt")); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, dir, o)
+	if n := s.Stats().Series; n != 3 || !strings.Contains(lines.String(), "level=WARN") {
+		t.Errorf("%d series, and the log says:\n%s", n, lines.String())
+	}
+	mustClose(t, s.Close())
+}
 
 // TestOpenAmongOtherFiles opens a database in a folder of other files, which stays as it is.
 func TestOpenAmongOtherFiles(t *testing.T) {
