@@ -49,6 +49,7 @@ var rooms = map[string][]string{
 	"cmd":                            {"cmd", "receivers", "query", "internal", "engine", "rra", "wal"},
 	"engine/internal/memory":         {},
 	"engine/internal/record":         {"rra"},
+	"engine/internal/rowblock":       {"engine/internal/record", "rra"},
 	"engine/enginetest":              {"engine", "rra", "wal"},
 	"engine/enginebench":             {"engine", "rra", "wal"},
 	"cmd/rondo/internal":             {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
@@ -60,7 +61,6 @@ var rooms = map[string][]string{
 
 // testOnly are packages that none but tests (and the first packages listed) may import.
 var testOnly = map[string][]string{
-	"engine/internal/record": {"rra"},
 	"engine/enginetest":      nil,
 	"wal/waltest":            nil,
 	"receivers/receivertest": nil,

@@ -18,6 +18,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -185,12 +186,12 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 			return fmt.Errorf("state of group %d of class %d: %w", g.id, g.c.id, err)
 		}
 		rows := tx.Bucket(bucketRows)
-		for st, entries := range copied.dir.slots {
+		for st, entries := range copied.dir.Slots {
 			for _, e := range entries {
-				for sub := e.lo; sub < e.hi; sub++ {
-					k := rowKey(nil, g.c.id, st, e.slot, sub, g.id)
+				for sub := e.Lo; sub < e.Hi; sub++ {
+					k := rowblock.Key(nil, g.c.id, st, e.Slot, sub, g.id)
 					v := rows.Get(k)
-					if err := s.wholeBlock(tx, g, st, e.slot, sub, k, v); err != nil {
+					if err := s.wholeBlock(tx, g, st, e.Slot, sub, k, v); err != nil {
 						return err
 					}
 					buf = appendPair(buf, bucketRows, k, v)
@@ -218,12 +219,12 @@ func (s *Store) wholeBlock(tx *bolt.Tx, g *group, stream int, slot int64, sub ui
 	if v == nil {
 		return s.damagedRows(tx, g, stream, slot, sub, -1, errMissing)
 	}
-	b, err := openBlock(key, v)
+	b, err := rowblock.Open(key, v)
 	if err != nil {
 		return s.damagedRows(tx, g, stream, slot, sub, -1, err)
 	}
-	for i := range b.columns {
-		if _, err := b.column(i); err != nil {
+	for i := range b.Columns {
+		if _, err := b.Column(i); err != nil {
 			return s.damagedRows(tx, g, stream, slot, sub, i, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -29,8 +30,8 @@ type checker struct {
 	tx       *bolt.Tx
 	pos      wal.Pos // of the catalogue
 	problems []Problem
-	blocks   map[string]bool     // keys of rows that a directory names
-	lags     map[string]lagEntry // group and index of series that a directory says lag
+	blocks   map[string]bool              // keys of rows that a directory names
+	lags     map[string]rowblock.LagCount // group and index of series that a directory says lag
 	postings map[string]*posting
 	members  map[groupID]int   // by group: series that the catalogue has
 	broken   map[groupID]bool  // groups whose state cannot be read
@@ -50,7 +51,7 @@ func (s *Store) checkWith(ctx context.Context, mend func(f fix, what string)) ([
 	}
 	defer s.leave()
 	c := &checker{
-		mend: mend, s: s, blocks: make(map[string]bool), lags: make(map[string]lagEntry),
+		mend: mend, s: s, blocks: make(map[string]bool), lags: make(map[string]rowblock.LagCount),
 		postings: make(map[string]*posting), next: make(map[uint32]uint32),
 		members: make(map[groupID]int), broken: make(map[groupID]bool),
 	}

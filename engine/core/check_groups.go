@@ -5,11 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"slices"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -122,13 +122,13 @@ func (c *checker) group(where string, g *group) {
 	for i, err := range g.refused {
 		c.add(where, "series %#x: %v", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(i))), errors.Unwrap(err))
 	}
-	for _, e := range g.dir.lags {
-		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), e.index))] = e
+	for _, e := range g.dir.Lags {
+		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), e.Index))] = e
 	}
-	for st, entries := range g.dir.slots {
+	for st, entries := range g.dir.Slots {
 		for _, e := range entries {
-			for sub := e.lo; sub < e.hi; sub++ {
-				c.blocks[string(rowKey(nil, g.c.id, st, e.slot, sub, g.id))] = true
+			for sub := e.Lo; sub < e.Hi; sub++ {
+				c.blocks[string(rowblock.Key(nil, g.c.id, st, e.Slot, sub, g.id))] = true
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func (c *checker) rows() {
 	cur := c.tx.Bucket(bucketRows).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		where := "rows " + keyHex(k)
-		class, stream, slot, _, group, ok := parseRowKey(k)
+		class, stream, slot, _, group, ok := rowblock.ParseKey(k)
 		cl := c.s.class(class)
 		if !ok || cl == nil || stream >= len(cl.streams) {
 			c.add(where, "no such class or stream")
@@ -172,39 +172,39 @@ func (c *checker) rows() {
 			c.mended(bucketRows, k, nil, where, "which nothing refers to")
 		}
 		delete(c.blocks, string(k))
-		b, err := openBlock(k, v)
+		b, err := rowblock.Open(k, v)
 		if err != nil {
 			c.add(where, "%v: %s are lost", err, c.lostRows(cl, group, stream, slot, -1))
-			c.mended(bucketRows, k, emptyBlock(k), where, c.lostRows(cl, group, stream, slot, -1))
+			c.mended(bucketRows, k, rowblock.Empty(k), where, c.lostRows(cl, group, stream, slot, -1))
 			continue
 		}
 		c.block(k, where, &b, cl, group, stream, slot)
 	}
 	for k := range c.blocks {
-		class, stream, slot, _, group, _ := parseRowKey([]byte(k))
-		c.mended(bucketRows, []byte(k), emptyBlock([]byte(k)), fmt.Sprintf("rows %x", k), c.lostRows(c.s.class(class), group, stream, slot, -1))
+		class, stream, slot, _, group, _ := rowblock.ParseKey([]byte(k))
+		c.mended(bucketRows, []byte(k), rowblock.Empty([]byte(k)), fmt.Sprintf("rows %x", k), c.lostRows(c.s.class(class), group, stream, slot, -1))
 		c.add(fmt.Sprintf("rows %x", k), "%v: %s are lost", errMissing, c.lostRows(c.s.class(class), group, stream, slot, -1))
 	}
 }
 
-func (c *checker) block(key []byte, where string, b *block, cl *class, group uint32, stream int, slot int64) {
-	if b.columns > cl.sources<<cl.shift {
-		c.add(where, "%d columns", b.columns)
+func (c *checker) block(key []byte, where string, b *rowblock.Block, cl *class, group uint32, stream int, slot int64) {
+	if b.Columns > cl.sources<<cl.shift {
+		c.add(where, "%d columns", b.Columns)
 		return
 	}
-	for i := range b.columns {
-		col, err := b.column(i)
+	for i := range b.Columns {
+		col, err := b.Column(i)
 		if err == nil {
-			err = splitColumn(col, &cl.streams[stream], func(int, int, []byte) {})
+			err = rowblock.SplitColumn(col, &cl.streams[stream], func(int, int, []byte) {})
 		}
 		if err != nil {
 			c.mended(bucketRows, key, wholeColumns(key, b, &cl.streams[stream]), where, c.lostRows(cl, group, stream, slot, i))
 			c.add(where, "column %d: %v: %s are lost", i, err, c.lostRows(cl, group, stream, slot, i))
 		}
 	}
-	if b.size() != len(b.data) {
+	if b.Size() != b.Len() {
 		c.mended(bucketRows, key, wholeColumns(key, b, &cl.streams[stream]), where, "bytes behind its end")
-		c.add(where, "%d bytes, not %d", len(b.data), b.size())
+		c.add(where, "%d bytes, not %d", b.Len(), b.Size())
 	}
 }
 
@@ -217,7 +217,7 @@ func (c *checker) mended(bucket, key, value []byte, where, what string) {
 
 // lag checks the rows of series that have fallen behind.
 func (c *checker) lag() {
-	found := make(map[string]lagEntry)
+	found := make(map[string]rowblock.LagCount)
 	cur := c.tx.Bucket(bucketLag).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		where := "lag " + keyHex(k)
@@ -233,7 +233,7 @@ func (c *checker) lag() {
 		}
 		rows, err := record.CutSum(v, bucketLag, k)
 		if err == nil {
-			err = splitColumn(rows, &cl.streams[stream], func(int, int, []byte) {})
+			err = rowblock.SplitColumn(rows, &cl.streams[stream], func(int, int, []byte) {})
 		}
 		group := binary.BigEndian.Uint32(k[4:])
 		if err != nil {
@@ -243,14 +243,16 @@ func (c *checker) lag() {
 		index := uint16(lagColumn(k) / cl.sources)
 		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
 		e := found[name]
-		found[name] = lagEntry{index, e.records + 1, e.keys ^ crc32.Checksum(k, record.Castagnoli)}
-		if c.lags[name].records == 0 && !c.broken[groupID{cl.id, group}] {
+		e.Index = index
+		e.Add(k)
+		found[name] = e
+		if c.lags[name].Records == 0 && !c.broken[groupID{cl.id, group}] {
 			c.add(where, "no directory names it")
 		}
 	}
 	for name, e := range c.lags {
 		if found[name] != e {
-			c.add(fmt.Sprintf("state %x", name[:8]), "series %d has %d records of rows in lag, not the %d that were written", e.index, found[name].records, e.records)
+			c.add(fmt.Sprintf("state %x", name[:8]), "series %d has %d records of rows in lag, not the %d that were written", e.Index, found[name].Records, e.Records)
 		}
 	}
 }

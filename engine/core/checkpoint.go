@@ -10,6 +10,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -44,7 +45,7 @@ type snapshot struct {
 	pos    wal.Pos
 	state  []byte // without the directory, which the transaction settles
 	frozen []*pending
-	dir    *directory // with the blocks of this checkpoint
+	dir    *rowblock.Directory // with the blocks of this checkpoint
 
 	last  []int64   // by stream: the newest row of any series
 	lows  [][]int64 // by stream and series: the oldest row it keeps
@@ -209,7 +210,7 @@ func (s *Store) snapshot(g *group) *snapshot {
 		g.frozen = append(slices.Clip(g.frozen), &p)
 		g.pend = pending{}
 	}
-	sn := &snapshot{g: g, pos: g.pos, frozen: g.frozen, dir: g.dir.clone(len(g.c.streams))}
+	sn := &snapshot{g: g, pos: g.pos, frozen: g.frozen, dir: g.dir.Clone(len(g.c.streams))}
 	g.windows(sn)
 	g.expireLongRuns()
 	sn.state = g.appendState(s.takeBuffer())
@@ -236,14 +237,14 @@ func (g *group) windows(sn *snapshot) {
 		}
 		at := g.lastUpdate(i).Unix()
 		for st := range c.streams {
-			k := floorDiv(at, c.streams[st].span)
+			k := rowblock.FloorDiv(at, c.streams[st].Span)
 			sn.last[st] = max(sn.last[st], k)
-			sn.lows[st][i] = k - c.streams[st].rows + 1
+			sn.lows[st][i] = k - c.streams[st].Rows + 1
 		}
 	}
 	for i := range g.refused { // what it keeps cannot be told: as much as the newest of the others
 		for st := range c.streams {
-			sn.lows[st][i] = sn.last[st] - c.streams[st].rows + 1
+			sn.lows[st][i] = sn.last[st] - c.streams[st].Rows + 1
 		}
 	}
 	if empty { // nothing will move the windows any more: all rows go
@@ -310,7 +311,7 @@ func (s *Store) raise(tx *bolt.Tx, chunk []*snapshot) error {
 }
 
 // announce tells readers what dir a transaction brings. Readers that see the transaction use it.
-func (g *group) announce(tx int, dir *directory) {
+func (g *group) announce(tx int, dir *rowblock.Directory) {
 	g.mu.Lock()
 	g.nextTx, g.next = tx, dir
 	g.mu.Unlock()

@@ -3,6 +3,7 @@ package core
 import (
 	"sync/atomic"
 
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -41,7 +42,7 @@ type class struct {
 	words    int // of rra state, a series
 	sources  int // data sources
 	seasonal bool
-	streams  []stream
+	streams  []rowblock.Geometry
 	cols     int   // streams * sources: columns of rows
 	colOff   []int // column -> first of its rows among those of the buffers
 	bufRows  int   // floats of all buffers of a series
@@ -55,25 +56,13 @@ type class struct {
 	next   atomic.Uint32 // next series number; written in log order
 }
 
-// A stream is the layout of one row stream of a class. Slot and block are part of the format.
-type stream struct {
-	rows  int64 // rows the longest archive keeps
-	span  int64 // seconds a row
-	pdps  int64
-	block int64 // rows the buffer of a column holds: a power of two
-	slot  int64 // rows a slot holds: a multiple of block; an archive has at most maxSlots and one begun
-}
-
 const (
 	groupShift = 8 // 256 series a group
 	// Fewer series a group where each has many columns or a large state.
 	maxGroupCols  = 4096
 	maxGroupWords = 1 << 20
-	maxSlotRows   = 2048 // rows of a slot, where that makes at most maxSlots of an archive
-	maxSlots      = 256
 	// Fewer series a group, too, where slots are longer: a block of a slot is written anew each time it is merged.
 	maxSlotValues = 1 << 20
-	maxBlock      = 128 // rows of a buffer, at most
 )
 
 // newClass lays out the class of m's shape. Its groups need space and defs; a class that only tells the
@@ -89,28 +78,12 @@ func newClass(id uint32, m *rra.Machine, space *groupSpace, defs *definitions) *
 		finest = min(finest, s.PDPs)
 	}
 	for _, s := range m.Streams() {
-		c.streams = append(c.streams, newStream(s, d.Step, finest))
+		c.streams = append(c.streams, rowblock.NewGeometry(s, d.Step, finest))
 	}
 	c.layout()
 	empty := []*group{}
 	c.groups.Store(&empty)
 	return c
-}
-
-// newStream chooses how many rows are gathered before they are coded, and how many share a key.
-// The finest stream gains rows fastest and gets the longest buffer; the others are coded again, all
-// rows of a slot at once, when it is merged. A slot is about a twelfth of the archive; long archives have more slots, because a
-// block is written anew whenever it is merged, but never more than maxSlots: so many places a gap can fill.
-func newStream(s rra.Stream, step, finest int64) stream {
-	t := stream{rows: s.Rows, span: s.PDPs * step, pdps: s.PDPs}
-	t.block = 8
-	if s.PDPs == finest {
-		t.block = 32
-	}
-	slot := min(max(s.Rows/12, 2*t.block), maxSlotRows)
-	slot = max(slot, (s.Rows+maxSlots-1)/maxSlots)
-	t.slot = (slot + t.block - 1) / t.block * t.block
-	return t
 }
 
 // layout derives the offsets from streams and sources.
@@ -120,7 +93,7 @@ func (c *class) layout() {
 	for _, s := range c.streams {
 		for range c.sources {
 			c.colOff = append(c.colOff, c.bufRows)
-			c.bufRows += int(s.block)
+			c.bufRows += int(s.Buffer)
 		}
 	}
 	if 8*(c.words+c.bufRows) > largeSeries {
@@ -128,8 +101,8 @@ func (c *class) layout() {
 	}
 	longest := int64(0)
 	for _, s := range c.streams {
-		if s.slot > maxSlotRows {
-			longest = max(longest, s.slot)
+		if s.Slot > rowblock.MaxSlotRows {
+			longest = max(longest, s.Slot)
 		}
 	}
 	for c.shift > 0 && (c.cols<<c.shift > maxGroupCols || (c.words+c.bufRows)<<c.shift > maxGroupWords ||
@@ -155,12 +128,3 @@ func (c *class) group(number uint32) *group {
 
 // index returns the place of a series number in its group.
 func (c *class) index(number uint32) int { return int(number & (1<<c.shift - 1)) }
-
-// floorDiv divides rounding down.
-func floorDiv(a, b int64) int64 {
-	q := a / b
-	if a%b < 0 {
-		q--
-	}
-	return q
-}

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
 // ErrDamaged says that stored bytes are not those that were written, or that some are missing. What
@@ -85,7 +87,7 @@ func damagedValue(bucket, key []byte, err error) *DamageError {
 
 // damagedRows is damage of a row block of a group: of one column, or of all with column -1. The caller holds no lock.
 func (s *Store) damagedRows(tx *bolt.Tx, g *group, stream int, slot int64, sub uint16, column int, err error) *DamageError {
-	e := damagedValue(bucketRows, rowKey(nil, g.c.id, stream, slot, sub, g.id), err)
+	e := damagedValue(bucketRows, rowblock.Key(nil, g.c.id, stream, slot, sub, g.id), err)
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, sub-block %d, group %d", g.c.id, stream, slot, sub, g.id)
 	e.rowsOf(&g.c.streams[stream], slot)
 	if column >= 0 {
@@ -118,8 +120,8 @@ func (s *Store) damagedState(g *group, err error) *DamageError {
 }
 
 // rowsOf notes that the rows of a slot are lost.
-func (e *DamageError) rowsOf(st *stream, slot int64) {
-	e.Step, e.From, e.To = st.span, (slot*st.slot-1)*st.span, ((slot+1)*st.slot-1)*st.span
+func (e *DamageError) rowsOf(st *rowblock.Geometry, slot int64) {
+	e.Step, e.From, e.To = st.Span, (slot*st.Slot-1)*st.Span, ((slot+1)*st.Slot-1)*st.Span
 }
 
 // pathOf returns the path of a series for a message; empty if it cannot be told. It looks into the

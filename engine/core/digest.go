@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
 // Digest returns a digest of each group of series (states, contexts, held samples, every row of
@@ -76,7 +78,7 @@ func (s *Store) digestRows(ctx context.Context, ref Ref, put func(uint64)) error
 	last := info.Machine.LastUpdate(info.State.W).Unix()
 	for i, a := range info.Definition.Archives {
 		span := a.PDPs * info.Definition.Step
-		end := floorDiv(last, span) * span
+		end := rowblock.FloorDiv(last, span) * span
 		rows, err := s.Fetch(ctx, ref, i, end-a.Rows*span, end)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -12,7 +13,7 @@ var (
 	// ErrLocked says that another process holds the store; the error that wraps it names the process.
 	ErrLocked = errors.New("store is locked")
 	// ErrVersion says that the store was written by a newer rondo.
-	ErrVersion = errors.New("unknown store version")
+	ErrVersion = record.ErrVersion
 )
 
 // Errors met in calls.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -68,7 +69,7 @@ func (s *Store) exportRows(ctx context.Context, ref Ref, m *rra.Machine, last in
 	rows := make([][]float64, len(d.Archives))
 	for id, st := range m.Streams() {
 		span := st.PDPs * d.Step
-		end := floorDiv(last, span) * span
+		end := rowblock.FloorDiv(last, span) * span
 		var longest []float64
 		for _, i := range st.Archives {
 			if d.Archives[i].Rows != st.Rows {

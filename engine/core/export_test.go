@@ -5,6 +5,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -97,4 +98,4 @@ func (o Options) WithFault(fn func(op string, f *os.File, off int64, b []byte) e
 }
 
 // MaxSlots is how many slots of an archive there are at most.
-const MaxSlots = maxSlots
+const MaxSlots = rowblock.MaxSlots

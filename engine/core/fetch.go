@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -58,7 +59,7 @@ type fetcher struct {
 	s      *Store
 	tx     readTx
 	g      *group
-	dir    *directory
+	dir    *rowblock.Directory
 	blocks []slotBlock // of the group and stream at hand
 	stream int
 	from   int64 // slots that blocks covers
@@ -76,7 +77,7 @@ type fetcher struct {
 }
 
 type slotBlock struct {
-	block
+	rowblock.Block
 	slot int64
 	sub  uint16
 }
@@ -207,11 +208,11 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 
 // A wanted says which rows of a series to look for in the database.
 type wanted struct {
-	dir              *directory // that the transaction goes with; nil: there are none to look for
+	dir              *rowblock.Directory // that the transaction goes with; nil: there are none to look for
 	index, stream    int
 	from, to         int64 // rows
 	slotFrom, slotTo int64
-	lagging          lagEntry
+	lagging          rowblock.LagCount
 }
 
 // unstored sets up f.rows and reads those rows that are in memory. It says which ones to look for
@@ -243,7 +244,7 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 	}
 	a := &def.Archives[archive]
 	span := a.PDPs * def.Step
-	from, to := floorDiv(start, span), -floorDiv(-end, span) // rows from+1 to to
+	from, to := rowblock.FloorDiv(start, span), -rowblock.FloorDiv(-end, span) // rows from+1 to to
 	n := len(def.Sources)
 	if end < start {
 		return w, invalid("the end %d is before the start %d", end, start)
@@ -251,18 +252,18 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 	if start < -maxFetchTime || end > maxFetchTime || to < from || to-from > int64(MaxFetchRows/n) {
 		return w, invalid("%d rows from %d to %d: more than %d", to-from, start, end, MaxFetchRows/n)
 	}
-	last := floorDiv(g.lastUpdate(index).Unix(), span)
+	last := rowblock.FloorDiv(g.lastUpdate(index).Unix(), span)
 	stream := d.m.StreamOf(archive)
 	if stream < 0 {
 		f.prepare(def, from, to, span)
 		f.ring(g, d, index, archive, last, from+1)
 		return w, nil
 	}
-	w = wanted{index: index, stream: stream, from: max(from+1, last-a.Rows+1), to: min(to, last), lagging: dir.lagging(index)}
+	w = wanted{index: index, stream: stream, from: max(from+1, last-a.Rows+1), to: min(to, last), lagging: dir.Lagging(index)}
 	if w.from <= w.to {
-		slot := g.c.streams[stream].slot
-		w.slotFrom, w.slotTo = floorDiv(w.from, slot), floorDiv(w.to, slot)
-		if w.lagging.records > 0 || len(dir.between(stream, w.slotFrom, w.slotTo)) > 0 {
+		slot := g.c.streams[stream].Slot
+		w.slotFrom, w.slotTo = rowblock.FloorDiv(w.from, slot), rowblock.FloorDiv(w.to, slot)
+		if w.lagging.Records > 0 || len(dir.Between(stream, w.slotFrom, w.slotTo)) > 0 {
 			if !inTx {
 				return w, errDatabase
 			}
@@ -314,11 +315,11 @@ func setUnknown(values []float64) {
 }
 
 // window returns the part of f.values for rows from to to of source j.
-func (f *fetcher) window(j int, from, to int64) span {
+func (f *fetcher) window(j int, from, to int64) rowblock.Target {
 	n := len(f.rows.DS)
 	first := f.rows.Start/f.rows.Step + 1
 	rows := f.rows.Values[int(from-first)*n+j:]
-	return span{from: from, rows: rows[:min(len(rows), int(to-from+1)*n)], step: n}
+	return rowblock.Target{From: from, Values: rows[:min(len(rows), int(to-from+1)*n)], Step: n}
 }
 
 // ring reads an archive whose rows are part of the state.
@@ -326,8 +327,8 @@ func (f *fetcher) ring(g *group, d *definition, index, archive int, last, first 
 	st := g.state(index)
 	for j := range f.rows.DS {
 		f.buf = d.m.RingRow(&st, archive, j, f.buf[:0])
-		p := span{from: first, rows: f.rows.Values[min(j, len(f.rows.Values)):], step: len(f.rows.DS)}
-		p.put(last-int64(len(f.buf))+1, f.buf)
+		p := rowblock.Target{From: first, Values: f.rows.Values[min(j, len(f.rows.Values)):], Step: len(f.rows.DS)}
+		p.Put(last-int64(len(f.buf))+1, f.buf)
 	}
 }
 
@@ -349,7 +350,7 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 			return true
 		}
 		p := f.window(e.col-first, from, to)
-		f.buf, _, err = p.read(k, e.rows, e.data, st.pdps, f.buf)
+		f.buf, _, err = p.Read(k, e.rows, e.data, st.PDPs, f.buf)
 		if k <= from {
 			begun++
 		}
@@ -363,12 +364,12 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 		at := index*c.cols + first + j
 		for _, r := range g.longRuns[at] {
 			p := f.window(j, from, to)
-			p.fill(r.first, r.rows, r.value)
+			p.Fill(r.first, r.rows, r.value)
 		}
 		if n := int(g.bufN[at]); n > 0 {
 			f.buf = g.openRows(f.buf[:0], index, first+j, n, g.bufBase[at])
 			p := f.window(j, from, to)
-			p.put(fullIndex(g.bufBase[at], last), f.buf)
+			p.Put(fullIndex(g.bufBase[at], last), f.buf)
 		}
 	}
 	return err

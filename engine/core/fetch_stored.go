@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
 // stored reads the rows of the database.
@@ -20,7 +20,7 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 			return err
 		}
 	}
-	if w.lagging.records > 0 {
+	if w.lagging.Records > 0 {
 		if err := f.countLagged(g, w.index, w.lagging); err != nil {
 			return err
 		}
@@ -30,15 +30,15 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 		column := w.index*c.sources + j
 		for i := range f.blocks {
 			b := &f.blocks[i]
-			col, err := b.column(column)
+			col, err := b.Column(column)
 			if err == nil && len(col) > 0 {
-				f.buf, err = readColumn(col, st, b.slot, &p, f.buf)
+				f.buf, err = rowblock.ReadColumn(col, st, b.slot, &p, f.buf)
 			}
 			if err != nil {
 				return f.s.damagedRows(f.tx.Tx, g, w.stream, b.slot, b.sub, column, err)
 			}
 		}
-		if w.lagging.records > 0 {
+		if w.lagging.Records > 0 {
 			if err := f.lagged(g, column, w.stream, w.slotFrom, w.slotTo, &p); err != nil {
 				return err
 			}
@@ -51,42 +51,41 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 func (f *fetcher) readBlocks(g *group, w *wanted) error {
 	f.blocks = f.blocks[:0]
 	cur := f.tx.Bucket(bucketRows).Cursor()
-	for _, e := range w.dir.between(w.stream, w.slotFrom, w.slotTo) {
-		for sub := e.lo; sub < e.hi; sub++ {
-			f.key = rowKey(f.key[:0], g.c.id, w.stream, e.slot, sub, g.id)
+	for _, e := range w.dir.Between(w.stream, w.slotFrom, w.slotTo) {
+		for sub := e.Lo; sub < e.Hi; sub++ {
+			f.key = rowblock.Key(f.key[:0], g.c.id, w.stream, e.Slot, sub, g.id)
 			k, v := cur.Seek(f.key)
-			b, err := block{}, errMissing
+			b, err := rowblock.Block{}, errMissing
 			if bytes.Equal(k, f.key) {
-				b, err = openBlockIn(f.key, v)
+				b, err = rowblock.OpenIn(f.key, v)
 			}
 			if err != nil {
-				return f.s.damagedRows(f.tx.Tx, g, w.stream, e.slot, sub, -1, err)
+				return f.s.damagedRows(f.tx.Tx, g, w.stream, e.Slot, sub, -1, err)
 			}
-			f.blocks = append(f.blocks, slotBlock{b, e.slot, sub})
+			f.blocks = append(f.blocks, slotBlock{b, e.Slot, sub})
 		}
 	}
 	return nil
 }
 
 // countLagged makes sure that no record is missing of a series that has fallen behind its group.
-func (f *fetcher) countLagged(g *group, index int, want lagEntry) error {
-	found, first, cur := lagEntry{index: want.index}, index*g.c.sources, f.tx.Bucket(bucketLag).Cursor()
+func (f *fetcher) countLagged(g *group, index int, want rowblock.LagCount) error {
+	found, first, cur := rowblock.LagCount{Index: want.Index}, index*g.c.sources, f.tx.Bucket(bucketLag).Cursor()
 	key := lagKey(g, first, 0, -1<<63)
 	for k, _ := cur.Seek(key); len(k) == lagKeySize && bytes.Equal(k[:8], key[:8]) && lagColumn(k) < first+g.c.sources; k, _ = cur.Next() {
-		found.records++
-		found.keys ^= crc32.Checksum(k, record.Castagnoli)
+		found.Add(k)
 	}
 	if found == want {
 		return nil
 	}
-	e := damagedValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.records, want.records))
+	e := damagedValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.Records, want.Records))
 	e.Series = f.s.pathOf(f.tx.Tx, g.c, g.id, index)
 	f.s.noteDamage(e)
 	return e
 }
 
 // lagged reads the rows of a series that has fallen behind its group.
-func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) error {
+func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *rowblock.Target) error {
 	st := &g.c.streams[stream]
 	cur := f.tx.Bucket(bucketLag).Cursor()
 	key := lagKey(g, column, stream, from)
@@ -97,7 +96,7 @@ func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *span) 
 		}
 		rows, err := record.CutSum(v, bucketLag, k)
 		if err == nil {
-			f.buf, err = readColumn(rows, st, slot, p, f.buf)
+			f.buf, err = rowblock.ReadColumn(rows, st, slot, p, f.buf)
 		}
 		if err != nil {
 			return f.s.damagedLag(f.tx.Tx, g, column, stream, slot, err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rows"
 )
@@ -86,22 +87,22 @@ func TestPageSeries(t *testing.T) {
 func TestPageBlock(t *testing.T) {
 	_, c := pageStore(t)
 	raw := pageExample(t, "block")
-	key := rowKey(nil, 1, 0, 1, 0, 0)
-	b, err := openBlock(key, raw)
+	key := rowblock.Key(nil, 1, 0, 1, 0, 0)
+	b, err := rowblock.Open(key, raw)
 	if err != nil {
-		sg := segment{slot: 1, column: 1, skip: 2, rows: 4, data: rows.Append(nil, []float64{1, 2, 3, 4}, c.streams[0].pdps, nil)}
-		t.Fatalf("%v; today it is written as % x", err, appendBlock(nil, key, []segment{sg}))
+		sg := rowblock.Strip{Slot: 1, Column: 1, Skip: 2, Rows: 4, Data: rows.Append(nil, []float64{1, 2, 3, 4}, c.streams[0].PDPs, nil)}
+		t.Fatalf("%v; today it is written as % x", err, rowblock.Append(nil, key, []rowblock.Strip{sg}))
 	}
-	if col, err := b.column(0); err != nil || len(col) != 0 {
+	if col, err := b.Column(0); err != nil || len(col) != 0 {
 		t.Errorf("column 0: %x, %v", col, err)
 	}
-	col, err := b.column(1)
+	col, err := b.Column(1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := make([]float64, 8)
-	p := span{from: 64, rows: rows, step: 1}
-	if _, err := readColumn(col, &c.streams[0], 1, &p, nil); err != nil {
+	p := rowblock.Target{From: 64, Values: rows, Step: 1}
+	if _, err := rowblock.ReadColumn(col, &c.streams[0], 1, &p, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := [8]float64{0, 0, 1, 2, 3, 4, 0, 0}
@@ -129,7 +130,7 @@ func TestPageState(t *testing.T) {
 	g.follow(&batch, 0, 2)
 	(&shard{}).applySamples(g, &batch, 0, 2, &o)
 	g.pos = 3
-	if got := endState(g.appendState(nil), g.dir.clone(len(c.streams)), g.stateKey()); !bytes.Equal(got, b) {
+	if got := endState(g.appendState(nil), g.dir.Clone(len(c.streams)), g.stateKey()); !bytes.Equal(got, b) {
 		t.Errorf("state: %x, the page says %x", got, b)
 	}
 	read := &group{c: c}

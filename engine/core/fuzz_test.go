@@ -3,7 +3,6 @@ package core
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
-	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -231,70 +229,4 @@ func FuzzState(f *testing.F) {
 			}
 		}
 	})
-}
-
-// FuzzBlock reads arbitrary bytes as a row block: as they are, and with the checksums that they would have.
-func FuzzBlock(f *testing.F) {
-	st := &stream{rows: 100, span: 60, pdps: 6, block: 8, slot: 64}
-	key := rowKey(nil, 1, 0, 5, 0, 0)
-	seg := func(column, skip int, vals ...float64) segment {
-		return segment{column: column, skip: skip, rows: len(vals), data: rows.Append(nil, vals, st.pdps, nil)}
-	}
-	f.Add(appendBlock(nil, key, []segment{seg(0, 0, 1, 2, 3)}))
-	f.Add(appendBlock(nil, key, []segment{seg(0, 5, 1, 2, 3), seg(0, 8, math.NaN(), 4), seg(7, 60, 1e300)}))
-	f.Add(appendBlock(nil, key, []segment{seg(3, 60, 1, 2, 3, 4, 5)}))       // beyond the slot
-	f.Add(appendBlock(nil, key, []segment{seg(1, 10, 1, 2), seg(1, 11, 3)})) // one over the other
-	f.Add([]byte{blockVersion, 255, 255, 2, 0, 0, 0, 0, 0, 0, 0})            // more columns than bytes
-	f.Add([]byte{blockVersion, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0})                // none
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		if b, err := openBlock(key, raw); err == nil {
-			readBlock(t, st, &b)
-		}
-		raw = bytes.Clone(raw)
-		if len(raw) < blockHead {
-			return
-		}
-		binary.LittleEndian.PutUint32(raw[blockFields:], record.Sum(bucketRows, key, raw[:blockFields]))
-		if b, err := openBlock(key, raw); err == nil {
-			readBlock(t, st, &b)
-		}
-	})
-}
-
-// readBlock reads the columns of b, first as they are, then with the checksums that they would have.
-func readBlock(t *testing.T, st *stream, b *block) {
-	_ = b.size()
-	stride := b.width + record.SumSize
-	data := blockHead + b.columns*stride
-	for i := range min(b.columns+2, 300) {
-		if col, err := b.column(i); err == nil {
-			readSegments(t, st, i, col)
-		}
-		if i >= b.columns {
-			continue
-		}
-		from, at := 0, blockHead+i*stride
-		if i > 0 {
-			from = b.end(at - stride)
-		}
-		if to := b.end(at); from <= to && to <= len(b.data)-data {
-			readSegments(t, st, i, b.data[data+from:data+to])
-		}
-	}
-}
-
-func readSegments(t *testing.T, st *stream, i int, col []byte) {
-	rows := make([]float64, 40)
-	p := span{from: 64*5 + 10, rows: rows, step: 1}
-	_, err := readColumn(col, st, 5, &p, nil)
-	total := 0
-	split := splitColumn(col, st, func(skip, n int, data []byte) {
-		if skip < total || skip+n > int(st.slot) || len(data) == 0 && n > 0 {
-			t.Fatalf("segment of %d rows at %d after %d", n, skip, total)
-		}
-		total = skip + n
-	})
-	if (err == nil) != (split == nil) {
-		t.Fatalf("column %d reads %v and splits %v", i, err, split)
-	}
 }

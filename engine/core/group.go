@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
@@ -46,10 +47,10 @@ type group struct {
 	pend   pending    // coded rows since the last snapshot
 	frozen []*pending // coded rows of snapshots not yet in the database
 
-	dir    *directory // replaced, never changed in place; nil: empty
-	dirTx  int        // transaction that dir stands for
-	nextTx int        // transaction under way and the directory it brings; 0: none
-	next   *directory
+	dir    *rowblock.Directory // replaced, never changed in place; nil: empty
+	dirTx  int                 // transaction that dir stands for
+	nextTx int                 // transaction under way and the directory it brings; 0: none
+	next   *rowblock.Directory
 
 	encMem   []byte
 	enc      []uint64
@@ -248,8 +249,8 @@ func (g *group) dropHeld(index int) {
 // all series of the group: neighbours write to one cache line.
 
 // buffer returns the row of the buffers that holds row k of a column.
-func (g *group) buffer(col int, st *stream, k int64) []float64 {
-	at := (g.c.colOff[col] + int(k&(st.block-1))) * g.capacity
+func (g *group) buffer(col int, st *rowblock.Geometry, k int64) []float64 {
+	at := (g.c.colOff[col] + int(k&(st.Buffer-1))) * g.capacity
 	return g.bufs[at : at+g.capacity]
 }
 
@@ -277,7 +278,7 @@ func (g *group) push(i int, r *rra.Run) {
 		g.flush(i, col, n)
 		n = 0
 	}
-	mask := st.block - 1
+	mask := st.Buffer - 1
 	if count == 1 && n > 0 { // the ordinary day
 		g.bufs[(c.colOff[col]+int(k&mask))*g.capacity+i] = r.Value
 		n++
@@ -293,13 +294,13 @@ func (g *group) push(i int, r *rra.Run) {
 			if math.IsNaN(r.Value) {
 				break
 			}
-			if count > st.block {
+			if count > st.Buffer {
 				k, count = g.pushRun(i, col, st, k, count, r.Value)
 				continue
 			}
 			g.bufBase[at] = uint32(k)
 		}
-		m := min(count, st.block-k&mask)
+		m := min(count, st.Buffer-k&mask)
 		for j := range m {
 			g.buffer(col, st, k+j)[i] = r.Value
 		}
@@ -317,7 +318,7 @@ func (g *group) push(i int, r *rra.Run) {
 // flush codes the n rows in the buffer of a column.
 func (g *group) flush(i, col, n int) {
 	at := i*g.c.cols + col
-	var rows [maxBlock]float64
+	var rows [rowblock.MaxBuffer]float64
 	g.pend.add(g, i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), &g.hints[at])
 }
 

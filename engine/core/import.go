@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
@@ -73,17 +74,14 @@ func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Cr
 type importing struct {
 	planned
 	state    rra.State
-	segments []importSegment
+	strips   []importStrip
 	lost     bool
 	replaces Ref // only in place of this series; 0: see Overwrite
 	reserved *reservation
 }
 
-// runRows is how many rows of a segment an import spells out, at most. More are of one value.
-const runRows = 256
-
 // An importSegment is coded rows of one column: at most runRows, or more of one value, all of one slot.
-type importSegment struct {
+type importStrip struct {
 	column int // stream * sources + source
 	k      int64
 	rows   int
@@ -176,7 +174,7 @@ func sameTail(a, b []float64, n int) bool {
 }
 
 // streamsOf returns the layout of the streams of m: that of its class, or what a new one will have.
-func (s *Store) streamsOf(m *rra.Machine) []stream {
+func (s *Store) streamsOf(m *rra.Machine) []rowblock.Geometry {
 	s.catalogue.mu.RLock()
 	c := s.catalogue.byShape[m.Shape()]
 	s.catalogue.mu.RUnlock()
@@ -187,45 +185,45 @@ func (s *Store) streamsOf(m *rra.Machine) []stream {
 }
 
 // code appends the rows to the record, and makes segments of them that lie in it.
-func (x *importing) code(rec []byte, streams []stream, rows [][]float64) ([]byte, error) {
+func (x *importing) code(rec []byte, streams []rowblock.Geometry, archives [][]float64) ([]byte, error) {
 	d := x.m.Definition()
 	sources := len(d.Sources)
 	last := x.m.LastUpdate(x.state.W).Unix()
-	c := rowCoder{rec: rec, scratch: make([]byte, 0, maxSegment(runRows))}
+	c := rowCoder{rec: rec, scratch: make([]byte, 0, rows.MaxBytes(rowblock.MaxMixed))}
 	var column []float64
 	for id := range streams {
 		st := &streams[id]
 		archive := -1 // of the stream: the longest
 		for i := range d.Archives {
-			if i >= len(rows) || x.m.StreamOf(i) != id {
+			if i >= len(archives) || x.m.StreamOf(i) != id {
 				continue
 			}
-			if n := len(rows[i]); n%sources != 0 || int64(n/sources) > d.Archives[i].Rows {
+			if n := len(archives[i]); n%sources != 0 || int64(n/sources) > d.Archives[i].Rows {
 				return nil, invalid("%d values in archive %d of %d rows of %d", n, i, d.Archives[i].Rows, sources)
 			}
-			if archive < 0 || len(rows[i]) > len(rows[archive]) {
+			if archive < 0 || len(archives[i]) > len(archives[archive]) {
 				archive = i
 			}
 		}
 		if archive < 0 {
 			continue
 		}
-		n := len(rows[archive]) / sources
+		n := len(archives[archive]) / sources
 		for j := range sources {
 			if sources == 1 {
-				column = rows[archive]
+				column = archives[archive]
 			} else {
 				column = column[:0]
 				for i := range n {
-					column = append(column, rows[archive][i*sources+j])
+					column = append(column, archives[archive][i*sources+j])
 				}
 			}
-			c.column(id*sources+j, st, floorDiv(last, st.span)-int64(n)+1, column)
+			c.column(id*sources+j, st, rowblock.FloorDiv(last, st.Span)-int64(n)+1, column)
 		}
 	}
-	x.segments = c.segments
+	x.strips = c.strips
 	for i, from := range c.from { // the record has moved while it grew
-		sg := &x.segments[i]
+		sg := &x.strips[i]
 		sg.data = c.rec[from : from+len(sg.data) : from+len(sg.data)]
 	}
 	return c.rec, nil
@@ -233,28 +231,28 @@ func (x *importing) code(rec []byte, streams []stream, rows [][]float64) ([]byte
 
 // A rowCoder appends segments to a record.
 type rowCoder struct {
-	rec      []byte
-	segments []importSegment
-	from     []int // by segment: where its data begins in rec
-	scratch  []byte
+	rec     []byte
+	strips  []importStrip
+	from    []int // by segment: where its data begins in rec
+	scratch []byte
 }
 
 // column makes segments of the rows of a column that begin with number k. Unknown rows need none, where a segment has no others.
-func (c *rowCoder) column(column int, st *stream, k int64, vals []float64) {
+func (c *rowCoder) column(column int, st *rowblock.Geometry, k int64, vals []float64) {
 	var hint rows.Hint
 	for len(vals) > 0 {
-		most := int(min(int64(len(vals)), (floorDiv(k, st.slot)+1)*st.slot-k))
-		n := min(most, runRows)
-		if same := leadingRun(vals[:most]); same > runRows {
+		most := int(min(int64(len(vals)), (rowblock.FloorDiv(k, st.Slot)+1)*st.Slot-k))
+		n := min(most, rowblock.MaxMixed)
+		if same := leadingRun(vals[:most]); same > rowblock.MaxMixed {
 			n = same
 		}
 		part := vals[:n]
 		if slices.ContainsFunc(part, func(v float64) bool { return v == v }) {
 			var data []byte
-			if n > runRows {
-				data = rows.AppendRun(c.scratch, part[0], st.pdps)
+			if n > rowblock.MaxMixed {
+				data = rows.AppendRun(c.scratch, part[0], st.PDPs)
 			} else {
-				data = rows.Append(c.scratch, part, st.pdps, &hint)
+				data = rows.Append(c.scratch, part, st.PDPs, &hint)
 			}
 			c.rec = binary.AppendUvarint(c.rec, uint64(column))
 			c.rec = binary.AppendVarint(c.rec, k)
@@ -262,7 +260,7 @@ func (c *rowCoder) column(column int, st *stream, k int64, vals []float64) {
 			c.rec = binary.AppendUvarint(c.rec, uint64(len(data)))
 			c.from = append(c.from, len(c.rec))
 			c.rec = append(c.rec, data...)
-			c.segments = append(c.segments, importSegment{column, k, n, data})
+			c.strips = append(c.strips, importStrip{column, k, n, data})
 		}
 		k, vals = k+int64(n), vals[n:]
 	}
@@ -349,16 +347,16 @@ func (s *Store) replayImport(r *record.Reader) (*importing, error) {
 	var buf []float64
 	for len(r.Rest) > 0 && r.Err == nil {
 		column, k, n := r.Uvarint(), r.Varint(), r.Uvarint()
-		sg := importSegment{int(column), k, int(n), r.Bytes(r.Uvarint())}
+		sg := importStrip{int(column), k, int(n), r.Bytes(r.Uvarint())}
 		if r.Err != nil || column >= uint64(columns) || k > int64(MaxTime) || k < -int64(MaxTime) || n < 1 || n > rra.MaxRows {
 			return nil, record.ErrParse
 		}
 		pdps := x.m.Streams()[sg.column/len(d.Sources)].PDPs
 		if _, used, ok := rows.RunOf(sg.data, pdps); ok && used == len(sg.data) {
-			x.segments = append(x.segments, sg)
+			x.strips = append(x.strips, sg)
 			continue
 		}
-		if sg.rows > runRows || len(sg.data) > maxSegment(sg.rows) {
+		if sg.rows > rowblock.MaxMixed || len(sg.data) > rows.MaxBytes(sg.rows) {
 			return nil, record.ErrParse
 		}
 		vals, used, err := rows.Decode(buf[:0], sg.data, sg.rows, pdps)
@@ -366,7 +364,7 @@ func (s *Store) replayImport(r *record.Reader) (*importing, error) {
 			return nil, record.ErrParse
 		}
 		buf = vals
-		x.segments = append(x.segments, sg)
+		x.strips = append(x.strips, sg)
 	}
 	return x, r.Err
 }
@@ -447,16 +445,16 @@ func (g *group) adopt(i int, d *definition, x *importing) {
 	if x.lost {
 		g.flags[i] |= flagLost
 	}
-	for j := range x.segments {
-		g.pend.put(g, i, &x.segments[j])
+	for j := range x.strips {
+		g.pend.put(g, i, &x.strips[j])
 	}
 }
 
 // put appends rows that are coded already. Where they cross a slot, as a class laid out by an
 // earlier version may have it, they are coded anew.
-func (p *pending) put(g *group, i int, sg *importSegment) {
+func (p *pending) put(g *group, i int, sg *importStrip) {
 	st := &g.c.streams[sg.column/g.c.sources]
-	if room := (floorDiv(sg.k, st.slot)+1)*st.slot - sg.k; int64(sg.rows) > room {
+	if room := (rowblock.FloorDiv(sg.k, st.Slot)+1)*st.Slot - sg.k; int64(sg.rows) > room {
 		p.split(g, i, sg, int(room))
 		return
 	}
@@ -466,18 +464,18 @@ func (p *pending) put(g *group, i int, sg *importSegment) {
 }
 
 // split appends the first n rows of sg and puts the others.
-func (p *pending) split(g *group, i int, sg *importSegment, n int) {
+func (p *pending) split(g *group, i int, sg *importStrip, n int) {
 	st := &g.c.streams[sg.column/g.c.sources]
-	front := importSegment{sg.column, sg.k, n, sg.data}
-	rest := importSegment{sg.column, sg.k + int64(n), sg.rows - n, sg.data}
-	if _, _, run := rows.RunOf(sg.data, st.pdps); !run {
-		vals, _, err := rows.Decode(nil, sg.data, sg.rows, st.pdps)
+	front := importStrip{sg.column, sg.k, n, sg.data}
+	rest := importStrip{sg.column, sg.k + int64(n), sg.rows - n, sg.data}
+	if _, _, run := rows.RunOf(sg.data, st.PDPs); !run {
+		vals, _, err := rows.Decode(nil, sg.data, sg.rows, st.PDPs)
 		if err != nil {
 			return // it was coded, or checked, just now
 		}
 		var hint rows.Hint
-		front.data = rows.Append(nil, vals[:n], st.pdps, &hint)
-		rest.data = rows.Append(nil, vals[n:], st.pdps, &hint)
+		front.data = rows.Append(nil, vals[:n], st.PDPs, &hint)
+		rest.data = rows.Append(nil, vals[n:], st.PDPs, &hint)
 	}
 	p.put(g, i, &front)
 	p.put(g, i, &rest)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
 // Rows of a series that has fallen behind its group lie in the bucket lag, one record a column and slot.
@@ -31,21 +32,21 @@ func lagSlot(k []byte) int64 { return int64(binary.BigEndian.Uint64(k[12:]) ^ 1<
 
 // addLags appends segments of one slot to the records of their columns. It does nothing and returns
 // false if one of these is damaged: the rows then stay in the slot.
-func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segment) bool {
+func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []rowblock.Strip) bool {
 	st := &sn.g.c.streams[stream]
-	segs = slices.DeleteFunc(slices.Clone(segs), func(sg segment) bool {
-		return slot*st.slot+int64(sg.skip+sg.rows) <= sn.lows[stream][sg.column/sn.g.c.sources]
+	segs = slices.DeleteFunc(slices.Clone(segs), func(sg rowblock.Strip) bool {
+		return slot*st.Slot+int64(sg.Skip+sg.Rows) <= sn.lows[stream][sg.Column/sn.g.c.sources]
 	})
 	old := make(map[string][]byte)
 	for i := range segs {
-		k := lagKey(sn.g, segs[i].column, stream, slot)
+		k := lagKey(sn.g, segs[i].Column, stream, slot)
 		stored := w.lag.Get(k)
 		if _, ok := w.lags[string(k)]; ok || stored == nil {
 			continue
 		}
 		rows, err := record.CutSum(stored, bucketLag, k)
 		if err != nil {
-			_ = w.s.damagedLag(w.lag.Tx(), sn.g, segs[i].column, stream, slot, err) // it is noted
+			_ = w.s.damagedLag(w.lag.Tx(), sn.g, segs[i].Column, stream, slot, err) // it is noted
 			return false
 		}
 		old[string(k)] = rows
@@ -58,17 +59,17 @@ func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segm
 	}
 	for i := range segs {
 		sg := &segs[i]
-		key := lagKey(sn.g, sg.column, stream, slot)
+		key := lagKey(sn.g, sg.Column, stream, slot)
 		k := string(key)
 		v := w.lags[k]
 		if v == nil {
 			rows, ok := old[k]
 			if !ok {
-				sn.dir.addLag(sg.column/sn.g.c.sources, key)
+				sn.dir.AddLag(sg.Column/sn.g.c.sources, key)
 			}
 			v = bytes.Clone(rows)
 		}
-		w.lags[k] = sg.append(v)
+		w.lags[k] = sg.Append(v)
 		w.lagging[k[:lagColumnSize]] = true
 	}
 	return true
@@ -76,19 +77,19 @@ func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []segm
 
 // dropLags deletes the lag records of series whose window has passed them.
 func (w *checkpointTx) dropLags(sn *snapshot) {
-	for i := range sn.dir.lags {
-		e := &sn.dir.lags[i]
+	for i := range sn.dir.Lags {
+		e := &sn.dir.Lags[i]
 		found, passed := w.dropLag(sn, e)
-		if found == passed && !w.gainsLag(sn, int(e.index)) && sn.caughtUp(int(e.index)) {
-			e.records = 0 // those that are missing would have been passed too
+		if found == passed && !w.gainsLag(sn, int(e.Index)) && sn.caughtUp(int(e.Index)) {
+			e.Records = 0 // those that are missing would have been passed too
 		}
 	}
-	sn.dir.lags = slices.DeleteFunc(sn.dir.lags, func(e lagEntry) bool { return e.records == 0 })
+	sn.dir.Lags = slices.DeleteFunc(sn.dir.Lags, func(e rowblock.LagCount) bool { return e.Records == 0 })
 }
 
 // dropLag deletes the lag records of one series that its window has passed, and counts them and all.
-func (w *checkpointTx) dropLag(sn *snapshot, e *lagEntry) (found, passed int) {
-	index := int(e.index)
+func (w *checkpointTx) dropLag(sn *snapshot, e *rowblock.LagCount) (found, passed int) {
+	index := int(e.Index)
 	first := index * sn.g.c.sources
 	prefix := lagKey(sn.g, first, 0, -1<<63)
 	cur := w.lag.Cursor()
@@ -96,7 +97,7 @@ func (w *checkpointTx) dropLag(sn *snapshot, e *lagEntry) (found, passed int) {
 		found++
 		if w.lagPassed(sn, index, k) {
 			w.lags = setLag(w.lags, string(k))
-			e.remove(k)
+			e.Remove(k)
 			passed++
 		}
 	}
@@ -119,7 +120,7 @@ func (sn *snapshot) caughtUp(index int) bool {
 		return true
 	}
 	for st := range sn.g.c.streams {
-		if sn.lows[st][index] < sn.windowSlot(st)*sn.g.c.streams[st].slot {
+		if sn.lows[st][index] < sn.windowSlot(st)*sn.g.c.streams[st].Slot {
 			return false
 		}
 	}
@@ -132,7 +133,7 @@ func (w *checkpointTx) lagPassed(sn *snapshot, index int, k []byte) bool {
 	if index >= len(sn.alive) || !sn.alive[index] || stream >= len(sn.g.c.streams) {
 		return true
 	}
-	return (slot+1)*sn.g.c.streams[stream].slot <= sn.lows[stream][index]
+	return (slot+1)*sn.g.c.streams[stream].Slot <= sn.lows[stream][index]
 }
 
 func setLag(m map[string][]byte, k string) map[string][]byte {

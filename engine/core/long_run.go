@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
 // A reading after a long silence, still within the heartbeat, closes many rows at once, all of one value: up to the whole
@@ -17,8 +18,8 @@ import (
 // longSlots is how many slots a run must cover to be a long run.
 const longSlots = 4
 
-// long is how many rows a run must have to be a long run.
-func (st *stream) long() int64 { return longSlots * st.slot }
+// longRows is how many rows a run must have to be a long run.
+func longRows(st *rowblock.Geometry) int64 { return longSlots * st.Slot }
 
 // A longRun is rows of one column that are all of one value.
 type longRun struct {
@@ -30,23 +31,23 @@ type longRun struct {
 const longRunBytes = 64
 
 // maxLongRuns bounds the long runs of a column: with maxSlots slots an archive has room for no more.
-const maxLongRuns = maxSlots/longSlots + 2
+const maxLongRuns = rowblock.MaxSlots/longSlots + 2
 
 // pushRun takes rows of one value, more than a buffer holds, into segments and a long run. What it leaves, the buffer holds.
-func (g *group) pushRun(i, col int, st *stream, k, count int64, v float64) (int64, int64) {
-	if edge := (floorDiv(k, st.slot)+1)*st.slot - k; edge < st.slot && edge <= count {
+func (g *group) pushRun(i, col int, st *rowblock.Geometry, k, count int64, v float64) (int64, int64) {
+	if edge := (rowblock.FloorDiv(k, st.Slot)+1)*st.Slot - k; edge < st.Slot && edge <= count {
 		g.pend.addRun(g, i, col, k, edge, v)
 		k += edge
 		count -= edge
 	}
-	if count >= st.long() {
-		whole := count / st.slot * st.slot
+	if count >= longRows(st) {
+		whole := count / st.Slot * st.Slot
 		g.addLongRun(i, col, longRun{k, whole, v})
 		k += whole
 		count -= whole
 	}
-	for count > st.block {
-		n := min(count, (floorDiv(k, st.slot)+1)*st.slot-k)
+	for count > st.Buffer {
+		n := min(count, (rowblock.FloorDiv(k, st.Slot)+1)*st.Slot-k)
 		g.pend.addRun(g, i, col, k, n, v)
 		k += n
 		count -= n
@@ -60,7 +61,7 @@ func (g *group) addLongRun(i, col int, r longRun) {
 		g.longRuns = make(map[int][]longRun)
 	}
 	at := i*g.c.cols + col
-	low := r.first + r.rows - g.c.streams[col/g.c.sources].rows
+	low := r.first + r.rows - g.c.streams[col/g.c.sources].Rows
 	runs := slices.DeleteFunc(g.longRuns[at], func(old longRun) bool { return old.first+old.rows <= low })
 	g.setLongRuns(at, append(runs, r))
 }
@@ -104,7 +105,7 @@ func (g *group) expireLongRuns() {
 		}
 		st := &c.streams[at%c.cols/c.sources]
 		last := g.lastUpdate(i).Unix()
-		low := floorDiv(last, st.span) - st.rows + 1
+		low := rowblock.FloorDiv(last, st.Span) - st.Rows + 1
 		g.setLongRuns(at, slices.DeleteFunc(slices.Clone(runs), func(r longRun) bool { return r.first+r.rows <= low }))
 	}
 }
@@ -148,7 +149,7 @@ func readLongRuns(r *record.Reader, g *group) {
 		for end := int64(0); len(runs) < int(count); {
 			d, rows := r.Varint(), r.Uvarint()
 			x := longRun{end + d, int64(rows), r.Float()}
-			if r.Err != nil || d < -int64(MaxTime) || d > int64(MaxTime) || len(runs) > 0 && d < 0 || rows < 1 || rows > uint64(st.rows) {
+			if r.Err != nil || d < -int64(MaxTime) || d > int64(MaxTime) || len(runs) > 0 && d < 0 || rows < 1 || rows > uint64(st.Rows) {
 				r.Fail()
 				return
 			}

@@ -18,6 +18,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -39,7 +40,7 @@ var (
 	bucketSeries   = []byte("series")
 	bucketLabels   = []byte("labels")
 	bucketState    = []byte("state")
-	bucketRows     = []byte("rows")
+	bucketRows     = rowblock.Bucket
 	bucketLag      = []byte("lag")
 	bucketNotes    = []byte("notes")
 	bucketMetadata = []byte("metadata")
@@ -172,7 +173,7 @@ func newStore(dir string, o Options) *Store {
 	s.admission.init(&s.space, &s.options)
 	s.queueEmpty.L = &s.queueMu
 	s.tickets.New = func() any { return new(Ticket) }
-	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowKeySize+blockFields)} }
+	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowblock.KeyRoom)} }
 	return s
 }
 

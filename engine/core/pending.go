@@ -48,23 +48,17 @@ func (p *pending) tail(g *group, n int) ([]byte, uint32) {
 
 // add codes rows and appends them.
 func (p *pending) add(g *group, i, col int, base uint32, vals []float64, hint *rows.Hint) {
-	pdps := g.c.streams[col/g.c.sources].pdps
-	b, at := p.tail(g, maxSegment(len(vals)))
+	pdps := g.c.streams[col/g.c.sources].PDPs
+	b, at := p.tail(g, rows.MaxBytes(len(vals)))
 	head := pendHead(len(vals))
 	e := rows.Append(b[:head], vals, pdps, hint)
 	p.finish(g, b, at, i, col, base, len(vals), len(e)-head)
 }
 
-// maxSegment bounds the code of n rows.
-func maxSegment(n int) int { return 10*n + 64 }
-
-// maxRunSegment bounds the code of any number of rows of one value.
-const maxRunSegment = 64
-
 // addRun appends n rows of one value, all of one slot, that begin at index k.
 func (p *pending) addRun(g *group, i, col int, k, n int64, v float64) {
-	pdps := g.c.streams[col/g.c.sources].pdps
-	b, at := p.tail(g, maxRunSegment)
+	pdps := g.c.streams[col/g.c.sources].PDPs
+	b, at := p.tail(g, rows.MaxRunBytes)
 	head := pendHead(int(n))
 	e := rows.AppendRun(b[:head], v, pdps)
 	p.finish(g, b, at, i, col, uint32(k), int(n), len(e)-head)

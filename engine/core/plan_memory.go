@@ -74,8 +74,8 @@ func (s *Store) reserveSeries(ctx context.Context, plan []planned) (*reservation
 // reserveImport sets the memory of a copy and of its record aside.
 func (s *Store) reserveImport(ctx context.Context, x *importing, rec []byte) (*reservation, error) {
 	n := s.classOf(x.m).seriesBytes() + int64(len(rec)) + pendChunk
-	for i := range x.segments {
-		n += int64(len(x.segments[i].data)) + pendLong
+	for i := range x.strips {
+		n += int64(len(x.strips[i].data)) + pendLong
 	}
 	def, err := s.newDefinitionBytes(&x.planned)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -51,7 +52,7 @@ type lostGroup struct {
 	whole   map[int]bool          // the log has all of them
 	newest  map[int]rra.Time
 	slots   []map[int64]*slotSubs // by stream
-	lags    *directory
+	lags    *rowblock.Directory
 	until   wal.Pos    // the log is applied up to here
 	hurt    *hurtGroup // not nil: the state is sound, g is a stand-in that only gathers rows
 }
@@ -172,7 +173,7 @@ func (b *rebuild) lost(id groupID) *lostGroup {
 		c := b.s.class(id.class)
 		lg = &lostGroup{
 			g: b.s.makeGroup(c, id.group), members: make(map[int]*seriesRecord), whole: make(map[int]bool), newest: make(map[int]rra.Time),
-			slots: make([]map[int64]*slotSubs, len(c.streams)), lags: new(directory).clone(len(c.streams)), until: b.s.catalogue.pos,
+			slots: make([]map[int64]*slotSubs, len(c.streams)), lags: new(rowblock.Directory).Clone(len(c.streams)), until: b.s.catalogue.pos,
 		}
 		for i := range lg.slots {
 			lg.slots[i] = make(map[int64]*slotSubs)

@@ -11,6 +11,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
 // Rows that cannot be read come from the log where it has all of a series. The log is replayed from
@@ -45,7 +46,7 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 	}
 	_, err := b.s.checkWith(ctx, func(f fix, _ string) {
 		if bytes.Equal(f.bucket, bucketRows) && f.value != nil {
-			class, stream, slot, _, group, _ := parseRowKey(f.key)
+			class, stream, slot, _, group, _ := rowblock.ParseKey(f.key)
 			at(groupID{class, group}).slots[slotAt{stream, slot}] = true
 		}
 		if bytes.Equal(f.bucket, bucketLag) {
@@ -143,7 +144,7 @@ func (b *rebuild) prove(lg *lostGroup, stored *group) {
 }
 
 // patchGroup makes row blocks and records of the bucket lag of one group anew.
-func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *directory) {
+func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *rowblock.Directory) {
 	g := lg.g
 	if len(lg.whole) == 0 {
 		return // all is told and made unknown later
@@ -156,14 +157,14 @@ func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *directory) {
 	sn := &snapshot{g: g, frozen: []*pending{&g.pend}}
 	g.windows(sn)
 	blocks := sn.collect()
-	find := func(stream int, slot int64) []segment {
+	find := func(stream int, slot int64) []rowblock.Strip {
 		if i := findBlock(blocks, stream, slot); i >= 0 {
 			return blocks[i].segs
 		}
 		return nil
 	}
 	for at := range lg.hurt.slots {
-		e := dir.between(at.stream, at.slot, at.slot)
+		e := dir.Between(at.stream, at.slot, at.slot)
 		if len(e) != 1 {
 			continue
 		}
@@ -171,13 +172,13 @@ func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *directory) {
 	}
 	for _, k := range lg.hurt.lags {
 		stream, slot, column := int(binary.BigEndian.Uint16(k[10:])), lagSlot(k), lagColumn(k)
-		if !lg.whole[column/g.c.sources] || len(dir.between(stream, slot, slot)) > 0 {
+		if !lg.whole[column/g.c.sources] || len(dir.Between(stream, slot, slot)) > 0 {
 			continue
 		}
 		var v []byte
 		for _, sg := range find(stream, slot) {
-			if sg.column == column {
-				v = sg.append(v)
+			if sg.Column == column {
+				v = sg.Append(v)
 			}
 		}
 		b.put(bucketLag, k, record.AppendSum(v, bucketLag, k))
@@ -188,25 +189,25 @@ func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *directory) {
 // patchSlot writes the rows of a slot anew: those of the log, and those that can be read of other
 // series. They go into the first sub-block, and the others become empty, so that the directory
 // stays what it is.
-func (b *rebuild) patchSlot(tx *bolt.Tx, lg *lostGroup, at slotAt, e slotEntry, segs []segment) {
+func (b *rebuild) patchSlot(tx *bolt.Tx, lg *lostGroup, at slotAt, e rowblock.SubBlocks, segs []rowblock.Strip) {
 	c := lg.g.c
 	segs = slices.Clone(segs)
-	for sub := e.lo; sub < e.hi; sub++ {
-		k := rowKey(nil, c.id, at.stream, at.slot, sub, lg.g.id)
-		bl, err := openBlock(k, tx.Bucket(bucketRows).Get(k))
+	for sub := e.Lo; sub < e.Hi; sub++ {
+		k := rowblock.Key(nil, c.id, at.stream, at.slot, sub, lg.g.id)
+		bl, err := rowblock.Open(k, tx.Bucket(bucketRows).Get(k))
 		if err != nil {
 			b.lostRows(lg, at.stream, at.slot, -1, err)
 			continue
 		}
-		for i := range bl.columns {
+		for i := range bl.Columns {
 			if !lg.keeps(i / c.sources) {
 				continue
 			}
 			from := len(segs)
-			col, err := bl.column(i)
+			col, err := bl.Column(i)
 			if err == nil {
-				err = splitColumn(col, &c.streams[at.stream], func(skip, rows int, data []byte) {
-					segs = append(segs, segment{at.stream, at.slot, i, skip, rows, data})
+				err = rowblock.SplitColumn(col, &c.streams[at.stream], func(skip, rows int, data []byte) {
+					segs = append(segs, rowblock.Strip{Stream: at.stream, Slot: at.slot, Column: i, Skip: skip, Rows: rows, Data: data})
 				})
 			}
 			if err != nil {
@@ -215,13 +216,13 @@ func (b *rebuild) patchSlot(tx *bolt.Tx, lg *lostGroup, at slotAt, e slotEntry, 
 			}
 		}
 	}
-	slices.SortStableFunc(segs, compareSegments)
-	for sub := e.lo; sub < e.hi; sub++ {
-		k := rowKey(nil, c.id, at.stream, at.slot, sub, lg.g.id)
-		if sub == e.lo && len(segs) > 0 {
-			b.put(bucketRows, k, appendBlock(nil, k, segs))
+	slices.SortStableFunc(segs, rowblock.CompareStrips)
+	for sub := e.Lo; sub < e.Hi; sub++ {
+		k := rowblock.Key(nil, c.id, at.stream, at.slot, sub, lg.g.id)
+		if sub == e.Lo && len(segs) > 0 {
+			b.put(bucketRows, k, rowblock.Append(nil, k, segs))
 		} else {
-			b.put(bucketRows, k, emptyBlock(k))
+			b.put(bucketRows, k, rowblock.Empty(k))
 		}
 	}
 	for _, i := range slices.Sorted(maps.Keys(lg.whole)) {

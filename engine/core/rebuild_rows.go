@@ -11,6 +11,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -84,7 +85,7 @@ func (b *rebuild) sift() error {
 
 // siftBlock keeps what is needed of a row block.
 func (b *rebuild) siftBlock(k, v []byte) {
-	class, stream, slot, sub, group, ok := parseRowKey(k)
+	class, stream, slot, sub, group, ok := rowblock.ParseKey(k)
 	if !ok {
 		return
 	}
@@ -99,25 +100,25 @@ func (b *rebuild) siftBlock(k, v []byte) {
 		lg.slots[stream][slot] = subs
 	}
 	subs.found = append(subs.found, sub)
-	bl, err := openBlock(k, v)
+	bl, err := rowblock.Open(k, v)
 	if err != nil {
 		b.lostRows(lg, stream, slot, -1, err)
 		b.put(bucketRows, k, nil)
 		return
 	}
-	var segs []segment
-	changed := bl.size() != len(bl.data)
-	for i := range bl.columns {
+	var segs []rowblock.Strip
+	changed := bl.Size() != bl.Len()
+	for i := range bl.Columns {
 		index := i / c.sources
 		if !lg.keeps(index) {
 			changed = true
 			continue
 		}
 		at := len(segs)
-		col, err := bl.column(i)
+		col, err := bl.Column(i)
 		if err == nil {
-			err = splitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
-				segs = append(segs, segment{column: i, skip: skip, rows: rows, data: data})
+			err = rowblock.SplitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
+				segs = append(segs, rowblock.Strip{Column: i, Skip: skip, Rows: rows, Data: data})
 			})
 		}
 		if err != nil {
@@ -125,7 +126,7 @@ func (b *rebuild) siftBlock(k, v []byte) {
 			segs, changed = segs[:at], true
 		}
 		for j := range segs[at:] {
-			lg.sawRow(index, &c.streams[stream], slot, segs[at+j].skip+segs[at+j].rows-1)
+			lg.sawRow(index, &c.streams[stream], slot, segs[at+j].Skip+segs[at+j].Rows-1)
 		}
 	}
 	switch {
@@ -133,7 +134,7 @@ func (b *rebuild) siftBlock(k, v []byte) {
 		b.put(bucketRows, k, nil)
 		return
 	case changed:
-		b.put(bucketRows, k, appendBlock(nil, k, segs))
+		b.put(bucketRows, k, rowblock.Append(nil, k, segs))
 	}
 	subs.kept = append(subs.kept, sub)
 }
@@ -157,7 +158,7 @@ func (b *rebuild) siftLag(k, v []byte) {
 	newest := -1
 	rows, err := record.CutSum(v, bucketLag, k)
 	if err == nil {
-		err = splitColumn(rows, st, func(skip, rows int, _ []byte) { newest = skip + rows - 1 })
+		err = rowblock.SplitColumn(rows, st, func(skip, rows int, _ []byte) { newest = skip + rows - 1 })
 	}
 	if err != nil {
 		b.lostRows(lg, stream, slot, column, err)
@@ -167,16 +168,16 @@ func (b *rebuild) siftLag(k, v []byte) {
 	if newest >= 0 {
 		lg.sawRow(index, st, slot, newest)
 	}
-	lg.lags.addLag(index, k)
+	lg.lags.AddLag(index, k)
 }
 
 // keeps says whether stored rows of the series at an index are needed.
 func (lg *lostGroup) keeps(index int) bool { return lg.members[index] != nil && !lg.whole[index] }
 
 // sawRow notes that a series has a row of a slot: it ended at or before the last update.
-func (lg *lostGroup) sawRow(index int, st *stream, slot int64, row int) {
-	if end := slot*st.slot + int64(row); end > 0 && end <= int64(MaxTime)/1e6/st.span {
-		lg.newest[index] = max(lg.newest[index], rra.Seconds(end*st.span))
+func (lg *lostGroup) sawRow(index int, st *rowblock.Geometry, slot int64, row int) {
+	if end := slot*st.Slot + int64(row); end > 0 && end <= int64(MaxTime)/1e6/st.Span {
+		lg.newest[index] = max(lg.newest[index], rra.Seconds(end*st.Span))
 	}
 }
 
@@ -250,9 +251,9 @@ func (b *rebuild) closeGaps(lg *lostGroup) {
 				continue
 			}
 			lo, hi := slices.Min(subs.kept), slices.Max(subs.kept)
-			if hi-lo >= maxSubs {
+			if hi-lo >= rowblock.MaxSubBlocks {
 				for _, sub := range subs.kept {
-					b.put(bucketRows, rowKey(nil, lg.g.c.id, stream, slot, sub, lg.g.id), nil)
+					b.put(bucketRows, rowblock.Key(nil, lg.g.c.id, stream, slot, sub, lg.g.id), nil)
 				}
 				b.lostRows(lg, stream, slot, -1, errMissing)
 				delete(slots, slot)
@@ -262,8 +263,8 @@ func (b *rebuild) closeGaps(lg *lostGroup) {
 				if slices.Contains(subs.kept, sub) {
 					continue
 				}
-				k := rowKey(nil, lg.g.c.id, stream, slot, sub, lg.g.id)
-				b.put(bucketRows, k, emptyBlock(k))
+				k := rowblock.Key(nil, lg.g.c.id, stream, slot, sub, lg.g.id)
+				b.put(bucketRows, k, rowblock.Empty(k))
 				if !slices.Contains(subs.found, sub) {
 					b.lostRows(lg, stream, slot, -1, errMissing)
 				}
@@ -274,12 +275,12 @@ func (b *rebuild) closeGaps(lg *lostGroup) {
 }
 
 // directory is that of the blocks that were kept.
-func (lg *lostGroup) directory() *directory {
+func (lg *lostGroup) directory() *rowblock.Directory {
 	d := lg.lags
 	for stream, slots := range lg.slots {
 		for _, slot := range slices.Sorted(maps.Keys(slots)) {
 			kept := slots[slot].kept
-			d.slots[stream] = append(d.slots[stream], slotEntry{slot, slices.Min(kept), slices.Max(kept) + 1})
+			d.Slots[stream] = append(d.Slots[stream], rowblock.SubBlocks{Slot: slot, Lo: slices.Min(kept), Hi: slices.Max(kept) + 1})
 		}
 	}
 	return d

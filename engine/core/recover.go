@@ -10,6 +10,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -289,8 +290,8 @@ func (c *class) append(dst []byte, next uint32) []byte {
 	dst = append(dst, byte(c.shift))
 	dst = binary.AppendUvarint(dst, uint64(len(c.streams)))
 	for i := range c.streams {
-		dst = binary.AppendUvarint(dst, uint64(c.streams[i].block))
-		dst = binary.AppendUvarint(dst, uint64(c.streams[i].slot))
+		dst = binary.AppendUvarint(dst, uint64(c.streams[i].Buffer))
+		dst = binary.AppendUvarint(dst, uint64(c.streams[i].Slot))
 	}
 	return record.AppendText(dst, c.shape)
 }
@@ -324,8 +325,8 @@ func (c *class) decode(b []byte) error {
 	}
 	for i := range c.streams {
 		st := &c.streams[i]
-		st.block, st.slot = int64(r.Uvarint()), int64(r.Uvarint())
-		if st.block < 1 || st.block > maxBlock || st.block&(st.block-1) != 0 || st.slot < st.block || st.slot%st.block != 0 || st.slot > rra.MaxRows {
+		st.Buffer, st.Slot = int64(r.Uvarint()), int64(r.Uvarint())
+		if st.Buffer < 1 || st.Buffer > rowblock.MaxBuffer || st.Buffer&(st.Buffer-1) != 0 || st.Slot < st.Buffer || st.Slot%st.Buffer != 0 || st.Slot > rra.MaxRows {
 			return record.ErrParse
 		}
 	}

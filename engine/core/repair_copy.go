@@ -9,6 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
 // A pageCopy copies what can be read of a damaged file into a new one, bucket by bucket and page by
@@ -214,7 +215,7 @@ func (c *pageCopy) elements(start, end int64, bucket string) error {
 func keptDamaged(bucket string, k []byte) bool {
 	switch bucket {
 	case string(bucketRows):
-		_, _, _, _, _, ok := parseRowKey(k)
+		_, _, _, _, _, ok := rowblock.ParseKey(k)
 		return ok
 	case string(bucketLag):
 		return len(k) == lagKeySize
@@ -233,10 +234,10 @@ func (c *pageCopy) bucketOf(bucket string, k, v []byte) string {
 		}
 		var err error
 		if bytes.Equal(b, bucketRows) {
-			if _, _, _, _, _, ok := parseRowKey(k); !ok {
+			if _, _, _, _, _, ok := rowblock.ParseKey(k); !ok {
 				continue
 			}
-			_, err = openBlock(k, v)
+			_, err = rowblock.Open(k, v)
 		} else {
 			_, err = record.CutSum(v, b, k)
 		}

@@ -2,9 +2,10 @@ package core
 
 import (
 	"context"
-	"encoding/binary"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
 // A fix is what is put in place of a damaged value; a nil value deletes it.
@@ -25,14 +26,14 @@ func (r *repairing) rows(ctx context.Context) error {
 }
 
 // wholeColumns is a row block of the columns of b that can be read.
-func wholeColumns(key []byte, b *block, st *stream) []byte {
-	var segs []segment
-	for i := range b.columns {
-		col, err := b.column(i)
-		var of []segment
+func wholeColumns(key []byte, b *rowblock.Block, st *rowblock.Geometry) []byte {
+	var segs []rowblock.Strip
+	for i := range b.Columns {
+		col, err := b.Column(i)
+		var of []rowblock.Strip
 		if err == nil {
-			err = splitColumn(col, st, func(skip, rows int, data []byte) {
-				of = append(of, segment{column: i, skip: skip, rows: rows, data: data})
+			err = rowblock.SplitColumn(col, st, func(skip, rows int, data []byte) {
+				of = append(of, rowblock.Strip{Column: i, Skip: skip, Rows: rows, Data: data})
 			})
 		}
 		if err == nil {
@@ -40,16 +41,7 @@ func wholeColumns(key []byte, b *block, st *stream) []byte {
 		}
 	}
 	if len(segs) == 0 {
-		return emptyBlock(key)
+		return rowblock.Empty(key)
 	}
-	return appendBlock(nil, key, segs)
-}
-
-// emptyBlock is a row block without rows: all are unknown.
-func emptyBlock(key []byte) []byte {
-	b := []byte{blockVersion, 1, 0, 2}
-	head := headSum(key, b)
-	b = binary.LittleEndian.AppendUint32(b, head)
-	b = append(b, 0, 0)
-	return binary.LittleEndian.AppendUint32(b, columnSum(head, 0, nil))
+	return rowblock.Append(nil, key, segs)
 }

@@ -9,7 +9,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
-	"github.com/rondo-db/rondo/rra/rows"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
 // Within a checkpoint's transaction the blocks of a group are put in order:
@@ -31,7 +31,7 @@ const (
 type newBlock struct {
 	stream int
 	slot   int64
-	segs   []segment
+	segs   []rowblock.Strip
 	merged bool
 }
 
@@ -94,7 +94,7 @@ func (sn *snapshot) collect() []newBlock {
 	slices.SortFunc(p.blocks, compareBlocks)
 	if g.c.sources > 1 {
 		for i := range p.blocks {
-			slices.SortStableFunc(p.blocks[i].segs, compareSegments)
+			slices.SortStableFunc(p.blocks[i].segs, rowblock.CompareStrips)
 		}
 	}
 	return p.blocks
@@ -132,15 +132,15 @@ func (p *placing) place(i int, e *entry) {
 	stream := e.col / c.sources
 	st := &c.streams[stream]
 	low := sn.lows[stream][i]
-	k := fullIndex(e.base, low+st.rows-1)
+	k := fullIndex(e.base, low+st.Rows-1)
 	if k+int64(e.rows) <= low {
 		return // gone before it was written
 	}
-	slot := floorDiv(k, st.slot)
+	slot := rowblock.FloorDiv(k, st.Slot)
 	b := p.block(stream, slot)
-	b.segs = append(b.segs, segment{
-		stream: stream, slot: slot, column: i*c.sources + e.col%c.sources,
-		skip: int(k - slot*st.slot), rows: e.rows, data: e.data,
+	b.segs = append(b.segs, rowblock.Strip{
+		Stream: stream, Slot: slot, Column: i*c.sources + e.col%c.sources,
+		Skip: int(k - slot*st.Slot), Rows: e.rows, Data: e.data,
 	})
 }
 
@@ -154,7 +154,7 @@ func (p *placing) block(stream int, slot int64) *newBlock {
 		n = len(p.blocks)
 		b := newBlock{stream: stream, slot: slot}
 		if n < 4*len(p.latest) { // most series have rows in it; where one fills many slots, they do not
-			b.segs = make([]segment, 0, len(p.sn.alive))
+			b.segs = make([]rowblock.Strip, 0, len(p.sn.alive))
 		}
 		p.blocks = append(p.blocks, b)
 		p.at[slotAt{stream, slot}] = n
@@ -166,25 +166,25 @@ func (p *placing) block(stream int, slot int64) *newBlock {
 // windowSlot is the oldest slot that the newest series still keeps rows of.
 func (sn *snapshot) windowSlot(stream int) int64 {
 	st := &sn.g.c.streams[stream]
-	return floorDiv(sn.last[stream]-st.rows+1, st.slot)
+	return rowblock.FloorDiv(sn.last[stream]-st.Rows+1, st.Slot)
 }
 
 // putBlock adds a sub-block to a slot.
-func (w *checkpointTx) putBlock(sn *snapshot, stream int, slot int64, segs []segment) {
+func (w *checkpointTx) putBlock(sn *snapshot, stream int, slot int64, segs []rowblock.Strip) {
 	if len(segs) == 0 {
 		return
 	}
-	e := sn.dir.slot(stream, slot)
-	k := rowKey(nil, sn.g.c.id, stream, slot, e.hi, sn.g.id)
-	e.hi++
+	e := sn.dir.Slot(stream, slot)
+	k := rowblock.Key(nil, sn.g.c.id, stream, slot, e.Hi, sn.g.id)
+	e.Hi++
 	from := len(w.buf)
-	w.buf = appendBlock(w.buf, k, segs)
+	w.buf = rowblock.Append(w.buf, k, segs)
 	w.puts = append(w.puts, pair{k, w.buf[from:len(w.buf):len(w.buf)]})
 }
 
-func (w *checkpointTx) remove(g *group, stream int, e slotEntry) {
-	for sub := e.lo; sub < e.hi; sub++ {
-		w.deletes = append(w.deletes, rowKey(nil, g.c.id, stream, e.slot, sub, g.id))
+func (w *checkpointTx) remove(g *group, stream int, e rowblock.SubBlocks) {
+	for sub := e.Lo; sub < e.Hi; sub++ {
+		w.deletes = append(w.deletes, rowblock.Key(nil, g.c.id, stream, e.Slot, sub, g.id))
 	}
 }
 
@@ -192,8 +192,8 @@ func (w *checkpointTx) remove(g *group, stream int, e slotEntry) {
 // a series that has fallen behind may have rows in it.
 func (w *checkpointTx) expire(sn *snapshot, stream int) {
 	low := sn.windowSlot(stream)
-	sn.dir.slots[stream] = slices.DeleteFunc(sn.dir.slots[stream], func(e slotEntry) bool {
-		if e.slot >= low || !w.rescue(sn, stream, e) {
+	sn.dir.Slots[stream] = slices.DeleteFunc(sn.dir.Slots[stream], func(e rowblock.SubBlocks) bool {
+		if e.Slot >= low || !w.rescue(sn, stream, e) {
 			return false
 		}
 		w.remove(sn.g, stream, e)
@@ -203,16 +203,16 @@ func (w *checkpointTx) expire(sn *snapshot, stream int) {
 }
 
 // rescue moves what lagging series keep of a slot to the lag bucket, or says that damage keeps it from that.
-func (w *checkpointTx) rescue(sn *snapshot, stream int, e slotEntry) bool {
+func (w *checkpointTx) rescue(sn *snapshot, stream int, e rowblock.SubBlocks) bool {
 	c := sn.g.c
 	st := &c.streams[stream]
-	end := (e.slot + 1) * st.slot
+	end := (e.Slot + 1) * st.Slot
 	behind := func(i int) bool { return i < len(sn.alive) && sn.alive[i] && sn.lows[stream][i] < end }
 	if !slices.ContainsFunc(indices(len(sn.alive)), behind) {
 		return true
 	}
 	segs, from := w.stored(sn, stream, e, behind)
-	return from == e.lo && w.addLags(sn, stream, e.slot, segs)
+	return from == e.Lo && w.addLags(sn, stream, e.Slot, segs)
 }
 
 func indices(n int) []int {
@@ -226,39 +226,39 @@ func indices(n int) []int {
 // stored returns the segments that the sub-blocks of a slot hold of the series that keep says, sorted.
 // Sub-blocks up to a damaged one are left out: a copy would have a checksum that says it is whole. from
 // is the first one behind the damage; e.lo if there is none.
-func (w *checkpointTx) stored(sn *snapshot, stream int, e slotEntry, keep func(i int) bool) (segs []segment, from uint16) {
-	from = e.lo
-	for sub := e.lo; sub < e.hi; sub++ {
+func (w *checkpointTx) stored(sn *snapshot, stream int, e rowblock.SubBlocks, keep func(i int) bool) (segs []rowblock.Strip, from uint16) {
+	from = e.Lo
+	for sub := e.Lo; sub < e.Hi; sub++ {
 		var err *DamageError
-		if segs, err = w.subBlock(segs, sn, stream, e.slot, sub, keep); err != nil {
+		if segs, err = w.subBlock(segs, sn, stream, e.Slot, sub, keep); err != nil {
 			segs, from = segs[:0], sub+1
 		}
 	}
-	slices.SortStableFunc(segs, compareSegments)
+	slices.SortStableFunc(segs, rowblock.CompareStrips)
 	return segs, from
 }
 
 // subBlock appends the segments of one sub-block to segs.
-func (w *checkpointTx) subBlock(segs []segment, sn *snapshot, stream int, slot int64, sub uint16, keep func(i int) bool) ([]segment, *DamageError) {
+func (w *checkpointTx) subBlock(segs []rowblock.Strip, sn *snapshot, stream int, slot int64, sub uint16, keep func(i int) bool) ([]rowblock.Strip, *DamageError) {
 	c := sn.g.c
-	key := rowKey(nil, c.id, stream, slot, sub, sn.g.id)
+	key := rowblock.Key(nil, c.id, stream, slot, sub, sn.g.id)
 	v := w.rows.Get(key)
 	if v == nil {
 		return segs, w.s.damagedRows(w.rows.Tx(), sn.g, stream, slot, sub, -1, errMissing)
 	}
 	defer w.s.adviseDone(v)
-	b, err := openBlock(key, v)
+	b, err := rowblock.Open(key, v)
 	if err != nil {
 		return segs, w.s.damagedRows(w.rows.Tx(), sn.g, stream, slot, sub, -1, err)
 	}
-	for i := range b.columns {
+	for i := range b.Columns {
 		if !keep(i / c.sources) {
 			continue
 		}
-		col, err := b.column(i)
+		col, err := b.Column(i)
 		if err == nil {
-			err = splitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
-				segs = append(segs, segment{stream, slot, i, skip, rows, data})
+			err = rowblock.SplitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
+				segs = append(segs, rowblock.Strip{Stream: stream, Slot: slot, Column: i, Skip: skip, Rows: rows, Data: data})
 			})
 		}
 		if err != nil {
@@ -271,15 +271,15 @@ func (w *checkpointTx) subBlock(segs []segment, sn *snapshot, stream int, slot i
 // merge makes one block of the sub-blocks of each slot that is due, new rows included.
 func (w *checkpointTx) merge(sn *snapshot, stream int, blocks []newBlock) error {
 	st := &sn.g.c.streams[stream]
-	entries := sn.dir.slots[stream]
+	entries := sn.dir.Slots[stream]
 	for i := range entries {
 		e := &entries[i]
 		var fresh *newBlock
-		if j := findBlock(blocks, stream, e.slot); j >= 0 {
+		if j := findBlock(blocks, stream, e.Slot); j >= 0 {
 			fresh = &blocks[j]
 		}
-		subs := int(e.hi - e.lo)
-		complete := (e.slot+1)*st.slot-1 <= sn.last[stream]
+		subs := int(e.Hi - e.Lo)
+		complete := (e.Slot+1)*st.Slot-1 <= sn.last[stream]
 		if fresh != nil {
 			subs++
 		}
@@ -290,31 +290,31 @@ func (w *checkpointTx) merge(sn *snapshot, stream int, blocks []newBlock) error 
 			continue
 		}
 		segs, from := w.stored(sn, stream, *e, func(i int) bool { return i < len(sn.alive) && sn.alive[i] })
-		if from != e.lo && int(e.hi-from) < mergeMany {
+		if from != e.Lo && int(e.Hi-from) < mergeMany {
 			continue // what stands before the damage must stay: there is little to gain
 		}
 		if fresh != nil {
 			segs = append(segs, fresh.segs...)
-			slices.SortStableFunc(segs, compareSegments)
+			slices.SortStableFunc(segs, rowblock.CompareStrips)
 			fresh.merged = true
 		}
-		w.remove(sn.g, stream, slotEntry{e.slot, from, e.hi})
+		w.remove(sn.g, stream, rowblock.SubBlocks{Slot: e.Slot, Lo: from, Hi: e.Hi})
 		switch {
-		case from != e.lo:
-			e.hi = from // the merged block takes the place of the first that goes
-		case e.hi >= maxSub:
-			e.lo, e.hi = 0, 0 // the numbers from 0 are long free again
+		case from != e.Lo:
+			e.Hi = from // the merged block takes the place of the first that goes
+		case e.Hi >= maxSub:
+			e.Lo, e.Hi = 0, 0 // the numbers from 0 are long free again
 		default:
-			e.lo = e.hi
+			e.Lo = e.Hi
 		}
 		var err error
-		if segs, err = joinSegments(segs, st); err != nil {
+		if segs, err = rowblock.Join(segs, st); err != nil {
 			return err
 		}
-		w.putBlock(sn, stream, e.slot, segs)
+		w.putBlock(sn, stream, e.Slot, segs)
 		w.s.failpoint("merge")
 	}
-	sn.dir.slots[stream] = slices.DeleteFunc(entries, func(e slotEntry) bool { return e.lo == e.hi && !waits(blocks, stream, e.slot) })
+	sn.dir.Slots[stream] = slices.DeleteFunc(entries, func(e rowblock.SubBlocks) bool { return e.Lo == e.Hi && !waits(blocks, stream, e.Slot) })
 	return nil
 }
 
@@ -325,59 +325,12 @@ func waits(blocks []newBlock, stream int, slot int64) bool {
 }
 
 // tiny says whether new rows are too few to write a complete slot once more.
-func (w *checkpointTx) tiny(g *group, stream int, e slotEntry, fresh *newBlock) bool {
+func (w *checkpointTx) tiny(g *group, stream int, e rowblock.SubBlocks, fresh *newBlock) bool {
 	size := 0
 	for i := range fresh.segs {
-		size += len(fresh.segs[i].data) + 8
+		size += len(fresh.segs[i].Data) + 8
 	}
-	return size*mergeTiny < len(w.rows.Get(rowKey(nil, g.c.id, stream, e.slot, e.lo, g.id)))
-}
-
-// joinSegments codes neighbouring segments of a column as one. Long runs of one value are not spelled out for that: two of
-// the same value become one, and others stay what they are.
-func joinSegments(segs []segment, st *stream) ([]segment, error) {
-	out := segs[:0:0]
-	var vals []float64
-	for i := 0; i < len(segs); {
-		run := segs[i].longRun(st)
-		j := i + 1
-		for j < len(segs) && segs[j].follows(&segs[j-1]) && segs[j].longRun(st) == run && (!run || bytes.Equal(segs[j].data, segs[i].data)) {
-			j++
-		}
-		sg := segs[i]
-		switch {
-		case run:
-			last := &segs[j-1]
-			sg.rows = last.skip + last.rows - sg.skip
-		case j > i+1:
-			vals = vals[:0]
-			for _, part := range segs[i:j] {
-				var err error
-				if vals, _, err = rows.Decode(vals, part.data, part.rows, st.pdps); err != nil {
-					return nil, err
-				}
-			}
-			sg.rows = len(vals)
-			sg.data = rows.Append(nil, vals, st.pdps, nil)
-		}
-		out = append(out, sg)
-		i = j
-	}
-	return out, nil
-}
-
-// follows says whether sg goes on where before, of the same column, ends.
-func (sg *segment) follows(before *segment) bool {
-	return sg.column == before.column && sg.skip == before.skip+before.rows
-}
-
-// longRun says whether sg is so many rows of one value that it is kept as it is.
-func (sg *segment) longRun(st *stream) bool {
-	if sg.rows <= runRows {
-		return false
-	}
-	_, _, ok := rows.RunOf(sg.data, st.pdps)
-	return ok
+	return size*mergeTiny < len(w.rows.Get(rowblock.Key(nil, g.c.id, stream, e.Slot, e.Lo, g.id)))
 }
 
 // keysOf are the keys of pairs.

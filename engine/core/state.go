@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra/rows"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -42,14 +43,14 @@ func (g *group) appendState(dst []byte) []byte {
 }
 
 // endState adds the directory and the checksum to the state record that stands under key.
-func endState(dst []byte, dir *directory, key []byte) []byte {
-	return record.AppendSum(dir.append(dst), bucketState, key)
+func endState(dst []byte, dir *rowblock.Directory, key []byte) []byte {
+	return record.AppendSum(dir.Append(dst), bucketState, key)
 }
 
 // appendOpenRows codes the buffers of one column: rows of each series, then base and rows of those that have any.
 func (g *group) appendOpenRows(dst []byte, col int) []byte {
 	c := g.c
-	pdps := c.streams[col/c.sources].pdps
+	pdps := c.streams[col/c.sources].PDPs
 	for i := range g.n {
 		dst = append(dst, g.bufN[i*c.cols+col])
 	}
@@ -62,7 +63,7 @@ func (g *group) appendOpenRows(dst []byte, col int) []byte {
 		}
 		dst = binary.AppendUvarint(dst, record.Zigzag(int64(int32(g.bufBase[at]-base))))
 		base = g.bufBase[at]
-		var buf [maxBlock]float64
+		var buf [rowblock.MaxBuffer]float64
 		dst = rows.Append(dst, g.openRows(buf[:0], i, col, n, base), pdps, &g.hints[at])
 	}
 	return dst
@@ -211,7 +212,7 @@ func (g *group) decodeState(b []byte) error {
 	}
 	g.held = readHeld(&r, g.n)
 	readLongRuns(&r, g)
-	g.dir = readDirectory(&r, len(c.streams))
+	g.dir = rowblock.ReadDirectory(&r, len(c.streams))
 	if r.Err != nil || len(r.Rest) != 0 || !g.valid() {
 		return record.ErrParse
 	}
@@ -231,12 +232,12 @@ func readOpenRows(r *record.Reader, g *group, col int) {
 		}
 		base += uint32(record.Unzigzag(r.Uvarint()))
 		g.bufBase[at] = base
-		if int64(base)&(st.block-1)+int64(n) >= st.block || r.Err != nil {
+		if int64(base)&(st.Buffer-1)+int64(n) >= st.Buffer || r.Err != nil {
 			r.Fail()
 			return
 		}
-		var buf [maxBlock]float64
-		vals, used, err := rows.Decode(buf[:0], r.Rest, int(n), st.pdps)
+		var buf [rowblock.MaxBuffer]float64
+		vals, used, err := rows.Decode(buf[:0], r.Rest, int(n), st.PDPs)
 		if err != nil {
 			r.Fail()
 			return

@@ -6,9 +6,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// maxSubs bounds the sub-blocks of a slot: a checkpoint merges them long before.
-const maxSubs = 1 << 8
-
 // valid says whether what decodeState has read can be worked with: a database may come from anywhere. Series whose own state
 // cannot be are refused, and the others go on.
 func (g *group) valid() bool {
@@ -43,7 +40,7 @@ func (g *group) valid() bool {
 			g.refuse(i, errHeld)
 		}
 	}
-	return g.dir.valid(g.n)
+	return g.dir.Valid(g.n)
 }
 
 // What can be wrong with a series of a state record.
@@ -75,20 +72,4 @@ func (g *group) checkSeries(i int) error {
 	}
 	g.setText(i, st.Text)
 	return nil
-}
-
-func (d *directory) valid(n int) bool {
-	for _, entries := range d.slots {
-		for i, e := range entries {
-			if e.lo >= e.hi || e.hi-e.lo > maxSubs || i > 0 && e.slot <= entries[i-1].slot {
-				return false
-			}
-		}
-	}
-	for i, e := range d.lags {
-		if int(e.index) >= n || e.records == 0 || i > 0 && e.index <= d.lags[i-1].index {
-			return false
-		}
-	}
-	return true
 }

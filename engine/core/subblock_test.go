@@ -6,6 +6,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -47,27 +48,27 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 		}
 	}
 	checkpoint()
-	e := g.dir.slots[0][0]
-	moved := slotEntry{e.slot, maxSub - 3, maxSub - 2}
+	e := g.dir.Slots[0][0]
+	moved := rowblock.SubBlocks{Slot: e.Slot, Lo: maxSub - 3, Hi: maxSub - 2}
 	err = s.db.Update(nil, func(tx *bolt.Tx) error {
 		rows := tx.Bucket(bucketRows)
-		old := rowKey(nil, g.c.id, 0, e.slot, e.lo, g.id)
-		b, err := openBlock(old, rows.Get(old))
+		old := rowblock.Key(nil, g.c.id, 0, e.Slot, e.Lo, g.id)
+		b, err := rowblock.Open(old, rows.Get(old))
 		if err != nil {
 			return err
 		}
-		var segs []segment
-		col, err := b.column(0)
+		var segs []rowblock.Strip
+		col, err := b.Column(0)
 		if err == nil {
-			err = splitColumn(col, &g.c.streams[0], func(skip, rows int, data []byte) {
-				segs = append(segs, segment{0, e.slot, 0, skip, rows, data})
+			err = rowblock.SplitColumn(col, &g.c.streams[0], func(skip, rows int, data []byte) {
+				segs = append(segs, rowblock.Strip{Slot: e.Slot, Skip: skip, Rows: rows, Data: data})
 			})
 		}
 		if err != nil {
 			return err
 		}
-		k := rowKey(nil, g.c.id, 0, e.slot, moved.lo, g.id)
-		if err := rows.Put(k, appendBlock(nil, k, segs)); err != nil {
+		k := rowblock.Key(nil, g.c.id, 0, e.Slot, moved.Lo, g.id)
+		if err := rows.Put(k, rowblock.Append(nil, k, segs)); err != nil {
 			return err
 		}
 		return rows.Delete(old)
@@ -75,13 +76,13 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.dir = g.dir.clone(1)
-	g.dir.slots[0][0] = moved
+	g.dir = g.dir.Clone(1)
+	g.dir.Slots[0][0] = moved
 	for range mergeMany {
 		checkpoint()
 	}
-	if e := g.dir.slots[0][0]; e.lo != 0 || e.hi > mergeMany {
-		t.Errorf("sub-blocks %d to %d after a merge past number %d", e.lo, e.hi, maxSub)
+	if e := g.dir.Slots[0][0]; e.Lo != 0 || e.Hi > mergeMany {
+		t.Errorf("sub-blocks %d to %d after a merge past number %d", e.Lo, e.Hi, maxSub)
 	}
 	rows, err := s.Fetch(ctx, ref, 0, start, at)
 	if err != nil {

@@ -78,6 +78,12 @@ func RunOf(src []byte, pdpsPerRow int64) (x float64, used int, ok bool) {
 	return x, used, err == nil
 }
 
+// MaxBytes bounds how many bytes Append writes for n rows.
+func MaxBytes(n int) int { return 10*n + 64 }
+
+// MaxRunBytes bounds how many bytes AppendRun writes.
+const MaxRunBytes = 64
+
 func appendBlocks(dst []byte, rows []float64, pdps int64, h *Hint) []byte {
 	var e blockEncoder
 	e.pdps, e.hint = pdps, h

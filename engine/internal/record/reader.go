@@ -9,8 +9,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// ErrParse says that a record does not parse.
-var ErrParse = errors.New("log record does not parse")
+var (
+	// ErrParse says that a record does not parse.
+	ErrParse = errors.New("log record does not parse")
+	// ErrVersion says that a newer rondo wrote the record.
+	ErrVersion = errors.New("unknown store version")
+)
 
 // A Reader reads the fields of a record from its front.
 type Reader struct {
