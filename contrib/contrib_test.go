@@ -51,24 +51,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// need skips the test where a program is missing, unless all must be there.
-func need(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if _, err := exec.LookPath(name); err != nil {
-			lacking(t, name)
-		}
-	}
-}
-
-func lacking(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-		t.Fatalf("RONDO_REQUIRE_PEERS=1, and there is no %s", what)
-	}
-	t.Skipf("no %s here", what)
-}
-
 // environment is that of programs that find the modules and rondo, with a database in dir.
 func environment(t *testing.T, dir string, more ...string) []string {
 	t.Helper()

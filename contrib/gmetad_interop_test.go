@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // gangliaConf is that of a gmond which has two metrics, and shows them at a TCP port.
@@ -73,11 +75,11 @@ func gmetadSeries(all bool) []string {
 // TestGmetad has Debian's gmetad, which asks a gmond, write into rondo: by its rrdcached_address, where the policy makes the series, and with
 // librrd's RRDCACHED_ADDRESS, where gmetad makes each until it sees a file of the name.
 func TestGmetad(t *testing.T) {
-	need(t, "gmond", "gmetad")
+	rrdtooltest.Need(t, "gmond", "gmetad")
 	t.Parallel()
 	modules, err := filepath.Glob("/usr/lib/*/ganglia/modload.so")
 	if err != nil || len(modules) == 0 {
-		lacking(t, "module of gmond")
+		rrdtooltest.Lacks(t, "there is no ", "module of gmond")
 	}
 	ports := freePorts(t, 2)
 	dir := t.TempDir()
@@ -159,31 +161,9 @@ func listensAt(t *testing.T, log string) string {
 // start runs a program until the test ends, or stop is called.
 func start(t *testing.T, dir string, env []string, args ...string) (stop func()) {
 	t.Helper()
-	path, err := exec.LookPath(args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	cmd := exec.Command(path, args[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &log, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	stopped := false
-	stop = func() {
-		if !stopped {
-			stopped = true
-			_ = cmd.Process.Kill() // it may have ended
-			_ = cmd.Wait()         // killed
-		}
-	}
-	t.Cleanup(func() {
-		stop()
-		if t.Failed() {
-			t.Logf("%s:\n%s", args[0], log.String())
-		}
-	})
-	return stop
+	cmd := exec.Command(rrdtooltest.Peer(t, args[0]), args[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	return rrdtooltest.Run(t, cmd)
 }
 
 // freePorts returns ports of loopback that were free for TCP and UDP a moment ago, and are not of those that clients get.

@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // TestMRTG has Debian's mrtg write with RRDs.pm and with librrd's, the same readings at the same times, and compares what is in the end
 // in rondo with what is in the file.
 func TestMRTG(t *testing.T) {
-	need(t, "mrtg", "perl", "rrdtool")
+	rrdtooltest.Need(t, "mrtg", "perl", "rrdtool")
 	t.Parallel()
 	const begin, runs = 1_700_000_000, 4
 	configure := func(dir string) {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // debianPython is the interpreter that Debian's modules are for.
@@ -17,9 +19,9 @@ const debianPython = "/usr/bin/python3"
 
 // TestPerlAsBinding makes the same calls at random to RRDs.pm and to librrd's own, and compares what comes back to the last bit.
 func TestPerlAsBinding(t *testing.T) {
-	need(t, "perl")
+	rrdtooltest.Need(t, "perl")
 	if exec.Command("perl", "-MRRDs", "-e", "1").Run() != nil {
-		lacking(t, "RRDs of librrds-perl")
+		rrdtooltest.Lacks(t, "there is no ", "RRDs of librrds-perl")
 	}
 	t.Parallel()
 	driver := absolute(t, "testdata/drive.pl")
@@ -33,9 +35,9 @@ func TestPerlAsBinding(t *testing.T) {
 
 // TestPythonAsBinding does that for Python.
 func TestPythonAsBinding(t *testing.T) {
-	need(t, debianPython)
+	rrdtooltest.Need(t, debianPython)
 	if exec.Command(debianPython, "-c", "import rrdtool").Run() != nil {
-		lacking(t, "rrdtool of python3-rrdtool")
+		rrdtooltest.Lacks(t, "there is no ", "rrdtool of python3-rrdtool")
 	}
 	t.Parallel()
 	driver := absolute(t, "testdata/drive.py")

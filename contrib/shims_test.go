@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // TestSyntax shows that the languages take the modules without a warning.
@@ -15,7 +17,7 @@ func TestSyntax(t *testing.T) {
 		{"python3", "-W", "error", "-c", "import pathlib, sys; compile(pathlib.Path(sys.argv[1]).read_text(), sys.argv[1], 'exec')", pythonFolder + "/rrdtool.py"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
-			need(t, args[0])
+			rrdtooltest.Need(t, args[0])
 			cmd := exec.Command(args[0], args[1:]...)
 			cmd.Env = bare()
 			out, err := cmd.CombinedOutput()
@@ -35,7 +37,7 @@ func TestLife(t *testing.T) {
 				name, lasts = name+" and a server", "long"
 			}
 			t.Run(name, func(t *testing.T) {
-				need(t, args[0])
+				rrdtooltest.Need(t, args[0])
 				t.Parallel()
 				dir := t.TempDir()
 				env := environment(t, dir)
@@ -68,7 +70,7 @@ func TestDatabaseOfTheConfigurationFile(t *testing.T) {
 		{"python3", "-c", "import rrdtool; rrdtool.create(" + create + ")"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
-			need(t, args[0])
+			rrdtooltest.Need(t, args[0])
 			home, dir := t.TempDir(), t.TempDir()
 			if err := os.MkdirAll(filepath.Join(home, "rondo"), 0o700); err != nil {
 				t.Fatal(err)

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of random programs; 0: RONDO_SEED, else a fresh one")
@@ -43,22 +45,11 @@ type rrdtool struct {
 
 func startRRDtool(tb testing.TB) *rrdtool {
 	tb.Helper()
-	path, err := exec.LookPath("rrdtool")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			tb.Fatal(err)
-		}
-		tb.Skip("no rrdtool to compare with")
-	}
-	version, _ := exec.Command(path, "--version").Output()
-	line, _, _ := strings.Cut(string(version), "\n")
-	tb.Log(line)
-	if !strings.HasPrefix(line, "RRDtool 1.7.2 ") && os.Getenv("RONDO_REQUIRE_PEERS") != "1" {
-		tb.Skip("another version of rrdtool")
-	}
+	path := rrdtooltest.RRDtool(tb)
 	t := &rrdtool{tb: tb, dir: tb.TempDir()}
 	cmd := exec.Command(path, "-")
 	cmd.Dir = t.dir
+	var err error
 	if t.in, err = cmd.StdinPipe(); err != nil {
 		tb.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/rra"
-	"github.com/rondo-db/rondo/rra/internal/rrdtooltest"
 )
 
 const epoch = 1000000000

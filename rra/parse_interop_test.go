@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/rra"
-	"github.com/rondo-db/rondo/rra/internal/rrdtooltest"
 )
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"testing"
 
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached/rrdcachedbench"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestBenchRRDCached(t *testing.T) {
 	t.Parallel()
 	args := []string{"bench", "rrdcached", "--series", "100", "--rounds", "3", "--single", "1", "--kills", "3", "--json"}
-	if _, err := rrdcachedbench.Find(); err != nil && os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
+	if _, err := rrdcachedbench.Find(); err != nil && rrdtooltest.Required() {
 		t.Fatalf("RONDO_REQUIRE_PEERS=1: %v", err)
 	}
 	cmd := exec.Command("rondo", args...)

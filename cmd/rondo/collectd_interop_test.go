@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // realSenders are the ways a collectd protects what it sends.
@@ -62,19 +64,8 @@ func runCollectd(t *testing.T, host, dir, conf string) {
 	if err := os.WriteFile(name, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var log strings.Builder
 	cmd := exec.Command("collectd", "-f", "-C", name)
-	cmd.Stderr = &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // killed
-		if t.Failed() {
-			t.Logf("collectd of %s:\n%s", host, log.String())
-		}
-	})
+	rrdtooltest.Run(t, cmd)
 }
 
 var rowTime = regexp.MustCompile(`(?m)^ *(\d+): \d`)
@@ -82,13 +73,7 @@ var rowTime = regexp.MustCompile(`(?m)^ *(\d+): \d`)
 // TestCollectd is the main job: collectd sends, plain, signed and encrypted, the server stores, and what it stored is read by command
 // line and RPC, while it runs, after it was killed, and after it was stopped.
 func TestCollectd(t *testing.T) {
-	path, err := exec.LookPath("collectd")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no collectd")
-		}
-		t.Skip("no collectd here")
-	}
+	path := rrdtooltest.Peer(t, "collectd")
 	t.Log(path)
 	dir := t.TempDir()
 	auth := filepath.Join(dir, "auth")

@@ -10,7 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // daemonCommands are run by rrdtool and by rondo against one rrdcached, on files of a folder of their own, which is called @ here. A tilde
@@ -64,14 +65,7 @@ const daemonMade = "DS:x:GAUGE:20:U:U DS:y:COUNTER:20:0:U RRA:AVERAGE:0.5:1:20 R
 // and do, is what rrdtool prints and does.
 func TestDaemonsAsRRDTool(t *testing.T) {
 	t.Parallel()
-	for _, p := range []string{"rrdtool", "rrdcached"} {
-		if _, err := exec.LookPath(p); err != nil {
-			if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-				t.Fatalf("RONDO_REQUIRE_PEERS=1, and there is no %s", p)
-			}
-			t.Skipf("no %s here", p)
-		}
-	}
+	rrdtooltest.Need(t, "rrdtool", "rrdcached")
 	dir, err := os.MkdirTemp("", "rc") // a socket's name must be short
 	if err != nil {
 		t.Fatal(err)
@@ -89,24 +83,8 @@ func TestDaemonsAsRRDTool(t *testing.T) {
 	if err := errors.Join(l.Close(), os.Mkdir(base, 0o700)); err != nil { // the port is free now
 		t.Fatal(err)
 	}
-	cached := exec.Command("rrdcached", "-g", "-t", "1", "-l", "unix:"+socket, "-l", port, "-b", base, "-B", "-R", "-w", "1800", "-f", "3600", "-p", filepath.Join(dir, "pid"))
-	if err := cached.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cached.Process.Kill() // it may have ended
-		_ = cached.Wait()         // killed
-	})
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		c, err := net.Dial("tcp", port) // it listens there last
-		if err == nil {
-			_ = c.Close() // nothing was sent
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("rrdcached does not listen: %v", err)
-		}
-	}
+	rrdtooltest.RRDCached(t, base, socket, "-l", port)
+	rrdtooltest.Listening(t, "tcp", port)
 	daemons := regexp.MustCompile(`rrdcached@\S+: (RRD Error: |rrd_fetch_r failed: )?`) // rondo says what is wrong with the series, whoever says so
 	random := regexp.MustCompile(`(?m)^rra\[\d+\]\.cur_row = \d+$|-?\bnan\b`)           // rrdtool's rings begin anywhere
 	do := func(program, folder, addr, line string, byOption bool) string {

@@ -28,8 +28,9 @@ var rooms = map[string][]string{
 	"internal/loglimit":              {},
 	"internal/owner":                 {},
 	"internal/sockets":               {"internal/foreign", "internal/loglimit"},
+	"internal/rrdtooltest":           {},
 	"internal/text":                  {},
-	"rra":                            {"rra", "internal/text"},
+	"rra":                            {"rra", "internal/text", "internal/rrdtooltest"},
 	"rra/rows":                       {},
 	"wal":                            {"wal", "internal/histogram", "internal/owner"},
 	"engine":                         {"engine", "rra", "wal", "internal/text", "internal/histogram", "internal/loglimit", "internal/owner"},
@@ -61,6 +62,7 @@ var rooms = map[string][]string{
 
 // testOnly are packages that none but tests (and the first packages listed) may import.
 var testOnly = map[string][]string{
+	"internal/rrdtooltest":   nil,
 	"engine/enginetest":      nil,
 	"wal/waltest":            nil,
 	"receivers/receivertest": nil,

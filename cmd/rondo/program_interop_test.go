@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // A contest runs programs through rrdtool and through rondo, in one of several ways.
@@ -45,13 +46,7 @@ var modes = []string{"pipe", "pipe through a server", "inside", "processes", "pr
 // TestWholeProgramsAsOriginal runs random programs of all commands through rrdtool and through rondo: its processes, its pipe mode, its
 // server, and without any of them. stdout, stderr, exit codes and files must be equal, but for what docs/cli.md lists.
 func TestWholeProgramsAsOriginal(t *testing.T) {
-	tool, err := exec.LookPath("rrdtool")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("no rrdtool to compare with: ", err)
-		}
-		t.Skip("no rrdtool to compare with: ", err)
-	}
+	tool := rrdtooltest.Peer(t, "rrdtool")
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
 		seed = s

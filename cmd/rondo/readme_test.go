@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/receivers/collectd"
 	"github.com/rondo-db/rondo/rra"
@@ -322,13 +323,7 @@ func TestReadmeSettings(t *testing.T) {
 
 // TestReadmeCollectdInterop has collectd read the README's configuration.
 func TestReadmeCollectdInterop(t *testing.T) {
-	path, err := exec.LookPath("collectd")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no collectd")
-		}
-		t.Skip("no collectd here")
-	}
+	path := rrdtooltest.Peer(t, "collectd")
 	f := ofLang(t, readFences(t, readme), "apache")[0]
 	name := filepath.Join(t.TempDir(), "collectd.conf")
 	if err := os.WriteFile(name, []byte(f.text), 0o600); err != nil {

@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // startRRDCachedPlugin starts the installed collectd with its rrdcached plugin, which updates and creates nothing by itself.
@@ -39,12 +40,7 @@ func startRRDCachedPlugin(t *testing.T, host, settings string) {
 // TestCollectdsRRDCachedPlugin has collectd write by way of rrdcached's protocol: series are made by their first UPDATE, as the
 // policy says and with the data sources of collectd's types.
 func TestCollectdsRRDCachedPlugin(t *testing.T) {
-	if _, err := exec.LookPath("collectd"); err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no collectd")
-		}
-		t.Skip("no collectd here")
-	}
+	rrdtooltest.Need(t, "collectd")
 	dir, err := os.MkdirTemp("", "rc") // a socket's name must be short
 	if err != nil {
 		t.Fatal(err)

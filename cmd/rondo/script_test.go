@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // patience is how long a test waits for what must happen.
@@ -24,10 +26,8 @@ const patience = 20 * time.Second
 //
 // and lines with [exec:rrdtool] ask the original the same question.
 func TestScripts(t *testing.T) {
-	if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-		if _, err := exec.LookPath("rrdtool"); err != nil {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no rrdtool")
-		}
+	if rrdtooltest.Required() {
+		rrdtooltest.Need(t, "rrdtool")
 	}
 	rondo, err := exec.LookPath("rondo") // where testscript.Main has put it
 	if err != nil {

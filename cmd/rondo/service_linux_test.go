@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // systemdFolder holds the unit and the configuration that goes with it.
@@ -31,10 +33,7 @@ func TestServiceConfiguration(t *testing.T) {
 // TestSocketGroup: a second user had no way to a server, and was not told what to do.
 func TestSocketGroup(t *testing.T) {
 	if os.Getuid() != 0 {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and this is not root, who can be somebody else")
-		}
-		t.Skip("only root can be somebody else")
+		rrdtooltest.Lacks(t, "only root can be somebody else")
 	}
 	const nobody, group = 65534, 65533
 	dir := t.TempDir()
@@ -88,13 +87,7 @@ func copyProgram(to, from string) error {
 
 // TestServiceUnit asks systemd whether it understands the unit.
 func TestServiceUnit(t *testing.T) {
-	analyze, err := exec.LookPath("systemd-analyze")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no systemd-analyze")
-		}
-		t.Skip("systemd-analyze is not installed")
-	}
+	analyze := rrdtooltest.Peer(t, "systemd-analyze")
 	unit := filepath.Join(t.TempDir(), "rondo.service")
 	text, err := os.ReadFile(filepath.Join(systemdFolder, "rondo.service"))
 	if err != nil {

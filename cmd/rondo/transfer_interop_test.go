@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // A mover compares files of rrdtool with the series that rondo makes of them.
@@ -94,12 +96,7 @@ func (m *mover) same(names []string, start, end int64) bool {
 // needRRDTool skips a test where there is no rrdtool; where peers are required it fails.
 func needRRDTool(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("rrdtool"); err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no rrdtool")
-		}
-		t.Skip("no rrdtool here")
-	}
+	rrdtooltest.Need(t, "rrdtool")
 }
 
 // TestTransferInterop: files that rrdtool made are imported, and say and do the same as before; they are exported, and rrdtool goes on with

@@ -1,21 +1,15 @@
 package main
 
 import (
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // TestUnreachedAsOriginal compares what verbs say of a daemon that cannot be reached, and of arguments that are wrong before it is asked.
 func TestUnreachedAsOriginal(t *testing.T) {
-	tool, err := exec.LookPath("rrdtool")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("no rrdtool to compare with: ", err)
-		}
-		t.Skip("no rrdtool to compare with: ", err)
-	}
+	tool := rrdtooltest.Peer(t, "rrdtool")
 	create := strings.Fields("create a.rrd -b 1000000000 -s 10 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:5")
 	for _, addr := range []string{"unix:/none", "127.0.0.1:1"} {
 		dir := t.TempDir()

@@ -17,24 +17,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
-
-// peer returns the path of a real program.
-func peer(t testing.TB, names ...string) string {
-	t.Helper()
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-		t.Fatalf("%s is not installed", names[0])
-	}
-	t.Skipf("%s is not installed", names[0])
-	return ""
-}
 
 // collectdConf sends everything to each of Servers, and writes it with the csv and rrdtool plugins.
 var collectdConf = template.Must(template.New("conf").Parse(`
@@ -81,7 +67,7 @@ type peerServer struct{ Port, Level, User, Password string }
 // startCollectd runs a collectd in dir until stop is called.
 func startCollectd(t testing.TB, dir string, servers []peerServer) (stop func()) {
 	t.Helper()
-	bin := peer(t, "collectd", "/usr/sbin/collectd")
+	bin := rrdtooltest.Peer(t, "collectd", "/usr/sbin/collectd")
 	conf := filepath.Join(dir, "collectd.conf")
 	f, err := os.Create(conf)
 	if err != nil {
@@ -169,7 +155,7 @@ func TestCollectd(t *testing.T) {
 			options: map[string][]string{flagLevel.Name: {"sign"}, flagAuthFile.Name: {auth}},
 		},
 	}
-	peer(t, "collectd", "/usr/sbin/collectd")
+	rrdtooltest.Peer(t, "collectd", "/usr/sbin/collectd")
 	var servers []peerServer
 	for _, r := range rs {
 		c := receivertest.Case{Protocol: Protocol, Options: r.options}
@@ -252,7 +238,7 @@ func csvFiles(t *testing.T, dir string) []string {
 // compareFiles compares the definitions of series with the files that collectd's rrdtool plugin has
 // made of the same data.
 func compareFiles(t *testing.T, dir string, rec *receivertest.Recorder) {
-	bin := peer(t, "rrdtool")
+	bin := rrdtooltest.Peer(t, "rrdtool")
 	compared := 0
 	for _, s := range rec.Series() {
 		file := filepath.Join(dir, strings.TrimPrefix(s.Path, "collectd/")+".rrd")

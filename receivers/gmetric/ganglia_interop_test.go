@@ -13,22 +13,9 @@ import (
 	"testing"
 	"text/template"
 	"time"
-)
 
-// program returns the path of a real program.
-func program(t testing.TB, names ...string) string {
-	t.Helper()
-	for _, name := range names {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-		t.Fatalf("%s is not installed", names[0])
-	}
-	t.Skipf("%s is not installed", names[0])
-	return ""
-}
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
+)
 
 // gmondConf has gmond, and gmetric, send to To and to gmond itself, which shows at XML what it has received.
 var gmondConf = template.Must(template.New("conf").Parse(`
@@ -91,7 +78,7 @@ type ganglia struct {
 // startGanglia runs a gmond that sends to the address to until the test ends.
 func startGanglia(t *testing.T, to net.Addr) *ganglia {
 	t.Helper()
-	gmond := program(t, "gmond", "/usr/sbin/gmond")
+	gmond := rrdtooltest.Peer(t, "gmond", "/usr/sbin/gmond")
 	dir := t.TempDir()
 	g := &ganglia{conf: filepath.Join(dir, "gmond.conf")}
 	data := struct {
@@ -169,7 +156,7 @@ func (g *ganglia) gmetric(t *testing.T, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, program(t, "gmetric"), append([]string{"--conf=" + g.conf}, args...)...)
+	cmd := exec.CommandContext(ctx, rrdtooltest.Peer(t, "gmetric"), append([]string{"--conf=" + g.conf}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("gmetric %q: %v\n%s", args, err, out)
 	}

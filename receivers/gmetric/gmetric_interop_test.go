@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -67,7 +68,7 @@ func live(t *testing.T) *receivertest.Running {
 // TestGmetric receives from the real gmetric command: every type with every slope, and every other option. What is kept
 // is compared with what was sent, and with what a gmond shows that was sent the same.
 func TestGmetric(t *testing.T) {
-	program(t, "gmetric")
+	rrdtooltest.Peer(t, "gmetric")
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +228,7 @@ func number32(t *testing.T, text string) uint32 {
 
 // TestGmond receives gmond's own metrics, typed, and compares them with what it shows.
 func TestGmond(t *testing.T) {
-	program(t, "gmond", "/usr/sbin/gmond")
+	rrdtooltest.Peer(t, "gmond", "/usr/sbin/gmond")
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -45,13 +46,7 @@ type deed struct {
 
 func startPython(t testing.TB, r *receivertest.Running, d Dialect, seed int) *python {
 	t.Helper()
-	interpreter, err := exec.LookPath("python3")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no python3")
-		}
-		t.Skip("python3 is not installed")
-	}
+	interpreter := rrdtooltest.Peer(t, "python3")
 	host, port, err := net.SplitHostPort(r.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -1,19 +1,17 @@
 package receivebench
 
 import (
-	"os"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // TestPeer: the figures of a real collectd come from its own statistics, and add up.
 func TestPeer(t *testing.T) {
 	path, err := FindPeer("collectd")
 	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		rrdtooltest.Lacks(t, err)
 	}
 	c := testConfig(t)
 	c.Peer, c.Series, c.Rate, c.Length = path, 200, 5000, 500*time.Millisecond

@@ -17,24 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
 )
-
-// python returns the path of Python 3.
-func python(t testing.TB) string {
-	t.Helper()
-	path, err := exec.LookPath("python3")
-	if err == nil {
-		return path
-	}
-	if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-		t.Fatal("python3 is not installed")
-	}
-	t.Skip("python3 is not installed")
-	return ""
-}
 
 // A part is what the sender meant between two resets.
 type part struct {
@@ -88,7 +75,7 @@ func runSender(t testing.TB, seed uint64, mode, address string) ([]byte, []part)
 	stream, expected := filepath.Join(dir, "stream"), filepath.Join(dir, "expected")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, python(t), "-B", "testdata/sender.py", strconv.FormatUint(seed, 10), mode, address, stream, expected)
+	cmd := exec.CommandContext(ctx, rrdtooltest.Peer(t, "python3"), "-B", "testdata/sender.py", strconv.FormatUint(seed, 10), mode, address, stream, expected)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("sender: %v\n%s", err, out)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rondo-db/rondo/rra/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 

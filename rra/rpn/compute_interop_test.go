@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rondo-db/rondo/rra/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
@@ -35,17 +36,12 @@ type original struct {
 
 func startOriginal(t testing.TB, zone string) *original {
 	t.Helper()
-	path, err := exec.LookPath("rrdtool")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("no rrdtool to compare with: ", err)
-		}
-		t.Skip("no rrdtool to compare with: ", err)
-	}
+	path := rrdtooltest.Peer(t, "rrdtool")
 	o := &original{t: t, zone: zone, dir: t.TempDir()}
 	cmd := exec.Command(path, "-")
 	cmd.Dir = o.dir
 	cmd.Env = append(os.Environ(), "TZ="+zone, "LC_ALL=C")
+	var err error
 	o.in, err = cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // TestClientOfTheOriginal runs rondo's verbs against rrdcached: they print what they print of rondo's own server.
@@ -34,7 +36,7 @@ func TestClientOfTheOriginal(t *testing.T) {
 	}
 	// What rrdtool reads in the file is what INFO says.
 	_, got, _ := run(t, c, "info", "b/h.rrd")
-	want, err := exec.Command(peerProgram(t, "rrdtool"), "info", filepath.Join(o.base, "b/h.rrd")).Output()
+	want, err := exec.Command(rrdtooltest.Peer(t, "rrdtool"), "info", filepath.Join(o.base, "b/h.rrd")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,10 @@
 package rrdcached_test
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,22 +15,10 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/wal"
 )
-
-// peerProgram returns an installed program, or ends the test.
-func peerProgram(t testing.TB, name string) string {
-	t.Helper()
-	p, err := exec.LookPath(name)
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatalf("RONDO_REQUIRE_PEERS=1, and there is no %s", name)
-		}
-		t.Skipf("no %s here", name)
-	}
-	return p
-}
 
 // An original is a running rrdcached.
 type original struct {
@@ -43,37 +29,13 @@ type original struct {
 // startOriginal runs rrdcached until the test is over.
 func startOriginal(t testing.TB, args ...string) *original {
 	t.Helper()
-	p := peerProgram(t, "rrdcached")
-	version, _ := exec.Command(p, "-h").CombinedOutput() // it says its version and ends
-	line, _, _ := bytes.Cut(version, []byte("\n"))
-	t.Logf("peer: %s", line)
 	dir := shortDir(t)
 	o := &original{base: filepath.Join(dir, "base"), addr: &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unix"}}
 	if err := os.Mkdir(o.base, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// With more than one thread an update may be written before an earlier one of the same file, which is then lost.
-	cmd := exec.Command(p, append([]string{
-		"-g", "-t", "1", "-l", "unix:" + o.addr.String(), "-b", o.base, "-B", "-R", "-w", "1800", "-f", "3600", "-p", filepath.Join(dir, "pid"),
-	}, args...)...)
-	cmd.Env = append(os.Environ(), "TZ=UTC", "LC_ALL=C")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // how does not matter
-	})
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		c, err := net.Dial("unix", o.addr.String())
-		if err == nil {
-			_ = c.Close() // nothing was sent
-			return o
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("rrdcached does not listen: %v", err)
-		}
-	}
+	rrdtooltest.RRDCached(t, o.base, o.addr.String(), args...)
+	return o
 }
 
 func interopSeed(t testing.TB) uint64 {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
@@ -156,7 +157,7 @@ func withoutOption(line string) bool {
 
 // TestRRDToolsClient runs the unmodified rrdtool with --daemon against both, at a socket and at a port.
 func TestRRDToolsClient(t *testing.T) {
-	tool := peerProgram(t, "rrdtool")
+	tool := rrdtooltest.Peer(t, "rrdtool")
 	for _, network := range []string{"unix", "tcp"} {
 		t.Run(network, func(t *testing.T) {
 			t.Parallel()

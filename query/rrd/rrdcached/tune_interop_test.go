@@ -13,6 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -30,7 +31,7 @@ var tunes = []string{
 // TestTuneAsRRDTool changes a series over the socket, and a file by rrdtool: what is answered, shown and dumped is the same.
 // rrdcached 1.7.2 has no such commands. What of added archives differs from rrdtool stands in docs/cli.md.
 func TestTuneAsRRDTool(t *testing.T) {
-	tool := peerProgram(t, "rrdtool")
+	tool := rrdtooltest.Peer(t, "rrdtool")
 	t.Parallel()
 	s := serve(t, rrdcached.Options{Store: enginetest.OpenDir(t, t.TempDir(), core.Options{Sync: wal.SyncNone})}, 0)
 	p := dial(t, s.addr)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // A peer is the installed rrdtool: a pipe mode in a folder of its own, and processes for what a pipe does not show.
@@ -28,20 +30,11 @@ var peerEnv = []string{"TZ=Europe/Berlin", "LC_ALL=C", "PATH=" + os.Getenv("PATH
 
 func newPeer(t testing.TB) *peer {
 	t.Helper()
-	path, err := exec.LookPath("rrdtool")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("no rrdtool to compare with: ", err)
-		}
-		t.Skip("no rrdtool to compare with: ", err)
-	}
-	version, _ := exec.Command(path, "--version").Output()
-	if !bytes.HasPrefix(version, []byte("RRDtool 1.7.2 ")) && os.Getenv("RONDO_REQUIRE_PEERS") != "1" {
-		t.Skipf("another version of rrdtool: %.40s", version)
-	}
+	path := rrdtooltest.RRDtool(t)
 	p := &peer{t: t, path: path, dir: t.TempDir()}
 	cmd := exec.Command(path, "-")
 	cmd.Dir, cmd.Env = p.dir, peerEnv
+	var err error
 	if p.in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -43,17 +44,12 @@ type original struct {
 
 func newOriginal(t testing.TB) *original {
 	t.Helper()
-	p, err := exec.LookPath("rrdtool")
-	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("no rrdtool to compare with: ", err)
-		}
-		t.Skip("no rrdtool to compare with: ", err)
-	}
+	p := rrdtooltest.Peer(t, "rrdtool")
 	o := &original{t: t, path: p, dir: t.TempDir()}
 	o.env = []string{"TZ=Europe/Berlin", "LC_ALL=C", "PATH=" + os.Getenv("PATH")}
 	cmd := exec.Command(p, "-")
 	cmd.Env = o.env
+	var err error
 	if o.in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
@@ -267,10 +263,7 @@ func berlin(t *testing.T) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("no time zone: ", err)
-		}
-		t.Skip("no time zone: ", err)
+		rrdtooltest.Lacks(t, "no time zone: ", err)
 	}
 	return loc
 }

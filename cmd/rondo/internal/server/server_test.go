@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/receivers"
@@ -211,12 +212,7 @@ func TestMetrics(t *testing.T) {
 // promtool asks Prometheus' own tool about the page.
 func promtool(t *testing.T, page string) {
 	t.Helper()
-	if _, err := exec.LookPath("promtool"); err != nil {
-		if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-			t.Fatal("RONDO_REQUIRE_PEERS=1, and there is no promtool")
-		}
-		t.Skip("no promtool here")
-	}
+	rrdtooltest.Need(t, "promtool")
 	cmd := exec.Command("promtool", "check", "metrics")
 	cmd.Stdin = strings.NewReader(page)
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {

@@ -1,5 +1,7 @@
-// Package rrdtooltest asks the installed rrdtool, in pipe mode, what the tests
-// of rra and rra/rpn compare with.
+// Package rrdtooltest finds and runs the programs that tests compare rondo with: rrdtool, rrdcached,
+// collectd and others. Where one is missing the test is skipped, or fails if RONDO_REQUIRE_PEERS is 1.
+//
+// [Peer] finds a program, [Run] runs one until the test ends, [Start] asks rrdtool in pipe mode.
 package rrdtooltest
 
 import (
@@ -40,19 +42,7 @@ func Start(tb testing.TB) *Tool {
 // StartIn is Start in a time zone.
 func StartIn(tb testing.TB, zone string) *Tool {
 	tb.Helper()
-	missing := tb.Skip
-	if os.Getenv("RONDO_REQUIRE_PEERS") == "1" {
-		missing = tb.Fatal
-	}
-	version, err := exec.Command("rrdtool", "--version").Output()
-	line, _, _ := strings.Cut(string(version), "\n")
-	switch {
-	case err != nil:
-		missing("no rrdtool to compare with: ", err)
-	case !strings.HasPrefix(line, Version):
-		missing("another version of rrdtool: ", line)
-	}
-	tb.Log(line)
+	RRDtool(tb)
 	t := &Tool{Dir: tb.TempDir(), tb: tb, zone: zone}
 	t.start()
 	tb.Cleanup(t.stop)
