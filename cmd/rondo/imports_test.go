@@ -48,6 +48,8 @@ var rooms = map[string][]string{
 	"query/rrd/rrdtool/rrdtoolbench": {"engine", "rra", "wal"},
 	"contrib":                        {},
 	"cmd":                            {"cmd", "receivers", "query", "internal", "engine", "rra", "wal"},
+	"engine/internal/held":           {"engine/internal/record", "rra"},
+	"engine/internal/pending":        {"engine/internal/memory", "rra"},
 	"engine/internal/memory":         {},
 	"engine/internal/record":         {"rra"},
 	"engine/internal/rowblock":       {"engine/internal/record", "rra"},

@@ -51,12 +51,14 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 	return s.changeNow(rec, func(t *Ticket) error { t.op.do = do; return nil }, lock)
 }
 
-// alterTries is how often Alter starts anew because the series has changed meanwhile, before it holds writers back.
+// alterTries is how often Alter starts anew because the series has changed meanwhile, before it
+// holds writers back.
 const alterTries = 10
 
-// Alter puts what change makes of a series in its place: with another definition, state and rows, or labels. Samples that
-// arrive meanwhile are neither lost nor out of order: change is called again for the series that has them, any number of
-// times. The path stays, the reference is a new one. An error of change ends it and is returned as it is.
+// Alter puts what change makes of a series in its place: with another definition, state and rows,
+// or labels. Samples that arrive meanwhile are neither lost nor out of order: change is called
+// again for the series that has them, any number of times. The path stays, the reference is a new
+// one. An error of change ends it and is returned as it is.
 func (s *Store) Alter(ctx context.Context, path string, change func(Copy) (Copy, error)) (Ref, error) {
 	for try := 0; ; try++ {
 		ref, err := s.enterAlter(ctx, path, change, try >= alterTries)
@@ -75,7 +77,8 @@ func (s *Store) enterAlter(ctx context.Context, path string, change func(Copy) (
 	return s.tryAlter(ctx, path, change, hold)
 }
 
-// tryAlter is one try, which ends with errReplaced if the series has changed meanwhile. With hold nobody else logs meanwhile.
+// tryAlter is one try, which ends with errReplaced if the series has changed meanwhile. With hold
+// nobody else logs meanwhile.
 func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Copy, error), hold bool) (Ref, error) {
 	if err := s.admit(ctx); err != nil {
 		return 0, err
@@ -165,8 +168,8 @@ func (s *Store) replace(x *importing, rec []byte, ref Ref, was alterBase, lock f
 	return out.Ref, out.Err
 }
 
-// unchanged reports whether a series is still as it was read: its last update, path and labels, with nothing on its way
-// that changes them. The caller holds logMu.
+// unchanged reports whether a series is still as it was read: its last update, path and labels,
+// with nothing on its way that changes them. The caller holds logMu.
 func (s *Store) unchanged(ref Ref, was alterBase) (same bool, err error) {
 	if s.underway.any(was.key) {
 		return false, nil

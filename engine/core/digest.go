@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math"
 
+	"github.com/rondo-db/rondo/engine/internal/held"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
@@ -59,7 +60,7 @@ func (s *Store) digest(ctx context.Context, g *group) (uint64, error) {
 			put(uint64(g.ctxTag[j]))
 		}
 	}
-	rest := appendHeld(appendTexts(nil, g.texts), g.held)
+	rest := held.Append(appendTexts(nil, g.texts), g.held)
 	g.mu.Unlock()
 	_, _ = h.Write(rest)
 	for _, ref := range refs {

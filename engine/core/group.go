@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rondo-db/rondo/engine/internal/held"
 	"github.com/rondo-db/rondo/engine/internal/memory"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
@@ -37,11 +38,13 @@ type group struct {
 	texts   map[int][]string // last readings kept as text, by index
 	lost    map[int]rra.Time // while states are made anew: the newest reading of series that are still to begin
 	refused map[int]error    // series whose state cannot be used, by index
-	held    map[int]*heldSamples
-	// longRuns are rows of one value, too many to spell out, by column of a series: index*cols + column.
+	held    map[int]*held.Samples
+	// longRuns are rows of one value, too many to spell out, by column of a series: index*cols +
+	// column.
 	longRuns map[int][]longRun
 	deferred []deferredRun // to be applied when it is loaded
-	// deferredErr says that one of them could not be: what the arrays hold is half of it, and nobody gets to see it.
+	// deferredErr says that one of them could not be: what the arrays hold is half of it, and
+	// nobody gets to see it.
 	deferredErr error
 
 	pend   pending    // coded rows since the last snapshot
@@ -79,8 +82,8 @@ type arrays struct {
 // The flags of a series in a group are part of the format.
 const (
 	flagAlive = 1 // a series lives here; else the number is unused or given up
-	// flagLost says that the state was lost, and the last update may have been later than the one that is known. The next
-	// reading says nothing of the time before it.
+	// flagLost says that the state was lost, and the last update may have been later than the one
+	// that is known. The next reading says nothing of the time before it.
 	flagLost = 2
 )
 
@@ -227,16 +230,16 @@ func (g *group) start(i int, d *definition, at rra.Time) {
 // countHeld counts the held samples of a group that was decoded.
 func (g *group) countHeld() {
 	for _, h := range g.held {
-		g.c.space.held.Add(int64(len(h.samples)))
-		g.c.space.Count(h.size())
+		g.c.space.held.Add(int64(len(h.List)))
+		g.c.space.Count(h.Size())
 	}
 }
 
 // dropHeld gives up the held samples of the series at an index.
 func (g *group) dropHeld(index int) {
 	if h := g.held[index]; h != nil {
-		g.c.space.held.Add(-int64(len(h.samples)))
-		g.c.space.Count(-h.size())
+		g.c.space.held.Add(-int64(len(h.List)))
+		g.c.space.Count(-h.Size())
 		delete(g.held, index)
 	}
 }
@@ -322,7 +325,8 @@ func (g *group) flush(i, col, n int) {
 	g.pend.add(g, i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), &g.hints[at])
 }
 
-// fullIndex widens the low half of a row index: the largest index not above last+1 that has this half.
+// fullIndex widens the low half of a row index: the largest index not above last+1 that has this
+// half.
 func fullIndex(low uint32, last int64) int64 {
 	top := last + 1
 	return top - int64(uint32(top)-low)

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/held"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -22,40 +23,40 @@ func (sh *shard) hold(g *group, d *definition, index int, at rra.Time, values []
 	h := g.held[index]
 	if h == nil {
 		if g.held == nil {
-			g.held = make(map[int]*heldSamples)
+			g.held = make(map[int]*held.Samples)
 		}
-		h = &heldSamples{}
+		h = &held.Samples{}
 		g.held[index] = h
 	}
-	i, found := h.search(at)
+	i, found := h.Find(at)
 	if found {
 		return &rra.TimeError{At: at, Last: at}
 	}
-	x := newHeldSample(at, values, texts)
-	h.samples = slices.Insert(h.samples, i, x)
+	x := held.NewSample(at, values, texts)
+	h.List = slices.Insert(h.List, i, x)
 	g.c.space.held.Add(1)
-	g.c.space.Count(x.size())
-	until := h.newest() - sh.reorder
-	if len(h.samples) > maxHeld {
-		until = max(until, h.samples[0].at)
+	g.c.space.Count(x.Size())
+	until := h.Newest() - sh.reorder
+	if len(h.List) > maxHeld {
+		until = max(until, h.List[0].At)
 	}
 	sh.applyHeld(g, d, index, h, until)
 	return nil
 }
 
 // applyHeld applies the held samples up to and including the time until.
-func (sh *shard) applyHeld(g *group, d *definition, index int, h *heldSamples, until rra.Time) {
+func (sh *shard) applyHeld(g *group, d *definition, index int, h *held.Samples, until rra.Time) {
 	n := 0
-	for n < len(h.samples) && h.samples[n].at <= until {
-		x := &h.samples[n]
+	for n < len(h.List) && h.List[n].At <= until {
+		x := &h.List[n]
 		// A reading that does not parse was accepted when it came: nobody waits for this error.
-		_ = sh.step(g, d, index, x.at, x.values, x.texts, nil)
-		g.c.space.Count(-x.size())
+		_ = sh.step(g, d, index, x.At, x.Values, x.Texts, nil)
+		g.c.space.Count(-x.Size())
 		n++
 	}
 	g.c.space.held.Add(int64(-n))
-	h.samples = slices.Delete(h.samples, 0, n)
-	if len(h.samples) == 0 {
+	h.List = slices.Delete(h.List, 0, n)
+	if len(h.List) == 0 {
 		delete(g.held, index)
 	}
 }

@@ -17,8 +17,9 @@ type Silent struct {
 	Before rra.Time
 }
 
-// DropSilent drops those series of list that have had no sample after the time Before, samples on their way included,
-// with their metadata, and returns how many. A series that has taken the place of one of list stays.
+// DropSilent drops those series of list that have had no sample after the time Before, samples on
+// their way included, with their metadata, and returns how many. A series that has taken the place
+// of one of list stays.
 func (s *Store) DropSilent(ctx context.Context, list []Silent) (n int, err error) {
 	for len(list) > 0 && err == nil {
 		k := min(len(list), silentChunk)
@@ -29,8 +30,8 @@ func (s *Store) DropSilent(ctx context.Context, list []Silent) (n int, err error
 	return n, err
 }
 
-// Newest returns the time of the newest sample or text that has come since the store was opened, of whatever path, refused
-// samples included; 0: there was none.
+// Newest returns the time of the newest sample or text that has come since the store was opened, of
+// whatever path, refused samples included; 0: there was none.
 func (s *Store) Newest() rra.Time {
 	at := rra.Time(s.metadata.newest.Load())
 	for _, sh := range s.shards {
@@ -50,8 +51,9 @@ type silentDrop struct {
 	err    error // its outcome
 }
 
-// dropSilent drops a chunk. Whether a series is silent shows only once what is on its way for its group has been applied.
-// Series of busy groups are therefore looked at again while nobody else logs.
+// dropSilent drops a chunk. Whether a series is silent shows only once what is on its way for its
+// group has been applied. Series of busy groups are therefore looked at again while nobody else
+// logs.
 func (s *Store) dropSilent(ctx context.Context, list []Silent) (n int, err error) {
 	drops := make([]silentDrop, len(list))
 	var busy []*silentDrop
@@ -99,8 +101,9 @@ func (s *Store) dropBusy(ctx context.Context, busy []*silentDrop) error {
 	return nil
 }
 
-// tryDrop logs the drop of a series that is silent. Nothing can come between the look at it and its place in the log. wait
-// says that it is, as far as can be told, but something is on its way that may be for it. lock takes logMu.
+// tryDrop logs the drop of a series that is silent. Nothing can come between the look at it and its
+// place in the log. wait says that it is, as far as can be told, but something is on its way that
+// may be for it. lock takes logMu.
 func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait bool, err error) {
 	if err := s.enterWrite(); err != nil {
 		return false, err
@@ -136,13 +139,13 @@ func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait b
 	return silent && wait, nil
 }
 
-// silent reports whether a series has had no sample after the time before, and whether something is on its way that may
-// change it. The caller holds logMu.
+// silent reports whether a series has had no sample after the time before, and whether something is
+// on its way that may change it. The caller holds logMu.
 func (s *Store) silent(d *silentDrop) (silent, wait bool, err error) {
 	err = s.withSeries(d.Ref, func(g *group, index int) {
 		at := g.lastUpdate(index)
 		if h := g.held[index]; h != nil {
-			at = max(at, h.samples[len(h.samples)-1].at)
+			at = max(at, h.Newest())
 		}
 		silent = at <= d.Before
 		wait = g.inflight.Load() > 0 || s.underway.any(d.key)

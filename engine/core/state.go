@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/held"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra/rows"
@@ -38,7 +39,7 @@ func (g *group) appendState(dst []byte) []byte {
 		dst = g.appendOpenRows(dst, col)
 	}
 	dst = appendTexts(dst, g.texts)
-	dst = appendHeld(dst, g.held)
+	dst = held.Append(dst, g.held)
 	return g.appendLongRuns(dst)
 }
 
@@ -147,25 +148,9 @@ func appendTexts(dst []byte, texts map[int][]string) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(texts)))
 	for _, i := range slices.Sorted(maps.Keys(texts)) {
 		dst = binary.AppendUvarint(dst, uint64(i))
-		dst = binary.AppendUvarint(dst, uint64(len(texts[i])))
-		for _, t := range texts[i] {
-			dst = record.AppendText(dst, t)
-		}
+		dst = record.AppendTexts(dst, texts[i])
 	}
 	return dst
-}
-
-func readTexts(r *record.Reader) []string {
-	n := r.Uvarint()
-	if n > uint64(len(r.Rest)) {
-		r.Fail()
-		return nil
-	}
-	out := make([]string, n)
-	for i := range out {
-		out[i] = r.Text()
-	}
-	return out
 }
 
 // stateKey addresses the state record of a group.
@@ -207,10 +192,10 @@ func (g *group) decodeState(b []byte) error {
 		g.texts = make(map[int][]string)
 		for j := uint64(0); j < m && r.Err == nil; j++ {
 			i := r.Uvarint()
-			g.texts[int(i)] = readTexts(&r)
+			g.texts[int(i)] = r.Texts()
 		}
 	}
-	g.held = readHeld(&r, g.n)
+	g.held = held.Read(&r, g.n)
 	readLongRuns(&r, g)
 	g.dir = rowblock.ReadDirectory(&r, len(c.streams))
 	if r.Err != nil || len(r.Rest) != 0 || !g.valid() {

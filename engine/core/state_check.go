@@ -36,7 +36,7 @@ func (g *group) valid() bool {
 		if !g.alive(i) {
 			return false
 		}
-		if !h.valid(g.c) {
+		if !h.Valid(g.c.sources) {
 			g.refuse(i, errHeld)
 		}
 	}

@@ -105,6 +105,29 @@ func AppendText(dst []byte, s string) []byte {
 // Text is the inverse of [AppendText].
 func (r *Reader) Text() string { return string(r.Bytes(r.Uvarint())) }
 
+// AppendTexts appends how many texts there are, then each.
+func AppendTexts(dst []byte, texts []string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(texts)))
+	for _, t := range texts {
+		dst = AppendText(dst, t)
+	}
+	return dst
+}
+
+// Texts is the inverse of [AppendTexts].
+func (r *Reader) Texts() []string {
+	n := r.Uvarint()
+	if n > uint64(len(r.Rest)) {
+		r.Fail()
+		return nil
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = r.Text()
+	}
+	return out
+}
+
 // AppendFloat appends the bits of f, lowest byte first. All NaNs become one, so that equal records
 // have equal bytes.
 func AppendFloat(dst []byte, f float64) []byte {

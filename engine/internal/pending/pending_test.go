@@ -1,0 +1,121 @@
+package pending
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/internal/memory"
+	"github.com/rondo-db/rondo/rra/rows"
+)
+
+// An added is rows that a test has added.
+type added struct {
+	column int
+	first  uint32
+	vals   []float64
+}
+
+// Rows come back as they were added, series by series, and the pool gets all of its memory back.
+func TestRowsComeBackNewestFirst(t *testing.T) {
+	var pool memory.Pool
+	defer pool.Close()
+	const series, pdps = 7, 6
+	r := rand.New(rand.NewPCG(1, 2))
+	var waiting Rows
+	waiting.Prepare(&pool, 2)
+	waiting.Prepare(&pool, series)
+	want := make([][]added, series)
+	count := uint64(0)
+	for n := range 2000 {
+		i := r.IntN(series)
+		a := added{column: r.IntN(300), first: r.Uint32(), vals: make([]float64, 1+r.IntN(40))}
+		for j := range a.vals {
+			a.vals[j] = float64(r.IntN(1000)) / 8
+		}
+		switch n % 3 {
+		case 0:
+			var hint rows.Hint
+			waiting.Add(i, a.column, a.first, a.vals, pdps, &hint)
+		case 1: // a run, longer than the short header can say
+			a.vals = make([]float64, 200+r.IntN(3000))
+			v := float64(r.IntN(10))
+			for j := range a.vals {
+				a.vals[j] = v
+			}
+			waiting.AddRun(i, a.column, a.first, len(a.vals), v, pdps)
+		default:
+			waiting.AddCoded(i, a.column, a.first, len(a.vals), rows.Append(nil, a.vals, pdps, nil))
+		}
+		want[i] = append(want[i], a)
+		count += uint64(len(a.vals))
+	}
+	if got := waiting.Count(); got != count {
+		t.Errorf("%d rows are counted, %d were added", got, count)
+	}
+	if got, used := waiting.Bytes(), pool.Used(); got <= 0 || got > used {
+		t.Errorf("%d bytes are counted, %d are in use", got, used)
+	}
+	for i := range want {
+		n := len(want[i])
+		waiting.Each(i, func(p Piece) bool {
+			if n == 0 {
+				t.Fatalf("series %d has more pieces than were added", i)
+			}
+			n--
+			a := want[i][n]
+			if p.Column != a.column || p.First != a.first || p.Rows != len(a.vals) {
+				t.Fatalf("series %d, piece %d: column %d, first %d, %d rows; want %d, %d, %d", i, n, p.Column, p.First, p.Rows, a.column, a.first, len(a.vals))
+			}
+			got := decode(t, p, pdps)
+			for j := range got {
+				if math.Float64bits(got[j]) != math.Float64bits(a.vals[j]) {
+					t.Fatalf("series %d, piece %d, row %d: %v, want %v", i, n, j, got[j], a.vals[j])
+				}
+			}
+			return true
+		})
+		if n != 0 {
+			t.Errorf("series %d: %d pieces are missing", i, n)
+		}
+	}
+	waiting.Free()
+	if !waiting.Empty() || pool.Used() != 0 {
+		t.Errorf("after Free: empty is %v, %d bytes in use", waiting.Empty(), pool.Used())
+	}
+}
+
+func decode(t *testing.T, p Piece, pdps int64) (vals []float64) {
+	t.Helper()
+	if v, _, ok := rows.RunOf(p.Code, pdps); ok {
+		for range p.Rows {
+			vals = append(vals, v)
+		}
+		return vals
+	}
+	vals, used, err := rows.Decode(nil, p.Code, p.Rows, pdps)
+	if err != nil || used != len(p.Code) {
+		t.Fatalf("%d bytes of %d decoded: %v", used, len(p.Code), err)
+	}
+	return vals
+}
+
+// A walk ends where the caller has seen enough; series without rows, known or not, have no pieces.
+func TestEachStops(t *testing.T) {
+	var pool memory.Pool
+	defer pool.Close()
+	var waiting Rows
+	defer waiting.Free()
+	waiting.Prepare(&pool, 2)
+	for n := range 5 {
+		waiting.AddRun(1, 0, uint32(n), 1, 1, 1)
+	}
+	seen := 0
+	waiting.Each(1, func(Piece) bool { seen++; return seen < 3 })
+	if seen != 3 {
+		t.Errorf("%d pieces after the walk should have ended, want 3", seen)
+	}
+	for _, i := range []int{0, 2, 99} {
+		waiting.Each(i, func(Piece) bool { t.Errorf("series %d has a piece", i); return false })
+	}
+}
