@@ -87,7 +87,7 @@ func benchmarkApply(b *testing.B, hosts, sources int, archives []rra.Archive) {
 				g.follow(bt, from, to)
 				sh.applySamples(g, bt, from, to, &o)
 				if round%100 == 0 { // what a checkpoint takes away
-					g.pend.free(g.c.space)
+					g.pend.Free()
 				}
 				from = to
 			}

@@ -10,6 +10,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -44,7 +45,7 @@ type snapshot struct {
 	g      *group
 	pos    wal.Pos
 	state  []byte // without the directory, which the transaction settles
-	frozen []*pending
+	frozen []*pending.Rows
 	dir    *rowblock.Directory // with the blocks of this checkpoint
 
 	last  []int64   // by stream: the newest row of any series
@@ -189,7 +190,7 @@ func (s *Store) takeSnapshots(ctx context.Context, failed *atomic.Bool, chunks c
 func (sn *snapshot) size() int {
 	n := len(sn.state)
 	for _, p := range sn.frozen {
-		n += int(p.bytes)
+		n += int(p.Bytes())
 	}
 	return n
 }
@@ -205,10 +206,10 @@ func (s *Store) snapshot(g *group) *snapshot {
 	if !g.loaded || (!g.dirty && len(g.frozen) == 0) {
 		return nil
 	}
-	if len(g.pend.chunks) > 0 {
+	if !g.pend.Empty() {
 		p := g.pend
 		g.frozen = append(slices.Clip(g.frozen), &p)
-		g.pend = pending{}
+		g.pend = pending.Rows{}
 	}
 	sn := &snapshot{g: g, pos: g.pos, frozen: g.frozen, dir: g.dir.Clone(len(g.c.streams))}
 	g.windows(sn)
@@ -328,8 +329,8 @@ func (s *Store) conclude(sn *snapshot, written bool) {
 		return
 	}
 	for _, p := range sn.frozen {
-		s.space.rowsStored.Add(p.rows)
-		p.free(g.c.space)
+		s.space.rowsStored.Add(p.Count())
+		p.Free()
 	}
 	g.frozen = nil
 	g.dir, g.dirTx = g.next, g.nextTx

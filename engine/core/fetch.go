@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -341,24 +342,24 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 	st := &c.streams[stream]
 	first := stream * c.sources // column
 	begun := 0                  // columns of which older entries have nothing more
-	get := func(e entry) bool {
-		if e.col < first || e.col >= first+c.sources {
+	get := func(e pending.Piece) bool {
+		if e.Column < first || e.Column >= first+c.sources {
 			return true
 		}
-		k := fullIndex(e.base, last)
-		if k > to || k+int64(e.rows) <= from {
+		k := fullIndex(e.First, last)
+		if k > to || k+int64(e.Rows) <= from {
 			return true
 		}
-		p := f.window(e.col-first, from, to)
-		f.buf, _, err = p.Read(k, e.rows, e.data, st.PDPs, f.buf)
+		p := f.window(e.Column-first, from, to)
+		f.buf, _, err = p.Read(k, e.Rows, e.Code, st.PDPs, f.buf)
 		if k <= from {
 			begun++
 		}
 		return err == nil && begun < c.sources
 	}
-	g.pend.of(index, get)
+	g.pend.Each(index, get)
 	for i := len(g.frozen) - 1; i >= 0 && err == nil && begun < c.sources; i-- {
-		g.frozen[i].of(index, get)
+		g.frozen[i].Each(index, get)
 	}
 	for j := range c.sources {
 		at := index*c.cols + first + j

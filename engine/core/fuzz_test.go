@@ -92,7 +92,7 @@ func fuzzStore(f testing.TB) (*Store, [][]byte) {
 func (s *Store) forgetGroups() {
 	for _, c := range *s.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
-			g.pend.free(g.c.space)
+			g.pend.Free()
 			for i := range g.held {
 				g.dropHeld(i)
 			}
@@ -180,7 +180,7 @@ func FuzzState(f *testing.F) {
 		g := &group{c: cs[int(class)%len(cs)]}
 		held, used := s.space.held.Load(), s.space.Used()
 		defer func() {
-			g.pend.free(g.c.space)
+			g.pend.Free()
 			g.unload()
 			if n := s.space.Used(); n != used {
 				t.Errorf("%d bytes of memory are lost", n-used)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/held"
 	"github.com/rondo-db/rondo/engine/internal/memory"
+	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rows"
@@ -47,8 +48,8 @@ type group struct {
 	// nobody gets to see it.
 	deferredErr error
 
-	pend   pending    // coded rows since the last snapshot
-	frozen []*pending // coded rows of snapshots not yet in the database
+	pend   pending.Rows    // coded rows since the last snapshot
+	frozen []*pending.Rows // coded rows of snapshots not yet in the database
 
 	dir    *rowblock.Directory // replaced, never changed in place; nil: empty
 	dirTx  int                 // transaction that dir stands for
@@ -167,7 +168,7 @@ func (g *group) unloadIdle() {
 // idle says whether the arrays hold nothing that the database does not, and nothing is on its way.
 func (g *group) idle() bool {
 	return g.loaded && g.stored && !g.dirty && g.inflight.Load() == 0 && g.nextTx == 0 &&
-		len(g.frozen) == 0 && len(g.pend.chunks) == 0 && len(g.held) == 0
+		len(g.frozen) == 0 && g.pend.Empty() && len(g.held) == 0
 }
 
 // state returns the rra state at index i. Changes of its words are changes of the group's.
@@ -318,11 +319,18 @@ func (g *group) push(i int, r *rra.Run) {
 	g.bufN[at] = uint8(n)
 }
 
+// waiting returns the coded rows since the last snapshot, to add to.
+func (g *group) waiting() *pending.Rows {
+	g.pend.Prepare(&g.c.space.Pool, g.capacity)
+	return &g.pend
+}
+
 // flush codes the n rows in the buffer of a column.
 func (g *group) flush(i, col, n int) {
 	at := i*g.c.cols + col
 	var rows [rowblock.MaxBuffer]float64
-	g.pend.add(g, i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), &g.hints[at])
+	pdps := g.c.streams[col/g.c.sources].PDPs
+	g.waiting().Add(i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), pdps, &g.hints[at])
 }
 
 // fullIndex widens the low half of a row index: the largest index not above last+1 that has this

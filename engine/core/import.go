@@ -446,37 +446,35 @@ func (g *group) adopt(i int, d *definition, x *importing) {
 		g.flags[i] |= flagLost
 	}
 	for j := range x.strips {
-		g.pend.put(g, i, &x.strips[j])
+		g.pendStrip(i, &x.strips[j])
 	}
 }
 
-// put appends rows that are coded already. Where they cross a slot, as a class laid out by an
-// earlier version may have it, they are coded anew.
-func (p *pending) put(g *group, i int, sg *importStrip) {
+// pendStrip adds rows that are coded already to the pending rows of the series at index i. Where they
+// cross a slot, as a class laid out by an earlier version may have it, they are coded anew.
+func (g *group) pendStrip(i int, sg *importStrip) {
 	st := &g.c.streams[sg.column/g.c.sources]
-	if room := (rowblock.FloorDiv(sg.k, st.Slot)+1)*st.Slot - sg.k; int64(sg.rows) > room {
-		p.split(g, i, sg, int(room))
+	if n := (rowblock.FloorDiv(sg.k, st.Slot)+1)*st.Slot - sg.k; int64(sg.rows) > n {
+		g.pendSplit(i, sg, int(n))
 		return
 	}
-	b, at := p.tail(g, len(sg.data))
-	copy(b[pendHead(sg.rows):], sg.data)
-	p.finish(g, b, at, i, sg.column, uint32(sg.k), sg.rows, len(sg.data))
+	g.waiting().AddCoded(i, sg.column, uint32(sg.k), sg.rows, sg.data)
 }
 
-// split appends the first n rows of sg and puts the others.
-func (p *pending) split(g *group, i int, sg *importStrip, n int) {
+// pendSplit adds the first n rows of sg and the others apart.
+func (g *group) pendSplit(i int, sg *importStrip, n int) {
 	st := &g.c.streams[sg.column/g.c.sources]
 	front := importStrip{sg.column, sg.k, n, sg.data}
 	rest := importStrip{sg.column, sg.k + int64(n), sg.rows - n, sg.data}
 	if _, _, run := rows.RunOf(sg.data, st.PDPs); !run {
 		vals, _, err := rows.Decode(nil, sg.data, sg.rows, st.PDPs)
 		if err != nil {
-			return // it was coded, or checked, just now
+			return // the rows were coded, or checked, just now
 		}
 		var hint rows.Hint
 		front.data = rows.Append(nil, vals[:n], st.PDPs, &hint)
 		rest.data = rows.Append(nil, vals[n:], st.PDPs, &hint)
 	}
-	p.put(g, i, &front)
-	p.put(g, i, &rest)
+	g.pendStrip(i, &front)
+	g.pendStrip(i, &rest)
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
-// A reading after a long silence, still within the heartbeat, closes many rows at once, all of one value: up to the whole
-// archive. So many rows are never spelled out. What covers less than a few slots becomes a segment for each of them, which
-// takes the same few bytes for one row or a thousand. What covers more is a long run: it stays with the group's state, in
-// memory and in the state record, until the archive's window has passed it. A run is never shorter than longSlots slots, and
-// no two of a column overlap, so that a column has a small number of them.
+// A reading after a long silence, still within the heartbeat, closes many rows at once, all of one
+// value: up to the whole archive. So many rows are never spelled out. What covers less than a few
+// slots becomes a segment for each of them, which takes the same few bytes for one row or a
+// thousand. What covers more is a long run: it stays with the group's state, in memory and in the
+// state record, until the archive's window has passed it. A run is never shorter than longSlots
+// slots, and no two of a column overlap, so that a column has a small number of them.
 
 // longSlots is how many slots a run must cover to be a long run.
 const longSlots = 4
@@ -30,13 +31,15 @@ type longRun struct {
 // longRunBytes is what a long run takes of the memory, its share of the map included.
 const longRunBytes = 64
 
-// maxLongRuns bounds the long runs of a column: with maxSlots slots an archive has room for no more.
+// maxLongRuns bounds the long runs of a column: with maxSlots slots an archive has room for no
+// more.
 const maxLongRuns = rowblock.MaxSlots/longSlots + 2
 
-// pushRun takes rows of one value, more than a buffer holds, into segments and a long run. What it leaves, the buffer holds.
+// pushRun takes rows of one value, more than a buffer holds, into segments and a long run. What it
+// leaves, the buffer holds.
 func (g *group) pushRun(i, col int, st *rowblock.Geometry, k, count int64, v float64) (int64, int64) {
 	if edge := (rowblock.FloorDiv(k, st.Slot)+1)*st.Slot - k; edge < st.Slot && edge <= count {
-		g.pend.addRun(g, i, col, k, edge, v)
+		g.waiting().AddRun(i, col, uint32(k), int(edge), v, st.PDPs)
 		k += edge
 		count -= edge
 	}
@@ -48,14 +51,15 @@ func (g *group) pushRun(i, col int, st *rowblock.Geometry, k, count int64, v flo
 	}
 	for count > st.Buffer {
 		n := min(count, (rowblock.FloorDiv(k, st.Slot)+1)*st.Slot-k)
-		g.pend.addRun(g, i, col, k, n, v)
+		g.waiting().AddRun(i, col, uint32(k), int(n), v, st.PDPs)
 		k += n
 		count -= n
 	}
 	return k, count
 }
 
-// addLongRun keeps r, and gives up the long runs of its column that the archive then keeps no row of.
+// addLongRun keeps r, and gives up the long runs of its column that the archive then keeps no row
+// of.
 func (g *group) addLongRun(i, col int, r longRun) {
 	if g.longRuns == nil {
 		g.longRuns = make(map[int][]longRun)
@@ -94,8 +98,8 @@ func (g *group) forgetLongRuns() {
 	g.longRuns = nil
 }
 
-// expireLongRuns gives up the long runs that their archives keep no row of any more, so that what a state record holds
-// depends on the state alone.
+// expireLongRuns gives up the long runs that their archives keep no row of any more, so that what a
+// state record holds depends on the state alone.
 func (g *group) expireLongRuns() {
 	c := g.c
 	for at, runs := range g.longRuns {
@@ -110,8 +114,8 @@ func (g *group) expireLongRuns() {
 	}
 }
 
-// appendLongRuns codes how many columns have long runs; for each its number, how many it has, and of each run how far its
-// first row is from the end of the run before it, its rows and its value.
+// appendLongRuns codes how many columns have long runs; for each its number, how many it has, and
+// of each run how far its first row is from the end of the run before it, its rows and its value.
 func (g *group) appendLongRuns(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(g.longRuns)))
 	for _, at := range slices.Sorted(maps.Keys(g.longRuns)) {

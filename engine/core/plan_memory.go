@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/rondo-db/rondo/engine/internal/memory"
+	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -73,9 +74,9 @@ func (s *Store) reserveSeries(ctx context.Context, plan []planned) (*reservation
 
 // reserveImport sets the memory of a copy and of its record aside.
 func (s *Store) reserveImport(ctx context.Context, x *importing, rec []byte) (*reservation, error) {
-	n := s.classOf(x.m).seriesBytes() + int64(len(rec)) + pendChunk
+	n := s.classOf(x.m).seriesBytes() + int64(len(rec)) + pending.ChunkSize
 	for i := range x.strips {
-		n += int64(len(x.strips[i].data)) + pendLong
+		n += int64(len(x.strips[i].data)) + pending.MaxHeader
 	}
 	def, err := s.newDefinitionBytes(&x.planned)
 	if err != nil {

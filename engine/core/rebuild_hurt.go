@@ -10,6 +10,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
@@ -117,7 +118,7 @@ func (b *rebuild) patch() error {
 		}); err != nil {
 			return err
 		}
-		lg.g.pend.free(lg.g.c.space)
+		lg.g.pend.Free()
 		for i := range lg.g.held {
 			lg.g.dropHeld(i)
 		}
@@ -154,7 +155,7 @@ func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *rowblock.Directory
 			g.flags[i] = 0
 		}
 	}
-	sn := &snapshot{g: g, frozen: []*pending{&g.pend}}
+	sn := &snapshot{g: g, frozen: []*pending.Rows{&g.pend}}
 	g.windows(sn)
 	blocks := sn.collect()
 	find := func(stream int, slot int64) []rowblock.Strip {

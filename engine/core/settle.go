@@ -8,6 +8,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
@@ -75,14 +76,14 @@ func (w *checkpointTx) settle(sn *snapshot) error {
 func (sn *snapshot) collect() []newBlock {
 	g := sn.g
 	p := placing{sn: sn, at: make(map[slotAt]int), latest: make([]int, len(g.c.streams))}
-	var mine []entry
+	var mine []pending.Piece
 	for i := range sn.alive {
 		if !sn.alive[i] {
 			continue
 		}
 		mine = mine[:0]
 		for j := len(sn.frozen) - 1; j >= 0; j-- {
-			sn.frozen[j].of(i, func(e entry) bool {
+			sn.frozen[j].Each(i, func(e pending.Piece) bool {
 				mine = append(mine, e)
 				return true
 			})
@@ -125,22 +126,22 @@ type placing struct {
 	latest []int // by stream: the block that was used last, and 1
 }
 
-// place adds the rows of an entry to the block of their slot, if the series still keeps them.
-func (p *placing) place(i int, e *entry) {
+// place adds the rows of a piece to the block of their slot, if the series still keeps them.
+func (p *placing) place(i int, e *pending.Piece) {
 	sn := p.sn
 	c := sn.g.c
-	stream := e.col / c.sources
+	stream := e.Column / c.sources
 	st := &c.streams[stream]
 	low := sn.lows[stream][i]
-	k := fullIndex(e.base, low+st.Rows-1)
-	if k+int64(e.rows) <= low {
+	k := fullIndex(e.First, low+st.Rows-1)
+	if k+int64(e.Rows) <= low {
 		return // gone before it was written
 	}
 	slot := rowblock.FloorDiv(k, st.Slot)
 	b := p.block(stream, slot)
 	b.segs = append(b.segs, rowblock.Strip{
-		Stream: stream, Slot: slot, Column: i*c.sources + e.col%c.sources,
-		Skip: int(k - slot*st.Slot), Rows: e.rows, Data: e.data,
+		Stream: stream, Slot: slot, Column: i*c.sources + e.Column%c.sources,
+		Skip: int(k - slot*st.Slot), Rows: e.Rows, Data: e.Code,
 	})
 }
 
