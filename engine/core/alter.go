@@ -17,10 +17,10 @@ func (s *Store) Flush(ctx context.Context, refs []Ref) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	return s.flushHeld(refs, s.lockLog)
+	return s.flushHeld(refs, s.appender.lock)
 }
 
-// flushHeld is Flush without a wait for room. The call is counted, and leaves. lock takes logMu.
+// flushHeld is Flush without a wait for room. The call is counted, and leaves. lock takes the appender's mu.
 func (s *Store) flushHeld(refs []Ref, lock func()) error {
 	rec := []byte{record.KindSamples}
 	var do []groupOp
@@ -34,7 +34,7 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 		if !held {
 			continue
 		}
-		c := s.class(ref.class())
+		c := s.catalogue.class(ref.class())
 		g, index := c.group(ref.number()), c.index(ref.number())
 		rec = binary.AppendUvarint(rec, uint64(c.id)<<2|runFlush)
 		rec = binary.AppendUvarint(rec, uint64(g.id))
@@ -83,11 +83,11 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	if err := s.admit(ctx); err != nil {
 		return 0, err
 	}
-	lock := s.lockLog
+	lock := s.appender.lock
 	if hold {
-		lock = s.lockLogAnyway
-		s.pause()
-		defer s.resume()
+		lock = s.appender.lockPaused
+		s.appender.pause()
+		defer s.appender.resume()
 	}
 	key, _, err := cleanPath(path)
 	if err != nil {
@@ -98,10 +98,10 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
 	if hold {
-		s.underway.await(key)
-		s.settled(ref)
+		s.appender.underway.await(key)
+		s.appender.awaitGroup(ref)
 	}
-	s.users.Add(1) // flushHeld leaves
+	s.calls.enterAgain() // flushHeld leaves
 	if err := s.flushHeld([]Ref{ref}, lock); err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
@@ -145,7 +145,7 @@ type alterBase struct {
 func (s *Store) replace(x *importing, rec []byte, ref Ref, was alterBase, lock func()) (Ref, error) {
 	var out Created
 	t := new(Ticket)
-	t.reset(s)
+	s.appender.ready(t)
 	t.op = &op{rec: rec, apply: func(t *Ticket) { s.applyImport(t, x, &out) }}
 	lock()
 	same, err := s.unchanged(ref, was)
@@ -153,12 +153,12 @@ func (s *Store) replace(x *importing, rec []byte, ref Ref, was alterBase, lock f
 		err = errReplaced
 	}
 	if err == nil {
-		s.users.Add(1) // the ticket leaves
-		if err = s.enqueue(t, rec); err != nil {
+		s.calls.enterAgain() // the ticket leaves
+		if err = s.appender.enqueue(t, rec); err != nil {
 			s.leave()
 		}
 	}
-	s.logMu.Unlock()
+	s.appender.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
@@ -169,9 +169,9 @@ func (s *Store) replace(x *importing, rec []byte, ref Ref, was alterBase, lock f
 }
 
 // unchanged reports whether a series is still as it was read: its last update, path and labels,
-// with nothing on its way that changes them. The caller holds logMu.
+// with nothing on its way that changes them. The caller holds the appender's mu.
 func (s *Store) unchanged(ref Ref, was alterBase) (same bool, err error) {
-	if s.underway.any(was.key) {
+	if s.appender.underway.any(was.key) {
 		return false, nil
 	}
 	err = s.withSeries(ref, func(g *group, index int) {

@@ -131,19 +131,15 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 		return giveUp(fmt.Errorf("create %.200q: %w", plan[0].Path, err))
 	}
 	defer reserved.end()
-	t := s.tickets.Get().(*Ticket)
-	defer s.tickets.Put(t)
-	t.reset(s)
+	t := s.appender.ticket()
+	defer s.appender.tickets.Put(t)
 	t.op = &op{rec: rec}
-	s.lockLog()
 	applied := false
 	t.op.apply = func(t *Ticket) {
 		s.catalogue.arrive(len(plan), func() { s.applyCreate(t, plan, out) })
 		applied = true
 	}
-	err = s.enqueue(t, t.op.rec)
-	s.logMu.Unlock()
-	if err != nil {
+	if err = s.appender.submitOp(t, s.appender.lock); err != nil {
 		s.leave()
 	} else {
 		err = t.Wait()
@@ -356,8 +352,8 @@ func newDefinition(id uint32, m *rra.Machine, c *class) *definition {
 func (s *Store) definition(id uint32) *definition { return s.catalogue.defs.byID(id) }
 
 // class returns a class by number, or nil.
-func (s *Store) class(id uint32) *class {
-	cs := *s.catalogue.classes.Load()
+func (cat *catalogue) class(id uint32) *class {
+	cs := *cat.classes.Load()
 	if id == 0 || int(id) > len(cs) {
 		return nil
 	}
@@ -380,7 +376,7 @@ func (s *Store) makeGroup(c *class, id uint32) *group {
 
 // groupAt returns the group that a log record names.
 func (s *Store) groupAt(class, id uint32) (*group, error) {
-	if c := s.class(class); c != nil {
+	if c := s.catalogue.class(class); c != nil {
 		if gs := *c.groups.Load(); int(id) < len(gs) {
 			return gs[id], nil
 		}
@@ -425,7 +421,7 @@ func (cat *catalogue) removed(ref Ref) bool {
 
 // stopIn has a series end in its group.
 func (s *Store) stopIn(t *Ticket, ref Ref) {
-	c := s.class(ref.class())
+	c := s.catalogue.class(ref.class())
 	index := c.index(ref.number())
 	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(index) }, 0})
 }
@@ -485,20 +481,16 @@ func (s *Store) change(ctx context.Context, rec []byte, apply func(*Ticket) erro
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	return s.changeNow(rec, apply, s.lockLog, keys...)
+	return s.changeNow(rec, apply, s.appender.lock, keys...)
 }
 
-// changeNow is change without a wait for room. The call is counted, and leaves. lock takes logMu.
+// changeNow is change without a wait for room. The call is counted, and leaves. lock takes the appender's mu.
 func (s *Store) changeNow(rec []byte, apply func(*Ticket) error, lock func(), keys ...string) error {
-	t := s.tickets.Get().(*Ticket)
-	defer s.tickets.Put(t)
-	t.reset(s)
+	t := s.appender.ticket()
+	defer s.appender.tickets.Put(t)
 	var outcome error
 	t.op = &op{rec: rec, keys: keys, apply: func(t *Ticket) { outcome = apply(t) }}
-	lock()
-	err := s.enqueue(t, rec)
-	s.logMu.Unlock()
-	if err != nil {
+	if err := s.appender.submitOp(t, lock); err != nil {
 		s.leave()
 		return err
 	}

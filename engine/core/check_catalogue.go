@@ -73,7 +73,7 @@ func (c *checker) series(k, v []byte) {
 		c.add(where, "its name %q leads to %x", rec.path, b)
 	}
 	ref := Ref(binary.BigEndian.Uint64(k))
-	cl := c.s.class(ref.class())
+	cl := c.s.catalogue.class(ref.class())
 	if cl == nil {
 		c.add(where, "no class %d", ref.class())
 		return
@@ -135,11 +135,11 @@ func (c *checker) definitions() {
 	cur = c.tx.Bucket(bucketClasses).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		where := "classes " + keyText(k)
-		if len(k) != 4 || c.s.class(binary.BigEndian.Uint32(k)) == nil {
+		if len(k) != 4 || c.s.catalogue.class(binary.BigEndian.Uint32(k)) == nil {
 			c.add(where, "no such class")
 			continue
 		}
-		cl := c.s.class(binary.BigEndian.Uint32(k))
+		cl := c.s.catalogue.class(binary.BigEndian.Uint32(k))
 		stored := &class{shape: cl.shape, sources: cl.sources, streams: slices.Clone(cl.streams)}
 		b := c.value(bucketClasses, k, v)
 		if b == nil {

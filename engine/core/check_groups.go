@@ -22,7 +22,7 @@ func (c *checker) groups() {
 			c.add(where, "key of %d bytes", len(k))
 			continue
 		}
-		cl := c.s.class(binary.BigEndian.Uint32(k))
+		cl := c.s.catalogue.class(binary.BigEndian.Uint32(k))
 		if cl == nil {
 			c.add(where, "no such class")
 			continue
@@ -43,7 +43,7 @@ func (c *checker) groups() {
 	for id := range c.members {
 		c.broken[id] = true
 		c.add(fmt.Sprintf("state %x", groupKey(nil, id.class, id.group)), "is missing: the last readings, unfinished rows and the list of row blocks of %s are lost",
-			c.lost(c.s.class(id.class), id.group))
+			c.lost(c.s.catalogue.class(id.class), id.group))
 	}
 }
 
@@ -162,7 +162,7 @@ func (c *checker) rows() {
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		where := "rows " + keyHex(k)
 		class, stream, slot, _, group, ok := rowblock.ParseKey(k)
-		cl := c.s.class(class)
+		cl := c.s.catalogue.class(class)
 		if !ok || cl == nil || stream >= len(cl.streams) {
 			c.add(where, "no such class or stream")
 			continue
@@ -182,8 +182,8 @@ func (c *checker) rows() {
 	}
 	for k := range c.blocks {
 		class, stream, slot, _, group, _ := rowblock.ParseKey([]byte(k))
-		c.mended(bucketRows, []byte(k), rowblock.Empty([]byte(k)), fmt.Sprintf("rows %x", k), c.lostRows(c.s.class(class), group, stream, slot, -1))
-		c.add(fmt.Sprintf("rows %x", k), "%v: %s are lost", errMissing, c.lostRows(c.s.class(class), group, stream, slot, -1))
+		c.mended(bucketRows, []byte(k), rowblock.Empty([]byte(k)), fmt.Sprintf("rows %x", k), c.lostRows(c.s.catalogue.class(class), group, stream, slot, -1))
+		c.add(fmt.Sprintf("rows %x", k), "%v: %s are lost", errMissing, c.lostRows(c.s.catalogue.class(class), group, stream, slot, -1))
 	}
 }
 
@@ -225,7 +225,7 @@ func (c *checker) lag() {
 			c.add(where, "key of %d bytes", len(k))
 			continue
 		}
-		cl := c.s.class(binary.BigEndian.Uint32(k))
+		cl := c.s.catalogue.class(binary.BigEndian.Uint32(k))
 		stream := int(binary.BigEndian.Uint16(k[10:]))
 		if cl == nil || stream >= len(cl.streams) {
 			c.add(where, "no such class or stream")

@@ -61,7 +61,7 @@ func (s *Store) Checkpoint(ctx context.Context) error {
 		return err
 	}
 	defer s.leave()
-	s.drain() // what has been acknowledged by one shard, others may not have passed over yet
+	s.appender.drain() // what has been acknowledged by one shard, others may not have passed over yet
 	return s.checkpoint(ctx)
 }
 

@@ -10,6 +10,6 @@
 // change in one transaction. Append and recovery call one and the same function
 // of package rra.
 //
-// Locks are taken in this order: checkpointMu, the database's writing, logMu, dispatchMu, a shard's mu,
-// a group's mu, catalogue.mu; queueMu, statsMu and memory's are taken last and alone.
+// Locks are taken in this order: checkpointMu, the database's writing, the appender's mu and dispatching, a shard's mu, a
+// group's mu, catalogue.mu. The locks of queue, underway, statsMu and memory are taken last and alone.
 package core

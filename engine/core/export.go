@@ -29,9 +29,9 @@ func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 			return c, err
 		}
 	}
-	s.pause()
-	defer s.resume()
-	s.settled(ref)
+	s.appender.pause()
+	defer s.appender.resume()
+	s.appender.awaitGroup(ref)
 	c, _, err := s.export(ctx, ref, reserved)
 	return c, err
 }

@@ -23,11 +23,8 @@ func (o Options) WithFS(fs wal.FS) Options {
 
 // Abandon ends s as a crash would: nothing is written any more, and the folder is free.
 func (s *Store) Abandon() error {
-	if s.closed.Swap(true) {
-		return ErrClosed
-	}
-	for s.users.Load() > 0 {
-		<-s.idle
+	if err := s.calls.close(); err != nil {
+		return err
 	}
 	if s.stop != nil {
 		s.stop()
@@ -46,13 +43,13 @@ func (s *Store) Readers() int64 { return s.db.current.Load().readers.Load() }
 func (s *Store) DB() *bolt.DB { return s.db.current.Load().bolt }
 
 // GroupSize returns how many series a group of ref's class holds.
-func (s *Store) GroupSize(ref Ref) int { return 1 << s.class(ref.class()).shift }
+func (s *Store) GroupSize(ref Ref) int { return 1 << s.catalogue.class(ref.class()).shift }
 
 // MaxQueued is how many bytes may be on their way to the disk before writers wait.
 const MaxQueued = maxQueued
 
 // Queued returns how many bytes of records are on their way to the disk.
-func (s *Store) Queued() int64 { return s.queued.Load() }
+func (s *Store) Queued() int64 { return s.appender.queue.bytes.Load() }
 
 // Logged returns how many bytes of records came since the last checkpoint began.
 func (s *Store) Logged() int64 { return s.admission.logged.Load() }
@@ -75,9 +72,9 @@ func (s *Store) EditState(ref Ref, edit func(w []uint64)) error {
 
 // Paused reports whether somebody keeps all others from logging.
 func (s *Store) Paused() bool {
-	s.logMu.Lock()
-	defer s.logMu.Unlock()
-	return s.paused != nil
+	s.appender.mu.Lock()
+	defer s.appender.mu.Unlock()
+	return s.appender.paused != nil
 }
 
 // Arriving returns how many series are in the catalogue and not yet in their groups.

@@ -168,7 +168,7 @@ func (f *fetcher) close() {
 // fetch reads the rows of one series into f.rows.
 func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 	s := f.s
-	c := s.class(ref.class())
+	c := s.catalogue.class(ref.class())
 	if c == nil {
 		return notFound(ref)
 	}
@@ -412,7 +412,7 @@ func (s *Store) Last(ref Ref) (at rra.Time, err error) {
 
 // withSeries calls fn with the loaded group of a living series, locked.
 func (s *Store) withSeries(ref Ref, fn func(g *group, index int)) error {
-	c := s.class(ref.class())
+	c := s.catalogue.class(ref.class())
 	var g *group
 	if c != nil {
 		g = c.group(ref.number())

@@ -123,7 +123,7 @@ func TestPageState(t *testing.T) {
 	batch.Add(makeRef(1, 0), rra.Seconds(1_000_000_010), rra.Float(1.5))
 	batch.Add(makeRef(1, 1), rra.Seconds(1_000_000_010), rra.Int(7))
 	g.encReady, g.enc, g.encTag = true, make([]uint64, 2), make([]byte, 2)
-	if rec, want := s.appendRuns(nil, &batch, []run{{g: g, to: 2, top: makeRef(1, 1)}}), pageExample(t, "samples"); !bytes.Equal(rec, want) {
+	if rec, want := appendRuns(nil, &batch, []run{{g: g, to: 2, top: makeRef(1, 1)}}), pageExample(t, "samples"); !bytes.Equal(rec, want) {
 		t.Errorf("samples: %x, the page says %x", rec, want)
 	}
 	var o outcome

@@ -47,7 +47,7 @@ func fuzzStore(f testing.TB) (*Store, [][]byte) {
 		var b Batch
 		for _, ref := range refs {
 			v := []rra.Value{rra.Text(0), rra.Float(float64(i))}
-			if s.class(ref.class()).sources == 1 {
+			if s.catalogue.class(ref.class()).sources == 1 {
 				v = []rra.Value{rra.Int(int64(i * i))}
 			}
 			b.AddText(ref, rra.Seconds(1e9+int64(10*i+10)), v, []string{"007"})

@@ -18,7 +18,7 @@ import (
 // checkpointing and coding. Its arrays lie side by side in one block of memory.
 //
 // mu guards everything but enc, encTag and encReady, which belong to whoever
-// holds Store.logMu: they run ahead of the rest by what is logged and not yet applied.
+// holds the appender's mu: they run ahead of the rest by what is logged and not yet applied.
 type group struct {
 	c     *class
 	id    uint32
@@ -152,7 +152,7 @@ func (g *group) unload() {
 }
 
 // unloadIdle unloads a group that is wholly in the database and has not been used since it was last
-// asked. The caller holds Store.logMu, because the coding context goes too.
+// asked. The caller holds the appender's mu, because the coding context goes too.
 func (g *group) unloadIdle() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

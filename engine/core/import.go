@@ -395,15 +395,12 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 		}
 		return false, err
 	}
-	t.reset(s)
+	s.appender.ready(t)
 	t.op = &op{rec: rec, apply: func(t *Ticket) {
 		s.catalogue.arrive(1, func() { s.applyImport(t, x, out) })
 		*applied = true
 	}}
-	s.lockLog()
-	err = s.enqueue(t, rec)
-	s.logMu.Unlock()
-	if err != nil {
+	if err := s.appender.submitOp(t, s.appender.lock); err != nil {
 		x.reserved.end()
 		s.catalogue.arrive(1, func() {})
 		s.leave()

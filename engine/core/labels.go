@@ -278,7 +278,7 @@ func intersect(a, b map[groupID]posting) map[groupID]posting {
 func (s *Store) refsOf(set map[groupID]posting) []Ref {
 	var refs []Ref
 	for id, p := range set {
-		c := s.class(id.class)
+		c := s.catalogue.class(id.class)
 		for i := range 1 << c.shift {
 			if p.has(i) {
 				refs = append(refs, makeRef(id.class, id.group<<c.shift+uint32(i)))
@@ -362,7 +362,7 @@ func (s *Store) overlayLabels(pick func(Label) (string, bool)) (set map[string]b
 	}
 	for i := range cat.ops {
 		if o := &cat.ops[i]; o.old != nil && (!o.rename || o.relabel) {
-			c := s.class(o.ref.class())
+			c := s.catalogue.class(o.ref.class())
 			id := groupID{c.id, o.ref.number() >> c.shift}
 			p := removed[id]
 			p.set(c.index(o.ref.number()))

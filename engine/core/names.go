@@ -191,7 +191,7 @@ func (s *Store) decodeName(k, v []byte) (Ref, error) {
 
 // numbered says whether a reference is of a class and a group that there are.
 func (s *Store) numbered(ref Ref) bool {
-	c := s.class(ref.class())
+	c := s.catalogue.class(ref.class())
 	return c != nil && c.group(ref.number()) != nil
 }
 

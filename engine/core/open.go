@@ -19,7 +19,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
-	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -107,28 +106,10 @@ type Store struct {
 	notes     notes
 	metadata  metadata
 
-	users   atomic.Int64 // calls and batches under way
-	closed  atomic.Bool
-	idle    chan struct{} // told when the last user leaves a closed store
-	tickets sync.Pool
+	calls    calls
+	appender appender
 	// fetchers are reused: a fetch allocates little but its answer.
 	fetchers sync.Pool
-
-	logMu        sync.Mutex // guards the coding contexts, rec and the order of the log
-	rec          []byte
-	encoderEpoch uint64
-	encoderStale bool          // contexts ran ahead of a record that was not logged
-	paused       chan struct{} // not nil: somebody else may log until it is closed
-
-	queueMu    sync.Mutex    // guards what follows, and every change of queued
-	queueEmpty sync.Cond     // told when queue is empty
-	queueRoom  chan struct{} // closed when queued is small again; nil: nobody waits
-	underway   underway
-	queued     atomic.Int64 // bytes of records in queue
-	queue      []*Ticket    // records on their way to the disk, in order
-	dispatchMu sync.Mutex   // held while a commit goes to the shards
-
-	failureLines loglimit.Limit[string] // of writes of the log
 
 	buffersMu         sync.Mutex // guards what follows
 	stateBuffers      [][]byte
@@ -169,10 +150,10 @@ func Open(dir string, o Options) (*Store, error) {
 
 // newStore is a store of which nothing is open yet.
 func newStore(dir string, o Options) *Store {
-	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook, idle: make(chan struct{}, 1)}
+	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook}
 	s.admission.init(&s.space, &s.options)
-	s.queueEmpty.L = &s.queueMu
-	s.tickets.New = func() any { return new(Ticket) }
+	s.calls.init()
+	s.appender.init(s)
 	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowblock.KeyRoom)} }
 	return s
 }
@@ -202,8 +183,9 @@ func (s *Store) open() (err error) {
 	}
 	n := min(runtime.GOMAXPROCS(0), maxShards)
 	for i := range n {
-		s.shards = append(s.shards, &shard{id: i, work: make(chan *commit, shardQueue)})
+		s.shards = append(s.shards, &shard{id: i, work: make(chan *delivery, shardQueue)})
 	}
+	s.appender.shards = s.shards
 	after, err := s.loadCatalogue()
 	if err != nil {
 		return databaseError(err)
@@ -342,7 +324,7 @@ func (s *Store) settle() error {
 	if err := s.enterWrite(); err != nil {
 		return err
 	}
-	return s.changeNow(rec, func(t *Ticket) error { s.applySettings(t, want); return nil }, s.lockLog)
+	return s.changeNow(rec, func(t *Ticket) error { s.applySettings(t, want); return nil }, s.appender.lock)
 }
 
 // applySettings puts a reorder window in force.
@@ -353,15 +335,10 @@ func (s *Store) applySettings(t *Ticket, window rra.Time) {
 	s.catalogue.mu.Unlock()
 }
 
-// enter begins a call, leave ends it.
-func (s *Store) enter() error {
-	s.users.Add(1)
-	if s.closed.Load() {
-		s.leave()
-		return ErrClosed
-	}
-	return nil
-}
+// enter begins a call, leave ends it. The error is ErrClosed.
+func (s *Store) enter() error { return s.calls.enter() }
+
+func (s *Store) leave() { s.calls.leave() }
 
 // enterWrite is enter for a call that changes something.
 func (s *Store) enterWrite() error {
@@ -392,15 +369,6 @@ func (s *Store) begin(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *Store) leave() {
-	if s.users.Add(-1) == 0 && s.closed.Load() {
-		select {
-		case s.idle <- struct{}{}:
-		default:
-		}
-	}
-}
-
 // closeBytes is how much log Close leaves for the next Open to replay, and closeLog how long a log to read, most of which
 // may be in the database.
 const (
@@ -412,11 +380,8 @@ const (
 // folder. It does not wait for tickets: batches on their way are acknowledged first. A disk without space for the
 // checkpoint is no error: the log keeps all.
 func (s *Store) Close() error {
-	if s.closed.Swap(true) {
-		return ErrClosed
-	}
-	for s.users.Load() > 0 {
-		<-s.idle
+	if err := s.calls.close(); err != nil {
+		return err
 	}
 	if s.stop != nil {
 		s.stop()
@@ -424,7 +389,7 @@ func (s *Store) Close() error {
 	}
 	var err error
 	if !s.options.ReadOnly && (s.admission.logged.Load()+s.replayed.Load() > closeBytes || s.logStats().Bytes > closeLog) {
-		s.drain() // what has been acknowledged by one shard, others may not have passed over yet
+		s.appender.drain() // what has been acknowledged by one shard, others may not have passed over yet
 		err = s.checkpoint(context.Background())
 	}
 	err = s.unlessFull(err)

@@ -2,23 +2,60 @@ package core
 
 import "time"
 
-// pause keeps all others from logging until resume, without holding a lock meanwhile.
-func (s *Store) pause() {
-	s.lockLog()
-	s.paused = make(chan struct{})
-	s.logMu.Unlock()
+// lock takes mu, so that the caller may enqueue. It waits while somebody else has paused the appender. While coding
+// contexts are stale it waits until all that is on its way was applied or has failed; then the contexts are as applied.
+func (a *appender) lock() {
+	for {
+		a.lockPaused()
+		paused := a.paused
+		if paused == nil {
+			return
+		}
+		a.mu.Unlock()
+		<-paused
+	}
 }
 
-func (s *Store) resume() {
-	s.logMu.Lock()
-	close(s.paused)
-	s.paused = nil
-	s.logMu.Unlock()
+// lockPaused is lock for the goroutine that has paused the others.
+func (a *appender) lockPaused() {
+	a.mu.Lock()
+	for a.stale {
+		if a.queue.len() == 0 {
+			a.drain()
+			a.resetContexts()
+			return
+		}
+		a.mu.Unlock() // failed takes it
+		a.queue.awaitEmpty()
+		a.mu.Lock()
+	}
 }
 
-// settled waits, after pause, until what is logged for the group of ref has been applied, or has failed.
-func (s *Store) settled(ref Ref) {
-	c := s.class(ref.class())
+// resetContexts makes every coding context follow what is applied when it is next used. The caller holds mu, and nothing
+// is on its way to the disk or to a shard.
+func (a *appender) resetContexts() {
+	a.epoch++
+	a.stale = false
+}
+
+// pause keeps all others from enqueueing until resume. No lock is held meanwhile.
+func (a *appender) pause() {
+	a.lock()
+	a.paused = make(chan struct{})
+	a.mu.Unlock()
+}
+
+// resume ends pause.
+func (a *appender) resume() {
+	a.mu.Lock()
+	close(a.paused)
+	a.paused = nil
+	a.mu.Unlock()
+}
+
+// awaitGroup waits, after pause, until every sample that is on its way to the group of ref was applied or has failed.
+func (a *appender) awaitGroup(ref Ref) {
+	c := a.catalogue.class(ref.class())
 	if c == nil {
 		return
 	}

@@ -196,7 +196,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 }
 
 func (w *catalogueTx) apply(o *catOp) {
-	c := w.s.class(o.ref.class())
+	c := w.s.catalogue.class(o.ref.class())
 	switch {
 	case o.rename:
 		w.names[o.oldKey] = nil

@@ -8,7 +8,7 @@ func (s *Store) admit(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.awaitQueue(ctx); err != nil {
+	if err := s.appender.queue.awaitRoom(ctx); err != nil {
 		return err
 	}
 	return s.admission.wait(ctx)
@@ -27,9 +27,9 @@ func (s *Store) relieve() {
 func (s *Store) unloadIdle() {
 	for _, c := range *s.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
-			s.logMu.Lock() // it guards the coding context
+			s.appender.mu.Lock() // it guards the coding context
 			g.unloadIdle()
-			s.logMu.Unlock()
+			s.appender.mu.Unlock()
 		}
 	}
 }

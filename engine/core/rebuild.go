@@ -111,7 +111,7 @@ func (b *rebuild) find(tx *bolt.Tx) error {
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		var c *class
 		if len(k) == 8 {
-			c = s.class(binary.BigEndian.Uint32(k))
+			c = s.catalogue.class(binary.BigEndian.Uint32(k))
 		}
 		if c == nil {
 			b.r.lose("state %s: no series can be its", keyHex(k))
@@ -144,7 +144,7 @@ func (b *rebuild) find(tx *bolt.Tx) error {
 			continue
 		}
 		ref := Ref(binary.BigEndian.Uint64(k))
-		c := s.class(ref.class())
+		c := s.catalogue.class(ref.class())
 		if c == nil || c.group(ref.number()) == nil {
 			continue
 		}
@@ -170,7 +170,7 @@ func (a groupID) compare(b groupID) int {
 func (b *rebuild) lost(id groupID) *lostGroup {
 	lg := b.groups[id]
 	if lg == nil {
-		c := b.s.class(id.class)
+		c := b.s.catalogue.class(id.class)
 		lg = &lostGroup{
 			g: b.s.makeGroup(c, id.group), members: make(map[int]*seriesRecord), whole: make(map[int]bool), newest: make(map[int]rra.Time),
 			slots: make([]map[int64]*slotSubs, len(c.streams)), lags: new(rowblock.Directory).Clone(len(c.streams)), until: b.s.catalogue.pos,

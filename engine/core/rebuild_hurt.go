@@ -88,7 +88,7 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 
 // stored reads the state record of a group; nil: it cannot be read.
 func (b *rebuild) stored(tx *bolt.Tx, id groupID) *group {
-	c := b.s.class(id.class)
+	c := b.s.catalogue.class(id.class)
 	if c == nil {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (s *Store) replay() error {
 	}
 	s.replaying = true
 	defer func() { s.replaying = false }()
-	r := &replayer{s: s, c: &commit{}, lazy: s.options.NoBackground || s.options.ReadOnly}
+	r := &replayer{s: s, c: &delivery{}, lazy: s.options.NoBackground || s.options.ReadOnly}
 	if err := s.log.Replay(from, r.record); err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Store) replay() error {
 // A replayer gathers records for the shards.
 type replayer struct {
 	s    *Store
-	c    *commit
+	c    *delivery
 	wait sync.WaitGroup
 
 	lazy     bool   // samples wait until their group is loaded
@@ -96,7 +96,7 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	}
 	r.flush()
 	t := &Ticket{pos: p, op: &op{}}
-	t.reset(s)
+	s.appender.ready(t)
 	t.op = &op{}
 	if err := s.replayOp(t, p, bytes.Clone(rec)); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	if e := s.replayErr.Load(); e != nil {
 		return *e
 	}
-	c := &commit{tickets: []*Ticket{t}, masks: []uint64{math.MaxUint64}, last: p, wait: &r.wait}
+	c := &delivery{tickets: []*Ticket{t}, masks: []uint64{math.MaxUint64}, last: p, wait: &r.wait}
 	t.left.Store(int32(len(s.shards)) + 1) // nobody waits for it
 	if r.lazy {
 		for _, sh := range s.shards { // which are idle
@@ -127,10 +127,10 @@ func (r *replayer) flush() {
 	}
 	r.c.wait = &r.wait
 	r.send(r.c)
-	r.c = &commit{}
+	r.c = &delivery{}
 }
 
-func (r *replayer) send(c *commit) {
+func (r *replayer) send(c *delivery) {
 	r.wait.Add(len(r.s.shards))
 	for _, sh := range r.s.shards {
 		sh.work <- c

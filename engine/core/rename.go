@@ -33,22 +33,22 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	}
 	// The metadata stands in the record: when it is replayed, what is kept of the old path may be of later. So it must be
 	// what the log says up to there: metadata that is on its way is awaited.
-	s.lockLog()
-	if keys := []string{from, nameKey(to)}; s.underway.any(keys...) {
-		s.logMu.Unlock()
-		s.pause()
-		defer s.resume()
-		s.underway.await(keys...)
-		s.lockLogAnyway()
+	s.appender.lock()
+	if keys := []string{from, nameKey(to)}; s.appender.underway.any(keys...) {
+		s.appender.mu.Unlock()
+		s.appender.pause()
+		defer s.appender.resume()
+		s.appender.underway.await(keys...)
+		s.appender.lockPaused()
 	}
 	return s.rename(from, to)
 }
 
-// rename logs a rename. The caller is counted, which ends here, and holds logMu, which is given up.
+// rename logs a rename. The caller is counted, which ends here, and holds the appender's mu, which rename unlocks.
 func (s *Store) rename(from, to string) error {
 	m, err := s.metadataOf(from)
 	if err != nil {
-		s.logMu.Unlock()
+		s.appender.mu.Unlock()
 		s.leave()
 		return err
 	}
@@ -152,12 +152,9 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 		return false, err
 	}
 	labels := slices.Clone(l.Labels)
-	t.reset(s)
+	s.appender.ready(t)
 	t.op = &op{rec: relabelRecord(key, labels), keys: []string{key}, apply: func(t *Ticket) { *out = s.applyRelabel(t, key, labels) }}
-	s.lockLog()
-	err = s.enqueue(t, t.op.rec)
-	s.logMu.Unlock()
-	if err != nil {
+	if err := s.appender.submitOp(t, s.appender.lock); err != nil {
 		s.leave()
 		return false, err
 	}

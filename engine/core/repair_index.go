@@ -116,7 +116,7 @@ func (r *repairing) index() error {
 				r.done("name %q leads to its series again", rec.path)
 			}
 			ref := Ref(binary.BigEndian.Uint64(k))
-			cl := r.s.class(ref.class())
+			cl := r.s.catalogue.class(ref.class())
 			for _, l := range rec.labels {
 				at := string(groupKey(labelKey(l), cl.id, ref.number()>>cl.shift))
 				if labels[at] == nil {
@@ -178,7 +178,7 @@ func (r *repairing) records(tx *bolt.Tx, old map[Ref]string, names, series map[s
 		}
 	}
 	for ref, name := range old {
-		cl := r.s.class(ref.class())
+		cl := r.s.catalogue.class(ref.class())
 		g := &group{c: cl, id: ref.number() >> cl.shift}
 		i := cl.index(ref.number())
 		v := tx.Bucket(bucketState).Get(g.stateKey())

@@ -10,7 +10,7 @@ import (
 // A shard owns the groups that hash to it. One goroutine applies records to them.
 type shard struct {
 	id      int
-	work    chan *commit
+	work    chan *delivery
 	applied atomic.Uint64 // position of the last record applied
 
 	// mu is held while one record is applied, and guards reorder and newest. A snapshot takes it

@@ -60,7 +60,7 @@ func (s *Store) dropSilent(ctx context.Context, list []Silent) (n int, err error
 	for i := range drops {
 		d := &drops[i]
 		d.Silent = list[i]
-		wait, e := s.tryDrop(ctx, d, s.lockLog)
+		wait, e := s.tryDrop(ctx, d, s.appender.lock)
 		if e != nil {
 			err = e
 			break
@@ -89,12 +89,12 @@ func (s *Store) dropSilent(ctx context.Context, list []Silent) (n int, err error
 
 // dropBusy drops series of groups that samples are on their way for, once these have been applied.
 func (s *Store) dropBusy(ctx context.Context, busy []*silentDrop) error {
-	s.pause()
-	defer s.resume()
+	s.appender.pause()
+	defer s.appender.resume()
 	for _, d := range busy {
-		s.settled(d.Ref)
-		s.underway.await(d.key)
-		if _, err := s.tryDrop(ctx, d, s.lockLogAnyway); err != nil {
+		s.appender.awaitGroup(d.Ref)
+		s.appender.underway.await(d.key)
+		if _, err := s.tryDrop(ctx, d, s.appender.lockPaused); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func (s *Store) dropBusy(ctx context.Context, busy []*silentDrop) error {
 
 // tryDrop logs the drop of a series that is silent. Nothing can come between the look at it and its
 // place in the log. wait says that it is, as far as can be told, but something is on its way that
-// may be for it. lock takes logMu.
+// may be for it. lock takes the appender's mu.
 func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait bool, err error) {
 	if err := s.enterWrite(); err != nil {
 		return false, err
@@ -121,15 +121,15 @@ func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait b
 		return false, err
 	}
 	d.key = nameKey(rec.path)
-	d.ticket.reset(s)
+	s.appender.ready(&d.ticket)
 	d.ticket.op = &op{rec: dropRecord(d.key, d.Ref), keys: []string{d.key}, apply: func(t *Ticket) { d.err = s.applyDrop(t, d.key, d.Ref) }}
 	lock()
 	silent, wait, err := s.silent(d)
 	if silent && !wait && err == nil {
-		err = s.enqueue(&d.ticket, d.ticket.op.rec)
+		err = s.appender.enqueue(&d.ticket, d.ticket.op.rec)
 		d.logged = err == nil
 	}
-	s.logMu.Unlock()
+	s.appender.mu.Unlock()
 	if !d.logged {
 		s.leave()
 	}
@@ -140,7 +140,7 @@ func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait b
 }
 
 // silent reports whether a series has had no sample after the time before, and whether something is
-// on its way that may change it. The caller holds logMu.
+// on its way that may change it. The caller holds the appender's mu.
 func (s *Store) silent(d *silentDrop) (silent, wait bool, err error) {
 	err = s.withSeries(d.Ref, func(g *group, index int) {
 		at := g.lastUpdate(index)
@@ -148,7 +148,7 @@ func (s *Store) silent(d *silentDrop) (silent, wait bool, err error) {
 			at = max(at, h.Newest())
 		}
 		silent = at <= d.Before
-		wait = g.inflight.Load() > 0 || s.underway.any(d.key)
+		wait = g.inflight.Load() > 0 || s.appender.underway.any(d.key)
 	})
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) { // a drop is on its way; or its last update cannot be told
 		return false, false, nil

@@ -12,11 +12,8 @@ import (
 type counters struct {
 	recovery        time.Duration
 	replayedRecords atomic.Uint64
-	deferredGroups  atomic.Int64 // that have yet to apply what was replayed
-	replayed        atomic.Int64 // bytes of records replayed at open
-	batches         atomic.Uint64
-	logFailures     atomic.Uint64
-	appends         histogram.Histogram // from Submit until a batch was durable and applied
+	deferredGroups  atomic.Int64        // that have yet to apply what was replayed
+	replayed        atomic.Int64        // bytes of records replayed at open
 	fetches         histogram.Histogram // calls of Fetch and FetchMany
 
 	statsMu            sync.Mutex // guards what follows
@@ -69,7 +66,7 @@ func (s *Store) Stats() Stats {
 	}
 	defer s.leave()
 	st := Stats{
-		Series: s.catalogue.count.Load(), SeriesLimit: int64(s.options.MaxSeries), Metadata: s.metadata.count.Load(), Batches: s.batches.Load(), LogFailures: s.logFailures.Load(),
+		Series: s.catalogue.count.Load(), SeriesLimit: int64(s.options.MaxSeries), Metadata: s.metadata.count.Load(), Batches: s.appender.batches.Load(), LogFailures: s.appender.failures.Load(),
 		MemoryBytes: s.space.Used(), MemoryBudget: s.options.Memory, RowsStored: s.space.rowsStored.Load(),
 		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
 		GroupsLoaded: s.space.loaded.Load(), GroupsDropped: s.space.unloaded.Load(), Held: s.space.held.Load(), Damaged: s.Damaged(),
@@ -83,7 +80,7 @@ func (s *Store) Stats() Stats {
 	st.Checkpoints, st.CheckpointFailures = s.checkpoints, s.checkpointFailures
 	st.CheckpointSeconds, st.CheckpointSecondsMax = s.checkpointLast.Seconds(), s.checkpointMax.Seconds()
 	s.statsMu.Unlock()
-	st.AppendSeconds, st.FetchSeconds = s.appends.Snapshot(), s.fetches.Snapshot()
+	st.AppendSeconds, st.FetchSeconds = s.appender.seconds.Snapshot(), s.fetches.Snapshot()
 	l := s.logStats()
 	st.SyncSeconds = l.SyncSeconds
 	st.LogBytes, st.LogWritten, st.LogSyncs, st.LogTorn = l.Bytes, l.WrittenBytes, l.Syncs, l.TornBytes

@@ -21,12 +21,13 @@ var metaLog = []byte("log")
 // put it back.
 func (s *Store) openLog(after wal.Pos) (err error) {
 	if s.options.OpenLog != nil {
-		s.log, err = s.options.OpenLog(after, s.durable)
+		s.log, err = s.options.OpenLog(after, s.appender.durable)
+		s.appender.log = s.log
 		return err
 	}
 	l, err := wal.Open(filepath.Join(s.dir, dirLog), wal.Options{
 		Sync: s.options.Sync, Interval: s.options.SyncInterval, SegmentBytes: segmentBytes, After: after, Holds: s.holds,
-		OnDurable: s.durable, ReadOnly: s.options.ReadOnly, FailFast: true, Logger: s.options.Logger, FS: s.options.fs,
+		OnDurable: s.appender.durable, ReadOnly: s.options.ReadOnly, FailFast: true, Logger: s.options.Logger, FS: s.options.fs,
 	})
 	if err == nil && s.options.ReadOnly {
 		if err = l.Whole(); err != nil {
@@ -34,7 +35,7 @@ func (s *Store) openLog(after wal.Pos) (err error) {
 		}
 	}
 	if err == nil {
-		s.log = l
+		s.log, s.appender.log = l, l
 	}
 	return err
 }

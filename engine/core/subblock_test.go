@@ -31,7 +31,7 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := s.class(ref.class()).group(ref.number())
+	g := s.catalogue.class(ref.class()).group(ref.number())
 	at := int64(start)
 	checkpoint := func() { // with one more block of rows
 		t.Helper()

@@ -5,14 +5,15 @@ import (
 	"time"
 )
 
-// underway counts, by look-up key, the changes of names, labels and metadata that are in the log's queue and not yet
-// applied. Who holds logMu and finds none for a key knows that what is kept of it is what the log says so far.
+// An underway counts, by look-up key, the changes of names, labels and metadata that are on their way: enqueued and not
+// yet applied. While a key has no change on its way and the appender's mu is held, the catalogue says of that key what the
+// log says so far.
 type underway struct {
-	mu   sync.Mutex // guards keys
+	mu   sync.Mutex // guards keys; taken last and alone
 	keys map[string]int
 }
 
-// add counts a change of each of keys.
+// add counts a change of each key.
 func (u *underway) add(keys []string) {
 	if len(keys) == 0 {
 		return
@@ -41,7 +42,7 @@ func (u *underway) done(keys []string) {
 	}
 }
 
-// any reports whether a change of one of keys is underway.
+// any reports whether a change of one of the keys is on its way.
 func (u *underway) any(keys ...string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -53,7 +54,7 @@ func (u *underway) any(keys ...string) bool {
 	return false
 }
 
-// await waits, after pause, until no change of keys is underway.
+// await waits, after the appender was paused, until no change of the keys is on its way.
 func (u *underway) await(keys ...string) {
 	for u.any(keys...) {
 		time.Sleep(20 * time.Microsecond)

@@ -1,0 +1,192 @@
+package core
+
+import (
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/histogram"
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// An appender takes records into the log and, once they are durable, to the shards:
+//
+//	split, code, enqueue ──► log ──► durable ──► dispatch ──► shards, which acknowledge the ticket
+//
+// A record is coded and enqueued under mu, so that the order of codes is the order of the log. Values are coded against
+// the value logged before (see prepareContext), which a record that the log refuses takes with it: from then on nothing is
+// coded (stale) until all that is on its way has been applied, and the coding contexts follow what is applied.
+//
+// Lock order: mu, dispatching, a shard's mu, a group's mu. The log is called with mu held. It calls durable without
+// waiting for Enqueue, because durable takes mu when the log has failed. queue.mu and underway.mu are taken last and alone.
+type appender struct {
+	log       Log      // set when the log is open
+	shards    []*shard // set before the log is open
+	catalogue *catalogue
+	admission *admission
+	calls     *calls
+	lockGroup func(*group) error // locks a group with its state in memory
+	failpoint func(string)
+	logger    *slog.Logger
+
+	mu     sync.Mutex    // guards what follows, the coding contexts of all groups, and the order of the log
+	rec    []byte        // the record at hand
+	epoch  uint64        // coding contexts of an earlier epoch follow what is applied before they are used
+	stale  bool          // coding contexts are ahead of a record that was not logged
+	paused chan struct{} // not nil: only whoever has paused the others may log, until it is closed
+
+	queue       queue      // tickets of records on their way to the disk
+	underway    underway   // changes of names, labels and metadata on their way
+	dispatching sync.Mutex // held while a delivery goes to the shards: all shards get all deliveries in one order
+
+	tickets      sync.Pool
+	batches      atomic.Uint64 // records logged since the store was opened
+	failures     atomic.Uint64 // writes of the log that failed
+	failureLines loglimit.Limit[string]
+	seconds      histogram.Histogram // from Submit until a batch was durable and applied
+}
+
+func (a *appender) init(s *Store) {
+	a.catalogue, a.admission, a.calls = &s.catalogue, &s.admission, &s.calls
+	a.lockGroup, a.failpoint, a.logger = s.lockGroup, s.failpoint, s.options.Logger
+	a.queue.empty.L = &a.queue.mu
+	a.tickets.New = func() any { return new(Ticket) }
+}
+
+// ticket returns a ticket for one batch or change. The caller gives it back to tickets after Wait.
+func (a *appender) ticket() *Ticket {
+	t := a.tickets.Get().(*Ticket)
+	a.ready(t)
+	return t
+}
+
+// ready readies a ticket for another batch or change.
+func (a *appender) ready(t *Ticket) { t.reset(a.calls, &a.seconds) }
+
+// submit codes the samples of t and enqueues them. If all were refused it acknowledges t.
+func (a *appender) submit(t *Ticket, b *Batch) error {
+	a.lock()
+	defer a.mu.Unlock()
+	t.batch = b
+	if err := a.prepareRuns(t); err != nil {
+		return err
+	}
+	a.shards[0].stats.add(&t.result)
+	if len(t.runs) == 0 {
+		t.complete()
+		return nil
+	}
+	for i := range t.runs {
+		t.runs[i].g.inflight.Add(1)
+	}
+	if t.cmd == nil {
+		a.rec = appendRuns(a.rec[:0], t.batch, t.runs)
+	} else {
+		a.rec = appendUpdate(a.rec[:0], t)
+	}
+	return a.enqueue(t, a.rec)
+}
+
+// submitOp enqueues the record of t's op. lock is lock or lockPaused.
+func (a *appender) submitOp(t *Ticket, lock func()) error {
+	lock()
+	defer a.mu.Unlock()
+	return a.enqueue(t, t.op.rec)
+}
+
+// enqueue puts a record into the log and its ticket behind those before it. The caller holds mu.
+func (a *appender) enqueue(t *Ticket, rec []byte) error {
+	t.size = int64(len(rec))
+	a.queue.push(t)
+	if t.op != nil {
+		a.underway.add(t.op.keys)
+	}
+	if _, err := a.log.Enqueue(rec); err != nil {
+		// No ticket is queued behind this one, and the log will not tell of it.
+		a.queue.unpush()
+		a.stale = true
+		if t.op != nil {
+			a.underway.done(t.op.keys)
+		}
+		t.recall()
+		return fmt.Errorf("log: %w", err)
+	}
+	a.admission.addLogged(t.size)
+	a.batches.Add(1)
+	return nil
+}
+
+// durable is called by the log, in order, for records that are durable or have failed.
+func (a *appender) durable(first, last wal.Pos, err error) {
+	if err != nil {
+		a.failed(first, last, err)
+		return
+	}
+	a.dispatching.Lock()
+	defer a.dispatching.Unlock()
+	d := &delivery{tickets: a.queue.shift(int(last - first + 1)), last: last}
+	for i, t := range d.tickets {
+		t.pos = first + wal.Pos(i)
+	}
+	a.failpoint("log-durable")
+	a.dispatch(d)
+}
+
+// failed tells the tickets of records that the log could not keep.
+func (a *appender) failed(first, last wal.Pos, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	tickets := a.queue.shift(min(int(last-first+1), a.queue.len()))
+	a.drain()
+	a.resetContexts()
+	a.failures.Add(1)
+	if ok, held := a.failureLines.Allow("log", time.Now()); ok { // each write that waits fails, thousands a second
+		a.logger.Error("log write failed; appends are refused until it succeeds", "err", err, "held_back_lines", held)
+	}
+	for _, t := range tickets {
+		t.recall()
+		if t.op != nil {
+			a.underway.done(t.op.keys)
+		}
+		t.err = fmt.Errorf("log: %w", err)
+		t.complete()
+	}
+}
+
+// dispatch sends a delivery to the shards. Changes of the catalogue happen here, in log order. The caller holds
+// dispatching.
+func (a *appender) dispatch(d *delivery) {
+	d.masks = make([]uint64, len(d.tickets))
+	for i, t := range d.tickets {
+		if t.op != nil {
+			t.op.apply(t)
+			a.underway.done(t.op.keys)
+		}
+		mask := t.shards(len(a.shards))
+		n := bits.OnesCount64(mask)
+		t.left.Store(int32(n))
+		d.masks[i] = mask
+		if n == 0 {
+			t.complete()
+		}
+	}
+	for _, sh := range a.shards {
+		sh.work <- d
+	}
+}
+
+// drain waits until every shard has applied what was dispatched.
+func (a *appender) drain() {
+	var wg sync.WaitGroup
+	wg.Add(len(a.shards))
+	a.dispatching.Lock()
+	defer a.dispatching.Unlock()
+	for _, sh := range a.shards {
+		sh.work <- &delivery{wait: &wg}
+	}
+	wg.Wait()
+}

@@ -1,0 +1,143 @@
+package core
+
+import (
+	"sync"
+
+	"github.com/rondo-db/rondo/wal"
+)
+
+// A delivery is what became durable at once, on its way to every shard.
+type delivery struct {
+	tickets []*Ticket
+	// masks has a bit for each shard that the ticket of the same index is for. The other shards must not look at
+	// that ticket: it may be acknowledged and in use again.
+	masks   []uint64
+	records []rawRecord // of a replay: records of samples, in buf
+	buf     []byte
+	last    wal.Pos         // of all records in it; 0: none
+	wait    *sync.WaitGroup // not nil: told when a shard has applied the delivery
+}
+
+// shards returns a bit for each of the n shards that have to apply t.
+func (t *Ticket) shards(n int) (mask uint64) {
+	for i := range t.runs {
+		mask |= 1 << t.runs[i].g.shard
+	}
+	if t.op == nil {
+		return mask
+	}
+	if t.op.all != nil {
+		return 1<<n - 1
+	}
+	for _, d := range t.op.do {
+		mask |= 1 << d.g.shard
+	}
+	return mask
+}
+
+// run applies deliveries until the channel is closed.
+func (sh *shard) run(s *Store) {
+	for d := range sh.work {
+		for i := range d.records {
+			r := &d.records[i]
+			if err := s.applyRecord(sh, r.pos, d.buf[r.from:r.to]); err != nil {
+				s.replayError(err)
+				break
+			}
+		}
+		for i, t := range d.tickets {
+			if d.masks[i]>>sh.id&1 != 0 {
+				sh.apply(s, t)
+			}
+		}
+		if d.last != 0 {
+			sh.applied.Store(uint64(d.last))
+		}
+		if d.wait != nil {
+			d.wait.Done()
+		}
+	}
+}
+
+// apply does this shard's part of t. The last shard to do so acknowledges t.
+func (sh *shard) apply(s *Store, t *Ticket) {
+	o := outcome{keep: keptRejections}
+	if t.batch != nil {
+		o.keep = t.batch.keep()
+	}
+	sh.mu.Lock()
+	for i := range t.runs {
+		r := &t.runs[i]
+		if r.g.shard != sh.id {
+			continue
+		}
+		s.applyLive(sh, t, r, &o)
+	}
+	if t.op != nil {
+		for i := range t.op.do {
+			d := &t.op.do[i]
+			if d.g.shard != sh.id {
+				continue
+			}
+			s.applyGroupOp(sh, t.pos, d, &o)
+		}
+		if t.op.all != nil {
+			t.op.all(sh)
+		}
+	}
+	sh.mu.Unlock()
+	s.failpoint("record-applied")
+	sh.stats.add(&o)
+	if t.left.Load() == 1 { // no other shard touches it any more
+		t.result.merge(&o)
+	} else {
+		t.mu.Lock()
+		t.result.merge(&o)
+		t.mu.Unlock()
+	}
+	if t.left.Add(-1) == 0 {
+		t.complete()
+	}
+}
+
+// applyLive applies one run of a batch that this process appends, whose values are at hand.
+func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
+	g := r.g
+	defer g.inflight.Add(-1)
+	if err := s.lockGroup(g); err != nil {
+		for i := r.from; i < r.to; i++ {
+			o.reject(int(i), err)
+		}
+		return
+	}
+	defer g.mu.Unlock()
+	g.used = true
+	g.follow(t.batch, r.from, r.to)
+	sh.newest = max(sh.newest, t.batch.samples[r.to-1].at)
+	switch {
+	case t.cmd != nil:
+		sh.applyCommand(g, t.batch, r.from, r.to, *t.cmd, o)
+	case g.c.seasonal || r.command:
+		sh.applyCommand(g, t.batch, r.from, r.to, command{flags: r.flags()}, o)
+	default:
+		sh.applySamples(g, t.batch, r.from, r.to, o)
+	}
+	g.changed(t.pos)
+}
+
+// applyGroupOp applies to one group what a record that is not samples does to it.
+func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
+	if d.arrives != 0 {
+		defer s.catalogue.arrived(d.arrives)
+	}
+	if err := s.lockGroup(d.g); err != nil {
+		o.reject(0, err)
+		return
+	}
+	defer d.g.mu.Unlock()
+	if d.g.seen(pos) {
+		return
+	}
+	d.fn(sh, d.g)
+	d.g.changed(pos)
+}
