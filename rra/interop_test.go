@@ -1,15 +1,12 @@
 package rra
 
 import (
-	"bufio"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,56 +34,25 @@ func seed(tb testing.TB) uint64 {
 
 // An rrdtool is a running `rrdtool -`.
 type rrdtool struct {
-	tb  testing.TB
-	dir string
-	in  io.WriteCloser
-	out *bufio.Scanner
+	dir  string
+	pipe *rrdtooltest.Pipe
 }
 
 func startRRDtool(tb testing.TB) *rrdtool {
 	tb.Helper()
 	path := rrdtooltest.RRDtool(tb)
-	t := &rrdtool{tb: tb, dir: tb.TempDir()}
-	cmd := exec.Command(path, "-")
-	cmd.Dir = t.dir
-	var err error
-	if t.in, err = cmd.StdinPipe(); err != nil {
-		tb.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	t.out = bufio.NewScanner(out)
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		_ = t.in.Close()
-		_ = cmd.Wait()
-	})
-	return t
+	dir := tb.TempDir()
+	return &rrdtool{dir: dir, pipe: rrdtooltest.StartPipe(tb, path, dir, nil)}
 }
 
 // do runs one command and returns rrdtool's error, "" if there is none.
 func (t *rrdtool) do(words ...string) string {
-	t.tb.Helper()
 	for i, w := range words {
 		words[i] = `"` + w + `"`
 	}
-	if _, err := fmt.Fprintln(t.in, strings.Join(words, " ")); err != nil {
-		t.tb.Fatal(err)
+	if _, err := t.pipe.Ask(strings.Join(words, " ")); err != nil {
+		return err.Error()
 	}
-	for t.out.Scan() {
-		line := t.out.Text()
-		if strings.HasPrefix(line, "OK u:") {
-			return ""
-		}
-		if rest, ok := strings.CutPrefix(line, "ERROR: "); ok {
-			return rest
-		}
-	}
-	t.tb.Fatalf("rrdtool ended: %v", t.out.Err())
 	return ""
 }
 

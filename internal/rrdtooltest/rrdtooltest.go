@@ -5,12 +5,9 @@
 package rrdtooltest
 
 import (
-	"bufio"
-	"fmt"
-	"io"
+	"errors"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,10 +23,9 @@ type Tool struct {
 	Dir string
 
 	tb   testing.TB
+	path string
 	zone string
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *bufio.Reader
+	pipe *Pipe
 }
 
 // Start starts rrdtool and logs its version. Without rrdtool 1.7.2 the test is
@@ -42,34 +38,13 @@ func Start(tb testing.TB) *Tool {
 // StartIn is Start in a time zone.
 func StartIn(tb testing.TB, zone string) *Tool {
 	tb.Helper()
-	RRDtool(tb)
-	t := &Tool{Dir: tb.TempDir(), tb: tb, zone: zone}
+	t := &Tool{Dir: tb.TempDir(), tb: tb, path: RRDtool(tb), zone: zone}
 	t.start()
-	tb.Cleanup(t.stop)
 	return t
 }
 
 func (t *Tool) start() {
-	t.cmd = exec.Command("rrdtool", "-")
-	t.cmd.Dir = t.Dir
-	t.cmd.Env = append(os.Environ(), "TZ="+t.zone, "LC_ALL=C")
-	var err error
-	if t.in, err = t.cmd.StdinPipe(); err != nil {
-		t.tb.Fatal(err)
-	}
-	out, err := t.cmd.StdoutPipe()
-	if err != nil {
-		t.tb.Fatal(err)
-	}
-	t.out = bufio.NewReader(out)
-	if err := t.cmd.Start(); err != nil {
-		t.tb.Fatal(err)
-	}
-}
-
-func (t *Tool) stop() {
-	_ = t.in.Close()
-	_ = t.cmd.Wait()
+	t.pipe = StartPipe(t.tb, t.path, t.Dir, append(os.Environ(), "TZ="+t.zone, "LC_ALL=C"))
 }
 
 // Do runs one command, whose words may not hold quotes, backslashes or line
@@ -84,25 +59,15 @@ func (t *Tool) Do(words ...string) (out, failure string) {
 		}
 		quoted[i] = `"` + w + `"`
 	}
-	if _, err := fmt.Fprintln(t.in, strings.Join(quoted, " ")); err != nil {
-		t.tb.Fatal(err)
+	out, err := t.pipe.Try(strings.Join(quoted, " "))
+	if err == nil {
+		return out, ""
 	}
-	var b strings.Builder
-	for {
-		line, err := t.out.ReadString('\n')
-		if err != nil {
-			t.stop()
-			t.start()
-			return b.String(), "crash"
-		}
-		if strings.HasPrefix(line, "OK u:") {
-			return b.String(), ""
-		}
-		if rest, ok := strings.CutPrefix(line, "ERROR: "); ok {
-			return b.String(), strings.TrimSuffix(rest, "\n")
-		}
-		b.WriteString(line)
+	if errors.Is(err, ErrCrashed) {
+		t.pipe.end()
+		t.start()
 	}
+	return out, err.Error()
 }
 
 // Rand returns a source of random cases and logs its seed: RONDO_SEED, or a

@@ -1,9 +1,7 @@
 package attime_test
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -30,34 +28,14 @@ type original struct {
 	t    testing.TB
 	zone string
 	dir  string
-	in   io.WriteCloser
-	out  *bufio.Reader
+	pipe *rrdtooltest.Pipe
 }
 
 func startOriginal(t testing.TB, zone string) *original {
 	t.Helper()
 	path := rrdtooltest.Peer(t, "rrdtool")
 	o := &original{t: t, zone: zone, dir: t.TempDir()}
-	cmd := exec.Command(path, "-")
-	cmd.Dir = o.dir
-	cmd.Env = append(os.Environ(), "TZ="+zone, "LC_ALL=C")
-	var err error
-	o.in, err = cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.out = bufio.NewReader(out)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = o.in.Close()
-		_ = cmd.Wait()
-	})
+	o.pipe = rrdtooltest.StartPipe(t, path, o.dir, append(os.Environ(), "TZ="+zone, "LC_ALL=C"))
 	if got := o.ask("create p.rrd --start 1000000000 --step 1 DS:x:GAUGE:20:0:100 RRA:AVERAGE:0.5:1:5"); got != "" {
 		t.Fatal("create: ", got)
 	}
@@ -67,23 +45,11 @@ func startOriginal(t testing.TB, zone string) *original {
 // ask runs one command and returns its output, or its message with ERROR in front.
 func (o *original) ask(line string) string {
 	o.t.Helper()
-	if _, err := io.WriteString(o.in, line+"\n"); err != nil {
-		o.t.Fatal(err)
+	out, err := o.pipe.Ask(line)
+	if err != nil {
+		return out + "ERROR: " + err.Error()
 	}
-	var b strings.Builder
-	for {
-		l, err := o.out.ReadString('\n')
-		if err != nil {
-			o.t.Fatalf("rrdtool ended at %q: %v", line, err)
-		}
-		if strings.HasPrefix(l, "OK u:") {
-			return strings.TrimSuffix(b.String(), "\n")
-		}
-		b.WriteString(l)
-		if strings.HasPrefix(l, "ERROR: ") {
-			return strings.TrimSuffix(b.String(), "\n")
-		}
-	}
+	return strings.TrimSuffix(out, "\n")
 }
 
 const createArgs = " --step 1 DS:x:GAUGE:20:0:100 RRA:AVERAGE:0.5:1:5"

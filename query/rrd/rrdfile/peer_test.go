@@ -1,10 +1,7 @@
 package rrdfile_test
 
 import (
-	"bufio"
 	"bytes"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -22,8 +19,7 @@ type peer struct {
 	t    testing.TB
 	path string
 	dir  string
-	in   io.WriteCloser
-	out  *bufio.Reader
+	pipe *rrdtooltest.Pipe
 }
 
 var peerEnv = []string{"TZ=Europe/Berlin", "LC_ALL=C", "PATH=" + os.Getenv("PATH")}
@@ -32,24 +28,7 @@ func newPeer(t testing.TB) *peer {
 	t.Helper()
 	path := rrdtooltest.RRDtool(t)
 	p := &peer{t: t, path: path, dir: t.TempDir()}
-	cmd := exec.Command(path, "-")
-	cmd.Dir, cmd.Env = p.dir, peerEnv
-	var err error
-	if p.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.out = bufio.NewReaderSize(out, 1<<20)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.in.Close()
-		_ = cmd.Wait()
-	})
+	p.pipe = rrdtooltest.StartPipe(t, path, p.dir, peerEnv)
 	return p
 }
 
@@ -62,22 +41,7 @@ func (p *peer) do(args ...string) (string, error) {
 	for i, a := range args {
 		quoted[i] = `"` + a + `"`
 	}
-	if _, err := fmt.Fprintln(p.in, strings.Join(quoted, " ")); err != nil {
-		p.t.Fatal(err)
-	}
-	var b strings.Builder
-	for {
-		line, err := p.out.ReadString('\n')
-		switch {
-		case err != nil:
-			p.t.Fatalf("rrdtool ended at %v: %v", args, err)
-		case strings.HasPrefix(line, "OK u:"):
-			return b.String(), nil
-		case strings.HasPrefix(line, "ERROR: "):
-			return b.String(), fmt.Errorf("%s", strings.TrimSpace(line[7:]))
-		}
-		b.WriteString(line)
-	}
+	return p.pipe.Ask(strings.Join(quoted, " "))
 }
 
 // must is do for what must succeed.

@@ -1,12 +1,10 @@
 package rrdtool_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -34,12 +32,11 @@ type answer struct {
 
 // original runs commands with the installed rrdtool in a folder of its own.
 type original struct {
-	t    testing.TB
-	path string
-	dir  string
-	env  []string
-	in   io.WriteCloser
-	out  *bufio.Reader
+	t       testing.TB
+	path    string
+	dir     string
+	env     []string
+	running *rrdtooltest.Pipe
 }
 
 func newOriginal(t testing.TB) *original {
@@ -47,24 +44,7 @@ func newOriginal(t testing.TB) *original {
 	p := rrdtooltest.Peer(t, "rrdtool")
 	o := &original{t: t, path: p, dir: t.TempDir()}
 	o.env = []string{"TZ=Europe/Berlin", "LC_ALL=C", "PATH=" + os.Getenv("PATH")}
-	cmd := exec.Command(p, "-")
-	cmd.Env = o.env
-	var err error
-	if o.in, err = cmd.StdinPipe(); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.out = bufio.NewReader(out)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = o.in.Close()
-		_ = cmd.Wait()
-	})
+	o.running = rrdtooltest.StartPipe(t, p, "", o.env)
 	return o
 }
 
@@ -86,23 +66,11 @@ func (o *original) run(dir string, args []string) answer {
 // success from failure, and has no stderr.
 func (o *original) pipe(args []string) answer {
 	o.t.Helper()
-	if _, err := fmt.Fprintln(o.in, quoted(args)); err != nil {
-		o.t.Fatal(err)
+	out, err := o.running.Ask(quoted(args))
+	if err != nil {
+		return answer{Stdout: out, Stderr: "ERROR: " + err.Error() + "\n", Exit: 1}
 	}
-	var a answer
-	for {
-		line, err := o.out.ReadString('\n')
-		switch {
-		case err != nil:
-			o.t.Fatalf("rrdtool ended at %s: %v", quoted(args), err)
-		case strings.HasPrefix(line, "OK u:"):
-			return a
-		case strings.HasPrefix(line, "ERROR: "):
-			a.Stderr, a.Exit = line, 1
-			return a
-		}
-		a.Stdout += line
-	}
+	return answer{Stdout: out}
 }
 
 // rondo runs commands with Run.
