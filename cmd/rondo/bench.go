@@ -23,8 +23,7 @@ func newBenchCommand() *cobra.Command {
 		Short: "Measure the store on this machine",
 		Args:  cobra.NoArgs,
 	}
-	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchChildCommand(), newBenchReceiveCommand(), newBenchReceiverCommand(),
-		newBenchRRDCachedCommand(), newBenchPipeCommand(), newBenchOneShotCommand())
+	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchChildCommand())
 	return c
 }
 

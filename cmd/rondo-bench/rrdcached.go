@@ -4,21 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/query/rrd/rrdcached/rrdcachedbench"
+	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/rrdcachedbench"
 )
 
-func newBenchRRDCachedCommand() *cobra.Command {
-	o := benchRRDCachedOptions{}
+func newRRDCached(common *common) *cobra.Command {
+	o := rrdcachedOptions{common: common}
 	c := &cobra.Command{
 		Use:   "rrdcached",
-		Short: "Hold the server of rrdcached's protocol against rrdcached",
+		Short: "Compare the server of rrdcached's protocol with rrdcached",
 		Long: `Starts rondo serve and the installed rrdcached (with a journal, as it is advised),
 one after the other, and sends both the same through a unix socket: CREATE of all
 series, BATCH UPDATE of one value a series and round (flushed and synced every 300 s
@@ -44,44 +42,39 @@ divided by rrdcached's. Processor time is that of the servers.`,
 	return c
 }
 
-type benchRRDCachedOptions struct {
+type rrdcachedOptions struct {
+	*common
 	series, rounds, single, kills int
 	seed                          uint64
 	dir                           string
 	alone, json                   bool
 }
 
-func (o *benchRRDCachedOptions) run(cmd *cobra.Command) (err error) {
-	self, err := os.Executable()
+func (o *rrdcachedOptions) run(cmd *cobra.Command) (err error) {
+	program, err := o.findRondo()
 	if err != nil {
 		return err
 	}
-	dir, remove, err := benchDir(o.dir)
+	dir, remove, err := workFolder(o.dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	if dir, err = filepath.Abs(dir); err != nil {
-		return err
-	}
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano())
 	}
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "seed %d\n", o.seed) // what is printed in the end matters
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "seed %d\n", o.seed) // the figures matter
 	config := rrdcachedbench.Config{
 		Series: o.series, Rounds: o.rounds, Single: o.single, Kills: o.kills, Seed: o.seed, Dir: dir,
 		Rondo: func(ctx context.Context, db, socket, base string) *exec.Cmd {
-			args := []string{"serve", "--db", db, "--http", "", "--rrdcached", "unix:" + socket, "--rrdcached-base", base, "--log-level", "warn"}
-			for _, p := range protocols {
-				args = append(args, "--"+p.Name, "")
-			}
-			return exec.CommandContext(ctx, self, args...)
+			return exec.CommandContext(ctx, program, "serve", "--db", db, "--rrdcached", "unix:"+socket, "--rrdcached-base", base,
+				"--http=", "--collectd=", "--gmetric=", "--mono=", "--log-level=warn")
 		},
-		Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }, // as above
+		Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }, // likewise
 	}
 	if !o.alone {
 		if config.RRDCached, err = rrdcachedbench.Find(); err != nil {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo: not compared: %v\n", err) // as above
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err) // likewise
 		}
 	}
 	ms, err := rrdcachedbench.Run(cmd.Context(), config)

@@ -5,19 +5,19 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/rrdcachedbench"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
-	"github.com/rondo-db/rondo/query/rrd/rrdcached/rrdcachedbench"
 )
 
-// TestBenchRRDCached runs all that the measurement does, in small. Of what rondo has acknowledged nothing may be lost by kill -9; what
-// rrdcached loses by the same is logged.
+// TestBenchRRDCached does the whole measurement with few series. kill -9 loses no update that rondo
+// has acknowledged. The test logs what rrdcached loses.
 func TestBenchRRDCached(t *testing.T) {
 	t.Parallel()
-	args := []string{"bench", "rrdcached", "--series", "100", "--rounds", "3", "--single", "1", "--kills", "3", "--json"}
+	args := []string{"rrdcached", "--series", "100", "--rounds", "3", "--single", "1", "--kills", "3", "--json"}
 	if _, err := rrdcachedbench.Find(); err != nil && rrdtooltest.Required() {
 		t.Fatalf("RONDO_REQUIRE_PEERS=1: %v", err)
 	}
-	cmd := exec.Command("rondo", args...)
+	cmd := exec.Command("rondo-bench", args...)
 	cmd.Stderr = t.Output() // it says the seed
 	out, err := cmd.Output()
 	if err != nil {

@@ -5,34 +5,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/query/rrd/rrdtool/rrdtoolbench"
+	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/rrdtoolbench"
 )
 
-// benchTool is what bench pipe and bench oneshot have in common.
-type benchTool struct {
+// rrdtoolOptions are the flags that pipe and oneshot share.
+type rrdtoolOptions struct {
+	*common
 	dir         string
 	alone, json bool
 	series      []int
 }
 
-func (o *benchTool) addFlags(c *cobra.Command) {
+func (o *rrdtoolOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&o.dir, "dir", "", "`folder` of both, new or empty (default: a temporary one, removed afterwards)")
 	f.BoolVar(&o.alone, "alone", false, "measure rondo only")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 }
 
-func newBenchPipeCommand() *cobra.Command {
-	o := benchTool{}
+func newPipe(common *common) *cobra.Command {
+	o := rrdtoolOptions{common: common}
 	var lines, waits int
 	c := &cobra.Command{
 		Use:   "pipe",
-		Short: "Hold pipe mode against rrdtool's",
+		Short: "Compare pipe mode with rrdtool's",
 		Long: `Sends the same updates to "rrdtool -" and to "rondo rrdtool -", with --sync
 interval and always and through a server: first written without waiting, then each
 after the answer to the one before it. Every series has one data source and five
@@ -55,12 +54,12 @@ program, and of the server where there is one; what reads the answers is not in 
 	return c
 }
 
-func newBenchOneShotCommand() *cobra.Command {
-	o := benchTool{}
+func newOneShot(common *common) *cobra.Command {
+	o := rrdtoolOptions{common: common}
 	var runs int
 	c := &cobra.Command{
 		Use:   "oneshot",
-		Short: "Hold commands, each a process of its own, against rrdtool's",
+		Short: "Compare commands, each a process of its own, with rrdtool's",
 		Long: `Runs update, info and fetch (of 60 rows) as processes of their own, and takes the time
 from start to end: rrdtool with a file; rondo without a server, on databases as a
 server leaves them; the same when 6,000 updates of other series are in the log, which
@@ -81,22 +80,20 @@ durable before it ends, but for rrdtool's.`,
 }
 
 // run measures, and prints what was measured.
-func (o *benchTool) run(cmd *cobra.Command, measure func(rrdtoolbench.Programs) (any, func(io.Writer) error, error)) (err error) {
-	p := rrdtoolbench.Programs{Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }} // what is printed in the end matters
-	if p.Rondo, err = os.Executable(); err != nil {
+func (o *rrdtoolOptions) run(cmd *cobra.Command, measure func(rrdtoolbench.Programs) (any, func(io.Writer) error, error)) (err error) {
+	p := rrdtoolbench.Programs{Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }} // the figures matter
+	if p.Rondo, err = o.findRondo(); err != nil {
 		return err
 	}
-	dir, remove, err := benchDir(o.dir)
+	dir, remove, err := workFolder(o.dir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, remove()) }()
-	if p.Dir, err = filepath.Abs(dir); err != nil {
-		return err
-	}
+	p.Dir = dir
 	if !o.alone {
 		if p.RRDTool, err = rrdtoolbench.Find(); err != nil {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo: not compared: %v\n", err) // as above
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err) // likewise
 		}
 	}
 	ms, write, err := measure(p)

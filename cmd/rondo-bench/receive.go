@@ -10,17 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/receivers/receivebench"
+	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/receivebench"
 )
 
-// receiveVerified is how many series bench receive compares with what was sent.
+// receiveVerified is how many series receive compares with what was sent.
 const receiveVerified = 1000
 
-func newBenchReceiveCommand() *cobra.Command {
-	var o benchReceiveOptions
+func newReceive() *cobra.Command {
+	var o receiveOptions
 	c := &cobra.Command{
 		Use:   "receive",
-		Short: "Send a made-up load to a receiver, and see what is stored of it",
+		Short: "Send a made-up load to a receiver, and to collectd",
 		Long: `Starts a receiver and a store in a process of their own, on loopback and in a
 temporary folder, sends them the packets of made-up hosts at the rate asked for,
 and tells what was stored, what was lost, and the processor time it took.
@@ -57,8 +57,8 @@ receives, and nothing is behind it (with --compare-rrdtool its rrdtool plugin).`
 	return c
 }
 
-// newBenchReceiverCommand returns the command that bench receive starts in a process of its own.
-func newBenchReceiverCommand() *cobra.Command {
+// newReceiver returns the command that receive starts in a process of its own.
+func newReceiver() *cobra.Command {
 	return &cobra.Command{
 		Use:    "receiver ORDER",
 		Hidden: true,
@@ -69,7 +69,7 @@ func newBenchReceiverCommand() *cobra.Command {
 	}
 }
 
-type benchReceiveOptions struct {
+type receiveOptions struct {
 	protocol                    string
 	series                      int
 	rate, seconds, mostLost     float64
@@ -79,7 +79,7 @@ type benchReceiveOptions struct {
 	segments                    bool
 }
 
-func (o *benchReceiveOptions) run(cmd *cobra.Command) error {
+func (o *receiveOptions) run(cmd *cobra.Command) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -95,18 +95,18 @@ func (o *benchReceiveOptions) run(cmd *cobra.Command) error {
 		Segments: o.segments,
 		Profile:  o.cpuProfile,
 		Exec: func(ctx context.Context, arg string) *exec.Cmd {
-			return exec.CommandContext(ctx, self, "bench", "receiver", arg)
+			return exec.CommandContext(ctx, self, "receiver", arg)
 		},
 	}
 	if o.compare || o.stores {
 		config.PeerStores = o.stores
 		if config.Peer, err = receivebench.FindPeer(o.protocol); err != nil {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo: not compared: %v\n", err) // what is printed matters
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err) // the figures matter
 		}
 	}
 	var r receivebench.Result
 	if o.find {
-		r, err = receivebench.Find(cmd.Context(), config, func(line string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), line) }) // as above
+		r, err = receivebench.Find(cmd.Context(), config, func(line string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), line) }) // likewise
 	} else {
 		r, err = receivebench.Run(cmd.Context(), config)
 	}
