@@ -221,8 +221,12 @@ func (s *Store) storedCandidates(ms []Matcher, passed *passedOver) (refs []Ref, 
 		}
 		c := tx.Bucket(bucketSeries).Cursor()
 		n := uint64(0)
-		for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		for k, v := c.First(); k != nil; k, v = c.Next() {
 			n++
+			// A damaged key may be that of another series. Its value does not belong to it.
+			if _, err := openValue(bucketSeries, k, v); passed.over(err) {
+				continue
+			}
 			if len(k) != 8 || !s.numbered(Ref(binary.BigEndian.Uint64(k))) {
 				passed.over(damagedValue(bucketSeries, k, record.ErrParse))
 				continue

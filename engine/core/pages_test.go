@@ -239,3 +239,58 @@ func TestLabelKeysOutOfOrder(t *testing.T) {
 	}
 	t.Logf("%d places", places)
 }
+
+// TestSeriesKeyTakenForAnother makes the key of one series that of another. Select without a label told
+// the other twice and left the first out, without an error: it had believed the keys.
+func TestSeriesKeyTakenForAnother(t *testing.T) {
+	dir := t.TempDir()
+	s, err := core.Open(dir, core.Options{NoBackground: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refs [3][8]byte
+	for i := range refs {
+		ref := mustCreate(t, s, fmt.Sprint("s", i), definition(t, "DS:a:GAUGE:20:U:U", "RRA:LAST:0.5:1:10"))
+		binary.BigEndian.PutUint64(refs[i][:], uint64(ref))
+	}
+	if err := errors.Join(s.Checkpoint(context.Background()), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "rondo.bolt")
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	for at := 0; ; at++ {
+		i := strings.Index(string(b[at:]), string(refs[2][:]))
+		if i < 0 {
+			break
+		}
+		at += i
+		if strings.Contains(string(b[at+8:at+32]), "s2") { // key and value of the bucket series
+			changed++
+			copy(b[at:], refs[0][:])
+		}
+	}
+	if changed == 0 {
+		t.Fatal("no key found")
+	}
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = core.Open(dir, core.Options{NoBackground: true}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var paths []string
+	var damage error
+	for x, err := range s.Select(context.Background(), nil) {
+		if damage = err; err == nil {
+			paths = append(paths, x.Path)
+		}
+	}
+	if !errors.Is(damage, core.ErrDamaged) || strings.Join(paths, " ") != "s0 s1" {
+		t.Errorf("series %q, error %v", paths, damage)
+	}
+}
