@@ -60,12 +60,15 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// run runs one command and returns its exit code. The first SIGINT or SIGTERM ends the command's context; the
-// second ends the process.
+// together is how long signals count as one: timeout(1) sends its signal to the process and to its group.
+const together = time.Second
+
+// run runs one command and returns its exit code. The first SIGINT or SIGTERM ends the command's context; one
+// that comes a second or more later ends the process.
 func run(p *process) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() { time.AfterFunc(together, stop) })
 	if base := filepath.Base(p.args[0]); strings.TrimSuffix(base, ".exe") == "rrdtool" {
 		t := p.newTarget("", "", "", "")
 		t.strict = true

@@ -31,12 +31,13 @@ func (s *serve) fixed() map[string]string {
 	return values
 }
 
-// warnOfReload names the settings whose change a reload does not take, and files that are gone.
-// running are the settings in force.
-func (s *serve) warnOfReload(log *slog.Logger, running map[string]string) {
+// warnOfReload names the settings whose change a reload does not take, and files that are gone. It
+// returns how many such settings there are. running are the settings in force.
+func (s *serve) warnOfReload(log *slog.Logger, running map[string]string) (restart int) {
 	now := s.fixed()
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if now[name] != running[name] {
+			restart++
 			log.Warn("a changed setting needs a restart", "setting", name, "in_force", running[name], "configured", now[name])
 		}
 	}
@@ -60,4 +61,5 @@ func (s *serve) warnOfReload(log *slog.Logger, running map[string]string) {
 	if strings.TrimSpace(s.file) != "" {
 		log.Debug("configuration file read", "file", s.file)
 	}
+	return restart
 }

@@ -314,7 +314,7 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 			if err != nil { // of settings that were not read nothing can be said
 				ways = server.Ways{Err: err}
 			} else {
-				s.warnOfReload(log, running)
+				ways.Restart = s.warnOfReload(log, running)
 			}
 			select {
 			case reload <- ways:

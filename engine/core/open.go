@@ -271,9 +271,6 @@ func (s *Store) createDatabase(name string, o databaseOptions) error {
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(s.dir, dirLog)); err == nil {
-		s.options.Logger.Warn("the database file is missing and is made anew from the log beside it", "dir", s.dir, "missing", fileDB)
-	}
 	d, err := openDatabase(fresh, o)
 	if err != nil {
 		return err

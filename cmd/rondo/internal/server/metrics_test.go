@@ -72,8 +72,13 @@ func TestMetricsTellHowLongAndHowOften(t *testing.T) {
 	if metric(t, r, "rondo_memory_budget_bytes") <= 0 {
 		t.Error("no budget")
 	}
-	reload <- fakeWays(nil)
+	taken := fakeWays(nil)
+	taken.Restart = 2
+	reload <- taken
 	eventually(t, "the configuration is taken", func() bool { return metric(t, r, "rondo_config_last_reload_successful") == 1 })
+	if n := metric(t, r, "rondo_config_restart_pending"); n != 2 {
+		t.Errorf("%v settings wait for a restart, want 2", n)
+	}
 	if t.Failed() {
 		t.Log(page)
 	}

@@ -11,6 +11,7 @@ import (
 type reloads struct {
 	taken, failed atomic.Uint64 // times that it was read again
 	bad           atomic.Bool   // the last one was not taken, or not by all receivers
+	restart       atomic.Int64  // changed settings that wait for a restart
 	at            atomic.Int64  // Unix microseconds when one was taken last; 0: at the start
 }
 
@@ -18,8 +19,9 @@ type reloads struct {
 func (s *server) reload(w Ways) {
 	ok := false
 	if w.Err != nil {
-		s.Logger.Error("configuration not taken", "err", w.Err)
+		s.Logger.Error("configuration not taken: everything stays as it is", "err", w.Err)
 	} else {
+		s.reloads.restart.Store(int64(w.Restart))
 		ok = s.receivers.reload(w)
 	}
 	s.reloads.bad.Store(!ok)
@@ -42,6 +44,7 @@ func (s *server) reloadFigures() []figure {
 	return []figure{
 		{"", "rondo_config_last_reload_successful", rra.Gauge, "1 if the configuration was taken when it was read last, else 0.", good},
 		{"", "rondo_config_last_reload_success_timestamp_seconds", rra.Gauge, "When the configuration was taken last, seconds since 1970.", float64(at) / 1e6},
+		{"", "rondo_config_restart_pending", rra.Gauge, "Settings that have changed in the configuration read last and need a restart.", float64(s.reloads.restart.Load())},
 		{"", "rondo_config_reloads_total", rra.Derive, "Times that the configuration was read again and taken.", float64(s.reloads.taken.Load())},
 		{"", "rondo_config_reload_failures_total", rra.Derive, "Times that it was read again and not taken, or not by all receivers.", float64(s.reloads.failed.Load())},
 	}

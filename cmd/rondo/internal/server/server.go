@@ -65,6 +65,8 @@ type Ways struct {
 	Policy *sink.Policy
 	// Err says why a configuration that was read again cannot be taken; nil: it can.
 	Err error
+	// Restart is how many settings of a configuration that was read again need a restart.
+	Restart int
 }
 
 // An Address is a listen address. One that was named must be had; a default one may be taken.
