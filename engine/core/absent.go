@@ -11,24 +11,24 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
-// A value that is found proves itself by its checksum; a key that is not found does not. Damage of a page's table of
-// elements hides entries, and so does damage of a key. So before the store says that the catalogue does not have
-// something, and before bbolt writes a page anew without what it cannot see, the pages near the key are checked.
+// A value that is found has a checksum that proves it. A key that is not found has nothing: damage
+// of a page's table of elements hides entries, and so does damage of a key. So the pages near a key
+// are checked before the store says that it does not have the key, and before bbolt writes pages
+// anew without the entries that it cannot see.
 
-// wholeAfter is how many look-ups check pages near their keys before those of the whole bucket are checked, once:
-// a command makes few, a server many.
+// wholeAfter is how many look-ups check only the pages near their keys. The next one checks all
+// pages of the bucket, and later ones none. A command makes few look-ups, a server many.
 const wholeAfter = 64
 
-// pageTrust is what is known of the pages of a bucket.
+// A pageTrust says what is known about the pages of a bucket.
 type pageTrust struct {
 	asked int
 	whole bool
-	err   error // of any page
+	err   error // damage of any page
 }
 
 // sound checks the pages of a bucket that hold the keys from one to another, in a transaction.
-func (s *Store) sound(tx *bolt.Tx, bucket, from, to []byte) error {
-	d := s.db
+func (d *database) sound(tx *bolt.Tx, bucket, from, to []byte) error {
 	d.trustMu.Lock()
 	defer d.trustMu.Unlock()
 	if d.trusted == nil {
@@ -44,7 +44,7 @@ func (s *Store) sound(tx *bolt.Tx, bucket, from, to []byte) error {
 	}
 	known.asked++
 	known.whole = known.asked > wholeAfter
-	w := s.walkOf(tx, bucket, func(e *DamageError) {
+	w := d.walkOf(tx, bucket, func(e *DamageError) {
 		if known.err == nil {
 			known.err = e
 		}
@@ -64,28 +64,29 @@ func (s *Store) sound(tx *bolt.Tx, bucket, from, to []byte) error {
 	return known.err
 }
 
-// walkOf returns a walk of the pages of a bucket in a transaction.
-func (s *Store) walkOf(tx *bolt.Tx, bucket []byte, found func(*DamageError)) *pageWalk {
-	w := &pageWalk{f: s.db.current.Load().file, unfit: make(map[string]bool), bucket: string(bucket)}
+// walkOf returns a walk over the pages of a bucket, as tx shows them. found is called with damage.
+func (d *database) walkOf(tx *bolt.Tx, bucket []byte, found func(*DamageError)) *pageWalk {
+	w := &pageWalk{f: d.current.Load().file, unfit: make(map[string]bool), bucket: string(bucket)}
 	w.meta.pageSize = int64(tx.DB().Info().PageSize)
 	w.meta.pages = uint64(tx.Size() / w.meta.pageSize)
 	w.used = make([]uint64, w.meta.pages/64+1)
 	w.report = func(bucket, what string) {
 		e := &DamageError{Bucket: bucket, Err: errors.New(what)}
-		s.noteDamage(e)
+		d.damage.note(e)
 		found(e)
 	}
 	return w
 }
 
-// soundNear checks the pages that bbolt changes when it puts or deletes keys, which are sorted: it would write a damaged
-// page anew without what it cannot see, and free as many pages as a damaged header claims. Each page is read once.
-func (s *Store) soundNear(tx *bolt.Tx, bucket []byte, keys iter.Seq[[]byte]) (err error) {
+// soundNear checks the pages that bbolt changes when it puts or deletes keys, which are sorted: it
+// would write a damaged page anew without what it cannot see, and free as many pages as a damaged
+// header claims. Each page is read once.
+func (d *database) soundNear(tx *bolt.Tx, bucket []byte, keys iter.Seq[[]byte]) (err error) {
 	root := uint64(tx.Bucket(bucket).Root())
 	if root == 0 {
-		return s.sound(tx, bucket, nil, nil)
+		return d.sound(tx, bucket, nil, nil)
 	}
-	w := s.walkOf(tx, bucket, func(e *DamageError) { err = e })
+	w := d.walkOf(tx, bucket, func(e *DamageError) { err = e })
 	w.again, w.kept = true, make(map[uint64][]byte)
 	for k := range keys {
 		w.within = &[2][]byte{k, k}
@@ -97,14 +98,15 @@ func (s *Store) soundNear(tx *bolt.Tx, bucket []byte, keys iter.Seq[[]byte]) (er
 	return nil
 }
 
-// absent returns nil if a bucket does not have key, which was not found in it, and the damage where it may have been hidden.
-func (s *Store) absent(tx *bolt.Tx, bucket, key []byte) error {
-	if err := s.sound(tx, bucket, key, key); err != nil {
+// absent returns nil if a bucket does not have key, which was not found in it, and the damage where
+// it may have been hidden.
+func (d *database) absent(tx *bolt.Tx, bucket, key []byte) error {
+	if err := d.sound(tx, bucket, key, key); err != nil {
 		return err
 	}
 	c := tx.Bucket(bucket).Cursor()
 	k, v := c.Seek(key)
-	if err := s.mayBe(bucket, key, k, v); err != nil {
+	if err := d.mayBe(bucket, key, k, v); err != nil {
 		return err
 	}
 	if k == nil {
@@ -112,11 +114,12 @@ func (s *Store) absent(tx *bolt.Tx, bucket, key []byte) error {
 	} else {
 		k, v = c.Prev()
 	}
-	return s.mayBe(bucket, key, k, v)
+	return d.mayBe(bucket, key, k, v)
 }
 
-// mayBe returns damage if what stands under k, a neighbour of the place of key, was written under key.
-func (s *Store) mayBe(bucket, key, k, v []byte) error {
+// mayBe returns damage if what stands under k, a neighbour of the place of key, was written under
+// key.
+func (d *database) mayBe(bucket, key, k, v []byte) error {
 	if k == nil {
 		return nil
 	}
@@ -128,14 +131,15 @@ func (s *Store) mayBe(bucket, key, k, v []byte) error {
 		return nil
 	}
 	e := damagedValue(bucket, k, record.ErrSum)
-	s.noteDamage(e)
+	d.damage.note(e)
 	return e
 }
 
-// prefixSound checks that no entry under prefix is hidden: the pages, and the entries before and behind it.
-func (s *Store) prefixSound(tx *bolt.Tx, bucket, prefix []byte) error {
+// prefixSound checks that no entry under prefix is hidden: the pages, and the entries before and
+// behind it.
+func (d *database) prefixSound(tx *bolt.Tx, bucket, prefix []byte) error {
 	end := append(bytes.Clone(prefix), bytes.Repeat([]byte{0xff}, 8)...)
-	if err := s.sound(tx, bucket, prefix, end); err != nil {
+	if err := d.sound(tx, bucket, prefix, end); err != nil {
 		return err
 	}
 	check := func(k, v []byte) error {
@@ -144,7 +148,7 @@ func (s *Store) prefixSound(tx *bolt.Tx, bucket, prefix []byte) error {
 		}
 		_, err := openValue(bucket, k, v)
 		if e, ok := errors.AsType[*DamageError](err); ok {
-			s.noteDamage(e)
+			d.damage.note(e)
 		}
 		return err
 	}

@@ -36,7 +36,7 @@ func (s *Store) passDamaged(plan []planned, out []Created) []planned {
 			if v := b.Get([]byte(p.key)); v != nil {
 				_, err = s.decodeName([]byte(p.key), v)
 			} else {
-				err = s.absent(tx, bucketNames, []byte(p.key))
+				err = s.db.absent(tx, bucketNames, []byte(p.key))
 			}
 			if err != nil && !s.catalogue.overlaid(p.key) {
 				out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, err)

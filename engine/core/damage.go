@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -94,7 +95,7 @@ func (s *Store) damagedRows(tx *bolt.Tx, g *group, stream int, slot int64, sub u
 		e.Place += fmt.Sprintf(", column %d", column)
 		e.Series = s.pathOf(tx, g.c, g.id, column/g.c.sources)
 	}
-	s.noteDamage(e)
+	s.damage.note(e)
 	return e
 }
 
@@ -104,7 +105,7 @@ func (s *Store) damagedLag(tx *bolt.Tx, g *group, column, stream int, slot int64
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, group %d, column %d", g.c.id, stream, slot, g.id, column)
 	e.rowsOf(&g.c.streams[stream], slot)
 	e.Series = s.pathOf(tx, g.c, g.id, column/g.c.sources)
-	s.noteDamage(e)
+	s.damage.note(e)
 	return e
 }
 
@@ -115,7 +116,7 @@ func (s *Store) damagedState(g *group, err error) *DamageError {
 		e.Err = page.Err
 	}
 	e.Place = fmt.Sprintf("class %d, group %d", g.c.id, g.id)
-	s.noteDamage(e)
+	s.damage.note(e)
 	return e
 }
 
@@ -141,16 +142,16 @@ func (s *Store) pathOf(tx *bolt.Tx, c *class, group uint32, index int) string {
 // maxDamage bounds how many places of damage are remembered.
 const maxDamage = 10_000
 
-// damageSeen is the places of damage that were met since the store was opened.
+// A damageSeen remembers the places of damage that were met since the store was opened.
 type damageSeen struct {
-	mu     sync.Mutex // guards places
+	logger *slog.Logger // may be nil
+	mu     sync.Mutex   // guards places
 	places map[string]struct{}
 }
 
-// noteDamage logs a place of damage when it is met first, and counts it.
-func (s *Store) noteDamage(e *DamageError) {
+// note logs a place of damage when it is met first, and counts it.
+func (d *damageSeen) note(e *DamageError) {
 	place := e.Bucket + "\x00" + string(e.Key) + "\x00" + e.Place
-	d := &s.damage
 	d.mu.Lock()
 	_, known := d.places[place]
 	if !known && len(d.places) < maxDamage {
@@ -160,8 +161,8 @@ func (s *Store) noteDamage(e *DamageError) {
 		d.places[place] = struct{}{}
 	}
 	d.mu.Unlock()
-	if !known && s.options.Logger != nil {
-		s.options.Logger.Error("the database is damaged: what is lost stays unreadable until rondo check --repair", "err", e)
+	if !known && d.logger != nil {
+		d.logger.Error("the database is damaged: what is lost stays unreadable until rondo check --repair", "err", e)
 	}
 }
 

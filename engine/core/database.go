@@ -38,6 +38,8 @@ type database struct {
 	trustMu sync.Mutex // guards trusted
 	trusted map[string]*pageTrust
 
+	damage *damageSeen // what the checks of pages find
+
 	toldMu sync.Mutex // guards told
 	told   map[string]bool
 

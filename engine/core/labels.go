@@ -89,7 +89,7 @@ func (s *Store) storedPosting(k, v []byte) (id groupID, p posting, err error) {
 	}
 	if err != nil {
 		e := damagedValue(bucketLabels, k, err)
-		s.noteDamage(e)
+		s.damage.note(e)
 		return id, p, e
 	}
 	return id, p, nil
@@ -247,7 +247,7 @@ func (s *Store) storedCandidates(ms []Matcher, passed *passedOver) (refs []Ref, 
 func (s *Store) postings(tx *bolt.Tx, l Label, passed *passedOver) map[groupID]posting {
 	out := make(map[groupID]posting)
 	key := labelKey(l)
-	passed.over(s.prefixSound(tx, bucketLabels, key))
+	passed.over(s.db.prefixSound(tx, bucketLabels, key))
 	c := tx.Bucket(bucketLabels).Cursor()
 	for k, v := c.Seek(key); bytes.HasPrefix(k, key); k, v = c.Next() {
 		id, p, err := s.storedPosting(k, v)
@@ -312,7 +312,7 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 	set, removed, doubtful := s.overlayLabels(pick)
 	var passed passedOver
 	err := s.db.View(bucketLabels, func(tx *bolt.Tx) error {
-		passed.over(s.prefixSound(tx, bucketLabels, prefix))
+		passed.over(s.db.prefixSound(tx, bucketLabels, prefix))
 		c := tx.Bucket(bucketLabels).Cursor()
 		var past []byte // where the walk has come to
 		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {

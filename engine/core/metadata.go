@@ -280,7 +280,7 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 			m, err = s.storedMeta([]byte(key), v)
 			return err
 		}
-		return s.absent(tx, bucketMetadata, []byte(key))
+		return s.db.absent(tx, bucketMetadata, []byte(key))
 	})
 	if err != nil {
 		return nil, err

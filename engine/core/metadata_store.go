@@ -57,7 +57,7 @@ func (s *Store) storedMeta(k, v []byte) (*Metadata, error) {
 		}
 	}
 	e := damagedValue(bucketMetadata, k, err)
-	s.noteDamage(e)
+	s.damage.note(e)
 	return nil, e
 }
 
@@ -96,7 +96,7 @@ func (s *Store) writeMetadata() error {
 		if err := s.db.Update(bucketMetadata, func(tx *bolt.Tx) error {
 			b := tx.Bucket(bucketMetadata)
 			for i, k := range keys {
-				if err := s.sound(tx, bucketMetadata, []byte(k), []byte(k)); err != nil {
+				if err := s.db.sound(tx, bucketMetadata, []byte(k), []byte(k)); err != nil {
 					return err
 				}
 				had := b.Get([]byte(k)) != nil

@@ -71,7 +71,7 @@ func (s *Store) lookup(key string) (Ref, error) {
 				ref, err = s.decodeName([]byte(key), v)
 				return err
 			}
-			return s.absent(tx, bucketNames, []byte(key))
+			return s.db.absent(tx, bucketNames, []byte(key))
 		})
 		if err != nil {
 			return 0, s.whileReplaying(err)
@@ -138,7 +138,7 @@ func (s *Store) changedRecord(ref Ref) (*seriesRecord, bool) {
 func (s *Store) recordIn(tx *bolt.Tx, ref Ref) (*seriesRecord, error) {
 	v := tx.Bucket(bucketSeries).Get(refKey(ref))
 	if v == nil {
-		return nil, s.absent(tx, bucketSeries, refKey(ref))
+		return nil, s.db.absent(tx, bucketSeries, refKey(ref))
 	}
 	return s.storedRecord(refKey(ref), v)
 }
@@ -171,7 +171,7 @@ func (s *Store) storedRecord(k, v []byte) (*seriesRecord, error) {
 		}
 	}
 	e := damagedValue(bucketSeries, k, err)
-	s.noteDamage(e)
+	s.damage.note(e)
 	return nil, e
 }
 
@@ -185,7 +185,7 @@ func (s *Store) decodeName(k, v []byte) (Ref, error) {
 		err = record.ErrParse
 	}
 	e := damagedValue(bucketNames, k, err)
-	s.noteDamage(e)
+	s.damage.note(e)
 	return 0, e
 }
 
@@ -279,7 +279,7 @@ func (s *Store) listed(ref Ref) (*seriesRecord, error) {
 		return nil, err
 	}
 	e := damagedValue(bucketSeries, refKey(ref), errMissing)
-	s.noteDamage(e)
+	s.damage.note(e)
 	return nil, e
 }
 

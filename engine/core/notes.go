@@ -220,13 +220,13 @@ func (n *notes) back(taken map[string][]byte) {
 func (n *notes) load(s *Store, tx *bolt.Tx) {
 	n.init()
 	var all []*noteKey
-	n.damage.over(s.sound(tx, bucketNotes, nil, []byte{0xff}))
+	n.damage.over(s.db.sound(tx, bucketNotes, nil, []byte{0xff}))
 	cur := tx.Bucket(bucketNotes).Cursor()
 	for key, v := cur.First(); key != nil; key, v = cur.Next() {
 		k, err := decodeNotes(key, v)
 		if err != nil {
 			e := damagedValue(bucketNotes, key, err)
-			s.noteDamage(e)
+			s.damage.note(e)
 			n.damage.over(e)
 			continue
 		}

@@ -152,6 +152,7 @@ func Open(dir string, o Options) (*Store, error) {
 func newStore(dir string, o Options) *Store {
 	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook}
 	s.admission.init(&s.space, &s.options)
+	s.damage.logger = s.options.Logger
 	s.calls.init()
 	s.appender.init(s)
 	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowblock.KeyRoom)} }
@@ -237,6 +238,7 @@ func (s *Store) openVersion() (err error) {
 	if s.db, err = openDatabase(name, o); err != nil {
 		return err
 	}
+	s.db.damage = &s.damage
 	return s.db.View(bucketMeta, func(tx *bolt.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {

@@ -84,7 +84,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 			return err
 		}
 		for k := range notes {
-			if err := s.sound(tx, bucketNotes, []byte(k), []byte(k)); err != nil {
+			if err := s.db.sound(tx, bucketNotes, []byte(k), []byte(k)); err != nil {
 				return err
 			}
 		}
@@ -181,7 +181,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 	}
 	for bucket, pairs := range map[*[]byte]map[string][]byte{&bucketNames: w.names, &bucketSeries: w.series, &bucketLabels: postings} {
 		for k := range pairs {
-			if err := w.s.sound(w.tx, *bucket, []byte(k), []byte(k)); err != nil {
+			if err := w.s.db.sound(w.tx, *bucket, []byte(k), []byte(k)); err != nil {
 				return err // bbolt would write the page anew without what it cannot see
 			}
 		}
@@ -245,7 +245,7 @@ func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
 func (w *catalogueTx) posting(k []byte) *posting {
 	v := w.tx.Bucket(bucketLabels).Get(k)
 	if v == nil {
-		if w.s.absent(w.tx, bucketLabels, k) != nil {
+		if w.s.db.absent(w.tx, bucketLabels, k) != nil {
 			return nil
 		}
 		return new(posting)

@@ -362,7 +362,7 @@ func (w *checkpointTx) write() error {
 			}
 		}},
 	} {
-		if err := w.s.soundNear(w.tx, part.bucket, part.keys); err != nil {
+		if err := w.s.db.soundNear(w.tx, part.bucket, part.keys); err != nil {
 			return err
 		}
 	}
