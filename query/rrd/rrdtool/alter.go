@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/reshape"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -132,82 +132,83 @@ func (a *alteration) option(name, arg string) (err error) {
 	return nil
 }
 
-// copy is what becomes of a series.
+// copy returns the series that old becomes.
 func (a *alteration) copy(old core.Copy) (core.Copy, error) {
-	p, err := takeApart(old)
+	made, err := a.reshaped(old)
+	return made, worded(err)
+}
+
+func (a *alteration) reshaped(old core.Copy) (core.Copy, error) {
+	p, err := reshape.Apart(old)
 	if err != nil {
 		return core.Copy{}, err
 	}
 	for _, r := range a.renamed {
-		i := p.source(r[0])
+		i := p.Source(r[0])
 		if i < 0 {
 			return core.Copy{}, fmt.Errorf("unknown data source name '%s'", r[0])
 		}
-		if err := p.rename(i, r[1]); err != nil {
+		if err := p.Rename(i, r[1]); err != nil {
 			return core.Copy{}, err
 		}
 	}
 	gone := make(map[int]bool)
 	for _, name := range a.without {
-		i := p.source(name)
+		i := p.Source(name)
 		if i < 0 {
 			return core.Copy{}, fmt.Errorf("unknown data source name '%s'", name)
 		}
 		gone[i] = true
 	}
-	if err := p.dropSources(gone); err != nil {
+	if err := p.DropSources(gone); err != nil {
 		return core.Copy{}, err
 	}
 	d, err := a.definition(p)
 	if err != nil {
 		return core.Copy{}, err
 	}
-	next, err := newPrefill(old.Path, old.Path, d, p.x.LastUpdate, []*parts{p}, mappings(d.Sources, nil))
-	if err != nil {
-		return core.Copy{}, err
+	plan := reshape.Plan{
+		Path: old.Path, Name: old.Path, Labels: old.Labels, Definition: d, Last: p.State.LastUpdate,
+		From: []*reshape.Series{p}, Mapped: mappings(d.Sources, nil), GoesOn: true,
 	}
-	next.series.Labels, next.altering = old.Labels, true
-	next.fill()
-	return next.together()
+	return plan.Fill()
 }
 
 // definition is what the series shall keep. p is without the data sources that go.
-func (a *alteration) definition(p *parts) (*rra.Definition, error) {
+func (a *alteration) definition(p *reshape.Series) (*rra.Definition, error) {
 	step := a.step
 	if step == 0 {
-		step = p.d.Step
+		step = p.Definition.Step
 	}
 	gone := make(map[int]bool)
 	for _, i := range a.dropped {
-		if i >= int64(len(p.d.Archives)) {
+		if i >= int64(len(p.Definition.Archives)) {
 			return nil, fmt.Errorf("there is no archive %d", i)
 		}
 		gone[int(i)] = true
 	}
 	var stay []rra.Archive
 	if len(a.archives) == 0 {
-		kept := parts{d: p.d, x: &rra.Snapshot{Archives: make([]rra.ArchiveSnapshot, len(p.d.Archives))}, rows: make([][]float64, len(p.d.Archives))}
-		kept.d.Archives = slices.Clone(p.d.Archives)
-		if len(gone) < len(p.d.Archives) || len(a.added) == 0 {
-			if err := kept.dropArchives(gone); err != nil {
+		if len(gone) < len(p.Definition.Archives) || len(a.added) == 0 {
+			var err error
+			if stay, err = reshape.DropArchives(p.Definition.Archives, gone); err != nil {
 				return nil, err
 			}
-			stay = kept.d.Archives
 		}
 	}
 	for i := range stay {
 		b := &stay[i]
-		if b.CF > rra.Last || step == p.d.Step {
+		if b.CF > rra.Last || step == p.Definition.Step {
 			continue
 		}
-		span := b.PDPs * p.d.Step
+		span := b.PDPs * p.Definition.Step
 		if span%step != 0 {
 			return nil, fmt.Errorf("archive %s has rows of %d s, which the step %d does not divide: say --rra", b, span, step)
 		}
 		b.PDPs = span / step
 		b.Own = b.Own && b.PDPs == 1
 	}
-	args := a.sourceArgs(p.d.Sources)
+	args := a.sourceArgs(p.Definition.Sources)
 	before := len(args)
 	for i := range stay {
 		args = append(args, stay[i].String())
@@ -218,9 +219,9 @@ func (a *alteration) definition(p *parts) (*rra.Definition, error) {
 	}
 	// As they are, not as their text says: text cannot say every limit and band.
 	copy(d.Archives, stay)
-	for i := range min(before, len(p.d.Sources)) {
-		if args[i] == p.d.Sources[i].String() {
-			d.Sources[i] = p.d.Sources[i]
+	for i := range min(before, len(p.Definition.Sources)) {
+		if args[i] == p.Definition.Sources[i].String() {
+			d.Sources[i] = p.Definition.Sources[i]
 		}
 	}
 	return d, d.Validate()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/attime"
+	"github.com/rondo-db/rondo/query/rrd/reshape"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -189,7 +190,7 @@ func (c *command) same(path string, d *rra.Definition) bool {
 // createFilled makes a series of what the sources hold. It begins at start; 0: when the latest of them ends. args are those
 // with data sources that may be mapped; those of a template stand before them.
 func (c *command) createFilled(path, name string, d *rra.Definition, start rra.Time, names, args []string, overwrite bool) error {
-	var sources []*parts
+	var sources []*reshape.Series
 	var last rra.Time
 	for _, name := range names {
 		ref, err := c.owned(name)
@@ -200,22 +201,18 @@ func (c *command) createFilled(path, name string, d *rra.Definition, start rra.T
 		if err != nil {
 			return named(name, err)
 		}
-		p, err := takeApart(series)
+		p, err := reshape.Apart(series)
 		if err != nil {
 			return err
 		}
 		sources = append(sources, p)
-		last = max(last, rra.Seconds(p.last())) // in whole seconds, as rrdtool does
+		last = max(last, rra.Seconds(p.Last())) // in whole seconds, as rrdtool does
 	}
 	if start == 0 {
 		start = last
 	}
-	p, err := newPrefill(path, name, d, start, sources, mappings(d.Sources, args))
-	if err != nil {
-		return err
-	}
-	p.fill()
-	series, err := p.together()
+	plan := reshape.Plan{Path: path, Name: name, Definition: d, Last: start, From: sources, Mapped: mappings(d.Sources, args)}
+	series, err := plan.Fill()
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/reshape"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
@@ -59,27 +60,27 @@ func (c *command) resize(args []string) error {
 
 // resizedCopy is a series whose archive i has more rows, or fewer if more is negative. New ones are unknown.
 func resizedCopy(series core.Copy, i, more int64) (core.Copy, error) {
-	p, err := takeApart(series)
+	p, err := reshape.Apart(series)
 	if err != nil {
 		return core.Copy{}, err
 	}
-	switch version := rrdfile.VersionOf(&p.d); {
-	case i < 0 || i >= int64(len(p.d.Archives)):
+	switch version := rrdfile.VersionOf(&p.Definition); {
+	case i < 0 || i >= int64(len(p.Definition.Archives)):
 		return core.Copy{}, errors.New("no such RRA in this RRD")
-	case -more >= p.d.Archives[i].Rows:
+	case -more >= p.Definition.Archives[i].Rows:
 		return core.Copy{}, errors.New("This RRA is not that big")
 	case version > 4:
 		return core.Copy{}, fmt.Errorf("Do not know how to handle RRD version %04d", version)
 	}
-	a := &p.d.Archives[i]
+	a := &p.Definition.Archives[i]
 	if more < 0 {
 		// The oldest rows stand behind the current one; those that are left move up.
-		behind := a.Rows - 1 - p.x.Archives[i].CurRow
-		p.x.Archives[i].CurRow -= max(0, -more-behind)
+		behind := a.Rows - 1 - p.State.Archives[i].CurRow
+		p.State.Archives[i].CurRow -= max(0, -more-behind)
 	}
-	if err := p.resize(int(i), a.Rows+min(more, maxRows), &filling{sources: len(p.d.Sources), step: p.d.Step, last: p.last()}); err != nil {
-		return core.Copy{}, err
+	if err := p.Resize(int(i), a.Rows+min(more, reshape.MaxRows), nil); err != nil {
+		return core.Copy{}, worded(err)
 	}
-	p.series.Labels = nil // they are the other's
-	return p.together()
+	p.Origin.Labels = nil // they identify the original
+	return p.Copy()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/reshape"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -81,24 +82,24 @@ func parseRowChange(arg string) (rowChange, error) {
 }
 
 // restructure makes changes, and sets the step if that is not 0.
-func restructure(p *parts, args []string, step int64) (core.Copy, error) {
+func restructure(p *reshape.Series, args []string, step int64) (core.Copy, error) {
 	c, err := parseChanges(args)
 	if err != nil {
 		return core.Copy{}, err
 	}
 	if err := c.apply(p, step); err != nil {
-		return core.Copy{}, err
+		return core.Copy{}, worded(err)
 	}
-	p.rewind()
-	return p.together()
+	p.Rewind()
+	return p.Copy()
 }
 
-func (c *changes) apply(p *parts, step int64) error {
+func (c *changes) apply(p *reshape.Series, step int64) error {
 	if step > 0 {
-		if p.d.Step%step != 0 {
+		if p.Definition.Step%step != 0 {
 			return errors.New("invalid 'newstep' parameter. The newsize must divide the old step parameter without a remainder.")
 		}
-		p.refine(step)
+		p.Refine(step)
 	}
 	sources, archives, err := c.parse(p)
 	if err != nil {
@@ -106,20 +107,20 @@ func (c *changes) apply(p *parts, step int64) error {
 	}
 	drop := make(map[int]bool)
 	for _, name := range c.dropSources {
-		if i := p.source(name); i >= 0 {
+		if i := p.Source(name); i >= 0 {
 			drop[i] = true
 		}
 	}
-	if err := p.dropSources(drop); err != nil {
+	if err := p.DropSources(drop); err != nil {
 		return err
 	}
-	if err := p.addSources(sources); err != nil {
+	if err := p.AddSources(sources); err != nil {
 		return err
 	}
 	done := make(map[int64]bool)
-	from := p.filling()
+	from := p.Donors()
 	for _, r := range c.rows {
-		if r.index < 0 || r.index >= int64(len(p.d.Archives)) || done[r.index] || c.dropArchives[int(r.index)] {
+		if r.index < 0 || r.index >= int64(len(p.Definition.Archives)) || done[r.index] || c.dropArchives[int(r.index)] {
 			continue
 		}
 		done[r.index] = true // rrdtool makes the first change of an archive
@@ -127,36 +128,36 @@ func (c *changes) apply(p *parts, step int64) error {
 		rows := r.number
 		switch r.op {
 		case '+':
-			rows = p.d.Archives[i].Rows + min(r.number, maxRows)
+			rows = p.Definition.Archives[i].Rows + min(r.number, reshape.MaxRows)
 		case '-':
-			rows = p.d.Archives[i].Rows - r.number
+			rows = p.Definition.Archives[i].Rows - r.number
 		}
-		if err := p.resize(i, rows, from); err != nil {
+		if err := p.Resize(i, rows, from); err != nil {
 			return err
 		}
 	}
 	gone := make(map[int]bool)
 	for i := range c.dropArchives {
-		if i < len(p.d.Archives) {
+		if i < len(p.Definition.Archives) {
 			gone[i] = true
 		}
 	}
-	if err := p.addArchives(archives, from); err != nil {
+	if err := p.AddArchives(archives, from); err != nil {
 		return err
 	}
-	return p.dropArchives(gone)
+	return p.DropArchives(gone)
 }
 
 // parse reads the data sources and archives that are added. Archives come first, as in rrdtool.
-func (c *changes) parse(p *parts) ([]rra.DataSource, []rra.Archive, error) {
-	args := p.d.Args()
-	d, err := rra.ParseDefinition(p.d.Step, append(args, c.archives...))
+func (c *changes) parse(p *reshape.Series) ([]rra.DataSource, []rra.Archive, error) {
+	args := p.Definition.Args()
+	d, err := rra.ParseDefinition(p.Definition.Step, append(args, c.archives...))
 	if err != nil {
 		return nil, nil, err
 	}
-	archives := d.Archives[len(p.d.Archives):]
+	archives := d.Archives[len(p.Definition.Archives):]
 	var left []string
-	for i, s := range p.d.Sources {
+	for i, s := range p.Definition.Sources {
 		dropped := false
 		for _, name := range c.dropSources {
 			dropped = dropped || s.Name == name
@@ -168,7 +169,7 @@ func (c *changes) parse(p *parts) ([]rra.DataSource, []rra.Archive, error) {
 	if len(c.sources) == 0 {
 		return nil, archives, nil
 	}
-	d, err = rra.ParseDefinition(p.d.Step, append(append(left, c.sources...), args[len(p.d.Sources):]...))
+	d, err = rra.ParseDefinition(p.Definition.Step, append(append(left, c.sources...), args[len(p.Definition.Sources):]...))
 	if err != nil {
 		return nil, nil, err
 	}

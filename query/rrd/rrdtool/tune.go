@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/reshape"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
@@ -150,14 +151,14 @@ func (c *command) tuned(args []string) (name string, ordered []string, err error
 // tuneCopy applies the arguments of tune to a series, that was called by name. With an error comes what was changed before it; a Copy without a
 // definition: nothing was.
 func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
-	p, err := takeApart(old)
+	p, err := reshape.Apart(old)
 	if err != nil {
 		return core.Copy{}, err
 	}
-	p.name = name
-	t := tuning{parts: p}
+	p.Name = name
+	t := tuning{Series: p}
 	changes, failed := parse(args, tuneOptions, func(name, arg string) error { return t.option(name, arg) })
-	out, err := p.together()
+	out, err := p.Copy()
 	if err != nil {
 		return core.Copy{}, errors.Join(failed, err)
 	}
@@ -179,7 +180,7 @@ func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
 
 // A tuning is a run of tune over the parts of a series.
 type tuning struct {
-	*parts
+	*reshape.Series
 	step    int64
 	touched bool
 }
@@ -227,7 +228,7 @@ func (t *tuning) sourceOption(name, arg string) error {
 		if !ok {
 			return invalid
 		}
-		set = func(i int) error { t.d.Sources[i].Heartbeat = seconds; return nil }
+		set = func(i int) error { t.Definition.Sources[i].Heartbeat = seconds; return nil }
 	case "minimum", "maximum":
 		limit, err := tunedLimit(value)
 		if err != nil {
@@ -235,9 +236,9 @@ func (t *tuning) sourceOption(name, arg string) error {
 		}
 		set = func(i int) error {
 			if name == "minimum" {
-				t.d.Sources[i].Min = limit
+				t.Definition.Sources[i].Min = limit
 			} else {
-				t.d.Sources[i].Max = limit
+				t.Definition.Sources[i].Max = limit
 			}
 			return nil
 		}
@@ -252,15 +253,15 @@ func (t *tuning) sourceOption(name, arg string) error {
 		if next == "" {
 			return invalid
 		}
-		set = func(i int) error { return t.rename(i, next) }
+		set = func(i int) error { return worded(t.Rename(i, next)) }
 	default:
-		set = func(i int) error { t.forget(i); return nil }
+		set = func(i int) error { t.Forget(i); return nil }
 	}
-	i := t.source(source)
+	i := t.Source(source)
 	if i < 0 {
 		return fmt.Errorf("unknown data source name '%s'", source)
 	}
-	if limits := name == "heartbeat" || name == "minimum" || name == "maximum"; limits && t.d.Sources[i].Kind == rra.Compute {
+	if limits := name == "heartbeat" || name == "minimum" || name == "maximum"; limits && t.Definition.Sources[i].Kind == rra.Compute {
 		return fmt.Errorf("data source '%s' is COMPUTE and has no %s", source, name)
 	}
 	return set(i)
@@ -272,7 +273,7 @@ func (t *tuning) setKind(i int, text string) error {
 	if err != nil {
 		return fmt.Errorf("unknown data acquisition function '%s'", text)
 	}
-	s := &t.d.Sources[i]
+	s := &t.Definition.Sources[i]
 	if kind == s.Kind {
 		return nil
 	}
@@ -280,7 +281,7 @@ func (t *tuning) setKind(i int, text string) error {
 		return errors.New("a data source cannot be made COMPUTE: there is no expression")
 	}
 	s.Kind, s.Expr = kind, ""
-	t.x.Sources[i].LastReading = "UNKN"
+	t.State.Sources[i].LastReading = "UNKN"
 	return nil
 }
 
@@ -303,18 +304,18 @@ func (t *tuning) modelOption(name, arg string) error {
 	var i int
 	switch name {
 	case "alpha", "beta":
-		if i = t.archive(rra.HWPredict); i < 0 {
-			i = t.archive(rra.MHWPredict)
+		if i = t.Archive(rra.HWPredict); i < 0 {
+			i = t.Archive(rra.MHWPredict)
 		}
 	case "gamma", "smoothing-window":
-		i = t.archive(rra.Seasonal)
+		i = t.Archive(rra.Seasonal)
 	default:
-		i = t.archive(rra.DevSeasonal)
+		i = t.Archive(rra.DevSeasonal)
 	}
 	if i < 0 {
 		return errors.New("Holt-Winters RRA does not exist in this RRD")
 	}
-	a := &t.d.Archives[i]
+	a := &t.Definition.Archives[i]
 	switch {
 	case name == "alpha":
 		a.Alpha = v
@@ -332,11 +333,11 @@ func (t *tuning) modelOption(name, arg string) error {
 // keepWindows does what becomes of smoothing windows when rrdtool makes a file of the version that keeps them: archives
 // that a predictor brought along have none then, and others 0.05.
 func (t *tuning) keepWindows() {
-	if rrdfile.VersionOf(&t.d) >= 4 {
+	if rrdfile.VersionOf(&t.Definition) >= 4 {
 		return
 	}
-	for i := range t.d.Archives {
-		if a := t.d.Archives[i:]; len(a) >= 5 && brought(a[:5], i) {
+	for i := range t.Definition.Archives {
+		if a := t.Definition.Archives[i:]; len(a) >= 5 && brought(a[:5], i) {
 			a[1].SmoothingWindow, a[2].SmoothingWindow = 0, 0
 		}
 	}
@@ -365,7 +366,7 @@ func (t *tuning) delta(name, arg string) error {
 	case v <= 0:
 		return errors.New("Parameter specified is too small")
 	}
-	i := t.archive(rra.Failures)
+	i := t.Archive(rra.Failures)
 	switch {
 	case i < 0:
 		return errors.New("Failures RRA does not exist in this RRD")
@@ -373,9 +374,9 @@ func (t *tuning) delta(name, arg string) error {
 		return wrong
 	}
 	if name == "deltapos" {
-		t.d.Archives[i].DeltaPos = v
+		t.Definition.Archives[i].DeltaPos = v
 	} else {
-		t.d.Archives[i].DeltaNeg = v
+		t.Definition.Archives[i].DeltaNeg = v
 	}
 	return nil
 }
@@ -387,49 +388,19 @@ func (t *tuning) violations(name, arg string) error {
 	if count < 1 || count > 28 {
 		return errors.New("Parameter must be between 1 and 28")
 	}
-	i := t.archive(rra.Failures)
+	i := t.Archive(rra.Failures)
 	if i < 0 {
 		return errors.New("Failures RRA does not exist in this RRD")
 	}
 	if name == "window-length" {
-		t.d.Archives[i].Window = count
+		t.Definition.Archives[i].Window = count
 	} else {
-		t.d.Archives[i].Threshold = count
+		t.Definition.Archives[i].Threshold = count
 	}
-	for ds := range t.x.Archives[i].CDPs {
-		t.x.Archives[i].CDPs[ds].History = ""
+	for ds := range t.State.Archives[i].CDPs {
+		t.State.Archives[i].CDPs[ds].History = ""
 	}
 	return nil
-}
-
-// archive returns the index of the first archive of a CF; -1: there is none.
-func (t *tuning) archive(cf rra.CF) int {
-	for i := range t.d.Archives {
-		if t.d.Archives[i].CF == cf {
-			return i
-		}
-	}
-	return -1
-}
-
-// forget lets the models of a data source begin anew.
-func (t *tuning) forget(ds int) {
-	nan := math.NaN()
-	for i := range t.d.Archives {
-		c := &t.x.Archives[i].CDPs[ds]
-		switch t.d.Archives[i].CF {
-		case rra.HWPredict, rra.MHWPredict:
-			c.Intercept, c.LastIntercept, c.Slope, c.LastSlope = nan, nan, nan, nan
-			c.NullCount, c.LastNullCount = 1, 1
-		case rra.Seasonal, rra.DevSeasonal:
-			c.Seasonal, c.LastSeasonal = nan, nan
-			for k := ds; k < len(t.rows[i]); k += len(t.d.Sources) {
-				t.rows[i][k] = nan
-			}
-		case rra.Failures:
-			c.History = ""
-		}
-	}
 }
 
 // limitCharacters are those that rrdtool reads of a limit.
