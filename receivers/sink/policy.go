@@ -38,17 +38,6 @@ type Rule struct {
 	Expire int64
 }
 
-// Covers reports whether r plainly matches every series that o matches: because it matches all there are, or asks
-// for no more than o does. Two patterns are compared as texts.
-func (r *Rule) Covers(o *Rule) bool {
-	for name, pattern := range r.Labels {
-		if other, ok := o.Labels[name]; !ok || other != pattern {
-			return false
-		}
-	}
-	return r.Path == "" || r.Path == "**" || r.Path == o.Path
-}
-
 // Below reports whether r may match paths whose first component is name.
 func (r *Rule) Below(name string) bool {
 	first, rest, more := strings.Cut(r.Path, "/")

@@ -51,6 +51,17 @@ func TestRuleCovers(t *testing.T) {
 		{sink.Rule{Labels: host}, sink.Rule{Path: "x", Labels: both}, true},
 		{sink.Rule{Labels: both}, sink.Rule{Labels: host}, false},
 		{sink.Rule{Labels: host}, sink.Rule{Labels: map[string]string{"host": "b"}}, false},
+		{sink.Rule{Path: "collectd/**"}, sink.Rule{Path: "collectd/*/cpu-*/**"}, true},
+		{sink.Rule{Path: "collectd/*/**"}, sink.Rule{Path: "collectd/a/*"}, true},
+		{sink.Rule{Path: "collectd/*/**"}, sink.Rule{Path: "collectd/a/b/c"}, true},
+		{sink.Rule{Path: "collectd/*"}, sink.Rule{Path: "collectd/**"}, false},
+		{sink.Rule{Path: "collectd/*"}, sink.Rule{Path: "collectd/a/b"}, false},
+		{sink.Rule{Path: "a?c"}, sink.Rule{Path: "abc"}, true},
+		{sink.Rule{Path: "a?c"}, sink.Rule{Path: "a*c"}, false},
+		{sink.Rule{Path: "a?c"}, sink.Rule{Path: "a/c"}, false},
+		{sink.Rule{Labels: map[string]string{"host": "lab*"}}, sink.Rule{Labels: map[string]string{"host": "lab/7*"}}, true},
+		{sink.Rule{Labels: map[string]string{"host": "*"}}, sink.Rule{Path: "x"}, true},
+		{sink.Rule{Labels: map[string]string{"host": "?*"}}, sink.Rule{Path: "x"}, false},
 	} {
 		if got := tt.r.Covers(&tt.o); got != tt.want {
 			t.Errorf("%+v covers %+v: %v, want %v", tt.r, tt.o, got, tt.want)
