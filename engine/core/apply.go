@@ -164,54 +164,8 @@ func (g *group) follow(b *Batch, from, to uint32) {
 	}
 }
 
-// applyRecord applies what a logged record of samples holds for the groups of shard sh.
-func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
-	r := record.Reader{Rest: rec}
-	r.Byte()
-	var at rra.Time
-	for len(r.Rest) > 0 && r.Err == nil {
-		h := readRun(&r, at)
-		at = h.at
-		if r.Err != nil {
-			break
-		}
-		g, err := s.groupAt(h.class, h.group)
-		if err != nil {
-			return fmt.Errorf("log position %d: %w", pos, err)
-		}
-		if g.shard != sh.id {
-			continue
-		}
-		if err := s.applyRun(sh, g, pos, h); err != nil {
-			return err
-		}
-	}
-	if r.Err != nil {
-		return recordError("samples", uint64(pos))
-	}
-	return nil
-}
-
-// applyRun applies one decoded run, unless the group has already seen it.
-func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
-	if err := s.lockGroup(g); err != nil {
-		return s.passDamagedGroup(err)
-	}
-	defer g.mu.Unlock()
-	return sh.applyBody(sh, g, pos, h)
-}
-
-// passDamagedGroup makes replay go on past a group whose state is damaged: the log has not all that
-// made it, and the other series are not to wait for a repair.
-func (s *Store) passDamagedGroup(err error) error {
-	if errors.Is(err, ErrDamaged) {
-		return nil // the damage is logged and counted already
-	}
-	return err
-}
-
-// applyBody is applyRun for a group that is locked, with what sh has at hand. owner is the group's
-// shard.
+// applyBody applies one decoded run to a group that is locked, with the scratch space and the
+// reorder window of sh. owner is the shard of the group, which counts the outcome.
 func (sh *shard) applyBody(owner *shard, g *group, pos wal.Pos, h runHeader) error {
 	if g.seen(pos) {
 		return nil

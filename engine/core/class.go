@@ -7,16 +7,16 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Series of one shape form a class: their states and row buffers have one
-// stride, so that a group of them is a few arrays. A definition is everything
-// else (names, kinds, limits); many series share one.
+// Series of one shape form a class. Their states and row buffers have the same size, so that a
+// group of them is a few arrays. What else a series is made from (names, kinds, limits) is its
+// definition, and many series share one.
 
-// A definition is an interned rra.Definition.
+// A definition is an rra.Definition that the catalogue keeps once, with a number.
 type definition struct {
 	id     uint32
 	m      *rra.Machine
 	class  *class
-	values int // readings a sample: data sources that are not COMPUTE
+	values int // readings in a sample: one for each data source that is not COMPUTE
 }
 
 // Definitions holds every definition of a store, in order of their numbers. Readers take no lock;
@@ -38,17 +38,19 @@ func (ds *definitions) byID(id uint32) *definition {
 type class struct {
 	id       uint32
 	shape    string
-	step     int64
-	words    int // of rra state, a series
-	sources  int // data sources
+	step     int64 // seconds
+	words    int   // 64-bit words of the state of a series
+	sources  int   // data sources
 	seasonal bool
 	streams  []rowblock.Geometry
-	cols     int   // streams * sources: columns of rows
-	colOff   []int // column -> first of its rows among those of the buffers
-	bufRows  int   // floats of all buffers of a series
-	shift    uint  // series a group: 1 << shift
+	cols     int   // columns of rows: one for each stream and data source
+	colOff   []int // by column: its first row among the rows of the buffers
+	bufRows  int   // rows of all buffers of a series
+	shift    uint  // a group has 1<<shift series
 
-	machine *rra.Machine // of the first definition: what it says of a state beside values holds for the class
+	// machine is that of the first definition. It reads what has the same place in all states of
+	// the shape.
+	machine *rra.Machine
 	defs    *definitions
 	space   *groupSpace
 
@@ -57,16 +59,22 @@ type class struct {
 }
 
 const (
-	groupShift = 8 // 256 series a group
-	// Fewer series a group where each has many columns or a large state.
-	maxGroupCols  = 4096
+	// groupShift makes groups of 256 series, unless one of the limits below makes them smaller.
+	groupShift = 8
+	// maxGroupCols bounds the columns of a group.
+	maxGroupCols = 4096
+	// maxGroupWords bounds the words of the states and buffers of a group.
 	maxGroupWords = 1 << 20
-	// Fewer series a group, too, where slots are longer: a block of a slot is written anew each time it is merged.
+	// maxSlotValues bounds the values in one slot of a group where slots are long: a merge writes
+	// all of them anew.
 	maxSlotValues = 1 << 20
+	// largeSeries is the size of a state, in bytes, above which a series is a group of its own. It
+	// is then loaded and unloaded by itself.
+	largeSeries = 64 << 10
 )
 
-// newClass lays out the class of m's shape. Its groups need space and defs; a class that only tells the
-// layout has neither.
+// newClass lays out the class of m's shape. Its groups need space and defs; a class that only tells
+// the layout has neither.
 func newClass(id uint32, m *rra.Machine, space *groupSpace, defs *definitions) *class {
 	d := m.Definition()
 	c := &class{
@@ -86,7 +94,7 @@ func newClass(id uint32, m *rra.Machine, space *groupSpace, defs *definitions) *
 	return c
 }
 
-// layout derives the offsets from streams and sources.
+// layout derives the offsets and the size of a group from streams and sources.
 func (c *class) layout() {
 	c.cols = len(c.streams) * c.sources
 	c.colOff = make([]int, 0, c.cols)
@@ -111,7 +119,8 @@ func (c *class) layout() {
 	}
 }
 
-// ref, number and group address: a Ref is the class in the upper half and the number in the lower.
+// makeRef returns the reference of a series: its class in the upper half, its number in the lower
+// half.
 func makeRef(class, number uint32) Ref { return Ref(class)<<32 | Ref(number) }
 
 func (r Ref) class() uint32  { return uint32(r >> 32) }
@@ -126,5 +135,5 @@ func (c *class) group(number uint32) *group {
 	return nil
 }
 
-// index returns the place of a series number in its group.
+// index returns the index of a series number in its group.
 func (c *class) index(number uint32) int { return int(number & (1<<c.shift - 1)) }

@@ -21,6 +21,9 @@ import (
 // are of type *DamageError, which names the place.
 var ErrDamaged = errors.New("damaged")
 
+// errMissing says that stored bytes that must be there are not.
+var errMissing = errors.New("it is missing")
+
 // A DamageError names damaged bytes of the database and what is lost with them.
 type DamageError struct {
 	Bucket string // of the database; empty: the pages of the file

@@ -22,13 +22,6 @@ const deferredMost = 2 << 20
 // deferredChunk is the size of the pieces of memory that deferred records share, in bytes.
 const deferredChunk = 64 << 10
 
-// A deferredRun is a run of samples that its group applies when it is loaded.
-type deferredRun struct {
-	pos    wal.Pos
-	h      runHeader
-	window rra.Time // the reorder window then in force
-}
-
 // deferRuns leaves the runs of a record of samples with their groups.
 func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
 	if cap(r.kept)-len(r.kept) < len(rec) {
@@ -71,19 +64,6 @@ func (s *Store) deferRun(g *group, l deferredRun) error {
 		s.deferredGroups.Add(1)
 	}
 	g.deferred = append(g.deferred, l)
-	return nil
-}
-
-// applyDeferred applies runs to g in the goroutine of the caller, which holds g.mu.
-func (s *Store) applyDeferred(g *group, runs []deferredRun) error {
-	owner := s.shards[g.shard]
-	sh := &shard{id: owner.id}
-	for i := range runs {
-		sh.reorder = runs[i].window
-		if err := sh.applyBody(owner, g, runs[i].pos, runs[i].h); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

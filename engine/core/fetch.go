@@ -22,7 +22,6 @@ import (
 // first: if the group's directory has no block of the rows that are wanted, none is begun.
 
 var (
-	errMissing  = errors.New("it is missing")
 	errStale    = errors.New("the transaction is older than the group")
 	errDatabase = errors.New("the database has some of the rows, and there is no transaction")
 )

@@ -14,11 +14,12 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A group is consecutive series numbers of one class: the unit of loading,
-// checkpointing and coding. Its arrays lie side by side in one block of memory.
+// A group holds the series of one class that have consecutive numbers. It is the unit of loading,
+// of checkpoints and of coding contexts. Its arrays lie side by side in one block of memory.
 //
-// mu guards everything but enc, encTag and encReady, which belong to whoever
-// holds the appender's mu: they run ahead of the rest by what is logged and not yet applied.
+// mu guards everything but enc, encMem, encTag, encReady and encEpoch. Those are the coding
+// context: whoever holds the mutex of the appender owns them, and they run ahead of the rest by the
+// samples that are logged and not yet applied.
 type group struct {
 	c     *class
 	id    uint32
@@ -65,6 +66,13 @@ type group struct {
 	inflight atomic.Int32 // runs that are coded and not applied
 }
 
+// A deferredRun is a run of samples that its group applies when it is loaded.
+type deferredRun struct {
+	pos    wal.Pos
+	h      runHeader
+	window rra.Time // the reorder window then in force
+}
+
 // The arrays of a group hold its series side by side; they share one block of memory.
 type arrays struct {
 	capacity int
@@ -88,7 +96,7 @@ const (
 	flagLost = 2
 )
 
-// resize makes room for at least n series, keeping what is there.
+// resize makes room for at least n series and keeps what the arrays hold.
 func (g *group) resize(n int) {
 	if n <= g.capacity {
 		return
@@ -142,7 +150,7 @@ func (g *group) carve(b []byte, capacity int) {
 	g.flags = take(capacity)
 }
 
-// unload gives the arrays back. What they held must be in the database.
+// unload releases the memory of the arrays. What they held must be in the database.
 func (g *group) unload() {
 	g.c.space.Release(g.mem)
 	g.forgetLongRuns()
@@ -202,6 +210,14 @@ func (g *group) keepText(i int, text string) {
 	g.setText(i, []string{text})
 }
 
+// sawLost notes the time of a sample of a series that is not in the group, while a repair makes its
+// state anew. The caller holds g.mu.
+func (g *group) sawLost(i int, at rra.Time) {
+	if g.lost != nil {
+		g.lost[i] = max(g.lost[i], at)
+	}
+}
+
 // definition returns the definition of the series at index i, or nil if the store does not know it.
 func (g *group) definition(i int) *definition { return g.c.defs.byID(g.defs[i]) }
 
@@ -245,12 +261,12 @@ func (g *group) dropHeld(index int) {
 	}
 }
 
-// A column's rows pass through its buffer: block rows of one block are coded at
-// once when its last row arrives. Rows that were never written are unknown, so
-// unknown rows at the beginning of a block need not be kept.
+// The rows of a column pass through its buffer. When the last row of a block has come, all rows of
+// the block are coded at once. A row that was never written is unknown, so that unknown rows at the
+// beginning of a block need no place in the buffer.
 //
-// Row k stands in row k mod block of the buffers, and a row of the buffers holds
-// all series of the group: neighbours write to one cache line.
+// Row k of a column stands in row k mod Buffer of its buffers. A row of the buffers holds the
+// values of all series of the group, so that series which are written together share cache lines.
 
 // buffer returns the row of the buffers that holds row k of a column.
 func (g *group) buffer(col int, st *rowblock.Geometry, k int64) []float64 {
@@ -267,7 +283,7 @@ func (g *group) openRows(dst []float64, i, col, n int, base uint32) []float64 {
 	return dst
 }
 
-// push takes the rows of r into the buffer of series i.
+// push takes rows that the series at index i has closed into its buffer. Full buffers are coded.
 func (g *group) push(i int, r *rra.Run) {
 	c := g.c
 	col := int(r.Stream)
@@ -283,7 +299,7 @@ func (g *group) push(i int, r *rra.Run) {
 		n = 0
 	}
 	mask := st.Buffer - 1
-	if count == 1 && n > 0 { // the ordinary day
+	if count == 1 && n > 0 { // the common case
 		g.bufs[(c.colOff[col]+int(k&mask))*g.capacity+i] = r.Value
 		n++
 		if k&mask == mask {
@@ -325,7 +341,7 @@ func (g *group) waiting() *pending.Rows {
 	return &g.pend
 }
 
-// flush codes the n rows in the buffer of a column.
+// flush codes the n rows in the buffer of a column and adds them to the pending rows.
 func (g *group) flush(i, col, n int) {
 	at := i*g.c.cols + col
 	var rows [rowblock.MaxBuffer]float64
@@ -333,8 +349,8 @@ func (g *group) flush(i, col, n int) {
 	g.waiting().Add(i, col, g.bufBase[at], g.openRows(rows[:0], i, col, n, g.bufBase[at]), pdps, &g.hints[at])
 }
 
-// fullIndex widens the low half of a row index: the largest index not above last+1 that has this
-// half.
+// fullIndex returns the number of a row from its low half: the largest number not above last+1 that
+// has this half.
 func fullIndex(low uint32, last int64) int64 {
 	top := last + 1
 	return top - int64(uint32(top)-low)

@@ -31,7 +31,8 @@ const (
 	MaxBatch = 1 << 16
 )
 
-// admitDefinition compiles the definition of a new series, if it is within the limits, and returns its code too.
+// admitDefinition compiles the definition of a new series, if it is within the limits, and returns
+// its code too.
 func (s *Store) admitDefinition(d *rra.Definition) (m *rra.Machine, code string, err error) {
 	for i := range d.Archives {
 		if n := d.Archives[i].Rows; n > s.options.MaxRows {

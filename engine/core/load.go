@@ -70,3 +70,16 @@ func (s *Store) loadGroup(g *group, tx *bolt.Tx) error {
 	s.space.loaded.Add(1)
 	return nil
 }
+
+// applyDeferred applies runs to g in the goroutine of the caller, which holds g.mu.
+func (s *Store) applyDeferred(g *group, runs []deferredRun) error {
+	owner := s.shards[g.shard]
+	sh := &shard{id: owner.id}
+	for i := range runs {
+		sh.reorder = runs[i].window
+		if err := sh.applyBody(owner, g, runs[i].pos, runs[i].h); err != nil {
+			return err
+		}
+	}
+	return nil
+}

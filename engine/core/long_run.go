@@ -10,11 +10,11 @@ import (
 )
 
 // A reading after a long silence, still within the heartbeat, closes many rows at once, all of one
-// value: up to the whole archive. So many rows are never spelled out. What covers less than a few
-// slots becomes a segment for each of them, which takes the same few bytes for one row or a
-// thousand. What covers more is a long run: it stays with the group's state, in memory and in the
-// state record, until the archive's window has passed it. A run is never shorter than longSlots
-// slots, and no two of a column overlap, so that a column has a small number of them.
+// value: up to a whole archive. So many rows are never spelled out. A run that covers less than
+// longSlots slots becomes a piece of pending rows for each slot, which takes the same few bytes for
+// one row or a thousand. A run that covers more is a long run: it stays with the state of the
+// group, in memory and in the state record, until the window of the archive has passed it. No two
+// long runs of a column overlap, so that a column has few of them.
 
 // longSlots is how many slots a run must cover to be a long run.
 const longSlots = 4
@@ -28,15 +28,15 @@ type longRun struct {
 	value       float64
 }
 
-// longRunBytes is what a long run takes of the memory, its share of the map included.
+// longRunBytes is about what a long run takes of the memory, with its share of the map.
 const longRunBytes = 64
 
 // maxLongRuns bounds the long runs of a column: with maxSlots slots an archive has room for no
 // more.
 const maxLongRuns = rowblock.MaxSlots/longSlots + 2
 
-// pushRun takes rows of one value, more than a buffer holds, into segments and a long run. What it
-// leaves, the buffer holds.
+// pushRun takes count rows of one value from row k on, more than a buffer holds, into pending rows
+// and a long run. It returns which rows are left: no more than the buffer holds.
 func (g *group) pushRun(i, col int, st *rowblock.Geometry, k, count int64, v float64) (int64, int64) {
 	if edge := (rowblock.FloorDiv(k, st.Slot)+1)*st.Slot - k; edge < st.Slot && edge <= count {
 		g.waiting().AddRun(i, col, uint32(k), int(edge), v, st.PDPs)
@@ -58,8 +58,7 @@ func (g *group) pushRun(i, col int, st *rowblock.Geometry, k, count int64, v flo
 	return k, count
 }
 
-// addLongRun keeps r, and gives up the long runs of its column that the archive then keeps no row
-// of.
+// addLongRun adds a long run to a column, and drops those that the archive then keeps no row of.
 func (g *group) addLongRun(i, col int, r longRun) {
 	if g.longRuns == nil {
 		g.longRuns = make(map[int][]longRun)
@@ -70,7 +69,7 @@ func (g *group) addLongRun(i, col int, r longRun) {
 	g.setLongRuns(at, append(runs, r))
 }
 
-// setLongRuns makes runs those of a column, which still has those before.
+// setLongRuns replaces the long runs of a column, which is index*cols + column.
 func (g *group) setLongRuns(at int, runs []longRun) {
 	g.c.space.Count(longRunBytes * int64(len(runs)-len(g.longRuns[at])))
 	if len(runs) == 0 {
@@ -80,7 +79,7 @@ func (g *group) setLongRuns(at int, runs []longRun) {
 	g.longRuns[at] = runs
 }
 
-// dropLongRuns gives up the long runs of series i.
+// dropLongRuns drops the long runs of the series at index i.
 func (g *group) dropLongRuns(i int) {
 	if len(g.longRuns) == 0 {
 		return
@@ -90,7 +89,7 @@ func (g *group) dropLongRuns(i int) {
 	}
 }
 
-// forgetLongRuns gives up those of all series.
+// forgetLongRuns drops the long runs of all series.
 func (g *group) forgetLongRuns() {
 	for at := range g.longRuns {
 		g.setLongRuns(at, nil)
@@ -98,8 +97,8 @@ func (g *group) forgetLongRuns() {
 	g.longRuns = nil
 }
 
-// expireLongRuns gives up the long runs that their archives keep no row of any more, so that what a
-// state record holds depends on the state alone.
+// expireLongRuns drops the long runs that their archives keep no row of any more, so that a state
+// record depends on the state alone.
 func (g *group) expireLongRuns() {
 	c := g.c
 	for at, runs := range g.longRuns {
@@ -114,8 +113,9 @@ func (g *group) expireLongRuns() {
 	}
 }
 
-// appendLongRuns codes how many columns have long runs; for each its number, how many it has, and
-// of each run how far its first row is from the end of the run before it, its rows and its value.
+// appendLongRuns codes how many columns have long runs. For each column follow its number and how
+// many runs it has. For each run follow the distance of its first row from the end of the run
+// before it, its rows and its value. It is part of the format.
 func (g *group) appendLongRuns(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(g.longRuns)))
 	for _, at := range slices.Sorted(maps.Keys(g.longRuns)) {

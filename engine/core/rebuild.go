@@ -351,14 +351,6 @@ func (b *rebuild) replay() error {
 	})
 }
 
-// sawLost notes the time of a sample of a series that is not in its group, while states are made
-// anew.
-func (g *group) sawLost(i int, at rra.Time) {
-	if g.lost != nil {
-		g.lost[i] = max(g.lost[i], at)
-	}
-}
-
 // finish begins the series that the log has not all of, once it is replayed.
 func (b *rebuild) finish() {
 	s := b.s

@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// A state record holds up to 256 series. Where the state of one of them is refused, because it does not fit its definition
-// or could not be stepped, the others stay in use: the group remembers the refused one with the reason. Nobody reads it or
-// appends to it; it is written back as it is, and ends when it is dropped or overwritten.
+// A state record holds up to 256 series. Where the state of one series does not fit its definition
+// or cannot be stepped, that state is refused, and the other series stay in use. The group
+// remembers the refused series with the reason. Nobody reads the series or appends to it.
+// Checkpoints write its state back unchanged, until the series is dropped or overwritten.
 
 // refuse notes that the state of the series at index i cannot be used.
 func (g *group) refuse(i int, err error) {
@@ -20,7 +21,8 @@ func (g *group) refuse(i int, err error) {
 	}
 }
 
-// usable says why the series at index i cannot be used: there is none, or its state is refused.
+// usable returns why the series at index i cannot be used: it does not exist, or its state is
+// refused.
 func (g *group) usable(i int) error {
 	if !g.alive(i) {
 		return notFound(makeRef(g.c.id, g.id<<g.c.shift+uint32(i)))
@@ -28,7 +30,8 @@ func (g *group) usable(i int) error {
 	return g.refused[i]
 }
 
-// withPath names the series of ref in err, if that is damage that names none. The caller holds no lock.
+// withPath names the series of ref in err, if that is damage that names none. The caller holds no
+// lock.
 func (s *Store) withPath(ref Ref, err error) error {
 	e, ok := errors.AsType[*DamageError](err)
 	if !ok || e.Series != "" {

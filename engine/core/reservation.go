@@ -10,14 +10,8 @@ import (
 // reservations, so that together they keep within the budget. Large series leave a part of the
 // budget free, because samples of other series must not wait for the checkpoint of a large one.
 
-const (
-	// largeSeries is the size of a state, in bytes, from which on a series is a group of its own.
-	// It is then loaded and unloaded by itself.
-	largeSeries = 64 << 10
-	// largeShare is the part of the budget, in quarters, that large series and whole copies may
-	// fill.
-	largeShare = 3
-)
+// largeShare is the part of the budget, in quarters, that large series and whole copies may fill.
+const largeShare = 3
 
 // A reservation is memory that was set aside. Its end gives it back.
 type reservation struct {
