@@ -9,12 +9,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Append logs and applies b, and returns once b is durable and applied. Samples that cannot be stored (late, of the wrong
-// shape, of no series, with a text that is too long) are named in a *RejectedError; the other samples are stored. Any other
-// error means that nothing of b is stored.
+// Append logs and applies b, and returns once b is durable and applied. Samples that cannot be
+// stored (late, of the wrong shape, of no series, with a text that is too long) are named in a
+// *RejectedError; the other samples are stored. Any other error means that nothing of b is stored.
 //
-// If ctx ends before b is in the queue of the log, Append returns ctx's error and stores nothing. Once b is in the queue,
-// Append waits for the disk even if ctx ends, and returns what became of b.
+// If ctx ends before b is in the queue of the log, Append returns ctx's error and stores nothing.
+// Once b is in the queue, Append waits for the disk even if ctx ends, and returns what became of b.
 func (s *Store) Append(ctx context.Context, b *Batch) error {
 	t := s.appender.ticket()
 	defer s.appender.tickets.Put(t)
@@ -50,8 +50,8 @@ func (s *Store) nameRejected(e *RejectedError, b *Batch) {
 	}
 }
 
-// Submit starts an Append: the caller calls t.Wait for its outcome, and leaves b alone until Wait has returned. If Submit
-// returns an error, nothing is stored and Wait must not be called.
+// Submit starts an Append: the caller calls t.Wait for its outcome, and leaves b alone until Wait
+// has returned. If Submit returns an error, nothing is stored and Wait must not be called.
 func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 	keep, began := b.keep(), time.Now()
 	if err := s.begin(ctx); err != nil {
@@ -69,9 +69,9 @@ func (s *Store) Submit(ctx context.Context, b *Batch, t *Ticket) error {
 	return err
 }
 
-// Update applies b, whose samples are all of the series ref, as one update command, like rrdtool's update: the first
-// sample that is refused ends it. Update returns how many samples were applied and, with trace, the rows that each of them
-// closed.
+// Update applies b, whose samples are all of the series ref, as one update command, like rrdtool's
+// update: the first sample that is refused ends it. Update returns how many samples were applied
+// and, with trace, the rows that each of them closed.
 func (s *Store) Update(ctx context.Context, ref Ref, b *Batch, trace bool) (n int, rows [][]rra.Run, err error) {
 	for i := range b.samples {
 		if b.samples[i].ref != ref {

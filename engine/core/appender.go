@@ -17,12 +17,14 @@ import (
 //
 //	split, code, enqueue ──► log ──► durable ──► dispatch ──► shards, which acknowledge the ticket
 //
-// A record is coded and enqueued under mu, so that the order of codes is the order of the log. Values are coded against
-// the value logged before (see prepareContext), which a record that the log refuses takes with it: from then on nothing is
-// coded (stale) until all that is on its way has been applied, and the coding contexts follow what is applied.
+// A record is coded and enqueued under mu, so that the order of codes is the order of the log.
+// Values are coded against the value logged before (see prepareContext), which a record that the
+// log refuses takes with it: from then on nothing is coded (stale) until all that is on its way has
+// been applied, and the coding contexts follow what is applied.
 //
-// Lock order: mu, dispatching, a shard's mu, a group's mu. The log is called with mu held. It calls durable without
-// waiting for Enqueue, because durable takes mu when the log has failed. queue.mu and underway.mu are taken last and alone.
+// Lock order: mu, dispatching, a shard's mu, a group's mu. The log is called with mu held. It calls
+// durable without waiting for Enqueue, because durable takes mu when the log has failed. queue.mu
+// and underway.mu are taken last and alone.
 type appender struct {
 	log       Log      // set when the log is open
 	shards    []*shard // set before the log is open
@@ -33,15 +35,17 @@ type appender struct {
 	failpoint func(string)
 	logger    *slog.Logger
 
-	mu     sync.Mutex    // guards what follows, the coding contexts of all groups, and the order of the log
+	// mu guards what follows, the coding contexts of all groups, and the order of the log.
+	mu     sync.Mutex
 	rec    []byte        // the record at hand
-	epoch  uint64        // coding contexts of an earlier epoch follow what is applied before they are used
+	epoch  uint64        // contexts of an earlier epoch must follow what is applied before use
 	stale  bool          // coding contexts are ahead of a record that was not logged
-	paused chan struct{} // not nil: only whoever has paused the others may log, until it is closed
+	paused chan struct{} // not nil: others than the one who paused wait until it is closed
 
-	queue       queue      // tickets of records on their way to the disk
-	underway    underway   // changes of names, labels and metadata on their way
-	dispatching sync.Mutex // held while a delivery goes to the shards: all shards get all deliveries in one order
+	queue    queue    // tickets of records on their way to the disk
+	underway underway // changes of names, labels and metadata on their way
+	// dispatching is held while a delivery goes to the shards: all get deliveries in one order.
+	dispatching sync.Mutex
 
 	tickets      sync.Pool
 	batches      atomic.Uint64 // records logged since the store was opened
@@ -144,7 +148,8 @@ func (a *appender) failed(first, last wal.Pos, err error) {
 	a.drain()
 	a.resetContexts()
 	a.failures.Add(1)
-	if ok, held := a.failureLines.Allow("log", time.Now()); ok { // each write that waits fails, thousands a second
+	// Every write that waits fails: thousands a second.
+	if ok, held := a.failureLines.Allow("log", time.Now()); ok {
 		a.logger.Error("log write failed; appends are refused until it succeeds", "err", err, "held_back_lines", held)
 	}
 	for _, t := range tickets {
@@ -157,8 +162,8 @@ func (a *appender) failed(first, last wal.Pos, err error) {
 	}
 }
 
-// dispatch sends a delivery to the shards. Changes of the catalogue happen here, in log order. The caller holds
-// dispatching.
+// dispatch sends a delivery to the shards. Changes of the catalogue happen here, in log order. The
+// caller holds dispatching.
 func (a *appender) dispatch(d *delivery) {
 	d.masks = make([]uint64, len(d.tickets))
 	for i, t := range d.tickets {

@@ -2,7 +2,8 @@ package core
 
 import "sync/atomic"
 
-// A calls counts the calls and batches that are under way in a store, so that Close can wait for them.
+// A calls counts the calls and batches that are under way in a store, so that Close can wait for
+// them.
 type calls struct {
 	n      atomic.Int64
 	closed atomic.Bool
@@ -33,7 +34,8 @@ func (c *calls) leave() {
 	}
 }
 
-// close lets no more calls in and waits until the last one has left. It returns ErrClosed the second time.
+// close lets no more calls in and waits until the last one has left. It returns ErrClosed the
+// second time.
 func (c *calls) close() error {
 	if c.closed.Swap(true) {
 		return ErrClosed

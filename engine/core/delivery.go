@@ -9,13 +9,19 @@ import (
 // A delivery is what became durable at once, on its way to every shard.
 type delivery struct {
 	tickets []*Ticket
-	// masks has a bit for each shard that the ticket of the same index is for. The other shards must not look at
-	// that ticket: it may be acknowledged and in use again.
+	// masks has a bit for each shard that the ticket of the same index is for. The other shards
+	// must not look at that ticket: it may be acknowledged and in use again.
 	masks   []uint64
 	records []rawRecord // of a replay: records of samples, in buf
 	buf     []byte
 	last    wal.Pos         // of all records in it; 0: none
 	wait    *sync.WaitGroup // not nil: told when a shard has applied the delivery
+}
+
+// A rawRecord is a record of samples in a delivery's buf, from byte from to byte to.
+type rawRecord struct {
+	pos      wal.Pos
+	from, to uint32
 }
 
 // shards returns a bit for each of the n shards that have to apply t.

@@ -1,5 +1,6 @@
-// Package core is the store as rondo's own rooms use it: receivers, queries, the server and the command line. Programs
-// that embed the store use package engine, which wraps this one and changes less often.
+// Package core is the store as rondo's own rooms use it: receivers, queries, the server and the
+// command line. Programs that embed the store use package engine, which wraps this one and changes
+// less often.
 //
 // The store is a catalogue of series, the samples appended to
 // them, the round-robin archives these are consolidated into, and the rows read
@@ -10,6 +11,7 @@
 // change in one transaction. Append and recovery call one and the same function
 // of package rra.
 //
-// Locks are taken in this order: checkpointMu, the database's writing, the appender's mu and dispatching, a shard's mu, a
-// group's mu, catalogue.mu. The locks of queue, underway, statsMu and memory are taken last and alone.
+// Locks are taken in this order: checkpointMu, the database's writing, the appender's mu and
+// dispatching, a shard's mu, a group's mu, catalogue.mu. The locks of queue, underway, statsMu and
+// memory are taken last and alone.
 package core

@@ -9,11 +9,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A coding context of a group holds the last value logged of each data source: the next value is coded against it. It runs
-// ahead of the context in the group's arrays (ctx), which is of what was applied.
+// A coding context of a group holds the last value logged of each data source: the next value is
+// coded against it. It runs ahead of the context in the group's arrays (ctx), which is of what was
+// applied.
 
-// prepareContext makes room in the coding context of g for the series at index. A context of an earlier epoch follows what
-// is applied. The caller holds mu.
+// prepareContext makes room in the coding context of g for the series at index. A context of an
+// earlier epoch follows what is applied. The caller holds mu.
 func (a *appender) prepareContext(g *group, index int) error {
 	if g.encReady && g.encEpoch == a.epoch && len(g.encTag) > index*g.c.sources {
 		return nil
@@ -62,8 +63,8 @@ func (r *run) bound(b *Batch) int {
 	return n
 }
 
-// prepareRuns readies the coding contexts of all runs of t, so that appendRuns cannot fail half way. It refuses samples of
-// groups whose state is damaged. The caller holds mu.
+// prepareRuns readies the coding contexts of all runs of t, so that appendRuns cannot fail half
+// way. It refuses samples of groups whose state is damaged. The caller holds mu.
 func (a *appender) prepareRuns(t *Ticket) error {
 	kept := t.runs[:0]
 	for i := range t.runs {
@@ -87,7 +88,8 @@ func (a *appender) prepareRuns(t *Ticket) error {
 	return nil
 }
 
-// appendRuns codes samples of b, whose runs prepareRuns has readied, as one record. The caller holds the appender's mu.
+// appendRuns codes samples of b, whose runs prepareRuns has readied, as one record. The caller
+// holds the appender's mu.
 func appendRuns(dst []byte, b *Batch, runs []run) []byte {
 	dst = append(dst, record.KindSamples)
 	var base rra.Time
@@ -136,8 +138,8 @@ func putLength(b []byte) {
 	b[0], b[1], b[2] = byte(n), byte(n>>8), byte(n>>16)
 }
 
-// appendSamples codes samples of one time: how many values a sample has, the indices as ranges (their number, then first
-// index and length of each), the values.
+// appendSamples codes samples of one time: how many values a sample has, the indices as ranges
+// (their number, then first index and length of each), the values.
 func appendSamples(dst []byte, g *group, b *Batch, samples []sample) []byte {
 	c := g.c
 	n := int(samples[0].n)
@@ -178,8 +180,8 @@ func appendSamples(dst []byte, g *group, b *Batch, samples []sample) []byte {
 	return dst
 }
 
-// appendCommand codes one update command: index, flags, number of samples; for each sample how many values it has, its time,
-// its values.
+// appendCommand codes one update command: index, flags, number of samples; for each sample how many
+// values it has, its time, its values.
 func appendCommand(dst []byte, g *group, b *Batch, samples []sample, flags byte) []byte {
 	c := g.c
 	index := c.index(samples[0].ref.number())

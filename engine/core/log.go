@@ -6,11 +6,12 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A Log keeps the records of a store in order. It is all that the store asks of a log: segments in the store's folder
-// (package wal) are one implementation, a replicated stream may be another. [waltest.Run] tests that a log keeps the
-// promises below. Its methods may be called concurrently.
+// A Log keeps the records of a store in order. It is all that the store asks of a log: segments in
+// the store's folder (package wal) are one implementation, a replicated stream may be another.
+// [waltest.Run] tests that a log keeps the promises below. Its methods may be called concurrently.
 //
-// Positions are dense: the first record ever has position 1, and each record has the position after the one before it.
+// Positions are dense: the first record ever has position 1, and each record has the position after
+// the one before it.
 //
 // Errors are told apart, wrapped or bare:
 //   - wal.ErrRetry: the record was not kept and may be enqueued again.
@@ -23,23 +24,26 @@ import (
 //
 // [waltest.Run]: https://pkg.go.dev/github.com/rondo-db/rondo/wal/waltest#Run
 type Log interface {
-	// Enqueue copies rec behind all records enqueued before and returns its position. It does not wait until the
-	// record is durable: the log calls its OnDurable function then. Enqueue may wait for room, but never while
-	// OnDurable runs, because the store holds a lock around Enqueue that OnDurable takes. While OnDurable is told of
-	// a failure, Enqueue returns that error.
+	// Enqueue copies rec behind all records enqueued before and returns its position. It does not
+	// wait until the record is durable: the log calls its OnDurable function then. Enqueue may wait
+	// for room, but never while OnDurable runs, because the store holds a lock around Enqueue that
+	// OnDurable takes. While OnDurable is told of a failure, Enqueue returns that error.
 	Enqueue(rec []byte) (wal.Pos, error)
 
-	// Barrier waits until all records enqueued before are durable, and returns a position at or above all of them.
+	// Barrier waits until all records enqueued before are durable, and returns a position at or
+	// above all of them.
 	Barrier(ctx context.Context) (wal.Pos, error)
 
-	// Replay calls fn, in order, for each record from position from on (0: from First) that was durable when Replay
-	// was called. The record is valid during the call. An error of fn ends Replay, which returns it as it is.
+	// Replay calls fn, in order, for each record from position from on (0: from First) that was
+	// durable when Replay was called. The record is valid during the call. An error of fn ends
+	// Replay, which returns it as it is.
 	Replay(from wal.Pos, fn func(p wal.Pos, rec []byte) error) error
 
 	// Truncate gives up the records at and below upto. Some of them may stay readable.
 	Truncate(upto wal.Pos) error
 
-	// First returns the position of the oldest record kept. Without records it is the position of the next one.
+	// First returns the position of the oldest record kept. Without records it is the position of
+	// the next one.
 	First() wal.Pos
 
 	// Last returns the position of the newest durable record; 0: the log never had one.
@@ -49,9 +53,10 @@ type Log interface {
 	Close() error
 }
 
-// OnDurable is how a log tells a store that the records first to last are durable, or (err is not nil) that none of
-// them was kept and their positions are given out again. The log calls it in the order of positions, one call at a time.
-// Records enqueued behind failed ones fail with them, because they were coded against them.
+// OnDurable is how a log tells a store that the records first to last are durable, or (err is not
+// nil) that none of them was kept and their positions are given out again. The log calls it in the
+// order of positions, one call at a time. Records enqueued behind failed ones fail with them,
+// because they were coded against them.
 type OnDurable = func(first, last wal.Pos, err error)
 
 // Segments offer more than a Log must. The store uses it where the log has it.

@@ -3,6 +3,7 @@ package core
 import (
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/rondo-db/rondo/wal"
@@ -20,8 +21,8 @@ type Options struct {
 	Reorder time.Duration
 	// MaxSeries is the largest number of series; 0: 10 million.
 	MaxSeries int
-	// MaxRows is the largest number of rows that an archive of a new, imported or altered series may
-	// have; 0: DefaultMaxRows. Series that have more already keep them.
+	// MaxRows is the largest number of rows that an archive of a new, imported or altered series
+	// may have; 0: DefaultMaxRows. Series that have more already keep them.
 	MaxRows int64
 	// Memory is the budget in bytes for states, rows not yet stored and queues; 0: 4 GiB.
 	// Appends wait, and idle groups of series are unloaded, to keep within it.
@@ -30,18 +31,21 @@ type Options struct {
 	CheckpointBytes int64
 	// CheckpointInterval is the longest time between two checkpoints; 0: 20 minutes.
 	CheckpointInterval time.Duration
-	// NoBackground leaves checkpoints to calls of Checkpoint and Close. As with ReadOnly, samples that are only in the
-	// log are applied when their series are first asked for, so that Open costs little: it is for a process that does one thing.
+	// NoBackground leaves checkpoints to calls of Checkpoint and Close. As with ReadOnly, samples
+	// that are only in the log are applied when their series are first asked for, so that Open
+	// costs little: it is for a process that does one thing.
 	NoBackground bool
 	// ReadOnly opens the store for reading; other processes may read at the same time.
 	ReadOnly bool
-	// Owner is what a second process is told about who holds the store; default: the program's name.
+	// Owner is what a second process is told about who holds the store; default: the program's
+	// name.
 	Owner string
 	// Logger takes what an operator can act on; nil: silent.
 	Logger *slog.Logger
 
-	// OpenLog opens the log of the store where it is not the segments in the store's folder. The log gives out no position
-	// at or below after, and calls onDurable. Salvage, Restore and what repairs a store do not use it. Default: nil.
+	// OpenLog opens the log of the store where it is not the segments in the store's folder. The
+	// log gives out no position at or below after, and calls onDurable. Salvage, Restore and what
+	// repairs a store do not use it. Default: nil.
 	OpenLog func(after wal.Pos, onDurable OnDurable) (Log, error)
 
 	rebuild *rebuild // of a repair: makes states anew
@@ -79,4 +83,28 @@ func (o *Options) check() error {
 		return invalid("Options.Reorder is %v: not a whole number of seconds", o.Reorder)
 	}
 	return nil
+}
+
+// withDefaults returns o with the defaults in place of zeros.
+func (o Options) withDefaults() Options {
+	def := func(p *int64, v int64) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	if o.MaxSeries == 0 {
+		o.MaxSeries = 10_000_000
+	}
+	def(&o.MaxRows, DefaultMaxRows)
+	def(&o.Memory, 4<<30)
+	def(&o.CheckpointBytes, 64<<20)
+	def((*int64)(&o.CheckpointInterval), int64(20*time.Minute))
+	def((*int64)(&o.SyncInterval), int64(time.Second))
+	if o.Owner == "" {
+		o.Owner = filepath.Base(os.Args[0])
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
 }

@@ -2,8 +2,9 @@ package core
 
 import "time"
 
-// lock takes mu, so that the caller may enqueue. It waits while somebody else has paused the appender. While coding
-// contexts are stale it waits until all that is on its way was applied or has failed; then the contexts are as applied.
+// lock takes mu, so that the caller may enqueue. It waits while somebody else has paused the
+// appender. While coding contexts are stale it waits until all that is on its way was applied or
+// has failed; then the contexts are as applied.
 func (a *appender) lock() {
 	for {
 		a.lockPaused()
@@ -31,8 +32,8 @@ func (a *appender) lockPaused() {
 	}
 }
 
-// resetContexts makes every coding context follow what is applied when it is next used. The caller holds mu, and nothing
-// is on its way to the disk or to a shard.
+// resetContexts makes every coding context follow what is applied when it is next used. The caller
+// holds mu, and nothing is on its way to the disk or to a shard.
 func (a *appender) resetContexts() {
 	a.epoch++
 	a.stale = false
@@ -53,7 +54,8 @@ func (a *appender) resume() {
 	a.mu.Unlock()
 }
 
-// awaitGroup waits, after pause, until every sample that is on its way to the group of ref was applied or has failed.
+// awaitGroup waits, after pause, until every sample that is on its way to the group of ref was
+// applied or has failed.
 func (a *appender) awaitGroup(ref Ref) {
 	c := a.catalogue.class(ref.class())
 	if c == nil {

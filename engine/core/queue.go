@@ -6,11 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// maxQueued is how many bytes of records may be on their way to the disk before writers wait. The log would hold them
-// back too, but a writer that waits in the log cannot give up.
+// maxQueued is how many bytes of records may be on their way to the disk before writers wait. The
+// log would hold them back too, but a writer that waits in the log cannot give up.
 const maxQueued = 8 << 20
 
-// A queue holds the tickets of the records that are in the log and not yet durable, in the order of the log.
+// A queue holds the tickets of the records that are in the log and not yet durable, in the order of
+// the log.
 type queue struct {
 	bytes atomic.Int64 // of the records; changed under mu
 

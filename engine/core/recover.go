@@ -24,12 +24,6 @@ import (
 
 const replayChunk = 512 << 10 // bytes of records handed to the shards at a time
 
-// A rawRecord is a record of samples in a commit's buffer.
-type rawRecord struct {
-	pos      wal.Pos
-	from, to uint32
-}
-
 // replay applies the log behind the catalogue's position.
 func (s *Store) replay() error {
 	from := s.catalogue.pos + 1

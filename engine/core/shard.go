@@ -7,6 +7,11 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
+const (
+	maxShards  = 64 // bits in delivery.masks
+	shardQueue = 64 // deliveries waiting for a shard; when it is full the log waits
+)
+
 // A shard owns the groups that hash to it. One goroutine applies records to them.
 type shard struct {
 	id      int

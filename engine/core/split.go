@@ -7,8 +7,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A run is consecutive samples of a batch that belong to one group and have the same time and the same number of values. Or
-// it is one update command: consecutive samples of one series.
+// A run is consecutive samples of a batch that belong to one group and have the same time and the
+// same number of values. Or it is one update command: consecutive samples of one series.
 type run struct {
 	g        *group
 	from, to uint32
@@ -20,7 +20,8 @@ type run struct {
 // MaxTime is the last time that a sample can have. The first one is as far before 1970.
 const MaxTime = record.MaxTime
 
-// maxText is the longest text of a reading. All of it is logged: rra keeps 29 characters, and counts with all.
+// maxText is the longest text of a reading. All of it is logged: rra keeps 29 characters, and
+// counts with all.
 const maxText = 4096
 
 // checkValues returns an error if a log record cannot hold one of the values.
@@ -51,8 +52,9 @@ func (sm *sample) check(c *class) error {
 	return nil
 }
 
-// groupOf returns the class and the group of a reference that was given to a series, whether or not the series is still
-// there. A sample of another reference must not be logged: it would change a coding context that no checkpoint keeps.
+// groupOf returns the class and the group of a reference that was given to a series, whether or not
+// the series is still there. A sample of another reference must not be logged: it would change a
+// coding context that no checkpoint keeps.
 func (a *appender) groupOf(ref Ref) (*class, *group, error) {
 	if c := a.catalogue.class(ref.class()); c != nil && ref.number() < c.next.Load() {
 		if g := c.group(ref.number()); g != nil {
@@ -62,8 +64,8 @@ func (a *appender) groupOf(ref Ref) (*class, *group, error) {
 	return nil, nil, notFound(ref)
 }
 
-// split divides the samples of b into the runs of t. It refuses samples that no log record can hold, and leaves out the
-// samples behind them in the same update command.
+// split divides the samples of b into the runs of t. It refuses samples that no log record can
+// hold, and leaves out the samples behind them in the same update command.
 func (a *appender) split(t *Ticket, b *Batch) {
 	odd := b.checkValues(b.values) != nil
 	var r *run
@@ -110,7 +112,8 @@ func (a *appender) split(t *Ticket, b *Batch) {
 	}
 }
 
-// extend puts the next sample of the batch into one command with the last sample of r. r is the last of runs.
+// extend puts the next sample of the batch into one command with the last sample of r. r is the
+// last of runs.
 func (r *run) extend(runs []run) []run {
 	if r.to-r.from > 1 && !r.command {
 		r.to--
@@ -122,8 +125,8 @@ func (r *run) extend(runs []run) []run {
 	return runs
 }
 
-// splitCommand makes one run of b, whose samples are all of one series. A sample that no log record can hold ends the
-// command. If that is the first sample, t has no run.
+// splitCommand makes one run of b, whose samples are all of one series. A sample that no log record
+// can hold ends the command. If that is the first sample, t has no run.
 func (a *appender) splitCommand(t *Ticket, b *Batch) {
 	c, g, err := a.groupOf(b.samples[0].ref)
 	if err != nil {

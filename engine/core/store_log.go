@@ -13,6 +13,9 @@ import (
 // last checkpoint or clean end. So a log that is missing, belongs to another database or is an
 // older copy is refused, whatever its files say of themselves.
 
+// segmentBytes is the size of a segment of the log: a checkpoint gives space back in these.
+const segmentBytes = 16 << 20
+
 // metaLog is the key of the mark in meta, part of the format.
 var metaLog = []byte("log")
 

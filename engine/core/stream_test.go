@@ -31,7 +31,8 @@ func onStream(o core.Options, log *waltest.Stream) core.Options {
 	return o
 }
 
-// TestStream runs a store on a log that is not made of segments: through restarts, with and without a checkpoint.
+// TestStream runs a store on a log that is not made of segments: through restarts, with and without
+// a checkpoint.
 func TestStream(t *testing.T) {
 	dir := t.TempDir()
 	log := waltest.NewStream(1)
@@ -57,8 +58,8 @@ func TestStream(t *testing.T) {
 	mustClose(t, s.Close())
 }
 
-// TestStreamSealed opens a second store on the stream of the first: the first one stores nothing any more, says so to
-// each appender, and is still read.
+// TestStreamSealed opens a second store on the stream of the first: the first one stores nothing
+// any more, says so to each appender, and is still read.
 func TestStreamSealed(t *testing.T) {
 	log := waltest.NewStream(1)
 	s := mustOpen(t, t.TempDir(), onStream(core.Options{NoBackground: true}, log))
@@ -84,8 +85,8 @@ func TestStreamSealed(t *testing.T) {
 	mustClose(t, other.Close())
 }
 
-// TestStreamUnreadable opens a store whose log cannot be read behind its checkpoint: it is refused with the error of
-// the log.
+// TestStreamUnreadable opens a store whose log cannot be read behind its checkpoint: it is refused
+// with the error of the log.
 func TestStreamUnreadable(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -129,8 +130,8 @@ func TestStreamUnreadable(t *testing.T) {
 	}
 }
 
-// TestStreamSilence holds the stream: an appender whose context ends while its batch is in the log waits for the answer of
-// the log all the same, and what it is told is true.
+// TestStreamSilence holds the stream: an appender whose context ends while its batch is in the log
+// waits for the answer of the log all the same, and what it is told is true.
 func TestStreamSilence(t *testing.T) {
 	dir := t.TempDir()
 	log := waltest.NewStream(1)

@@ -10,7 +10,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A Ticket stands for a batch that is on its way into the store. After Wait it may be used for another batch.
+// A Ticket stands for a batch that is on its way into the store. After Wait it may be used for
+// another batch.
 type Ticket struct {
 	calls   *calls               // the ticket is a call until it is complete
 	seconds *histogram.Histogram // how long batches take
@@ -35,7 +36,7 @@ type Ticket struct {
 // An op is what a record that is not samples does.
 type op struct {
 	rec   []byte
-	keys  []string      // look-up keys whose names, labels or metadata the record changes: see underway
+	keys  []string      // look-up keys of what the record changes: see underway
 	apply func(*Ticket) // called in log order, once the record is durable; fills do and all
 	do    []groupOp
 	all   func(*shard) // called for every shard
@@ -45,7 +46,8 @@ type op struct {
 type groupOp struct {
 	g  *group
 	fn func(sh *shard, g *group)
-	// arrives is a series that the group holds afterwards, whether or not it held the series before; 0: none.
+	// arrives is a series that the group holds afterwards, whether or not it held the series
+	// before; 0: none.
 	arrives Ref
 }
 
@@ -64,8 +66,9 @@ func (t *Ticket) reset(c *calls, seconds *histogram.Histogram) {
 // errUnused is Wait's error where no Submit has succeeded since the last Wait.
 var errUnused = errors.New("the ticket stands for no batch")
 
-// Wait waits until the batch is durable and applied, and returns what Append would return. Then t may be used again.
-// Wait returns an error at once if Submit has not returned t since the last Wait.
+// Wait waits until the batch is durable and applied, and returns what Append would return. Then t
+// may be used again. Wait returns an error at once if Submit has not returned t since the last
+// Wait.
 func (t *Ticket) Wait() error {
 	if !t.pending {
 		return errUnused

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An underway counts, by look-up key, the changes of names, labels and metadata that are on their way: enqueued and not
-// yet applied. While a key has no change on its way and the appender's mu is held, the catalogue says of that key what the
-// log says so far.
+// An underway counts, by look-up key, the changes of names, labels and metadata that are on their
+// way: enqueued and not yet applied. While a key has no change on its way and the appender's mu is
+// held, the catalogue says of that key what the log says so far.
 type underway struct {
 	mu   sync.Mutex // guards keys; taken last and alone
 	keys map[string]int

@@ -1,0 +1,144 @@
+package core
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// The files of a store's folder.
+const (
+	fileDB   = "rondo.bolt"
+	fileLock = "LOCK"
+	dirLog   = "wal"
+)
+
+// The names of the buckets, and the keys of the bucket meta, are part of the format.
+var (
+	bucketMeta     = []byte("meta")
+	bucketClasses  = []byte("classes")
+	bucketDefs     = []byte("defs")
+	bucketNames    = []byte("names")
+	bucketSeries   = []byte("series")
+	bucketLabels   = []byte("labels")
+	bucketState    = []byte("state")
+	bucketRows     = rowblock.Bucket
+	bucketLag      = []byte("lag")
+	bucketNotes    = []byte("notes")
+	bucketMetadata = []byte("metadata")
+
+	buckets = [][]byte{
+		bucketMeta, bucketClasses, bucketDefs, bucketNames, bucketSeries,
+		bucketLabels, bucketState, bucketRows, bucketLag, bucketNotes, bucketMetadata,
+	}
+
+	metaVersion   = []byte("version")   // uint32
+	metaCatalogue = []byte("catalogue") // log position of catalogue, notes and settings
+	metaGroups    = []byte("groups")    // highest log position of any group
+	metaCount     = []byte("count")     // series
+	metaMetadata  = []byte("metadata")  // paths with metadata
+	metaReorder   = []byte("reorder")   // reorder window at the catalogue's position, microseconds
+
+	metaNumbers = [][]byte{metaCatalogue, metaGroups, metaCount, metaMetadata, metaReorder}
+)
+
+// formatVersion is the version of the database that this program writes and reads.
+const formatVersion = 2
+
+// openVersion opens the database, after making it if it is missing, and checks its version.
+func (s *Store) openVersion() (err error) {
+	name := filepath.Join(s.dir, fileDB)
+	o := databaseOptions{readOnly: s.options.ReadOnly, logger: s.options.Logger, fault: s.options.fault}
+	if !s.options.ReadOnly {
+		if _, err = os.Stat(name); errors.Is(err, os.ErrNotExist) {
+			err = s.createDatabase(name, o)
+			s.madeAnew = err == nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if s.db, err = openDatabase(name, o); err != nil {
+		return err
+	}
+	s.db.damage = &s.damage
+	return s.db.View(bucketMeta, func(tx *bolt.Tx) error {
+		meta := tx.Bucket(bucketMeta)
+		if meta == nil {
+			return fmt.Errorf("no bucket %q: %w", bucketMeta, ErrVersion)
+		}
+		v := meta.Get(metaVersion)
+		if len(v) == 4 {
+			return fmt.Errorf("version %d: %w", binary.BigEndian.Uint32(v), ErrVersion)
+		}
+		v, err := getValue(tx, bucketMeta, metaVersion)
+		switch {
+		case err != nil:
+			return err
+		case v == nil: // it is put last when a backup is restored
+			return fmt.Errorf("no version: %w", ErrVersion)
+		case len(v) != 4 || binary.BigEndian.Uint32(v) != formatVersion:
+			return fmt.Errorf("version %x: %w", v, ErrVersion)
+		}
+		for _, b := range buckets {
+			if tx.Bucket(b) == nil {
+				return &DamageError{Bucket: string(b), Err: errMissing}
+			}
+		}
+		return nil
+	})
+}
+
+// createDatabase makes an empty database. The file gets its name when it is complete and on the
+// disk, so that loss of power leaves all of it or nothing.
+func (s *Store) createDatabase(name string, o databaseOptions) error {
+	fresh := name + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	d, err := openDatabase(fresh, o)
+	if err != nil {
+		return err
+	}
+	log, err := s.makeLog()
+	if err == nil {
+		err = d.Update(nil, func(tx *bolt.Tx) error {
+			return makeBuckets(tx, log)
+		}, nil)
+	}
+	if err = errors.Join(err, d.close()); err != nil {
+		return err
+	}
+	if err := d.ask("rename"); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, name); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(name))
+}
+
+// makeBuckets makes the buckets of an empty store whose log has the mark log.
+func makeBuckets(tx *bolt.Tx, log wal.Mark) error {
+	for _, b := range buckets {
+		if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+			return err
+		}
+	}
+	if err := putMark(tx, log); err != nil {
+		return err
+	}
+	for _, key := range metaNumbers {
+		if err := putNumber(tx, key, 0); err != nil {
+			return err
+		}
+	}
+	return putValue(tx, bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
+}
