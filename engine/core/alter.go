@@ -93,7 +93,7 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
-	ref, err := s.lookup(key)
+	ref, err := s.catalogue.lookup(key)
 	if err != nil {
 		return 0, fmt.Errorf("alter %q: %w", path, err)
 	}
@@ -184,7 +184,7 @@ func (s *Store) unchanged(ref Ref, was alterBase) (same bool, err error) {
 	if err != nil || !same {
 		return false, err
 	}
-	rec, err := s.record(ref)
+	rec, err := s.catalogue.record(ref)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

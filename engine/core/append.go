@@ -37,7 +37,7 @@ func (s *Store) nameRejected(e *RejectedError, b *Batch) {
 	for i := range e.First {
 		r := &e.First[i]
 		ref := b.samples[r.Index].ref
-		path := s.recordOr(ref).path
+		path := s.catalogue.recordOr(ref).path
 		switch damage, _ := errors.AsType[*DamageError](r.Err); {
 		case damage != nil && damage.Series != "": // it names the series
 		case path != "":

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // The records of the catalogue in the log.
@@ -42,7 +41,7 @@ func appendCreate(dst []byte, plan []planned) []byte {
 }
 
 // replayCreate decodes a create record.
-func (s *Store) replayCreate(r *record.Reader) ([]planned, error) {
+func (cat *catalogue) replayCreate(r *record.Reader) ([]planned, error) {
 	n := r.Uvarint()
 	if n > uint64(len(r.Rest)) {
 		r.Fail()
@@ -63,7 +62,7 @@ func (s *Store) replayCreate(r *record.Reader) ([]planned, error) {
 			if err != nil {
 				return nil, err
 			}
-			if p.m, err = s.compile(p.def, d); err != nil {
+			if p.m, err = cat.compile(p.def, d); err != nil {
 				return nil, err
 			}
 			p.Definition = d
@@ -82,26 +81,6 @@ func (s *Store) replayCreate(r *record.Reader) ([]planned, error) {
 		plan = append(plan, p)
 	}
 	return plan, r.Err
-}
-
-// compileCopy is compile of a definition's code alone: the machine shares nothing with the caller.
-func (s *Store) compileCopy(key string) (*rra.Machine, error) {
-	d, err := decodeDefinition([]byte(key))
-	if err != nil {
-		return nil, err
-	}
-	return s.compile(key, d)
-}
-
-// compile returns the machine of a definition, an interned one if there is one.
-func (s *Store) compile(key string, d *rra.Definition) (*rra.Machine, error) {
-	s.catalogue.mu.RLock()
-	def := s.catalogue.byDef[key]
-	s.catalogue.mu.RUnlock()
-	if def != nil {
-		return def.m, nil
-	}
-	return rra.Compile(d)
 }
 
 func appendLabels(dst []byte, labels []Label) []byte {

@@ -48,7 +48,7 @@ func (c *checker) record(k, v []byte) *seriesRecord {
 	if err != nil {
 		return nil
 	}
-	rec, err := c.s.decodeRecord(b)
+	rec, err := c.s.catalogue.decodeRecord(b)
 	if err != nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (c *checker) series(k, v []byte) {
 	if b == nil {
 		return
 	}
-	rec, err := c.s.decodeRecord(b)
+	rec, err := c.s.catalogue.decodeRecord(b)
 	if err != nil || len(k) != 8 {
 		c.add(where, "does not parse")
 		return

@@ -73,7 +73,7 @@ func (c *checker) lost(cl *class, group uint32) string {
 // nowRecord is a record of a series, by what the database does not hold yet of it; nil: it is dropped, or damaged.
 func (c *checker) nowRecord(k, v []byte) *seriesRecord {
 	if len(k) == 8 {
-		if rec, changed := c.s.changedRecord(Ref(binary.BigEndian.Uint64(k))); changed {
+		if rec, changed := c.s.catalogue.changedRecord(Ref(binary.BigEndian.Uint64(k))); changed {
 			return rec
 		}
 	}
@@ -93,7 +93,7 @@ func (c *checker) lostRows(cl *class, group uint32, stream int, slot int64, colu
 	if rec == nil {
 		return fmt.Sprintf("%s of series %#x, which the catalogue does not have", what, uint64(ref))
 	}
-	m := c.s.definition(rec.def).m
+	m := c.s.catalogue.definition(rec.def).m
 	if m.Shape() != cl.shape {
 		return fmt.Sprintf("%s of %q", what, rec.path)
 	}

@@ -96,7 +96,7 @@ func (s *Store) damagedRows(tx *bolt.Tx, g *group, stream int, slot int64, sub u
 	e.rowsOf(&g.c.streams[stream], slot)
 	if column >= 0 {
 		e.Place += fmt.Sprintf(", column %d", column)
-		e.Series = s.pathOf(tx, g.c, g.id, column/g.c.sources)
+		e.Series = s.catalogue.pathOf(tx, g.c, g.id, column/g.c.sources)
 	}
 	s.damage.note(e)
 	return e
@@ -107,7 +107,7 @@ func (s *Store) damagedLag(tx *bolt.Tx, g *group, column, stream int, slot int64
 	e := damagedValue(bucketLag, lagKey(g, column, stream, slot), err)
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, group %d, column %d", g.c.id, stream, slot, g.id, column)
 	e.rowsOf(&g.c.streams[stream], slot)
-	e.Series = s.pathOf(tx, g.c, g.id, column/g.c.sources)
+	e.Series = s.catalogue.pathOf(tx, g.c, g.id, column/g.c.sources)
 	s.damage.note(e)
 	return e
 }
@@ -126,20 +126,6 @@ func (s *Store) damagedState(g *group, err error) *DamageError {
 // rowsOf notes that the rows of a slot are lost.
 func (e *DamageError) rowsOf(st *rowblock.Geometry, slot int64) {
 	e.Step, e.From, e.To = st.Span, (slot*st.Slot-1)*st.Span, ((slot+1)*st.Slot-1)*st.Span
-}
-
-// pathOf returns the path of a series for a message; empty if it cannot be told. It looks into the
-// transaction that met the damage: a second one could wait for a writer that waits for the first.
-func (s *Store) pathOf(tx *bolt.Tx, c *class, group uint32, index int) string {
-	ref := makeRef(c.id, group<<c.shift+uint32(index))
-	rec, ok := s.changedRecord(ref)
-	if !ok {
-		rec, _ = s.recordIn(tx, ref) // a damaged record has no path to tell
-	}
-	if rec == nil {
-		return ""
-	}
-	return rec.path
 }
 
 // maxDamage bounds how many places of damage are remembered.

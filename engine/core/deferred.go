@@ -39,7 +39,7 @@ func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
 		if in.Err != nil {
 			break
 		}
-		g, err := r.s.groupAt(h.class, h.group)
+		g, err := r.s.catalogue.groupAt(h.class, h.group)
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The version that begins the code of a definition, and the flags of an archive, are part of the format.
-// Version 2 has flags; it is used only where some are set, so that equal definitions have equal codes.
+// The version that begins the code of a definition, and the flags of an archive, are part of the
+// format. Version 2 has flags; it is used only where some are set, so that equal definitions have
+// equal codes.
 const (
 	definitionPlain = 1
 	definitionFlags = 2

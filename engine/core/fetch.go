@@ -381,11 +381,11 @@ func (s *Store) Info(ref Ref) (Info, error) {
 		return Info{}, err
 	}
 	defer s.leave()
-	rec, err := s.record(ref)
+	rec, err := s.catalogue.record(ref)
 	if err != nil {
 		return Info{}, err
 	}
-	info := Info{Series: s.seriesOf(ref, rec)}
+	info := Info{Series: s.catalogue.seriesOf(ref, rec)}
 	err = s.withSeries(ref, func(g *group, index int) {
 		st := g.state(index)
 		info.State = rra.State{W: slices.Clone(st.W), Text: slices.Clone(st.Text)}

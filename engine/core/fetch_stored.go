@@ -79,7 +79,7 @@ func (f *fetcher) countLagged(g *group, index int, want rowblock.LagCount) error
 		return nil
 	}
 	e := damagedValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.Records, want.Records))
-	e.Series = f.s.pathOf(f.tx.Tx, g.c, g.id, index)
+	e.Series = f.s.catalogue.pathOf(f.tx.Tx, g.c, g.id, index)
 	f.s.damage.note(e)
 	return e
 }

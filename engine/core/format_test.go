@@ -71,7 +71,7 @@ func TestPageSeries(t *testing.T) {
 	s, _ := pageStore(t)
 	b := pageExample(t, "series")
 	k := refKey(makeRef(1, 0))
-	rec, err := s.storedRecord(k, b)
+	rec, err := s.catalogue.storedRecord(k, b)
 	if err != nil {
 		body := (&seriesRecord{path: "web1/load.rrd", def: 1, labels: []Label{{"host", "web1"}}, born: birth{2, 1}}).append(nil)
 		t.Fatalf("%v; today it is written as % x", err, record.AppendSum(body, bucketSeries, k))
@@ -117,7 +117,7 @@ func TestPageState(t *testing.T) {
 	b := pageExample(t, "state")
 	g := &group{c: c}
 	for i := range 2 {
-		g.start(i, s.definition(1), rra.Seconds(1_000_000_000))
+		g.start(i, s.catalogue.definition(1), rra.Seconds(1_000_000_000))
 	}
 	var batch Batch
 	batch.Add(makeRef(1, 0), rra.Seconds(1_000_000_010), rra.Float(1.5))

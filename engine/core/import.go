@@ -102,7 +102,7 @@ func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing
 	}
 	x := &importing{planned: planned{Spec: Spec{Path: path, Labels: slices.Clone(c.Labels), Overwrite: overwrite}, key: key}, replaces: replaces, lost: c.lost}
 	d := ownRows(c.Definition, c.Rows)
-	if x.m, x.def, err = s.admitDefinition(d); err != nil {
+	if x.m, x.def, err = s.catalogue.admitDefinition(d); err != nil {
 		return nil, nil, err
 	}
 	x.state = rra.State{W: slices.Clone(c.State.W), Text: slices.Clone(c.State.Text)}
@@ -113,7 +113,7 @@ func (s *Store) prepareImport(c *Copy, overwrite bool, replaces Ref) (*importing
 	if err != nil {
 		return nil, nil, err
 	}
-	rec, err = x.code(rec, s.streamsOf(x.m), c.Rows)
+	rec, err = x.code(rec, s.catalogue.classOf(x.m).streams, c.Rows)
 	if err == nil && len(rec) > wal.MaxRecord {
 		err = fmt.Errorf("rows take %d bytes, more than the %d of one record", len(rec), wal.MaxRecord)
 	}
@@ -171,17 +171,6 @@ func sameTail(a, b []float64, n int) bool {
 		}
 	}
 	return true
-}
-
-// streamsOf returns the layout of the streams of m: that of its class, or what a new one will have.
-func (s *Store) streamsOf(m *rra.Machine) []rowblock.Geometry {
-	s.catalogue.mu.RLock()
-	c := s.catalogue.byShape[m.Shape()]
-	s.catalogue.mu.RUnlock()
-	if c == nil {
-		c = newClass(0, m, nil, nil)
-	}
-	return c.streams
 }
 
 // code appends the rows to the record, and makes segments of them that lie in it.
@@ -334,7 +323,7 @@ func (s *Store) replayImport(r *record.Reader) (*importing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.m, err = s.compile(x.def, d); err != nil {
+	if x.m, err = s.catalogue.compile(x.def, d); err != nil {
 		return nil, err
 	}
 	if err := x.state.UnmarshalBinary([]byte(state)); err != nil {
@@ -380,7 +369,7 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 		return false, nil
 	}
 	one := []Created{{}}
-	if len(s.reserve([]planned{x.planned}, one)) == 0 {
+	if len(s.catalogue.reserve([]planned{x.planned}, one)) == 0 {
 		*out = one[0]
 		s.leave()
 		return false, nil
@@ -411,7 +400,7 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 
 // applyImport runs in log order.
 func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
-	old, err := s.lookup(x.key)
+	old, err := s.catalogue.lookup(x.key)
 	switch {
 	case x.replaces != 0 && (errors.Is(err, ErrNotFound) || err == nil && old != x.replaces):
 		out.Err = errReplaced
@@ -423,7 +412,7 @@ func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 		out.Err = err
 		return
 	}
-	d, ref, g := s.enlist(t, &x.planned, old, 0)
+	d, ref, g := s.catalogue.enlist(t, &x.planned, old, 0)
 	s.failpoint("catalogue-import")
 	out.Ref = ref
 	index := d.class.index(ref.number())

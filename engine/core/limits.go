@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/internal/text"
-	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -30,22 +29,6 @@ const (
 	// MaxBatch is the largest number of series that one call of CreateBatch makes.
 	MaxBatch = 1 << 16
 )
-
-// admitDefinition compiles the definition of a new series, if it is within the limits, and returns
-// its code too.
-func (s *Store) admitDefinition(d *rra.Definition) (m *rra.Machine, code string, err error) {
-	for i := range d.Archives {
-		if n := d.Archives[i].Rows; n > s.options.MaxRows {
-			return nil, "", invalid("rra[%d].rows: %d rows, at most %d are allowed", i, n, s.options.MaxRows)
-		}
-	}
-	code = string(appendDefinition(nil, d))
-	if n := len(code); n > MaxDefinition {
-		return nil, "", invalid("the definition takes %d bytes, at most %d are possible", n, MaxDefinition)
-	}
-	m, err = s.compileCopy(code)
-	return m, code, asInvalid(err)
-}
 
 // checkRecord refuses a record that the log cannot hold.
 func checkRecord(rec []byte) error {

@@ -165,7 +165,7 @@ func (s *Store) metadataRoom(key string, coming int) error {
 	if err != nil || m != nil {
 		return err
 	}
-	if _, err := s.lookup(key); !errors.Is(err, ErrNotFound) {
+	if _, err := s.catalogue.lookup(key); !errors.Is(err, ErrNotFound) {
 		return err
 	}
 	return ErrSeriesLimit
@@ -193,7 +193,7 @@ func (s *Store) applyMetadata(ms []keyed) error {
 			if old == nil || old.Time != m.Time {
 				continue
 			}
-			switch _, err := s.lookup(m.key); {
+			switch _, err := s.catalogue.lookup(m.key); {
 			case errors.Is(err, ErrNotFound):
 				change = nil
 			case err != nil:

@@ -20,34 +20,6 @@ func definitionBytes(m *rra.Machine, code int) int64 {
 	return 2048 + int64(code) + 200*int64(len(d.Sources)) + 400*int64(len(d.Archives)) + 16*int64(len(d.Sources)*len(m.Streams()))
 }
 
-// classOf returns the class of the shape of m, or what it will be.
-func (s *Store) classOf(m *rra.Machine) *class {
-	s.catalogue.mu.RLock()
-	c := s.catalogue.byShape[m.Shape()]
-	s.catalogue.mu.RUnlock()
-	if c == nil {
-		c = newClass(0, m, nil, nil)
-	}
-	return c
-}
-
-// interned reports whether a definition of this code is known.
-func (s *Store) interned(code string) bool {
-	s.catalogue.mu.RLock()
-	defer s.catalogue.mu.RUnlock()
-	return s.catalogue.byDef[code] != nil
-}
-
-// newDefinitionBytes returns the memory that the definition of p will take, 0 if it is known
-// already. The error is ErrMemory if definitions would take too much.
-func (s *Store) newDefinitionBytes(p *planned) (int64, error) {
-	if s.interned(p.def) {
-		return 0, nil
-	}
-	n := definitionBytes(p.m, len(p.def))
-	return n, s.admission.checkDefinition(n)
-}
-
 // reserveSeries sets the memory of planned series aside.
 func (s *Store) reserveSeries(ctx context.Context, plan []planned) (*reservation, error) {
 	var total, largest, each int64
@@ -56,10 +28,10 @@ func (s *Store) reserveSeries(ctx context.Context, plan []planned) (*reservation
 	for i := range plan {
 		p := &plan[i]
 		if p.m != last {
-			last, each = p.m, s.classOf(p.m).seriesBytes()
+			last, each = p.m, s.catalogue.classOf(p.m).seriesBytes()
 			if !known[p.def] {
 				known[p.def] = true
-				n, err := s.newDefinitionBytes(p)
+				n, err := s.catalogue.newDefinitionBytes(p)
 				if err != nil {
 					return nil, err
 				}
@@ -74,11 +46,11 @@ func (s *Store) reserveSeries(ctx context.Context, plan []planned) (*reservation
 
 // reserveImport sets the memory of a copy and of its record aside.
 func (s *Store) reserveImport(ctx context.Context, x *importing, rec []byte) (*reservation, error) {
-	n := s.classOf(x.m).seriesBytes() + int64(len(rec)) + pending.ChunkSize
+	n := s.catalogue.classOf(x.m).seriesBytes() + int64(len(rec)) + pending.ChunkSize
 	for i := range x.strips {
 		n += int64(len(x.strips[i].data)) + pending.MaxHeader
 	}
-	def, err := s.newDefinitionBytes(&x.planned)
+	def, err := s.catalogue.newDefinitionBytes(&x.planned)
 	if err != nil {
 		return nil, err
 	}

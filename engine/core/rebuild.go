@@ -152,8 +152,8 @@ func (b *rebuild) find(tx *bolt.Tx) error {
 		if whole[id] {
 			continue
 		}
-		rec, err := s.storedRecord(k, v)
-		if err != nil || s.definition(rec.def).class != c {
+		rec, err := s.catalogue.storedRecord(k, v)
+		if err != nil || s.catalogue.definition(rec.def).class != c {
 			continue
 		}
 		b.lost(id).members[c.index(ref.number())] = rec
@@ -172,7 +172,7 @@ func (b *rebuild) lost(id groupID) *lostGroup {
 	if lg == nil {
 		c := b.s.catalogue.class(id.class)
 		lg = &lostGroup{
-			g: b.s.makeGroup(c, id.group), members: make(map[int]*seriesRecord), whole: make(map[int]bool), newest: make(map[int]rra.Time),
+			g: b.s.catalogue.makeGroup(c, id.group), members: make(map[int]*seriesRecord), whole: make(map[int]bool), newest: make(map[int]rra.Time),
 			slots: make([]map[int64]*slotSubs, len(c.streams)), lags: new(rowblock.Directory).Clone(len(c.streams)), until: b.s.catalogue.pos,
 		}
 		for i := range lg.slots {
@@ -265,7 +265,7 @@ func (b *rebuild) starts(p wal.Pos, rec []byte) (map[bornSeries]func(), error) {
 	r := record.Reader{Rest: bytes.Clone(rec[1:])}
 	switch rec[0] {
 	case record.KindCreate:
-		plan, err := s.replayCreate(&r)
+		plan, err := s.catalogue.replayCreate(&r)
 		if err != nil {
 			return nil, err
 		}
@@ -273,7 +273,7 @@ func (b *rebuild) starts(p wal.Pos, rec []byte) (map[bornSeries]func(), error) {
 			if int(x.rec.born.nth) >= len(plan) {
 				continue
 			}
-			it, d := &plan[x.rec.born.nth], s.definition(x.rec.def)
+			it, d := &plan[x.rec.born.nth], s.catalogue.definition(x.rec.def)
 			if s.catalogue.byDef[it.def] == d {
 				out[x] = func() {
 					x.lg.g.start(x.index, d, it.Start)
@@ -287,7 +287,7 @@ func (b *rebuild) starts(p wal.Pos, rec []byte) (map[bornSeries]func(), error) {
 			return nil, err
 		}
 		for _, x := range b.born[p] {
-			if d := s.definition(x.rec.def); s.catalogue.byDef[im.def] == d {
+			if d := s.catalogue.definition(x.rec.def); s.catalogue.byDef[im.def] == d {
 				out[x] = func() { x.lg.g.adopt(x.index, d, im) }
 			}
 		}
@@ -390,7 +390,7 @@ func (b *rebuild) finish() {
 // restart begins a series whose state is lost at the newest time that is known of it.
 func (b *rebuild) restart(lg *lostGroup, i int, rec *seriesRecord) {
 	at := lg.newest[i]
-	d := b.s.definition(rec.def)
+	d := b.s.catalogue.definition(rec.def)
 	lg.g.start(i, d, at)
 	d.m.SmoothBy(lg.g.state(i).W, rra.NameHash(rec.path))
 	lg.g.flags[i] |= flagLost

@@ -76,7 +76,7 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 				if v == nil || !stored.alive(i) || stored.refused[i] != nil {
 					continue
 				}
-				if rec, err := b.s.storedRecord(k, v); err == nil && rec.def == stored.defs[i] {
+				if rec, err := b.s.catalogue.storedRecord(k, v); err == nil && rec.def == stored.defs[i] {
 					lg.members[i] = rec
 				}
 			}

@@ -205,7 +205,7 @@ func (b *rebuild) tell(u unreadRows) {
 	if u.column < 0 {
 		of = b.names(lg)
 	} else if rec := b.now(lg, u.column/lg.g.c.sources); rec != nil {
-		m := b.s.definition(rec.def).m
+		m := b.s.catalogue.definition(rec.def).m
 		of = fmt.Sprintf("data source %s of %q", m.Definition().Sources[u.column%lg.g.c.sources].Name, rec.path)
 	}
 	if of != "" {
@@ -215,7 +215,7 @@ func (b *rebuild) tell(u unreadRows) {
 
 // now is the record of a series with what the log changes of it; nil: it is dropped.
 func (b *rebuild) now(lg *lostGroup, index int) *seriesRecord {
-	if rec, changed := b.s.changedRecord(makeRef(lg.g.c.id, lg.g.id<<lg.g.c.shift+uint32(index))); changed {
+	if rec, changed := b.s.catalogue.changedRecord(makeRef(lg.g.c.id, lg.g.id<<lg.g.c.shift+uint32(index))); changed {
 		return rec
 	}
 	return lg.members[index]

@@ -10,7 +10,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
-	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -30,8 +29,8 @@ func (s *Store) replay() error {
 	if first := s.log.First(); from < first && first != 0 {
 		return fmt.Errorf("%w: the store holds the log up to %d, the log begins at %d", wal.ErrHole, from-1, first)
 	}
-	s.replaying = true
-	defer func() { s.replaying = false }()
+	s.catalogue.replayFailed = s.replayError
+	defer func() { s.catalogue.replayFailed = nil }()
 	r := &replayer{s: s, c: &delivery{}, lazy: s.options.NoBackground || s.options.ReadOnly}
 	if err := s.log.Replay(from, r.record); err != nil {
 		return err
@@ -137,7 +136,7 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 	known := p <= s.catalogue.pos
 	switch rec[0] {
 	case record.KindCreate:
-		plan, err := s.replayCreate(&r)
+		plan, err := s.catalogue.replayCreate(&r)
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}
@@ -188,10 +187,7 @@ func (s *Store) replayError(err error) { s.replayErr.CompareAndSwap(nil, &err) }
 // that no log record to come may have.
 func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 	cat := &s.catalogue
-	cat.byShape, cat.byDef = make(map[string]*class), make(map[string]*definition)
-	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*seriesRecord)
-	cat.classes.Store(&[]*class{})
-	cat.defs.Store(&[]*definition{})
+	cat.init(s)
 	err = s.db.View(nil, func(tx *bolt.Tx) error {
 		if err := s.loadMark(tx); err != nil {
 			return err
@@ -209,7 +205,7 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 		for _, sh := range s.shards {
 			sh.reorder = rra.Time(numbers[3])
 		}
-		if err := s.loadDefinitions(tx); err != nil {
+		if err := s.catalogue.loadDefinitions(tx); err != nil {
 			return err
 		}
 		if err := s.metadata.load(tx); err != nil {
@@ -233,105 +229,6 @@ func metaNumber(tx *bolt.Tx, key []byte) (uint64, error) {
 		return 0, damagedValue(bucketMeta, key, record.ErrParse)
 	}
 	return binary.BigEndian.Uint64(v), nil
-}
-
-// loadDefinitions reads definitions in order of their numbers; a class comes with its first one.
-func (s *Store) loadDefinitions(tx *bolt.Tx) error {
-	cat := &s.catalogue
-	cur := tx.Bucket(bucketDefs).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		id := uint32(len(*cat.defs.Load()) + 1)
-		if len(k) != 4 || binary.BigEndian.Uint32(k) != id {
-			return damagedValue(bucketDefs, k, fmt.Errorf("definition %d expected: %w", id, errMissing))
-		}
-		v, err := openValue(bucketDefs, k, v)
-		if err != nil {
-			return err
-		}
-		d, err := decodeDefinition(v)
-		if err != nil {
-			return damagedValue(bucketDefs, k, err)
-		}
-		m, err := rra.Compile(d)
-		if err != nil {
-			return damagedValue(bucketDefs, k, err)
-		}
-		c := cat.byShape[m.Shape()]
-		if c == nil {
-			c = newClass(uint32(len(*cat.classes.Load())+1), m, &s.space, &cat.defs)
-			if err := c.load(tx); err != nil {
-				return err
-			}
-			cat.addClass(c)
-		}
-		s.addDefinition(newDefinition(id, m, c), string(v))
-	}
-	for _, c := range *cat.classes.Load() {
-		if n := c.next.Load(); n > 0 {
-			s.makeGroup(c, (n-1)>>c.shift)
-		}
-		for _, g := range *c.groups.Load() {
-			g.stored = true // a checkpoint writes groups before the catalogue
-		}
-	}
-	return nil
-}
-
-// append codes what a class is beyond its shape: next number, series a group, block and slot of each stream.
-func (c *class) append(dst []byte, next uint32) []byte {
-	dst = append(dst, 1) // version
-	dst = binary.AppendUvarint(dst, uint64(next))
-	dst = append(dst, byte(c.shift))
-	dst = binary.AppendUvarint(dst, uint64(len(c.streams)))
-	for i := range c.streams {
-		dst = binary.AppendUvarint(dst, uint64(c.streams[i].Buffer))
-		dst = binary.AppendUvarint(dst, uint64(c.streams[i].Slot))
-	}
-	return record.AppendText(dst, c.shape)
-}
-
-// load reads what is stored of c.
-func (c *class) load(tx *bolt.Tx) error {
-	key := binary.BigEndian.AppendUint32(nil, c.id)
-	v, err := getValue(tx, bucketClasses, key)
-	if err != nil {
-		return err
-	}
-	if v == nil {
-		return damagedValue(bucketClasses, key, errMissing)
-	}
-	if err := c.decode(v); err != nil {
-		return damagedValue(bucketClasses, key, err)
-	}
-	return nil
-}
-
-func (c *class) decode(b []byte) error {
-	r := record.Reader{Rest: b}
-	if v := r.Byte(); v != 1 {
-		return fmt.Errorf("version %d: %w", v, ErrVersion)
-	}
-	c.next.Store(uint32(r.Uvarint()))
-	c.shift = uint(r.Byte())
-	n := r.Uvarint()
-	if n != uint64(len(c.streams)) || c.shift > groupShift {
-		return record.ErrParse
-	}
-	for i := range c.streams {
-		st := &c.streams[i]
-		st.Buffer, st.Slot = int64(r.Uvarint()), int64(r.Uvarint())
-		if st.Buffer < 1 || st.Buffer > rowblock.MaxBuffer || st.Buffer&(st.Buffer-1) != 0 || st.Slot < st.Buffer || st.Slot%st.Buffer != 0 || st.Slot > rra.MaxRows {
-			return record.ErrParse
-		}
-	}
-	if shape := r.Text(); r.Err != nil || shape != c.shape {
-		return record.ErrParse
-	}
-	c.bufRows = 0
-	shift := c.shift
-	c.layout()
-	c.shift = shift
-	return nil
 }
 
 func recordError(kind string, at uint64) error {

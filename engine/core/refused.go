@@ -38,6 +38,6 @@ func (s *Store) withPath(ref Ref, err error) error {
 		return err
 	}
 	named := *e
-	named.Series = s.recordOr(ref).path
+	named.Series = s.catalogue.recordOr(ref).path
 	return &named
 }

@@ -31,8 +31,9 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	// The metadata stands in the record: when it is replayed, what is kept of the old path may be of later. So it must be
-	// what the log says up to there: metadata that is on its way is awaited.
+	// The metadata stands in the record: when it is replayed, what is kept of the old path may be
+	// of later. So it must be what the log says up to there: metadata that is on its way is
+	// awaited.
 	s.appender.lock()
 	if keys := []string{from, nameKey(to)}; s.appender.underway.any(keys...) {
 		s.appender.mu.Unlock()
@@ -44,7 +45,8 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	return s.rename(from, to)
 }
 
-// rename logs a rename. The caller is counted, which ends here, and holds the appender's mu, which rename unlocks.
+// rename logs a rename. The caller is counted, which ends here, and holds the appender's mu, which
+// rename unlocks.
 func (s *Store) rename(from, to string) error {
 	m, err := s.metadataOf(from)
 	if err != nil {
@@ -60,27 +62,19 @@ func (s *Store) rename(from, to string) error {
 }
 
 func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
-	ref, err := s.lookup(from)
+	ref, err := s.catalogue.lookup(from)
 	if err != nil {
 		return fmt.Errorf("rename %q: %w", from, err)
 	}
 	key := nameKey(to)
-	if other, err := s.lookup(key); err == nil && other != ref {
+	if other, err := s.catalogue.lookup(key); err == nil && other != ref {
 		return fmt.Errorf("rename %q to %q: %w", from, to, ErrExists)
 	}
-	rec, err := s.record(ref)
+	rec, err := s.catalogue.record(ref)
 	if err != nil {
-		return s.whileReplaying(err)
+		return s.catalogue.whileReplaying(err)
 	}
-	cat := &s.catalogue
-	cat.mu.Lock()
-	add := &seriesRecord{path: to, labels: rec.labels, def: rec.def, born: rec.born}
-	cat.names[from] = 0
-	cat.names[key] = ref
-	cat.records[ref] = add
-	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: from})
-	cat.mu.Unlock()
-	cat.renames.Add(1)
+	s.catalogue.rename(t, ref, from, to, rec)
 	return s.moveMetadata(from, key, m)
 }
 
@@ -92,8 +86,8 @@ func (s *Store) moveMetadata(from, to string, m *Metadata) error {
 	return errors.Join(s.putMetadata(to, m), s.putMetadata(from, nil))
 }
 
-// Renames counts the series that were renamed since the store was opened. Who remembers references by path asks
-// for it now and then: only a rename gives the reference of one path to another.
+// Renames counts the series that were renamed since the store was opened. Who remembers references
+// by path asks for it now and then: only a rename gives the reference of one path to another.
 func (s *Store) Renames() uint64 { return s.catalogue.renames.Load() }
 
 // PathLabels is the labels of one path.
@@ -162,23 +156,14 @@ func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, ou
 }
 
 func (s *Store) applyRelabel(t *Ticket, key string, labels []Label) error {
-	ref, err := s.lookup(key)
+	ref, err := s.catalogue.lookup(key)
 	if err != nil {
 		return fmt.Errorf("labels of %q: %w", key, err)
 	}
-	rec, err := s.record(ref)
+	rec, err := s.catalogue.record(ref)
 	if err != nil {
-		return s.whileReplaying(err)
+		return s.catalogue.whileReplaying(err)
 	}
-	cat := &s.catalogue
-	cat.mu.Lock()
-	defer cat.mu.Unlock()
-	add := &seriesRecord{path: rec.path, labels: labels, def: rec.def, born: rec.born}
-	cat.names[key] = ref
-	cat.records[ref] = add
-	cat.ops = append(cat.ops, catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: key, relabel: true})
-	if len(cat.ops) > overlayOps {
-		s.admission.wake()
-	}
+	s.catalogue.relabel(t, ref, key, labels, rec)
 	return nil
 }

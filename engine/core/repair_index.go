@@ -83,7 +83,7 @@ func (r *repairing) index() error {
 		old := make(map[Ref]string) // by name, those without a record
 		c := tx.Bucket(bucketNames).Cursor()
 		for k, v := c.First(); k != nil; k, v = c.Next() {
-			ref, err := r.s.decodeName(k, v)
+			ref, err := r.s.catalogue.decodeName(k, v)
 			if err != nil {
 				r.lose("name %q: %v", k, err)
 				names[string(k)] = nil
@@ -103,8 +103,8 @@ func (r *repairing) index() error {
 		labels := make(map[string]*posting)
 		c = tx.Bucket(bucketSeries).Cursor()
 		for k, v := c.First(); k != nil; k, v = c.Next() {
-			rec, err := r.s.storedRecord(k, v)
-			if err != nil || len(k) != 8 || !r.s.numbered(Ref(binary.BigEndian.Uint64(k))) {
+			rec, err := r.s.catalogue.storedRecord(k, v)
+			if err != nil || len(k) != 8 || !r.s.catalogue.numbered(Ref(binary.BigEndian.Uint64(k))) {
 				r.lose("series %s", keyText(k))
 				series[string(k)] = nil
 				continue
@@ -141,7 +141,7 @@ func (r *repairing) labels(tx *bolt.Tx, labels map[string]*posting) error {
 	pairs := make(map[string][]byte)
 	c := tx.Bucket(bucketLabels).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		_, p, err := r.s.storedPosting(k, v)
+		_, p, err := r.s.catalogue.storedPosting(k, v)
 		if want := labels[string(k)]; want == nil || err != nil || *want != p {
 			pairs[string(k)] = nil
 		} else {
@@ -166,12 +166,12 @@ func (r *repairing) records(tx *bolt.Tx, old map[Ref]string, names, series map[s
 	carried := make(map[Ref][]Label)
 	c := tx.Bucket(bucketLabels).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		id, p, err := r.s.storedPosting(k, v)
+		id, p, err := r.s.catalogue.storedPosting(k, v)
 		if err != nil {
 			continue
 		}
 		part := bytes.SplitN(k, zeroByte, 3)
-		for _, ref := range r.s.refsOf(map[groupID]posting{id: p}) {
+		for _, ref := range r.s.catalogue.refsOf(map[groupID]posting{id: p}) {
 			if _, ok := old[ref]; ok {
 				carried[ref] = append(carried[ref], Label{string(part[0]), string(part[1])})
 			}

@@ -20,7 +20,7 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
 		if r.Err != nil {
 			break
 		}
-		g, err := s.groupAt(h.class, h.group)
+		g, err := s.catalogue.groupAt(h.class, h.group)
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", pos, err)
 		}

@@ -23,7 +23,5 @@ func (s *Store) logSettings() error {
 // applySettings puts a reorder window in force.
 func (s *Store) applySettings(t *Ticket, window rra.Time) {
 	t.op.all = func(sh *shard) { sh.reorder = window }
-	s.catalogue.mu.Lock()
-	s.catalogue.settings = append(s.catalogue.settings, setting{t.pos, window})
-	s.catalogue.mu.Unlock()
+	s.catalogue.set(t.pos, window)
 }

@@ -112,7 +112,7 @@ func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait b
 		s.leave()
 		return false, err
 	}
-	rec, err := s.record(d.Ref)
+	rec, err := s.catalogue.record(d.Ref)
 	if err != nil {
 		s.leave()
 		if errors.Is(err, ErrNotFound) {

@@ -45,7 +45,6 @@ type Store struct {
 	background sync.WaitGroup
 
 	replayErr atomic.Pointer[error]
-	replaying bool // Open replays the log
 	madeAnew  bool // Open has made the database
 	damage    damageSeen
 	hook      func(string) // failpoints; nil but in tests

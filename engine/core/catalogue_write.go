@@ -8,22 +8,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/internal/record"
-	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
-
-// A setting is a reorder window put in force by a log record.
-type setting struct {
-	pos     wal.Pos
-	reorder rra.Time
-}
 
 // opsPerTx bounds the changes of one transaction: bbolt keeps a leaf whole until the end of a
 // transaction, and an insertion moves what stands behind it.
 const opsPerTx = 16 << 10
-
-// overlayOps is how many changes wait in memory before a checkpoint is asked for.
-const overlayOps = 64 << 10
 
 // writeCatalogue writes the changes of the catalogue at or below b, the notes, and b. Many changes
 // take several transactions; each ends with a whole record, and says which.
@@ -32,7 +22,7 @@ func (s *Store) writeCatalogue(b wal.Pos) error {
 		return err
 	}
 	for {
-		upto, more := s.catalogueStep(b)
+		upto, more := s.catalogue.step(b)
 		if err := s.writeChanges(upto); err != nil || !more {
 			return err
 		}
@@ -40,9 +30,9 @@ func (s *Store) writeCatalogue(b wal.Pos) error {
 	}
 }
 
-// catalogueStep returns the position that the next transaction goes up to, and whether b lies beyond it.
-func (s *Store) catalogueStep(b wal.Pos) (wal.Pos, bool) {
-	cat := &s.catalogue
+// catalogueStep returns the position that the next transaction goes up to, and whether b lies
+// beyond it.
+func (cat *catalogue) step(b wal.Pos) (wal.Pos, bool) {
 	cat.mu.RLock()
 	defer cat.mu.RUnlock()
 	if len(cat.ops) <= opsPerTx || cat.ops[opsPerTx].pos > b {
@@ -79,7 +69,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 	log := s.logMark()
 	var w catalogueTx
 	return s.db.Update(nil, func(tx *bolt.Tx) error {
-		w = catalogueTx{s: s, tx: tx, count: cat.stored}
+		w = catalogueTx{cat: cat, tx: tx, count: cat.stored}
 		if err := w.write(ops); err != nil {
 			return err
 		}
@@ -142,7 +132,7 @@ func putAll(tx *bolt.Tx, bucket []byte, pairs map[string][]byte) error {
 // A catalogueTx writes changes of the catalogue: it gathers them by bucket, so
 // that each is written once and in order.
 type catalogueTx struct {
-	s      *Store
+	cat    *catalogue
 	tx     *bolt.Tx
 	count  int64
 	names  map[string][]byte
@@ -181,7 +171,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 	}
 	for bucket, pairs := range map[*[]byte]map[string][]byte{&bucketNames: w.names, &bucketSeries: w.series, &bucketLabels: postings} {
 		for k := range pairs {
-			if err := w.s.db.sound(w.tx, *bucket, []byte(k), []byte(k)); err != nil {
+			if err := w.cat.db.sound(w.tx, *bucket, []byte(k), []byte(k)); err != nil {
 				return err // bbolt would write the page anew without what it cannot see
 			}
 		}
@@ -196,7 +186,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 }
 
 func (w *catalogueTx) apply(o *catOp) {
-	c := w.s.catalogue.class(o.ref.class())
+	c := w.cat.class(o.ref.class())
 	switch {
 	case o.rename:
 		w.names[o.oldKey] = nil
@@ -220,8 +210,8 @@ func (w *catalogueTx) apply(o *catOp) {
 	}
 }
 
-// index adds a series to the postings of its labels, or takes it out. A damaged posting stays as it is: whoever
-// reads it is told, and a repair makes it anew.
+// index adds a series to the postings of its labels, or takes it out. A damaged posting stays as it
+// is: whoever reads it is told, and a repair makes it anew.
 func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
 	for _, l := range labels {
 		k := groupKey(labelKey(l), c.id, ref.number()>>c.shift)
@@ -245,12 +235,12 @@ func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
 func (w *catalogueTx) posting(k []byte) *posting {
 	v := w.tx.Bucket(bucketLabels).Get(k)
 	if v == nil {
-		if w.s.db.absent(w.tx, bucketLabels, k) != nil {
+		if w.cat.db.absent(w.tx, bucketLabels, k) != nil {
 			return nil
 		}
 		return new(posting)
 	}
-	_, p, err := w.s.storedPosting(k, v)
+	_, p, err := w.cat.storedPosting(k, v)
 	if err != nil {
 		return nil
 	}

@@ -1,0 +1,114 @@
+package core
+
+import (
+	"time"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// enlist puts a new series, the nth of its record, into the catalogue, at once in place of old, if
+// that is not 0. It runs in log order.
+func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int) (*definition, Ref, *group) {
+	var was *seriesRecord
+	if old != 0 {
+		was = cat.recordOr(old)
+		cat.stopIn(t, old)
+	}
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	if old != 0 {
+		cat.remove(t, old, p.key, was)
+	}
+	o := catOp{pos: t.pos, key: p.key}
+	d := cat.intern(p, &o)
+	o.ref = makeRef(d.class.id, d.class.next.Load())
+	d.class.next.Add(1)
+	g := cat.makeGroup(d.class, o.ref.number()>>d.class.shift)
+	o.add = &seriesRecord{path: p.Path, labels: p.Labels, def: d.id, born: birth{t.pos, uint32(nth)}}
+	cat.names[p.key] = o.ref
+	cat.records[o.ref] = o.add
+	cat.append(o)
+	cat.count.Add(1)
+	if cat.arriving == nil {
+		cat.arriving = make(map[Ref]struct{})
+	}
+	cat.arriving[o.ref] = struct{}{}
+	cat.arrives.Add(1)
+	return d, o.ref, g
+}
+
+// arrived notes that a series is in its group.
+func (cat *catalogue) arrived(ref Ref) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	delete(cat.arriving, ref)
+	cat.arrives.Store(int32(len(cat.arriving)))
+}
+
+// arrivalTime bounds how long a look-up waits for a series: only a store that is broken needs as
+// long.
+const arrivalTime = 5 * time.Second
+
+// awaitArrival waits until a series of the catalogue is in its group, so that who has found it
+// finds its state.
+func (cat *catalogue) awaitArrival(ref Ref) {
+	if cat.arrives.Load() == 0 {
+		return
+	}
+	for end := time.Now().Add(arrivalTime); time.Now().Before(end); time.Sleep(20 * time.Microsecond) {
+		cat.mu.RLock()
+		_, coming := cat.arriving[ref]
+		cat.mu.RUnlock()
+		if !coming {
+			return
+		}
+	}
+}
+
+// remove takes a series out of the catalogue and its group.
+func (cat *catalogue) drop(t *Ticket, ref Ref, key string) {
+	rec := cat.recordOr(ref)
+	cat.mu.Lock()
+	cat.remove(t, ref, key, rec)
+	cat.mu.Unlock()
+	cat.stopIn(t, ref)
+}
+
+// remove takes a series, whose record is rec, out of the catalogue. The caller holds mu.
+func (cat *catalogue) remove(t *Ticket, ref Ref, key string, rec *seriesRecord) {
+	cat.names[key] = 0
+	cat.records[ref] = nil
+	cat.append(catOp{pos: t.pos, ref: ref, key: key, old: rec})
+	cat.count.Add(-1)
+}
+
+// rename gives a series, whose record is rec, another path. It runs in log order.
+func (cat *catalogue) rename(t *Ticket, ref Ref, from, to string, rec *seriesRecord) {
+	key := nameKey(to)
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	add := &seriesRecord{path: to, labels: rec.labels, def: rec.def, born: rec.born}
+	cat.names[from] = 0
+	cat.names[key] = ref
+	cat.records[ref] = add
+	cat.append(catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: from})
+	cat.renames.Add(1)
+}
+
+// relabel gives the series of a key, whose record is rec, other labels. It runs in log order.
+func (cat *catalogue) relabel(t *Ticket, ref Ref, key string, labels []Label, rec *seriesRecord) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	add := &seriesRecord{path: rec.path, labels: labels, def: rec.def, born: rec.born}
+	cat.names[key] = ref
+	cat.records[ref] = add
+	cat.append(catOp{pos: t.pos, ref: ref, key: key, add: add, old: rec, rename: true, oldKey: key, relabel: true})
+}
+
+// set notes that a reorder window is in force. It runs in log order.
+func (cat *catalogue) set(pos wal.Pos, reorder rra.Time) {
+	cat.mu.Lock()
+	defer cat.mu.Unlock()
+	cat.settings = append(cat.settings, setting{pos, reorder})
+}

@@ -1,0 +1,228 @@
+package core
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// intern returns the definition of p, making it and its class if they are new. The caller holds mu.
+func (cat *catalogue) intern(p *planned, o *catOp) *definition {
+	if d := cat.byDef[p.def]; d != nil {
+		return d
+	}
+	c := cat.byShape[p.m.Shape()]
+	if c == nil {
+		c = newClass(uint32(len(*cat.classes.Load())+1), p.m, cat.space, &cat.defs)
+		cat.addClass(c)
+		o.class = c
+	}
+	d := newDefinition(uint32(len(*cat.defs.Load())+1), p.m, c)
+	cat.addDefinition(d, p.def)
+	o.def = d
+	return d
+}
+
+func (cat *catalogue) addClass(c *class) {
+	cs := append((*cat.classes.Load())[:len(*cat.classes.Load()):len(*cat.classes.Load())], c)
+	cat.classes.Store(&cs)
+	cat.byShape[c.shape] = c
+}
+
+func (cat *catalogue) addDefinition(d *definition, key string) {
+	cat.admission.definitions.Add(definitionBytes(d.m, len(key)))
+	old := *cat.defs.Load()
+	ds := append(old, d) // readers see the length they loaded
+	cat.defs.Store(&ds)
+	cat.byDef[key] = d
+}
+
+func newDefinition(id uint32, m *rra.Machine, c *class) *definition {
+	d := &definition{id: id, m: m, class: c}
+	for _, ds := range m.Definition().Sources {
+		if ds.Kind != rra.Compute {
+			d.values++
+		}
+	}
+	return d
+}
+
+// definition returns an interned definition by number, or nil.
+func (cat *catalogue) definition(id uint32) *definition { return cat.defs.byID(id) }
+
+// class returns a class by number, or nil.
+func (cat *catalogue) class(id uint32) *class {
+	cs := *cat.classes.Load()
+	if id == 0 || int(id) > len(cs) {
+		return nil
+	}
+	return cs[id-1]
+}
+
+// compileCopy is compile of a definition's code alone: the machine shares nothing with the caller.
+func (cat *catalogue) compileCopy(key string) (*rra.Machine, error) {
+	d, err := decodeDefinition([]byte(key))
+	if err != nil {
+		return nil, err
+	}
+	return cat.compile(key, d)
+}
+
+// compile returns the machine of a definition, an interned one if there is one.
+func (cat *catalogue) compile(key string, d *rra.Definition) (*rra.Machine, error) {
+	cat.mu.RLock()
+	def := cat.byDef[key]
+	cat.mu.RUnlock()
+	if def != nil {
+		return def.m, nil
+	}
+	return rra.Compile(d)
+}
+
+// classOf returns the class of the shape of m, or what it will be.
+func (cat *catalogue) classOf(m *rra.Machine) *class {
+	cat.mu.RLock()
+	c := cat.byShape[m.Shape()]
+	cat.mu.RUnlock()
+	if c == nil {
+		c = newClass(0, m, nil, nil)
+	}
+	return c
+}
+
+// interned reports whether a definition of this code is known.
+func (cat *catalogue) interned(code string) bool {
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	return cat.byDef[code] != nil
+}
+
+// newDefinitionBytes returns the memory that the definition of p will take, 0 if it is known
+// already. The error is ErrMemory if definitions would take too much.
+func (cat *catalogue) newDefinitionBytes(p *planned) (int64, error) {
+	if cat.interned(p.def) {
+		return 0, nil
+	}
+	n := definitionBytes(p.m, len(p.def))
+	return n, cat.admission.checkDefinition(n)
+}
+
+// admitDefinition compiles the definition of a new series, if it is within the limits, and returns
+// its code too.
+func (cat *catalogue) admitDefinition(d *rra.Definition) (m *rra.Machine, code string, err error) {
+	for i := range d.Archives {
+		if n := d.Archives[i].Rows; n > cat.options.MaxRows {
+			return nil, "", invalid("rra[%d].rows: %d rows, at most %d are allowed", i, n, cat.options.MaxRows)
+		}
+	}
+	code = string(appendDefinition(nil, d))
+	if n := len(code); n > MaxDefinition {
+		return nil, "", invalid("the definition takes %d bytes, at most %d are possible", n, MaxDefinition)
+	}
+	m, err = cat.compileCopy(code)
+	return m, code, asInvalid(err)
+}
+
+// loadDefinitions reads definitions in order of their numbers; a class comes with its first one.
+func (cat *catalogue) loadDefinitions(tx *bolt.Tx) error {
+	cur := tx.Bucket(bucketDefs).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		id := uint32(len(*cat.defs.Load()) + 1)
+		if len(k) != 4 || binary.BigEndian.Uint32(k) != id {
+			return damagedValue(bucketDefs, k, fmt.Errorf("definition %d expected: %w", id, errMissing))
+		}
+		v, err := openValue(bucketDefs, k, v)
+		if err != nil {
+			return err
+		}
+		d, err := decodeDefinition(v)
+		if err != nil {
+			return damagedValue(bucketDefs, k, err)
+		}
+		m, err := rra.Compile(d)
+		if err != nil {
+			return damagedValue(bucketDefs, k, err)
+		}
+		c := cat.byShape[m.Shape()]
+		if c == nil {
+			c = newClass(uint32(len(*cat.classes.Load())+1), m, cat.space, &cat.defs)
+			if err := c.load(tx); err != nil {
+				return err
+			}
+			cat.addClass(c)
+		}
+		cat.addDefinition(newDefinition(id, m, c), string(v))
+	}
+	for _, c := range *cat.classes.Load() {
+		if n := c.next.Load(); n > 0 {
+			cat.makeGroup(c, (n-1)>>c.shift)
+		}
+		for _, g := range *c.groups.Load() {
+			g.stored = true // a checkpoint writes groups before the catalogue
+		}
+	}
+	return nil
+}
+
+// append codes what a class is beyond its shape: next number, series a group, block and slot of
+// each stream.
+func (c *class) append(dst []byte, next uint32) []byte {
+	dst = append(dst, 1) // version
+	dst = binary.AppendUvarint(dst, uint64(next))
+	dst = append(dst, byte(c.shift))
+	dst = binary.AppendUvarint(dst, uint64(len(c.streams)))
+	for i := range c.streams {
+		dst = binary.AppendUvarint(dst, uint64(c.streams[i].Buffer))
+		dst = binary.AppendUvarint(dst, uint64(c.streams[i].Slot))
+	}
+	return record.AppendText(dst, c.shape)
+}
+
+// load reads what is stored of c.
+func (c *class) load(tx *bolt.Tx) error {
+	key := binary.BigEndian.AppendUint32(nil, c.id)
+	v, err := getValue(tx, bucketClasses, key)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		return damagedValue(bucketClasses, key, errMissing)
+	}
+	if err := c.decode(v); err != nil {
+		return damagedValue(bucketClasses, key, err)
+	}
+	return nil
+}
+
+func (c *class) decode(b []byte) error {
+	r := record.Reader{Rest: b}
+	if v := r.Byte(); v != 1 {
+		return fmt.Errorf("version %d: %w", v, ErrVersion)
+	}
+	c.next.Store(uint32(r.Uvarint()))
+	c.shift = uint(r.Byte())
+	n := r.Uvarint()
+	if n != uint64(len(c.streams)) || c.shift > groupShift {
+		return record.ErrParse
+	}
+	for i := range c.streams {
+		st := &c.streams[i]
+		st.Buffer, st.Slot = int64(r.Uvarint()), int64(r.Uvarint())
+		if st.Buffer < 1 || st.Buffer > rowblock.MaxBuffer || st.Buffer&(st.Buffer-1) != 0 || st.Slot < st.Buffer || st.Slot%st.Buffer != 0 || st.Slot > rra.MaxRows {
+			return record.ErrParse
+		}
+	}
+	if shape := r.Text(); r.Err != nil || shape != c.shape {
+		return record.ErrParse
+	}
+	c.bufRows = 0
+	shift := c.shift
+	c.layout()
+	c.shift = shift
+	return nil
+}

@@ -1,0 +1,173 @@
+package core
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/wal"
+)
+
+func (cat *catalogue) lookup(key string) (Ref, error) {
+	cat.mu.RLock()
+	ref, ok := cat.names[key]
+	cat.mu.RUnlock()
+	if !ok {
+		err := cat.db.View(bucketNames, func(tx *bolt.Tx) (err error) {
+			if v := tx.Bucket(bucketNames).Get([]byte(key)); v != nil {
+				ref, err = cat.decodeName([]byte(key), v)
+				return err
+			}
+			return cat.db.absent(tx, bucketNames, []byte(key))
+		})
+		if err != nil {
+			return 0, cat.whileReplaying(err)
+		}
+		if ref != 0 { // it may have changed while the database was asked
+			cat.mu.RLock()
+			if newer, ok := cat.names[key]; ok {
+				ref = newer
+			}
+			cat.mu.RUnlock()
+		}
+	}
+	if ref == 0 {
+		return 0, ErrNotFound
+	}
+	return ref, nil
+}
+
+// record returns the catalogue's record of a series.
+func (cat *catalogue) record(ref Ref) (*seriesRecord, error) {
+	rec, ok := cat.changedRecord(ref)
+	if !ok {
+		err := cat.db.View(bucketSeries, func(tx *bolt.Tx) (err error) {
+			rec, err = cat.recordIn(tx, ref)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("ref %d: %w", ref, err)
+		}
+	}
+	if rec == nil {
+		return nil, notFound(ref)
+	}
+	return rec, nil
+}
+
+// changedRecord returns the record of a series that the database does not hold yet; nil: it is
+// dropped.
+func (cat *catalogue) changedRecord(ref Ref) (*seriesRecord, bool) {
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	rec, ok := cat.records[ref]
+	return rec, ok
+}
+
+// recordIn returns the record that a transaction shows of a series; nil: there is none.
+func (cat *catalogue) recordIn(tx *bolt.Tx, ref Ref) (*seriesRecord, error) {
+	v := tx.Bucket(bucketSeries).Get(refKey(ref))
+	if v == nil {
+		return nil, cat.db.absent(tx, bucketSeries, refKey(ref))
+	}
+	return cat.storedRecord(refKey(ref), v)
+}
+
+func refKey(ref Ref) []byte { return binary.BigEndian.AppendUint64(nil, uint64(ref)) }
+
+func (rec *seriesRecord) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(rec.def))
+	dst = binary.AppendUvarint(dst, uint64(rec.born.pos))
+	dst = binary.AppendUvarint(dst, uint64(rec.born.nth))
+	return appendLabels(record.AppendText(dst, rec.path), rec.labels)
+}
+
+func (cat *catalogue) decodeRecord(b []byte) (*seriesRecord, error) {
+	r := record.Reader{Rest: b}
+	rec := &seriesRecord{def: uint32(r.Uvarint()), born: birth{wal.Pos(r.Uvarint()), uint32(r.Uvarint())}, path: r.Text(), labels: readLabels(&r)}
+	if r.Err != nil || len(r.Rest) > 0 || rec.def == 0 || int(rec.def) > len(*cat.defs.Load()) {
+		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), record.ErrParse)
+	}
+	return rec, nil
+}
+
+// storedRecord checks and decodes a value of the bucket series.
+func (cat *catalogue) storedRecord(k, v []byte) (*seriesRecord, error) {
+	b, err := record.CutSum(v, bucketSeries, k)
+	if err == nil {
+		var rec *seriesRecord
+		if rec, err = cat.decodeRecord(b); err == nil {
+			return rec, nil
+		}
+	}
+	e := damagedValue(bucketSeries, k, err)
+	cat.damage.note(e)
+	return nil, e
+}
+
+// decodeName checks and decodes a value of the bucket names: the series is one of a class that
+// there is.
+func (cat *catalogue) decodeName(k, v []byte) (Ref, error) {
+	b, err := record.CutSum(v, bucketNames, k)
+	if err == nil {
+		if len(b) == 8 && cat.numbered(Ref(binary.BigEndian.Uint64(b))) {
+			return Ref(binary.BigEndian.Uint64(b)), nil
+		}
+		err = record.ErrParse
+	}
+	e := damagedValue(bucketNames, k, err)
+	cat.damage.note(e)
+	return 0, e
+}
+
+// numbered says whether a reference is of a class and a group that there are.
+func (cat *catalogue) numbered(ref Ref) bool {
+	c := cat.class(ref.class())
+	return c != nil && c.group(ref.number()) != nil
+}
+
+// recordOr returns the record of a series, or an empty one if it cannot be read.
+func (cat *catalogue) recordOr(ref Ref) *seriesRecord {
+	rec, err := cat.record(ref)
+	if err != nil {
+		return &seriesRecord{}
+	}
+	return rec
+}
+
+// overlaid says whether what is stored under a name does not count any more.
+func (cat *catalogue) overlaid(key string) bool {
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	_, ok := cat.names[key]
+	return ok
+}
+
+// whileReplaying returns err. If the log is being replayed and err is damage, Open fails with it.
+func (cat *catalogue) whileReplaying(err error) error {
+	if cat.replayFailed != nil && errors.Is(err, ErrDamaged) {
+		cat.replayFailed(err)
+	}
+	return err
+}
+
+func (cat *catalogue) seriesOf(ref Ref, rec *seriesRecord) Series {
+	return Series{Ref: ref, Path: rec.path, Labels: rec.labels, Definition: cat.definition(rec.def).m.Definition()}
+}
+
+// pathOf returns the path of a series for a message; empty if it cannot be told. It looks into the
+// transaction that met the damage: a second one could wait for a writer that waits for the first.
+func (cat *catalogue) pathOf(tx *bolt.Tx, c *class, group uint32, index int) string {
+	ref := makeRef(c.id, group<<c.shift+uint32(index))
+	rec, ok := cat.changedRecord(ref)
+	if !ok {
+		rec, _ = cat.recordIn(tx, ref) // a damaged record has no path to tell
+	}
+	if rec == nil {
+		return ""
+	}
+	return rec.path
+}

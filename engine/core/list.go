@@ -1,0 +1,175 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+const listChunk = 1024 // names read in one transaction
+
+type nameRef struct {
+	key string
+	ref Ref
+}
+
+// List yields the series whose path begins with prefix and sorts after after, in order of paths (a
+// trailing .rrd does not count in the order). Damaged entries are passed over; where there are
+// some, the last thing yielded is an error that wraps ErrDamaged.
+func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series, error] {
+	return func(yield func(Series, error) bool) {
+		if err := s.enter(); err != nil {
+			yield(Series{}, err)
+			return
+		}
+		defer s.leave()
+		prefix, after := strings.TrimLeft(prefix, "/"), nameKey(strings.TrimLeft(after, "/"))
+		overlay := s.catalogue.overlayNames(prefix, after)
+		var passed passedOver
+		for {
+			stored, more, err := s.catalogue.storedNames(prefix, after, listChunk, &passed)
+			if err != nil {
+				yield(Series{}, err)
+				return
+			}
+			for len(stored) > 0 || (!more && len(overlay) > 0) {
+				var x nameRef
+				switch {
+				case len(stored) == 0 || (len(overlay) > 0 && overlay[0].key <= stored[0].key):
+					x = overlay[0]
+					if len(stored) > 0 && stored[0].key == x.key {
+						stored = stored[1:]
+					}
+					overlay = overlay[1:]
+				default:
+					x, stored = stored[0], stored[1:]
+				}
+				after = x.key
+				if x.ref == 0 {
+					continue
+				}
+				rec, err := s.listed(x.ref)
+				if errors.Is(err, ErrNotFound) || (err == nil && !strings.HasPrefix(rec.path, prefix)) {
+					continue // dropped or renamed meanwhile
+				}
+				if passed.over(err) {
+					continue
+				}
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err != nil {
+					yield(Series{}, err)
+					return
+				}
+				if !yield(s.catalogue.seriesOf(x.ref, rec), nil) {
+					return
+				}
+			}
+			if !more {
+				if err := passed.err(); err != nil {
+					yield(Series{}, err)
+				}
+				return
+			}
+		}
+	}
+}
+
+// listed is record of a series that an index names. Where the record is missing although the series
+// lives, that is damage.
+func (s *Store) listed(ref Ref) (*seriesRecord, error) {
+	rec, err := s.catalogue.record(ref)
+	if !errors.Is(err, ErrNotFound) || s.catalogue.removed(ref) {
+		return rec, err
+	}
+	alive := s.withSeries(ref, func(*group, int) {})
+	if errors.Is(alive, ErrNotFound) {
+		return nil, err // dropped meanwhile
+	}
+	if s.catalogue.removed(ref) {
+		return nil, err
+	}
+	e := damagedValue(bucketSeries, refKey(ref), errMissing)
+	s.damage.note(e)
+	return nil, e
+}
+
+// passedOver is damage of entries that a list passes over.
+type passedOver struct {
+	n     int
+	first error
+}
+
+// over takes err if it is damage.
+func (p *passedOver) over(err error) bool {
+	if !errors.Is(err, ErrDamaged) {
+		return false
+	}
+	if p.n++; p.n == 1 {
+		p.first = err
+	}
+	return true
+}
+
+// err says what was passed over, if anything was.
+func (p *passedOver) err() error {
+	if p.n < 2 {
+		return p.first
+	}
+	return fmt.Errorf("%d damaged entries are left out, the first: %w", p.n, p.first)
+}
+
+// overlayNames returns the uncommitted changes under prefix, sorted.
+func (cat *catalogue) overlayNames(prefix, after string) []nameRef {
+	cat.mu.RLock()
+	defer cat.mu.RUnlock()
+	var out []nameRef
+	for key, ref := range cat.names {
+		if strings.HasPrefix(key, nameKey(prefix)) && key > after {
+			out = append(out, nameRef{key, ref})
+		}
+	}
+	slices.SortFunc(out, func(a, b nameRef) int { return strings.Compare(a.key, b.key) })
+	return out
+}
+
+// storedNames returns up to n names of the database under prefix, after after; more says whether
+// there are others.
+func (cat *catalogue) storedNames(prefix, after string, n int, passed *passedOver) (out []nameRef, more bool, err error) {
+	prefix = nameKey(prefix)
+	err = cat.db.View(bucketNames, func(tx *bolt.Tx) error {
+		c := tx.Bucket(bucketNames).Cursor()
+		k, v := c.Seek([]byte(max(prefix, after)))
+		for ; k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
+			if string(k) <= after && after != "" {
+				continue
+			}
+			if len(out) == n {
+				more = true
+				break
+			}
+			ref, err := cat.decodeName(k, v)
+			if err != nil {
+				passed.over(err)
+				continue
+			}
+			out = append(out, nameRef{string(k), ref})
+		}
+		if prefix != "" || after != "" || more || passed.n > 0 {
+			return nil
+		}
+		count, err := metaNumber(tx, metaCount)
+		if err == nil && count != uint64(len(out)) {
+			err = &DamageError{Bucket: string(bucketNames), Err: fmt.Errorf("%d names, not the %d that were written", len(out), count)}
+		}
+		passed.over(err)
+		return nil
+	})
+	return out, more, err
+}

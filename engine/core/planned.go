@@ -1,0 +1,22 @@
+package core
+
+import (
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A planned is a checked Spec on its way into the catalogue.
+type planned struct {
+	Spec
+	key string // of its name
+	m   *rra.Machine
+	def string // canonical code of the definition
+	at  int    // its place in the result
+}
+
+// smoothBy returns the hash by which the SEASONAL archives of p smooth.
+func (p *planned) smoothBy() uint64 {
+	if p.SmoothHash != 0 {
+		return p.SmoothHash
+	}
+	return rra.NameHash(p.Path)
+}

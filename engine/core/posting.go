@@ -1,0 +1,124 @@
+package core
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/rondo-db/rondo/engine/internal/record"
+)
+
+// The label index tells, for a label and a group, which series of the group carry the label. The
+// key is name, 0, value, 0, class, group. The value is the indices of the series, a byte each, or a
+// bitmap where that is shorter. Series of one host have neighbouring numbers, so that a host is one
+// or two keys. Part of the format.
+
+// zeroByte stands between the strings of a key.
+var zeroByte = []byte{0}
+
+// A posting is the series of one group that carry a label, as a bitmap.
+type posting [1 << groupShift / 64]uint64
+
+func (p *posting) set(i int) { p[i/64] |= 1 << (i % 64) }
+
+func (p *posting) clear(i int) { p[i/64] &^= 1 << (i % 64) }
+
+func (p *posting) has(i int) bool { return p[i/64]>>(i%64)&1 != 0 }
+
+func (p *posting) count() (n int) {
+	for i := range 1 << groupShift {
+		if p.has(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// append codes p: a byte an index where there are fewer than 32, else 32 bytes of bitmap.
+func (p *posting) append(dst []byte) []byte {
+	if p.count() < 32 {
+		for i := range 1 << groupShift {
+			if p.has(i) {
+				dst = append(dst, byte(i))
+			}
+		}
+		return dst
+	}
+	for _, w := range p {
+		dst = binary.LittleEndian.AppendUint64(dst, w)
+	}
+	return dst
+}
+
+func decodePosting(b []byte) (p posting, err error) {
+	switch {
+	case len(b) == 32:
+		for i := range p {
+			p[i] = binary.LittleEndian.Uint64(b[8*i:])
+		}
+		return p, nil
+	case len(b) > 32:
+		return p, record.ErrParse
+	}
+	for _, i := range b {
+		p.set(int(i))
+	}
+	return p, nil
+}
+
+// storedPosting checks and decodes an entry of the label index. The key is name, 0, value, 0,
+// class, group.
+func (cat *catalogue) storedPosting(k, v []byte) (id groupID, p posting, err error) {
+	b, err := record.CutSum(v, bucketLabels, k)
+	at := len(k) - 8
+	switch {
+	case err != nil:
+	case at < 2 || k[at-1] != 0 || bytes.Count(k[:at], zeroByte) != 2:
+		err = record.ErrParse
+	default:
+		id = groupID{binary.BigEndian.Uint32(k[at:]), binary.BigEndian.Uint32(k[at+4:])}
+		if _, e := cat.groupAt(id.class, id.group); e != nil {
+			err = record.ErrParse
+			break
+		}
+		p, err = decodePosting(b)
+	}
+	if err != nil {
+		e := damagedValue(bucketLabels, k, err)
+		cat.damage.note(e)
+		return id, p, e
+	}
+	return id, p, nil
+}
+
+func labelKey(l Label) []byte {
+	k := make([]byte, 0, len(l.Name)+len(l.Value)+10)
+	k = append(append(k, l.Name...), 0)
+	return append(append(k, l.Value...), 0)
+}
+
+// groupKey is class and group, as they end keys.
+func groupKey(dst []byte, class, group uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(dst, class), group)
+}
+
+type groupID struct{ class, group uint32 }
+
+func intersect(a, b map[groupID]posting) map[groupID]posting {
+	out := make(map[groupID]posting)
+	for id, p := range a {
+		q, ok := b[id]
+		if !ok {
+			continue
+		}
+		var both posting
+		any := uint64(0)
+		for i := range p {
+			both[i] = p[i] & q[i]
+			any |= both[i]
+		}
+		if any != 0 {
+			out[id] = both
+		}
+	}
+	return out
+}
