@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -70,6 +71,9 @@ func (o *opened) backup(ctx context.Context, w io.Writer) error {
 // replaceFile makes the file name of what write writes, or leaves what was there. Until all is written it is
 // name.partial, which a process that was killed leaves and the next one takes over.
 func replaceFile(name string, write func(io.Writer) error) (err error) {
+	if err := replace.Check(name); err != nil {
+		return err
+	}
 	f, err := createPartial(name + ".partial")
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
@@ -122,6 +123,9 @@ func (e *exporting) write(name string, data []byte) error {
 	}
 	if _, err := os.Lstat(name); err == nil && !e.overwrite {
 		return os.ErrExist
+	}
+	if err := replace.Check(name); err != nil {
+		return err
 	}
 	fresh := name + ".new"
 	err := os.WriteFile(fresh, data, 0o666)

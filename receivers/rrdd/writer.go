@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/rondo-db/rondo/internal/replace"
 )
 
 // A Writer keeps the file of one plugin. It is not for use by several goroutines at once.
@@ -44,6 +46,9 @@ func (w *Writer) replace(b []byte) error {
 	dir, name := filepath.Split(w.Path)
 	if dir == "" {
 		dir = "."
+	}
+	if err := replace.Check(w.Path); err != nil {
+		return err
 	}
 	t, err := os.CreateTemp(dir, "."+name+"-")
 	if err != nil {

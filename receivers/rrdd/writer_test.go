@@ -174,3 +174,19 @@ func TestWriterRefuses(t *testing.T) {
 		t.Errorf("%q (%v)", b, err)
 	}
 }
+
+// TestWriterReplacesNoDevice gives the writer the name of a link to a device: as root it had made a
+// file of the device.
+func TestWriterReplacesNoDevice(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "device")
+	if err := os.Symlink(os.DevNull, name); err != nil {
+		t.Fatal(err)
+	}
+	w := &Writer{Path: name, Atomic: true}
+	if err := w.replace([]byte("x")); err == nil {
+		t.Error("replaced")
+	}
+	if info, err := os.Lstat(name); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+}

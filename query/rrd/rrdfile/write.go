@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -78,6 +79,9 @@ func (f *File) WriteFile(path string, overwrite bool) error {
 	}
 	name := path
 	if overwrite {
+		if err := replace.Check(path); err != nil {
+			return err
+		}
 		name = fmt.Sprintf("%s.%08x", path, rand.Uint32())
 	}
 	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
