@@ -52,7 +52,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkEnqueue is what an appender pays while the committer works beside it, as long as it is not held back.
+// BenchmarkEnqueue is what an appender pays while the committer works beside it, as long as it is
+// not held back.
 func BenchmarkEnqueue(b *testing.B) {
 	rec := benchRecord(300)
 	l := open(b, b.TempDir(), wal.Options{})

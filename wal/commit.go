@@ -1,23 +1,20 @@
 package wal
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"runtime"
-	"time"
 )
 
-// chunkBytes of encoded blocks are written at once, so that a commit of any size needs little memory.
+// chunkBytes of encoded blocks are written at once, so that a commit of any size needs little
+// memory.
 const chunkBytes = 4 << 20
 
-// commits is the committer: one batch after the other until the log is closed and empty.
+// commits runs the committer, which commits one batch after the other until the log is closed and
+// no record is pending.
 func (l *Log) commits() {
 	defer close(l.stopped)
 	for {
-		b := l.take()
+		b := l.nextBatch()
 		if b == nil {
 			return
 		}
@@ -29,10 +26,11 @@ func (l *Log) commits() {
 	}
 }
 
-// take waits for records and takes all there are; nil when the log is closing and there are none.
-func (l *Log) take() *batch {
-	// Those who were just told get the processor first, and their next records into this batch: with 32
-	// appenders 26 records a sync instead of 16.
+// nextBatch waits for records and returns all that are pending. It returns nil when the log is
+// closing and none is pending.
+func (l *Log) nextBatch() *batch {
+	// Appenders that were just told get the processor first, and put their next records into this
+	// batch: with 32 appenders a sync covers 26 records instead of 16.
 	runtime.Gosched()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,8 +68,8 @@ func (l *Log) succeed(b *batch) {
 	close(b.done)
 }
 
-// fail tells that a batch is not durable, nor what was enqueued behind it: those records were built on it.
-// Nothing is enqueued until everyone has been told, then the positions are given out again.
+// fail tells that a batch has failed, and the records enqueued behind it, which may depend on it.
+// Nothing is enqueued until everyone has been told. Then the positions are given out again.
 func (l *Log) fail(b *batch, err error) {
 	err = appendError(err)
 	l.mu.Lock()
@@ -80,7 +78,7 @@ func (l *Log) fail(b *batch, err error) {
 	first := !l.failed
 	l.failed = true
 	l.mu.Unlock()
-	l.space.Broadcast() // with FailFast those who wait for space need wait no longer
+	l.space.Broadcast() // with FailFast those who wait for space get the error
 	if first {
 		l.o.Logger.Error("log could not take records, and goes on trying", "first", uint64(b.first), "last", uint64(p.next()-1), "error", err)
 	}
@@ -100,9 +98,9 @@ func (l *Log) fail(b *batch, err error) {
 	l.count(func(s *Stats) { s.Failures++ })
 }
 
-// commit writes a batch and, with SyncAlways, syncs it. After an error nothing of it counts: its segment is
-// abandoned, because nobody knows what a failed write or sync has left of it, and a sync tried again may
-// succeed without having written anything.
+// commit writes a batch and, with SyncAlways, syncs it. After an error nothing of the batch counts,
+// and its segment is abandoned: nobody knows what a failed write or sync has left in it, and a
+// second sync may succeed without having written anything.
 func (l *Log) commit(b *batch) error {
 	l.io.Lock()
 	defer l.io.Unlock()
@@ -148,268 +146,3 @@ func (l *Log) commit(b *batch) error {
 	})
 	return nil
 }
-
-// ready sees to it that there is an active segment with room. io is held.
-func (l *Log) ready() error {
-	if s := l.active; s == nil || s.end >= l.o.SegmentBytes {
-		if err := l.roll(); err != nil {
-			return err
-		}
-	}
-	if err := l.marked(); err != nil {
-		return err
-	}
-	return l.present()
-}
-
-// marked sees to it that the file mark names the active segment: no record goes into one that could
-// vanish without a trace. io is held.
-func (l *Log) marked() error {
-	if s := l.active; s == nil || l.slots.mark.Segment == s.ID {
-		return nil
-	}
-	if err := l.writeMark(l.markNow()); err != nil {
-		return err
-	}
-	_ = l.bury() // drop and the next begin try again
-	return nil
-}
-
-// lookEvery is how often the log looks whether its files are still there. What is logged into files without a name
-// goes when the process ends.
-const lookEvery = time.Second
-
-// present returns ErrGone if the active segment or the mark has lost its name. io is held.
-func (l *Log) present() error {
-	s := l.active
-	now := time.Now()
-	if s == nil || now.Sub(l.looked) < lookEvery {
-		return nil
-	}
-	name := segmentName(l.dir, s.ID, segmentSuffix)
-	named, err := l.fs.Named(name, s.file)
-	if err != nil {
-		return err
-	}
-	if !named {
-		return fmt.Errorf("%w: %s was removed, renamed or replaced", ErrGone, name)
-	}
-	l.looked = now
-	return nil
-}
-
-// roll ends the active segment, if there is one, and begins the next. io is held.
-func (l *Log) roll() error {
-	// The next segment's header says that all before it is durable.
-	if err := l.syncActive(); err != nil {
-		return err
-	}
-	if s := l.active; s != nil {
-		_ = s.file.Close() // it was synced
-		s.file, l.active = nil, nil
-	}
-	return l.begin()
-}
-
-// begin makes the next segment and with it whole again what the last one lost. io is held.
-func (l *Log) begin() (err error) {
-	_ = l.bury() // drop tries again
-	first := l.written + 1
-	if l.lost != nil {
-		first = l.lost.first
-	}
-	head := segmentHead{ID: l.nextID, First: first, Log: l.slots.mark.Log, Prev: l.link(first)}
-	var salt [8]byte
-	l.o.random(salt[:])
-	head.Salt = binary.LittleEndian.Uint64(salt[:])
-	l.nextID++
-	temp := segmentName(l.dir, head.ID, newSuffix)
-	name := segmentName(l.dir, head.ID, segmentSuffix)
-	var f File
-	// A copy goes into a new file: it is sealed before the id is taken for good, and what a crash left of it in a
-	// recycled one would parse when the id is given out again.
-	if n := len(l.free); n > 0 && l.lost == nil {
-		temp = segmentName(l.dir, l.free[n-1], freeSuffix)
-		l.free = l.free[:n-1]
-		head.Recycled = true
-		f, err = l.fs.Open(temp, true)
-	} else {
-		f, err = l.fs.Create(temp)
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w", ErrGone, err)
-	}
-	if err != nil {
-		return fmt.Errorf("begin segment %d: %w", head.ID, err)
-	}
-	s := &segment{segmentHead: head, file: f, end: segmentHeader, synced: segmentHeader}
-	defer func() {
-		if err != nil {
-			_ = f.Close()         // nothing in it counts
-			_ = l.fs.Remove(temp) // it costs space only, and Open tries again
-			l.dead = append(l.dead, head.ID)
-			_ = l.bury() // drop and the next begin try again
-			err = fmt.Errorf("begin segment %d: %w", head.ID, err)
-		}
-	}()
-	if s.size, err = f.Size(); err != nil {
-		return err
-	}
-	if err := s.write(head.appendTo(nil), 0, l.o.SegmentBytes, !l.o.DisablePreallocate); err != nil {
-		return err
-	}
-	if l.lost != nil {
-		if err := l.lost.copyTo(s, l.o); err != nil {
-			return err
-		}
-	}
-	// The header before the name: a file with a segment's name has a whole header.
-	if err := l.sync(s.ID, s.file); err != nil {
-		return err
-	}
-	if err := l.fs.Rename(temp, name); err != nil {
-		return err
-	}
-	// The name before the first block: a crash must not take a name away whose blocks were acknowledged, nor
-	// leave blocks sealed for an id that will be given out again.
-	if err := l.fs.SyncDir(l.dir); err != nil {
-		return err
-	}
-	if l.lost != nil {
-		_ = l.lost.file.Close() // copied
-		l.lost = nil
-	}
-	s.synced, l.synced = s.end, l.written
-	l.looked = time.Now()
-	if n := len(l.segs); n > 0 && l.segs[n-1].First >= s.First { // the copy replaced it whole
-		l.dead = append(l.dead, l.segs[n-1].ID)
-		l.segs = l.segs[:n-1]
-	}
-	l.segs = append(l.segs, s)
-	l.active = s
-	return nil
-}
-
-// link names the segment that comes before one that begins with position first.
-func (l *Log) link(first Pos) link {
-	n := len(l.segs)
-	if n == 0 {
-		return link{}
-	}
-	s := l.segs[n-1]
-	if s.First >= first { // a copy replaces it whole
-		return s.Prev
-	}
-	if l.lost != nil {
-		return link{ID: s.ID, Salt: s.Salt, End: l.lost.from}
-	}
-	return link{ID: s.ID, Salt: s.Salt, End: s.end}
-}
-
-// abandon leaves the active segment after a failed write, or a failed sync. io is held.
-func (l *Log) abandon(syncFailed bool) {
-	s := l.active
-	if s == nil {
-		return
-	}
-	if fl := l.flight; fl != nil {
-		<-fl.done
-		l.flight = nil
-		if fl.err == nil {
-			s.synced, l.synced = fl.end, fl.last
-		}
-		syncFailed = syncFailed || fl.err != nil
-	}
-	l.active = nil
-	if l.synced < l.written && !syncFailed {
-		if err := s.file.Sync(); err == nil {
-			s.synced, l.synced = s.end, l.written
-		}
-	}
-	// What the failed commit may have left is ignored from now on, because the next segment begins at its
-	// position; cutting it off as well gives back the space reserved, which a full disk needs.
-	_ = s.file.Truncate(s.end)
-	file := s.file
-	s.file, s.size = nil, s.end
-	if l.synced < l.written {
-		l.lost = &tail{file: file, salt: s.Salt, segment: s.ID, from: s.synced, to: s.end, first: l.synced + 1}
-		return
-	}
-	_ = file.Close() // what was to be synced is
-	if s.First == l.written+1 {
-		l.segs = l.segs[:len(l.segs)-1]
-		l.dead = append(l.dead, s.ID)
-		_ = l.bury() // drop and the next begin try again
-	}
-}
-
-// bury removes the segments in which nothing counts, because another one begins at the same position. They are
-// left out as long as that one is there; so it must not go before them. One that the mark names, or may name, stays until
-// the mark names another one. io is held.
-func (l *Log) bury() error {
-	var kept []uint64
-	n := 0
-	for _, id := range l.dead {
-		if id == l.slots.mark.Segment || id == l.slots.tried {
-			kept = append(kept, id)
-			continue
-		}
-		n++
-		err := l.fs.Remove(segmentName(l.dir, id, segmentSuffix))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	if err := l.fs.SyncDir(l.dir); err != nil {
-		return err
-	}
-	l.dead = kept
-	return nil
-}
-
-// tail is the end of an abandoned segment that was acknowledged and then could not be synced.
-type tail struct {
-	file     File
-	salt     uint64
-	segment  uint64
-	from, to int64
-	first    Pos
-}
-
-// copyTo seals the blocks of the tail for another segment, and writes them there.
-func (t *tail) copyTo(s *segment, o Options) error {
-	r := blockReader{file: t.file, salt: t.salt, off: t.from, size: t.to}
-	for {
-		h, err := r.next()
-		if errors.Is(err, errEnd) && r.off == t.to {
-			return nil
-		}
-		var payload []byte
-		if err == nil {
-			payload, err = r.payload(h)
-		}
-		if err == nil && checksum(payload) != h.sum {
-			err = errPayloadChecksum
-		}
-		if err != nil {
-			return &CorruptError{Segment: t.segment, Offset: r.off, Err: fmt.Errorf("copy what could not be synced: %w", err)}
-		}
-		whole, err := r.window(r.off, blockHeader+h.Stored)
-		if err != nil {
-			return err
-		}
-		h.Durable = min(h.Durable, s.First-1)
-		h.put(whole)
-		sealBlock(whole, s.Salt)
-		if err := s.write(whole, s.end, o.SegmentBytes, !o.DisablePreallocate); err != nil {
-			return err
-		}
-		s.end += int64(len(whole))
-		r.skip(h)
-	}
-}
-
-var _ io.Closer = (*Log)(nil)

@@ -62,8 +62,8 @@ func TestGroupCommit(t *testing.T) {
 	}
 }
 
-// Between a failure and the end of OnDurable's call nothing is enqueued, and afterwards the first position that
-// failed is the next: so a caller can begin its coding anew in OnDurable.
+// Between a failure and the end of OnDurable's call nothing is enqueued, and afterwards the first
+// position that failed is the next: so a caller can begin its coding anew in OnDurable.
 func TestFailureIsToldBeforePositionsAreGivenAgain(t *testing.T) {
 	for _, failFast := range []bool{false, true} {
 		t.Run(fmt.Sprintf("fail fast %t", failFast), func(t *testing.T) {
@@ -135,7 +135,8 @@ func TestFailureIsToldBeforePositionsAreGivenAgain(t *testing.T) {
 	}
 }
 
-// With FailFast Enqueue does not wait while OnDurable is called: it may hold the lock that OnDurable waits for.
+// With FailFast Enqueue does not wait while OnDurable is called: it may hold the lock that
+// OnDurable waits for.
 func TestFailFastDoesNotWaitForItself(t *testing.T) {
 	var mu sync.Mutex
 	entered, filled := make(chan struct{}), make(chan struct{})
@@ -250,7 +251,8 @@ func TestLock(t *testing.T) {
 	open(t, dir, wal.Options{})
 }
 
-// An empty log goes on behind what its caller holds, and one with records that ends before it is refused: it lacks some.
+// An empty log goes on behind what its caller holds, and one with records that ends before it is
+// refused: it lacks some.
 func TestAfter(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {

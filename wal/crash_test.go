@@ -73,8 +73,8 @@ func (l *life) told(first, last wal.Pos, err error) {
 	}
 }
 
-// start opens the log and checks it: all that was acknowledged is there, then perhaps more that was enqueued, in
-// order and with nothing missing between.
+// start opens the log and checks it: all that was acknowledged is there, then perhaps more that was
+// enqueued, in order and with nothing missing between.
 func (l *life) start() {
 	l.Helper()
 	l.o.FS = l.disk

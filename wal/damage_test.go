@@ -17,8 +17,8 @@ const damageDir = "/wal"
 
 func segmentFile(id int) string { return fmt.Sprintf("%s/%020d.wal", damageDir, id) }
 
-// sample is a closed log of one segment: its file, where its blocks start (and the last one ends), and how many
-// records lie before each.
+// sample is a closed log of one segment: its file, where its blocks start (and the last one ends),
+// and how many records lie before each.
 type sample struct {
 	file    []byte
 	clean   wal.Mark // as when the log was closed
@@ -64,7 +64,8 @@ func makeSample(t testing.TB) sample {
 	return s
 }
 
-// within counts the records of blocks that end at or before n, and tells where the last of these ends.
+// within counts the records of blocks that end at or before n, and tells where the last of these
+// ends.
 func (s sample) within(n int) (records, end int) {
 	i, found := slices.BinarySearch(s.offsets, n)
 	if !found {
@@ -130,8 +131,8 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// Every flipped byte is found: refused with segment and offset where a later block knows that the damaged one was
-// durable, and cut where it is the last one's.
+// Every flipped byte is found: refused with segment and offset where a later block knows that the
+// damaged one was durable, and cut where it is the last one's.
 func TestEveryFlippedByte(t *testing.T) {
 	s := makeSample(t)
 	tail := s.offsets[len(s.offsets)-2]
@@ -275,7 +276,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Records that a block's checksums vouch for but that do not add up are damage, not a crash of the reader.
+// Records that a block's checksums vouch for but that do not add up are damage, not a crash of the
+// reader.
 func TestDamageInsideBlock(t *testing.T) {
 	s := makeSample(t)
 	for _, c := range []struct {
@@ -312,8 +314,9 @@ func TestDamageInsideBlock(t *testing.T) {
 	}
 }
 
-// Damage in a segment that is not the newest: Open refuses it where the headers show it, and else Replay tells it, if it is
-// asked for what is damaged. Who only reads gets all before it and all behind it.
+// Damage in a segment that is not the newest: Open refuses it where the headers show it, and else
+// Replay tells it, if it is asked for what is damaged. Who only reads gets all before it and all
+// behind it.
 func TestDamageInEarlierSegment(t *testing.T) {
 	files, firsts := manySegments(t)
 	flipped := func(at int) []byte {
@@ -395,7 +398,8 @@ func manySegments(t *testing.T) (map[string][]byte, map[uint64]wal.Pos) {
 	return disk.Files("*"), firsts
 }
 
-// A log opened for reading shows what stands before the damage and then the damage, and leaves the folder alone.
+// A log opened for reading shows what stands before the damage and then the damage, and leaves the
+// folder alone.
 func TestReadOnly(t *testing.T) {
 	s := makeSample(t)
 	file := slices.Clone(s.file)

@@ -1,20 +1,24 @@
 // Package wal keeps an ordered log of opaque records in segments and gives back, after any crash,
 // every record it acknowledged.
 //
-// [Open] a folder, [Log.Enqueue] records (or [Log.Append] one and wait), [Log.Replay] them from a position,
-// and [Log.Truncate] what is no longer needed. A record's position ([Pos]) is its number: the first is 1, and
-// there is none missing between two.
+// [Open] opens a folder, [Log.Enqueue] adds records ([Log.Append] also waits), [Log.Replay] reads
+// them from a position on, and [Log.Truncate] gives up old ones. The position of a record ([Pos])
+// is its number: the first is 1, and no number is left out.
 //
-// Appends are committed in groups without a timer: a committer takes all that has been enqueued, writes it
-// with one call and one fdatasync, calls [Options].OnDurable, and finds waiting what was enqueued meanwhile.
+// Records are committed in groups, without a timer. A goroutine, the committer, takes all records
+// that are pending, writes them with one call and one fdatasync, calls [Options].OnDurable, and
+// goes on with the records that were enqueued meanwhile.
 //
-// With [SyncAlways] an acknowledged record survives loss of power. A record that was not acknowledged is there
-// whole or not at all after a crash, and never without all records before it.
+// With [SyncAlways] an acknowledged record survives loss of power. After a crash, a record that was
+// not acknowledged is there as a whole or not at all, and only if all records before it are there.
 //
-// A write or sync that fails (a full disk, an I/O error) fails every record enqueued and not yet durable, gives
-// their positions back and leaves the segment for good; the next record opens a new one, so that the log goes
-// on by itself when space returns.
+// If a write or a sync fails (a full disk, an I/O error), every record that is not yet durable
+// fails. Their positions are given out again, and the segment is left for good. The next record
+// begins a new segment, so that the log works again by itself when there is space.
 //
-// The bytes on disk are described in docs/format-wal.md, as are the assumptions about the disk and what each
-// crash leaves.
+// Package waltest has the tests that any log passes whose records the engine applies, segments or
+// not.
+//
+// docs/format-wal.md describes the bytes on disk, what is assumed of the disk, and what each crash
+// leaves.
 package wal

@@ -16,17 +16,19 @@ var (
 var (
 	// ErrClosed says that the log was closed.
 	ErrClosed = errors.New("log is closed")
-	// ErrSealed says that this log takes no more records: it was opened for reading.
+	// ErrSealed says that this process may not write the log: it was opened for reading, or another
+	// process writes it now.
 	ErrSealed = errors.New("log is sealed")
 	// ErrTooLarge says that a record is longer than MaxRecord.
 	ErrTooLarge = errors.New("record is too large")
-	// ErrFull says that there is no space for the record; nothing of it was kept, and appending works again
-	// once there is space.
+	// ErrFull says that space is missing for the record. It was not kept, and may be appended again
+	// when there is space.
 	ErrFull = errors.New("log is full")
-	// ErrGone says that the log's files were removed, renamed or replaced while it is open. Nothing is logged until
-	// they are back, or the log is opened anew.
+	// ErrGone says that the log's files were removed, renamed or replaced while it is open. No
+	// record is kept until the files are back, or the log is opened again.
 	ErrGone = errors.New("the log's files are gone")
-	// ErrRetry says that the record was not kept for another reason than space and may be appended again.
+	// ErrRetry says that the record was not kept, for a reason other than space, and may be
+	// appended again.
 	ErrRetry = errors.New("record was not logged, try again")
 )
 
@@ -56,7 +58,8 @@ func (e *CorruptError) Error() string {
 // Unwrap gives the reason.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// appendError sorts what a file system said into the two things an appender can do about it.
+// appendError wraps an error of the file system in ErrFull or ErrRetry: an appender waits for
+// space, or tries again.
 func appendError(err error) error {
 	var corrupt *CorruptError
 	switch {

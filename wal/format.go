@@ -11,19 +11,20 @@ import (
 	"github.com/golang/snappy"
 )
 
-// The constants of this file are part of the format; docs/format-wal.md describes it. Everything is little-endian.
+// The constants in this file are part of the format, which docs/format-wal.md describes. All
+// numbers are little-endian.
 const (
 	blockMagic  = "rblk"
 	blockHeader = 48 // bytes
 
-	// blockBytes is the raw size at which a block is closed, so that a reader holds little and a torn commit
-	// keeps its first blocks. A longer record is a block of its own.
+	// blockBytes is the raw size at which a block is closed, so that a reader needs little memory
+	// and a torn commit keeps its first blocks. A longer record has a block of its own.
 	blockBytes = 256 << 10
 
 	recordOverhead = binary.MaxVarintLen32 + 4
 	maxRawBytes    = MaxRecord + recordOverhead
 
-	// snappyRatio is more than snappy can shrink anything: a copy of 64 bytes takes 3.
+	// snappyRatio is more than the best that snappy can do: a copy of 64 bytes takes 3.
 	snappyRatio = 22
 )
 
@@ -67,20 +68,20 @@ type blockHead struct {
 	Raw     int // bytes of payload unpacked
 	Count   int // records
 	First   Pos
-	Durable Pos // all up to here was durable when the block was written: damage up to here is not a torn tail
+	Durable Pos // was durable when the block was written: damage up to there is no torn tail
 	Codec   Codec
 	sum     uint32 // of the payload
 }
 
-// sealBlock writes the two halves of the segment's salt into a block's header: one as it is, the other as
-// the start of the header's checksum. That closes the block for one segment: nobody who has not read the
-// segment's header can make a block that parses in it.
+// sealBlock ties a block to one segment: it writes one half of the segment's salt into the block's
+// header, and starts the header's checksum with the other half. Blocks of other segments do not
+// parse in this one, and nobody can forge a block without having read the segment's header.
 func sealBlock(head []byte, salt uint64) {
 	binary.LittleEndian.PutUint32(head[44:], uint32(salt>>32))
 	binary.LittleEndian.PutUint32(head[4:], crc32.Update(uint32(salt), castagnoli, head[8:blockHeader]))
 }
 
-// put writes everything but what sealBlock adds.
+// put writes the header, without what sealBlock adds.
 func (h blockHead) put(b []byte) {
 	copy(b, blockMagic)
 	binary.LittleEndian.PutUint32(b[8:], h.sum)
@@ -117,7 +118,8 @@ func parseBlockHead(b []byte, salt uint64) (blockHead, error) {
 	h.First = Pos(binary.LittleEndian.Uint64(b[24:]))
 	h.Durable = Pos(binary.LittleEndian.Uint64(b[32:]))
 	h.Codec = Codec(b[40])
-	// A record takes five bytes at least, so these bounds also bound count, and with it First+Count.
+	// A record takes five bytes at least, so these bounds also bound count, and with it
+	// First+Count.
 	switch {
 	case h.Codec > Snappy:
 		return h, fmt.Errorf("block has unknown %v", h.Codec)
@@ -155,8 +157,8 @@ func appendBlock(dst, raw []byte, h blockHead) []byte {
 	return dst[:at+blockHeader+len(payload)]
 }
 
-// unpack checks a payload and gives back the records in it, packed as appendRecord packs them. The result is
-// payload itself or lies in buf.
+// unpack checks a payload and returns the records in it, packed as appendRecord packs them. The
+// result is payload itself, or lies in buf.
 func (h blockHead) unpack(payload, buf []byte) ([]byte, error) {
 	if crc32.Checksum(payload, castagnoli) != h.sum {
 		return nil, errPayloadChecksum

@@ -41,8 +41,8 @@ type File interface {
 	Size() (int64, error)
 	// Truncate sets the file's length.
 	Truncate(size int64) error
-	// Allocate reserves space for length bytes from offset on, which read as zeros, and makes the file that
-	// long. It may return an error wrapping errors.ErrUnsupported.
+	// Allocate reserves space for length bytes from offset on, which read as zeros, and makes the
+	// file that long. It may return an error wrapping errors.ErrUnsupported.
 	Allocate(offset, length int64) error
 	// Sync makes the file's content and length durable.
 	Sync() error
@@ -123,8 +123,8 @@ func (osFS) Lock(name string) (io.Closer, error) {
 	return fileLock{f}, nil
 }
 
-// fileLock releases the lock by name: a process that is just being started shares the open file until it runs its
-// program, and would hold the lock as long.
+// fileLock releases the lock by name: a process that is just being started shares the open file
+// until it runs its program, and would hold the lock as long.
 type fileLock struct{ *os.File }
 
 func (l fileLock) Close() error { return errors.Join(unlockFile(l.File), l.File.Close()) }
@@ -142,3 +142,12 @@ func (f osFile) Size() (int64, error) {
 func (f osFile) Allocate(offset, length int64) error { return allocate(f.File, offset, length) }
 
 func (f osFile) Sync() error { return datasync(f.File) }
+
+// writeAll writes b at an offset of f.
+func writeAll(f File, b []byte, off int64) error {
+	n, err := f.WriteAt(b, off)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	return err
+}

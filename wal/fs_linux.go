@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// control runs fn on f's descriptor, holding it open meanwhile: with Fd alone a Close on another goroutine could
-// hand the number to another file. It repeats on EINTR.
+// control runs fn on f's descriptor, holding it open meanwhile: with Fd alone a Close on another
+// goroutine could hand the number to another file. It repeats on EINTR.
 func control(f *os.File, op string, fn func(fd int) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
@@ -32,7 +32,8 @@ func control(f *os.File, op string, fn func(fd int) error) error {
 	return nil
 }
 
-// datasync leaves out the times of the file, which nobody needs after a crash, and so often the journal.
+// datasync leaves out the times of the file, which nobody needs after a crash, and so often the
+// journal.
 func datasync(f *os.File) error { return control(f, "fdatasync", unix.Fdatasync) }
 
 func allocate(f *os.File, offset, length int64) error {

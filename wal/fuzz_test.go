@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
-// reseal makes the checksums right of whatever looks like a block, so that fuzzing gets behind them.
+// reseal makes the checksums right of whatever looks like a block, so that fuzzing gets behind
+// them.
 func reseal(file []byte, salt uint64) {
 	for at := wal.SegmentHeader; at+wal.BlockHeader <= len(file); {
 		i := bytes.Index(file[at:], []byte("rblk"))
@@ -28,8 +29,8 @@ func reseal(file []byte, salt uint64) {
 	}
 }
 
-// FuzzSegment opens and replays any bytes as a segment: no panic, memory in proportion, and what one Open left
-// the next one finds whole.
+// FuzzSegment opens and replays any bytes as a segment: no panic, memory in proportion, and what
+// one Open left the next one finds whole.
 func FuzzSegment(f *testing.F) {
 	s := makeSample(f)
 	f.Add(s.file[:s.offsets[5]], false)

@@ -19,8 +19,7 @@ const (
 	offsetLink = 56
 )
 
-// An ID names a log for good. It is drawn at random when the log is made, and stands in every
-// segment.
+// An ID identifies a log. It is drawn at random when the log is made, and stands in every segment.
 type ID [16]byte
 
 // String gives the 32 hexadecimal digits of the id.
@@ -92,7 +91,7 @@ func parseSegmentHead(b []byte) (segmentHead, error) {
 	return h, nil
 }
 
-// follows says what is wrong with h as the segment behind s, nil if nothing is.
+// follows returns nil if h can be the segment behind s, or says why it cannot.
 func (h segmentHead) follows(s *segment) *CorruptError {
 	switch {
 	case h.Prev.ID != s.ID:

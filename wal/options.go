@@ -17,9 +17,11 @@ type Sync int
 const (
 	// SyncAlways waits for fdatasync: an acknowledged record survives a crash and loss of power.
 	SyncAlways Sync = iota
-	// SyncInterval acknowledges when written and syncs by the clock: loss of power may take the last interval.
+	// SyncInterval acknowledges a record when it is written, and syncs by the clock: loss of power
+	// may take the records of the last interval.
 	SyncInterval
-	// SyncNone leaves syncing to the operating system: loss of power may take everything it has not written.
+	// SyncNone leaves syncing to the operating system: loss of power may take every record that it
+	// has not written to disk.
 	SyncNone
 )
 
@@ -39,13 +41,14 @@ func (s Sync) String() string {
 // MaxRecord is the longest record a log takes.
 const MaxRecord = 16 << 20
 
-// Options say how a log is kept. The zero value is what production runs.
+// Options configure a log. The zero value is what production runs.
 type Options struct {
-	// FS is where the folder lies; nil is the operating system's file system.
+	// FS is the file system of the folder; nil: the operating system's.
 	FS FS
 
-	// SegmentBytes is the size at which a segment is closed and the next one begun; default 64 MiB. Space is
-	// given back a segment at a time, and starting one costs two or three syncs.
+	// SegmentBytes is the size at which a segment is closed and the next one begun; default 64 MiB.
+	// Truncate gives back space by whole segments, and beginning a segment costs two or three
+	// syncs.
 	SegmentBytes int64
 
 	// Sync says when a record counts as durable; default SyncAlways.
@@ -54,37 +57,40 @@ type Options struct {
 	// Interval is the time between syncs with SyncInterval; default 1 s.
 	Interval time.Duration
 
-	// MaxPendingBytes bounds what is enqueued and not yet durable; default 16 MiB. Enqueue waits beyond it.
+	// MaxPendingBytes bounds the records that are enqueued and not yet durable; default 16 MiB.
+	// Enqueue waits beyond it.
 	MaxPendingBytes int64
 
-	// After is a position the caller already holds durably: none at or below it is ever given out. An empty log
-	// starts behind it. A log with records that ends before it lacks some, and Open returns an error that wraps ErrHole.
+	// After is a position that the caller already holds durably. The log gives out no position at
+	// or below it: an empty log starts behind it. If a log has records and ends before After,
+	// records are missing: Open returns an error that wraps ErrHole.
 	After Pos
 
-	// Holds is a mark of the log that the caller has kept. Open returns an error that wraps ErrHole or a
-	// *CorruptError if the log is missing, is another one, or does not reach as far. The zero value knows nothing, and
-	// Open makes a log where there is none.
+	// Holds is a mark of the log that the caller has kept. If the log is missing, is another one,
+	// or does not reach as far, Open returns an error that wraps ErrHole or a *CorruptError. With
+	// the zero value Open accepts any log, and makes one if the folder is empty.
 	Holds Mark
 
-	// OnDurable is called from the committer, in order, once a commit: records first to last are durable, or
-	// err says why they are not, and their positions are given out again. While it is told of a failure no
-	// Enqueue succeeds. It must not call Enqueue, Append, Wait, Barrier, Truncate or Close.
+	// OnDurable is called once a commit, in the order of positions, on the goroutine that commits.
+	// The records first to last are durable; or err says why none of them is, and their positions
+	// are given out again. While OnDurable is told of a failure, no Enqueue succeeds. OnDurable
+	// must not call Enqueue, Append, Wait, Barrier, Truncate or Close.
 	OnDurable func(first, last Pos, err error)
 
-	// FailFast is for a caller that holds a lock around Enqueue which OnDurable takes too: while OnDurable is
-	// called Enqueue does not wait. It answers with the error if a failure is told, and else takes the record,
-	// however much is pending.
+	// FailFast makes Enqueue never wait while OnDurable runs. It is for a caller that holds a lock
+	// around Enqueue which OnDurable takes too. If OnDurable is told of a failure, Enqueue returns
+	// that error; else it takes the record, however much is pending.
 	FailFast bool
 
-	// ReadOnly opens without lock and without writing, damage and all: what can be read is read, Replay tells
-	// the damage where it meets it. Enqueue answers ErrSealed.
+	// ReadOnly opens the log without a lock and without writing, even if it is damaged: Replay
+	// gives what can be read, and returns the damage where it meets it. Enqueue returns ErrSealed.
 	ReadOnly bool
 
-	// DisablePreallocate neither allocates ahead nor keeps truncated segments for reuse. It costs a third more
-	// for every sync on ext4 and saves the space of the segments kept.
+	// DisablePreallocate neither reserves space ahead nor keeps truncated segments for reuse. That
+	// saves their space, and makes every sync cost a third more on ext4.
 	DisablePreallocate bool
 
-	// Logger hears of torn tails, failed commits and recovery from them; nil is silence.
+	// Logger gets torn tails, failed commits, and when commits succeed again; nil: silent.
 	Logger *slog.Logger
 
 	random func([]byte) // fills salts and ids; nil but in tests

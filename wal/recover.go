@@ -168,9 +168,9 @@ func (l *Log) loadHead(id uint64) error {
 	return nil
 }
 
-// tidy removes what the last process left: segments that were begun and never named, in which
-// nothing was acknowledged, and files of former segments beyond what is kept. It costs space only:
-// if it fails, the next Open tries again.
+// tidy removes files that the last process left: segments that never got their name, in which no
+// record was acknowledged, and free files beyond the number that is kept. They only take space, so
+// errors are ignored: the next Open tries again.
 func (l *Log) tidy() {
 	for _, name := range l.begun {
 		_ = l.fs.Remove(filepath.Join(l.dir, name))
@@ -182,7 +182,8 @@ func (l *Log) tidy() {
 	}
 }
 
-// dropDead leaves out the segments that hold nothing below the next one's first position.
+// dropDead leaves out segments that begin at or behind the first position of a newer one: nothing
+// in them counts.
 func (l *Log) dropDead() {
 	var live []*segment
 	for i := len(l.segs) - 1; i >= 0; i-- {

@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// A Block is what a log is made of: records that were compressed and are checked together.
+// A Block is consecutive records of a log that were compressed, and are checked, together.
 type Block struct {
 	Segment uint64
 	Offset  int64 // of the block's header in the segment
@@ -23,8 +23,8 @@ type Block struct {
 // Last is the position of the block's last record.
 func (b Block) Last() Pos { return b.First + Pos(b.Count) - 1 }
 
-// Records walks the records and their positions. A record is valid during its turn. The checksum of each is
-// checked; an error ends the walk.
+// Records yields the records with their positions, and checks the checksum of each. A record is
+// valid until the next one is yielded. An error is the last thing yielded.
 func (b Block) Records() iter.Seq2[Pos, Record] {
 	return func(yield func(Pos, Record) bool) {
 		p := b.First
@@ -57,12 +57,13 @@ type Record struct {
 	Err  error
 }
 
-// Replay calls fn for each record from position from on (0: from First) that was durable when it was called, in
-// order. rec is valid during the call. An error of fn ends it and is returned as it is.
+// Replay calls fn, in order, for each record from position from on (0: from First) that was durable
+// when Replay was called. rec is valid during the call. An error of fn ends Replay, which returns
+// it as it is.
 //
-// It returns ErrTruncated if from is below First, ErrHole if positions are missing that should be there, and a
-// *CorruptError where something durable cannot be read. Records are appended while it runs; Truncate leaves
-// what it has yet to read.
+// Replay returns ErrTruncated if from is below First, ErrHole if positions are missing that should
+// be there, and a *CorruptError where a durable record cannot be read. Records may be appended
+// meanwhile. Truncate leaves the segments that Replay has yet to read.
 func (l *Log) Replay(from Pos, fn func(p Pos, rec []byte) error) error {
 	return l.Blocks(from, func(b Block) error {
 		p := b.First
@@ -87,8 +88,8 @@ func (l *Log) Replay(from Pos, fn func(p Pos, rec []byte) error) error {
 	})
 }
 
-// Blocks is Replay by the block: the first one holds position from, and what is above Last is left out. A block
-// is valid during the call.
+// Blocks is Replay by the block. The first block holds position from; records above Last are left
+// out. A block is valid during the call.
 func (l *Log) Blocks(from Pos, fn func(Block) error) error {
 	segs, last, err := l.pin(from)
 	defer l.unpin(segs)
@@ -115,8 +116,8 @@ func (l *Log) Blocks(from Pos, fn func(Block) error) error {
 	return l.tailErr
 }
 
-// Whole returns what is known to be wrong with the end of a log that was opened for reading: it is missing, or damaged. A log
-// opened for writing has none of that.
+// Whole returns nil if a read-only log is complete up to its end, or an error that says what is
+// missing or damaged there. A log opened for writing is always complete: Open refuses another one.
 func (l *Log) Whole() error { return l.tailErr }
 
 // A Segment is what a segment's header says.
@@ -130,7 +131,7 @@ type Segment struct {
 	BeforeAt int64  // where that one ends
 }
 
-// Segments gives the segments, oldest first.
+// Segments returns the segments, oldest first.
 func (l *Log) Segments() []Segment {
 	l.io.Lock()
 	defer l.io.Unlock()
@@ -143,7 +144,7 @@ func (l *Log) Segments() []Segment {
 	return all
 }
 
-// Marked gives what the file mark says.
+// Marked returns what the file mark says.
 func (l *Log) Marked() Mark {
 	l.io.Lock()
 	defer l.io.Unlock()
@@ -157,7 +158,8 @@ func (o Options) firstOf(segs []*segment) Pos {
 	return segs[0].First
 }
 
-// pin takes the segments that hold position from and those behind it, which stay until unpin.
+// pin returns the segments that hold position from and the positions behind it, and the last
+// position. The segments stay until unpin.
 func (l *Log) pin(from Pos) ([]*segment, Pos, error) {
 	l.io.Lock()
 	defer l.io.Unlock()
@@ -255,7 +257,8 @@ func (p *replay) segment(s *segment) error {
 	return nil
 }
 
-// missing says what it means that a segment holds no block with the position that comes next.
+// missing returns the error for a segment that holds no block with the position next, because of
+// err.
 func (p *replay) missing(s *segment, off int64, next Pos, err error) error {
 	var unread *readError
 	if errors.As(err, &unread) {

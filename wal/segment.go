@@ -15,12 +15,12 @@ const (
 	freeSuffix     = ".free" // a segment that was truncated away, kept for its blocks on disk
 	newSuffix      = ".new"  // a segment whose header may not be durable
 	lockName       = "lock"
-	readBytes      = 1 << 20 // asked of the file system at once
-	firstAllocated = 256 << 10
-	mostAllocated  = 8 << 20
+	readBytes      = 1 << 20   // asked of the file system at once
+	firstAllocated = 256 << 10 // reserved ahead in a new segment
+	mostAllocated  = 8 << 20   // reserved ahead at once
 )
 
-// segment is one file of the log. Log.io guards its fields.
+// A segment is one file of the log. Log.io guards its fields.
 type segment struct {
 	segmentHead
 	file   File  // open in the active segment only
@@ -45,7 +45,8 @@ func parseName(name, suffix string) (id uint64, ok bool) {
 	return id, err == nil
 }
 
-// write puts sealed blocks at the end of the segment, which stays where it is if that fails.
+// write writes sealed blocks at offset at. The end of the segment stays where it is: the caller
+// moves it when b counts.
 func (s *segment) write(b []byte, at int64, limit int64, allocate bool) error {
 	if need := at + int64(len(b)); need > s.size {
 		if allocate {
@@ -71,13 +72,13 @@ type blockReader struct {
 	at   int64 // offset of buf[0]
 }
 
-// errRead marks an error of the file system, which says nothing about the bytes.
+// A readError is an error of the file system, which says nothing about the bytes.
 type readError struct{ err error }
 
 func (e *readError) Error() string { return e.err.Error() }
 func (e *readError) Unwrap() error { return e.err }
 
-// window gives the bytes from off on, n of them or as many as the file has.
+// window returns n bytes from off on, or fewer if the file ends before.
 func (r *blockReader) window(off int64, n int) ([]byte, error) {
 	n = int(min(int64(n), r.size-off))
 	if n <= 0 {
@@ -108,8 +109,8 @@ func (r *blockReader) window(off int64, n int) ([]byte, error) {
 	return r.buf[:min(n, len(r.buf))], nil
 }
 
-// next reads the header of the block at off. The error is errEnd where no more blocks follow, another where
-// something else stands there, a *readError where it cannot be known.
+// next reads the header of the block at off. The error is errEnd if no more blocks follow, a
+// *readError if the file cannot be read, and another one if the bytes are not a block.
 func (r *blockReader) next() (blockHead, error) {
 	b, err := r.window(r.off, blockHeader)
 	if err != nil {
@@ -122,7 +123,8 @@ func (r *blockReader) next() (blockHead, error) {
 	return h, err
 }
 
-// payload reads the payload of the block at off, whose header is h. It is valid until the next call.
+// payload reads the payload of the block at off, whose header is h. It is valid until the next
+// call.
 func (r *blockReader) payload(h blockHead) ([]byte, error) {
 	b, err := r.window(r.off, blockHeader+h.Stored)
 	if err != nil {
@@ -136,8 +138,9 @@ func (r *blockReader) payload(h blockHead) ([]byte, error) {
 
 func (r *blockReader) skip(h blockHead) { r.off += blockHeader + int64(h.Stored) }
 
-// ahead looks behind damage at off for blocks of this segment: the greatest durable position that one of them
-// tells, and where the last one ends (clipped to the file), 0 if there is none.
+// ahead looks behind damage at off for blocks of this segment. It returns the greatest position
+// that one of them calls durable, and where the last of them ends, within the file; both are 0 if
+// it finds no block.
 func (r *blockReader) ahead() (durable Pos, end int64, err error) {
 	for off := r.off; ; {
 		b, err := r.window(off, readBytes)
@@ -168,7 +171,7 @@ func (r *blockReader) ahead() (durable Pos, end int64, err error) {
 	}
 }
 
-// content finds the end of what is not zero from off on; off if there is nothing.
+// content returns the offset behind the last byte from off on that is not zero, or off if all are.
 func (r *blockReader) content(off int64) (int64, error) {
 	end := off
 	for at := off; ; {

@@ -6,7 +6,7 @@ import (
 	"github.com/rondo-db/rondo/internal/histogram"
 )
 
-// Stats counts what a log did since it was opened, and what it holds.
+// Stats is a snapshot of what a log did since it was opened, and of what it holds.
 type Stats struct {
 	First, Last  Pos
 	Segments     int
@@ -31,7 +31,7 @@ func (l *Log) count(fn func(*Stats)) {
 	fn(&l.stats)
 }
 
-// Stats gives the counts. It waits for a commit under way.
+// Stats returns a snapshot. It waits for a commit under way.
 func (l *Log) Stats() Stats {
 	l.io.Lock()
 	defer l.io.Unlock()
@@ -51,5 +51,5 @@ func (l *Log) Stats() Stats {
 	return s
 }
 
-// Bytes is how much the segments hold, the space reserved ahead not counted.
+// Bytes returns the length of all segments, without the space reserved ahead.
 func (l *Log) Bytes() int64 { return l.Stats().Bytes }

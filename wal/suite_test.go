@@ -61,7 +61,8 @@ func blockOf(l *wal.Log, p wal.Pos) (found wal.Block, err error) {
 	return found, err
 }
 
-// TestAppendAndWait appends without Enqueue's callback: Append waits for its own record, Wait for any that was enqueued.
+// TestAppendAndWait appends without Enqueue's callback: Append waits for its own record, Wait for
+// any that was enqueued.
 func TestAppendAndWait(t *testing.T) {
 	l, err := wal.Open(filepath.Join(t.TempDir(), "log"), wal.Options{})
 	if err != nil {

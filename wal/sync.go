@@ -34,8 +34,8 @@ func (l *Log) sync(id uint64, f File) error {
 	return nil
 }
 
-// syncActive makes durable what was acknowledged without, with SyncInterval and SyncNone. io is
-// held.
+// syncActive syncs the records of the active segment that were acknowledged before they were on the
+// disk (SyncInterval and SyncNone). io is held.
 func (l *Log) syncActive() error {
 	if err := l.land(); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (l *Log) syncActive() error {
 	return nil
 }
 
-// syncs is the syncer of SyncInterval.
+// syncs runs the syncer, which syncs by the clock with SyncInterval.
 func (l *Log) syncs() {
 	defer close(l.ticked)
 	if l.o.Sync != SyncInterval {
@@ -70,7 +70,7 @@ func (l *Log) syncs() {
 	}
 }
 
-// syncNow makes durable what was acknowledged without. Commits go on meanwhile.
+// syncNow is syncActive without io: commits go on meanwhile.
 func (l *Log) syncNow() error {
 	l.io.Lock()
 	defer l.io.Unlock()
@@ -97,7 +97,7 @@ func (l *Log) syncNow() error {
 	return appendError(fl.err) // landed by somebody else, who left the segment if it failed
 }
 
-// land waits for the flight under way, if there is one, and settles its result. After an error the
+// land waits for the flight under way, if there is one, and takes its result. After an error the
 // segment is abandoned, and what it could not sync goes into the next one. io is held; the flight
 // does not need it.
 func (l *Log) land() error {

@@ -8,18 +8,19 @@ import (
 )
 
 const (
-	// freeBytes of truncated segments are kept: their blocks on disk are written, so that an fdatasync of new
-	// content need not go through the file system's journal. It saves a third of the time.
+	// freeBytes of truncated segments are kept for reuse. Their blocks on disk were written before,
+	// so an fdatasync of new content need not go through the file system's journal: that saves a
+	// third of its time.
 	freeBytes = 64 << 20
 	mostFree  = 2 // files
-	// rollBytes is how big the active segment must be to be worth replacing when all of it was truncated.
-	// Open reads all of it.
+	// rollBytes is the size from which the active segment is replaced when all of it was truncated:
+	// Open reads all of the active segment.
 	rollBytes = 256 << 10
 )
 
-// Truncate tells that the records at and below upto are no longer needed. Segments that hold nothing else go;
-// a position above First may still be readable. It waits for a commit under way and must not be called from
-// OnDurable; a Replay under way keeps the segments it reads.
+// Truncate gives up the records at and below upto, by whole segments: some of the records may stay
+// readable. Truncate waits for a commit under way, so OnDurable must not call it. A Replay under
+// way keeps the segments that it reads.
 func (l *Log) Truncate(upto Pos) error {
 	if l.o.ReadOnly {
 		return ErrSealed
@@ -45,7 +46,8 @@ func (l *Log) Truncate(upto Pos) error {
 	return nil
 }
 
-// drop removes or sets aside the oldest segments while nothing in them is needed. io is held.
+// drop removes the oldest segments in which nothing is needed, or keeps their files for reuse. io
+// is held.
 func (l *Log) drop() error {
 	if err := l.marked(); err != nil {
 		return err
@@ -71,8 +73,9 @@ func (l *Log) drop() error {
 			return err
 		}
 		l.segs = l.segs[1:]
-		// One by one, so that no crash leaves an older segment without a newer one. And before the file is
-		// written again: under its old name another segment's header would be damage.
+		// Names are synced after each segment, so that no crash leaves an older segment without a
+		// newer one; and before the file is written again, because another segment's header under
+		// the old name would be damage.
 		if err := l.fs.SyncDir(l.dir); err != nil {
 			if reuse {
 				_ = l.fs.Remove(segmentName(l.dir, s.ID, freeSuffix)) // it costs space only, and Open finds it

@@ -2,15 +2,11 @@ package waltest
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"sync"
-
-	"github.com/rondo-db/rondo/wal"
 )
 
 // ErrPower is what every operation answers after a power cut.
@@ -19,9 +15,9 @@ var ErrPower = errors.New("power is lost")
 // sector is the unit that a power cut keeps or loses whole.
 const sector = 512
 
-// Disk is a wal.FS in memory that knows what was synced. After a power cut (Restart) a file has what was synced and
-// any part of what was written since, sector by sector in any order; a folder has the names that were synced and
-// the first few of the changes since, as a journal keeps them.
+// Disk is a wal.FS in memory that knows what was synced. After a power cut (Restart) a file has
+// what was synced and any part of what was written since, sector by sector in any order; a folder
+// has the names that were synced and the first few of the changes since, as a journal keeps them.
 type Disk struct {
 	mu      sync.Mutex
 	rnd     *rand.Rand
@@ -36,10 +32,11 @@ type Disk struct {
 
 	// Capacity bounds the bytes of all files; 0 is no bound. What goes beyond fails with ENOSPC.
 	Capacity int64
-	// Fault is asked before each operation that changes something. If it returns an error the operation fails
-	// with it; of a write, kept bytes are done.
+	// Fault is asked before each operation that changes something. If it returns an error the
+	// operation fails with it; of a write, kept bytes are done.
 	Fault func(op Op) (kept int, err error)
-	// FaultRead is asked before each operation that changes nothing: mkdir, readdir, open, read, size, named or lock.
+	// FaultRead is asked before each operation that changes nothing: mkdir, readdir, open, read,
+	// size, named or lock.
 	FaultRead func(op Op) error
 
 	calls   map[string]int // by kind
@@ -47,8 +44,9 @@ type Disk struct {
 	refusal error // set by Refuse
 }
 
-// Op is an operation. Those that change something are create, write, truncate, allocate, sync, rename, remove and
-// syncdir; those that do not are mkdir, readdir, open, read, size, named and lock.
+// Op is an operation. Those that change something are create, write, truncate, allocate, sync,
+// rename, remove and syncdir; those that do not are mkdir, readdir, open, read, size, named and
+// lock.
 type Op struct {
 	Kind   string
 	Name   string
@@ -75,8 +73,6 @@ type change struct {
 	names map[string]*inode // nil: gone
 }
 
-var _ wal.FS = (*Disk)(nil)
-
 // NewDisk gives an empty disk. What it keeps in a power cut follows from seed.
 func NewDisk(seed uint64) *Disk {
 	return &Disk{
@@ -86,7 +82,8 @@ func NewDisk(seed uint64) *Disk {
 	}
 }
 
-// CutAt makes the disk lose power in the n-th changing operation from now on, which may be done in part.
+// CutAt makes the disk lose power in the n-th changing operation from now on, which may be done in
+// part.
 func (d *Disk) CutAt(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -175,8 +172,8 @@ func (d *Disk) Restart() *Disk {
 	return n
 }
 
-// Kill gives the disk as it is after the process was killed: all that was written is there, synced or not. What Fail was
-// asked for goes on.
+// Kill gives the disk as it is after the process was killed: all that was written is there, synced
+// or not. What Fail was asked for goes on.
 func (d *Disk) Kill() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -274,134 +271,4 @@ func (d *Disk) rename(names map[string]*inode, dir string) {
 	c := change{dir: dir, names: names}
 	c.apply(d.names)
 	d.changes = append(d.changes, c)
-}
-
-// MkdirAll does nothing: folders are.
-func (d *Disk) MkdirAll(dir string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.look(Op{Kind: "mkdir", Name: dir})
-}
-
-// ReadDir lists the files in dir.
-func (d *Disk) ReadDir(dir string) ([]string, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.look(Op{Kind: "readdir", Name: dir}); err != nil {
-		return nil, err
-	}
-	var names []string
-	for name := range d.names {
-		if filepath.Dir(name) == filepath.Clean(dir) {
-			names = append(names, filepath.Base(name))
-		}
-	}
-	return names, nil
-}
-
-// Create makes an empty file.
-func (d *Disk) Create(name string) (wal.File, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, err := d.do(Op{Kind: "create", Name: name}); err != nil {
-		return nil, err
-	}
-	f := &inode{}
-	d.rename(map[string]*inode{name: f}, filepath.Dir(name))
-	return &file{disk: d, inode: f, name: name, write: true}, nil
-}
-
-// Open opens a file.
-func (d *Disk) Open(name string, write bool) (wal.File, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.look(Op{Kind: "open", Name: name}); err != nil {
-		return nil, err
-	}
-	f := d.names[name]
-	if f == nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	return &file{disk: d, inode: f, name: name, write: write}, nil
-}
-
-// Named says whether name is the name of the open file f.
-func (d *Disk) Named(name string, f wal.File) (bool, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.look(Op{Kind: "named", Name: name}); err != nil {
-		return false, err
-	}
-	return d.names[name] == f.(*file).inode, nil
-}
-
-// Rename gives a file another name.
-func (d *Disk) Rename(from, to string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, err := d.do(Op{Kind: "rename", Name: from}); err != nil {
-		return err
-	}
-	f := d.names[from]
-	if f == nil {
-		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrNotExist}
-	}
-	d.rename(map[string]*inode{from: nil, to: f}, filepath.Dir(to))
-	return nil
-}
-
-// Remove removes a name.
-func (d *Disk) Remove(name string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, err := d.do(Op{Kind: "remove", Name: name}); err != nil {
-		return err
-	}
-	if d.names[name] == nil {
-		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
-	}
-	d.rename(map[string]*inode{name: nil}, filepath.Dir(name))
-	return nil
-}
-
-// SyncDir makes the names in dir durable.
-func (d *Disk) SyncDir(dir string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if _, err := d.do(Op{Kind: "syncdir", Name: dir}); err != nil {
-		return err
-	}
-	d.changes = slices.DeleteFunc(d.changes, func(c change) bool {
-		if c.dir != filepath.Clean(dir) {
-			return false
-		}
-		c.apply(d.durable)
-		return true
-	})
-	return nil
-}
-
-// Lock locks a name. The lock goes with the disk in a power cut.
-func (d *Disk) Lock(name string) (io.Closer, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.look(Op{Kind: "lock", Name: name}); err != nil {
-		return nil, err
-	}
-	if d.locked[name] {
-		return nil, fmt.Errorf("%s: %w", name, wal.ErrLocked)
-	}
-	d.locked[name] = true
-	return unlock(func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.locked[name] = false
-	}), nil
-}
-
-type unlock func()
-
-func (u unlock) Close() error {
-	u()
-	return nil
 }

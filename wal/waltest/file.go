@@ -112,8 +112,8 @@ func (f *file) Allocate(offset, length int64) error {
 	return nil
 }
 
-// Sync makes the content durable. If it fails, any part of the content has reached the disk and the rest never
-// will: the next Sync succeeds without it, as on Linux.
+// Sync makes the content durable. If it fails, any part of the content has reached the disk and the
+// rest never will: the next Sync succeeds without it, as on Linux.
 func (f *file) Sync() error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()

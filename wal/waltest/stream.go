@@ -11,8 +11,9 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A Stream simulates in memory what a replicated stream keeps. It outlives the processes that write it. The process
-// that opened it last is its only writer: the stream refuses all others. The fields and methods below inject faults.
+// A Stream simulates in memory what a replicated stream keeps. It outlives the processes that write
+// it. The process that opened it last is its only writer: the stream refuses all others. The fields
+// and methods below inject faults.
 type Stream struct {
 	mu      sync.Mutex
 	rnd     *rand.Rand
@@ -20,43 +21,31 @@ type Stream struct {
 	records [][]byte // durable; nil: lost
 	damaged map[wal.Pos]bool
 	bytes   int64
-	writer  *StreamLog
+	writer  writer
 	dead    bool // power was lost
 	commits int
 	cutAt   int // the commit in which power is lost; 0: none
 
 	held sync.RWMutex // locked by Hold
 
-	// Capacity bounds the bytes of all records; 0: unbounded. What goes beyond fails with wal.ErrFull.
+	// Capacity bounds the bytes of all records; 0: unbounded. What goes beyond fails with
+	// wal.ErrFull.
 	Capacity int64
-	// Fault is asked before records become durable. If it returns an error, they are refused: with wal.ErrFull if
-	// the error is ENOSPC, else with wal.ErrRetry.
+	// Fault is asked before records become durable. If it returns an error, they are refused: with
+	// wal.ErrFull if the error is ENOSPC, else with wal.ErrRetry.
 	Fault func(first, last wal.Pos) error
 }
 
-// NewStream returns an empty stream. How it divides records into commits, and what survives a loss of power, follows
-// from seed.
-func NewStream(seed uint64) *Stream {
-	return &Stream{rnd: rand.New(rand.NewPCG(seed, 2)), first: 1, damaged: make(map[wal.Pos]bool)}
+// A writer is a process's end of a stream.
+type writer interface {
+	// underway returns the records from position from on that are not told as durable.
+	underway(from wal.Pos) [][]byte
 }
 
-// Open makes the caller the writer of the stream. It gives out no position at or below after. If the stream ends
-// before after, Open returns an error that wraps wal.ErrHole. onDurable is as in [wal.Options].
-func (s *Stream) Open(after wal.Pos, onDurable func(first, last wal.Pos, err error)) (*StreamLog, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dead {
-		return nil, ErrPower
-	}
-	if len(s.records) == 0 {
-		s.first = max(s.first, after+1)
-	}
-	if s.last() < after {
-		return nil, fmt.Errorf("%w: the stream ends at position %d, and %d is already held", wal.ErrHole, s.last(), after)
-	}
-	l := newStreamLog(s, s.last(), onDurable)
-	s.writer = l
-	return l, nil
+// NewStream returns an empty stream. How it divides records into commits, and what survives a loss
+// of power, follows from seed.
+func NewStream(seed uint64) *Stream {
+	return &Stream{rnd: rand.New(rand.NewPCG(seed, 2)), first: 1, damaged: make(map[wal.Pos]bool)}
 }
 
 // Hold keeps records from becoming durable until Release.
@@ -86,8 +75,9 @@ func (s *Stream) CutAt(n int) {
 	s.cutAt = s.commits + n
 }
 
-// Restart returns the stream as it is after power was lost everywhere; unless it is lost already, it is lost now. All
-// durable records are there, and so may be the first few that were enqueued. The old stream answers ErrPower.
+// Restart returns the stream as it is after power was lost everywhere; unless it is lost already,
+// it is lost now. All durable records are there, and so may be the first few that were enqueued.
+// The old stream answers ErrPower.
 func (s *Stream) Restart() *Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +110,7 @@ func (s *Stream) keep(recs [][]byte) {
 }
 
 // commit makes recs durable, in whole or not at all.
-func (s *Stream) commit(by *StreamLog, first wal.Pos, recs [][]byte) error {
+func (s *Stream) commit(by writer, first wal.Pos, recs [][]byte) error {
 	s.held.RLock()
 	defer s.held.RUnlock()
 	s.mu.Lock()
@@ -161,7 +151,7 @@ func (s *Stream) share(n int) int {
 }
 
 // truncate removes the records at and below upto.
-func (s *Stream) truncate(by *StreamLog, upto wal.Pos) error {
+func (s *Stream) truncate(by writer, upto wal.Pos) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -177,7 +167,8 @@ func (s *Stream) truncate(by *StreamLog, upto wal.Pos) error {
 	return nil
 }
 
-// read returns the records from position from on, and the position of the first of them; 0: from the oldest on.
+// read returns the records from position from on, and the position of the first of them; 0: from
+// the oldest on.
 func (s *Stream) read(from wal.Pos) ([][]byte, wal.Pos, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -47,6 +47,26 @@ func newStreamLog(s *Stream, last wal.Pos, onDurable func(first, last wal.Pos, e
 	return l
 }
 
+// Open makes the caller the writer of the stream. It gives out no position at or below after. If
+// the stream ends before after, Open returns an error that wraps wal.ErrHole. onDurable is as in
+// [wal.Options].
+func (s *Stream) Open(after wal.Pos, onDurable func(first, last wal.Pos, err error)) (*StreamLog, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dead {
+		return nil, ErrPower
+	}
+	if len(s.records) == 0 {
+		s.first = max(s.first, after+1)
+	}
+	if s.last() < after {
+		return nil, fmt.Errorf("%w: the stream ends at position %d, and %d is already held", wal.ErrHole, s.last(), after)
+	}
+	l := newStreamLog(s, s.last(), onDurable)
+	s.writer = l
+	return l, nil
+}
+
 // Enqueue is as the engine's Log has it.
 func (l *StreamLog) Enqueue(rec []byte) (wal.Pos, error) {
 	if len(rec) > wal.MaxRecord {

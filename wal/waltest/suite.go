@@ -5,14 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Log is what the engine asks of a log; engine/core declares the same interface and says what each method promises.
+// Log is what the engine asks of a log; engine/core declares the same interface and says what each
+// method promises.
 type Log interface {
 	Enqueue(rec []byte) (wal.Pos, error)
 	Barrier(ctx context.Context) (wal.Pos, error)
@@ -30,51 +30,19 @@ var (
 
 // A Subject is a kind of log under test.
 type Subject struct {
-	// Open opens the log that lives at place. It makes one if the place is empty. onDurable is as in wal.Options.
+	// Open opens the log that lives at place. It makes one if the place is empty. onDurable is as
+	// in wal.Options.
 	Open func(place string, onDurable func(first, last wal.Pos, err error)) (Log, error)
 
-	// Refuse makes all logs fail to keep records because of err (syscall.ENOSPC or syscall.EIO), until Refuse(nil).
-	// nil: the suite leaves out the tests that need it.
+	// Refuse makes all logs fail to keep records because of err (syscall.ENOSPC or syscall.EIO),
+	// until Refuse(nil). nil: the suite leaves out the tests that need it.
 	Refuse func(err error)
-	// Damage makes the durable record at p unreadable, in the open log l that lives at place. nil: as Refuse.
+	// Damage makes the durable record at p unreadable, in the open log l that lives at place. nil:
+	// as Refuse.
 	Damage func(l Log, place string, p wal.Pos)
 }
 
-// Run tests that a log keeps what the engine relies on.
-func Run(t *testing.T, subject Subject) {
-	tests := []suiteTest{
-		{"Empty", testEmpty},
-		{"Dense", testDense},
-		{"Reopen", testReopen},
-		{"RecordIsCopied", testRecordIsCopied},
-		{"Sizes", testSizes},
-		{"OnDurableInOrder", testOnDurableInOrder},
-		{"Concurrent", testConcurrent},
-		{"ReplayWhileAppending", testReplayWhileAppending},
-		{"ReplayStopsAtError", testReplayStopsAtError},
-		{"Barrier", testBarrier},
-		{"Truncate", testTruncate},
-		{"Closed", testClosed},
-		{"EnqueueWhileTold", testEnqueueWhileTold},
-	}
-	if subject.Refuse != nil {
-		tests = append(tests, suiteTest{"Refused", testRefused}, suiteTest{"RefusedUnderLoad", testRefusedUnderLoad})
-	}
-	if subject.Damage != nil {
-		tests = append(tests, suiteTest{"Damaged", testDamaged})
-	}
-	for _, c := range tests {
-		t.Run(c.name, func(t *testing.T) {
-			c.test(t, &suite{T: t, Subject: subject, place: filepath.Join(t.TempDir(), "log")})
-		})
-	}
-}
-
-type suiteTest struct {
-	name string
-	test func(t *testing.T, s *suite)
-}
-
+// A suite is what one test of Run works with.
 type suite struct {
 	*testing.T
 	Subject

@@ -13,8 +13,8 @@ import (
 
 // The tests in this file make a log fail, where its Subject can.
 
-// testEnqueueWhileTold holds a lock around Enqueue that the function told of durable records takes too, as the engine
-// does. A log that makes Enqueue wait for that function stands still here.
+// testEnqueueWhileTold holds a lock around Enqueue that the function told of durable records takes
+// too, as the engine does. A log that makes Enqueue wait for that function stands still here.
 func testEnqueueWhileTold(t *testing.T, s *suite) {
 	var mu sync.Mutex
 	l := s.log(func(first, last wal.Pos, err error) {
@@ -46,8 +46,8 @@ func testEnqueueWhileTold(t *testing.T, s *suite) {
 // refusals are how a log answers when a record cannot be kept because of an error of the system.
 var refusals = []struct{ cause, want error }{{syscall.ENOSPC, wal.ErrFull}, {syscall.EIO, wal.ErrRetry}}
 
-// testRefused makes the log refuse records: the appender is told which of them, and why, and the next record gets the
-// position of the first refused one.
+// testRefused makes the log refuse records: the appender is told which of them, and why, and the
+// next record gets the position of the first refused one.
 func testRefused(t *testing.T, s *suite) {
 	for _, c := range refusals {
 		t.Run(c.want.Error(), func(t *testing.T) {
@@ -94,62 +94,78 @@ func testRefused(t *testing.T, s *suite) {
 	}
 }
 
-// testRefusedUnderLoad makes the log refuse records now and then, under appenders that go on. Exactly the records that
-// were told as durable are in the log, in order.
-func testRefusedUnderLoad(t *testing.T, s *suite) {
-	var order sync.Mutex // taken around Enqueue, and by the function told of a failure, as in the engine
-	var mu sync.Mutex    // guards what follows
-	var queue, kept []string
-	commits, failures := 0, 0
-	l := s.log(func(first, last wal.Pos, err error) {
-		if err != nil {
-			order.Lock()
-			defer order.Unlock()
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		n := int(last - first + 1)
-		if n > len(queue) || first != wal.Pos(len(kept))+1 {
-			t.Errorf("told of %d to %d with %d enqueued behind %d", first, last, len(queue), len(kept))
-			return
-		}
-		switch {
-		case err == nil:
-			kept = append(kept, queue[:n]...)
-			if commits++; commits%5 == 0 {
-				s.Refuse(refusals[commits/5%2].cause)
-			}
-		default:
-			if failures++; failures%2 == 0 {
-				s.Refuse(nil)
-			}
-		}
-		queue = queue[n:]
-	})
-	enqueue := func(rec string) error {
-		order.Lock()
-		defer order.Unlock()
-		mu.Lock()
-		if len(queue) >= 8 { // many small commits
-			mu.Unlock()
-			runtime.Gosched()
-			return wal.ErrRetry
-		}
-		queue = append(queue, rec)
-		mu.Unlock()
-		_, err := l.Enqueue([]byte(rec))
-		if err != nil {
-			mu.Lock()
-			queue = queue[:len(queue)-1]
-			mu.Unlock()
-		}
-		return err
+// A load is what appenders have put into a log that refuses records now and then.
+type load struct {
+	*suite
+	log   Log
+	order sync.Mutex // taken around Enqueue, and by the function told of a failure, as in the engine
+
+	mu                sync.Mutex // guards what follows
+	queue, kept       []string   // not yet told; told as durable
+	commits, failures int
+}
+
+// told makes the log refuse records after every fifth commit, until the second failure.
+func (d *load) told(first, last wal.Pos, err error) {
+	if err != nil {
+		d.order.Lock()
+		defer d.order.Unlock()
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := int(last - first + 1)
+	if n > len(d.queue) || first != wal.Pos(len(d.kept))+1 {
+		d.Errorf("told of %d to %d with %d enqueued behind %d", first, last, len(d.queue), len(d.kept))
+		return
+	}
+	if err == nil {
+		d.kept = append(d.kept, d.queue[:n]...)
+		if d.commits++; d.commits%5 == 0 {
+			d.Refuse(refusals[d.commits/5%2].cause)
+		}
+	} else if d.failures++; d.failures%2 == 0 {
+		d.Refuse(nil)
+	}
+	d.queue = d.queue[n:]
+}
+
+func (d *load) enqueue(rec string) error {
+	d.order.Lock()
+	defer d.order.Unlock()
+	d.mu.Lock()
+	if len(d.queue) >= 8 { // many small commits
+		d.mu.Unlock()
+		runtime.Gosched()
+		return wal.ErrRetry
+	}
+	d.queue = append(d.queue, rec)
+	d.mu.Unlock()
+	_, err := d.log.Enqueue([]byte(rec))
+	if err != nil {
+		d.mu.Lock()
+		d.queue = d.queue[:len(d.queue)-1]
+		d.mu.Unlock()
+	}
+	return err
+}
+
+// rest returns how many records the log has not told of.
+func (d *load) rest() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.queue)
+}
+
+// testRefusedUnderLoad makes the log refuse records now and then, under appenders that go on.
+// Exactly the records that were told as durable are in the log, in order.
+func testRefusedUnderLoad(t *testing.T, s *suite) {
+	d := &load{suite: s}
+	d.log = s.log(d.told)
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
 			for i := 0; i < 200; {
-				switch err := enqueue(fmt.Sprintf("appender %d record %d", w, i)); {
+				switch err := d.enqueue(fmt.Sprintf("appender %d record %d", w, i)); {
 				case err == nil:
 					i++
 				case !errors.Is(err, wal.ErrFull) && !errors.Is(err, wal.ErrRetry):
@@ -161,10 +177,8 @@ func testRefusedUnderLoad(t *testing.T, s *suite) {
 	}
 	wg.Wait()
 	for { // what is enqueued may be refused once more
-		_, err := l.Barrier(t.Context())
-		mu.Lock()
-		rest := len(queue)
-		mu.Unlock()
+		_, err := d.log.Barrier(t.Context())
+		rest := d.rest()
 		if rest == 0 {
 			break
 		}
@@ -173,22 +187,23 @@ func testRefusedUnderLoad(t *testing.T, s *suite) {
 		}
 	}
 	s.Refuse(nil)
-	if failures == 0 {
+	if d.failures == 0 {
 		t.Error("no record was refused")
 	}
 	n := 0
-	if err := l.Replay(1, func(p wal.Pos, rec []byte) error {
-		if p != wal.Pos(n+1) || n >= len(kept) || kept[n] != string(rec) {
-			return fmt.Errorf("position %d of %d: %q", p, len(kept), rec)
+	if err := d.log.Replay(1, func(p wal.Pos, rec []byte) error {
+		if p != wal.Pos(n+1) || n >= len(d.kept) || d.kept[n] != string(rec) {
+			return fmt.Errorf("position %d of %d: %q", p, len(d.kept), rec)
 		}
 		n++
 		return nil
-	}); err != nil || n != len(kept) {
-		t.Errorf("replay: got %d records of %d, %v", n, len(kept), err)
+	}); err != nil || n != len(d.kept) {
+		t.Errorf("replay: got %d records of %d, %v", n, len(d.kept), err)
 	}
 }
 
-// testDamaged damages a record: Replay gives the records before it, or some of them, and says where the log ends.
+// testDamaged damages a record: Replay gives the records before it, or some of them, and says where
+// the log ends.
 func testDamaged(t *testing.T, s *suite) {
 	l := s.log(nil)
 	s.fill(l, 20)

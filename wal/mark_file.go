@@ -1,0 +1,150 @@
+package wal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+)
+
+// readMark reads the file mark. The error wraps fs.ErrNotExist if there is none.
+func (l *Log) readMark() (slots, error) {
+	var s slots
+	f, err := l.fs.Open(filepath.Join(l.dir, markName), false)
+	if err != nil {
+		return s, err
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	b := make([]byte, 2*markSlot)
+	n, err := f.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return s, fmt.Errorf("read %s: %w", markName, err)
+	}
+	b = b[:n]
+	var errs [2]error
+	found := false
+	for i := range 2 {
+		slot := b[min(i*markSlot, n):]
+		m, seq, err := parseSlot(slot)
+		if errs[i] = err; err == nil && (!found || seq > s.seq) {
+			found = true
+			s = slots{mark: m, seq: seq, slot: i}
+		}
+	}
+	if !found {
+		return s, &CorruptError{Err: fmt.Errorf("%w, and the second slot: %w", errs[0], errs[1])}
+	}
+	if i := 1 - s.slot; errs[i] != nil && !bytes.Equal(b[min(i*markSlot, n):], zeros[:markSlot]) && !l.o.ReadOnly {
+		l.o.Logger.Warn("one of the two slots of the log's file mark is damaged, the other one is used", "slot", i, "error", errs[i])
+	}
+	return s, nil
+}
+
+// makeMark makes the file mark, and with it the log.
+func (l *Log) makeMark(m Mark) error {
+	temp := filepath.Join(l.dir, markName+newSuffix)
+	f, err := l.fs.Create(temp)
+	if err != nil {
+		return err
+	}
+	b := make([]byte, 2*markSlot)
+	copy(b, appendSlot(nil, m, 1))
+	err = writeAll(f, b, 0)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("make %s: %w", markName, err)
+	}
+	if err := l.fs.Rename(temp, filepath.Join(l.dir, markName)); err != nil {
+		return err
+	}
+	// The folder may be new, and a crash must not take it away with all that will be
+	// acknowledged in it.
+	for _, dir := range []string{l.dir, filepath.Dir(filepath.Clean(l.dir))} {
+		if err := l.fs.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	l.slots = slots{mark: m, seq: 1}
+	return nil
+}
+
+// markNow returns what the mark may say by now: the newest segment, and how far it is durable. io
+// is held.
+func (l *Log) markNow() Mark {
+	m := Mark{Log: l.slots.mark.Log, Last: l.synced}
+	if n := len(l.segs); n > 0 {
+		s := l.segs[n-1]
+		m.Segment, m.Salt, m.End = s.ID, s.Salt, s.synced
+	}
+	return m
+}
+
+// writeMark writes m into the file mark. If that fails, the mark says m or what it said before. io
+// is held.
+func (l *Log) writeMark(m Mark) error {
+	if m == l.slots.mark {
+		return nil
+	}
+	f, err := l.fs.Open(filepath.Join(l.dir, markName), true)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: %w", ErrGone, err)
+		}
+		return err
+	}
+	l.slots.tried = m.Segment
+	slot := 1 - l.slots.slot // the other one must stay whole until this one is durable
+	err = writeAll(f, appendSlot(nil, m, l.slots.seq+1), int64(slot*markSlot))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", markName, err)
+	}
+	l.slots = slots{mark: m, seq: l.slots.seq + 1, slot: slot, tried: m.Segment}
+	return nil
+}
+
+// Mark returns how far the log reaches at least, durably. It waits for a commit under way.
+func (l *Log) Mark() Mark {
+	l.io.Lock()
+	defer l.io.Unlock()
+	return l.markNow()
+}
+
+// check returns an error if the headers of the segments show that the log is not the one of m, or
+// does not reach as far. what says who holds the mark.
+func (m Mark) check(l *Log, what string) error {
+	if m == (Mark{}) {
+		return nil
+	}
+	if l.slots.mark.Log != m.Log {
+		return fmt.Errorf("%w: this is log %v, %s belongs to log %v", ErrHole, l.slots.mark.Log, what, m.Log)
+	}
+	var newest uint64
+	for _, s := range l.segs {
+		newest = max(newest, s.ID)
+		if s.ID == m.Segment && s.Salt != m.Salt {
+			return &CorruptError{Segment: s.ID, Offset: offsetSalt, Err: fmt.Errorf("segment has salt %016x, %s says %016x", s.Salt, what, m.Salt)}
+		}
+	}
+	if newest < m.Segment {
+		return &CorruptError{Segment: m.Segment, Err: fmt.Errorf("%w: the segment is not there, and %s says that it holds up to position %d at least", ErrHole, what, m.Last)}
+	}
+	return nil
+}
+
+// floor is the offset up to which the segment s must be whole, from what the marks say.
+func (l *Log) floor(s *segment) int64 {
+	floor := int64(segmentHeader)
+	for _, m := range []Mark{l.slots.mark, l.o.Holds} {
+		if m.Segment == s.ID {
+			floor = max(floor, m.End)
+		}
+	}
+	return floor
+}
