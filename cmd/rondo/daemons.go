@@ -13,6 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
+	"github.com/rondo-db/rondo/query/rrd/rrdclient"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -21,26 +22,26 @@ const addressVariable = "RRDCACHED_ADDRESS"
 
 // daemons are the servers that verbs were told to ask by rrdcached's protocol. A connection lasts as long as the process works.
 type daemons struct {
-	clients map[string]*rrdcached.Client
+	clients map[string]*rrdclient.Client
 }
 
 // dial returns a client of the server at addr; nil if it does not speak rrdcached's protocol, but rondo's own, it seems.
-func (d *daemons) dial(ctx context.Context, addr string) (*rrdcached.Client, error) {
+func (d *daemons) dial(ctx context.Context, addr string) (*rrdclient.Client, error) {
 	if c := d.clients[addr]; c != nil {
 		return c, nil
 	}
 	if strings.Contains(addr, "://") {
 		return nil, nil
 	}
-	c, err := rrdcached.Dial(ctx, addr)
-	if errors.Is(err, rrdcached.ErrProtocol) {
+	c, err := rrdclient.Dial(ctx, addr)
+	if errors.Is(err, rrdclient.ErrProtocol) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, unreached(addr, err)
 	}
 	if d.clients == nil {
-		d.clients = make(map[string]*rrdcached.Client)
+		d.clients = make(map[string]*rrdclient.Client)
 	}
 	d.clients[addr] = c
 	return c, nil

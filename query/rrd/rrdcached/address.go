@@ -10,11 +10,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/query/unixsocket"
 )
 
 // DefaultPort is the TCP port of rrdcached.
-const DefaultPort = "42217"
+const DefaultPort = wire.DefaultPort
 
 // SocketName is the name of the socket in the database's folder where a server listens that was told nothing else.
 const SocketName = "rrdcached.sock"
@@ -62,7 +63,8 @@ func ParseCommands(text string) (Commands, error) {
 // question mark may stand settings, with & between them: allow=UPDATE+FLUSH, and for a unix socket mode=0660 and group=NAME.
 func ParseAddress(text string) (Address, error) {
 	text, settings, found := strings.Cut(text, "?")
-	a, err := parsePlace(text)
+	network, addr, err := wire.ParsePlace(text)
+	a := Address{Network: network, Addr: addr}
 	if err != nil || !found {
 		return a, err
 	}
@@ -76,26 +78,6 @@ func ParseAddress(text string) (Address, error) {
 		}
 	}
 	return a, nil
-}
-
-func parsePlace(text string) (Address, error) {
-	if path, ok := strings.CutPrefix(text, "unix:"); ok || strings.HasPrefix(text, "/") {
-		if path == "" {
-			return Address{}, errors.New("a unix socket needs a path")
-		}
-		return Address{Network: "unix", Addr: path}, nil
-	}
-	if text == "" {
-		return Address{}, errors.New("an address is missing")
-	}
-	host, port, err := net.SplitHostPort(text)
-	if err != nil {
-		host, port = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"), DefaultPort
-		if strings.ContainsAny(host, "[]") || strings.Contains(host, ":") && net.ParseIP(host) == nil {
-			return Address{}, err
-		}
-	}
-	return Address{Network: "tcp", Addr: net.JoinHostPort(host, port)}, nil
 }
 
 func (a *Address) set(key string, values []string) (err error) {

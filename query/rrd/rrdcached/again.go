@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -62,7 +63,7 @@ func (c *conn) again(g *group, ended []int) (more []int) {
 			err = core.ErrShape // its samples were read as another's
 		}
 		if err != nil {
-			s.answer = failure(c.s.noFile(unescape([]byte(s.e.raw)), err))
+			s.answer = failure(c.s.noFile(wire.Unescape([]byte(s.e.raw)), err))
 			continue
 		}
 		s.e = e

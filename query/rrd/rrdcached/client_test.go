@@ -17,11 +17,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
+	"github.com/rondo-db/rondo/query/rrd/rrdclient"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // connect returns a client of a server, in whose base folder it works.
-func connect(t testing.TB, addr net.Addr, base string) *rrdcached.Client {
+func connect(t testing.TB, addr net.Addr, base string) *rrdclient.Client {
 	t.Helper()
 	here, err := os.Getwd()
 	if err != nil {
@@ -30,7 +31,7 @@ func connect(t testing.TB, addr net.Addr, base string) *rrdcached.Client {
 	if err := os.Chdir(base); err != nil { // as a process would be started there
 		t.Fatal(err)
 	}
-	c, err := rrdcached.Dial(t.Context(), "unix:"+addr.String())
+	c, err := rrdclient.Dial(t.Context(), "unix:"+addr.String())
 	if e := os.Chdir(here); e != nil {
 		t.Fatal(e)
 	}
@@ -42,7 +43,7 @@ func connect(t testing.TB, addr net.Addr, base string) *rrdcached.Client {
 }
 
 // run runs a verb of rrdtool with a client in a store's place.
-func run(t testing.TB, c *rrdcached.Client, args ...string) (code int, out, errOut string) {
+func run(t testing.TB, c *rrdclient.Client, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
 	env := &rrdtool.Env{Store: c, Dir: c.Dir(), Stdout: &o, Stderr: &e, Location: time.UTC}
@@ -74,7 +75,7 @@ var clientVerbs = [][2]string{
 	{"list -r /b", "h.rrd\n"},
 }
 
-func checkVerb(t *testing.T, c *rrdcached.Client, v [2]string) {
+func checkVerb(t *testing.T, c *rrdclient.Client, v [2]string) {
 	t.Helper()
 	_, out, errOut := run(t, c, strings.Fields(v[0])...)
 	want, failure := strings.CutPrefix(v[1], "!")
@@ -128,15 +129,15 @@ func TestDialTellsWhatAnswers(t *testing.T) {
 			_, _ = c.Write([]byte(banner))
 			_ = c.Close()
 		}()
-		_, err = rrdcached.Dial(t.Context(), l.Addr().String())
-		if err == nil || banner != "" && !errors.Is(err, rrdcached.ErrProtocol) {
+		_, err = rrdclient.Dial(t.Context(), l.Addr().String())
+		if err == nil || banner != "" && !errors.Is(err, rrdclient.ErrProtocol) {
 			t.Errorf("%q: %v", banner, err)
 		}
 		_ = l.Close() // no other comes
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := rrdcached.Dial(ctx, filepath.Join(shortDir(t), "nosuch")); err == nil {
+	if _, err := rrdclient.Dial(ctx, filepath.Join(shortDir(t), "nosuch")); err == nil {
 		t.Error("nobody listens there")
 	}
 }
@@ -171,7 +172,7 @@ func TestClientConnectsAgain(t *testing.T) {
 		return func() { <-ended }
 	}
 	end := begin(1)
-	c, err := rrdcached.Dial(t.Context(), "unix:"+path)
+	c, err := rrdclient.Dial(t.Context(), "unix:"+path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func TestEndlessAnswer(t *testing.T) {
 			}
 		}
 	}()
-	if _, err := rrdcached.Dial(t.Context(), l.Addr().String()); err == nil || !strings.Contains(err.Error(), "too long") {
+	if _, err := rrdclient.Dial(t.Context(), l.Addr().String()); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("%v", err)
 	}
 }

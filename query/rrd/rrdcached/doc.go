@@ -1,10 +1,12 @@
-// Package rrdcached speaks the protocol of rrdtool's cache daemon, on both sides.
+// Package rrdcached is a server of the protocol of rrdtool's cache daemon. Programs that talk to
+// rrdcached work with rondo in its place: librrd with the address of a daemon, collectd's plugin, scripts.
+// Package rrdclient is the other side.
 //
-// A [Server] answers over a store, so that what speaks to rrdcached (librrd with an address of a daemon, collectd's plugin,
-// scripts) works with rondo in its place. A [Client] speaks to such a server, or to rrdcached itself; it is a [rrdtool.Store],
-// so that rrdtool's verbs work through it.
+// [New] makes a [Server] over a store, [Listen] opens a socket, and [Server.Serve] answers the requests
+// that arrive there. A request is a line of words. An answer begins with a number: how many lines follow,
+// or a negative number for an error.
 //
-// Requests are lines of words. Answers begin with a number: of the lines that follow, or negative for an error. Where rondo
-// must differ from rrdcached, docs/rrdcached.md says so. The one difference that matters: an UPDATE is acknowledged when it is
-// in the store and durable, so that nothing waits, and nothing that was acknowledged can be lost.
+// The server acknowledges an UPDATE when its samples are in the store and durable, so that no sample waits
+// in a cache and no acknowledged sample can be lost. docs/rrdcached.md lists where the server differs from
+// rrdcached.
 package rrdcached

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -167,7 +168,7 @@ func (c *conn) unfetched(f *fetching, err error) {
 	if _, told := errors.AsType[*toldError](err); told {
 		c.fail(f.cmd, err.Error())
 	} else {
-		c.fail(f.cmd, c.unopened(f.cmd, c.s.names.file(string(unescape([]byte(f.e.raw)))), err))
+		c.fail(f.cmd, c.unopened(f.cmd, c.s.names.file(string(wire.Unescape([]byte(f.e.raw)))), err))
 	}
 	c.settle()
 }
@@ -302,7 +303,7 @@ func (c *conn) parseFetch(r *request) (f fetching, err error) {
 		}
 	}
 	if err != nil {
-		return f, errors.New(c.unopened(r.cmd, c.s.names.file(string(unescape(raw))), err))
+		return f, errors.New(c.unopened(r.cmd, c.s.names.file(string(wire.Unescape(raw))), err))
 	}
 	return f, nil
 }

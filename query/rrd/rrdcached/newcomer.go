@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -37,7 +38,7 @@ func (c *conn) resolve() {
 	asked := make(map[string]int) // by path
 	for i := range c.unknown {
 		p := &c.unknown[i]
-		path, err := c.s.names.path(string(unescape(p.raw)))
+		path, err := c.s.names.path(string(wire.Unescape(p.raw)))
 		if _, file := files[path]; file || c.s.o.Make == nil {
 			continue
 		}
@@ -61,7 +62,7 @@ func (c *conn) resolve() {
 			g.fill(e, p.r)
 			continue
 		}
-		name := unescape(p.raw)
+		name := wire.Unescape(p.raw)
 		if path, bad := c.s.names.path(string(name)); bad == nil {
 			if k, ok := asked[path]; ok && errs[k] != nil {
 				err = errs[k]
@@ -84,7 +85,7 @@ func (c *conn) adoptUnknown() map[string]error {
 	}
 	var paths []string
 	for i := range c.unknown {
-		if path, err := c.s.names.path(string(unescape(c.unknown[i].raw))); err == nil && path != "" {
+		if path, err := c.s.names.path(string(wire.Unescape(c.unknown[i].raw))); err == nil && path != "" {
 			paths = append(paths, path)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/text"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -48,7 +49,7 @@ func (c *conn) quickFile(cmd *command, raw []byte) {
 		return
 	}
 	e, err := c.s.lookup(raw)
-	file := c.s.names.file(string(unescape(raw)))
+	file := c.s.names.file(string(wire.Unescape(raw)))
 	switch {
 	case errors.Is(err, errLeaves):
 		c.fail(cmd, file+": "+err.Error())
@@ -213,7 +214,7 @@ func (c *conn) file(r *request) (e *entry, file string, ok bool) {
 		return nil, "", false
 	}
 	e, err := c.s.lookup(raw)
-	file = c.s.names.file(string(unescape(raw)))
+	file = c.s.names.file(string(wire.Unescape(raw)))
 	if err != nil {
 		c.fail(r.cmd, c.unopened(r.cmd, file, err))
 		return nil, "", false
@@ -313,7 +314,7 @@ func (c *conn) first(r *request) {
 		return
 	}
 	index := leadingInt(word)
-	if _, err := c.s.names.path(string(unescape(raw))); err == nil && index < 0 {
+	if _, err := c.s.names.path(string(wire.Unescape(raw))); err == nil && index < 0 {
 		c.fail(r.cmd, fmt.Sprintf("Invalid index specified (%d)", index))
 		return
 	}

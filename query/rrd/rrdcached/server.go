@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -215,7 +216,7 @@ func (s *Server) lookupBy(raw []byte, find func(path string) (core.Ref, error)) 
 		return e, nil
 	}
 	renames := s.o.Store.Renames()
-	path, err := s.names.path(string(unescape(raw)))
+	path, err := s.names.path(string(wire.Unescape(raw)))
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 )
 
 // TUNE, DUMP and CREATE from other series have all rows of a series in memory, some of them twice. They take turns: a few with series as
@@ -62,7 +64,7 @@ func (s *Server) isLarge(name string, words []string) bool {
 
 // values returns how many values a series keeps; 0 if there is none of that name.
 func (s *Server) values(name string) (n int64) {
-	e, err := s.lookup([]byte(escape(name)))
+	e, err := s.lookup([]byte(wire.Escape(name)))
 	if err != nil {
 		return 0 // the verb will say so
 	}

@@ -10,6 +10,7 @@ import (
 	"math"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -62,7 +63,7 @@ func (c *conn) update(args []byte) {
 
 // updateSlow is update for a name that has to be looked up.
 func (c *conn) updateSlow(args []byte, has bool) {
-	r := request{args: untilZero(args), has: has}
+	r := request{args: wire.UntilZero(args), has: has}
 	raw, ok := r.nextRaw()
 	if !ok {
 		c.usage(&commands[cmdUpdate])
@@ -78,7 +79,7 @@ func (c *conn) updateSlow(args []byte, has bool) {
 		return
 	}
 	if err != nil {
-		c.fail(&commands[cmdUpdate], c.s.noFile(unescape(raw), err))
+		c.fail(&commands[cmdUpdate], c.s.noFile(wire.Unescape(raw), err))
 		return
 	}
 	c.last = c.follow(e)
@@ -104,10 +105,10 @@ func (g *group) fill(e *entry, r request) {
 		if !ok {
 			break
 		}
-		if whole := untilZero(raw); len(whole) < len(raw) {
+		if whole := wire.UntilZero(raw); len(whole) < len(raw) {
 			raw, r.has = whole, false
 		}
-		if err := g.sample(s.e.kinds, unescape(raw)); err != nil {
+		if err := g.sample(s.e.kinds, wire.Unescape(raw)); err != nil {
 			s.answer = failure(err.Error())
 			return
 		}

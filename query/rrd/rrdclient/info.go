@@ -1,4 +1,4 @@
-package rrdcached
+package rrdclient
 
 import (
 	"fmt"
@@ -11,10 +11,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// What INFO shows is nearly what a series is: of Holt-Winters archives it leaves out which go together, and what their rings
-// hold. The former is guessed as rrdtool arranges them by itself, the latter is unknown here.
+// INFO shows nearly everything about a series. For Holt-Winters archives it leaves out which of
+// them belong together, and the rows of their rings. pair guesses the former, in the order in which
+// rrdtool arranges archives by itself; the rows are unknown here.
 
-// An infoReader takes the lines of INFO apart. err is the first that does not parse.
+// An infoReader reads values from the lines of INFO. err is about the first value that does not
+// parse.
 type infoReader struct {
 	values map[string]string
 	err    error
@@ -45,7 +47,7 @@ func (r *infoReader) number(key string) float64 {
 // maxRing bounds the values of the rings that are part of a state.
 const maxRing = 1 << 20
 
-// parseInfo makes a series of the lines of INFO: key, type and value each.
+// parseInfo makes a series from the lines of INFO. Each line holds a key, a type and a value.
 func parseInfo(lines []string) (core.Info, error) {
 	r := &infoReader{values: make(map[string]string, len(lines))}
 	var names []string
@@ -138,7 +140,8 @@ func (r *infoReader) archive(i int) rra.Archive {
 	return a
 }
 
-// pair says which Holt-Winters archives go together: each with the nearest before it that it can go with, or else behind it.
+// pair sets the partners of Holt-Winters archives: the nearest archive before each one that it can
+// belong to, or else the nearest behind it.
 func pair(as []rra.Archive) {
 	near := func(i int, cfs ...rra.CF) int {
 		for d := 1; d < len(as); d++ {

@@ -1,4 +1,4 @@
-package rrdcached
+package rrdclient
 
 import (
 	"bufio"
@@ -13,56 +13,71 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 )
 
 // The limits of a client.
 const (
 	connectTime = 10 * time.Second
-	answerTime  = 2 * time.Minute // of one answer
-	maxAnswer   = 1 << 30         // bytes of one, with
-	lineBytes   = 32              // more a line, which is kept as a text,
-	longestLine = 16 << 20        // and is no longer than this
+	answerTime  = 2 * time.Minute // for one answer
+	maxAnswer   = 1 << 30         // bytes of one answer, each line counted with lineBytes more
+	lineBytes   = 32              // what keeping a line as a text costs beside its bytes
+	longestLine = 16 << 20
 
-	// A connection that was silent for longer is made anew: the server may have closed it, or be another by now, and of a
-	// request that has been sent nobody knows whether it was carried out.
+	// A connection that was silent for longer than this is made anew before the next request. The
+	// server may have closed it, or another server may listen there by now, and once a request has
+	// been sent on a dead connection nobody knows whether it was carried out.
 	silentTime = 20 * time.Second
 )
 
-// greeting is a PING that a server of HTTP refuses at once: it is longer than what HTTP/2 begins with, and has a word too many.
+// greeting is a PING that an HTTP server refuses at once: it is longer than the preface of HTTP/2,
+// and it has one word more than the first line of an HTTP request.
 const greeting = "PING do you speak rrdcached's protocol?"
 
-// ErrProtocol says that what answers does not speak rrdcached's protocol.
+// ErrProtocol says that the peer does not speak rrdcached's protocol.
 var ErrProtocol = errors.New("does not speak rrdcached's protocol")
 
-// A Client speaks to one server: rrdcached, or rondo's. Its methods may be called concurrently; requests wait for each other.
+// A Client speaks to one server: rrdcached, or rondo's. Its methods may be called concurrently; one
+// request waits for the one before it.
 //
-// To a unix socket a client gives full names of files, as librrd does: relative ones are below the working folder. To another
-// address it gives them as they are, relative to the server's base folder.
+// At a unix socket a client sends full names of files, as librrd does: relative names start at the
+// working folder. At any other address it sends names as they are, and the server's base folder
+// counts.
 //
-// A request that gets no answer is an error; the next one connects again.
+// A request that gets no answer is an error. The next request connects again.
 type Client struct {
-	addr string
-	at   Address
-	dir  string // the working folder, without its slash; empty: names are relative to the server's folder
+	addr    string // as the caller wrote it
+	network string // for net.Dial, with at
+	at      string
+	dir     string // the working folder without its first slash; empty if names start at the server's base
 
 	mu     sync.Mutex // guards what follows
 	conn   net.Conn
 	in     *bufio.Reader
-	broken bool      // an answer was not read to its end
-	used   time.Time // when the last one was
+	broken bool      // the last answer was not read to its end
+	used   time.Time // when the last answer was
 	files  []*file
 	known  map[string]int // index among files, by path
 }
 
-// Dial connects to the server at addr, in any of the forms of ParseAddress. The error wraps ErrProtocol if something else
-// answers there.
+// A file is a series as the server has shown it.
+type file struct {
+	path string
+	info core.Info
+}
+
+// Dial connects to the server at addr, in any of the forms of wire.ParsePlace. Settings behind a
+// question mark, as a server's address may have, are ignored. The error wraps ErrProtocol if
+// something else answers.
 func Dial(ctx context.Context, addr string) (*Client, error) {
-	a, err := ParseAddress(addr)
-	if err != nil {
+	c := &Client{addr: addr, known: make(map[string]int)}
+	var err error
+	if c.network, c.at, err = wire.ParsePlace(addr); err != nil {
 		return nil, err
 	}
-	c := &Client{addr: addr, at: a, known: make(map[string]int)}
-	if a.Network == "unix" {
+	if c.network == "unix" {
 		if c.dir, err = workingFolder(); err != nil {
 			return nil, err
 		}
@@ -73,14 +88,15 @@ func Dial(ctx context.Context, addr string) (*Client, error) {
 	return c, nil
 }
 
-// connect makes a connection, in the place of the one that there is, and asks what answers. The caller holds mu, or is alone.
+// connect replaces the connection with a new one, and asks whether the peer speaks the protocol.
+// The caller holds mu, or nobody else has the client yet.
 func (c *Client) connect(ctx context.Context) error {
 	if c.conn != nil {
 		_ = c.conn.Close() // it is of no use any more
 	}
 	c.broken = true
 	d := net.Dialer{Timeout: connectTime}
-	conn, err := d.DialContext(ctx, c.at.Network, c.at.Addr)
+	conn, err := d.DialContext(ctx, c.network, c.at)
 	if err != nil {
 		return fmt.Errorf("connect to %s: %w", c.addr, err)
 	}
@@ -120,15 +136,15 @@ func (c *Client) Close() error {
 	return c.conn.Close()
 }
 
-// Dir is the folder, as part of a path, that relative names are below.
+// Dir returns the folder that relative names start at, without its first slash.
 func (c *Client) Dir() string { return c.dir }
 
-// name is what the server calls the file of a path.
+// name returns the name that the server knows a path by, as a word of a request.
 func (c *Client) name(path string) string {
 	if c.dir != "" {
 		path = "/" + path
 	}
-	return escape(path)
+	return wire.Escape(path)
 }
 
 // An AnswerError is an error that the server answers.
@@ -144,7 +160,7 @@ func missing(err error) bool {
 	return errors.As(err, &e) && (strings.HasPrefix(e.Text, "No such file: ") || strings.HasSuffix(e.Text, "No such file or directory"))
 }
 
-// An answer is the first line of one, without its number, and the lines that follow.
+// An answer holds the first line of an answer without its number, and the lines that follow.
 type answer struct {
 	text  string
 	lines []string
@@ -159,17 +175,18 @@ func (c *Client) do(ctx context.Context, request string) (answer, error) {
 	return as[0].answer, as[0].err
 }
 
-// A reply is an answer, or the error in its place.
+// A reply is an answer, or the error that the server sent in its place.
 type reply struct {
 	answer
 	err error
 }
 
-// doAll sends requests at once and reads their answers. The error is of the connection.
+// doAll sends requests in one go and reads their answers. An error is one of the connection; errors
+// that the server answers are in the replies.
 func (c *Client) doAll(ctx context.Context, requests []string) ([]reply, error) {
 	var text strings.Builder
 	for _, r := range requests {
-		if strings.ContainsAny(r, "\n\x00") || len(r) > MaxLine {
+		if strings.ContainsAny(r, "\n\x00") || len(r) > wire.MaxLine {
 			return nil, fmt.Errorf("a request of %d bytes, or with a line end, cannot be sent", len(r))
 		}
 		text.WriteString(r)
@@ -185,9 +202,10 @@ func (c *Client) doAll(ctx context.Context, requests []string) ([]reply, error) 
 	return c.converse(ctx, text.String(), len(requests))
 }
 
-// converse sends n requests, lines, and reads their answers. The caller holds mu, or is alone.
+// converse sends n requests, a line each, and reads their answers. The caller holds mu, or nobody
+// else has the client yet.
 func (c *Client) converse(ctx context.Context, requests string, n int) ([]reply, error) {
-	conn := c.conn // there may be another before the function below has run
+	conn := c.conn // c.conn may be another one before the function below has run
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	replies, err := c.exchange(requests, n)
@@ -227,7 +245,7 @@ func (c *Client) exchange(text string, n int) ([]reply, error) {
 	return replies, unsent
 }
 
-// reply reads one answer.
+// reply reads one answer. left is how many bytes may still be read.
 func (c *Client) reply(left *int) (reply, error) {
 	line, err := c.line(left)
 	if err != nil {
