@@ -98,3 +98,11 @@ func (e *Env) withDefaults() *Env {
 	d.locale = localeOf(d.Getenv)
 	return &d
 }
+
+// A placed is a Store whose relative names are below a folder: a client of a daemon on this machine.
+type placed interface{ Dir() string }
+
+// A tuner is a Store that has tune done where it cannot be altered: a client of a daemon.
+type tuner interface {
+	Tune(ctx context.Context, path string, args []string) error
+}

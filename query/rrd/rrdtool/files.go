@@ -1,41 +1,15 @@
 package rrdtool
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
-
-// Files are the files of whoever asks: what restore reads, what dump writes, and native files that verbs read in place of a series.
-type Files interface {
-	Readable
-	Create(name string) (io.WriteCloser, error)
-}
-
-// Readable are files that can be looked at and read.
-type Readable interface {
-	Stat(name string) (fs.FileInfo, error)
-	Open(name string) (io.ReadCloser, error)
-}
-
-// OSFiles are the files of this process.
-type OSFiles struct{}
-
-// Stat is os.Stat.
-func (OSFiles) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
-
-// Open is os.Open.
-func (OSFiles) Open(name string) (io.ReadCloser, error) { return os.Open(name) }
-
-// Create is os.Create.
-func (OSFiles) Create(name string) (io.WriteCloser, error) { return os.Create(name) }
 
 // errNoFiles says that the command runs where the files of whoever asks are not.
 var errNoFiles = errors.New("the server cannot reach files: run the command outside pipe mode")
@@ -113,45 +87,6 @@ func (c *command) owned(name string) (core.Ref, error) {
 	return c.lookup(name)
 }
 
-// The options of verbs that read a series or a native file, of those that change a series, and of those that make one.
-var (
-	reading = map[string][]option{
-		"info": infoOptions, "fetch": fetchOptions, "dump": dumpOptions, "first": firstOptions, "last": lastOptions, "lastupdate": lastOptions,
-	}
-	changing = map[string][]option{
-		"update": updateOptions, "updatev": updatevOptions, "resize": nil, "tune": tuneOptions, "alter": alterOptions,
-	}
-	making = map[string][]option{"create": createOptions, "restore": restoreOptions}
-)
-
-// operands returns what a verb of known is given beside options; nothing if it is no such verb, or its options are wrong.
-func operands(args []string, known map[string][]option) []string {
-	if len(args) == 0 {
-		return nil
-	}
-	options, ok := known[args[0]]
-	if !ok {
-		return nil
-	}
-	rest, err := parse(args[1:], options, func(string, string) error { return nil })
-	if err != nil {
-		return nil
-	}
-	return rest
-}
-
-// firstName returns the first of the operands; the empty string if there is none.
-func firstName(args []string, known map[string][]option) string {
-	if rest := operands(args, known); len(rest) > 0 {
-		return rest[0]
-	}
-	return ""
-}
-
-// Changes returns the name of the series that a verb changes, if it is one that makes a series of a native file of that name; the
-// empty string if it is no such verb, or its options are wrong.
-func Changes(args []string) string { return firstName(args, changing) }
-
 // IsNative says whether a name is that of a regular file that begins as rrdtool's do.
 func IsNative(files Readable, name string) bool {
 	info, err := files.Stat(name)
@@ -189,73 +124,20 @@ func readNative(files Files, name string) (*rrdfile.File, error) {
 	return rrdfile.Decode(b)
 }
 
-// Reads returns the name of what a verb that also reads native files is to read; the empty string if it is no such verb, or its
-// options are wrong.
-func Reads(args []string) string { return firstName(args, reading) }
+// replacedTries is how often an update begins anew because another series has taken the place of its own.
+const replacedTries = 50
 
-// Split takes the file out of the arguments of dump and restore, for those who have the verb run elsewhere: what dump
-// prints is to be written to the file out, and restore is to have the file in as its standard input. Arguments of other
-// verbs, and those that are wrong, stay as they are.
-func Split(args []string) (remote []string, in, out string) {
-	if len(args) == 0 {
-		return args, "", ""
-	}
-	remote = args[:1:1]
-	var known []option
-	switch args[0] {
-	case "dump":
-		known = dumpOptions
-	case "restore":
-		known = restoreOptions
-	default:
-		return args, "", ""
-	}
-	rest, err := parse(args[1:], known, func(name, arg string) error {
-		remote = append(remote, "--"+name)
-		if arg != "" || name == "header" || name == "daemon" {
-			remote = append(remote, arg)
+// series finds a series that is to be changed, also where another takes its place meanwhile.
+func (c *command) series(name string) (core.Series, error) {
+	for tries := 0; ; tries++ {
+		ref, err := c.owned(name)
+		if err != nil {
+			return core.Series{}, err
 		}
-		return nil
-	})
-	if err != nil || len(rest) != 2 {
-		return args, "", ""
-	}
-	if args[0] == "dump" {
-		return append(remote, "--", rest[0]), "", rest[1]
-	}
-	return append(remote, "--", "-", rest[1]), rest[0], ""
-}
-
-// Makes returns the name of the series that create or restore is to make; the empty string if it is another verb, or its options are wrong.
-func Makes(args []string) string {
-	rest := operands(args, making)
-	switch {
-	case len(rest) == 2 && args[0] == "restore":
-		return rest[1]
-	case len(rest) > 0 && args[0] == "create":
-		return rest[0]
-	}
-	return ""
-}
-
-// FileNames returns the names in a line of [Pipe], or of [Frames], that a verb may take for files of whoever asks.
-func FileNames(line []byte, frames bool) []string {
-	if bytes.HasPrefix(line, updateWord) { // nearly every line
-		return nil
-	}
-	args, ok := words(nil, bytes.TrimSpace(line))
-	if frames {
-		args, ok = escapedWords(nil, bytes.TrimRight(line, "\r\n"))
-	}
-	if !ok {
-		return nil
-	}
-	_, in, out := Split(args)
-	var names []string
-	for _, name := range append(XportReads(args), in, out, Reads(args)) {
-		if name != "" && name != "-" {
-			names = append(names, name)
+		series, err := c.Store.Series(ref)
+		if err == nil || !errors.Is(err, core.ErrNotFound) || tries == replacedTries {
+			series.Ref = ref // also where a daemon does not say it
+			return series, named(name, err)
 		}
 	}
-	return names
 }

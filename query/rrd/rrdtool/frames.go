@@ -9,13 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/query"
-	"github.com/rondo-db/rondo/query/graphdata"
 	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
@@ -112,39 +108,6 @@ func (f framed) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// escapedWords appends the words of a line to dst: they are set apart by blanks, except within double quotes. A backslash takes the next
-// byte as it is, and before n is a line's end. It reports whether every quote ends.
-func escapedWords(dst []string, line []byte) ([]string, bool) {
-	for i := 0; i < len(line); {
-		if line[i] == ' ' {
-			i++
-			continue
-		}
-		var word []byte
-		quoted := false
-		for ; i < len(line) && (quoted || line[i] != ' '); i++ {
-			switch {
-			case line[i] == '"':
-				quoted = !quoted
-			case line[i] == '\\' && i+1 < len(line):
-				i++
-				if line[i] == 'n' {
-					word = append(word, '\n')
-				} else {
-					word = append(word, line[i])
-				}
-			default:
-				word = append(word, line[i])
-			}
-		}
-		if quoted {
-			return dst, false
-		}
-		dst = append(dst, string(word))
-	}
-	return dst, true
-}
-
 // times prints the seconds that two times given at-style mean, which may lean on each other.
 func (s *session) times(start, end string) error {
 	now := s.command().now()
@@ -162,69 +125,4 @@ func (s *session) times(start, end string) error {
 	}
 	s.printf("%d %d\n", a, b)
 	return nil
-}
-
-// appendExact appends v with the fewest digits that give the same double back; unknown is nan.
-func appendExact(dst []byte, v float64) []byte {
-	switch {
-	case math.IsNaN(v):
-		return append(dst, "nan"...)
-	case math.IsInf(v, 1):
-		return append(dst, "inf"...)
-	case math.IsInf(v, -1):
-		return append(dst, "-inf"...)
-	}
-	return strconv.AppendFloat(dst, v, 'g', -1, 64)
-}
-
-// oneLine escapes a text that is printed in a line of its own.
-var oneLine = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
-
-func appendExactRow(line []byte, values []float64) []byte {
-	for i, v := range values {
-		if i > 0 {
-			line = append(line, ' ')
-		}
-		line = appendExact(line, v)
-	}
-	return append(line, '\n')
-}
-
-// exactRows prints the start, the step and the names of rows, and a line a row.
-func (c *command) exactRows(plan *query.Plan) error {
-	c.printf("%d %d", plan.Start, plan.Step)
-	for _, name := range plan.DS {
-		c.printf(" %s", name)
-	}
-	c.printf("\n")
-	var line []byte
-	for t, err := range plan.Pieces(c.ctx) {
-		if err != nil {
-			return err
-		}
-		for i := range t.Len() {
-			_, values := t.Row(i)
-			line = appendExactRow(line[:0], values)
-			if _, err := c.out.Write(line); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// printExact prints start, end, step and number of the columns, the length of each legend with the legend, and a line a row.
-func (x *xporting) printExact() {
-	g, exports := x.program.Grid(), x.program.Exports()
-	x.printf("%d %d %d %d\n", g.Start, g.End, g.Step, len(exports))
-	for _, e := range exports {
-		x.printf("%d\n%s\n", len(e.Legend), e.Legend)
-	}
-	values := make([]float64, len(exports))
-	x.rows(g, func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
-		for i := range cursors {
-			values[i] = cursors[i].At(at)
-		}
-		return appendExactRow(line, values)
-	})
 }

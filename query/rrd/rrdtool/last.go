@@ -4,7 +4,6 @@ package rrdtool
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -95,13 +94,6 @@ func (c *command) second(t int64, err error) error {
 	}
 	c.printf("%d\n", t)
 	return err
-}
-
-// leadingInt reads the integer that a text begins with; 0 if it does not.
-func leadingInt(s string) int64 {
-	var v int64
-	_, _ = fmt.Sscanf(s, "%d", &v) // what does not parse is 0
-	return v
 }
 
 // lastupdate prints the last reading of each data source.

@@ -83,3 +83,6 @@ func (l *lineReader) keep(n int, err error) error {
 	}
 	return err
 }
+
+// maxPipeLine bounds a line of pipe mode.
+const maxPipeLine = 1 << 20

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
+
+	"regexp"
 
 	"github.com/rondo-db/rondo/query/graphdata"
 )

@@ -11,14 +11,12 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 )
-
-// maxPipeLine bounds a line of pipe mode.
-const maxPipeLine = 1 << 20
 
 // Pipe runs commands from in, one a line, until it ends or one is quit, as `rrdtool -` does: what a command has to
 // say, errors included, is on Stdout, and each ends with a line "OK u:0.00 s:0.00 r:SECONDS" or "ERROR: …". cd, mkdir, ls and pwd work on
@@ -31,6 +29,7 @@ func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 	p.env.Stdout, p.env.Stdin = p.out, strings.NewReader("")
 	p.env.Now = increasing(p.env.Now)
 	p.group.store, _ = env.Store.(Batcher)
+	p.group.now, p.group.names.command = p.env.Now, p.command
 	defer func() {
 		env.Dir = p.env.Dir
 		_ = p.out.Flush() // there is nobody left to tell
@@ -79,7 +78,7 @@ func (p *pipe) line(line []byte) (quit bool) {
 	if len(line) <= maxPipeLine {
 		line = bytes.TrimSpace(line)
 	}
-	if p.group.take(p, line) {
+	if p.group.add(line) {
 		if len(p.group.lines) >= maxGroup {
 			p.settle()
 		}
@@ -159,33 +158,6 @@ func parameters(args []string, n int) error {
 }
 
 var errQuotes = errors.New("creating arguments")
-
-// words appends the words of a line to dst: they are set apart by blanks, except within quotes of
-// either kind, which may begin and end within a word. It reports whether every quote ends.
-func words(dst []string, line []byte) ([]string, bool) {
-	for i := 0; i < len(line); {
-		if line[i] == ' ' {
-			i++
-			continue
-		}
-		var word []byte
-		plain := i
-		for ; i < len(line) && line[i] != ' '; i++ {
-			if line[i] != '"' && line[i] != '\'' {
-				continue
-			}
-			end := bytes.IndexByte(line[i+1:], line[i])
-			if end < 0 {
-				return dst, false
-			}
-			word = append(append(word, line[plain:i]...), line[i+1:i+1+end]...)
-			i += end + 1
-			plain = i + 1
-		}
-		dst = append(dst, string(append(word, line[min(plain, i):i]...)))
-	}
-	return dst, true
-}
 
 func (p *pipe) command() *command {
 	return &command{Env: &p.env, ctx: p.ctx, out: p.out, exact: p.exact, empty: p.made}
@@ -298,4 +270,78 @@ func (p *pipe) seriesBelow(path string) (bool, error) {
 	p.made = nil
 	defer func() { p.made = made }()
 	return p.folder(path)
+}
+
+// settle stores what the group has, and answers its lines.
+func (p *pipe) settle() {
+	g := &p.group
+	if len(g.lines) == 0 {
+		return
+	}
+	g.batch.Rejections = g.batch.Len()
+	err := g.store.Append(p.ctx, &g.batch)
+	if err == nil {
+		p.ok = p.appendOK(p.ok[:0])
+		for range g.lines {
+			_, _ = p.out.Write(p.ok) // an error comes back when it is flushed
+		}
+	} else {
+		p.explain(err)
+	}
+	clear(g.lines) // they hold entries
+	g.lines = g.lines[:0]
+	g.batch.Reset()
+}
+
+// explain answers the lines of a group of which not all was stored.
+func (p *pipe) explain(err error) {
+	g := &p.group
+	rejected, some := errors.AsType[*core.RejectedError](err)
+	var first []core.Rejection
+	if some {
+		first = rejected.First
+	}
+	for i := range g.lines {
+		l := &g.lines[i]
+		var why error
+		if !some {
+			why = err
+		}
+		for len(first) > 0 && first[0].Index < l.end {
+			if why == nil {
+				why = first[0].Err
+			}
+			first = first[1:]
+		}
+		switch {
+		case why == nil:
+			p.reply(nil)
+		case errors.Is(why, core.ErrNotFound): // the series has ended, and its name may be that of another
+			g.names.drop(l.e)
+			p.do(l.text)
+		default:
+			p.reply(refusal(l.e.name, why))
+		}
+	}
+}
+
+// appendOK appends the answer of a command that worked.
+func (p *pipe) appendOK(dst []byte) []byte {
+	dst = append(dst, "OK u:0.00 s:0.00 r:"...)
+	dst = strconv.AppendFloat(dst, time.Since(p.began).Seconds(), 'f', 2, 64)
+	return append(dst, '\n')
+}
+
+// increasing returns a clock that is later each time it is looked at, if only by a microsecond: two commands at N are two
+// samples. Where the time was set back it follows.
+func increasing(now func() time.Time) func() time.Time {
+	var told time.Time
+	return func() time.Time {
+		t := now().Truncate(time.Microsecond)
+		if ahead := told.Sub(t); ahead >= 0 && ahead < time.Second {
+			t = told.Add(time.Microsecond)
+		}
+		told = t
+		return t
+	}
 }

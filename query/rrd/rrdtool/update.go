@@ -45,9 +45,6 @@ type updating struct {
 	texts  [][]string
 }
 
-// replacedTries is how often an update begins anew because another series has taken the place of its own.
-const replacedTries = 50
-
 // update stores samples.
 func (c *command) update(args []string) error {
 	for tries := 0; ; tries++ {
@@ -91,21 +88,6 @@ func (c *command) newUpdating(args []string, known []option) (*updating, []strin
 	}
 	u.name = args[0]
 	return u, args[1:], nil
-}
-
-// series finds a series that is to be changed, also where another takes its place meanwhile.
-func (c *command) series(name string) (core.Series, error) {
-	for tries := 0; ; tries++ {
-		ref, err := c.owned(name)
-		if err != nil {
-			return core.Series{}, err
-		}
-		series, err := c.Store.Series(ref)
-		if err == nil || !errors.Is(err, core.ErrNotFound) || tries == replacedTries {
-			series.Ref = ref // also where a daemon does not say it
-			return series, named(name, err)
-		}
-	}
 }
 
 // open finds the series and fits the template to it.
@@ -277,4 +259,20 @@ func (u *updating) refused(n int, err error) error {
 		return fmt.Errorf("%s: %w", u.name, value.Err)
 	}
 	return named(u.name, err)
+}
+
+// refusal puts into rrdtool's words why a sample was not taken.
+func refusal(name string, err error) error {
+	if late, ok := errors.AsType[*rra.TimeError](err); ok {
+		return tooLate(name, late.At.Unix(), late)
+	}
+	if value, ok := errors.AsType[*rra.ValueError](err); ok {
+		return fmt.Errorf("%s: %w", name, value.Err)
+	}
+	return err
+}
+
+// tooLate says that a sample at a second, as it was given, is not after the last one.
+func tooLate(name string, at int64, late *rra.TimeError) error {
+	return fmt.Errorf("%s: illegal attempt to update using time %d when last update time is %d (minimum one second step)", name, at, late.Last.Unix())
 }

@@ -131,25 +131,6 @@ func (c *command) xport(args []string) error {
 	return c.ctx.Err()
 }
 
-// XportReads returns the names of the series, or of native files, that an xport is about; none of other verbs. Lines from the
-// first mistake on do not count.
-func XportReads(args []string) []string {
-	if len(args) == 0 || args[0] != "xport" {
-		return nil
-	}
-	lines, err := parse(args[1:], xportOptions, func(string, string) error { return nil })
-	if err != nil {
-		return nil
-	}
-	program := graphdata.New(graphdata.Options{})
-	for _, line := range lines {
-		if program.Add(line) != nil {
-			break
-		}
-	}
-	return program.Files()
-}
-
 // Open finds the series that a DEF names.
 func (x *xporting) Open(_ context.Context, name, daemon string) (query.Store, core.Ref, error) {
 	c := *x.command
@@ -272,4 +253,20 @@ func (x *xporting) rows(g graphdata.Grid, row func(line []byte, at int64, cursor
 			return // said when the rest is flushed, or by the context
 		}
 	}
+}
+
+// printExact prints start, end, step and number of the columns, the length of each legend with the legend, and a line a row.
+func (x *xporting) printExact() {
+	g, exports := x.program.Grid(), x.program.Exports()
+	x.printf("%d %d %d %d\n", g.Start, g.End, g.Step, len(exports))
+	for _, e := range exports {
+		x.printf("%d\n%s\n", len(e.Legend), e.Legend)
+	}
+	values := make([]float64, len(exports))
+	x.rows(g, func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
+		for i := range cursors {
+			values[i] = cursors[i].At(at)
+		}
+		return appendExactRow(line, values)
+	})
 }

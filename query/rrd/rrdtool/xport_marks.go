@@ -41,24 +41,24 @@ func (s section) entries(marks []graphdata.Mark) (entries [][2]string) {
 	return entries
 }
 
-func (x *xporting) marksXML(marks []graphdata.Mark) {
+func (c *command) marksXML(marks []graphdata.Mark) {
 	for _, s := range sections {
 		entries := s.entries(marks)
 		if len(entries) == 0 {
 			continue
 		}
-		x.printf("    <%s>\n", s.name)
+		c.printf("    <%s>\n", s.name)
 		for _, e := range entries {
-			x.printf("        <%s>%s</%s>\n", e[0], e[1], e[0])
+			c.printf("        <%s>%s</%s>\n", e[0], e[1], e[0])
 		}
-		x.printf("    </%s>\n", s.name)
+		c.printf("    </%s>\n", s.name)
 	}
 }
 
 var quotes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
 
 // marksJSON prints them with rrdtool's commas, which are not JSON's if there is a PRINT.
-func (x *xporting) marksJSON(marks []graphdata.Mark) {
+func (c *command) marksJSON(marks []graphdata.Mark) {
 	for i, s := range sections {
 		entries := s.entries(marks)
 		if len(entries) == 0 {
@@ -68,14 +68,14 @@ func (x *xporting) marksJSON(marks []graphdata.Mark) {
 		if i == 0 {
 			before, after = "", ","
 		}
-		x.printf("    %s\"%s\": [\n", before, s.name)
+		c.printf("    %s\"%s\": [\n", before, s.name)
 		for k, e := range entries {
 			comma := ","
 			if k == len(entries)-1 {
 				comma = ""
 			}
-			x.printf("        { \"%s\": \"%s\" }%s\n", e[0], quotes.Replace(e[1]), comma)
+			c.printf("        { \"%s\": \"%s\" }%s\n", e[0], quotes.Replace(e[1]), comma)
 		}
-		x.printf("        ]%s\n", after)
+		c.printf("        ]%s\n", after)
 	}
 }

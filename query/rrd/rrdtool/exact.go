@@ -1,0 +1,58 @@
+package rrdtool
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/query"
+)
+
+// appendExact appends v with the fewest digits that give the same double back; unknown is nan.
+func appendExact(dst []byte, v float64) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(dst, "nan"...)
+	case math.IsInf(v, 1):
+		return append(dst, "inf"...)
+	case math.IsInf(v, -1):
+		return append(dst, "-inf"...)
+	}
+	return strconv.AppendFloat(dst, v, 'g', -1, 64)
+}
+
+// oneLine escapes a text that is printed in a line of its own.
+var oneLine = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+
+func appendExactRow(line []byte, values []float64) []byte {
+	for i, v := range values {
+		if i > 0 {
+			line = append(line, ' ')
+		}
+		line = appendExact(line, v)
+	}
+	return append(line, '\n')
+}
+
+// exactRows prints the start, the step and the names of rows, and a line a row.
+func (c *command) exactRows(plan *query.Plan) error {
+	c.printf("%d %d", plan.Start, plan.Step)
+	for _, name := range plan.DS {
+		c.printf(" %s", name)
+	}
+	c.printf("\n")
+	var line []byte
+	for t, err := range plan.Pieces(c.ctx) {
+		if err != nil {
+			return err
+		}
+		for i := range t.Len() {
+			_, values := t.Row(i)
+			line = appendExactRow(line[:0], values)
+			if _, err := c.out.Write(line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

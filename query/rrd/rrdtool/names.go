@@ -1,0 +1,183 @@
+package rrdtool
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// names are the series that update commands have named, as they named them: with the template, because that stands between the
+// name and the samples. Most clients name theirs in the same order again and again: the next is guessed from the one before it.
+type names struct {
+	command func() *command // makes a command with the present surroundings
+	m       map[string]*entry
+	paths   map[string]core.Ref // of the series in m
+	layouts map[layoutKey]*layout
+	last    *entry
+	renames uint64 // of the store, when the maps were emptied
+}
+
+// An entry is one name of a series.
+type entry struct {
+	next   *entry // what was named after it the last time
+	raw    string // name and template as they stand in the line
+	name   string
+	path   string
+	ref    core.Ref
+	layout *layout
+	ended  bool
+}
+
+// A layout says where the readings of a sample go.
+type layout struct {
+	takes  []target
+	values int // readings that the engine takes
+}
+
+type target struct {
+	kind  rra.Kind
+	input int // among the readings that the engine takes; -1: none of them
+}
+
+type layoutKey struct {
+	d        *rra.Definition // the engine's own: series that are alike share it
+	template string
+	given    bool
+}
+
+// The most that is remembered.
+const (
+	maxNames   = 1 << 17
+	maxLayouts = 4096
+	maxRaw     = 1 << 10 // bytes of a name with its template
+)
+
+// forget empties n.
+func (n *names) forget() { *n = names{renames: n.renames, command: n.command} }
+
+// follow empties n if series were renamed since: their references are other paths' now.
+func (n *names) follow(renames uint64) {
+	if n.renames != renames {
+		n.forget()
+		n.renames = renames
+	}
+}
+
+// drop forgets an entry whose series has ended.
+func (n *names) drop(e *entry) {
+	delete(n.m, e.raw)
+	delete(n.paths, e.path)
+	e.ended = true
+	if n.last == e {
+		n.last = nil
+	}
+}
+
+// entry returns what args, the words behind `update`, begin with, and the samples. It is nil if that is anything unusual.
+func (n *names) entry(args []byte) (*entry, []byte) {
+	if n.last != nil {
+		if e := n.last.next; e != nil && !e.ended {
+			if k := len(e.raw); len(args) > k+1 && args[k] == ' ' && args[k+1] != '-' && string(args[:k]) == e.raw {
+				n.last = e
+				return e, args[k+1:]
+			}
+		}
+	}
+	k := prefix(args)
+	if k < 0 {
+		return nil, nil
+	}
+	e := n.m[string(args[:k])]
+	if e == nil {
+		if e = n.lookup(string(args[:k])); e == nil {
+			return nil, nil
+		}
+	}
+	if n.last != nil {
+		n.last.next = e
+	}
+	n.last = e
+	return e, args[k+1:]
+}
+
+// prefix returns how much of args, the words behind `update`, is the name and a template; -1: they are anything else.
+func prefix(args []byte) int {
+	end, hasName, hasTemplate := 0, false, false
+	for {
+		word, rest, more := bytes.Cut(args[end:], blank)
+		switch {
+		case len(word) == 0:
+			return -1
+		case !hasTemplate && isTemplate(word):
+			arg, _, more := bytes.Cut(rest, blank)
+			if !more {
+				return -1
+			}
+			hasTemplate = true
+			end += len(word) + 1 + len(arg) + 1
+		case word[0] == '-':
+			return -1
+		case hasName:
+			return end - 1
+		case !more:
+			return -1
+		default:
+			hasName = true
+			end += len(word) + 1
+		}
+	}
+}
+
+func isTemplate(word []byte) bool { return string(word) == "-t" || string(word) == "--template" }
+
+// lookup remembers the series of a name, with its template. It returns nil if there is something about it that only the command
+// itself can tell.
+func (n *names) lookup(raw string) *entry {
+	if len(raw) > maxRaw || strings.ContainsAny(raw, `"'\`) {
+		return nil
+	}
+	u, _, err := n.command().newUpdating(append(strings.Split(raw, " "), ""), updatevOptions)
+	if err != nil || u.open() != nil {
+		return nil
+	}
+	series, err := u.Store.Series(u.ref)
+	if err != nil || series.Definition != u.d {
+		return nil
+	}
+	if was, ok := n.paths[series.Path]; ok && was != u.ref {
+		n.forget() // lines of the group may still name the one that was: this one must come after them
+		return nil
+	}
+	if n.m == nil || len(n.m) >= maxNames || len(n.layouts) >= maxLayouts {
+		n.forget()
+		n.m, n.paths, n.layouts = make(map[string]*entry), make(map[string]core.Ref), make(map[layoutKey]*layout)
+	}
+	key := layoutKey{u.d, u.template, u.given}
+	l := n.layouts[key]
+	if l == nil {
+		l = u.layout()
+		n.layouts[key] = l
+	}
+	e := &entry{raw: raw, name: u.name, path: series.Path, ref: u.ref, layout: l}
+	n.m[raw], n.paths[e.path] = e, e.ref
+	return e
+}
+
+// layout returns where the readings of the command's samples go.
+func (u *updating) layout() *layout {
+	l := &layout{takes: make([]target, len(u.takes))}
+	for i, ds := range u.takes {
+		l.takes[i] = target{u.d.Sources[ds].Kind, u.inputs[ds]}
+	}
+	for _, in := range u.inputs {
+		l.values = max(l.values, in+1)
+	}
+	return l
+}
+
+var (
+	updateWord = []byte("update ")
+	blank      = []byte{' '}
+)
