@@ -52,11 +52,7 @@ func (s *Store) open() (err error) {
 	if err := s.openVersion(); err != nil {
 		return databaseError(err)
 	}
-	n := min(runtime.GOMAXPROCS(0), maxShards)
-	for i := range n {
-		s.shards = append(s.shards, &shard{id: i, work: make(chan *delivery, shardQueue)})
-	}
-	s.appender.shards = s.shards
+	s.makeShards()
 	after, err := s.loadCatalogue()
 	if err != nil {
 		return databaseError(err)
@@ -90,4 +86,12 @@ func (s *Store) open() (err error) {
 	}
 	s.startBackground()
 	return nil
+}
+
+// makeShards makes a shard for each processor.
+func (s *Store) makeShards() {
+	for i := range min(runtime.GOMAXPROCS(0), maxShards) {
+		s.shards = append(s.shards, &shard{id: i, work: make(chan *delivery, shardQueue)})
+	}
+	s.appender.shards = s.shards
 }
