@@ -2,11 +2,6 @@ package core
 
 import (
 	"errors"
-	"fmt"
-
-	"github.com/rondo-db/rondo/engine/internal/record"
-	"github.com/rondo-db/rondo/rra"
-	"github.com/rondo-db/rondo/wal"
 )
 
 // A store that is opened for one command needs the state of one group, or of no group at all. In
@@ -21,37 +16,6 @@ const deferredMost = 2 << 20
 
 // deferredChunk is the size of the pieces of memory that deferred records share, in bytes.
 const deferredChunk = 64 << 10
-
-// deferRuns leaves the runs of a record of samples with their groups.
-func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
-	if cap(r.kept)-len(r.kept) < len(rec) {
-		r.kept = make([]byte, 0, max(deferredChunk, len(rec)))
-	}
-	n := len(r.kept)
-	r.kept = append(r.kept, rec...)
-	r.deferred += len(rec)
-	in := record.Reader{Rest: r.kept[n:]}
-	in.Byte()
-	var at rra.Time
-	for len(in.Rest) > 0 && in.Err == nil {
-		h := readRun(&in, at)
-		at = h.at
-		if in.Err != nil {
-			break
-		}
-		g, err := r.s.catalogue.groupAt(h.class, h.group)
-		if err != nil {
-			return fmt.Errorf("log position %d: %w", p, err)
-		}
-		if err := r.s.deferRun(g, deferredRun{p, h, r.s.shards[g.shard].reorder}); err != nil {
-			return err
-		}
-	}
-	if in.Err != nil {
-		return recordError("samples", uint64(p))
-	}
-	return nil
-}
 
 // deferRun leaves a run with its group. A group that is loaded applies it at once.
 func (s *Store) deferRun(g *group, l deferredRun) error {

@@ -10,7 +10,8 @@ import (
 
 // Errors met when a store is opened.
 var (
-	// ErrLocked says that another process holds the store; the error that wraps it names the process.
+	// ErrLocked says that another process holds the store; the error that wraps it names the
+	// process.
 	ErrLocked = errors.New("store is locked")
 	// ErrVersion says that the store was written by a newer rondo.
 	ErrVersion = record.ErrVersion
@@ -25,8 +26,9 @@ var (
 	ErrSeriesLimit = errors.New("series limit reached")
 	ErrShape       = errors.New("wrong number of values")
 	ErrMemory      = errors.New("memory budget exhausted")
-	// ErrInvalid says that a name, labels, a definition or a range cannot be: the call was wrong, and is so
-	// whenever it is made again. Errors that are ErrInvalid say in their own words what is wrong.
+	// ErrInvalid says that a name, labels, a definition or a range cannot be: the call was wrong,
+	// and is so whenever it is made again. Errors that are ErrInvalid say in their own words what
+	// is wrong.
 	ErrInvalid = errors.New("invalid argument")
 )
 
@@ -84,3 +86,8 @@ func (e *RejectedError) Error() string {
 
 // Unwrap returns the first sample's error.
 func (e *RejectedError) Unwrap() error { return e.First[0].Err }
+
+// recordError says that the log record at a position does not parse. kind is the kind of record.
+func recordError(kind string, at uint64) error {
+	return fmt.Errorf("%s at log position %d: %w", kind, at, record.ErrParse)
+}

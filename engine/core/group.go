@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/binary"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -29,32 +30,33 @@ type group struct {
 	loaded bool // the arrays hold the state; false: it is in the database
 	dirty  bool // changed since the last snapshot
 	stored bool // the database has a state record
-	used   bool // since the last checkpoint
+	used   bool // a batch came since the last checkpoint
 	n      int  // numbers in use
-	pos    wal.Pos
-	// applying is the record that this process applied last; 0 after loading.
-	applying wal.Pos
+
+	pos      wal.Pos // the last record that the state has in it
+	applying wal.Pos // the last record that this process has applied; 0 after loading
 
 	arrays
 
-	texts   map[int][]string // last readings kept as text, by index
-	lost    map[int]rra.Time // while states are made anew: the newest reading of series that are still to begin
-	refused map[int]error    // series whose state cannot be used, by index
+	// These are by index of the series.
+	texts   map[int][]string // last readings that are kept as text
+	lost    map[int]rra.Time // newest readings of series that a repair has yet to begin
+	refused map[int]error    // why the state of a series cannot be used
 	held    map[int]*held.Samples
-	// longRuns are rows of one value, too many to spell out, by column of a series: index*cols +
-	// column.
+	// longRuns are by index*cols + column.
 	longRuns map[int][]longRun
-	deferred []deferredRun // to be applied when it is loaded
-	// deferredErr says that one of them could not be: what the arrays hold is half of it, and
-	// nobody gets to see it.
+
+	deferred []deferredRun // runs to apply when the group is loaded
+	// deferredErr is the error of a deferred run that could not be applied. The arrays then hold a
+	// part of the state only, and loading always fails.
 	deferredErr error
 
 	pend   pending.Rows    // coded rows since the last snapshot
 	frozen []*pending.Rows // coded rows of snapshots not yet in the database
 
 	dir    *rowblock.Directory // replaced, never changed in place; nil: empty
-	dirTx  int                 // transaction that dir stands for
-	nextTx int                 // transaction under way and the directory it brings; 0: none
+	dirTx  int                 // the transaction that has written dir
+	nextTx int                 // the transaction under way that writes next; 0: none
 	next   *rowblock.Directory
 
 	encMem   []byte
@@ -64,6 +66,16 @@ type group struct {
 	encEpoch uint64
 
 	inflight atomic.Int32 // runs that are coded and not applied
+}
+
+// A runHeader is a run of samples as a record has it: what stands before its body, and the body,
+// still coded.
+type runHeader struct {
+	kind  uint64
+	class uint32
+	group uint32
+	at    rra.Time // of the first sample
+	body  []byte
 }
 
 // A deferredRun is a run of samples that its group applies when it is loaded.
@@ -217,6 +229,14 @@ func (g *group) sawLost(i int, at rra.Time) {
 		g.lost[i] = max(g.lost[i], at)
 	}
 }
+
+// groupKey appends the numbers of a class and of a group, as keys of the database have them.
+func groupKey(dst []byte, class, group uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(dst, class), group)
+}
+
+// stateKey returns the key of the state record of g.
+func (g *group) stateKey() []byte { return groupKey(nil, g.c.id, g.id) }
 
 // definition returns the definition of the series at index i, or nil if the store does not know it.
 func (g *group) definition(i int) *definition { return g.c.defs.byID(g.defs[i]) }

@@ -96,11 +96,6 @@ func labelKey(l Label) []byte {
 	return append(append(k, l.Value...), 0)
 }
 
-// groupKey is class and group, as they end keys.
-func groupKey(dst []byte, class, group uint32) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(dst, class), group)
-}
-
 type groupID struct{ class, group uint32 }
 
 func intersect(a, b map[groupID]posting) map[groupID]posting {

@@ -114,6 +114,37 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	return nil
 }
 
+// deferRuns leaves the runs of a record of samples with their groups.
+func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
+	if cap(r.kept)-len(r.kept) < len(rec) {
+		r.kept = make([]byte, 0, max(deferredChunk, len(rec)))
+	}
+	n := len(r.kept)
+	r.kept = append(r.kept, rec...)
+	r.deferred += len(rec)
+	in := record.Reader{Rest: r.kept[n:]}
+	in.Byte()
+	var at rra.Time
+	for len(in.Rest) > 0 && in.Err == nil {
+		h := readRun(&in, at)
+		at = h.at
+		if in.Err != nil {
+			break
+		}
+		g, err := r.s.catalogue.groupAt(h.class, h.group)
+		if err != nil {
+			return fmt.Errorf("log position %d: %w", p, err)
+		}
+		if err := r.s.deferRun(g, deferredRun{p, h, r.s.shards[g.shard].reorder}); err != nil {
+			return err
+		}
+	}
+	if in.Err != nil {
+		return recordError("samples", uint64(p))
+	}
+	return nil
+}
+
 func (r *replayer) flush() {
 	if len(r.c.records) == 0 {
 		return
@@ -229,8 +260,4 @@ func metaNumber(tx *bolt.Tx, key []byte) (uint64, error) {
 		return 0, damagedValue(bucketMeta, key, record.ErrParse)
 	}
 	return binary.BigEndian.Uint64(v), nil
-}
-
-func recordError(kind string, at uint64) error {
-	return fmt.Errorf("%s at log position %d: %w", kind, at, record.ErrParse)
 }

@@ -15,15 +15,6 @@ const (
 	runFlush   = 2 // let the held samples of one series go
 )
 
-// A runHeader is what stands before the body of a run.
-type runHeader struct {
-	kind  uint64
-	class uint32
-	group uint32
-	at    rra.Time
-	body  []byte
-}
-
 // readRun reads the next run of a samples record; base is the time of the one before.
 func readRun(r *record.Reader, base rra.Time) runHeader {
 	u := r.Uvarint()

@@ -48,7 +48,8 @@ func endState(dst []byte, dir *rowblock.Directory, key []byte) []byte {
 	return record.AppendSum(dir.Append(dst), bucketState, key)
 }
 
-// appendOpenRows codes the buffers of one column: rows of each series, then base and rows of those that have any.
+// appendOpenRows codes the buffers of one column: rows of each series, then base and rows of those
+// that have any.
 func (g *group) appendOpenRows(dst []byte, col int) []byte {
 	c := g.c
 	pdps := c.streams[col/c.sources].PDPs
@@ -152,9 +153,6 @@ func appendTexts(dst []byte, texts map[int][]string) []byte {
 	}
 	return dst
 }
-
-// stateKey addresses the state record of a group.
-func (g *group) stateKey() []byte { return groupKey(nil, g.c.id, g.id) }
 
 // decodeState fills the arrays from a state record.
 func (g *group) decodeState(b []byte) error {

@@ -6,8 +6,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// valid says whether what decodeState has read can be worked with: a database may come from anywhere. Series whose own state
-// cannot be are refused, and the others go on.
+// valid says whether what decodeState has read can be worked with: a database may come from
+// anywhere. Series whose own state cannot be are refused, and the others go on.
 func (g *group) valid() bool {
 	for _, tag := range g.ctxTag[:g.n*g.c.sources] {
 		if tag >= uint8(rra.TagText) {
