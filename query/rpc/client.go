@@ -15,7 +15,7 @@ import (
 type Client struct {
 	rondov1.RondoClient
 	Local rondov1.LocalClient // answered by servers on their socket
-	// Streams is Local over HTTP/2, which streams both ways need.
+	// Streams is Local over HTTP/2: Import streams both ways at once.
 	Streams rondov1.LocalClient
 
 	transport, streams *http.Transport

@@ -13,7 +13,11 @@ func TestPipeFiles(t *testing.T) {
 	dir := t.TempDir()
 	serveLocal(t, dir, enginetest.Open(t))
 	c := dialLocal(t, dir)
-	stream := c.Streams.Pipe(t.Context())
+	stream, err := c.Pipe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stream.Close() }() // its answers have been read
 	send := func(m *rondov1.ExecRequest) {
 		t.Helper()
 		if err := stream.Send(m); err != nil {

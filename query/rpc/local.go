@@ -38,7 +38,7 @@ type Local struct {
 func (l *Local) Handler() (string, http.Handler) {
 	path, h := rondov1.NewLocalHandler(l, connect.WithReadMaxBytes(maxExecBytes))
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == rondov1.LocalPipeProcedure && r.Header.Get("Upgrade") == upgradeName {
+		if r.URL.Path == pipePath && r.Header.Get("Upgrade") == upgradeName {
 			l.upgrade(w, r)
 			return
 		}
@@ -97,11 +97,7 @@ const SeriesFile = "series:"
 // FramesWord is the argument that asks Pipe for the session of programs, rrdtool.Frames.
 const FramesWord = "pipe"
 
-// Pipe runs the commands of pipe mode.
-func (l *Local) Pipe(ctx context.Context, stream *connect.BidiStream[rondov1.ExecRequest, rondov1.ExecResponse]) error {
-	return l.pipe(ctx, stream)
-}
-
+// pipe runs the commands of one session of pipe mode.
 func (l *Local) pipe(ctx context.Context, stream caller) error {
 	first, err := stream.Receive()
 	if err != nil {

@@ -13,46 +13,49 @@ import (
 	"sync"
 	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// A session of Pipe goes over the connection itself where the server knows how: an HTTP request asks for it (Upgrade), and what follows are the
-// messages of Pipe, each behind its length, 4 bytes with the greatest first. A line and its answer cost a third of the processor's time that they
-// cost as a stream of HTTP/2, which is what older clients and servers speak.
+// Pipe mode runs over a connection of its own. A POST to pipePath with the header "Upgrade: rondo-pipe"
+// turns an HTTP connection into a session. From then on ExecRequests go one way and ExecResponses the
+// other, each behind its length in 4 bytes, the greatest first. The first request says how to run
+// (argv, cwd, environment, plain); stdin of each request is a piece of the input. The last answer
+// holds the exit code. A line and its answer cost a third of the processor time that they would cost
+// as a stream of HTTP/2.
 
-// upgradeName is the protocol that a request asks for in its header Upgrade.
-const upgradeName = "rondo-pipe"
+const (
+	upgradeName = "rondo-pipe" // the value of the header Upgrade
+	pipePath    = "/rondo.v1.Local/Pipe"
+)
 
-// A Session is a Pipe: requests go one way and answers the other, up to the answer with the exit code. Send and Receive may be called
-// side by side, each by one goroutine.
+// A Session runs the commands of pipe mode in a server. Requests go one way and answers the other, up
+// to the answer with the exit code. Send and Receive may be called at the same time, each by one
+// goroutine.
 type Session interface {
 	Send(m *rondov1.ExecRequest) error
 	Receive() (*rondov1.ExecResponse, error) // io.EOF where the server has ended it
 	Close() error
 }
 
-// Pipe begins a session, which ends with ctx. The first request says how.
-func (c *Client) Pipe(ctx context.Context) (Session, error) {
-	if c.dial != nil {
-		s, err := c.upgraded(ctx)
-		if s != nil || err != nil {
-			return s, err
-		}
-	}
-	return streamed{c.Streams.Pipe(ctx)}, nil
-}
+// errNoSession says that a server has no pipe mode for its caller.
+var errNoSession = errors.New("the server begins no session of pipe mode")
 
-// upgraded begins a session over a connection of its own; nil if the server does not know how.
-func (c *Client) upgraded(ctx context.Context) (Session, error) {
+// Pipe begins a session over a connection of its own, which ends with ctx. The error has the code
+// Unimplemented unless the client speaks to a server's socket.
+func (c *Client) Pipe(ctx context.Context) (Session, error) {
+	if c.dial == nil {
+		return nil, connect.NewError(connect.CodeUnimplemented, errNoSession)
+	}
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // it is to be cut off
 	s := &session{messages: newMessages(conn, maxAnswerBytes), stop: stop}
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n\r\n", rondov1.LocalPipeProcedure, SocketName, upgradeName)
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n\r\n", pipePath, SocketName, upgradeName)
 	var answer *http.Response
 	if err == nil {
 		answer, err = http.ReadResponse(s.in, nil)
@@ -62,7 +65,7 @@ func (c *Client) upgraded(ctx context.Context) (Session, error) {
 	}
 	_ = answer.Body.Close() // the connection goes on, or is closed
 	if answer.StatusCode != http.StatusSwitchingProtocols {
-		return nil, s.Close()
+		return nil, errors.Join(fmt.Errorf("%w: %s", errNoSession, answer.Status), s.Close())
 	}
 	return s, nil
 }
@@ -83,22 +86,6 @@ func (s *session) Receive() (*rondov1.ExecResponse, error) {
 func (s *session) Close() error {
 	s.stop()
 	return s.conn.Close()
-}
-
-// streamed is a session over HTTP/2.
-type streamed struct {
-	stream interface {
-		Send(m *rondov1.ExecRequest) error
-		Receive() (*rondov1.ExecResponse, error)
-		CloseRequest() error
-		CloseResponse() error
-	}
-}
-
-func (s streamed) Send(m *rondov1.ExecRequest) error       { return s.stream.Send(m) }
-func (s streamed) Receive() (*rondov1.ExecResponse, error) { return s.stream.Receive() }
-func (s streamed) Close() error {
-	return errors.Join(s.stream.CloseRequest(), s.stream.CloseResponse())
 }
 
 // messages are those on a connection.
@@ -156,18 +143,12 @@ func (s *messages) receive(m proto.Message) error {
 	return err
 }
 
-// caller is the other end of a Pipe, as the server sees it.
-type caller interface {
-	Send(m *rondov1.ExecResponse) error
-	Receive() (*rondov1.ExecRequest, error)
-}
+// A caller is the other end of a session, as the server sees it.
+type caller struct{ *messages }
 
-// callerConn is a caller over a connection.
-type callerConn struct{ *messages }
+func (c caller) Send(m *rondov1.ExecResponse) error { return c.send(m) }
 
-func (c callerConn) Send(m *rondov1.ExecResponse) error { return c.send(m) }
-
-func (c callerConn) Receive() (*rondov1.ExecRequest, error) {
+func (c caller) Receive() (*rondov1.ExecRequest, error) {
 	m := new(rondov1.ExecRequest)
 	return m, c.receive(m)
 }
@@ -266,5 +247,5 @@ func (l *Local) upgrade(w http.ResponseWriter, r *http.Request) {
 	if early, err := rw.Reader.Peek(rw.Reader.Buffered()); err == nil && len(early) > 0 {
 		m.in.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn))
 	}
-	_ = l.pipe(ctx, callerConn{m}) // the caller sees the end of the connection
+	_ = l.pipe(ctx, caller{m}) // the caller sees the end of the connection
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -50,44 +52,71 @@ func talk(t *testing.T, s rpc.Session, line string) string {
 	return out.String()
 }
 
-// TestSession: the commands of pipe mode give the same over a connection and over HTTP/2, which a server that knows nothing else is spoken to by.
+// TestSession: a session carries commands, their answers, errors, and a line longer than any buffer on the way.
 func TestSession(t *testing.T) {
-	for _, upgrades := range []bool{true, false} {
-		t.Run(fmt.Sprintf("upgrades=%v", upgrades), func(t *testing.T) {
-			dir := t.TempDir()
-			path, h := (&rpc.Local{Store: enginetest.Open(t)}).Handler()
-			mux, upgraded := http.NewServeMux(), false
-			mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-				if upgraded = upgraded || r.Header.Get("Upgrade") != ""; !upgrades {
-					r.Header.Del("Upgrade")
-				}
-				h.ServeHTTP(w, r)
-			})
-			serveHandler(t, dir, mux)
-			s := begin(t, dialLocal(t, dir))
-			talk(t, s, "update a.rrd 1000000010:7")
-			if got := talk(t, s, "lastupdate a.rrd"); !strings.Contains(got, "1000000010: 7\n") {
-				t.Errorf("lastupdate: %q", got)
-			}
-			if got := talk(t, s, "update b.rrd 1000000010:7"); !strings.HasPrefix(got, "ERROR: opening 'b.rrd'") {
-				t.Errorf("update of what is not there: %q", got)
-			}
-			big := strings.Repeat("x", 900<<10) // more than any buffer on the way
-			if got := talk(t, s, "info "+big); !strings.HasPrefix(got, "ERROR: ") {
-				t.Errorf("info of a long name: %.50q", got)
-			}
-			if err := s.Send(&rondov1.ExecRequest{Stdin: []byte("quit\n")}); err != nil {
-				t.Fatal(err)
-			}
-			m, err := s.Receive()
-			if err != nil || m.ExitCode == nil || m.GetExitCode() != 0 {
-				t.Errorf("quit: %v %v", m, err)
-			}
-			if !upgraded {
-				t.Error("nobody asked for the connection")
-			}
-		})
+	dir := t.TempDir()
+	path, h := (&rpc.Local{Store: enginetest.Open(t)}).Handler()
+	mux, upgraded := http.NewServeMux(), false
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		upgraded = upgraded || r.Header.Get("Upgrade") != ""
+		h.ServeHTTP(w, r)
+	})
+	serveHandler(t, dir, mux)
+	s := begin(t, dialLocal(t, dir))
+	talk(t, s, "update a.rrd 1000000010:7")
+	if got := talk(t, s, "lastupdate a.rrd"); !strings.Contains(got, "1000000010: 7\n") {
+		t.Errorf("lastupdate: %q", got)
 	}
+	if got := talk(t, s, "update b.rrd 1000000010:7"); !strings.HasPrefix(got, "ERROR: opening 'b.rrd'") {
+		t.Errorf("update of what is not there: %q", got)
+	}
+	big := strings.Repeat("x", 900<<10) // more than any buffer on the way
+	if got := talk(t, s, "info "+big); !strings.HasPrefix(got, "ERROR: ") {
+		t.Errorf("info of a long name: %.50q", got)
+	}
+	if err := s.Send(&rondov1.ExecRequest{Stdin: []byte("quit\n")}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Receive()
+	if err != nil || m.ExitCode == nil || m.GetExitCode() != 0 {
+		t.Errorf("quit: %v %v", m, err)
+	}
+	if !upgraded {
+		t.Error("nobody asked for the connection")
+	}
+}
+
+// TestSessionRefused: a server that begins no session is told of, with what it answered.
+func TestSessionRefused(t *testing.T) {
+	dir := t.TempDir()
+	path, h := (&rpc.Local{Store: enginetest.Open(t)}).Handler()
+	mux := http.NewServeMux()
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del("Upgrade")
+		h.ServeHTTP(w, r)
+	})
+	serveHandler(t, dir, mux)
+	s, err := dialLocal(t, dir).Pipe(t.Context())
+	if err == nil {
+		_ = s.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("a server that knows no sessions: %v", err)
+	}
+	if s, err = rpcAt(t, "127.0.0.1:1").Pipe(t.Context()); connect.CodeOf(err) != connect.CodeUnimplemented {
+		t.Errorf("a session at a port: %v, %v", s, err)
+	}
+}
+
+// rpcAt returns a client of an address.
+func rpcAt(t *testing.T, addr string) *rpc.Client {
+	t.Helper()
+	c, err := rpc.Dial(t.Context(), addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
 }
 
 // TestSessionsEnd: a server that ends does not wait for those who say nothing.
@@ -131,7 +160,7 @@ func TestSessionOfAnyBytes(t *testing.T) {
 			if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: rondo-pipe\r\nContent-Length: 0\r\n\r\n%s", rondov1.LocalPipeProcedure, sent); err != nil {
+			if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: rondo-pipe\r\nContent-Length: 0\r\n\r\n%s", "/rondo.v1.Local/Pipe", sent); err != nil {
 				t.Fatal(err)
 			}
 			if err := conn.(*net.UnixConn).CloseWrite(); err != nil {

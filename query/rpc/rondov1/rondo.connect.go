@@ -73,8 +73,6 @@ const (
 	RondoCheckpointProcedure = "/rondo.v1.Rondo/Checkpoint"
 	// LocalExecProcedure is the fully-qualified name of the Local's Exec RPC.
 	LocalExecProcedure = "/rondo.v1.Local/Exec"
-	// LocalPipeProcedure is the fully-qualified name of the Local's Pipe RPC.
-	LocalPipeProcedure = "/rondo.v1.Local/Pipe"
 	// LocalBackupProcedure is the fully-qualified name of the Local's Backup RPC.
 	LocalBackupProcedure = "/rondo.v1.Local/Backup"
 	// LocalCheckProcedure is the fully-qualified name of the Local's Check RPC.
@@ -485,10 +483,6 @@ func (UnimplementedRondoHandler) Checkpoint(context.Context, *connect.Request[Ch
 type LocalClient interface {
 	// Exec runs one of rrdtool's verbs inside the server and streams what it prints.
 	Exec(context.Context, *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error)
-	// Pipe runs the commands of rrdtool's pipe mode: stdin of each request is a piece of the input, argv,
-	// cwd, environment and plain of the first say how; the answer streams what is printed, then the exit code. A caller that
-	// says so is asked for its files meanwhile.
-	Pipe(context.Context) *connect.BidiStreamForClient[ExecRequest, ExecResponse]
 	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
 	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error)
 	// Check walks every invariant of the store and streams what it finds broken.
@@ -516,12 +510,6 @@ func NewLocalClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			httpClient,
 			baseURL+LocalExecProcedure,
 			connect.WithSchema(localMethods.ByName("Exec")),
-			connect.WithClientOptions(opts...),
-		),
-		pipe: connect.NewClient[ExecRequest, ExecResponse](
-			httpClient,
-			baseURL+LocalPipeProcedure,
-			connect.WithSchema(localMethods.ByName("Pipe")),
 			connect.WithClientOptions(opts...),
 		),
 		backup: connect.NewClient[BackupRequest, BackupResponse](
@@ -560,7 +548,6 @@ func NewLocalClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 // localClient implements LocalClient.
 type localClient struct {
 	exec    *connect.Client[ExecRequest, ExecResponse]
-	pipe    *connect.Client[ExecRequest, ExecResponse]
 	backup  *connect.Client[BackupRequest, BackupResponse]
 	check   *connect.Client[CheckRequest, CheckResponse]
 	control *connect.Client[ControlRequest, ControlResponse]
@@ -571,11 +558,6 @@ type localClient struct {
 // Exec calls rondo.v1.Local.Exec.
 func (c *localClient) Exec(ctx context.Context, req *connect.Request[ExecRequest]) (*connect.ServerStreamForClient[ExecResponse], error) {
 	return c.exec.CallServerStream(ctx, req)
-}
-
-// Pipe calls rondo.v1.Local.Pipe.
-func (c *localClient) Pipe(ctx context.Context) *connect.BidiStreamForClient[ExecRequest, ExecResponse] {
-	return c.pipe.CallBidiStream(ctx)
 }
 
 // Backup calls rondo.v1.Local.Backup.
@@ -607,10 +589,6 @@ func (c *localClient) Export(ctx context.Context, req *connect.Request[ExportReq
 type LocalHandler interface {
 	// Exec runs one of rrdtool's verbs inside the server and streams what it prints.
 	Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error
-	// Pipe runs the commands of rrdtool's pipe mode: stdin of each request is a piece of the input, argv,
-	// cwd, environment and plain of the first say how; the answer streams what is printed, then the exit code. A caller that
-	// says so is asked for its files meanwhile.
-	Pipe(context.Context, *connect.BidiStream[ExecRequest, ExecResponse]) error
 	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
 	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error
 	// Check walks every invariant of the store and streams what it finds broken.
@@ -634,12 +612,6 @@ func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, h
 		LocalExecProcedure,
 		svc.Exec,
 		connect.WithSchema(localMethods.ByName("Exec")),
-		connect.WithHandlerOptions(opts...),
-	)
-	localPipeHandler := connect.NewBidiStreamHandler(
-		LocalPipeProcedure,
-		svc.Pipe,
-		connect.WithSchema(localMethods.ByName("Pipe")),
 		connect.WithHandlerOptions(opts...),
 	)
 	localBackupHandler := connect.NewServerStreamHandler(
@@ -676,8 +648,6 @@ func NewLocalHandler(svc LocalHandler, opts ...connect.HandlerOption) (string, h
 		switch r.URL.Path {
 		case LocalExecProcedure:
 			localExecHandler.ServeHTTP(w, r)
-		case LocalPipeProcedure:
-			localPipeHandler.ServeHTTP(w, r)
 		case LocalBackupProcedure:
 			localBackupHandler.ServeHTTP(w, r)
 		case LocalCheckProcedure:
@@ -699,10 +669,6 @@ type UnimplementedLocalHandler struct{}
 
 func (UnimplementedLocalHandler) Exec(context.Context, *connect.Request[ExecRequest], *connect.ServerStream[ExecResponse]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Exec is not implemented"))
-}
-
-func (UnimplementedLocalHandler) Pipe(context.Context, *connect.BidiStream[ExecRequest, ExecResponse]) error {
-	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Local.Pipe is not implemented"))
 }
 
 func (UnimplementedLocalHandler) Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error {

@@ -3558,10 +3558,9 @@ const file_rondo_proto_rawDesc = "" +
 	"\x05Notes\x12\x16.rondo.v1.NotesRequest\x1a\x17.rondo.v1.NotesResponse\"\x03\x90\x02\x01\x12F\n" +
 	"\bMetadata\x12\x19.rondo.v1.MetadataRequest\x1a\x1a.rondo.v1.MetadataResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\n" +
-	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xb6\x03\n" +
+	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xfb\x02\n" +
 	"\x05Local\x127\n" +
-	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x129\n" +
-	"\x04Pipe\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse(\x010\x01\x12=\n" +
+	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x12=\n" +
 	"\x06Backup\x12\x17.rondo.v1.BackupRequest\x1a\x18.rondo.v1.BackupResponse0\x01\x12:\n" +
 	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01\x12>\n" +
 	"\aControl\x12\x18.rondo.v1.ControlRequest\x1a\x19.rondo.v1.ControlResponse\x12?\n" +
@@ -3673,33 +3672,31 @@ var file_rondo_proto_depIdxs = []int32{
 	31, // 33: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
 	34, // 34: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
 	36, // 35: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	36, // 36: rondo.v1.Local.Pipe:input_type -> rondo.v1.ExecRequest
-	40, // 37: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	42, // 38: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	44, // 39: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	46, // 40: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	48, // 41: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	8,  // 42: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10, // 43: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12, // 44: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14, // 45: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17, // 46: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20, // 47: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22, // 48: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	25, // 49: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	27, // 50: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	30, // 51: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	33, // 52: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	35, // 53: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	39, // 54: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	39, // 55: rondo.v1.Local.Pipe:output_type -> rondo.v1.ExecResponse
-	41, // 56: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	43, // 57: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	45, // 58: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	47, // 59: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	49, // 60: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	42, // [42:61] is the sub-list for method output_type
-	23, // [23:42] is the sub-list for method input_type
+	40, // 36: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	42, // 37: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	44, // 38: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	46, // 39: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	48, // 40: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	8,  // 41: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10, // 42: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12, // 43: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14, // 44: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17, // 45: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20, // 46: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22, // 47: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	25, // 48: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	27, // 49: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	30, // 50: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	33, // 51: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	35, // 52: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	39, // 53: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	41, // 54: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	43, // 55: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	45, // 56: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	47, // 57: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	49, // 58: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	41, // [41:59] is the sub-list for method output_type
+	23, // [23:41] is the sub-list for method input_type
 	23, // [23:23] is the sub-list for extension type_name
 	23, // [23:23] is the sub-list for extension extendee
 	0,  // [0:23] is the sub-list for field type_name
