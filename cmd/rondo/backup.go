@@ -2,19 +2,16 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/replace"
-	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 func newBackup(c *common) *cobra.Command {
@@ -33,39 +30,19 @@ FILE.partial. A FILE that exists is left alone, unless --force replaces it.`,
 			if _, err := os.Lstat(args[0]); args[0] != "-" && err == nil && !force {
 				return fmt.Errorf("%s exists; --force replaces it", args[0])
 			}
-			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
+			o, err := c.target().Must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.close()) }()
+			defer func() { err = firstError(err, o.Close()) }()
 			if args[0] == "-" {
-				return o.backup(cmd.Context(), c.stdout)
+				return o.Backup(cmd.Context(), c.stdout)
 			}
-			return replaceFile(args[0], func(w io.Writer) error { return o.backup(cmd.Context(), w) })
+			return replaceFile(args[0], func(w io.Writer) error { return o.Backup(cmd.Context(), w) })
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
 	return cmd
-}
-
-func (o *opened) backup(ctx context.Context, w io.Writer) error {
-	if o.store != nil {
-		return o.store.Backup(ctx, w)
-	}
-	stream, err := o.client.Local.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))
-	if err != nil {
-		return explain(err)
-	}
-	defer func() { _ = stream.Close() }() // an error of it would say nothing new
-	for stream.Receive() {
-		if _, err := w.Write(stream.Msg().GetData()); err != nil {
-			return err
-		}
-	}
-	if err := stream.Err(); err != nil {
-		return explain(err)
-	}
-	return nil
 }
 
 // replaceFile makes the file name of what write writes, or leaves what was there. Until all is written it is
@@ -113,8 +90,8 @@ func newRestoreBackup(c *common) *cobra.Command {
 		Args:  oneArg,
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := c.target()
-			if t.err != nil {
-				return t.err
+			if t.Err != nil {
+				return t.Err
 			}
 			in := c.stdin
 			if args[0] != "-" {
@@ -125,7 +102,7 @@ func newRestoreBackup(c *common) *cobra.Command {
 				defer func() { _ = f.Close() }() // read only
 				in = f
 			}
-			return core.Restore(bufio.NewReaderSize(in, 1<<20), t.db) // its errors name the folder
+			return core.Restore(bufio.NewReaderSize(in, 1<<20), t.DB) // its errors name the folder
 		},
 	}
 }

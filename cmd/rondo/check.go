@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 func newCheck(c *common) *cobra.Command {
@@ -31,12 +29,12 @@ are known again from the second reading on. It prints what was found, what was m
 			if mend {
 				return repair(cmd, c, format)
 			}
-			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
+			o, err := c.target().Must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.close()) }()
-			problems, err := o.check(cmd)
+			defer func() { err = firstError(err, o.Close()) }()
+			problems, err := o.Check(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -66,13 +64,13 @@ are known again from the second reading on. It prints what was found, what was m
 // repair makes a damaged database usable and prints a line for each thing.
 func repair(cmd *cobra.Command, c *common, format string) error {
 	t := c.target()
-	if t.err != nil {
-		return t.err
+	if t.Err != nil {
+		return t.Err
 	}
-	got, err := core.Repair(cmd.Context(), t.db, core.Options{})
+	got, err := core.Repair(cmd.Context(), t.DB, core.Options{})
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return t.missing()
+		return t.Missing()
 	case err != nil:
 		return err
 	case got.Aside == "":
@@ -103,23 +101,4 @@ func repair(cmd *cobra.Command, c *common, format string) error {
 		err = exitError(1)
 	}
 	return err
-}
-
-func (o *opened) check(cmd *cobra.Command) ([]core.Problem, error) {
-	if o.store != nil {
-		return o.store.Check(cmd.Context())
-	}
-	stream, err := o.client.Local.Check(cmd.Context(), connect.NewRequest(&rondov1.CheckRequest{}))
-	if err != nil {
-		return nil, explain(err)
-	}
-	defer func() { _ = stream.Close() }() // an error of it would say nothing new
-	var problems []core.Problem
-	for stream.Receive() {
-		problems = append(problems, core.Problem{Where: stream.Msg().GetWhere(), What: stream.Msg().GetWhat()})
-	}
-	if err := stream.Err(); err != nil {
-		return nil, explain(err)
-	}
-	return problems, nil
 }

@@ -29,11 +29,11 @@ func (c *common) completeSeries(cmd *cobra.Command, _ []string, word string) ([]
 	}
 	ctx, cancel := context.WithTimeout(ctx, completeTime)
 	defer cancel()
-	o, err := c.target().open(ctx, core.Options{ReadOnly: true}, false)
-	if err != nil || o.client == nil && o.store == nil {
+	o, err := c.target().Open(ctx, core.Options{ReadOnly: true}, false)
+	if err != nil || o.Client == nil && o.Store == nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	defer func() { _ = o.close() }() // nothing was written
+	defer func() { _ = o.Close() }() // nothing was written
 	p, err := newPicker(c, o, nil)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError

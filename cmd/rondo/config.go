@@ -64,14 +64,14 @@ func (p *policy) show() error {
 		return err
 	}
 	t := p.target()
-	if t.err != nil {
-		return t.err
+	if t.Err != nil {
+		return t.Err
 	}
 	w, err := table.New(p.stdout, p.format, "setting", "value", "from")
 	if err != nil {
 		return err
 	}
-	if err := w.Row("db", t.folder(), p.origin("db", t.named)); err != nil {
+	if err := w.Row("db", t.Folder(), p.origin("db", t.Named)); err != nil {
 		return err
 	}
 	if base := p.base(); base != "" {
@@ -135,10 +135,10 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 		}
 	}
 	t := p.target()
-	if t.err != nil {
-		return nil, t.err
+	if t.Err != nil {
+		return nil, t.Err
 	}
-	rrd, err := p.rrd.config(p.process, t.db, true)
+	rrd, err := p.rrd.config(p.process, t.DB, true)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +150,8 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	if err := server.CheckSocket(p.socket); err != nil {
 		wrong("%v", err)
 	}
-	if err := canHold(t.folder()); err != nil {
-		wrong("db: no database can be in %s: %v", t.folder(), err)
+	if err := canHold(t.Folder()); err != nil {
+		wrong("db: no database can be in %s: %v", t.Folder(), err)
 	}
 	return found, nil
 }

@@ -68,11 +68,11 @@ func newDrop(c *common) *cobra.Command {
 }
 
 func (d *dropping) run(ctx context.Context, args []string) (err error) {
-	o, err := d.target().must(ctx, core.Options{ReadOnly: d.dry})
+	o, err := d.target().Must(ctx, core.Options{ReadOnly: d.dry})
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, o.close()) }()
+	defer func() { err = firstError(err, o.Close()) }()
 	p, err := newPicker(d.common, o, d.labels)
 	if err != nil {
 		return err

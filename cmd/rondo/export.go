@@ -16,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/replace"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -58,11 +59,11 @@ dated as the last update of its series.`,
 }
 
 func (e *exporting) run(ctx context.Context, prefix string) (err error) {
-	s, err := e.target().must(ctx, core.Options{ReadOnly: true})
+	s, err := e.target().Must(ctx, core.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, s.close()) }()
+	defer func() { err = firstError(err, s.Close()) }()
 	var written, failed atomic.Int64
 	show := newProgress(e.stderr, 0)
 	write := func(path string, data []byte, err error) error {
@@ -79,10 +80,10 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		show.step(1)
 		return nil
 	}
-	if s.client != nil {
-		err = exportThrough(ctx, s.client.Local, prefix, e.xml, e.jobs, write)
+	if s.Client != nil {
+		err = exportThrough(ctx, s.Client.Local, prefix, e.xml, e.jobs, write)
 	} else {
-		err = transfer.Export(ctx, s.store, prefix, transfer.ExportOptions{XML: e.xml, Jobs: e.jobs}, write)
+		err = transfer.Export(ctx, s.Store, prefix, transfer.ExportOptions{XML: e.xml, Jobs: e.jobs}, write)
 	}
 	show.end()
 	if ctx.Err() != nil {
@@ -157,7 +158,7 @@ func exportThrough(
 ) error {
 	stream, err := server.Export(ctx, connect.NewRequest(&rondov1.ExportRequest{Prefix: prefix, Xml: xml}))
 	if err != nil {
-		return explain(err)
+		return backend.Explain(err)
 	}
 	defer func() { _ = stream.Close() }() // an error of it would say nothing new
 	queue := make(chan made)
@@ -187,7 +188,7 @@ func exportThrough(
 		queue <- file
 	}
 	if err := stream.Err(); err != nil {
-		return explain(err)
+		return backend.Explain(err)
 	}
 	return nil
 }

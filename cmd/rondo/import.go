@@ -2,22 +2,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/text"
-	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
@@ -80,15 +77,15 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 	if len(items)+len(files.failed) == 0 {
 		return fmt.Errorf("no .rrd and no .xml below %s", strings.Join(args, ", "))
 	}
-	t.stays = true
-	if err := t.wholly(ctx); err != nil {
+	t.Stays = true
+	if err := t.RefuseDaemon(ctx); err != nil {
 		return err
 	}
-	s, err := t.open(ctx, core.Options{}, true)
+	s, err := t.Open(ctx, core.Options{}, true)
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, s.close()) }()
+	defer func() { err = firstError(err, s.Close()) }()
 	var count tally
 	total := len(items) + len(files.failed)
 	show := newProgress(i.stderr, total)
@@ -102,10 +99,10 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 	for _, r := range files.failed {
 		done(r)
 	}
-	if s.client != nil {
-		err = importThrough(ctx, s.client.Streams, o, items, done)
+	if s.Client != nil {
+		err = backend.Upload(ctx, s.Client.Streams, o, items, done)
 	} else {
-		err = importInto(ctx, s.store, o, items, done)
+		err = importInto(ctx, s.Store, o, items, done)
 	}
 	show.end()
 	_, e := fmt.Fprintf(i.stdout, "%d of %d files imported, %d skipped, %d failed\n", count.imported, total, count.skipped, count.failed)
@@ -145,7 +142,7 @@ const stopped = 128 + 2
 type finder struct {
 	items  []transfer.Item
 	failed []transfer.Result // what cannot be imported, and why
-	place  place             // of names below its base; the zero value: there is no base
+	place  backend.Place     // of names below its base; the zero value: there is no base
 	named  map[string]string // path of a series, without .rrd, to its file
 }
 
@@ -157,7 +154,7 @@ func (f *finder) find(args []string, prefix string) error {
 			return err
 		}
 		if !info.IsDir() {
-			f.add(arg, f.place.below(arg, path.Join(prefix, filepath.Base(arg))))
+			f.add(arg, f.place.Below(arg, path.Join(prefix, filepath.Base(arg))))
 			continue
 		}
 		// The separator behind it has a link to a folder followed.
@@ -176,7 +173,7 @@ func (f *finder) find(args []string, prefix string) error {
 			if err != nil {
 				return err
 			}
-			f.add(name, f.place.below(name, path.Join(prefix, filepath.ToSlash(inside))))
+			f.add(name, f.place.Below(name, path.Join(prefix, filepath.ToSlash(inside))))
 			return nil
 		})
 		if err != nil {
@@ -228,120 +225,4 @@ func importInto(ctx context.Context, s *core.Store, o transfer.Options, items []
 		}
 	}()
 	return transfer.Import(ctx, s, o, queue, done)
-}
-
-// importThrough has a server import files.
-func importThrough(ctx context.Context, server rondov1.LocalClient, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var sender sync.WaitGroup
-	defer func() {
-		cancel()
-		sender.Wait()
-	}()
-	stream := server.Import(ctx)
-	first := &rondov1.ImportRequest{Overwrite: o.Overwrite, Jobs: int32(o.Jobs)}
-	for _, l := range o.Labels {
-		first.Labels = append(first.Labels, &rondov1.Label{Name: l.Name, Value: l.Value})
-	}
-	s := sending{first: first, send: stream.Send}
-	var told sync.Mutex
-	tell := func(r transfer.Result) {
-		told.Lock()
-		defer told.Unlock()
-		done(r)
-	}
-	var unsent error // why a message was not, once sender has ended
-	sender.Go(func() {
-		for i := range items {
-			if err := s.file(&items[i]); err != nil {
-				tell(transfer.Result{Item: items[i], Outcome: transfer.Failed, Err: err})
-			}
-			if s.err != nil && !errors.Is(s.err, io.EOF) { // the message cannot be sent, and Receive would wait for ever
-				unsent = s.err
-				cancel()
-			}
-			if s.err != nil {
-				return // Receive says why
-			}
-		}
-		_ = stream.CloseRequest() // likewise
-	})
-	for {
-		m, err := stream.Receive()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			cancel()
-			sender.Wait()
-			if unsent != nil {
-				err = unsent
-			}
-			return explain(err)
-		}
-		r := transfer.Result{Item: s.sent(int(m.GetIndex()))}
-		switch {
-		case m.GetError() != "":
-			r.Outcome, r.Err = transfer.Failed, errors.New(m.GetError())
-		case m.GetSkipped():
-			r.Outcome = transfer.Skipped
-		}
-		tell(r)
-	}
-}
-
-// pieceBytes is how much of a file is sent in one message.
-const pieceBytes = 1 << 20
-
-// A sending sends files.
-type sending struct {
-	first *rondov1.ImportRequest // not yet sent; nil: it was
-	send  func(*rondov1.ImportRequest) error
-	err   error // of send
-	buf   []byte
-
-	mu    sync.Mutex
-	items []transfer.Item // those that are on their way, by the server's index
-}
-
-// file sends a file. The error is why it could not be read.
-func (s *sending) file(item *transfer.Item) error {
-	f, size, err := transfer.OpenFile(item.Name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }() // it is only read
-	if s.buf == nil {
-		s.buf = make([]byte, pieceBytes)
-	}
-	in := io.LimitReader(f, size) // what is appended meanwhile is another's
-	n, err := io.ReadFull(in, s.buf)
-	m := s.first
-	if s.first = nil; m == nil {
-		m = new(rondov1.ImportRequest)
-	}
-	m.Path = item.Path
-	s.mu.Lock()
-	s.items = append(s.items, *item)
-	s.mu.Unlock()
-	for s.err == nil {
-		m.Complete = err != nil // what could be read of a file that breaks off is told apart by the server
-		m.Data = s.buf[:n]
-		if s.err = s.send(m); m.Complete {
-			break
-		}
-		m = new(rondov1.ImportRequest)
-		n, err = io.ReadFull(in, s.buf)
-	}
-	return nil
-}
-
-// sent returns the item that the server calls i.
-func (s *sending) sent(i int) transfer.Item {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if i < 0 || i >= len(s.items) {
-		return transfer.Item{}
-	}
-	return s.items[i]
 }

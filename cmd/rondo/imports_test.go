@@ -70,6 +70,7 @@ var rooms = map[string][]string{
 	"cmd/rondo-bench/internal/rrdcachedbench": {},
 	"cmd/rondo-bench/internal/rrdtoolbench":   {"engine", "rra", "wal"},
 	"cmd/rondo/internal":                      {"cmd/rondo/internal", "receivers", "query", "internal", "engine", "rra"},
+	"cmd/rondo/internal/backend":              {"query", "internal", "engine", "rra", "wal"},
 	"cmd/rondo/internal/systemd":              {},
 	"cmd/rondo/internal/metrics":              {},
 	"cmd/rondo/internal/table":                {"internal/text"},

@@ -71,7 +71,7 @@ func run(p *process) int {
 	context.AfterFunc(ctx, func() { time.AfterFunc(together, stop) })
 	if base := filepath.Base(p.args[0]); strings.TrimSuffix(base, ".exe") == "rrdtool" {
 		t := p.newTarget("", "", "", "")
-		t.strict = true
+		t.Strict = true
 		return runVerb(ctx, p, t, p.args[1:], true)
 	}
 	if code, done := runDirectly(ctx, p); done {

@@ -25,20 +25,20 @@ func newMetadata(c *common) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: c.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
+			o, err := c.target().Must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.close()) }()
+			defer func() { err = firstError(err, o.Close()) }()
 			w, err := table.New(c.stdout, format, "path", "time", "text", "expire", "expired", "attributes")
 			if err != nil {
 				return err
 			}
 			defer func() { err = firstError(err, w.Close()) }()
 			req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
-			ask := (&rpc.Server{Store: o.store}).Metadata
-			if o.client != nil {
-				ask = o.client.Metadata
+			ask := (&rpc.Server{Store: o.Store}).Metadata
+			if o.Client != nil {
+				ask = o.Client.Metadata
 			}
 			for {
 				answer, err := ask(cmd.Context(), connect.NewRequest(req))

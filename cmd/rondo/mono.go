@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -61,7 +59,7 @@ func newMonoCommand(c *common, name, arg, short string) *cobra.Command {
 
 // control has a receiver of the running server do something, and prints its answer.
 func control(ctx context.Context, c *common, format, receiver string, args []string) (err error) {
-	client, err := c.target().server(ctx)
+	client, err := c.target().Server(ctx)
 	if err != nil {
 		return err
 	}
@@ -90,19 +88,4 @@ func control(ctx context.Context, c *common, format, receiver string, args []str
 		}
 	}
 	return w.Close()
-}
-
-// server connects to the running server of t, for commands that make no sense without one.
-func (t target) server(ctx context.Context) (*rpc.Client, error) {
-	if t.err != nil {
-		return nil, t.err
-	}
-	if t.daemon != "" {
-		return rpc.Dial(ctx, t.daemon)
-	}
-	client, err := rpc.DialLocal(ctx, t.db)
-	if err != nil {
-		return nil, fmt.Errorf("no server runs on the database in %s (--db, or RONDO_DB, says where it is): %w", t.db, err)
-	}
-	return client, nil
 }

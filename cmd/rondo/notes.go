@@ -24,20 +24,20 @@ func newNotes(c *common) *cobra.Command {
 			if len(args) > 0 {
 				key = args[0]
 			}
-			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
+			o, err := c.target().Must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.close()) }()
+			defer func() { err = firstError(err, o.Close()) }()
 			var notes []*rondov1.Note
-			if o.client != nil {
-				answer, err := o.client.Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: key}))
+			if o.Client != nil {
+				answer, err := o.Client.Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: key}))
 				if err != nil {
 					return err
 				}
 				notes = answer.Msg.GetNotes()
 			} else {
-				byKey, err := o.store.Notes(cmd.Context(), key)
+				byKey, err := o.Store.Notes(cmd.Context(), key)
 				if err != nil {
 					return err
 				}

@@ -8,19 +8,11 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
-
-// api returns the service of the server, or one over the store that this process has opened.
-func (o *opened) api() rondov1.RondoClient {
-	if o.client != nil {
-		return o.client.RondoClient
-	}
-	return &rpc.Server{Store: o.store}
-}
 
 // A picker finds the series that arguments of a command mean.
 type picker struct {
@@ -30,13 +22,13 @@ type picker struct {
 }
 
 // newPicker returns a picker of what o has. Names mean what they mean to rrdtool's verbs.
-func newPicker(c *common, o *opened, labels []string) (*picker, error) {
+func newPicker(c *common, o *backend.Database, labels []string) (*picker, error) {
 	here, err := c.place()
 	if err != nil {
 		return nil, err
 	}
-	p := &picker{api: o.api(), labels: labels}
-	here.set(&p.env)
+	p := &picker{api: o.API(), labels: labels}
+	here.Set(&p.env)
 	return p, nil
 }
 

@@ -137,16 +137,16 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 	if s.given {
 		return s, nil
 	}
-	o, err := p.target().open(ctx, core.Options{ReadOnly: true}, false)
+	o, err := p.target().Open(ctx, core.Options{ReadOnly: true}, false)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = firstError(err, o.close()) }()
-	ask := (&rpc.Server{Store: o.store}).Info
+	defer func() { err = firstError(err, o.Close()) }()
+	ask := (&rpc.Server{Store: o.Store}).Info
 	switch {
-	case o.client != nil:
-		ask = o.client.Info
-	case o.store == nil:
+	case o.Client != nil:
+		ask = o.Client.Info
+	case o.Store == nil:
 		return s, nil
 	}
 	answer, err := ask(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: name}))

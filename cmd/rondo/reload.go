@@ -27,7 +27,7 @@ func (s *serve) fixed() map[string]string {
 		}
 	})
 	t := s.newTarget(s.db, "", "", s.config)
-	values["db"], values[baseKey] = t.folder(), s.base()
+	values["db"], values[baseKey] = t.Folder(), s.base()
 	return values
 }
 

@@ -44,11 +44,11 @@ func newRename(c *common) *cobra.Command {
 }
 
 func (r *renaming) run(ctx context.Context, from, to string) (err error) {
-	o, err := r.target().must(ctx, core.Options{ReadOnly: r.dry})
+	o, err := r.target().Must(ctx, core.Options{ReadOnly: r.dry})
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, o.close()) }()
+	defer func() { err = firstError(err, o.Close()) }()
 	p, err := newPicker(r.common, o, nil)
 	if err != nil {
 		return err

@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 )
 
 const rootHelp = `Rondo keeps time series in round-robin archives: disk stays bounded, numbers are rrdtool's.
@@ -15,8 +17,8 @@ type common struct {
 	db, daemon, sync, config string // flags
 }
 
-// target is the database or server that a command works on.
-func (c *common) target() target {
+// target returns the database or server that a command works on.
+func (c *common) target() backend.Target {
 	return c.newTarget(c.db, c.daemon, c.sync, c.config)
 }
 
@@ -67,7 +69,7 @@ func newRoot(p *process) *cobra.Command {
 	}
 	root.AddCommand(newBenchCommand(), newVersion(c))
 	root.SetHelpCommand(newHelp())
-	completeFlag(root, "sync", syncModes)
+	completeFlag(root, "sync", backend.SyncModes)
 	checkUsage(root)
 	return root
 }

@@ -22,16 +22,16 @@ back before you use this. No server may run.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t := c.target()
-			if t.err != nil {
-				return t.err
+			if t.Err != nil {
+				return t.Err
 			}
-			got, err := core.Salvage(cmd.Context(), t.db, core.Options{}, yes)
+			got, err := core.Salvage(cmd.Context(), t.DB, core.Options{}, yes)
 			if errors.Is(err, core.ErrWhole) {
 				_, err = fmt.Fprintln(c.stdout, "the log is whole: there is nothing to give up")
 				return err
 			}
 			if errors.Is(err, os.ErrNotExist) {
-				return t.missing()
+				return t.Missing()
 			}
 			if err != nil {
 				return err

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
@@ -126,7 +127,7 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	f.Lookup("log-level").DefValue = "info"
 	s.flags = f
 	cmd.SetUsageFunc(serveUsage)
-	completeFlag(cmd, "sync", syncModes)
+	completeFlag(cmd, "sync", backend.SyncModes)
 	completeFlag(cmd, "log-level", []string{"debug", "info", "warn", "error"})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }
 	return s, cmd
@@ -165,10 +166,10 @@ func (s *serve) run(ctx context.Context) error {
 		return err
 	}
 	t := s.target()
-	if t.err != nil {
-		return t.err
+	if t.Err != nil {
+		return t.Err
 	}
-	rrd, err := s.rrd.config(s.process, t.db, named[rrdcachedFlag])
+	rrd, err := s.rrd.config(s.process, t.DB, named[rrdcachedFlag])
 	if err != nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func (s *serve) run(ctx context.Context) error {
 	s.engine.Owner = "rondo serve"
 	s.engine.Logger = log
 	cfg := server.Config{
-		DB:        t.db,
+		DB:        t.DB,
 		Version:   version(),
 		Engine:    s.engine,
 		HTTP:      server.Address{Addr: s.http, Named: named["http"]},

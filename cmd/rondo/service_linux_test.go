@@ -25,7 +25,7 @@ func TestServiceConfiguration(t *testing.T) {
 	if _, _, err := s.apply(); err != nil {
 		t.Error(err)
 	}
-	if got := s.target(); got.db != "/var/lib/rondo" || !got.named || s.socket.Group != "rondo" {
+	if got := s.target(); got.DB != "/var/lib/rondo" || !got.Named || s.socket.Group != "rondo" {
 		t.Errorf("the database is %+v, the socket's group %q", got, s.socket.Group)
 	}
 }

@@ -6,14 +6,12 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 )
 
 // configVariable names the configuration file.
 const configVariable = "RONDO_CONFIG"
-
-// systemConfig is the configuration file of a machine whose users have none of their own.
-const systemConfig = "/etc/rondo/rondo.yaml"
 
 // baseKey is the key of the configuration file that stands for RONDO_BASE.
 const baseKey = "base"
@@ -36,7 +34,7 @@ func (p *process) configFile(flag string) string {
 	if v, ok := p.lookupEnv(configVariable); ok { // an empty one says that no file is to be read
 		return v
 	}
-	for _, name := range []string{p.userConfig(), systemConfig} {
+	for _, name := range []string{p.userConfig(), backend.SystemConfig} {
 		if name == "" {
 			continue
 		}
@@ -92,20 +90,29 @@ func (p *process) choose(flag, variable, key string) string {
 	return p.settings.values[key]
 }
 
-// base returns the folder of files that the database stands for; the empty string: it stands for none.
+// baseVariable names the folder of files that the database stands for.
+const baseVariable = "RONDO_BASE"
+
+// base returns the folder of files that the database stands for; the empty string: there is none.
 func (p *process) base() string { return p.choose("", baseVariable, baseKey) }
+
+// hidesFiles says whether RONDO_FILES is 0: no files are made where programs look for them.
+func (p *process) hidesFiles() bool { return p.getenv("RONDO_FILES") == "0" }
+
+// place returns what file names mean in the working folder.
+func (p *process) place() (backend.Place, error) { return backend.PlaceOf(p.base(), p.hidesFiles()) }
 
 // newTarget returns what a command works on, from its flags, the environment and the
 // configuration file.
-func (p *process) newTarget(db, daemon, sync, configFile string) target {
-	t := target{err: p.configure(configFile)}
-	t.db = p.choose(db, "RONDO_DB", "db")
-	t.named = t.db != ""
-	if !t.named {
-		t.db = defaultDatabase
+func (p *process) newTarget(db, daemon, sync, configFile string) backend.Target {
+	t := backend.Target{Err: p.configure(configFile)}
+	t.DB = p.choose(db, "RONDO_DB", "db")
+	t.Named = t.DB != ""
+	if !t.Named {
+		t.DB = defaultDatabase
 	}
-	t.daemon = p.choose(daemon, "RONDO_DAEMON", "daemon")
-	t.sync = p.choose(sync, "RONDO_SYNC", "sync")
+	t.Daemon = p.choose(daemon, "RONDO_DAEMON", "daemon")
+	t.Sync = p.choose(sync, "RONDO_SYNC", "sync")
 	return t
 }
 

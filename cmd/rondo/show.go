@@ -99,11 +99,11 @@ func (s *showing) check(cmd *cobra.Command) error {
 var months = regexp.MustCompile(`[-+][0-5]m$`)
 
 func (s *showing) run(ctx context.Context, name string) (err error) {
-	o, err := s.target().must(ctx, core.Options{ReadOnly: true})
+	o, err := s.target().Must(ctx, core.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, o.close()) }()
+	defer func() { err = firstError(err, o.Close()) }()
 	p, err := newPicker(s.common, o, nil)
 	if err != nil {
 		return err

@@ -26,20 +26,20 @@ func newStats(c *common) *cobra.Command {
 		Short: "Print the store's counters",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			o, err := c.target().must(cmd.Context(), core.Options{ReadOnly: true})
+			o, err := c.target().Must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.close()) }()
+			defer func() { err = firstError(err, o.Close()) }()
 			var m *rondov1.StatsResponse
-			if o.client != nil {
-				answer, err := o.client.Stats(cmd.Context(), connect.NewRequest(&rondov1.StatsRequest{}))
+			if o.Client != nil {
+				answer, err := o.Client.Stats(cmd.Context(), connect.NewRequest(&rondov1.StatsRequest{}))
 				if err != nil {
 					return err
 				}
 				m = answer.Msg
 			} else {
-				m = rpc.StatsOf(o.store.Stats())
+				m = rpc.StatsOf(o.Store.Stats())
 				m.Version = version()
 			}
 			return printStats(c, format, m)

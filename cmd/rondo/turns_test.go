@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 )
 
 // A talk is a session of pipe mode in this process.
@@ -29,7 +31,7 @@ func begin(ctx context.Context, t *testing.T, db string) *talk {
 	s := &talk{t: t, in: to, out: bufio.NewReader(from), code: make(chan int, 1)}
 	p := &process{args: []string{"rrdtool"}, stdin: in, stdout: out, stderr: &s.err, lookupEnv: func(string) (string, bool) { return "", false }, now: time.Now}
 	go func() {
-		s.code <- runVerb(ctx, p, target{db: db}, []string{"-"}, true)
+		s.code <- runVerb(ctx, p, backend.Target{DB: db}, []string{"-"}, true)
 		_ = out.Close() // the reader sees it
 	}()
 	return s
@@ -82,7 +84,7 @@ func TestTurns(t *testing.T) {
 		t.Helper()
 		var out, errors bytes.Buffer
 		p := &process{args: []string{"rrdtool"}, stdin: strings.NewReader(""), stdout: &out, stderr: &errors, lookupEnv: func(string) (string, bool) { return "", false }, now: time.Now}
-		if code := runVerb(t.Context(), p, target{db: db}, args, true); code != 0 || out.String() != want {
+		if code := runVerb(t.Context(), p, backend.Target{DB: db}, args, true); code != 0 || out.String() != want {
 			t.Fatalf("%q: exit code %d, %q, %s", args, code, &out, &errors)
 		}
 	}

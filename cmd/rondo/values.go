@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -14,19 +15,15 @@ import (
 // A syncMode is the flag --sync.
 type syncMode wal.Sync
 
-var syncModes = []string{wal.SyncAlways: "always", wal.SyncInterval: "interval", wal.SyncNone: "none"}
-
-func (m *syncMode) String() string { return syncModes[*m] }
+func (m *syncMode) String() string { return backend.SyncModes[*m] }
 func (m *syncMode) Type() string   { return "mode" }
 
 func (m *syncMode) Set(text string) error {
-	for i, name := range syncModes {
-		if name == text {
-			*m = syncMode(i)
-			return nil
-		}
+	mode, err := backend.ParseSync(text)
+	if err == nil {
+		*m = syncMode(mode)
 	}
-	return fmt.Errorf("want one of %s", strings.Join(syncModes, ", "))
+	return err
 }
 
 // A byteSize is a number of bytes, with K, M, G or T for powers of 1024.

@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"connectrpc.com/connect"
 	"github.com/spf13/cobra"
 
-	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
@@ -34,9 +32,6 @@ var summaries = map[string]string{
 	"alter":       "Change what a series keeps, with its history",
 	"resize":      "Copy a series with more or fewer rows",
 }
-
-// writing are the verbs that change the store.
-var writing = []string{"create", "update", "updatev", "tune", "resize", "alter", "restore", "flushcached"}
 
 // unbuiltHelp is the help of a verb that rondo knows by name only.
 const unbuiltHelp = `Not built into this rondo yet. The original rrdtool draws the series of a running server:
@@ -92,8 +87,8 @@ func verbHelp(verb string) string {
 		return unbuiltHelp
 	}
 	var usage strings.Builder
-	env := &rrdtool.Env{Store: missing{}, Rondo: true, Stdout: &usage, Stderr: io.Discard}
-	_ = rrdtool.Run(context.Background(), env, []string{"help", verb}) // prints, and cannot fail
+	call := &backend.Call{Stdout: &usage, Stderr: io.Discard}
+	_, _ = backend.Run(context.Background(), call, backend.Target{}, []string{"help", verb}) // prints, and cannot fail
 	_, text, _ := strings.Cut(usage.String(), "usage: ")
 	if slices.Contains(rrdtool.OwnVerbs(), verb) {
 		return fmt.Sprintf("%s.\n\n%s", summaries[verb], text)
@@ -175,144 +170,42 @@ func (c *common) takeFlag(args []string) (int, error) {
 	return 0, nil
 }
 
-// runVerb runs one of rrdtool's verbs and returns its exit code. Plain is what rrdtool prints and nothing else.
-func runVerb(ctx context.Context, p *process, t target, args []string, plain bool) int {
+// runVerb runs one of rrdtool's verbs, or a session of them ("-"), and returns its exit code. Plain is what
+// rrdtool prints and nothing else.
+func runVerb(ctx context.Context, p *process, t backend.Target, args []string, plain bool) int {
 	if len(args) > 0 && args[0] == "-" && len(args) <= 2 {
-		kind := ownPipe
+		kind := backend.OwnPipe
 		if plain {
-			kind = plainPipe
+			kind = backend.PlainPipe
 		}
 		return runPipe(ctx, p, t, strings.Join(args[1:], ""), kind)
 	}
 	collect(200)
-	write := len(args) > 0 && slices.Contains(writing, args[0])
-	env := &rrdtool.Env{
-		Files: rrdtool.OSFiles{}, Rondo: !plain,
-		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr,
-		Now: p.now, Getenv: p.getenv,
+	code, err := backend.Run(ctx, p.call(plain), t, args)
+	return p.ended(code, err)
+}
+
+// runPipe runs commands from standard input. A folder that is not empty is where the session begins.
+func runPipe(ctx context.Context, p *process, t backend.Target, folder string, kind backend.PipeKind) int {
+	call := p.call(kind != backend.OwnPipe)
+	call.Folder = folder
+	code, err := backend.Pipe(ctx, call, t, kind)
+	return p.ended(code, err)
+}
+
+// call returns what a command brings with it for a backend.
+func (p *process) call(plain bool) *backend.Call {
+	return &backend.Call{
+		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, LookupEnv: p.lookupEnv, Now: p.now,
+		Plain: plain, Base: p.base(), HidesFiles: p.hidesFiles(),
 	}
-	if !t.needed(args) {
-		env.Store = missing{}
-		return rrdtool.Run(ctx, env, args)
-	}
-	var d daemons
-	defer d.close()
-	env.Connect = d.connect
-	if t.daemon, args = t.daemonOf(args, p.getenv); t.daemon != "" {
-		c, err := d.dial(ctx, t.daemon)
-		if err != nil {
-			env.Store = unreachable{err: err}
-			return rrdtool.Run(ctx, env, args)
-		}
-		if c != nil {
-			env.Store, env.Dir = c, c.Dir()
-			return rrdtool.Run(ctx, env, args)
-		}
-	}
-	here, err := p.place()
+}
+
+// ended returns the exit code of a command that a backend has run, and prints the error.
+func (p *process) ended(code int, err error) int {
 	if err != nil {
-		p.tell(err)
-		return 1
-	}
-	here.set(env)
-	if args, p.stdin, err = readFirst(p, args); err != nil {
-		p.tell(err)
-		return 1
-	}
-	env.Stdin = p.stdin
-	o, err := t.open(ctx, core.Options{ReadOnly: !write}, false)
-	if err != nil {
-		p.tell(err)
-		return 1
-	}
-	var code int
-	out := &heldOutput{to: p.stdout}
-	switch {
-	case o.client != nil:
-		code, err = ask(ctx, o.client, env, p, here, args, plain)
-	case o.store != nil:
-		env.Store, env.Stdout = o.store, out
-		if !plain {
-			env.Extra = o.store
-		}
-		code = rrdtool.Run(ctx, env, args)
-	default:
-		if len(args) == 1 { // list: an empty answer would look like an empty database
-			_, _ = fmt.Fprintln(p.stderr, t.missing())
-		}
-		m := &maker{target: t, adopts: args[0] != "create" && args[0] != "restore"}
-		env.Store = missing{}
-		if !plain && !write && len(args) > 1 && !readsNative(env, args) {
-			env.Store = unreachable{err: t.missing()}
-		}
-		if name := rrdtool.Changes(args); args[0] == "create" || args[0] == "restore" || name != "" && rrdtool.IsNative(env.Files, name) {
-			env.Store = m
-		}
-		code = rrdtool.Run(ctx, env, args)
-		o.store = m.store
-	}
-	if err = firstError(err, o.close(), out.release()); err != nil {
 		p.tell(err)
 		return 1
 	}
 	return code
-}
-
-// readsNative says whether a verb reads a native file, which needs no database.
-func readsNative(env *rrdtool.Env, args []string) bool {
-	for _, name := range append(rrdtool.XportReads(args), rrdtool.Reads(args)) {
-		if name != "" && rrdtool.IsNative(env.Files, name) {
-			return true
-		}
-	}
-	return false
-}
-
-// needed says whether args can mean a series at all.
-func (t target) needed(args []string) bool {
-	return len(args) > 0 && slices.Contains(slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs()), args[0]) && (len(args) > 1 || args[0] == "list")
-}
-
-// execute has a server run the verb and passes on what it prints.
-func execute(ctx context.Context, server rondov1.LocalClient, p *process, req *rondov1.ExecRequest) (int, error) {
-	stream, err := server.Exec(ctx, connect.NewRequest(req))
-	if err != nil {
-		return 1, explain(err)
-	}
-	defer func() { _ = stream.Close() }() // an error of it would say nothing new
-	for stream.Receive() {
-		m := stream.Msg()
-		if _, err := p.stdout.Write(m.GetStdout()); err != nil {
-			return 1, err
-		}
-		if _, err := p.stderr.Write(m.GetStderr()); err != nil {
-			return 1, err
-		}
-		if m.ExitCode != nil {
-			return int(m.GetExitCode()), nil
-		}
-	}
-	if err := stream.Err(); err != nil {
-		return 1, explain(err)
-	}
-	return 1, io.ErrUnexpectedEOF
-}
-
-func execRequest(p *process, l place, args []string, plain bool) *rondov1.ExecRequest {
-	req := &rondov1.ExecRequest{Argv: args, Plain: plain, Environment: make(map[string]string), NowUs: p.now().UnixMicro()}
-	for _, name := range rrdtool.Variables {
-		if v, ok := p.lookupEnv(name); ok {
-			req.Environment[name] = v
-		}
-	}
-	l.describe(req)
-	return req
-}
-
-// explain says what a server's answer means for who uses the command line.
-func explain(err error) error {
-	if connect.CodeOf(err) == connect.CodeUnimplemented {
-		return fmt.Errorf("the server serves the command line on its socket only (unix:…/rondo.sock): %w", err)
-	}
-	return err
 }

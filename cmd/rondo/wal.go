@@ -6,14 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/wal"
-)
-
-// What a database's folder holds (docs/format.md).
-const (
-	databaseFile = "rondo.bolt"
-	logFolder    = "wal"
 )
 
 func newWAL(c *common) *cobra.Command {
@@ -38,10 +33,10 @@ length and kind. It reads beside a running server, without lock, and tells the d
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := c.target()
-			if t.err != nil {
-				return t.err
+			if t.Err != nil {
+				return t.Err
 			}
-			dir := filepath.Join(t.db, logFolder)
+			dir := filepath.Join(t.DB, backend.LogFolder)
 			if len(args) > 0 {
 				dir = args[0]
 			}
@@ -91,10 +86,10 @@ which offset and position all is durable. It reads beside a running server, with
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := c.target()
-			if t.err != nil {
-				return t.err
+			if t.Err != nil {
+				return t.Err
 			}
-			dir := filepath.Join(t.db, logFolder)
+			dir := filepath.Join(t.DB, backend.LogFolder)
 			if len(args) > 0 {
 				dir = args[0]
 			}

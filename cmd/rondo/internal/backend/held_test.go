@@ -1,4 +1,4 @@
-package main
+package backend
 
 import (
 	"bytes"
@@ -16,8 +16,12 @@ import (
 func TestPipelines(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	start := func(in io.Reader, out io.Writer, errors io.Writer, args ...string) int {
-		p := &process{args: []string{"rrdtool"}, stdin: in, stdout: out, stderr: errors, lookupEnv: func(string) (string, bool) { return "", false }, now: time.Now}
-		return runVerb(context.Background(), p, target{db: db}, args, true)
+		c := &Call{Stdin: in, Stdout: out, Stderr: errors, LookupEnv: func(string) (string, bool) { return "", false }, Now: time.Now, Plain: true}
+		code, err := Run(context.Background(), c, Target{DB: db}, args)
+		if err != nil {
+			_, _ = fmt.Fprintln(errors, err) // the caller reads what it can
+		}
+		return code
 	}
 	verb := func(args ...string) string {
 		t.Helper()

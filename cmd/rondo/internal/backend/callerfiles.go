@@ -1,4 +1,4 @@
-package main
+package backend
 
 import (
 	"bytes"
@@ -15,27 +15,27 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// A callerFiles does what a server asks of this process's files while it runs commands of pipe mode. Only files that a command has
-// named are touched: the server may be another user's.
+// A callerFiles reads and writes this process's files for a server that runs commands of pipe mode. It
+// touches only files that a command has named: the server may belong to another user.
 type callerFiles struct {
 	frames bool
 	env    rrdtool.Env // with Seen and Made
-	part   []byte      // of a line whose end was not read; of one that is too long nothing is kept
+	part   []byte      // the beginning of a line whose end was not read; nothing if the line is too long
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards named, older and makes, which scan and answer use at the same time
 	named map[string]struct{}
-	older map[string]struct{} // those before named was full
+	older map[string]struct{} // the names before named was full
 	makes int                 // commands that make a series, less the series made
 
 	file *os.File // the one that is open
 }
 
 const (
-	// maxNamed is more commands than can be on their way to a server.
+	// maxNamed is more than the number of commands that can be on their way to a server.
 	maxNamed = 1 << 17
-	// maxNaming is the longest line that names a file.
+	// maxNaming is the length, in bytes, of the longest line that can name a file.
 	maxNaming = 64 << 10
-	// maxRead is the most that is read at once.
+	// maxRead is the most bytes that are read at once.
 	maxRead = 1 << 20
 )
 
@@ -85,7 +85,7 @@ func (c *callerFiles) isNamed(name string) bool {
 	return ok || was
 }
 
-// answer does what is asked.
+// answer does what the server asks.
 func (c *callerFiles) answer(req *rondov1.FileRequest) *rondov1.FileAnswer {
 	a := &rondov1.FileAnswer{}
 	err := c.do(req, a)
@@ -142,12 +142,12 @@ func (c *callerFiles) do(req *rondov1.FileRequest, a *rondov1.FileAnswer) (err e
 	return err
 }
 
-// makesSeries says whether a line may be a command that makes a series.
+// makesSeries says whether a line can be a command that makes a series.
 func makesSeries(line []byte) bool {
 	return bytes.Contains(line, []byte("create")) || bytes.Contains(line, []byte("restore"))
 }
 
-// series does what is asked of the file that shows where a series is.
+// series looks for, or makes, the file that stands for a series in the base.
 func (c *callerFiles) series(op rondov1.FileRequest_Op, path string) error {
 	switch op {
 	case rondov1.FileRequest_STAT:
@@ -168,7 +168,7 @@ func (c *callerFiles) series(op rondov1.FileRequest_Op, path string) error {
 	return nil
 }
 
-// close closes a file that was not closed in time.
+// close closes the file that is open.
 func (c *callerFiles) close() {
 	if c.file != nil {
 		_ = c.file.Close() // whoever wanted it has gone

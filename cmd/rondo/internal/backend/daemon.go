@@ -1,4 +1,4 @@
-package main
+package backend
 
 //lint:file-ignore ST1005 The messages are rrdtool's.
 
@@ -6,12 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net"
+	"path"
 	"strings"
 	"syscall"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/query/rrd/rrdclient"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
@@ -20,12 +19,41 @@ import (
 // addressVariable is rrdtool's default of --daemon.
 const addressVariable = "RRDCACHED_ADDRESS"
 
-// daemons are the servers that verbs were told to ask by rrdcached's protocol. A connection lasts as long as the process works.
+// A daemon is a server that speaks rrdcached's protocol.
+type daemon struct {
+	client *rrdclient.Client
+}
+
+// Run has the daemon do what a verb asks of the store; the verb itself runs in this process.
+func (d daemon) Run(ctx context.Context, c *Call, args []string) (int, error) {
+	env := c.env()
+	env.Store, env.Dir = d.client, d.client.Dir()
+	return rrdtool.Run(ctx, env, args), nil
+}
+
+// Pipe is Run for the commands of standard input.
+func (d daemon) Pipe(ctx context.Context, c *Call, kind PipeKind) (int, error) {
+	env := c.pipeEnv(PlainPipe)
+	env.Store, env.Dir = d.client, path.Join(d.client.Dir(), c.Folder)
+	return kind.pipe(ctx, env, c.Stdin), nil
+}
+
+// daemons are the connections of one call to servers that speak rrdcached's protocol. A connection lasts
+// until the call ends.
 type daemons struct {
 	clients map[string]*rrdclient.Client
 }
 
-// dial returns a client of the server at addr; nil if it does not speak rrdcached's protocol, but rondo's own, it seems.
+// ofTarget returns a client of the daemon that t names; nil if t names none.
+func (d *daemons) ofTarget(ctx context.Context, t Target) (*rrdclient.Client, error) {
+	if t.Daemon == "" {
+		return nil, nil
+	}
+	return d.dial(ctx, t.Daemon)
+}
+
+// dial returns a client of the server at addr; nil if it does not speak rrdcached's protocol. Then it is
+// taken for a rondo server.
 func (d *daemons) dial(ctx context.Context, addr string) (*rrdclient.Client, error) {
 	if c := d.clients[addr]; c != nil {
 		return c, nil
@@ -47,7 +75,7 @@ func (d *daemons) dial(ctx context.Context, addr string) (*rrdclient.Client, err
 	return c, nil
 }
 
-// unreached gives the error of a connection the words of librrd and the C library.
+// unreached returns the error of a connection in the words of librrd and the C library.
 func unreached(addr string, err error) error {
 	var number syscall.Errno
 	var name *net.DNSError
@@ -65,29 +93,7 @@ func unreached(addr string, err error) error {
 	return err
 }
 
-// An unreachable stands for the store of a server that cannot be reached: what is wrong with a command is told first.
-type unreachable struct {
-	missing
-	err error
-}
-
-// Lookup returns why the server cannot be reached.
-func (u unreachable) Lookup(string) (core.Ref, error) { return 0, u.err }
-
-// Create returns why the server cannot be reached.
-func (u unreachable) Create(context.Context, core.Spec) (core.Ref, error) { return 0, u.err }
-
-// Import returns why the server cannot be reached.
-func (u unreachable) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
-	return nil, u.err
-}
-
-// List returns why the server cannot be reached.
-func (u unreachable) List(context.Context, string, string) iter.Seq2[core.Series, error] {
-	return func(yield func(core.Series, error) bool) { yield(core.Series{}, u.err) }
-}
-
-// connect answers the option --daemon of a command that has begun.
+// connect returns the store that the option --daemon of a running verb names.
 func (d *daemons) connect(ctx context.Context, addr string) (rrdtool.Store, error) {
 	c, err := d.dial(ctx, addr)
 	if err != nil {
@@ -105,14 +111,14 @@ func (d *daemons) close() {
 	}
 }
 
-// daemonOf returns the address that a verb is to ask, if any, and its arguments without it: the verb's own option goes before
-// t's, and that before rrdtool's variable.
-func (t target) daemonOf(args []string, getenv func(string) string) (addr string, rest []string) {
+// daemonOf returns the address that a verb is to ask, if any, and the verb's arguments without it. The
+// verb's own option comes before t's, and t's before rrdtool's variable.
+func (t Target) daemonOf(args []string, getenv func(string) string) (addr string, rest []string) {
 	addr, rest, takes := rrdtool.Daemon(args)
 	switch {
 	case addr != "":
-	case t.daemon != "":
-		addr = t.daemon
+	case t.Daemon != "":
+		addr = t.Daemon
 	case takes:
 		addr = getenv(addressVariable)
 	}

@@ -1,4 +1,4 @@
-package main
+package backend
 
 import (
 	"context"
@@ -10,46 +10,11 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// missing stands for a database that is not there: it has no series.
-type missing struct{}
-
-func (missing) Create(context.Context, core.Spec) (core.Ref, error) {
-	return 0, core.ErrNotFound
-}
-func (missing) Lookup(string) (core.Ref, error)      { return 0, core.ErrNotFound }
-func (missing) Series(core.Ref) (core.Series, error) { return core.Series{}, core.ErrNotFound }
-
-func (missing) Info(core.Ref) (core.Info, error) { return core.Info{}, core.ErrNotFound }
-func (missing) Last(core.Ref) (rra.Time, error)  { return 0, core.ErrNotFound }
-func (missing) List(context.Context, string, string) iter.Seq2[core.Series, error] {
-	return func(func(core.Series, error) bool) {}
-}
-
-func (missing) Update(context.Context, core.Ref, *core.Batch, bool) (int, [][]rra.Run, error) {
-	return 0, nil, core.ErrNotFound
-}
-
-func (missing) Alter(context.Context, string, func(core.Copy) (core.Copy, error)) (core.Ref, error) {
-	return 0, core.ErrNotFound
-}
-
-func (missing) Fetch(context.Context, core.Ref, int, int64, int64) (core.Rows, error) {
-	return core.Rows{}, core.ErrNotFound
-}
-
-func (missing) Export(context.Context, core.Ref) (core.Copy, error) {
-	return core.Copy{}, core.ErrNotFound
-}
-
-func (missing) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
-	return nil, core.ErrNotFound
-}
-
-// A maker is missing until the first series is created, which makes the database: a command
-// that is wrong leaves nothing behind.
+// A maker is the store of a database that its first series makes. Until then it has no series, and a
+// command that is wrong leaves nothing behind.
 type maker struct {
 	missing
-	target
+	target Target
 	adopts bool // what is imported is a file that a verb was told to change
 	store  *core.Store
 }
@@ -61,22 +26,22 @@ func (m *maker) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
 	return m.store.Create(ctx, spec)
 }
 
-// make makes the database, if that was not done yet.
+// make makes the database unless it is there.
 func (m *maker) make(ctx context.Context) error {
 	if m.store != nil {
 		return nil
 	}
-	if err := m.makes(m.adopts); err != nil {
+	if err := m.target.makes(m.adopts); err != nil {
 		return err
 	}
-	o, err := m.open(ctx, core.Options{}, true)
+	o, err := m.target.Open(ctx, core.Options{}, true)
 	if err != nil {
 		return err
 	}
-	if o.store == nil {
-		return errors.Join(errors.New("a server has just made this database: try again"), o.close())
+	if o.Store == nil {
+		return errors.Join(errors.New("a server has just made this database: try again"), o.Close())
 	}
-	m.store = o.store
+	m.store = o.Store
 	return nil
 }
 
@@ -91,7 +56,7 @@ func (m *maker) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
 	return m.now().Export(ctx, ref)
 }
 
-// now returns the store, or what stands for it.
+// now returns the store, or what stands for it while there is no database.
 func (m *maker) now() rrdtool.Store {
 	if m.store == nil {
 		return m.missing
@@ -120,7 +85,7 @@ func (m *maker) Fetch(ctx context.Context, ref core.Ref, archive int, start, end
 	return m.now().Fetch(ctx, ref, archive, start, end)
 }
 
-// Append and Renames make a maker take the updates of many lines at once: there are none before there is a database.
+// Append and Renames let pipe mode store the updates of many lines at once.
 
 func (m *maker) Append(ctx context.Context, b *core.Batch) error {
 	if m.store == nil {

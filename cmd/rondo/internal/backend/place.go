@@ -1,4 +1,4 @@
-package main
+package backend
 
 import (
 	"os"
@@ -10,31 +10,26 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
-// baseVariable names the folder of files that the database stands for.
-const baseVariable = "RONDO_BASE"
-
-// filesVariable says with 0 that nobody looks for files.
-const filesVariable = "RONDO_FILES"
-
-// A place is how the file names of whoever calls become paths of series.
-type place struct {
+// A Place turns the file names that a caller gives into paths of series. The zero Place is the top of a
+// database that stands for no folder of files.
+type Place struct {
 	base, real string // the folder that the database stands for, and the same without symbolic links
-	dir        string // where relative names begin, from base
+	dir        string // the path of series at which relative names begin
 	hides      bool   // no files are made where programs look for them
 }
 
-// place returns what RONDO_BASE and the working folder say. Outside the base, and without one, relative names begin at the top of the
-// database.
-func (p *process) place() (place, error) {
-	base := p.base()
+// PlaceOf returns the place of the working folder in a database that stands for the folder base; empty:
+// for none. Relative names begin at the top of the database if the working folder is outside base. With
+// hides no files are made where programs look for them.
+func PlaceOf(base string, hides bool) (Place, error) {
 	if base == "" {
-		return place{}, nil
+		return Place{}, nil
 	}
 	abs, err := filepath.Abs(base)
 	if err != nil {
-		return place{}, err
+		return Place{}, err
 	}
-	l := place{base: abs, hides: p.getenv(filesVariable) == "0"}
+	l := Place{base: abs, hides: hides}
 	if r, err := filepath.EvalSymlinks(abs); err == nil && r != abs { // the folder need not be there
 		l.real = r
 	}
@@ -51,8 +46,11 @@ func (p *process) place() (place, error) {
 	return l, nil
 }
 
-// set makes env one at this place. Programs make a series when they see no file of its name in the base: they get one to see.
-func (l place) set(env *rrdtool.Env) {
+func (c *Call) place() (Place, error) { return PlaceOf(c.Base, c.HidesFiles) }
+
+// Set makes names mean in env what they mean at this place. Programs make a series when they see no file
+// of its name in the base. So a file is made for each series.
+func (l Place) Set(env *rrdtool.Env) {
 	env.Base, env.RealBase, env.Dir = l.base, l.real, l.dir
 	if l.base != "" && !l.hides {
 		env.Seen = func(path string) bool { return transfer.Sees(l.base, path) }
@@ -60,8 +58,9 @@ func (l place) set(env *rrdtool.Env) {
 	}
 }
 
-// below returns the path of the series that a file below the base is, and otherwise for a file elsewhere.
-func (l place) below(name, otherwise string) string {
+// Below returns the path of the series that a file below the base stands for. It returns otherwise for
+// a file elsewhere.
+func (l Place) Below(name, otherwise string) string {
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return otherwise
@@ -75,18 +74,18 @@ func (l place) below(name, otherwise string) string {
 }
 
 // describe tells a server of this place.
-func (l place) describe(req *rondov1.ExecRequest) {
+func (l Place) describe(req *rondov1.ExecRequest) {
 	req.Base, req.RealBase, req.Cwd = l.base, l.real, l.dir
 }
 
-// into returns the place one has gone to with `rrdtool - FOLDER`.
-func (l place) into(folder string) (place, error) {
+// into returns the place where `rrdtool - FOLDER` begins.
+func (l Place) into(folder string) (Place, error) {
 	if folder == "" || l.base == "" {
 		l.dir = strings.Trim(l.dir+"/"+folder, "/")
 		return l, nil
 	}
 	env := rrdtool.Env{}
-	l.set(&env)
+	l.Set(&env)
 	dir, err := env.Path(folder)
 	l.dir = dir
 	return l, err

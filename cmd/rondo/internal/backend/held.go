@@ -1,4 +1,4 @@
-package main
+package backend
 
 import (
 	"bytes"
@@ -12,8 +12,9 @@ import (
 // maxHeld is how much output waits for the database to be closed.
 const maxHeld = 16 << 20
 
-// A heldOutput keeps what is written to it until release, so that whoever reads it may use the database, which has been closed by
-// then: `rrdtool dump a | rrdtool restore - b`. Of more than maxHeld bytes nothing is kept.
+// A heldOutput keeps what is written to it until release, which is called when the database is closed. So
+// the program that reads the output can use the database: `rrdtool dump a | rrdtool restore - b`. More
+// than maxHeld bytes are passed on at once.
 type heldOutput struct {
 	to     io.Writer
 	kept   bytes.Buffer
@@ -39,29 +40,31 @@ func (h *heldOutput) release() error {
 	return nil
 }
 
-// readFirst reads what restore is to read from a pipe, before the database is opened: what writes it may be using the database itself. It
-// returns args with standard input in the place of what was read, and standard input.
-func readFirst(p *process, args []string) ([]string, io.Reader, error) {
+// readFirst reads the input of restore if it comes from a pipe, before the database is opened: the program
+// that writes it may be using the database. It returns args with standard input in place of the pipe,
+// and makes standard input what was read.
+func (c *Call) readFirst(args []string) ([]string, error) {
 	rest, in, _ := rrdtool.Split(args)
 	var from io.Reader
 	switch info, err := os.Stat(in); {
 	case in == "":
-		return args, p.stdin, nil
+		return args, nil
 	case in == "-":
-		from = p.stdin
+		from = c.Stdin
 	case err != nil || info.Mode().IsRegular() || info.IsDir():
-		return args, p.stdin, nil
+		return args, nil
 	default:
 		f, err := os.Open(in)
 		if err != nil {
-			return args, p.stdin, nil // restore says so
+			return args, nil // restore says so
 		}
 		defer func() { _ = f.Close() }() // it is only read
 		from = f
 	}
 	b, err := io.ReadAll(from)
 	if err != nil {
-		return nil, nil, fmt.Errorf("error reading/parsing XML: %w", err)
+		return nil, fmt.Errorf("error reading/parsing XML: %w", err)
 	}
-	return rest, bytes.NewReader(b), nil
+	c.Stdin = bytes.NewReader(b)
+	return rest, nil
 }

@@ -1,4 +1,4 @@
-package main
+package backend
 
 import (
 	"context"
@@ -13,12 +13,13 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// served is the series of a server, for an xport that reads files of this process beside them: they can be fetched, and nothing else.
+// A served is the store of a server's series for an xport of this process, which reads native files, too.
+// The series can be fetched, and nothing else.
 type served struct {
 	missing
 	ctx    context.Context // of the command: Lookup has none
 	client *rpc.Client
-	paths  []string // of those looked up, by reference - 1
+	paths  []string // of the series that were looked up, by reference - 1
 }
 
 func newServed(ctx context.Context, c *rpc.Client) *served { return &served{ctx: ctx, client: c} }
@@ -67,7 +68,7 @@ func (s *served) Table(ref core.Ref, r query.Request) (*query.Table, error) {
 
 var errAnswer = errors.New("the server's answer does not fit together")
 
-// answered is the error of a store that a server's answer tells.
+// answered returns the error of a server's answer as a store returns it.
 func answered(err error) error {
 	if connect.CodeOf(err) == connect.CodeNotFound {
 		return core.ErrNotFound

@@ -1,0 +1,79 @@
+package backend
+
+import (
+	"context"
+	"io"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// A Database is a target in use: the server that has it, or the store that this process has opened. Both
+// are nil if there is no database.
+type Database struct {
+	Client *rpc.Client
+	Store  *core.Store
+}
+
+// Close closes the store, or the idle connections to the server.
+func (d *Database) Close() error {
+	if d.Client != nil {
+		d.Client.Close()
+	}
+	if d.Store != nil {
+		return d.Store.Close()
+	}
+	return nil
+}
+
+// API returns the service of the server, or one over the store that this process has opened.
+func (d *Database) API() rondov1.RondoClient {
+	if d.Client != nil {
+		return d.Client.RondoClient
+	}
+	return &rpc.Server{Store: d.Store}
+}
+
+// Backup writes a consistent copy of the database to w.
+func (d *Database) Backup(ctx context.Context, w io.Writer) error {
+	if d.Store != nil {
+		return d.Store.Backup(ctx, w)
+	}
+	stream, err := d.Client.Local.Backup(ctx, connect.NewRequest(&rondov1.BackupRequest{}))
+	if err != nil {
+		return Explain(err)
+	}
+	defer func() { _ = stream.Close() }() // an error of it would say nothing new
+	for stream.Receive() {
+		if _, err := w.Write(stream.Msg().GetData()); err != nil {
+			return err
+		}
+	}
+	if err := stream.Err(); err != nil {
+		return Explain(err)
+	}
+	return nil
+}
+
+// Check returns what is broken in the database.
+func (d *Database) Check(ctx context.Context) ([]core.Problem, error) {
+	if d.Store != nil {
+		return d.Store.Check(ctx)
+	}
+	stream, err := d.Client.Local.Check(ctx, connect.NewRequest(&rondov1.CheckRequest{}))
+	if err != nil {
+		return nil, Explain(err)
+	}
+	defer func() { _ = stream.Close() }() // an error of it would say nothing new
+	var problems []core.Problem
+	for stream.Receive() {
+		problems = append(problems, core.Problem{Where: stream.Msg().GetWhere(), What: stream.Msg().GetWhat()})
+	}
+	if err := stream.Err(); err != nil {
+		return nil, Explain(err)
+	}
+	return problems, nil
+}

@@ -1,0 +1,132 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
+)
+
+// A session is the store and the input of pipe mode without a server. It closes the database when its
+// caller has been silent for a while, so that others can use the database, and opens it again with the
+// next command.
+type session struct {
+	maker
+	ctx     context.Context
+	in      io.Reader
+	renames uint64 // series that were renamed in stores closed since, and one for each store
+	gone    bool   // the database was closed because of silence
+	within  bool   // the input read so far ends within a line
+	rest    []byte // input that was read and not yet passed on
+	err     error  // of in; it is returned behind rest
+	more    chan piece
+	// server has taken the database meanwhile. The input has ended for the session, and goes on for the
+	// server.
+	server *rpc.Client
+}
+
+// errServer says that a server has begun to run.
+var errServer = errors.New("a server has the database now")
+
+// take opens the database, if there is one. It returns the server if one has the database.
+func (s *session) take() (*rpc.Client, error) {
+	db, err := s.target.openForSession(s.ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.store, s.gone = db.Store, false
+	return db.Client, nil
+}
+
+// letGo closes the database. The same reference may mean another series when the database is open again,
+// so letGo counts as a rename, which makes pipe mode look up names again.
+func (s *session) letGo() error {
+	if s.store == nil {
+		return nil
+	}
+	s.renames, s.gone = s.Renames()+1, true
+	err := s.store.Close()
+	s.store = nil
+	return err
+}
+
+// Renames counts the series that were renamed, and the times that the database was closed.
+func (s *session) Renames() uint64 { return s.renames + s.maker.Renames() }
+
+// Metadata returns the store's metadata of a series.
+func (s *session) Metadata(path string) (core.Metadata, error) {
+	if s.store == nil {
+		return core.Metadata{}, core.ErrNotFound
+	}
+	return s.store.Metadata(path)
+}
+
+// Notes returns the store's notes of a key.
+func (s *session) Notes(ctx context.Context, key string) (map[string][]core.Note, error) {
+	if s.store == nil {
+		return nil, core.ErrNotFound
+	}
+	return s.store.Notes(ctx, key)
+}
+
+// Read reads the input. When it returns, the database is open, if there is one.
+func (s *session) Read(b []byte) (int, error) {
+	if len(s.rest) == 0 {
+		if err := s.next(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, s.rest)
+	s.rest = s.rest[n:]
+	if n > 0 {
+		s.within = b[n-1] != '\n'
+	}
+	return n, nil
+}
+
+// next waits for input, and closes the database if the caller is silent meanwhile.
+func (s *session) next() error {
+	if s.err != nil {
+		return s.err
+	}
+	if s.more == nil {
+		s.more = make(chan piece)
+		go readPieces(s.ctx, s.in, s.more)
+	}
+	var silent <-chan time.Time
+	if s.store != nil && !s.within {
+		wait := time.NewTimer(silence)
+		defer wait.Stop()
+		silent = wait.C
+	}
+	for {
+		select {
+		case p := <-s.more:
+			s.rest, s.err = p.b, p.err
+			if len(p.b) == 0 {
+				return p.err
+			}
+			if !s.gone {
+				return nil
+			}
+			server, err := s.take()
+			if err == nil && server != nil {
+				s.server, s.gone, err = server, false, errServer
+			}
+			if err != nil && s.server == nil {
+				s.err = err
+			}
+			return err
+		case <-silent:
+			silent = nil
+			if s.err = s.letGo(); s.err != nil {
+				return s.err
+			}
+		case <-s.ctx.Done():
+			return s.ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/unixsocket"
+	"github.com/rondo-db/rondo/wal"
+)
+
+// How long, and how often, a command tries to open a database that another process has while no server
+// answers. The other process is a server that starts, or another command.
+const (
+	lockPatience = 10 * time.Second
+	lockPoll     = 20 * time.Millisecond
+)
+
+// SystemConfig is the configuration file of a machine whose users have none of their own.
+const SystemConfig = "/etc/rondo/rondo.yaml"
+
+// SyncModes are the names of the sync modes, by mode.
+var SyncModes = []string{wal.SyncAlways: "always", wal.SyncInterval: "interval", wal.SyncNone: "none"}
+
+// ParseSync returns the sync mode of a name.
+func ParseSync(name string) (wal.Sync, error) {
+	mode := slices.Index(SyncModes, name)
+	if mode < 0 {
+		return 0, fmt.Errorf("want one of %s", strings.Join(SyncModes, ", "))
+	}
+	return wal.Sync(mode), nil
+}
+
+// The parts of a database's folder.
+const (
+	DatabaseFile = "rondo.bolt"
+	LogFolder    = "wal"
+)
+
+// A Target says which database or server a command works on.
+type Target struct {
+	DB     string // the database's folder
+	Daemon string // the address of a server to use in its place; empty: none
+	Sync   string // always, interval or none, where no server decides; empty: always
+	Stays  bool   // the command runs for long, and its store writes checkpoints by itself
+	Named  bool   // a flag, the environment or the configuration file names the database
+	Strict bool   // no database is made unless it is named: rondo runs as rrdtool, or below a module
+	Err    error  // of the configuration file: Open and the others return it
+}
+
+// Open connects to the server of t, or opens the store itself if none runs. With create it makes a
+// database that is not there. It waits up to ten seconds for a database that another command has.
+func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Database, error) {
+	if t.Err != nil {
+		return nil, t.Err
+	}
+	if t.Daemon != "" {
+		c, err := rpc.Dial(ctx, t.Daemon)
+		if err != nil {
+			return nil, err
+		}
+		return &Database{Client: c}, nil
+	}
+	if !create && !t.exists() {
+		return &Database{}, nil
+	}
+	if t.Sync != "" {
+		mode, err := ParseSync(t.Sync)
+		if err != nil {
+			return nil, fmt.Errorf("--sync %s (or RONDO_SYNC): %w", t.Sync, err)
+		}
+		o.Sync = mode
+	}
+	o.Owner = "rondo (command line)"
+	o.NoBackground = !t.Stays
+	deadline := time.Now().Add(lockPatience)
+	for {
+		c, noServer := rpc.DialLocal(ctx, t.DB)
+		if noServer == nil {
+			return &Database{Client: c}, nil
+		}
+		if errors.Is(noServer, rpc.ErrSilent) || ctx.Err() != nil {
+			return nil, noServer
+		}
+		s, err := core.Open(t.DB, o)
+		if err == nil {
+			return &Database{Store: s}, nil
+		}
+		if err := t.hopeless(err, noServer, time.Now().After(deadline)); err != nil {
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+// hopeless returns why a command must not wait any longer for a database that it could not open, err,
+// and whose server it could not reach, noServer. Nil: the command is to try again.
+func (t Target) hopeless(err, noServer error, late bool) error {
+	locked := errors.Is(err, core.ErrLocked)
+	switch {
+	case locked && errors.Is(noServer, unixsocket.ErrNoSocket): // the lock will stay
+		return fmt.Errorf("%w, and nobody can reach it: %w. Move it away and start the server again", err, noServer)
+	case errors.Is(err, fs.ErrPermission) && !locked:
+		return fmt.Errorf("%w: the database is another user's. Run the command as that user; while rondo serve runs, members of its --socket-group may use it, too", err)
+	case locked && late && errors.Is(noServer, fs.ErrNotExist):
+		return fmt.Errorf("%w, and %s is not there: if that is a server, it is still starting, or its socket was removed", err, filepath.Join(t.Folder(), rpc.SocketName))
+	case !locked || late:
+		return err
+	case errors.Is(noServer, fs.ErrPermission): // the socket will stay as it is
+		return fmt.Errorf("%w, whose socket is its owner's alone: %w", err, noServer)
+	}
+	return nil
+}
+
+// openForSession opens the target for a session, which both reads and writes. A caller who may not
+// write gets the database for reading.
+func (t Target) openForSession(ctx context.Context) (*Database, error) {
+	db, err := t.Open(ctx, core.Options{}, false)
+	if errors.Is(err, fs.ErrPermission) {
+		if reading, e := t.Open(ctx, core.Options{ReadOnly: true}, false); e == nil {
+			return reading, nil
+		}
+	}
+	return db, err
+}
+
+// exists says whether the folder holds a database, or a part of one, or cannot be looked into. To open
+// any other folder would make a database there.
+func (t Target) exists() bool {
+	for _, name := range []string{DatabaseFile, LogFolder} {
+		if _, err := os.Stat(filepath.Join(t.DB, name)); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
+// Missing returns the error that there is no database in the folder of t.
+func (t Target) Missing() error {
+	return fmt.Errorf("there is no database in %s (--db, or RONDO_DB, says where it is)", t.Folder())
+}
+
+// Folder returns the absolute path of the database's folder.
+func (t Target) Folder() string {
+	if abs, err := filepath.Abs(t.DB); err == nil {
+		return abs
+	}
+	return t.DB
+}
+
+// makes returns an error if a command must not make the database because nobody has named it. A program
+// that uses rondo as rrdtool would leave a database in each folder that it runs in. adopts says that
+// the command means a file which the new database would take in.
+func (t Target) makes(adopts bool) error {
+	switch {
+	case t.Named:
+		return nil
+	case t.Strict:
+		return fmt.Errorf("there is no database in %s, and none is made where nobody asked for it: say where it is to be, by RONDO_DB or by db: in %s", t.Folder(), SystemConfig)
+	case adopts:
+		return fmt.Errorf("there is no database in %s: rondo create, restore, import and serve make one, and this command does if --db or RONDO_DB names it", t.Folder())
+	}
+	return nil
+}
+
+// RefuseDaemon returns an error if t names a server that speaks rrdcached's protocol, which can do no
+// more than verbs of rrdtool.
+func (t Target) RefuseDaemon(ctx context.Context) error {
+	if t.Daemon == "" {
+		return nil
+	}
+	var links daemons
+	defer links.close()
+	if c, err := links.dial(ctx, t.Daemon); err != nil || c == nil {
+		return nil // open says what is wrong
+	}
+	return fmt.Errorf("%s speaks rrdcached's protocol, which has no words for it: --daemon (or RONDO_DAEMON) must be a rondo server, http://… or unix:…/rondo.sock", t.Daemon)
+}
+
+// Must is Open for commands that need a database: none is an error.
+func (t Target) Must(ctx context.Context, o core.Options) (*Database, error) {
+	if err := t.RefuseDaemon(ctx); err != nil {
+		return nil, err
+	}
+	s, err := t.Open(ctx, o, false)
+	if err == nil && s.Client == nil && s.Store == nil {
+		return nil, t.Missing()
+	}
+	return s, err
+}
+
+// Server connects to the running server of t, for commands that need one.
+func (t Target) Server(ctx context.Context) (*rpc.Client, error) {
+	if t.Err != nil {
+		return nil, t.Err
+	}
+	if t.Daemon != "" {
+		return rpc.Dial(ctx, t.Daemon)
+	}
+	client, err := rpc.DialLocal(ctx, t.DB)
+	if err != nil {
+		return nil, fmt.Errorf("no server runs on the database in %s (--db, or RONDO_DB, says where it is): %w", t.DB, err)
+	}
+	return client, nil
+}
