@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"runtime/debug"
 	"slices"
 
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
@@ -32,15 +30,4 @@ func runDirectly(ctx context.Context, p *process) (code int, done bool) {
 		return 0, false
 	}
 	return runVerb(ctx, p, c.target(), args, plain), true
-}
-
-// isHelp says whether the arguments of a verb ask how it is used. No verb has -h alone.
-func isHelp(args []string) bool { return len(args) == 1 && (args[0] == "--help" || args[0] == "-h") }
-
-// collect sets how often the collector works, unless the environment does. One verb seldom makes enough garbage for it to begin; what runs
-// for long has what is large outside the collector's heap, where collecting twice as often costs little and keeps garbage from doubling the rest.
-func collect(percent int) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -191,15 +190,4 @@ func exportThrough(
 		return backend.Explain(err)
 	}
 	return nil
-}
-
-// pathError takes the names out of an error of the file system.
-func pathError(err error) error {
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		return at.Err
-	}
-	if at, ok := errors.AsType[*os.LinkError](err); ok {
-		return at.Err
-	}
-	return err
 }

@@ -11,17 +11,6 @@ const rootHelp = `Rondo keeps time series in round-robin archives: disk stays bo
 ` + "`rondo serve`" + ` receives samples and answers queries. The other commands work on the same
 database: through the server's socket while one runs, directly when none does.`
 
-// common are the flags that every command has.
-type common struct {
-	*process
-	db, daemon, sync, config string // flags
-}
-
-// target returns the database or server that a command works on.
-func (c *common) target() backend.Target {
-	return c.newTarget(c.db, c.daemon, c.sync, c.config)
-}
-
 func newRoot(p *process) *cobra.Command {
 	c := &common{process: p}
 	root := &cobra.Command{

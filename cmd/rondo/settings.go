@@ -16,12 +16,6 @@ const configVariable = "RONDO_CONFIG"
 // baseKey is the key of the configuration file that stands for RONDO_BASE.
 const baseKey = "base"
 
-// fileSettings are what every command takes from the configuration file. The server takes the rest.
-type fileSettings struct {
-	file   string            // empty: there is no file
-	values map[string]string // by key; those of settingKeys
-}
-
 // settingKeys are the keys that every command reads. All others are the server's.
 var settingKeys = []string{"db", "daemon", "sync", baseKey}
 

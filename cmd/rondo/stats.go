@@ -66,13 +66,3 @@ func printStats(c *common, format string, m *rondov1.StatsResponse) error {
 func printField(w table.Writer, m protoreflect.Message, f protoreflect.FieldDescriptor) error {
 	return w.Row(string(f.Name()), m.Get(f).Interface())
 }
-
-// firstError returns the first error that is not nil.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -87,7 +88,7 @@ func verbHelp(verb string) string {
 		return unbuiltHelp
 	}
 	var usage strings.Builder
-	call := &backend.Call{Stdout: &usage, Stderr: io.Discard}
+	call := &backend.Call{Stdout: &usage, Stderr: io.Discard, LookupEnv: os.LookupEnv}
 	_, _ = backend.Run(context.Background(), call, backend.Target{}, []string{"help", verb}) // prints, and cannot fail
 	_, text, _ := strings.Cut(usage.String(), "usage: ")
 	if slices.Contains(rrdtool.OwnVerbs(), verb) {
@@ -110,102 +111,4 @@ func newRRDTool(c *common) *cobra.Command {
 			return exitCode(runVerb(cmd.Context(), c.process, c.target(), args, true))
 		},
 	}
-}
-
-func exitCode(code int) error {
-	if code == 0 {
-		return nil
-	}
-	return exitError(code)
-}
-
-// takeFlags takes --db, --daemon, --sync and --config out of the arguments of a verb.
-func (c *common) takeFlags(args []string) ([]string, error) {
-	var rest []string
-	for len(args) > 0 {
-		if args[0] == "--" {
-			return append(rest, args...), nil
-		}
-		n, err := c.takeFlag(args)
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			rest, n = append(rest, args[0]), 1
-		}
-		args = args[n:]
-	}
-	return rest, nil
-}
-
-// leadingFlags takes --db and --daemon off the front of args: cobra leaves those given before
-// the command there.
-func (c *common) leadingFlags(args []string) ([]string, error) {
-	for len(args) > 0 {
-		n, err := c.takeFlag(args)
-		if err != nil || n == 0 {
-			return args, err
-		}
-		args = args[n:]
-	}
-	return args, nil
-}
-
-// takeFlag takes a flag at the front of args and returns how many arguments it was; 0: none.
-func (c *common) takeFlag(args []string) (int, error) {
-	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon, "--sync": &c.sync, "--config": &c.config} {
-		if v, ok := strings.CutPrefix(args[0], name+"="); ok {
-			*value = v
-			return 1, nil
-		}
-		if args[0] != name {
-			continue
-		}
-		if len(args) == 1 {
-			return 0, fmt.Errorf("option '%s' requires an argument", name)
-		}
-		*value = args[1]
-		return 2, nil
-	}
-	return 0, nil
-}
-
-// runVerb runs one of rrdtool's verbs, or a session of them ("-"), and returns its exit code. Plain is what
-// rrdtool prints and nothing else.
-func runVerb(ctx context.Context, p *process, t backend.Target, args []string, plain bool) int {
-	if len(args) > 0 && args[0] == "-" && len(args) <= 2 {
-		kind := backend.OwnPipe
-		if plain {
-			kind = backend.PlainPipe
-		}
-		return runPipe(ctx, p, t, strings.Join(args[1:], ""), kind)
-	}
-	collect(200)
-	code, err := backend.Run(ctx, p.call(plain), t, args)
-	return p.ended(code, err)
-}
-
-// runPipe runs commands from standard input. A folder that is not empty is where the session begins.
-func runPipe(ctx context.Context, p *process, t backend.Target, folder string, kind backend.PipeKind) int {
-	call := p.call(kind != backend.OwnPipe)
-	call.Folder = folder
-	code, err := backend.Pipe(ctx, call, t, kind)
-	return p.ended(code, err)
-}
-
-// call returns what a command brings with it for a backend.
-func (p *process) call(plain bool) *backend.Call {
-	return &backend.Call{
-		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, LookupEnv: p.lookupEnv, Now: p.now,
-		Plain: plain, Base: p.base(), HidesFiles: p.hidesFiles(),
-	}
-}
-
-// ended returns the exit code of a command that a backend has run, and prints the error.
-func (p *process) ended(code int, err error) int {
-	if err != nil {
-		p.tell(err)
-		return 1
-	}
-	return code
 }

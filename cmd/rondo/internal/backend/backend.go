@@ -3,9 +3,7 @@ package backend
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
-	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
@@ -19,70 +17,6 @@ type backend interface {
 	// Pipe runs the commands of standard input and returns the exit code.
 	Pipe(ctx context.Context, c *Call, kind PipeKind) (int, error)
 }
-
-// A PipeKind says how the commands and answers of a session look.
-type PipeKind int
-
-const (
-	PlainPipe  PipeKind = iota // rrdtool's pipe mode
-	OwnPipe                    // the same with rondo's verbs
-	FramedPipe                 // for programs: rrdtool.Frames
-)
-
-// A Call is what a command brings with it from its process. It serves for one Run or Pipe.
-type Call struct {
-	Stdin          io.Reader
-	Stdout, Stderr io.Writer
-	LookupEnv      func(string) (string, bool)
-	Now            func() time.Time
-	// Plain has a verb print what rrdtool prints, and nothing else.
-	Plain bool
-	// Base is the folder of files that the database stands for; empty: there is none.
-	Base string
-	// HidesFiles has no files made where programs look for them.
-	HidesFiles bool
-	// Folder is where a session begins; empty: at the working folder.
-	Folder string
-
-	here  Place
-	links daemons // of the option --daemon of verbs
-}
-
-func (c *Call) getenv(name string) string {
-	v, _ := c.LookupEnv(name)
-	return v
-}
-
-// env returns the surroundings of a verb of this process, without a store.
-func (c *Call) env() *rrdtool.Env {
-	env := &rrdtool.Env{
-		Files: rrdtool.OSFiles{}, Rondo: !c.Plain, Connect: c.links.connect,
-		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr,
-		Now: c.Now, Getenv: c.getenv,
-	}
-	c.here.Set(env)
-	return env
-}
-
-// pipeEnv returns the surroundings of a session of this process, without a store.
-func (c *Call) pipeEnv(kind PipeKind) *rrdtool.Env {
-	env := c.env()
-	env.Stdin, env.Rondo = nil, kind == OwnPipe
-	return env
-}
-
-// pipe runs the commands of a session of this process.
-func (kind PipeKind) pipe(ctx context.Context, env *rrdtool.Env, in io.Reader) int {
-	if kind == FramedPipe {
-		return rrdtool.Frames(ctx, env, in)
-	}
-	return rrdtool.Pipe(ctx, env, in)
-}
-
-// writing are the verbs that change the store.
-var writing = []string{"create", "update", "updatev", "tune", "resize", "alter", "restore", "flushcached"}
-
-func writes(args []string) bool { return slices.Contains(writing, args[0]) }
 
 // Run runs one of rrdtool's verbs and returns its exit code. What is wrong with the verb has been printed;
 // the error, which has not, is of the way to the database.
@@ -157,12 +91,28 @@ func needsDatabase(args []string) bool {
 	return len(args) > 0 && slices.Contains(slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs()), args[0]) && (len(args) > 1 || args[0] == "list")
 }
 
-// firstError returns the first error that is not nil.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+// RefuseDaemon returns an error if t names a server that speaks rrdcached's protocol, which can do no
+// more than verbs of rrdtool.
+func (t Target) RefuseDaemon(ctx context.Context) error {
+	if t.Daemon == "" {
+		return nil
 	}
-	return nil
+	var links daemons
+	defer links.close()
+	if c, err := links.dial(ctx, t.Daemon); err != nil || c == nil {
+		return nil // open says what is wrong
+	}
+	return fmt.Errorf("%s speaks rrdcached's protocol, which has no words for it: --daemon (or RONDO_DAEMON) must be a rondo server, http://… or unix:…/rondo.sock", t.Daemon)
+}
+
+// Must is Open for commands that need a database: none is an error.
+func (t Target) Must(ctx context.Context, o core.Options) (*Database, error) {
+	if err := t.RefuseDaemon(ctx); err != nil {
+		return nil, err
+	}
+	s, err := t.Open(ctx, o, false)
+	if err == nil && s.Client == nil && s.Store == nil {
+		return nil, t.Missing()
+	}
+	return s, err
 }

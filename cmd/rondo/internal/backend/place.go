@@ -46,8 +46,6 @@ func PlaceOf(base string, hides bool) (Place, error) {
 	return l, nil
 }
 
-func (c *Call) place() (Place, error) { return PlaceOf(c.Base, c.HidesFiles) }
-
 // Set makes names mean in env what they mean at this place. Programs make a series when they see no file
 // of its name in the base. So a file is made for each series.
 func (l Place) Set(env *rrdtool.Env) {

@@ -159,23 +159,3 @@ func (s server) execute(ctx context.Context, stdout, stderr io.Writer, req *rond
 	}
 	return 1, io.ErrUnexpectedEOF
 }
-
-// request returns the request to run args, with the surroundings of this process.
-func (c *Call) request(args []string, plain bool) *rondov1.ExecRequest {
-	req := &rondov1.ExecRequest{Argv: args, Plain: plain, Environment: make(map[string]string), NowUs: c.Now().UnixMicro()}
-	for _, name := range rrdtool.Variables {
-		if v, ok := c.LookupEnv(name); ok {
-			req.Environment[name] = v
-		}
-	}
-	c.here.describe(req)
-	return req
-}
-
-// Explain returns the error of a server's answer in words for the user of the command line.
-func Explain(err error) error {
-	if connect.CodeOf(err) == connect.CodeUnimplemented {
-		return fmt.Errorf("the server serves the command line on its socket only (unix:…/rondo.sock): %w", err)
-	}
-	return err
-}

@@ -31,6 +31,31 @@ type session struct {
 // errServer says that a server has begun to run.
 var errServer = errors.New("a server has the database now")
 
+// runSession runs the commands of standard input on the database of this process. If a server takes the
+// database, the server runs the rest.
+func runSession(ctx context.Context, c *Call, s *session, kind PipeKind) (code int, err error) {
+	defer func() { err = firstError(err, s.letGo()) }()
+	env := c.pipeEnv(kind)
+	env.Store = s
+	if kind == OwnPipe {
+		env.Extra = s
+	}
+	if kind == FramedPipe {
+		env.Seen, env.Made = nil, nil // the program sees to it
+		return kind.pipe(ctx, env, &impatient{ctx: ctx, in: c.Stdin}), nil
+	}
+	code = kind.pipe(ctx, env, s)
+	if s.server == nil {
+		if errors.Is(s.err, io.EOF) {
+			return code, nil
+		}
+		return code, s.err
+	}
+	going := *c
+	going.Stdin, going.here.dir = s, env.Dir
+	return server{s.server}.Pipe(ctx, &going, kind)
+}
+
 // take opens the database, if there is one. It returns the server if one has the database.
 func (s *session) take() (*rpc.Client, error) {
 	db, err := s.target.openForSession(s.ctx)

@@ -175,32 +175,6 @@ func (t Target) makes(adopts bool) error {
 	return nil
 }
 
-// RefuseDaemon returns an error if t names a server that speaks rrdcached's protocol, which can do no
-// more than verbs of rrdtool.
-func (t Target) RefuseDaemon(ctx context.Context) error {
-	if t.Daemon == "" {
-		return nil
-	}
-	var links daemons
-	defer links.close()
-	if c, err := links.dial(ctx, t.Daemon); err != nil || c == nil {
-		return nil // open says what is wrong
-	}
-	return fmt.Errorf("%s speaks rrdcached's protocol, which has no words for it: --daemon (or RONDO_DAEMON) must be a rondo server, http://… or unix:…/rondo.sock", t.Daemon)
-}
-
-// Must is Open for commands that need a database: none is an error.
-func (t Target) Must(ctx context.Context, o core.Options) (*Database, error) {
-	if err := t.RefuseDaemon(ctx); err != nil {
-		return nil, err
-	}
-	s, err := t.Open(ctx, o, false)
-	if err == nil && s.Client == nil && s.Store == nil {
-		return nil, t.Missing()
-	}
-	return s, err
-}
-
 // Server connects to the running server of t, for commands that need one.
 func (t Target) Server(ctx context.Context) (*rpc.Client, error) {
 	if t.Err != nil {

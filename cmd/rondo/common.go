@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
+)
+
+// common are the flags that every command has.
+type common struct {
+	*process
+	db, daemon, sync, config string // flags
+}
+
+// target returns the database or server that a command works on.
+func (c *common) target() backend.Target {
+	return c.newTarget(c.db, c.daemon, c.sync, c.config)
+}
+
+// takeFlags takes --db, --daemon, --sync and --config out of the arguments of a verb.
+func (c *common) takeFlags(args []string) ([]string, error) {
+	var rest []string
+	for len(args) > 0 {
+		if args[0] == "--" {
+			return append(rest, args...), nil
+		}
+		n, err := c.takeFlag(args)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			rest, n = append(rest, args[0]), 1
+		}
+		args = args[n:]
+	}
+	return rest, nil
+}
+
+// leadingFlags takes the flags of every command off the front of args. cobra leaves flags that stand
+// before the command there.
+func (c *common) leadingFlags(args []string) ([]string, error) {
+	for len(args) > 0 {
+		n, err := c.takeFlag(args)
+		if err != nil || n == 0 {
+			return args, err
+		}
+		args = args[n:]
+	}
+	return args, nil
+}
+
+// takeFlag takes a flag at the front of args and returns the number of its arguments; 0: it is no such flag.
+func (c *common) takeFlag(args []string) (int, error) {
+	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon, "--sync": &c.sync, "--config": &c.config} {
+		if v, ok := strings.CutPrefix(args[0], name+"="); ok {
+			*value = v
+			return 1, nil
+		}
+		if args[0] != name {
+			continue
+		}
+		if len(args) == 1 {
+			return 0, fmt.Errorf("option '%s' requires an argument", name)
+		}
+		*value = args[1]
+		return 2, nil
+	}
+	return 0, nil
+}

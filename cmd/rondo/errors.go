@@ -1,0 +1,28 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// firstError returns the first error that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pathError takes the names out of an error of the file system.
+func pathError(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	if at, ok := errors.AsType[*os.LinkError](err); ok {
+		return at.Err
+	}
+	return err
+}

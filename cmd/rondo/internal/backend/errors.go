@@ -1,0 +1,25 @@
+package backend
+
+import (
+	"fmt"
+
+	"connectrpc.com/connect"
+)
+
+// Explain returns the error of a server's answer in words for the user of the command line.
+func Explain(err error) error {
+	if connect.CodeOf(err) == connect.CodeUnimplemented {
+		return fmt.Errorf("the server serves the command line on its socket only (unix:…/rondo.sock): %w", err)
+	}
+	return err
+}
+
+// firstError returns the first error that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
+)
+
+// A process is what a command has of its process: arguments, streams, environment, clock.
+type process struct {
+	args           []string // args[0] is the program's name
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	lookupEnv      func(string) (string, bool)
+	now            func() time.Time
+	settings       fileSettings // zero until configure has read the configuration file
+}
+
+func newProcess() *process {
+	return &process{args: os.Args, stdin: os.Stdin, stdout: forTerminal(os.Stdout), stderr: forTerminal(os.Stderr), lookupEnv: os.LookupEnv, now: time.Now}
+}
+
+// tell prints an error, whose text may quote anything. If the database is damaged, tell prints which
+// commands help.
+func (p *process) tell(err error) {
+	told := err.Error()
+	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(told)) // nobody is left to tell
+	damaged := errors.Is(err, core.ErrDamaged) || connect.CodeOf(err) == connect.CodeDataLoss
+	if damaged && !strings.Contains(told, "rondo ") {
+		_, _ = fmt.Fprintln(p.stderr, "rondo check tells all that is damaged; rondo check --repair, while no server runs, makes the rest usable.")
+	}
+}
+
+func (p *process) getenv(name string) string {
+	v, _ := p.lookupEnv(name)
+	return v
+}
+
+// An exitError is an exit code whose reason has been printed.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// together is how long signals count as one: timeout(1) sends its signal to the process and to its group.
+const together = time.Second
+
+// exitCode returns an exit code as an error; 0 is none.
+func exitCode(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return exitError(code)
+}
+
+// fileSettings are the keys of the configuration file that every command takes. The server takes the rest.
+type fileSettings struct {
+	file   string            // empty: there is no file
+	values map[string]string // by key; those of settingKeys
+}
+
+// collect sets the percentage by which the heap grows between two garbage collections, unless GOGC does. A
+// verb seldom makes enough garbage for a collection. A server keeps its large data outside the
+// collector's heap, so collecting twice as often costs it little and keeps garbage small.
+func collect(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
