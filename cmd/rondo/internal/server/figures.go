@@ -12,15 +12,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A figure is one number the server knows of itself: a metric, and a series below rondo/.
-type figure struct {
-	series string // the last part of the series' path; empty: not recorded
-	metric string
-	kind   rra.Kind // Gauge; Derive, a counter of integers; DDerive, one of doubles
-	help   string
-	value  float64
-}
-
 // figures returns what the store and the process know of themselves now. The order and the names
 // are always the same.
 func (s *server) figures() []figure {

@@ -15,12 +15,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The server's own series.
-const (
-	ownFolder = "rondo"
-	ownStep   = 10 // seconds
-)
-
 // record writes the server's own figures into its store every ownStep seconds, until ctx ends.
 func (s *server) record(ctx context.Context) {
 	r := recorder{store: s.store, refs: make(map[string]core.Ref)}

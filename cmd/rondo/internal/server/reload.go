@@ -1,19 +1,10 @@
 package server
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/rra"
 )
-
-// reloads says what became of the configuration.
-type reloads struct {
-	taken, failed atomic.Uint64 // times that it was read again
-	bad           atomic.Bool   // the last one was not taken, or not by all receivers
-	restart       atomic.Int64  // changed settings that wait for a restart
-	at            atomic.Int64  // Unix microseconds when one was taken last; 0: at the start
-}
 
 // reload takes a configuration that was read again.
 func (s *server) reload(w Ways) {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/engine/core"
@@ -16,32 +14,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// RRDCached says where rrdcached's protocol is spoken.
-type RRDCached struct {
-	Addresses []rrdcached.Address
-	Named     bool // they were named: they must be had
-	// Base is the folder that is cut off the front of names.
-	Base string
-	// Adopt has native files below Base become series when clients name them.
-	Adopt bool
-	// Conns, HostConns and Idle are limits; 0: the protocol's own.
-	Conns, HostConns int
-	Idle             time.Duration
-	// Define makes the definition of a series that a rule names and an UPDATE brings, with so many values a sample; a step of
-	// 0 is its own choice. Sources, if not nil, are those of the rule.
-	Define func(path string, values int, sources []rra.DataSource, step int64) *rra.Definition
-}
-
 // answersPart is which part of the memory budget rows of answers of rrdcached's protocol may take.
 const answersPart = 16
-
-// A daemon serves rrdcached's protocol.
-type daemon struct {
-	*rrdcached.Server
-	addrs   []net.Addr
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-}
 
 // listenRRDCached opens the ports of rrdcached's protocol.
 func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) {
@@ -101,13 +75,6 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 		serve(l, a.Allow)
 	}
 	return d, nil
-}
-
-// stop ends the connections and returns when what they have sent is stored.
-func (d *daemon) stop() {
-	d.cancel()
-	d.running.Wait()
-	d.Close()
 }
 
 // makeMissing makes the series that UPDATE commands name, where a rule says how.

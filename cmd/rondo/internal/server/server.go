@@ -9,8 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,113 +19,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
-	"github.com/rondo-db/rondo/query/unixsocket"
-	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/receivers/sink"
 )
-
-// A Config is what a server is made from.
-type Config struct {
-	DB      string // the database's folder
-	Version string
-	Engine  core.Options
-	HTTP    Address
-	Socket  unixsocket.Access // who may connect to the command line's socket
-	// HTTPHosts are names that the HTTP port answers to beside its own; "*" stands for every name.
-	HTTPHosts []string
-	// Ways are the ways in.
-	Ways Ways
-	// RRDCached is where rrdcached's protocol is spoken.
-	RRDCached RRDCached
-	// MaxFuture is how far ahead of the clock a sample may be; 0: one hour, negative: no limit.
-	MaxFuture time.Duration
-	// Limits are those of senders; its Policy is that of Ways.
-	Limits sink.Options
-	// Memory bounds the Go heap of the process; 0: the limit that GOMEMLIMIT says.
-	Memory int64
-	// Grace is how long open requests may take at the end; 0: 5 s.
-	Grace time.Duration
-	// Reload gives the ways in after a change of the configuration; nil: they never change.
-	Reload <-chan Ways
-	Getenv func(string) string // systemd's variables; nil: none
-	Logger *slog.Logger        // nil: silent
-	// Ready, if not nil, is called once everything listens.
-	Ready func(Addresses)
-
-	bounds *bounds // of the HTTP port; nil: the default ones
-}
-
-// Ways are the ways into a store. They may change while the server runs.
-type Ways struct {
-	// Receivers are the protocols, each with its settings; one without an address is off.
-	Receivers []Receiver
-	// Policy decides about new series; nil: the protocols do.
-	Policy *sink.Policy
-	// Err says why a configuration that was read again cannot be taken; nil: it can.
-	Err error
-	// Restart is how many settings of a configuration that was read again need a restart.
-	Restart int
-}
-
-// An Address is a listen address. One that was named must be had; a default one may be taken.
-type Address struct {
-	Addr  string
-	Named bool
-}
-
-// A Receiver is one protocol with its settings.
-type Receiver struct {
-	Protocol receivers.Protocol
-	Address  Address
-	Options  map[string][]string
-}
-
-// Addresses is what a server listens on.
-type Addresses struct {
-	HTTP      net.Addr // nil: off
-	Socket    string
-	Receivers map[string]net.Addr // by protocol
-	RRDCached []net.Addr
-}
-
-func (c Config) withDefaults() Config {
-	if c.Grace <= 0 {
-		c.Grace = 5 * time.Second
-	}
-	if c.MaxFuture == 0 {
-		c.MaxFuture = receivers.DefaultMaxFuture
-	}
-	if c.Getenv == nil {
-		c.Getenv = func(string) string { return "" }
-	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.Ready == nil {
-		c.Ready = func(Addresses) {}
-	}
-	return c
-}
-
-// A server is one running Config.
-type server struct {
-	Config
-	started     time.Time
-	rpc         *rpc.Server
-	reloads     reloads
-	store       *core.Store
-	page        *gate
-	http        *listener
-	connections *connections // of http
-	local       *listener
-	commands    *rpc.Local // what is served at local
-	receivers   *manager
-	daemon      *daemon // nil: rrdcached's protocol is not spoken
-	swept       swept
-	activated   map[string][]*os.File
-	opened      int      // ways in that listen, or read files
-	missed      []string // default addresses that could not be had, as flags
-}
 
 // Run serves until ctx ends, then drains, stores what was received, closes the store and returns nil.
 // Another error says why it could not start, or go on.
@@ -268,12 +160,6 @@ func (s *server) endRequests() (errs []error) {
 	return ended
 }
 
-func (s *server) notify(state ...string) {
-	if err := systemd.Notify(s.Getenv, state...); err != nil {
-		s.Logger.Warn("systemd does not listen", "err", err)
-	}
-}
-
 // watchdog tells systemd that the process lives for as long as the store answers.
 func (s *server) watchdog(ctx context.Context) {
 	d := systemd.WatchdogInterval(s.Getenv, os.Getpid())
@@ -309,11 +195,4 @@ func (s *server) handlers() (all, scrapes http.Handler) {
 	metrics.HandleFunc("GET /metrics", s.metrics)
 	metrics.Handle(rpc.HealthProcedure, rpc.HealthHandler(s.page.ready))
 	return mux, metrics
-}
-
-func absolute(dir string) string {
-	if abs, err := filepath.Abs(dir); err == nil {
-		return abs
-	}
-	return dir
 }

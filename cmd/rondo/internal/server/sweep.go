@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/receivers/sink"
@@ -13,9 +12,6 @@ const (
 	sweepPause = 10 * time.Second
 	sweepShare = 50
 )
-
-// swept counts what has expired.
-type swept struct{ expired, dropped atomic.Uint64 }
 
 // sweep expires what has been silent for too long, until ctx ends.
 func (s *server) sweep(ctx context.Context) {

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
+)
+
+// A server is one running Config.
+type server struct {
+	Config
+	started     time.Time
+	rpc         *rpc.Server
+	reloads     reloads
+	store       *core.Store
+	page        *gate
+	http        *listener
+	connections *connections // of http
+	local       *listener
+	commands    *rpc.Local // what is served at local
+	receivers   *manager
+	daemon      *daemon // nil: rrdcached's protocol is not spoken
+	swept       swept
+	activated   map[string][]*os.File
+	opened      int      // ways in that listen, or read files
+	missed      []string // default addresses that could not be had, as flags
+}
+
+// reloads says what became of the configuration.
+type reloads struct {
+	taken, failed atomic.Uint64 // times that it was read again
+	bad           atomic.Bool   // the last one was not taken, or not by all receivers
+	restart       atomic.Int64  // changed settings that wait for a restart
+	at            atomic.Int64  // Unix microseconds when one was taken last; 0: at the start
+}
+
+// swept counts what has expired.
+type swept struct{ expired, dropped atomic.Uint64 }
+
+// A daemon serves rrdcached's protocol.
+type daemon struct {
+	*rrdcached.Server
+	addrs   []net.Addr
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// stop ends the connections and returns when what they have sent is stored.
+func (d *daemon) stop() {
+	d.cancel()
+	d.running.Wait()
+	d.Close()
+}
+
+// notify tells systemd of a change of state.
+func (s *server) notify(state ...string) {
+	if err := systemd.Notify(s.Getenv, state...); err != nil {
+		s.Logger.Warn("systemd does not listen", "err", err)
+	}
+}
+
+// The server's own series.
+const (
+	ownFolder = "rondo"
+	ownStep   = 10 // seconds
+)
+
+// absolute returns the absolute path of a folder.
+func absolute(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
