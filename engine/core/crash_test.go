@@ -163,6 +163,7 @@ type crashRun struct {
 	hit  map[string]int
 	soon bool                            // points are met for sure: within the first dozen hits
 	wrap func(core.Options) core.Options // how verify opens the store; nil: as it is
+	more func(s *core.Store) int         // compares what is not of the model and counts it; nil: there is no such series
 }
 
 // A crashModel is what one appender has put into the store.
@@ -319,6 +320,9 @@ func (c *crashRun) compare(s *core.Store) {
 	for _, a := range c.apps {
 		a.recover(c, s)
 		series += len(a.model)
+	}
+	if c.more != nil {
+		series += c.more(s)
 	}
 	if got := s.Stats().Series; got != int64(series) {
 		c.t.Fatalf("%d series, want %d", got, series)

@@ -177,15 +177,18 @@ type faultRun struct {
 	base  *baseDisk
 	log   *waltest.Disk
 	calls map[string]int // of the script
+	extra extraSeries
 }
 
 func newFaultRun(t *testing.T, seed uint64) *faultRun {
 	f := &faultRun{crashRun: newCrashRun(t, seed), base: newBaseDisk(t, seed), log: waltest.NewDisk(seed)}
+	f.more = f.extras
 	f.wrap = func(o core.Options) core.Options { return o.WithFS(f.log).WithFault(f.base.fault) }
 	return f
 }
 
-// script opens a store, loads it, writes checkpoints and a backup, and ends as power is lost. With a kind, the n-th
+// script opens a store, loads it, imports and alters series, closes and opens it again, writes checkpoints and a backup, and
+// ends as power is lost. With a kind, the n-th
 // call of that kind fails. It returns how many errors were met.
 func (f *faultRun) script(kind string, n int, forever bool) (met int) {
 	t := f.t
@@ -233,6 +236,18 @@ func (f *faultRun) script(kind string, n int, forever bool) (met int) {
 	if err := s.Checkpoint(ctx); err != nil {
 		note("checkpoint", err)
 	}
+	f.copies(ctx, s, note)
+	if err := s.Close(); err != nil {
+		note("close", err)
+	}
+	if s, err = core.Open(f.task.dir, o); err != nil {
+		note("open again", err)
+		arm(0)
+		if s, err = core.Open(f.task.dir, o); err != nil {
+			t.Fatalf("%s %d: open again when the disk works again: %v", kind, n, err)
+		}
+	}
+	f.copies(ctx, s, note)
 	if err := s.Backup(ctx, io.Discard); err != nil {
 		note("backup", err)
 	}
