@@ -13,9 +13,9 @@ type ManyStore interface {
 	FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error
 }
 
-// ReadMany reads all rows of many plans; what plans over one range share of the store is read once. fn is called once for each
-// plan, in any order, with values as a Table has them, which are valid until it returns. The plans must be small: all rows of
-// one are held at once.
+// ReadMany reads all rows of many plans; what plans over one range share of the store is read once.
+// fn is called once for each plan, in any order, with values as a Table has them, which are valid
+// until it returns. The plans must be small: all rows of one are held at once.
 func ReadMany(ctx context.Context, s ManyStore, plans []*Plan, fn func(i int, values []float64, err error)) error {
 	type span struct {
 		archive    int

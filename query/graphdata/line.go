@@ -23,7 +23,8 @@ type argument struct {
 	taken      bool
 }
 
-// parseLine splits a line. Its function is the argument with the key cmd, or else the first without a key.
+// parseLine splits a line. Its function is the argument with the key cmd, or else the first without
+// a key.
 func parseLine(text string) (*line, error) {
 	l := &line{text: text}
 	var word []byte

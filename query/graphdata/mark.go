@@ -193,7 +193,8 @@ type painting struct {
 	fraction, legend *argument
 }
 
-// painting takes the arguments that say what is drawn: NAME[#COLOR[#COLOR]][:FRACTION][:LEGEND], or by their keys.
+// painting takes the arguments that say what is drawn: NAME[#COLOR[#COLOR]][:FRACTION][:LEGEND], or
+// by their keys.
 func (l *line) painting(kind MarkKind) (x painting, err error) {
 	name, first, second := l.byKey("vname"), l.byKey("color"), l.byKey("color2")
 	x.legend = l.byKey("legend")
@@ -227,7 +228,8 @@ func (l *line) painting(kind MarkKind) (x painting, err error) {
 	return x, nil
 }
 
-// addDrawing reads a line that draws. It returns false where a colour is wrong: rrdtool reads no further then, this line or others, and says nothing.
+// addDrawing reads a line that draws. It returns false where a colour is wrong: rrdtool reads no
+// further then, this line or others, and says nothing.
 func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err error) {
 	if err := m.style(l, width); err != nil {
 		return false, err

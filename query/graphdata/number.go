@@ -21,8 +21,9 @@ const maxExponent = 308
 // digits are those behind the point.
 const digits = 1e10
 
-// AppendNumber appends a finite number as xport prints it: with ten digits behind the point and an exponent. A last digit that
-// could go either way goes where rrdtool lets it go, which is not where C's printf would. There is no -0.
+// AppendNumber appends a finite number as xport prints it: with ten digits behind the point and an
+// exponent. A last digit that could go either way goes where rrdtool lets it go, which is not where
+// C's printf would. There is no -0.
 func AppendNumber(dst []byte, v float64) []byte {
 	if v == 0 {
 		return append(dst, "0.0000000000e+00"...)

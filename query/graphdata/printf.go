@@ -13,7 +13,8 @@ const (
 	maxDigits  = 19 // behind the point
 )
 
-// A format is what PRINT and GPRINT are given: text around one number, and behind that perhaps one SI prefix.
+// A format is what PRINT and GPRINT are given: text around one number, and behind that perhaps one
+// SI prefix.
 type format struct {
 	before, after, end string // what stands in front of the number, between it and the prefix, and behind that
 	flags              string // of "-+ #0", as far as they are there
@@ -22,7 +23,8 @@ type format struct {
 	prefix             byte   // s: the number's own; S: the one used last; 0: none
 }
 
-// parseFormat reads a format: %[flag][width][.precision]l and a verb; %s, %S; %%. It is not ok if there is anything else in it.
+// parseFormat reads a format: %[flag][width][.precision]l and a verb; %s, %S; %%. It is not ok if
+// there is anything else in it.
 func parseFormat(text string) (f format, ok bool) {
 	var word []byte
 	for text != "" {
@@ -91,8 +93,8 @@ func leadingNumber(text string) (n int, rest string, ok bool) {
 	return n, text[i:], i > 0
 }
 
-// append prints a number, with the prefix that belongs to it. A number that has more than 19 digits in front of the point ends the
-// text there, as rrdtool has it.
+// append prints a number, with the prefix that belongs to it. A number that has more than 19 digits
+// in front of the point ends the text there, as rrdtool has it.
 func (f *format) append(dst []byte, v float64, prefix string) []byte {
 	dst = append(dst, f.before...)
 	number, ok := f.appendValue(nil, v)
@@ -120,7 +122,8 @@ func (f *format) append(dst []byte, v float64, prefix string) []byte {
 	return append(dst, f.end...)
 }
 
-// appendValue appends the number itself. It is made as [AppendNumber] makes its, digits before and behind the point apart, in doubles.
+// appendValue appends the number itself. It is made as [AppendNumber] makes its, digits before and
+// behind the point apart, in doubles.
 func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 	upper := f.verb < 'a'
 	switch {

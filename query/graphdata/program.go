@@ -99,7 +99,8 @@ func New(o Options) *Program {
 	return &Program{options: o, names: make(map[string]int)}
 }
 
-// Add reads one line. The error is rrdtool's. Behind a line that draws in a colour which is none nothing is read, as rrdtool has it.
+// Add reads one line of a graph. The error has rrdtool's words. As in rrdtool, a drawing line with
+// an invalid colour ends the program without an error: Add ignores every line after it.
 func (p *Program) Add(text string) error {
 	if p.ended {
 		return nil

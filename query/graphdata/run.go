@@ -57,7 +57,8 @@ func (p *Program) calculate(e *element) error {
 	return err
 }
 
-// shift moves a column in time, by whole rows. It takes the place of an earlier shift of the same column.
+// shift moves a column in time, by whole rows. It takes the place of an earlier shift of the same
+// column.
 func (p *Program) shift(e *element) {
 	by := e.offset
 	if e.by >= 0 {
@@ -98,8 +99,8 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 		factor = (want-1)/plan.Step + 1
 	}
 	if factor&(factor-1) != 0 && plan.Start%(plan.Step*factor) != 0 && plan.End < floor(plan.Start, plan.Step*factor)+plan.Step*factor {
-		// The range lies inside one row. rrdtool then counts minus factor rows, in 64 bits without a sign, and goes on if that is
-		// a multiple of factor.
+		// The range lies inside one row. rrdtool then counts minus factor rows, in 64 bits without
+		// a sign, and goes on if that is a multiple of factor.
 		return fmt.Errorf("SANITY CHECK: %d rows cannot be reduced by %d \n", -uint64(factor), factor)
 	}
 	ds := slices.Index(plan.DS, d.ds)
@@ -134,14 +135,15 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	return nil
 }
 
-// sameRows says whether d takes the rows that were fetched for a DEF before it, of a step: it asks for the same, or, as rrdtool has it, for
-// what the other got.
+// sameRows says whether d takes the rows that were fetched for a DEF before it, of a step: it asks
+// for the same, or, as rrdtool has it, for what the other got.
 func (d *definition) sameRows(o *definition, step int64) bool {
 	return d.file == o.file && d.daemon == o.daemon && d.cf == o.cf && d.start == o.start && d.end == o.end &&
 		(d.step == o.step || d.step == step && d.reduce == o.reduce)
 }
 
-// A reducer makes rows of a coarser step, each of as many as fit. A row that is not wholly there is unknown.
+// A reducer makes rows of a coarser step, each of as many as fit. A row that is not wholly there is
+// unknown.
 type reducer struct {
 	elem   int // the DEF that they are for
 	ds     int // the data source
@@ -252,10 +254,12 @@ func (p *Program) Lookup(name string) (variable int, kind Kind, ok bool) {
 	return i, p.elems[i].kind, true
 }
 
-// Series returns the column of a variable after Run. What a VDEF gives has a step of 0 and one value.
+// Series returns the column of a variable after Run. What a VDEF gives has a step of 0 and one
+// value.
 func (p *Program) Series(variable int) rpn.Series { return p.elems[variable].series }
 
-// A Grid is the rows that the exported columns have in common: they end at Start+Step, Start+2*Step, … up to End.
+// A Grid is the rows that the exported columns have in common: they end at Start+Step,
+// Start+2*Step, … up to End.
 type Grid struct {
 	Start, End, Step int64
 }
@@ -263,8 +267,8 @@ type Grid struct {
 // Rows returns how many rows there are.
 func (g Grid) Rows() int64 { return max(0, (g.End-g.Start)/g.Step) }
 
-// Grid returns the rows of the whole range at the greatest step that divides those of all exported columns. The range is
-// widened to whole rows.
+// Grid returns the rows of the whole range at the greatest step that divides those of all exported
+// columns. The range is widened to whole rows.
 func (p *Program) Grid() Grid {
 	g := Grid{}
 	for _, x := range p.exports {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Names are what a locale says of dates: those of days and months, and the formats of strftime's %c, %x, %X and %r.
+// Names are what a locale says of dates: those of days and months, and the formats of strftime's
+// %c, %x, %X and %r.
 type Names struct {
 	ShortDays, Days                         [7]string // from Sunday
 	ShortMonths, Months                     [12]string
@@ -31,8 +32,9 @@ var POSIXNames = func() *Names {
 	return n
 }()
 
-// Strftime formats a time as the GNU C library's strftime does, with its flags (_ - 0 ^ #), widths and modifiers. What it does not know
-// stands as it is. The alternative forms of locales (%E, %O) are the plain ones.
+// Strftime formats a time as the GNU C library's strftime does, with its flags (_ - 0 ^ #), widths
+// and modifiers. What it does not know stands as it is. The alternative forms of locales (%E, %O)
+// are the plain ones.
 func (n *Names) Strftime(format string, t time.Time) string {
 	return string(n.appendTime(nil, format, t, 0))
 }

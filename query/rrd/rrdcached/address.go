@@ -17,7 +17,8 @@ import (
 // DefaultPort is the TCP port of rrdcached.
 const DefaultPort = wire.DefaultPort
 
-// SocketName is the name of the socket in the database's folder where a server listens that was told nothing else.
+// SocketName is the name of the socket in the database's folder where a server listens that was
+// told nothing else.
 const SocketName = "rrdcached.sock"
 
 // An Address says where to listen, and what may be asked there.
@@ -59,8 +60,9 @@ func ParseCommands(text string) (Commands, error) {
 	return set, nil
 }
 
-// ParseAddress reads an address as rrdcached and its clients write it: unix:PATH, /PATH, HOST, HOST:PORT, [V6] or [V6]:PORT. Behind a
-// question mark may stand settings, with & between them: allow=UPDATE+FLUSH, and for a unix socket mode=0660 and group=NAME.
+// ParseAddress reads an address as rrdcached and its clients write it: unix:PATH, /PATH, HOST,
+// HOST:PORT, [V6] or [V6]:PORT. Behind a question mark may stand settings, with & between them:
+// allow=UPDATE+FLUSH, and for a unix socket mode=0660 and group=NAME.
 func ParseAddress(text string) (Address, error) {
 	text, settings, found := strings.Cut(text, "?")
 	network, addr, err := wire.ParsePlace(text)

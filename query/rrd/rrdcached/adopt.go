@@ -12,10 +12,12 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
-// A server that takes rrdcached's place finds the files that rrdcached kept. A series that a client names and that is not there is
-// made of the native file of its name below the base, with every row, before the client is answered. The file stays as it is.
+// A server that takes rrdcached's place finds the files that rrdcached kept. A series that a client
+// names and that is not there is made of the native file of its name below the base, with every
+// row, before the client is answered. The file stays as it is.
 
-// adopt makes series of the native files of paths. The result has an entry for each path of which there is a file: nil, or why it is no series.
+// adopt makes series of the native files of paths. The result has an entry for each path of which
+// there is a file: nil, or why it is no series.
 func (s *Server) adopt(ctx context.Context, paths []string) map[string]error {
 	if !s.o.Adopt {
 		return nil
@@ -35,7 +37,8 @@ func (s *Server) adopt(ctx context.Context, paths []string) map[string]error {
 // maxOpen is how many files are open at once.
 const maxOpen = 64
 
-// adoptSome is adopt for so many paths as there may be open files. It puts into files what has become of each.
+// adoptSome is adopt for so many paths as there may be open files. It puts into files what has
+// become of each.
 func (s *Server) adoptSome(ctx context.Context, root *os.Root, paths []string, files map[string]error) {
 	asked := make(map[string]string) // by path of the series
 	var items []transfer.Item
@@ -79,7 +82,8 @@ func (s *Server) adoptSome(ctx context.Context, root *os.Root, paths []string, f
 	}
 }
 
-// openNative opens a native file below a folder; nil: there is none of that name, or links lead out of the folder. It waits for no pipe.
+// openNative opens a native file below a folder; nil: there is none of that name, or links lead out
+// of the folder. It waits for no pipe.
 func openNative(root *os.Root, name string) *os.File {
 	f, err := root.OpenFile(name, os.O_RDONLY|openFlags, 0)
 	if err != nil {
@@ -96,7 +100,8 @@ func openNative(root *os.Root, name string) *os.File {
 	return nil
 }
 
-// find returns the series of a path, also one that is a file yet. The error wraps core.ErrNotFound if there is neither.
+// find returns the series of a path, also one that is a file yet. The error wraps core.ErrNotFound
+// if there is neither.
 func (s *Server) find(path string) (core.Ref, error) {
 	ref, err := s.o.Store.Lookup(path)
 	if !errors.Is(err, core.ErrNotFound) || !s.o.Adopt {

@@ -10,13 +10,14 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A series that is altered or overwritten is another from then on. Samples of the one that was are stored in the one that is.
+// A series that is altered or overwritten is another from then on. Samples of the one that was are
+// stored in the one that is.
 
 // maxAgain is how often that is tried for samples whose series goes on changing.
 const maxAgain = 50
 
-// inOrder is called before samples of e are put into a group. Where e has taken the place of a name's former series, samples of that
-// may be on their way: they come first.
+// inOrder is called before samples of e are put into a group. Where e has taken the place of a
+// name's former series, samples of that may be on their way: they come first.
 func (c *conn) inOrder(e *entry) {
 	if e.born <= c.drops {
 		return
@@ -39,8 +40,8 @@ func (c *conn) storeAgain(g *group, ended []int) {
 	}
 }
 
-// again stores the samples of requests whose series has ended: under its name there may be another by now. It returns those whose
-// series has ended once more, each once, in order.
+// again stores the samples of requests whose series has ended: under its name there may be another
+// by now. It returns those whose series has ended once more, each once, in order.
 func (c *conn) again(g *group, ended []int) (more []int) {
 	var b core.Batch
 	b.Rejections = maxSamples

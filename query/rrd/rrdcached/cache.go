@@ -9,8 +9,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Names are looked up once, and then remembered as clients write them. Most clients send their series in the same order
-// again and again, so that the next name is guessed from the one before it, and only compared.
+// Names are looked up once, and then remembered as clients write them. Most clients send their
+// series in the same order again and again, so that the next name is guessed from the one before
+// it, and only compared.
 
 // An entry is one name of a series as clients write it.
 type entry struct {
@@ -35,7 +36,8 @@ type cache struct {
 	kinds     map[*rra.Definition][]rra.Kind
 	suspended map[string]struct{} // paths
 	renames   uint64              // of the store, when the map was last emptied
-	// Entries and names that come one after the other lie so, too: they are looked at in this order.
+	// Entries and names that come one after the other lie so, too: they are looked at in this
+	// order.
 	spare []entry
 	names strings.Builder
 }

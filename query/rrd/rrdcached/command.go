@@ -47,8 +47,8 @@ type command struct {
 	help  string // what it does, in lines
 	// always: allowed on every socket. batch: may stand in a BATCH. hidden: HELP does not show it.
 	always, batch, hidden bool
-	// quick: the answer follows from the request, or from what is looked up in memory, and need not wait for the
-	// samples before it.
+	// quick: the answer follows from the request, or from what is looked up in memory, and need not
+	// wait for the samples before it.
 	quick bool
 }
 

@@ -1,23 +1,20 @@
 package rrdcached
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"math"
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/foreign"
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// A connection is served by one goroutine. It reads what has arrived, puts the samples of it into a group, and hands that to
-// the engine; while the disk is at it, it reads on, as long as there is something. Answers are written in the order of the
-// requests, once the group that they belong to is durable.
+// A connection is served by one goroutine. It reads what has arrived, puts the samples of it into a
+// group, and hands that to the engine; while the disk is at it, it reads on, as long as there is
+// something. Answers are written in the order of the requests, once the group that they belong to
+// is durable.
 
 // The sizes of what a connection holds.
 const (
@@ -78,87 +75,6 @@ type postponed struct {
 	slot int
 	raw  []byte
 	r    request
-}
-
-// serve reads and answers requests until the peer has gone, or the context ends.
-func (c *conn) serve() {
-	defer c.release()
-	for !c.closing {
-		more, err := c.receive()
-		if err != nil {
-			break // gone, silent for too long, or the server ends: what was read is answered
-		}
-		if !more {
-			continue
-		}
-		c.chunk()
-		c.count()
-	}
-	c.settle()
-	_ = c.flush() // there is nobody left to tell
-}
-
-// receive reads what has arrived. While groups are on their way it does not wait for more, but for the first of them; more
-// says whether there is something to look at.
-func (c *conn) receive() (more bool, err error) {
-	c.room()
-	if c.ctx.Err() != nil {
-		return c.receiveLast()
-	}
-	if len(c.flight) > 0 || c.group != nil {
-		n, err := c.in.read(c.buf[c.to:], false)
-		if n > 0 {
-			c.to += n
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if c.submit(); len(c.flight) > 0 {
-			c.settleFirst()
-		}
-		return false, c.flush()
-	}
-	if err := c.flush(); err != nil {
-		return false, err
-	}
-	if c.to == 0 && c.large {
-		c.shrink()
-		c.room()
-	}
-	if cap(c.out) > smallBuffer {
-		c.out = nil // it may be silent for long
-	}
-	c.fetches = nil
-	c.uncharge()
-	c.patience = c.s.o.WriteTime // it has read everything
-	c.place.Silent(time.Now())
-	c.deadline()
-	n, err := c.in.read(c.buf[c.to:], true)
-	c.place.Heard()
-	c.to += n
-	if errors.Is(err, os.ErrDeadlineExceeded) && c.ctx.Err() != nil {
-		return false, nil // the next time it is seen
-	}
-	return n > 0, err
-}
-
-// receiveLast reads, once, what had arrived when the server ended.
-func (c *conn) receiveLast() (more bool, err error) {
-	if c.ended {
-		return false, c.ctx.Err()
-	}
-	c.ended = true
-	for range 3 { // interrupt may come late
-		_ = c.nc.SetReadDeadline(time.Now().Add(lastTime)) // else the read says so
-		n := 0
-		n, err = c.in.read(c.buf[c.to:], false)
-		c.to += n
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			break
-		}
-	}
-	return c.to > c.from, err
 }
 
 // room makes room to read into.
@@ -222,149 +138,6 @@ func (c *conn) interrupt() {
 	_ = c.nc.SetWriteDeadline(time.Now().Add(lastTime)) // else the write says so
 }
 
-// chunk does what the whole lines that were read ask for.
-func (c *conn) chunk() {
-	if r := c.s.o.Store.Renames(); r != c.renames {
-		c.s.cache.follow(r)
-		c.renames, c.last = r, nil
-	}
-	c.s.stats.bytes.Add(uint64(c.to - c.from))
-	full := c.to == len(c.buf)
-	if c.browser() {
-		return
-	}
-	c.parse()
-	c.gathered()
-	if c.group != nil {
-		c.resolve() // what waits for its series lies in the buffer
-	}
-	if !c.large || len(c.flight) == 0 {
-		c.submit()
-	} // else the group grows while the disk is at those before it, as long as there is something to read
-	if full && !c.large && !c.closing {
-		c.grow()
-	}
-}
-
-// browser ends a connection that begins as HTTP or TLS does. Nothing that was read is looked at.
-func (c *conn) browser() bool {
-	if c.sniffed {
-		return false
-	}
-	data := c.buf[c.from:c.to]
-	c.sniffed = bytes.IndexByte(data, '\n') >= 0 || len(data) > MaxLine/2
-	var first foreign.Sniffer
-	if !first.Foreign(data) {
-		return false
-	}
-	c.endForeign()
-	return true
-}
-
-// endForeign ends the connection because it speaks HTTP or TLS: what a web page has a browser send is not carried out.
-func (c *conn) endForeign() {
-	c.closing = true
-	c.s.stats.foreign.Add(1)
-	if ok, held := c.s.foreign.Allow(struct{}{}, time.Now()); ok {
-		c.s.o.Logger.Warn("a connection that speaks HTTP or TLS is closed: see docs/rrdcached.md, TCP and browsers", "from", c.peer, "held_back_lines", held)
-	}
-}
-
-// parse looks at the whole lines that were read.
-func (c *conn) parse() {
-	data := c.buf[c.from:c.to]
-	for !c.closing {
-		n := bytes.IndexByte(data, '\n')
-		if n < 0 {
-			break
-		}
-		if n > MaxLine {
-			c.closing = true
-			break
-		}
-		line := data[:n]
-		data = data[n+1:]
-		if n > 0 && line[n-1] == '\r' {
-			line = line[:n-1]
-		}
-		c.line(line)
-	}
-	c.from = c.to - len(data)
-	if len(data) > MaxLine {
-		c.closing = true // as rrdcached does, without a word
-	}
-}
-
-// line looks at one request.
-func (c *conn) line(line []byte) {
-	if c.group != nil && (len(c.group.slots) >= maxGroup || c.group.size >= answerBytes) {
-		c.submit()
-	}
-	if len(c.out) >= answerBytes && c.flush() != nil {
-		return
-	}
-	if c.batch > 0 {
-		c.batch = min(c.batch+1, math.MaxInt32)
-	}
-	if isUpdate(line) && c.allow.allows(&commands[cmdUpdate]) {
-		if len(c.fetches)+len(c.creates) > 0 {
-			c.gathered()
-		}
-		c.counts[cmdUpdate].requests++
-		c.update(line[7:])
-		return
-	}
-	r, ok := parseRequest(line)
-	if len(c.fetches) > 0 && (r.cmd == nil || r.cmd != c.fetches[0].cmd) || len(c.creates) > 0 && (r.cmd == nil || r.cmd.id != cmdCreate) {
-		c.gathered()
-	}
-	switch {
-	case !ok:
-		c.closing = true
-	case r.cmd == nil && foreign.Line(line):
-		c.endForeign()
-	case r.cmd == nil:
-		c.slot(failure("Unknown command: " + string(r.name)))
-		c.s.stats.unknown.Add(1)
-	default:
-		c.counts[r.cmd.id].requests++
-		c.request(&r)
-	}
-}
-
-// gathered answers requests that were gathered because more like them might follow.
-func (c *conn) gathered() {
-	c.fetchAll()
-	c.createAll()
-}
-
-// request answers a request.
-func (c *conn) request(r *request) {
-	cmd := r.cmd
-	switch {
-	case !c.allow.allows(cmd):
-		c.fail(cmd, "Permission denied.")
-		return
-	case cmd.id == cmdWrote, cmd.id == cmdEnd && c.batch == 0, c.batch > 0 && !cmd.batch:
-		c.fail(cmd, "Can't use '"+string(r.name)+"' here.")
-		return
-	case cmd.id == cmdUpdate:
-		c.updateSlow(r.args, r.has)
-		return
-	}
-	switch {
-	case cmd.quick:
-		c.quick(r)
-	case cmd.id == cmdFetch || cmd.id == cmdFetchBin:
-		c.fetch(r)
-	case cmd.id == cmdCreate:
-		c.create(r)
-	default:
-		c.settle()
-		c.run(r)
-	}
-}
-
 // slot adds a request to the group, with its answer if it is known.
 func (c *conn) slot(answer string) {
 	if c.group == nil {
@@ -391,88 +164,19 @@ func (c *conn) fail(cmd *command, text string) {
 	c.slot(failure(text))
 }
 
-// submit hands the group to the engine. If the most that may be on their way are, it waits for the first.
-func (c *conn) submit() {
-	g := c.group
-	if g == nil {
-		return
-	}
-	c.resolve()
-	c.group = nil
-	if g.batch.Len() > 0 {
-		if err := c.s.o.Store.Submit(c.s.life, &g.batch, &g.ticket); err != nil {
-			g.refuse(err)
-		} else {
-			g.sent = true
-		}
-	}
-	c.flight = append(c.flight, g)
-	for len(c.flight) > c.most() {
-		c.settleFirst()
-	}
-}
-
-// most is how many groups may be on their way: connections without a large buffer have none to gather the next in.
-func (c *conn) most() int {
-	if c.large {
-		return maxFlight
-	}
-	return 1
-}
-
-// settle waits for all that is on its way and answers it.
-func (c *conn) settle() {
-	c.submit()
-	for len(c.flight) > 0 {
-		c.settleFirst()
-	}
-}
-
-// settleFirst waits for the first group and answers its requests.
-func (c *conn) settleFirst() {
-	g := c.flight[0]
-	c.flight = slices.Delete(c.flight, 0, 1)
-	if g.sent {
-		if err := g.ticket.Wait(); err != nil {
-			c.storeAgain(g, g.refuse(err))
-		}
-	}
-	for i := range g.slots {
-		c.answer(&g.slots[i])
-	}
-	c.s.stats.samples.Add(uint64(len(g.owner)))
-	c.s.putGroup(g)
-}
-
-// answer writes the answer of a slot.
-func (c *conn) answer(s *slot) {
-	failed := len(s.answer) > 0 && s.answer[0] == '-'
-	if failed && s.e != nil {
-		c.counts[cmdUpdate].errors++
-	}
-	switch {
-	case s.number >= 0 && failed:
-		c.batchError(s.number, s.answer[len("-1 "):])
-	case s.number >= 0:
-	case s.answer != "":
-		c.out = append(append(c.out, s.answer...), '\n')
-	default:
-		c.out = append(c.out, "0 errors, enqueued "...)
-		c.out = strconv.AppendInt(c.out, int64(s.stored), 10)
-		c.out = append(c.out, " value(s).\n"...)
-	}
-}
-
-// readRate is how many bytes a second a peer must read of what it is sent, once its patience is used up.
+// readRate is how many bytes a second a peer must read of what it is sent, once its patience is
+// used up.
 const readRate = 64 << 10
 
-// patienceAfter returns what is left of a patience, which is most at first, when n bytes took the peer so long.
+// patienceAfter returns what is left of a patience, which is most at first, when n bytes took the
+// peer so long.
 func patienceAfter(left, most, took time.Duration, n int) time.Duration {
 	return min(most, left-took+time.Duration(n)*time.Second/readRate)
 }
 
-// flush writes the answers. A peer that does not read them in time is given up: the time is for all it is sent until it has read everything,
-// so that one who reads a little now and then does not keep memory and places for as long as it likes.
+// flush writes the answers. A peer that does not read them in time is given up: the time is for all
+// it is sent until it has read everything, so that one who reads a little now and then does not
+// keep memory and places for as long as it likes.
 func (c *conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
@@ -499,4 +203,46 @@ func (c *conn) flush() error {
 		c.closing = true
 	}
 	return err
+}
+
+// charge has the connection hold n bytes for an answer, in place of what it held. If they are not
+// free it sends what can be sent, and waits.
+func (c *conn) charge(n int64) error {
+	if n <= freeAnswer || n <= c.charged {
+		return nil
+	}
+	c.uncharge()
+	r := c.s.room
+	if ok, _ := r.try(c.host, n); ok {
+		c.charged = n
+		return nil
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	if err := r.take(c.ctx, c.host, n); err != nil {
+		return err
+	}
+	c.charged = n
+	return nil
+}
+
+// uncharge gives back what the connection holds.
+func (c *conn) uncharge() {
+	c.values = nil
+	if c.charged > 0 {
+		c.s.room.give(c.host, c.charged)
+		c.charged = 0
+	}
+}
+
+// count adds what the connection counted to the server's counters.
+func (c *conn) count() {
+	for i := range c.counts {
+		if n := &c.counts[i]; n.requests+n.errors > 0 {
+			c.s.stats.requests[i].Add(n.requests)
+			c.s.stats.errors[i].Add(n.errors)
+			*n = count{}
+		}
+	}
 }

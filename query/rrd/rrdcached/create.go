@@ -15,13 +15,16 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
 // firstSecond is the earliest start of a series: about 1980.
 const firstSecond = 10 * 365 * 24 * 60 * 60
 
-// Requests to make series that follow each other are carried out side by side: they wait for the disk together.
+// Requests to make series that follow each other are carried out side by side: they wait for the
+// disk together.
 
 // maxCreates is how many are.
 const maxCreates = 64
@@ -123,8 +126,8 @@ func (c *conn) createAll() {
 	c.creates = c.creates[:0]
 }
 
-// createArgs turns the words behind the name into options and arguments of rrdtool create, names of other series by below. With
-// alone these matter to this one.
+// createArgs turns the words behind the name into options and arguments of rrdtool create, names of
+// other series by below. With alone these matter to this one.
 func createArgs(words []string, below func(name string) string) (verb [2][]string, alone bool, err error) {
 	usage := fmt.Errorf("Usage: %s", commands[cmdCreate].usage)
 	for len(words) > 0 {
@@ -209,7 +212,8 @@ func (c *conn) tune(r *request) {
 	c.slot("0 " + out)
 }
 
-// verb runs a verb of rrdtool, whose names are below base, and returns what it printed. The error is told as rrdcached tells it.
+// verb runs a verb of rrdtool, whose names are below base, and returns what it printed. The error
+// is told as rrdcached tells it.
 func (s *Server) verb(ctx context.Context, base string, args []string, keepSame bool) (string, error) {
 	var out, errOut bytes.Buffer
 	env := s.env(base, &out, &errOut)
@@ -248,7 +252,8 @@ func (c *conn) dump(r *request) {
 		c.fail(r.cmd, err.Error())
 		return
 	}
-	// What is printed is all in memory by then, and charged: how fast it is read is nobody else's concern.
+	// What is printed is all in memory by then, and charged: how fast it is read is nobody else's
+	// concern.
 	w := &outWriter{c: c, first: end}
 	defer w.begin()
 	var errOut bytes.Buffer
@@ -283,4 +288,37 @@ func (w *outWriter) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+// isLarge reports whether a series is, or becomes by the words of a TUNE.
+func (s *Server) isLarge(name string, words []string) bool {
+	for _, w := range words {
+		if strings.HasPrefix(w, "RRA") {
+			return true // of any size
+		}
+	}
+	return s.values(name) > largeSeries
+}
+
+// values returns how many values a series keeps; 0 if there is none of that name.
+func (s *Server) values(name string) (n int64) {
+	e, err := s.lookup([]byte(wire.Escape(name)))
+	if err != nil {
+		return 0 // the verb will say so
+	}
+	for i := range e.d.Archives {
+		n += e.d.Archives[i].Rows * int64(len(e.d.Sources))
+	}
+	return n
+}
+
+// makeSeen makes a series. One of the same definition that is there without a file that the client
+// could see is kept, unless the client is on another machine.
+func (c *conn) makeSeen(x *creating) error {
+	same := x.seen != "" && !transfer.Sees(c.s.names.base, x.seen)
+	_, err := c.s.verb(c.s.life, x.base, x.args, same)
+	if err == nil && x.seen != "" {
+		transfer.Show(c.s.names.base, x.seen)
+	}
+	return err
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Who draws a page of graphs asks for the same hours of many series, one request behind the other. Such requests are gathered
-// and read together: what series share of the store is then read once.
+// Who draws a page of graphs asks for the same hours of many series, one request behind the other.
+// Such requests are gathered and read together: what series share of the store is then read once.
 
 const (
 	defaultSpan  = 86400     // how far back FETCH goes where no start is given
@@ -156,7 +156,8 @@ func (c *conn) fetchOne(f *fetching) {
 	}
 }
 
-// pieceBytes is how much of an answer is in memory at once: a piece of the plan, and what the store makes it of.
+// pieceBytes is how much of an answer is in memory at once: a piece of the plan, and what the store
+// makes it of.
 func pieceBytes(p *query.Plan) int64 {
 	const pieceRows, pieceValues = 8192, 128 << 10
 	n := int64(max(1, len(p.DS)))
@@ -411,7 +412,8 @@ func (c *conn) columnHead(f *fetching, column int) {
 	c.out = fmt.Appendf(c.out, "DSName-%s: BinaryData %d 8 LITTLE\n", f.plan.DS[column], f.plan.Rows())
 }
 
-// fetchBinary writes doubles, column by column. A long range is read anew for each column, so that it need not be kept.
+// fetchBinary writes doubles, column by column. A long range is read anew for each column, so that
+// it need not be kept.
 func (c *conn) fetchBinary(f *fetching) error {
 	c.binaryHead(f)
 	for _, column := range f.picked {

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// unknownBits is the unknown value as rrdtool mostly has it on this kind of processor, where it prints -nan.
+// unknownBits is the unknown value as rrdtool mostly has it on this kind of processor, where it
+// prints -nan.
 const unknownBits = 0xfff8000000000000
 
 func bitsOf(v float64) uint64 {
@@ -57,9 +58,9 @@ func appendValue(dst []byte, v float64) []byte {
 	return strconv.AppendFloat(dst, v, 'e', 17, 64)
 }
 
-// The digits of nearly every value are had by one multiplication: v is m·2^e with m below 2^53, and 18 digits of it are the
-// whole part of m·5^k·2^(e+k), for the k that makes it so long. m·5^k is exact in 128 bits up to k = 27, and what is shifted out
-// says which way to round.
+// The digits of nearly every value are had by one multiplication: v is m·2^e with m below 2^53, and
+// 18 digits of it are the whole part of m·5^k·2^(e+k), for the k that makes it so long. m·5^k is
+// exact in 128 bits up to k = 27, and what is shifted out says which way to round.
 
 const maxFive = 27
 
@@ -166,8 +167,9 @@ func appendDigits(dst []byte, q uint64, p int) []byte {
 	return dst
 }
 
-// eight returns the eight digits of v, which is below 10^8, as they stand in memory, the first in the lowest byte. Halves, quarters and
-// digits lie side by side in lanes of a word, and all of them are divided at once.
+// eight returns the eight digits of v, which is below 10^8, as they stand in memory, the first in
+// the lowest byte. Halves, quarters and digits lie side by side in lanes of a word, and all of them
+// are divided at once.
 func eight(v uint64) uint64 {
 	high := v / 10_000
 	x := high | (v-high*10_000)<<32

@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A group is what has arrived at once on a connection, up to a request whose answer depends on the samples before it. Its
-// samples are one batch of the engine, which becomes durable as one; its answers are sent in the order of the requests.
+// A group is what has arrived at once on a connection, up to a request whose answer depends on the
+// samples before it. Its samples are one batch of the engine, which becomes durable as one; its
+// answers are sent in the order of the requests.
 type group struct {
 	batch  core.Batch
 	ticket core.Ticket
@@ -64,7 +67,8 @@ func (g *group) own() {
 	g.owner = append(g.owner, int32(g.cur))
 }
 
-// refuse puts into the slots why samples were not stored. It returns the slots whose series has ended, each once, in order.
+// refuse puts into the slots why samples were not stored. It returns the slots whose series has
+// ended, each once, in order.
 func (g *group) refuse(err error) (ended []int) {
 	rejected, ok := errors.AsType[*core.RejectedError](err)
 	if !ok {
@@ -105,8 +109,8 @@ func (g *group) why(sample int, err error) string {
 	return err.Error()
 }
 
-// seconds prints a time as rrdcached prints the text that it was read from. A fraction is cut when it is read, so that .26
-// may be kept as .259999: of the two the rounder one is meant.
+// seconds prints a time as rrdcached prints the text that it was read from. A fraction is cut when
+// it is read, so that .26 may be kept as .259999: of the two the rounder one is meant.
 func seconds(t rra.Time) string {
 	sec, micro := t.Unix(), t.Micro()
 	if up := float64(sec) + float64(micro+1)/1e6; micro%10 == 9 && micro != 999999 && int64((up-float64(sec))*1e6) == micro {
@@ -115,5 +119,9 @@ func seconds(t rra.Time) string {
 	return fmt.Sprintf("%d.%06d", sec, micro)
 }
 
-// failure is the answer that something went wrong: one line, in which what it quotes can do no harm.
+// failure is the answer that something went wrong: one line, in which what it quotes can do no
+// harm.
 func failure(what string) string { return "-1 " + oneLine(what) }
+
+// oneLine makes sure that a text does not end its line, or command the terminal that shows it.
+func oneLine(s string) string { return text.Escape(strings.ReplaceAll(s, "\n", " ")) }

@@ -9,7 +9,8 @@ type input struct{ c net.Conn }
 
 func newInput(c net.Conn) (*input, error) { return &input{c}, nil }
 
-// read reads into buf. Here it cannot be told what has arrived without waiting for it: without wait nothing has.
+// read reads into buf. Here it cannot be told what has arrived without waiting for it: without wait
+// nothing has.
 func (in *input) read(buf []byte, wait bool) (int, error) {
 	if !wait {
 		return 0, nil

@@ -12,8 +12,8 @@ import (
 // listBytes is how much of a list is kept while it is counted; a longer one is read twice.
 const listBytes = 1 << 20
 
-// list shows the series of a directory. How many come first: where there are too many to keep, they are counted first and
-// then read again, up to that number.
+// list shows the series of a directory. How many come first: where there are too many to keep, they
+// are counted first and then read again, up to that number.
 func (c *conn) list(r *request) {
 	word, ok := r.next()
 	recursive := ok && string(word) == "RECURSIVE"

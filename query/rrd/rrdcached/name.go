@@ -44,7 +44,8 @@ type nameError struct {
 func (e *nameError) Error() string { return fmt.Sprintf("%.200q %v", e.name, e.err) }
 func (e *nameError) Unwrap() error { return e.err }
 
-// path returns the path of the series that a client means; empty is the base itself. A name outside the base is refused.
+// path returns the path of the series that a client means; empty is the base itself. A name outside
+// the base is refused.
 func (n *names) path(name string) (string, error) {
 	p, err := rrdtool.Path("", n.base, name)
 	if err != nil && n.real != n.base {
@@ -78,7 +79,8 @@ func (n *names) baseOf(full string) string {
 	return n.base
 }
 
-// below returns a name as a verb finds it whose base is the one that is given: unchanged, unless it is in full and has the other.
+// below returns a name as a verb finds it whose base is the one that is given: unchanged, unless it
+// is in full and has the other.
 func (n *names) below(base, name string) string {
 	if strings.HasPrefix(name, "/") && n.baseOf(name) != base {
 		if p, err := n.path(name); err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// An UPDATE of a series that is not there waits until all that has arrived was looked at, so that many series are made at
-// once. What follows it for the same name waits with it.
+// An UPDATE of a series that is not there waits until all that has arrived was looked at, so that
+// many series are made at once. What follows it for the same name waits with it.
 
 // waits reports whether a name waits for its series.
 func (c *conn) waits(raw []byte) bool {

@@ -9,8 +9,9 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// An answer that waits for its reader holds rows in memory. All such answers together have a room; whoever needs more than is left waits. One
-// address has a quarter of it, all of TCP a half, so that readers who do not read keep neither other machines nor the sockets of this one out.
+// An answer that waits for its reader holds rows in memory. All such answers together have a room;
+// whoever needs more than is left waits. One address has a quarter of it, all of TCP a half, so
+// that readers who do not read keep neither other machines nor the sockets of this one out.
 
 // DefaultAnswers is how many bytes answers hold together where Options gives none.
 const DefaultAnswers = 256 << 20
@@ -37,7 +38,8 @@ func newRoom(most int64) *room {
 	return &room{most: most, byHost: make(map[string]int64), freed: make(chan struct{})}
 }
 
-// share returns how much of n a peer is counted with: an answer that is larger than all that the peer may have is alone in it.
+// share returns how much of n a peer is counted with: an answer that is larger than all that the
+// peer may have is alone in it.
 func (r *room) share(peer string, n int64) int64 {
 	if peer == sockets.Local {
 		return min(n, r.most)
@@ -101,34 +103,4 @@ func (r *room) used() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all
-}
-
-// charge has the connection hold n bytes for an answer, in place of what it held. If they are not free it sends what can be sent, and waits.
-func (c *conn) charge(n int64) error {
-	if n <= freeAnswer || n <= c.charged {
-		return nil
-	}
-	c.uncharge()
-	r := c.s.room
-	if ok, _ := r.try(c.host, n); ok {
-		c.charged = n
-		return nil
-	}
-	if err := c.flush(); err != nil {
-		return err
-	}
-	if err := r.take(c.ctx, c.host, n); err != nil {
-		return err
-	}
-	c.charged = n
-	return nil
-}
-
-// uncharge gives back what the connection holds.
-func (c *conn) uncharge() {
-	c.values = nil
-	if c.charged > 0 {
-		c.s.room.give(c.host, c.charged)
-		c.charged = 0
-	}
 }

@@ -1,15 +1,15 @@
 package rrdcached
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"cmp"
+
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/rra"
@@ -117,8 +117,8 @@ func (c *conn) flushAll(cmd *command) {
 	c.slot("0 Started flush.")
 }
 
-// letAllGo lets go what the reorder window holds of all series, and returns once that is stored. It goes through all series, so
-// those who ask while it is at it share one more pass.
+// letAllGo lets go what the reorder window holds of all series, and returns once that is stored. It
+// goes through all series, so those who ask while it is at it share one more pass.
 func (s *Server) letAllGo() error {
 	begun := s.passes.Load()
 	s.letGo.Lock()
@@ -241,8 +241,8 @@ func failed(cmd *command) string {
 	return "RRD Error: "
 }
 
-// read calls get with the series of a name. Where that has ended since it was looked up, it is looked up again: an altered or
-// overwritten series is another.
+// read calls get with the series of a name. Where that has ended since it was looked up, it is
+// looked up again: an altered or overwritten series is another.
 func (c *conn) read(e *entry, get func(e *entry) error) error {
 	for tries := 0; ; tries++ {
 		err := get(e)
@@ -277,9 +277,6 @@ func (c *conn) info(r *request) {
 		c.out = fmt.Appendf(c.out, "%s %d %s\n", oneLine(l.Key), l.Kind, oneLine(l.Value))
 	}
 }
-
-// oneLine makes sure that a text does not end its line, or command the terminal that shows it.
-func oneLine(s string) string { return text.Escape(strings.ReplaceAll(s, "\n", " ")) }
 
 // lastUpdate shows the time of the last sample, as rrdcached does: down to a whole step.
 func (c *conn) lastUpdate(r *request) {
@@ -336,8 +333,8 @@ func (c *conn) first(r *request) {
 	c.slot("0 " + strconv.FormatInt(t-t%step-(a.Rows-1)*step, 10))
 }
 
-// leadingInt reads the number that a text begins with as C's atoi does: 0 where there is none. What does not fit becomes
-// -1 or 0, as it does there.
+// leadingInt reads the number that a text begins with as C's atoi does: 0 where there is none. What
+// does not fit becomes -1 or 0, as it does there.
 func leadingInt(text []byte) int {
 	n, _, overflow := scanInt(text, 10)
 	if overflow && n > 0 {
@@ -346,8 +343,8 @@ func leadingInt(text []byte) int {
 	return int(int32(n))
 }
 
-// scanInt reads the integer that a text begins with, as C's strtol does; base 0 takes 0x and 0 as well. used is 0 if there is
-// none.
+// scanInt reads the integer that a text begins with, as C's strtol does; base 0 takes 0x and 0 as
+// well. used is 0 if there is none.
 func scanInt(text []byte, base int) (v int64, used int, overflow bool) {
 	i := 0
 	for i < len(text) && (text[i] == ' ' || '\t' <= text[i] && text[i] <= '\r') {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,27 +33,36 @@ const (
 // Options says what a server serves, and how much of it.
 type Options struct {
 	Store *core.Store
-	// Base is the folder that is cut off the front of absolute names, and that names may not leave; empty: the working folder.
+	// Base is the folder that is cut off the front of absolute names, and that names may not leave;
+	// empty: the working folder.
 	Base string
-	// Make is given the series that UPDATE commands name and the store lacks, and makes those that it may. Its result has an
-	// error for each it did not make; one that wraps core.ErrNotFound is told as rrdcached tells of a missing file. nil: none is made.
+	// Make is given the series that UPDATE commands name and the store lacks, and makes those that
+	// it may. Its result has an error for each it did not make; one that wraps core.ErrNotFound is
+	// told as rrdcached tells of a missing file. nil: none is made.
 	Make func(ctx context.Context, missing []Missing) []error
-	// Adopt has a native file below Base become a series when a client names it and there is no series of its name.
+	// Adopt has a native file below Base become a series when a client names it and there is no
+	// series of its name.
 	Adopt bool
-	// Own is a folder of series that are the server's own, and not its clients': LIST of the top leaves it out. Empty: there is none.
+	// Own is a folder of series that are the server's own, and not its clients': LIST of the top
+	// leaves it out. Empty: there is none.
 	Own string
-	// Held says that the store's reorder window holds samples back, so that FLUSH has to let them go.
+	// Held says that the store's reorder window holds samples back, so that FLUSH has to let them
+	// go.
 	Held bool
-	// Conns is how many connections there may be at unix sockets together, and as many over TCP; 0: DefaultConns.
+	// Conns is how many connections there may be at unix sockets together, and as many over TCP; 0:
+	// DefaultConns.
 	Conns int
-	// HostConns is how many of those over TCP one address may have; 0: DefaultHostConns, or half of Conns if that is less.
+	// HostConns is how many of those over TCP one address may have; 0: DefaultHostConns, or half of
+	// Conns if that is less.
 	HostConns int
-	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever. Where all places are taken a minute is enough for the peer to
-	// lose its place to a new one.
+	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever. Where all places
+	// are taken a minute is enough for the peer to lose its place to a new one.
 	Idle time.Duration
-	// WriteTime is how long a peer may take to read what it is sent, beyond a second for each 64 KiB; 0: DefaultWriteTime.
+	// WriteTime is how long a peer may take to read what it is sent, beyond a second for each 64
+	// KiB; 0: DefaultWriteTime.
 	WriteTime time.Duration
-	// Answers is how many bytes of rows may be in memory for answers that wait to be read; 0: DefaultAnswers.
+	// Answers is how many bytes of rows may be in memory for answers that wait to be read; 0:
+	// DefaultAnswers.
 	Answers int64
 	// Now is the present; nil: time.Now.
 	Now func() time.Time
@@ -135,47 +143,6 @@ func (s *Server) Close() {
 	s.end()
 }
 
-// Serve takes connections of l until ctx ends, and answers the commands of allow (the zero value: all) on them. It returns
-// when all of them have ended; l is closed. Another error than ctx's end says why it cannot go on.
-func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) error {
-	defer context.AfterFunc(ctx, func() {
-		t := time.AfterFunc(graceTime, s.end)
-		context.AfterFunc(s.life, func() { t.Stop() })
-	})()
-	return sockets.Accept(ctx, l, func(ctx context.Context, nc net.Conn) func() {
-		c, err := s.newConn(ctx, nc, allow)
-		if err != nil {
-			s.o.Logger.Error("connection not served", "err", err)
-			_ = nc.Close() // nothing was written
-			return nil
-		}
-		if c.place, _ = s.places.Enter(nc, c.host, time.Now()); c.place == nil {
-			s.stats.refused.Add(1)
-			sockets.Refuse(nc, []byte("-1 Too many connections.\n"))
-			return nil
-		}
-		s.stats.accepted.Add(1)
-		return func() {
-			defer c.place.Leave()
-			stop := context.AfterFunc(ctx, c.interrupt)
-			defer stop()
-			c.serve()
-		}
-	})
-}
-
-func (s *Server) newConn(ctx context.Context, nc net.Conn, allow Commands) (*conn, error) {
-	in, err := newInput(nc)
-	if err != nil {
-		return nil, err
-	}
-	c := &conn{s: s, ctx: ctx, nc: nc, in: in, allow: allow, peer: sockets.Local, host: sockets.Local, patience: s.o.WriteTime}
-	if a := sockets.Address(nc.RemoteAddr()); a.IsValid() {
-		c.peer, c.host = a.String(), sockets.Client(a)
-	}
-	return c, nil
-}
-
 func (s *Server) group() *group {
 	g, ok := s.groups.Get().(*group)
 	if !ok {
@@ -207,7 +174,8 @@ func (b *buffers) put(p []byte) { b.pool.Put(&p) }
 
 var errNoSeries = errors.New("names no series")
 
-// lookup returns the entry of a name as it was written. The error wraps core.ErrNotFound if there is no such series.
+// lookup returns the entry of a name as it was written. The error wraps core.ErrNotFound if there
+// is no such series.
 func (s *Server) lookup(raw []byte) (*entry, error) { return s.lookupBy(raw, s.find) }
 
 // lookupBy is lookup where find finds the series of a path.

@@ -1,6 +1,8 @@
 package rrdcached
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+)
 
 // counters are what Stats adds up.
 type counters struct {
@@ -31,30 +33,4 @@ func CommandNames() []string {
 		names = append(names, commands[i].name)
 	}
 	return names
-}
-
-// Stats returns the server's counters.
-func (s *Server) Stats() Stats {
-	st := Stats{
-		Accepted: s.stats.accepted.Load(), Refused: s.stats.refused.Load(), Stalled: s.stats.stalled.Load(), Foreign: s.stats.foreign.Load(),
-		Bytes: s.stats.bytes.Load(), Samples: s.stats.samples.Load(), Unknown: s.stats.unknown.Load(), Names: s.cache.len(),
-	}
-	for i := range commands {
-		st.Requests = append(st.Requests, s.stats.requests[i].Load())
-		st.Errors = append(st.Errors, s.stats.errors[i].Load())
-	}
-	st.Connections = s.places.Len()
-	st.Answers = s.room.used()
-	return st
-}
-
-// count adds what the connection counted to the server's counters.
-func (c *conn) count() {
-	for i := range c.counts {
-		if n := &c.counts[i]; n.requests+n.errors > 0 {
-			c.s.stats.requests[i].Add(n.requests)
-			c.s.stats.errors[i].Add(n.errors)
-			*n = count{}
-		}
-	}
 }

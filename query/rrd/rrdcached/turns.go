@@ -3,14 +3,12 @@ package rrdcached
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
-
-	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 )
 
-// TUNE, DUMP and CREATE from other series have all rows of a series in memory, some of them twice. They take turns: a few with series as
-// most are, and one with a large one. A turn ends before the peer is sent anything.
+// TUNE, DUMP and CREATE from other series have all rows of a series in memory, some of them twice.
+// They take turns: a few with series as most are, and one with a large one. A turn ends before the
+// peer is sent anything.
 
 const (
 	turnsAtOnce = 8
@@ -50,26 +48,4 @@ func (t *turns) take(ctx context.Context, large bool) (end func(), err error) {
 			<-t.large
 		}
 	}, nil
-}
-
-// isLarge reports whether a series is, or becomes by the words of a TUNE.
-func (s *Server) isLarge(name string, words []string) bool {
-	for _, w := range words {
-		if strings.HasPrefix(w, "RRA") {
-			return true // of any size
-		}
-	}
-	return s.values(name) > largeSeries
-}
-
-// values returns how many values a series keeps; 0 if there is none of that name.
-func (s *Server) values(name string) (n int64) {
-	e, err := s.lookup([]byte(wire.Escape(name)))
-	if err != nil {
-		return 0 // the verb will say so
-	}
-	for i := range e.d.Archives {
-		n += e.d.Archives[i].Rows * int64(len(e.d.Sources))
-	}
-	return n
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// UPDATE is read twice as it were: what nearly every line is, a name that is known, whole seconds and plain numbers, goes by
-// without allocation, and anything else word by word. Both read words one after the other, so that the second can go on where
-// the first met something else.
+// UPDATE is read twice as it were: what nearly every line is, a name that is known, whole seconds
+// and plain numbers, goes by without allocation, and anything else word by word. Both read words
+// one after the other, so that the second can go on where the first met something else.
 
 // isUpdate reports whether a line begins with UPDATE and a blank.
 func isUpdate(line []byte) bool {
@@ -25,7 +25,8 @@ func isUpdate(line []byte) bool {
 	return len(line) > 7 && (binary.LittleEndian.Uint64(line)&letters|lower) == word
 }
 
-// guess returns the entry of the name that args begin with if it can be had without taking words apart.
+// guess returns the entry of the name that args begin with if it can be had without taking words
+// apart.
 func (c *conn) guess(args []byte) *entry {
 	if c.last != nil {
 		if e := c.last.next.Load(); e != nil {
@@ -118,8 +119,8 @@ func (g *group) fill(e *entry, r request) {
 	}
 }
 
-// plain reads a word of whole seconds and one reading of digits. If the next word is anything else it returns false, and has
-// done nothing.
+// plain reads a word of whole seconds and one reading of digits. If the next word is anything else
+// it returns false, and has done nothing.
 func (g *group) plain(k rra.Kind, r *request) bool {
 	b := r.args
 	i := len(g.second)

@@ -207,3 +207,11 @@ func (r *infoReader) cdp(cf rra.CF, key string) rra.CDP {
 	}
 	return c
 }
+
+// parseFloat reads what C's printf prints.
+func parseFloat(text string) (float64, error) {
+	if strings.EqualFold(strings.TrimPrefix(text, "-"), "nan") {
+		return math.NaN(), nil
+	}
+	return strconv.ParseFloat(text, 64)
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -73,12 +72,4 @@ func parseTable(lines []string) (*query.Table, error) {
 		}
 	}
 	return t, nil
-}
-
-// parseFloat reads what C's printf prints.
-func parseFloat(text string) (float64, error) {
-	if strings.EqualFold(strings.TrimPrefix(text, "-"), "nan") {
-		return math.NaN(), nil
-	}
-	return strconv.ParseFloat(text, 64)
 }

@@ -20,7 +20,8 @@ const (
 	HeaderNone               // nothing
 )
 
-// ParseHeader reads the value of --header: none, xsd or dtd. ok is false for anything else, which rrdtool passes over.
+// ParseHeader reads the value of --header: none, xsd or dtd. ok is false for anything else, which
+// rrdtool passes over.
 func ParseHeader(s string) (h Header, ok bool) {
 	switch s {
 	case "none":
@@ -36,8 +37,9 @@ func ParseHeader(s string) (h Header, ok bool) {
 // dumpBuffer is how much of a dump is gathered before it is written.
 const dumpBuffer = 64 << 10
 
-// WriteXML writes what `rrdtool dump` prints of the file. Loc is the time zone of the times in comments; nil: time.Local.
-// The error is a [*FieldError], before anything is written, or the writer's.
+// WriteXML writes what `rrdtool dump` prints of the file. Loc is the time zone of the times in
+// comments; nil: time.Local. The error is a [*FieldError], before anything is written, or the
+// writer's.
 func (f *File) WriteXML(w io.Writer, header Header, loc *time.Location) error {
 	if err := f.check(); err != nil {
 		return err
@@ -238,7 +240,8 @@ func (d *dumper) rows(i int) {
 	}
 }
 
-// A clock prints seconds as strftime's %Y-%m-%d %H:%M:%S %Z. Most are of the same day as the one before.
+// A clock prints seconds as strftime's %Y-%m-%d %H:%M:%S %Z. Most are of the same day as the one
+// before.
 type clock struct {
 	loc        *time.Location
 	zone       string

@@ -36,7 +36,8 @@ type XMLError struct {
 
 func (e *XMLError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Err) }
 
-// Original is the error as `rrdtool restore` says it: some of its sentences begin with the line, and some with "ling".
+// Original is the error as `rrdtool restore` says it: some of its sentences begin with the line,
+// and some with "ling".
 func (e *XMLError) Original() string {
 	if e.prefix == "" {
 		return e.Err

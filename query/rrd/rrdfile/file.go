@@ -16,13 +16,14 @@ type File struct {
 	// State is what the series remembers; its archives have all their rows.
 	State rra.Snapshot
 
-	// unclear are COMPUTE data sources whose expression, written out, says something else: one of the data sources
-	// they refer to has the name of an operator.
+	// unclear are COMPUTE data sources whose expression, written out, says something else: one of
+	// the data sources they refer to has the name of an operator.
 	unclear []int
 }
 
-// New returns the file of a series: of a state of m, and the rows of each archive, oldest first, data source beside
-// data source. The rows of SEASONAL and DEVSEASONAL archives are in the state: theirs are not looked at.
+// New returns the file of a series: of a state of m, and the rows of each archive, oldest first,
+// data source beside data source. The rows of SEASONAL and DEVSEASONAL archives are in the state:
+// theirs are not looked at.
 func New(m *rra.Machine, s *rra.State, rows [][]float64) (*File, error) {
 	d := m.Definition()
 	f := &File{
@@ -86,8 +87,9 @@ func newest(last, step int64) int64 {
 	return last - int64(uint64(last)%uint64(step))
 }
 
-// Machine compiles the definition. Archives with one PDP a row that hold other rows than the longest of them are given
-// rows of their own ([rra.Archive.Own]). The error is an [*rra.FieldError].
+// Machine compiles the definition. Archives with one PDP a row that hold other rows than the
+// longest of them are given rows of their own ([rra.Archive.Own]). The error is an
+// [*rra.FieldError].
 func (f *File) Machine() (*rra.Machine, error) {
 	if len(f.unclear) > 0 {
 		return nil, &rra.FieldError{Field: fmt.Sprintf("ds[%d].expr", f.unclear[0]), Err: unclear}
@@ -126,11 +128,13 @@ func endsWith(rows, tail []float64) bool {
 	return true
 }
 
-// StateOf returns the state that m, which is [File.Machine], goes on from. The error is an [*rra.FieldError].
+// StateOf returns the state that m, which is [File.Machine], goes on from. The error is an
+// [*rra.FieldError].
 func (f *File) StateOf(m *rra.Machine) (rra.State, error) { return m.Import(&f.State) }
 
-// StreamRows returns the rows of a stream of m, which is [File.Machine]: oldest first, data source beside data source.
-// They are part of f. Last is the number of the newest one: row k of a stream ends at k times its PDPs times the step.
+// StreamRows returns the rows of a stream of m, which is [File.Machine]: oldest first, data source
+// beside data source. They are part of f. Last is the number of the newest one: row k of a stream
+// ends at k times its PDPs times the step.
 func (f *File) StreamRows(m *rra.Machine, stream int) (rows []float64, last int64) {
 	s := &m.Streams()[stream]
 	longest := s.Archives[0]

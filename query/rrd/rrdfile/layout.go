@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// A native file is a C program's memory, written as it is, so that byte order, the size of a long and the
-// alignment of a double are those of the machine that wrote it:
+// A native file is a C program's memory, written as it is, so that byte order, the size of a long
+// and the alignment of a double are those of the machine that wrote it:
 //
 //	head        "RRD\0", a version of 4 digits and \0, a double by which machines are told apart, longs: data
 //	            sources, archives, step; 10 parameters
@@ -94,8 +94,8 @@ func (l *layout) headerSize(version int, sources, archives int64) int64 {
 		int64(l.liveSize(version)) + sources*pdpSize + archives*sources*paramsSize + archives*int64(l.long)
 }
 
-// layoutOf finds the layout that the head of a file was written in. On 32-bit machines the size of a time cannot be
-// told from it: it is left at 4.
+// layoutOf finds the layout that the head of a file was written in. On 32-bit machines the size of
+// a time cannot be told from it: it is left at 4.
 func layoutOf(b []byte) (layout, bool) {
 	for _, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {
 		for _, l := range []layout{{order, 8, 8, 8}, {order, 4, 8, 4}, {order, 4, 4, 4}} {

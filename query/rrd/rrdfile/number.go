@@ -5,9 +5,10 @@ import (
 	"strconv"
 )
 
-// rrdtool prints the numbers of a dump with a printf of its own, which is not correctly rounded: the number is divided by a
-// power of ten, and what is behind the point multiplied by another, all in doubles. Where a number is near the
-// middle of two that have 11 digits, this shows; numbers below 1e-308 have zeros in front.
+// rrdtool prints the numbers of a dump with a printf of its own, which is not correctly rounded:
+// the number is divided by a power of ten, and what is behind the point multiplied by another, all
+// in doubles. Where a number is near the middle of two that have 11 digits, this shows; numbers
+// below 1e-308 have zeros in front.
 
 const minExponent = -308
 

@@ -3,32 +3,10 @@ package rrdfile
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
-	"os"
 
 	"github.com/rondo-db/rondo/rra"
 )
-
-// maxSize is the largest native file that is read.
-const maxSize = math.MaxInt32
-
-// Open reads a native file. The error is an *os.PathError, or one of [Decode].
-func Open(path string) (*File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // it was only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, ErrNotRRD
-	}
-	return Read(f, info.Size())
-}
 
 // room makes room for what is remembered.
 func (d *decoder) room() {
@@ -55,25 +33,6 @@ func (d *decoder) decode() (*File, error) {
 		return nil, err
 	}
 	return d.f, nil
-}
-
-// A decoder reads a file piece by piece.
-type decoder struct {
-	layout
-	b    []byte
-	size int64 // of the file; b may be its start
-	at   int
-	free []float64   // for the rows
-	in   io.ReaderAt // where rows are read from, through buf; nil: b is the whole file
-	buf  []byte
-
-	sources, archives int
-	values            int64 // in all archives
-	f                 *File
-}
-
-func (d *decoder) fail(at int, field, format string, args ...any) error {
-	return &FormatError{int64(at), field, fmt.Sprintf(format, args...)}
 }
 
 // head reads what says how large the header is.
@@ -228,8 +187,8 @@ func (d *decoder) archive(i int, b []byte) error {
 	return nil
 }
 
-// settleSize checks the file's size. On 32-bit machines the size tells how large a time is, which the head does not say, so
-// that it must be exact; elsewhere rrdtool reads files that are too long.
+// settleSize checks the file's size. On 32-bit machines the size tells how large a time is, which
+// the head does not say, so that it must be exact; elsewhere rrdtool reads files that are too long.
 func (d *decoder) settleSize() error {
 	size := func() int64 { return d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + d.values*8 }
 	want := size()

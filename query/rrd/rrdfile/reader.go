@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
+	"os"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -11,11 +13,12 @@ import (
 // Read reads a native file of size bytes.
 func Read(r io.ReaderAt, size int64) (*File, error) { return new(Reader).Read(r, size) }
 
-// Decode reads a native file from memory. Nothing of b is kept. The error is [ErrNotRRD], a [*VersionError] or a
-// [*FormatError].
+// Decode reads a native file from memory. Nothing of b is kept. The error is [ErrNotRRD], a
+// [*VersionError] or a [*FormatError].
 func Decode(b []byte) (*File, error) { return new(Reader).Decode(b) }
 
-// LastUpdate returns the last update of a native file, which b is the whole of. The error is that of [Decode].
+// LastUpdate returns the last update of a native file, which b is the whole of. The error is that
+// of [Decode].
 func LastUpdate(b []byte) (rra.Time, error) {
 	d := decoder{b: b, size: int64(len(b))}
 	err := d.head()
@@ -35,8 +38,8 @@ func LastUpdate(b []byte) (rra.Time, error) {
 	return d.f.State.LastUpdate, nil
 }
 
-// A Reader reads one native file after another, and uses its memory again. The zero value is ready. One goroutine may use it
-// at a time.
+// A Reader reads one native file after another, and uses its memory again. The zero value is ready.
+// One goroutine may use it at a time.
 type Reader struct {
 	// Room is where the rows of the next file are put, if its capacity is enough for them.
 	Room []float64
@@ -44,7 +47,8 @@ type Reader struct {
 	buf []byte
 }
 
-// The start of a file is read in a piece of headBytes, which most headers fit in; rows are read in pieces of rowBytes.
+// The start of a file is read in a piece of headBytes, which most headers fit in; rows are read in
+// pieces of rowBytes.
 const (
 	headBytes = 8 << 10
 	rowBytes  = 256 << 10
@@ -105,3 +109,23 @@ func readFull(r io.ReaderAt, b []byte, at int64) error {
 	}
 	return err
 }
+
+// Open reads a native file. The error is an *os.PathError, or one of [Decode].
+func Open(path string) (*File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, ErrNotRRD
+	}
+	return Read(f, info.Size())
+}
+
+// maxSize is the largest native file that is read.
+const maxSize = math.MaxInt32

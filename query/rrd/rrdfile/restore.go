@@ -2,7 +2,6 @@ package rrdfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"math"
 
@@ -10,21 +9,12 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// XMLOptions say how a dump is read.
-type XMLOptions struct {
-	// RangeCheck makes rows unknown that are not between the minimum and maximum of their data source, as
-	// `rrdtool restore --range-check` does: in all archives, whatever their CF.
-	RangeCheck bool
-
-	// WholeHistory keeps all of the history of FAILURES, of which rrdtool's restore keeps the newest ten PDPs.
-	WholeHistory bool
-}
-
 // restoredHistory is how much of a history rrdtool restores.
 const restoredHistory = 10
 
-// ReadXML reads what `rrdtool dump` writes, of any version, as `rrdtool restore` does. Versions 1 and 2 become 3. The
-// current rows, which a dump does not have, and which rrdtool chooses at random, are 0.
+// ReadXML reads what `rrdtool dump` writes, of any version, as `rrdtool restore` does. Versions 1
+// and 2 become 3. The current rows, which a dump does not have, and which rrdtool chooses at
+// random, are 0.
 //
 // The error is an [*XMLError], or the reader's.
 func ReadXML(r io.Reader, o XMLOptions) (*File, error) {
@@ -34,70 +24,6 @@ func ReadXML(r io.Reader, o XMLOptions) (*File, error) {
 		return nil, p.x.err
 	}
 	return p.f, nil
-}
-
-// A restorer reads the elements of a dump.
-type restorer struct {
-	x *xmlReader
-	o XMLOptions
-	f *File
-
-	unusable error // what rrdtool makes a file of that it cannot read: it has more to say of what comes behind it
-}
-
-func (p *restorer) ok() bool { return p.x.err == nil }
-
-// child finds the next element inside the one that was opened last; not ok at its end.
-func (p *restorer) child() (name string, ok bool) {
-	switch p.x.next() {
-	case xmlOpen:
-		return p.x.name, true
-	case xmlText:
-		p.x.fail("line", "expected element but found text '%s'", p.x.rest)
-	}
-	return "", false
-}
-
-// word returns the text of the element that was opened last: its first word, which is valid until the next. It takes
-// the end of the element, too.
-func (p *restorer) word() []byte {
-	switch p.x.next() {
-	case xmlText:
-		p.endOf(p.x.open[len(p.x.open)-1])
-		return p.x.word
-	case xmlOpen:
-		p.x.fail("line", "expected a value but found a <%s> element", p.x.name)
-	}
-	return nil
-}
-
-// endOf takes the end of an element that may hold nothing more.
-func (p *restorer) endOf(name string) {
-	word := p.x.word
-	switch p.x.next() {
-	case xmlOpen:
-		p.x.fail("line", "expected </%s> end element but found <%s>", name, p.x.name)
-	case xmlText:
-		p.x.fail("line", "expected element but found text '%s'", p.x.rest)
-	}
-	p.x.word = word
-}
-
-// text is word for a string that has less than size bytes.
-func (p *restorer) text(size int) string {
-	w := p.word()
-	if len(w) >= size {
-		p.x.fail("", "'%s' is longer than %d", w, size)
-		return ""
-	}
-	return string(w)
-}
-
-// refuse refuses the dump once all of it was read.
-func (p *restorer) refuse(format string, args ...any) {
-	if p.unusable == nil {
-		p.unusable = &XMLError{Line: p.x.line, Err: fmt.Sprintf(format, args...)}
-	}
 }
 
 func (p *restorer) document() {
@@ -166,7 +92,8 @@ func (p *restorer) settle(version int) {
 	}
 }
 
-// What is remembered takes some twenty times the memory of the elements that say so. More than a series can have is not read.
+// What is remembered takes some twenty times the memory of the elements that say so. More than a
+// series can have is not read.
 const (
 	maxElements = 1 << 16 // data sources; archives
 	maxCells    = 1 << 20 // archives, times data sources
@@ -235,7 +162,8 @@ func (p *restorer) source() {
 	}
 }
 
-// expression reads the expression of data source i, which may refer to itself for rrdtool, and to those before it.
+// expression reads the expression of data source i, which may refer to itself for rrdtool, and to
+// those before it.
 func (p *restorer) expression(i int) {
 	d := &p.f.Definition
 	d.Sources[i].Expr = ""

@@ -45,7 +45,8 @@ func scanDouble(w []byte) (v float64, n int) {
 	return rpn.ScanNumber(string(w))
 }
 
-// long reads an unsigned integer as C's strtoul does: 0x10, 010 and -1 are numbers, and what follows one is ignored.
+// long reads an unsigned integer as C's strtoul does: 0x10, 010 and -1 are numbers, and what
+// follows one is ignored.
 func (p *restorer) long() uint64 {
 	w := p.word()
 	v, negative, ok := scanInteger(w)

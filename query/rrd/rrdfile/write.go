@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// rrdtoolNaN is the NaN that rrdtool makes on the machines whose files are written. A NaN that Go made is written as
-// this one, any other as it is.
+// rrdtoolNaN is the NaN that rrdtool makes on the machines whose files are written. A NaN that Go
+// made is written as this one, any other as it is.
 const rrdtoolNaN = 0xfff8_0000_0000_0000
 
 func fileBits(v float64) uint64 {
@@ -26,8 +26,8 @@ func fileBits(v float64) uint64 {
 
 var goNaN = math.Float64bits(math.NaN())
 
-// AppendBinary appends the native file, as rrdtool writes it on a 64-bit little-endian machine. Files of versions 1 and
-// 2 become version 3. The error is a [*FieldError].
+// AppendBinary appends the native file, as rrdtool writes it on a 64-bit little-endian machine.
+// Files of versions 1 and 2 become version 3. The error is a [*FieldError].
 func (f *File) AppendBinary(b []byte) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -55,7 +55,8 @@ func (f *File) Size() int64 {
 	return n
 }
 
-// HeaderSize returns how much of the native file of a definition, of a version, stands before its rows on a 64-bit machine.
+// HeaderSize returns how much of the native file of a definition, of a version, stands before its
+// rows on a 64-bit machine.
 func HeaderSize(d *rra.Definition, version int) int64 {
 	return native.headerSize(version, int64(len(d.Sources)), int64(len(d.Archives)))
 }
@@ -70,8 +71,8 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// WriteFile makes a native file. A file that is there is left alone, with an error that is fs.ErrExist, or with
-// overwrite is replaced, as a whole.
+// WriteFile makes a native file. A file that is there is left alone, with an error that is
+// fs.ErrExist, or with overwrite is replaced, as a whole.
 func (f *File) WriteFile(path string, overwrite bool) error {
 	b, err := f.AppendBinary(nil)
 	if err != nil {

@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// The reader of XML knows no more than a dump needs: elements, whose attributes say nothing, text, comments, the
-// five entities and characters by number. It holds one buffer, whatever the size of the document.
+// The reader of XML knows no more than a dump needs: elements, whose attributes say nothing, text,
+// comments, the five entities and characters by number. It holds one buffer, whatever the size of
+// the document.
 
 const (
 	xmlBuffer = 64 << 10
@@ -357,7 +358,8 @@ func (x *xmlReader) close() xmlKind {
 	return xmlClose
 }
 
-// text takes text up to the next element or comment, and reports whether there is more than blanks. Its first word is kept.
+// text takes text up to the next element or comment, and reports whether there is more than blanks.
+// Its first word is kept.
 func (x *xmlReader) text() bool {
 	x.word, x.rest = x.word[:0], x.rest[:0]
 	const before, inside, behind = 0, 1, 2

@@ -227,7 +227,8 @@ func (a *alteration) definition(p *reshape.Series) (*rra.Definition, error) {
 	return d, d.Validate()
 }
 
-// sourceArgs are data sources as texts, those of --ds in the place of what has their name, or behind.
+// sourceArgs are data sources as texts, those of --ds in the place of what has their name, or
+// behind.
 func (a *alteration) sourceArgs(sources []rra.DataSource) []string {
 	var args []string
 	index := make(map[string]int)

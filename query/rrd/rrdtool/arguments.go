@@ -13,8 +13,8 @@ var daemonOptions = map[string][]option{
 	"flushcached": flushcachedOptions, "xport": xportOptions,
 }
 
-// Daemon takes the option --daemon out of the arguments of a verb. takes says whether the verb has it; arguments that are
-// wrong stay as they are, and the verb says what is.
+// Daemon takes the option --daemon out of the arguments of a verb. takes says whether the verb has
+// it; arguments that are wrong stay as they are, and the verb says what is.
 func Daemon(args []string) (addr string, rest []string, takes bool) {
 	if len(args) == 0 {
 		return "", args, false
@@ -60,7 +60,8 @@ func OptionsOf(verb string) []string {
 	return names
 }
 
-// OptionsIn returns the long names of the options that the arguments of a verb use, as they are read: those before a mistake.
+// OptionsIn returns the long names of the options that the arguments of a verb use, as they are
+// read: those before a mistake.
 func OptionsIn(args []string) []string {
 	if len(args) == 0 {
 		return nil
@@ -74,8 +75,8 @@ func OptionsIn(args []string) []string {
 	return names
 }
 
-// Positional returns the arguments of a verb that are no options. Owed says that the last one is an option whose own
-// argument is still to come.
+// Positional returns the arguments of a verb that are no options. Owed says that the last one is an
+// option whose own argument is still to come.
 func Positional(verb string, args []string) (rest []string, owed bool) {
 	o := options{known: tables[verb], args: args}
 	for {
@@ -89,7 +90,8 @@ func Positional(verb string, args []string) (rest []string, owed bool) {
 	}
 }
 
-// The options of verbs that read a series or a native file, of those that change a series, and of those that make one.
+// The options of verbs that read a series or a native file, of those that change a series, and of
+// those that make one.
 var (
 	reading = map[string][]option{
 		"info": infoOptions, "fetch": fetchOptions, "dump": dumpOptions, "first": firstOptions, "last": lastOptions, "lastupdate": lastOptions,
@@ -100,7 +102,8 @@ var (
 	making = map[string][]option{"create": createOptions, "restore": restoreOptions}
 )
 
-// operands returns what a verb of known is given beside options; nothing if it is no such verb, or its options are wrong.
+// operands returns what a verb of known is given beside options; nothing if it is no such verb, or
+// its options are wrong.
 func operands(args []string, known map[string][]option) []string {
 	if len(args) == 0 {
 		return nil
@@ -124,15 +127,16 @@ func firstName(args []string, known map[string][]option) string {
 	return ""
 }
 
-// Changes returns the name of the series that a verb changes, if it is one that makes a series of a native file of that name; the
-// empty string if it is no such verb, or its options are wrong.
+// Changes returns the name of the series that a verb changes, if it is one that makes a series of a
+// native file of that name; the empty string if it is no such verb, or its options are wrong.
 func Changes(args []string) string { return firstName(args, changing) }
 
-// Reads returns the name of what a verb that also reads native files is to read; the empty string if it is no such verb, or its
-// options are wrong.
+// Reads returns the name of what a verb that also reads native files is to read; the empty string
+// if it is no such verb, or its options are wrong.
 func Reads(args []string) string { return firstName(args, reading) }
 
-// Makes returns the name of the series that create or restore is to make; the empty string if it is another verb, or its options are wrong.
+// Makes returns the name of the series that create or restore is to make; the empty string if it is
+// another verb, or its options are wrong.
 func Makes(args []string) string {
 	rest := operands(args, making)
 	switch {
@@ -144,9 +148,9 @@ func Makes(args []string) string {
 	return ""
 }
 
-// Split takes the file out of the arguments of dump and restore, for those who have the verb run elsewhere: what dump
-// prints is to be written to the file out, and restore is to have the file in as its standard input. Arguments of other
-// verbs, and those that are wrong, stay as they are.
+// Split takes the file out of the arguments of dump and restore, for those who have the verb run
+// elsewhere: what dump prints is to be written to the file out, and restore is to have the file in
+// as its standard input. Arguments of other verbs, and those that are wrong, stay as they are.
 func Split(args []string) (remote []string, in, out string) {
 	if len(args) == 0 {
 		return args, "", ""
@@ -177,7 +181,8 @@ func Split(args []string) (remote []string, in, out string) {
 	return append(remote, "--", "-", rest[1]), rest[0], ""
 }
 
-// FileNames returns the names in a line of [Pipe], or of [Frames], that a verb may take for files of whoever asks.
+// FileNames returns the names in a line of [Pipe], or of [Frames], that a verb may take for files
+// of whoever asks.
 func FileNames(line []byte, frames bool) []string {
 	if bytes.HasPrefix(line, updateWord) { // nearly every line
 		return nil
@@ -199,8 +204,8 @@ func FileNames(line []byte, frames bool) []string {
 	return names
 }
 
-// XportReads returns the names of the series, or of native files, that an xport is about; none of other verbs. Lines from the
-// first mistake on do not count.
+// XportReads returns the names of the series, or of native files, that an xport is about; none of
+// other verbs. Lines from the first mistake on do not count.
 func XportReads(args []string) []string {
 	if len(args) == 0 || args[0] != "xport" {
 		return nil

@@ -164,7 +164,8 @@ func (c *command) made(path string) {
 	}
 }
 
-// kept tells who wants a series that begins at start that there is one, which is kept and takes no samples of then any more.
+// kept tells who wants a series that begins at start that there is one, which is kept and takes no
+// samples of then any more.
 func (c *command) kept(name, path string, start int64) error {
 	ref, err := c.Store.Lookup(path)
 	if err != nil {
@@ -187,8 +188,9 @@ func (c *command) same(path string, d *rra.Definition) bool {
 	return err == nil && series.Definition.Step == d.Step && slices.Equal(series.Definition.Args(), d.Args())
 }
 
-// createFilled makes a series of what the sources hold. It begins at start; 0: when the latest of them ends. args are those
-// with data sources that may be mapped; those of a template stand before them.
+// createFilled makes a series of what the sources hold. It begins at start; 0: when the latest of
+// them ends. args are those with data sources that may be mapped; those of a template stand before
+// them.
 func (c *command) createFilled(path, name string, d *rra.Definition, start rra.Time, names, args []string, overwrite bool) error {
 	var sources []*reshape.Series
 	var last rra.Time
@@ -223,7 +225,8 @@ func (c *command) createFilled(path, name string, d *rra.Definition, start rra.T
 	return err
 }
 
-// mappings says of each data source from which it is filled: that of its own name, if args do not map it.
+// mappings says of each data source from which it is filled: that of its own name, if args do not
+// map it.
 func mappings(sources []rra.DataSource, args []string) []rra.Mapping {
 	mapped := make([]rra.Mapping, len(sources))
 	for i := range sources {
@@ -243,7 +246,8 @@ func mappings(sources []rra.DataSource, args []string) []rra.Mapping {
 	return mapped
 }
 
-// extended returns the definition of the series template with what args add to it, and when the template was last updated.
+// extended returns the definition of the series template with what args add to it, and when the
+// template was last updated.
 func (c *command) extended(template string, step int64, args []string) (*rra.Definition, rra.Time, error) {
 	ref, err := c.owned(template)
 	if err != nil {

@@ -17,7 +17,8 @@ type Store interface {
 	Lookup(path string) (core.Ref, error)
 	Series(ref core.Ref) (core.Series, error)
 	Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error)
-	// Alter puts what change makes of a series in its place. It may be called again for one that has changed meanwhile.
+	// Alter puts what change makes of a series in its place. It may be called again for one that
+	// has changed meanwhile.
 	Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error)
 	Info(ref core.Ref) (core.Info, error)
 	Last(ref core.Ref) (rra.Time, error)
@@ -53,7 +54,8 @@ type Env struct {
 
 	// Now is the present; nil: time.Now.
 	Now func() time.Time
-	// Location is the time zone of times given and shown; nil: that of the variable TZ, or time.Local where it is empty.
+	// Location is the time zone of times given and shown; nil: that of the variable TZ, or
+	// time.Local where it is empty.
 	Location *time.Location
 	// Dir is the working folder inside the store: relative names start here.
 	// The empty string is the top.
@@ -61,13 +63,15 @@ type Env struct {
 	// Base is cut off the front of absolute names; an absolute name outside it
 	// is refused. Without a Base, absolute names lose their leading slash.
 	Base string
-	// KeepSame has create leave a series alone that has the same definition already, as if it had been made.
+	// KeepSame has create leave a series alone that has the same definition already, as if it had
+	// been made.
 	KeepSame bool
-	// Seen, if not nil, says whether whoever asks sees a file of the name of a series: where not, KeepSame holds. Made is told of the series that
-	// create and restore have made.
+	// Seen, if not nil, says whether whoever asks sees a file of the name of a series: where not,
+	// KeepSame holds. Made is told of the series that create and restore have made.
 	Seen func(path string) bool
 	Made func(path string)
-	// RealBase is another name of the same folder, the one without symbolic links; empty: there is none.
+	// RealBase is another name of the same folder, the one without symbolic links; empty: there is
+	// none.
 	RealBase string
 	// Getenv gives the environment of whoever asks; nil: an empty one.
 	Getenv func(string) string
@@ -99,7 +103,8 @@ func (e *Env) withDefaults() *Env {
 	return &d
 }
 
-// A placed is a Store whose relative names are below a folder: a client of a daemon on this machine.
+// A placed is a Store whose relative names are below a folder: a client of a daemon on this
+// machine.
 type placed interface{ Dir() string }
 
 // A tuner is a Store that has tune done where it cannot be altered: a client of a daemon.

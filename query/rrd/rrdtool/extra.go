@@ -12,7 +12,8 @@ import (
 // quoted prints text from outside: control characters are escaped.
 func (c *command) quoted(key, v string) { c.printf("%s = %s\n", key, strconv.Quote(v)) }
 
-// onlyExtra prints what is known of a path that is no series, and reports whether there was something.
+// onlyExtra prints what is known of a path that is no series, and reports whether there was
+// something.
 func (c *command) onlyExtra(name string) bool {
 	path, err := c.path(name)
 	if err != nil {

@@ -17,7 +17,8 @@ var errNoFiles = errors.New("the server cannot reach files: run the command outs
 // maxNative is the largest native file that is read in place of a series.
 const maxNative = 1 << 31
 
-// native is lookup for verbs that read: the series of a name, or, where there is none, of the native file of that name.
+// native is lookup for verbs that read: the series of a name, or, where there is none, of the
+// native file of that name.
 func (c *command) native(name string) (core.Ref, error) {
 	ref, err := c.lookup(name)
 	if err == nil || c.Files == nil || !errors.Is(err, errNoSuchFile) && !errors.Is(err, errPermission) {
@@ -40,8 +41,8 @@ func (c *command) native(name string) (core.Ref, error) {
 	return s.Lookup(name)
 }
 
-// noted explains err, that there is no series of a name, where a file of the name says that there is: somebody has moved or
-// copied what is there for programs to see.
+// noted explains err, that there is no series of a name, where a file of the name says that there
+// is: somebody has moved or copied what is there for programs to see.
 func (c *command) noted(name string, err error) error {
 	f, e := c.Files.Open(name)
 	if e != nil {
@@ -55,8 +56,8 @@ func (c *command) noted(name string, err error) error {
 	return fmt.Errorf("opening '%s': it is a note of rondo's, and there is no series of that name: rondo rename OLD NEW moves a series, mv and cp do not", name)
 }
 
-// owned is lookup for verbs that change a series: where there is none, the native file of that name, if there is one, is made
-// a series first, with every row. The file stays as it is.
+// owned is lookup for verbs that change a series: where there is none, the native file of that
+// name, if there is one, is made a series first, with every row. The file stays as it is.
 func (c *command) owned(name string) (core.Ref, error) {
 	ref, err := c.lookup(name)
 	if _, daemon := c.Store.(tuner); err == nil || daemon || c.Files == nil || !errors.Is(err, errNoSuchFile) {
@@ -124,7 +125,8 @@ func readNative(files Files, name string) (*rrdfile.File, error) {
 	return rrdfile.Decode(b)
 }
 
-// replacedTries is how often an update begins anew because another series has taken the place of its own.
+// replacedTries is how often an update begins anew because another series has taken the place of
+// its own.
 const replacedTries = 50
 
 // series finds a series that is to be changed, also where another takes its place meanwhile.

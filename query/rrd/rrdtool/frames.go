@@ -15,10 +15,12 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
-// Frames runs commands as [Pipe] does, for a program that reads the answers: docs/clients.md has the exchange. Numbers have as many
-// digits as give the same double back, texts of any kind pass both ways, and a verb without arguments is a mistake. An answer is
-// frames, each a line "TAG N" and N bytes: what the command prints (out), what it remarks (err), and at last done or error. When the input ends before
-// a "quit", the last frame is bye: what is sent after that was not done. It returns the exit code.
+// Frames runs commands as [Pipe] does, for a program that reads the answers: docs/clients.md has
+// the exchange. Numbers have as many digits as give the same double back, texts of any kind pass
+// both ways, and a verb without arguments is a mistake. An answer is frames, each a line "TAG N"
+// and N bytes: what the command prints (out), what it remarks (err), and at last done or error.
+// When the input ends before a "quit", the last frame is bye: what is sent after that was not done.
+// It returns the exit code.
 func Frames(ctx context.Context, env *Env, in io.Reader) int {
 	s := &session{in: bufio.NewReaderSize(in, 64<<10), frames: bufio.NewWriterSize(env.Stdout, 64<<10)}
 	s.pipe = pipe{env: *env.withDefaults(), ctx: ctx, began: time.Now(), exact: true}
@@ -64,7 +66,8 @@ func (s *session) line() ([]byte, error) {
 	}
 }
 
-// answer runs the command of a line and reports whether the session ends. An error of writing comes back when it is flushed.
+// answer runs the command of a line and reports whether the session ends. An error of writing comes
+// back when it is flushed.
 func (s *session) answer(line []byte) (quit bool) {
 	err := errLongLine
 	if len(line) <= maxPipeLine {

@@ -9,19 +9,20 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// What pipe mode is given is nearly always `update NAME TIME:VALUE`, line after line. Lines of that kind which have arrived
-// together become one batch of the engine, and durable with one sync of the disk; their answers are written after that, in the
-// order of the lines. Every other line, also an update with anything unusual in it, waits until those before it are answered,
-// and is then run as a command.
+// Nearly every line of pipe mode is `update NAME TIME:VALUE`. Such lines that have arrived together
+// become one batch of the engine, which one sync of the disk makes durable. Their answers are
+// written after that, in the order of the lines. Any other line, and an update with anything
+// unusual in it, waits until the lines before it are answered, and then runs as a command.
 
-// A Batcher is a Store that takes the samples of many update commands at once. An *core.Store is one.
+// A Batcher is a Store that takes the samples of many update commands at once. An *core.Store is
+// one.
 type Batcher interface {
 	Append(ctx context.Context, b *core.Batch) error
 	// Renames counts the series that were renamed so far.
 	Renames() uint64
 }
 
-// A group is update commands that were read and not yet answered.
+// A group holds the update commands that were read and are not yet answered.
 type group struct {
 	store Batcher          // nil: there is no such thing, and no group
 	now   func() time.Time // as Env.Now
@@ -51,10 +52,12 @@ type groupSample struct {
 // maxGroup is how many lines a group can have.
 const maxGroup = 16384
 
-// longestReading is the longest text of a reading in a group; what is longer is no number that anybody sends.
+// longestReading is the longest text of a reading in a group; what is longer is no number that
+// anybody sends.
 const longestReading = 40
 
-// add puts a line into the group, if it is of the kind that groups are made of. It returns false, and has done nothing, if not.
+// add puts a line into the group. It returns false, and changes nothing, if the line is not a plain
+// update command.
 func (g *group) add(line []byte) bool {
 	if g.store == nil || !bytes.HasPrefix(line, updateWord) {
 		return false

@@ -64,7 +64,8 @@ func (c *command) info(args []string) error {
 	return nil
 }
 
-// An InfoKind says what the value of an InfoLine is. The numbers are those of rrdtool and of rrdcached's protocol.
+// An InfoKind says what the value of an InfoLine is. The numbers are those of rrdtool and of
+// rrdcached's protocol.
 type InfoKind int
 
 // The kinds there are.
@@ -100,7 +101,8 @@ func (c *command) infoLine(l InfoLine) {
 	c.printf("%s = %s\n", l.Key, l.Value)
 }
 
-// Info returns what rrdtool says of the definition and the state of a series in the file called name.
+// Info returns what rrdtool says of the definition and the state of a series in the file called
+// name.
 func Info(name string, info *core.Info) []InfoLine {
 	return infoLines(name, info, rrdfile.VersionOf(info.Definition))
 }

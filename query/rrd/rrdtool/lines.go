@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// A lineReader gives out the lines that have arrived before it waits for more. One that is too long is cut behind the byte that
-// makes it so; the rest of it is read over.
+// A lineReader gives out the lines that have arrived before it waits for more. One that is too long
+// is cut behind the byte that makes it so; the rest of it is read over.
 type lineReader struct {
 	in       io.Reader
 	buf      []byte
@@ -22,7 +22,8 @@ func newLineReader(in io.Reader) *lineReader {
 	return &lineReader{in: in, buf: make([]byte, pipeBuffer)}
 }
 
-// next returns the next line without its end; ok says whether there is one that has arrived whole. It is valid until read is called.
+// next returns the next line without its end; ok says whether there is one that has arrived whole.
+// It is valid until read is called.
 func (l *lineReader) next() (line []byte, ok bool) {
 	i := bytes.IndexByte(l.buf[l.looked:l.to], '\n')
 	if i < 0 {

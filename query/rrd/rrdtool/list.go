@@ -84,7 +84,8 @@ func (c *command) list(args []string) error {
 	return c.listSeries(name, strings.TrimSuffix(dir, "/"))
 }
 
-// listSeries answers list for what is no directory: name is what was asked for, path that of a series if there is one.
+// listSeries answers list for what is no directory: name is what was asked for, path that of a
+// series if there is one.
 func (c *command) listSeries(name, path string) error {
 	switch {
 	case c.isSeries(path) && strings.HasSuffix(name, ".rrd") && strings.Contains(name, "/"):
@@ -103,7 +104,8 @@ func (c *command) listSeries(name, path string) error {
 	return c.remark(errNoSuchFile)
 }
 
-// isSeries says whether there is a series of that very path: a .rrd at its end counts, as it does of files.
+// isSeries says whether there is a series of that very path: a .rrd at its end counts, as it does
+// of files.
 func (c *command) isSeries(path string) bool {
 	ref, err := c.Store.Lookup(path)
 	if err != nil {
@@ -147,8 +149,9 @@ func Walk(ctx context.Context, s Store, prefix, after string, fn func(core.Serie
 	return nil
 }
 
-// Entries calls fn for what is in a folder, in order of paths: the names of series, and of the folders that others are below.
-// dir is the path of the folder with a slash behind it; empty: the top.
+// Entries calls fn for what is in a folder, in order of paths: the names of series, and of the
+// folders that others are below. dir is the path of the folder with a slash behind it; empty: the
+// top.
 func Entries(ctx context.Context, s Store, dir string, fn func(name string, folder bool) error) error {
 	last, after := "", "" // the folder told last
 	passed := 0           // series of it that were passed over
@@ -176,8 +179,8 @@ func Entries(ctx context.Context, s Store, dir string, fn func(name string, fold
 	return nil
 }
 
-// manyPassed is how many series of a folder are passed over before the next folder is looked for: beginning anew costs more than
-// passing over some.
+// manyPassed is how many series of a folder are passed over before the next folder is looked for:
+// beginning anew costs more than passing over some.
 const manyPassed = 4096
 
 // errNext ends a walk that goes on elsewhere.

@@ -22,7 +22,8 @@ type locale struct {
 	names     *graphdata.Names // nil: those of the locale C
 }
 
-// The categories that the C library asks for together: if it knows the locale of one of them not, all are C.
+// The categories that the C library asks for together: if it knows the locale of one of them not,
+// all are C.
 var categories = []string{
 	"LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "LC_MONETARY", "LC_MESSAGES", "LC_PAPER", "LC_NAME", "LC_ADDRESS",
 	"LC_TELEPHONE", "LC_MEASUREMENT", "LC_IDENTIFICATION",
@@ -82,7 +83,8 @@ func localeOf(getenv func(string) string) locale {
 	return l
 }
 
-// What glibc's files of locales look like: numbers of categories and of what is in them, as langinfo.h has them.
+// What glibc's files of locales look like: numbers of categories and of what is in them, as
+// langinfo.h has them.
 const (
 	categoryNumeric = 1
 	categoryTime    = 2

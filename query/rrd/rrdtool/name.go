@@ -28,8 +28,9 @@ func (e *Env) Path(name string) (string, error) {
 	return p, err
 }
 
-// Path returns the path of the series that a file name means: see [Env] for dir and base. "." and "//" are
-// cleaned away; ".." may not lead above the top. The error is what rrdtool says of files that it may not open.
+// Path returns the path of the series that a file name means: see [Env] for dir and base. "." and
+// "//" are cleaned away; ".." may not lead above the top. The error is what rrdtool says of files
+// that it may not open.
 func Path(dir, base, name string) (string, error) {
 	rest, absolute := strings.CutPrefix(name, "/")
 	if absolute {

@@ -8,8 +8,10 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// names are the series that update commands have named, as they named them: with the template, because that stands between the
-// name and the samples. Most clients name theirs in the same order again and again: the next is guessed from the one before it.
+// names remembers the series that update commands have named. The key is the name with the
+// template, as they stand in the line, because the template stands between the name and the
+// samples. Most clients update their series in the same order again and again, so each entry
+// remembers its successor, which is compared before the map is asked.
 type names struct {
 	command func() *command // makes a command with the present surroundings
 	m       map[string]*entry
@@ -75,7 +77,8 @@ func (n *names) drop(e *entry) {
 	}
 }
 
-// entry returns what args, the words behind `update`, begin with, and the samples. It is nil if that is anything unusual.
+// entry returns what args, the words behind `update`, begin with, and the samples. It is nil if
+// that is anything unusual.
 func (n *names) entry(args []byte) (*entry, []byte) {
 	if n.last != nil {
 		if e := n.last.next; e != nil && !e.ended {
@@ -102,7 +105,8 @@ func (n *names) entry(args []byte) (*entry, []byte) {
 	return e, args[k+1:]
 }
 
-// prefix returns how much of args, the words behind `update`, is the name and a template; -1: they are anything else.
+// prefix returns how much of args, the words behind `update`, is the name and a template; -1: they
+// are anything else.
 func prefix(args []byte) int {
 	end, hasName, hasTemplate := 0, false, false
 	for {
@@ -132,8 +136,8 @@ func prefix(args []byte) int {
 
 func isTemplate(word []byte) bool { return string(word) == "-t" || string(word) == "--template" }
 
-// lookup remembers the series of a name, with its template. It returns nil if there is something about it that only the command
-// itself can tell.
+// lookup finds the series of a name with its template and remembers it. It returns nil if only the
+// update command itself can handle the line.
 func (n *names) lookup(raw string) *entry {
 	if len(raw) > maxRaw || strings.ContainsAny(raw, `"'\`) {
 		return nil

@@ -18,11 +18,13 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// Pipe runs commands from in, one a line, until it ends or one is quit, as `rrdtool -` does: what a command has to
-// say, errors included, is on Stdout, and each ends with a line "OK u:0.00 s:0.00 r:SECONDS" or "ERROR: …". cd, mkdir, ls and pwd work on
-// the folders that the paths of series make; those of mkdir last as long as the pipe. It returns the exit code.
-// Updates that have arrived together are stored together, if the Store is a Batcher. Answers are written when no further line is
-// at hand; that of an update says that its samples are as safe as the store makes them.
+// Pipe runs commands from in, one a line, until it ends or one is quit, as `rrdtool -` does: what a
+// command has to say, errors included, is on Stdout, and each ends with a line "OK u:0.00 s:0.00
+// r:SECONDS" or "ERROR: …". cd, mkdir, ls and pwd work on the folders that the paths of series
+// make; those of mkdir last as long as the pipe. It returns the exit code. Updates that have
+// arrived together are stored together, if the Store is a Batcher. Answers are written when no
+// further line is at hand; that of an update says that its samples are as safe as the store makes
+// them.
 func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 	p := &pipe{env: *env.withDefaults(), ctx: ctx, in: newLineReader(in), began: time.Now()}
 	p.out = bufio.NewWriterSize(env.Stdout, 64<<10)
@@ -168,7 +170,8 @@ func (p *pipe) pwd() error {
 	return nil
 }
 
-// folder says whether a path is a folder: the top, one of mkdir, or what stands before a slash in the path of a series.
+// folder says whether a path is a folder: the top, one of mkdir, or what stands before a slash in
+// the path of a series.
 func (p *pipe) folder(path string) (bool, error) {
 	if path == "" || slices.Contains(p.made, path) {
 		return true, nil
@@ -332,8 +335,8 @@ func (p *pipe) appendOK(dst []byte) []byte {
 	return append(dst, '\n')
 }
 
-// increasing returns a clock that is later each time it is looked at, if only by a microsecond: two commands at N are two
-// samples. Where the time was set back it follows.
+// increasing returns a clock that is later each time it is looked at, if only by a microsecond: two
+// commands at N are two samples. Where the time was set back it follows.
 func increasing(now func() time.Time) func() time.Time {
 	var told time.Time
 	return func() time.Time {

@@ -6,7 +6,8 @@ import (
 	"os"
 )
 
-// Files are the files of whoever asks: what restore reads, what dump writes, and native files that verbs read in place of a series.
+// Files are the files of whoever asks: what restore reads, what dump writes, and native files that
+// verbs read in place of a series.
 type Files interface {
 	Readable
 	Create(name string) (io.WriteCloser, error)

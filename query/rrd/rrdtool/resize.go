@@ -58,7 +58,8 @@ func (c *command) resize(args []string) error {
 	return err
 }
 
-// resizedCopy is a series whose archive i has more rows, or fewer if more is negative. New ones are unknown.
+// resizedCopy is a series whose archive i has more rows, or fewer if more is negative. New ones are
+// unknown.
 func resizedCopy(series core.Copy, i, more int64) (core.Copy, error) {
 	p, err := reshape.Apart(series)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// changes are those of tune that change what a series is made of. Indexes and names to be removed are those of before.
+// changes are those of tune that change what a series is made of. Indexes and names to be removed
+// are those of before.
 type changes struct {
 	dropSources  []string
 	sources      []string // DS:…

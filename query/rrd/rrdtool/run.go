@@ -14,7 +14,7 @@ type verb struct {
 	run   func(c *command, args []string) error // nil: known to rrdtool, not yet to rondo
 }
 
-// own are verbs that rrdtool does not have: see Env.Rondo.
+// own are the verbs that rrdtool does not have. A command knows them if Env.Rondo is set.
 var own = []verb{
 	{"alter", alterUsage, "change what a series keeps, with its history", (*command).alter},
 }
@@ -60,8 +60,8 @@ func Verbs() []string {
 	return names
 }
 
-// Run runs one command: args[0] is the verb. It returns the exit code that
-// rrdtool would have returned, 0 or 1; what it has to say is on Stdout and Stderr.
+// Run runs one command; args[0] is the verb. It returns the exit code that rrdtool would have
+// returned, 0 or 1. Output goes to Stdout, messages go to Stderr.
 func Run(ctx context.Context, env *Env, args []string) int {
 	env = env.withDefaults()
 	out := bufio.NewWriter(env.Stdout)
@@ -111,7 +111,7 @@ func (c *command) dispatch(args []string) error {
 	return v.run(c, args[1:])
 }
 
-// find returns the verb of a name; nil: there is none.
+// find returns the verb with this name, or nil.
 func (c *command) find(name string) *verb {
 	for i := range own {
 		if own[i].name == name && c.Rondo {
@@ -126,10 +126,10 @@ func (c *command) find(name string) *verb {
 	return nil
 }
 
-// standsFor begins what rrdtool says of itself: many programs look there for its version.
+// standsFor is the first line of the help. Many programs look there for the version of rrdtool.
 const standsFor = "RRDtool 1.7.2  is what rondo stands in for.\n\n"
 
-// usage says how a verb is used; without one, which there are.
+// usage prints how to use v. If v is nil it lists the verbs.
 func (c *command) usage(v *verb) {
 	// The writer is buffered: errors come back when it is flushed.
 	w := c.out

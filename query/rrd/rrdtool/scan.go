@@ -38,7 +38,8 @@ func leadingName(text string) (name, rest string) {
 	return name, text[len(name):]
 }
 
-// scanInt reads the integer that text begins with, as C does; one that is too large becomes the largest.
+// scanInt reads the integer that text begins with, as C does; one that is too large becomes the
+// largest.
 func scanInt(text string) (v int64, ok bool) {
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
 	digits := strings.TrimPrefix(text, "-")

@@ -58,8 +58,8 @@ var tuneOptions = []option{
 	{"daemon", 'D', true},
 }
 
-// tune changes the definition of a series, and what it remembers. Options that stand before a wrong one are applied, as in
-// rrdtool; changes are all made or none.
+// tune changes the definition of a series, and what it remembers. Options that stand before a wrong
+// one are applied, as in rrdtool; changes are all made or none.
 func (c *command) tune(args []string) error {
 	name, args, err := c.tuned(args)
 	if err != nil {
@@ -120,8 +120,9 @@ func (c *command) tuneThere(t tuner, name string, args []string) error {
 	return t.Tune(c.ctx, path, append(rest, changes[1:]...))
 }
 
-// tuned finds the name of the series among the arguments of tune. What is wrong with the others is told once there is a series. An option
-// that stands last and has no argument takes the name, which the series has all the same: ordered are the arguments as they are then read.
+// tuned finds the name of the series among the arguments of tune. What is wrong with the others is
+// told once there is a series. An option that stands last and has no argument takes the name, which
+// the series has all the same: ordered are the arguments as they are then read.
 func (c *command) tuned(args []string) (name string, ordered []string, err error) {
 	o := options{known: tuneOptions, args: args}
 	var before []string
@@ -146,8 +147,8 @@ func (c *command) tuned(args []string) (name string, ordered []string, err error
 	}
 }
 
-// tuneCopy applies the arguments of tune to a series, that was called by name. With an error comes what was changed before it; a Copy without a
-// definition: nothing was.
+// tuneCopy applies the arguments of tune to a series, that was called by name. With an error comes
+// what was changed before it; a Copy without a definition: nothing was.
 func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
 	p, err := reshape.Apart(old)
 	if err != nil {
@@ -176,7 +177,8 @@ func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
 	return next, nil
 }
 
-// printSources prints what tune says of the data sources of a series where no argument is left that names it.
+// printSources prints what tune says of the data sources of a series where no argument is left that
+// names it.
 func (c *command) printSources(name string) error {
 	series, err := c.series(name)
 	if err != nil {

@@ -166,8 +166,8 @@ func (t *tuning) modelOption(name, arg string) error {
 	return nil
 }
 
-// keepWindows does what becomes of smoothing windows when rrdtool makes a file of the version that keeps them: archives
-// that a predictor brought along have none then, and others 0.05.
+// keepWindows does what becomes of smoothing windows when rrdtool makes a file of the version that
+// keeps them: archives that a predictor brought along have none then, and others 0.05.
 func (t *tuning) keepWindows() {
 	if rrdfile.VersionOf(&t.Definition) >= 4 {
 		return
@@ -179,7 +179,8 @@ func (t *tuning) keepWindows() {
 	}
 }
 
-// brought says whether five archives from index i on look like a predictor and those that it brings along.
+// brought says whether five archives from index i on look like a predictor and those that it brings
+// along.
 func brought(a []rra.Archive, i int) bool {
 	follows := func(k int, cf rra.CF, partner int, rows int64) bool {
 		return a[k].CF == cf && a[k].Partner == i+partner && a[k].Rows == rows

@@ -65,7 +65,8 @@ type trace struct {
 // errTraced says that a command would print too much.
 var errTraced = errors.New("too many values of closed rows to print")
 
-// check refuses a command that would print more values than a fetch may give. Nothing is stored yet.
+// check refuses a command that would print more values than a fetch may give. Nothing is stored
+// yet.
 func (t *trace) check(u *updating) error {
 	if n := t.count(u, t.m.LastUpdate(t.state.W)); n > core.MaxFetchRows {
 		return fmt.Errorf("%s: %w: %d, at most %d are possible (update stores the same and prints nothing)", u.name, errTraced, n, core.MaxFetchRows)

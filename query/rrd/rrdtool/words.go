@@ -31,8 +31,9 @@ func words(dst []string, line []byte) ([]string, bool) {
 	return dst, true
 }
 
-// escapedWords appends the words of a line to dst: they are set apart by blanks, except within double quotes. A backslash takes the next
-// byte as it is, and before n is a line's end. It reports whether every quote ends.
+// escapedWords appends the words of a line to dst: they are set apart by blanks, except within
+// double quotes. A backslash takes the next byte as it is, and before n is a line's end. It reports
+// whether every quote ends.
 func escapedWords(dst []string, line []byte) ([]string, bool) {
 	for i := 0; i < len(line); {
 		if line[i] == ' ' {

@@ -255,7 +255,8 @@ func (x *xporting) rows(g graphdata.Grid, row func(line []byte, at int64, cursor
 	}
 }
 
-// printExact prints start, end, step and number of the columns, the length of each legend with the legend, and a line a row.
+// printExact prints start, end, step and number of the columns, the length of each legend with the
+// legend, and a line a row.
 func (x *xporting) printExact() {
 	g, exports := x.program.Grid(), x.program.Exports()
 	x.printf("%d %d %d %d\n", g.Start, g.End, g.Step, len(exports))

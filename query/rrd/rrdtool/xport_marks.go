@@ -12,7 +12,8 @@ type section struct {
 	kinds map[graphdata.MarkKind]string
 }
 
-// sections are what xport prints of the lines that would draw, in its order. What a rule says is none of it: rrdtool prints 0.
+// sections are what xport prints of the lines that would draw, in its order. What a rule says is
+// none of it: rrdtool prints 0.
 var sections = []section{
 	{"prints", map[graphdata.MarkKind]string{graphdata.PRINT: "print"}},
 	{"gprints", map[graphdata.MarkKind]string{

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Location returns the time zone that the variable TZ names, as the C library understands it: the name of a zone that this machine
-// knows, or the rules themselves (CET-1CEST,M3.5.0,M10.5.0/3). What is neither is UTC.
+// Location returns the time zone that the variable TZ names, as the C library understands it: the
+// name of a zone that this machine knows, or the rules themselves (CET-1CEST,M3.5.0,M10.5.0/3).
+// What is neither is UTC.
 func Location(tz string) *time.Location {
 	tz = strings.TrimPrefix(tz, ":")
 	if tz == "" || strings.Contains(tz, "\n") {

@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// CopyOf returns the series of a file, for [core.Store.Import]. It shares the rows of f. The error is a [*rra.FieldError]: what
-// a file can hold and a series cannot.
+// CopyOf returns the series of a file, for [core.Store.Import]. It shares the rows of f. The error
+// is a [*rra.FieldError]: what a file can hold and a series cannot.
 func CopyOf(path string, f *rrdfile.File) (core.Copy, error) {
 	c, _, err := copyOf(path, f)
 	return c, err

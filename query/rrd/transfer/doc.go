@@ -1,5 +1,6 @@
-// Package transfer takes series into a store from files of rrdtool, and back.
+// Package transfer moves series between a store and rrdtool's files.
 //
-// [CopyOf] and [FileOf] go from a file to a whole series and back. [Importer] does it for many at once, and [Single] is a
-// store that holds nothing but a file.
+// [CopyOf] turns a file into a series, [FileOf] a series into a file. [Import] imports many files
+// at once. A [Single] is a store that holds the series of one file and nothing else. [Show] leaves
+// a file with a [Note] where programs look for the file of a series.
 package transfer

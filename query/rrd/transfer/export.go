@@ -23,9 +23,9 @@ type ExportOptions struct {
 	Jobs int  // series made files of at the same time; less than 1: 1
 }
 
-// Export calls fn with the file of every series whose path begins with prefix, or with the reason that there is none: in any
-// order, and up to Jobs calls at a time. Data is valid until fn returns. An error is that of ctx or
-// of fn, or says that the store is closed, which ends it.
+// Export calls fn with the file of every series whose path begins with prefix, or with the reason
+// that there is none: in any order, and up to Jobs calls at a time. Data is valid until fn returns.
+// An error is that of ctx or of fn, or says that the store is closed, which ends it.
 func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, fn func(path string, data []byte, err error) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

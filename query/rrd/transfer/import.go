@@ -15,7 +15,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Store is what series are imported into. An *core.Store is one. Import keeps nothing of copies: their rows are written over.
+// A Store is what series are imported into. An *core.Store is one. Import keeps nothing of copies:
+// their rows are written over.
 type Store interface {
 	Lookup(path string) (core.Ref, error)
 	Last(ref core.Ref) (rra.Time, error)
@@ -35,7 +36,8 @@ type Item struct {
 // An Outcome is what has become of an item.
 type Outcome int
 
-// What may become of an item. It is skipped if the series is there, and was updated last when the file was.
+// What may become of an item. It is skipped if the series is there, and was updated last when the
+// file was.
 const (
 	Imported Outcome = iota
 	Skipped
@@ -58,9 +60,10 @@ type Options struct {
 	hold int64 // for tests: bytes of files held together; 0: maxInside
 }
 
-// Import makes a series of each item, until items is closed. done is called for each, once its series is durable, one call at a
-// time; items are done in any order. What is wrong with a file is in its result; an error is one of the store, after
-// which nothing more is imported, or that of ctx.
+// Import makes a series of each item, until items is closed. done is called for each, once its
+// series is durable, one call at a time; items are done in any order. What is wrong with a file is
+// in its result; an error is one of the store, after which nothing more is imported, or that of
+// ctx.
 func Import(ctx context.Context, s Store, o Options, items <-chan Item, done func(Result)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -97,7 +100,8 @@ const (
 // MaxFile is the size of the largest file that is imported.
 const MaxFile = 1 << 30
 
-// maxInside bounds the size of the files that are being imported. One that is larger is imported alone.
+// maxInside bounds the size of the files that are being imported. One that is larger is imported
+// alone.
 const maxInside = 256 << 20
 
 // A worker decodes files, a batch at a time. While it decodes one, the store takes the one before.
@@ -327,7 +331,8 @@ func decodeFrom(in source, size int64, r *rrdfile.Reader) (*rrdfile.File, error)
 	return decodeXML(io.NewSectionReader(in, 0, size))
 }
 
-// isThere says whether a series is there that was updated last when its file was. The error says that another one is there.
+// isThere says whether a series is there that was updated last when its file was. The error says
+// that another one is there.
 func (w *worker) isThere(path string, last rra.Time) (bool, error) {
 	ref, err := w.s.Lookup(path)
 	if errors.Is(err, core.ErrNotFound) {
@@ -363,7 +368,8 @@ func opened(f *os.File) (*os.File, int64, error) {
 	return nil, 0, err
 }
 
-// OpenFile opens a file that is to be imported. It does not wait for a pipe that has no writer. The error leaves out the name.
+// OpenFile opens a file that is to be imported. It does not wait for a pipe that has no writer. The
+// error leaves out the name.
 func OpenFile(name string) (f *os.File, size int64, err error) {
 	info, err := os.Stat(name)
 	switch {

@@ -6,13 +6,15 @@ import (
 	"strings"
 )
 
-// Note stands in files that are there for programs to see: they make a series anew when there is no file of its name. It is longer
-// than the head of rrdtool's files, so that the original says of it that it is no RRD file, and not that its end is missing.
+// Note is the text of the files that rondo leaves for programs to see. Some programs create a
+// series again whenever they find no file of its name; the file keeps them from doing so. The text
+// is longer than the header of rrdtool's files: rrdtool then reports that the file is no RRD file,
+// not that the file ends too early.
 const Note = "The series of this name is kept by rondo. This file is here for programs that look whether there is one.\n" +
 	"rondo info NAME prints the series, rondo rename and rondo drop move and delete it,\n" +
 	"rondo export writes it as a file of rrdtool.\n"
 
-// IsNote says whether a file of that name holds a Note and nothing else. info is that of the file.
+// IsNote reports whether the named file holds a Note and nothing else. info describes that file.
 func IsNote(name string, info fs.FileInfo) bool {
 	if !info.Mode().IsRegular() || info.Size() != int64(len(Note)) {
 		return false
@@ -21,13 +23,13 @@ func IsNote(name string, info fs.FileInfo) bool {
 	return err == nil && string(b) == Note
 }
 
-// shown returns the name of the empty file that remembers that rondo has put a note at a path. It does not end in .rrd: import
-// passes over it.
+// shown returns the name of the empty file that remembers that rondo has put a note at a path. It
+// does not end in .rrd: import passes over it.
 func shown(path string) string { return ".rondo/" + path + ".shown" }
 
-// Sees says whether a program that makes the series of a path anew, in place of the one that is there, means it: there is a file
-// for the path below a folder, or rondo has put one there and it has been removed, or there is no folder that it could be in.
-// Where there never was a file, the program does not know that there is a series.
+// Sees reports whether a program that creates the series of a path again knows that one exists. It
+// does if base holds a file for the path, if rondo has put a file there and somebody has removed
+// it, or if the path's folder does not exist, so that no file could show the series.
 func Sees(base, path string) bool {
 	root, err := os.OpenRoot(base)
 	if err != nil {
@@ -44,8 +46,9 @@ func Sees(base, path string) bool {
 	return err != nil || !info.IsDir()
 }
 
-// Show puts a file with a Note where programs look for that of a path below a folder, if there is a folder for it, and no file.
-// Failing to write the file is harmless: the program finds none, creates the series again, and the existing one is kept.
+// Show writes a file with a Note where programs look for the file of a path, below base. It does
+// nothing if the file exists or its folder does not. Failing to write the file is harmless: the
+// program finds none, creates the series again, and the existing one is kept.
 func Show(base, path string) {
 	root, err := os.OpenRoot(base)
 	if err != nil {

@@ -1,0 +1,236 @@
+package rrdcached
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"os"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/foreign"
+)
+
+// serve reads and answers requests until the peer has gone, or the context ends.
+func (c *conn) serve() {
+	defer c.release()
+	for !c.closing {
+		more, err := c.receive()
+		if err != nil {
+			break // gone, silent for too long, or the server ends: what was read is answered
+		}
+		if !more {
+			continue
+		}
+		c.chunk()
+		c.count()
+	}
+	c.settle()
+	_ = c.flush() // there is nobody left to tell
+}
+
+// receive reads what has arrived. While groups are on their way it does not wait for more, but for
+// the first of them; more says whether there is something to look at.
+func (c *conn) receive() (more bool, err error) {
+	c.room()
+	if c.ctx.Err() != nil {
+		return c.receiveLast()
+	}
+	if len(c.flight) > 0 || c.group != nil {
+		n, err := c.in.read(c.buf[c.to:], false)
+		if n > 0 {
+			c.to += n
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if c.submit(); len(c.flight) > 0 {
+			c.settleFirst()
+		}
+		return false, c.flush()
+	}
+	if err := c.flush(); err != nil {
+		return false, err
+	}
+	if c.to == 0 && c.large {
+		c.shrink()
+		c.room()
+	}
+	if cap(c.out) > smallBuffer {
+		c.out = nil // it may be silent for long
+	}
+	c.fetches = nil
+	c.uncharge()
+	c.patience = c.s.o.WriteTime // it has read everything
+	c.place.Silent(time.Now())
+	c.deadline()
+	n, err := c.in.read(c.buf[c.to:], true)
+	c.place.Heard()
+	c.to += n
+	if errors.Is(err, os.ErrDeadlineExceeded) && c.ctx.Err() != nil {
+		return false, nil // the next time it is seen
+	}
+	return n > 0, err
+}
+
+// receiveLast reads, once, what had arrived when the server ended.
+func (c *conn) receiveLast() (more bool, err error) {
+	if c.ended {
+		return false, c.ctx.Err()
+	}
+	c.ended = true
+	for range 3 { // interrupt may come late
+		_ = c.nc.SetReadDeadline(time.Now().Add(lastTime)) // else the read says so
+		n := 0
+		n, err = c.in.read(c.buf[c.to:], false)
+		c.to += n
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+	}
+	return c.to > c.from, err
+}
+
+// chunk does what the whole lines that were read ask for.
+func (c *conn) chunk() {
+	if r := c.s.o.Store.Renames(); r != c.renames {
+		c.s.cache.follow(r)
+		c.renames, c.last = r, nil
+	}
+	c.s.stats.bytes.Add(uint64(c.to - c.from))
+	full := c.to == len(c.buf)
+	if c.browser() {
+		return
+	}
+	c.parse()
+	c.gathered()
+	if c.group != nil {
+		c.resolve() // what waits for its series lies in the buffer
+	}
+	if !c.large || len(c.flight) == 0 {
+		c.submit()
+	} // else the group grows while the disk is at those before it, as long as there is something to read
+	if full && !c.large && !c.closing {
+		c.grow()
+	}
+}
+
+// browser ends a connection that begins as HTTP or TLS does. Nothing that was read is looked at.
+func (c *conn) browser() bool {
+	if c.sniffed {
+		return false
+	}
+	data := c.buf[c.from:c.to]
+	c.sniffed = bytes.IndexByte(data, '\n') >= 0 || len(data) > MaxLine/2
+	var first foreign.Sniffer
+	if !first.Foreign(data) {
+		return false
+	}
+	c.endForeign()
+	return true
+}
+
+// endForeign ends the connection because it speaks HTTP or TLS: what a web page has a browser send
+// is not carried out.
+func (c *conn) endForeign() {
+	c.closing = true
+	c.s.stats.foreign.Add(1)
+	if ok, held := c.s.foreign.Allow(struct{}{}, time.Now()); ok {
+		c.s.o.Logger.Warn("a connection that speaks HTTP or TLS is closed: see docs/rrdcached.md, TCP and browsers", "from", c.peer, "held_back_lines", held)
+	}
+}
+
+// parse looks at the whole lines that were read.
+func (c *conn) parse() {
+	data := c.buf[c.from:c.to]
+	for !c.closing {
+		n := bytes.IndexByte(data, '\n')
+		if n < 0 {
+			break
+		}
+		if n > MaxLine {
+			c.closing = true
+			break
+		}
+		line := data[:n]
+		data = data[n+1:]
+		if n > 0 && line[n-1] == '\r' {
+			line = line[:n-1]
+		}
+		c.line(line)
+	}
+	c.from = c.to - len(data)
+	if len(data) > MaxLine {
+		c.closing = true // as rrdcached does, without a word
+	}
+}
+
+// line looks at one request.
+func (c *conn) line(line []byte) {
+	if c.group != nil && (len(c.group.slots) >= maxGroup || c.group.size >= answerBytes) {
+		c.submit()
+	}
+	if len(c.out) >= answerBytes && c.flush() != nil {
+		return
+	}
+	if c.batch > 0 {
+		c.batch = min(c.batch+1, math.MaxInt32)
+	}
+	if isUpdate(line) && c.allow.allows(&commands[cmdUpdate]) {
+		if len(c.fetches)+len(c.creates) > 0 {
+			c.gathered()
+		}
+		c.counts[cmdUpdate].requests++
+		c.update(line[7:])
+		return
+	}
+	r, ok := parseRequest(line)
+	if len(c.fetches) > 0 && (r.cmd == nil || r.cmd != c.fetches[0].cmd) || len(c.creates) > 0 && (r.cmd == nil || r.cmd.id != cmdCreate) {
+		c.gathered()
+	}
+	switch {
+	case !ok:
+		c.closing = true
+	case r.cmd == nil && foreign.Line(line):
+		c.endForeign()
+	case r.cmd == nil:
+		c.slot(failure("Unknown command: " + string(r.name)))
+		c.s.stats.unknown.Add(1)
+	default:
+		c.counts[r.cmd.id].requests++
+		c.request(&r)
+	}
+}
+
+// gathered answers requests that were gathered because more like them might follow.
+func (c *conn) gathered() {
+	c.fetchAll()
+	c.createAll()
+}
+
+// request answers a request.
+func (c *conn) request(r *request) {
+	cmd := r.cmd
+	switch {
+	case !c.allow.allows(cmd):
+		c.fail(cmd, "Permission denied.")
+		return
+	case cmd.id == cmdWrote, cmd.id == cmdEnd && c.batch == 0, c.batch > 0 && !cmd.batch:
+		c.fail(cmd, "Can't use '"+string(r.name)+"' here.")
+		return
+	case cmd.id == cmdUpdate:
+		c.updateSlow(r.args, r.has)
+		return
+	}
+	switch {
+	case cmd.quick:
+		c.quick(r)
+	case cmd.id == cmdFetch || cmd.id == cmdFetchBin:
+		c.fetch(r)
+	case cmd.id == cmdCreate:
+		c.create(r)
+	default:
+		c.settle()
+		c.run(r)
+	}
+}

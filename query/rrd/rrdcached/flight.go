@@ -1,0 +1,80 @@
+package rrdcached
+
+import (
+	"slices"
+	"strconv"
+)
+
+// submit hands the group to the engine. If the most that may be on their way are, it waits for the
+// first.
+func (c *conn) submit() {
+	g := c.group
+	if g == nil {
+		return
+	}
+	c.resolve()
+	c.group = nil
+	if g.batch.Len() > 0 {
+		if err := c.s.o.Store.Submit(c.s.life, &g.batch, &g.ticket); err != nil {
+			g.refuse(err)
+		} else {
+			g.sent = true
+		}
+	}
+	c.flight = append(c.flight, g)
+	for len(c.flight) > c.most() {
+		c.settleFirst()
+	}
+}
+
+// most is how many groups may be on their way: connections without a large buffer have none to
+// gather the next in.
+func (c *conn) most() int {
+	if c.large {
+		return maxFlight
+	}
+	return 1
+}
+
+// settle waits for all that is on its way and answers it.
+func (c *conn) settle() {
+	c.submit()
+	for len(c.flight) > 0 {
+		c.settleFirst()
+	}
+}
+
+// settleFirst waits for the first group and answers its requests.
+func (c *conn) settleFirst() {
+	g := c.flight[0]
+	c.flight = slices.Delete(c.flight, 0, 1)
+	if g.sent {
+		if err := g.ticket.Wait(); err != nil {
+			c.storeAgain(g, g.refuse(err))
+		}
+	}
+	for i := range g.slots {
+		c.answer(&g.slots[i])
+	}
+	c.s.stats.samples.Add(uint64(len(g.owner)))
+	c.s.putGroup(g)
+}
+
+// answer writes the answer of a slot.
+func (c *conn) answer(s *slot) {
+	failed := len(s.answer) > 0 && s.answer[0] == '-'
+	if failed && s.e != nil {
+		c.counts[cmdUpdate].errors++
+	}
+	switch {
+	case s.number >= 0 && failed:
+		c.batchError(s.number, s.answer[len("-1 "):])
+	case s.number >= 0:
+	case s.answer != "":
+		c.out = append(append(c.out, s.answer...), '\n')
+	default:
+		c.out = append(c.out, "0 errors, enqueued "...)
+		c.out = strconv.AppendInt(c.out, int64(s.stored), 10)
+		c.out = append(c.out, " value(s).\n"...)
+	}
+}

@@ -1,0 +1,66 @@
+package rrdcached
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/sockets"
+)
+
+// Serve takes connections of l until ctx ends, and answers the commands of allow (the zero value:
+// all) on them. It returns when all of them have ended; l is closed. Another error than ctx's end
+// says why it cannot go on.
+func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) error {
+	defer context.AfterFunc(ctx, func() {
+		t := time.AfterFunc(graceTime, s.end)
+		context.AfterFunc(s.life, func() { t.Stop() })
+	})()
+	return sockets.Accept(ctx, l, func(ctx context.Context, nc net.Conn) func() {
+		c, err := s.newConn(ctx, nc, allow)
+		if err != nil {
+			s.o.Logger.Error("connection not served", "err", err)
+			_ = nc.Close() // nothing was written
+			return nil
+		}
+		if c.place, _ = s.places.Enter(nc, c.host, time.Now()); c.place == nil {
+			s.stats.refused.Add(1)
+			sockets.Refuse(nc, []byte("-1 Too many connections.\n"))
+			return nil
+		}
+		s.stats.accepted.Add(1)
+		return func() {
+			defer c.place.Leave()
+			stop := context.AfterFunc(ctx, c.interrupt)
+			defer stop()
+			c.serve()
+		}
+	})
+}
+
+func (s *Server) newConn(ctx context.Context, nc net.Conn, allow Commands) (*conn, error) {
+	in, err := newInput(nc)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{s: s, ctx: ctx, nc: nc, in: in, allow: allow, peer: sockets.Local, host: sockets.Local, patience: s.o.WriteTime}
+	if a := sockets.Address(nc.RemoteAddr()); a.IsValid() {
+		c.peer, c.host = a.String(), sockets.Client(a)
+	}
+	return c, nil
+}
+
+// Stats returns the server's counters.
+func (s *Server) Stats() Stats {
+	st := Stats{
+		Accepted: s.stats.accepted.Load(), Refused: s.stats.refused.Load(), Stalled: s.stats.stalled.Load(), Foreign: s.stats.foreign.Load(),
+		Bytes: s.stats.bytes.Load(), Samples: s.stats.samples.Load(), Unknown: s.stats.unknown.Load(), Names: s.cache.len(),
+	}
+	for i := range commands {
+		st.Requests = append(st.Requests, s.stats.requests[i].Load())
+		st.Errors = append(st.Errors, s.stats.errors[i].Load())
+	}
+	st.Connections = s.places.Len()
+	st.Answers = s.room.used()
+	return st
+}
