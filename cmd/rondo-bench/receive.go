@@ -101,12 +101,13 @@ func (o *receiveOptions) run(cmd *cobra.Command) error {
 	if o.compare || o.stores {
 		config.PeerStores = o.stores
 		if config.Peer, err = receivebench.FindPeer(o.protocol); err != nil {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err) // the figures matter
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err)
 		}
 	}
 	var r receivebench.Result
 	if o.find {
-		r, err = receivebench.Find(cmd.Context(), config, func(line string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), line) }) // likewise
+		say := func(line string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), line) } // the figures matter
+		r, err = receivebench.Find(cmd.Context(), config, say)
 	} else {
 		r, err = receivebench.Run(cmd.Context(), config)
 	}

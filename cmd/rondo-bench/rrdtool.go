@@ -81,7 +81,8 @@ durable before it ends, but for rrdtool's.`,
 
 // run measures, and prints what was measured.
 func (o *rrdtoolOptions) run(cmd *cobra.Command, measure func(rrdtoolbench.Programs) (any, func(io.Writer) error, error)) (err error) {
-	p := rrdtoolbench.Programs{Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }} // the figures matter
+	say := func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) } // the figures matter
+	p := rrdtoolbench.Programs{Say: say}
 	if p.Rondo, err = o.findRondo(); err != nil {
 		return err
 	}

@@ -45,8 +45,8 @@ FILE.partial. A FILE that exists is left alone, unless --force replaces it.`,
 	return cmd
 }
 
-// replaceFile makes the file name of what write writes, or leaves what was there. Until all is written it is
-// name.partial, which a process that was killed leaves and the next one takes over.
+// replaceFile makes the file name of what write writes, or leaves what was there. Until all is
+// written it is name.partial, which a process that was killed leaves and the next one takes over.
 func replaceFile(name string, write func(io.Writer) error) (err error) {
 	if err := replace.Check(name); err != nil {
 		return err
@@ -67,7 +67,8 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), name); err != nil { // open: its lock keeps others from taking it over
+	// The file is still open: its lock keeps other processes from taking it over.
+	if err := os.Rename(f.Name(), name); err != nil {
 		return err
 	}
 	return firstError(f.Close(), syncFolder(filepath.Dir(name)))

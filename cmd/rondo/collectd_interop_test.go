@@ -57,7 +57,8 @@ func startCollectd(t *testing.T, host, addr, options string) {
 	runCollectd(t, host, dir, conf)
 }
 
-// runCollectd runs the installed collectd in a folder until the test is over. What it says is told if the test fails.
+// runCollectd runs the installed collectd in a folder until the test is over. What it says is told
+// if the test fails.
 func runCollectd(t *testing.T, host, dir, conf string) {
 	t.Helper()
 	name := filepath.Join(dir, "collectd.conf")
@@ -70,8 +71,9 @@ func runCollectd(t *testing.T, host, dir, conf string) {
 
 var rowTime = regexp.MustCompile(`(?m)^ *(\d+): \d`)
 
-// TestCollectd is the main job: collectd sends, plain, signed and encrypted, the server stores, and what it stored is read by command
-// line and RPC, while it runs, after it was killed, and after it was stopped.
+// TestCollectd is the main job: collectd sends, plain, signed and encrypted, the server stores, and
+// what it stored is read by command line and RPC, while it runs, after it was killed, and after it
+// was stopped.
 func TestCollectd(t *testing.T) {
 	path := rrdtooltest.Peer(t, "collectd")
 	t.Log(path)

@@ -37,8 +37,8 @@ func (c *common) takeFlags(args []string) ([]string, error) {
 	return rest, nil
 }
 
-// leadingFlags takes the flags of every command off the front of args. cobra leaves flags that stand
-// before the command there.
+// leadingFlags takes the flags of every command off the front of args. cobra leaves flags that
+// stand before the command there.
 func (c *common) leadingFlags(args []string) ([]string, error) {
 	for len(args) > 0 {
 		n, err := c.takeFlag(args)
@@ -50,7 +50,8 @@ func (c *common) leadingFlags(args []string) ([]string, error) {
 	return args, nil
 }
 
-// takeFlag takes a flag at the front of args and returns the number of its arguments; 0: it is no such flag.
+// takeFlag takes a flag at the front of args and returns the number of its arguments; 0: it is no
+// such flag.
 func (c *common) takeFlag(args []string) (int, error) {
 	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon, "--sync": &c.sync, "--config": &c.config} {
 		if v, ok := strings.CutPrefix(args[0], name+"="); ok {

@@ -19,8 +19,9 @@ const (
 	mostComplete = 1000
 )
 
-// completeSeries offers the series, and the folders of series, whose names begin with a word. Names mean what they mean to
-// the verbs: "/router", "./router" and, with RONDO_BASE, the full name of a file.
+// completeSeries offers the series, and the folders of series, whose names begin with a word. Names
+// mean what they mean to the verbs: "/router", "./router" and, with RONDO_BASE, the full name of a
+// file.
 func (c *common) completeSeries(cmd *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	ctx := cmd.Context()
@@ -58,7 +59,8 @@ func (c *common) completeOne(cmd *cobra.Command, args []string, word string) ([]
 	return c.completeSeries(cmd, args, word)
 }
 
-// above offers the base to a word that names a folder above it: nothing else there is in the database.
+// above offers the base to a word that names a folder above it: nothing else there is in the
+// database.
 func above(base, word string) []cobra.Completion {
 	if base == "" || !strings.HasPrefix(base, word) {
 		return nil
@@ -66,8 +68,9 @@ func above(base, word string) []cobra.Completion {
 	return []cobra.Completion{base + "/"}
 }
 
-// nextParts returns the paths that begin with word, each up to its next slash. Each page of the list begins
-// behind the folder that the last one ended in, so that a folder of a million series costs one page.
+// nextParts returns the paths that begin with word, each up to its next slash. Each page of the
+// list begins behind the folder that the last one ended in, so that a folder of a million series
+// costs one page.
 func nextParts(ctx context.Context, api rondov1.RondoClient, word string) []cobra.Completion {
 	var out []cobra.Completion
 	req := &rondov1.ListRequest{Prefix: word, Limit: mostComplete, Brief: true}
@@ -112,8 +115,8 @@ func completeFlag(cmd *cobra.Command, name string, values []string) {
 	}
 }
 
-// completeVerb offers what the arguments of one of rrdtool's verbs may be: its long options, names of series, and
-// behind the name that fetch reads a consolidation function.
+// completeVerb offers what the arguments of one of rrdtool's verbs may be: its long options, names
+// of series, and behind the name that fetch reads a consolidation function.
 func (c *common) completeVerb(verb string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if strings.HasPrefix(word, "--") {

@@ -106,8 +106,8 @@ func (p *policy) origin(name string, named bool) string {
 	return "default"
 }
 
-// elsewhere returns what is wrong with settings other than rules: addresses that nobody can listen on,
-// and a folder that no database can be in.
+// elsewhere returns what is wrong with settings other than rules: addresses that nobody can listen
+// on, and a folder that no database can be in.
 func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	wrong := func(format string, args ...any) {
 		found = append(found, problem{-1, fmt.Sprintf(format, args...)})

@@ -14,8 +14,8 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// daemonCommands are run by rrdtool and by rondo against one rrdcached, on files of a folder of their own, which is called @ here. A tilde
-// stands for a blank.
+// daemonCommands are run by rrdtool and by rondo against one rrdcached, on files of a folder of
+// their own, which is called @ here. A tilde stands for a blank.
 var daemonCommands = []string{
 	"create @/a.rrd -s 10 -b 1000000000 " + daemonMade,
 	"create @/a.rrd -O -s 10 -b 1000000000 " + daemonMade,
@@ -61,8 +61,8 @@ var daemonCommands = []string{
 
 const daemonMade = "DS:x:GAUGE:20:U:U DS:y:COUNTER:20:0:U RRA:AVERAGE:0.5:1:20 RRA:MAX:0.5:6:10 RRA:AVERAGE:0.5:6:10"
 
-// TestDaemonsAsRRDTool runs rondo's verbs with --daemon, or RRDCACHED_ADDRESS, against rrdcached at a socket and at a port: what they print,
-// and do, is what rrdtool prints and does.
+// TestDaemonsAsRRDTool runs rondo's verbs with --daemon, or RRDCACHED_ADDRESS, against rrdcached at
+// a socket and at a port: what they print, and do, is what rrdtool prints and does.
 func TestDaemonsAsRRDTool(t *testing.T) {
 	t.Parallel()
 	rrdtooltest.Need(t, "rrdtool", "rrdcached")

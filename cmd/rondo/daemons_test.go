@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestDaemons: verbs find out what answers at an address: rrdcached's protocol at a port or a socket, or rondo's own.
+// TestDaemons: verbs find out what answers at an address: rrdcached's protocol at a port or a
+// socket, or rondo's own.
 func TestDaemons(t *testing.T) {
 	dir, err := os.MkdirTemp("", "rc") // a socket's name must be short
 	if err != nil {

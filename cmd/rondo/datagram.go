@@ -13,8 +13,8 @@ import (
 // answerTime is how long a sender of datagrams waits for the word that nobody listens.
 const answerTime = 20 * time.Millisecond
 
-// sendDatagrams sends packets to a UDP address. A machine that has nothing at the port usually says so;
-// that is an error. Without such a word nobody knows whether a datagram has arrived.
+// sendDatagrams sends packets to a UDP address. A machine that has nothing at the port usually says
+// so; that is an error. Without such a word nobody knows whether a datagram has arrived.
 func sendDatagrams(ctx context.Context, to string, packets [][]byte) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", to)
 	if err != nil {

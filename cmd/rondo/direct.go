@@ -7,8 +7,9 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// runDirectly runs a verb of rrdtool without building the commands, which would take longer than most of them. It returns false, and
-// has done nothing, where arguments mean anything else: help, or a mistake.
+// runDirectly runs a verb of rrdtool without building the commands, which would take longer than
+// most of them. It returns false, and has done nothing, where arguments mean anything else: help,
+// or a mistake.
 func runDirectly(ctx context.Context, p *process) (code int, done bool) {
 	c := &common{process: p}
 	args, err := c.leadingFlags(p.args[1:])

@@ -13,15 +13,16 @@ import (
 	"testing"
 )
 
-// defaultServer starts a server on the folder db that listens where it does by default, at ports of its own.
+// defaultServer starts a server on the folder db that listens where it does by default, at ports of
+// its own.
 func defaultServer(t *testing.T, db string) *daemon {
 	t.Helper()
 	const anyPort = "127.0.0.1:0"
 	return startServer(t, db, "--http", anyPort, "--collectd", anyPort, "--gmetric", anyPort)
 }
 
-// TestNoLineProtocolOnTCPByDefault: rrdcached's protocol is spoken on a socket of the owner alone, and TCP ports that can change series
-// are opened only when they are asked for.
+// TestNoLineProtocolOnTCPByDefault: rrdcached's protocol is spoken on a socket of the owner alone,
+// and TCP ports that can change series are opened only when they are asked for.
 func TestNoLineProtocolOnTCPByDefault(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "rondo.db")
 	d := defaultServer(t, db)
@@ -78,7 +79,8 @@ func TestReadmeTranscript(t *testing.T) {
 	}
 }
 
-// TestReadmeGraphInterop runs the README's graph with the original rrdtool, over the socket of a server that listens by default.
+// TestReadmeGraphInterop runs the README's graph with the original rrdtool, over the socket of a
+// server that listens by default.
 func TestReadmeGraphInterop(t *testing.T) {
 	needRRDTool(t)
 	dir := t.TempDir()

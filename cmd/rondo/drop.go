@@ -28,7 +28,8 @@ series. There is no way back but a backup.
 
 With RONDO_BASE, names of files mean their series, as with rrdtool's verbs.`
 
-// manyAtOnce is how many changes are on their way at the same time: they share the waiting for the disk.
+// manyAtOnce is how many changes are on their way at the same time: they share the waiting for the
+// disk.
 const manyAtOnce = 64
 
 // A dropping is a run of rondo drop.

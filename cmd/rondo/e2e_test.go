@@ -30,7 +30,8 @@ type daemon struct {
 
 var listening = regexp.MustCompile(`msg=listening for="?([a-z ]+)"? network=\w+ addr=(\S+)`)
 
-// serveProcess starts a server on the folder db that listens on HTTP alone, but for args, and returns when it is ready.
+// serveProcess starts a server on the folder db that listens on HTTP alone, but for args, and
+// returns when it is ready.
 func serveProcess(t *testing.T, db string, args ...string) *daemon {
 	t.Helper()
 	return startServer(t, db, append([]string{"--http", "127.0.0.1:0", "--collectd", "", "--gmetric", "", "--rrdcached", ""}, args...)...)
@@ -142,8 +143,8 @@ func rondo(t *testing.T, db string, args ...string) string {
 	return string(out)
 }
 
-// TestKilledServerLosesNothing writes by RPC and by command line, kills the server, and asks again: embedded, and a
-// new server.
+// TestKilledServerLosesNothing writes by RPC and by command line, kills the server, and asks again:
+// embedded, and a new server.
 func TestKilledServerLosesNothing(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	d := serveProcess(t, db)

@@ -106,8 +106,9 @@ func bystander(t *testing.T, d *daemon) (stop func()) {
 	}
 }
 
-// TestGapThroughServer: one client made a series of 40 archives of billions of rows and sent two samples far apart, within its
-// heartbeat. The server took gigabytes, everybody else, Drop and SIGTERM waited for minutes, and a restart did not help.
+// TestGapThroughServer: one client made a series of 40 archives of billions of rows and sent two
+// samples far apart, within its heartbeat. The server took gigabytes, everybody else, Drop and
+// SIGTERM waited for minutes, and a restart did not help.
 func TestGapThroughServer(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	socket := filepath.Join(t.TempDir(), "s")

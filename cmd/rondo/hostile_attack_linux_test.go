@@ -26,12 +26,12 @@ type attack struct {
 
 const burst = 32 // datagrams sent without a look at the receiver's queue
 
-// queueBytes is how much may wait in the receiver's socket before attackers do, headers of the kernel's included. So it is always
-// busy and never full, as far as Linux' own limit goes.
+// queueBytes is how much may wait in the receiver's socket before attackers do, headers of the
+// kernel's included. So it is always busy and never full, as far as Linux' own limit goes.
 const queueBytes = 128 << 10
 
-// datagrams sends damaged datagrams as fast as they are read, until ctx ends. Those that good senders send in between
-// find room in the socket.
+// datagrams sends damaged datagrams as fast as they are read, until ctx ends. Those that good
+// senders send in between find room in the socket.
 func (a *attack) datagrams(ctx context.Context) error {
 	_, port, err := net.SplitHostPort(a.addr)
 	if err != nil {
@@ -93,7 +93,8 @@ func queued(port int) (int64, error) {
 
 var errNoSocket = errors.New("no such socket")
 
-// dialFrom connects from the loopback address 127.0.0.HOST, so that the receiver sees another machine.
+// dialFrom connects from the loopback address 127.0.0.HOST, so that the receiver sees another
+// machine.
 func dialFrom(ctx context.Context, network string, host byte, to string) (net.Conn, error) {
 	ip := net.IPv4(127, 0, 0, host)
 	var local net.Addr = &net.TCPAddr{IP: ip}
@@ -104,7 +105,8 @@ func dialFrom(ctx context.Context, network string, host byte, to string) (net.Co
 	return d.DialContext(ctx, network, to)
 }
 
-// peerGone reports whether an error is what a peer sees that is refused, thrown out, or has no time left.
+// peerGone reports whether an error is what a peer sees that is refused, thrown out, or has no time
+// left.
 func peerGone(err error) bool {
 	for _, e := range []error{
 		syscall.EPIPE, syscall.ECONNRESET, syscall.ECONNREFUSED, syscall.EADDRNOTAVAIL, os.ErrDeadlineExceeded,
@@ -178,7 +180,8 @@ func (a *attack) slow(ctx context.Context) error {
 	})
 }
 
-// stalled sends the beginning of a stream over several connections, and then nothing, nor does it read or close.
+// stalled sends the beginning of a stream over several connections, and then nothing, nor does it
+// read or close.
 func (a *attack) stalled(ctx context.Context) error {
 	return a.several(ctx, 5, 30, func(c net.Conn) error {
 		b := a.whole()
@@ -204,7 +207,8 @@ func (a *attack) endless(ctx context.Context) error {
 	})
 }
 
-// hoard makes the receiver keep as much as it may over several connections, and then keeps these open.
+// hoard makes the receiver keep as much as it may over several connections, and then keeps these
+// open.
 func (a *attack) hoard(ctx context.Context) error {
 	return a.several(ctx, 7, 8, func(c net.Conn) error {
 		n, err := c.Write(a.hoarded)
@@ -249,7 +253,8 @@ const (
 	hostConns = 40
 )
 
-// flood opens more connections than there may be, from more than one address, closes them, and begins again.
+// flood opens more connections than there may be, from more than one address, closes them, and
+// begins again.
 func (a *attack) flood(ctx context.Context) error {
 	const hosts, each = 8, hostConns + 5
 	for ctx.Err() == nil {

@@ -102,7 +102,8 @@ func monsters(dir string) []func() error {
 	}
 }
 
-// folder makes a mess of a folder: monsters, damaged files written in place, and files that come and go.
+// folder makes a mess of a folder: monsters, damaged files written in place, and files that come
+// and go.
 func (a *attack) folder(ctx context.Context) error {
 	var errs []error
 	for _, make := range monsters(a.addr) {

@@ -25,11 +25,14 @@ type victim struct {
 	// seeds are the messages that attackers damage.
 	seeds   func(t *testing.T) [][]byte
 	attacks []func(*attack, context.Context) error
-	// hoard returns a stream of which the receiver has to keep as much as it may; nil: the protocol has no streams.
+	// hoard returns a stream of which the receiver has to keep as much as it may; nil: the protocol
+	// has no streams.
 	hoard func() []byte
-	// fresh returns the message i of a sender that makes another series with each; nil: nobody does.
+	// fresh returns the message i of a sender that makes another series with each; nil: nobody
+	// does.
 	fresh func(i int) []byte
-	// flood is what the paths of the series of one sender, who is allowed some, begin with; empty: there is none.
+	// flood is what the paths of the series of one sender, who is allowed some, begin with; empty:
+	// there is none.
 	flood string
 	// good connects a sender whose values must all be stored.
 	good func(t *testing.T, addr string) goodSender
@@ -56,8 +59,9 @@ const (
 
 const lostInSocket = "rondo_receiver_kernel_dropped_total"
 
-// TestHostile runs the server while every receiver gets damaged messages as fast as it reads them, and looks whether
-// what good senders send meanwhile is stored, and whether the server stays as it was. RONDO_HOSTILE says for how long.
+// TestHostile runs the server while every receiver gets damaged messages as fast as it reads them,
+// and looks whether what good senders send meanwhile is stored, and whether the server stays as it
+// was. RONDO_HOSTILE says for how long.
 func TestHostile(t *testing.T) {
 	d := shortRun
 	if s := os.Getenv("RONDO_HOSTILE"); s != "" {
@@ -194,8 +198,8 @@ func pass(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// round has every good sender send its next value, and waits until all of them are stored. Of a receiver of datagrams as many may be
-// missing as were lost in its socket since before.
+// round has every good sender send its next value, and waits until all of them are stored. Of a
+// receiver of datagrams as many may be missing as were lost in its socket since before.
 func (h *hostility) round(before metrics) {
 	h.t.Helper()
 	for _, v := range h.victims {
@@ -223,7 +227,8 @@ func (h *hostility) round(before metrics) {
 	}
 }
 
-// unstored waits until the last value of all series of a good sender is stored, and returns of how many it is not.
+// unstored waits until the last value of all series of a good sender is stored, and returns of how
+// many it is not.
 func (h *hostility) unstored(v *victimised) int {
 	left := v.sender.paths()
 	for deadline := time.Now().Add(goodPatience); ; time.Sleep(50 * time.Millisecond) {

@@ -21,7 +21,8 @@ type mutator struct {
 	buf     []byte
 }
 
-// next returns a message, damaged in one to four ways or, once in a while, not at all. The next call overwrites it.
+// next returns a message, damaged in one to four ways or, once in a while, not at all. The next
+// call overwrites it.
 func (m *mutator) next() []byte {
 	if m.fresh != nil && m.IntN(m.freshly) == 0 {
 		m.made++
@@ -89,7 +90,8 @@ func (m *mutator) span(n int) int {
 	return 1 + m.IntN(max(n, 1))
 }
 
-// number sets the number at the beginning of b, whatever its size and order, to an extreme or one off it.
+// number sets the number at the beginning of b, whatever its size and order, to an extreme or one
+// off it.
 func (m *mutator) number(b []byte) {
 	x := extremes[m.IntN(len(extremes))] + uint64(m.IntN(3)) - 1
 	var number [8]byte
@@ -115,7 +117,8 @@ func newMutator(seed uint64, seeds [][]byte, most int) *mutator {
 	return &mutator{Rand: rand.New(rand.NewPCG(seed, uint64(len(seeds)))), seeds: seeds, most: most}
 }
 
-// TestMutator: most of what it makes is damaged, nothing is too long, and the seeds stay as they are.
+// TestMutator: most of what it makes is damaged, nothing is too long, and the seeds stay as they
+// are.
 func TestMutator(t *testing.T) {
 	seeds := [][]byte{[]byte("one good message"), []byte("another, which is a bit longer"), {}}
 	m := newMutator(1, seeds, 1000)

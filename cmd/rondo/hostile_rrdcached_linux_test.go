@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// rrdcachedVictim is the port of rrdcached's protocol, which is no receiver: it answers, and counts on its own.
+// rrdcachedVictim is the port of rrdcached's protocol, which is no receiver: it answers, and counts
+// on its own.
 var rrdcachedVictim = victim{
 	name: rrdcachedFlag, path: "rrdcached/good/**", port: true,
 	flags: []string{"--rrdcached-connections", fmt.Sprint(mostConns)},
@@ -17,8 +18,9 @@ var rrdcachedVictim = victim{
 	good: newRRDCachedSender,
 }
 
-// rrdcachedSeeds are requests about a series that the good sender has made for it. No rule makes others, and there is no CREATE
-// among them: every name that comes of damage would be another series.
+// rrdcachedSeeds are requests about a series that the good sender has made for it. No rule makes
+// others, and there is no CREATE among them: every name that comes of damage would be another
+// series.
 func rrdcachedSeeds(*testing.T) [][]byte {
 	const name = "rrdcached/bad.rrd"
 	now := time.Now().Unix()

@@ -87,8 +87,8 @@ func monoHoard() []byte {
 	return b
 }
 
-// monoEcho is an agent some of whose counters are stored, and which says again and again that nothing has changed: each
-// time in a few bytes, and each time all of them are stored.
+// monoEcho is an agent some of whose counters are stored, and which says again and again that
+// nothing has changed: each time in a few bytes, and each time all of them are stored.
 func monoEcho(a *attack, ctx context.Context) error {
 	const counters = senderBurst / 2
 	return a.several(ctx, 8, 3, func(c net.Conn) error {
@@ -173,8 +173,8 @@ func smonFresh(i int) []byte {
 	return e.Bytes()
 }
 
-// smonHoard is a stream of texts as long as they may be, which the receiver has to keep, and of numbers at ever
-// other indexes.
+// smonHoard is a stream of texts as long as they may be, which the receiver has to keep, and of
+// numbers at ever other indexes.
 func smonHoard() []byte {
 	var e smon.Encoder
 	text := []byte(strings.Repeat("x", smon.MaxText))

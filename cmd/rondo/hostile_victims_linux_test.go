@@ -75,8 +75,8 @@ func dialGood(t *testing.T, network, addr string) net.Conn {
 	return c
 }
 
-// collectdSeeds are captures, of which some are damaged before they are signed or encrypted: what is inside
-// is read only if that is right.
+// collectdSeeds are captures, of which some are damaged before they are signed or encrypted: what
+// is inside is read only if that is right.
 func collectdSeeds(t *testing.T) [][]byte {
 	t.Helper()
 	seeds := receivertest.Hex(t, filepath.Join(captures, "collectd", "*.hex"))
@@ -115,7 +115,8 @@ func gmetricSeeds(t *testing.T) [][]byte {
 	return receivertest.Hex(t, filepath.Join(captures, "gmetric", "*.hex"))
 }
 
-// gmetricFresh is a metric of the sender's own address, whose message is whole in itself; or metadata as long as it may be.
+// gmetricFresh is a metric of the sender's own address, whose message is whole in itself; or
+// metadata as long as it may be.
 func gmetricFresh(i int) []byte {
 	if i%2 == 0 {
 		m := gmetric.Message{Word: gmetric.WordMetadata, Host: []byte("flood"), Name: fmt.Append(nil, "fresh-", i), Type: []byte("double")}

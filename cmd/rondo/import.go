@@ -52,16 +52,9 @@ A file that cannot be imported is told on stderr, the others are imported all th
 }
 
 func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err error) {
-	o := transfer.Options{Overwrite: i.overwrite, Jobs: i.jobs}
-	for _, l := range i.labels {
-		name, value, ok := strings.Cut(l, "=")
-		if !ok || name == "" {
-			return fmt.Errorf("--labels %s: not name=value", l)
-		}
-		if err := text.Check(l); err != nil {
-			return fmt.Errorf("--labels %s: it %w", l, err)
-		}
-		o.Labels = append(o.Labels, core.Label{Name: name, Value: value})
+	o, err := i.options()
+	if err != nil {
+		return err
 	}
 	t := i.target() // reads the configuration, which may name the base
 	var files finder
@@ -107,7 +100,7 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 	show.end()
 	_, e := fmt.Fprintf(i.stdout, "%d of %d files imported, %d skipped, %d failed\n", count.imported, total, count.skipped, count.failed)
 	if ctx.Err() != nil {
-		_, _ = fmt.Fprintln(i.stderr, "stopped; run again, it goes on where it was") // nobody is left to tell
+		_, _ = fmt.Fprintln(i.stderr, "stopped; run again, it goes on where it was") // the last word
 		return exitError(stopped)
 	}
 	if err := firstError(err, e); err != nil {
@@ -119,7 +112,23 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 	return nil
 }
 
-// A tally counts what has become of files.
+// options returns how files are imported, as the flags say.
+func (i *importing) options() (transfer.Options, error) {
+	o := transfer.Options{Overwrite: i.overwrite, Jobs: i.jobs}
+	for _, l := range i.labels {
+		name, value, ok := strings.Cut(l, "=")
+		if !ok || name == "" {
+			return o, fmt.Errorf("--labels %s: not name=value", l)
+		}
+		if err := text.Check(l); err != nil {
+			return o, fmt.Errorf("--labels %s: it %w", l, err)
+		}
+		o.Labels = append(o.Labels, core.Label{Name: name, Value: value})
+	}
+	return o, nil
+}
+
+// A tally counts files by what became of them.
 type tally struct {
 	imported, skipped, failed int
 }

@@ -87,7 +87,8 @@ func hasRead(t *testing.T, pid int) int64 {
 	return n
 }
 
-// importing starts an import of p, and returns once the process pid, or itself where it is 0, has read that part of the files.
+// importing starts an import of p, and returns once the process pid, or itself where it is 0, has
+// read that part of the files.
 func (p *pile) importing(t *testing.T, db string, part float64, pid int) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd := exec.Command("rondo", "import", "--db", db, p.dir)
@@ -157,7 +158,8 @@ func (p *pile) whole(t *testing.T, db string) {
 	}
 }
 
-// TestImportKilled ends an import, or the server that it goes to, by SIGKILL and SIGINT, and does it again.
+// TestImportKilled ends an import, or the server that it goes to, by SIGKILL and SIGINT, and does
+// it again.
 func TestImportKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {

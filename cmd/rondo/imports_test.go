@@ -18,10 +18,11 @@ const (
 	root   = "../.." // of the module, from here
 )
 
-// rooms says which rooms of the house the packages in a folder may import. A folder stands for those below it too, unless they have a
-// line of their own; DIR/* is a line for each folder in DIR that has none. "=DIR" allows the package in DIR and none below it.
-// A package may import what stands in its own folder below it only if its line says so.
-// Imports go one way: cmd -> receivers, query -> engine -> wal, rra.
+// rooms says which rooms of the house the packages in a folder may import. A folder stands for
+// those below it too, unless they have a line of their own; DIR/* is a line for each folder in DIR
+// that has none. "=DIR" allows the package in DIR and none below it. A package may import what
+// stands in its own folder below it only if its line says so. Imports go one way: cmd -> receivers,
+// query -> engine -> wal, rra.
 var rooms = map[string][]string{
 	"internal/foreign":       {},
 	"internal/glob":          {},
@@ -87,7 +88,8 @@ var testOnly = map[string][]string{
 	"engine/enginebench":     {"cmd"},
 }
 
-// TestImports reads the sources itself instead of asking go list, so that a cached result notices a changed file.
+// TestImports reads the sources itself instead of asking go list, so that a cached result notices a
+// changed file.
 func TestImports(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -139,7 +141,8 @@ func checkFile(t *testing.T, name, rel string) error {
 		switch {
 		case !ok || other == dir:
 		case test && !within(dir, "rra") && !within(dir, "wal"):
-			// Tests of a room may use what is below it, suites included, which the compiler keeps free of cycles.
+			// Tests of a room may use what is below it, suites included, which the compiler keeps
+			// free of cycles.
 		case !slices.ContainsFunc(rooms[room], func(r string) bool { return allows(r, other) }):
 			t.Errorf("%s imports %s; %s may import %v", rel, imported, room, rooms[room])
 		case !test && !allowedHelper(dir, other):

@@ -1,7 +1,7 @@
 // Rondo keeps time series in round-robin archives. See `rondo help`.
 //
-// If the program's file is named rrdtool, rondo takes rrdtool's command line: the first argument is a
-// verb, and rondo's own commands are not known.
+// If the program's file is named rrdtool, rondo takes rrdtool's command line: the first argument is
+// a verb, and rondo's own commands are not known.
 package main
 
 import (
@@ -21,8 +21,8 @@ func main() {
 	os.Exit(run(newProcess()))
 }
 
-// run runs one command and returns its exit code. The first SIGINT or SIGTERM ends the command's context; one
-// that comes a second or more later ends the process.
+// run runs one command and returns its exit code. The first SIGINT or SIGTERM ends the command's
+// context; one that comes a second or more later ends the process.
 func run(p *process) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

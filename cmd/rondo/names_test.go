@@ -29,7 +29,8 @@ func complain(t *testing.T, dir, db string, args ...string) string {
 	return string(out)
 }
 
-// TestNameThatIsNoUTF8: whether a server runs or not, a name that cannot be is refused with a sentence that says why and can be printed.
+// TestNameThatIsNoUTF8: whether a server runs or not, a name that cannot be is refused with a
+// sentence that says why and can be printed.
 func TestNameThatIsNoUTF8(t *testing.T) {
 	dir := t.TempDir()
 	for _, served := range []bool{false, true} {
@@ -53,7 +54,8 @@ func TestNameThatIsNoUTF8(t *testing.T) {
 	}
 }
 
-// TestImportOfBadNames: a folder with names that no series can have is imported but for these, through a server as without one.
+// TestImportOfBadNames: a folder with names that no series can have is imported but for these,
+// through a server as without one.
 func TestImportOfBadNames(t *testing.T) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "source")
@@ -86,7 +88,8 @@ func TestImportOfBadNames(t *testing.T) {
 	}
 }
 
-// TestTerminalIsNotCommanded: what is printed on a terminal is shown, not obeyed, in whatever pieces it is written.
+// TestTerminalIsNotCommanded: what is printed on a terminal is shown, not obeyed, in whatever
+// pieces it is written.
 func TestTerminalIsNotCommanded(t *testing.T) {
 	const in, want = "größe\t1\n\x1b]0;title\a \u009b31m\xff 温\r\n", "größe\t1\n" + `\x1b]0;title\x07 \u009b31m\xff` + " 温" + `\r` + "\n"
 	for _, piece := range []int{1, 2, 3, len(in)} {

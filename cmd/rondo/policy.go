@@ -163,7 +163,8 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 	return s, nil
 }
 
-// defaultOf returns what makes a typical series of a path where no rule says, and whose choice that is.
+// defaultOf returns what makes a typical series of a path where no rule says, and whose choice that
+// is.
 func defaultOf(path string, rs []server.Receiver) (define func(step int64) *rra.Definition, from string) {
 	first, _, below := strings.Cut(path, "/")
 	for _, r := range rs {
@@ -321,7 +322,8 @@ type problem struct {
 	what string
 }
 
-// problems returns what is wrong with the rules; err is what is wrong with the settings of a receiver.
+// problems returns what is wrong with the rules; err is what is wrong with the settings of a
+// receiver.
 func (p *policy) problems(ways server.Ways) (found []problem, err error) {
 	var on []server.Receiver
 	for _, r := range ways.Receivers {
@@ -364,7 +366,8 @@ func (p *policy) hiddenBy(i int) int {
 	return -1
 }
 
-// misfit says why the archives of a rule do not fit what a protocol makes; empty: they do, or never meet.
+// misfit says why the archives of a rule do not fit what a protocol makes; empty: they do, or never
+// meet.
 func misfit(r *rules.Rule, in server.Receiver) string {
 	if len(r.Archives) == 0 || r.Step > 0 || !r.Below(in.Protocol.PathPrefix()) {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPolicyPage runs the commands of the page's section on rules with the file that stands there. Table cells are
-// compared without the spaces between them.
+// TestPolicyPage runs the commands of the page's section on rules with the file that stands there.
+// Table cells are compared without the spaces between them.
 func TestPolicyPage(t *testing.T) {
 	const page = root + "/docs/serve.md"
 	fences := readFences(t, page)

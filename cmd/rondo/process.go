@@ -29,8 +29,8 @@ func newProcess() *process {
 	return &process{args: os.Args, stdin: os.Stdin, stdout: forTerminal(os.Stdout), stderr: forTerminal(os.Stderr), lookupEnv: os.LookupEnv, now: time.Now}
 }
 
-// tell prints an error, whose text may quote anything. If the database is damaged, tell prints which
-// commands help.
+// tell prints an error, whose text may quote anything. If the database is damaged, tell prints
+// which commands help.
 func (p *process) tell(err error) {
 	told := err.Error()
 	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(told)) // nobody is left to tell
@@ -50,7 +50,8 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// together is how long signals count as one: timeout(1) sends its signal to the process and to its group.
+// together is how long signals count as one: timeout(1) sends its signal to the process and to its
+// group.
 const together = time.Second
 
 // exitCode returns an exit code as an error; 0 is none.
@@ -61,15 +62,16 @@ func exitCode(code int) error {
 	return exitError(code)
 }
 
-// fileSettings are the keys of the configuration file that every command takes. The server takes the rest.
+// fileSettings are the keys of the configuration file that every command takes. The server takes
+// the rest.
 type fileSettings struct {
 	file   string            // empty: there is no file
 	values map[string]string // by key; those of settingKeys
 }
 
-// collect sets the percentage by which the heap grows between two garbage collections, unless GOGC does. A
-// verb seldom makes enough garbage for a collection. A server keeps its large data outside the
-// collector's heap, so collecting twice as often costs it little and keeps garbage small.
+// collect sets the percentage by which the heap grows between two garbage collections, unless GOGC
+// does. A verb seldom makes enough garbage for a collection. A server keeps its large data outside
+// the collector's heap, so collecting twice as often costs it little and keeps garbage small.
 func collect(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)

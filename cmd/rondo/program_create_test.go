@@ -115,7 +115,8 @@ func (s *script) copies(f *file) {
 	if to == f {
 		return
 	}
-	// rrdtool gives a copy of a file of version 4 or 5 version 3, and forgets what that means: docs/cli.md, create.
+	// rrdtool gives a copy of a file of version 4 or 5 version 3, and forgets what that means:
+	// docs/cli.md, create.
 	later := slices.ContainsFunc(f.ds, func(d source) bool { return d.kind == "DCOUNTER" || d.kind == "DDERIVE" })
 	if later || f.season {
 		return
@@ -177,9 +178,11 @@ func (s *script) restore(f *file) {
 	s.add("dump", to.name)
 }
 
-// filled makes a series of what one or several others hold, f among them. What rrdtool loses or mixes up then, and docs/cli.md lists, is
-// kept out: all series have one step of more than a second; each archive that gives has more rows than one new row needs; one of the new
-// archives at most has one PDP a row, and none predicts. Nor does a series give that ends at the present: see present.
+// filled makes a series of what one or several others hold, f among them. What rrdtool loses or
+// mixes up then, and docs/cli.md lists, is kept out: all series have one step of more than a
+// second; each archive that gives has more rows than one new row needs; one of the new archives at
+// most has one PDP a row, and none predicts. Nor does a series give that ends at the present: see
+// present.
 func (s *script) filled(f *file) {
 	if f.step == 1 {
 		return

@@ -9,8 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// moved compares the files that a program leaves with what rondo makes of the series: those that it exports, which rrdtool updates
-// as its own, and the series that it imports. theirs is the folder of rrdtool's files, folder that of the series.
+// moved compares the files that a program leaves with what rondo makes of the series: those that it
+// exports, which rrdtool updates as its own, and the series that it imports. theirs is the folder
+// of rrdtool's files, folder that of the series.
 func (c *contest) moved(one, two site, theirs, folder string, files []*file, later [][]string) (failure string) {
 	out := filepath.Join(two.dir, "out")
 	tool, rondo := &single{one}, &single{two}

@@ -40,11 +40,13 @@ type contest struct {
 	used   *coverage
 }
 
-// modes are the ways a program is run: whether in pipe mode or a process a command, and through whom.
+// modes are the ways a program is run: whether in pipe mode or a process a command, and through
+// whom.
 var modes = []string{"pipe", "pipe through a server", "inside", "processes", "processes through a server"}
 
-// TestWholeProgramsAsOriginal runs random programs of all commands through rrdtool and through rondo: its processes, its pipe mode, its
-// server, and without any of them. stdout, stderr, exit codes and files must be equal, but for what docs/cli.md lists.
+// TestWholeProgramsAsOriginal runs random programs of all commands through rrdtool and through
+// rondo: its processes, its pipe mode, its server, and without any of them. stdout, stderr, exit
+// codes and files must be equal, but for what docs/cli.md lists.
 func TestWholeProgramsAsOriginal(t *testing.T) {
 	tool := rrdtooltest.Peer(t, "rrdtool")
 	seed := uint64(time.Now().UnixNano())
@@ -161,8 +163,9 @@ func locales(r *rand.Rand, folder string) []string {
 	}[r.IntN(6)], "LOCPATH="+folder)
 }
 
-// compare runs a program and returns in what the answers differ. Both peers must do in one second what they do at the present: as long
-// as one of them comes too late for that, the program is run again.
+// compare runs a program and returns in what the answers differ. Both peers must do in one second
+// what they do at the present: as long as one of them comes too late for that, the program is run
+// again.
 func (c *contest) compare(program [][]string) (failure string) {
 	c.t.Helper()
 	for range 20 {

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// A script makes a program: commands of every verb on several series, mostly right, spelled in every way.
+// A script makes a program: commands of every verb on several series, mostly right, spelled in
+// every way.
 type script struct {
 	r      *rand.Rand
 	piped  bool
@@ -56,7 +57,8 @@ func (s *script) named(f *file) string {
 
 func number(v int64) string { return strconv.FormatInt(v, 10) }
 
-// newScript makes a program of some commands, and updates that rrdtool is to make of the files that are left.
+// newScript makes a program of some commands, and updates that rrdtool is to make of the files that
+// are left.
 func newScript(r *rand.Rand, piped, comma bool) (program, later [][]string, files []*file) {
 	s := &script{r: r, piped: piped, comma: comma}
 	for _, name := range []string{"a.rrd", "b.rrd", "c d.rrd", "_e-1.rrd"} {
@@ -303,7 +305,8 @@ func (s *script) dump(f *file) {
 }
 
 func (s *script) resize(f *file) {
-	// What the script knows of a series may be wrong, if a command that was to make it anew was refused: all that made it count.
+	// What the script knows of a series may be wrong, if a command that was to make it anew was
+	// refused: all that made it count.
 	later := slices.ContainsFunc(s.lines, func(line []string) bool {
 		text := strings.Join(line, " ")
 		return strings.Contains(text, f.name) && (strings.Contains(text, ":DCOUNTER") || strings.Contains(text, ":DDERIVE"))

@@ -8,9 +8,10 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// present updates a series at the present. Its own end lies years back, so that all the time between is unknown, and the part of a second
-// that the two programs are apart is in no number. From then on the script does not know the end of the series: it makes no more samples
-// that would be taken.
+// present updates a series at the present. Its own end lies years back, so that all the time
+// between is unknown, and the part of a second that the two programs are apart is in no number.
+// From then on the script does not know the end of the series: it makes no more samples that would
+// be taken.
 func (s *script) present(f *file) {
 	if f.recent {
 		return
@@ -40,7 +41,8 @@ func (s *script) at(when string, f *file) string {
 	return when
 }
 
-// asksTime says whether a command does something at the present: a sample at N, a series that begins at no time that is given.
+// asksTime says whether a command does something at the present: a sample at N, a series that
+// begins at no time that is given.
 func asksTime(args []string) bool {
 	switch args[0] {
 	case "update", "updatev":
@@ -60,5 +62,6 @@ func early() int64 {
 	return time.Now().Unix()
 }
 
-// turned is the failure of a comparison that says nothing: the second changed while the programs asked for it.
+// turned is the failure of a comparison that says nothing: the second changed while the programs
+// asked for it.
 const turned = "the second has turned"

@@ -91,7 +91,8 @@ func (s *script) say(verb string, options [][]string, args ...string) {
 		}
 		words = append(words, args[i:]...)
 	}
-	// A family with its archives in another order rrdtool takes, and cannot work with. Rows from long ago until now are too many.
+	// A family with its archives in another order rrdtool takes, and cannot work with. Rows from
+	// long ago until now are too many.
 	if !s.exact && s.one(60) && len(words) > 3 && !slices.Contains([]string{"dump", "fetch", "xport"}, verb) && !(verb == "create" && strings.Contains(strings.Join(args, " "), "SEASONAL")) {
 		words = s.spoilt(words)
 	}
@@ -115,7 +116,8 @@ func (s *script) spoilt(words []string) []string {
 	return words
 }
 
-// tune changes what a series is, or tries to. What rondo refuses, and rrdtool takes and damages the file, is left out: docs/cli.md.
+// tune changes what a series is, or tries to. What rondo refuses, and rrdtool takes and damages the
+// file, is left out: docs/cli.md.
 func (s *script) tune(f *file) {
 	if !f.season && s.one(3) {
 		s.restructure(f)
@@ -130,8 +132,8 @@ func (s *script) tune(f *file) {
 	s.say("info", nil, f.name)
 }
 
-// restructure adds or removes a data source, or takes rows away. Rows that are added come from elsewhere, and a DS: with a mistake adds a
-// source without a name: see docs/cli.md.
+// restructure adds or removes a data source, or takes rows away. Rows that are added come from
+// elsewhere, and a DS: with a mistake adds a source without a name: see docs/cli.md.
 func (s *script) restructure(f *file) {
 	s.exact = true
 	defer func() { s.exact = false }()
@@ -162,8 +164,9 @@ func (s *script) restructure(f *file) {
 	s.add("dump", f.name)
 }
 
-// finer gives a series a finer step. What is gathered of an open step or row rrdtool does not compute for the new one (docs/cli.md, tune):
-// a sample that ends a row of every archive comes first, and the series is one whose archives all have more than one PDP a row.
+// finer gives a series a finer step. What is gathered of an open step or row rrdtool does not
+// compute for the new one (docs/cli.md, tune): a sample that ends a row of every archive comes
+// first, and the series is one whose archives all have more than one PDP a row.
 func (s *script) finer(f *file) {
 	if f.recent || slices.Contains(f.pdps, 1) {
 		s.coarse = true

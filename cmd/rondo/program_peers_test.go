@@ -201,8 +201,8 @@ var (
 	usageText = regexp.MustCompile(`^RRDtool 1`)
 )
 
-// comparable takes out what docs/cli.md says may differ: the sign of NaN, the text of a usage, the order of names, and those that do not
-// end in .rrd.
+// comparable takes out what docs/cli.md says may differ: the sign of NaN, the text of a usage, the
+// order of names, and those that do not end in .rrd.
 func comparable(args []string, a answer) answer {
 	a.Stdout = nanSign.ReplaceAllString(a.Stdout, "nan")
 	a.File = nanSign.ReplaceAllString(a.File, "nan")

@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/lines"
 )
 
-// TestAddedReceiver: one more line in the list of protocols is all that the server needs of a new receiver, as
-// docs/adding-a-receiver.md promises: its flags, their help, the configuration file.
+// TestAddedReceiver: one more line in the list of protocols is all that the server needs of a new
+// receiver, as docs/adding-a-receiver.md promises: its flags, their help, the configuration file.
 func TestAddedReceiver(t *testing.T) {
 	defer func(list []receivers.Protocol) { protocols = list }(protocols)
 	protocols = append(slices.Clip(protocols), lines.Protocol)

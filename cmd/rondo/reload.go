@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// fixed returns the settings that hold until a restart, by flag. The policy and the flags of receivers
-// can change while the server runs.
+// fixed returns the settings that hold until a restart, by flag. The policy and the flags of
+// receivers can change while the server runs.
 func (s *serve) fixed() map[string]string {
 	values := make(map[string]string)
 	s.flags.VisitAll(func(f *pflag.Flag) {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestDevNullIsNoTerminal: `rondo backup - > /dev/null` was refused, because the device looked like a terminal.
+// TestDevNullIsNoTerminal: `rondo backup - > /dev/null` was refused, because the device looked like
+// a terminal.
 func TestDevNullIsNoTerminal(t *testing.T) {
 	f, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 	if err != nil {

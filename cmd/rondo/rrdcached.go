@@ -44,7 +44,8 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 	f.Var((*duration)(&r.idle), "rrdcached-idle", "`time` that a client may be silent; negative: for ever")
 }
 
-// config is what the settings say of a server of the database db; named says whether somebody chose the addresses.
+// config is what the settings say of a server of the database db; named says whether somebody chose
+// the addresses.
 func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RRDCached, error) {
 	c := server.RRDCached{Named: named, Base: r.base, Adopt: r.adopt, Conns: r.conns, HostConns: r.hostConns, Idle: r.idle, Define: defineUpdated()}
 	if c.Base == "" {
@@ -57,7 +58,8 @@ func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RR
 		return c, fmt.Errorf("--rrdcached-host-connections %d: want 0 or more", r.hostConns)
 	}
 	if !named {
-		// No TCP port unless it is asked for: any web page that is open in a browser on this machine can send to one.
+		// No TCP port unless it is asked for: any web page that is open in a browser on this
+		// machine can send to one.
 		c.Addresses = []rrdcached.Address{{Network: "unix", Addr: filepath.Join(db, rrdcached.SocketName)}}
 		return c, nil
 	}
@@ -74,8 +76,9 @@ func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RR
 // defaultStep is rrdtool's, for series whose name says nothing.
 const defaultStep = 300
 
-// defineUpdated returns what makes the definition of a series that is made by its first UPDATE. Where no rule says what its
-// values are, a name like collectd's (…/TYPE or …/TYPE-INSTANCE, a type of so many values) has that type's; any other has gauges.
+// defineUpdated returns what makes the definition of a series that is made by its first UPDATE.
+// Where no rule says what its values are, a name like collectd's (…/TYPE or …/TYPE-INSTANCE, a type
+// of so many values) has that type's; any other has gauges.
 func defineUpdated() func(name string, values int, sources []rra.DataSource, step int64) *rra.Definition {
 	types := sync.OnceValue(collectd.StandardTypes)
 	return func(name string, values int, sources []rra.DataSource, step int64) *rra.Definition {

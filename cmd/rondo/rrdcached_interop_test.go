@@ -10,7 +10,8 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// startRRDCachedPlugin starts the installed collectd with its rrdcached plugin, which updates and creates nothing by itself.
+// startRRDCachedPlugin starts the installed collectd with its rrdcached plugin, which updates and
+// creates nothing by itself.
 func startRRDCachedPlugin(t *testing.T, host, settings string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,8 +38,8 @@ func startRRDCachedPlugin(t *testing.T, host, settings string) {
 	runCollectd(t, host, dir, conf)
 }
 
-// TestCollectdsRRDCachedPlugin has collectd write by way of rrdcached's protocol: series are made by their first UPDATE, as the
-// policy says and with the data sources of collectd's types.
+// TestCollectdsRRDCachedPlugin has collectd write by way of rrdcached's protocol: series are made
+// by their first UPDATE, as the policy says and with the data sources of collectd's types.
 func TestCollectdsRRDCachedPlugin(t *testing.T) {
 	rrdtooltest.Need(t, "collectd")
 	dir, err := os.MkdirTemp("", "rc") // a socket's name must be short

@@ -7,8 +7,8 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 )
 
-// runVerb runs one of rrdtool's verbs, or a session of them ("-"), and returns its exit code. Plain is what
-// rrdtool prints and nothing else.
+// runVerb runs one of rrdtool's verbs, or a session of them ("-"), and returns its exit code. Plain
+// is what rrdtool prints and nothing else.
 func runVerb(ctx context.Context, p *process, t backend.Target, args []string, plain bool) int {
 	if len(args) > 0 && args[0] == "-" && len(args) <= 2 {
 		kind := backend.OwnPipe
@@ -22,7 +22,8 @@ func runVerb(ctx context.Context, p *process, t backend.Target, args []string, p
 	return p.ended(code, err)
 }
 
-// runPipe runs commands from standard input. A folder that is not empty is where the session begins.
+// runPipe runs commands from standard input. A folder that is not empty is where the session
+// begins.
 func runPipe(ctx context.Context, p *process, t backend.Target, folder string, kind backend.PipeKind) int {
 	call := p.call(kind != backend.OwnPipe)
 	call.Folder = folder

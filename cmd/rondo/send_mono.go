@@ -84,7 +84,8 @@ func (s *monoSend) run(cmd *cobra.Command, c *common) error {
 	return err
 }
 
-// record writes a file. Where no time is given, the last sample is of now: nobody waits between them.
+// record writes a file. Where no time is given, the last sample is of now: nobody waits between
+// them.
 func (s *monoSend) record(sender *mono.Sender, when mono.Samples) (err error) {
 	if when.Count == 0 {
 		return errors.New("--out needs --count: the file would have no end")

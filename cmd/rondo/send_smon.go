@@ -171,7 +171,8 @@ type smonStream struct {
 	enc smon.Encoder
 }
 
-// put adds a value to what is to be written. When the stream has no number left for its name, it begins anew.
+// put adds a value to what is to be written. When the stream has no number left for its name, it
+// begins anew.
 func (o *smonStream) put(v smonValue) error {
 	err := putSmon(&o.enc, v)
 	if errors.Is(err, smon.ErrTokens) {
@@ -217,7 +218,8 @@ func (s *smonSend) repeat(ctx context.Context, o *smonStream, values []smonValue
 	}
 }
 
-// copyLines sends what the lines of r say, and what has been read whenever there is no more for the moment.
+// copyLines sends what the lines of r say, and what has been read whenever there is no more for the
+// moment.
 func (s *smonSend) copyLines(o *smonStream, r io.Reader) error {
 	in := bufio.NewReaderSize(r, smon.MaxText+1024) // the longest line there may be
 	for line := 1; ; line++ {

@@ -200,7 +200,8 @@ func (s *serve) run(ctx context.Context) error {
 	return server.Run(ctx, cfg)
 }
 
-// apply brings flags, environment and file together, and returns the ways in and the flags that somebody named.
+// apply brings flags, environment and file together, and returns the ways in and the flags that
+// somebody named.
 func (s *serve) apply() (server.Ways, map[string]bool, error) {
 	// What an earlier apply took from a file must not outlive its key.
 	s.flags.VisitAll(func(f *pflag.Flag) {
@@ -339,7 +340,8 @@ func (s *serve) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(s.stderr, o))
 }
 
-// maxLogged is how many bytes of one value a log line has: names and texts come from whoever can send.
+// maxLogged is how many bytes of one value a log line has: names and texts come from whoever can
+// send.
 const maxLogged = 1024
 
 // shorten cuts a long value.

@@ -252,8 +252,8 @@ type view struct {
 	columns  []*rondov1.Column
 }
 
-// take keeps the rows of an answer that lie in the range that was asked for, from the first one that
-// is known on.
+// take keeps the rows of an answer that lie in the range that was asked for, from the first one
+// that is known on.
 func (v *view) take(m *rondov1.FetchResponse, req *rondov1.FetchRequest) {
 	v.cf, v.step, v.columns = req.GetCf(), m.GetStep(), m.GetColumns()
 	end, _ := strconv.ParseInt(req.GetEnd(), 10, 64) // written by request

@@ -273,7 +273,8 @@ func aboutPath(b *strings.Builder, m *rondov1.Metadata) {
 	}
 }
 
-// human prints a value in at most six digits, large and small ones with a prefix of 1,000 (k, M, G, …).
+// human prints a value in at most six digits, large and small ones with a prefix of 1,000 (k, M, G,
+// …).
 func human(v float64) string {
 	size := math.Abs(v)
 	switch {

@@ -99,7 +99,8 @@ func TestHUP(t *testing.T) {
 	waitFor(t, "a file that is gone is named", func() bool {
 		return strings.Contains(log(), `stays in force" setting=collectd-auth-file err="open `+users)
 	})
-	// timeout(1) sends its signal to its child and to its group: the second one ended the process at once.
+	// timeout(1) sends its signal to its child and to its group: the second one ended the process
+	// at once.
 	for range 500 {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			t.Fatal(err)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestSocketReplacedByFile: a command says at once that something else has the name of the server's socket.
+// TestSocketReplacedByFile: a command says at once that something else has the name of the server's
+// socket.
 func TestSocketReplacedByFile(t *testing.T) {
 	dir := t.TempDir()
 	db := filepath.Join(dir, "db")

@@ -9,8 +9,9 @@ import (
 	"github.com/rondo-db/rondo/internal/text"
 )
 
-// A terminal is a terminal that obeys nothing which is printed on it: control characters in names of other people's files, in texts of
-// notifications, in an error that quotes its input are shown as \x1b. Line feeds and tabs stay.
+// A terminal is a terminal that obeys nothing which is printed on it: control characters in names
+// of other people's files, in texts of notifications, in an error that quotes its input are shown
+// as \x1b. Line feeds and tabs stay.
 type terminal struct {
 	w io.Writer
 

@@ -99,8 +99,8 @@ func needRRDTool(t *testing.T) {
 	rrdtooltest.Need(t, "rrdtool")
 }
 
-// TestTransferInterop: files that rrdtool made are imported, and say and do the same as before; they are exported, and rrdtool goes on with
-// them as with its own.
+// TestTransferInterop: files that rrdtool made are imported, and say and do the same as before;
+// they are exported, and rrdtool goes on with them as with its own.
 func TestTransferInterop(t *testing.T) {
 	needRRDTool(t)
 	seed := uint64(time.Now().UnixNano())

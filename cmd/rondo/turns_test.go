@@ -76,8 +76,9 @@ func (s *talk) end() {
 	}
 }
 
-// TestTurns has two sessions of pipe mode and single commands use one database without a server, by turns, and a server that begins to
-// run meanwhile: each sees what the others did, and the sessions go on.
+// TestTurns has two sessions of pipe mode and single commands use one database without a server, by
+// turns, and a server that begins to run meanwhile: each sees what the others did, and the sessions
+// go on.
 func TestTurns(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	verb := func(want string, args ...string) {

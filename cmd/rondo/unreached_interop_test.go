@@ -7,7 +7,8 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// TestUnreachedAsOriginal compares what verbs say of a daemon that cannot be reached, and of arguments that are wrong before it is asked.
+// TestUnreachedAsOriginal compares what verbs say of a daemon that cannot be reached, and of
+// arguments that are wrong before it is asked.
 func TestUnreachedAsOriginal(t *testing.T) {
 	tool := rrdtooltest.Peer(t, "rrdtool")
 	create := strings.Fields("create a.rrd -b 1000000000 -s 10 DS:x:GAUGE:20:U:U RRA:AVERAGE:0.5:1:5")

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exitUsage is the exit code of a command that was not understood. Verbs of rrdtool have rrdtool's, 1.
+// exitUsage is the exit code of a command that was not understood. Verbs of rrdtool have rrdtool's,
+// 1.
 const exitUsage = 2
 
 // A usageError is a mistake in how a command was written, and where to read how it is written.
@@ -20,7 +21,8 @@ type usageError struct {
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// checkUsage makes errors of arguments and flags of cmd, and of all commands below it, usage errors.
+// checkUsage makes errors of arguments and flags of cmd, and of all commands below it, usage
+// errors.
 func checkUsage(cmd *cobra.Command) {
 	wrong := func(cmd *cobra.Command, err error) error {
 		if err == nil {

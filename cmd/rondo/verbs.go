@@ -34,18 +34,11 @@ var summaries = map[string]string{
 	"resize":      "Copy a series with more or fewer rows",
 }
 
-// unbuiltHelp is the help of a verb that rondo knows by name only.
-const unbuiltHelp = `Not built into this rondo yet. The original rrdtool draws the series of a running server:
-
-  rrdtool graph x.png --daemon unix:/path/rondo.db/rrdcached.sock DEF:…
-
-docs/clients.md says more.`
-
-// unbuilt are the verbs of rrdtool that rondo knows by name only, so that it can say so.
+// unbuilt are the verbs of rrdtool that rondo only names, to say that it has none.
 var unbuilt = []string{"graph", "graphv"}
 
-// newVerbs returns a command for each of rrdtool's verbs. Their arguments are passed on as they are; only the
-// flags of every rondo command are taken out.
+// newVerbs returns a command for each of rrdtool's verbs. Their arguments are passed on as they
+// are; only the flags of every rondo command are taken out.
 func newVerbs(c *common) []*cobra.Command {
 	var cmds []*cobra.Command
 	for _, verb := range slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs(), unbuilt) {
@@ -72,24 +65,22 @@ func newVerbs(c *common) []*cobra.Command {
 	return cmds
 }
 
-// drawHelp is said of the verbs that draw.
+// drawHelp is the help of the verbs that draw.
 const drawHelp = `rondo does not draw yet. The original rrdtool draws rondo's series, if a server runs:
 
   rrdtool graph out.png --daemon unix:FOLDER/rrdcached.sock DEF:v=NAME:DS:AVERAGE LINE1:v#0000ff
 
 FOLDER is the database's folder. The Perl and Python modules of rrdtool draw so, too, with RRDCACHED_ADDRESS set to that socket.`
 
-// verbHelp is rrdtool's usage of a verb, and what differs.
+// verbHelp returns the help of a verb: rrdtool's usage.
 func verbHelp(verb string) string {
 	if slices.Contains(unbuilt, verb) {
 		return drawHelp
 	}
-	if slices.Contains(unbuilt, verb) {
-		return unbuiltHelp
-	}
 	var usage strings.Builder
 	call := &backend.Call{Stdout: &usage, Stderr: io.Discard, LookupEnv: os.LookupEnv}
-	_, _ = backend.Run(context.Background(), call, backend.Target{}, []string{"help", verb}) // prints, and cannot fail
+	// The verb help needs no database and cannot fail.
+	_, _ = backend.Run(context.Background(), call, backend.Target{}, []string{"help", verb})
 	_, text, _ := strings.Cut(usage.String(), "usage: ")
 	if slices.Contains(rrdtool.OwnVerbs(), verb) {
 		return fmt.Sprintf("%s.\n\n%s", summaries[verb], text)

@@ -26,8 +26,8 @@ type order struct {
 	Profile  string  // file for a CPU profile between the first look and the next; empty: none
 }
 
-// A request is a line that a child reads. It answers each with a line: look with a snapshot, verify with
-// what is wrong, an end of its input by ending.
+// A request is a line that a child reads. It answers each with a line: look with a snapshot, verify
+// with what is wrong, an end of its input by ending.
 type request struct {
 	Do     string // look, verify
 	States []state
@@ -85,7 +85,8 @@ func Child(ctx context.Context, arg string, in io.Reader, out io.Writer) (err er
 	return converse(&subordinate{r, store, o.Profile, nil}, r.Addr().String(), in, out)
 }
 
-// fastClock returns a clock that begins at the second epoch and goes speed times as fast as it should.
+// fastClock returns a clock that begins at the second epoch and goes speed times as fast as it
+// should.
 func fastClock(epoch int64, speed float64) func() time.Time {
 	begun := time.Now()
 	return func() time.Time {

@@ -8,8 +8,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A collectdLoad is packets as collectd's network plugin fills them: those of a host hold its series in
-// turn, as many as go into 1452 bytes. They are made once; what moves in them is overwritten.
+// A collectdLoad is packets as collectd's network plugin fills them: those of a host hold its
+// series in turn, as many as go into 1452 bytes. They are made once; what moves in them is
+// overwritten.
 type collectdLoad struct {
 	random  random
 	packets []collectdPacket
@@ -56,8 +57,8 @@ func newCollectdLoad(seed uint64, series int, start int64) load {
 	return l
 }
 
-// addHost makes the packets of host h. It reads in some order within the interval, its plugins one after the other, each
-// list some microseconds after the one before.
+// addHost makes the packets of host h. It reads in some order within the interval, its plugins one
+// after the other, each list some microseconds after the one before.
 func (l *collectdLoad) addHost(h int, start int64) {
 	at := collectd.Stamp(start)<<30 + collectd.Stamp(l.random.next()%collectdInterval)<<30
 	e := collectd.Encoder{}

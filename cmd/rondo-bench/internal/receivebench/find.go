@@ -14,8 +14,9 @@ const (
 	sentEnough = 0.95  // of a rate; with less the sender is too slow for it
 )
 
-// Find searches for the highest rate, from c.Rate on, at which no more than a thousandth is lost and what arrives is not left
-// lying, for rondo's receiver and the peer each for itself, and returns what was measured there. It tells of every step.
+// Find searches for the highest rate, from c.Rate on, at which no more than a thousandth is lost
+// and what arrives is not left lying, for rondo's receiver and the peer each for itself, and
+// returns what was measured there. It tells of every step.
 func Find(ctx context.Context, c Config, tell func(line string)) (r Result, err error) {
 	if err := c.validate(); err != nil {
 		return r, err
@@ -29,7 +30,8 @@ func Find(ctx context.Context, c Config, tell func(line string)) (r Result, err 
 	return r, err
 }
 
-// find searches up or, if c.Rate is too much, down, and then between the two rates that it is between.
+// find searches up or, if c.Rate is too much, down, and then between the two rates that it is
+// between.
 func find(ctx context.Context, c Config, name string, run func(context.Context, Config) (Measured, error), tell func(string)) (best Measured, err error) {
 	good, bad := 0.0, 0.0 // rates
 	for {

@@ -9,8 +9,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A gmetricLoad is datagrams of Ganglia 3.1 and later, hosts in turn: metadata of all metrics once and
-// then values, as gmond sends them, or both of each metric, one after the other, as the gmetric command does.
+// A gmetricLoad is datagrams of Ganglia 3.1 and later, hosts in turn: metadata of all metrics once
+// and then values, as gmond sends them, or both of each metric, one after the other, as the gmetric
+// command does.
 type gmetricLoad struct {
 	random  random
 	meta    [][]byte // of all metrics
@@ -31,7 +32,8 @@ const gmetricInterval = 15
 // gmetricMost is the size to which datagrams are padded where they must all have one.
 const gmetricMost = 256
 
-// gmetricHost is the metrics of one host: what gmond measures itself, and then what its modules do of processors and disks.
+// gmetricHost is the metrics of one host: what gmond measures itself, and then what its modules do
+// of processors and disks.
 func gmetricHost(h int) (ms []gmetricMetric) {
 	add := func(name string, word gmetric.Word, s shape) {
 		ms = append(ms, gmetricMetric{host: hostName(h), name: name, word: word, source: source{shape: s}})

@@ -19,17 +19,18 @@ const hostSeries = 100
 type load interface {
 	// size returns the number of messages in a round, and of series and values in all of them.
 	size() (messages, series, values int)
-	// before returns messages without values that go before the first round, as message 0, 1 and so on.
+	// before returns messages without values that go before the first round, as message 0, 1 and so
+	// on.
 	before() [][]byte
-	// step moves the readings of message i on, and returns it and how many samples it holds, and values in them.
-	// The message is valid until step is called for it again.
+	// step moves the readings of message i on, and returns it and how many samples it holds, and
+	// values in them. The message is valid until step is called for it again.
 	step(i int) (message []byte, samples, values int)
 	// series returns the n-th series: its path, and the last reading of each of its sources.
 	series(n int) state
 }
 
-// A state is what a series must hold: its path, the second of its last update (0: it is not told), and the last
-// reading of each source.
+// A state is what a series must hold: its path, the second of its last update (0: it is not told),
+// and the last reading of each source.
 type state struct {
 	Path     string
 	At       int64

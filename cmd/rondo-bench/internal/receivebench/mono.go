@@ -12,7 +12,8 @@ import (
 // monoInterval is the seconds between two samples: the receiver's step.
 const monoInterval = 1
 
-// A monoLoad is agents of 100 counters each, one connection an agent: hello, and then samples of what has changed.
+// A monoLoad is agents of 100 counters each, one connection an agent: hello, and then samples of
+// what has changed.
 type monoLoad struct {
 	random random
 	agents []monoAgent
@@ -80,7 +81,8 @@ func (l *monoLoad) before() [][]byte {
 	return out
 }
 
-// step makes the next sample of an agent. All its counters are stored then, whether they have changed or not.
+// step makes the next sample of an agent. All its counters are stored then, whether they have
+// changed or not.
 func (l *monoLoad) step(i int) (message []byte, samples, values int) {
 	a := &l.agents[i]
 	a.at += rra.Seconds(monoInterval)

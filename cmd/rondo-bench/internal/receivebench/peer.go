@@ -18,9 +18,10 @@ import (
 	"github.com/rondo-db/rondo/receivers/collectd"
 )
 
-// The peer is a collectd whose network plugin listens. Its write side is the same plugin, which sends on what
-// collectd makes itself, its own statistics, and passes over what was received: the least there
-// can be behind a collectd that receives. The statistics say how many value lists went through.
+// The peer is a collectd whose network plugin listens. Its write side is the same plugin, which
+// sends on what collectd makes itself, its own statistics, and passes over what was received: the
+// least there can be behind a collectd that receives. The statistics say how many value lists went
+// through.
 
 // peerConf is collectd's configuration.
 var peerConf = template.Must(template.New("collectd.conf").Parse(`Hostname "peer"

@@ -20,7 +20,8 @@ func cpuTimes() (user, system time.Duration) {
 	return time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano())
 }
 
-// ticks is how many of /proc's units of processor time make a second: USER_HZ, the same on every Linux.
+// ticks is how many of /proc's units of processor time make a second: USER_HZ, the same on every
+// Linux.
 const ticks = 100
 
 // processTimes returns the processor time that another process has used, in hundredths of a second.
@@ -29,7 +30,8 @@ func processTimes(pid int) (user, system time.Duration, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	// The second field is the program's name in parentheses, blanks and all; the 14th and 15th are the times.
+	// The second field is the program's name in parentheses, blanks and all; the 14th and 15th are
+	// the times.
 	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
 	if len(f) < 13 {
 		return 0, 0, fmt.Errorf("/proc/%d/stat: %d fields", pid, len(f))

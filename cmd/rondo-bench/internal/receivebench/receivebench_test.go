@@ -45,7 +45,8 @@ func testConfig(t *testing.T) Config {
 		t.Fatal(err)
 	}
 	return Config{
-		// Loopback may swap packets that are sent from two processors: a round must be longer than that matters.
+		// Loopback may swap packets that are sent from two processors: a round must be longer than
+		// that matters.
 		Protocol: "collectd", Series: 1450, Rate: 20_000, Length: 200 * time.Millisecond, Seed: 3, Dir: t.TempDir(), Verify: 300,
 		Exec: func(ctx context.Context, arg string) *exec.Cmd {
 			cmd := exec.CommandContext(ctx, self)
@@ -301,7 +302,8 @@ func (m *model) step(t *testing.T, at int64, values []rra.Value) {
 	}
 }
 
-// compare fails if a row of a series is not that of m. It returns how many known rows it has compared.
+// compare fails if a row of a series is not that of m. It returns how many known rows it has
+// compared.
 func (m *model) compare(t *testing.T, store *core.Store, path string) (known int) {
 	t.Helper()
 	info := infoOf(t, store, path)

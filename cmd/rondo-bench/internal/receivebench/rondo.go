@@ -82,7 +82,8 @@ func runChild(ctx context.Context, c Config) (m Measured, err error) {
 	return m, t.verify(ctx, l, c.Verify, &m)
 }
 
-// completeRound sends the rest of a round, and another: after it every series has its last reading, whatever was lost.
+// completeRound sends the rest of a round, and another: after it every series has its last reading,
+// whatever was lost.
 func (d *drive) completeRound(ctx context.Context) error {
 	if d.next > 0 {
 		if _, err := d.round(ctx); err != nil {
@@ -187,7 +188,8 @@ func (t *childTarget) progress(ctx context.Context, do string) (progress, error)
 	if p.stored != r.Samples { // by the samples: most have one value
 		p.values = uint64(math.Round(float64(r.Values) * ratio(float64(p.stored), float64(r.Samples))))
 	}
-	// The receiver hears of a loss with the next packet that comes through; the kernel's table has it at once.
+	// The receiver hears of a loss with the next packet that comes through; the kernel's table has
+	// it at once.
 	if p.lost, err = socketDrops(t.port); err != nil {
 		p.lost = s.Receiver.KernelDropped
 	}

@@ -24,7 +24,8 @@ type Config struct {
 
 	// Peer is the program that Protocol comes from, to be measured too: a path; empty: none.
 	Peer string
-	// PeerStores has the peer keep what it receives, with its rrdtool plugin; else it keeps nothing.
+	// PeerStores has the peer keep what it receives, with its rrdtool plugin; else it keeps
+	// nothing.
 	PeerStores bool
 
 	// Exec returns the command that runs Child(ctx, arg, stdin, stdout).
@@ -44,7 +45,8 @@ func (c *Config) validate() error {
 	return err
 }
 
-// newLoad returns a load, whose clock ends now if everything goes as it should, and the second it begins at.
+// newLoad returns a load, whose clock ends now if everything goes as it should, and the second it
+// begins at.
 func (c *Config) newLoad() (load, int64, error) {
 	s, err := subjectOf(c.Protocol)
 	if err != nil {
@@ -132,7 +134,8 @@ const (
 	lookWait  = time.Millisecond
 )
 
-// round sends one round, or what is left of one, so that nothing is lost, and waits until it is through.
+// round sends one round, or what is left of one, so that nothing is lost, and waits until it is
+// through.
 func (d *drive) round(ctx context.Context) (progress, error) {
 	if err := sleep(ctx, d.pause); err != nil {
 		return progress{}, err
@@ -193,8 +196,8 @@ const (
 	mostBurst = 20 * time.Millisecond // worth of values that are sent at once to catch up
 )
 
-// paced sends rate values a second for length, and returns how long it took. If the machine does not let it keep
-// up, it does not catch up by more than mostBurst.
+// paced sends rate values a second for length, and returns how long it took. If the machine does
+// not let it keep up, it does not catch up by more than mostBurst.
 func (d *drive) paced(ctx context.Context, rate float64, length time.Duration) (time.Duration, error) {
 	begun := time.Now()
 	from := begun // the pace counts from here
@@ -233,8 +236,8 @@ const (
 
 var errStuck = errors.New("bench: the receiver is not done after five minutes")
 
-// settle waits until all that was sent is stored, or, if some is lost, until nothing more happens. The progress it
-// returns is of the time when the last of it happened.
+// settle waits until all that was sent is stored, or, if some is lost, until nothing more happens.
+// The progress it returns is of the time when the last of it happened.
 func (d *drive) settle(ctx context.Context) (progress, error) {
 	var last progress
 	changed := time.Now()
@@ -265,7 +268,8 @@ const (
 	calmLimit = 30 * time.Second
 )
 
-// calm waits until the target writes nothing any more: making series and describing them takes longer than their first values.
+// calm waits until the target writes nothing any more: making series and describing them takes
+// longer than their first values.
 func (d *drive) calm(ctx context.Context) error {
 	var last uint64
 	changed := time.Now()
@@ -300,7 +304,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// measure sends a round that makes the series, and another, then the load at its pace, and returns what that took.
+// measure sends a round that makes the series, and another, then the load at its pace, and returns
+// what that took.
 func (d *drive) measure(ctx context.Context, rate float64, length time.Duration) (m Measured, err error) {
 	if err := d.gently(ctx, d.before()); err != nil {
 		return m, err

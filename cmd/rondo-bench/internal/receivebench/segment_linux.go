@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A segmenter has the system cut one long write into datagrams of one size, to which messages are padded with
-// zeros, that do not count. It costs the sender a third, and the receiver what it always does.
+// A segmenter has the system cut one long write into datagrams of one size, to which messages are
+// padded with zeros, that do not count. It costs the sender a third, and the receiver what it
+// always does.
 type segmenter struct {
 	conn *net.UDPConn
 	size int

@@ -39,7 +39,8 @@ func (s *sender) init(conn *net.UDPConn) (err error) {
 	return err
 }
 
-// add gathers b, which must stay as it is until the next flush, and sends what is gathered when that is enough.
+// add gathers b, which must stay as it is until the next flush, and sends what is gathered when
+// that is enough.
 func (s *sender) add(_ int, b []byte) error {
 	s.iovs[s.n].Base = &b[0]
 	s.iovs[s.n].SetLen(len(b))

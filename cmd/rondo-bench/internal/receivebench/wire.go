@@ -8,13 +8,15 @@ import (
 
 // A wire is how messages get to a target. It is for one goroutine.
 type wire interface {
-	// add sends message i of a round, at the latest with the next flush; until then b stays as it is.
+	// add sends message i of a round, at the latest with the next flush; until then b stays as it
+	// is.
 	add(i int, b []byte) error
 	flush() error
 	close() error
 }
 
-// openWire connects to a target. Streams have a connection for each host, of which there are so many.
+// openWire connects to a target. Streams have a connection for each host, of which there are so
+// many.
 func openWire(s subject, address string, hosts int, segments bool) (wire, error) {
 	if s.protocol.Network == "tcp" {
 		if segments {
@@ -40,7 +42,8 @@ func openWire(s subject, address string, hosts int, segments bool) (wire, error)
 	return w, nil
 }
 
-// streams is a connection for each message of a round: that of one host. Hosts have addresses of their own.
+// streams is a connection for each message of a round: that of one host. Hosts have addresses of
+// their own.
 type streams []net.Conn
 
 func openStreams(address string, hosts int) (streams, error) {

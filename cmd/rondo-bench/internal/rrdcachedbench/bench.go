@@ -110,7 +110,8 @@ func (c *Config) programs() []program {
 	}})
 }
 
-// side returns a server of the program below dir. With flush rrdcached writes everything when it ends.
+// side returns a server of the program below dir. With flush rrdcached writes everything when it
+// ends.
 func (p program) side(dir, kind string, flush bool) *side {
 	return &side{name: p.name, dir: filepath.Join(dir, p.short+kind), caches: p.caches, start: func(ctx context.Context, s *side) *exec.Cmd {
 		return p.start(ctx, s, flush)

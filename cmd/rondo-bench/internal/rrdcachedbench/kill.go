@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// What a server has acknowledged it must have after it was killed. A stream of BATCHes is sent, one behind the other, until at
-// some random moment the server is killed; then it is started again and asked for every row of what it had answered.
+// What a server has acknowledged it must have after it was killed. A stream of BATCHes is sent, one
+// behind the other, until at some random moment the server is killed; then it is started again and
+// asked for every row of what it had answered.
 
 const (
 	killSeries  = 50  // a value of each in a BATCH
@@ -63,8 +64,8 @@ func kills(ctx context.Context, c *Config, s *side, m *Measured) error {
 	return nil
 }
 
-// killed sends BATCHes until the server has gone, which it is made to delay after it has acknowledged n of them. w.round is then
-// the last that was acknowledged.
+// killed sends BATCHes until the server has gone, which it is made to delay after it has
+// acknowledged n of them. w.round is then the last that was acknowledged.
 func (w *work) killed(n int, delay time.Duration) error {
 	var acknowledged atomic.Int64
 	enough := make(chan struct{})
@@ -113,8 +114,8 @@ func (w *work) killBatch(round int64) {
 	w.buf.WriteString(".")
 }
 
-// lost returns how many of the values of rounds first+1 to acknowledged the server does not have, and the last round that it
-// has of any series.
+// lost returns how many of the values of rounds first+1 to acknowledged the server does not have,
+// and the last round that it has of any series.
 func (w *work) lost(first, acknowledged int64) (lost int, last int64, err error) {
 	last = acknowledged
 	for _, name := range w.names {

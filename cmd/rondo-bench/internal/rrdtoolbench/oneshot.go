@@ -36,8 +36,9 @@ type OneShotCase struct {
 // oneShots are the commands, without the name of the series.
 var oneShots = []string{"update", "info", "fetch"}
 
-// OneShot measures whole processes: rrdtool (if it is given); rondo without a server, as a server has left the database; the same with
-// as much in the log as a command may leave there, of series from everywhere in the database; with a server.
+// OneShot measures whole processes: rrdtool (if it is given); rondo without a server, as a server
+// has left the database; the same with as much in the log as a command may leave there, of series
+// from everywhere in the database; with a server.
 func OneShot(ctx context.Context, c OneShotConfig) ([]OneShotCase, error) {
 	if c.Runs < 1 || len(c.Series) == 0 || slices.Min(c.Series) < 1 {
 		return nil, errors.New("bench: series and runs must be at least 1")
@@ -165,7 +166,8 @@ const firstRounds = 90
 // fullLog is how many updates leave nearly as much log as a command leaves without a checkpoint.
 const fullLog = 6000
 
-// fill updates series from everywhere in the database, one after the other, by a process that then ends.
+// fill updates series from everywhere in the database, one after the other, by a process that then
+// ends.
 func (o *oneShot) fill(dir string) error {
 	p, err := start(o.ctx, dir, []string{o.program, "--sync", "none", "rrdtool", "-"})
 	if err != nil {

@@ -61,8 +61,8 @@ func create(name string) string {
 // seriesName is the name of series i; rrdtool wants its folder to be there.
 func seriesName(i int) string { return fmt.Sprintf("host%03d/metric-%02d.rrd", i/100, i%100) }
 
-// Pipe measures pipe mode. The order of the cases of one number of series is rrdtool (if it is given), rondo with each sync, rondo
-// through a server.
+// Pipe measures pipe mode. The order of the cases of one number of series is rrdtool (if it is
+// given), rondo with each sync, rondo through a server.
 func Pipe(ctx context.Context, c PipeConfig) ([]PipeCase, error) {
 	if c.Lines < 1 || c.Waits < 1 || len(c.Series) == 0 {
 		return nil, errors.New("bench: series, lines and waits must be at least 1")
@@ -199,7 +199,8 @@ func (p *process) pipelined(text []byte, n int) (time.Duration, error) {
 	return time.Since(began), errors.Join(err, <-sent)
 }
 
-// answers reads n answers, all of which must be OK. It must cost little: what it costs is measured with every program.
+// answers reads n answers, all of which must be OK. It must cost little: what it costs is measured
+// with every program.
 func (p *process) answers(n int) error {
 	for n > 0 {
 		if _, err := p.out.Peek(1); err != nil {

@@ -44,7 +44,8 @@ func start(ctx context.Context, dir string, args []string) (*process, error) {
 	return p, p.cmd.Start()
 }
 
-// command is a program in a folder, whose database is there too; nothing of the environment leads elsewhere.
+// command is a program in a folder, whose database is there too; nothing of the environment leads
+// elsewhere.
 func command(ctx context.Context, dir string, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir

@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// A backend is one of the four kinds of place where a command runs. Each method uses it up: it is closed
-// on return. A method that returns an error has not told it.
+// A backend is one of the four kinds of place where a command runs. Each method uses it up: it is
+// closed on return. A method that returns an error has not told it.
 type backend interface {
 	// Run runs one verb and returns its exit code.
 	Run(ctx context.Context, c *Call, args []string) (int, error)
@@ -18,8 +18,8 @@ type backend interface {
 	Pipe(ctx context.Context, c *Call, kind PipeKind) (int, error)
 }
 
-// Run runs one of rrdtool's verbs and returns its exit code. What is wrong with the verb has been printed;
-// the error, which has not, is of the way to the database.
+// Run runs one of rrdtool's verbs and returns its exit code. What is wrong with the verb has been
+// printed; the error, which has not, is of the way to the database.
 func Run(ctx context.Context, c *Call, t Target, args []string) (int, error) {
 	if !needsDatabase(args) {
 		env := c.env()
@@ -91,8 +91,8 @@ func needsDatabase(args []string) bool {
 	return len(args) > 0 && slices.Contains(slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs()), args[0]) && (len(args) > 1 || args[0] == "list")
 }
 
-// RefuseDaemon returns an error if t names a server that speaks rrdcached's protocol, which can do no
-// more than verbs of rrdtool.
+// RefuseDaemon returns an error if t names a server that speaks rrdcached's protocol, which can do
+// no more than verbs of rrdtool.
 func (t Target) RefuseDaemon(ctx context.Context) error {
 	if t.Daemon == "" {
 		return nil

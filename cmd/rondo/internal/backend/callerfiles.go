@@ -15,12 +15,12 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// A callerFiles reads and writes this process's files for a server that runs commands of pipe mode. It
-// touches only files that a command has named: the server may belong to another user.
+// A callerFiles reads and writes this process's files for a server that runs commands of pipe mode.
+// It touches only files that a command has named: the server may belong to another user.
 type callerFiles struct {
 	frames bool
 	env    rrdtool.Env // with Seen and Made
-	part   []byte      // the beginning of a line whose end was not read; nothing if the line is too long
+	part   []byte      // the read part of an unfinished line; empty if it is too long
 
 	mu    sync.Mutex // guards named, older and makes, which scan and answer use at the same time
 	named map[string]struct{}

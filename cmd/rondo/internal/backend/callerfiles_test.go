@@ -9,7 +9,8 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// TestOnlyNamedFiles: a server gets at the files that commands have named, however the input was cut, and at no other.
+// TestOnlyNamedFiles: a server gets at the files that commands have named, however the input was
+// cut, and at no other.
 func TestOnlyNamedFiles(t *testing.T) {
 	dir := t.TempDir()
 	secret, named, spaced := filepath.Join(dir, "secret"), filepath.Join(dir, "named"), filepath.Join(dir, "with a blank")

@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// A Database is a target in use: the server that has it, or the store that this process has opened. Both
-// are nil if there is no database.
+// A Database is a target in use: the server that has it, or the store that this process has opened.
+// Both are nil if there is no database.
 type Database struct {
 	Client *rpc.Client
 	Store  *core.Store

@@ -12,9 +12,9 @@ import (
 // maxHeld is how much output waits for the database to be closed.
 const maxHeld = 16 << 20
 
-// A heldOutput keeps what is written to it until release, which is called when the database is closed. So
-// the program that reads the output can use the database: `rrdtool dump a | rrdtool restore - b`. More
-// than maxHeld bytes are passed on at once.
+// A heldOutput keeps what is written to it until release, which is called when the database is
+// closed. So the program that reads the output can use the database: `rrdtool dump a | rrdtool
+// restore - b`. More than maxHeld bytes are passed on at once.
 type heldOutput struct {
 	to     io.Writer
 	kept   bytes.Buffer
@@ -40,9 +40,9 @@ func (h *heldOutput) release() error {
 	return nil
 }
 
-// readFirst reads the input of restore if it comes from a pipe, before the database is opened: the program
-// that writes it may be using the database. It returns args with standard input in place of the pipe,
-// and makes standard input what was read.
+// readFirst reads the input of restore if it comes from a pipe, before the database is opened: the
+// program that writes it may be using the database. It returns args with standard input in place of
+// the pipe, and makes standard input what was read.
 func (c *Call) readFirst(args []string) ([]string, error) {
 	rest, in, _ := rrdtool.Split(args)
 	var from io.Reader

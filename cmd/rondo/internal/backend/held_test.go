@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestPipelines has two commands work on one database while one writes what the other reads, and no server runs: neither waits for
-// the database until the other has given up.
+// TestPipelines has two commands work on one database while one writes what the other reads, and no
+// server runs: neither waits for the database until the other has given up.
 func TestPipelines(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	start := func(in io.Reader, out io.Writer, errors io.Writer, args ...string) int {

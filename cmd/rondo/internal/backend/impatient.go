@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// silence is how long a session without a server keeps the database open while no command arrives. A
-// caller can begin another session within a few milliseconds.
+// silence is how long a session without a server keeps the database open while no command arrives.
+// A caller can begin another session within a few milliseconds.
 const silence = 200 * time.Millisecond
 
 var errSilent = errors.New("nothing was asked for a while")
 
-// An impatient is a reader that ends with errSilent when nothing arrives for a while. What arrives later
-// is lost.
+// An impatient is a reader that ends with errSilent when nothing arrives for a while. What arrives
+// later is lost.
 type impatient struct {
 	ctx  context.Context
 	in   io.Reader
@@ -51,8 +51,8 @@ type piece struct {
 	err error
 }
 
-// readPieces passes on what arrives at in, until in or ctx ends. It has two buffers: a piece is valid
-// until the piece behind it is received.
+// readPieces passes on what arrives at in, until in or ctx ends. It has two buffers: a piece is
+// valid until the piece behind it is received.
 func readPieces(ctx context.Context, in io.Reader, to chan<- piece) {
 	var buffers [2][]byte
 	for i := 0; ; i ^= 1 {

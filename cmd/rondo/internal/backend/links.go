@@ -18,8 +18,8 @@ import (
 // addressVariable is rrdtool's default of --daemon.
 const addressVariable = "RRDCACHED_ADDRESS"
 
-// daemons are the connections of one call to servers that speak rrdcached's protocol. A connection lasts
-// until the call ends.
+// daemons are the connections of one call to servers that speak rrdcached's protocol. A connection
+// lasts until the call ends.
 type daemons struct {
 	clients map[string]*rrdclient.Client
 }
@@ -32,8 +32,8 @@ func (d *daemons) ofTarget(ctx context.Context, t Target) (*rrdclient.Client, er
 	return d.dial(ctx, t.Daemon)
 }
 
-// dial returns a client of the server at addr; nil if it does not speak rrdcached's protocol. Then it is
-// taken for a rondo server.
+// dial returns a client of the server at addr; nil if it does not speak rrdcached's protocol. Then
+// it is taken for a rondo server.
 func (d *daemons) dial(ctx context.Context, addr string) (*rrdclient.Client, error) {
 	if c := d.clients[addr]; c != nil {
 		return c, nil
@@ -91,8 +91,8 @@ func (d *daemons) close() {
 	}
 }
 
-// daemonOf returns the address that a verb is to ask, if any, and the verb's arguments without it. The
-// verb's own option comes before t's, and t's before rrdtool's variable.
+// daemonOf returns the address that a verb is to ask, if any, and the verb's arguments without it.
+// The verb's own option comes before t's, and t's before rrdtool's variable.
 func (t Target) daemonOf(args []string, getenv func(string) string) (addr string, rest []string) {
 	addr, rest, takes := rrdtool.Daemon(args)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A maker is the store of a database that its first series makes. Until then it has no series, and a
-// command that is wrong leaves nothing behind.
+// A maker is the store of a database that its first series makes. Until then it has no series, and
+// a command that is wrong leaves nothing behind.
 type maker struct {
 	missing
 	target Target

@@ -43,8 +43,8 @@ func (missing) Import(context.Context, []core.Copy, bool) ([]core.Created, error
 	return nil, core.ErrNotFound
 }
 
-// An unreachable stands for the store of a server that cannot be reached. A mistake in the command itself
-// is told before that.
+// An unreachable stands for the store of a server that cannot be reached. A mistake in the command
+// itself is told before that.
 type unreachable struct {
 	missing
 	err error

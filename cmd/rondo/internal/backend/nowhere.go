@@ -13,7 +13,8 @@ type nowhere struct {
 	why    error // the server cannot be reached; nil: there is no database
 }
 
-// Run runs a verb. Verbs that make a series make the database; verbs that read a native file read it.
+// Run runs a verb. Verbs that make a series make the database; verbs that read a native file read
+// it.
 func (n nowhere) Run(ctx context.Context, c *Call, args []string) (int, error) {
 	env := c.env()
 	if n.why != nil {
@@ -41,7 +42,8 @@ func (n nowhere) Run(ctx context.Context, c *Call, args []string) (int, error) {
 	return code, nil
 }
 
-// Pipe runs a session that begins without a database. A command that makes a series makes the database.
+// Pipe runs a session that begins without a database. A command that makes a series makes the
+// database.
 func (n nowhere) Pipe(ctx context.Context, c *Call, kind PipeKind) (int, error) {
 	return runSession(ctx, c, &session{maker: maker{target: n.target}, ctx: ctx, in: c.Stdin}, kind)
 }

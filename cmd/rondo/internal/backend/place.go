@@ -10,17 +10,17 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
-// A Place turns the file names that a caller gives into paths of series. The zero Place is the top of a
-// database that stands for no folder of files.
+// A Place turns the file names that a caller gives into paths of series. The zero Place is the top
+// of a database that stands for no folder of files.
 type Place struct {
 	base, real string // the folder that the database stands for, and the same without symbolic links
 	dir        string // the path of series at which relative names begin
 	hides      bool   // no files are made where programs look for them
 }
 
-// PlaceOf returns the place of the working folder in a database that stands for the folder base; empty:
-// for none. Relative names begin at the top of the database if the working folder is outside base. With
-// hides no files are made where programs look for them.
+// PlaceOf returns the place of the working folder in a database that stands for the folder base;
+// empty: for none. Relative names begin at the top of the database if the working folder is outside
+// base. With hides no files are made where programs look for them.
 func PlaceOf(base string, hides bool) (Place, error) {
 	if base == "" {
 		return Place{}, nil
@@ -46,8 +46,8 @@ func PlaceOf(base string, hides bool) (Place, error) {
 	return l, nil
 }
 
-// Set makes names mean in env what they mean at this place. Programs make a series when they see no file
-// of its name in the base. So a file is made for each series.
+// Set makes names mean in env what they mean at this place. Programs make a series when they see no
+// file of its name in the base. So a file is made for each series.
 func (l Place) Set(env *rrdtool.Env) {
 	env.Base, env.RealBase, env.Dir = l.base, l.real, l.dir
 	if l.base != "" && !l.hides {
@@ -56,8 +56,8 @@ func (l Place) Set(env *rrdtool.Env) {
 	}
 }
 
-// Below returns the path of the series that a file below the base stands for. It returns otherwise for
-// a file elsewhere.
+// Below returns the path of the series that a file below the base stands for. It returns otherwise
+// for a file elsewhere.
 func (l Place) Below(name, otherwise string) string {
 	abs, err := filepath.Abs(name)
 	if err != nil {

@@ -19,8 +19,8 @@ type server struct {
 	client *rpc.Client
 }
 
-// Run has the server run a verb. The files that the verb reads and writes are this process's: they are
-// read and written here.
+// Run has the server run a verb. The files that the verb reads and writes are this process's: they
+// are read and written here.
 func (s server) Run(ctx context.Context, c *Call, args []string) (int, error) {
 	defer s.client.Close()
 	for _, arg := range args {
@@ -43,8 +43,8 @@ func (s server) Run(ctx context.Context, c *Call, args []string) (int, error) {
 	return s.runThere(ctx, c, env, args)
 }
 
-// storeHere returns the store for a verb that reads native files, which runs in this process; nil: the
-// server runs the verb.
+// storeHere returns the store for a verb that reads native files, which runs in this process; nil:
+// the server runs the verb.
 func (s server) storeHere(ctx context.Context, env *rrdtool.Env, args []string) (rrdtool.Store, error) {
 	if name := rrdtool.Reads(args); name != "" && rrdtool.IsNative(env.Files, name) {
 		known, err := s.hasSeries(ctx, env, name)
@@ -89,7 +89,8 @@ func (s server) runThere(ctx context.Context, c *Call, env *rrdtool.Env, args []
 	return code, firstError(err, f.close())
 }
 
-// adopt has the server make a series of the native file of a name, unless it has a series of that name.
+// adopt has the server make a series of the native file of a name, unless it has a series of that
+// name.
 func (s server) adopt(ctx context.Context, env *rrdtool.Env, name string) error {
 	if native, err := s.anyNative(ctx, env, []string{name}); err != nil || !native {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// maxInput is the largest input, in bytes, of a command that a server runs. A message may be a little
-// larger.
+// maxInput is the largest input, in bytes, of a command that a server runs. A message may be a
+// little larger.
 const maxInput = 60 << 20
 
 // input returns the content of the file that a verb reads; "-" is standard input.

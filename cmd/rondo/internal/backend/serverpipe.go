@@ -30,8 +30,8 @@ func (s server) Pipe(ctx context.Context, c *Call, kind PipeKind) (int, error) {
 	return talk.receive()
 }
 
-// firstRequest returns the request that begins a session, and the files of this process that the server
-// may ask for.
+// firstRequest returns the request that begins a session, and the files of this process that the
+// server may ask for.
 func (c *Call) firstRequest(kind PipeKind) (*rondov1.ExecRequest, *callerFiles) {
 	word := "-"
 	if kind == FramedPipe {

@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
-// A session is the store and the input of pipe mode without a server. It closes the database when its
-// caller has been silent for a while, so that others can use the database, and opens it again with the
-// next command.
+// A session is the store and the input of pipe mode without a server. It closes the database when
+// its caller has been silent for a while, so that others can use the database, and opens it again
+// with the next command.
 type session struct {
 	maker
 	ctx     context.Context
@@ -23,16 +23,16 @@ type session struct {
 	rest    []byte // input that was read and not yet passed on
 	err     error  // of in; it is returned behind rest
 	more    chan piece
-	// server has taken the database meanwhile. The input has ended for the session, and goes on for the
-	// server.
+	// server has taken the database meanwhile. The input has ended for the session, and goes on for
+	// the server.
 	server *rpc.Client
 }
 
 // errServer says that a server has begun to run.
 var errServer = errors.New("a server has the database now")
 
-// runSession runs the commands of standard input on the database of this process. If a server takes the
-// database, the server runs the rest.
+// runSession runs the commands of standard input on the database of this process. If a server takes
+// the database, the server runs the rest.
 func runSession(ctx context.Context, c *Call, s *session, kind PipeKind) (code int, err error) {
 	defer func() { err = firstError(err, s.letGo()) }()
 	env := c.pipeEnv(kind)
@@ -66,8 +66,8 @@ func (s *session) take() (*rpc.Client, error) {
 	return db.Client, nil
 }
 
-// letGo closes the database. The same reference may mean another series when the database is open again,
-// so letGo counts as a rename, which makes pipe mode look up names again.
+// letGo closes the database. The same reference may mean another series when the database is open
+// again, so letGo counts as a rename, which makes pipe mode look up names again.
 func (s *session) letGo() error {
 	if s.store == nil {
 		return nil

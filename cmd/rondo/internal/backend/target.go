@@ -17,8 +17,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// How long, and how often, a command tries to open a database that another process has while no server
-// answers. The other process is a server that starts, or another command.
+// How long, and how often, a command tries to open a database that another process has while no
+// server answers. The other process is a server that starts, or another command.
 const (
 	lockPatience = 10 * time.Second
 	lockPoll     = 20 * time.Millisecond
@@ -105,8 +105,8 @@ func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Databas
 	}
 }
 
-// hopeless returns why a command must not wait any longer for a database that it could not open, err,
-// and whose server it could not reach, noServer. Nil: the command is to try again.
+// hopeless returns why a command must not wait any longer for a database that it could not open,
+// err, and whose server it could not reach, noServer. Nil: the command is to try again.
 func (t Target) hopeless(err, noServer error, late bool) error {
 	locked := errors.Is(err, core.ErrLocked)
 	switch {
@@ -136,8 +136,8 @@ func (t Target) openForSession(ctx context.Context) (*Database, error) {
 	return db, err
 }
 
-// exists says whether the folder holds a database, or a part of one, or cannot be looked into. To open
-// any other folder would make a database there.
+// exists says whether the folder holds a database, or a part of one, or cannot be looked into. To
+// open any other folder would make a database there.
 func (t Target) exists() bool {
 	for _, name := range []string{DatabaseFile, LogFolder} {
 		if _, err := os.Stat(filepath.Join(t.DB, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -160,9 +160,9 @@ func (t Target) Folder() string {
 	return t.DB
 }
 
-// makes returns an error if a command must not make the database because nobody has named it. A program
-// that uses rondo as rrdtool would leave a database in each folder that it runs in. adopts says that
-// the command means a file which the new database would take in.
+// makes returns an error if a command must not make the database because nobody has named it. A
+// program that uses rondo as rrdtool would leave a database in each folder that it runs in. adopts
+// says that the command means a file which the new database would take in.
 func (t Target) makes(adopts bool) error {
 	switch {
 	case t.Named:

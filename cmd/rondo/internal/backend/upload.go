@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
-// Upload has a server make series of files, each of which it sends. It calls done for each file, from one
-// goroutine at a time.
+// Upload has a server make series of files, each of which it sends. It calls done for each file,
+// from one goroutine at a time.
 func Upload(ctx context.Context, server rondov1.LocalClient, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var sender sync.WaitGroup
@@ -37,7 +37,8 @@ func Upload(ctx context.Context, server rondov1.LocalClient, o transfer.Options,
 			if err := s.file(&items[i]); err != nil {
 				tell(transfer.Result{Item: items[i], Outcome: transfer.Failed, Err: err})
 			}
-			if s.err != nil && !errors.Is(s.err, io.EOF) { // the message cannot be sent, and Receive would wait for ever
+			// If the message cannot be sent, Receive would wait for ever.
+			if s.err != nil && !errors.Is(s.err, io.EOF) {
 				unsent = s.err
 				cancel()
 			}
@@ -106,7 +107,7 @@ func (s *upload) file(item *transfer.Item) error {
 	s.items = append(s.items, *item)
 	s.mu.Unlock()
 	for s.err == nil {
-		m.Complete = err != nil // what could be read of a file that breaks off is told apart by the server
+		m.Complete = err != nil // the server notices a file that breaks off
 		m.Data = s.buf[:n]
 		if s.err = s.send(m); m.Complete {
 			break

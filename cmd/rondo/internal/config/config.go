@@ -1,8 +1,8 @@
 // Package config brings the settings of the server together: a flag goes before the environment,
 // and that before the YAML file.
 //
-// Every setting is a flag. The flag collectd-auth-file is the variable RONDO_COLLECTD_AUTH_FILE, and in
-// the file the key collectd-auth-file, or auth-file below collectd:
+// Every setting is a flag. The flag collectd-auth-file is the variable RONDO_COLLECTD_AUTH_FILE,
+// and in the file the key collectd-auth-file, or auth-file below collectd:
 //
 //	http: 127.0.0.1:9180
 //	collectd:
@@ -29,16 +29,16 @@ const maxFile = 1 << 20
 // own is the key that stands for its mapping's own flag: collectd: {addr: …} is --collectd.
 const own = "addr"
 
-// A Section takes a key of the file that is no flag: a list of rules, say. An error that knows its line has
-// a method Line.
+// A Section takes a key of the file that is no flag: a list of rules, say. An error that knows its
+// line has a method Line.
 type Section struct {
 	Key   string
 	Parse func(*yaml.Node) error
 }
 
-// Apply sets every flag of flags that the command line left alone from the environment or, failing that, from
-// the YAML in file (the empty string: none). It returns the names of the flags that somebody set: command line,
-// environment or file.
+// Apply sets every flag of flags that the command line left alone from the environment or, failing
+// that, from the YAML in file (the empty string: none). It returns the names of the flags that
+// somebody set: command line, environment or file.
 func Apply(flags *pflag.FlagSet, getenv func(string) (string, bool), file string, sections ...Section) (map[string]bool, error) {
 	named := make(map[string]bool)
 	var errs []error
@@ -215,8 +215,8 @@ func (r *reader) errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", r.file, n.Line, fmt.Errorf(format, args...))
 }
 
-// set gives f its values. The flag does not count as changed: only the command line does that, so that
-// a second Apply (after a change of the file) starts anew.
+// set gives f its values. The flag does not count as changed: only the command line does that, so
+// that a second Apply (after a change of the file) starts anew.
 func set(f *pflag.Flag, values []string) error {
 	if s, ok := f.Value.(pflag.SliceValue); ok {
 		if len(values) == 1 {

@@ -8,8 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Values returns the values of some top-level keys of the YAML in file. Keys that are not there have
-// no entry, and other keys are not looked at: whether they are right is for Apply to say.
+// Values returns the values of some top-level keys of the YAML in file. Keys that are not there
+// have no entry, and other keys are not looked at: whether they are right is for Apply to say.
 func Values(file string, keys []string) (map[string]string, error) {
 	data, err := read(file)
 	if err != nil {
@@ -42,8 +42,8 @@ func Values(file string, keys []string) (map[string]string, error) {
 	return values, nil
 }
 
-// Beside returns a path that a configuration file names: a relative one begins at the file's folder,
-// so that it means the same wherever a command is run.
+// Beside returns a path that a configuration file names: a relative one begins at the file's
+// folder, so that it means the same wherever a command is run.
 func Beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path

@@ -59,8 +59,9 @@ func (w *Writer) Sample(v float64, labels ...string) {
 	_ = w.w.WriteByte('\n')
 }
 
-// Histogram writes a sample of the family begun last, of kind histogram. buckets calls its argument with the upper bound of
-// each bucket but the last, in order, and how many observations are not above that; count and sum are those of all.
+// Histogram writes a sample of the family begun last, of kind histogram. buckets calls its argument
+// with the upper bound of each bucket but the last, in order, and how many observations are not
+// above that; count and sum are those of all.
 func (w *Writer) Histogram(buckets func(func(bound float64, n uint64)), count uint64, sum float64, labels ...string) {
 	family := w.family
 	w.family = family + "_bucket"

@@ -235,7 +235,8 @@ func readList(to *[]string, of string) func(*yaml.Node) error {
 	}
 }
 
-// ParseDuration reads seconds, as a number or with one of the units s m h d w M (31 days) y (366 days).
+// ParseDuration reads seconds, as a number or with one of the units s m h d w M (31 days) y (366
+// days).
 func ParseDuration(s string) (int64, error) {
 	digits := strings.TrimRight(s, "smhdwMy")
 	if digits == "" || strings.Trim(digits, "0123456789") != "" || len(s)-len(digits) > 1 {

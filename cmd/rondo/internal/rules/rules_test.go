@@ -74,7 +74,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestPartners: archives of the Holt-Winters family refer to each other, or bring their partners along.
+// TestPartners: archives of the Holt-Winters family refer to each other, or bring their partners
+// along.
 func TestPartners(t *testing.T) {
 	l, err := parse(t, `
 - path: implied

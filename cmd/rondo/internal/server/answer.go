@@ -15,7 +15,8 @@ import (
 // pieceBytes is how much is read of a body, or written of an answer, before its deadline moves on.
 const pieceBytes = 64 << 10
 
-// A pace says how long a client may take to send or read n bytes: grace, and a second for each rate bytes.
+// A pace says how long a client may take to send or read n bytes: grace, and a second for each rate
+// bytes.
 type pace struct {
 	grace time.Duration
 	rate  int64 // bytes a second
@@ -31,8 +32,8 @@ var (
 	errBodySlow = errors.New("the request did not arrive in time")
 )
 
-// readBody reads the body of r as a whole: a client that sends slowly, or nothing, waits here and holds no place. What has
-// arrived is charged to held.
+// readBody reads the body of r as a whole: a client that sends slowly, or nothing, waits here and
+// holds no place. What has arrived is charged to held.
 func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, held *rpc.Account) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -66,8 +67,9 @@ func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, h
 	}
 }
 
-// An answer passes what a handler writes to the client, as fast as the client reads but no slower than its pace. When the first
-// byte is written the handler has done its work: begun is called, which gives its place to another.
+// An answer passes what a handler writes to the client, as fast as the client reads but no slower
+// than its pace. When the first byte is written the handler has done its work: begun is called,
+// which gives its place to another.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController

@@ -107,7 +107,7 @@ type RRDCached struct {
 	// Conns, HostConns and Idle are limits; 0: the protocol's own.
 	Conns, HostConns int
 	Idle             time.Duration
-	// Define makes the definition of a series that a rule names and an UPDATE brings, with so many values a sample; a step of
-	// 0 is its own choice. Sources, if not nil, are those of the rule.
+	// Define makes the definition of a series that a rule names and an UPDATE brings, with so many
+	// values a sample; a step of 0 is its own choice. Sources, if not nil, are those of the rule.
 	Define func(path string, values int, sources []rra.DataSource, step int64) *rra.Definition
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// A connections is a listener whose connections are counted, all and of each client. A client that is at its share
-// loses the connection that was idle longest for each new one, and so does the client with most connections when all are taken:
-// who holds connections without using them cannot keep others, or himself, from a new one.
+// A connections is a listener whose connections are counted, all and of each client. A client that
+// is at its share loses the connection that was idle longest for each new one, and so does the
+// client with most connections when all are taken: who holds connections without using them cannot
+// keep others, or himself, from a new one.
 type connections struct {
 	net.Listener
 	most, share int // connections; of one client
@@ -147,7 +148,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// begin and end say that a request of c is there, and admit that it has a place. On nil they do nothing.
+// begin and end say that a request of c is there, and admit that it has a place. On nil they do
+// nothing.
 func (c *conn) begin() { c.count(1, 0) }
 func (c *conn) admit() { c.count(0, 1) }
 func (c *conn) leave() { c.count(0, -1) }
@@ -180,8 +182,8 @@ func connOf(ctx context.Context) *conn {
 	return c
 }
 
-// clientOf returns what a remote address is counted as: the address without its port; of IPv6 the network of 64
-// bits, which one host has for itself.
+// clientOf returns what a remote address is counted as: the address without its port; of IPv6 the
+// network of 64 bits, which one host has for itself.
 func clientOf(remote string) string {
 	a, err := netip.ParseAddrPort(remote)
 	if err != nil {

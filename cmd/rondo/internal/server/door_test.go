@@ -68,8 +68,8 @@ func (r *running) answersAll(t *testing.T, when string) {
 	}
 }
 
-// TestStreamsWithoutBodyHoldNoPlace: 240 streams of one HTTP/2 connection whose bodies never came took all places for a minute,
-// and /metrics and /-/healthy answered 503.
+// TestStreamsWithoutBodyHoldNoPlace: 240 streams of one HTTP/2 connection whose bodies never came
+// took all places for a minute, and /metrics and /-/healthy answered 503.
 func TestStreamsWithoutBodyHoldNoPlace(t *testing.T) {
 	const streams = 40
 	b := smallBounds()
@@ -118,7 +118,8 @@ func bigSeries(t *testing.T, r *running, rows int64) *rondov1.FetchRequest {
 	return &rondov1.FetchRequest{Path: "big", Cf: "LAST", Start: strconv.FormatInt(end-rows, 10), End: strconv.Itoa(end - 1)}
 }
 
-// TestAnswersThatNobodyReadsAreBounded: 40 clients that asked for large answers and did not read them took all places, and 1.2 GB.
+// TestAnswersThatNobodyReadsAreBounded: 40 clients that asked for large answers and did not read
+// them took all places, and 1.2 GB.
 func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	const (
 		rows    = 1 << 20
@@ -200,7 +201,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(q *http.Request) (*http.Response, error) { return f(q) }
 
-// TestAnswerThatIsNotReadEnds: the connection of a client that does not read is closed, and what its answer held is free.
+// TestAnswerThatIsNotReadEnds: the connection of a client that does not read is closed, and what
+// its answer held is free.
 func TestAnswerThatIsNotReadEnds(t *testing.T) {
 	const rows = 1 << 20
 	b := smallBounds()
@@ -227,7 +229,8 @@ func TestAnswerThatIsNotReadEnds(t *testing.T) {
 	})
 }
 
-// TestIdleConnectionsTakeNothingAway: 1,024 connections that said nothing took /-/healthy and the RPC away from everybody.
+// TestIdleConnectionsTakeNothingAway: 1,024 connections that said nothing took /-/healthy and the
+// RPC away from everybody.
 func TestIdleConnectionsTakeNothingAway(t *testing.T) {
 	const idle = 60
 	b := smallBounds()

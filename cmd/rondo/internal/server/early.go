@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/query/unixsocket"
 )
 
-// early finds mistakes that need no database: a start that fails must not leave an empty one behind, which commands
-// would find from then on.
+// early finds mistakes that need no database: a start that fails must not leave an empty one
+// behind, which commands would find from then on.
 func (s *server) early() error {
 	for _, r := range s.Ways.Receivers {
 		if err := s.check(r); err != nil {
@@ -27,7 +27,8 @@ func (s *server) early() error {
 	return CheckSocket(s.Socket)
 }
 
-// CheckSocket says why the socket of the command line cannot be given to the group that it shall have.
+// CheckSocket says why the socket of the command line cannot be given to the group that it shall
+// have.
 func CheckSocket(a unixsocket.Access) error {
 	if a.Group == "" {
 		return nil
@@ -46,8 +47,8 @@ func example(r Receiver) string {
 	return "127.0.0.1:8888"
 }
 
-// free returns what heard would say if the server went on: none of its default addresses can be had. It is asked
-// behind listenHTTP and before the database is opened.
+// free returns what heard would say if the server went on: none of its default addresses can be
+// had. It is asked behind listenHTTP and before the database is opened.
 func (s *server) free() error {
 	if s.opened > 0 || len(s.missed) == 0 || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
 		return nil

@@ -56,9 +56,9 @@ func defaultBounds(memory int64) bounds {
 	}
 }
 
-// A gate stands before the HTTP port. It answers for the health of the process itself, at any time. It refuses
-// what strangers send by way of a browser, takes requests in as a whole before they get one of its places, and bounds what one
-// client may have of everything.
+// A gate stands before the HTTP port. It answers for the health of the process itself, at any time.
+// It refuses what strangers send by way of a browser, takes requests in as a whole before they get
+// one of its places, and bounds what one client may have of everything.
 type gate struct {
 	bounds
 	log     *slog.Logger
@@ -119,7 +119,8 @@ func (g *gate) setState(s string) { g.state.Store(&s) }
 // ready reports whether requests are let through and will be for a while.
 func (g *gate) ready() bool { return g.state.Load() == nil }
 
-// open lets requests through: those for metrics and health, which have a room of their own, to metrics, all others to h.
+// open lets requests through: those for metrics and health, which have a room of their own, to
+// metrics, all others to h.
 func (g *gate) open(h, metrics http.Handler) {
 	g.scraped.Store(&metrics)
 	g.inner.Store(&h)
@@ -132,7 +133,8 @@ func (g *gate) stopping() { g.setState("stopping") }
 // ServeHTTP answers for health itself and lets everything else in, or not.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
-	// Every connection of this server takes deadlines; that of a write lasts beyond its request, so each sets its own.
+	// Every connection of this server takes deadlines; that of a write lasts beyond its request, so
+	// each sets its own.
 	_ = c.SetReadDeadline(g.send.deadline(time.Now(), 0))
 	_ = c.SetWriteDeadline(g.read.deadline(time.Now(), 0))
 	conn := connOf(r.Context())
@@ -191,8 +193,8 @@ func (g *gate) endpoint(path string) *histogram.Histogram {
 	return g.endpoints[otherEndpoint]
 }
 
-// metrics answers /metrics, which has places of its own. The page is put together before it is sent: who reads
-// slowly holds no place.
+// metrics answers /metrics, which has places of its own. The page is put together before it is
+// sent: who reads slowly holds no place.
 func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
 	if !g.scrape.enter(r.Context(), client, g.patience) {
 		g.refuse(w, r, refusedPlace)
@@ -203,8 +205,8 @@ func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *htt
 	g.pass(c, w, r, *g.scraped.Load(), leave)
 }
 
-// pass has h answer. While it is at work nothing is read or written that a deadline could end: one that passed would cancel a
-// request that its client waits for.
+// pass has h answer. While it is at work nothing is read or written that a deadline could end: one
+// that passed would cancel a request that its client waits for.
 func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, begun func()) {
 	_ = c.SetReadDeadline(time.Time{})
 	_ = c.SetWriteDeadline(time.Time{})
@@ -288,8 +290,8 @@ func (g *gate) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
 	http.Error(w, t.text+".", t.code)
 }
 
-// end has the connection closed behind the answer, if it is one of HTTP/1 and the body of r has not been read: the rest would
-// have to be read before the next request.
+// end has the connection closed behind the answer, if it is one of HTTP/1 and the body of r has not
+// been read: the rest would have to be read before the next request.
 func end(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && r.Body != nil && r.Body != http.NoBody {
 		w.Header().Set("Connection", "close")

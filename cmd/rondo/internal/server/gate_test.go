@@ -73,7 +73,8 @@ func TestGateTellsHealth(t *testing.T) {
 	check("stopping", "/metrics", 204)
 }
 
-// TestGateShedsRequests: while all places are taken, others are refused, and health and metrics are answered.
+// TestGateShedsRequests: while all places are taken, others are refused, and health and metrics are
+// answered.
 func TestGateShedsRequests(t *testing.T) {
 	b := defaultBounds(0)
 	b.places, b.clientPlaces = 4, 4
@@ -156,7 +157,8 @@ func TestClientThatHasGoneIsNotWorkedFor(t *testing.T) {
 	}
 }
 
-// TestLongWorkIsNotCutByDeadlines: the deadline of a request's body went on when the body was there, and cancelled what took longer.
+// TestLongWorkIsNotCutByDeadlines: the deadline of a request's body went on when the body was
+// there, and cancelled what took longer.
 func TestLongWorkIsNotCutByDeadlines(t *testing.T) {
 	b := defaultBounds(0)
 	b.send.grace, b.read.grace = 20*time.Millisecond, 20*time.Millisecond

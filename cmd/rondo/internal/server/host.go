@@ -11,13 +11,15 @@ import (
 	"strings"
 )
 
-// A web page can make its visitor's browser send requests to this port. Two signs tell such a request from one of
-// a program that the owner runs: the header Origin names the page's site, and the header Host, where the page's
-// site lets its own name mean this machine ("DNS rebinding"), names that site.
+// A web page can make its visitor's browser send requests to this port. Two signs tell such a
+// request from one of a program that the owner runs: the header Origin names the page's site, and
+// the header Host, where the page's site lets its own name mean this machine ("DNS rebinding"),
+// names that site.
 //
-// So a request is let in if it has no Origin, or one that is this server's own, and if its Host is a name that no
-// stranger can have: an address (which means one machine and cannot be made to mean another), localhost, the names
-// of this machine where it is reachable from others, and what --http-host adds.
+// So a request is let in if it has no Origin, or one that is this server's own, and if its Host is
+// a name that no stranger can have: an address (which means one machine and cannot be made to mean
+// another), localhost, the names of this machine where it is reachable from others, and what
+// --http-host adds.
 
 // anyHost, as a name of --http-host, lets every Host in.
 const anyHost = "*"
@@ -30,7 +32,8 @@ type hosts struct {
 	added  map[string]bool // by --http-host; pages of these sites may send requests, too
 }
 
-// newHosts returns the names of a server that listens at addr. machine returns the names of this machine.
+// newHosts returns the names of a server that listens at addr. machine returns the names of this
+// machine.
 func newHosts(addr net.Addr, added []string, machine func() []string) *hosts {
 	h := &hosts{own: map[string]bool{"localhost": true}, added: make(map[string]bool)}
 	h.exempt = addr != nil && addr.Network() == "unix"
@@ -48,7 +51,8 @@ func newHosts(addr net.Addr, added []string, machine func() []string) *hosts {
 	return h
 }
 
-// hostname returns the name in the value of a header Host, in lower case: without a port, without the dot at the end.
+// hostname returns the name in the value of a header Host, in lower case: without a port, without
+// the dot at the end.
 func hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -77,8 +81,8 @@ func (h *hosts) refuse(r *http.Request) string {
 	return ""
 }
 
-// names reports whether name, as [hostname] returns it, is one of the server's. A request of HTTP/1.0 may be without
-// one; no browser sends such a request.
+// names reports whether name, as [hostname] returns it, is one of the server's. A request of
+// HTTP/1.0 may be without one; no browser sends such a request.
 func (h *hosts) names(name string) bool {
 	if h.any || name == "" || h.own[name] || h.added[name] || strings.HasSuffix(name, ".localhost") {
 		return true
@@ -87,8 +91,8 @@ func (h *hosts) names(name string) bool {
 	return err == nil
 }
 
-// ownOrigin reports whether a page of origin is one of this server, as which the request names it, or of a site that was
-// added by name.
+// ownOrigin reports whether a page of origin is one of this server, as which the request names it,
+// or of a site that was added by name.
 func (h *hosts) ownOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
@@ -104,7 +108,8 @@ func originHost(origin string) string {
 	return ""
 }
 
-// followsLink reports whether a person follows a link of another site to a page of this server. The site sees nothing of it.
+// followsLink reports whether a person follows a link of another site to a page of this server. The
+// site sees nothing of it.
 func followsLink(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
@@ -121,8 +126,8 @@ func quoted(name string) string {
 	return name
 }
 
-// machineNames returns what other machines call this one, as far as it knows itself: its host name, with ".local" (mDNS)
-// and with each domain that its resolver searches.
+// machineNames returns what other machines call this one, as far as it knows itself: its host name,
+// with ".local" (mDNS) and with each domain that its resolver searches.
 func machineNames() []string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {

@@ -103,8 +103,8 @@ func TestCheckHTTPHost(t *testing.T) {
 	}
 }
 
-// TestReboundPageIsRefusedBeforeItsBody: a page of evil.example, whose name had been made to mean this machine, dropped a series. The answer
-// comes before the body, which is not waited for.
+// TestReboundPageIsRefusedBeforeItsBody: a page of evil.example, whose name had been made to mean
+// this machine, dropped a series. The answer comes before the body, which is not waited for.
 func TestReboundPageIsRefusedBeforeItsBody(t *testing.T) {
 	r := start(t, Config{HTTP: anyPort, Ways: fakeWays(nil)})
 	send(t, r.Receivers["fake"], "one")

@@ -7,8 +7,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// TestReloadKeepsAllowances: a sender that may make two series may make two, however often the configuration
-// is read; and the new policy is the one that holds.
+// TestReloadKeepsAllowances: a sender that may make two series may make two, however often the
+// configuration is read; and the new policy is the one that holds.
 func TestReloadKeepsAllowances(t *testing.T) {
 	ways := fakeWays(nil)
 	reload := make(chan Ways)

@@ -72,8 +72,8 @@ func (s *server) taken(name string, a Address, err error) error {
 	return nil
 }
 
-// heard returns an error if no default address could be had and nothing else is received. The sockets in the database's
-// folder do not count: they are free whoever else runs.
+// heard returns an error if no default address could be had and nothing else is received. The
+// sockets in the database's folder do not count: they are free whoever else runs.
 func (s *server) heard() error {
 	if s.opened > 0 || len(s.missed) == 0 {
 		return nil
@@ -81,7 +81,8 @@ func (s *server) heard() error {
 	return noneFree(s.missed)
 }
 
-// announce logs what is listened on, and warns of what others can reach unless only known senders are taken there.
+// announce logs what is listened on, and warns of what others can reach unless only known senders
+// are taken there.
 func (s *server) announce(name string, a net.Addr, secured bool) {
 	addr := a.String()
 	if a.Network() == "unix" {
@@ -123,8 +124,8 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
 	}, s.Logger, fail), nil
 }
 
-// refusePages refuses what a web page sends. No browser reaches the socket by itself: a proxy that passes requests on to it would let pages
-// in, and whoever reaches it may do everything.
+// refusePages refuses what a web page sends. No browser reaches the socket by itself: a proxy that
+// passes requests on to it would let pages in, and whoever reaches it may do everything.
 func refusePages(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Mode") != "" {

@@ -41,7 +41,8 @@ func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 	return r
 }
 
-// shutdown lets open requests end, at most for grace; what they are at then is cancelled, and their connections closed.
+// shutdown lets open requests end, at most for grace; what they are at then is cancelled, and their
+// connections closed.
 func (l *listener) shutdown(grace time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()

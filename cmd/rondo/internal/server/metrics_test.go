@@ -44,7 +44,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestMetricsTellHowLongAndHowOften: durations, calls by code, limits and the state of the configuration were not told.
+// TestMetricsTellHowLongAndHowOften: durations, calls by code, limits and the state of the
+// configuration were not told.
 func TestMetricsTellHowLongAndHowOften(t *testing.T) {
 	reload := make(chan Ways)
 	r := start(t, Config{HTTP: anyPort, Ways: fakeWays(nil), Reload: reload})

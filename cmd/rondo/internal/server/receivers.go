@@ -152,8 +152,8 @@ func (r Receiver) same(o Receiver) bool {
 	return r.Address.Addr == o.Address.Addr && maps.EqualFunc(r.Options, o.Options, slices.Equal)
 }
 
-// reload opens anew every receiver whose settings have changed, or the files that they name may have. One
-// whose settings are bad keeps running as it was; ok is false then.
+// reload opens anew every receiver whose settings have changed, or the files that they name may
+// have. One whose settings are bad keeps running as it was; ok is false then.
 func (m *manager) reload(w Ways) (ok bool) {
 	m.sink.SetPolicy(w.Policy)
 	var stay []string // receivers that did not take it

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A room has places for requests. One client has at most a share of them, and so always leaves some to others. Who waits for
-// a place gets it in turn.
+// A room has places for requests. One client has at most a share of them, and so always leaves some
+// to others. Who waits for a place gets it in turn.
 type room struct {
 	places, share int
 
@@ -27,8 +27,8 @@ func newRoom(places, share int) *room {
 	return &room{places: places, share: share, clients: make(map[string]int)}
 }
 
-// enter takes a place for client, and waits for one until ctx ends or patience is over. With a patience of
-// 0 it does not wait.
+// enter takes a place for client, and waits for one until ctx ends or patience is over. With a
+// patience of 0 it does not wait.
 func (r *room) enter(ctx context.Context, client string, patience time.Duration) bool {
 	r.mu.Lock()
 	if r.free(client) {

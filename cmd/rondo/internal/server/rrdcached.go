@@ -111,8 +111,8 @@ func (s *server) makeMissing(ctx context.Context, missing []rrdcached.Missing) [
 	return errs
 }
 
-// definer returns what makes the definition of a missing series. The error is core.ErrNotFound if no rule names it. The .rrd at
-// the end of a name is optional, for rules too.
+// definer returns what makes the definition of a missing series. The error is core.ErrNotFound if
+// no rule names it. The .rrd at the end of a name is optional, for rules too.
 func (s *server) definer(p *sink.Policy, m rrdcached.Missing) (func(step int64) *rra.Definition, error) {
 	id := receivers.Identity{Path: m.Path}
 	whole := p.Names(id)

@@ -133,7 +133,8 @@ func TestRRDCachedPortTaken(t *testing.T) {
 	}
 }
 
-// TestRRDCachedSocketOfSystemd: a socket that was handed over is used in place of the address, with the commands of that.
+// TestRRDCachedSocketOfSystemd: a socket that was handed over is used in place of the address, with
+// the commands of that.
 func TestRRDCachedSocketOfSystemd(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	if err != nil {

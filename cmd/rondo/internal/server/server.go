@@ -1,8 +1,8 @@
-// Package server is what `rondo serve` runs: a store, the receivers that feed it, and the HTTP port and
-// the socket that read it back.
+// Package server is what `rondo serve` runs: a store, the receivers that feed it, and the HTTP port
+// and the socket that read it back.
 //
-// [Run] opens everything, says what it listens on, and returns when its context has ended and all that
-// was received has been stored.
+// [Run] opens everything, says what it listens on, and returns when its context has ended and all
+// that was received has been stored.
 package server
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
-// Run serves until ctx ends, then drains, stores what was received, closes the store and returns nil.
-// Another error says why it could not start, or go on.
+// Run serves until ctx ends, then drains, stores what was received, closes the store and returns
+// nil. Another error says why it could not start, or go on.
 func Run(ctx context.Context, c Config) error {
 	s := &server{Config: c.withDefaults(), started: time.Now()}
 	if s.Memory > 0 && s.Getenv("GOMEMLIMIT") == "" {
@@ -112,7 +112,8 @@ func (s *server) serve(ctx context.Context) error {
 	}
 }
 
-// stop closes what start opened, ways in first: what they have taken is stored before the store closes.
+// stop closes what start opened, ways in first: what they have taken is stored before the store
+// closes.
 func (s *server) stop() error {
 	var errs []error
 	doors := newWaits(s.Logger)
@@ -138,7 +139,8 @@ func (s *server) stop() error {
 	return errors.Join(errs...)
 }
 
-// endRequests lets open requests end, all at the same time and at most for the grace, and cuts off what is left.
+// endRequests lets open requests end, all at the same time and at most for the grace, and cuts off
+// what is left.
 func (s *server) endRequests() (errs []error) {
 	if s.page == nil {
 		return nil // nothing was opened
@@ -183,7 +185,8 @@ func (s *server) newRPC() *rpc.Server {
 	return &rpc.Server{Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture}
 }
 
-// handlers are what the HTTP port serves once the store is open; those of /metrics and of gRPC's health stand by themselves.
+// handlers are what the HTTP port serves once the store is open; those of /metrics and of gRPC's
+// health stand by themselves.
 func (s *server) handlers() (all, scrapes http.Handler) {
 	mux, metrics := http.NewServeMux(), http.NewServeMux()
 	mux.Handle(s.rpc.Handler())

@@ -93,7 +93,8 @@ func (r *running) url(path string) string { return "http://" + r.HTTP.String() +
 
 var anyPort = Address{Addr: "127.0.0.1:0", Named: true}
 
-// fake is a protocol: every datagram is the path of a series that gets the value 1 at the time of the test.
+// fake is a protocol: every datagram is the path of a series that gets the value 1 at the time of
+// the test.
 func fake(at rra.Time, check func(receivers.Config) error) receivers.Protocol {
 	return receivers.Protocol{
 		Name: "fake", Network: "udp", Check: check,
@@ -240,7 +241,8 @@ func TestNamedPortTaken(t *testing.T) {
 	}
 }
 
-// TestNothingListens: with all default ports taken the server warned five times and said that it was ready.
+// TestNothingListens: with all default ports taken the server warned five times and said that it
+// was ready.
 func TestNothingListens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -345,7 +347,8 @@ func TestBeyondLoopbackIsWarnedOf(t *testing.T) {
 	}
 }
 
-// TestSecuredIsNotWarnedOf: the line of the README that demands signatures was followed by a warning of no authentication.
+// TestSecuredIsNotWarnedOf: the line of the README that demands signatures was followed by a
+// warning of no authentication.
 func TestSecuredIsNotWarnedOf(t *testing.T) {
 	for _, secured := range []bool{false, true} {
 		ways := fakeWays(nil)

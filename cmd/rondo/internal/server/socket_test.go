@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestCommandSocketRefusesPages: what a page has a browser send is refused at the socket of the command line, also where a proxy passes it on.
+// TestCommandSocketRefusesPages: what a page has a browser send is refused at the socket of the
+// command line, also where a proxy passes it on.
 func TestCommandSocketRefusesPages(t *testing.T) {
 	r := start(t, Config{HTTP: anyPort})
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {

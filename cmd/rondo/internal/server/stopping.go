@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// How long the end of a server may take before the log says what it waits for, and how often it says so then.
+// How long the end of a server may take before the log says what it waits for, and how often it
+// says so then.
 const (
 	firstWait = time.Second
 	nextWait  = 5 * time.Second

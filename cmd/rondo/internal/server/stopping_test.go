@@ -15,7 +15,8 @@ func (l logLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestStoppingSaysWhatItWaitsFor: what takes long at the end of a server stands in the log by name, and what has ended does not.
+// TestStoppingSaysWhatItWaitsFor: what takes long at the end of a server stands in the log by name,
+// and what has ended does not.
 func TestStoppingSaysWhatItWaitsFor(t *testing.T) {
 	log := make(logLines, 100)
 	w := newWaits(slog.New(slog.NewTextHandler(log, nil)))

@@ -7,7 +7,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// How often silent series are looked for: so seldom that a fiftieth of the time goes into it at most.
+// How often silent series are looked for: so seldom that a fiftieth of the time goes into it at
+// most.
 const (
 	sweepPause = 10 * time.Second
 	sweepShare = 50

@@ -57,8 +57,8 @@ func WatchdogInterval(getenv func(string) string, pid int) time.Duration {
 	return time.Duration(us) * time.Microsecond / 2
 }
 
-// Files returns the sockets that systemd has opened for the process pid, by the names its unit gives them
-// (FileDescriptorName=; "unknown" where there is none), in order.
+// Files returns the sockets that systemd has opened for the process pid, by the names its unit
+// gives them (FileDescriptorName=; "unknown" where there is none), in order.
 func Files(getenv func(string) string, pid int) (map[string][]*os.File, error) {
 	if getenv("LISTEN_PID") != strconv.Itoa(pid) {
 		return nil, nil

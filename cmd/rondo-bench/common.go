@@ -1,0 +1,51 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// common are the flags that several commands have.
+type common struct {
+	rondo string
+}
+
+// findRondo returns the path of the rondo program to measure.
+func (c *common) findRondo() (string, error) {
+	if c.rondo != "" {
+		return filepath.Abs(c.rondo)
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "rondo")
+		if _, err := os.Stat(beside); err == nil {
+			return beside, nil
+		}
+	}
+	found, err := exec.LookPath("rondo")
+	if err != nil {
+		return "", fmt.Errorf("no program to measure: %w (--rondo says where it is)", err)
+	}
+	return filepath.Abs(found)
+}
+
+// workFolder returns the absolute path of the folder to work in, and a function that removes the
+// folder if it is a temporary one. A folder that the user names must be new or empty.
+func workFolder(dir string) (string, func() error, error) {
+	if dir != "" {
+		entries, err := os.ReadDir(dir)
+		if err == nil && len(entries) > 0 {
+			err = fmt.Errorf("--dir %s: the folder is not empty", dir)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", nil, err
+		}
+		dir, err = filepath.Abs(dir)
+		return dir, func() error { return nil }, err
+	}
+	dir, err := os.MkdirTemp("", "rondo-bench-")
+	return dir, func() error { return os.RemoveAll(dir) }, err
+}
