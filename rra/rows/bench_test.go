@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkKind is BenchmarkWorkload for each kind of series alone, in segments of 32 rows of 10 s.
+// BenchmarkKind is BenchmarkWorkload for each kind of series alone, in strips of 32 rows of 10 s.
 func BenchmarkKind(b *testing.B) {
 	const rows, n = 256, 32
 	all, kinds := workload(workloadRows()[1], 10, rows)
@@ -20,7 +20,7 @@ func BenchmarkKind(b *testing.B) {
 	}
 }
 
-// BenchmarkWorkload measures the workload by the kind of its rows and by the rows of a segment.
+// BenchmarkWorkload measures the workload by the kind of its rows and by the rows of a strip.
 func BenchmarkWorkload(b *testing.B) {
 	for _, w := range workloadRows() {
 		series, _ := workload(w, 10, 256)
@@ -49,16 +49,16 @@ func benchRows(b *testing.B, name string, series [][]float64, n int, pdps int64)
 		b.ReportMetric(float64(size)/float64(total), "bytes/row")
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(total), "ns/row")
 	})
-	var segments []byte
+	var strips []byte
 	for i, s := range series {
 		for at := 0; at < rows; at += n {
-			segments = Append(segments, s[at:at+n], pdps, &hints[i])
+			strips = Append(strips, s[at:at+n], pdps, &hints[i])
 		}
 	}
 	out := make([]float64, 0, n)
 	b.Run(name+"/op=decode", func(b *testing.B) {
 		for b.Loop() {
-			for src := segments; len(src) > 0; {
+			for src := strips; len(src) > 0; {
 				_, used, err := Decode(out, src, n, pdps)
 				if err != nil {
 					b.Fatal(err)

@@ -29,7 +29,8 @@ func decodeUniform(src []byte, pdps int64) (x float64, used int, err error) {
 	return 0, 0, errHeader
 }
 
-// A headerReader takes a block's header apart. It remembers the first error and reads zeros from then on.
+// A headerReader takes a block's header apart. It remembers the first error and reads zeros from
+// then on.
 type headerReader struct {
 	src []byte
 	pos int
@@ -194,7 +195,8 @@ func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
 	return nil
 }
 
-// decodeBlock decodes a block of n rows into out, which has room for n rows or, to pass over the block, is nil.
+// decodeBlock decodes a block of n rows into out, which has room for n rows or, to pass over the
+// block, is nil.
 func decodeBlock(out []float64, src []byte, n int, pdps int64) (used int, err error) {
 	switch src[0] {
 	case tagUnknownBlock:
@@ -254,7 +256,8 @@ func (h *blockHeader) unpack(vals []float64) {
 	h.span(vals[done:], bit, q)
 }
 
-// span decodes the rows of vals, whose packed bits begin at bit, and returns the q that the next row is told against.
+// span decodes the rows of vals, whose packed bits begin at bit, and returns the q that the next
+// row is told against.
 func (h *blockHeader) span(vals []float64, bit uint, q int64) int64 {
 	width := h.width + h.corr
 	if width > 57 { // more than an unaligned word is sure to hold

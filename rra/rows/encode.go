@@ -100,7 +100,8 @@ func (e *blockEncoder) appendSparse(dst []byte, rows []float64) []byte {
 	return e.appendValues(dst, known[:n], head[:1+len(buf)])
 }
 
-// appendValues appends a block of vals, none of which is NaN. unknown is the list of unknown runs, or empty.
+// appendValues appends a block of vals, none of which is NaN. unknown is the list of unknown runs,
+// or empty.
 func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) []byte {
 	n := len(vals)
 	m := e.scale(vals)
@@ -113,7 +114,8 @@ func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) 
 		cost = p.bits + n*int(corr) + e.outliers*72
 	}
 	if cost > 36*n {
-		// Bit patterns may be cheaper. They are written over the integers, so those are made again if not.
+		// Bit patterns may be cheaper. They are written over the integers, so those are made again
+		// if not.
 		shift := e.patterns(vals)
 		pp := planIntegers(e.q[:n])
 		if pp.bits < cost || !e.apply(vals, m) {
@@ -129,7 +131,8 @@ func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) 
 	return e.appendScaled(dst, vals, m, p, corr, unknown)
 }
 
-// scale fills e.q, e.ulp and e.outlier with vals at the smallest scale that fits them, and returns it; 0: none fits.
+// scale fills e.q, e.ulp and e.outlier with vals at the smallest scale that fits them, and returns
+// it; 0: none fits.
 func (e *blockEncoder) scale(vals []float64) uint64 {
 	m := uint64(e.hint.scale)
 	if m == 0 || !e.apply(vals, m) {
@@ -209,7 +212,8 @@ func (e *blockEncoder) correctionBits(n int) uint {
 	return 0
 }
 
-// patterns fills e.q with the bit patterns of vals, sign bit last, and cuts zeros off that all have at the end.
+// patterns fills e.q with the bit patterns of vals, sign bit last, and cuts zeros off that all have
+// at the end.
 func (e *blockEncoder) patterns(vals []float64) (shift uint) {
 	all := uint64(0)
 	for _, x := range vals {
@@ -305,7 +309,8 @@ func (e *blockEncoder) appendLists(dst []byte, n int, p *packing, unknown []byte
 	return dst
 }
 
-// appendPacked appends the integers and corrections of the block, width+corr bits each, first row in the lowest bits.
+// appendPacked appends the integers and corrections of the block, width+corr bits each, first row
+// in the lowest bits.
 func (e *blockEncoder) appendPacked(dst []byte, n int, p *packing, corr uint) []byte {
 	width := p.width + corr
 	size := (n*int(width) + 7) / 8

@@ -11,10 +11,10 @@ import (
 
 // An example is one fenced block of docs/format-rows.md.
 type example struct {
-	line    int
-	pdps    int64
-	segment []byte
-	rows    []float64
+	line  int
+	pdps  int64
+	strip []byte
+	rows  []float64
 }
 
 func formatExamples(t *testing.T) []example {
@@ -54,7 +54,7 @@ func formatExamples(t *testing.T) []example {
 				if err != nil || len(f) != 2 {
 					break
 				}
-				e.segment = append(e.segment, b...)
+				e.strip = append(e.strip, b...)
 			}
 		}
 	}
@@ -67,12 +67,12 @@ func TestFormatPage(t *testing.T) {
 		t.Fatalf("%d examples on the page", len(examples))
 	}
 	for _, e := range examples {
-		got, used, err := Decode(nil, e.segment, len(e.rows), e.pdps)
-		if err != nil || used != len(e.segment) {
-			t.Fatalf("example at line %d: used %d of %d bytes, %v", e.line, used, len(e.segment), err)
+		got, used, err := Decode(nil, e.strip, len(e.rows), e.pdps)
+		if err != nil || used != len(e.strip) {
+			t.Fatalf("example at line %d: used %d of %d bytes, %v", e.line, used, len(e.strip), err)
 		}
 		sameRows(t, got, e.rows)
-		if b := Append(nil, e.rows, e.pdps, nil); string(b) != string(e.segment) {
+		if b := Append(nil, e.rows, e.pdps, nil); string(b) != string(e.strip) {
 			t.Errorf("example at line %d: written as % x", e.line, b)
 		}
 	}

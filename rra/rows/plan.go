@@ -98,7 +98,8 @@ func (p *packing) setDelta(q []int64, drift int64) {
 	p.bits += 8 * uvarintLen(zigzag(p.base))
 }
 
-// planPatches chooses the width, below longest, for deltas of which a few are much larger than the rest.
+// planPatches chooses the width, below longest, for deltas of which a few are much larger than the
+// rest.
 func planPatches(q []int64, longest int) (packing, bool) {
 	var count [66]uint8 // deltas that need so many bits
 	prev := q[0]

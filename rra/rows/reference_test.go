@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// plainDecode reads a segment as docs/format-rows.md says it, sentence by sentence and bit by bit.
-// ok is false where the page says that the segment is refused.
+// plainDecode reads a strip as docs/format-rows.md says it, sentence by sentence and bit by bit.
+// ok is false where the page says that the strip is refused.
 func plainDecode(src []byte, n int, pdps int64) (rows []float64, used int, ok bool) {
 	defer func() {
 		if recover() != nil { // a block that ends early
@@ -249,7 +249,7 @@ func sameAsPlain(t testing.TB, src []byte, n int, pdps int64) {
 	}
 }
 
-// Segments that no writer makes are read as the page says too.
+// Strips that no writer makes are read as the page says too.
 func TestAsThePageSays(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -277,7 +277,7 @@ func TestAsThePageSays(t *testing.T) {
 		sameAsPlain(t, src, n, []int64{6, 1, 0, -1, 1 << 31, 1 << 33}[r.IntN(6)])
 	}
 	if accepted < 1000 {
-		t.Errorf("only %d segments were accepted", accepted)
+		t.Errorf("only %d strips were accepted", accepted)
 	}
 	var h Hint
 	for range 1000 {

@@ -9,8 +9,8 @@ import (
 
 // Tags of blocks, part of the format. Values not named here are refused.
 const (
-	tagUnknownRest  = 0x01 // every row from here to the end of the segment is unknown
-	tagZeroRest     = 0x02 // every row from here to the end of the segment is +0
+	tagUnknownRest  = 0x01 // every row from here to the end of the strip is unknown
+	tagZeroRest     = 0x02 // every row from here to the end of the strip is +0
 	tagPatternRest  = 0x03 // every row from here on is the double that follows
 	tagIntegerRest  = 0x04 // every row from here on is scaled: m and q follow
 	tagUnknownBlock = 0x05 // the rows of this block are unknown
@@ -39,18 +39,18 @@ const (
 )
 
 var (
-	errShort  = errors.New("rows: segment ends early")
+	errShort  = errors.New("rows: strip ends early")
 	errHeader = errors.New("rows: damaged block header")
 )
 
-// A Hint is what [Append] learned from the previous segment of a stream of rows.
-// It saves time and never decides what a segment means. The zero value knows nothing.
+// A Hint is what [Append] learned from the previous strip of a stream of rows.
+// It saves time and never decides what a strip means. The zero value knows nothing.
 type Hint struct {
 	scale uint32 // m of the last scaled block; 0: none
 }
 
-// Append appends rows, coded as one segment, to dst. pdpsPerRow is the number of
-// primary data points of one row, h what was learned from the segment before (nil is allowed).
+// Append appends rows, coded as one strip, to dst. pdpsPerRow is the number of
+// primary data points of one row, h what was learned from the strip before (nil is allowed).
 // Every double is kept to the bit, except that all NaNs become one NaN.
 func Append(dst []byte, rows []float64, pdpsPerRow int64, h *Hint) []byte {
 	var local Hint
@@ -63,13 +63,14 @@ func Append(dst []byte, rows []float64, pdpsPerRow int64, h *Hint) []byte {
 	return appendBlocks(dst, rows, pdpsPerRow, h)
 }
 
-// AppendRun appends any number of rows of the value x, coded as one segment: the same bytes for each number of them.
+// AppendRun appends any number of rows of the value x, coded as one strip: the same bytes for each
+// number of them.
 func AppendRun(dst []byte, x float64, pdpsPerRow int64) []byte {
 	return appendUniform(dst, x, pdpsPerRow, new(Hint))
 }
 
-// RunOf returns the value of the rows of the segment that src begins with, and how many bytes it takes, if they are all
-// of one value. It costs the same for any number of rows.
+// RunOf returns the value of the rows of the strip that src begins with, and how many bytes it
+// takes, if they are all of one value. It costs the same for any number of rows.
 func RunOf(src []byte, pdpsPerRow int64) (x float64, used int, ok bool) {
 	if len(src) == 0 || src[0] > tagIntegerRest {
 		return 0, 0, false
@@ -98,31 +99,31 @@ func appendBlocks(dst []byte, rows []float64, pdps int64, h *Hint) []byte {
 	return dst
 }
 
-// Decode appends the n rows of the segment that src begins with to dst, and says how many
-// bytes of src the segment took. n and pdpsPerRow must be those it was written with.
+// Decode appends the n rows of the strip that src begins with to dst, and says how many
+// bytes of src the strip took. n and pdpsPerRow must be those it was written with.
 // On an error dst comes back as it was; src may hold anything.
 func Decode(dst []float64, src []byte, n int, pdpsPerRow int64) (rows []float64, used int, err error) {
 	return DecodeRange(dst, src, n, pdpsPerRow, 0, n)
 }
 
-// DecodeRange is [Decode] for rows i to j-1 of a segment of n rows. It passes over blocks
+// DecodeRange is [Decode] for rows i to j-1 of a strip of n rows. It passes over blocks
 // before row i without unpacking them and does not look at those after row j, so used is
-// the length of the segment only if j is n.
+// the length of the strip only if j is n.
 func DecodeRange(dst []float64, src []byte, n int, pdpsPerRow int64, i, j int) (rows []float64, used int, err error) {
 	if n < 0 || i < 0 || j < i || j > n {
-		return dst, 0, fmt.Errorf("rows: range %d to %d of a segment of %d rows", i, j, n)
+		return dst, 0, fmt.Errorf("rows: range %d to %d of a strip of %d rows", i, j, n)
 	}
 	old := len(dst)
 	out := slices.Grow(dst, j-i)[:old+j-i]
-	used, err = decodeSegment(out[old:], src, n, pdpsPerRow, i)
+	used, err = decodeStrip(out[old:], src, n, pdpsPerRow, i)
 	if err != nil {
 		return dst, 0, err
 	}
 	return out, used, nil
 }
 
-// decodeSegment fills out with the rows from row `from` on of a segment of n rows.
-func decodeSegment(out []float64, src []byte, n int, pdps int64, from int) (used int, err error) {
+// decodeStrip fills out with the rows from row `from` on of a strip of n rows.
+func decodeStrip(out []float64, src []byte, n int, pdps int64, from int) (used int, err error) {
 	end := from + len(out)
 	for row := 0; row < n && (row < end || end == n); {
 		if used >= len(src) {
@@ -160,7 +161,7 @@ func decodeSegment(out []float64, src []byte, n int, pdps int64, from int) (used
 	return used, nil
 }
 
-// blockLen says how many of the left rows of a segment the next block takes:
+// blockLen says how many of the left rows of a strip the next block takes:
 // blocks as few as may be, and of about one length. Part of the format.
 func blockLen(left int) int {
 	if left <= blockRows {

@@ -30,7 +30,7 @@ func roundTrip(t testing.TB, rows []float64, pdps int64, h *Hint) []byte {
 	prefix := []byte("before")
 	b := Append(prefix, rows, pdps, h)
 	if string(b[:len(prefix)]) != "before" {
-		t.Fatal("bytes before the segment changed")
+		t.Fatal("bytes before the strip changed")
 	}
 	seg := b[len(prefix):]
 	most := 8*len(rows) + 9 + len(rows)/32
@@ -41,7 +41,7 @@ func roundTrip(t testing.TB, rows []float64, pdps int64, h *Hint) []byte {
 	for _, src := range [][]byte{seg, behind} {
 		got, used, err := Decode([]float64{-1}, src, len(rows), pdps)
 		if err != nil || used != len(seg) {
-			t.Fatalf("%d rows: used %d of %d bytes, %v; segment %x", len(rows), used, len(seg), err, seg)
+			t.Fatalf("%d rows: used %d of %d bytes, %v; strip %x", len(rows), used, len(seg), err, seg)
 		}
 		sameRows(t, got[1:], rows)
 	}
@@ -146,7 +146,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// Every segment cut short is refused.
+// Every strip cut short is refused.
 func TestTruncated(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for range 300 {
@@ -172,7 +172,7 @@ func TestNone(t *testing.T) {
 		t.Fatalf("no rows decode to %d rows, %d used, %v", len(rows), used, err)
 	}
 	if _, _, err := Decode(nil, []byte{1}, -1, 1); err == nil {
-		t.Fatal("a segment of -1 rows decodes")
+		t.Fatal("a strip of -1 rows decodes")
 	}
 }
 

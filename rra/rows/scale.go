@@ -5,9 +5,10 @@ import (
 	"math/bits"
 )
 
-// Scales. A block's m is f*10^p, times the primary data points of a row where that helps, with f out of
-// scaleFactors and p at most 4; a scale that is not so is written out. The scale code is part of the format:
-// bit 6 says "times pdpsPerRow", bits 0 to 5 are p*12 + index of f, and scaleEscape means that m follows.
+// Scales. A block's m is f*10^p, times the primary data points of a row where that helps, with f
+// out of scaleFactors and p at most 4; a scale that is not so is written out. The scale code is
+// part of the format: bit 6 says "times pdpsPerRow", bits 0 to 5 are p*12 + index of f, and
+// scaleEscape means that m follows.
 const (
 	scalePDPs   = 1 << 6
 	scaleEscape = 63
@@ -61,7 +62,8 @@ func scaleOf(code uint, pdps int64) uint64 {
 	return m
 }
 
-// Adding roundMagic to a double of less than 2^51 rounds it to an integer, which then stands in the low bits.
+// Adding roundMagic to a double of less than 2^51 rounds it to an integer, which then stands in the
+// low bits.
 const (
 	roundMagic     = 3 << 51
 	roundMagicBits = 0x4338000000000000
@@ -77,8 +79,8 @@ func scaleTo(x, m float64) (q, ulp int64, ok bool) {
 	return q, ulp, uint64(ulp+half) < 2*half && uint64(q+maxInteger) <= 2*maxInteger
 }
 
-// findScale looks for an m that brings most of vals to integers. It tries large, composite ones; the
-// caller takes out what the rows have in common with it.
+// findScale looks for an m that brings most of vals to integers. It tries large, composite ones;
+// the caller takes out what the rows have in common with it.
 func findScale(vals []float64, pdps int64) (m uint64, ok bool) {
 	const samples = 8
 	var sample [samples]float64
@@ -96,7 +98,8 @@ func findScale(vals []float64, pdps int64) (m uint64, ok bool) {
 		p = uint64(pdps)
 	}
 	tried := uint64(0)
-	// 27720 is 7*8*9*5*11: counters whose readings come now and then a second or three off a 10 s step.
+	// 27720 is 7*8*9*5*11: counters whose readings come now and then a second or three off a 10 s
+	// step.
 	for _, f := range [...]uint64{36 * p, p, 36, 1, 27720 * p} {
 		const limit = 1 << 43 // keeps integers so far apart that chance brings few doubles near one
 		top := f

@@ -5,9 +5,10 @@ import (
 	"math/rand/v2"
 )
 
-// The workload of issue "the store, end to end": hosts of 100 series, a quarter busy counters, a quarter constant
-// or idle, a fifth integer gauges, a fifth two-decimal gauges, a tenth full-precision floats; step 10 s, each
-// host with its own phase. Rows are computed as rrdtool computes them.
+// The workload of issue "the store, end to end": hosts of 100 series, a quarter busy counters, a
+// quarter constant or idle, a fifth integer gauges, a fifth two-decimal gauges, a tenth
+// full-precision floats; step 10 s, each host with its own phase. Rows are computed as rrdtool
+// computes them.
 const (
 	workloadStep   = 10
 	workloadSeries = 100
