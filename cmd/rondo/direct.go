@@ -8,8 +8,8 @@ import (
 )
 
 // runDirectly runs a verb of rrdtool without building the commands, which would take longer than
-// most of them. It returns false, and has done nothing, where arguments mean anything else: help,
-// or a mistake.
+// most verbs take. It returns false, and has done nothing, if the arguments are anything else, such
+// as a mistake or a call for help.
 func runDirectly(ctx context.Context, p *process) (code int, done bool) {
 	c := &common{process: p}
 	args, err := c.leadingFlags(p.args[1:])

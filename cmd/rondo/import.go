@@ -144,7 +144,7 @@ func (t *tally) add(r transfer.Result) {
 	}
 }
 
-// stopped is the exit code of what SIGINT has ended before it was done, as a shell counts it.
+// stopped is the exit code of an import that SIGINT ended early: a shell's 128 and the signal.
 const stopped = 128 + 2
 
 // A finder finds the files that are to be imported.

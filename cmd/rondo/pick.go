@@ -21,7 +21,7 @@ type picker struct {
 	labels []string    // name=value, name!=value, name=~pattern or name!~pattern; all must match
 }
 
-// newPicker returns a picker of what o has. Names mean what they mean to rrdtool's verbs.
+// newPicker returns a picker of the series of o. Names are read as rrdtool's verbs read them.
 func newPicker(c *common, o *backend.Database, labels []string) (*picker, error) {
 	here, err := c.place()
 	if err != nil {

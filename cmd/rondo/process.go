@@ -54,7 +54,7 @@ func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // group.
 const together = time.Second
 
-// exitCode returns an exit code as an error; 0 is none.
+// exitCode returns the error that stands for an exit code; nil for 0.
 func exitCode(code int) error {
 	if code == 0 {
 		return nil

@@ -187,7 +187,7 @@ func (s *monoSend) offer(text string) (o mono.Offer, err error) {
 	return o, err
 }
 
-// cutStep cuts VALUE+STEP. The plus of an exponent, and one in front, is none.
+// cutStep cuts VALUE+STEP. A plus at the front, or in an exponent, belongs to the value.
 func cutStep(s string) (value, step string) {
 	for i := 1; i < len(s); i++ {
 		if s[i] == '+' && s[i-1] != 'e' && s[i-1] != 'E' {

@@ -206,7 +206,7 @@ func (v *view) table(b *strings.Builder) {
 	}
 }
 
-// A tableLine is a row, or several of which none is known.
+// A tableLine is one row, or several rows that are all unknown.
 type tableLine struct{ first, rows int }
 
 // fewUnknown is how many unknown rows in a row are printed each.

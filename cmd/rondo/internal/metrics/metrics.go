@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ContentType is the media type of what a Writer writes.
+// ContentType is the media type of a Writer's text.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
 // A Writer writes families of samples. The first error sticks and is returned by Flush.

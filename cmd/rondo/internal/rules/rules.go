@@ -153,7 +153,7 @@ func (r *Rule) parse(n *yaml.Node) *Error {
 	return nil
 }
 
-// reader returns what reads the field of a key; nil: there is none.
+// reader returns the function that reads the field of a key; nil if the key is unknown.
 func (r *Rule) reader(key string) func(*yaml.Node) error {
 	switch key {
 	case sink.FieldPath:

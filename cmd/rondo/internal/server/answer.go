@@ -103,7 +103,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 }
 
-// end gives an answer without a body, of which only the head is still to be sent, its deadline.
+// end sets the write deadline of an answer without a body, whose head is still to be sent.
 func (a *answer) end() {
 	if a.start.IsZero() {
 		_ = a.control.SetWriteDeadline(a.pace.deadline(time.Now(), 0))

@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/query/unixsocket"
 )
 
-// early finds mistakes that need no database: a start that fails must not leave an empty one
-// behind, which commands would find from then on.
+// early finds mistakes before the database is opened. A start that fails must not leave an empty
+// database, which commands would use from then on.
 func (s *server) early() error {
 	for _, r := range s.Ways.Receivers {
 		if err := s.check(r); err != nil {
@@ -27,8 +27,7 @@ func (s *server) early() error {
 	return CheckSocket(s.Socket)
 }
 
-// CheckSocket says why the socket of the command line cannot be given to the group that it shall
-// have.
+// CheckSocket returns an error if the socket of the command line cannot be given to its group.
 func CheckSocket(a unixsocket.Access) error {
 	if a.Group == "" {
 		return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
-// A bounds is the limits of the HTTP port. One client is one address.
+// bounds are the limits of the HTTP port. A client is an address.
 type bounds struct {
 	conns, clientConns     int           // connections; of one client
 	pending, clientPending int           // requests that have begun, with those that wait
@@ -34,7 +34,7 @@ type bounds struct {
 	header, idle           time.Duration // for the head of a request; for the next one
 }
 
-// minAnswers is what answers may hold where the budget of the store is small.
+// minAnswers is how many bytes answers may hold if the budget of the store is small.
 const minAnswers = 16 << 20
 
 // defaultBounds returns the limits of a server whose store has a budget of so many bytes.
@@ -130,11 +130,11 @@ func (g *gate) open(h, metrics http.Handler) {
 // stopping makes the server not ready, and goes on serving.
 func (g *gate) stopping() { g.setState("stopping") }
 
-// ServeHTTP answers for health itself and lets everything else in, or not.
+// ServeHTTP answers questions about health itself. It lets other requests in, or refuses them.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
-	// Every connection of this server takes deadlines; that of a write lasts beyond its request, so
-	// each sets its own.
+	// Every connection of this server takes deadlines. A write deadline outlives its request, so each
+	// request sets its own.
 	_ = c.SetReadDeadline(g.send.deadline(time.Now(), 0))
 	_ = c.SetWriteDeadline(g.read.deadline(time.Now(), 0))
 	conn := connOf(r.Context())
