@@ -45,9 +45,9 @@ FILE.partial. A FILE that exists is left alone, unless --force replaces it.`,
 	return cmd
 }
 
-// replaceFile makes the file name with the content that write writes. If write fails, the file stays as
-// it was. The content goes to name.partial first; a process that is killed leaves that file, and the
-// next one takes it over.
+// replaceFile makes the file name with the content that write writes. If write fails, the file
+// stays as it was. The content goes to name.partial first; a process that is killed leaves that
+// file, and the next one takes it over.
 func replaceFile(name string, write func(io.Writer) error) (err error) {
 	if err := replace.Check(name); err != nil {
 		return err

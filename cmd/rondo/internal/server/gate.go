@@ -133,8 +133,8 @@ func (g *gate) stopping() { g.setState("stopping") }
 // ServeHTTP answers questions about health itself. It lets other requests in, or refuses them.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
-	// Every connection of this server takes deadlines. A write deadline outlives its request, so each
-	// request sets its own.
+	// Every connection of this server takes deadlines. A write deadline outlives its request, so
+	// each request sets its own.
 	_ = c.SetReadDeadline(g.send.deadline(time.Now(), 0))
 	_ = c.SetWriteDeadline(g.read.deadline(time.Now(), 0))
 	conn := connOf(r.Context())

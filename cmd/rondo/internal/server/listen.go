@@ -81,8 +81,8 @@ func (s *server) heard() error {
 	return noneFree(s.missed)
 }
 
-// announce logs an address that the server listens on. It warns if other machines can reach the address
-// and anybody may send there.
+// announce logs an address that the server listens on. It warns if other machines can reach the
+// address and anybody may send there.
 func (s *server) announce(name string, a net.Addr, secured bool) {
 	addr := a.String()
 	if a.Network() == "unix" {
