@@ -278,8 +278,8 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 func (f *fetcher) prepare(def *rra.Definition, from, to, span int64) {
 	n := len(def.Sources)
 	size := int(to-from) * n
-	if f.single { // the caller keeps them
-		f.rows.Values = append([]float64(nil), unknown[:min(size, len(unknown))]...)
+	if f.single { // the caller keeps them; without rows they are empty, not nil
+		f.rows.Values = append([]float64{}, unknown[:min(size, len(unknown))]...)
 		if size > len(unknown) {
 			f.rows.Values = make([]float64, size)
 			setUnknown(f.rows.Values)

@@ -57,6 +57,25 @@ func TestNewestRowsDoNotNeedTheDatabase(t *testing.T) {
 	_ = s.Close() // it cannot write a checkpoint
 }
 
+// TestFetchOfNoRowsIsEmpty: where no row lies between start and end, the values were nil.
+func TestFetchOfNoRowsIsEmpty(t *testing.T) {
+	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
+	f := newFeeder(t, s, 1)
+	f.mustFeed(400)
+	last, err := s.Last(f.refs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.Fetch(t.Context(), f.refs[0], 0, last.Unix(), last.Unix())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows.Values == nil || len(rows.Values) != 0 || rows.Start != rows.End {
+		t.Errorf("from %d to %d: values %#v, want none, and not nil", rows.Start, rows.End, rows.Values)
+	}
+	mustClose(t, s.Close())
+}
+
 // TestEachFetchIsCounted counts fetches of one series, most of which are not timed.
 func TestEachFetchIsCounted(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
