@@ -100,8 +100,10 @@ func TestEachFetchIsCounted(t *testing.T) {
 // once: the next fetch must not write into them.
 func TestFetchedRowsStay(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
-	def := rra.Definition{Step: 10, Sources: []rra.DataSource{{Name: "a", Kind: rra.Gauge, Heartbeat: 20, Min: math.NaN(), Max: math.NaN()}},
-		Archives: []rra.Archive{{CF: rra.Average, XFF: 0.5, PDPs: 1, Rows: 2000}}}
+	def := rra.Definition{
+		Step: 10, Sources: []rra.DataSource{{Name: "a", Kind: rra.Gauge, Heartbeat: 20, Min: math.NaN(), Max: math.NaN()}},
+		Archives: []rra.Archive{{CF: rra.Average, XFF: 0.5, PDPs: 1, Rows: 2000}},
+	}
 	var refs []core.Ref
 	for _, path := range []string{"a", "b"} {
 		ref, err := s.Create(t.Context(), core.Spec{Path: path, Definition: &def, Start: rra.Seconds(programStart)})

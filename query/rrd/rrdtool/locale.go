@@ -6,11 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
-
-	"regexp"
 
 	"github.com/rondo-db/rondo/query/graphdata"
 )

@@ -4,11 +4,10 @@ package rrdtool
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
-
-	"cmp"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
