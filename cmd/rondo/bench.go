@@ -21,7 +21,7 @@ func newBenchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure the store on this machine",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 	}
 	c.AddCommand(newBenchIngestCommand(), newBenchMillionCommand(), newBenchChildCommand())
 	return c
@@ -44,7 +44,7 @@ before, and what that took is printed apart.
 
 Written bytes are write_bytes of /proc/self/io: whole pages, log and database, each
 time they are written. A folder on tmpfs counts none.`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.addFlags(c)
@@ -59,7 +59,7 @@ func newBenchMillionCommand() *cobra.Command {
 		Long: `Does what bench ingest does with a million series and five minutes of readings.
 Nothing is checkpointed until the five minutes are in, so that the longest
 checkpoint is the one of all of them.`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	o.addFlags(c)
@@ -71,7 +71,7 @@ func newBenchChildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "child ORDER",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Args:   takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return enginebench.Child(cmd.Context(), args[0], cmd.OutOrStdout())
 		},

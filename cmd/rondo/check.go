@@ -24,7 +24,7 @@ rondo.bolt.damaged-1 (-2 and so on). Names, the label index and counts are made 
 from the log, if it has all of a series. Elsewhere rows become unknown, and a series whose state is lost keeps its stored rows; its values
 are known again from the second reading on. It prints what was found, what was made anew, what is lost, and what is left. The exit code is
 1 if anything is left. No server may run.`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if mend {
 				return repair(cmd, c, format)

@@ -36,19 +36,14 @@ func newConfig(c *common) *cobra.Command {
 		Use:   "check [FILE]",
 		Short: "Check the configuration file",
 		Long:  configCheckHelp,
-		Args:  cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				c.config = args[0]
-			}
-			return p.check()
-		},
+		Args:  takes(0, 1),
+		RunE:  func(_ *cobra.Command, args []string) error { return p.checkFile(args) },
 	}
 	show := &cobra.Command{
 		Use:   "show",
 		Short: "Print every setting and where it is from",
 		Long:  configShowHelp,
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE:  func(*cobra.Command, []string) error { return p.show() },
 	}
 	addOutput(check, &p.format)

@@ -56,6 +56,11 @@ func newDrop(c *common) *cobra.Command {
 			case len(d.labels) == 0 && len(args) == 0:
 				return errors.New("name the series to delete, or a folder with -r, or a label with --label")
 			}
+			for _, label := range d.labels {
+				if _, err := parseMatcher(label); err != nil {
+					return err
+				}
+			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },

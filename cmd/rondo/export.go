@@ -40,7 +40,7 @@ func newExport(c *common) *cobra.Command {
 		Long: `Write the series whose path begins with PREFIX, or all, as files that rrdtool reads and goes on updating: PATH.rrd below
 FOLDER, or with --xml PATH.xml. A file that is there is left as it is, and told, unless --overwrite is given. A native file is
 dated as the last update of its series.`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              takes(0, 1),
 		ValidArgsFunction: c.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if e.to == "" {

@@ -38,7 +38,7 @@ RONDO_BASE is called as it is from there, as by rrdtool's verbs, unless --prefix
 
 A series that is there, and as old as its file, is skipped, so that an import that was stopped goes on when it is run again.
 A file that cannot be imported is told on stderr, the others are imported all the same, and the exit code is 1.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: takes(1, unlimited),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return i.run(cmd.Context(), args, cmd.Flags().Changed("prefix"))
 		},

@@ -22,7 +22,7 @@ func newMetadata(c *common) *cobra.Command {
 		Use:               "metadata [PREFIX]",
 		Short:             "Print texts, units and descriptions kept beside the numbers",
 		Long:              metadataHelp,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              takes(0, 1),
 		ValidArgsFunction: c.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o, err := c.target().Must(cmd.Context(), core.Options{ReadOnly: true})

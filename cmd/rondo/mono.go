@@ -20,7 +20,7 @@ func newMono(c *common) *cobra.Command {
 		Use:   "mono",
 		Short: "Ask connected Mono counters agents for more counters, or fewer",
 		Long:  monoHelp,
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
@@ -37,7 +37,7 @@ func newMonoCommand(c *common, name, arg, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name,
 		Short: short,
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			words := []string{name}
 			if name != "peers" {
@@ -48,7 +48,7 @@ func newMonoCommand(c *common, name, arg, short string) *cobra.Command {
 	}
 	if arg != "" {
 		cmd.Use += " " + arg
-		cmd.Args = cobra.ExactArgs(1)
+		cmd.Args = takes(1, 1)
 	}
 	if name != "peers" {
 		cmd.Flags().StringVar(&peer, "peer", "", "the agent, by its `name` in peers (default: the only one)")

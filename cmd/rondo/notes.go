@@ -18,7 +18,7 @@ func newNotes(c *common) *cobra.Command {
 		Use:   "notes [KEY]",
 		Short: "Print the events kept beside the numbers, such as collectd's notifications",
 		Long:  "Print the events kept beside the numbers, oldest first; of one key (a host) or of all.",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			key := ""
 			if len(args) > 0 {

@@ -19,7 +19,7 @@ func newPipe(c *common) *cobra.Command {
 		Use:   "pipe [FOLDER]",
 		Short: "Run commands from standard input, for programs",
 		Long:  pipeHelp,
-		Args:  cobra.MaximumNArgs(1),
+		Args:  takes(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t := c.target()
 			t.Strict = true

@@ -40,7 +40,7 @@ func newPolicy(c *common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Try and check the rules for new series",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentPreRun = p.begin
@@ -48,17 +48,17 @@ func newPolicy(c *common) *cobra.Command {
 		Use:               "test NAME",
 		Short:             "Print which rule a name gets, and what a series of it is made of",
 		Long:              policyTestHelp,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: c.completeOne,
 		RunE:              func(cmd *cobra.Command, args []string) error { return p.test(cmd.Context(), args[0]) },
 	}
 	test.Flags().StringArrayVar(&p.labels, "label", nil, "a `name=value` of the series; may be repeated")
 	check := &cobra.Command{
-		Use:   "check",
-		Short: "Check the file of settings, and its rules",
+		Use:   "check [FILE]",
+		Short: "Check the configuration file, and its rules",
 		Long:  configCheckHelp,
-		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return p.check() },
+		Args:  takes(0, 1),
+		RunE:  func(_ *cobra.Command, args []string) error { return p.checkFile(args) },
 	}
 	addOutput(test, &p.format)
 	addOutput(check, &p.format)
@@ -130,7 +130,7 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 	for _, l := range p.labels {
 		label, value, ok := strings.Cut(l, "=")
 		if !ok || label == "" {
-			return nil, fmt.Errorf("--label %s: want name=value", l)
+			return nil, misused("policy test", fmt.Errorf("--label %s: want name=value", quoted(l)))
 		}
 		s.Labels = append(s.Labels, core.Label{Name: label, Value: value})
 	}
@@ -275,6 +275,14 @@ func (e *explanation) print() error {
 		}
 	}
 	return e.w.Close()
+}
+
+// checkFile checks the configuration file that args names, or the one that is used.
+func (p *policy) checkFile(args []string) error {
+	if len(args) > 0 {
+		p.config = args[0]
+	}
+	return p.check()
 }
 
 func (p *policy) check() error {

@@ -35,7 +35,7 @@ func newRename(c *common) *cobra.Command {
 		Short:             "Give series another path",
 		Long:              renameHelp,
 		ValidArgsFunction: c.completeSeries, // NEW is often like OLD
-		Args:              cobra.ExactArgs(2),
+		Args:              takes(2, 2),
 		RunE:              func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args[0], args[1]) },
 	}
 	cmd.Flags().BoolVarP(&r.recursive, "recursive", "r", false, "rename all series below the folder OLD")

@@ -46,10 +46,11 @@ func newRoot(p *process) *cobra.Command {
 	for _, make := range protocolCommands {
 		more = append(more, make(c))
 	}
+	verbs, own := newVerbs(c)
 	for group, cmds := range map[string][]*cobra.Command{
 		"server":   append(more, newServe(c), newStats(c), newNotes(c), newMetadata(c), newConfig(c), newPolicy(c), newSend(c)),
-		"rrdtool":  append(newVerbs(c), newRRDTool(c), newPipe(c)),
-		"database": {newShow(c), newDrop(c), newRename(c), newCheck(c), newBackup(c), newRestoreBackup(c), newImport(c), newExport(c), newWAL(c)},
+		"rrdtool":  append(verbs, newRRDTool(c)),
+		"database": append(own, newPipe(c), newShow(c), newDrop(c), newRename(c), newCheck(c), newBackup(c), newRestoreBackup(c), newImport(c), newExport(c), newWAL(c)),
 	} {
 		for _, cmd := range cmds {
 			cmd.GroupID = group
@@ -59,6 +60,7 @@ func newRoot(p *process) *cobra.Command {
 	root.AddCommand(newBenchCommand(), newVersion(c))
 	root.SetHelpCommand(newHelp())
 	completeFlag(root, "sync", backend.SyncModes)
+	root.InitDefaultCompletionCmd() // now, so that its arguments are checked as others are
 	checkUsage(root)
 	return root
 }

@@ -51,7 +51,7 @@ func newRRDDPublish(c *common) *cobra.Command {
 		Use:   "rrdd-publish PLUGIN [NAME=VALUE…]",
 		Short: "Write a plugin file of XenServer's rrdd, which serve --rrdd reads",
 		Long:  rrddPublishHelp,
-		Args:  cobra.MinimumNArgs(1),
+		Args:  takes(1, unlimited),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			w := rrdd.Writer{Path: filepath.Join(p.dir, args[0]), Atomic: p.atomic}
 			if strings.ContainsRune(args[0], filepath.Separator) {

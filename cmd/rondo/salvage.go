@@ -19,7 +19,7 @@ func newWALSalvage(c *common) *cobra.Command {
 behind it up to the damage, is kept; the rest is given up. Without --yes nothing is changed: it prints what would be kept and given up. The
 damaged log is not deleted but renamed to wal.damaged-1 (-2 and so on) in the database's folder. If the missing part turns up again, put it
 back before you use this. No server may run.`,
-		Args: cobra.NoArgs,
+		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t := c.target()
 			if t.Err != nil {

@@ -11,7 +11,7 @@ func newSend(c *common) *cobra.Command {
 		Use:   "send",
 		Short: "Send samples in one of the protocols that serve receives",
 		Long:  sendHelp,
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for _, make := range senders {

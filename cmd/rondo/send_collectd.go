@@ -64,11 +64,11 @@ func newSendCollectd(c *common) *cobra.Command {
 func (s *collectdSend) run(ctx context.Context, c *common, args []string) error {
 	at, err := s.time(c.now())
 	if err != nil {
-		return err
+		return misused("send collectd", err)
 	}
 	p, err := s.protection()
 	if err != nil {
-		return err
+		return misused("send collectd", err)
 	}
 	var lists []collectd.ValueList
 	var notes []collectd.Notification
@@ -78,7 +78,7 @@ func (s *collectdSend) run(ctx context.Context, c *common, args []string) error 
 		lists, err = s.lists(at, args)
 	}
 	if err != nil {
-		return err
+		return misused("send collectd", err)
 	}
 	packets, err := p.AppendPackets(nil, lists, notes)
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *collectdSend) time(now time.Time) (collectd.Stamp, error) {
 // lists reads HOST/PLUGIN/TYPE=VALUES.
 func (s *collectdSend) lists(at collectd.Stamp, args []string) ([]collectd.ValueList, error) {
 	if len(args) == 0 {
-		return nil, errors.New("nothing to send")
+		return nil, errors.New("nothing to send: want HOST/PLUGIN/TYPE=VALUE, or --notify")
 	}
 	if s.interval < time.Second/100 || s.interval > 1<<20*time.Hour {
 		return nil, fmt.Errorf("--interval %v is out of range", s.interval)

@@ -38,7 +38,7 @@ func newSendGmetric(*common) *cobra.Command {
 		Use:   "gmetric --name NAME --value VALUE --type TYPE",
 		Short: "Send a value as Ganglia's gmetric does",
 		Long:  sendGmetricHelp,
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
@@ -64,7 +64,7 @@ func newSendGmetric(*common) *cobra.Command {
 func (s *gmetricSend) run(ctx context.Context) error {
 	ms, err := s.messages()
 	if err != nil {
-		return err
+		return misused("send gmetric", err)
 	}
 	packets := make([][]byte, len(ms))
 	for i, m := range ms {

@@ -67,7 +67,7 @@ func newSendMono(c *common) *cobra.Command {
 func (s *monoSend) run(cmd *cobra.Command, c *common) error {
 	sender, when, err := s.sender(c.now())
 	if err != nil {
-		return err
+		return misused("send mono", err)
 	}
 	if s.out != "" {
 		return s.record(sender, when)

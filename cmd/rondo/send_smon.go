@@ -43,7 +43,7 @@ func newSendSmon(c *common) *cobra.Command {
 		Use:   "smon NAME[/INDEX…]=VALUE… | -",
 		Short: "Send values as an smon token stream, over TCP or into a file",
 		Long:  sendSmonHelp,
-		Args:  cobra.MinimumNArgs(1),
+		Args:  takes(1, unlimited),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return s.run(cmd.Context(), c, args)
 		},
@@ -62,7 +62,7 @@ func newSendSmon(c *common) *cobra.Command {
 func (s *smonSend) run(ctx context.Context, c *common, args []string) (err error) {
 	lines, values, err := s.check(args)
 	if err != nil {
-		return err
+		return misused("send smon", err)
 	}
 	w, err := s.open(ctx, c)
 	if err != nil {

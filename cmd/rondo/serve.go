@@ -97,7 +97,7 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 		Use:   "serve",
 		Short: "Receive samples and answer queries; the main job",
 		Long:  serveHelp,
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false

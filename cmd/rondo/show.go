@@ -55,7 +55,7 @@ func newShow(c *common) *cobra.Command {
 		Use:               "show NAME",
 		Short:             "Print a series and its recent values",
 		Long:              showHelp,
-		Args:              cobra.ExactArgs(1),
+		Args:              takes(1, 1),
 		ValidArgsFunction: c.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.check(cmd); err != nil {
@@ -82,9 +82,6 @@ func (s *showing) check(cmd *cobra.Command) error {
 	}
 	if s.cf != "" && !slices.Contains(functions, strings.ToUpper(s.cf)) {
 		return fmt.Errorf("--cf %s: want %s", quoted(s.cf), strings.Join(functions, ", "))
-	}
-	if s.format != "" && !slices.Contains(table.Formats, s.format) {
-		return fmt.Errorf("output format %q is none of %s", s.format, strings.Join(table.Formats, ", "))
 	}
 	for _, text := range []string{s.start, s.end} {
 		if months.MatchString(text) {

@@ -98,7 +98,7 @@ func TestSendSmonStream(t *testing.T) {
 		{[]string{"--count", "2", "abc=1"}, "", "ERROR: --count needs --interval"},
 		{[]string{"--count", "-1", "abc=1"}, "", "ERROR: --interval and --count are not negative"},
 		{[]string{"--to", "127.0.0.1:1", "abc=1"}, "", "ERROR: want either --to HOST:PORT or --out FILE"},
-		{nil, "", "ERROR: requires at least 1 arg"},
+		{nil, "", "ERROR: an argument is missing: rondo send smon NAME"},
 	} {
 		cmd := exec.Command("rondo", append([]string{"send", "smon", "--out", file}, test.args...)...)
 		cmd.Stdin = strings.NewReader(test.stdin)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -13,9 +15,24 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
+// An outputFormat is the flag --output.
+type outputFormat string
+
+func (o *outputFormat) String() string { return string(*o) }
+func (o *outputFormat) Type() string   { return "format" }
+
+func (o *outputFormat) Set(text string) error {
+	if !slices.Contains(table.Formats, text) {
+		return fmt.Errorf("want %s", strings.Join(table.Formats, ", "))
+	}
+	*o = outputFormat(text)
+	return nil
+}
+
 // addOutput adds the flag that chooses a format.
 func addOutput(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVarP(format, "output", "o", table.Formats[0], "output `format`: "+strings.Join(table.Formats, ", "))
+	*format = table.Formats[0]
+	cmd.Flags().VarP((*outputFormat)(format), "output", "o", "output `format`: "+strings.Join(table.Formats, ", "))
 	completeFlag(cmd, "output", table.Formats)
 }
 
@@ -24,7 +41,7 @@ func newStats(c *common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Print the store's counters",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			o, err := c.target().Must(cmd.Context(), core.Options{ReadOnly: true})
 			if err != nil {

@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // exitUsage is the exit code of a command that was not understood. Verbs of rrdtool have rrdtool's,
@@ -30,7 +33,10 @@ func checkUsage(cmd *cobra.Command) {
 		}
 		return &usageError{err, cmd.CommandPath() + " --help"}
 	}
-	cmd.SetFlagErrorFunc(wrong)
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, plainFlagError(err)) })
+	if !cmd.Runnable() { // cobra looks at no arguments of such a command
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	args := cmd.Args
 	if cmd.HasSubCommands() {
 		args = knownCommand(args)
@@ -41,6 +47,49 @@ func checkUsage(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		checkUsage(c)
 	}
+}
+
+// misused makes err a usage error of the command of a path such as "send collectd"; nil stays nil. That
+// a file cannot be read is no mistake in how the command was written.
+func misused(command string, err error) error {
+	if _, file := errors.AsType[*fs.PathError](err); err == nil || file {
+		return err
+	}
+	return &usageError{err, "rondo " + command + " --help"}
+}
+
+// unlimited is as many arguments as anyone likes.
+const unlimited = -1
+
+// takes checks how many arguments a command gets: from least to most.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		usage := cmd.Use
+		if parent := cmd.Parent(); parent != nil {
+			usage = parent.CommandPath() + " " + usage
+		}
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("an argument is missing: %s", usage)
+		case most != unlimited && len(args) > most:
+			return fmt.Errorf("%s is one argument too many: %s", quoted(args[most]), usage)
+		}
+		return nil
+	}
+}
+
+// plainFlagError says what is wrong with a number in the words of the command line, not of a library.
+func plainFlagError(err error) error {
+	var value *pflag.InvalidValueError
+	var number *strconv.NumError
+	if !errors.As(err, &value) || !errors.As(err, &number) {
+		return err
+	}
+	why := "is no number"
+	if errors.Is(number.Err, strconv.ErrRange) {
+		why = "is out of range"
+	}
+	return fmt.Errorf("--%s: %s %s", value.GetFlag().Name, quoted(value.GetValue()), why)
 }
 
 // knownCommand refuses the name of a command that is not there, and suggests similar ones. "-" is

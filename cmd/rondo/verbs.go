@@ -37,13 +37,18 @@ var summaries = map[string]string{
 // unbuilt are the verbs of rrdtool that rondo only names, to say that it has none.
 var unbuilt = []string{"graph", "graphv"}
 
-// newVerbs returns a command for each of rrdtool's verbs. Their arguments are passed on as they
-// are; only the flags of every rondo command are taken out.
-func newVerbs(c *common) []*cobra.Command {
-	var cmds []*cobra.Command
+// verbHelpTemplate leaves out cobra's lists of flags: the text of a verb has its own, and -h may be one of them.
+const verbHelpTemplate = `{{.Long | trimTrailingWhitespaces}}
+
+--db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.
+`
+
+// newVerbs returns a command for each of rrdtool's verbs, and for those that are rondo's own. Their arguments are passed on as they are; only the
+// flags of every rondo command are taken out.
+func newVerbs(c *common) (verbs, own []*cobra.Command) {
 	for _, verb := range slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs(), unbuilt) {
 		_, built := summaries[verb]
-		cmds = append(cmds, &cobra.Command{
+		cmd := &cobra.Command{
 			Use:                verb,
 			Short:              summaries[verb],
 			Long:               verbHelp(verb),
@@ -60,9 +65,15 @@ func newVerbs(c *common) []*cobra.Command {
 				}
 				return exitCode(runVerb(cmd.Context(), c.process, c.target(), append([]string{verb}, args...), false))
 			},
-		})
+		}
+		cmd.SetHelpTemplate(verbHelpTemplate)
+		if slices.Contains(rrdtool.OwnVerbs(), verb) {
+			own = append(own, cmd)
+		} else {
+			verbs = append(verbs, cmd)
+		}
 	}
-	return cmds
+	return verbs, own
 }
 
 // drawHelp is the help of the verbs that draw.
@@ -88,11 +99,18 @@ func verbHelp(verb string) string {
 	return fmt.Sprintf("%s. Arguments, output and exit codes are those of rrdtool %s.\n\n%s", summaries[verb], verb, text)
 }
 
+const rrdtoolHelp = `Be rrdtool and nothing else: arguments, output and exit codes are rrdtool's, and so are the verbs. A binary or a symbolic link
+called rrdtool is the same.
+
+  rondo [--db FOLDER] rrdtool VERB ARGUMENTS
+  rondo [--db FOLDER] rrdtool - [FOLDER]       commands from standard input`
+
 // newRRDTool returns the command that is rrdtool and nothing else.
 func newRRDTool(c *common) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:                "rrdtool",
 		Short:              "Be rrdtool and nothing else",
+		Long:               rrdtoolHelp,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args, err := c.leadingFlags(args)
@@ -102,4 +120,6 @@ func newRRDTool(c *common) *cobra.Command {
 			return exitCode(runVerb(cmd.Context(), c.process, c.target(), args, true))
 		},
 	}
+	cmd.SetHelpTemplate("{{.Long | trimTrailingWhitespaces}}\n")
+	return cmd
 }

@@ -15,7 +15,7 @@ func newWAL(c *common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wal",
 		Short: "Look into the log",
-		Args:  cobra.NoArgs,
+		Args:  takes(0, 0),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newWALDump(c), newWALSegments(c), newWALSalvage(c))
@@ -30,7 +30,7 @@ func newWALDump(c *common) *cobra.Command {
 		Short: "Print the records of the log",
 		Long: `Print a line for each record of the log in the database, or in FOLDER: position, segment, offset of its block,
 length and kind. It reads beside a running server, without lock, and tells the damage where it meets it.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := c.target()
 			if t.Err != nil {
@@ -83,7 +83,7 @@ func newWALSegments(c *common) *cobra.Command {
 		Long: `Print a line for each segment of the log in the database, or in FOLDER: id, first position, length, salt, whether its file was
 another segment before, the segment it follows and where that one ends. The last line is the log's mark: the newest segment, up to
 which offset and position all is durable. It reads beside a running server, without lock, and tells what is wrong with the log's end.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			t := c.target()
 			if t.Err != nil {

@@ -13,10 +13,12 @@ import (
 )
 
 const listUsage = `[DIRECTORY] [OPTIONS]
-  rondo list without a DIRECTORY prints every series, one name a line.
   -r, --recursive         series below its directories as well
   -d, --daemon ADDRESS    ask the server at ADDRESS
   -F, --noflush           no effect: rondo has nothing to flush`
+
+// listsAll is a line of list's usage where it is not rrdtool that is asked.
+const listsAll = "  rondo list without a DIRECTORY prints every series, one name a line.\n"
 
 var listOptions = []option{{"recursive", 'r', false}, {"daemon", 'd', true}, {"noflush", 'F', false}}
 

@@ -1,7 +1,6 @@
 package rrdtool
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -93,8 +92,13 @@ const maxOptionError = 47
 
 func optionError(format string, what any) error {
 	text := fmt.Sprintf(format, what)
-	return errors.New(text[:min(len(text), maxOptionError)])
+	return optionMistake(text[:min(len(text), maxOptionError)])
 }
+
+// An optionMistake is an option that a verb does not have, or one that lacks its argument.
+type optionMistake string
+
+func (o optionMistake) Error() string { return string(o) }
 
 // parse calls set for every option and returns the other arguments.
 func parse(args []string, known []option, set func(name, arg string) error) ([]string, error) {

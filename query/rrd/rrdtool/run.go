@@ -3,7 +3,10 @@ package rrdtool
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // A verb is one of rrdtool's commands.
@@ -32,7 +35,7 @@ func OwnVerbs() []string {
 var verbs = []verb{
 	{"create", createUsage, "make a series", (*command).create},
 	{"update", updateUsage, "store samples in a series", (*command).update},
-	{"updatev", updateUsage, "store samples and print the rows they closed", (*command).updatev},
+	{"updatev", updatevUsage, "store samples and print the rows they closed", (*command).updatev},
 	{"graph", "", "", nil},
 	{"graphv", "", "", nil},
 	{"dump", dumpUsage, "print a series as XML", (*command).dump},
@@ -62,6 +65,7 @@ func Verbs() []string {
 
 // Run runs one command; args[0] is the verb. It returns the exit code that rrdtool would have
 // returned, 0 or 1. Output goes to Stdout, messages go to Stderr.
+// The exit code of a verb of OwnVerbs is 2 if the command was written wrongly.
 func Run(ctx context.Context, env *Env, args []string) int {
 	env = env.withDefaults()
 	out := bufio.NewWriter(env.Stdout)
@@ -74,6 +78,10 @@ func Run(ctx context.Context, env *Env, args []string) int {
 	}
 	// There is nobody left to tell if this fails.
 	_, _ = fmt.Fprintf(env.Stderr, "ERROR: %v\n", err)
+	if _, wrong := errors.AsType[optionMistake](err); wrong && env.Rondo && slices.Contains(OwnVerbs(), args[0]) {
+		_, _ = fmt.Fprintf(env.Stderr, "See rondo %s --help\n", args[0])
+		return 2
+	}
 	return 1
 }
 
@@ -139,7 +147,11 @@ func (c *command) usage(v *verb) {
 		_, _ = w.WriteString(standsFor)
 	}
 	if v != nil && v.run != nil {
-		_, _ = fmt.Fprintf(w, "%s: %s\n\n%s %s %s\n", v.name, v.does, usage, v.name, v.usage)
+		text := v.usage
+		if v.name == "list" && c.Rondo {
+			text = strings.Replace(text, "\n", "\n"+listsAll, 1)
+		}
+		_, _ = fmt.Fprintf(w, "%s: %s\n\n%s %s %s\n", v.name, v.does, usage, v.name, text)
 		return
 	}
 	_, _ = fmt.Fprintf(w, "%s VERB ARGUMENTS\n\n", usage)

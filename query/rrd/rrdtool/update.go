@@ -13,13 +13,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-const updateUsage = `NAME [OPTIONS] TIME:VALUE[:VALUE…] …
+const updateUsage = updatevUsage + `
+  -d, --daemon ADDRESS    ask the server at ADDRESS`
+
+const updatevUsage = `NAME [OPTIONS] TIME:VALUE[:VALUE…] …
   TIME is seconds since 1970, N for now, or an at-style time with @ behind it;
   a VALUE is a number or U.
   -t, --template DS:DS…   the data sources that the values are for
   -s, --skip-past-updates pass over samples that are not after the last one
-  -L, --locking MODE      try, block or none: no effect, rondo waits for nobody's lock
-  -d, --daemon ADDRESS    ask the server at ADDRESS (not updatev)`
+  -L, --locking MODE      try, block or none: no effect, rondo waits for nobody's lock`
 
 var (
 	updatevOptions = []option{{"template", 't', true}, {"skip-past-updates", 's', false}, {"locking", 'L', true}}
