@@ -64,7 +64,7 @@ func TestMono(t *testing.T) {
 			do(false, "ERROR: agent 127.0.0.1: there is no counter \"Mono System/none\" (not found)\n", "add", "Mono System/none")
 			do(true, `{"category": "Mono Custom", "name": "jobs", "index": "0",`, "remove", "--peer", "127.0.0.1", "0", "-o", "jsonl")
 			do(false, "no agent \"nobody\" is connected, but 127.0.0.1\n", "list", "--peer", "nobody")
-			do(false, "output format \"xml\"", "list", "-o", "xml")
+			do(false, "invalid argument \"xml\"", "list", "-o", "xml")
 			if out, ok := runProgram(t, "mono", "peers", "--daemon", d.listens["http"]); ok || !strings.Contains(out, "only at its socket") {
 				t.Errorf("at the HTTP port: %s", out)
 			}
