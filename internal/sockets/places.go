@@ -2,6 +2,7 @@ package sockets
 
 import (
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,27 +13,29 @@ const YieldTime = time.Minute
 
 // Places bounds the connections of one listener, or of several together. Connections to unix
 // sockets have places of their own, so that nobody on the network keeps this machine's programs
-// out. One host on the network has a share of those of the network. Where there is no place for a
+// out. One client on the network (see Client) has a share of those of the network. Where there is no place for a
 // connection, the peer among those whose place it could have that has been silent for longest makes
 // room for it, if that was for the yield time at least.
 type Places struct {
-	most, hostMost int
-	yield          time.Duration
+	most, clientMost int
+	yield            time.Duration
 
 	mu            sync.Mutex // guards what follows
 	local, remote int        // places taken
-	hosts         map[string]*hostPlaces
+	clients       map[string]*clientPlaces
 }
 
-// hostPlaces are the places of one host.
-type hostPlaces struct {
+// clientPlaces are the places of one client.
+type clientPlaces struct {
 	taken int
-	all   []*Place // place i has the number i+1; nil: it is free
+	hosts map[string][]*Place // of a host, place i has the number i+1; nil: it is free
 }
 
 // A Place is that of one connection.
 type Place struct {
-	// Host is whose share the place is of: Local, or what the owner of the listener counts as one.
+	// Client is whose share the place is of: Local, or what Client returns of the address.
+	Client string
+	// Host is the address, or Local: a client of IPv6 may have many.
 	Host string
 	// Number tells the connections of a host apart: the lowest, from 1, that was free.
 	Number int
@@ -44,86 +47,88 @@ type Place struct {
 }
 
 // NewPlaces returns places for as many connections of unix sockets and as many of the network. One
-// host has hostMost of the latter. yield is the yield time; 0: YieldTime.
-func NewPlaces(most, hostMost int, yield time.Duration) *Places {
+// client has clientMost of the latter. yield is the yield time; 0: YieldTime.
+func NewPlaces(most, clientMost int, yield time.Duration) *Places {
 	if yield <= 0 {
 		yield = YieldTime
 	}
-	return &Places{most: most, hostMost: hostMost, yield: yield, hosts: make(map[string]*hostPlaces)}
+	return &Places{most: most, clientMost: clientMost, yield: yield, clients: make(map[string]*clientPlaces)}
 }
 
-// Enter gives a connection of host a place. The place is nil if there is none; made says that
-// another has lost its own for it: a Read of that one's connection has been interrupted, and
-// Yields is true of it.
-func (p *Places) Enter(nc net.Conn, host string, now time.Time) (place *Place, made bool) {
+// Enter gives a connection of host, an address of client, a place. The place is nil if there is
+// none; made says that another has lost its own for it: a Read of that one's connection has been
+// interrupted, and Yields is true of it.
+func (p *Places) Enter(nc net.Conn, client, host string, now time.Time) (place *Place, made bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.full(host) {
-		if made = p.makeRoom(host, now); !made {
+	if p.full(client) {
+		if made = p.makeRoom(client, now); !made {
 			return nil, false
 		}
 	}
-	h := p.hosts[host]
-	if h == nil {
-		h = new(hostPlaces)
-		p.hosts[host] = h
+	c := p.clients[client]
+	if c == nil {
+		c = &clientPlaces{hosts: make(map[string][]*Place, 1)}
+		p.clients[client] = c
 	}
-	i := 0
-	for i < len(h.all) && h.all[i] != nil {
-		i++
+	all := c.hosts[host]
+	i := slices.Index(all, nil)
+	if i < 0 {
+		i = len(all)
+		all = append(all, nil)
+		c.hosts[host] = all
 	}
-	if i == len(h.all) {
-		h.all = append(h.all, nil)
-	}
-	place = &Place{Host: host, Number: i + 1, of: p, nc: nc}
-	h.all[i] = place
-	h.taken++
-	*p.count(host)++
+	place = &Place{Client: client, Host: host, Number: i + 1, of: p, nc: nc}
+	all[i] = place
+	c.taken++
+	*p.count(client)++
 	return place, made
 }
 
-// count returns the count that places of host belong to.
-func (p *Places) count(host string) *int {
-	if host == Local {
+// count returns the count that places of client belong to.
+func (p *Places) count(client string) *int {
+	if client == Local {
 		return &p.local
 	}
 	return &p.remote
 }
 
-// full says whether there is no place for a connection of host.
-func (p *Places) full(host string) bool {
-	return *p.count(host) >= p.most || p.shareTaken(host)
+// full says whether there is no place for a connection of client.
+func (p *Places) full(client string) bool {
+	return *p.count(client) >= p.most || p.shareTaken(client)
 }
 
-// shareTaken says whether host has its share of the places of the network.
-func (p *Places) shareTaken(host string) bool {
-	h := p.hosts[host]
-	return host != Local && h != nil && h.taken >= p.hostMost
+// shareTaken says whether client has its share of the places of the network.
+func (p *Places) shareTaken(client string) bool {
+	c := p.clients[client]
+	return client != Local && c != nil && c.taken >= p.clientMost
 }
 
 // makeRoom takes the place away from the peer that has been silent for longest among those whose
-// place host could have.
-func (p *Places) makeRoom(host string, now time.Time) bool {
+// place client could have.
+func (p *Places) makeRoom(client string, now time.Time) bool {
 	var silent *Place
 	since := now.Add(-p.yield).UnixNano()
-	longest := func(h *hostPlaces) {
-		for _, o := range h.all {
-			if o == nil {
-				continue
-			}
-			if at := o.silent.Load(); at != 0 && at <= since {
-				silent, since = o, at
+	longest := func(c *clientPlaces) {
+		for _, all := range c.hosts {
+			for _, o := range all {
+				if o == nil {
+					continue
+				}
+				if at := o.silent.Load(); at != 0 && at <= since {
+					silent, since = o, at
+				}
 			}
 		}
 	}
-	if host == Local || p.shareTaken(host) {
-		if h := p.hosts[host]; h != nil {
-			longest(h)
+	if client == Local || p.shareTaken(client) {
+		if c := p.clients[client]; c != nil {
+			longest(c)
 		}
 	} else {
-		for name, h := range p.hosts {
+		for name, c := range p.clients {
 			if name != Local {
-				longest(h)
+				longest(c)
 			}
 		}
 	}
@@ -138,15 +143,22 @@ func (p *Places) makeRoom(host string, now time.Time) bool {
 
 // remove frees a place. One that has yielded is another's by now.
 func (p *Places) remove(place *Place) {
-	h := p.hosts[place.Host]
-	if h == nil || place.Number > len(h.all) || h.all[place.Number-1] != place {
+	c := p.clients[place.Client]
+	if c == nil {
 		return
 	}
-	h.all[place.Number-1] = nil
-	if h.taken--; h.taken == 0 {
-		delete(p.hosts, place.Host)
+	all := c.hosts[place.Host]
+	if place.Number > len(all) || all[place.Number-1] != place {
+		return
 	}
-	*p.count(place.Host)--
+	all[place.Number-1] = nil
+	if !slices.ContainsFunc(all, func(o *Place) bool { return o != nil }) {
+		delete(c.hosts, place.Host)
+	}
+	if c.taken--; c.taken == 0 {
+		delete(p.clients, place.Client)
+	}
+	*p.count(place.Client)--
 }
 
 // Len returns how many places are taken.

@@ -15,7 +15,7 @@ func TestSilentClientsMakeRoom(t *testing.T) {
 		t.Helper()
 		here, there := net.Pipe()
 		t.Cleanup(func() { _, _ = here.Close(), there.Close() }) // nothing was sent
-		p, _ := places.Enter(here, host, now)
+		p, _ := places.Enter(here, host, host, now)
 		if got := p != nil; got != want {
 			t.Fatalf("%s enters: %v", host, got)
 		}
@@ -42,14 +42,14 @@ func TestSilentClientsMakeRoom(t *testing.T) {
 	old.Leave()                   // it had gone already
 	older.Leave()
 	busy.Leave()
-	taken := func(host string) int {
-		if h := places.hosts[host]; h != nil {
-			return h.taken
+	taken := func(client string) int {
+		if c := places.clients[client]; c != nil {
+			return c.taken
 		}
 		return 0
 	}
 	if places.remote != 2 || places.local != 1 || taken("a") != 1 || taken("b") != 0 || taken("c") != 1 || places.Len() != 3 {
-		t.Errorf("%d of the network, %d of sockets, %v", places.remote, places.local, places.hosts)
+		t.Errorf("%d of the network, %d of sockets, %v", places.remote, places.local, places.clients)
 	}
 }
 
@@ -60,9 +60,9 @@ func TestPlaceIsTheNewOnes(t *testing.T) {
 	places := NewPlaces(1, 1, 0)
 	here, there := net.Pipe()
 	defer func() { _, _ = here.Close(), there.Close() }() // nothing was sent
-	old, _ := places.Enter(here, "a", now)
+	old, _ := places.Enter(here, "a", "a", now)
 	old.Silent(now.Add(-time.Minute))
-	young, made := places.Enter(here, "a", now)
+	young, made := places.Enter(here, "a", "a", now)
 	if young == nil || !made || young.Number != old.Number {
 		t.Fatalf("the new one has the place %+v, made %v", young, made)
 	}
@@ -70,7 +70,40 @@ func TestPlaceIsTheNewOnes(t *testing.T) {
 	if n := places.Len(); n != 1 {
 		t.Errorf("%d places are taken, want 1", n)
 	}
-	if again, _ := places.Enter(here, "a", now); again != nil {
+	if again, _ := places.Enter(here, "a", "a", now); again != nil {
 		t.Error("there are two where there is one place")
 	}
 }
+
+// TestSharesOfNetworks: each address of a network of 64 bits had a share of its own, so that one host of IPv6 could take
+// all places. Numbers are still those of an address.
+func TestSharesOfNetworks(t *testing.T) {
+	tcp := &TCP{o: TCPOptions{}.withDefaults(), places: NewPlaces(10, 3, 0)}
+	for _, tt := range []struct{ from, peer string }{
+		{"2001:db8::1", "2001:db8::1"},
+		{"2001:db8::2", "2001:db8::2"},
+		{"2001:db8::1", "2001:db8::1#2"},
+		{"2001:db8::3", ""},
+		{"2001:db8:0:1::1", "2001:db8:0:1::1"},
+		{"192.0.2.1", "192.0.2.1"},
+		{"192.0.2.2", "192.0.2.2"},
+	} {
+		here, there := net.Pipe()
+		t.Cleanup(func() { _, _ = here.Close(), there.Close() }) // nothing was sent
+		c := tcp.enter(t.Context(), addressed{here, &net.TCPAddr{IP: net.ParseIP(tt.from), Port: 1}})
+		switch {
+		case c == nil && tt.peer != "" || c != nil && c.Peer != tt.peer:
+			t.Errorf("%s: got %+v, want the peer %q", tt.from, c, tt.peer)
+		case c != nil && c.Host != tt.from:
+			t.Errorf("the host is %s, want %s", c.Host, tt.from)
+		}
+	}
+}
+
+// addressed is a connection from an address.
+type addressed struct {
+	net.Conn
+	from net.Addr
+}
+
+func (a addressed) RemoteAddr() net.Addr { return a.from }

@@ -27,7 +27,7 @@ type TCPOptions struct {
 	Listener net.Listener
 	// Conns is how many connections there may be; 0: DefaultConns.
 	Conns int
-	// HostConns is how many one address may have; 0: DefaultHostConns.
+	// HostConns is how many one client may have, see Client; 0: DefaultHostConns.
 	HostConns int
 	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever.
 	Idle time.Duration
@@ -70,7 +70,7 @@ type TCP struct {
 	l      net.Listener
 	o      TCPOptions
 	places *Places
-	lines  loglimit.Limit[string]   // by host
+	lines  loglimit.Limit[string]   // by client
 	odd    loglimit.Limit[struct{}] // of connections that speak HTTP or TLS
 }
 
@@ -119,19 +119,19 @@ func (t *TCP) Serve(ctx context.Context, handle func(ctx context.Context, c *Con
 
 // enter makes a Conn of a connection, if there is a place for one more.
 func (t *TCP) enter(ctx context.Context, nc net.Conn) *Conn {
-	host := Local
+	host, client := Local, Local
 	if a := Address(nc.RemoteAddr()); a.IsValid() {
-		host = a.String()
+		host, client = a.String(), Client(a)
 	}
-	place, made := t.places.Enter(nc, host, time.Now())
+	place, made := t.places.Enter(nc, client, host, time.Now())
 	if place == nil {
 		t.o.Traffic.Refused.Add(1)
-		t.full(host, "too many connections, one is refused")
+		t.full(client, host, "too many connections, one is refused")
 		Refuse(nc, t.o.Farewell)
 		return nil
 	}
 	if made {
-		t.full(host, "too many connections, the one that was silent for longest is closed for a new one")
+		t.full(client, host, "too many connections, the one that was silent for longest is closed for a new one")
 	}
 	c := &Conn{Conn: nc, Host: host, Peer: host, ctx: ctx, t: t, place: place}
 	if place.Number > 1 {
@@ -140,8 +140,8 @@ func (t *TCP) enter(ctx context.Context, nc net.Conn) *Conn {
 	return c
 }
 
-func (t *TCP) full(host, what string) {
-	if ok, held := t.lines.Allow(host, time.Now()); ok {
+func (t *TCP) full(client, host, what string) {
+	if ok, held := t.lines.Allow(client, time.Now()); ok {
 		t.o.Logger.Warn(what, "from", host, "held_back_lines", held)
 	}
 }

@@ -23,7 +23,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) erro
 			_ = nc.Close() // nothing was written
 			return nil
 		}
-		if c.place, _ = s.places.Enter(nc, c.host, time.Now()); c.place == nil {
+		if c.place, _ = s.places.Enter(nc, c.host, c.peer, time.Now()); c.place == nil {
 			s.stats.refused.Add(1)
 			sockets.Refuse(nc, []byte("-1 Too many connections.\n"))
 			return nil
