@@ -13,7 +13,7 @@ import (
 
 const (
 	lastWriteTime = time.Second            // how long a Write may take after the end of Serve's context
-	lastReadWait  = 10 * time.Millisecond  // what has not arrived within so long after that end is not read
+	lastReadWait  = 10 * time.Millisecond  // what has not arrived within so long after reading has ended is not read
 	lastReadTime  = 100 * time.Millisecond // and nothing after so long
 )
 
@@ -30,8 +30,9 @@ var (
 //
 // Read ends with ErrIdle when the peer is silent for too long: with ErrYielded, which is an ErrIdle
 // too, where a new connection needed its place. It ends with ErrForeign, and returns nothing, when
-// the connection begins as a browser's does. When the context of Serve has ended, Read returns what
-// the peer had sent by then, and after that the context's error.
+// the connection begins as a browser's does. When the context of Serve has ended, it ends with the
+// context's error. Whichever of these ends it but ErrForeign, Read returns first what the peer had
+// sent by then.
 //
 // Write ends with ErrStalled when the peer does not read. How much of it the peer has got by then
 // cannot be known: close the connection.
@@ -47,7 +48,8 @@ type Conn struct {
 	t     *TCP
 	place *Place
 	set   time.Time // when the deadline of reading was set last
-	end   time.Time // when reading ends because ctx has; zero: it has not
+	why   error     // why reading ends; nil: it does not
+	end   time.Time // when reading ends; set with why
 	first foreign.Sniffer
 }
 
@@ -73,29 +75,39 @@ func (c *Conn) read(p []byte) (int, error) {
 		c.set = now
 		_ = c.SetReadDeadline(now.Add(idle + idle/64)) // else Read sees it closed
 	}
-	// Both are asked only now: the deadline that an interrupt has set may just have been overwritten.
-	if c.place.Yields() {
-		return 0, ErrYielded
-	}
-	if c.ctx.Err() == nil {
+	// It is asked only now: the deadline that an interrupt has set may just have been overwritten.
+	if c.ends(nil) == nil {
 		n, err := c.Conn.Read(p)
-		switch {
-		case !errors.Is(err, os.ErrDeadlineExceeded):
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
-		case c.place.Yields():
-			return n, ErrYielded
-		case c.ctx.Err() == nil:
-			return n, ErrIdle
 		}
+		c.ends(ErrIdle)
 	}
 	return c.readLast(p)
 }
 
-// readLast reads what is there, ctx having ended.
-func (c *Conn) readLast(p []byte) (int, error) {
-	if c.end.IsZero() {
+// ends returns why reading ends, which stays as it is once it is known: otherwise, or nil, unless the
+// peer has lost its place or ctx has ended.
+func (c *Conn) ends(otherwise error) error {
+	if c.why != nil {
+		return c.why
+	}
+	switch {
+	case c.place.Yields():
+		c.why = ErrYielded
+	case c.ctx.Err() != nil:
+		c.why = c.ctx.Err()
+	default:
+		c.why = otherwise
+	}
+	if c.why != nil {
 		c.end = time.Now().Add(lastReadTime)
 	}
+	return c.why
+}
+
+// readLast reads what is there, reading having ended.
+func (c *Conn) readLast(p []byte) (int, error) {
 	for now := time.Now(); now.Before(c.end); now = time.Now() {
 		until := now.Add(lastReadWait)
 		_ = c.SetReadDeadline(until) // else Read sees it closed
@@ -107,8 +119,8 @@ func (c *Conn) readLast(p []byte) (int, error) {
 			break
 		} // else interrupt came late
 	}
-	c.end = time.Unix(1, 0)
-	return 0, c.ctx.Err()
+	c.end = time.Time{}
+	return 0, c.why
 }
 
 // interrupt ends a Read that waits, and soon a Write, because ctx has ended.
