@@ -24,6 +24,7 @@ func defaultServer(t *testing.T, db string) *daemon {
 // TestNoLineProtocolOnTCPByDefault: rrdcached's protocol is spoken on a socket of the owner alone,
 // and TCP ports that can change series are opened only when they are asked for.
 func TestNoLineProtocolOnTCPByDefault(t *testing.T) {
+	t.Chdir(t.TempDir()) // a note of the series is left in the working folder
 	db := filepath.Join(t.TempDir(), "rondo.db")
 	d := defaultServer(t, db)
 	want := []string{"collectd", "command line", "gmetric", "http", "rrdcached"}
