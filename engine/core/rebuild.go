@@ -43,6 +43,7 @@ type rebuild struct {
 	fixes  []fix
 	size   int // bytes of fixes
 	unread []unreadRows
+	remade []remadeRows
 }
 
 // A lostGroup is a group whose state is made anew.
@@ -194,6 +195,9 @@ func (b *rebuild) readLog() {
 	for _, lg := range b.groups {
 		b.reach.upto = max(b.reach.upto, lg.until)
 		for i, rec := range lg.members {
+			if lg.hurt != nil && lg.hurt.unfit[i] {
+				continue
+			}
 			if first != 0 && rec.born.pos >= first && rec.born.pos <= lg.until {
 				b.born[rec.born.pos] = append(b.born[rec.born.pos], bornSeries{lg, i, rec})
 			}
@@ -354,6 +358,9 @@ func (b *rebuild) replay() error {
 // finish begins the series that the log has not all of, once it is replayed.
 func (b *rebuild) finish() {
 	s := b.s
+	for _, x := range b.remade {
+		b.tellRemade(x)
+	}
 	for _, u := range b.unread {
 		b.tell(u)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -24,6 +23,8 @@ import (
 type hurtGroup struct {
 	slots map[slotAt]bool // row blocks are damaged or missing
 	lags  [][]byte        // keys of records in the bucket lag
+	held  []bool          // by index: the state has the series
+	unfit map[int]bool    // members that the log cannot make anew
 }
 
 // anyState says whether a state is made anew.
@@ -41,7 +42,7 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 	hurt := make(map[groupID]*hurtGroup)
 	at := func(id groupID) *hurtGroup {
 		if hurt[id] == nil {
-			hurt[id] = &hurtGroup{slots: make(map[slotAt]bool)}
+			hurt[id] = &hurtGroup{slots: make(map[slotAt]bool), unfit: make(map[int]bool)}
 		}
 		return hurt[id]
 	}
@@ -70,14 +71,17 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 			lg := b.lost(id)
 			lg.g = &group{c: stored.c, id: stored.id, shard: lg.g.shard}
 			lg.hurt, lg.until = h, stored.pos
+			h.held = make([]bool, stored.n)
 			for i := range stored.n {
+				h.held[i] = stored.alive(i)
 				k := refKey(makeRef(id.class, id.group<<stored.c.shift+uint32(i)))
 				v := tx.Bucket(bucketSeries).Get(k)
-				if v == nil || !stored.alive(i) || stored.refused[i] != nil {
+				if v == nil || !stored.alive(i) {
 					continue
 				}
-				if rec, err := b.s.catalogue.storedRecord(k, v); err == nil && rec.def == stored.defs[i] {
+				if rec, err := b.s.catalogue.storedRecord(k, v); err == nil {
 					lg.members[i] = rec
+					h.unfit[i] = stored.refused[i] != nil || rec.def != stored.defs[i]
 				}
 			}
 			stored.unload()
@@ -183,12 +187,12 @@ func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *rowblock.Directory
 			}
 		}
 		b.put(bucketLag, k, record.AppendSum(v, bucketLag, k))
-		b.remade(lg, stream, slot, lg.members[column/g.c.sources])
+		b.remade = append(b.remade, remadeRows{lg, stream, slot, column / g.c.sources})
 	}
 }
 
-// patchSlot writes the rows of a slot anew: those of the log, and those that can be read of other
-// series. They go into the first sub-block, and the others become empty, so that the directory
+// patchSlot writes the rows of a slot anew: those of the log, and those that can be read of all other
+// series. The catalogue may not know these yet: a checkpoint writes states before it. The rows go into the first sub-block, and the others become empty, so that the directory
 // stays what it is.
 func (b *rebuild) patchSlot(tx *bolt.Tx, lg *lostGroup, at slotAt, e rowblock.SubBlocks, segs []rowblock.Strip) {
 	c := lg.g.c
@@ -227,13 +231,25 @@ func (b *rebuild) patchSlot(tx *bolt.Tx, lg *lostGroup, at slotAt, e rowblock.Su
 		}
 	}
 	for _, i := range slices.Sorted(maps.Keys(lg.whole)) {
-		b.remade(lg, at.stream, at.slot, lg.members[i])
+		b.remade = append(b.remade, remadeRows{lg, at.stream, at.slot, i})
 	}
 }
 
-// remade tells that rows of a series come from the log.
-func (b *rebuild) remade(lg *lostGroup, stream int, slot int64, rec *seriesRecord) {
+// remadeRows is rows of a series that come from the log.
+type remadeRows struct {
+	lg     *lostGroup
+	stream int
+	slot   int64
+	index  int
+}
+
+// tellRemade tells of them, once the log has said what the series are called now.
+func (b *rebuild) tellRemade(x remadeRows) {
+	rec := b.now(x.lg, x.index)
+	if rec == nil {
+		return
+	}
 	var e DamageError
-	e.rowsOf(&lg.g.c.streams[stream], slot)
-	b.r.done("%s", fmt.Sprintf("series %q: %d s rows from %s to %s are made anew from the log", rec.path, e.Step, timeText(e.From), timeText(e.To)))
+	e.rowsOf(&x.lg.g.c.streams[x.stream], x.slot)
+	b.r.done("series %q: %d s rows from %s to %s are made anew from the log", rec.path, e.Step, timeText(e.From), timeText(e.To))
 }

@@ -171,8 +171,25 @@ func (b *rebuild) siftLag(k, v []byte) {
 	lg.lags.AddLag(index, k)
 }
 
-// keeps says whether stored rows of the series at an index are needed.
-func (lg *lostGroup) keeps(index int) bool { return lg.members[index] != nil && !lg.whole[index] }
+// keeps says whether stored rows of the series at an index are needed. A sound state may have series
+// that the catalogue does not know yet.
+func (lg *lostGroup) keeps(index int) bool {
+	return (lg.hurt != nil || lg.members[index] != nil) && !lg.whole[index]
+}
+
+// indexes are those of the series that may have stored rows, in order.
+func (lg *lostGroup) indexes() []int {
+	if lg.hurt == nil {
+		return slices.Sorted(maps.Keys(lg.members))
+	}
+	var out []int
+	for i, held := range lg.hurt.held {
+		if held {
+			out = append(out, i)
+		}
+	}
+	return out
+}
 
 // sawRow notes that a series has a row of a slot: it ended at or before the last update.
 func (lg *lostGroup) sawRow(index int, st *rowblock.Geometry, slot int64, row int) {
@@ -225,7 +242,7 @@ func (b *rebuild) now(lg *lostGroup, index int) *seriesRecord {
 func (b *rebuild) names(lg *lostGroup) string {
 	var paths []string
 	n := 0
-	for _, i := range slices.Sorted(maps.Keys(lg.members)) {
+	for _, i := range lg.indexes() {
 		rec := b.now(lg, i)
 		if rec == nil || !lg.keeps(i) {
 			continue
