@@ -104,7 +104,7 @@ type arrays struct {
 const (
 	flagAlive = 1 // a series lives here; else the number is unused or given up
 	// flagLost says that the state was lost, and the last update may have been later than the one
-	// that is known. The next reading says nothing of the time before it.
+	// that is known. Readings are for Machine.Resume, up to the one that ends what was lost.
 	flagLost = 2
 )
 

@@ -32,12 +32,14 @@ type repairRun struct {
 	short bool // the log does not reach back to the beginning
 }
 
-// Rows are unknown as soon as a reading is: what a repair makes anew is the same number then, or
-// none.
+// What a repair makes anew is the same number, or none: also where xff lets a row be known of which a
+// part is not.
 var repairShapes = [][]string{
 	{"DS:a:GAUGE:50:U:U", "RRA:AVERAGE:0:1:60", "RRA:MAX:0:3:60"},
 	{"DS:a:COUNTER:50:U:U", "RRA:AVERAGE:0:1:60", "RRA:MAX:0:3:60"},
 	{"DS:a:ABSOLUTE:50:U:U", "DS:b:DERIVE:50:U:U", "RRA:AVERAGE:0:1:200", "RRA:LAST:0:6:40"},
+	{"DS:a:GAUGE:50:U:U", "RRA:MAX:0.5:1:60", "RRA:MAX:0.5:7:60", "RRA:AVERAGE:0.99:12:30", "RRA:LAST:0.5:4:60", "RRA:MIN:0.9:30:20"},
+	{"DS:a:COUNTER:50:U:U", "DS:b:COMPUTE:a,UN,7,a,IF", "RRA:AVERAGE:0.5:1:60", "RRA:AVERAGE:0.5:9:60"},
 	{"DS:a:GAUGE:50:U:U", "RRA:HWPREDICT:60:0.1:0.1:5"},
 }
 
@@ -102,7 +104,8 @@ func (x *repairRun) feed(stores ...*core.Store) {
 			if err != nil {
 				x.t.Fatal(err)
 			}
-			values := make([]rra.Value, len(info.Definition.Sources))
+			inputs := slices.DeleteFunc(slices.Clone(info.Definition.Sources), func(ds rra.DataSource) bool { return ds.Kind == rra.Compute })
+			values := make([]rra.Value, len(inputs))
 			for j := range values {
 				values[j] = rra.Int(1000*x.step + v + int64(i*j))
 			}

@@ -53,16 +53,19 @@ func (sh *shard) step(g *group, d *definition, index int, at rra.Time, values []
 		st.Text = g.texts[index]
 	}
 	hadText := st.Text != nil
-	if g.flags[index]&flagLost != 0 {
-		values, texts = make([]rra.Value, len(values)), nil // unknown
+	var runs []rra.Run
+	var err error
+	if g.flags[index]&flagLost == 0 {
+		runs, err = d.m.Step(st, at, values, texts, sh.runs[:0])
+	} else {
+		var done bool
+		if runs, done, err = d.m.Resume(st, at, values, texts, sh.runs[:0]); done {
+			g.flags[index] &^= flagLost
+		}
 	}
-	runs, err := d.m.Step(st, at, values, texts, sh.runs[:0])
 	sh.keepRuns(runs)
 	if hadText || st.Text != nil {
 		g.setText(index, st.Text)
-	}
-	if err == nil {
-		g.flags[index] &^= flagLost
 	}
 	for i := range runs {
 		g.push(index, &runs[i])

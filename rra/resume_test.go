@@ -1,0 +1,79 @@
+package rra
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// A series whose state was lost hands out the rows that it would have handed out, or unknown ones,
+// whatever its xff, its step and the times of its readings are.
+func TestResumeMakesNoOtherNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed(t), 7))
+	known, unknown, resumed := 0, 0, 0
+	for range 1500 {
+		p := newTrial(r, false)
+		m := compile(t, p.def)
+		was, now := m.NewState(Seconds(p.start)), State{}
+		lose, lost, failed := r.IntN(40), false, false
+		n := 0
+		p.each(func(at Time, values []Value, texts []string) {
+			if failed {
+				return
+			}
+			if n == lose {
+				last := m.LastUpdate(was.W)
+				now, lost = m.NewState(last-Seconds(r.Int64N(3)*r.Int64N(p.def.Step*20))), true
+			}
+			n++
+			want, err := m.Step(&was, at, values, texts, nil)
+			if err != nil { // some are changed by it
+				failed = true
+				return
+			}
+			if n <= lose {
+				return
+			}
+			var got []Run
+			if lost {
+				var done bool
+				if got, done, err = m.Resume(&now, at, values, texts, nil); done {
+					lost = false
+					resumed++
+				}
+			} else {
+				got, err = m.Step(&now, at, values, texts, nil)
+			}
+			if err != nil {
+				t.Fatalf("%v: at %d: %v", p.args, at, err)
+			}
+			type cell struct {
+				stream, ds int32
+				k          int64
+			}
+			rows := make(map[cell]float64)
+			for _, x := range want {
+				for k := range x.Count {
+					rows[cell{x.Stream, x.DS, x.First + k}] = x.Value
+				}
+			}
+			for _, x := range got {
+				for k := range x.Count {
+					v, ok := rows[cell{x.Stream, x.DS, x.First + k}]
+					switch {
+					case math.IsNaN(x.Value):
+						unknown++
+					case ok && sameFloat(v, x.Value):
+						known++
+					default:
+						t.Fatalf("%v: at %d: stream %d source %d row %d is %v, it was %v (%v)", p.args, at, x.Stream, x.DS, x.First+k, x.Value, v, ok)
+					}
+				}
+			}
+		})
+	}
+	t.Logf("%d rows known, %d unknown, %d series resumed", known, unknown, resumed)
+	if known == 0 || unknown == 0 || resumed == 0 {
+		t.Error("nothing was tried")
+	}
+}
