@@ -42,7 +42,7 @@ func (a *allowances) spend(sender string) bool {
 
 // giveBack returns series that senders were allowed to make and that were not made.
 func (a *allowances) giveBack(unused map[string]int) {
-	if a.burst < 0 {
+	if a.burst < 0 || len(unused) == 0 {
 		return
 	}
 	a.mu.Lock()

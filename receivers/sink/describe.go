@@ -16,8 +16,10 @@ import (
 func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]error, error) {
 	out := make([]error, len(ds))
 	ms := make([]core.PathMetadata, 0, len(ds))
-	at := make([]int, 0, len(ds)) // at[i] is the description of ms[i]
-	granted := make(map[string]int, 1)
+	at := make([]int, 0, len(ds))    // at[i] is the description of ms[i]
+	paid := make([]bool, 0, len(ds)) // paid[i] says whether ms[i] was taken from its sender's allowance
+	unused := make(map[string]int, 1)
+	defer func() { s.allowed.giveBack(unused) }()
 	for i := range ds {
 		d := &ds[i]
 		known, err := s.known(d.Path)
@@ -30,24 +32,25 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 			s.refuse(out[i])
 			continue
 		case !known:
-			granted[d.Sender]++
+			unused[d.Sender]++
 		}
 		m := d.PathMetadata
 		m.Text = cutText(strings.ToValidUTF8(m.Text, "\uFFFD"))
 		m.Attributes = attributes(m.Attributes)
-		ms, at = append(ms, m), append(at, i)
+		ms, at, paid = append(ms, m), append(at, i), append(paid, !known)
 	}
 	if len(ms) == 0 {
 		return out, nil
 	}
 	errs, err := s.store.SetMetadata(ctx, ms)
 	if err != nil {
-		s.allowed.giveBack(granted)
 		return nil, fmt.Errorf("metadata of %d paths: %w", len(ms), err)
 	}
 	for i, err := range errs {
 		if out[at[i]] = err; err != nil {
 			s.refuse(err)
+		} else if paid[i] {
+			unused[ds[at[i]].Sender]--
 		}
 	}
 	return out, nil

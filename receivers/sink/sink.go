@@ -102,7 +102,8 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 	var relabelled []int               // relabelled[i] is the request of relabel[i]
 	same := make(map[string]int)       // path of a spec → its request
 	repeated := make(map[int]int)      // request → the earlier one of the same path
-	granted := make(map[string]int, 1) // sender → series it was let make
+	granted := make(map[string]int, 1) // sender → series it was let make and has not made
+	defer func() { s.allowed.giveBack(granted) }()
 	for i := range reqs {
 		r := &reqs[i]
 		r.Ref, r.Definition, r.Err = 0, nil, nil
@@ -141,8 +142,6 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 		if err := s.create(ctx, reqs, specs, at, granted); err != nil {
 			return err
 		}
-	} else if len(granted) > 0 {
-		s.allowed.giveBack(granted)
 	}
 	if err := s.relabel(ctx, reqs, relabel, relabelled); err != nil {
 		return err
@@ -153,8 +152,7 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 	return nil
 }
 
-// create makes the series of specs and fills in their requests. What was granted and not
-// used is given back.
+// create makes the series of specs and fills in their requests. It takes what was made from granted.
 func (s *Sink) create(ctx context.Context, reqs []receivers.Request, specs []core.Spec, at []int, granted map[string]int) error {
 	out := make([]core.Created, 0, len(specs))
 	var err error
@@ -166,7 +164,12 @@ func (s *Sink) create(ctx context.Context, reqs []receivers.Request, specs []cor
 		out = append(out, made...)
 	}
 	if err != nil {
-		s.allowed.giveBack(granted)
+		for i, c := range out { // earlier parts
+			if c.Err == nil {
+				granted[reqs[at[i]].Sender]--
+				s.made.Add(1)
+			}
+		}
 		return fmt.Errorf("create %d series: %w", len(specs), err)
 	}
 	made, last := make(map[string]int, 1), make(map[string]*receivers.Request, 1) // by sender
@@ -187,7 +190,6 @@ func (s *Sink) create(ctx context.Context, reqs []receivers.Request, specs []cor
 			s.refuse(c.Err)
 		}
 	}
-	s.allowed.giveBack(granted)
 	for sender, r := range last {
 		s.heard.made(r, made[sender])
 	}

@@ -23,6 +23,8 @@ type fakeStore struct {
 	batches [][]string // paths of each CreateBatch
 	most    int
 	fail    error
+	lost    string // a path that cannot be looked up
+	parts   int    // CreateBatch fails after so many; 0: it does not
 }
 
 func (s *fakeStore) Lookup(path string) (core.Ref, error) {
@@ -30,6 +32,9 @@ func (s *fakeStore) Lookup(path string) (core.Ref, error) {
 		if x.Path == path {
 			return x.Ref, nil
 		}
+	}
+	if path == s.lost {
+		return 0, core.ErrDamaged
 	}
 	return 0, fmt.Errorf("%q: %w", path, core.ErrNotFound)
 }
@@ -39,6 +44,9 @@ func (s *fakeStore) Series(ref core.Ref) (core.Series, error) { return s.series[
 func (s *fakeStore) CreateBatch(_ context.Context, specs []core.Spec) ([]core.Created, error) {
 	if s.fail != nil {
 		return nil, s.fail
+	}
+	if s.parts > 0 && len(s.batches) >= s.parts {
+		return nil, core.ErrClosed
 	}
 	var paths []string
 	out := make([]core.Created, len(specs))
@@ -70,7 +78,13 @@ func (s *fakeStore) Relabel(_ context.Context, ls []core.PathLabels) ([]error, e
 }
 
 func (s *fakeStore) SetMetadata(_ context.Context, ms []core.PathMetadata) ([]error, error) {
-	return make([]error, len(ms)), nil
+	out := make([]error, len(ms))
+	for i, m := range ms {
+		if m.Path == "refused" {
+			out[i] = core.ErrInvalid
+		}
+	}
+	return out, nil
 }
 
 func (s *fakeStore) Metadata(string) (core.Metadata, error) { return core.Metadata{}, nil }
@@ -168,6 +182,65 @@ func TestSinkLimits(t *testing.T) {
 	store.fail, store.most = core.ErrClosed, 0
 	if err := to.Resolve(t.Context(), requests("x", "z")); !errors.Is(err, core.ErrClosed) {
 		t.Errorf("error %v, want %v", err, core.ErrClosed)
+	}
+}
+
+// TestFailuresCostNoAllowance: a lookup that failed kept what senders had been granted before it in the same call.
+// What was made before a failure is paid for.
+func TestFailuresCostNoAllowance(t *testing.T) {
+	now := time.Unix(1000, 0)
+	store := &fakeStore{lost: "lost"}
+	to := sink.New(store, sink.Options{SenderBurst: core.MaxBatch + 2, Now: func() time.Time { return now }})
+	for range core.MaxBatch {
+		if err := to.Resolve(t.Context(), requests("x", "a", "b", "lost")); !errors.Is(err, core.ErrDamaged) {
+			t.Fatalf("error %v, want %v", err, core.ErrDamaged)
+		}
+	}
+	var paths []string
+	for i := range core.MaxBatch + 1 {
+		paths = append(paths, fmt.Sprint(i))
+	}
+	store.parts = 1
+	if err := to.Resolve(t.Context(), requests("x", paths...)); !errors.Is(err, core.ErrClosed) {
+		t.Fatalf("error %v, want %v", err, core.ErrClosed)
+	}
+	store.parts = 0
+	reqs := requests("x", "a", "b", "c")
+	if err := to.Resolve(t.Context(), reqs); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []error{nil, nil, receivers.ErrSenderLimit} {
+		if !errors.Is(reqs[i].Err, want) {
+			t.Errorf("series %d after %d were made: error %v, want %v", i, core.MaxBatch, reqs[i].Err, want)
+		}
+	}
+}
+
+// TestRefusedDescriptionsCostNoAllowance: a description that the store refused cost its sender one series.
+func TestRefusedDescriptionsCostNoAllowance(t *testing.T) {
+	now := time.Unix(1000, 0)
+	to := sink.New(new(fakeStore), sink.Options{SenderBurst: 2, Now: func() time.Time { return now }})
+	describe := func(paths ...string) []error {
+		t.Helper()
+		var ds []receivers.Description
+		for _, p := range paths {
+			ds = append(ds, receivers.Description{PathMetadata: core.PathMetadata{Path: p}, Sender: "x"})
+		}
+		errs, err := to.Describe(t.Context(), ds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return errs
+	}
+	for range 3 {
+		if errs := describe("refused"); !errors.Is(errs[0], core.ErrInvalid) {
+			t.Errorf("error %v, want %v", errs[0], core.ErrInvalid)
+		}
+	}
+	for i, err := range describe("a", "b", "c") {
+		if want := []error{nil, nil, receivers.ErrSenderLimit}[i]; !errors.Is(err, want) {
+			t.Errorf("description %d: error %v, want %v", i, err, want)
+		}
 	}
 }
 
