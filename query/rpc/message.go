@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -91,11 +92,57 @@ func (binaryCodec) Unmarshal(b []byte, m any) error {
 	if err := proto.Unmarshal(b, m.(proto.Message)); err != nil {
 		return err
 	}
-	if unknown := m.(proto.Message).ProtoReflect().GetUnknown(); len(unknown) > 0 && changes(m) {
-		number, _, _ := protowire.ConsumeTag(unknown)
-		return fmt.Errorf("unknown field number %d: a request that changes something may hold no other fields than those of rondo.proto", number)
+	if changes(m) {
+		return noUnknown(m.(proto.Message))
 	}
 	return nil
+}
+
+// noUnknown returns an error if a request has a field that is not in rondo.proto, in it or in a
+// message of it. A Write may hold many messages, so the fields of these are not found by reflection.
+func noUnknown(m proto.Message) error {
+	if w, ok := m.(*rondov1.WriteRequest); ok {
+		for _, sample := range w.GetSamples() {
+			if err := unknownIn(sample.ProtoReflect()); err != nil {
+				return err
+			}
+			for _, v := range sample.GetValues() {
+				if err := unknownIn(v.ProtoReflect()); err != nil {
+					return err
+				}
+			}
+		}
+		return unknownIn(w.ProtoReflect())
+	}
+	return unknownBelow(m.ProtoReflect())
+}
+
+// unknownBelow returns an error if a message, or one in it, has an unknown field. Requests have no maps.
+func unknownBelow(m protoreflect.Message) error {
+	err := unknownIn(m)
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case err != nil || f.Message() == nil:
+		case f.IsList():
+			for i := 0; err == nil && i < v.List().Len(); i++ {
+				err = unknownBelow(v.List().Get(i).Message())
+			}
+		case !f.IsMap():
+			err = unknownBelow(v.Message())
+		}
+		return err == nil
+	})
+	return err
+}
+
+// unknownIn returns an error if a message itself has an unknown field.
+func unknownIn(m protoreflect.Message) error {
+	unknown := m.GetUnknown()
+	if len(unknown) == 0 {
+		return nil
+	}
+	number, _, _ := protowire.ConsumeTag(unknown)
+	return fmt.Errorf("unknown field number %d in %s: a request that changes something may hold no other fields than those of rondo.proto", number, m.Descriptor().Name())
 }
 
 // The fields that writeParts counts; the numbers are those of rondo.proto.

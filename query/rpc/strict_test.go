@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -41,6 +42,43 @@ func TestChangesTakeNoUnknownField(t *testing.T) {
 	code, answer := postBytes(t, url+"/rondo.v1.Rondo/Drop", "application/proto", "", body)
 	if code != 400 || !strings.Contains(answer, "unknown field number 2") {
 		t.Errorf("Drop in protobuf: %d %s", code, answer)
+	}
+	// And in messages of a request, which were not asked: each has the unknown field 99.
+	with := func(m proto.Message) {
+		m.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
+	}
+	one, two := &rondov1.Value{Value: &rondov1.Value_Int{Int: 1}}, &rondov1.Value{Value: &rondov1.Value_Float{Float: 1}}
+	odd := proto.CloneOf(two)
+	with(odd)
+	sample := func(vs ...*rondov1.Value) *rondov1.Sample {
+		return &rondov1.Sample{Path: "a", TimeUs: 1699999990000000, Values: vs}
+	}
+	oddSample := sample(one, two)
+	with(oddSample)
+	definition := func() *rondov1.Definition {
+		return &rondov1.Definition{Step: 10, Ds: []string{"DS:v:GAUGE:20:U:U"}, Rra: []string{"10s for 1d"}}
+	}
+	oddDefinition := definition()
+	with(oddDefinition)
+	oddLabel := &rondov1.Label{Name: "x", Value: "y"}
+	with(oddLabel)
+	for _, tt := range []struct {
+		method, in string
+		m          proto.Message
+	}{
+		{"Write", "Sample", &rondov1.WriteRequest{Samples: []*rondov1.Sample{sample(one, two), oddSample}}},
+		{"Write", "Value", &rondov1.WriteRequest{Samples: []*rondov1.Sample{sample(one, odd)}}},
+		{"Create", "Definition", &rondov1.CreateRequest{Path: "c", Definition: oddDefinition}},
+		{"Create", "Label", &rondov1.CreateRequest{Path: "c", Definition: definition(), Labels: []*rondov1.Label{{Name: "n", Value: "v"}, oddLabel}}},
+	} {
+		body, err := proto.Marshal(tt.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code, answer := postBytes(t, url+"/rondo.v1.Rondo/"+tt.method, "application/proto", "", body)
+		if code != 400 || !strings.Contains(answer, "unknown field number 99 in "+tt.in+":") {
+			t.Errorf("%s with an unknown field in %s: %d %s", tt.method, tt.in, code, answer)
+		}
 	}
 	ref, err := store.Lookup("a")
 	if err != nil {
