@@ -80,7 +80,7 @@ func (osFS) Open(name string, write bool) (File, error) {
 	if write {
 		flag = os.O_RDWR
 	}
-	f, err := os.OpenFile(name, flag, 0)
+	f, err := owner.OpenFile(name, flag, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // readMark reads the file mark. The error wraps fs.ErrNotExist if there is none.
 func (l *Log) readMark() (slots, error) {
 	var s slots
-	f, err := l.fs.Open(filepath.Join(l.dir, markName), false)
+	f, err := l.fs.Open(filepath.Join(l.dir, markName), !l.o.ReadOnly) // who writes it later learns now that it may not
 	if err != nil {
 		return s, err
 	}

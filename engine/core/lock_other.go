@@ -5,6 +5,8 @@ package core
 import (
 	"io"
 	"os"
+
+	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // lockFolder leaves locking to the database file.
@@ -12,5 +14,5 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 	if o.ReadOnly {
 		return os.Open(os.DevNull)
 	}
-	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	return owner.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 }

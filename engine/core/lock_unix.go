@@ -29,7 +29,7 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != nil {
-		holder, _ := os.ReadFile(name) // best effort: who it is
+		holder, _ := io.ReadAll(io.LimitReader(f, 1<<10)) // best effort: who it is
 		_ = f.Close()
 		if text := strings.TrimSpace(string(holder)); text != "" {
 			return nil, fmt.Errorf("%w by %s", ErrLocked, text)

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // After an error of a commit nobody knows what the disk holds. The last thing that a commit writes is a meta page;
@@ -148,7 +150,7 @@ var errOtherFile = errors.New("another file has taken its place")
 
 // openSame opens the file name, which must be the file that was.
 func openSame(name string, flag int, was os.FileInfo) (*os.File, error) {
-	f, err := os.OpenFile(name, flag, 0)
+	f, err := owner.OpenFile(name, flag, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -3,49 +3,142 @@
 package owner
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
-// inherit gives an empty file, just opened by name, the owner of its folder. A file that has a second name, or that
-// name is a link to, stays as it is: whoever owns the folder could have put it there to be given a file of root's.
-// Failing is harmless where nobody else uses the file, and told by the system to whoever does.
-func inherit(f *os.File, name string) {
-	if os.Geteuid() != 0 {
-		return
+// openToWrite opens a file as it is, looks at it, and only then empties it, if flag says so.
+func openToWrite(name string, flag int, perm os.FileMode) (*os.File, error) {
+	asItIs := flag&^os.O_TRUNC | unix.O_NOFOLLOW
+	var f *os.File
+	var err error
+	if flag&os.O_CREATE != 0 && os.Geteuid() == 0 {
+		f, err = createAsRoot(name, asItIs, perm)
+	} else {
+		f, err = os.OpenFile(name, asItIs, perm)
 	}
-	opened, err := f.Stat()
-	if err != nil || opened.Size() != 0 || !opened.Mode().IsRegular() {
-		return
+	if err != nil {
+		// The systems tell O_NOFOLLOW's refusal in different ways.
+		if there, err2 := os.Lstat(name); err2 == nil && there.Mode()&os.ModeSymlink != 0 && !errors.Is(err, os.ErrExist) {
+			err = &os.PathError{Op: "open", Path: name, Err: errLink}
+		}
+		return nil, err
 	}
-	named, err := os.Lstat(name)
-	if st, ok := opened.Sys().(*syscall.Stat_t); err != nil || !ok || st.Nlink != 1 || st.Uid != 0 || !os.SameFile(opened, named) {
-		return
+	if err = check(f); err == nil && flag&os.O_TRUNC != 0 {
+		err = f.Truncate(0)
 	}
-	give(f, name)
+	if err != nil {
+		_ = f.Close() // err is why
+		return nil, err
+	}
+	return f, nil
 }
 
-// inheritFolder does the same for a folder that was just made.
-func inheritFolder(name string) {
-	if os.Geteuid() != 0 {
-		return
+// check refuses a file that leads out of its folder.
+func check(f *os.File) error {
+	var st unix.Stat_t
+	err := unix.Fstat(int(f.Fd()), &st)
+	switch {
+	case err != nil:
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		err = errRegular
+	case st.Nlink > 1:
+		err = errNames
+	default:
+		return nil
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_DIRECTORY, 0)
-	if err != nil {
-		return
-	}
-	defer func() { _ = f.Close() }() // nothing was written
-	give(f, name)
+	return &os.PathError{Op: "open", Path: f.Name(), Err: err}
 }
 
-// give makes f, which is called name, the property of the owner of its folder.
-func give(f *os.File, name string) {
-	above, err := os.Stat(filepath.Dir(name))
+// createAsRoot opens name, or makes it and gives it to the owner of its folder. A file that was there stays whose it is.
+func createAsRoot(name string, flag int, perm os.FileMode) (*os.File, error) {
+	above, err := openFolder(filepath.Dir(name))
 	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = above.Close() }() // nothing was written through it
+	for range 100 {                      // somebody may remove it between the two calls, hardly ever twice
+		f, err := openAt(above, name, flag|os.O_CREATE|os.O_EXCL, perm)
+		if err == nil {
+			give(f, above)
+			return f, nil
+		}
+		if flag&os.O_EXCL != 0 || !errors.Is(err, os.ErrExist) {
+			return nil, err
+		}
+		f, err = openAt(above, name, flag&^os.O_CREATE, 0)
+		if err == nil || !errors.Is(err, os.ErrNotExist) {
+			return f, err
+		}
+	}
+	return nil, &os.PathError{Op: "open", Path: name, Err: errors.New("it comes and goes")}
+}
+
+// mkdir makes a folder and, as root, gives it to the owner of the one above it.
+func mkdir(name string, perm os.FileMode) error {
+	if os.Geteuid() != 0 {
+		return os.Mkdir(name, perm)
+	}
+	above, err := openFolder(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = above.Close() }() // nothing was written through it
+	err = again(func() error { return unix.Mkdirat(int(above.Fd()), filepath.Base(name), uint32(perm.Perm())) })
+	if err != nil {
+		return &os.PathError{Op: "mkdir", Path: name, Err: err}
+	}
+	// Another folder may have its name by now. One that is not empty is not ours.
+	f, err := openAt(above, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil // it was made, by whoever took it away; what is put into it will fail
+	}
+	defer func() { _ = f.Close() }() // nothing was written through it
+	if _, err := f.Readdirnames(1); err == io.EOF {
+		give(f, above)
+	}
+	return nil
+}
+
+// give makes f, which is root's, the property of the owner of the folder above. Failing is harmless where nobody else
+// uses f, and told by the system to whoever does.
+func give(f, above *os.File) {
+	var mine, theirs unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &mine) != nil || unix.Fstat(int(above.Fd()), &theirs) != nil {
 		return
 	}
-	if st, ok := above.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
-		_ = f.Chown(int(st.Uid), int(st.Gid)) // see inherit
+	if mine.Uid == 0 && theirs.Uid != 0 {
+		_ = f.Chown(int(theirs.Uid), int(theirs.Gid))
+	}
+}
+
+// openFolder opens a folder, which may be a link: the owner of what it leads to is asked for, of that one opening.
+func openFolder(name string) (*os.File, error) {
+	return os.OpenFile(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+}
+
+// openAt opens the last part of name in the folder above.
+func openAt(above *os.File, name string, flag int, perm os.FileMode) (*os.File, error) {
+	var fd int
+	err := again(func() (err error) {
+		fd, err = unix.Openat(int(above.Fd()), filepath.Base(name), flag|unix.O_CLOEXEC, uint32(perm.Perm()))
+		return err
+	})
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// again calls fn until no signal interrupts it.
+func again(fn func() error) error {
+	for {
+		if err := fn(); err != unix.EINTR {
+			return err
+		}
 	}
 }
