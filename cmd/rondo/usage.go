@@ -49,8 +49,8 @@ func checkUsage(cmd *cobra.Command) {
 	}
 }
 
-// misused makes err a usage error of the command of a path such as "send collectd"; nil stays nil. That
-// a file cannot be read is no mistake in how the command was written.
+// misused makes err a usage error of the command of a path such as "send collectd"; nil stays nil.
+// That a file cannot be read is no mistake in how the command was written.
 func misused(command string, err error) error {
 	if _, file := errors.AsType[*fs.PathError](err); err == nil || file {
 		return err
@@ -78,7 +78,8 @@ func takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// plainFlagError says what is wrong with a number in the words of the command line, not of a library.
+// plainFlagError says what is wrong with a number in the words of the command line, not of a
+// library.
 func plainFlagError(err error) error {
 	var value *pflag.InvalidValueError
 	var number *strconv.NumError

@@ -37,14 +37,15 @@ var summaries = map[string]string{
 // unbuilt are the verbs of rrdtool that rondo only names, to say that it has none.
 var unbuilt = []string{"graph", "graphv"}
 
-// verbHelpTemplate leaves out cobra's lists of flags: the text of a verb has its own, and -h may be one of them.
+// verbHelpTemplate leaves out cobra's lists of flags: the text of a verb has its own, and -h may
+// be one of them.
 const verbHelpTemplate = `{{.Long | trimTrailingWhitespaces}}
 
 --db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.
 `
 
-// newVerbs returns a command for each of rrdtool's verbs, and for those that are rondo's own. Their arguments are passed on as they are; only the
-// flags of every rondo command are taken out.
+// newVerbs returns a command for each of rrdtool's verbs, and for those that are rondo's own.
+// Their arguments are passed on as they are; only the flags of every rondo command are taken out.
 func newVerbs(c *common) (verbs, own []*cobra.Command) {
 	for _, verb := range slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs(), unbuilt) {
 		_, built := summaries[verb]
