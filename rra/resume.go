@@ -3,9 +3,10 @@ package rra
 import "math"
 
 // Resume is Step for a series whose state was lost: s is a new one (Init) that began at the last
-// time known of the series, and what came between that and the reading at hand is not known. Rows of
-// which a part may be lost are unknown, whatever xff allows: what is left of them would make another
-// number. The first reading says nothing of the time before it, and is the last reading of the next.
+// time known of the series, and what came between that and the reading at hand is not known. Rows
+// of which a part may be lost are unknown, whatever xff allows: what is left of them would make
+// another number. The first reading says nothing of the time before it, and is the last reading of
+// the next.
 //
 // Done says that nothing lost is in the PDP that is open, and Step goes on from here. Until then
 // each further reading is one for Resume. With an error s is as it was.

@@ -28,8 +28,8 @@ import (
 //   - The log has only the last part of it, or nothing. Its rows stay as far as row blocks hold
 //     them. Its state begins anew at the newest time that is known of it: that of a row, or of a
 //     sample in the log. Its first reading says from when on values are known again (flagLost); a
-//     row of which a part is lost is unknown. No value of the log can be read: each is coded against
-//     the one before.
+//     row of which a part is lost is unknown. No value of the log can be read: each is coded
+//     against the one before.
 //
 // Until the log is replayed, series of the second kind are not in their group, so that no sample is
 // applied to them. At the end the group stands for the whole log.

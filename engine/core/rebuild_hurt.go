@@ -191,9 +191,10 @@ func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *rowblock.Directory
 	}
 }
 
-// patchSlot writes the rows of a slot anew: those of the log, and those that can be read of all other
-// series. The catalogue may not know these yet: a checkpoint writes states before it. The rows go into the first sub-block, and the others become empty, so that the directory
-// stays what it is.
+// patchSlot writes the rows of a slot anew: those of the log, and those that can be read of all
+// other series. The catalogue may not know these yet: a checkpoint writes states before it. The
+// rows go into the first sub-block, and the others become empty, so that the directory stays what
+// it is.
 func (b *rebuild) patchSlot(tx *bolt.Tx, lg *lostGroup, at slotAt, e rowblock.SubBlocks, segs []rowblock.Strip) {
 	c := lg.g.c
 	segs = slices.Clone(segs)

@@ -171,8 +171,8 @@ func (b *rebuild) siftLag(k, v []byte) {
 	lg.lags.AddLag(index, k)
 }
 
-// keeps says whether stored rows of the series at an index are needed. A sound state may have series
-// that the catalogue does not know yet.
+// keeps says whether stored rows of the series at an index are needed. A sound state may have
+// series that the catalogue does not know yet.
 func (lg *lostGroup) keeps(index int) bool {
 	return (lg.hurt != nil || lg.members[index] != nil) && !lg.whole[index]
 }

@@ -32,8 +32,8 @@ type repairRun struct {
 	short bool // the log does not reach back to the beginning
 }
 
-// What a repair makes anew is the same number, or none: also where xff lets a row be known of which a
-// part is not.
+// What a repair makes anew is the same number, or none: also where xff lets a row be known of which
+// a part is not.
 var repairShapes = [][]string{
 	{"DS:a:GAUGE:50:U:U", "RRA:AVERAGE:0:1:60", "RRA:MAX:0:3:60"},
 	{"DS:a:COUNTER:50:U:U", "RRA:AVERAGE:0:1:60", "RRA:MAX:0:3:60"},

@@ -64,7 +64,8 @@ func feedRows(t *testing.T, s *core.Store, refs [2]core.Ref) {
 	mustAppend(t, s, &b)
 }
 
-// known counts the rows that can be read of each series; -1: they are damaged. It fails if one is wrong.
+// known counts the rows that can be read of each series; -1: they are damaged. It fails if one is
+// wrong.
 func (x *hurtRows) known(dir string) (n [2]int) {
 	x.t.Helper()
 	s := mustOpen(x.t, dir, core.Options{NoBackground: true})
@@ -152,8 +153,8 @@ func TestRepairDroppedRowsOfSeriesNewerThanCatalogue(t *testing.T) {
 	}).flips()
 }
 
-// The same happened to a series that was altered since. One that was renamed since is told of by the
-// name that it has now.
+// The same happened to a series that was altered since. One that was renamed since is told of by
+// the name that it has now.
 func TestRepairDroppedRowsOfSeriesAlteredSinceCatalogue(t *testing.T) {
 	var refs [2]core.Ref
 	stoppedCheckpoint(t, [2]string{"a", "c"}, func(s *core.Store) {

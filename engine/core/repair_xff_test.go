@@ -27,8 +27,8 @@ func TestRepairMadeRowsOfWhatWasLeft(t *testing.T) {
 	}
 }
 
-// resumeAfter feeds a series up to step 200, loses its state in one copy, goes on at step next in both,
-// and holds one against the other.
+// resumeAfter feeds a series up to step 200, loses its state in one copy, goes on at step next in
+// both, and holds one against the other.
 func resumeAfter(t *testing.T, offset, next, every int64) {
 	ctx := context.Background()
 	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
