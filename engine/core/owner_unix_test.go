@@ -13,8 +13,9 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// TestRootLeavesFilesToTheOwner does what root may do beside a stopped server, whose user must be able to use all of
-// the folder afterwards. (Whoever is not root makes files of its own, in folders of its own.)
+// TestRootLeavesFilesToTheOwner does what root may do beside a stopped server, whose user must be
+// able to use all of the folder afterwards. (Whoever is not root makes files of its own, in folders
+// of its own.)
 func TestRootLeavesFilesToTheOwner(t *testing.T) {
 	above := t.TempDir()
 	if os.Geteuid() == 0 {
@@ -54,8 +55,8 @@ func TestRootLeavesFilesToTheOwner(t *testing.T) {
 	}
 }
 
-// TestRootGivesNothingAway puts links into a folder before root opens a database there: what they lead to stays root's,
-// and is not made.
+// TestRootGivesNothingAway puts links into a folder before root opens a database there: what they
+// lead to stays root's, and is not made.
 func TestRootGivesNothingAway(t *testing.T) {
 	for _, file := range []string{"LOCK", "wal/lock"} {
 		dir, mine := t.TempDir(), t.TempDir()

@@ -14,7 +14,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// TestPlantedLink puts a link in the place of each file of a store. What it led to was emptied (LOCK), or written.
+// TestPlantedLink puts a link in the place of each file of a store. What it led to was emptied
+// (LOCK), or written.
 func TestPlantedLink(t *testing.T) {
 	for _, file := range []string{"LOCK", "rondo.bolt", "wal/lock", "wal/mark", "wal/*.wal"} {
 		for kind, link := range map[string]func(from, to string) error{"symbolic link": os.Symlink, "second name": os.Link} {
@@ -74,7 +75,8 @@ func TestLinkedFolder(t *testing.T) {
 	}
 }
 
-// TestRepairAgainAfterItsLink repairs a database whose repair was killed when the file had just got its second name.
+// TestRepairAgainAfterItsLink repairs a database whose repair was killed when the file had just got
+// its second name.
 func TestRepairAgainAfterItsLink(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, core.Options{NoBackground: true})

@@ -54,7 +54,8 @@ func check(f *os.File) error {
 	return &os.PathError{Op: "open", Path: f.Name(), Err: err}
 }
 
-// createAsRoot opens name, or makes it and gives it to the owner of its folder. A file that was there stays whose it is.
+// createAsRoot opens name, or makes it and gives it to the owner of its folder. A file that was
+// there stays whose it is.
 func createAsRoot(name string, flag int, perm os.FileMode) (*os.File, error) {
 	above, err := openFolder(filepath.Dir(name))
 	if err != nil {
@@ -104,8 +105,8 @@ func mkdir(name string, perm os.FileMode) error {
 	return nil
 }
 
-// give makes f, which is root's, the property of the owner of the folder above. Failing is harmless where nobody else
-// uses f, and told by the system to whoever does.
+// give makes f, which is root's, the property of the owner of the folder above. Failing is harmless
+// where nobody else uses f, and told by the system to whoever does.
 func give(f, above *os.File) {
 	var mine, theirs unix.Stat_t
 	if unix.Fstat(int(f.Fd()), &mine) != nil || unix.Fstat(int(above.Fd()), &theirs) != nil {
@@ -116,7 +117,8 @@ func give(f, above *os.File) {
 	}
 }
 
-// openFolder opens a folder, which may be a link: the owner of what it leads to is asked for, of that one opening.
+// openFolder opens a folder, which may be a link: the owner of what it leads to is asked for, of
+// that one opening.
 func openFolder(name string) (*os.File, error) {
 	return os.OpenFile(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 }

@@ -53,7 +53,8 @@ func TestOpenFileFollowsNoLink(t *testing.T) {
 	}
 }
 
-// What is no attack goes on working: the folder may be a link, and a file that is only read may be one.
+// What is no attack goes on working: the folder may be a link, and a file that is only read may be
+// one.
 func TestOpenFileThroughLinkedFolder(t *testing.T) {
 	dir, linked := t.TempDir(), filepath.Join(t.TempDir(), "linked")
 	if err := os.Symlink(dir, linked); err != nil {

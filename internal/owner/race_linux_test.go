@@ -13,13 +13,15 @@ import (
 // nobody owns the folders that root works in here.
 const nobody = 65534
 
-// How often root tries. When the race could be won, it was after some hundred files, and some thousand folders.
+// How often root tries. When the race could be won, it was after some hundred files, and some
+// thousand folders.
 const (
 	files   = 2000
 	folders = 6000
 )
 
-// swapped makes a folder of nobody's and one of root's, and swaps the first for a link to the second all the time.
+// swapped makes a folder of nobody's and one of root's, and swaps the first for a link to the
+// second all the time.
 func swapped(t *testing.T) (theirs, link, victim string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -66,7 +68,8 @@ func swapped(t *testing.T) (theirs, link, victim string) {
 	return theirs, link, victim
 }
 
-// A file that root made in a folder of root's was given to the owner of another folder, which had its name by then.
+// A file that root made in a folder of root's was given to the owner of another folder, which had
+// its name by then.
 func TestFileGoesToTheFolderItIsMadeIn(t *testing.T) {
 	theirs, _, victim := swapped(t)
 	given := 0
