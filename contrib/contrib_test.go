@@ -98,7 +98,8 @@ func rondo(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// serve starts a server on the database of dir, which ends with the test, and returns its log so far.
+// serve starts a server on the database of dir, which ends with the test, and returns its log so
+// far.
 func serve(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	path, err := program()

@@ -63,7 +63,8 @@ policy:
     archives: ["RRA:AVERAGE:0.5:1:100"]
 `
 
-// gmetadSeries returns some that gmetad writes for that gmond. The sum of all clusters comes every 15 seconds only.
+// gmetadSeries returns some that gmetad writes for that gmond. The sum of all clusters comes every
+// 15 seconds only.
 func gmetadSeries(all bool) []string {
 	names := []string{"lab/localhost/load_one", "lab/localhost/mem_total", "lab/__SummaryInfo__/mem_total"}
 	if all {
@@ -72,8 +73,9 @@ func gmetadSeries(all bool) []string {
 	return names
 }
 
-// TestGmetad has Debian's gmetad, which asks a gmond, write into rondo: by its rrdcached_address, where the policy makes the series, and with
-// librrd's RRDCACHED_ADDRESS, where gmetad makes each until it sees a file of the name.
+// TestGmetad has Debian's gmetad, which asks a gmond, write into rondo: by its rrdcached_address,
+// where the policy makes the series, and with librrd's RRDCACHED_ADDRESS, where gmetad makes each
+// until it sees a file of the name.
 func TestGmetad(t *testing.T) {
 	rrdtooltest.Need(t, "gmond", "gmetad")
 	t.Parallel()
@@ -124,7 +126,8 @@ func TestGmetad(t *testing.T) {
 	})
 }
 
-// checkGmetad waits for rows of a series of gmetad's: the sum, and of a summary the number of hosts.
+// checkGmetad waits for rows of a series of gmetad's: the sum, and of a summary the number of
+// hosts.
 func checkGmetad(t *testing.T, dir, name string) {
 	t.Helper()
 	row := regexp.MustCompile(`(?m)^ *\d+: \d\S+$`)
@@ -166,7 +169,8 @@ func start(t *testing.T, dir string, env []string, args ...string) (stop func())
 	return rrdtooltest.Run(t, cmd)
 }
 
-// freePorts returns ports of loopback that were free for TCP and UDP a moment ago, and are not of those that clients get.
+// freePorts returns ports of loopback that were free for TCP and UDP a moment ago, and are not of
+// those that clients get.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int

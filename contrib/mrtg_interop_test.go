@@ -14,8 +14,8 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// TestMRTG has Debian's mrtg write with RRDs.pm and with librrd's, the same readings at the same times, and compares what is in the end
-// in rondo with what is in the file.
+// TestMRTG has Debian's mrtg write with RRDs.pm and with librrd's, the same readings at the same
+// times, and compares what is in the end in rondo with what is in the file.
 func TestMRTG(t *testing.T) {
 	rrdtooltest.Need(t, "mrtg", "perl", "rrdtool")
 	t.Parallel()

@@ -17,7 +17,8 @@ import (
 // debianPython is the interpreter that Debian's modules are for.
 const debianPython = "/usr/bin/python3"
 
-// TestPerlAsBinding makes the same calls at random to RRDs.pm and to librrd's own, and compares what comes back to the last bit.
+// TestPerlAsBinding makes the same calls at random to RRDs.pm and to librrd's own, and compares
+// what comes back to the last bit.
 func TestPerlAsBinding(t *testing.T) {
 	rrdtooltest.Need(t, "perl")
 	if exec.Command("perl", "-MRRDs", "-e", "1").Run() != nil {
@@ -91,8 +92,8 @@ func dropRows(v any) {
 	}
 }
 
-// sameInPython is sameInPerl, but for what Debian's module is wrong about: it leaves most doubles out of what it makes a dict of, does not
-// tell errors of updatev, and crashes on those of fetch.
+// sameInPython is sameInPerl, but for what Debian's module is wrong about: it leaves most doubles
+// out of what it makes a dict of, does not tell errors of updatev, and crashes on those of fetch.
 func sameInPython(call []string, want, got result) string {
 	has, _ := want.Got.(map[string]any)
 	switch {

@@ -28,7 +28,8 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// TestLife has programs fork, be interrupted and lose what they talk to: with a server, and without.
+// TestLife has programs fork, be interrupted and lose what they talk to: with a server, and
+// without.
 func TestLife(t *testing.T) {
 	for _, args := range [][]string{{"perl", "testdata/life.pl"}, {"python3", "testdata/life.py"}} {
 		for _, served := range []bool{false, true} {
@@ -61,8 +62,9 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestDatabaseOfTheConfigurationFile has both modules make a series where nothing but the user's configuration file names
-// a database: they made one of their own in whatever folder they were run in.
+// TestDatabaseOfTheConfigurationFile has both modules make a series where nothing but the user's
+// configuration file names a database: they made one of their own in whatever folder they were run
+// in.
 func TestDatabaseOfTheConfigurationFile(t *testing.T) {
 	const create = "'a.rrd', '--step', '10', 'DS:v:GAUGE:20:U:U', 'RRA:AVERAGE:0.5:1:10'"
 	for _, args := range [][]string{

@@ -13,7 +13,8 @@ import (
 	"github.com/rondo-db/rondo/engine"
 )
 
-// Example is the README's: it shows the lines between the two marks, and a test of cmd/rondo keeps them the same.
+// Example is the README's: it shows the lines between the two marks, and a test of cmd/rondo keeps
+// them the same.
 func Example() {
 	check := func(err error) {
 		if err != nil {
@@ -63,7 +64,8 @@ func inTemporary(fn func(ctx context.Context, s *engine.Store) error) {
 	}
 }
 
-// ExampleStore_Append stores samples of several series at once. What one series refuses keeps nothing back of the others.
+// ExampleStore_Append stores samples of several series at once. What one series refuses keeps
+// nothing back of the others.
 func ExampleStore_Append() {
 	inTemporary(func(ctx context.Context, s *engine.Store) error {
 		d, err := engine.Define(10*time.Second, "10s for 1h", "DS:octets:COUNTER:20:0:U")

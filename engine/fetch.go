@@ -22,11 +22,13 @@ const (
 
 // A Query says which rows are wanted: those that end after From, up to the one that To falls into.
 //
-// Both times count: the zero time is no default but long ago. Use time.Now() as To for everything up to now.
+// Both times count: the zero time is no default but long ago. Use time.Now() as To for everything
+// up to now.
 type Query struct {
 	CF       CF // default Average
 	From, To time.Time
-	// Resolution is the length of a row that is wanted, about; 0: the finest rows that reach back to From.
+	// Resolution is the length of a row that is wanted, about; 0: the finest rows that reach back
+	// to From.
 	Resolution time.Duration
 }
 
@@ -52,9 +54,10 @@ func (r *Rows) Row(i int) (end time.Time, values []float64) {
 	return r.Start.Add(time.Duration(i+1) * r.Step), r.Values[i*n : (i+1)*n : (i+1)*n]
 }
 
-// Fetch returns rows of a series, of the archive that rrdtool would take: of those that reach back to From the one whose
-// rows are nearest to the resolution; if none reaches back, the one that reaches back furthest. Rows that the archive
-// does not hold are unknown. The error wraps ErrNoArchive if no archive has the consolidation function.
+// Fetch returns rows of a series, of the archive that rrdtool would take: of those that reach back
+// to From the one whose rows are nearest to the resolution; if none reaches back, the one that
+// reaches back furthest. Rows that the archive does not hold are unknown. The error wraps
+// ErrNoArchive if no archive has the consolidation function.
 func (s *Store) Fetch(ctx context.Context, ref Ref, q Query) (Rows, error) {
 	from, to := q.From.Unix(), q.To.Unix()
 	if to < from {

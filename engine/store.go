@@ -18,12 +18,15 @@ import (
 type Sync int
 
 const (
-	// SyncAlways returns when the samples are on the disk: a crash or loss of power takes nothing. It is the default.
+	// SyncAlways returns when the samples are on the disk: a crash or loss of power takes nothing.
+	// It is the default.
 	SyncAlways Sync = iota
-	// SyncInterval returns when the samples are written, and syncs once in a while (Options.SyncInterval): a crash of the
-	// program takes nothing, loss of power may take the last interval.
+	// SyncInterval returns when the samples are written, and syncs once in a while
+	// (Options.SyncInterval): a crash of the program takes nothing, loss of power may take the last
+	// interval.
 	SyncInterval
-	// SyncNone leaves it to the operating system: loss of power may take everything that it has not written.
+	// SyncNone leaves it to the operating system: loss of power may take everything that it has not
+	// written.
 	SyncNone
 )
 
@@ -31,14 +34,16 @@ const (
 type Options struct {
 	Sync         Sync
 	SyncInterval time.Duration // with SyncInterval; default 1 s
-	// Reorder puts samples that come out of order in order: each is held until a later one of its series is this much
-	// ahead. A sample that is held is durable, and Fetch and Info do not show it yet: the newest samples of a series,
-	// up to this time back, stay unseen until later ones arrive. Whole seconds; 0 refuses samples that are late.
+	// Reorder puts samples that come out of order in order: each is held until a later one of its
+	// series is this much ahead. A sample that is held is durable, and Fetch and Info do not show
+	// it yet: the newest samples of a series, up to this time back, stay unseen until later ones
+	// arrive. Whole seconds; 0 refuses samples that are late.
 	Reorder time.Duration
 	// MaxSeries is the largest number of series; 0: 10 million.
 	MaxSeries int
-	// Memory is the budget in bytes for states and rows that are not in the database yet; 0: 4 GiB, at least 1 MiB.
-	// Append waits while it is used up. What no checkpoint makes room for fails with ErrMemory.
+	// Memory is the budget in bytes for states and rows that are not in the database yet; 0: 4 GiB,
+	// at least 1 MiB. Append waits while it is used up. What no checkpoint makes room for fails
+	// with ErrMemory.
 	Memory int64
 	// ReadOnly opens the store for reading; other processes may read at the same time.
 	ReadOnly bool // Append, Create, Drop and Rename then return ErrReadOnly
@@ -49,10 +54,10 @@ type Options struct {
 // A Store is an open folder. Its methods may be called from any goroutine.
 type Store struct{ core *core.Store }
 
-// Open opens the store in the folder dir, which is made if it does not exist. It returns when everything that was
-// acknowledged is back. The error wraps ErrLocked if another process has the folder open, ErrInvalid if an option
-// cannot be or dir is empty, and ErrDamaged if the database or its log cannot be read; it then names the command that
-// mends it.
+// Open opens the store in the folder dir, which is made if it does not exist. It returns when
+// everything that was acknowledged is back. The error wraps ErrLocked if another process has the
+// folder open, ErrInvalid if an option cannot be or dir is empty, and ErrDamaged if the database or
+// its log cannot be read; it then names the command that mends it.
 func Open(dir string, o Options) (*Store, error) {
 	if o.Memory > 0 && o.Memory < minMemory {
 		return nil, invalid("open %s: Options.Memory is %d: less than 1 MiB, %d bytes, has no room for a series", dir, o.Memory, minMemory)
@@ -70,8 +75,9 @@ func Open(dir string, o Options) (*Store, error) {
 // minMemory is the least that Options.Memory may be, in bytes.
 const minMemory = 1 << 20
 
-// Close waits for calls under way and closes the store. Calls after it return ErrClosed. A loop over List or Select is a
-// call under way: Close inside such a loop waits for ever, so leave the loop first.
+// Close waits for calls under way and closes the store. Calls after it return ErrClosed. A loop
+// over List or Select is a call under way: Close inside such a loop waits for ever, so leave the
+// loop first.
 func (s *Store) Close() error { return s.core.Close() }
 
 // A Spec is what a series is made from.
@@ -79,19 +85,20 @@ type Spec struct {
 	Path       string // unique, with slashes: host/interface
 	Labels     []Label
 	Definition *rra.Definition // of Define, say
-	// Start is when the series begins: samples at or before Start are refused as late. If Start is zero, the first
-	// sample may have any time.
+	// Start is when the series begins: samples at or before Start are refused as late. If Start is
+	// zero, the first sample may have any time.
 	Start time.Time
 }
 
-// Define reads a definition: the step, the time between two samples; what to keep, in plain words; and the data sources in
-// rrdtool's words.
+// Define reads a definition: the step, the time between two samples; what to keep, in plain words;
+// and the data sources in rrdtool's words.
 //
 //	engine.Define(10*time.Second, "10s for 1d, 5m for 1y", "DS:celsius:GAUGE:20:U:U")
 //
-// What to keep is rows and how long they stay, as averages unless names of consolidation functions follow: "5m for 1y
-// average max". Both are a number with a unit behind it: s, m (minute), h, d, w, M (month of 31 days) or y (366 days), or
-// the words sec, min, hour, day, week, month, year. Rows are multiples of the step, which is whole seconds, 1 s at least.
+// What to keep is rows and how long they stay, as averages unless names of consolidation functions
+// follow: "5m for 1y average max". Both are a number with a unit behind it: s, m (minute), h, d, w,
+// M (month of 31 days) or y (366 days), or the words sec, min, hour, day, week, month, year. Rows
+// are multiples of the step, which is whole seconds, 1 s at least.
 //
 // The error wraps ErrInvalid.
 func Define(step time.Duration, keep string, sources ...string) (*rra.Definition, error) {
@@ -111,14 +118,15 @@ func Define(step time.Duration, keep string, sources ...string) (*rra.Definition
 	return d, nil
 }
 
-// Create makes a series and returns once it is durable. If there is one of that path the error wraps ErrExists, and the
-// reference is that of the existing series.
+// Create makes a series and returns once it is durable. If there is one of that path the error
+// wraps ErrExists, and the reference is that of the existing series.
 func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
 	return s.core.Create(ctx, core.Spec{Path: spec.Path, Labels: spec.Labels, Definition: spec.Definition, Start: timeOf(spec.Start)})
 }
 
-// GetOrCreate returns the reference of the series of spec's path, and makes the series if it does not exist. An existing
-// one stays as it is, also if spec has other labels or another definition: Info tells what it has.
+// GetOrCreate returns the reference of the series of spec's path, and makes the series if it does
+// not exist. An existing one stays as it is, also if spec has other labels or another definition:
+// Info tells what it has.
 func (s *Store) GetOrCreate(ctx context.Context, spec Spec) (Ref, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -144,8 +152,8 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 // An Info is a series with the time of its last update.
 type Info struct {
 	Series
-	// LastUpdate is the time of the newest sample, or Spec.Start before the first one. Without either it is 1970,
-	// time.Unix(0, 0).
+	// LastUpdate is the time of the newest sample, or Spec.Start before the first one. Without
+	// either it is 1970, time.Unix(0, 0).
 	LastUpdate time.Time
 }
 
@@ -166,20 +174,22 @@ func (s *Store) Info(ctx context.Context, path string) (Info, error) {
 	return Info{x, last.Std()}, err
 }
 
-// List yields the series whose path begins with prefix, in order of their paths. Do not call Close inside the loop: it
-// waits for the loop to end.
+// List yields the series whose path begins with prefix, in order of their paths. Do not call Close
+// inside the loop: it waits for the loop to end.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[Series, error] {
 	return s.core.List(ctx, prefix, "")
 }
 
-// Select yields the series that all matchers match, in an order of the store's own. The label index answers matchers that
-// ask for one value; without such a matcher it looks at every series. An error comes with a zero Series, and ends the
-// loop. Do not call Close inside the loop: it waits for the loop to end.
+// Select yields the series that all matchers match, in an order of the store's own. The label index
+// answers matchers that ask for one value; without such a matcher it looks at every series. An
+// error comes with a zero Series, and ends the loop. Do not call Close inside the loop: it waits
+// for the loop to end.
 func (s *Store) Select(ctx context.Context, matchers ...Matcher) iter.Seq2[Series, error] {
 	return s.core.Select(ctx, matchers)
 }
 
-// Backup writes the whole store to w as it is at one moment, while it stays in use. [Restore] reads it.
+// Backup writes the whole store to w as it is at one moment, while it stays in use. [Restore] reads
+// it.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error { return s.core.Backup(ctx, w) }
 
 // Restore makes the folder dir, which must not hold a store, from what Backup wrote.

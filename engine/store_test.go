@@ -30,8 +30,8 @@ func open(t *testing.T) *engine.Store {
 	return s
 }
 
-// TestNonsenseOptionsAreRefused: an option that cannot be is refused by Open, and named. The store opened, and then every
-// call failed.
+// TestNonsenseOptionsAreRefused: an option that cannot be is refused by Open, and named. The store
+// opened, and then every call failed.
 func TestNonsenseOptionsAreRefused(t *testing.T) {
 	for name, o := range map[string]engine.Options{
 		"Memory":         {Memory: -1},
@@ -91,8 +91,8 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestFetchRefuses: a range whose end is before its start, and a consolidation function that no archive has. The range was
-// told as a negative number of rows.
+// TestFetchRefuses: a range whose end is before its start, and a consolidation function that no
+// archive has. The range was told as a negative number of rows.
 func TestFetchRefuses(t *testing.T) {
 	s, ctx := open(t), t.Context()
 	d, err := engine.Define(10*time.Second, "1m for 1h", "DS:v:GAUGE:20:U:U")
@@ -113,8 +113,8 @@ func TestFetchRefuses(t *testing.T) {
 	}
 }
 
-// TestMatchersAreChecked: an expression that does not parse, and a matcher that was made without NewMatcher, are errors. The
-// latter was a nil pointer.
+// TestMatchersAreChecked: an expression that does not parse, and a matcher that was made without
+// NewMatcher, are errors. The latter was a nil pointer.
 func TestMatchersAreChecked(t *testing.T) {
 	s := open(t)
 	if _, err := engine.NewMatcher(engine.MatchRegexp, "host", "[0-"); !errors.Is(err, engine.ErrInvalid) {
@@ -140,7 +140,8 @@ func TestOpenNeedsAName(t *testing.T) {
 	}
 }
 
-// TestDefineRefuses: "1m for 1month" was one row of one minute, and no error of Define wrapped ErrInvalid.
+// TestDefineRefuses: "1m for 1month" was one row of one minute, and no error of Define wrapped
+// ErrInvalid.
 func TestDefineRefuses(t *testing.T) {
 	const ds = "DS:v:GAUGE:20:U:U"
 	for _, tt := range []struct {
@@ -201,7 +202,8 @@ func TestRejectionsNameTheSeries(t *testing.T) {
 	}
 }
 
-// TestHeldSamplesAreNotSeenYet: with Options.Reorder the newest samples are durable and show in no read, as the pages say.
+// TestHeldSamplesAreNotSeenYet: with Options.Reorder the newest samples are durable and show in no
+// read, as the pages say.
 func TestHeldSamplesAreNotSeenYet(t *testing.T) {
 	s, err := engine.Open(t.TempDir(), engine.Options{Reorder: 20 * time.Second})
 	if err != nil {

@@ -7,26 +7,30 @@ import (
 
 // The plain types of the store.
 type (
-	// A Ref addresses a series. It stays valid until the series is dropped; the zero Ref addresses none.
+	// A Ref addresses a series. It stays valid until the series is dropped; the zero Ref addresses
+	// none.
 	Ref = core.Ref
 	// A Label is one name and value of a series' labels: the strings Name and Value.
 	Label = core.Label
 	// A Series is a series without its rows: Ref, Path, Labels and Definition.
 	Series = core.Series
-	// A Problem is one thing that Check found: the strings Where (a place in the database or the log) and What.
+	// A Problem is one thing that Check found: the strings Where (a place in the database or the
+	// log) and What.
 	Problem = core.Problem
-	// Stats is a snapshot of the store's counters since it was opened: Series and SeriesLimit; SamplesAccepted,
-	// SamplesLate and SamplesRefused; Held (samples that wait for Options.Reorder); MemoryBytes and MemoryBudget;
-	// LogBytes and DatabaseBytes (sizes on disk); Checkpoints and CheckpointFailures; Damaged (places of damage met).
-	// `go doc engine/core.Stats` lists the rest.
+	// Stats is a snapshot of the store's counters since it was opened: Series and SeriesLimit;
+	// SamplesAccepted, SamplesLate and SamplesRefused; Held (samples that wait for
+	// Options.Reorder); MemoryBytes and MemoryBudget; LogBytes and DatabaseBytes (sizes on disk);
+	// Checkpoints and CheckpointFailures; Damaged (places of damage met). `go doc
+	// engine/core.Stats` lists the rest.
 	Stats = core.Stats
-	// A Matcher selects series by one label, with the fields Name, Op and Value. NewMatcher makes it.
+	// A Matcher selects series by one label, with the fields Name, Op and Value. NewMatcher makes
+	// it.
 	Matcher = core.Matcher
 	// A MatchOp is how a Matcher compares.
 	MatchOp = core.MatchOp
-	// A RejectedError says which samples of a batch were not stored; the others were. Accepted, Late and Other count the
-	// samples, First has the first few that were not stored: each with its Index in the batch, from 0, and an Err that
-	// names the series and the reason.
+	// A RejectedError says which samples of a batch were not stored; the others were. Accepted,
+	// Late and Other count the samples, First has the first few that were not stored: each with its
+	// Index in the batch, from 0, and an Err that names the series and the reason.
 	RejectedError = core.RejectedError
 )
 
@@ -38,8 +42,8 @@ const (
 	MatchNotRegexp = core.MatchNotRegexp
 )
 
-// NewMatcher returns a Matcher. With MatchRegexp and MatchNotRegexp value is a regular expression (RE2) for the whole of
-// the label's value. A label that a series lacks is the empty string.
+// NewMatcher returns a Matcher. With MatchRegexp and MatchNotRegexp value is a regular expression
+// (RE2) for the whole of the label's value. A label that a series lacks is the empty string.
 func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
 	return core.NewMatcher(op, name, value)
 }
@@ -58,7 +62,7 @@ var (
 	ErrDamaged     = core.ErrDamaged     // stored bytes are not those that were written, or are missing
 	ErrFull        = core.ErrFull        // the disk has no room: nothing was stored, and the call succeeds once there is
 	ErrMemory      = core.ErrMemory      // Options.Memory has no room, and no checkpoint makes it
-	// ErrNoArchive says that no archive has the consolidation function that was asked for. An archive whose rows are
-	// one step serves every function, as in rrdtool.
+	// ErrNoArchive says that no archive has the consolidation function that was asked for. An
+	// archive whose rows are one step serves every function, as in rrdtool.
 	ErrNoArchive = rra.ErrNoArchive
 )

@@ -33,8 +33,8 @@ func StandardArchives(step int64) []rra.Archive {
 	return as
 }
 
-// StandardDefinition returns one GAUGE named "value" with collectd's step of 10 seconds, if step is 0,
-// a heartbeat of two steps and StandardArchives.
+// StandardDefinition returns one GAUGE named "value" with collectd's step of 10 seconds, if step is
+// 0, a heartbeat of two steps and StandardArchives.
 func StandardDefinition(step int64) *rra.Definition {
 	if step <= 0 {
 		step = 10

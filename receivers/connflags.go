@@ -7,7 +7,8 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// StepFlag returns the flag --PROTOCOL-step, for protocols that do not say how often a sender sends.
+// StepFlag returns the flag --PROTOCOL-step, for protocols that do not say how often a sender
+// sends.
 func StepFlag(protocol, step string) Flag {
 	return Flag{Name: protocol + "-step", Default: step, Usage: "`step` of new series"}
 }
@@ -53,7 +54,8 @@ func NewConnFlags(protocol, one, many string) ConnFlags {
 // All returns the flags in the order of the help text.
 func (f ConnFlags) All() []Flag { return []Flag{f.Idle, f.Conns, f.HostConns} }
 
-// TCP returns the options of a listener as c and its flags say. The error names the flag that is wrong.
+// TCP returns the options of a listener as c and its flags say. The error names the flag that is
+// wrong.
 func (f ConnFlags) TCP(c Config) (sockets.TCPOptions, error) {
 	o := sockets.TCPOptions{Address: c.Address, Listener: c.Listener, Yield: c.Yield, Logger: c.Logger}
 	var err error

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// ParseDuration reads a duration as every setting takes it: a number of seconds (30), Go's units (500ms,
-// 1m30s), or a number with one of the units d, w, M (31 days) and y (366 days). It may be negative.
+// ParseDuration reads a duration as every setting takes it: a number of seconds (30), Go's units
+// (500ms, 1m30s), or a number with one of the units d, w, M (31 days) and y (366 days). It may be
+// negative.
 func ParseDuration(text string) (time.Duration, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return times(n, time.Second, text)

@@ -7,9 +7,10 @@ import (
 	"github.com/rondo-db/rondo/internal/text"
 )
 
-// AppendComponent appends one component of a series' path to dst, made of parts set one
-// after the other: in it "/" and control characters (00 to 1F, 7F to 9F, U+2028, U+2029) become "_", invalid UTF-8 becomes
-// U+FFFD, and a component that is "." or ".." becomes "_" or "__". Nothing else is changed.
+// AppendComponent appends one component of a series' path to dst, made of parts set one after the
+// other: in it "/" and control characters (00 to 1F, 7F to 9F, U+2028, U+2029) become "_", invalid
+// UTF-8 becomes U+FFFD, and a component that is "." or ".." becomes "_" or "__". Nothing else is
+// changed.
 func AppendComponent[T string | []byte](dst []byte, parts ...T) []byte {
 	start := len(dst)
 	for _, p := range parts {
@@ -44,7 +45,8 @@ func decodeRune[T string | []byte](p T) (rune, int) {
 	return utf8.DecodeRune([]byte(p[:min(len(p), utf8.UTFMax)]))
 }
 
-// LabelText returns s as the name or the value of a label: control characters become "_", invalid UTF-8 becomes U+FFFD.
+// LabelText returns s as the name or the value of a label: control characters become "_", invalid
+// UTF-8 becomes U+FFFD.
 func LabelText(s string) string {
 	if text.Check(s) == nil {
 		return s

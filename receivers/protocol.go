@@ -27,18 +27,19 @@ type Protocol struct {
 	Usage string
 	// Flags are the further flags of the protocol.
 	Flags []Flag
-	// Enabled reports whether there is something to receive from; nil: there is where the address is not empty.
-	// Where it is true of an empty address, the Addr of the Receiver is nil.
+	// Enabled reports whether there is something to receive from; nil: there is where the address
+	// is not empty. Where it is true of an empty address, the Addr of the Receiver is nil.
 	Enabled func(Config) bool
-	// Reread reports whether a reload must open the receiver anew though its settings are the same, because they
-	// name files that are read only then; nil: never.
+	// Reread reports whether a reload must open the receiver anew though its settings are the same,
+	// because they name files that are read only then; nil: never.
 	Reread func(Config) bool
-	// Default returns what a typical new series of the protocol is made of, for people to read; nil: StandardDefinition.
-	// A step of 0 is the protocol's own.
+	// Default returns what a typical new series of the protocol is made of, for people to read;
+	// nil: StandardDefinition. A step of 0 is the protocol's own.
 	Default func(c Config, step int64) *rra.Definition
 	// Check says what is wrong with a configuration, without opening anything; nil: nothing can be.
 	Check func(Config) error
-	// Secured reports whether the configuration takes nothing but what senders have signed or encrypted; nil: it cannot.
+	// Secured reports whether the configuration takes nothing but what senders have signed or
+	// encrypted; nil: it cannot.
 	Secured func(Config) bool
 	// New opens the socket, so that a port that is taken is an error here.
 	New func(Config, Sink) (Receiver, error)
@@ -62,7 +63,8 @@ type Flag struct {
 type Config struct {
 	// Address is the listen address, host:port, or the folder of a "dir" protocol.
 	Address string
-	// Options holds the values of the protocol's flags by their names. A flag that is absent has its default.
+	// Options holds the values of the protocol's flags by their names. A flag that is absent has
+	// its default.
 	Options map[string][]string
 	// PacketConn, if not nil, is an open socket to use in place of Address (socket activation).
 	PacketConn net.PacketConn
@@ -70,13 +72,14 @@ type Config struct {
 	Listener net.Listener
 	// MaxFuture is how far ahead of the clock a sample may be; 0: one hour, negative: no limit.
 	MaxFuture time.Duration
-	// InFlight is how many batches may be on their way into the sink, of at most
-	// 16,384 samples or some 0.9 MB each; 0: 64, which is half a second at 2 million samples a second.
+	// InFlight is how many batches may be on their way into the sink, of at most 16,384 samples or
+	// some 0.9 MB each; 0: 64, which is half a second at 2 million samples a second.
 	InFlight int
 	// Grace is how long Serve waits, once its context has ended, for what it has read
 	// to be stored; 0: 5 s.
 	Grace time.Duration
-	// Patience is how long a connection is held up while the store takes nothing, before what it brings is shed; 0: 5 s.
+	// Patience is how long a connection is held up while the store takes nothing, before what it
+	// brings is shed; 0: 5 s.
 	Patience time.Duration
 	// Yield is how long the peer of a connection may be silent while all places are taken and
 	// another needs one; 0: a minute.
@@ -118,7 +121,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Latest returns the time beyond which a sample is of the future, and refused, when now is the present.
+// Latest returns the time beyond which a sample is of the future, and refused, when now is the
+// present.
 func (c Config) Latest(now time.Time) rra.Time {
 	if c.MaxFuture < 0 {
 		return math.MaxInt64
@@ -158,14 +162,16 @@ type Receiver interface {
 	Addr() net.Addr
 	// Stats returns its counters; it may be called at any time.
 	Stats() Stats
-	// Close releases the socket of a receiver that is not going to be served. After Serve it does nothing.
+	// Close releases the socket of a receiver that is not going to be served. After Serve it does
+	// nothing.
 	Close() error
 }
 
 // A Controller is a Receiver that can be told to do something while it serves.
 type Controller interface {
 	Receiver
-	// Control runs one command, its name first, and returns what it answers. It may be called at any time.
+	// Control runs one command, its name first, and returns what it answers. It may be called at
+	// any time.
 	Control(ctx context.Context, args []string) (Table, error)
 }
 

@@ -103,8 +103,8 @@ func (q *Queue) Add(ref core.Ref, at rra.Time, values []rra.Value) bool {
 	return true
 }
 
-// Room waits until Add has room, so that it sheds nothing; the error is that of ctx. It is for readers of what can
-// wait, such as files.
+// Room waits until Add has room, so that it sheds nothing; the error is that of ctx. It is for
+// readers of what can wait, such as files.
 func (q *Queue) Room(ctx context.Context) error {
 	if !q.full(0) {
 		return nil
@@ -127,9 +127,10 @@ func (q *Queue) full(spare int) bool {
 	return q.cur == nil || q.cur.Len() >= batchSamples-spare || q.curValues >= batchValues-spare
 }
 
-// Flush hands the batch being filled over without waiting. While two are on their way, one that is being made durable and the
-// next to be, it is handed over when one of them comes back, and grows until then: what comes while the disk is slow goes into few
-// batches, and a slow disk does not use them up.
+// Flush hands the batch being filled over without waiting. While two are on their way, one that is
+// being made durable and the next to be, it is handed over when one of them comes back, and grows
+// until then: what comes while the disk is slow goes into few batches, and a slow disk does not use
+// them up.
 func (q *Queue) Flush() {
 	q.count()
 	if q.cur == nil || q.cur.Len() == 0 {
@@ -209,8 +210,8 @@ func (q *Queue) shed() {
 	}
 }
 
-// ready waits until there is some room, so that one of several senders is not shed for what the others have added, also
-// where Add has waited in vain for one of those. It waits in vain once.
+// ready waits until there is some room, so that one of several senders is not shed for what the
+// others have added, also where Add has waited in vain for one of those. It waits in vain once.
 func (q *Queue) ready() {
 	if q.stuck || !q.full(fairRoom) {
 		return

@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestQueueGathers: with two batches on their way the third is left to grow, and goes as soon as one has come back.
+// TestQueueGathers: with two batches on their way the third is left to grow, and goes as soon as
+// one has come back.
 func TestQueueGathers(t *testing.T) {
 	sink := &held{got: make(chan int, 10), release: make(chan struct{})}
 	var c receivers.Counters
@@ -47,8 +48,8 @@ func TestQueueGathers(t *testing.T) {
 	}
 }
 
-// TestQueueKeepsOrder: whoever hands a batch over, the one who fills it or the one who waits for others, samples come in
-// the order in which they were added.
+// TestQueueKeepsOrder: whoever hands a batch over, the one who fills it or the one who waits for
+// others, samples come in the order in which they were added.
 func TestQueueKeepsOrder(t *testing.T) {
 	const samples = 200_000
 	rec := new(receivertest.Recorder)

@@ -8,8 +8,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// How receivers ask the sink for the series of newcomers. While the sink is asked nothing is read, so
-// it is not asked for long, nor too soon again after it has failed.
+// How receivers ask the sink for the series of newcomers. While the sink is asked nothing is read,
+// so it is not asked for long, nor too soon again after it has failed.
 const (
 	resolveTimeout = 2 * time.Second  // how long the sink may hold up the reading
 	retryFailed    = time.Second      // before the sink is asked again that has failed
@@ -17,8 +17,8 @@ const (
 	retryOther     = time.Minute      // before a series that was refused for another reason is
 )
 
-// Asking returns a context for asking the sink while a receiver waits: it ends after two seconds. It
-// does not end because ctx does: what was read before ctx ended is still stored.
+// Asking returns a context for asking the sink while a receiver waits: it ends after two seconds.
+// It does not end because ctx does: what was read before ctx ended is still stored.
 func Asking(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 }

@@ -25,8 +25,9 @@ func NewSharedQueue(sink Sink, c *Counters, cfg Config) *SharedQueue {
 }
 
 // Do lets f use the queue, with no other at the same time, and hands over what f has added: call it
-// once for all that one read has brought. f must not keep the queue. Where there is no room Do waits for some, for Config.Patience
-// at most, and so holds up all who share the queue: a flood from one of them is shed, and few samples of another are not.
+// once for all that one read has brought. f must not keep the queue. Where there is no room Do
+// waits for some, for Config.Patience at most, and so holds up all who share the queue: a flood
+// from one of them is shed, and few samples of another are not.
 func (s *SharedQueue) Do(f func(q *Queue)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,8 +51,8 @@ func (s *SharedQueue) raise() {
 	}
 }
 
-// Generation is another whenever the sink has refused a reference, as Queue.Stale tells a goroutine that is alone:
-// references from an earlier one must be resolved again.
+// Generation is another whenever the sink has refused a reference, as Queue.Stale tells a goroutine
+// that is alone: references from an earlier one must be resolved again.
 func (s *SharedQueue) Generation() uint64 { return s.generation.Load() }
 
 // Stop is the Queue's. Do does nothing from then on.

@@ -137,7 +137,8 @@ func TestSharedQueueIsFair(t *testing.T) {
 	}
 }
 
-// TestSharedQueueLeavesNothing: what finds all batches on their way is handed over later, though no one comes again.
+// TestSharedQueueLeavesNothing: what finds all batches on their way is handed over later, though no
+// one comes again.
 func TestSharedQueueLeavesNothing(t *testing.T) {
 	rec := resolved(t, 1)
 	var c receivers.Counters

@@ -30,14 +30,15 @@ type Sink interface {
 	Metadata(ctx context.Context, path string) (core.Metadata, error)
 }
 
-// A Description is metadata of one path. A path that is new counts against its sender as a series does.
+// A Description is metadata of one path. A path that is new counts against its sender as a series
+// does.
 type Description struct {
 	core.PathMetadata
 	Sender string
 }
 
-// The attribute of metadata that says what becomes of a path that expires: with the value ExpireDelete its
-// series is dropped; otherwise the rows stay, and only the metadata is forgotten.
+// The attribute of metadata that says what becomes of a path that expires: with the value
+// ExpireDelete its series is dropped; otherwise the rows stay, and only the metadata is forgotten.
 const (
 	AttributeOnExpiry = "on_expiry"
 	ExpireDelete      = "delete"

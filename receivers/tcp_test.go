@@ -19,7 +19,8 @@ import (
 // waitFor bounds what a test waits for.
 const waitFor = 20 * time.Second
 
-// A lines receiver takes a line of text a sample, "SECOND VALUE": as little as a protocol over TCP can be.
+// A lines receiver takes a line of text a sample, "SECOND VALUE": as little as a protocol over TCP
+// can be.
 type lines struct {
 	receivers.Counters
 	cfg   receivers.Config

@@ -103,7 +103,8 @@ func (a *folding) gather(c []uint64, pdp float64, elapsed int64) {
 	c[cdpValue] = math.Float64bits(val)
 }
 
-// moreUnknownPDPs adds to the unknown PDPs in the low half of an archive's meta word, up to maxUnknownPDPs.
+// moreUnknownPDPs adds to the unknown PDPs in the low half of an archive's meta word, up to
+// maxUnknownPDPs.
 func moreUnknownPDPs(meta, n uint64) uint64 {
 	return meta&^0xffffffff | min(meta&0xffffffff+n, maxUnknownPDPs)
 }

@@ -52,7 +52,8 @@ func serves(a *Archive, cf CF) bool {
 	return a.CF == cf || a.PDPs == 1 && a.CF <= Last && cf <= Last
 }
 
-// Window returns the range (from, to] of seconds whose rows an archive holds after an update at the second last.
+// Window returns the range (from, to] of seconds whose rows an archive holds after an update at the
+// second last.
 func (d *Definition) Window(archive int, last int64) (from, to int64) {
 	a := &d.Archives[archive]
 	span := d.Step * a.PDPs

@@ -10,8 +10,8 @@ import (
 // computeStack is room for the stack of most COMPUTE expressions.
 const computeStack = 24
 
-// compileProgram compiles the expression of COMPUTE data source i. names are those of all sources: the programs of a
-// machine share them.
+// compileProgram compiles the expression of COMPUTE data source i. names are those of all sources:
+// the programs of a machine share them.
 func (d *Definition) compileProgram(i int, names []string) (*rpn.Program, error) {
 	p, err := rpn.Compile(d.Sources[i].Expr, names[:i:i])
 	if err == nil {

@@ -14,21 +14,24 @@ const (
 	// MaxColumns is the largest product of archives and data sources: with each sample a series may
 	// close that many rows.
 	MaxColumns = 1 << 16
-	// MaxRows is the largest number of rows that one archive can have, as in rrdtool's files. A store
-	// allows fewer.
+	// MaxRows is the largest number of rows that one archive can have, as in rrdtool's files. A
+	// store allows fewer.
 	MaxRows = 1<<31 - 1
-	// MaxValues is the largest number of values of a series: rows times data sources, of all archives.
+	// MaxValues is the largest number of values of a series: rows times data sources, of all
+	// archives.
 	MaxValues = 1_000_000_000
-	// MaxStateBytes is the largest state of a series, in bytes. The rows of SEASONAL and DEVSEASONAL
-	// archives are most of it, 8 bytes a row and data source.
+	// MaxStateBytes is the largest state of a series, in bytes. The rows of SEASONAL and
+	// DEVSEASONAL archives are most of it, 8 bytes a row and data source.
 	MaxStateBytes = 4 << 20
-	// MaxName is the longest name of a data source, in bytes; the command line takes 19, as rrdtool does.
+	// MaxName is the longest name of a data source, in bytes; the command line takes 19, as rrdtool
+	// does.
 	MaxName = 255
 	// MaxExpression is the longest COMPUTE expression, in bytes.
 	MaxExpression = 4096
 )
 
-// Other limits keep counters inside their half words and products of step, PDPs and rows inside an int64.
+// Other limits keep counters inside their half words and products of step, PDPs and rows inside an
+// int64.
 const (
 	maxStep      = 1 << 31
 	maxPDPs      = 1<<31 - 1

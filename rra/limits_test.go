@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Nothing bounded what one short definition could ask for: a state of 128 MiB, 4,000 billion rows, 20,000 data sources that
-// were compared with each other before they were counted.
+// Nothing bounded what one short definition could ask for: a state of 128 MiB, 4,000 billion rows,
+// 20,000 data sources that were compared with each other before they were counted.
 func TestLimitsOfDefinition(t *testing.T) {
 	repeat := func(n int, form string) (args []string) {
 		for i := range n {

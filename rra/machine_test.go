@@ -234,7 +234,8 @@ func sameRuns(a, b []Run) bool {
 	})
 }
 
-// TestOwn: an archive that shares its rows with no other gets the same ones, and remembers the same.
+// TestOwn: an archive that shares its rows with no other gets the same ones, and remembers the
+// same.
 func TestOwn(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 5))
 	owned := 0

@@ -34,10 +34,10 @@ var dataSourceForm = sync.OnceValue(func() *regexp.Regexp {
 		`^DS:([-a-zA-Z0-9_]{1,19})(?:=([-a-zA-Z0-9_]{1,19})(?:\[([0-9]+)\])?)?:([A-Z]{1,19}):((?s:.+))$`)
 })
 
-// ParseDefinition reads the arguments of `rrdtool create` that say what a series
-// keeps: DS:… and RRA:…, in any order; archives may also stand in the words of [ParseRetention]. Without an rra-num, HWPREDICT and
-// MHWPREDICT bring SEASONAL, DEVSEASONAL, DEVPREDICT and FAILURES archives along,
-// as in rrdtool.
+// ParseDefinition reads the arguments of `rrdtool create` that say what a series keeps: DS:… and
+// RRA:…, in any order; archives may also stand in the words of [ParseRetention]. Without an
+// rra-num, HWPREDICT and MHWPREDICT bring SEASONAL, DEVSEASONAL, DEVPREDICT and FAILURES archives
+// along, as in rrdtool.
 //
 // A *[ParseError] is rrdtool's. A *[FieldError] is rondo's own, of what rrdtool takes
 // but cannot work with. The result is valid.
@@ -83,7 +83,8 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 	return d, nil
 }
 
-// checkArguments refuses more data sources and archives than a series can have, before any is parsed.
+// checkArguments refuses more data sources and archives than a series can have, before any is
+// parsed.
 func checkArguments(args []string) error {
 	sources, archives := 0, 0
 	for _, arg := range args {
@@ -118,8 +119,8 @@ func (d *Definition) addRetention(text string) error {
 	return nil
 }
 
-// settleImplied sets the smoothing window of archives that a predictor brought along: none in files of
-// version 4 and later, which MHWPREDICT, a smoothing window, DCOUNTER and DDERIVE make.
+// settleImplied sets the smoothing window of archives that a predictor brought along: none in files
+// of version 4 and later, which MHWPREDICT, a smoothing window, DCOUNTER and DDERIVE make.
 func (d *Definition) settleImplied(implied []int) {
 	newer := slices.ContainsFunc(d.Sources, func(s DataSource) bool { return s.Kind == DCounter || s.Kind == DDerive }) ||
 		slices.ContainsFunc(d.Archives, func(a Archive) bool {

@@ -108,7 +108,8 @@ func (m *Machine) gather(w []uint64, amounts []float64, iv float64) {
 	}
 }
 
-// moreUnknownSec adds seconds to the unknown seconds of a data source's meta word, up to maxUnknownSec.
+// moreUnknownSec adds seconds to the unknown seconds of a data source's meta word, up to
+// maxUnknownSec.
 func moreUnknownSec(meta, seconds uint64) uint64 {
 	return min(meta>>8+seconds, maxUnknownSec)<<8 | meta&0xff
 }
@@ -157,8 +158,8 @@ func (m *Machine) close(w []uint64, amounts, pdp []float64, first, elapsed int64
 	return m.consolidate(w, pdp, first, elapsed, out), nil
 }
 
-// closeOne closes the PDPs of data source i; before is those of the data sources before it. A COMPUTE source that cannot be
-// evaluated is left as it was.
+// closeOne closes the PDPs of data source i; before is those of the data sources before it. A
+// COMPUTE source that cannot be evaluated is left as it was.
 func (m *Machine) closeOne(w []uint64, i int, n, iv, pre, post float64, elapsed int64, before []float64) (float64, error) {
 	if !m.sources[i].compute {
 		return m.closePDP(w, i, n, iv, pre, post, elapsed), nil

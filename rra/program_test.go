@@ -77,7 +77,8 @@ func newTrial(r *rand.Rand, family bool) *trial {
 	return t
 }
 
-// parse replaces the definition by what its text says: rrdtool's doubles are not always the nearest.
+// parse replaces the definition by what its text says: rrdtool's doubles are not always the
+// nearest.
 func (t *trial) parse() {
 	d, err := ParseDefinition(t.def.Step, t.args)
 	if err != nil {

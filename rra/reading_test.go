@@ -70,8 +70,8 @@ func BenchmarkParseReading(b *testing.B) {
 	}
 }
 
-// TestTextsGoWithTheirReadings: a state keeps texts for as long as a last reading is one, and no longer: whoever steps many
-// series looks at those that have texts apart.
+// TestTextsGoWithTheirReadings: a state keeps texts for as long as a last reading is one, and no
+// longer: whoever steps many series looks at those that have texts apart.
 func TestTextsGoWithTheirReadings(t *testing.T) {
 	d, err := rra.ParseDefinition(10, []string{"DS:x:GAUGE:100:U:U", "DS:y:GAUGE:100:U:U", "RRA:LAST:0.5:1:5"})
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // A series whose state was lost hands out the rows that it would have handed out, or unknown ones,
-// whatever its xff, its step and the times of its readings are. A zero may have the other sign: of a
-// PDP that begins with a reading rrdtool keeps the sign of the rate before, which was lost.
+// whatever its xff, its step and the times of its readings are. A zero may have the other sign: of
+// a PDP that begins with a reading rrdtool keeps the sign of the rate before, which was lost.
 func TestResumeMakesNoOtherNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 7))
 	known, unknown, resumed := 0, 0, 0

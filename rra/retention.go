@@ -109,8 +109,8 @@ var unitWords = map[string]byte{
 	"y": 'y', "year": 'y', "years": 'y',
 }
 
-// parseWordedTime reads a duration. Unlike ParseDuration it looks at what follows the first letter of the
-// unit: 1mon would be one minute.
+// parseWordedTime reads a duration. Unlike ParseDuration it looks at what follows the first letter
+// of the unit: 1mon would be one minute.
 func parseWordedTime(word string) (wordedTime, error) {
 	digits := strings.TrimLeft(word, "0123456789")
 	t := wordedTime{number: word[:len(word)-len(digits)], unit: 's'}

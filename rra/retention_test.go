@@ -58,8 +58,8 @@ func TestParseRetention(t *testing.T) {
 	}
 }
 
-// TestRetentionThatDoesNotFit: rows that are no multiple of the step, and times that are no multiple of the
-// row, were "value would truncate when scaled".
+// TestRetentionThatDoesNotFit: rows that are no multiple of the step, and times that are no
+// multiple of the row, were "value would truncate when scaled".
 func TestRetentionThatDoesNotFit(t *testing.T) {
 	for text, want := range map[string]string{
 		"7s for 1d":                 `"7s for 1d": a row of 7s is no multiple of the step, 10 s`,

@@ -12,8 +12,8 @@ type Series struct {
 	State   State
 }
 
-// NewSeries returns a new series whose last update was at start, cut to a whole second. The name, as rrdtool knows the
-// file, decides at which row seasonal coefficients are smoothed.
+// NewSeries returns a new series whose last update was at start, cut to a whole second. The name,
+// as rrdtool knows the file, decides at which row seasonal coefficients are smoothed.
 func NewSeries(m *Machine, name string, start Time) *Series {
 	s := &Series{Machine: m, State: m.NewState(start)}
 	m.SmoothBy(s.State.W, NameHash(name))

@@ -9,9 +9,10 @@ const defaultSmoothing = 0.05
 // place once a season at a row that the name of the series decided when it was made.
 const burnIn = 3
 
-// The word hwPending of data source 0 of a SEASONAL or DEVSEASONAL archive: bit 0 says that a season of the burn-in
-// ended, the rest of the lower half counts rows passed since the update command began. The upper half is the row at which
-// the archive calls for smoothing; neverSmooth, and others that are past its rows, are never reached.
+// The word hwPending of data source 0 of a SEASONAL or DEVSEASONAL archive: bit 0 says that a
+// season of the burn-in ended, the rest of the lower half counts rows passed since the update
+// command began. The upper half is the row at which the archive calls for smoothing; neverSmooth,
+// and others that are past its rows, are never reached.
 const (
 	smoothShift = 32
 	pendingMask = 1<<smoothShift - 1
@@ -73,8 +74,8 @@ func (m *Machine) AbortUpdate(s *State) {
 	}
 }
 
-// SmoothBy chooses the rows at which the SEASONAL and DEVSEASONAL archives of w call for smoothing as rrdtool does when it makes
-// a file: hash is that of the name it is given ([NameHash]).
+// SmoothBy chooses the rows at which the SEASONAL and DEVSEASONAL archives of w call for smoothing
+// as rrdtool does when it makes a file: hash is that of the name it is given ([NameHash]).
 func (m *Machine) SmoothBy(w []uint64, hash uint64) {
 	for i := range m.archives {
 		if a := &m.archives[i]; a.ring != 0 {
@@ -92,8 +93,8 @@ func (a *archive) smoothAt(w []uint64, row int64) {
 	c[hwPending] = c[hwPending]&pendingMask | uint64(row)<<smoothShift
 }
 
-// SmoothRow returns the row of the ring at which an archive of CF SEASONAL or DEVSEASONAL calls for smoothing, -1 if at none;
-// 0 for other archives.
+// SmoothRow returns the row of the ring at which an archive of CF SEASONAL or DEVSEASONAL calls for
+// smoothing, -1 if at none; 0 for other archives.
 func (m *Machine) SmoothRow(s *State, archive int) int64 {
 	a := &m.archives[archive]
 	if a.ring == 0 {

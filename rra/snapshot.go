@@ -25,20 +25,22 @@ type ArchiveSnapshot struct {
 	CurRow int64 // the row of the ring that was written last
 	CDPs   []CDP // one for each data source
 
-	// SmoothRow is the row of the ring at which an archive of CF SEASONAL or DEVSEASONAL calls for smoothing. Where it is none
-	// of its rows, the archive never does. 0 for other archives.
+	// SmoothRow is the row of the ring at which an archive of CF SEASONAL or DEVSEASONAL calls for
+	// smoothing. Where it is none of its rows, the archive never does. 0 for other archives.
 	SmoothRow int64
 
-	// Rows are the archive's rows, oldest first, data source beside data source. The state holds those of
-	// SEASONAL and DEVSEASONAL archives; for others Snapshot leaves them nil, and Import does not look at them.
+	// Rows are the archive's rows, oldest first, data source beside data source. The state holds
+	// those of SEASONAL and DEVSEASONAL archives; for others Snapshot leaves them nil, and Import
+	// does not look at them.
 	Rows []float64
 }
 
-// maxUnknownSec and maxUnknownPDPs are the largest counts that a state holds of an open PDP and of an open row. Step stops
-// counting there, so that a state within the bounds never leaves them. The rows are those of rrdtool, which counts on:
-// both bounds are above what makes any PDP (half its seconds) or any row (all its PDPs) unknown. A smaller bound,
-// the PDPs of a row, would not do: after a change of the step rrdtool counts beyond it. Nor would a larger one for the
-// seconds: rrdtool compares the low 32 bits of its count, signed.
+// maxUnknownSec and maxUnknownPDPs are the largest counts that a state holds of an open PDP and of
+// an open row. Step stops counting there, so that a state within the bounds never leaves them. The
+// rows are those of rrdtool, which counts on: both bounds are above what makes any PDP (half its
+// seconds) or any row (all its PDPs) unknown. A smaller bound, the PDPs of a row, would not do:
+// after a change of the step rrdtool counts beyond it. Nor would a larger one for the seconds:
+// rrdtool compares the low 32 bits of its count, signed.
 const (
 	maxUnknownSec  = 1<<31 - 1
 	maxUnknownPDPs = 1 << 31
@@ -75,12 +77,12 @@ func (m *Machine) Snapshot(s *State) *Snapshot {
 	return x
 }
 
-// Import returns the state that goes on from x as rrdtool goes on from a file that holds the same. The error is a
-// *FieldError.
+// Import returns the state that goes on from x as rrdtool goes on from a file that holds the same.
+// The error is a *FieldError.
 //
-// Of a CDP it takes what the archive's CF has a use for. Archives of AVERAGE, MIN, MAX and LAST with one PDP a row
-// remember nothing that matters: they have one Primary and Secondary between them, those of the first, and
-// neither a Value nor unknown PDPs.
+// Of a CDP it takes what the archive's CF has a use for. Archives of AVERAGE, MIN, MAX and LAST
+// with one PDP a row remember nothing that matters: they have one Primary and Secondary between
+// them, those of the first, and neither a Value nor unknown PDPs.
 func (m *Machine) Import(x *Snapshot) (State, error) {
 	switch {
 	case x.LastUpdate < 0:

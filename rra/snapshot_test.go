@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestSnapshot: a state that went through a snapshot, at any time, is the same and goes on to the same rows.
+// TestSnapshot: a state that went through a snapshot, at any time, is the same and goes on to the
+// same rows.
 func TestSnapshot(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 6))
 	for i := range 200 {
@@ -61,8 +62,9 @@ func sameState(a, b *State) bool {
 	return slices.Equal(a.W, b.W)
 }
 
-// TestImportBeyond: a file may hold more unknown seconds than a step has, and more unknown PDPs than a row has; a
-// tuned one does. They are too many, whatever comes, until the PDP or row is closed.
+// TestImportBeyond: a file may hold more unknown seconds than a step has, and more unknown PDPs
+// than a row has; a tuned one does. They are too many, whatever comes, until the PDP or row is
+// closed.
 func TestImportBeyond(t *testing.T) {
 	d, err := ParseDefinition(10, []string{"DS:a:GAUGE:100:U:U", "RRA:AVERAGE:0.9:1:3", "RRA:AVERAGE:0.9:3:3"})
 	if err != nil {

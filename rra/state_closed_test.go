@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestCheckedStatesStayValid: a state that Check passes, however odd, passes it after every step, so that what was stored
-// once can always be read again. Two counters could leave their bounds by one.
+// TestCheckedStatesStayValid: a state that Check passes, however odd, passes it after every step,
+// so that what was stored once can always be read again. Two counters could leave their bounds by
+// one.
 func TestCheckedStatesStayValid(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 11))
 	var machines []*Machine

@@ -60,16 +60,16 @@ func (m *Machine) prepare() {
 	m.straight = len(m.sources) <= maxStraight && len(m.lanes) <= maxLanes && m.inputs == len(m.sources) && !m.family && m.own == nil
 }
 
-// A one is the current rows of two archives of one PDP a row, in the halves of a word, or of the last of them in the
-// low half.
+// A one is the current rows of two archives of one PDP a row, in the halves of a word, or of the
+// last of them in the low half.
 type one struct {
 	cur       int
 	step      uint64 // moves both
 	low, high uint32 // rows of the archives
 }
 
-// A Moment is what steps of one Machine have in common that go from one time to the same other. It is used again
-// for step after step, and made anew where they differ. The zero value is ready.
+// A Moment is what steps of one Machine have in common that go from one time to the same other. It
+// is used again for step after step, and made anew where they differ. The zero value is ready.
 type Moment struct {
 	m    *Machine
 	at   Time
@@ -107,9 +107,10 @@ func (mo *Moment) make(m *Machine, last uint64, at Time) {
 	}
 }
 
-// StepStraight is Step where the straight path may be taken: no COMPUTE, no archive of the Holt-Winters family,
-// whole seconds, numbers. If it may not, StepStraight returns false and has changed nothing. After it no last reading is kept
-// as text: whoever keeps the state's texts drops them. mo is what the step before has left of its times.
+// StepStraight is Step where the straight path may be taken: no COMPUTE, no archive of the
+// Holt-Winters family, whole seconds, numbers. If it may not, StepStraight returns false and has
+// changed nothing. After it no last reading is kept as text: whoever keeps the state's texts drops
+// them. mo is what the step before has left of its times.
 func (m *Machine) StepStraight(mo *Moment, w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
 	if !m.straight || m.noStraight || len(values) != len(m.sources) {
 		return out, false
@@ -136,8 +137,8 @@ func (m *Machine) Texted(w []uint64) bool {
 	return false
 }
 
-// StepText is StepStraight for one reading that is kept as text, of the one data source of m, GAUGE or ABSOLUTE. After it the
-// state's text is what of it is remembered.
+// StepText is StepStraight for one reading that is kept as text, of the one data source of m, GAUGE
+// or ABSOLUTE. After it the state's text is what of it is remembered.
 func (m *Machine) StepText(mo *Moment, w []uint64, at Time, text string, out []Run) (runs []Run, remembered string, ok bool) {
 	if len(m.sources) != 1 || m.sources[0].kind != Gauge && m.sources[0].kind != Absolute || text == "" || text[0] == 'U' {
 		return out, "", false
@@ -365,7 +366,8 @@ func (o *one) turn(p uint64) uint64 {
 	return uint64(high)<<32 | uint64(low)
 }
 
-// gatherAll is gatherOne for all lanes. The words of data source d begin cdpWords*d words behind those of the first.
+// gatherAll is gatherOne for all lanes. The words of data source d begin cdpWords*d words behind
+// those of the first.
 func (m *Machine) gatherAll(w []uint64, pdp float64) {
 	if pdp != pdp {
 		for i := range m.lanes {
@@ -423,7 +425,8 @@ func (l *lane) advance(p *uint64) {
 }
 
 // appendRow appends one row. It sets the fields one by one: a Run put together elsewhere and copied
-// is read back before the stores to the state have left the store buffer, and waits for all of them.
+// is read back before the stores to the state have left the store buffer, and waits for all of
+// them.
 func appendRow(out []Run, stream, ds int32, k int64, v float64) []Run {
 	n := len(out)
 	if n == cap(out) {

@@ -12,7 +12,8 @@ import (
 // readMark reads the file mark. The error wraps fs.ErrNotExist if there is none.
 func (l *Log) readMark() (slots, error) {
 	var s slots
-	f, err := l.fs.Open(filepath.Join(l.dir, markName), !l.o.ReadOnly) // who writes it later learns now that it may not
+	// A log that may not write its mark learns it now.
+	f, err := l.fs.Open(filepath.Join(l.dir, markName), !l.o.ReadOnly)
 	if err != nil {
 		return s, err
 	}

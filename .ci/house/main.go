@@ -1,10 +1,11 @@
-// House measures the rooms of the code: by package the lines, the functions that are long, the longest file, and the
-// arrows between its files. It fails where a figure passes the limit that limits.txt sets.
+// House measures the rooms of the code: by package the lines, the functions that are long, the
+// longest file, and the arrows between its files. It fails where a figure passes the limit that
+// limits.txt sets.
 //
-// A file has an arrow to another of its package if it names something that the other defines: a type, a function, a
-// method, a field, a constant, a variable. The files are put in the order that makes most arrows run down: the files
-// that others stand on lie at the bottom. An arrow that still runs up is one of two files that need each other, or of
-// a longer circle.
+// A file has an arrow to another of its package if it names something that the other defines: a
+// type, a function, a method, a field, a constant, a variable. The files are put in the order that
+// makes most arrows run down: the files that others stand on lie at the bottom. An arrow that still
+// runs up is one of two files that need each other, or of a longer circle.
 //
 //	go run .ci/house/main.go [-v] [PACKAGE ...]
 package main
@@ -217,9 +218,9 @@ func indents(src []byte) (tabs []int) {
 	return tabs
 }
 
-// runUp returns the arrows that run up when the files are put in the order in which few do. The order is found as
-// Eades, Lin and Smyth do (1993: "A fast and effective heuristic for the feedback arc set problem"), then bettered by
-// moving one file at a time to its best place.
+// runUp returns the arrows that run up when the files are put in the order in which few do. The
+// order is found as Eades, Lin and Smyth do (1993: "A fast and effective heuristic for the feedback
+// arc set problem"), then bettered by moving one file at a time to its best place.
 func runUp(n int, arrows map[[2]int]int) (back [][2]int) {
 	out, in := make([][]bool, n), make([][]bool, n)
 	for i := range n {
@@ -335,9 +336,9 @@ func show(rooms []*room, verbose bool) {
 	}
 }
 
-// exceeded says which figures pass their limit. A line of limits is a room (or * for all that no line names), a figure
-// and its limit: file (lines of the longest), up (per cent of the arrows), long (functions), wide (lines of comments
-// behind column 100), or TYPE.fields.
+// exceeded says which figures pass their limit. A line of limits is a room (or * for all that no
+// line names), a figure and its limit: file (lines of the longest), up (per cent of the arrows),
+// long (functions), wide (lines of comments behind column 100), or TYPE.fields.
 func exceeded(rooms []*room, limits string) (wrong []string, err error) {
 	f, err := os.Open(limits)
 	if err != nil {

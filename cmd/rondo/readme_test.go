@@ -78,8 +78,8 @@ func ofLang(t *testing.T, fences []fence, lang string) []fence {
 
 const readme = root + "/README.md"
 
-// TestReadmeCommands runs the README's console blocks, in order, beside a server that has got collectd's packets,
-// and compares what they print. In the page … stands for anything.
+// TestReadmeCommands runs the README's console blocks, in order, beside a server that has got
+// collectd's packets, and compares what they print. In the page … stands for anything.
 func TestReadmeCommands(t *testing.T) {
 	dir := t.TempDir()
 	const anyPort = "127.0.0.1:0"
@@ -104,8 +104,8 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// TestRPCExamples runs the console blocks of the page on the RPC, in order, beside a server, and looks that there is one of every
-// method.
+// TestRPCExamples runs the console blocks of the page on the RPC, in order, beside a server, and
+// looks that there is one of every method.
 func TestRPCExamples(t *testing.T) {
 	dir := t.TempDir()
 	d := serveProcess(t, filepath.Join(dir, "rondo.db"))
@@ -169,8 +169,8 @@ func asExit(err error, exit **exec.ExitError) (ok bool) {
 
 var anyNumber = regexp.MustCompile(`-nan|-?\d+(\.\d+)?(e[+-]\d\d)?`)
 
-// resembles compares with a pattern: a line … is any number of lines, … in a line anything. Loosely, every number is
-// like every other, and so is the space before it.
+// resembles compares with a pattern: a line … is any number of lines, … in a line anything.
+// Loosely, every number is like every other, and so is the space before it.
 func resembles(got, pattern string, loose bool) bool {
 	pattern = strings.TrimRight(pattern, "\n")
 	got = strings.TrimRight(got, "\n")
@@ -214,7 +214,8 @@ func TestResembles(t *testing.T) {
 	}
 }
 
-// sendLoad sends, as collectd on host web1 would, what the plugins cpu and load read in the last minute.
+// sendLoad sends, as collectd on host web1 would, what the plugins cpu and load read in the last
+// minute.
 func sendLoad(t *testing.T, addr string) {
 	t.Helper()
 	c, err := net.Dial("udp", addr)

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropPages unmaps the whole pages that lie within b, a piece of the database's mapping. They stay in the page cache.
+// dropPages unmaps the whole pages that lie within b, a piece of the database's mapping. They stay
+// in the page cache.
 func dropPages(b []byte) {
 	const page = 4096
 	from := (uintptr(unsafe.Pointer(unsafe.SliceData(b))) + page - 1) &^ (page - 1)
@@ -18,7 +19,8 @@ func dropPages(b []byte) {
 	_ = unix.Madvise(b[off:off+(to-from)], unix.MADV_DONTNEED) // advice
 }
 
-// dropRange is dropPages for a part of the mapping given by address, which a transaction holds in place.
+// dropRange is dropPages for a part of the mapping given by address, which a transaction holds in
+// place.
 func dropRange(from, size uintptr) {
 	_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, size&^4095, unix.MADV_DONTNEED) // advice
 }

@@ -20,7 +20,8 @@ func (s *Store) Flush(ctx context.Context, refs []Ref) error {
 	return s.flushHeld(refs, s.appender.lock)
 }
 
-// flushHeld is Flush without a wait for room. The call is counted, and leaves. lock takes the appender's mu.
+// flushHeld is Flush without a wait for room. The call is counted, and leaves. lock takes the
+// appender's mu.
 func (s *Store) flushHeld(refs []Ref, lock func()) error {
 	rec := []byte{record.KindSamples}
 	var do []groupOp

@@ -16,8 +16,8 @@ import (
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
-// TestAlterAgainstAppend: a series is altered while samples for it arrive without a pause, several at
-// a time, some held by a reorder window: none is lost, and each is in the rows.
+// TestAlterAgainstAppend: a series is altered while samples for it arrive without a pause, several
+// at a time, some held by a reorder window: none is lost, and each is in the rows.
 func TestAlterAgainstAppend(t *testing.T) {
 	for _, reorder := range []time.Duration{0, 3 * time.Second} {
 		t.Run(fmt.Sprint("reorder=", reorder), func(t *testing.T) {
@@ -125,7 +125,8 @@ func TestFlushSurvives(t *testing.T) {
 	}
 }
 
-// TestAlterKeepsLabels: labels that are given, and acknowledged, while a series is being altered stay.
+// TestAlterKeepsLabels: labels that are given, and acknowledged, while a series is being altered
+// stay.
 func TestAlterKeepsLabels(t *testing.T) {
 	s := enginetest.Open(t)
 	mustCreate(t, s, "a", testDefinition(t), core.Label{Name: "host", Value: "old"})
@@ -158,8 +159,8 @@ func TestAlterKeepsLabels(t *testing.T) {
 	}
 }
 
-// TestRenameMovesMetadataOnItsWay: metadata that is on its way to the log when its series is renamed goes with it. The rename
-// put in its place what was kept before, and removed it.
+// TestRenameMovesMetadataOnItsWay: metadata that is on its way to the log when its series is
+// renamed goes with it. The rename put in its place what was kept before, and removed it.
 func TestRenameMovesMetadataOnItsWay(t *testing.T) {
 	log := waltest.NewStream(1)
 	s := mustOpen(t, t.TempDir(), onStream(core.Options{NoBackground: true}, log))

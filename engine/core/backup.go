@@ -125,8 +125,8 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	return b.write(binary.LittleEndian.AppendUint32([]byte{backupEnd}, sum))
 }
 
-// spoolCatalogue copies the catalogue out of the database, so that its transaction is short, and keeps the
-// log behind its position.
+// spoolCatalogue copies the catalogue out of the database, so that its transaction is short, and
+// keeps the log behind its position.
 func (s *Store) spoolCatalogue() (*spool, wal.Pos, error) {
 	out := &spool{s: s}
 	var pos wal.Pos

@@ -305,8 +305,8 @@ func compress(t testing.TB, b []byte) []byte {
 	return z.EncodeAll(b, nil)
 }
 
-// TestHalfRestored is what a process leaves that is killed in the midst of Restore: Open refuses it, and says what to
-// do; restoring again works.
+// TestHalfRestored is what a process leaves that is killed in the midst of Restore: Open refuses
+// it, and says what to do; restoring again works.
 func TestHalfRestored(t *testing.T) {
 	s := enginetest.Open(t)
 	f := newFeeder(t, s, 20)
@@ -342,8 +342,8 @@ func TestHalfRestored(t *testing.T) {
 	}
 }
 
-// TestFilesOfOthersStay opens a store in a folder with files named as a backup might be, one that a killed backup has
-// left, and a name that would be a pattern.
+// TestFilesOfOthersStay opens a store in a folder with files named as a backup might be, one that a
+// killed backup has left, and a name that would be a pattern.
 func TestFilesOfOthersStay(t *testing.T) {
 	above := t.TempDir()
 	mustClose(t, mustOpen(t, filepath.Join(above, "x[12]"), core.Options{}).Close()) // none is made among files of others
@@ -368,8 +368,8 @@ func TestFilesOfOthersStay(t *testing.T) {
 	}
 }
 
-// TestModes looks at the modes of all that a store makes: nobody else reads them, whatever the umask. A folder that
-// is there keeps its mode.
+// TestModes looks at the modes of all that a store makes: nobody else reads them, whatever the
+// umask. A folder that is there keeps its mode.
 func TestModes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	s := mustOpen(t, dir, core.Options{NoBackground: true})

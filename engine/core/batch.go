@@ -15,10 +15,11 @@ type Ref uint64
 // Reset, so that a loop of Add, Append, Reset allocates nothing.
 // Samples of one series are applied in the order they were added.
 type Batch struct {
-	// SkipPast lets Update pass over samples that are not after the last update instead of stopping at them.
+	// SkipPast lets Update pass over samples that are not after the last update instead of stopping
+	// at them.
 	SkipPast bool
-	// Stopped says that the command that Update applies ends in an error behind these samples: as in rrdtool, no season is
-	// smoothed at its end.
+	// Stopped says that the command that Update applies ends in an error behind these samples: as
+	// in rrdtool, no season is smoothed at its end.
 	Stopped bool
 	// Rejections is how many refused samples a *RejectedError names; 0: the first 16.
 	Rejections int
@@ -69,16 +70,16 @@ func (b *Batch) AddText(ref Ref, at rra.Time, values []rra.Value, texts []string
 	}
 }
 
-// Follow makes the sample added last part of one update command with the sample before it, if that is of the
-// same series: when a sample of a command is refused, those behind it are not applied.
+// Follow makes the sample added last part of one update command with the sample before it, if that
+// is of the same series: when a sample of a command is refused, those behind it are not applied.
 func (b *Batch) Follow() {
 	if n := len(b.samples); n > 1 && b.samples[n-1].ref == b.samples[n-2].ref {
 		b.samples[n-1].more = true
 	}
 }
 
-// All yields the samples of b in the order they were added. The values are b's own: they are valid until the
-// next Add or Reset.
+// All yields the samples of b in the order they were added. The values are b's own: they are valid
+// until the next Add or Reset.
 func (b *Batch) All() iter.Seq[BatchSample] {
 	return func(yield func(BatchSample) bool) {
 		for i := range b.samples {

@@ -153,7 +153,8 @@ func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 	}
 }
 
-// TestCatalogueAgainstBruteForce changes the catalogue at random, part of it in memory and part in the database.
+// TestCatalogueAgainstBruteForce changes the catalogue at random, part of it in memory and part in
+// the database.
 func TestCatalogueAgainstBruteForce(t *testing.T) {
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(testSeed(t), 3))

@@ -44,7 +44,8 @@ type checker struct {
 // against the directory that names it, and every block of the log. The store stays in use.
 func (s *Store) Check(ctx context.Context) ([]Problem, error) { return s.checkWith(ctx, nil) }
 
-// checkWith is Check. mend, if it is not nil, is told what may be put in place of damaged rows, and what is lost.
+// checkWith is Check. mend, if it is not nil, is told what may be put in place of damaged rows, and
+// what is lost.
 func (s *Store) checkWith(ctx context.Context, mend func(f fix, what string)) ([]Problem, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -102,8 +103,8 @@ func (c *checker) steps() []checkStep {
 	}
 }
 
-// structure checks the pages of the database, which nobody may change meanwhile: checkpoints wait. It returns
-// the buckets that must not be walked.
+// structure checks the pages of the database, which nobody may change meanwhile: checkpoints wait.
+// It returns the buckets that must not be walked.
 func (c *checker) structure() (unfit map[string]bool, err error) {
 	c.s.checkpointMu.Lock()
 	defer c.s.checkpointMu.Unlock()
@@ -122,7 +123,8 @@ func (c *checker) add(where, format string, args ...any) {
 	}
 }
 
-// value adds what is wrong with the value of a key. It returns what the value holds, nil if it is damaged.
+// value adds what is wrong with the value of a key. It returns what the value holds, nil if it is
+// damaged.
 func (c *checker) value(bucket, k, v []byte) []byte {
 	b, err := record.CutSum(v, bucket, k)
 	if err != nil {

@@ -70,7 +70,8 @@ func (c *checker) lost(cl *class, group uint32) string {
 	return strings.Join(paths, ", ")
 }
 
-// nowRecord is a record of a series, by what the database does not hold yet of it; nil: it is dropped, or damaged.
+// nowRecord is a record of a series, by what the database does not hold yet of it; nil: it is
+// dropped, or damaged.
 func (c *checker) nowRecord(k, v []byte) *seriesRecord {
 	if len(k) == 8 {
 		if rec, changed := c.s.catalogue.changedRecord(Ref(binary.BigEndian.Uint64(k))); changed {

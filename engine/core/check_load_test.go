@@ -8,7 +8,8 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 )
 
-// TestCheckDuringCheckpoints checks a store while it is written: pages that a transaction takes are no problem.
+// TestCheckDuringCheckpoints checks a store while it is written: pages that a transaction takes are
+// no problem.
 func TestCheckDuringCheckpoints(t *testing.T) {
 	s := enginetest.OpenDir(t, t.TempDir(), core.Options{NoBackground: true})
 	f := newFeeder(t, s, 600)

@@ -30,9 +30,10 @@ import (
 // The catalogue comes last, so that replay of a creation gives the numbers the
 // groups know already.
 
-// A transaction has groupsPerTx groups at most. It ends when it is larger than txBytes, but a few groups share one
-// even if they are large, as after an import: bbolt keeps two to four blocks of a slot in one leaf, and each
-// transaction writes the last leaf of every slot once more. More than txMost bytes it does not gather.
+// A transaction has groupsPerTx groups at most. It ends when it is larger than txBytes, but a few
+// groups share one even if they are large, as after an import: bbolt keeps two to four blocks of a
+// slot in one leaf, and each transaction writes the last leaf of every slot once more. More than
+// txMost bytes it does not gather.
 const (
 	groupsPerTx = 256
 	groupsFew   = 8
@@ -55,7 +56,8 @@ type snapshot struct {
 
 type pair struct{ k, v []byte }
 
-// Checkpoint writes everything applied so far, every Append that has returned, into the database and shortens the log.
+// Checkpoint writes everything applied so far, every Append that has returned, into the database
+// and shortens the log.
 func (s *Store) Checkpoint(ctx context.Context) error {
 	if err := s.enterWrite(); err != nil {
 		return err
@@ -130,7 +132,8 @@ func (s *Store) writeCheckpoint(ctx context.Context) error {
 	return err
 }
 
-// writeGroups writes every changed group: while one chunk of snapshots is written, the next is taken.
+// writeGroups writes every changed group: while one chunk of snapshots is written, the next is
+// taken.
 func (s *Store) writeGroups(ctx context.Context) error {
 	var failed atomic.Bool           // a chunk was not written: take no more
 	chunks := make(chan []*snapshot) // unbuffered: two chunks are in memory at most
@@ -255,8 +258,9 @@ func (g *group) windows(sn *snapshot) {
 	}
 }
 
-// writeSnapshots writes some groups in one transaction and makes readers use it. After an error of the disk it may
-// be later that groups are told whether it counts; no other snapshot of them is taken before, nor are they unloaded.
+// writeSnapshots writes some groups in one transaction and makes readers use it. After an error of
+// the disk it may be later that groups are told whether it counts; no other snapshot of them is
+// taken before, nor are they unloaded.
 func (s *Store) writeSnapshots(chunk []*snapshot) error {
 	if s.options.Sync != wal.SyncAlways { // the database must not run ahead of the log
 		if _, err := s.log.Barrier(context.Background()); err != nil {
@@ -299,7 +303,8 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 // batchBytes bounds what a checkpoint gathers for one transaction, within the budget of memory.
 func (s *Store) batchBytes() int { return int(min(txMost, max(s.options.Memory/16, 1<<20))) }
 
-// raise notes the highest log position that any group stands for: the log must not give it out again.
+// raise notes the highest log position that any group stands for: the log must not give it out
+// again.
 func (s *Store) raise(tx *bolt.Tx, chunk []*snapshot) error {
 	top, err := metaNumber(tx, metaGroups)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A crashAppender does the operations of one plan on a store; of batches depth are under way at a time.
+// A crashAppender does the operations of one plan on a store; of batches depth are under way at a
+// time.
 type crashAppender struct {
 	s     *core.Store
 	p     *crashPlan

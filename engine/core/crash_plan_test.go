@@ -20,7 +20,8 @@ type crashKind struct {
 	def   *rra.Definition
 }
 
-// crashKinds are several classes, small rings that wrap within seconds, more than one group in the first.
+// crashKinds are several classes, small rings that wrap within seconds, more than one group in the
+// first.
 func crashKinds() []crashKind {
 	kinds := []crashKind{
 		{start: 150, args: []string{"DS:v:GAUGE:30:U:U", "RRA:AVERAGE:0.5:1:100", "RRA:AVERAGE:0.5:6:50", "RRA:MAX:0.5:6:50", "RRA:LAST:0:30:24"}},

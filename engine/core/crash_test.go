@@ -82,7 +82,8 @@ func (c *crashTask) options() core.Options {
 	return core.Options{CheckpointBytes: 24 << 10, Sync: []wal.Sync{wal.SyncAlways, wal.SyncNone, wal.SyncInterval}[c.gen%3]}
 }
 
-// say writes a line to the parent. It is there when the call returns, whatever becomes of the process.
+// say writes a line to the parent. It is there when the call returns, whatever becomes of the
+// process.
 func say(format string, args ...any) {
 	if _, err := fmt.Fprintf(os.Stdout, format+"\n", args...); err != nil {
 		os.Exit(3)

@@ -17,8 +17,8 @@ import (
 )
 
 // ErrDamaged says that stored bytes are not those that were written, or that some are missing. What
-// was asked for is lost or cannot be told; the rest of the store stays readable. Errors that wrap it
-// are of type *DamageError, which names the place.
+// was asked for is lost or cannot be told; the rest of the store stays readable. Errors that wrap
+// it are of type *DamageError, which names the place.
 var ErrDamaged = errors.New("damaged")
 
 // errMissing says that stored bytes that must be there are not.
@@ -89,7 +89,8 @@ func damagedValue(bucket, key []byte, err error) *DamageError {
 	return &DamageError{Bucket: string(bucket), Key: bytes.Clone(key[:min(len(key), bolt.MaxKeySize)]), Err: err}
 }
 
-// damagedRows is damage of a row block of a group: of one column, or of all with column -1. The caller holds no lock.
+// damagedRows is damage of a row block of a group: of one column, or of all with column -1. The
+// caller holds no lock.
 func (s *Store) damagedRows(tx *bolt.Tx, g *group, stream int, slot int64, sub uint16, column int, err error) *DamageError {
 	e := damagedValue(bucketRows, rowblock.Key(nil, g.c.id, stream, slot, sub, g.id), err)
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, sub-block %d, group %d", g.c.id, stream, slot, sub, g.id)

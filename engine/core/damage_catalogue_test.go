@@ -13,8 +13,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A flipped bit of a name's value made Drop panic, and every Open after it; malformed entries ended List, Select and LabelNames.
-// Every entry of the catalogue is changed here in several ways: calls name the bucket, pass over the entry, and never panic.
+// A flipped bit of a name's value made Drop panic, and every Open after it; malformed entries ended
+// List, Select and LabelNames. Every entry of the catalogue is changed here in several ways: calls
+// name the bucket, pass over the entry, and never panic.
 func TestDamagedCatalogueIsPassedOver(t *testing.T) {
 	ctx := context.Background()
 	whole := damaged(t)
@@ -81,7 +82,8 @@ func moveKey(bit byte, seal bool) func(tx *bolt.Tx, bucket string, k, v []byte) 
 	}
 }
 
-// useCatalogue calls what reads the catalogue, and returns how many calls said ErrDamaged. Other errors are those of what is not found.
+// useCatalogue calls what reads the catalogue, and returns how many calls said ErrDamaged. Other
+// errors are those of what is not found.
 func useCatalogue(t *testing.T, s *core.Store) (told int) {
 	t.Helper()
 	ctx := context.Background()
@@ -151,7 +153,8 @@ func TestCheckpointLeavesDamagedPosting(t *testing.T) {
 	}
 }
 
-// One group with a damaged state made every batch that had a sample of it fail, and the store did not open.
+// One group with a damaged state made every batch that had a sample of it fail, and the store did
+// not open.
 func TestDamagedStateLeavesOtherGroups(t *testing.T) {
 	dir := damaged(t)
 	s, err := core.Open(dir, core.Options{NoBackground: true})

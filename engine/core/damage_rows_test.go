@@ -17,7 +17,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// rotten makes a store of three series with an archive of 1000 rows, two blocks of rows each, and no background.
+// rotten makes a store of three series with an archive of 1000 rows, two blocks of rows each, and
+// no background.
 func rotten(t *testing.T) (s *core.Store, refs []core.Ref, feed func(n int)) {
 	t.Helper()
 	s, err := core.Open(t.TempDir(), core.Options{NoBackground: true})
@@ -63,7 +64,8 @@ func rot(t *testing.T, s *core.Store, bucket string, change func(k, v []byte) []
 	return key
 }
 
-// A flipped byte of a row block was read as other rows: only checks and merges looked at its checksum.
+// A flipped byte of a row block was read as other rows: only checks and merges looked at its
+// checksum.
 func TestFetchRefusesEveryFlippedByteOfRows(t *testing.T) {
 	s, refs, _ := rotten(t)
 	ctx := context.Background()
@@ -191,7 +193,8 @@ func TestDamageIsNotCopied(t *testing.T) {
 	}
 }
 
-// A damaged block that is never merged must not make a slot of more sub-blocks than a state record may name.
+// A damaged block that is never merged must not make a slot of more sub-blocks than a state record
+// may name.
 func TestSlotWithDamageIsMergedBehindIt(t *testing.T) {
 	s, err := core.Open(t.TempDir(), core.Options{NoBackground: true})
 	if err != nil {

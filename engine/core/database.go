@@ -21,10 +21,11 @@ import (
 
 // This file and database_*.go are the only ones that open bbolt's file and its transactions.
 //
-// bbolt reads pages where the file is mapped and trusts them. On a damaged page it panics; where the file
-// was cut behind its back, the memory access itself fails, which would end the process. So everything that
-// may touch a page runs under guard, which turns both into a *DamageError: View and Update do it by
-// themselves, and who holds a transaction of begin calls guard around each use of it.
+// bbolt reads pages where the file is mapped and trusts them. On a damaged page it panics; where
+// the file was cut behind its back, the memory access itself fails, which would end the process. So
+// everything that may touch a page runs under guard, which turns both into a *DamageError: View and
+// Update do it by themselves, and who holds a transaction of begin calls guard around each use of
+// it.
 
 // A database is the file of a store, opened. Its methods may be called concurrently.
 type database struct {
@@ -55,8 +56,8 @@ type databaseOptions struct {
 	readOnly bool
 	noSync   bool // commits do not wait for the disk
 	logger   *slog.Logger
-	// fault, for tests, is asked before steps of a commit, and before calls of rondo's own on the file: open, read,
-	// write, sync, rename.
+	// fault, for tests, is asked before steps of a commit, and before calls of rondo's own on the
+	// file: open, read, write, sync, rename.
 	fault func(op string, f *os.File, off int64, b []byte) error
 }
 
@@ -145,8 +146,8 @@ func (d *database) open(old *opening) (*opening, error) {
 	return o, nil
 }
 
-// checkBranches refuses a file whose pages lead to each other in a circle, which bbolt would follow until the
-// stack is full. It reads the branch pages, one in about a hundred.
+// checkBranches refuses a file whose pages lead to each other in a circle, which bbolt would follow
+// until the stack is full. It reads the branch pages, one in about a hundred.
 func (d *database) checkBranches(f *os.File, size int64) error {
 	var found []DamageError
 	unfit, err := walkPages(f, size, true, func(bucket, what string) {
@@ -176,8 +177,9 @@ func mapSizes() []int {
 	return []int{1 << (strconv.IntSize - 29), 0}
 }
 
-// guard runs fn, which reads bucket (nil: the file as a whole), and returns what bbolt panics with on damaged
-// pages, and a failed access to the mapped file, as a *DamageError. A panic may also be a bug; the log gets its stack.
+// guard runs fn, which reads bucket (nil: the file as a whole), and returns what bbolt panics with
+// on damaged pages, and a failed access to the mapped file, as a *DamageError. A panic may also be
+// a bug; the log gets its stack.
 func (d *database) guard(bucket []byte, fn func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -190,7 +192,8 @@ func (d *database) guard(bucket []byte, fn func() error) (err error) {
 	return fn()
 }
 
-// toldMost bounds how many different panics the log is told of: whoever asks for damaged pages may do so often.
+// toldMost bounds how many different panics the log is told of: whoever asks for damaged pages may
+// do so often.
 const toldMost = 100
 
 // tell logs a panic with its stack, each text once.
@@ -224,7 +227,8 @@ type readTx struct {
 	from *opening
 }
 
-// begin starts a transaction that reads. It must be ended, soon: the pages it sees are not used again meanwhile.
+// begin starts a transaction that reads. It must be ended, soon: the pages it sees are not used
+// again meanwhile.
 func (d *database) begin() (t readTx, err error) {
 	o := d.current.Load()
 	for {
@@ -297,10 +301,12 @@ func (d *database) View(bucket []byte, fn func(tx *bolt.Tx) error) error {
 	return d.guard(bucket, func() error { return fn(t.Tx) })
 }
 
-// Update runs fn, which changes bucket, in a transaction, and makes it durable. An error of fn takes all of it back.
+// Update runs fn, which changes bucket, in a transaction, and makes it durable. An error of fn
+// takes all of it back.
 //
-// conclude (which may be nil) is told once whether the changes are in the database. After an error of the disk
-// that may be later than Update returns: when the file could be opened anew. See reopen.go.
+// conclude (which may be nil) is told once whether the changes are in the database. After an error
+// of the disk that may be later than Update returns: when the file could be opened anew. See
+// reopen.go.
 func (d *database) Update(bucket []byte, fn func(tx *bolt.Tx) error, conclude func(written bool)) error {
 	if conclude == nil {
 		conclude = func(bool) {}
@@ -394,8 +400,9 @@ func (d *database) size() (bytes, free int64) {
 // Sync makes durable what commits without sync have written.
 func (d *database) Sync() error { return d.current.Load().bolt.Sync() }
 
-// walk checks all pages that the newest transaction reaches. Nobody may write meanwhile. report takes what is wrong,
-// with the bucket (empty: the file as a whole); unfit names the buckets that must not be walked by bbolt.
+// walk checks all pages that the newest transaction reaches. Nobody may write meanwhile. report
+// takes what is wrong, with the bucket (empty: the file as a whole); unfit names the buckets that
+// must not be walked by bbolt.
 func (d *database) walk(report func(bucket, what string)) (unfit map[string]bool, err error) {
 	f := d.current.Load().file
 	st, err := f.Stat()

@@ -8,8 +8,9 @@ import (
 	"os"
 )
 
-// The first two pages of bbolt's file are its meta pages. A transaction writes one of them last, by turns; the valid
-// one with the higher number counts. As bbolt defines them (8 bytes of page number, 8 of flags and counts, then):
+// The first two pages of bbolt's file are its meta pages. A transaction writes one of them last, by
+// turns; the valid one with the higher number counts. As bbolt defines them (8 bytes of page
+// number, 8 of flags and counts, then):
 const (
 	metaAt    = 16 // of the page
 	metaBytes = 64
@@ -74,8 +75,8 @@ func newestMeta(f io.ReaderAt, size int64) (newest metaPage, at int64, page []by
 	return newest, at, page, nil
 }
 
-// checkFile refuses a file that bbolt would open and then fail to read: one that ends before its pages do, or
-// whose list of free pages cannot be one. A file that is absent is made anew.
+// checkFile refuses a file that bbolt would open and then fail to read: one that ends before its
+// pages do, or whose list of free pages cannot be one. A file that is absent is made anew.
 func (d *database) checkFile() error {
 	if err := d.ask("read"); err != nil {
 		return err
@@ -106,8 +107,8 @@ func (d *database) checkFile() error {
 	return err
 }
 
-// checkLength refuses a file that ends before its pages do: a transaction would make it long again, with holes where
-// pages were, and the log that still has what they held would be cut.
+// checkLength refuses a file that ends before its pages do: a transaction would make it long again,
+// with holes where pages were, and the log that still has what they held would be cut.
 func checkLength(f *os.File) error {
 	st, err := f.Stat()
 	if err != nil {

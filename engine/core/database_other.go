@@ -14,7 +14,8 @@ func mapMetas(*os.File, int) (*metaPages, error) { return new(metaPages), nil }
 
 func (p *metaPages) check() error { return nil }
 
-// unlock closes the file: it cannot be open twice here. Who reads meanwhile is told that it is not open.
+// unlock closes the file: it cannot be open twice here. Who reads meanwhile is told that it is not
+// open.
 func (o *opening) unlock() error { return o.bolt.Close() }
 
 func (p *metaPages) unmap() {}

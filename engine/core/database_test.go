@@ -16,8 +16,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestOnlyOneTypeOpensBolt holds the door shut: only database.go calls bbolt's Open, and no other file of the
-// package names the type that starts its transactions.
+// TestOnlyOneTypeOpensBolt holds the door shut: only database.go calls bbolt's Open, and no other
+// file of the package names the type that starts its transactions.
 func TestOnlyOneTypeOpensBolt(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {
@@ -51,7 +51,8 @@ func TestOnlyOneTypeOpensBolt(t *testing.T) {
 	}
 }
 
-// smallDatabase makes a store with rows in several slots, names and labels, and returns its database's bytes.
+// smallDatabase makes a store with rows in several slots, names and labels, and returns its
+// database's bytes.
 func smallDatabase(t *testing.T, dir string) []byte {
 	t.Helper()
 	s := mustOpen(t, dir, core.Options{NoBackground: true})
@@ -72,7 +73,8 @@ func smallDatabase(t *testing.T, dir string) []byte {
 	return b
 }
 
-// TestFileCutWhileItRuns takes the file away under an open store: what needs it fails, and the process lives.
+// TestFileCutWhileItRuns takes the file away under an open store: what needs it fails, and the
+// process lives.
 func TestFileCutWhileItRuns(t *testing.T) {
 	for _, size := range []int64{0, 4096, 3 * 4096} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -121,8 +123,8 @@ func TestCutFileIsRefused(t *testing.T) {
 	}
 }
 
-// TestHalfMadeDatabase is what loss of power leaves while a database is made: half of a file that has no name yet.
-// An empty file under the name is one that was cut, and not made anew.
+// TestHalfMadeDatabase is what loss of power leaves while a database is made: half of a file that
+// has no name yet. An empty file under the name is one that was cut, and not made anew.
 func TestHalfMadeDatabase(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "rondo.bolt.new"), make([]byte, 9000), 0o600); err != nil {
@@ -137,8 +139,8 @@ func TestHalfMadeDatabase(t *testing.T) {
 	}
 }
 
-// TestCutFileIsNotWritten has new samples in the log of a store whose file was cut: no checkpoint makes the file long
-// again, and the log keeps them.
+// TestCutFileIsNotWritten has new samples in the log of a store whose file was cut: no checkpoint
+// makes the file long again, and the log keeps them.
 func TestCutFileIsNotWritten(t *testing.T) {
 	dir := t.TempDir()
 	good := smallDatabase(t, dir)

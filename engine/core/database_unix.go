@@ -18,8 +18,8 @@ const mapsSparsely = true
 type metaPages struct {
 	pageSize int
 	mem      []byte
-	// valid is a meta page that was found to be right. A commit leaves one of the two as it was, so that most
-	// transactions find it again without a checksum.
+	// valid is a meta page that was found to be right. A commit leaves one of the two as it was, so
+	// that most transactions find it again without a checksum.
 	valid atomic.Pointer[[metaBytes]byte]
 }
 
@@ -31,8 +31,8 @@ func mapMetas(f *os.File, pageSize int) (*metaPages, error) {
 	return &metaPages{pageSize: pageSize, mem: mem}, nil
 }
 
-// check looks at what bbolt is about to read with its locks taken, where a panic would leave them taken. It runs
-// under guard: the file may have been cut.
+// check looks at what bbolt is about to read with its locks taken, where a panic would leave them
+// taken. It runs under guard: the file may have been cut.
 func (p *metaPages) check() error {
 	known := p.valid.Load()
 	for page := range 2 {
@@ -57,7 +57,8 @@ func (p *metaPages) meta(page int) []byte {
 	return p.mem[at : at+metaBytes]
 }
 
-// unlock gives bbolt's lock on the file up, so that it can be opened beside: the folder's lock keeps others out.
+// unlock gives bbolt's lock on the file up, so that it can be opened beside: the folder's lock
+// keeps others out.
 func (o *opening) unlock() error { return unix.Flock(int(o.file.Fd()), unix.LOCK_UN) }
 
 func (p *metaPages) unmap() {

@@ -10,8 +10,9 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// TestOneCommandLoadsOneGroup: what a store has loaded that was opened for one command is what the command needed. What the log says
-// of other groups is neither lost nor applied twice, whether they are looked at, or written, or left as they are.
+// TestOneCommandLoadsOneGroup: what a store has loaded that was opened for one command is what the
+// command needed. What the log says of other groups is neither lost nor applied twice, whether they
+// are looked at, or written, or left as they are.
 func TestOneCommandLoadsOneGroup(t *testing.T) {
 	const n = 1500 // of them 256 a group
 	dir := t.TempDir()

@@ -14,7 +14,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// plainProgram makes series without seasonal archives and readings of them, in order of each series.
+// plainProgram makes series without seasonal archives and readings of them, in order of each
+// series.
 func plainProgram(t testing.TB, r *rand.Rand) (series []*modelSeries, rds []*reading) {
 	t.Helper()
 	p := &program{t: t, r: r}

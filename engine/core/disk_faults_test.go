@@ -21,9 +21,9 @@ import (
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
-// These tests need a bbolt that asks before each call on its file: .ci/bbolt-faults makes one. The database is a real
-// file, because bbolt maps it; a baseDisk knows what of it was synced, makes calls fail, and says what loss of power
-// leaves. The log is on a waltest.Disk.
+// These tests need a bbolt that asks before each call on its file: .ci/bbolt-faults makes one. The
+// database is a real file, because bbolt maps it; a baseDisk knows what of it was synced, makes
+// calls fail, and says what loss of power leaves. The log is on a waltest.Disk.
 
 const sector = 512
 
@@ -108,8 +108,8 @@ func (d *baseDisk) fault(op string, f *os.File, off int64, b []byte) error {
 	return nil
 }
 
-// keep gives what is durable with all of the pending writes (0), none (1), the first few, the last torn (2), or any
-// sectors of any of them in any order (3).
+// keep gives what is durable with all of the pending writes (0), none (1), the first few, the last
+// torn (2), or any sectors of any of them in any order (3).
 func (d *baseDisk) keep(how int) []byte {
 	img := slices.Clone(d.durable)
 	put := func(off int64, b []byte) {
@@ -187,9 +187,9 @@ func newFaultRun(t *testing.T, seed uint64) *faultRun {
 	return f
 }
 
-// script opens a store, loads it, imports and alters series, closes and opens it again, writes checkpoints and a backup, and
-// ends as power is lost. With a kind, the n-th
-// call of that kind fails. It returns how many errors were met.
+// script opens a store, loads it, imports and alters series, closes and opens it again, writes
+// checkpoints and a backup, and ends as power is lost. With a kind, the n-th call of that kind
+// fails. It returns how many errors were met.
 func (f *faultRun) script(kind string, n int, forever bool) (met int) {
 	t := f.t
 	ctx := t.Context()
@@ -280,9 +280,10 @@ func (f *faultRun) script(kind string, n int, forever bool) (met int) {
 	return met
 }
 
-// TestDiskFaults fails every call on the files, of the log and of the database, one at a time: the n-th of each kind
-// for every n of a run, once and for good. What fails says so; nothing that was acknowledged is lost, then or after a loss
-// of power; and all goes on without a restart when the disk works again.
+// TestDiskFaults fails every call on the files, of the log and of the database, one at a time: the
+// n-th of each kind for every n of a run, once and for good. What fails says so; nothing that was
+// acknowledged is lost, then or after a loss of power; and all goes on without a restart when the
+// disk works again.
 func TestDiskFaults(t *testing.T) {
 	seed := testSeed(t)
 	f := newFaultRun(t, seed)
@@ -311,8 +312,8 @@ func TestDiskFaults(t *testing.T) {
 	t.Logf("seed %d\n%s", seed, strings.Join(report, "\n"))
 }
 
-// TestDiskCuts loses power at random under load, of log and database at once: writes that were not synced are lost,
-// kept, torn or kept in another order.
+// TestDiskCuts loses power at random under load, of log and database at once: writes that were not
+// synced are lost, kept, torn or kept in another order.
 func TestDiskCuts(t *testing.T) {
 	seed := testSeed(t)
 	f := newFaultRun(t, seed)

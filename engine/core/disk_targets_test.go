@@ -17,8 +17,9 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// failing calls work with each call of a kind on a database's file failing in turn, once and for good, until all of them
-// were: the n-th write, sync, truncation or opening of a target that is being made.
+// failing calls work with each call of a kind on a database's file failing in turn, once and for
+// good, until all of them were: the n-th write, sync, truncation or opening of a target that is
+// being made.
 func failing(t *testing.T, work func(t *testing.T, what string)) (tried int) {
 	t.Cleanup(func() { bolt.Fault = nil })
 	for _, kind := range []string{"write", "sync", "truncate", "mmap", "open"} {
@@ -91,7 +92,8 @@ func TestDiskFaultsOfRepair(t *testing.T) {
 	}
 }
 
-// A restore whose disk fails leaves no database that could be taken for a whole one, and can be tried again.
+// A restore whose disk fails leaves no database that could be taken for a whole one, and can be
+// tried again.
 func TestDiskFaultsOfRestore(t *testing.T) {
 	from := zoo(t)
 	s := mustOpen(t, from, core.Options{NoBackground: true, Reorder: 25e9})

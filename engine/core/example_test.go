@@ -42,7 +42,8 @@ func Example() {
 	// [celsius] 10 [21.5 21.75]
 }
 
-// ExampleStore_Append takes samples of many series in one call. What one series refuses keeps nothing back of the others.
+// ExampleStore_Append takes samples of many series in one call. What one series refuses keeps
+// nothing back of the others.
 func ExampleStore_Append() {
 	err := inTemporary(func(ctx context.Context, s *core.Store) error {
 		d, err := rra.ParseDefinition(10, []string{"DS:octets:COUNTER:20:0:U", "RRA:AVERAGE:0.5:1:360"})

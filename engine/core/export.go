@@ -8,11 +8,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// exportTries is how often Export reads a series that changes meanwhile before it holds writers back.
+// exportTries is how often Export reads a series that changes meanwhile before it holds writers
+// back.
 const exportTries = 20
 
-// Export returns a whole series as it is at one moment. The error is ErrMemory if all its rows, 8 bytes each, do not fit
-// into three quarters of what the budget has left.
+// Export returns a whole series as it is at one moment. The error is ErrMemory if all its rows, 8
+// bytes each, do not fit into three quarters of what the budget has left.
 func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 	if err := s.enter(); err != nil {
 		return Copy{}, err
@@ -36,8 +37,8 @@ func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 	return c, err
 }
 
-// export reads a series, and says whether it has stayed the same meanwhile. The memory of the copy is set aside in reserved,
-// in place of what it held before.
+// export reads a series, and says whether it has stayed the same meanwhile. The memory of the copy
+// is set aside in reserved, in place of what it held before.
 func (s *Store) export(ctx context.Context, ref Ref, reserved *reservation) (c Copy, same bool, err error) {
 	reserved.end()
 	info, err := s.Info(ref)
@@ -93,7 +94,8 @@ func (s *Store) exportRows(ctx context.Context, ref Ref, m *rra.Machine, last in
 // exportPiece is how many values of an archive are read at once.
 const exportPiece = 1 << 20
 
-// exportArchive reads the rows of one archive, in pieces, from the first piece on that has a known row.
+// exportArchive reads the rows of one archive, in pieces, from the first piece on that has a known
+// row.
 func (s *Store) exportArchive(ctx context.Context, ref Ref, archive int, start, end, span int64, sources int) ([]float64, error) {
 	var out []float64
 	rows := max(exportPiece/int64(sources), 1)

@@ -261,7 +261,8 @@ func TestDiskFull(t *testing.T) {
 	}
 	f.verify()
 	remount("64m", false)
-	// One that is under way in the background may have met the full disk, and fails: this one is behind it.
+	// One that is under way in the background may have met the full disk, and fails: this one is
+	// behind it.
 	mustClose(t, s.Checkpoint(t.Context()))
 	for err = f.feed(1); err != nil; err = f.feed(1) {
 		if !errors.Is(err, syscall.ENOSPC) {

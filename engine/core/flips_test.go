@@ -23,7 +23,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// zoo makes a store with all kinds of values in its database and changes in its log, and returns its folder.
+// zoo makes a store with all kinds of values in its database and changes in its log, and returns
+// its folder.
 func zoo(t *testing.T) string {
 	t.Helper()
 	ctx := context.Background()
@@ -131,7 +132,8 @@ func ask(s *core.Store, until int64) answers {
 	return out
 }
 
-// differs compares answers with those of the whole store: each is the same, an error, or missing because its series is.
+// differs compares answers with those of the whole store: each is the same, an error, or missing
+// because its series is.
 func (a answers) differs(whole answers) string {
 	for name, text := range a {
 		if want, ok := whole[name]; ok && text != want && !strings.HasPrefix(text, "error: ") {
@@ -174,9 +176,10 @@ func use(dir string, whole answers) (trouble string, refused bool) {
 	return "", false
 }
 
-// TestFlippedBytesOfDatabase damages the database of a small store in one place at a time. Whatever is asked of it then is answered
-// as if it were whole, or with an error: no panic, no hang, no other number. RONDO_FLIPS says how many bytes are flipped:
-// "all", "pages" (each of them, and a thousandth of the bytes), a number, or "at:" and the place of one.
+// TestFlippedBytesOfDatabase damages the database of a small store in one place at a time. Whatever
+// is asked of it then is answered as if it were whole, or with an error: no panic, no hang, no
+// other number. RONDO_FLIPS says how many bytes are flipped: "all", "pages" (each of them, and a
+// thousandth of the bytes), a number, or "at:" and the place of one.
 func TestFlippedBytesOfDatabase(t *testing.T) {
 	dir := zoo(t)
 	raw, err := os.ReadFile(filepath.Join(dir, "rondo.bolt"))

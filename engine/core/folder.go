@@ -31,8 +31,9 @@ func makeFolder(dir string) error {
 // errForeign says that a folder is somebody else's.
 var errForeign = errors.New("the folder holds other files and no database, and none is made among them: name a folder that is empty, or not there yet")
 
-// checkForeign refuses a folder that holds files and no part of a database: a mistyped name would strew a new one
-// among them. What is hidden does not count, nor do lost+found of a file system and sockets.
+// checkForeign refuses a folder that holds files and no part of a database: a mistyped name would
+// strew a new one among them. What is hidden does not count, nor do lost+found of a file system and
+// sockets.
 func checkForeign(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

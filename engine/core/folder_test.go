@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// TestMissingDatabaseIsTold opens a log whose database was deleted: that everything is there again is no reason to say nothing.
+// TestMissingDatabaseIsTold opens a log whose database was deleted: that everything is there again
+// is no reason to say nothing.
 func TestMissingDatabaseIsTold(t *testing.T) {
 	dir := t.TempDir()
 	var lines bytes.Buffer

@@ -14,8 +14,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// TestFollow gives the same update commands one by one, as Update, and many in a batch: the stores are the same, byte for byte,
-// also after a crash, and so is what is told of each command.
+// TestFollow gives the same update commands one by one, as Update, and many in a batch: the stores
+// are the same, byte for byte, also after a crash, and so is what is told of each command.
 func TestFollow(t *testing.T) {
 	ctx := context.Background()
 	seed := testSeed(t)

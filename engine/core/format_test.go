@@ -111,7 +111,8 @@ func TestPageBlock(t *testing.T) {
 	}
 }
 
-// TestPageState steps the group of the page and compares its record, then reads the record of the page.
+// TestPageState steps the group of the page and compares its record, then reads the record of the
+// page.
 func TestPageState(t *testing.T) {
 	s, c := pageStore(t)
 	b := pageExample(t, "state")

@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// TestCloseOnFullDisk ends a store, as a command of its own does, when the log has room and the database has none: what
-// was logged is kept, and nothing has failed.
+// TestCloseOnFullDisk ends a store, as a command of its own does, when the log has room and the
+// database has none: what was logged is kept, and nothing has failed.
 func TestCloseOnFullDisk(t *testing.T) {
 	for _, background := range []bool{false, true} {
 		dir := t.TempDir()
@@ -41,7 +41,8 @@ func TestCloseOnFullDisk(t *testing.T) {
 	}
 }
 
-// TestBackupOnFullDisk makes a backup while no checkpoint can be written: what the database has, and the log.
+// TestBackupOnFullDisk makes a backup while no checkpoint can be written: what the database has,
+// and the log.
 func TestBackupOnFullDisk(t *testing.T) {
 	s := mustOpen(t, t.TempDir(), core.Options{NoBackground: true})
 	f := newFeeder(t, s, 30)

@@ -113,7 +113,8 @@ func (s *Store) eachGroup(fn func(g *group)) {
 	}
 }
 
-// FuzzRecord replays arbitrary bytes as a log record: what it leaves of the states can be worked with.
+// FuzzRecord replays arbitrary bytes as a log record: what it leaves of the states can be worked
+// with.
 func FuzzRecord(f *testing.F) {
 	s, recs := fuzzStore(f)
 	for i, rec := range recs {
@@ -165,7 +166,8 @@ func stateRecords(f testing.TB, s *Store) (recs [][]byte) {
 	return recs
 }
 
-// FuzzState decodes arbitrary bytes as the state record of each class, works with it and codes it again.
+// FuzzState decodes arbitrary bytes as the state record of each class, works with it and codes it
+// again.
 func FuzzState(f *testing.F) {
 	s, _ := fuzzStore(f)
 	for i, rec := range stateRecords(f, s) {

@@ -10,8 +10,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// One sample over a gap closed 2 billion rows one by one, in the goroutine that applies everybody's samples: seconds, gigabytes,
-// and a checkpoint that did not end. Here a gap of 99 million rows of 40 archives must stay a few runs, whatever happens to it.
+// One sample over a gap closed 2 billion rows one by one, in the goroutine that applies everybody's
+// samples: seconds, gigabytes, and a checkpoint that did not end. Here a gap of 99 million rows of
+// 40 archives must stay a few runs, whatever happens to it.
 func TestGapOfMillionsOfRows(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()
@@ -110,8 +111,9 @@ func TestGapOfMillionsOfRows(t *testing.T) {
 	}
 }
 
-// Gaps of all lengths, in archives of all lengths, give the rows of the model: in memory, stored, merged, moved by other
-// series of the group, after a crash, and when the series is taken away and put back.
+// Gaps of all lengths, in archives of all lengths, give the rows of the model: in memory, stored,
+// merged, moved by other series of the group, after a crash, and when the series is taken away and
+// put back.
 func TestGapsAreTheModels(t *testing.T) {
 	ctx := t.Context()
 	for seed := range uint64(testPrograms(6, 20)) {

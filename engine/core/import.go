@@ -20,21 +20,22 @@ type Copy struct {
 	Path       string
 	Labels     []Label
 	Definition *rra.Definition
-	// State is one of the definition's machine. Rows of SEASONAL and DEVSEASONAL archives are part of it.
+	// State is one of the definition's machine. Rows of SEASONAL and DEVSEASONAL archives are part
+	// of it.
 	State rra.State
-	// Rows holds those of each other archive, oldest first, the last one that which ended last, at or before the last
-	// update: row i of source j is Rows[archive][i*sources+j]. Rows that are left out at the front are unknown.
+	// Rows holds those of each other archive, oldest first, the last one that which ended last, at
+	// or before the last update: row i of source j is Rows[archive][i*sources+j]. Rows that are
+	// left out at the front are unknown.
 	Rows [][]float64
 
 	last rra.Time // of Export: the last update
 	lost bool     // of Export: the state was lost (flagLost)
 }
 
-// Import makes a series of every copy, with its state and all its rows; each is there whole or not at all. With
-// overwrite it takes the place of a series of the same path. out[i] is the outcome of copies[i], as CreateBatch gives it.
-// Nothing of copies is kept.
-// Archives with one PDP a row whose rows differ, which those that rrdtool has filled do not, get rows of
-// their own (rra.Archive.Own).
+// Import makes a series of every copy, with its state and all its rows; each is there whole or not
+// at all. With overwrite it takes the place of a series of the same path. out[i] is the outcome of
+// copies[i], as CreateBatch gives it. Nothing of copies is kept. Archives with one PDP a row whose
+// rows differ, which those that rrdtool has filled do not, get rows of their own (rra.Archive.Own).
 func (s *Store) Import(ctx context.Context, copies []Copy, overwrite bool) ([]Created, error) {
 	out := make([]Created, len(copies))
 	tickets := make([]Ticket, len(copies))
@@ -80,7 +81,8 @@ type importing struct {
 	reserved *reservation
 }
 
-// An importSegment is coded rows of one column: at most runRows, or more of one value, all of one slot.
+// An importSegment is coded rows of one column: at most runRows, or more of one value, all of one
+// slot.
 type importStrip struct {
 	column int // stream * sources + source
 	k      int64
@@ -130,8 +132,8 @@ func (x *importing) checkState() error {
 	return nil
 }
 
-// ownRows returns d, or a copy of it in which archives with one PDP a row whose rows differ from those
-// of the longest have rows of their own.
+// ownRows returns d, or a copy of it in which archives with one PDP a row whose rows differ from
+// those of the longest have rows of their own.
 func ownRows(d *rra.Definition, rows [][]float64) *rra.Definition {
 	shares := func(i int) bool {
 		a := &d.Archives[i]
@@ -156,7 +158,8 @@ func ownRows(d *rra.Definition, rows [][]float64) *rra.Definition {
 	return out
 }
 
-// sameTail says whether the last n values of a and b are equal; those that are not there are unknown.
+// sameTail says whether the last n values of a and b are equal; those that are not there are
+// unknown.
 func sameTail(a, b []float64, n int) bool {
 	at := func(v []float64, i int) float64 {
 		if i > len(v) {
@@ -226,7 +229,8 @@ type rowCoder struct {
 	scratch []byte
 }
 
-// column makes segments of the rows of a column that begin with number k. Unknown rows need none, where a segment has no others.
+// column makes segments of the rows of a column that begin with number k. Unknown rows need none,
+// where a segment has no others.
 func (c *rowCoder) column(column int, st *rowblock.Geometry, k int64, vals []float64) {
 	var hint rows.Hint
 	for len(vals) > 0 {
@@ -436,8 +440,8 @@ func (g *group) adopt(i int, d *definition, x *importing) {
 	}
 }
 
-// pendStrip adds rows that are coded already to the pending rows of the series at index i. Where they
-// cross a slot, as a class laid out by an earlier version may have it, they are coded anew.
+// pendStrip adds rows that are coded already to the pending rows of the series at index i. Where
+// they cross a slot, as a class laid out by an earlier version may have it, they are coded anew.
 func (g *group) pendStrip(i int, sg *importStrip) {
 	st := &g.c.streams[sg.column/g.c.sources]
 	if n := (rowblock.FloorDiv(sg.k, st.Slot)+1)*st.Slot - sg.k; int64(sg.rows) > n {

@@ -10,8 +10,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestImportedCountsLeaveGroupReadable: a copy whose counts of what is unknown are the largest that Import takes goes on with
-// unknown readings, and its whole group is stored and read again. It made the state record of its group unreadable.
+// TestImportedCountsLeaveGroupReadable: a copy whose counts of what is unknown are the largest that
+// Import takes goes on with unknown readings, and its whole group is stored and read again. It made
+// the state record of its group unreadable.
 func TestImportedCountsLeaveGroupReadable(t *testing.T) {
 	for name, fill := range map[string]func(x *rra.Snapshot){
 		"pdps":    func(x *rra.Snapshot) { x.Archives[1].CDPs[0].Unknown = 1 << 31 },
@@ -68,8 +69,8 @@ func TestImportedCountsLeaveGroupReadable(t *testing.T) {
 	}
 }
 
-// TestImportRefusesLongText: a copy whose last reading is longer than a state record can hold is refused at once. It was
-// logged, and the log could not be replayed.
+// TestImportRefusesLongText: a copy whose last reading is longer than a state record can hold is
+// refused at once. It was logged, and the log could not be replayed.
 func TestImportRefusesLongText(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	s := mustOpen(t, dir, core.Options{NoBackground: true})

@@ -9,7 +9,8 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
-// Rows of a series that has fallen behind its group lie in the bucket lag, one record a column and slot.
+// Rows of a series that has fallen behind its group lie in the bucket lag, one record a column and
+// slot.
 
 // lagKey addresses rows of a series that has fallen behind its group.
 func lagKey(g *group, column, stream int, slot int64) []byte {
@@ -87,7 +88,8 @@ func (w *checkpointTx) dropLags(sn *snapshot) {
 	sn.dir.Lags = slices.DeleteFunc(sn.dir.Lags, func(e rowblock.LagCount) bool { return e.Records == 0 })
 }
 
-// dropLag deletes the lag records of one series that its window has passed, and counts them and all.
+// dropLag deletes the lag records of one series that its window has passed, and counts them and
+// all.
 func (w *checkpointTx) dropLag(sn *snapshot, e *rowblock.LagCount) (found, passed int) {
 	index := int(e.Index)
 	first := index * sn.g.c.sources

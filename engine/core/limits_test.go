@@ -13,7 +13,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// What a definition may ask for was not limited where a series is made: one CREATE with 2 billion rows was taken.
+// What a definition may ask for was not limited where a series is made: one CREATE with 2 billion
+// rows was taken.
 func TestRowsOfANewSeriesAreLimited(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()
@@ -111,7 +112,8 @@ func TestBatchesAndDefinitionsAreLimited(t *testing.T) {
 	}
 }
 
-// TestLimitsPage: each number of docs/limits.md that is a constant of the engine or of rra is that constant.
+// TestLimitsPage: each number of docs/limits.md that is a constant of the engine or of rra is that
+// constant.
 func TestLimitsPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/limits.md")
 	if err != nil {

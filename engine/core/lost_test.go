@@ -115,7 +115,8 @@ func TestEmptiedLog(t *testing.T) {
 	}
 }
 
-// A store that never wrote a checkpoint has nothing but its log: without it, it must not open as an empty one.
+// A store that never wrote a checkpoint has nothing but its log: without it, it must not open as an
+// empty one.
 func TestLostLogBeforeFirstCheckpoint(t *testing.T) {
 	l := &lostStore{dir: filepath.Join(t.TempDir(), "store")}
 	s := mustOpen(t, l.dir, core.Options{NoBackground: true})
@@ -135,7 +136,8 @@ func TestLostNewestSegment(t *testing.T) {
 	l.refused(t, wal.ErrHole, "the segment is not there")
 }
 
-// A log that was whole once is put in the place of the one that went on: the checkpoint knows better.
+// A log that was whole once is put in the place of the one that went on: the checkpoint knows
+// better.
 func TestOlderLog(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	s := mustOpen(t, dir, core.Options{NoBackground: true})
@@ -244,7 +246,8 @@ func TestLostDatabaseTruncatedLog(t *testing.T) {
 	}
 }
 
-// TestTornTail cuts the log in its last commit, and writes rubbish behind it: only that commit goes, whole.
+// TestTornTail cuts the log in its last commit, and writes rubbish behind it: only that commit
+// goes, whole.
 func TestTornTail(t *testing.T) {
 	for _, cut := range []int64{1, 9, 100} {
 		l := newLostStore(t, false)

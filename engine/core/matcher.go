@@ -6,7 +6,8 @@ import (
 	"regexp/syntax"
 )
 
-// The limits of the expression of a Matcher. A short expression may be a long program: x{1000} is a thousand copies of x.
+// The limits of the expression of a Matcher. A short expression may be a long program: x{1000} is a
+// thousand copies of x.
 const (
 	// MaxExpression is the longest expression, in bytes.
 	MaxExpression = 4 << 10
@@ -14,9 +15,9 @@ const (
 	MaxProgram = 20_000
 )
 
-// NewMatcher returns a matcher of the label name. value is what it is compared with, or for MatchRegexp and
-// MatchNotRegexp an expression that must match the label as a whole. The error is ErrInvalid: there is no such op, or
-// the expression does not parse or is too large.
+// NewMatcher returns a matcher of the label name. value is what it is compared with, or for
+// MatchRegexp and MatchNotRegexp an expression that must match the label as a whole. The error is
+// ErrInvalid: there is no such op, or the expression does not parse or is too large.
 func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
 	m := Matcher{Name: name, Op: op, Value: value}
 	if op == MatchRegexp || op == MatchNotRegexp {

@@ -44,8 +44,8 @@ const (
 )
 
 // metadata is the overlay of what the database holds: the log is written through it, as through the
-// catalogue's. A value replaces the one before it whole, so that replay of any of the log's tail onto
-// a database that is newer ends in the same place.
+// catalogue's. A value replaces the one before it whole, so that replay of any of the log's tail
+// onto a database that is newer ends in the same place.
 type metadata struct {
 	count  atomic.Int64 // paths
 	newest atomic.Int64 // time of what was set since the store was opened
@@ -85,15 +85,16 @@ func (m *Metadata) check() error {
 	return checkAttributes(m.Attributes)
 }
 
-// SetMetadata keeps metadata of paths, in place of what was kept of the same paths, and returns once
-// that is durable. The zero Metadata removes. out[i] is nil or says why ms[i] was not kept: ErrSeriesLimit where there
-// are as many paths as series are allowed.
+// SetMetadata keeps metadata of paths, in place of what was kept of the same paths, and returns
+// once that is durable. The zero Metadata removes. out[i] is nil or says why ms[i] was not kept:
+// ErrSeriesLimit where there are as many paths as series are allowed.
 func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error, err error) {
 	return s.setMetadata(ctx, ms, false)
 }
 
-// ExpireMetadata marks metadata as expired and forgets text, attributes and expiry; of a path that is no series it
-// removes it. What has been set since it had the time that ms[i] has stays as it is.
+// ExpireMetadata marks metadata as expired and forgets text, attributes and expiry; of a path that
+// is no series it removes it. What has been set since it had the time that ms[i] has stays as it
+// is.
 func (s *Store) ExpireMetadata(ctx context.Context, ms []PathMetadata) error {
 	marked := make([]PathMetadata, len(ms))
 	for i, m := range ms {
@@ -153,7 +154,8 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 	return out, nil
 }
 
-// metadataRoom refuses a path that is neither known nor a series where coming more would be too many.
+// metadataRoom refuses a path that is neither known nor a series where coming more would be too
+// many.
 func (s *Store) metadataRoom(key string, coming int) error {
 	if s.metadata.count.Load()+int64(coming) < int64(s.options.MaxSeries) {
 		return nil
@@ -293,9 +295,9 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 	return m, nil
 }
 
-// ListMetadata yields the metadata of paths that begin with prefix and sort after after, in order of
-// their look-up keys: a trailing .rrd is left out of the Path. Damaged entries are passed over; where there are some, the
-// last thing yielded is an error that wraps ErrDamaged.
+// ListMetadata yields the metadata of paths that begin with prefix and sort after after, in order
+// of their look-up keys: a trailing .rrd is left out of the Path. Damaged entries are passed over;
+// where there are some, the last thing yielded is an error that wraps ErrDamaged.
 func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[PathMetadata, error] {
 	return func(yield func(PathMetadata, error) bool) {
 		if err := s.enter(); err != nil {

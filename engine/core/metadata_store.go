@@ -76,8 +76,8 @@ func readMetadataRecord(r *record.Reader) []keyed {
 	return ms
 }
 
-// writeMetadata writes what has changed. All that the log says up to the position of the checkpoint is
-// among it; what is newer does no harm, because replay ends in the same place.
+// writeMetadata writes what has changed. All that the log says up to the position of the checkpoint
+// is among it; what is newer does no harm, because replay ends in the same place.
 func (s *Store) writeMetadata() error {
 	for {
 		md := &s.metadata

@@ -58,8 +58,8 @@ func (b bruteMetadata) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 	enginetest.Check(t, s)
 }
 
-// TestMetadataAgainstBruteForce changes metadata, series, and what of both is in memory, the log and the
-// database, at random; crashes come at points within a checkpoint too.
+// TestMetadataAgainstBruteForce changes metadata, series, and what of both is in memory, the log
+// and the database, at random; crashes come at points within a checkpoint too.
 func TestMetadataAgainstBruteForce(t *testing.T) {
 	ctx := t.Context()
 	r := rand.New(rand.NewPCG(testSeed(t), 31))

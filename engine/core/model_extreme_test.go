@@ -39,10 +39,12 @@ func (x extremes) log(t *testing.T) {
 	}
 }
 
-// extremesOfRound is how many series TestExtremes makes in a store. Each of the limits is reached by one of them.
+// extremesOfRound is how many series TestExtremes makes in a store. Each of the limits is reached
+// by one of them.
 const extremesOfRound = 70
 
-// extremeDefinition returns the definition of series i, which may be refused, and what is extreme about it.
+// extremeDefinition returns the definition of series i, which may be refused, and what is extreme
+// about it.
 func extremeDefinition(r *rand.Rand, i int, met func(what string, which any)) (*rra.Definition, error) {
 	step := pick[int64](r, 1, 10, 300, 1<<31)
 	heartbeat := pick(r, "1", "600", "4503599627370496")
@@ -153,8 +155,9 @@ func extremeTexts(r *rand.Rand, d *rra.Definition, met func(what string, which a
 	return values, texts
 }
 
-// TestExtremes: whatever can be stored can be read again. Extreme but accepted definitions, states, readings and times are stored,
-// checkpointed, opened again from a copy of the folder, exported, and imported under another name; what comes out is the same.
+// TestExtremes: whatever can be stored can be read again. Extreme but accepted definitions, states,
+// readings and times are stored, checkpointed, opened again from a copy of the folder, exported,
+// and imported under another name; what comes out is the same.
 func TestExtremes(t *testing.T) {
 	seed, rounds, compared := testSeed(t), testPrograms(1, 100), 0
 	all := make(extremes)

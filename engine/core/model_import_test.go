@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// transplant exports a series and imports it again: under another name, or in place of a series. Sometimes rows
-// are changed on the way, as in a file that somebody has edited.
+// transplant exports a series and imports it again: under another name, or in place of a series.
+// Sometimes rows are changed on the way, as in a file that somebody has edited.
 func (m *modelRun) transplant() {
 	x := pick(m.r, m.series...)
 	c, err := m.s.Export(m.ctx, x.ref)
@@ -101,7 +101,8 @@ func (m *modelRun) imported(ref core.Ref, x *modelSeries, c *core.Copy) *modelSe
 	return y
 }
 
-// fill gives x the rows of an archive. Those of archives that share a stream agree where they overlap.
+// fill gives x the rows of an archive. Those of archives that share a stream agree where they
+// overlap.
 func (x *modelSeries) fill(archive int, rows []float64) {
 	d := x.m.Definition()
 	stream := x.m.StreamOf(archive)

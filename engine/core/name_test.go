@@ -17,8 +17,9 @@ var badNames = map[string]string{
 	"line separator": "a\u2028b", "no UTF-8": "a\xffb", "half a character": "a/\xc3", "zero byte": "a\x00b", "surrogate": "a\xed\xa0\x80",
 }
 
-// TestBadNamesAreRefused: whatever way a name comes into a store, one that is no UTF-8 or holds a control character is refused as the
-// caller's mistake, with an error that can itself be printed, and nothing of it is stored.
+// TestBadNamesAreRefused: whatever way a name comes into a store, one that is no UTF-8 or holds a
+// control character is refused as the caller's mistake, with an error that can itself be printed,
+// and nothing of it is stored.
 func TestBadNamesAreRefused(t *testing.T) {
 	s := enginetest.Open(t)
 	ctx := t.Context()

@@ -104,8 +104,8 @@ func (n *notes) forget(e *list.Element) {
 	n.dropped[k.key] = true
 }
 
-// AddNote keeps a note under key, the path of what it concerns; the newest 16 a key are kept, of the 16384
-// keys noted last and of 32 MiB in all.
+// AddNote keeps a note under key, the path of what it concerns; the newest 16 a key are kept, of
+// the 16384 keys noted last and of 32 MiB in all.
 func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	if size := len(key) + n.size(); key == "" || size > maxNote {
 		return invalid("note under %.40q of %d bytes: a key and at most %d bytes are needed", key, size, maxNote)
@@ -126,7 +126,8 @@ func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	return s.change(ctx, rec, func(t *Ticket) error { s.notes.add(key, n, t.pos); return nil })
 }
 
-// checkNoteLabels says what keeps labels from being those of a note, where one may be there twice and be empty.
+// checkNoteLabels says what keeps labels from being those of a note, where one may be there twice
+// and be empty.
 func checkNoteLabels(labels []Label) error {
 	for _, l := range labels {
 		for _, s := range []string{l.Name, l.Value} {
@@ -138,8 +139,9 @@ func checkNoteLabels(labels []Label) error {
 	return nil
 }
 
-// Notes returns the notes kept under key and under what begins with key and a slash, oldest first; those of
-// all keys if key is empty. With an error that wraps ErrDamaged they are those that could be read when the store was opened.
+// Notes returns the notes kept under key and under what begins with key and a slash, oldest first;
+// those of all keys if key is empty. With an error that wraps ErrDamaged they are those that could
+// be read when the store was opened.
 func (s *Store) Notes(_ context.Context, key string) (map[string][]Note, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -180,9 +182,9 @@ func (n *notes) any() bool {
 	return len(n.changed)+len(n.dropped) > 0
 }
 
-// take returns what has changed, as keys and values to put (nil: to delete), and forgets that it has.
-// Notes newer than the checkpoint's position may be among them: each carries its own position, so
-// that replay does not add it twice.
+// take returns what has changed, as keys and values to put (nil: to delete), and forgets that it
+// has. Notes newer than the checkpoint's position may be among them: each carries its own position,
+// so that replay does not add it twice.
 func (n *notes) take() map[string][]byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()

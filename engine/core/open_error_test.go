@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// TestOpenNamesTheWayOut: the error of a damaged or missing log was no ErrDamaged, and named no command that helps.
+// TestOpenNamesTheWayOut: the error of a damaged or missing log was no ErrDamaged, and named no
+// command that helps.
 func TestOpenNamesTheWayOut(t *testing.T) {
 	for _, tt := range []struct {
 		name, help string

@@ -46,7 +46,7 @@ type Options struct {
 	// OpenLog opens the log of the store where it is not the segments in the store's folder. The
 	// log gives out no position at or below after, and calls onDurable. Salvage, Restore and what
 	// repairs a store do not use it. Default: nil.
-	OpenLog func(after wal.Pos, onDurable OnDurable) (Log, error)
+	OpenLog func(after wal.Pos, onDurable OnDurable) (Log, error) `json:"-"`
 
 	rebuild *rebuild // of a repair: makes states anew
 

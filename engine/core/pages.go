@@ -9,10 +9,11 @@ import (
 	"sort"
 )
 
-// A pageWalk reads the pages of the database from the file, not through the mapping, and trusts none of them: each
-// must be where it says it is, of a kind that belongs there, with its elements inside and its keys in order, and
-// be reached once. bbolt follows pages without such care: one that leads to itself is followed without end. So
-// whatever walks whole buckets is preceded by this.
+// A pageWalk reads the pages of the database from the file, not through the mapping, and trusts
+// none of them: each must be where it says it is, of a kind that belongs there, with its elements
+// inside and its keys in order, and be reached once. bbolt follows pages without such care: one
+// that leads to itself is followed without end. So whatever walks whole buckets is preceded by
+// this.
 type pageWalk struct {
 	f    io.ReaderAt
 	meta metaPage
@@ -20,14 +21,17 @@ type pageWalk struct {
 	// report takes what is wrong with the pages of a bucket; empty: of the file as a whole.
 	report func(bucket, what string)
 	bucket string
-	// unfit names the buckets that bbolt must not read: it might not find their end, or read beside their pages.
+	// unfit names the buckets that bbolt must not read: it might not find their end, or read beside
+	// their pages.
 	unfit map[string]bool
 	// branches leaves the leaf pages out: what leads to pages is checked, not what they hold.
 	branches bool
 	depth    int // of the tree at hand, once it is known
-	// within, where it is not nil, leaves out what holds no key near those from within[0] to within[1].
+	// within, where it is not nil, leaves out what holds no key near those from within[0] to
+	// within[1].
 	within *[2][]byte
-	// again says that the tree is walked several times; kept are the branch pages that were read, and nil for leaf pages.
+	// again says that the tree is walked several times; kept are the branch pages that were read,
+	// and nil for leaf pages.
 	again bool
 	kept  map[uint64][]byte
 	only  string // leaves out all other buckets but this; empty: none
@@ -119,7 +123,8 @@ func (w *pageWalk) page(id uint64, depth int, low, high []byte, buckets bool) {
 			return
 		}
 	} else if err != nil {
-		// bbolt follows a branch all the same, and looks for a bucket that is kept inside of a page wherever the page says.
+		// bbolt follows a branch all the same, and looks for a bucket that is kept inside of a page
+		// wherever the page says.
 		w.unfit[w.bucket] = w.unfit[w.bucket] || branch || buckets && errors.Is(err, errElement)
 		w.bad(id, "%v", err)
 		return
@@ -180,7 +185,8 @@ func (w *pageWalk) inBucket(id uint64, name string, v []byte) {
 		w.tree(root, false)
 		return
 	}
-	// bbolt may copy such a page to the Go heap. What its elements point at beside of it would be other objects there.
+	// bbolt may copy such a page to the Go heap. What its elements point at beside of it would be
+	// other objects there.
 	page := v[16:]
 	if len(page) < pageHeader || binary.NativeEndian.Uint16(page[8:]) != pageLeaf {
 		w.unfit[name] = true
@@ -223,8 +229,8 @@ func (w *pageWalk) read(id uint64) ([]byte, error) {
 	return b, nil
 }
 
-// near returns the children of a branch page that may hold the keys of a range, and their neighbours: where the key of
-// a child is damaged, what it holds is sought in the one before it.
+// near returns the children of a branch page that may hold the keys of a range, and their
+// neighbours: where the key of a child is damaged, what it holds is sought in the one before it.
 func near(b []byte, n int, within *[2][]byte) (first, end int) {
 	child := func(key []byte) int {
 		return sort.Search(n-1, func(i int) bool {
@@ -247,8 +253,9 @@ func noBuckets(b []byte) error {
 
 var errElement = errors.New("an element is not where it belongs")
 
-// checkElements checks that keys and values lie within the page, one behind the other without gaps as bbolt writes them,
-// so that none is hidden (an error of this is errElement), that the page has no room for more than one of pageSize bytes, and that keys are in order.
+// checkElements checks that keys and values lie within the page, one behind the other without gaps
+// as bbolt writes them, so that none is hidden (an error of this is errElement), that the page has
+// no room for more than one of pageSize bytes, and that keys are in order.
 func checkElements(b []byte, branch bool, pageSize int64, low, high []byte) error {
 	e := binary.NativeEndian
 	n := int(e.Uint16(b[10:]))
@@ -289,7 +296,8 @@ func element(b []byte, i int, branch bool) (key, value []byte, number uint64) {
 	return b[pos : pos+ksize], b[pos+ksize : pos+ksize+vsize], uint64(e.Uint32(b[at:]))
 }
 
-// free compares the pages that were reached with the list of free pages: each must be in one of the two.
+// free compares the pages that were reached with the list of free pages: each must be in one of the
+// two.
 func (w *pageWalk) free() {
 	w.bucket = ""
 	ids, pages, err := readFreelist(w.f, w.meta)

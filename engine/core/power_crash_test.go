@@ -73,7 +73,8 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// TestStreamPowerCut is TestPowerCut with a log that is no file system's: a stream that is cut in the middle of a commit.
+// TestStreamPowerCut is TestPowerCut with a log that is no file system's: a stream that is cut in
+// the middle of a commit.
 func TestStreamPowerCut(t *testing.T) {
 	seed := testSeed(t)
 	c := newCrashRun(t, seed)
@@ -129,8 +130,8 @@ func TestLogFaults(t *testing.T) {
 	})
 }
 
-// faultsNowAndThen returns a function that says whether the next step fails: up to mostBad of them in a row, with either
-// a full disk or an error of it, and up to mostGood good ones between.
+// faultsNowAndThen returns a function that says whether the next step fails: up to mostBad of them
+// in a row, with either a full disk or an error of it, and up to mostGood good ones between.
 func faultsNowAndThen(r *rand.Rand, mostBad, mostGood int) func() error {
 	good, bad := 20, 0
 	what, next := syscall.ENOSPC, syscall.EIO
@@ -149,7 +150,8 @@ func faultsNowAndThen(r *rand.Rand, mostBad, mostGood int) func() error {
 	}
 }
 
-// testLogFaults runs appenders on a log that fails until works is called. restart is a loss of power.
+// testLogFaults runs appenders on a log that fails until works is called. restart is a loss of
+// power.
 func testLogFaults(t *testing.T, seed uint64, wrap func(core.Options) core.Options, works, restart func()) {
 	c := newCrashRun(t, seed)
 	c.wrap = wrap

@@ -31,7 +31,8 @@ func slowDisk(t *testing.T) (disk *waltest.Disk, hold, let func()) {
 	return disk, gate.Lock, gate.Unlock
 }
 
-// TestSlowLog holds the log: appends wait, a bounded number of bytes with them, and give up with their context.
+// TestSlowLog holds the log: appends wait, a bounded number of bytes with them, and give up with
+// their context.
 func TestSlowLog(t *testing.T) {
 	t.Run("segments", func(t *testing.T) {
 		disk, hold, let := slowDisk(t)
@@ -179,7 +180,8 @@ func TestMemoryBudget(t *testing.T) {
 	mustClose(t, s.Close())
 }
 
-// A budget that nothing fits in is an error or slow, not a wait without an end; a changed window is logged all the same.
+// A budget that nothing fits in is an error or slow, not a wait without an end; a changed window is
+// logged all the same.
 func TestMemoryExhausted(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, core.Options{NoBackground: true})

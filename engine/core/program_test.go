@@ -12,7 +12,8 @@ import (
 
 const programStart = 1_000_000_000
 
-// randomDefinition makes a definition. plain ones have neither archives of the Holt-Winters family nor many columns.
+// randomDefinition makes a definition. plain ones have neither archives of the Holt-Winters family
+// nor many columns.
 func randomDefinition(t testing.TB, r *rand.Rand, plain bool) *rra.Definition {
 	t.Helper()
 	step := pick[int64](r, 1, 5, 10, 10, 60, 300, 7)
@@ -67,7 +68,8 @@ func nextTime(r *rand.Rand, x *modelSeries) rra.Time {
 	return (at/step + 1) * step
 }
 
-// A program is what the tests of a whole store share: series of several classes and readings for them.
+// A program is what the tests of a whole store share: series of several classes and readings for
+// them.
 type program struct {
 	t       testing.TB
 	r       *rand.Rand
@@ -97,7 +99,8 @@ func (p *program) reading(x *modelSeries, at rra.Time) *reading {
 	return rd
 }
 
-// batch makes readings of some series: a tick of all active series of a definition, or a random lot.
+// batch makes readings of some series: a tick of all active series of a definition, or a random
+// lot.
 func (p *program) batch() (out []*reading) {
 	if len(p.series) == 0 {
 		return nil
@@ -136,7 +139,8 @@ func (p *program) batch() (out []*reading) {
 	return out
 }
 
-// march makes ticks of the active series of one class, one step after the other: others fall far behind.
+// march makes ticks of the active series of one class, one step after the other: others fall far
+// behind.
 func (p *program) march(ticks int, do func([]*reading)) {
 	if len(p.series) == 0 {
 		return

@@ -11,8 +11,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestClosesAfterARecoveredPanic: a call with a nil context or a nil batch, or a function of the caller's,
-// panics, and the program recovers, as net/http does. Close waited for that call for ever.
+// TestClosesAfterARecoveredPanic: a call with a nil context or a nil batch, or a function of the
+// caller's, panics, and the program recovers, as net/http does. Close waited for that call for
+// ever.
 func TestClosesAfterARecoveredPanic(t *testing.T) {
 	s, err := core.Open(t.TempDir(), core.Options{})
 	if err != nil {
@@ -65,8 +66,8 @@ func TestClosesAfterARecoveredPanic(t *testing.T) {
 	}
 }
 
-// TestAClosedStoreIsClosedFirst: writing to a closed store that had been opened for reading said that it was
-// read-only.
+// TestAClosedStoreIsClosedFirst: writing to a closed store that had been opened for reading said
+// that it was read-only.
 func TestAClosedStoreIsClosedFirst(t *testing.T) {
 	dir := t.TempDir()
 	for _, readOnly := range []bool{false, true} {
@@ -83,8 +84,8 @@ func TestAClosedStoreIsClosedFirst(t *testing.T) {
 	}
 }
 
-// TestGivingUpIsNoFailedCheckpoint: a backup whose caller gave up counted as a checkpoint that failed, and
-// raised the alarm that a disk is full.
+// TestGivingUpIsNoFailedCheckpoint: a backup whose caller gave up counted as a checkpoint that
+// failed, and raised the alarm that a disk is full.
 func TestGivingUpIsNoFailedCheckpoint(t *testing.T) {
 	s, err := core.Open(t.TempDir(), core.Options{})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestBadSampleLeavesTheOthers: samples that no log record can hold are refused one by one, and the others of the batch are
-// stored. One of them failed the whole batch.
+// TestBadSampleLeavesTheOthers: samples that no log record can hold are refused one by one, and the
+// others of the batch are stored. One of them failed the whole batch.
 func TestBadSampleLeavesTheOthers(t *testing.T) {
 	s := enginetest.Open(t)
 	f := newFeeder(t, s, 3)
@@ -57,8 +57,8 @@ func TestBadSampleLeavesTheOthers(t *testing.T) {
 	f.mustFeed(3)
 }
 
-// TestBadSampleEndsItsCommand: a sample that no log record can hold ends an update command, as a refused one does: what
-// stands before it is stored, what stands behind it is not.
+// TestBadSampleEndsItsCommand: a sample that no log record can hold ends an update command, as a
+// refused one does: what stands before it is stored, what stands behind it is not.
 func TestBadSampleEndsItsCommand(t *testing.T) {
 	s := enginetest.Open(t)
 	f := newFeeder(t, s, 2)
@@ -90,8 +90,9 @@ func TestBadSampleEndsItsCommand(t *testing.T) {
 	}
 }
 
-// TestSampleOfNobodyLeavesNoTrace: a sample of a number that no series has yet is not logged. It moved the coding context of
-// the number, which no checkpoint keeps, and after a crash the samples of the series that got the number were others.
+// TestSampleOfNobodyLeavesNoTrace: a sample of a number that no series has yet is not logged. It
+// moved the coding context of the number, which no checkpoint keeps, and after a crash the samples
+// of the series that got the number were others.
 func TestSampleOfNobodyLeavesNoTrace(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, core.Options{NoBackground: true})
@@ -120,7 +121,8 @@ func TestSampleOfNobodyLeavesNoTrace(t *testing.T) {
 	mustClose(t, s.Close())
 }
 
-// TestAppendAfterItsContext: with a context that has ended Append returns its error and stores nothing.
+// TestAppendAfterItsContext: with a context that has ended Append returns its error and stores
+// nothing.
 func TestAppendAfterItsContext(t *testing.T) {
 	s := enginetest.Open(t)
 	f := newFeeder(t, s, 1)

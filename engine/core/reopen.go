@@ -10,10 +10,11 @@ import (
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
-// After an error of a commit nobody knows what the disk holds. The last thing that a commit writes is a meta page;
-// where the sync behind it fails, the page shows in memory all the same, and the kernel may count it as written
-// although it is not. bbolt goes on from either of the two trees, and its next transaction may overwrite pages of
-// the other, which may be the one that a loss of power leaves. So:
+// After an error of a commit nobody knows what the disk holds. The last thing that a commit writes
+// is a meta page; where the sync behind it fails, the page shows in memory all the same, and the
+// kernel may count it as written although it is not. bbolt goes on from either of the two trees,
+// and its next transaction may overwrite pages of the other, which may be the one that a loss of
+// power leaves. So:
 //
 //  1. The file is not written again. Readers go on; appends go on into the log.
 //  2. The meta page that counts, as the file shows it now, is written again, and synced. The pages it leads to were
@@ -23,8 +24,8 @@ import (
 //  5. When the readers of the old opening are through, the old one is closed and the file may be written again:
 //     the new opening does not know which pages they need.
 //
-// Each step that fails is tried again before the next Update. No log is cut before an Update succeeds.
-// docs/decisions/0015-failed-commits.md weighs the other ways.
+// Each step that fails is tried again before the next Update. No log is cut before an Update
+// succeeds. docs/decisions/0015-failed-commits.md weighs the other ways.
 
 // A doubt is a transaction of which nobody knows whether it counts.
 type doubt struct {
@@ -36,8 +37,8 @@ type doubt struct {
 // readersTime is how long an Update waits for the readers of an opening that was replaced.
 const readersTime = 10 * time.Second
 
-// doubted notes a commit that failed and tries to find out whether it counts. It returns nil if it does. The
-// caller holds writing.
+// doubted notes a commit that failed and tries to find out whether it counts. It returns nil if it
+// does. The caller holds writing.
 func (d *database) doubted(x *doubt) error {
 	d.doubt, d.broken = x, x.err
 	d.logger.Error("a commit of the database failed; the file is opened anew before it is written again", "file", d.name, "err", x.err)
@@ -113,7 +114,8 @@ func (d *database) reopen() error {
 	return nil
 }
 
-// repair writes the meta page that counts once more, and syncs it. It returns the number of its transaction.
+// repair writes the meta page that counts once more, and syncs it. It returns the number of its
+// transaction.
 func (d *database) repair(old *opening) (tx uint64, err error) {
 	if err := d.ask("repair"); err != nil {
 		return 0, err

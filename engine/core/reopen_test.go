@@ -11,9 +11,10 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestCommitFails has each commit of a run fail once: before it is done, and after, as when the sync behind the meta
-// page fails, which shows all the same. What mends the file fails a few times too. No checkpoint behind it may
-// fail, all that was acknowledged is read at any time, and check finds nothing wrong.
+// TestCommitFails has each commit of a run fail once: before it is done, and after, as when the
+// sync behind the meta page fails, which shows all the same. What mends the file fails a few times
+// too. No checkpoint behind it may fail, all that was acknowledged is read at any time, and check
+// finds nothing wrong.
 func TestCommitFails(t *testing.T) {
 	for _, how := range []string{"commit", "committed"} {
 		for _, repairs := range []int{0, 1, 3} {
@@ -97,8 +98,8 @@ func (f *feeder) compare(t *testing.T) {
 	}
 }
 
-// TestLaggingRowsOnce is a commit that counts although its sync failed, of rows of a series that lags behind its
-// group: they were written twice, and their record did not parse any more.
+// TestLaggingRowsOnce is a commit that counts although its sync failed, of rows of a series that
+// lags behind its group: they were written twice, and their record did not parse any more.
 func TestLaggingRowsOnce(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()
@@ -161,8 +162,9 @@ func TestLaggingRowsOnce(t *testing.T) {
 	}
 }
 
-// TestReadersKeepTheirPages has a reader in the middle of its transaction while a commit fails and the file is opened
-// anew: others read at once, and nothing is written before the reader is through.
+// TestReadersKeepTheirPages has a reader in the middle of its transaction while a commit fails and
+// the file is opened anew: others read at once, and nothing is written before the reader is
+// through.
 func TestReadersKeepTheirPages(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir, core.Options{NoBackground: true})

@@ -22,7 +22,8 @@ func reopen(t testing.TB, s *core.Store, dir string, o core.Options) *core.Store
 	return enginetest.OpenDir(t, dir, o)
 }
 
-// reorderProgram makes readings of some series whose order is disturbed by less than window seconds.
+// reorderProgram makes readings of some series whose order is disturbed by less than window
+// seconds.
 func reorderProgram(t testing.TB, r *rand.Rand, window int64) (sorted, shuffled []*reading, series []*modelSeries) {
 	t.Helper()
 	p := &program{t: t, r: r, plainly: true}
@@ -91,7 +92,8 @@ func compareModel(t testing.TB, s *core.Store, series []*modelSeries) {
 	}
 }
 
-// Samples out of order by less than the window give what they give in order, whatever happens between.
+// Samples out of order by less than the window give what they give in order, whatever happens
+// between.
 func TestReorderedSamplesGiveSortedRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(testSeed(t), 2))
 	const window = 30

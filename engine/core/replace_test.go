@@ -10,8 +10,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestReplacedMeanwhile: while a series is replaced again and again, its name is always that of a series that takes samples, and
-// what was stored is seen by whoever asks then, also by a reference found before: that has ended, or shows it.
+// TestReplacedMeanwhile: while a series is replaced again and again, its name is always that of a
+// series that takes samples, and what was stored is seen by whoever asks then, also by a reference
+// found before: that has ended, or shows it.
 func TestReplacedMeanwhile(t *testing.T) {
 	const samples, start = 1000, 1_000_000_000
 	s := enginetest.Open(t)

@@ -12,8 +12,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The size of states was not looked at before they were logged: 64 CREATEs side by side took many times the budget, and
-// nobody's samples were taken. Now they wait for each other or are refused, and leave room for the others' samples.
+// The size of states was not looked at before they were logged: 64 CREATEs side by side took many
+// times the budget, and nobody's samples were taken. Now they wait for each other or are refused,
+// and leave room for the others' samples.
 func TestLargeStatesKeepWithinTheBudget(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()

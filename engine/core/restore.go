@@ -11,14 +11,16 @@ import (
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
-// dirRestore is where Restore works, inside of the folder that it restores into. When all of it is there and on the disk,
-// the log moves out of it, then the database, and it is removed. So a folder with it and without a database is one
-// whose restore was ended half-way: Open refuses it, and another Restore begins anew.
+// dirRestore is where Restore works, inside of the folder that it restores into. When all of it is
+// there and on the disk, the log moves out of it, then the database, and it is removed. So a folder
+// with it and without a database is one whose restore was ended half-way: Open refuses it, and
+// another Restore begins anew.
 const dirRestore = "restoring"
 
-// Restore makes the folder dir from what Backup wrote. dir must be absent or empty, or hold what a Restore left that
-// was killed. After an error what was written is removed. The backup is checked whole before Restore returns nil.
-// The error wraps ErrLocked if another process restores into dir or has it open.
+// Restore makes the folder dir from what Backup wrote. dir must be absent or empty, or hold what a
+// Restore left that was killed. After an error what was written is removed. The backup is checked
+// whole before Restore returns nil. The error wraps ErrLocked if another process restores into dir
+// or has it open.
 func Restore(r io.Reader, dir string) (err error) {
 	defer func() {
 		if err != nil {
@@ -109,7 +111,8 @@ func removeRestored(dir string) {
 	_ = os.Remove(inside) // if somebody put more into it, it is theirs
 }
 
-// finishRestore refuses a folder whose Restore was ended half-way, and removes what is left of one that was all but through.
+// finishRestore refuses a folder whose Restore was ended half-way, and removes what is left of one
+// that was all but through.
 func finishRestore(dir string) error {
 	inside := filepath.Join(dir, dirRestore)
 	if _, err := os.Lstat(inside); err != nil {

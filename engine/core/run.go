@@ -5,8 +5,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A record of samples is runs: samples of one group at one time, or one update command for one series. Values
-// are coded against the last logged value of their source, accepted or not, which is part of the group's state.
+// A record of samples is runs: samples of one group at one time, or one update command for one
+// series. Values are coded against the last logged value of their source, accepted or not, which is
+// part of the group's state.
 
 // The kinds of runs are part of the format.
 const (

@@ -17,7 +17,8 @@ type Spec struct {
 	Start      rra.Time // the last update of the new, empty series
 	Overwrite  bool     // replace a series of the same path instead of ErrExists
 
-	// SmoothHash is the [rra.NameHash] of the name that decides at which rows SEASONAL archives smooth; 0: that of Path.
+	// SmoothHash is the [rra.NameHash] of the name that decides at which rows SEASONAL archives
+	// smooth; 0: that of Path.
 	SmoothHash uint64
 }
 

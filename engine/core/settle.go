@@ -189,8 +189,8 @@ func (w *checkpointTx) remove(g *group, stream int, e rowblock.SubBlocks) {
 	}
 }
 
-// expire deletes the slots of a stream that have left the window. A slot with damage stays as long as
-// a series that has fallen behind may have rows in it.
+// expire deletes the slots of a stream that have left the window. A slot with damage stays as long
+// as a series that has fallen behind may have rows in it.
 func (w *checkpointTx) expire(sn *snapshot, stream int) {
 	low := sn.windowSlot(stream)
 	sn.dir.Slots[stream] = slices.DeleteFunc(sn.dir.Slots[stream], func(e rowblock.SubBlocks) bool {
@@ -203,7 +203,8 @@ func (w *checkpointTx) expire(sn *snapshot, stream int) {
 	})
 }
 
-// rescue moves what lagging series keep of a slot to the lag bucket, or says that damage keeps it from that.
+// rescue moves what lagging series keep of a slot to the lag bucket, or says that damage keeps it
+// from that.
 func (w *checkpointTx) rescue(sn *snapshot, stream int, e rowblock.SubBlocks) bool {
 	c := sn.g.c
 	st := &c.streams[stream]
@@ -224,9 +225,9 @@ func indices(n int) []int {
 	return out
 }
 
-// stored returns the segments that the sub-blocks of a slot hold of the series that keep says, sorted.
-// Sub-blocks up to a damaged one are left out: a copy would have a checksum that says it is whole. from
-// is the first one behind the damage; e.lo if there is none.
+// stored returns the segments that the sub-blocks of a slot hold of the series that keep says,
+// sorted. Sub-blocks up to a damaged one are left out: a copy would have a checksum that says it is
+// whole. from is the first one behind the damage; e.lo if there is none.
 func (w *checkpointTx) stored(sn *snapshot, stream int, e rowblock.SubBlocks, keep func(i int) bool) (segs []rowblock.Strip, from uint16) {
 	from = e.Lo
 	for sub := e.Lo; sub < e.Hi; sub++ {

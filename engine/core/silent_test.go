@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-db/rondo/wal/waltest"
 )
 
-// TestDropSilentAgainstAppend: a series is dropped while samples for it arrive, but never one that has
-// been acknowledged.
+// TestDropSilentAgainstAppend: a series is dropped while samples for it arrive, but never one that
+// has been acknowledged.
 func TestDropSilentAgainstAppend(t *testing.T) {
 	s := enginetest.Open(t)
 	def := definition(t, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
@@ -81,8 +81,8 @@ func TestDropSilentAgainstAppend(t *testing.T) {
 	}
 }
 
-// TestDropSilentLeavesWhatTookItsPlace: a series that an import has replaced, acknowledged while the drop of the old one was
-// on its way, stays. The drop named its path, and took the new one.
+// TestDropSilentLeavesWhatTookItsPlace: a series that an import has replaced, acknowledged while
+// the drop of the old one was on its way, stays. The drop named its path, and took the new one.
 func TestDropSilentLeavesWhatTookItsPlace(t *testing.T) {
 	log := waltest.NewStream(1)
 	s := mustOpen(t, t.TempDir(), onStream(core.Options{NoBackground: true}, log))
@@ -124,7 +124,8 @@ func TestDropSilentLeavesWhatTookItsPlace(t *testing.T) {
 	mustClose(t, s.Close())
 }
 
-// TestDropSilentInBusyGroup: series are dropped though samples for others of their group are always on their way. They stayed.
+// TestDropSilentInBusyGroup: series are dropped though samples for others of their group are always
+// on their way. They stayed.
 func TestDropSilentInBusyGroup(t *testing.T) {
 	s := enginetest.Open(t)
 	f := newFeeder(t, s, 50)

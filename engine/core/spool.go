@@ -6,15 +6,16 @@ import (
 	"path/filepath"
 )
 
-// A spool keeps what is read from a transaction until a reader that may be slow has taken it, so that the
-// transaction is short: in memory up to spoolMemory bytes, then in a file.
+// A spool keeps what is read from a transaction until a reader that may be slow has taken it, so
+// that the transaction is short: in memory up to spoolMemory bytes, then in a file.
 type spool struct {
 	s    *Store
 	buf  []byte
 	file *os.File // holds what came before buf; nil: nothing
 }
 
-// spoolMemory is more than the catalogue of 50,000 series takes: on a full disk a backup of so many needs no file.
+// spoolMemory is more than the catalogue of 50,000 series takes: on a full disk a backup of so many
+// needs no file.
 const spoolMemory = 16 << 20
 
 // Write implements io.Writer.
@@ -74,12 +75,13 @@ func (sp *spool) close() {
 	}
 }
 
-// fileSpool is where a backup keeps the catalogue meanwhile. The name is gone as soon as the file is open, where
-// the system allows it; else whoever opens the store next takes away what a crash left.
+// fileSpool is where a backup keeps the catalogue meanwhile. The name is gone as soon as the file
+// is open, where the system allows it; else whoever opens the store next takes away what a crash
+// left.
 const fileSpool = "rondo.spool"
 
-// createSpool makes a file that nobody else sees, in the store's folder or, where that is only to be read or another
-// backup has just begun, in the system's for temporary files.
+// createSpool makes a file that nobody else sees, in the store's folder or, where that is only to
+// be read or another backup has just begun, in the system's for temporary files.
 func (s *Store) createSpool() (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(s.dir, fileSpool), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

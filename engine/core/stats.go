@@ -46,8 +46,8 @@ type Stats struct {
 	LogTorn              int64 // bytes cut off the end of the log at open
 	DatabaseBytes        int64 // size of the database file
 	DatabaseFree         int64 // free pages in it, bytes
-	// DatabaseFailures counts commits that failed. After each the file is opened anew before it is written again;
-	// DatabaseReopened counts how often that was done.
+	// DatabaseFailures counts commits that failed. After each the file is opened anew before it is
+	// written again; DatabaseReopened counts how often that was done.
 	DatabaseFailures, DatabaseReopened uint64
 	MemoryBytes                        int64 // states, rows not yet stored, coding contexts
 	MemoryBudget                       int64

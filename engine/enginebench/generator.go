@@ -85,7 +85,8 @@ func (g *Generator) Hosts() int { return len(g.hosts) }
 // Phase returns the second of the step, 0 to 9, in which host h reads.
 func (g *Generator) Phase(h int) int64 { return int64(g.hosts[h].phase) }
 
-// Start returns the time at which the series of host h are created: a step before their first reading.
+// Start returns the time at which the series of host h are created: a step before their first
+// reading.
 func (g *Generator) Start(h int) rra.Time { return rra.Seconds(epoch + g.Phase(h)) }
 
 // At returns the time of reading number k (from 0) of host h.

@@ -29,7 +29,8 @@ func (h *Histogram) Merge(o *Histogram) {
 // Count returns how many durations were counted.
 func (h *Histogram) Count() uint64 { return h.n }
 
-// Quantile returns the duration that a share q of all counted ones do not exceed: the upper end of its bucket.
+// Quantile returns the duration that a share q of all counted ones do not exceed: the upper end of
+// its bucket.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	want := uint64(q * float64(h.n))
 	var seen uint64

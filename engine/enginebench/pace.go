@@ -24,7 +24,8 @@ func newPace(appenders, first int) *pace {
 	return p
 }
 
-// reached notes that an appender goes on to reading next, and reports whether that is too far ahead.
+// reached notes that an appender goes on to reading next, and reports whether that is too far
+// ahead.
 func (p *pace) reached(appender, next int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

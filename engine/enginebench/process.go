@@ -28,13 +28,15 @@ func cpuTime() time.Duration {
 // without storage behind them (tmpfs) count nothing.
 func writtenBytes() int64 { return procNumber("/proc/self/io", "write_bytes:") }
 
-// peakRSS returns the most memory this process has had resident since resetPeak, pages of mapped files included.
+// peakRSS returns the most memory this process has had resident since resetPeak, pages of mapped
+// files included.
 func peakRSS() int64 { return 1024 * procNumber("/proc/self/status", "VmHWM:") }
 
 // anonRSS returns the memory now resident that is not pages of files.
 func anonRSS() int64 { return 1024 * procNumber("/proc/self/status", "RssAnon:") }
 
-// resetPeak lets peakRSS count from now. Where it is not allowed the peak is that of the whole process.
+// resetPeak lets peakRSS count from now. Where it is not allowed the peak is that of the whole
+// process.
 func resetPeak() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
 // procNumber returns the number after key in a file of /proc, or 0.

@@ -60,7 +60,8 @@ func recovery(ctx context.Context, c Config, r *Result) error {
 	return nil
 }
 
-// child runs an order in a process of its own and decodes the line it writes; one that fills is then killed.
+// child runs an order in a process of its own and decodes the line it writes; one that fills is
+// then killed.
 func child(ctx context.Context, c Config, o order, answer any) error {
 	arg, err := json.Marshal(o)
 	if err != nil {
@@ -190,7 +191,8 @@ func look(ctx context.Context, o order, out io.Writer) error {
 	return json.NewEncoder(out).Encode(answer)
 }
 
-// profileTo writes a CPU profile to the file path, if it is not empty, until the function it returns is called.
+// profileTo writes a CPU profile to the file path, if it is not empty, until the function it
+// returns is called.
 func profileTo(path string) (func() error, error) {
 	if path == "" {
 		return func() error { return nil }, nil

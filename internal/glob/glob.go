@@ -14,7 +14,8 @@ func Path(pattern string) *regexp.Regexp { return compile(pattern, "[^/]") }
 // for any text, "?" for one character.
 func Text(pattern string) *regexp.Regexp { return compile(pattern, "(?s:.)") }
 
-// compile turns a pattern into a regular expression. one is what "?" and each character of "*" match.
+// compile turns a pattern into a regular expression. one is what "?" and each character of "*"
+// match.
 func compile(pattern, one string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`\A`)

@@ -1,5 +1,5 @@
-// Package histogram counts durations in buckets, as Prometheus' histograms do. Any goroutine may count at any time:
-// a count is two atomic additions.
+// Package histogram counts durations in buckets, as Prometheus' histograms do. Any goroutine may
+// count at any time: a count is two atomic additions.
 package histogram
 
 import (
@@ -58,7 +58,8 @@ func (s *Snapshot) Count() (n uint64) {
 	return n
 }
 
-// Buckets calls f for each bucket but the last: its upper bound in seconds, and how many durations are not above that.
+// Buckets calls f for each bucket but the last: its upper bound in seconds, and how many durations
+// are not above that.
 func (s *Snapshot) Buckets(f func(bound float64, count uint64)) {
 	n := uint64(0)
 	for i, b := range bounds {

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// requirePeers is the variable of the environment that, with the value 1, makes what is missing a failure.
+// requirePeers is the variable of the environment that, with the value 1, makes what is missing a
+// failure.
 const requirePeers = "RONDO_REQUIRE_PEERS"
 
 // Required reports whether every peer must be there.
@@ -26,8 +27,8 @@ func Lacks(tb testing.TB, what ...any) {
 	tb.Skip(what...)
 }
 
-// Peer returns the path of an installed program: of the first of names that there is. Without one the
-// test ends as Lacks says.
+// Peer returns the path of an installed program: of the first of names that there is. Without one
+// the test ends as Lacks says.
 func Peer(tb testing.TB, names ...string) string {
 	tb.Helper()
 	for _, name := range names {
@@ -64,8 +65,8 @@ func RRDtool(tb testing.TB) string {
 	return path
 }
 
-// Run starts a program, which is killed when stop is called, or the test has ended. Where cmd has no
-// Stdout or Stderr, what the program writes there is logged if the test fails.
+// Run starts a program, which is killed when stop is called, or the test has ended. Where cmd has
+// no Stdout or Stderr, what the program writes there is logged if the test fails.
 func Run(tb testing.TB, cmd *exec.Cmd) (stop func()) {
 	tb.Helper()
 	var log bytes.Buffer
@@ -113,15 +114,16 @@ func Listening(tb testing.TB, network, addr string) {
 	}
 }
 
-// RRDCached runs rrdcached over the folder base until the test ends, and logs its version. It listens
-// at the unix socket, and at what further arguments say.
+// RRDCached runs rrdcached over the folder base until the test ends, and logs its version. It
+// listens at the unix socket, and at what further arguments say.
 func RRDCached(tb testing.TB, base, socket string, args ...string) {
 	tb.Helper()
 	path := Peer(tb, "rrdcached")
 	version, _ := exec.Command(path, "-h").CombinedOutput() // it says its version and ends
 	line, _, _ := bytes.Cut(version, []byte("\n"))
 	tb.Logf("peer: %s", line)
-	// With more than one thread an update may be written before an earlier one of the same file, which is then lost.
+	// With more than one thread an update may be written before an earlier one of the same file,
+	// which is then lost.
 	cmd := exec.Command(path, append([]string{
 		"-g", "-t", "1", "-l", "unix:" + socket, "-b", base, "-B", "-R", "-w", "1800", "-f", "3600", "-p", socket + ".pid",
 	}, args...)...)

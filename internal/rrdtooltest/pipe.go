@@ -17,8 +17,8 @@ type Pipe struct {
 	out *bufio.Reader
 }
 
-// StartPipe starts the rrdtool at path in a folder, with an environment; nil is the test's own. It ends
-// with the test.
+// StartPipe starts the rrdtool at path in a folder, with an environment; nil is the test's own. It
+// ends with the test.
 func StartPipe(tb testing.TB, path, dir string, env []string) *Pipe {
 	tb.Helper()
 	p := &Pipe{tb: tb, cmd: exec.Command(path, "-")}
@@ -48,8 +48,8 @@ func (p *Pipe) end() {
 // ErrCrashed is Try's error where rrdtool has ended.
 var ErrCrashed = errors.New("crash")
 
-// Try runs a line, and returns what rrdtool printed. The error is rrdtool's message behind "ERROR: ", or
-// ErrCrashed.
+// Try runs a line, and returns what rrdtool printed. The error is rrdtool's message behind "ERROR:
+// ", or ErrCrashed.
 func (p *Pipe) Try(line string) (out string, err error) {
 	p.tb.Helper()
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {

@@ -1,5 +1,6 @@
-// Package rrdtooltest finds and runs the programs that tests compare rondo with: rrdtool, rrdcached,
-// collectd and others. Where one is missing the test is skipped, or fails if RONDO_REQUIRE_PEERS is 1.
+// Package rrdtooltest finds and runs the programs that tests compare rondo with: rrdtool,
+// rrdcached, collectd and others. Where one is missing the test is skipped, or fails if
+// RONDO_REQUIRE_PEERS is 1.
 //
 // [Peer] finds a program, [Run] runs one until the test ends, [Start] asks rrdtool in pipe mode.
 package rrdtooltest

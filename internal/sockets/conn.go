@@ -40,8 +40,8 @@ type Conn struct {
 	net.Conn
 	// Host is the peer's address without port, or Local.
 	Host string
-	// Peer names the peer: its Host for the first connection that it has open, then HOST#2, HOST#3, …,
-	// the lowest that is free.
+	// Peer names the peer: its Host for the first connection that it has open, then HOST#2, HOST#3,
+	// …, the lowest that is free.
 	Peer string
 
 	ctx   context.Context
@@ -81,13 +81,13 @@ func (c *Conn) read(p []byte) (int, error) {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
-		c.ends(ErrIdle)
+		_ = c.ends(ErrIdle) // Read tells it when all is read
 	}
 	return c.readLast(p)
 }
 
-// ends returns why reading ends, which stays as it is once it is known: otherwise, or nil, unless the
-// peer has lost its place or ctx has ended.
+// ends returns why reading ends, which stays as it is once it is known: otherwise, or nil, unless
+// the peer has lost its place or ctx has ended.
 func (c *Conn) ends(otherwise error) error {
 	if c.why != nil {
 		return c.why

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestLastWordsAreRead: what a peer had sent when it lost its place, or was silent for too long, was never read.
+// TestLastWordsAreRead: what a peer had sent when it lost its place, or was silent for too long,
+// was never read.
 func TestLastWordsAreRead(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -13,9 +13,9 @@ const YieldTime = time.Minute
 
 // Places bounds the connections of one listener, or of several together. Connections to unix
 // sockets have places of their own, so that nobody on the network keeps this machine's programs
-// out. One client on the network (see Client) has a share of those of the network. Where there is no place for a
-// connection, the peer among those whose place it could have that has been silent for longest makes
-// room for it, if that was for the yield time at least.
+// out. One client on the network (see Client) has a share of those of the network. Where there is
+// no place for a connection, the peer among those whose place it could have that has been silent
+// for longest makes room for it, if that was for the yield time at least.
 type Places struct {
 	most, clientMost int
 	yield            time.Duration

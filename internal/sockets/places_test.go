@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// TestSilentClientsMakeRoom: where all places are taken, the client that has been silent for longest
-// loses its own to a new one, if that was a minute at least; one that is being answered does not.
+// TestSilentClientsMakeRoom: where all places are taken, the client that has been silent for
+// longest loses its own to a new one, if that was a minute at least; one that is being answered
+// does not.
 func TestSilentClientsMakeRoom(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	places := NewPlaces(3, 2, 0)
@@ -75,8 +76,8 @@ func TestPlaceIsTheNewOnes(t *testing.T) {
 	}
 }
 
-// TestSharesOfNetworks: each address of a network of 64 bits had a share of its own, so that one host of IPv6 could take
-// all places. Numbers are still those of an address.
+// TestSharesOfNetworks: each address of a network of 64 bits had a share of its own, so that one
+// host of IPv6 could take all places. Numbers are still those of an address.
 func TestSharesOfNetworks(t *testing.T) {
 	tcp := &TCP{o: TCPOptions{}.withDefaults(), places: NewPlaces(10, 3, 0)}
 	for _, tt := range []struct{ from, peer string }{

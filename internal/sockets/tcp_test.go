@@ -136,7 +136,8 @@ func wait(t *testing.T, cond func() bool) {
 	}
 }
 
-// TestTCPRefuses: one connection too many, of an address or of all, is told so and closed; the others stay.
+// TestTCPRefuses: one connection too many, of an address or of all, is told so and closed; the
+// others stay.
 func TestTCPRefuses(t *testing.T) {
 	var log bytes.Buffer
 	taken := make(chan string, 10)
@@ -236,7 +237,8 @@ func TestTCPYields(t *testing.T) {
 	}
 }
 
-// TestTCPReadsWhatHasArrived: what a peer has sent before the end is read, whenever the reader comes to it.
+// TestTCPReadsWhatHasArrived: what a peer has sent before the end is read, whenever the reader
+// comes to it.
 func TestTCPReadsWhatHasArrived(t *testing.T) {
 	begun, ended := make(chan bool), make(chan error, 1)
 	s := serveTCP(t, sockets.TCPOptions{}, func(ctx context.Context, c *sockets.Conn) {
@@ -261,7 +263,8 @@ func TestTCPReadsWhatHasArrived(t *testing.T) {
 	}
 }
 
-// TestTCPStops: neither a peer that never stops sending nor one that never reads keeps Serve from its end.
+// TestTCPStops: neither a peer that never stops sending nor one that never reads keeps Serve from
+// its end.
 func TestTCPStops(t *testing.T) {
 	reads, writes := make(chan error, 1), make(chan error, 1)
 	s := serveTCP(t, sockets.TCPOptions{}, func(_ context.Context, c *sockets.Conn) {

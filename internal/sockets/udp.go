@@ -16,13 +16,15 @@ import (
 )
 
 const (
-	// MaxDatagram is the size of the buffers that datagrams are read into: the largest there can be.
+	// MaxDatagram is the size of the buffers that datagrams are read into: the largest there can
+	// be.
 	MaxDatagram = 65535
 	// udpBatch is how many datagrams one system call reads: 4 MiB of buffers, of which
 	// only the pages that datagrams have filled are ever resident.
 	udpBatch = 64
-	// udpBuffer is what is asked for as the socket's buffer: a third of a second at 2 million values a
-	// second, for which a busy machine may leave a process waiting. The system's limit (net.core.rmem_max) may give less.
+	// udpBuffer is what is asked for as the socket's buffer: a third of a second at 2 million
+	// values a second, for which a busy machine may leave a process waiting. The system's limit
+	// (net.core.rmem_max) may give less.
 	udpBuffer = 32 << 20
 )
 
@@ -174,8 +176,8 @@ func (u *UDP) Read(wait bool) (n int, more bool, err error) {
 	return n, u.Full(n), err
 }
 
-// Full reports whether a Read that returned n datagrams has left others behind, as far as it can tell: what is
-// dear may then wait for them.
+// Full reports whether a Read that returned n datagrams has left others behind, as far as it can
+// tell: what is dear may then wait for them.
 func (u *UDP) Full(n int) bool { return n == u.r.size() && n > 1 }
 
 const (
@@ -183,8 +185,8 @@ const (
 	drainTime  = 500 * time.Millisecond // how long Serve reads on after its context has ended
 )
 
-// WakeAt has Serve call its take by t, even if nothing has arrived; the zero time takes that back. A t that
-// has passed calls it again and again. It is for take to call.
+// WakeAt has Serve call its take by t, even if nothing has arrived; the zero time takes that back.
+// A t that has passed calls it again and again. It is for take to call.
 func (u *UDP) WakeAt(t time.Time) { u.wake = t }
 
 // Serve reads until ctx has ended and what the socket held by then is read; then it closes the

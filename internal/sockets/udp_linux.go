@@ -99,7 +99,8 @@ func (r *batchReader) receive(fd uintptr) bool {
 	}
 }
 
-// countLost reads the newest count of lost datagrams; every datagram that follows a loss carries it.
+// countLost reads the newest count of lost datagrams; every datagram that follows a loss carries
+// it.
 func (r *batchReader) countLost() {
 	for i := r.n - 1; i >= 0; i-- {
 		h := &r.hdrs[i].hdr

@@ -42,7 +42,8 @@ func TestServeReadsWhatHasArrived(t *testing.T) {
 	}
 }
 
-// TestWakeAt: take is called at the time it has asked for though nothing arrives, and what arrives then is read.
+// TestWakeAt: take is called at the time it has asked for though nothing arrives, and what arrives
+// then is read.
 func TestWakeAt(t *testing.T) {
 	u, err := sockets.ListenUDP(sockets.UDPOptions{Address: "127.0.0.1:0"})
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
-// TestMarks reads lines that print and draw. What is wanted was printed, and said, by rrdtool 1.7.2's xport.
+// TestMarks reads lines that print and draw. What is wanted was printed, and said, by rrdtool
+// 1.7.2's xport.
 func TestMarks(t *testing.T) {
 	const data = "DEF:a=a:x:AVERAGE\nVDEF:m=a,MAXIMUM\nCDEF:k=a,1000,*\n"
 	for _, tt := range []struct {

@@ -11,7 +11,8 @@ import (
 	"connectrpc.com/connect"
 )
 
-// A Budget bounds the bytes that requests or answers hold in memory while their clients send or read them.
+// A Budget bounds the bytes that requests or answers hold in memory while their clients send or
+// read them.
 type Budget struct {
 	total, share int64
 
@@ -38,8 +39,8 @@ func (b *Budget) Used() int64 {
 // Open returns the account of one request of a client.
 func (b *Budget) Open(client string) *Account { return &Account{budget: b, client: client} }
 
-// An Account is what one request holds of a Budget. Its methods are for one goroutine; on a nil Account
-// they do nothing, which is how a request without a bound behaves.
+// An Account is what one request holds of a Budget. Its methods are for one goroutine; on a nil
+// Account they do nothing, which is how a request without a bound behaves.
 type Account struct {
 	budget *Budget
 	client string
@@ -101,8 +102,8 @@ func answer(ctx context.Context, req connect.AnyRequest) answering {
 	return answering{account: a, json: req.HTTPMethod() == http.MethodGet || strings.Contains(req.Header().Get("Content-Type"), "json")}
 }
 
-// doubles charges n doubles. Each is held as a number and as it is sent: 8 bytes, or up to 24 characters in a
-// buffer that grows by doubling.
+// doubles charges n doubles. Each is held as a number and as it is sent: 8 bytes, or up to 24
+// characters in a buffer that grows by doubling.
 func (a *answering) doubles(n int64) error {
 	if a.json {
 		return a.bytes(n * (8 + 32))

@@ -51,10 +51,12 @@ func Procedures() (paths []string) {
 	return paths
 }
 
-// answeredKey marks, in the context of a request, where the call's interceptor notes that it was reached.
+// answeredKey marks, in the context of a request, where the call's interceptor notes that it was
+// reached.
 type answeredKey struct{}
 
-// count has h counted: by code where the request was a message of a method, as unread where it was not.
+// count has h counted: by code where the request was a message of a method, as unread where it was
+// not.
 func (c *Calls) count(h http.Handler) http.Handler {
 	methods := make(map[string]string)
 	for _, p := range Procedures() {

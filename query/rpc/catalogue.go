@@ -135,8 +135,8 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	return connect.NewResponse(&page), nil
 }
 
-// endPage ends a page of a list. Damaged entries do not hide the others: where the store has met damage, the last page
-// with series is followed by one without, which is the error.
+// endPage ends a page of a list. Damaged entries do not hide the others: where the store has met
+// damage, the last page with series is followed by one without, which is the error.
 func endPage(page *rondov1.ListResponse, damaged bool, all func(page string) iter.Seq2[core.Series, error], name func(*rondov1.Series) string) error {
 	n := len(page.GetSeries())
 	switch {

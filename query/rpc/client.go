@@ -22,8 +22,9 @@ type Client struct {
 	dial               func(context.Context) (net.Conn, error) // to a socket; nil: another address
 }
 
-// Dial returns a client of the server at addr: "host:port", a URL, or a socket as "unix:/path" or "/path".
-// It says so at once if nothing listens at a socket; at another address the first call does.
+// Dial returns a client of the server at addr: "host:port", a URL, or a socket as "unix:/path" or
+// "/path". It says so at once if nothing listens at a socket; at another address the first call
+// does.
 func Dial(ctx context.Context, addr string) (*Client, error) {
 	if name, ok := strings.CutPrefix(addr, "unix:"); ok || strings.HasPrefix(addr, "/") {
 		return dialUnix(ctx, name)

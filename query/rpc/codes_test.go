@@ -15,8 +15,9 @@ import (
 	"connectrpc.com/connect"
 )
 
-// TestEverySentinelHasItsCode: errors that nobody had thought of were answered with internal, as faults of the server.
-// An exported error of the store, the log or the queries has a code, or stands here with the reason why no request meets it.
+// TestEverySentinelHasItsCode: errors that nobody had thought of were answered with internal, as
+// faults of the server. An exported error of the store, the log or the queries has a code, or
+// stands here with the reason why no request meets it.
 func TestEverySentinelHasItsCode(t *testing.T) {
 	elsewhere := map[string]string{
 		"core.ErrLocked":   "met when a store is opened",

@@ -18,7 +18,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A damaged entry of the catalogue ended a list with code internal. The other series are listed, then comes data_loss.
+// A damaged entry of the catalogue ended a list with code internal. The other series are listed,
+// then comes data_loss.
 func TestListGoesPastDamage(t *testing.T) {
 	ctx := t.Context()
 	dir := t.TempDir()

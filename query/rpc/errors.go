@@ -14,8 +14,9 @@ import (
 	"github.com/rondo-db/rondo/query"
 )
 
-// codes says which code tells a client what it may do about an error. The first that fits counts: an error
-// that says that a name cannot be, and therefore that there is no such series, is the caller's.
+// codes says which code tells a client what it may do about an error. The first that fits counts:
+// an error that says that a name cannot be, and therefore that there is no such series, is the
+// caller's.
 var codes = []struct {
 	err  error
 	code connect.Code

@@ -46,7 +46,8 @@ func (r *pieces) Read(p []byte) (int, error) {
 
 var errTooFast = errors.New("too much input while a file was asked for")
 
-// ask asks for something of one of the caller's files. What else arrives before the answer is input.
+// ask asks for something of one of the caller's files. What else arrives before the answer is
+// input.
 func (r *pieces) ask(req *rondov1.FileRequest) (*rondov1.FileAnswer, error) {
 	if err := r.stream.Send(&rondov1.ExecResponse{File: req}); err != nil {
 		return nil, err
@@ -133,7 +134,8 @@ type remoteFile struct {
 	write []byte
 }
 
-// fewBytes is how much is asked for as it is: the beginning of a file tells whether more of it is wanted.
+// fewBytes is how much is asked for as it is: the beginning of a file tells whether more of it is
+// wanted.
 const fewBytes = 64
 
 func (f *remoteFile) Read(p []byte) (int, error) {

@@ -27,11 +27,12 @@ const (
 	healthNotServing = 2
 )
 
-// HealthHandler answers at HealthProcedure, as grpc.health.v1 has it: for the server as a whole and for the service Rondo. Watch
-// is not answered, which clients take as a reason to ask again.
+// HealthHandler answers at HealthProcedure, as grpc.health.v1 has it: for the server as a whole and
+// for the service Rondo. Watch is not answered, which clients take as a reason to ask again.
 func HealthHandler(ready func() bool) http.Handler {
-	// The messages are those of grpc.health.v1 on the wire: one string, and one number, each with the field number 1. Messages
-	// of that name would clash with those of a program that links gRPC, too.
+	// The messages are those of grpc.health.v1 on the wire: one string, and one number, each with
+	// the field number 1. Messages of that name would clash with those of a program that links
+	// gRPC, too.
 	check := func(_ context.Context, req *connect.Request[wrapperspb.StringValue]) (*connect.Response[wrapperspb.Int32Value], error) {
 		switch req.Msg.GetValue() {
 		case "", rondov1.RondoName:
@@ -50,7 +51,8 @@ func HealthHandler(ready func() bool) http.Handler {
 	)
 }
 
-// healthJSON is the JSON of grpc.health.v1's messages, where those that stand in for them have another.
+// healthJSON is the JSON of grpc.health.v1's messages, where those that stand in for them have
+// another.
 type healthJSON struct{ name string }
 
 func (c healthJSON) Name() string { return c.name }

@@ -12,12 +12,13 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// jsonCodec is protobuf's JSON. In requests that only read, fields that do not exist are passed over, so that
-// clients and servers need not be of one version.
+// jsonCodec is protobuf's JSON. In requests that only read, fields that do not exist are passed
+// over, so that clients and servers need not be of one version.
 type jsonCodec struct{ name string }
 
-// changes says whether a request changes something. An unknown field of such a request is an error: a mistyped time_us
-// would store a sample at the present, and a dry_run that this server does not know would delete.
+// changes says whether a request changes something. An unknown field of such a request is an error:
+// a mistyped time_us would store a sample at the present, and a dry_run that this server does not
+// know would delete.
 func changes(m any) bool {
 	switch m.(type) {
 	case *rondov1.WriteRequest, *rondov1.CreateRequest, *rondov1.DropRequest, *rondov1.RenameRequest, *rondov1.CheckpointRequest:

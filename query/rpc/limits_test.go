@@ -21,7 +21,8 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// TestNamesThatCannotBe: a name that no series can have was answered with internal (500), as a fault of the server.
+// TestNamesThatCannotBe: a name that no series can have was answered with internal (500), as a
+// fault of the server.
 func TestNamesThatCannotBe(t *testing.T) {
 	_, url := serve(t)
 	c := client(t, url, false)
@@ -82,7 +83,8 @@ func TestTextThatIsNoUTF8(t *testing.T) {
 	}
 }
 
-// TestClosedStoreIsUnavailable: every method of a server whose store has been closed says that it may be tried again.
+// TestClosedStoreIsUnavailable: every method of a server whose store has been closed says that it
+// may be tried again.
 func TestClosedStoreIsUnavailable(t *testing.T) {
 	store, err := core.Open(t.TempDir(), core.Options{})
 	if err != nil {
@@ -119,7 +121,8 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestSeriesLimitIsResourceExhausted: it is the server that has no room, not the request that is wrong.
+// TestSeriesLimitIsResourceExhausted: it is the server that has no room, not the request that is
+// wrong.
 func TestSeriesLimitIsResourceExhausted(t *testing.T) {
 	store, err := core.Open(t.TempDir(), core.Options{MaxSeries: 1})
 	if err != nil {
@@ -161,7 +164,8 @@ func postBytes(t *testing.T, url, contentType, encoding string, body []byte) (in
 	return a.StatusCode, string(text)
 }
 
-// TestExpressionsThatCostTooMuch: one List with a long expression took 22 s and 613 MB, and was told in an error of 1.8 MB.
+// TestExpressionsThatCostTooMuch: one List with a long expression took 22 s and 613 MB, and was
+// told in an error of 1.8 MB.
 func TestExpressionsThatCostTooMuch(t *testing.T) {
 	_, url := serve(t)
 	c := client(t, url, false)
@@ -195,7 +199,8 @@ func TestExpressionsThatCostTooMuch(t *testing.T) {
 	}
 }
 
-// TestGzipIsNotUnpackedToItsEnd: a body of 1 MB that unpacks to 1 GiB was unpacked as a whole before it was refused.
+// TestGzipIsNotUnpackedToItsEnd: a body of 1 MB that unpacks to 1 GiB was unpacked as a whole
+// before it was refused.
 func TestGzipIsNotUnpackedToItsEnd(t *testing.T) {
 	_, url := serve(t)
 	var packed bytes.Buffer
@@ -232,7 +237,8 @@ func TestGzipIsNotUnpackedToItsEnd(t *testing.T) {
 	}
 }
 
-// TestEmptyMessagesAreCounted: 2 million empty samples fit 4 MiB and take a hundred times that in memory.
+// TestEmptyMessagesAreCounted: 2 million empty samples fit 4 MiB and take a hundred times that in
+// memory.
 func TestEmptyMessagesAreCounted(t *testing.T) {
 	_, url := serve(t)
 	empty := bytes.Repeat([]byte{1<<3 | 2, 0}, 1<<21-1)
@@ -280,7 +286,8 @@ func TestFirstRejectionHasItsIndex(t *testing.T) {
 	}
 }
 
-// TestOneBadReadingDoesNotKeepTheOthersOut: a text of 5,000 digits between two good samples failed the whole Write.
+// TestOneBadReadingDoesNotKeepTheOthersOut: a text of 5,000 digits between two good samples failed
+// the whole Write.
 func TestOneBadReadingDoesNotKeepTheOthersOut(t *testing.T) {
 	_, url := serve(t)
 	c := client(t, url, false)

@@ -24,11 +24,12 @@ const (
 	chunkBytes   = 256 << 10
 )
 
-// A Local is the service of the command line over one store. Whoever reaches it may do with the store
-// what its owner may.
+// A Local is the service of the command line over one store. Whoever reaches it may do with the
+// store what its owner may.
 type Local struct {
 	Store *core.Store
-	// Command has the receiver of a protocol do something and returns columns and rows; nil: nothing can be told.
+	// Command has the receiver of a protocol do something and returns columns and rows; nil:
+	// nothing can be told.
 	Command func(ctx context.Context, protocol string, args []string) ([]string, [][]string, error)
 
 	sessions sessions
@@ -83,15 +84,16 @@ func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 	return env
 }
 
-// KeepVariable, in the environment of a request, says whether create leaves a series of the same definition alone.
+// KeepVariable, in the environment of a request, says whether create leaves a series of the same
+// definition alone.
 const (
 	KeepVariable = "RONDO_KEEP_SAME"
 	KeepSame     = "1"   // it does
 	KeepUnseen   = "ask" // of Pipe: if the caller sees no file of its name; of what is made then it is told
 )
 
-// SeriesFile stands in a [rondov1.FileRequest] before the path of a series: STAT asks whether the caller sees a file of its name, CREATE says
-// that the series has been made.
+// SeriesFile stands in a [rondov1.FileRequest] before the path of a series: STAT asks whether the
+// caller sees a file of its name, CREATE says that the series has been made.
 const SeriesFile = "series:"
 
 // FramesWord is the argument that asks Pipe for the session of programs, rrdtool.Frames.

@@ -14,9 +14,9 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// What arrives is bounded before memory is taken for it: a packed message is unpacked to its limit and no
-// further, and the samples and values of a Write are counted before they become messages, of which an empty one
-// takes 2 bytes on the wire and over 100 in memory.
+// What arrives is bounded before memory is taken for it: a packed message is unpacked to its limit
+// and no further, and the samples and values of a Write are counted before they become messages, of
+// which an empty one takes 2 bytes on the wire and over 100 in memory.
 
 // messageLimits returns the limits of the requests of one procedure.
 func messageLimits(spec connect.Spec) []connect.HandlerOption {
@@ -37,8 +37,8 @@ func messageLimits(spec connect.Spec) []connect.HandlerOption {
 	}
 }
 
-// An unpacker unpacks gzip up to a limit of bytes. Beyond it, it fails: the library would otherwise unpack
-// the rest to say how long it is.
+// An unpacker unpacks gzip up to a limit of bytes. Beyond it, it fails: the library would otherwise
+// unpack the rest to say how long it is.
 type unpacker struct {
 	gzip.Reader
 	limit, left int64
@@ -99,7 +99,8 @@ func (binaryCodec) Unmarshal(b []byte, m any) error {
 }
 
 // noUnknown returns an error if a request has a field that is not in rondo.proto, in it or in a
-// message of it. A Write may hold many messages, so the fields of these are not found by reflection.
+// message of it. A Write may hold many messages, so the fields of these are not found by
+// reflection.
 func noUnknown(m proto.Message) error {
 	if w, ok := m.(*rondov1.WriteRequest); ok {
 		for _, sample := range w.GetSamples() {
@@ -117,7 +118,8 @@ func noUnknown(m proto.Message) error {
 	return unknownBelow(m.ProtoReflect())
 }
 
-// unknownBelow returns an error if a message, or one in it, has an unknown field. Requests have no maps.
+// unknownBelow returns an error if a message, or one in it, has an unknown field. Requests have no
+// maps.
 func unknownBelow(m protoreflect.Message) error {
 	err := unknownIn(m)
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -151,8 +153,8 @@ const (
 	fieldValues  = 4 // of Sample
 )
 
-// writeParts counts the samples and values in the bytes of a WriteRequest, up to where these do not parse or
-// there are more than maxParts.
+// writeParts counts the samples and values in the bytes of a WriteRequest, up to where these do not
+// parse or there are more than maxParts.
 func writeParts(b []byte) int {
 	n := 0
 	fields(b, fieldSamples, func(sample []byte) bool {

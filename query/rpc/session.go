@@ -19,20 +19,20 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// Pipe mode runs over a connection of its own. A POST to pipePath with the header "Upgrade: rondo-pipe"
-// turns an HTTP connection into a session. From then on ExecRequests go one way and ExecResponses the
-// other, each behind its length in 4 bytes, the greatest first. The first request says how to run
-// (argv, cwd, environment, plain); stdin of each request is a piece of the input. The last answer
-// holds the exit code. A line and its answer cost a third of the processor time that they would cost
-// as a stream of HTTP/2.
+// Pipe mode runs over a connection of its own. A POST to pipePath with the header "Upgrade:
+// rondo-pipe" turns an HTTP connection into a session. From then on ExecRequests go one way and
+// ExecResponses the other, each behind its length in 4 bytes, the greatest first. The first request
+// says how to run (argv, cwd, environment, plain); stdin of each request is a piece of the input.
+// The last answer holds the exit code. A line and its answer cost a third of the processor time
+// that they would cost as a stream of HTTP/2.
 
 const (
 	upgradeName = "rondo-pipe" // the value of the header Upgrade
 	pipePath    = "/rondo.v1.Local/Pipe"
 )
 
-// A Session runs the commands of pipe mode in a server. Requests go one way and answers the other, up
-// to the answer with the exit code. Send and Receive may be called at the same time, each by one
+// A Session runs the commands of pipe mode in a server. Requests go one way and answers the other,
+// up to the answer with the exit code. Send and Receive may be called at the same time, each by one
 // goroutine.
 type Session interface {
 	Send(m *rondov1.ExecRequest) error
@@ -192,8 +192,8 @@ func (s *sessions) each(f func(net.Conn, context.CancelFunc)) {
 	}
 }
 
-// Close ends the sessions of Pipe, each behind the command that it is at, or after grace within it, and lets none begin. It
-// returns when nothing is running, but at most after twice the grace.
+// Close ends the sessions of Pipe, each behind the command that it is at, or after grace within it,
+// and lets none begin. It returns when nothing is running, but at most after twice the grace.
 func (l *Local) Close(grace time.Duration) {
 	s := &l.sessions
 	s.mu.Lock()

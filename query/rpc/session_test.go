@@ -52,7 +52,8 @@ func talk(t *testing.T, s rpc.Session, line string) string {
 	return out.String()
 }
 
-// TestSession: a session carries commands, their answers, errors, and a line longer than any buffer on the way.
+// TestSession: a session carries commands, their answers, errors, and a line longer than any buffer
+// on the way.
 func TestSession(t *testing.T) {
 	dir := t.TempDir()
 	path, h := (&rpc.Local{Store: enginetest.Open(t)}).Handler()
@@ -138,7 +139,8 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestSessionOfAnyBytes: what is no message ends the session, and takes no memory for what it announces.
+// TestSessionOfAnyBytes: what is no message ends the session, and takes no memory for what it
+// announces.
 func TestSessionOfAnyBytes(t *testing.T) {
 	dir := t.TempDir()
 	store := enginetest.Open(t)

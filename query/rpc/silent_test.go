@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestStoppedServerIsToldOf: a server whose socket is open and that does not answer, as after SIGSTOP, is an error after a bound.
+// TestStoppedServerIsToldOf: a server whose socket is open and that does not answer, as after
+// SIGSTOP, is an error after a bound.
 func TestStoppedServerIsToldOf(t *testing.T) {
 	dir := t.TempDir()
 	l, err := net.Listen("unix", filepath.Join(dir, SocketName)) // which accepts nobody

@@ -16,9 +16,9 @@ import (
 // SocketName is the name of the socket in the database's folder.
 const SocketName = "rondo.sock"
 
-// ListenLocal makes the socket rondo.sock in the folder dir, which only the folder's owner may open, in
-// place of one that a killed server left behind. The caller must hold the lock of the database. Closing the
-// listener removes the socket.
+// ListenLocal makes the socket rondo.sock in the folder dir, which only the folder's owner may
+// open, in place of one that a killed server left behind. The caller must hold the lock of the
+// database. Closing the listener removes the socket.
 func ListenLocal(dir string, access unixsocket.Access) (net.Listener, error) {
 	return unixsocket.Listen(filepath.Join(dir, SocketName), access.Apply)
 }
@@ -26,11 +26,13 @@ func ListenLocal(dir string, access unixsocket.Access) (net.Listener, error) {
 // silentTime is how long a server may take to say that it is there.
 const silentTime = 10 * time.Second
 
-// ErrSilent says that a server has its socket open and does not answer: its process is stopped, or hangs.
+// ErrSilent says that a server has its socket open and does not answer: its process is stopped, or
+// hangs.
 var ErrSilent = errors.New("does not answer: the server is stopped (SIGSTOP), or hangs")
 
-// DialLocal returns a client of the server that runs in the folder dir, if one answers at its socket. The error wraps [ErrSilent] where one
-// should and does not, and [unixsocket.ErrNoSocket] where something else has the socket's name.
+// DialLocal returns a client of the server that runs in the folder dir, if one answers at its
+// socket. The error wraps [ErrSilent] where one should and does not, and [unixsocket.ErrNoSocket]
+// where something else has the socket's name.
 func DialLocal(ctx context.Context, dir string) (*Client, error) {
 	return dialLocal(ctx, dir, silentTime)
 }

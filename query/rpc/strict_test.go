@@ -18,7 +18,8 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// TestChangesTakeNoUnknownField: "time" in place of time_us stored a sample at the present, and a Drop with a dry_run deleted.
+// TestChangesTakeNoUnknownField: "time" in place of time_us stored a sample at the present, and a
+// Drop with a dry_run deleted.
 func TestChangesTakeNoUnknownField(t *testing.T) {
 	store, url := serve(t)
 	create(t, client(t, url, false), "a")
@@ -34,7 +35,8 @@ func TestChangesTakeNoUnknownField(t *testing.T) {
 			t.Errorf("%s: %d %s", tt.method, code, answer)
 		}
 	}
-	// The same in protobuf's own coding: a field that this server does not know, of a newer client say.
+	// The same in protobuf's own coding: a field that this server does not know, of a newer client
+	// say.
 	body, err := proto.Marshal(&rondov1.RenameRequest{Path: "a", To: "b"}) // field 2 is none of Drop's
 	if err != nil {
 		t.Fatal(err)
@@ -108,8 +110,8 @@ func TestSecondsAreNoMicroseconds(t *testing.T) {
 	}
 }
 
-// TestTimesInRequests: RFC 3339 was "did you really mean month 2023?", and a number without quotes an error that says
-// nothing of quotes. -5m is five months, as in rrdtool; the error says so.
+// TestTimesInRequests: RFC 3339 was "did you really mean month 2023?", and a number without quotes
+// an error that says nothing of quotes. -5m is five months, as in rrdtool; the error says so.
 func TestTimesInRequests(t *testing.T) {
 	_, url := serve(t)
 	create(t, client(t, url, false), "a")
@@ -134,7 +136,8 @@ func TestTimesInRequests(t *testing.T) {
 	}
 }
 
-// TestWrongAddressesAreExplained: a GET without a message was told content types, and a mistyped method nothing.
+// TestWrongAddressesAreExplained: a GET without a message was told content types, and a mistyped
+// method nothing.
 func TestWrongAddressesAreExplained(t *testing.T) {
 	_, url := serve(t)
 	for path, want := range map[string]string{
@@ -153,7 +156,8 @@ func TestWrongAddressesAreExplained(t *testing.T) {
 	}
 }
 
-// TestHealthInJSON: the request was refused with the name of a type that stands in for the real one.
+// TestHealthInJSON: the request was refused with the name of a type that stands in for the real
+// one.
 func TestHealthInJSON(t *testing.T) {
 	ready := true
 	s := httptest.NewServer(rpc.HealthHandler(func() bool { return ready }))

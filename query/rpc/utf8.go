@@ -10,7 +10,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A told is an interceptor of clients: a request that cannot be sent, because a text in it is no UTF-8, ends in an error that says which.
+// A told is an interceptor of clients: a request that cannot be sent, because a text in it is no
+// UTF-8, ends in an error that says which.
 type told struct{}
 
 func (told) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {

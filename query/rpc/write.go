@@ -57,8 +57,8 @@ type writer struct {
 	answer rondov1.WriteResponse
 }
 
-// earliestUs, in 1973, is the least time_us that is taken: less are seconds or milliseconds by mistake. They would be
-// stored in 1970, or be late.
+// earliestUs, in 1973, is the least time_us that is taken: less are seconds or milliseconds by
+// mistake. They would be stored in 1970, or be late.
 const earliestUs = 1e14
 
 func (w *writer) add(m *rondov1.Sample) error {

@@ -1,7 +1,8 @@
 // Package unixsocket makes the sockets that a server has in the file system, and connects to them.
 //
-// A socket of [Listen] is never there with another mode than its own, takes the place of one that a killed server left
-// behind, and may have a path longer than the address of a socket is. [Dial] connects to it.
+// A socket of [Listen] is never there with another mode than its own, takes the place of one that a
+// killed server left behind, and may have a path longer than the address of a socket is. [Dial]
+// connects to it.
 package unixsocket
 
 import (
@@ -22,9 +23,10 @@ const maxPath = 100
 // ErrNoSocket says that a path is something else than a socket.
 var ErrNoSocket = errors.New("is no socket")
 
-// Listen makes a socket at the path name. dress gives its file mode and group before anybody can connect to it; fresh is the name it has
-// until then. A socket or a file that is there is replaced, even if somebody listens at it: see [Vacant]. Closing the listener removes the
-// socket, if it is still the one that was made.
+// Listen makes a socket at the path name. dress gives its file mode and group before anybody can
+// connect to it; fresh is the name it has until then. A socket or a file that is there is replaced,
+// even if somebody listens at it: see [Vacant]. Closing the listener removes the socket, if it is
+// still the one that was made.
 func Listen(name string, dress func(fresh string) error) (net.Listener, error) {
 	d, err := os.Open(filepath.Dir(name))
 	if err != nil {
@@ -56,8 +58,8 @@ func Listen(name string, dress func(fresh string) error) (net.Listener, error) {
 	return s, nil
 }
 
-// Dial connects to the socket at the path name. Where the path is something else the error wraps [ErrNoSocket]; where nothing is there
-// it wraps [fs.ErrNotExist].
+// Dial connects to the socket at the path name. Where the path is something else the error wraps
+// [ErrNoSocket]; where nothing is there it wraps [fs.ErrNotExist].
 func Dial(ctx context.Context, name string) (net.Conn, error) {
 	if err := check(name); err != nil {
 		return nil, err
@@ -75,8 +77,9 @@ func Dial(ctx context.Context, name string) (net.Conn, error) {
 	return c, nil
 }
 
-// Vacant says whether a socket may be made at the path name: nothing is there, or a socket that nobody listens at any more. The error
-// says who is in the way; where that is no socket it wraps [ErrNoSocket].
+// Vacant says whether a socket may be made at the path name: nothing is there, or a socket that
+// nobody listens at any more. The error says who is in the way; where that is no socket it wraps
+// [ErrNoSocket].
 func Vacant(ctx context.Context, name string) error {
 	switch err := check(name); {
 	case errors.Is(err, fs.ErrNotExist):

@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
-// workload returns packets as collectd fills them: hosts of 100 series each, one reading of all of them.
+// workload returns packets as collectd fills them: hosts of 100 series each, one reading of all of
+// them.
 func workload(b *testing.B, series int, how string) (packets [][]byte, values int) {
 	b.Helper()
 	var e Encoder
@@ -106,7 +107,8 @@ func (f *finder) List(v *ValueList) {
 	}
 }
 
-// BenchmarkReceive is all of a receiver but the socket and the store: decode, look up, add to a batch.
+// BenchmarkReceive is all of a receiver but the socket and the store: decode, look up, add to a
+// batch.
 func BenchmarkReceive(b *testing.B) {
 	for _, series := range []int{1000, 20_000, 1_000_000} {
 		b.Run(fmt.Sprintf("series=%d", series), func(b *testing.B) {

@@ -13,8 +13,9 @@ import (
 // series, without making a path of them. Kinds are part of the key: a list that does not fit its
 // series is a key of its own, which is refused.
 //
-// An entry also remembers in which names the one that is foreseen after it differs. A look-up of that
-// one compares only what may differ: names that the packet has set since the list before, and those.
+// An entry also remembers in which names the one that is foreseen after it differs. A look-up of
+// that one compares only what may differ: names that the packet has set since the list before, and
+// those.
 //
 // When it is full it starts over; references are resolved again as they are needed.
 type cache struct {
@@ -39,7 +40,8 @@ type entry struct {
 // parts is a set of the names of a value list.
 type parts uint8
 
-// The names, in the order in which they stand in a key, before the kinds: what changes most stands first.
+// The names, in the order in which they stand in a key, before the kinds: what changes most stands
+// first.
 const (
 	ofTypeInstance parts = 1 << iota
 	ofType
@@ -67,7 +69,8 @@ func (c *cache) clear() {
 	c.entries = c.entries[:0]
 }
 
-// sizes packs the lengths of the parts of the key: names are at most 127 bytes, kinds at most maxSources.
+// sizes packs the lengths of the parts of the key: names are at most 127 bytes, kinds at most
+// maxSources.
 func sizes(v *ValueList) uint64 {
 	return uint64(len(v.TypeInstance)) | uint64(len(v.Type))<<8 | uint64(len(v.PluginInstance))<<16 |
 		uint64(len(v.Plugin))<<24 | uint64(len(v.Host))<<32 | uint64(len(v.Kinds))<<40
@@ -76,8 +79,8 @@ func sizes(v *ValueList) uint64 {
 // skip makes the cache forget which list was the last, because it is not told of one.
 func (c *cache) skip() { c.table.Lose() }
 
-// find returns the entry of v, or nil. v.changed says in what v may differ from the list before, of which find
-// must have been asked or skip told.
+// find returns the entry of v, or nil. v.changed says in what v may differ from the list before, of
+// which find must have been asked or skip told.
 func (c *cache) find(v *ValueList) *entry {
 	changed := v.changed
 	last := c.table.Last()

@@ -14,8 +14,8 @@ func alone(v *ValueList) *ValueList {
 	return v
 }
 
-// TestCacheModel compares the cache with a map, over packets of names that are made to be mixed up, which begin
-// and break off anywhere, and with hashes of which few bits count.
+// TestCacheModel compares the cache with a map, over packets of names that are made to be mixed up,
+// which begin and break off anywhere, and with hashes of which few bits count.
 func TestCacheModel(t *testing.T) {
 	for _, test := range []struct {
 		most int
@@ -81,8 +81,8 @@ func TestCacheModel(t *testing.T) {
 	}
 }
 
-// TestCacheForesees: lists that come in the order in which they came before are found without the table, wherever
-// packets begin.
+// TestCacheForesees: lists that come in the order in which they came before are found without the
+// table, wherever packets begin.
 func TestCacheForesees(t *testing.T) {
 	c := newCache(1 << 20)
 	for round := range 4 {
@@ -116,7 +116,8 @@ func TestCacheForesees(t *testing.T) {
 	}
 }
 
-// TestCacheChunks: keys of the largest size fill many chunks, and are found again after a start over.
+// TestCacheChunks: keys of the largest size fill many chunks, and are found again after a start
+// over.
 func TestCacheChunks(t *testing.T) {
 	c := newCache(5_000)
 	long := make([]byte, nameBytes)

@@ -294,7 +294,8 @@ func TestBothFamilies(t *testing.T) {
 	}
 }
 
-// TestMulticast joins collectd's group on the loopback interface: with a flag, and by listening at it.
+// TestMulticast joins collectd's group on the loopback interface: with a flag, and by listening at
+// it.
 func TestMulticast(t *testing.T) {
 	lo := loopback(t)
 	group := group4 + "%" + lo.Name
@@ -322,7 +323,8 @@ func TestMulticast(t *testing.T) {
 	}
 }
 
-// TestWeak: what is dropped for want of protection is counted by list, and logged once with its source.
+// TestWeak: what is dropped for want of protection is counted by list, and logged once with its
+// source.
 func TestWeak(t *testing.T) {
 	var log syncBuffer
 	c := suite(t)

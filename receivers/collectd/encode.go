@@ -21,7 +21,8 @@ type Encoder struct {
 	last ValueList
 }
 
-// Add adds v and reports whether there was room. Names must not be longer than 127 bytes, nor hold a NUL.
+// Add adds v and reports whether there was room. Names must not be longer than 127 bytes, nor hold
+// a NUL.
 func (e *Encoder) Add(v *ValueList) bool {
 	start := len(e.buf)
 	e.buf = appendChanged(e.buf, partHost, v.Host, e.last.Host)
@@ -117,7 +118,8 @@ func appendNumber(dst []byte, part uint16, x uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, x)
 }
 
-// AppendSigned appends the packet parts, signed by the user name. Nothing can follow it in a datagram.
+// AppendSigned appends the packet parts, signed by the user name. Nothing can follow it in a
+// datagram.
 func AppendSigned(dst []byte, name, password string, parts []byte) ([]byte, error) {
 	size := signHeader + len(name)
 	if name == "" || size > 0xffff {
@@ -130,8 +132,8 @@ func AppendSigned(dst []byte, name, password string, parts []byte) ([]byte, erro
 	return append(dst, signed...), nil
 }
 
-// AppendEncrypted appends the packet parts, encrypted by the user name. iv must be random, and never
-// the same for two packets of one password.
+// AppendEncrypted appends the packet parts, encrypted by the user name. iv must be random, and
+// never the same for two packets of one password.
 func AppendEncrypted(dst []byte, name, password string, iv [16]byte, parts []byte) ([]byte, error) {
 	size := cryptHeader + len(name) + len(parts)
 	if name == "" || len(parts) == 0 || size > 0xffff {

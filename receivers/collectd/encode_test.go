@@ -10,7 +10,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
-// TestEncoderMakesCollectdsBytes: what a real collectd sent, decoded and encoded again, is what it sent.
+// TestEncoderMakesCollectdsBytes: what a real collectd sent, decoded and encoded again, is what it
+// sent.
 func TestEncoderMakesCollectdsBytes(t *testing.T) {
 	for i, packet := range receivertest.Hex(t, filepath.Join(captures, "collectd-5.12-plain.hex")) {
 		e := again{t: t, Encoder: Encoder{Most: sockets.MaxDatagram}}

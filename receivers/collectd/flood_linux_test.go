@@ -11,8 +11,9 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// BenchmarkStore is all but the socket: decode, look up, add to a batch, and append that to a store that acknowledges
-// after fdatasync. ns/value is the time until all is stored, cpu-ns/value that of all processors.
+// BenchmarkStore is all but the socket: decode, look up, add to a batch, and append that to a store
+// that acknowledges after fdatasync. ns/value is the time until all is stored, cpu-ns/value that of
+// all processors.
 func BenchmarkStore(b *testing.B) {
 	const series = 20_000
 	packets, values := workload(b, series, "")
@@ -43,8 +44,8 @@ func BenchmarkStore(b *testing.B) {
 	}
 }
 
-// BenchmarkFlood sends readings of 20,000 series over loopback, as fast as they are read: into a sink
-// that keeps nothing, and into a store that acknowledges after fdatasync.
+// BenchmarkFlood sends readings of 20,000 series over loopback, as fast as they are read: into a
+// sink that keeps nothing, and into a store that acknowledges after fdatasync.
 func BenchmarkFlood(b *testing.B) {
 	b.Run("sink=none", func(b *testing.B) { flood(b, new(receivertest.Nowhere)) })
 	b.Run("sink=store", func(b *testing.B) {

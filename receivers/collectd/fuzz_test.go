@@ -32,14 +32,15 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkAllocation: a decoder keeps what it decrypted, at each depth at most the packet's size, and makes
-// an error's text.
+// checkAllocation: a decoder keeps what it decrypted, at each depth at most the packet's size, and
+// makes an error's text.
 func checkAllocation(t *testing.T, d *Decoder, b []byte) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_ = d.Decode(b, discard{}) // any outcome is fine
 	runtime.ReadMemStats(&after)
-	// Append rounds up to the size classes of the allocator; other goroutines of the test allocate too.
+	// Append rounds up to the size classes of the allocator; other goroutines of the test allocate
+	// too.
 	if got, most := after.TotalAlloc-before.TotalAlloc, uint64(2*maxNesting*len(b)+32<<10); got > most {
 		t.Errorf("decoding %d bytes allocated %d, more than %d", len(b), got, most)
 	}

@@ -124,8 +124,8 @@ func (r *peered) refused(t *testing.T) {
 	}
 }
 
-// TestCollectd receives from a real collectd, by every way of protection, and compares with the files
-// that the same collectd writes.
+// TestCollectd receives from a real collectd, by every way of protection, and compares with the
+// files that the same collectd writes.
 func TestCollectd(t *testing.T) {
 	auth := filepath.Join(captures, "auth")
 	rs := []*peered{
@@ -173,7 +173,8 @@ func TestCollectd(t *testing.T) {
 		if !r.received {
 			continue
 		}
-		// The load of two intervals: by then every plugin has read twice. The last packet is sent at the stop.
+		// The load of two intervals: by then every plugin has read twice. The last packet is sent
+		// at the stop.
 		r.Until(r.name+": two readings of the load", func(s receivertest.State) bool {
 			n := 0
 			for _, x := range s.Samples {

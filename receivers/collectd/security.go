@@ -92,7 +92,8 @@ func newUser(password string) *user {
 // Len returns the number of users.
 func (u *Users) Len() int { return len(u.byName) }
 
-// signed reads a signature, whose part is the first size bytes of b, and what it covers: all of b after it.
+// signed reads a signature, whose part is the first size bytes of b, and what it covers: all of b
+// after it.
 func (d *Decoder) signed(b []byte, size, depth int, have Level, h Handler) *receivers.Error {
 	if d.Level == Encrypt && have < Encrypt {
 		return fail(receivers.Auth, 0, "signed, not encrypted")

@@ -98,7 +98,8 @@ func TestNesting(t *testing.T) {
 	}
 }
 
-// TestSecretParts: what stands around a protected part keeps its own protection, and state does not leak in or out.
+// TestSecretParts: what stands around a protected part keeps its own protection, and state does not
+// leak in or out.
 func TestSecretParts(t *testing.T) {
 	first, last := example("first"), example("last")
 	packet := slices.Concat(first, nest(t, example("in1"), "e"), nest(t, example("in2"), "e"), last)
@@ -143,8 +144,8 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// TestEveryFlippedBit: no change of a signed or encrypted packet is believed. (One in the type makes it
-// a part that is skipped, without an error.)
+// TestEveryFlippedBit: no change of a signed or encrypted packet is believed. (One in the type
+// makes it a part that is skipped, without an error.)
 func TestEveryFlippedBit(t *testing.T) {
 	for _, how := range []string{"s", "e"} {
 		packet := nest(t, example("h"), how)

@@ -77,8 +77,8 @@ func (p *Protection) AppendPackets(dst [][]byte, lists []ValueList, notes []Noti
 	return dst, flush()
 }
 
-// ParseIdentifier reads HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE], as collectd's own commands have it, into the names
-// of v. What stands behind the first "-" is the instance.
+// ParseIdentifier reads HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE], as collectd's own commands have it,
+// into the names of v. What stands behind the first "-" is the instance.
 func (v *ValueList) ParseIdentifier(s string) error {
 	f := strings.Split(s, "/")
 	if len(f) != 3 {
@@ -121,8 +121,8 @@ func ParseKind(s string) (byte, error) {
 	return 0, fmt.Errorf("kind %q is not counter, gauge, derive or absolute", s)
 }
 
-// ParseValues reads V[:V…] into the values of v, whose type ts knows. kind says what all of them are; empty: what
-// the type says, or gauges if there is no such type. A gauge may be U, unknown.
+// ParseValues reads V[:V…] into the values of v, whose type ts knows. kind says what all of them
+// are; empty: what the type says, or gauges if there is no such type. A gauge may be U, unknown.
 func (v *ValueList) ParseValues(ts Types, kind, s string) error {
 	words := strings.Split(s, ":")
 	kinds := make([]byte, len(words))

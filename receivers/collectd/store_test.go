@@ -86,8 +86,8 @@ func until(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// TestStoreCaptures: the captures of a real collectd, through the whole of the store, give its series
-// with their last updates, whatever the protection.
+// TestStoreCaptures: the captures of a real collectd, through the whole of the store, give its
+// series with their last updates, whatever the protection.
 func TestStoreCaptures(t *testing.T) {
 	for _, level := range []string{"plain", "signed", "encrypted"} {
 		t.Run(level, func(t *testing.T) {

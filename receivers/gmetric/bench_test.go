@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// workload returns datagrams as the gmetric command sends them, metadata and value of each metric in turn, from hosts of
-// 100 metrics each. With gmond they are values only, of its own types.
+// workload returns datagrams as the gmetric command sends them, metadata and value of each metric
+// in turn, from hosts of 100 metrics each. With gmond they are values only, of its own types.
 func workload(b testing.TB, metrics int, gmond bool) (packets [][]byte) {
 	b.Helper()
 	for i := range metrics {
@@ -29,7 +29,8 @@ func workload(b testing.TB, metrics int, gmond bool) (packets [][]byte) {
 	return packets
 }
 
-// BenchmarkDecode is bytes to messages; ns/metric is the figure. format=3.1 has two messages a metric.
+// BenchmarkDecode is bytes to messages; ns/metric is the figure. format=3.1 has two messages a
+// metric.
 func BenchmarkDecode(b *testing.B) {
 	old := make([][]byte, 1000)
 	for i := range old {
@@ -63,7 +64,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkReceive is all of a receiver but the socket and the store: decode, look up, compare metadata, add to a batch.
+// BenchmarkReceive is all of a receiver but the socket and the store: decode, look up, compare
+// metadata, add to a batch.
 func BenchmarkReceive(b *testing.B) {
 	for _, metrics := range []int{1000, 20_000, 1_000_000} {
 		for _, gmond := range []bool{false, true} {

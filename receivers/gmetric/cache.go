@@ -11,9 +11,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The cache holds what is known of a metric by host and name. Senders repeat themselves: metadata, its
-// value, the next metric's metadata. So a look-up tries the entry of the last one, and then the one
-// that is foreseen after it.
+// The cache holds what is known of a metric by host and name. Senders repeat themselves: metadata,
+// its value, the next metric's metadata. So a look-up tries the entry of the last one, and then the
+// one that is foreseen after it.
 //
 // What it held can all be read back from the store, so when it is full it starts over.
 type cache struct {
@@ -67,7 +67,8 @@ func (c *cache) len() int { return len(c.entries) }
 // full reports whether it is time for a restart.
 func (c *cache) full() bool { return len(c.entries) >= c.most || c.keys.Chunks() >= maxChunks }
 
-// restart forgets all entries but those of which keep is told, and tells it what they are from now on.
+// restart forgets all entries but those of which keep is told, and tells it what they are from now
+// on.
 func (c *cache) restart(keep iter.Seq2[uint32, func(now uint32)]) {
 	old := *c
 	c.table.Clear()

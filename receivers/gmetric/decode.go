@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Decode reads the message in packet; bytes that follow it are ignored. What m points to is part of packet, which
-// is not changed, and valid as long as that is; only the memory of Extra is m's own, and used again. An error is a
-// *receivers.Error; m then says nothing.
+// Decode reads the message in packet; bytes that follow it are ignored. What m points to is part of
+// packet, which is not changed, and valid as long as that is; only the memory of Extra is m's own,
+// and used again. An error is a *receivers.Error; m then says nothing.
 func (m *Message) Decode(packet []byte) error {
 	*m = Message{Extra: m.Extra[:0]}
 	r := reader{b: packet}

@@ -67,7 +67,8 @@ func readManifest(t testing.TB) *manifest {
 	return &m
 }
 
-// TestCaptures decodes every capture, compares all of it, to the bit, and encodes it again to the same bytes.
+// TestCaptures decodes every capture, compares all of it, to the bit, and encodes it again to the
+// same bytes.
 func TestCaptures(t *testing.T) {
 	for _, f := range readManifest(t).Files {
 		t.Run(f.File, func(t *testing.T) {

@@ -22,8 +22,9 @@ const (
 	evictionTries = 8
 )
 
-// texts holds the metadata of metrics as text: until it has been handed over to be stored and the series is made, and of
-// metrics that are texts themselves as long as there is room. The rest is in the store.
+// texts holds the metadata of metrics as text: until it has been handed over to be stored and the
+// series is made, and of metrics that are texts themselves as long as there is room. The rest is in
+// the store.
 type texts struct {
 	byEntry map[uint32]*described
 	bytes   int      // that these take
@@ -86,7 +87,8 @@ func (s *server) describe(e *entry, i uint32, m *Message) {
 	s.unhold(i)
 }
 
-// same reports whether md, the first metadata of a metric that has come since the start, is what the store has.
+// same reports whether md, the first metadata of a metric that has come since the start, is what
+// the store has.
 func (s *server) same(e *entry, i uint32, md *metric) bool {
 	if e.meta != 0 || !e.is(known) || !e.is(asked) {
 		return false
@@ -276,7 +278,8 @@ func (s *server) answer(e *entry, i uint32, stored *core.Metadata) {
 	}
 }
 
-// refresh is after how many seconds a text is stored though it is the same, so that its time tells that it still comes.
+// refresh is after how many seconds a text is stored though it is the same, so that its time tells
+// that it still comes.
 func (e *entry) refresh() uint32 {
 	if e.dmax == 0 {
 		return refreshText
@@ -346,7 +349,8 @@ func (s *server) expire(e *entry, i uint32) {
 	e.meta, e.text, e.dmax, e.due, e.seen = 0, 0, 0, 0, 0
 }
 
-// flush hands over what is to be stored of paths, as far as there is room for it; with force all of it.
+// flush hands over what is to be stored of paths, as far as there is room for it; with force all of
+// it.
 func (t *texts) flush(s *server, force bool) {
 	room := describeRoom - s.queue.Describing()
 	n := 0

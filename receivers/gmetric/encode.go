@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// AppendBinary appends m as a datagram. The error says which field cannot be one of such a message. HostName and IP
-// are not looked at: the Host of a spoofed message is "IP:NAME".
+// AppendBinary appends m as a datagram. The error says which field cannot be one of such a message.
+// HostName and IP are not looked at: the Host of a spoofed message is "IP:NAME".
 func (m *Message) AppendBinary(dst []byte) ([]byte, error) {
 	if err := m.check(); err != nil {
 		return dst, err

@@ -17,9 +17,9 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// BenchmarkFlood sends 20,000 metrics over loopback, as fast as they are read, into a sink that keeps nothing and into a
-// store that acknowledges after fdatasync: metadata and value of each in turn, as the gmetric command does, and values only,
-// as gmond does.
+// BenchmarkFlood sends 20,000 metrics over loopback, as fast as they are read, into a sink that
+// keeps nothing and into a store that acknowledges after fdatasync: metadata and value of each in
+// turn, as the gmetric command does, and values only, as gmond does.
 func BenchmarkFlood(b *testing.B) {
 	for _, gmond := range []bool{false, true} {
 		b.Run(fmt.Sprintf("sink=none/gmond=%t", gmond), func(b *testing.B) { flood(b, new(receivertest.Nowhere), gmond) })
@@ -45,8 +45,8 @@ const (
 	size         = 256  // padded to this size: what follows a message does not count
 )
 
-// grouped sets datagrams one after the other, as many as the system cuts into datagrams again. Sending each by itself costs
-// more than all of the receiving.
+// grouped sets datagrams one after the other, as many as the system cuts into datagrams again.
+// Sending each by itself costs more than all of the receiving.
 func grouped(packets [][]byte) (groups [][]byte) {
 	for len(packets) > 0 {
 		n := min(together, len(packets))

@@ -18,8 +18,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// FuzzDecode: no datagram crashes the decoder, makes it allocate out of proportion, or comes out otherwise after it
-// was encoded again.
+// FuzzDecode: no datagram crashes the decoder, makes it allocate out of proportion, or comes out
+// otherwise after it was encoded again.
 func FuzzDecode(f *testing.F) {
 	for _, b := range receivertest.Hex(f, filepath.Join(captures, "*.hex")) { // real senders, and each case of the page
 		f.Add(b)
@@ -81,8 +81,9 @@ func checkAllocation(t *testing.T, m *Message, b []byte) {
 	}
 }
 
-// TestRandom: no sequence of datagrams, damaged and not, over days of a clock that jumps, crashes a receiver; values are stored
-// or counted, whatever comes between metadata and them, and a cache that is too small changes nothing.
+// TestRandom: no sequence of datagrams, damaged and not, over days of a clock that jumps, crashes a
+// receiver; values are stored or counted, whatever comes between metadata and them, and a cache
+// that is too small changes nothing.
 func TestRandom(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// gmondConf has gmond, and gmetric, send to To and to gmond itself, which shows at XML what it has received.
+// gmondConf has gmond, and gmetric, send to To and to gmond itself, which shows at XML what it has
+// received.
 var gmondConf = template.Must(template.New("conf").Parse(`
 globals {
 	daemonize = no
@@ -51,8 +52,8 @@ collection_group {
 {{end}}}
 `))
 
-// ownMetrics are gmond's own by their modules. They have all types that there are: values of 16 and 32 bits, floats,
-// doubles and strings. Those that never change are true.
+// ownMetrics are gmond's own by their modules. They have all types that there are: values of 16 and
+// 32 bits, floats, doubles and strings. Those that never change are true.
 var ownMetrics = map[string]map[string]bool{
 	"cpu_module":  {"cpu_num": true, "cpu_user": false, "cpu_idle": false},
 	"disk_module": {"disk_total": true, "part_max_used": false},
@@ -185,8 +186,8 @@ type gangliaMetric struct {
 	} `xml:"EXTRA_DATA>EXTRA_ELEMENT"`
 }
 
-// metrics returns what gmond has by path, as our series are called. It names a host that is not spoofed by its
-// address, so host is what that is called here.
+// metrics returns what gmond has by path, as our series are called. It names a host that is not
+// spoofed by its address, so host is what that is called here.
 func (g *ganglia) metrics(t *testing.T, host string) map[string]gangliaMetric {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", g.xml, 20*time.Second)

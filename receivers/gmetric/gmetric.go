@@ -328,7 +328,8 @@ func (s *server) wake() time.Time {
 	return time.Time{}
 }
 
-// ripe says whether newcomers are to be resolved after n datagrams: the more at once, the cheaper, but none waits long for others.
+// ripe says whether newcomers are to be resolved after n datagrams: the more at once, the cheaper,
+// but none waits long for others.
 func (s *server) ripe(n int) bool {
 	w := &s.news
 	if len(w.values) == 0 && len(w.asks) == 0 {
@@ -341,7 +342,8 @@ func (s *server) ripe(n int) bool {
 	return !s.udp.Full(n) || w.full() || now.Sub(w.since) >= newcomerWait
 }
 
-// tick does what is due: it gives up on metadata that does not come, and hands over what is to be kept of paths.
+// tick does what is due: it gives up on metadata that does not come, and hands over what is to be
+// kept of paths.
 func (s *server) tick(ctx context.Context) {
 	now := time.Now() // not the receiver's clock, which says when things happened
 	if now.Sub(s.ticked) < s.every {
@@ -357,8 +359,8 @@ func (s *server) tick(ctx context.Context) {
 	s.texts.flush(s, false)
 }
 
-// finish hands over what is left when Serve ends, and waits until it is stored. Values without metadata are left out: what
-// they are made into now they would be for ever.
+// finish hands over what is left when Serve ends, and waits until it is stored. Values without
+// metadata are left out: what they are made into now they would be for ever.
 func (s *server) finish() {
 	s.Drop(receivers.State, uint64(s.held.len()))
 	if s.names != nil {

@@ -65,8 +65,9 @@ func live(t *testing.T) *receivertest.Running {
 	return receivertest.Start(t, c, new(receivertest.Recorder), func(c *receivers.Config) { c.Now = time.Now })
 }
 
-// TestGmetric receives from the real gmetric command: every type with every slope, and every other option. What is kept
-// is compared with what was sent, and with what a gmond shows that was sent the same.
+// TestGmetric receives from the real gmetric command: every type with every slope, and every other
+// option. What is kept is compared with what was sent, and with what a gmond shows that was sent
+// the same.
 func TestGmetric(t *testing.T) {
 	rrdtooltest.Peer(t, "gmetric")
 	host, err := os.Hostname()

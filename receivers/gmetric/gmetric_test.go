@@ -36,7 +36,8 @@ func TestReceiver(t *testing.T) {
 	})
 }
 
-// TestReceiveCaptures: the captures, sent to a receiver, give the series, values and texts of the manifest.
+// TestReceiveCaptures: the captures, sent to a receiver, give the series, values and texts of the
+// manifest.
 func TestReceiveCaptures(t *testing.T) {
 	for _, f := range readManifest(t).Files {
 		t.Run(f.File, func(t *testing.T) {

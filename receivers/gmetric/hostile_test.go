@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
-// TestTextsTakeLittle: a flood of metadata as long as it may be takes no more memory than it is said to.
+// TestTextsTakeLittle: a flood of metadata as long as it may be takes no more memory than it is
+// said to.
 func TestTextsTakeLittle(t *testing.T) {
 	now := time.Unix(began, 0)
 	s := offline(new(receivertest.Nowhere), receivers.Config{Now: func() time.Time { return now }})

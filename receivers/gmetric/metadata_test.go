@@ -19,7 +19,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestHeld: a value waits for its metadata, the newest one of a metric, and keeps the time of its arrival.
+// TestHeld: a value waits for its metadata, the newest one of a metric, and keeps the time of its
+// arrival.
 func TestHeld(t *testing.T) {
 	r := run(t, new(receivertest.Recorder), nil)
 	r.send(value("h", "m", "1"))
@@ -45,7 +46,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestHeldDefaults: metadata that does not come is assumed after 30 s, and then values are taken at once.
+// TestHeldDefaults: metadata that does not come is assumed after 30 s, and then values are taken at
+// once.
 func TestHeldDefaults(t *testing.T) {
 	r := run(t, new(receivertest.Recorder), nil)
 	typed := value("h", "typed", "")
@@ -182,8 +184,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestChanged: changed metadata changes labels and expiry of a series; kind, step and heartbeat stay, and
-// values go on under the kind that it has.
+// TestChanged: changed metadata changes labels and expiry of a series; kind, step and heartbeat
+// stay, and values go on under the kind that it has.
 func TestChanged(t *testing.T) {
 	r := run(t, new(receivertest.Recorder), nil)
 	m := meta("h", "m", "uint32", Positive)
@@ -212,8 +214,8 @@ func TestChanged(t *testing.T) {
 	until(t, "the fraction is dropped", func() bool { return r.Stats().Dropped[receivers.Malformed] == 1 })
 }
 
-// TestText: the newest text is kept; one that stays the same is handed over again only so often that its
-// time tells that it still comes.
+// TestText: the newest text is kept; one that stays the same is handed over again only so often
+// that its time tells that it still comes.
 func TestText(t *testing.T) {
 	r := run(t, new(receivertest.Recorder), nil)
 	const path = "ganglia/h/m"
@@ -426,7 +428,8 @@ func TestFailing(t *testing.T) {
 	r.described("it is kept", "ganglia/h/m", func(md core.Metadata) bool { return attribute(md, "slope") == "positive" })
 }
 
-// TestSenderLimit: series and texts are counted against the address that they come from, whoever it claims to be.
+// TestSenderLimit: series and texts are counted against the address that they come from, whoever it
+// claims to be.
 func TestSenderLimit(t *testing.T) {
 	store := enginetest.Open(t)
 	sink := &calls{Sink: sink.New(store, sink.Options{SenderBurst: 3, SenderRate: 1})}
@@ -456,7 +459,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestExpireFlag: what becomes of an expired series is kept with its metadata, and changes with the flag.
+// TestExpireFlag: what becomes of an expired series is kept with its metadata, and changes with the
+// flag.
 func TestExpireFlag(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	m := meta("h", "m", "uint32", Positive)
@@ -482,7 +486,8 @@ func TestExpireFlag(t *testing.T) {
 	}
 }
 
-// TestHeldOrder: values that come and go do not make the list of those that are held longer and longer.
+// TestHeldOrder: values that come and go do not make the list of those that are held longer and
+// longer.
 func TestHeldOrder(t *testing.T) {
 	s := offline(new(receivertest.Recorder), receivers.Config{})
 	defer s.close()

@@ -35,7 +35,8 @@ const (
 	extraBytes  = 2 << 10   // in all of them: with the rest, less than the 16 KB that the store takes
 )
 
-// metricOf returns what m, which describes one, says. left is how many extra elements are beyond the limits.
+// metricOf returns what m, which describes one, says. left is how many extra elements are beyond
+// the limits.
 func metricOf(m *Message) (md metric, left int) {
 	md = metric{
 		typ: text(m.Type), slope: m.Slope, tmax: m.TMax, dmax: m.DMax,
@@ -117,7 +118,8 @@ func defaultMetric(w Word) metric {
 	return metric{typ: t.String(), slope: Both, tmax: defaultTMax}
 }
 
-// sum returns a hash of all that m, which describes a metric, says but its host and name. It is never 0.
+// sum returns a hash of all that m, which describes a metric, says but its host and name. It is
+// never 0.
 func (m *Message) sum(seed maphash.Seed) uint64 {
 	h := uint64(m.Word) + 1
 	if m.Word.Core() {
@@ -252,8 +254,8 @@ func path(host, name []byte) string {
 	return string(receivers.AppendComponent(append(p, '/'), name))
 }
 
-// kind returns what a metric becomes: gmetad's table, and for what is not of a whole type the kinds that
-// take doubles.
+// kind returns what a metric becomes: gmetad's table, and for what is not of a whole type the kinds
+// that take doubles.
 func (md *metric) kind() rra.Kind {
 	whole := ParseType(md.typ).Integer()
 	switch {
@@ -295,7 +297,8 @@ func (md *metric) define(step int64) *rra.Definition {
 	}
 }
 
-// sourceKind returns the kind of the one data source of d that takes values. It reports whether there is one, and no more.
+// sourceKind returns the kind of the one data source of d that takes values. It reports whether
+// there is one, and no more.
 func sourceKind(d *rra.Definition) (k rra.Kind, ok bool) {
 	n := 0
 	for _, ds := range d.Sources {

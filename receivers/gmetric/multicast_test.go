@@ -10,7 +10,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
-// TestMulticast joins Ganglia's group on the loopback interface: with a flag, and by listening at it.
+// TestMulticast joins Ganglia's group on the loopback interface: with a flag, and by listening at
+// it.
 func TestMulticast(t *testing.T) {
 	lo := loopbackInterface(t)
 	joined := group + "%" + lo.Name

@@ -16,7 +16,8 @@ func address(text string) netip.Addr { return netip.MustParseAddr(text) }
 
 var loopback = address("127.0.0.1")
 
-// TestResolve: addresses that stand for hosts get names; until one is found datagrams wait, with the time of their arrival.
+// TestResolve: addresses that stand for hosts get names; until one is found datagrams wait, with
+// the time of their arrival.
 func TestResolve(t *testing.T) {
 	release := make(chan struct{})
 	var asked atomic.Int64

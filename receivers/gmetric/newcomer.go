@@ -17,8 +17,9 @@ const (
 	newcomerWait   = 50 * time.Millisecond // the longest that some wait for others
 )
 
-// newcomers are values that the cache cannot tell what to do with. They wait, in order, until the datagrams at hand are
-// read; then the store is asked for the metadata of metrics that are new, and for series: one wait instead of one a series.
+// newcomers are values that the cache cannot tell what to do with. They wait, in order, until the
+// datagrams at hand are read; then the store is asked for the metadata of metrics that are new, and
+// for series: one wait instead of one a series.
 type newcomers struct {
 	values []newcomer
 	bytes  int
@@ -204,7 +205,8 @@ func (s *server) failed(err error) {
 	}
 }
 
-// requests takes the newcomers that need no new series, and makes a request for each of the series of the others.
+// requests takes the newcomers that need no new series, and makes a request for each of the series
+// of the others.
 func (s *server) requests(ctx context.Context) ([]receivers.Request, error) {
 	n := &s.news
 	if n.byKey == nil {

@@ -24,9 +24,10 @@ var (
 	errFloat     = &receivers.Error{Reason: receivers.State, What: "a float where the series counts whole numbers"}
 )
 
-// ParseValue reads a value that was sent as a text, for a data source of kind k: a decimal number with blanks
-// around it. COUNTER and DERIVE take whole numbers of at most 64 bits, and keep all of them; the others take the
-// double next to the number, and one too large for that is unknown. An error is a *receivers.Error.
+// ParseValue reads a value that was sent as a text, for a data source of kind k: a decimal number
+// with blanks around it. COUNTER and DERIVE take whole numbers of at most 64 bits, and keep all of
+// them; the others take the double next to the number, and one too large for that is unknown. An
+// error is a *receivers.Error.
 func ParseValue(k rra.Kind, text []byte) (rra.Value, error) {
 	text, kind := scan(text)
 	if kind == noNumber {

@@ -77,7 +77,8 @@ func run(t testing.TB, rec *receivertest.Recorder, options map[string][]string) 
 	return runOf(t, rec, options, began, nil)
 }
 
-// runOf serves into rec, begins at the second at, and has change look at the server before it serves.
+// runOf serves into rec, begins at the second at, and has change look at the server before it
+// serves.
 func runOf(t testing.TB, rec *receivertest.Recorder, options map[string][]string, at int64, change func(*server)) *running {
 	t.Helper()
 	r := &running{t: t, calls: &calls{Sink: rec}}

@@ -28,8 +28,8 @@ func stored(t *testing.T, store *core.Store, options map[string][]string, at int
 	return s, clock
 }
 
-// TestStoreCaptures: the captures, through the whole of the store, give the series and texts of the manifest; and the same
-// values are taken at once when server and store start over.
+// TestStoreCaptures: the captures, through the whole of the store, give the series and texts of the
+// manifest; and the same values are taken at once when server and store start over.
 func TestStoreCaptures(t *testing.T) {
 	for _, f := range readManifest(t).Files {
 		t.Run(f.File, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestStoreCaptures(t *testing.T) {
 	}
 }
 
-// TestStoreExpiry: a metric that was silent for its dmax loses its metadata, and its series where a flag says so; and both are made
-// again when it comes back.
+// TestStoreExpiry: a metric that was silent for its dmax loses its metadata, and its series where a
+// flag says so; and both are made again when it comes back.
 func TestStoreExpiry(t *testing.T) {
 	for _, expire := range []string{expireKeep, expiryDelete} {
 		t.Run(expire, func(t *testing.T) {

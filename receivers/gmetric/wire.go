@@ -6,8 +6,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Word is the first word of a message, which says what it is: 0 a metric with its value in the format of 3.0, 1 to
-// 50 a metric of gmond that is known by its number there, and from 3.1 on the rest. They are part of the format.
+// A Word is the first word of a message, which says what it is: 0 a metric with its value in the
+// format of 3.0, 1 to 50 a metric of gmond that is known by its number there, and from 3.1 on the
+// rest. They are part of the format.
 type Word uint32
 
 // The words.
@@ -115,8 +116,8 @@ func ParseType[T string | []byte](text T) Type {
 type Message struct {
 	Word Word
 
-	// Of 3.1 and later. IP and HostName are the two sides of a Host that is spoofed, the address that the
-	// metric is said to come from and the name of the host; else HostName is Host.
+	// Of 3.1 and later. IP and HostName are the two sides of a Host that is spoofed, the address
+	// that the metric is said to come from and the name of the host; else HostName is Host.
 	Host         []byte
 	Spoof        bool
 	IP, HostName []byte

@@ -16,8 +16,8 @@ type Line struct {
 	Time  rra.Time
 }
 
-// Decode calls take for each line of a datagram, "NAME VALUE SECOND" and a line feed. It ends at the
-// first that is none; the error is a *receivers.Error that says where.
+// Decode calls take for each line of a datagram, "NAME VALUE SECOND" and a line feed. It ends at
+// the first that is none; the error is a *receivers.Error that says where.
 func Decode(packet []byte, take func(Line)) error {
 	for off := 0; off < len(packet); {
 		text, _, _ := bytes.Cut(packet[off:], []byte("\n"))

@@ -162,8 +162,8 @@ func (a *agent) bad(err error) {
 	}
 }
 
-// lingerTime is how long an agent has to hang up after good bye: what it has sent and nobody reads would
-// reset the connection before it has read that.
+// lingerTime is how long an agent has to hang up after good bye: what it has sent and nobody reads
+// would reset the connection before it has read that.
 const lingerTime = 100 * time.Millisecond
 
 // goodBye tells the agent that the connection ends, and waits shortly for the agent to end it.
@@ -222,8 +222,9 @@ func (a *agent) grow() {
 	}
 }
 
-// Sample is Handler's: at each sample every counter that has a value is stored, since only what changed is sent; or what has
-// changed alone, where the agents of one address have more than their share carried forward.
+// Sample is Handler's: at each sample every counter that has a value is stored, since only what
+// changed is sent; or what has changed alone, where the agents of one address have more than their
+// share carried forward.
 func (a *agent) Sample(ticks int64, changed []int) {
 	a.s.Packets.Add(1)
 	a.samples++

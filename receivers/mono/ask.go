@@ -37,8 +37,9 @@ type answer struct {
 
 func (q *question) answer(a answer) { q.done <- a }
 
-// answered returns the request that an answer is to. Answers come in the order of the requests: one that was passed over
-// will not be answered. It returns nil, and counts that, if nothing like it was asked. a.mu is held.
+// answered returns the request that an answer is to. Answers come in the order of the requests: one
+// that was passed over will not be answered. It returns nil, and counts that, if nothing like it
+// was asked. a.mu is held.
 func (a *agent) answered(c Command) *question {
 	i := slices.IndexFunc(a.asked, func(q *question) bool { return q.Command == c })
 	if i < 0 {
@@ -53,8 +54,9 @@ func (a *agent) answered(c Command) *question {
 	return q
 }
 
-// ask sends a request. An agent that is asked for a counter which it samples already closes the connection: such a request
-// is refused, and one for a counter that it has been asked for and has not answered.
+// ask sends a request. An agent that is asked for a counter which it samples already closes the
+// connection: such a request is refused, and one for a counter that it has been asked for and has
+// not answered.
 func (a *agent) ask(r Request, every bool) (*question, error) {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -124,7 +126,8 @@ func (q *question) wait(ctx context.Context, most time.Duration) (answer, error)
 	}
 }
 
-// askWanted asks the agent for the counters that every agent is asked for, unless it has announced them.
+// askWanted asks the agent for the counters that every agent is asked for, unless it has announced
+// them.
 func (a *agent) askWanted() {
 	for _, w := range a.s.set.add {
 		a.mu.Lock()

@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
-// workload returns an agent with n counters of every type that has said hello, and samples of it. In each, quiet of 100
-// counters have not changed.
+// workload returns an agent with n counters of every type that has said hello, and samples of it.
+// In each, quiet of 100 counters have not changed.
 func workload(t testing.TB, n, quiet int) (*agent, [][]byte) {
 	t.Helper()
 	s := &server{cfg: receivers.Config{MaxFuture: -1, InFlight: 1}.WithDefaults(), set: settings{step: 1}, sink: new(receivertest.Nowhere), maxHeld: maxHeld}
@@ -69,7 +69,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// BenchmarkReceive is all of a receiver but the socket and the store: decode, carry forward, add to a batch.
+// BenchmarkReceive is all of a receiver but the socket and the store: decode, carry forward, add to
+// a batch.
 func BenchmarkReceive(b *testing.B) {
 	for _, n := range []int{20, 1000, MaxCounters} {
 		for _, quiet := range []int{0, 90} {

@@ -22,7 +22,8 @@ func counterRow(c *Counter) []string {
 	}
 }
 
-// Control runs one of the commands peers, list PEER, add PEER CATEGORY/NAME and remove PEER CATEGORY/NAME or INDEX.
+// Control runs one of the commands peers, list PEER, add PEER CATEGORY/NAME and remove PEER
+// CATEGORY/NAME or INDEX.
 func (s *server) Control(ctx context.Context, args []string) (receivers.Table, error) {
 	usage := map[string]string{"peers": "", "list": "PEER", "add": "PEER CATEGORY/NAME", "remove": "PEER CATEGORY/NAME|INDEX"}
 	if len(args) == 0 {
@@ -118,7 +119,8 @@ func (s *server) peer(name string) (*agent, error) {
 	return nil, fmt.Errorf("no agent %q is connected, but %s", name, strings.Join(names, ", "))
 }
 
-// controlList asks the agent which counters there are. What is known of those that it samples stands beside them.
+// controlList asks the agent which counters there are. What is known of those that it samples
+// stands beside them.
 func (a *agent) controlList(ctx context.Context) (receivers.Table, error) {
 	q, err := a.ask(Request{Command: ListRequest}, false)
 	if err != nil {

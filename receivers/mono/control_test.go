@@ -254,8 +254,8 @@ func TestControlPeers(t *testing.T) {
 	}
 }
 
-// TestControlNoAnswer: an answer that does not come is waited for until the caller goes, and found when it comes; an agent that
-// goes without one ends the wait.
+// TestControlNoAnswer: an answer that does not come is waited for until the caller goes, and found
+// when it comes; an agent that goes without one ends the wait.
 func TestControlNoAnswer(t *testing.T) {
 	r := start(t, new(receivertest.Recorder))
 	p := newPuppet(t, r, PageDialect, suiteCounter)
@@ -315,7 +315,8 @@ func TestControlSilence(t *testing.T) {
 	p.next()
 }
 
-// TestUnasked: answers to nothing are counted and change nothing, but for a counter that is announced by one.
+// TestUnasked: answers to nothing are counted and change nothing, but for a counter that is
+// announced by one.
 func TestUnasked(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	r := start(t, rec)
@@ -350,7 +351,8 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestAgentThatDoesNotRead: requests to an agent that reads nothing end, its samples are taken, and it does not hold up the end.
+// TestAgentThatDoesNotRead: requests to an agent that reads nothing end, its samples are taken, and
+// it does not hold up the end.
 func TestAgentThatDoesNotRead(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	r := start(t, rec)

@@ -11,14 +11,16 @@ import (
 type Handler interface {
 	// Hello is the first message; the counters are in Readings.
 	Hello()
-	// Sample has given the readings at the positions changed new values, those that have changed. A reading without one
-	// keeps its last. changed is valid until it returns.
+	// Sample has given the readings at the positions changed new values, those that have changed. A
+	// reading without one keeps its last. changed is valid until it returns.
 	Sample(ticks int64, changed []int)
 	// List answers a list request.
 	List(pairs []Pair)
-	// Added answers an add request. If it was done, the new reading is at position; else position is -1.
+	// Added answers an add request. If it was done, the new reading is at position; else position
+	// is -1.
 	Added(s Status, position int)
-	// Removed answers a remove request. If it was done, the handler calls Forget with the index that it asked for.
+	// Removed answers a remove request. If it was done, the handler calls Forget with the index
+	// that it asked for.
 	Removed(s Status)
 }
 
@@ -40,8 +42,8 @@ func (r *Reading) Value() rra.Value {
 
 // A Decoder reads what one agent sends, in pieces that are cut anywhere. The zero value is ready.
 //
-// Errors are *receivers.Error; after one there is nothing more to read, since a stream is not found again. What was
-// whole before it has been handed over.
+// Errors are *receivers.Error; after one there is nothing more to read, since a stream is not found
+// again. What was whole before it has been handed over.
 type Decoder struct {
 	in       stream
 	h        Handler // during Feed
@@ -100,8 +102,8 @@ func (d *Decoder) Close() error {
 	return d.in.err
 }
 
-// Readings returns the counters in the order they were announced, with their last values. One keeps its position when others
-// are removed. It is valid until the next Feed.
+// Readings returns the counters in the order they were announced, with their last values. One keeps
+// its position when others are removed. It is valid until the next Feed.
 func (d *Decoder) Readings() []Reading { return d.readings }
 
 // Forget removes the counter with an index, and reports whether there was one.

@@ -22,7 +22,8 @@ import (
 
 const captures = "../../testdata/captures/mono"
 
-// A reader is a Handler that remembers what an agent has sent, and has removed what removes says, in order.
+// A reader is a Handler that remembers what an agent has sent, and has removed what removes says,
+// in order.
 type reader struct {
 	Decoder
 	removes []int16

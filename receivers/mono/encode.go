@@ -71,7 +71,8 @@ func AppendList(dst []byte, pairs []Pair) ([]byte, error) {
 	return appendNull(dst), nil
 }
 
-// AppendAdded appends an agent's answer to an add request; c is the counter that it now samples, if s is OK.
+// AppendAdded appends an agent's answer to an add request; c is the counter that it now samples, if
+// s is OK.
 func AppendAdded(dst []byte, s Status, c *Counter) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, cmdAdd, byte(s))
@@ -88,7 +89,8 @@ func AppendAdded(dst []byte, s Status, c *Counter) ([]byte, error) {
 // AppendRemoved appends an agent's answer to a remove request.
 func AppendRemoved(dst []byte, s Status) []byte { return append(dst, cmdRemove, byte(s)) }
 
-// AppendSample appends a sample with the given values: of those that an [Encoder] says have changed, to do as the agent does.
+// AppendSample appends a sample with the given values: of those that an [Encoder] says have
+// changed, to do as the agent does.
 func AppendSample(dst []byte, ticks int64, values []Value) ([]byte, error) {
 	if len(values) > MaxValues {
 		return dst, fmt.Errorf("%d values, at most %d are allowed", len(values), MaxValues)
@@ -112,7 +114,8 @@ func AppendSample(dst []byte, ticks int64, values []Value) ([]byte, error) {
 	return binary.LittleEndian.AppendUint16(dst, 0xffff), nil
 }
 
-// An Encoder remembers what an agent has sent, since samples carry only what has changed. The zero value is ready.
+// An Encoder remembers what an agent has sent, since samples carry only what has changed. The zero
+// value is ready.
 type Encoder struct{ sent map[int16]uint64 }
 
 // AppendSample appends a sample with those of values that differ from what was appended before.

@@ -43,7 +43,8 @@ func openRecording(name string) (*recording, error) {
 	return &recording{f, peer}, nil
 }
 
-// readFiles reads the recorded files, one after the other. It waits for the store instead of shedding.
+// readFiles reads the recorded files, one after the other. It waits for the store instead of
+// shedding.
 func (s *server) readFiles(ctx context.Context) {
 	if len(s.files) == 0 {
 		return

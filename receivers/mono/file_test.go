@@ -75,7 +75,8 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestFileCutOff: of a file that ends anywhere, as when the agent was killed, every whole sample counts.
+// TestFileCutOff: of a file that ends anywhere, as when the agent was killed, every whole sample
+// counts.
 func TestFileCutOff(t *testing.T) {
 	b := capture(t, "agent-file.bin")
 	var files []string
@@ -115,7 +116,8 @@ func TestFileCutOff(t *testing.T) {
 	}
 }
 
-// TestFileWaits: a file of any length is stored whole, however slow the store is, and can be called off.
+// TestFileWaits: a file of any length is stored whole, however slow the store is, and can be called
+// off.
 func TestFileWaits(t *testing.T) {
 	b := bytes.Clone(suite(t).Opening)
 	const most = 100_000

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzDecode: no bytes of an agent crash the decoder, make it hold or allocate out of proportion, mean something else when they are
-// cut, or come out otherwise after they were encoded again.
+// FuzzDecode: no bytes of an agent crash the decoder, make it hold or allocate out of proportion,
+// mean something else when they are cut, or come out otherwise after they were encoded again.
 func FuzzDecode(f *testing.F) {
 	for _, m := range readManifest(f).Files {
 		f.Add(capture(f, m.File), uint8(7)) // a real agent, and the page
@@ -53,8 +53,8 @@ func (discard) List([]Pair)         {}
 func (discard) Added(Status, int)   {}
 func (discard) Removed(Status)      {}
 
-// checkAllocation: a header of 23 bytes at least becomes a reading and an entry in a table, and both grow by doubling; a value of
-// 8 bytes at least one that is pending.
+// checkAllocation: a header of 23 bytes at least becomes a reading and an entry in a table, and
+// both grow by doubling; a value of 8 bytes at least one that is pending.
 func checkAllocation(t *testing.T, b []byte) {
 	t.Helper()
 	var d Decoder
@@ -98,8 +98,8 @@ func encodeAgain(t *testing.T, r *reader) (b []byte) {
 	return b
 }
 
-// FuzzRequest: no bytes of an inspector crash the decoder, mean something else when they are cut, or come out otherwise after they were
-// encoded again. What an agent takes amiss is not encoded.
+// FuzzRequest: no bytes of an inspector crash the decoder, mean something else when they are cut,
+// or come out otherwise after they were encoded again. What an agent takes amiss is not encoded.
 func FuzzRequest(f *testing.F) {
 	for _, m := range readManifest(f).Files {
 		var all []byte

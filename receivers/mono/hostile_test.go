@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestHeldByOthers: an agent that announces too much is sent away, and not one that sends a sample meanwhile.
+// TestHeldByOthers: an agent that announces too much is sent away, and not one that sends a sample
+// meanwhile.
 func TestHeldByOthers(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	r := startSink(t, rec, func(s *server) { s.maxHeld = 100 << 10 })
@@ -38,8 +39,8 @@ func TestHeldByOthers(t *testing.T) {
 	})
 }
 
-// TestCarriedForwardIsBounded: samples in which nothing has changed cost next to nothing to send. What they have stored is
-// limited, and what did change is stored whatever the limit.
+// TestCarriedForwardIsBounded: samples in which nothing has changed cost next to nothing to send.
+// What they have stored is limited, and what did change is stored whatever the limit.
 func TestCarriedForwardIsBounded(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	now := time.Unix(receivertest.Epoch+100, 0)

@@ -134,8 +134,9 @@ func (p *python) samples() (n int) {
 	return n
 }
 
-// TestPythonAgents: several agents of one address, written from the protocol's description, are received at once, asked in both dialects,
-// killed in the middle of a message and sent away; every sample is stored as they meant it.
+// TestPythonAgents: several agents of one address, written from the protocol's description, are
+// received at once, asked in both dialects, killed in the middle of a message and sent away; every
+// sample is stored as they meant it.
 func TestPythonAgents(t *testing.T) {
 	seed := newSeed(t)
 	for _, d := range []Dialect{PageDialect, AgentDialect} {

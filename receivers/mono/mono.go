@@ -19,8 +19,9 @@ import (
 // DefaultAddress is where agents look for an inspector on their own machine.
 const DefaultAddress = "127.0.0.1:8888"
 
-// Protocol is the inspector's side of Mono's counters agent. It listens only when it is told to: other programs use the port, and what
-// listens on TCP can be reached from any web page that a browser on this machine shows.
+// Protocol is the inspector's side of Mono's counters agent. It listens only when it is told to:
+// other programs use the port, and what listens on TCP can be reached from any web page that a
+// browser on this machine shows.
 var Protocol = receivers.Protocol{
 	Name:    "mono",
 	Title:   "Mono's counters agents",
@@ -111,7 +112,8 @@ func configure(cfg receivers.Config) (s settings, err error) {
 	return s, err
 }
 
-// maxHeld bounds what the announcements of all agents together may hold in memory. One agent's may hold some 5 MB.
+// maxHeld bounds what the announcements of all agents together may hold in memory. One agent's may
+// hold some 5 MB.
 const maxHeld = 256 << 20
 
 // A server is the receiver.

@@ -103,7 +103,8 @@ func send(t testing.TB, r *receivertest.Running, b []byte) net.Conn {
 	return conn
 }
 
-// wantSamples is what the samples of a manifest's file are as series of peer: at each all counters that have a value.
+// wantSamples is what the samples of a manifest's file are as series of peer: at each all counters
+// that have a value.
 func wantSamples(t testing.TB, file, peer string) map[string][]receivertest.Sample {
 	t.Helper()
 	want := make(map[string][]receivertest.Sample)
@@ -453,7 +454,8 @@ func (f *failing) Resolve(ctx context.Context, reqs []receivers.Request) error {
 	return f.Recorder.Resolve(ctx, reqs)
 }
 
-// TestResolveFails: while the store makes no series samples are counted, and it is asked once a second.
+// TestResolveFails: while the store makes no series samples are counted, and it is asked once a
+// second.
 func TestResolveFails(t *testing.T) {
 	for reason, refused := range map[receivers.Reason]error{
 		receivers.Failed:   errors.New("disk on fire"),

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// What did not change costs an agent nothing to send: in the eleven bytes of a sample that is empty it has all its counters
-// stored, 4096 at most. So there is a limit of how many values are carried forward for the agents of one address. What they
-// send themselves is not counted: that takes 8 bytes a value.
+// What did not change costs an agent nothing to send: in the eleven bytes of a sample that is empty
+// it has all its counters stored, 4096 at most. So there is a limit of how many values are carried
+// forward for the agents of one address. What they send themselves is not counted: that takes 8
+// bytes a value.
 const (
 	carriedRate  = 1 << 18         // values a second
 	carriedBurst = 4 * carriedRate // values at once

@@ -37,8 +37,8 @@ type Request struct {
 	Index          int16  // of RemoveRequest
 }
 
-// AppendRequest appends r in dialect d. What an agent is known to take amiss is refused: null and empty strings, and an index
-// below 0, which once meant all.
+// AppendRequest appends r in dialect d. What an agent is known to take amiss is refused: null and
+// empty strings, and an index below 0, which once meant all.
 func AppendRequest(dst []byte, d Dialect, r Request) ([]byte, error) {
 	switch r.Command {
 	case GoodByeRequest:

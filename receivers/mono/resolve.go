@@ -30,7 +30,8 @@ func (a *agent) refresh() {
 	}
 }
 
-// resolve has the sink resolve the series of counters at the positions which that have a value and no reference, all together.
+// resolve has the sink resolve the series of counters at the positions which that have a value and
+// no reference, all together.
 func (a *agent) resolve(at rra.Time, which []int) {
 	rs := a.dec.Readings()
 	var reqs []receivers.Request
@@ -73,7 +74,8 @@ func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
 	}
 }
 
-// settle writes the outcome of a request into the series at position i. No two counters go into one series: taken has those in use.
+// settle writes the outcome of a request into the series at position i. No two counters go into one
+// series: taken has those in use.
 func (a *agent) settle(i int, r *receivers.Request, taken map[core.Ref]bool) {
 	switch {
 	case r.Err != nil:
@@ -99,7 +101,8 @@ func (a *agent) log(key, what string, args ...any) {
 	}
 }
 
-// describe keeps what is known of new series beside their numbers, as far as there is room for it now.
+// describe keeps what is known of new series beside their numbers, as far as there is room for it
+// now.
 func (a *agent) describe(q *receivers.Queue) {
 	for len(a.new) > 0 && q.Describing() < fewTexts {
 		i := a.new[len(a.new)-1]

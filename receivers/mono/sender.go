@@ -23,8 +23,8 @@ type Offer struct {
 	Asleep  bool   // it is sampled only once an inspector has asked for it
 }
 
-// A Sender is an agent: it samples counters that are made up, and answers an inspector. It is for trying inspectors, this
-// package's own included.
+// A Sender is an agent: it samples counters that are made up, and answers an inspector. It is for
+// trying inspectors, this package's own included.
 type Sender struct {
 	dialect Dialect
 
@@ -174,8 +174,8 @@ var errGoodBye = errors.New("the inspector has said good bye")
 // hangUpTime is how long an inspector has to hang up once the last sample is sent.
 const hangUpTime = 5 * time.Second
 
-// Run samples over a connection to an inspector, and answers it, until all samples are sent, the inspector says good bye, or ctx ends.
-// It closes conn.
+// Run samples over a connection to an inspector, and answers it, until all samples are sent, the
+// inspector says good bye, or ctx ends. It closes conn.
 func (s *Sender) Run(ctx context.Context, conn net.Conn, when Samples) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -249,7 +249,8 @@ func each(ctx context.Context, when Samples, sample func(n int) error) error {
 	return nil
 }
 
-// hangUp ends a connection such that what was sent arrives: closed with something unread it would be reset.
+// hangUp ends a connection such that what was sent arrives: closed with something unread it would
+// be reset.
 func hangUp(ctx context.Context, conn net.Conn) error {
 	half, ok := conn.(interface{ CloseWrite() error })
 	if !ok {

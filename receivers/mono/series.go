@@ -51,8 +51,8 @@ func Define(c *Counter, step int64) *rra.Definition {
 	}
 }
 
-// fits reports whether values of a counter go into a series with the definition d: it has one data source, of the counter's
-// kind or altered to the one that also takes doubles.
+// fits reports whether values of a counter go into a series with the definition d: it has one data
+// source, of the counter's kind or altered to the one that also takes doubles.
 func fits(d *rra.Definition, c *Counter) bool {
 	n := 0
 	for _, ds := range d.Sources {

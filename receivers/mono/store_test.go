@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// TestStoreCaptures: the captures of a real agent, through the whole of the store, give its series with their last updates. Read
-// again, they change nothing.
+// TestStoreCaptures: the captures of a real agent, through the whole of the store, give its series
+// with their last updates. Read again, they change nothing.
 func TestStoreCaptures(t *testing.T) {
 	store := enginetest.Open(t)
 	sink := sink.New(store, sink.Options{})
@@ -54,7 +54,8 @@ func TestStoreCaptures(t *testing.T) {
 	}
 }
 
-// TestStoreDrop: a series that is dropped while agents go on sending is made again, whichever of them comes first.
+// TestStoreDrop: a series that is dropped while agents go on sending is made again, whichever of
+// them comes first.
 func TestStoreDrop(t *testing.T) {
 	store := enginetest.Open(t)
 	r := startSink(t, sink.New(store, sink.Options{}), nil)

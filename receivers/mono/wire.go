@@ -184,12 +184,12 @@ func valueOf(t Type, bits uint64) rra.Value {
 	return rra.Float(f)
 }
 
-// A Pair is one counter in the answer to a list request: its name and its category, in an order that
-// depends on the dialect.
+// A Pair is one counter in the answer to a list request: its name and its category, in an order
+// that depends on the dialect.
 type Pair struct{ First, Second string }
 
-// Counter returns the category and the name in p. The one that is a known category's name is the category;
-// if both or none are, d decides.
+// Counter returns the category and the name in p. The one that is a known category's name is the
+// category; if both or none are, d decides.
 func (p Pair) Counter(d Dialect) (category, name string) {
 	_, first := ParseCategory(p.First)
 	_, second := ParseCategory(p.Second)
@@ -254,8 +254,8 @@ const (
 	ticksMicro  = 10
 )
 
-// TimeOf returns the time that a sample's timestamp means: agents count from the years 1, 1601 or 1970, which is
-// seen by the size. Others count from when they do not say; then ok is false.
+// TimeOf returns the time that a sample's timestamp means: agents count from the years 1, 1601 or
+// 1970, which is seen by the size. Others count from when they do not say; then ok is false.
 func TimeOf(ticks int64) (t rra.Time, ok bool) {
 	switch {
 	case ticks >= 6e17 && ticks <= 7e17:

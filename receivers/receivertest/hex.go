@@ -46,8 +46,8 @@ func Hex(t testing.TB, pattern string) [][]byte {
 // hexLine is the bytes at the beginning of a line; two blanks, or its end, end them.
 var hexLine = regexp.MustCompile(`^[0-9a-f]{2}( [0-9a-f]{2})*(  |$)`)
 
-// Examples returns the bytes in the blocks of a page that begin with "```hex NAME", by their names. What stands
-// in a line behind two blanks is said of the bytes.
+// Examples returns the bytes in the blocks of a page that begin with "```hex NAME", by their names.
+// What stands in a line behind two blanks is said of the bytes.
 func Examples(t testing.TB, name string) map[string][]byte {
 	t.Helper()
 	page, err := os.ReadFile(name)

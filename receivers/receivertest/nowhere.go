@@ -8,8 +8,8 @@ import (
 )
 
 // Nowhere is a receivers.Sink that makes every series and keeps nothing, for benchmarks of all that
-// comes before the store. Every request gets a reference of its own. The zero value is ready; Resolve
-// is for one goroutine at a time.
+// comes before the store. Every request gets a reference of its own. The zero value is ready;
+// Resolve is for one goroutine at a time.
 type Nowhere struct{ refs core.Ref }
 
 // Resolve gives every request the next reference.

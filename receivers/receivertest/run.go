@@ -24,11 +24,13 @@ type Case struct {
 	Protocol receivers.Protocol
 	// Options are the values of its flags.
 	Options map[string][]string
-	// Address is where to listen; empty: a free port of loopback, or for the network "dir" an empty folder.
+	// Address is where to listen; empty: a free port of loopback, or for the network "dir" an empty
+	// folder.
 	Address string
 	// Opening is what a connection begins with, before its messages; for TCP.
 	Opening []byte
-	// First makes of a message one that is the first of its connection, in a protocol where that looks otherwise; for TCP.
+	// First makes of a message one that is the first of its connection, in a protocol where that
+	// looks otherwise; for TCP.
 	First func(message []byte) []byte
 	// Limits names the flags that limit connections; for TCP.
 	Limits ConnLimits
@@ -37,15 +39,17 @@ type Case struct {
 	// Message returns message n of a sender, which holds one sample of one series, at n
 	// seconds past Epoch with the value n.
 	Message func(n int) []byte
-	// Arrival says that the protocol has no times: a sample's time is that of its arrival, which is Now.
+	// Arrival says that the protocol has no times: a sample's time is that of its arrival, which is
+	// Now.
 	Arrival bool
 	// Garbage is messages that must do no harm. None of them may hold a sample of Message's series.
 	Garbage [][]byte
 	// Dial connects to the receiver; nil: net.Dial.
 	Dial func(t testing.TB, r receivers.Receiver) net.Conn
-	// Deliver brings a message to a receiver that has no socket, in place of Dial: it writes a file, say. It must return only when the
-	// receiver has looked at it, or else the next message may take its place. A message must do with one look; garbage is
-	// delivered to the same place, and may be looked at again.
+	// Deliver brings a message to a receiver that has no socket, in place of Dial: it writes a
+	// file, say. It must return only when the receiver has looked at it, or else the next message
+	// may take its place. A message must do with one look; garbage is delivered to the same place,
+	// and may be looked at again.
 	Deliver func(t testing.TB, r receivers.Receiver, message []byte)
 }
 
@@ -57,8 +61,8 @@ type step struct {
 	run  func(*testing.T, Case)
 }
 
-// Run runs the suite on loopback. A receiver of the network "dir" is not asked to have its folder for itself; of one of
-// "tcp" more is asked.
+// Run runs the suite on loopback. A receiver of the network "dir" is not asked to have its folder
+// for itself; of one of "tcp" more is asked.
 func Run(t *testing.T, c Case) {
 	steps := []step{
 		{"serves", serves},

@@ -129,7 +129,8 @@ func (r *Running) Send(messages ...[]byte) {
 	}
 }
 
-// Dial opens one more connection to the receiver, on which nothing has been sent yet. It is closed when the test ends.
+// Dial opens one more connection to the receiver, on which nothing has been sent yet. It is closed
+// when the test ends.
 func (r *Running) Dial() net.Conn {
 	r.t.Helper()
 	if r.c.Dial != nil {

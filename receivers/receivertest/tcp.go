@@ -18,7 +18,8 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// ConnLimits are the names of the flags that limit a receiver's connections. The suite passes over those that are empty.
+// ConnLimits are the names of the flags that limit a receiver's connections. The suite passes over
+// those that are empty.
 type ConnLimits struct {
 	Conns     string // how many there may be
 	HostConns string // how many one address may have
@@ -41,8 +42,8 @@ var tcpSteps = []step{
 	{"takes nothing from a browser", browser},
 }
 
-// browser is what a page does that wants to write by way of a browser: it sends a body of the protocol's bytes, behind which HTTP stands, to the
-// receiver's port.
+// browser is what a page does that wants to write by way of a browser: it sends a body of the
+// protocol's bytes, behind which HTTP stands, to the receiver's port.
 func browser(t *testing.T, c Case) {
 	r := Start(t, c, new(Recorder), nil)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitFor}
@@ -324,8 +325,8 @@ func yields(t *testing.T, c Case) {
 	eventually(t, "one peer is connected", func() bool { return r.Stats().Connections == 1 })
 }
 
-// heldBytes is what a peer may cost that has sent next to nothing: the goroutine and the buffer it is read into, and what
-// the test itself has of it.
+// heldBytes is what a peer may cost that has sent next to nothing: the goroutine and the buffer it
+// is read into, and what the test itself has of it.
 const heldBytes = 96 << 10
 
 func greedy(t *testing.T, c Case) {

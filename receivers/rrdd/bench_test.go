@@ -42,8 +42,8 @@ type memory struct{ b []byte }
 
 func (m *memory) ReadAt(p []byte, at int64) (int, error) { return copy(p, m.b[at:]), nil }
 
-// BenchmarkRead is one turn's reading of a file: change=none is what did not change, change=values a file whose
-// metadata is known.
+// BenchmarkRead is one turn's reading of a file: change=none is what did not change, change=values
+// a file whose metadata is known.
 func BenchmarkRead(b *testing.B) {
 	for _, version := range []int{1, 2} {
 		for _, sources := range []int{10, 1000} {
@@ -75,7 +75,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkTurn is all of a receiver but the store, with the file in place: find it, read it, add its values to a batch.
+// BenchmarkTurn is all of a receiver but the store, with the file in place: find it, read it, add
+// its values to a batch.
 func BenchmarkTurn(b *testing.B) {
 	const sources = 1000
 	for _, version := range []int{1, 2} {

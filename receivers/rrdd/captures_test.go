@@ -67,7 +67,8 @@ func readManifest(t testing.TB) *manifest {
 	return m
 }
 
-// bits returns a value as the manifests write it: an integer as a string, a float as a number, or its name.
+// bits returns a value as the manifests write it: an integer as a string, a float as a number, or
+// its name.
 func bits(x any) string {
 	switch x := x.(type) {
 	case float64:
@@ -169,8 +170,8 @@ func (c *counted) ReadAt(p []byte, at int64) (int, error) {
 
 func open(b []byte) *counted { return &counted{Reader: bytes.NewReader(b)} }
 
-// TestSequences: the contents that one writer's file has one after the other, each read twice: the second
-// time there is no update, and no more is read than tells so.
+// TestSequences: the contents that one writer's file has one after the other, each read twice: the
+// second time there is no update, and no more is read than tells so.
 func TestSequences(t *testing.T) {
 	for _, files := range [][]string{
 		{"v1-rrdd.py-0.bin", "v1-rrdd.py-1.bin", "v1-rrdd.py-2.bin"},
@@ -296,7 +297,8 @@ func TestTorn(t *testing.T) {
 	}
 	a, b := big(1), big(2)
 	other := big(100) // as many data sources, with other names
-	// Half of a header, the values that came after it, and metadata that is still to be written: all sums are right.
+	// Half of a header, the values that came after it, and metadata that is still to be written:
+	// all sums are right.
 	meta := len(a) - bytes.LastIndex(a, []byte(`{"datasources"`)) + 4
 	mixed := slices.Concat(other[:v2MetaSum], a[v2MetaSum:v2Time], other[v2Time:len(other)-meta], a[len(a)-meta:])
 	if _, err := Decode(mixed); err != nil {

@@ -326,7 +326,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestAmbiguousHeader: a file of version 2 whose first sum begins with a line feed is not of version 1.
+// TestAmbiguousHeader: a file of version 2 whose first sum begins with a line feed is not of
+// version 1.
 func TestAmbiguousHeader(t *testing.T) {
 	var f *File
 	var b []byte

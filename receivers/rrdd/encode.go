@@ -14,8 +14,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Append appends the bytes of f to dst. It is an error if f is larger than a reader takes, if there is not one
-// value for each data source, if a value is no integer where that is Int64, or if a name is there twice.
+// Append appends the bytes of f to dst. It is an error if f is larger than a reader takes, if there
+// is not one value for each data source, if a value is no integer where that is Int64, or if a name
+// is there twice.
 func (f *File) Append(dst []byte) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return dst, err
@@ -215,7 +216,8 @@ func (s *Source) append(dst []byte, i int) []byte {
 	return dst
 }
 
-// appendFloat writes what every reader takes as a text: "nan", "inf", "-inf", or the shortest decimal that is x.
+// appendFloat writes what every reader takes as a text: "nan", "inf", "-inf", or the shortest
+// decimal that is x.
 func appendFloat(dst []byte, x float64) []byte {
 	switch {
 	case math.IsNaN(x):

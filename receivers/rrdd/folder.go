@@ -30,8 +30,8 @@ func openFolder(name string) (*folder, error) {
 
 const listed = 256 // names read at a time
 
-// names calls f with each regular file's name. Names that begin with "." are left out. It looks at most names of any
-// kind, about, and reports whether there are more.
+// names calls f with each regular file's name. Names that begin with "." are left out. It looks at
+// most names of any kind, about, and reports whether there are more.
 func (d *folder) names(most int, f func(name string)) (more bool, err error) {
 	for n := 0; n < most; {
 		entries, err := d.ReadDir(listed)

@@ -35,7 +35,8 @@ func option(f receivers.Flag, value string) func(*receivers.Config) {
 	return func(c *receivers.Config) { c.Options = map[string][]string{f.Name: {value}} }
 }
 
-// samples returns what has reached the store since the first skipped ones, as texts, in order of their paths.
+// samples returns what has reached the store since the first skipped ones, as texts, in order of
+// their paths.
 func samples(t testing.TB, r *receivertest.Running, skip int) []string {
 	t.Helper()
 	want := int(r.Stats().Samples)

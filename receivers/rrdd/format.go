@@ -29,7 +29,8 @@ const (
 	v2Values  = 31 // 8 bytes each; then 4 bytes of length, and the metadata
 )
 
-// openSum is the data checksum that rrd-client-lib writes, with a count of 0, before there is a first sample.
+// openSum is the data checksum that rrd-client-lib writes, with a count of 0, before there is a
+// first sample.
 const openSum = 0x01234567
 
 // The limits of a file.
@@ -118,8 +119,9 @@ type Source struct {
 	UUID        string // of the owner; empty for Host
 	Description string
 	Units       string
-	// Min and Max are the limits of the rate, or of the measurement. Where Min is not below Max there are
-	// none: so it is in the zero value. A limit on one side only has an infinity on the other.
+	// Min and Max are the limits of the rate, or of the measurement. Where Min is not below Max
+	// there are none: so it is in the zero value. A limit on one side only has an infinity on the
+	// other.
 	Min, Max  float64
 	Default   bool // the daemon stores it without being asked to
 	Transform Transform

@@ -29,8 +29,8 @@ func addCaptures(f *testing.F, add func(b []byte)) {
 	}
 }
 
-// FuzzDecode: no file crashes a reader, makes it allocate out of proportion, or comes out otherwise after it was
-// written again.
+// FuzzDecode: no file crashes a reader, makes it allocate out of proportion, or comes out otherwise
+// after it was written again.
 func FuzzDecode(f *testing.F) {
 	addCaptures(f, func(b []byte) { f.Add(b) })
 	f.Add(encode(f, everything(1)))
@@ -76,7 +76,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// checkAllocation: a reader makes a data source of 17 bytes or more, an error's text, and a copy of the file.
+// checkAllocation: a reader makes a data source of 17 bytes or more, an error's text, and a copy of
+// the file.
 func checkAllocation(t *testing.T, b []byte) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -108,7 +109,8 @@ func checkRoundTrip(t *testing.T, b []byte) {
 	}
 }
 
-// checkAfter: a reader that has read something else before reads b as one that has not, or keeps what it has read.
+// checkAfter: a reader that has read something else before reads b as one that has not, or keeps
+// what it has read.
 func checkAfter(t *testing.T, known, b []byte) {
 	want, wantErr := Decode(b)
 	r := new(Reader)

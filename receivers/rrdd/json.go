@@ -78,7 +78,8 @@ func (p *parser) open(c byte) error {
 	return nil
 }
 
-// next reports whether there is another element before the byte that closes; that, and a comma, it reads.
+// next reports whether there is another element before the byte that closes; that, and a comma, it
+// reads.
 func (p *parser) next(first bool, closing byte) (bool, error) {
 	switch c := p.peek(); {
 	case c == closing && p.pos < len(p.text):
@@ -145,7 +146,8 @@ func (p *parser) word(w string) bool {
 	return true
 }
 
-// skip reads an object or array and forgets it. It calls itself through value, no deeper than maxDepth.
+// skip reads an object or array and forgets it. It calls itself through value, no deeper than
+// maxDepth.
 func (p *parser) skip(c byte) error {
 	if err := p.open(c); err != nil {
 		return err

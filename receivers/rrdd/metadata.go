@@ -27,7 +27,8 @@ type named struct {
 	at   int // where it begins
 }
 
-// read reads a text. The result is in timestamp, sources and values; the last two are valid until the next read.
+// read reads a text. The result is in timestamp, sources and values; the last two are valid until
+// the next read.
 func (d *document) read(version int, text []byte, base int, old []Source) error {
 	d.reset(text, base)
 	d.version, d.old = version, old
@@ -222,7 +223,8 @@ func (d *document) settle(name scalar, fields *[numFields]scalar) error {
 	return nil
 }
 
-// twice finds a name that is there twice. Names that are those of last time, in their order, are not.
+// twice finds a name that is there twice. Names that are those of last time, in their order, are
+// not.
 func (d *document) twice() error {
 	if slices.EqualFunc(d.sources, d.old, func(a, b Source) bool { return a.Name == b.Name }) {
 		return nil
@@ -350,7 +352,8 @@ func (s scalar) reading(t ValueType) (rra.Value, bool) {
 // longest bounds the text of a number.
 const longest = 1100
 
-// parseFloat reads a number in decimal, or nan, inf, infinity with or without a sign. One that is too large is infinite.
+// parseFloat reads a number in decimal, or nan, inf, infinity with or without a sign. One that is
+// too large is infinite.
 func parseFloat(b []byte) (float64, bool) {
 	if len(b) == 0 || len(b) > longest {
 		return 0, false

@@ -16,7 +16,8 @@ const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK
 // folderFlags refuse what is no folder, without a wait.
 const folderFlags = unix.O_DIRECTORY | unix.O_NONBLOCK
 
-// open opens the regular file name in the folder, and returns its size. A link is not followed, a FIFO not waited for.
+// open opens the regular file name in the folder, and returns its size. A link is not followed, a
+// FIFO not waited for.
 func (d *folder) open(name string) (f plainFile, size int64, err error) {
 	fd, err := retry(func() (int, error) {
 		return unix.Openat(int(d.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
@@ -41,7 +42,8 @@ func (d *folder) open(name string) (f plainFile, size int64, err error) {
 	return plainFile(fd), st.Size, nil
 }
 
-// A plainFile is a file that is open for reading. An os.File would cost a few hundred bytes each time.
+// A plainFile is a file that is open for reading. An os.File would cost a few hundred bytes each
+// time.
 type plainFile int
 
 // ReadAt is io.ReaderAt's.

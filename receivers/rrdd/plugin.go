@@ -95,8 +95,8 @@ func (p *plugin) fail() {
 	}
 }
 
-// unread takes note of a content that is not right. It is counted once the same content is found a second time; until then
-// it may be half written.
+// unread takes note of a content that is not right. It is counted once the same content is found a
+// second time; until then it may be half written.
 func (s *server) unread(p *plugin, e *receivers.Error, size int64, second bool) {
 	bad := content{sum: maphash.Bytes(s.seed, s.work.text) | 1, size: size}
 	bad.n = copy(bad.head[:], s.work.text)
@@ -116,7 +116,8 @@ func (s *server) unread(p *plugin, e *receivers.Error, size int64, second bool) 
 	}
 }
 
-// isBad reports whether the file begins as what did not read, so that there is no use in reading more of it.
+// isBad reports whether the file begins as what did not read, so that there is no use in reading
+// more of it.
 func (s *server) isBad(p *plugin, f io.ReaderAt, size int64) bool {
 	if p.barred || p.bad.sum == 0 {
 		return p.barred
@@ -125,7 +126,8 @@ func (s *server) isBad(p *plugin, f io.ReaderAt, size int64) bool {
 	return err == nil && size == p.bad.size && string(head) == string(p.bad.head[:min(p.bad.n, len(head))])
 }
 
-// take makes samples of an update: of all its values, or of none. It reports whether there was room for p.
+// take makes samples of an update: of all its values, or of none. It reports whether there was room
+// for p.
 func (s *server) take(ctx context.Context, p *plugin) bool {
 	r := &p.reader
 	s.Packets.Add(1)
@@ -165,7 +167,8 @@ func (s *server) time(timestamp float64) (at rra.Time, ok bool) {
 	return rra.Seconds(int64(whole)) + rra.Time(math.Round(fraction*1e6)), true
 }
 
-// adopt makes the entries of p those of what it has read, and reports whether there is room for them.
+// adopt makes the entries of p those of what it has read, and reports whether there is room for
+// them.
 func (s *server) adopt(p *plugin) bool {
 	sources := p.reader.Sources()
 	size := 0

@@ -15,7 +15,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Decode reads the content of one plugin's file. Errors are of type *receivers.Error, and then there is no File:
+// Decode reads the content of one plugin's file. Errors are of type *receivers.Error, and then
+// there is no File:
 //
 //   - Truncated: it is shorter than what it announces
 //   - Malformed: it begins with neither spelling, or its JSON is not as it should be
@@ -29,8 +30,9 @@ func Decode(b []byte) (*File, error) {
 	return &File{r.version, r.timestamp, r.sources, slices.Clone(r.work.doc.values)}, nil
 }
 
-// A Reader reads one plugin's file again and again. It remembers the checksums of what it has read last, and the
-// data sources, so that a Read of what has not changed is cheap. The zero value is ready.
+// A Reader reads one plugin's file again and again. It remembers the checksums of what it has read
+// last, and the data sources, so that a Read of what has not changed is cheap. The zero value is
+// ready.
 type Reader struct {
 	work *workspace
 
@@ -44,8 +46,8 @@ type Reader struct {
 	textSum    [md5.Size]byte // version 1
 }
 
-// A workspace is what a Reader needs while it reads. Those of a receiver share one, and what it holds is that of
-// the one that has read last.
+// A workspace is what a Reader needs while it reads. Those of a receiver share one, and what it
+// holds is that of the one that has read last.
 type workspace struct {
 	buf  []byte
 	text []byte // what was read last, in buf
@@ -57,13 +59,14 @@ type workspace struct {
 // first is how much is read of a file of which nothing is known.
 const first = 4096
 
-// Read reads src, a file of size bytes. It reports whether there is an update, which the other methods then give.
-// There is none where the checksum of the data (version 2) or of the whole text (version 1) is that of
-// the last update; of a file of version 2 then no more than 15 bytes are read, of version 1 no more than 54. Errors are
-// as of Decode, or src's; after one, what was read before is still there. A file of rrd-client-lib in which there
-// is no sample yet is no error.
+// Read reads src, a file of size bytes. It reports whether there is an update, which the other
+// methods then give. There is none where the checksum of the data (version 2) or of the whole text
+// (version 1) is that of the last update; of a file of version 2 then no more than 15 bytes are
+// read, of version 1 no more than 54. Errors are as of Decode, or src's; after one, what was read
+// before is still there. A file of rrd-client-lib in which there is no sample yet is no error.
 //
-// A file may be rewritten while it is read: what does not match the checksums that the file has before and after is an error.
+// A file may be rewritten while it is read: what does not match the checksums that the file has
+// before and after is an error.
 func (r *Reader) Read(src io.ReaderAt, size int64) (updated bool, err error) {
 	same, err := r.unchanged(src, size)
 	if same || err != nil {
@@ -84,8 +87,8 @@ func (r *Reader) Sources() []Source { return r.sources }
 // Generation returns a number that changes whenever Sources does.
 func (r *Reader) Generation() uint64 { return r.generation }
 
-// Values returns the values of the last update, one for each of Sources: an integer where that is Int64, else a
-// double. They are valid until the next Read.
+// Values returns the values of the last update, one for each of Sources: an integer where that is
+// Int64, else a double. They are valid until the next Read.
 func (r *Reader) Values() []rra.Value { return r.space().doc.values }
 
 func (r *Reader) space() *workspace {
@@ -128,7 +131,8 @@ func (w *workspace) front(src io.ReaderAt, n int64) ([]byte, error) {
 	return w.head[:k], err
 }
 
-// fill reads src from its beginning until there are need bytes in w.text. It makes no room for what cannot be there.
+// fill reads src from its beginning until there are need bytes in w.text. It makes no room for what
+// cannot be there.
 func (w *workspace) fill(src io.ReaderAt, size, need int64) error {
 	if need > size {
 		return &receivers.Error{Reason: receivers.Truncated, Offset: int(min(size, math.MaxInt)), What: fmt.Sprintf("%d bytes are announced, there are %d", need, size)}
@@ -174,8 +178,8 @@ func spelled(b []byte) bool {
 	return len(b) >= len(magic) && (string(b[:len(magic)]) == magic || string(b[:len(magic)]) == magicOld)
 }
 
-// isV1 reports whether a file that begins with b is of version 1. Byte 19 of one of version 2 is the top byte of the number of
-// data sources, and no digit.
+// isV1 reports whether a file that begins with b is of version 1. Byte 19 of one of version 2 is
+// the top byte of the number of data sources, and no digit.
 func isV1(b []byte) bool {
 	if len(b) < v1Sum || string(b[:len(magic)]) != magic || b[len(magic)] != '\n' || b[v1Sum-1] != '\n' {
 		return false
@@ -285,10 +289,10 @@ func (r *Reader) decode2(src io.ReaderAt, size int64) error {
 	return nil
 }
 
-// verify checks the sums of b, all that is used of a file of version 2, with its metadata at meta. Metadata that is known
-// is not parsed again, but it is looked at: a writer that was interrupted between the two sums has left the new
-// sum of its values beside the old one of metadata that is theirs no more. And the header must be the same
-// after all else was read.
+// verify checks the sums of b, all that is used of a file of version 2, with its metadata at meta.
+// Metadata that is known is not parsed again, but it is looked at: a writer that was interrupted
+// between the two sums has left the new sum of its values beside the old one of metadata that is
+// theirs no more. And the header must be the same after all else was read.
 func (w *workspace) verify(src io.ReaderAt, b []byte, meta int) error {
 	bad := func(offset int, what string) error {
 		return &receivers.Error{Reason: receivers.Checksum, Offset: offset, What: what}
@@ -311,8 +315,8 @@ func (w *workspace) verify(src io.ReaderAt, b []byte, meta int) error {
 	return err
 }
 
-// parseTime reads a timestamp of version 2, which is a double or, as the first page about it says, an int64. A present
-// time as int64 is a tiny double.
+// parseTime reads a timestamp of version 2, which is a double or, as the first page about it says,
+// an int64. A present time as int64 is a tiny double.
 func parseTime(b uint64) float64 {
 	x := math.Float64frombits(b)
 	if a := math.Abs(x); a >= 1e-3 && a <= 1e18 {

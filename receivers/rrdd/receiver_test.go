@@ -17,7 +17,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestReceiveCaptures: every capture through the receiver: what the manifest says, or the error it names.
+// TestReceiveCaptures: every capture through the receiver: what the manifest says, or the error it
+// names.
 func TestReceiveCaptures(t *testing.T) {
 	for _, types := range vocabularyWords {
 		t.Run(types, func(t *testing.T) {
@@ -124,8 +125,8 @@ func TestOnlyDefault(t *testing.T) {
 	}
 }
 
-// TestKindStays: the kind of a series is that of its first sample. A word that says another is refused; one that
-// alone says nothing goes by the series.
+// TestKindStays: the kind of a series is that of its first sample. A word that says another is
+// refused; one that alone says nothing goes by the series.
 func TestKindStays(t *testing.T) {
 	r := start(t, nil, nil)
 	put := func(n int, sources ...Source) {

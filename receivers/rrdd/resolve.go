@@ -18,8 +18,8 @@ type entry struct {
 	describe bool             // its attributes are not those that were handed over last
 }
 
-// renew makes entries for sources. Those of data sources that are what they were stay; those that have changed are
-// resolved again, for their labels.
+// renew makes entries for sources. Those of data sources that are what they were stay; those that
+// have changed are resolved again, for their labels.
 func renew(old []Source, entries []entry, sources []Source) []entry {
 	byName := make(map[string]int, len(old))
 	for i := range old {

@@ -121,8 +121,8 @@ func random(rnd *rand.Rand, version int) (*File, *instruction) {
 	return f, w
 }
 
-// TestPythonWriter: files of a writer made from the description alone read as what it was told to write, one
-// after the other in one place, of both versions.
+// TestPythonWriter: files of a writer made from the description alone read as what it was told to
+// write, one after the other in one place, of both versions.
 func TestPythonWriter(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p")
@@ -176,7 +176,8 @@ func TestPythonWriter(t *testing.T) {
 	}
 }
 
-// whole fails the test if the values of a reading are not all those of one write of the flood: see invariant in plugin.py.
+// whole fails the test if the values of a reading are not all those of one write of the flood: see
+// invariant in plugin.py.
 func whole(timestamp float64, sources []Source, values []rra.Value) error {
 	n := int64(timestamp - 1700000000)
 	generation := n / 20
@@ -200,7 +201,8 @@ func whole(timestamp float64, sources []Source, values []rra.Value) error {
 	return nil
 }
 
-// floodWrites is how often a flood writes: RONDO_PROGRAMS says how much is to be done of what is random.
+// floodWrites is how often a flood writes: RONDO_PROGRAMS says how much is to be done of what is
+// random.
 func floodWrites() int {
 	if n, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil && n > 0 {
 		return 10 * n
@@ -208,8 +210,9 @@ func floodWrites() int {
 	return 1000
 }
 
-// TestPythonFlood: of a file that is rewritten in place thousands of times in small pieces, while it is read as fast as it
-// goes, no half is ever believed. One reader remembers what it has read, as the receiver does; one is new each time.
+// TestPythonFlood: of a file that is rewritten in place thousands of times in small pieces, while
+// it is read as fast as it goes, no half is ever believed. One reader remembers what it has read,
+// as the receiver does; one is new each time.
 func TestPythonFlood(t *testing.T) {
 	writes := floodWrites()
 	for _, version := range []int{1, 2} {
@@ -274,7 +277,8 @@ func TestPythonFlood(t *testing.T) {
 	}
 }
 
-// TestPythonFloodReceived: the same through the receiver and its second looks: every sample is that of its time.
+// TestPythonFloodReceived: the same through the receiver and its second looks: every sample is that
+// of its time.
 func TestPythonFloodReceived(t *testing.T) {
 	r := start(t, nil, func() { time.Sleep(50 * time.Microsecond) })
 	writes := floodWrites()

@@ -79,7 +79,8 @@ func Identify(plugin string, s *Source) receivers.Identity {
 // maxLabel is how much of a text is kept as a label; the store takes 4096 bytes with the name.
 const maxLabel = 4000
 
-// label returns text as the store takes it: zero bytes become U+FFFD, and the end of one that is too long is cut off.
+// label returns text as the store takes it: zero bytes become U+FFFD, and the end of one that is
+// too long is cut off.
 func label(text string) string {
 	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	if len(text) > maxLabel {
@@ -103,8 +104,8 @@ func (s *Source) attributes() []core.Label {
 	return as
 }
 
-// What the daemon keeps: steps of 5 s as they are for 10 minutes, as minutes for 2 hours, as hours for a week, and as days
-// for a year.
+// What the daemon keeps: steps of 5 s as they are for 10 minutes, as minutes for 2 hours, as hours
+// for a week, and as days for a year.
 const (
 	step      = 5
 	heartbeat = 300
@@ -113,8 +114,8 @@ const (
 
 var spans = [...]struct{ row, rows int64 }{{5, 120}, {60, 120}, {3600, 168}, {86400, 366}}
 
-// Define returns the definition of the series of a data source of kind k. A step of 0 is the daemon's, 5 seconds; with
-// another, the archives have rows for as long a time.
+// Define returns the definition of the series of a data source of kind k. A step of 0 is the
+// daemon's, 5 seconds; with another, the archives have rows for as long a time.
 func (s *Source) Define(k rra.Kind, seconds int64) *rra.Definition {
 	if seconds <= 0 {
 		seconds = step
@@ -139,8 +140,8 @@ func (s *Source) Define(k rra.Kind, seconds int64) *rra.Definition {
 	return d
 }
 
-// fits reports whether readings of s go into the series with the definition d. ambiguous says that the file's word
-// alone decides between GAUGE and ABSOLUTE: then what the series was made as holds.
+// fits reports whether readings of s go into the series with the definition d. ambiguous says that
+// the file's word alone decides between GAUGE and ABSOLUTE: then what the series was made as holds.
 func (s *Source) fits(d *rra.Definition, k rra.Kind, ambiguous bool) bool {
 	if len(d.Sources) != 1 {
 		return false

@@ -63,8 +63,8 @@ func TestStore(t *testing.T) {
 	if st, got := r.Stats(), store.Stats(); st.Samples != 12 || got.SamplesAccepted != 12 || got.Series != 4 || st.Dropped != [receivers.NumReasons]uint64{} {
 		t.Errorf("%+v, %d stored, %d series", st, got.SamplesAccepted, got.Series)
 	}
-	// The row of the seconds 5 to 10: a twentieth of it lies between the readings at 0.25 and 5.25, the rest between those
-	// at 5.25 and 10.75.
+	// The row of the seconds 5 to 10: a twentieth of it lies between the readings at 0.25 and 5.25,
+	// the rest between those at 5.25 and 10.75.
 	row := func(first, second float64) float64 { return (0.25*first + 4.75*second) / 5 }
 	for path, want := range map[string]float64{
 		"rrdd/demo/host/test_int1": row(1235, 1236),
@@ -88,7 +88,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// TestStoreDrop: a series that is dropped while its plugin goes on writing is made again, metadata and all.
+// TestStoreDrop: a series that is dropped while its plugin goes on writing is made again, metadata
+// and all.
 func TestStoreDrop(t *testing.T) {
 	store := enginetest.Open(t)
 	r, _ := serveStore(t, store)
@@ -152,7 +153,8 @@ func TestStoreRestart(t *testing.T) {
 	}
 }
 
-// TestResolveFails: while the store does not answer, files are counted as not stored, and nothing waits more than once a turn.
+// TestResolveFails: while the store does not answer, files are counted as not stored, and nothing
+// waits more than once a turn.
 func TestResolveFails(t *testing.T) {
 	r := start(t, nil, nil)
 	rest(r.Receiver)
@@ -200,7 +202,8 @@ func (f *failing) Resolve(ctx context.Context, reqs []receivers.Request) error {
 	return f.Recorder.Resolve(ctx, reqs)
 }
 
-// TestRefusedSeries: a series that the store does not make is asked for again after a while, and the others are not held up.
+// TestRefusedSeries: a series that the store does not make is asked for again after a while, and
+// the others are not held up.
 func TestRefusedSeries(t *testing.T) {
 	now := time.Unix(receivertest.Now, 0)
 	rec := &receivertest.Recorder{MaxSeries: 1}

@@ -12,7 +12,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
-// TestUnreadable: a file that may not be read is counted, at ever fewer turns, and read when it may be.
+// TestUnreadable: a file that may not be read is counted, at ever fewer turns, and read when it may
+// be.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "p")

@@ -45,7 +45,8 @@ func ParseOwner(text string) (o Owner, uuid string, err error) {
 	return o, uuid, nil
 }
 
-// ParseValue reads a value as it stands in a file of version 1: a whole number where t is Int64, else a number, nan or inf.
+// ParseValue reads a value as it stands in a file of version 1: a whole number where t is Int64,
+// else a number, nan or inf.
 func ParseValue(text string, t ValueType) (rra.Value, error) {
 	v, ok := scalar{kind: stringScalar, text: []byte(text)}.reading(t)
 	if !ok {

@@ -12,12 +12,13 @@ import (
 
 // A Writer keeps the file of one plugin. It is not for use by several goroutines at once.
 type Writer struct {
-	// Path is where the file is. Its last part is the plugin's name; a name that begins with "." is refused, because
-	// readers pass over it.
+	// Path is where the file is. Its last part is the plugin's name; a name that begins with "." is
+	// refused, because readers pass over it.
 	Path string
-	// Atomic puts a new file in place of the old one at each Write, so that no reader ever sees a half. Otherwise
-	// the file is rewritten where it is, as the real writers do: values first, then the header with their checksums,
-	// so that a reader tells. The real daemon keeps the file open, and sees only what is written in place.
+	// Atomic puts a new file in place of the old one at each Write, so that no reader ever sees a
+	// half. Otherwise the file is rewritten where it is, as the real writers do: values first, then
+	// the header with their checksums, so that a reader tells. The real daemon keeps the file open,
+	// and sees only what is written in place.
 	Atomic bool
 
 	file *os.File
@@ -72,7 +73,8 @@ func (w *Writer) replace(b []byte) error {
 
 const filePerm = 0o644 // the daemon that reads may be another user
 
-// rewrite writes b into the file as it is. All of it, also metadata that is the same: another writer may have been at it.
+// rewrite writes b into the file as it is. All of it, also metadata that is the same: another
+// writer may have been at it.
 func (w *Writer) rewrite(b []byte) error {
 	if err := w.open(); err != nil {
 		return err

@@ -2,8 +2,9 @@ package sink
 
 import "strings"
 
-// Covers reports whether r matches every series that o matches, as far as patterns tell: behind r, o never decides then.
-// It may miss this of patterns that cover each other only as a whole, such as "a*" and "*a*".
+// Covers reports whether r matches every series that o matches, as far as patterns tell: behind r,
+// o never decides then. It may miss this of patterns that cover each other only as a whole, such as
+// "a*" and "*a*".
 func (r *Rule) Covers(o *Rule) bool {
 	for name, pattern := range r.Labels {
 		other, ok := o.Labels[name]
@@ -57,8 +58,8 @@ func labelTokens(glob string) []int {
 	return tokens
 }
 
-// globCovers reports whether each token of b can go to a token of a that stands for at least as much, in order: then a
-// matches all that b matches.
+// globCovers reports whether each token of b can go to a token of a that stands for at least as
+// much, in order: then a matches all that b matches.
 func globCovers(a, b []int) bool {
 	// row[j] says whether the tokens of a so far cover the first j of b.
 	row := make([]bool, len(b)+1)
@@ -82,8 +83,8 @@ func globCovers(a, b []int) bool {
 	return row[len(b)]
 }
 
-// tokenCovers reports whether a token of a may stand for all that one of b stands for. A character beyond ASCII is several
-// tokens of text, which "?" does not cover here.
+// tokenCovers reports whether a token of a may stand for all that one of b stands for. A character
+// beyond ASCII is several tokens of text, which "?" does not cover here.
 func tokenCovers(a, b int) bool {
 	switch a {
 	case anyText:

@@ -56,8 +56,8 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 	return out, nil
 }
 
-// attributes returns attributes as a store keeps them: names as labels have them, values without invalid UTF-8 and zero bytes, in order of
-// the names, each once. as stays as it is.
+// attributes returns attributes as a store keeps them: names as labels have them, values without
+// invalid UTF-8 and zero bytes, in order of the names, each once. as stays as it is.
 func attributes(as []core.Label) []core.Label {
 	good := func(a core.Label) core.Label {
 		value := strings.ReplaceAll(strings.ToValidUTF8(a.Value, "\uFFFD"), "\x00", "_")

@@ -42,8 +42,8 @@ func (h *heard) from(r *receivers.Request) {
 	}
 }
 
-// made logs that n series were made for a sender, the last of which is r's: at most one line a sender
-// and minute.
+// made logs that n series were made for a sender, the last of which is r's: at most one line a
+// sender and minute.
 func (h *heard) made(r *receivers.Request, n int) {
 	h.mu.Lock()
 	f := h.senders[r.Sender]

@@ -14,8 +14,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestSinkMakesNamesPrintable: labels and texts of senders that a store refuses are made such that it takes them, and nothing that was sent
-// is lost for it.
+// TestSinkMakesNamesPrintable: labels and texts of senders that a store refuses are made such that
+// it takes them, and nothing that was sent is lost for it.
 func TestSinkMakesNamesPrintable(t *testing.T) {
 	store := enginetest.Open(t)
 	to := sink.New(store, sink.Options{})

@@ -30,11 +30,11 @@ type Rule struct {
 	Heartbeat int64
 	// Archives are in rrdtool's words, "RRA:AVERAGE:0.5:5m:1w".
 	Archives []string
-	// Sources are in rrdtool's words, "DS:in:COUNTER:600:0:U". They are for series whose sender does not say what its
-	// values are: those made by an UPDATE of rrdcached's protocol.
+	// Sources are in rrdtool's words, "DS:in:COUNTER:600:0:U". They are for series whose sender
+	// does not say what its values are: those made by an UPDATE of rrdcached's protocol.
 	Sources []string
-	// Expire is the seconds of silence after which a series is dropped; negative: never, whatever its
-	// protocol says.
+	// Expire is the seconds of silence after which a series is dropped; negative: never, whatever
+	// its protocol says.
 	Expire int64
 }
 
@@ -217,15 +217,15 @@ func (p *Policy) Define(id receivers.Identity, define func(step int64) *rra.Defi
 	return &d, nil
 }
 
-// Names reports whether a rule with a pattern for paths is the first that matches the series id: one that matches every path is
-// not about series of a name.
+// Names reports whether a rule with a pattern for paths is the first that matches the series id:
+// one that matches every path is not about series of a name.
 func (p *Policy) Names(id receivers.Identity) bool {
 	i := p.Match(id)
 	return i >= 0 && p.rules[i].path != nil
 }
 
-// Sources returns the data sources of the new series id, as the first rule that matches says; nil: it says nothing. They are
-// shared: do not change them.
+// Sources returns the data sources of the new series id, as the first rule that matches says; nil:
+// it says nothing. They are shared: do not change them.
 func (p *Policy) Sources(id receivers.Identity) []rra.DataSource {
 	i := p.Match(id)
 	if i < 0 {
@@ -234,8 +234,9 @@ func (p *Policy) Sources(id receivers.Identity) []rra.DataSource {
 	return p.rules[i].sources
 }
 
-// Expire returns the silence after which the series id is dropped, as the first rule that matches says;
-// 0: it says nothing, negative: never. Unlike the rest of a rule this holds for series that are there, too.
+// Expire returns the silence after which the series id is dropped, as the first rule that matches
+// says; 0: it says nothing, negative: never. Unlike the rest of a rule this holds for series that
+// are there, too.
 func (p *Policy) Expire(id receivers.Identity) time.Duration {
 	i := p.Match(id)
 	if i < 0 {
@@ -244,8 +245,9 @@ func (p *Policy) Expire(id receivers.Identity) time.Duration {
 	return time.Duration(p.rules[i].Expire) * time.Second
 }
 
-// ParseArchives reads archives, in rrdtool's words or those of rra.ParseRetention, for a series of the given step. A definition as a whole is
-// parsed, because archives of the Holt-Winters family refer to each other.
+// ParseArchives reads archives, in rrdtool's words or those of rra.ParseRetention, for a series of
+// the given step. A definition as a whole is parsed, because archives of the Holt-Winters family
+// refer to each other.
 func ParseArchives(step int64, texts []string) ([]rra.Archive, error) {
 	for _, s := range texts {
 		if !strings.HasPrefix(s, "RRA:") && !rra.IsRetention(s) {

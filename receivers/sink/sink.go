@@ -38,7 +38,8 @@ const (
 type Options struct {
 	// Policy decides about new series, until SetPolicy; nil: the protocols do.
 	Policy *Policy
-	// SenderBurst is how many series a sender may make at once; 0: DefaultSenderBurst, negative: no limit.
+	// SenderBurst is how many series a sender may make at once; 0: DefaultSenderBurst, negative: no
+	// limit.
 	SenderBurst int
 	// SenderRate is how many more it may make a minute; 0: DefaultSenderRate.
 	SenderRate int
@@ -88,7 +89,8 @@ func New(s Engine, o Options) *Sink {
 	return sink
 }
 
-// SetPolicy puts p in place of the policy; nil: the protocols decide. What senders may still make stays as it is.
+// SetPolicy puts p in place of the policy; nil: the protocols decide. What senders may still make
+// stays as it is.
 func (s *Sink) SetPolicy(p *Policy) { s.policy.Store(p) }
 
 // Policy returns the policy.
@@ -152,7 +154,8 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 	return nil
 }
 
-// create makes the series of specs and fills in their requests. It takes what was made from granted.
+// create makes the series of specs and fills in their requests. It takes what was made from
+// granted.
 func (s *Sink) create(ctx context.Context, reqs []receivers.Request, specs []core.Spec, at []int, granted map[string]int) error {
 	out := make([]core.Created, 0, len(specs))
 	var err error

@@ -185,8 +185,8 @@ func TestSinkLimits(t *testing.T) {
 	}
 }
 
-// TestFailuresCostNoAllowance: a lookup that failed kept what senders had been granted before it in the same call.
-// What was made before a failure is paid for.
+// TestFailuresCostNoAllowance: a lookup that failed kept what senders had been granted before it in
+// the same call. What was made before a failure is paid for.
 func TestFailuresCostNoAllowance(t *testing.T) {
 	now := time.Unix(1000, 0)
 	store := &fakeStore{lost: "lost"}
@@ -216,7 +216,8 @@ func TestFailuresCostNoAllowance(t *testing.T) {
 	}
 }
 
-// TestRefusedDescriptionsCostNoAllowance: a description that the store refused cost its sender one series.
+// TestRefusedDescriptionsCostNoAllowance: a description that the store refused cost its sender one
+// series.
 func TestRefusedDescriptionsCostNoAllowance(t *testing.T) {
 	now := time.Unix(1000, 0)
 	to := sink.New(new(fakeStore), sink.Options{SenderBurst: 2, Now: func() time.Time { return now }})
@@ -244,7 +245,8 @@ func TestRefusedDescriptionsCostNoAllowance(t *testing.T) {
 	}
 }
 
-// TestSinkPolicy: a policy may be replaced, and neither that nor a series that cannot be made costs a sender anything.
+// TestSinkPolicy: a policy may be replaced, and neither that nor a series that cannot be made costs
+// a sender anything.
 func TestSinkPolicy(t *testing.T) {
 	policy := func(archive string) *sink.Policy {
 		p, err := sink.NewPolicy([]sink.Rule{{Archives: []string{archive}}}, nil)

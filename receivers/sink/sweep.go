@@ -14,14 +14,15 @@ import (
 
 const sweepChunk = 1000 // paths expired with one call of the store
 
-// A Sweeper finds what has been silent for too long: paths whose metadata says after how many seconds
-// they expire, and series whose rule does.
+// A Sweeper finds what has been silent for too long: paths whose metadata says after how many
+// seconds they expire, and series whose rule does.
 //
-// A clock alone does not tell silence. It may have been set, and the process may have been stopped, or the machine, so
-// that what was sent meanwhile still waits to be read. A path has been silent for a time d if three things say so: the
-// clock, the newest sample that anybody has sent, and the sweeper itself, which must have seen the path unchanged for
-// seven eighths of d while it looked again and again. Silence begins at the earliest when the Sweeper was made: nobody
-// could send before.
+// A clock alone does not tell silence. It may have been set, and the process may have been stopped,
+// or the machine, so that what was sent meanwhile still waits to be read. A path has been silent
+// for a time d if three things say so: the clock, the newest sample that anybody has sent, and the
+// sweeper itself, which must have seen the path unchanged for seven eighths of d while it looked
+// again and again. Silence begins at the earliest when the Sweeper was made: nobody could send
+// before.
 type Sweeper struct {
 	store *core.Store
 	now   func() time.Time
@@ -40,7 +41,8 @@ type silence struct {
 	look uint64        // the last look that saw it
 }
 
-// watchedShare is the part of a silence, one over so much, that may pass before the sweeper begins to watch a path.
+// watchedShare is the part of a silence, one over so much, that may pass before the sweeper begins
+// to watch a path.
 const watchedShare = 8
 
 // Swept is what one sweep has done.
@@ -59,9 +61,9 @@ func NewSweeper(s *core.Store, now func() time.Time) *Sweeper {
 	return w
 }
 
-// Sweep looks at everything once. The rules of p go before what metadata says. The caller meant to wait for pause since the
-// last call, or since NewSweeper: if it was more than twice as long, the process did not run, and the time does not count
-// as watched.
+// Sweep looks at everything once. The rules of p go before what metadata says. The caller meant to
+// wait for pause since the last call, or since NewSweeper: if it was more than twice as long, the
+// process did not run, and the time does not count as watched.
 func (w *Sweeper) Sweep(ctx context.Context, p *Policy, pause time.Duration) (Swept, error) {
 	now := w.now()
 	w.look++
@@ -128,8 +130,8 @@ func (l *droplist) flush(ctx context.Context) error {
 	return err
 }
 
-// metadata expires paths by their metadata, and texts by their rules. What a series has got since stays, as the series does,
-// for the next look.
+// metadata expires paths by their metadata, and texts by their rules. What a series has got since
+// stays, as the series does, for the next look.
 func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *Swept) error {
 	drop := droplist{w: w, done: done}
 	var forget []core.PathMetadata

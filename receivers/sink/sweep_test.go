@@ -138,7 +138,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// newBeat returns a function that appends a sample to a series of its own, so many seconds after began: somebody still sends.
+// newBeat returns a function that appends a sample to a series of its own, so many seconds after
+// began: somebody still sends.
 func newBeat(t *testing.T, s *core.Store, began int64) func(at int64) {
 	t.Helper()
 	ref, err := s.Create(t.Context(), core.Spec{Path: "beat", Definition: receivers.StandardDefinition(0), Start: rra.Seconds(began)})
@@ -155,13 +156,14 @@ func newBeat(t *testing.T, s *core.Store, began int64) func(at int64) {
 	}
 }
 
-// TestSweepOfLivingSeries: a clock that is set, a process that was stopped and senders whose clock is behind make nothing
-// expire that still sends. Each of them dropped living series.
+// TestSweepOfLivingSeries: a clock that is set, a process that was stopped and senders whose clock
+// is behind make nothing expire that still sends. Each of them dropped living series.
 func TestSweepOfLivingSeries(t *testing.T) {
 	const began, expire = 1_700_000_000, 20
 	for _, tt := range []struct {
 		name string
-		// jump is what happens between two looks of one every 10 s: how far the sweeper's clock and that of the senders go on.
+		// jump is what happens between two looks of one every 10 s: how far the sweeper's clock and
+		// that of the senders go on.
 		jump, senders int64
 	}{
 		{"stopped", 40, 40},      // samples of the time are read after the look
@@ -215,8 +217,9 @@ func TestSweepOfLivingSeries(t *testing.T) {
 	}
 }
 
-// TestSweepDeletesInBusyGroup: series that are to be deleted when they expire are, though others of their group are written
-// to all the time. They lost the metadata that says so, and stayed for ever.
+// TestSweepDeletesInBusyGroup: series that are to be deleted when they expire are, though others of
+// their group are written to all the time. They lost the metadata that says so, and stayed for
+// ever.
 func TestSweepDeletesInBusyGroup(t *testing.T) {
 	const began, n = 1_700_000_000, 200
 	s := enginetest.Open(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/receivertest"
 )
 
-// A workload is a stream that defines names at indexes, and then rounds of one value each: of counters that
-// have risen by a random number.
+// A workload is a stream that defines names at indexes, and then rounds of one value each: of
+// counters that have risen by a random number.
 type workload struct {
 	define []byte
 	rounds [][]byte
@@ -111,7 +111,8 @@ func BenchmarkEncode(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(names)), "ns/value")
 }
 
-// newBenchServer returns a receiver whose sink keeps nothing, with its queue running until the benchmark ends.
+// newBenchServer returns a receiver whose sink keeps nothing, with its queue running until the
+// benchmark ends.
 func newBenchServer(b testing.TB) *server {
 	b.Helper()
 	r, err := newServer(receivers.Config{}, new(receivertest.Nowhere))
@@ -133,7 +134,8 @@ func (c *source) feedAll(p []byte) {
 	}
 }
 
-// BenchmarkReceive is all of a receiver but the socket and the store: decode, look up, add to a batch.
+// BenchmarkReceive is all of a receiver but the socket and the store: decode, look up, add to a
+// batch.
 func BenchmarkReceive(b *testing.B) {
 	for _, bm := range workloads {
 		b.Run(bm.name, func(b *testing.B) {

@@ -10,8 +10,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/internal/successor"
 )
 
-// A cache keeps, for one stream, what is known of each token at each effective index: the reference of
-// a series, or the place of a text. A look-up compares and hashes numbers, no names.
+// A cache keeps, for one stream, what is known of each token at each effective index: the reference
+// of a series, or the place of a text. A look-up compares and hashes numbers, no names.
 //
 // When it is full it starts over; references are resolved again as they are needed.
 type cache struct {

@@ -6,8 +6,8 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// A Handler takes what a Decoder finds, in the order of the stream. Slices are the decoder's: they change when
-// the method has returned.
+// A Handler takes what a Decoder finds, in the order of the stream. Slices are the decoder's: they
+// change when the method has returned.
 type Handler interface {
 	// Declare takes a token that has been defined; its first value follows.
 	Declare(t *Token)
@@ -15,8 +15,8 @@ type Handler interface {
 	Unsigned(t *Token, index []uint64, v uint64)
 	// String takes a text and the index it stands at.
 	String(t *Token, index []uint64, text []byte)
-	// Invalid says that the stream makes no sense any more: what comes is skipped until a reset. A reset between
-	// two elements is announced by this too: its first byte could begin none.
+	// Invalid says that the stream makes no sense any more: what comes is skipped until a reset. A
+	// reset between two elements is announced by this too: its first byte could begin none.
 	Invalid(err *receivers.Error)
 	// Reset says that the stream starts anew, without tokens.
 	Reset()
@@ -25,10 +25,11 @@ type Handler interface {
 // DefaultState is how much a stream may make a Decoder keep.
 const DefaultState = 16 << 20
 
-// A Decoder reads one stream. It is a pure state machine: no clock, no input or output. The zero value is ready.
+// A Decoder reads one stream. It is a pure state machine: no clock, no input or output. The zero
+// value is ready.
 //
-// What it keeps is names, texts and numbers of tokens, and at most one unfinished element. When these come
-// to more than State, the stream is invalid (limit).
+// What it keeps is names, texts and numbers of tokens, and at most one unfinished element. When
+// these come to more than State, the stream is invalid (limit).
 type Decoder struct {
 	// State bounds what the stream makes the decoder keep, in bytes; 0: DefaultState.
 	State int
@@ -112,7 +113,8 @@ func (d *Decoder) Pending() int64 {
 	return d.at - d.start
 }
 
-// Skipped returns how many bytes have been skipped since the stream became invalid, and whether it is.
+// Skipped returns how many bytes have been skipped since the stream became invalid, and whether it
+// is.
 func (d *Decoder) Skipped() (n int64, invalid bool) { return d.skips, d.step == stepSkip }
 
 // Size returns how many bytes of State are in use.
@@ -162,8 +164,9 @@ func (d *Decoder) Decode(b []byte, h Handler) {
 	d.at += int64(len(b))
 }
 
-// quick reads a token number and a value of unsigned numbers, which is what most elements are, if they lie at the beginning of b
-// whole and there is nothing odd about them, and returns their length; else 0, and all is left to the states.
+// quick reads a token number and a value of unsigned numbers, which is what most elements are, if
+// they lie at the beginning of b whole and there is nothing odd about them, and returns their
+// length; else 0, and all is left to the states.
 func (d *Decoder) quick(b []byte) int {
 	number, n := quickNumber(b, d.previous)
 	if n == 0 || n == len(b) {
@@ -181,8 +184,8 @@ func (d *Decoder) quick(b []byte) int {
 	return n + k
 }
 
-// quickNumber reads a number relative to base, if it lies at the beginning of b whole and is in range, and does not end in a fill
-// byte, which would have to be counted.
+// quickNumber reads a number relative to base, if it lies at the beginning of b whole and is in
+// range, and does not end in a fill byte, which would have to be counted.
 func quickNumber(b []byte, base uint64) (v uint64, n int) {
 	c := b[0]
 	if c <= leadMost {

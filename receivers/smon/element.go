@@ -170,7 +170,8 @@ func (d *Decoder) index(n uint64) {
 	d.expect(d.back)
 }
 
-// effective returns the index that a value of t has now: its own, and from there on the current one.
+// effective returns the index that a value of t has now: its own, and from there on the current
+// one.
 func (d *Decoder) effective(t *Token) []uint64 {
 	own := len(t.Index)
 	switch {
@@ -184,7 +185,8 @@ func (d *Decoder) effective(t *Token) []uint64 {
 	return d.whole[:d.depth]
 }
 
-// beginDeclaration takes a declaration's length. It may be one short, because it does not count the type.
+// beginDeclaration takes a declaration's length. It may be one short, because it does not count the
+// type.
 func (d *Decoder) beginDeclaration(n uint64) *receivers.Error {
 	switch {
 	case n < MinName:
@@ -224,7 +226,8 @@ func (d *Decoder) beginString(n uint64) {
 	d.want, d.fills, d.step = int(n), 0, stepString
 }
 
-// take takes bytes of the string being read, up to a run that calls for a stuffing byte, and returns how many.
+// take takes bytes of the string being read, up to a run that calls for a stuffing byte, and
+// returns how many.
 func (d *Decoder) take(b []byte) (int, *receivers.Error) {
 	b = b[:min(len(b), d.want)]
 	i := 0
@@ -312,7 +315,8 @@ func (d *Decoder) shortReading() *receivers.Error {
 	return d.define(uint64(d.saved))
 }
 
-// peeked takes the second number after a declaration, which is the one after the byte that may belong to it.
+// peeked takes the second number after a declaration, which is the one after the byte that may
+// belong to it.
 func (d *Decoder) peeked(next int64, h Handler) *receivers.Error {
 	if v, err := d.value(0); err == nil && v == d.highest+1 {
 		d.text = append(d.text, d.saved)

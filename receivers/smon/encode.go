@@ -16,17 +16,19 @@ var (
 	ErrTokens = errors.New("smon: the stream has no number left for one more name: Reset it")
 )
 
-// resetFills is how many fill bytes a reset begins with. resetRun of them are enough, unless the reader has lost its
-// place: then it may take two for the length of a string (FF FF is the most that a length may end with), after
-// which it counts anew.
+// resetFills is how many fill bytes a reset begins with. resetRun of them are enough, unless the
+// reader has lost its place: then it may take two for the length of a string (FF FF is the most
+// that a length may end with), after which it counts anew.
 const resetFills = resetRun + 2
 
-// An Encoder makes a stream of values, a compact one: each number is written as a difference or as itself, whichever is
-// shorter, a text that goes on is continued, and the index is moved from one value to the next by the
-// cheapest codes. A name that has values at several indexes gets a token of its own for each index, once
-// that has been used twice, so that differences are between values of one series and the index need not be said any more.
+// An Encoder makes a stream of values, a compact one: each number is written as a difference or as
+// itself, whichever is shorter, a text that goes on is continued, and the index is moved from one
+// value to the next by the cheapest codes. A name that has values at several indexes gets a token
+// of its own for each index, once that has been used twice, so that differences are between values
+// of one series and the index need not be said any more.
 //
-// The zero value is ready. It remembers names and texts, as the reader does, who may keep less of them: see Decoder.State.
+// The zero value is ready. It remembers names and texts, as the reader does, who may keep less of
+// them: see Decoder.State.
 type Encoder struct {
 	out      []byte
 	tokens   uint64 // defined, from 1 without gaps
@@ -51,7 +53,8 @@ func (e *Encoder) Bytes() []byte { return e.out }
 // Clear forgets the bytes, which have been sent, and nothing else.
 func (e *Encoder) Clear() { e.out = e.out[:0] }
 
-// Reset writes a reset, after which the reader starts anew whatever it has got before, and forgets all names.
+// Reset writes a reset, after which the reader starts anew whatever it has got before, and forgets
+// all names.
 func (e *Encoder) Reset() {
 	for range resetFills {
 		e.out = append(e.out, fill)

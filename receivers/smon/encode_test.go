@@ -149,7 +149,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// checkDecodes decodes b, which must give want. A reset at a place where the stream makes sense is an error of the stream first.
+// checkDecodes decodes b, which must give want. A reset at a place where the stream makes sense is
+// an error of the stream first.
 func checkDecodes(t testing.TB, b []byte, want []datum) {
 	t.Helper()
 	var d Decoder
@@ -290,7 +291,8 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// TestEncodeAllTokens: when all numbers are taken, names that are known go on, and so do new indexes of theirs.
+// TestEncodeAllTokens: when all numbers are taken, names that are known go on, and so do new
+// indexes of theirs.
 func TestEncodeAllTokens(t *testing.T) {
 	var e Encoder
 	put := func(d datum) {

@@ -27,7 +27,8 @@ type file struct {
 	wait bool // it may have nothing to read yet: a pipe, a terminal
 }
 
-// openFiles opens files and gives each its peer: its name without folder and extension, the second of them with #2.
+// openFiles opens files and gives each its peer: its name without folder and extension, the second
+// of them with #2.
 func openFiles(names []string) (files []*file, err error) {
 	peers := make(map[string]int)
 	for _, name := range names {

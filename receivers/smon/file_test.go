@@ -130,7 +130,8 @@ func TestSilentInput(t *testing.T) {
 	}
 }
 
-// TestPipe: a named pipe may have no writer yet, and several one after the other; each begins with a reset.
+// TestPipe: a named pipe may have no writer yet, and several one after the other; each begins with
+// a reset.
 func TestPipe(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {

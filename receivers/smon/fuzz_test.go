@@ -40,8 +40,8 @@ func seeds(t testing.TB) [][]byte {
 	return out
 }
 
-// FuzzDecode: no stream crashes the decoder or makes it allocate out of proportion; however it is cut up, it means what
-// the model says; and what it means comes out again after it was encoded.
+// FuzzDecode: no stream crashes the decoder or makes it allocate out of proportion; however it is
+// cut up, it means what the model says; and what it means comes out again after it was encoded.
 func FuzzDecode(f *testing.F) {
 	for i, b := range seeds(f) {
 		f.Add(b, uint64(i))
@@ -75,8 +75,8 @@ func checkStream(t *testing.T, b []byte, seed uint64) {
 	checkAgain(t, b)
 }
 
-// checkAllocation: what is allocated is at most a multiple of the bytes that come; the smallest definition of
-// a token has 8 bytes and makes a page of tokens, and texts double when they grow.
+// checkAllocation: what is allocated is at most a multiple of the bytes that come; the smallest
+// definition of a token has 8 bytes and makes a page of tokens, and texts double when they grow.
 func checkAllocation(t *testing.T, b []byte) {
 	t.Helper()
 	var d Decoder
@@ -84,7 +84,8 @@ func checkAllocation(t *testing.T, b []byte) {
 	runtime.ReadMemStats(&before)
 	d.Decode(b, new(counter))
 	runtime.ReadMemStats(&after)
-	// Other goroutines of the test allocate too, and the table of pages has 16 KiB, doubled from nothing.
+	// Other goroutines of the test allocate too, and the table of pages has 16 KiB, doubled from
+	// nothing.
 	if got, most := after.TotalAlloc-before.TotalAlloc, uint64(64*len(b)+96<<10); got > most {
 		t.Errorf("decoding %d bytes allocated %d, more than %d", len(b), got, most)
 	}
@@ -174,8 +175,8 @@ func TestLongText(t *testing.T) {
 	checkStream(t, unhex(t, "000473616263 01 f2010000"+strings.Repeat("41", MaxText)+"0000 00f2010000"+strings.Repeat("42", MaxText)+"0001"), 1)
 }
 
-// TestDamage: streams of the encoder with bits flipped, bytes lost, put in and doubled mean what the model says, and nothing
-// hides the reset that comes after.
+// TestDamage: streams of the encoder with bits flipped, bytes lost, put in and doubled mean what
+// the model says, and nothing hides the reset that comes after.
 func TestDamage(t *testing.T) {
 	seed := newSeed(t)
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -8,8 +8,8 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// A model is a second decoder, written for nothing but to be read beside the page: it has the whole stream at hand,
-// goes back where it must, and leaves an element by panic.
+// A model is a second decoder, written for nothing but to be read beside the page: it has the whole
+// stream at hand, goes back where it must, and leaves an element by panic.
 type model struct {
 	b     []byte
 	at    int
@@ -31,7 +31,8 @@ type (
 
 func wrong(r receivers.Reason) { panic(broken{&receivers.Error{Reason: r}}) }
 
-// decodeModel decodes b and returns how many bytes of an element are pending, and whether the stream is valid.
+// decodeModel decodes b and returns how many bytes of an element are pending, and whether the
+// stream is valid.
 func decodeModel(b []byte, h Handler) (pending int, valid bool) {
 	m := &model{b: b, h: h, tokens: make(map[uint64]*Token)}
 	for {

@@ -45,7 +45,8 @@ func Identify(peer string, t *Token, index []uint64) receivers.Identity {
 	}
 }
 
-// heartbeat is how many seconds a series may go without a value; of a step that is longer than half of it, two steps.
+// heartbeat is how many seconds a series may go without a value; of a step that is longer than half
+// of it, two steps.
 const heartbeat = 120
 
 // define returns the definition of the series of a token.
@@ -66,7 +67,8 @@ func fits(d *rra.Definition) bool {
 	return n == 1
 }
 
-// kinds says what the numbers of tokens mean: the first pattern that a token's name matches decides.
+// kinds says what the numbers of tokens mean: the first pattern that a token's name matches
+// decides.
 type kinds []struct {
 	name *regexp.Regexp
 	kind rra.Kind

@@ -68,7 +68,8 @@ func (d datum) path() string {
 	return string(appendPath([]byte("smon/127.0.0.1"), &Token{Name: d.name}, d.index))
 }
 
-// runSender has the Python sender send a random stream to address, and returns the stream and what it meant.
+// runSender has the Python sender send a random stream to address, and returns the stream and what
+// it meant.
 func runSender(t testing.TB, seed uint64, mode, address string) ([]byte, []part) {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,8 +95,8 @@ func runSender(t testing.TB, seed uint64, mode, address string) ([]byte, []part)
 	return b, parts
 }
 
-// TestPythonSender: random streams of a sender that knows nothing of this package are stored as they were meant; what comes after
-// damage and a reset is right again.
+// TestPythonSender: random streams of a sender that knows nothing of this package are stored as
+// they were meant; what comes after damage and a reset is right again.
 func TestPythonSender(t *testing.T) {
 	seed := newSeed(t)
 	streams, values := uint64(8), 0

@@ -23,7 +23,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// suite is what the suite needs: message n is a value of token 1, which the first message of a connection defines.
+// suite is what the suite needs: message n is a value of token 1, which the first message of a
+// connection defines.
 func suite(t testing.TB) receivertest.Case {
 	c := receivertest.Case{
 		Protocol: Protocol,
@@ -166,7 +167,8 @@ func TestSeriesAndSamples(t *testing.T) {
 
 func sameFloat(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 
-// TestTexts: the newest text of a name and index is kept; one that is the same is handed over again after a minute.
+// TestTexts: the newest text of a name and index is kept; one that is the same is handed over again
+// after a minute.
 func TestTexts(t *testing.T) {
 	rec := new(receivertest.Recorder)
 	r, clock, _ := start(t, rec, nil)
@@ -238,8 +240,8 @@ func TestManyTexts(t *testing.T) {
 	}
 }
 
-// TestDamagedStream: what comes before damage is stored, what comes after a reset is too, and each damage is counted and
-// logged once a minute.
+// TestDamagedStream: what comes before damage is stored, what comes after a reset is too, and each
+// damage is counted and logged once a minute.
 func TestDamagedStream(t *testing.T) {
 	r, _, log := start(t, new(receivertest.Recorder), nil)
 	good := func(n uint64) []byte { return encoded(t, number("good", n)) }
@@ -262,7 +264,8 @@ func TestDamagedStream(t *testing.T) {
 	}
 }
 
-// TestOrderlyReset: a reset between two elements is no error, in whatever pieces it comes; one that is none is.
+// TestOrderlyReset: a reset between two elements is no error, in whatever pieces it comes; one that
+// is none is.
 func TestOrderlyReset(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -406,7 +409,8 @@ func (r refused) Wait() error {
 	return &core.RejectedError{Other: r.n, First: []core.Rejection{{Err: core.ErrNotFound}}}
 }
 
-// TestHeldTooMuch: when all streams of an address hold too much, the one that asks for more ends, and lets go of what it holds.
+// TestHeldTooMuch: when all streams of an address hold too much, the one that asks for more ends,
+// and lets go of what it holds.
 func TestHeldTooMuch(t *testing.T) {
 	const most, each = 4 << 20, 1 << 20
 	var held *ledger

@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A source is one stream on its way to the sink: a connection or a file. Values wait until the bytes that
-// were read at once are decoded; then the references that are missing are asked for together, and all values
-// are handed over in order.
+// A source is one stream on its way to the sink: a connection or a file. Values wait until the
+// bytes that were read at once are decoded; then the references that are missing are asked for
+// together, and all values are handed over in order.
 type source struct {
 	s      *server
 	peer   string
@@ -72,9 +72,10 @@ func (c *source) feed(ctx context.Context, b []byte) {
 	c.count()
 }
 
-// timeOf is the time of values read at t, cut to milliseconds. The page weighs that against whole seconds, which make the rates
-// of a sender that is not exactly on time wrong by a tenth and lose what comes twice a second, and microseconds, which make the
-// rows of gauges more than twice as large.
+// timeOf is the time of values read at t, cut to milliseconds. The page weighs that against whole
+// seconds, which make the rates of a sender that is not exactly on time wrong by a tenth and lose
+// what comes twice a second, and microseconds, which make the rows of gauges more than twice as
+// large.
 func timeOf(t time.Time) rra.Time { return rra.Time(t.UnixMilli() * 1000) }
 
 func (c *source) generation() uint64 {
@@ -157,7 +158,8 @@ func (c *source) String(t *Token, index []uint64, text []byte) {
 	}
 }
 
-// Invalid is Handler's. What is wrong is told once it is clear that it is no reset between two elements.
+// Invalid is Handler's. What is wrong is told once it is clear that it is no reset between two
+// elements.
 func (c *source) Invalid(err *receivers.Error) {
 	c.forget()
 	c.fault = err

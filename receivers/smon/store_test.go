@@ -100,7 +100,8 @@ func TestStore(t *testing.T) {
 	if err != nil || m.Text != "up" || m.Time != rra.Seconds(receivertest.Now) {
 		t.Errorf("metadata %+v, %v", m, err)
 	}
-	// At one reading of the clock there is one value of a series; a millisecond later there may be another.
+	// At one reading of the clock there is one value of a series; a millisecond later there may be
+	// another.
 	r.send(t, time.Millisecond, number("load", 5), number("load", 6))
 	until(t, "one is late", func() bool { return r.Stats().Dropped[receivers.Late] == 1 })
 	r.send(t, 0, number("load", 7))
@@ -134,7 +135,8 @@ func TestStoreDrop(t *testing.T) {
 	}
 }
 
-// TestStoreLimit: the engine's limit holds for series and texts, and what is over is counted; once there is room the rest is made.
+// TestStoreLimit: the engine's limit holds for series and texts, and what is over is counted; once
+// there is room the rest is made.
 func TestStoreLimit(t *testing.T) {
 	store := enginetest.OpenDir(t, t.TempDir(), core.Options{MaxSeries: 5})
 	r := serve(t, sink.New(store, sink.Options{}), nil)

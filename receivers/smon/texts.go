@@ -17,8 +17,8 @@ const (
 	sayingBytes  = 32
 )
 
-// texts are the texts of a stream on their way: the newest of each path. Several tokens may have one name
-// and index, and then write one path.
+// texts are the texts of a stream on their way: the newest of each path. Several tokens may have
+// one name and index, and then write one path.
 type texts struct {
 	seed   maphash.Seed
 	places []shown

@@ -23,8 +23,8 @@ const (
 	pageCost  = 8 * pageTokens
 )
 
-// tokens are the tokens of a stream by their numbers, which need not be dense: a page is there
-// when it is needed. No page costs more than a small multiple of the bytes that define a token in it.
+// tokens are the tokens of a stream by their numbers, which need not be dense: a page is there when
+// it is needed. No page costs more than a small multiple of the bytes that define a token in it.
 type tokens struct {
 	pages []*[pageTokens]*Token
 }

@@ -20,8 +20,9 @@ const (
 	lastTime = 100 * time.Millisecond // and nothing after so long
 )
 
-// A waiter reads a file that may have nothing to read yet, until its context ends. Standard input has no deadlines,
-// and its flags are shared with other processes: so it is asked before each read whether there is anything.
+// A waiter reads a file that may have nothing to read yet, until its context ends. Standard input
+// has no deadlines, and its flags are shared with other processes: so it is asked before each read
+// whether there is anything.
 type waiter struct {
 	ctx  context.Context
 	f    *os.File
@@ -44,7 +45,8 @@ func (w *waiter) close() {
 	_ = w.r.Close() // nothing was read
 }
 
-// Read reads what is there, or waits for it. Its error is the context's when that has ended and what was there by then is read.
+// Read reads what is there, or waits for it. Its error is the context's when that has ended and
+// what was there by then is read.
 func (w *waiter) Read(p []byte) (int, error) {
 	if w.ctx.Err() == nil {
 		if ready, err := w.poll(-1); ready || err != nil {
@@ -69,7 +71,8 @@ func (w *waiter) read(p []byte, err error) (int, error) {
 	return w.f.Read(p)
 }
 
-// poll waits until the file has something to read, for at most d, or with a d of -1 until the context ends.
+// poll waits until the file has something to read, for at most d, or with a d of -1 until the
+// context ends.
 func (w *waiter) poll(d time.Duration) (ready bool, err error) {
 	conns := [2]interface {
 		Control(func(uintptr)) error

@@ -42,7 +42,8 @@ const (
 	String   Type = 's'
 )
 
-// nameByte reports whether c may stand in the name of a token whose declaration's length does not count the type.
+// nameByte reports whether c may stand in the name of a token whose declaration's length does not
+// count the type.
 func nameByte(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
@@ -76,8 +77,8 @@ func numberSize(base, v uint64) int {
 	return min(absolute, 1+size(base-v))
 }
 
-// appendNumber appends v as the shortest of a difference to base and an absolute number; of two that are
-// equally long it is the absolute one, which needs no base.
+// appendNumber appends v as the shortest of a difference to base and an absolute number; of two
+// that are equally long it is the absolute one, which needs no base.
 func appendNumber(dst []byte, base, v uint64) []byte {
 	switch n := numberSize(base, v); {
 	case n == 1:

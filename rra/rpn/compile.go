@@ -35,9 +35,9 @@ type Program struct {
 	stack int
 }
 
-// Compile reads an expression over the variables vars, which the program keeps: they must not change. Where a name is also a
-// number or an operator it is read as that, as in rrdtool: a number must have a
-// comma behind it, so that the last word of an expression is never a number. One
+// Compile reads an expression over the variables vars, which the program keeps: they must not
+// change. Where a name is also a number or an operator it is read as that, as in rrdtool: a number
+// must have a comma behind it, so that the last word of an expression is never a number. One
 // trailing comma is allowed.
 //
 // The error is a *[SyntaxError], a *[VariableError], [ErrEmpty] or [ErrTooLarge].
@@ -96,7 +96,8 @@ func compileWord(word string, more bool, index map[string]int32) (node, bool) {
 // nameLetters are those that a variable's name in PREV(name) is made of.
 const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// compilePrev reads what follows "PREV(" in the word at offset i. As in rrdtool the bracket at the very end may be missing.
+// compilePrev reads what follows "PREV(" in the word at offset i. As in rrdtool the bracket at the
+// very end may be missing.
 func compilePrev(expr string, i int, text string, more bool, index map[string]int32) (node, error) {
 	rest := strings.TrimLeft(text, nameLetters)
 	name := text[:len(text)-len(rest)]

@@ -80,13 +80,14 @@ func upper(text string) int {
 	return min(len(text)-len(strings.TrimLeft(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")), maxStatistic)
 }
 
-// At returns the statistic of a column, NaN where it has none. Unknown and infinite
-// values do not count, save for FIRST and LAST, for which infinity does, as it does for MAXIMUM and MINIMUM in the first row that is
-// known, and for PERCENT, for which unknown is less than every number, and PERCENTNAN, which passes
-// over what is unknown.
+// At returns the statistic of a column, NaN where it has none. Unknown and infinite values do not
+// count, save for FIRST and LAST, for which infinity does, as it does for MAXIMUM and MINIMUM in
+// the first row that is known, and for PERCENT, for which unknown is less than every number, and
+// PERCENTNAN, which passes over what is unknown.
 //
-// at is the time that it is of, in seconds since 1970: the end of the row whose value it is, for FIRST its start. Those that are of no row, and a
-// column without a known value, have none: timed is false then.
+// at is the time that it is of, in seconds since 1970: the end of the row whose value it is, for
+// FIRST its start. Those that are of no row, and a column without a known value, have none: timed
+// is false then.
 func (s Statistic) At(c Series) (value float64, at int64, timed bool) {
 	if row, ok := s.row(c.Values); ok {
 		value = c.Values[row]
@@ -131,7 +132,8 @@ func (s Statistic) ofRow() bool {
 	return s.name == statMaximum || s.name == statMinimum || s.name == statFirst || s.name == statLast
 }
 
-// row returns the row whose value the statistic is, if it is of one. For MAXIMUM and MINIMUM infinity counts in the first row that is known only.
+// row returns the row whose value the statistic is, if it is of one. For MAXIMUM and MINIMUM
+// infinity counts in the first row that is known only.
 func (s Statistic) row(values []float64) (row int, ok bool) {
 	if !s.ofRow() {
 		return 0, false

@@ -69,7 +69,8 @@ func TestInstant(t *testing.T) {
 	}
 }
 
-// TestSkippedDay: Samoa had no 30 December 2011, and rrdtool no time in it where it would have to be daylight saving time.
+// TestSkippedDay: Samoa had no 30 December 2011, and rrdtool no time in it where it would have to
+// be daylight saving time.
 func TestSkippedDay(t *testing.T) {
 	apia, err := time.LoadLocation("Pacific/Apia")
 	if err != nil {

@@ -41,7 +41,8 @@ func writeNative(t *testing.T, name string, last int64, value float64) {
 	}
 }
 
-// TestAdopt: files of rrdtool below the base are series when clients name them, with what they hold, by whatever request comes first.
+// TestAdopt: files of rrdtool below the base are series when clients name them, with what they
+// hold, by whatever request comes first.
 func TestAdopt(t *testing.T) {
 	s := serve(t, rrdcached.Options{Adopt: true}, 0)
 	file := func(name string) string { return filepath.Join(s.base, name) }
@@ -76,7 +77,8 @@ func TestAdopt(t *testing.T) {
 		t.Error("web/6.rrd is a series, and nobody named it")
 	}
 
-	// What is damaged says so, what leads out of the base is none of ours, what is no file of rrdtool's is as if it were not there.
+	// What is damaged says so, what leads out of the base is none of ours, what is no file of
+	// rrdtool's is as if it were not there.
 	b, err := os.ReadFile(file("web/7.rrd"))
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +108,8 @@ func TestAdoptOff(t *testing.T) {
 	p.expect("UPDATE a.rrd 1000000010:1\n", "-1 No such file: "+s.base+"/a.rrd\n")
 }
 
-// TestAdoptedByTwo: who asks for a series of a file while another client updates it first finds it, too.
+// TestAdoptedByTwo: who asks for a series of a file while another client updates it first finds it,
+// too.
 func TestAdoptedByTwo(t *testing.T) {
 	s := serve(t, rrdcached.Options{Adopt: true}, 0)
 	const files = 60
@@ -125,7 +128,8 @@ func TestAdoptedByTwo(t *testing.T) {
 	}
 }
 
-// TestAdoptOpensOnce: a file that is exchanged with a link out of the base, while clients name it, is never read from there.
+// TestAdoptOpensOnce: a file that is exchanged with a link out of the base, while clients name it,
+// is never read from there.
 func TestAdoptOpensOnce(t *testing.T) {
 	const inside, outside, names = 1_000_000_000, 1_100_000_000, 200
 	s := serve(t, rrdcached.Options{Adopt: true}, 0)

@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
-// TestAlteredMeanwhile: samples of series that are altered all the time are stored, each once, in order.
+// TestAlteredMeanwhile: samples of series that are altered all the time are stored, each once, in
+// order.
 func TestAlteredMeanwhile(t *testing.T) {
 	const rounds, updates, writers, start = 30, 200, 3, 1_000_000_000
 	store := enginetest.Open(t)

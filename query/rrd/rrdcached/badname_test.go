@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestLineFeedInPath: a path that holds a line feed cannot be made by whatever way, so that LIST says as many lines as it sends and the
-// next answer is the next request's.
+// TestLineFeedInPath: a path that holds a line feed cannot be made by whatever way, so that LIST
+// says as many lines as it sends and the next answer is the next request's.
 func TestLineFeedInPath(t *testing.T) {
 	s := serve(t, rrdcached.Options{}, 0)
 	d, err := rra.ParseDefinition(10, []string{"DS:x:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"})
@@ -24,7 +24,8 @@ func TestLineFeedInPath(t *testing.T) {
 	p.expect("CREATE b"+definition+"\nLIST /\nPING\n", "0 RRD created OK\n1 RRDs\nb\n0 PONG\n")
 }
 
-// TestNamesThatCannotBe: every command answers a name that is no UTF-8 or holds control characters with one line, which quotes it harmlessly.
+// TestNamesThatCannotBe: every command answers a name that is no UTF-8 or holds control characters
+// with one line, which quotes it harmlessly.
 func TestNamesThatCannotBe(t *testing.T) {
 	s := serve(t, rrdcached.Options{Adopt: true, Make: nil}, 0)
 	p := dial(t, s.addr)

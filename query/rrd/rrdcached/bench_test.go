@@ -47,7 +47,8 @@ func load(t testing.TB, s *core.Store, n int) []string {
 	return names
 }
 
-// BenchmarkUpdate sends a round of one value of every series an operation, in a BATCH or as requests of their own.
+// BenchmarkUpdate sends a round of one value of every series an operation, in a BATCH or as
+// requests of their own.
 func BenchmarkUpdate(b *testing.B) {
 	const series = 20_000
 	for _, batch := range []bool{true, false} {

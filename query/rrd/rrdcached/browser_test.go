@@ -38,7 +38,8 @@ func serveTCP(t *testing.T, o rrdcached.Options) *served {
 	return s
 }
 
-// TestWebPageCannotWrite: a page that has a browser send requests of this protocol, as the body of a request of HTTP, changes nothing.
+// TestWebPageCannotWrite: a page that has a browser send requests of this protocol, as the body of
+// a request of HTTP, changes nothing.
 func TestWebPageCannotWrite(t *testing.T) {
 	var log bytes.Buffer
 	o := rrdcached.Options{Store: enginetest.Open(t), Logger: slog.New(slog.NewTextHandler(&log, nil))}
@@ -82,8 +83,8 @@ func TestWebPageCannotWrite(t *testing.T) {
 	}
 }
 
-// TestNothingBehindALineOfHTTP: a line of HTTP ends the connection wherever it stands; what was asked before is answered, and what stands
-// behind is not looked at.
+// TestNothingBehindALineOfHTTP: a line of HTTP ends the connection wherever it stands; what was
+// asked before is answered, and what stands behind is not looked at.
 func TestNothingBehindALineOfHTTP(t *testing.T) {
 	const ping = "0 PONG\n"
 	for _, tt := range []struct{ name, send, want string }{

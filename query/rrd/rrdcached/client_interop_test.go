@@ -12,7 +12,8 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// TestClientOfTheOriginal runs rondo's verbs against rrdcached: they print what they print of rondo's own server.
+// TestClientOfTheOriginal runs rondo's verbs against rrdcached: they print what they print of
+// rondo's own server.
 func TestClientOfTheOriginal(t *testing.T) {
 	o := startOriginal(t)
 	if err := os.Mkdir(filepath.Join(o.base, "b"), 0o700); err != nil {

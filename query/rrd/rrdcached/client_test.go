@@ -113,7 +113,8 @@ func TestClientIsAStore(t *testing.T) {
 	}
 }
 
-// TestDialTellsWhatAnswers: another protocol's server is told apart, so that who dials can speak that.
+// TestDialTellsWhatAnswers: another protocol's server is told apart, so that who dials can speak
+// that.
 func TestDialTellsWhatAnswers(t *testing.T) {
 	for _, banner := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "hello\n", ""} {
 		l, err := net.Listen("unix", filepath.Join(shortDir(t), "s"))
@@ -142,8 +143,8 @@ func TestDialTellsWhatAnswers(t *testing.T) {
 	}
 }
 
-// TestClientConnectsAgain: a session outlives the server. A request that the end of it has taken the answer of fails, and so do those
-// that find no server; then all is as before.
+// TestClientConnectsAgain: a session outlives the server. A request that the end of it has taken
+// the answer of fails, and so do those that find no server; then all is as before.
 func TestClientConnectsAgain(t *testing.T) {
 	path := filepath.Join(shortDir(t), "s")
 	begin := func(answers int) (end func()) {

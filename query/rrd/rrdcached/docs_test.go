@@ -8,7 +8,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
-// TestPage runs the session in docs/rrdcached.md: what is sent stands behind >, what is answered behind <.
+// TestPage runs the session in docs/rrdcached.md: what is sent stands behind >, what is answered
+// behind <.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/rrdcached.md")
 	if err != nil {

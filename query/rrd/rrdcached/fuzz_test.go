@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// FuzzLine takes a line apart, and reads it as samples of a series of two data sources. Both ways of reading samples must
-// agree, and neither may allocate out of proportion to the line.
+// FuzzLine takes a line apart, and reads it as samples of a series of two data sources. Both ways
+// of reading samples must agree, and neither may allocate out of proportion to the line.
 func FuzzLine(f *testing.F) {
 	for _, seed := range []string{
 		"UPDATE a.rrd 1000000000:1:2",

@@ -18,8 +18,8 @@ import (
 // sessionMemory is how much the heap may grow under all attacks at once.
 const sessionMemory = 300 << 20
 
-// An attack is what one hostile client does on a connection. It returns when the server has ended that, or when it has done all.
-// What cannot be written any more does not matter.
+// An attack is what one hostile client does on a connection. It returns when the server has ended
+// that, or when it has done all. What cannot be written any more does not matter.
 type attack struct {
 	name  string
 	peers int
@@ -43,7 +43,8 @@ func deaf(text string) func(*testing.T, net.Conn, *rand.Rand) {
 	return flood(text, 1<<20)
 }
 
-// talk is flood by a client that reads its answers, and waits for the server's end of the connection after the last.
+// talk is flood by a client that reads its answers, and waits for the server's end of the
+// connection after the last.
 func talk(text string, n int) func(*testing.T, net.Conn, *rand.Rand) {
 	send := flood(text, n)
 	return func(t *testing.T, c net.Conn, r *rand.Rand) {
@@ -102,8 +103,8 @@ var attacks = []attack{
 	{"hasty", 100, func(t *testing.T, c net.Conn, r *rand.Rand) { flood("PING\n", r.IntN(3))(t, c, r) }},
 }
 
-// TestHostileSessions has all attacks made at once. Meanwhile others are served, and the heap does not grow beyond what is said
-// above.
+// TestHostileSessions has all attacks made at once. Meanwhile others are served, and the heap does
+// not grow beyond what is said above.
 func TestHostileSessions(t *testing.T) {
 	s := serve(t, rrdcached.Options{Conns: 500, WriteTime: time.Second, Idle: 2 * time.Second}, 0)
 	good := dial(t, s.addr)

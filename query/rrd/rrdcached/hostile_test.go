@@ -51,8 +51,8 @@ func TestLongLinesEndTheConnection(t *testing.T) {
 	}
 }
 
-// TestGarbage sends what is made of pieces of requests, in any portions. The server must answer a PING on another connection
-// after it, and hold little for it.
+// TestGarbage sends what is made of pieces of requests, in any portions. The server must answer a
+// PING on another connection after it, and hold little for it.
 func TestGarbage(t *testing.T) {
 	s := serve(t, rrdcached.Options{}, 0)
 	good := dial(t, s.addr)

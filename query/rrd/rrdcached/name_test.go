@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
-// TestNamesOfABaseBehindALink: a client on this machine sends names without symbolic links, another the base as it was given, and
-// all of them mean the same series in every command.
+// TestNamesOfABaseBehindALink: a client on this machine sends names without symbolic links, another
+// the base as it was given, and all of them mean the same series in every command.
 func TestNamesOfABaseBehindALink(t *testing.T) {
 	dir := shortDir(t)
 	realDir, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")

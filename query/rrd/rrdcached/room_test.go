@@ -9,7 +9,8 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// TestPatience: a peer that reads slowly on the whole is given up, in however many writes it is sent its answer.
+// TestPatience: a peer that reads slowly on the whole is given up, in however many writes it is
+// sent its answer.
 func TestPatience(t *testing.T) {
 	const most = 30 * time.Second
 	for _, tt := range []struct {
@@ -32,7 +33,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestRoom: one address has a quarter of the room, TCP a half, and an answer that is larger than its share is alone in it.
+// TestRoom: one address has a quarter of the room, TCP a half, and an answer that is larger than
+// its share is alone in it.
 func TestRoom(t *testing.T) {
 	r := newRoom(1000)
 	over, cancel := context.WithCancel(t.Context())

@@ -210,7 +210,8 @@ func excused(request, got, want string) bool {
 	return false
 }
 
-// exchange sends a request, of several lines if it is a BATCH, and reads the answer; empty: disconnected.
+// exchange sends a request, of several lines if it is a BATCH, and reads the answer; empty:
+// disconnected.
 func (p *peer) exchange(request string) string {
 	p.t.Helper()
 	p.send(request + "\n")

@@ -30,8 +30,8 @@ var (
 	moved     = regexp.MustCompile(`failed: [No such]*file: `) // librrd copies the text over itself
 )
 
-// ask runs rrdtool in the base folder and returns all that is seen of it: exit status, what it printed, and the pictures it drew. The
-// address is told by the environment, or by an option.
+// ask runs rrdtool in the base folder and returns all that is seen of it: exit status, what it
+// printed, and the pictures it drew. The address is told by the environment, or by an option.
 func (p *place) ask(t *testing.T, byOption bool, args ...string) string {
 	t.Helper()
 	addr := p.addr.String()
@@ -155,7 +155,8 @@ func withoutOption(line string) bool {
 	return rest == "" || verb == "list" && strings.HasPrefix(rest, "-F")
 }
 
-// TestRRDToolsClient runs the unmodified rrdtool with --daemon against both, at a socket and at a port.
+// TestRRDToolsClient runs the unmodified rrdtool with --daemon against both, at a socket and at a
+// port.
 func TestRRDToolsClient(t *testing.T) {
 	tool := rrdtooltest.Peer(t, "rrdtool")
 	for _, network := range []string{"unix", "tcp"} {

@@ -10,7 +10,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestSeen shows that a client of a unix socket which names a file in full finds one there, and that a series is kept whose file it does not see.
+// TestSeen shows that a client of a unix socket which names a file in full finds one there, and
+// that a series is kept whose file it does not see.
 func TestSeen(t *testing.T) {
 	s := serve(t, rrdcached.Options{}, 0)
 	p := dial(t, s.addr)

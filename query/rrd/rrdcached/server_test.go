@@ -92,7 +92,8 @@ func TestManyAreMadeAtOnce(t *testing.T) {
 	}
 }
 
-// TestSeriesChangeUnderTheServer: names that the server remembers are renamed, dropped and made again.
+// TestSeriesChangeUnderTheServer: names that the server remembers are renamed, dropped and made
+// again.
 func TestSeriesChangeUnderTheServer(t *testing.T) {
 	store := enginetest.Open(t)
 	s := serve(t, rrdcached.Options{Store: store}, 0)
@@ -265,7 +266,8 @@ func TestHeldSamplesAreLetGo(t *testing.T) {
 			"0 Successfully flushed "+s.base+"/a.rrd.\n0 1000000020\n")
 }
 
-// TestFlushAllAnswersWhenDone: FLUSHALL was answered when it had begun, so that what was asked next came from before.
+// TestFlushAllAnswersWhenDone: FLUSHALL was answered when it had begun, so that what was asked next
+// came from before.
 func TestFlushAllAnswersWhenDone(t *testing.T) {
 	store := enginetest.OpenDir(t, t.TempDir(), core.Options{Reorder: time.Minute})
 	s := serve(t, rrdcached.Options{Store: store, Held: true}, 0)
@@ -393,7 +395,8 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestNamesAreBounded: a client that spells one name in ever new ways has not all of them remembered.
+// TestNamesAreBounded: a client that spells one name in ever new ways has not all of them
+// remembered.
 func TestNamesAreBounded(t *testing.T) {
 	s := serve(t, rrdcached.Options{}, 0)
 	p := dial(t, s.addr)

@@ -10,7 +10,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
 
-// slowSeries makes a series whose DUMP and FETCH are longer than what sockets take, and a small one.
+// slowSeries makes a series whose DUMP and FETCH are longer than what sockets take, and a small
+// one.
 func slowSeries(t *testing.T, p *peer) {
 	t.Helper()
 	p.expect("CREATE big -s 1 -b 1000000000 DS:v:GAUGE:9999999:U:U RRA:AVERAGE:0.5:1:400000\n"+
@@ -29,7 +30,8 @@ func slowReader(t *testing.T, a net.Addr, request string) *peer {
 	return p
 }
 
-// TestSlowDumpsHoldNobodyUp: peers that do not read their DUMP keep nobody from DUMP, TUNE or CREATE from another series.
+// TestSlowDumpsHoldNobodyUp: peers that do not read their DUMP keep nobody from DUMP, TUNE or
+// CREATE from another series.
 func TestSlowDumpsHoldNobodyUp(t *testing.T) {
 	s := serve(t, rrdcached.Options{}, 0)
 	p := dial(t, s.addr)
@@ -45,7 +47,8 @@ func TestSlowDumpsHoldNobodyUp(t *testing.T) {
 	}
 }
 
-// TestLargeDumpsOfSlowReaders: of series with more than a million values one is worked on at a time, and no longer than it takes.
+// TestLargeDumpsOfSlowReaders: of series with more than a million values one is worked on at a
+// time, and no longer than it takes.
 func TestLargeDumpsOfSlowReaders(t *testing.T) {
 	s := serve(t, rrdcached.Options{}, 0)
 	p := dial(t, s.addr)
@@ -88,7 +91,8 @@ func TestSlowReadersDoNotKeepTheServer(t *testing.T) {
 	}
 }
 
-// TestWaitingAnswersAreBounded: what peers that do not read keep in memory is bounded, and who reads is answered all the same.
+// TestWaitingAnswersAreBounded: what peers that do not read keep in memory is bounded, and who
+// reads is answered all the same.
 func TestWaitingAnswersAreBounded(t *testing.T) {
 	const most = 1 << 20
 	s := serve(t, rrdcached.Options{Answers: most, WriteTime: 500 * time.Millisecond}, 0)
@@ -110,7 +114,8 @@ func TestWaitingAnswersAreBounded(t *testing.T) {
 	p.expect("FETCH small AVERAGE 1000000000 1000000003\n", "10 Success\n")
 }
 
-// TestTCPDoesNotLockSocketsOut: connections over TCP that fill all their places leave the unix socket its own, and one address has a share.
+// TestTCPDoesNotLockSocketsOut: connections over TCP that fill all their places leave the unix
+// socket its own, and one address has a share.
 func TestTCPDoesNotLockSocketsOut(t *testing.T) {
 	s := serve(t, rrdcached.Options{Conns: 8, HostConns: 5}, 0)
 	unix := s.addr

@@ -28,8 +28,9 @@ var tunes = []string{
 	"DS:z:GAUGE:20:U:U", "RRA#0:+5", "RRA#0:-2", "RRA#1:=4", "DEL:z", "RRA#9:+1", "DEL:nosuch", "DELRRA:99", "DS:x:GAUGE:20:U:U",
 }
 
-// TestTuneAsRRDTool changes a series over the socket, and a file by rrdtool: what is answered, shown and dumped is the same.
-// rrdcached 1.7.2 has no such commands. What of added archives differs from rrdtool stands in docs/cli.md.
+// TestTuneAsRRDTool changes a series over the socket, and a file by rrdtool: what is answered,
+// shown and dumped is the same. rrdcached 1.7.2 has no such commands. What of added archives
+// differs from rrdtool stands in docs/cli.md.
 func TestTuneAsRRDTool(t *testing.T) {
 	tool := rrdtooltest.Peer(t, "rrdtool")
 	t.Parallel()

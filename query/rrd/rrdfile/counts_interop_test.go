@@ -14,8 +14,8 @@ var (
 	unknownSec  = regexp.MustCompile(`<unknown_sec>[^<]*<`)
 )
 
-// TestEditedCounts: a file whose counts of what is unknown were edited to far more than can be goes on as rrdtool goes on from
-// it: every row is the same.
+// TestEditedCounts: a file whose counts of what is unknown were edited to far more than can be goes
+// on as rrdtool goes on from it: every row is the same.
 func TestEditedCounts(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
 	compared := 0
@@ -30,8 +30,9 @@ func TestEditedCounts(t *testing.T) {
 			return "<unknown_datapoints>" + pick(p.r, "0", "1", "2", "7", "1000000", "2147483646", "2147483647", "2147483648") + "<"
 		})
 		text = unknownSec.ReplaceAllStringFunc(text, func(string) string {
-			// From 2^31 seconds on rrdtool takes the count for a negative one, and the row for known; rondo stops
-			// counting one second before. So the seconds that follow must not lead there.
+			// From 2^31 seconds on rrdtool takes the count for a negative one, and the row for
+			// known; rondo stops counting one second before. So the seconds that follow must not
+			// lead there.
 			return "<unknown_sec>" + pick(p.r, "0", "1", "40", "299", "300", "1000000000", "2000000000") + "<"
 		})
 		f, err := rrdfile.ReadXML(strings.NewReader(text), rrdfile.XMLOptions{})

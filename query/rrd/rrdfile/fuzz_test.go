@@ -22,8 +22,8 @@ func allocated(fn func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// FuzzDecode: no native file crashes the decoder, makes it allocate out of proportion, or is another file after it was
-// written again.
+// FuzzDecode: no native file crashes the decoder, makes it allocate out of proportion, or is
+// another file after it was written again.
 func FuzzDecode(f *testing.F) {
 	raw := binaryOf(f, fixed(f, 10, whole...))
 	f.Add(raw)
@@ -45,7 +45,8 @@ func FuzzDecode(f *testing.F) {
 
 var numberAtEnd = regexp.MustCompile(`,-?[0-9]+ </cdef>`)
 
-// FuzzReadXML: no dump crashes the reader, makes it allocate out of proportion, or is another after it was dumped again.
+// FuzzReadXML: no dump crashes the reader, makes it allocate out of proportion, or is another after
+// it was dumped again.
 func FuzzReadXML(f *testing.F) {
 	f.Add([]byte(old))
 	for i := range uint64(4) {
@@ -84,8 +85,8 @@ func checkXML(t *testing.T, b []byte) {
 	}
 	again, err := rrdfile.ReadXML(bytes.NewReader(once.Bytes()), rrdfile.XMLOptions{WholeHistory: true})
 	if err != nil {
-		// What is printed is not escaped, as rrdtool's is not, and neither reads an expression that ends with a number and has
-		// lost the comma behind it.
+		// What is printed is not escaped, as rrdtool's is not, and neither reads an expression that
+		// ends with a number and has lost the comma behind it.
 		if !bytes.ContainsAny(b, "&") && !numberAtEnd.Match(once.Bytes()) {
 			t.Errorf("dumped again: %v\n%s", err, once.Bytes())
 		}

@@ -8,7 +8,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
-// TestNothingButHeader: a large file may end with its header, or within it, and is read in pieces as it is at once.
+// TestNothingButHeader: a large file may end with its header, or within it, and is read in pieces
+// as it is at once.
 func TestNothingButHeader(t *testing.T) {
 	const archives = 3000
 	const head, source, archive, live, cdp = 128, 120, 120, 16 + 112, 80 // sizes

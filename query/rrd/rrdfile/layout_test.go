@@ -16,8 +16,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A machine is a kind of machine whose files rondo reads. There is none of them here, so that their files are made of
-// those of a 64-bit little-endian one, by the rules that C compilers lay structs out by there.
+// A machine is a kind of machine whose files rondo reads. There is none of them here, so that their
+// files are made of those of a 64-bit little-endian one, by the rules that C compilers lay structs
+// out by there.
 type machine struct {
 	name  string
 	order binary.AppendByteOrder
@@ -225,7 +226,8 @@ func sample(t testing.TB, r *rand.Rand) *rrdfile.File {
 	return f
 }
 
-// TestMachines: files of all machines say what they said before they were translated, and say it to a dump.
+// TestMachines: files of all machines say what they said before they were translated, and say it to
+// a dump.
 func TestMachines(t *testing.T) {
 	r := newRand(t)
 	for range 40 {

@@ -14,7 +14,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
-// TestMutated: dumps that somebody edited are restored, or refused, as rrdtool does it, and in its words.
+// TestMutated: dumps that somebody edited are restored, or refused, as rrdtool does it, and in its
+// words.
 func TestMutated(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
 	n := programs(25)
@@ -53,7 +54,8 @@ func TestMutated(t *testing.T) {
 var (
 	lineNumber = regexp.MustCompile(`lin[eg] \d+`)
 	errorLine  = regexp.MustCompile(`(?s)ERROR: (.*)\n$`)
-	// rrdtool prints the text of what is no number when it is no longer its own, and an errno of some time before.
+	// rrdtool prints the text of what is no number when it is no longer its own, and an errno of
+	// some time before.
 	noNumber = regexp.MustCompile(`(?s)(get_xml_double from) '.*' .*`)
 )
 
@@ -98,7 +100,8 @@ func mutated(tool *peer, text string, loc *time.Location) (ok bool, err error) {
 	if !errors.As(err, &x) || x.Line < 1 || x.Line > strings.Count(text, "\n")+1 {
 		return false, fmt.Errorf("%T %+[1]v", err)
 	}
-	// The XML library has its own words, and lines are those that it has read, not that it has come to.
+	// The XML library has its own words, and lines are those that it has read, not that it has come
+	// to.
 	said := errorLine.FindStringSubmatch(msg)
 	if said == nil || strings.Contains(msg, "parser error") || strings.Contains(msg, "XML") {
 		return false, nil

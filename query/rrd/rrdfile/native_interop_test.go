@@ -38,8 +38,8 @@ func open(t testing.TB, path string) *rrdfile.File {
 	return f
 }
 
-// TestNative: random programs are run by rrdtool up to some update; from its file on by rrdtool and by rra, and by
-// rrdtool on a file that rondo wrote.
+// TestNative: random programs are run by rrdtool up to some update; from its file on by rrdtool and
+// by rra, and by rrdtool on a file that rondo wrote.
 func TestNative(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
 	n := programs(25)
@@ -135,8 +135,9 @@ func native(t *testing.T, tool *peer, p *program, loc *time.Location) bool {
 	return true
 }
 
-// kept returns f as it is after the way through a state, which drops what archives of one PDP a row remember: rrdtool never reads it. Files
-// that create and update made hold the same for all of them, and nothing is changed.
+// kept returns f as it is after the way through a state, which drops what archives of one PDP a row
+// remember: rrdtool never reads it. Files that create and update made hold the same for all of
+// them, and nothing is changed.
 func kept(f *rrdfile.File) *rrdfile.File {
 	first := -1
 	for i := range f.Definition.Archives {
@@ -176,8 +177,8 @@ func readFile(t testing.TB, path string) []byte {
 	return b
 }
 
-// blank returns a native file of a 64-bit machine without what rrdtool writes and never reads: the period of a
-// predictor, and the smoothing window of a file of version 3.
+// blank returns a native file of a 64-bit machine without what rrdtool writes and never reads: the
+// period of a predictor, and the smoothing window of a file of version 3.
 func blank(b []byte) []byte {
 	b = bytes.Clone(b)
 	if len(b) < 128 {

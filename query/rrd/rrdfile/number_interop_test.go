@@ -13,7 +13,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
-// hard makes doubles that are hard to print: of any size, near the middle of two texts, near a power of ten.
+// hard makes doubles that are hard to print: of any size, near the middle of two texts, near a
+// power of ten.
 func hard(r *rand.Rand) float64 {
 	middle := math.Floor(r.Float64()*1e11) + 0.5
 	switch r.IntN(8) {
@@ -35,7 +36,8 @@ func hard(r *rand.Rand) float64 {
 	return math.Float64frombits(r.Uint64N(1 << 54)) // denormal, or nearly
 }
 
-// TestNumbers: numbers are printed and read as rrdtool prints and reads them, to the last digit and bit.
+// TestNumbers: numbers are printed and read as rrdtool prints and reads them, to the last digit and
+// bit.
 func TestNumbers(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
 	f := fixed(t, 10, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:"+strconv.Itoa(100*programs(25)))

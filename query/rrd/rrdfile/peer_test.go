@@ -14,7 +14,8 @@ import (
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
-// A peer is the installed rrdtool: a pipe mode in a folder of its own, and processes for what a pipe does not show.
+// A peer is the installed rrdtool: a pipe mode in a folder of its own, and processes for what a
+// pipe does not show.
 type peer struct {
 	t    testing.TB
 	path string

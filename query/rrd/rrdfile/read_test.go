@@ -308,8 +308,8 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// TestUnclear: a data source that is named as an operator can be dumped, but its expression says something else then, and is
-// neither written nor taken over.
+// TestUnclear: a data source that is named as an operator can be dumped, but its expression says
+// something else then, and is neither written nor taken over.
 func TestUnclear(t *testing.T) {
 	f := fixed(t, 10, "DS:b:GAUGE:20:U:U", "DS:a:GAUGE:20:U:U", "DS:c:COMPUTE:a,b,+", "RRA:AVERAGE:0.5:1:3")
 	raw := binaryOf(t, f)
@@ -330,7 +330,8 @@ func TestUnclear(t *testing.T) {
 	}
 }
 
-// TestOwn: archives of one PDP a row that hold other rows than the longest of them have rows of their own.
+// TestOwn: archives of one PDP a row that hold other rows than the longest of them have rows of
+// their own.
 func TestOwn(t *testing.T) {
 	f := fixed(t, 10, "DS:a:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:3", "RRA:MAX:0.5:1:9", "RRA:MIN:0.5:2:5", "RRA:LAST:0.5:1:9", "RRA:LAST:0.5:1:5")
 	f.State.Archives[3].Rows[0]++      // before what the short ones have

@@ -9,7 +9,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
-// readBoth reads a file piece by piece, and says how that differs from what Decode makes of it; empty: not at all.
+// readBoth reads a file piece by piece, and says how that differs from what Decode makes of it;
+// empty: not at all.
 func readBoth(x *rrdfile.Reader, raw []byte) string {
 	want, wantErr := rrdfile.Decode(raw)
 	got, gotErr := x.Read(bytes.NewReader(raw), int64(len(raw)))
@@ -31,7 +32,8 @@ func readBoth(x *rrdfile.Reader, raw []byte) string {
 	return ""
 }
 
-// TestReader: a large file that is read piece by piece is the same as one read from memory, damage included.
+// TestReader: a large file that is read piece by piece is the same as one read from memory, damage
+// included.
 func TestReader(t *testing.T) {
 	r := newRand(t)
 	var many []string

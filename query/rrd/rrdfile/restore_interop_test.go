@@ -17,8 +17,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
-// TestRestore: what rrdtool dumps is restored by rrdtool and by rondo, and the two files go on alike; what rondo dumps
-// is restored by rrdtool.
+// TestRestore: what rrdtool dumps is restored by rrdtool and by rondo, and the two files go on
+// alike; what rondo dumps is restored by rrdtool.
 func TestRestore(t *testing.T) {
 	r, tool, loc := newRand(t), newPeer(t), berlin(t)
 	n := programs(15)
@@ -101,8 +101,8 @@ func restored(t *testing.T, tool *peer, p *program, loc *time.Location) bool {
 	return true
 }
 
-// tune makes a file such as create does not make: archives with other rows than their like, and more. It does one or some of
-// so many kinds of changes.
+// tune makes a file such as create does not make: archives with other rows than their like, and
+// more. It does one or some of so many kinds of changes.
 func (p *program) tune(tool *peer, kinds int) {
 	for range 1 + p.r.IntN(3) {
 		args := []string{"tune", "p.rrd"}

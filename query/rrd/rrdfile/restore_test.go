@@ -61,7 +61,8 @@ func readXML(t testing.TB, text string, o rrdfile.XMLOptions) *rrdfile.File {
 	return f
 }
 
-// TestOldXML: version 1 has the xfiles factor outside the parameters, and is version 3 when it was read.
+// TestOldXML: version 1 has the xfiles factor outside the parameters, and is version 3 when it was
+// read.
 func TestOldXML(t *testing.T) {
 	nan := math.NaN()
 	want := &rrdfile.File{
@@ -86,7 +87,8 @@ func TestOldXML(t *testing.T) {
 	}
 }
 
-// TestEncodings: it does not matter how the dump is encoded, how its lines end, or in which pieces it comes.
+// TestEncodings: it does not matter how the dump is encoded, how its lines end, or in which pieces
+// it comes.
 func TestEncodings(t *testing.T) {
 	f := fixed(t, 10, whole...)
 	f.Definition.Sources[0].Name = "größe"
@@ -264,7 +266,8 @@ func TestDumpTimes(t *testing.T) {
 
 var comment = regexp.MustCompile(`<!-- ([^/]*) / (-?[0-9]+) -->`)
 
-// TestDumpNumbers: numbers are printed as rrdtool 1.7.2 prints them, which is not always right in the last digit.
+// TestDumpNumbers: numbers are printed as rrdtool 1.7.2 prints them, which is not always right in
+// the last digit.
 func TestDumpNumbers(t *testing.T) {
 	for _, c := range []struct {
 		bits uint64

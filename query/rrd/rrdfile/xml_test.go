@@ -19,7 +19,8 @@ var readers = map[string]func(io.Reader) io.Reader{
 	"halfs": iotest.HalfReader,
 }
 
-// TestNoUTF8: what is no UTF-8 is refused, wherever it stands and however it arrives; what is may end anywhere in a piece.
+// TestNoUTF8: what is no UTF-8 is refused, wherever it stands and however it arrives; what is may
+// end anywhere in a piece.
 func TestNoUTF8(t *testing.T) {
 	plain := dump(t, fixed(t, 10, whole...), time.UTC)
 	for _, c := range []struct{ was, is, want string }{

@@ -17,8 +17,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// TestDumpAsOriginal: series of random programs are dumped as rrdtool dumps its files; what rrdtool dumps is restored by
-// both, and goes on alike.
+// TestDumpAsOriginal: series of random programs are dumped as rrdtool dumps its files; what rrdtool
+// dumps is restored by both, and goes on alike.
 func TestDumpAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {

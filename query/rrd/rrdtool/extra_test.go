@@ -14,7 +14,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestExtra: info prints what rrdtool does not know after what it does, and only where it is asked to.
+// TestExtra: info prints what rrdtool does not know after what it does, and only where it is asked
+// to.
 func TestExtra(t *testing.T) {
 	s := enginetest.Open(t)
 	d, err := rra.ParseDefinition(10, []string{"DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"})

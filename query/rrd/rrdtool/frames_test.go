@@ -195,7 +195,8 @@ func TestFramesExact(t *testing.T) {
 	}
 }
 
-// FuzzFrames gives a session any line behind a command: what comes back is frames, one answer for each line, and any text is one word.
+// FuzzFrames gives a session any line behind a command: what comes back is frames, one answer for
+// each line, and any text is one word.
 func FuzzFrames(f *testing.F) {
 	f.Add(`last "a\"b\\c\nd"`)
 	f.Add(`fetch a AVERAGE -s "1200000000" -e now`)

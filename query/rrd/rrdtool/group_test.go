@@ -50,8 +50,8 @@ func piped(t *testing.T, store rrdtool.Store, in io.Reader) string {
 	return strings.Join(pipeAnswers(out.String()), "\n")
 }
 
-// TestPipeGroups gives random lines to pipe mode over a store that takes groups, and over one that takes single commands: both must
-// answer the same, and hold the same in the end.
+// TestPipeGroups gives random lines to pipe mode over a store that takes groups, and over one that
+// takes single commands: both must answer the same, and hold the same in the end.
 func TestPipeGroups(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	if s, err := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64); err == nil {
@@ -188,7 +188,8 @@ func TestPipeOneBatch(t *testing.T) {
 	}
 }
 
-// TestPipeAnswersAtOnce: a client that waits for each answer gets it, also when the beginning of its next line has arrived.
+// TestPipeAnswersAtOnce: a client that waits for each answer gets it, also when the beginning of
+// its next line has arrived.
 func TestPipeAnswersAtOnce(t *testing.T) {
 	in, send := io.Pipe()
 	receive, out := io.Pipe()
@@ -230,7 +231,8 @@ func (c *chunked) Read(p []byte) (int, error) {
 	return copy(p, c.chunks[c.given-1]), nil
 }
 
-// TestPipeOtherClients: series that others replace, rename or remove meanwhile are found as they are then.
+// TestPipeOtherClients: series that others replace, rename or remove meanwhile are found as they
+// are then.
 func TestPipeOtherClients(t *testing.T) {
 	store := &counting{Store: enginetest.Open(t)}
 	spec := func(path string) core.Spec {

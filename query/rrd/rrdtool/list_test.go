@@ -44,7 +44,8 @@ func TestListEnds(t *testing.T) {
 	}
 }
 
-// TestListOfMadeFolders: a folder of mkdir is listed before anything is in it, and is one itself. rrdtool 1.7.2 printed the same.
+// TestListOfMadeFolders: a folder of mkdir is listed before anything is in it, and is one itself.
+// rrdtool 1.7.2 printed the same.
 func TestListOfMadeFolders(t *testing.T) {
 	var out, errOut strings.Builder
 	env := &rrdtool.Env{Store: enginetest.Open(t), Stdout: &out, Stderr: &errOut}

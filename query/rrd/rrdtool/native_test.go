@@ -81,7 +81,8 @@ func reading(name string) [][]string {
 	}
 }
 
-// TestNativeVersions: files of the versions before have no microseconds, and info shows their own version.
+// TestNativeVersions: files of the versions before have no microseconds, and info shows their own
+// version.
 func TestNativeVersions(t *testing.T) {
 	raw, header := native(t)
 	d := drawer{}

@@ -20,7 +20,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// TestPipeAsOriginal gives random lines to pipe mode and to rrdtool's and compares all that is answered.
+// TestPipeAsOriginal gives random lines to pipe mode and to rrdtool's and compares all that is
+// answered.
 func TestPipeAsOriginal(t *testing.T) {
 	o := newOriginal(t)
 	seed := uint64(time.Now().UnixNano())
@@ -31,7 +32,8 @@ func TestPipeAsOriginal(t *testing.T) {
 	n := 20
 	for i := range n {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
-		// Deep enough that no program leaves it by "cd ..", and a folder because it holds something.
+		// Deep enough that no program leaves it by "cd ..", and a folder because it holds
+		// something.
 		const deep = "1/2/3/4/5/6/7/8"
 		create := "create keep.rrd --start 1000000000 --step 10 DS:v:GAUGE:20:U:U RRA:AVERAGE:0.5:1:10\n"
 		script := create + pipeScript(r)
@@ -110,8 +112,8 @@ func pipeScript(r *rand.Rand) string {
 
 var okLine = regexp.MustCompile(`^OK u:\d+\.\d\d s:\d+\.\d\d r:\d+\.\d\d$`)
 
-// pipeAnswers splits what pipe mode says into answers, without what may differ: times, the folder, the order of ls, the row of a
-// new archive, which rrdtool draws at random.
+// pipeAnswers splits what pipe mode says into answers, without what may differ: times, the folder,
+// the order of ls, the row of a new archive, which rrdtool draws at random.
 func pipeAnswers(out string) []string {
 	var answers []string
 	var part []string

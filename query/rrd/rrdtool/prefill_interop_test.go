@@ -14,8 +14,9 @@ import (
 	"github.com/rondo-db/rondo/engine/enginetest"
 )
 
-// TestPrefillAsOriginal makes series of what several others hold with rrdtool and with Run, and updates them. Dumps must be equal, but
-// for what docs/cli.md lists: rows of one second, and archives so short that one row takes all of theirs.
+// TestPrefillAsOriginal makes series of what several others hold with rrdtool and with Run, and
+// updates them. Dumps must be equal, but for what docs/cli.md lists: rows of one second, and
+// archives so short that one row takes all of theirs.
 func TestPrefillAsOriginal(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -169,8 +170,8 @@ var (
 	primaries = regexp.MustCompile(`<(primary|secondary)_value>[^<]*`)
 )
 
-// shown returns what of a dump must be equal: archives of one PDP a row have one primary and secondary value between them in rondo,
-// those of the first.
+// shown returns what of a dump must be equal: archives of one PDP a row have one primary and
+// secondary value between them in rondo, those of the first.
 func shown(dump string, open bool) string {
 	if !open {
 		dump = openPDP.ReplaceAllString(dump, "")

@@ -13,7 +13,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// replacing is a store in which another takes the place of a series between its look-up and its update.
+// replacing is a store in which another takes the place of a series between its look-up and its
+// update.
 type replacing struct {
 	rrdtool.Store
 	t     *testing.T

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestResizeAsOriginal makes longer and shorter copies of series with rrdtool and with Run, and goes on with the copies.
+// TestResizeAsOriginal makes longer and shorter copies of series with rrdtool and with Run, and
+// goes on with the copies.
 func TestResizeAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// TestRestructureAsOriginal adds and removes data sources, archives and rows with rrdtool and with Run.
+// TestRestructureAsOriginal adds and removes data sources, archives and rows with rrdtool and with
+// Run.
 func TestRestructureAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +73,8 @@ func (p *restructured) run() {
 	if !p.both(change, nil) {
 		return
 	}
-	// rrdtool takes the row before the oldest, and that behind the newest, for ones that are there: they are the newest and the oldest.
+	// rrdtool takes the row before the oldest, and that behind the newest, for ones that are there:
+	// they are the newest and the oldest.
 	garbage := func(start, end int64) bool {
 		for i := range before.Archives {
 			span := before.Archives[i].PDPs * before.Step
@@ -110,7 +112,8 @@ func (p *restructured) dropped(change []string) int {
 	return strings.Count(strings.Join(change, " "), "DELRRA")
 }
 
-// change is a tune command, and the CFs and PDPs a row of all archives that may be fetched after it.
+// change is a tune command, and the CFs and PDPs a row of all archives that may be fetched after
+// it.
 func (p *restructured) change(before *rra.Definition) ([]string, []rra.Archive) {
 	g := p.g
 	args := []string{"tune", "a.rrd"}
@@ -197,7 +200,8 @@ func (p *restructured) compareRows(archives []rra.Archive, same func(start, end 
 	}
 }
 
-// both runs a command through both, and compares what filter leaves of stdout. It reports whether it succeeded.
+// both runs a command through both, and compares what filter leaves of stdout. It reports whether
+// it succeeded.
 func (p *restructured) both(args []string, filter func(string) string) bool {
 	fmt.Fprintf(&p.shown, "rrdtool %s\n", quoted(args))
 	want, got := comparable(p.o.pipe(args)), comparable(p.me.run(args))

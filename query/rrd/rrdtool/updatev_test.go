@@ -10,8 +10,9 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// TestUpdatevOfLongGaps: one command prints no more values than a fetch gives, and says so before it stores anything. It
-// printed every row of every archive for each sample: 50 GB for a series that may be.
+// TestUpdatevOfLongGaps: one command prints no more values than a fetch gives, and says so before
+// it stores anything. It printed every row of every archive for each sample: 50 GB for a series
+// that may be.
 func TestUpdatevOfLongGaps(t *testing.T) {
 	store := enginetest.Open(t)
 	run := func(args string) (string, string) {

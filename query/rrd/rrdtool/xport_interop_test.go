@@ -16,7 +16,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// TestXportAsOriginal runs random xport commands through rrdtool and Run, each in a process of its own.
+// TestXportAsOriginal runs random xport commands through rrdtool and Run, each in a process of its
+// own.
 func TestXportAsOriginal(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +67,8 @@ func TestXportAsOriginal(t *testing.T) {
 	}
 }
 
-// TestXportLinesAsOriginal runs xport with lines that are put together at random: keys, positions, colons and backslashes.
+// TestXportLinesAsOriginal runs xport with lines that are put together at random: keys, positions,
+// colons and backslashes.
 func TestXportLinesAsOriginal(t *testing.T) {
 	r, _ := newRand(t)
 	o := newOriginal(t)
@@ -99,8 +101,8 @@ func TestXportLinesAsOriginal(t *testing.T) {
 	t.Logf("%d commands compared, of which %d failed alike; rrdtool crashed at %d", n, failed, crashed)
 }
 
-// mixed is a function and random arguments. DEF is not among them: rrdtool reads the keys of a DEF differently depending on how many
-// arguments there are.
+// mixed is a function and random arguments. DEF is not among them: rrdtool reads the keys of a DEF
+// differently depending on how many arguments there are.
 func (g *xportGenerator) mixed() string {
 	if g.one(2) { // most of the others are wrong
 		right := g.pick("CDEF:q=a,1,+", "CDEF:vname=q:rpn=a,2,*", "CDEF:rpn=a,2,*:vname=q", "VDEF:q=a,LAST", "VDEF:vname=q:rpn=a,MAXIMUM", "SHIFT:a:0", "SHIFT:vname=a:shift=0",

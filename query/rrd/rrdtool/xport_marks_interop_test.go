@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestXportMarksAsOriginal runs xport with lines that print and draw, right ones and wrong ones, at random.
+// TestXportMarksAsOriginal runs xport with lines that print and draw, right ones and wrong ones, at
+// random.
 func TestXportMarksAsOriginal(t *testing.T) {
 	r, _ := newRand(t)
 	o := newOriginal(t)

@@ -28,8 +28,8 @@ func TestIsNote(t *testing.T) {
 	}
 }
 
-// TestSeesRemoved: a note that was there and has been removed counts as seen, so that the series is made anew; one that never was
-// there, or was hidden, does not.
+// TestSeesRemoved: a note that was there and has been removed counts as seen, so that the series is
+// made anew; one that never was there, or was hidden, does not.
 func TestSeesRemoved(t *testing.T) {
 	base := t.TempDir()
 	if err := os.Mkdir(filepath.Join(base, "web"), 0o777); err != nil {

@@ -106,8 +106,8 @@ func TestImportFailures(t *testing.T) {
 	}
 }
 
-// TestImportLarge: files that are too many to be held together, or alone, are imported all the same, by workers that wait for
-// each other.
+// TestImportLarge: files that are too many to be held together, or alone, are imported all the
+// same, by workers that wait for each other.
 func TestImportLarge(t *testing.T) {
 	data := typical(t, 1)
 	for _, most := range []int{len(data) * 5 / 2, len(data), len(data) / 2} {
@@ -158,7 +158,8 @@ func TestImportStops(t *testing.T) {
 	}
 }
 
-// TestImportBeside: a series that another import makes meanwhile is skipped, if it is that of the file.
+// TestImportBeside: a series that another import makes meanwhile is skipped, if it is that of the
+// file.
 func TestImportBeside(t *testing.T) {
 	s := enginetest.Open(t)
 	imported(t, s, transfer.Options{}, transfer.Item{Path: "a", Data: typical(t, 1)}, transfer.Item{Path: "b", Data: later(t)})

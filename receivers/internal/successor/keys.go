@@ -19,8 +19,8 @@ type Keys struct {
 // latest, when they are MaxChunks.
 func (k *Keys) Chunks() int { return len(k.chunks) }
 
-// Add copies a key, of two parts set one after the other, and returns its place. A key has less than
-// 1 MiB.
+// Add copies a key, of two parts set one after the other, and returns its place. A key has less
+// than 1 MiB.
 func (k *Keys) Add(a, b []byte) (place uint32) {
 	i := len(k.chunks) - 1
 	if i < 0 || len(k.chunks[i])+len(a)+len(b)+keyAlign > chunkBytes {

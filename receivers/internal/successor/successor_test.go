@@ -58,7 +58,8 @@ func TestTableModel(t *testing.T) {
 	}
 }
 
-// TestTableForesees: what came in an order once is foreseen in that order from then on, wherever the order begins.
+// TestTableForesees: what came in an order once is foreseen in that order from then on, wherever
+// the order begins.
 func TestTableForesees(t *testing.T) {
 	var table successor.Table
 	var keys []string

@@ -1,9 +1,9 @@
 // Package successor finds what a receiver knows of a series while a stream of values goes by.
 //
-// Senders repeat themselves: the series that follows another one followed it the last time, too. So a
-// [Table] remembers for each entry which came next, and its owner compares the key at hand with that
-// one first. Only where it is another does the owner hash the key and ask the table. [Keys] holds the
-// bytes of keys.
+// Senders repeat themselves: the series that follows another one followed it the last time, too. So
+// a [Table] remembers for each entry which came next, and its owner compares the key at hand with
+// that one first. Only where it is another does the owner hash the key and ask the table. [Keys]
+// holds the bytes of keys.
 //
 // Neither holds pointers for each entry: a million entries cost the garbage collector nothing. The
 // owner keeps the entries themselves, in a slice in the order of [Table.Add], and makes the
@@ -18,8 +18,8 @@ const None = ^uint32(0)
 // leastSlots is the size of the smallest table; it is a power of two.
 const leastSlots = 16
 
-// A Table numbers entries from 0 on, finds them by the hashes of their keys, and remembers which came
-// after which. The zero value is ready. It is for one goroutine.
+// A Table numbers entries from 0 on, finds them by the hashes of their keys, and remembers which
+// came after which. The zero value is ready. It is for one goroutine.
 type Table struct {
 	slots []uint32 // open addressing; 0 is free, else 1 + the number of an entry
 	links []link   // by number
