@@ -42,18 +42,18 @@ type Log struct {
 	segs    []*segment // oldest first; not empty once something was written
 	active  *segment   // the last of segs, or nil: the next commit begins a new one
 	nextID  uint64
-	written Pos       // last position that was committed
-	synced  Pos       // last position that is on the disk; with SyncAlways the same
-	keep    Pos       // all at or below it may be dropped
-	flight  *flight   // a sync of active that runs without io
-	lost    *tail     // acknowledged, but not synced: to be copied into the next segment
-	dead    []uint64  // segments to remove in which nothing counts
-	free    []uint64  // files to reuse
-	out     []byte    // encoded blocks
-	slots   slots     // the file mark
-	begun   []string  // files that Open found and that never became segments
-	looked  time.Time // when the files were last seen to have their names
-	tailErr error     // read-only: the damage that the log ends with
+	written Pos        // last position that was committed
+	synced  Pos        // last position that is on the disk; with SyncAlways the same
+	keep    Pos        // all at or below it may be dropped
+	flight  *flight    // a sync of active that runs without io
+	lost    *tail      // acknowledged, but not synced: to be copied into the next segment
+	dead    []*segment // segments to remove in which nothing counts
+	free    []uint64   // files to reuse
+	out     []byte     // encoded blocks
+	slots   slots      // the file mark
+	begun   []string   // files that Open found and that never became segments
+	looked  time.Time  // when the files were last seen to have their names
+	tailErr error      // read-only: the damage that the log ends with
 
 	stats   Stats // mu guards it
 	statsMu sync.Mutex

@@ -189,7 +189,7 @@ func (l *Log) dropDead() {
 	for i := len(l.segs) - 1; i >= 0; i-- {
 		s := l.segs[i]
 		if len(live) > 0 && s.First >= live[len(live)-1].First {
-			l.dead = append(l.dead, s.ID)
+			l.dead = append(l.dead, s)
 			continue
 		}
 		live = append(live, s)

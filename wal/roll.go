@@ -89,7 +89,7 @@ func (l *Log) begin() (err error) {
 		if err != nil {
 			_ = f.Close()         // nothing in it counts
 			_ = l.fs.Remove(temp) // it costs space only, and Open tries again
-			l.dead = append(l.dead, head.ID)
+			l.dead = append(l.dead, s)
 			_ = l.bury() // drop and the next begin try again
 			err = fmt.Errorf("begin segment %d: %w", head.ID, err)
 		}
@@ -124,7 +124,7 @@ func (l *Log) begin() (err error) {
 	s.synced, l.synced = s.end, l.written
 	l.looked = time.Now()
 	if n := len(l.segs); n > 0 && l.segs[n-1].First >= s.First { // the copy replaced it whole
-		l.dead = append(l.dead, l.segs[n-1].ID)
+		l.dead = append(l.dead, l.segs[n-1])
 		l.segs = l.segs[:n-1]
 	}
 	l.segs = append(l.segs, s)
@@ -208,7 +208,7 @@ func (l *Log) abandon(syncFailed bool) {
 	_ = file.Close() // what was to be synced is
 	if s.First == l.written+1 {
 		l.segs = l.segs[:len(l.segs)-1]
-		l.dead = append(l.dead, s.ID)
+		l.dead = append(l.dead, s)
 		_ = l.bury() // drop and the next begin try again
 	}
 }
@@ -216,17 +216,17 @@ func (l *Log) abandon(syncFailed bool) {
 // bury removes the dead segments: nothing in them counts, because a newer segment begins at the
 // same position. Open leaves out a dead segment as long as the newer one is there, so the newer one
 // must not go first. A segment that the mark names, or may name, stays until the mark names another
-// one. io is held.
+// one, and one that a replay reads until that is over. io is held.
 func (l *Log) bury() error {
-	var kept []uint64
+	var kept []*segment
 	n := 0
-	for _, id := range l.dead {
-		if id == l.slots.mark.Segment || id == l.slots.tried {
-			kept = append(kept, id)
+	for _, s := range l.dead {
+		if s.ID == l.slots.mark.Segment || s.ID == l.slots.tried || s.pins > 0 {
+			kept = append(kept, s)
 			continue
 		}
 		n++
-		err := l.fs.Remove(segmentName(l.dir, id, segmentSuffix))
+		err := l.fs.Remove(segmentName(l.dir, s.ID, segmentSuffix))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
