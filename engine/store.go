@@ -108,7 +108,8 @@ func Define(step time.Duration, keep string, sources ...string) (*rra.Definition
 	case step%time.Second != 0:
 		return nil, invalid("the step %v is not a whole number of seconds", step)
 	}
-	if _, err := rra.ParseRetention(keep); err != nil { // ParseDefinition would also take rrdtool's words for it
+	// ParseDefinition would also take rrdtool's words for it
+	if _, err := rra.ParseRetention(keep); err != nil {
 		return nil, invalid("%w", err)
 	}
 	d, err := rra.ParseDefinition(int64(step/time.Second), append([]string{keep}, sources...))

@@ -59,9 +59,11 @@ var (
 	ErrSeriesLimit = core.ErrSeriesLimit // as many series as Options.MaxSeries allows
 	ErrShape       = core.ErrShape       // a wrong number of values
 	ErrInvalid     = core.ErrInvalid     // an argument that cannot be
-	ErrDamaged     = core.ErrDamaged     // stored bytes are not those that were written, or are missing
-	ErrFull        = core.ErrFull        // the disk has no room: nothing was stored, and the call succeeds once there is
-	ErrMemory      = core.ErrMemory      // Options.Memory has no room, and no checkpoint makes it
+	// stored bytes are not those that were written, or are missing
+	ErrDamaged = core.ErrDamaged
+	// the disk has no room: nothing was stored, and the call succeeds once there is
+	ErrFull   = core.ErrFull
+	ErrMemory = core.ErrMemory // Options.Memory has no room, and no checkpoint makes it
 	// ErrNoArchive says that no archive has the consolidation function that was asked for. An
 	// archive whose rows are one step serves every function, as in rrdtool.
 	ErrNoArchive = rra.ErrNoArchive

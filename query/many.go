@@ -32,7 +32,8 @@ func ReadMany(ctx context.Context, s ManyStore, plans []*Plan, fn func(i int, va
 		for _, i := range at {
 			refs = append(refs, plans[i].ref)
 		}
-		_ = s.FetchMany(ctx, refs, k.archive, k.start, k.end, func(j int, rows *core.Rows, err error) { // fn has the errors
+		// fn has the errors
+		_ = s.FetchMany(ctx, refs, k.archive, k.start, k.end, func(j int, rows *core.Rows, err error) {
 			p := plans[at[j]]
 			switch {
 			case err != nil:

@@ -17,9 +17,10 @@ const (
 	batchSamples = 16384                  // a batch with so many is handed over
 	batchValues  = 32768                  // or with so many values
 	patience     = 100 * time.Millisecond // how long Add waits once before it sheds
-	fairRoom     = 1024                   // samples that a sender may add that has waited for room among others
-	eager        = 2                      // batches on their way, with which the next is left to grow
-	queuedNotes  = 256                    // notes that wait; beyond that they are shed
+	// samples that a sender may add that has waited for room among others
+	fairRoom    = 1024
+	eager       = 2   // batches on their way, with which the next is left to grow
+	queuedNotes = 256 // notes that wait; beyond that they are shed
 )
 
 // A Queue stands between the loop that reads a socket and a sink. The loop adds samples and

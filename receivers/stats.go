@@ -17,11 +17,12 @@ const (
 	Auth                      // unknown user, wrong signature or password, security level not met
 	Checksum                  // a checksum does not match
 	Limit                     // longer, deeper or more than a limit; too many new series
-	State                     // right in itself, wrong here: context missing, time not usable, does not fit its series
-	Late                      // not after the last sample of its series
-	Overload                  // the store did not keep up
-	Failed                    // the store returned an error
-	Foreign                   // a connection spoke HTTP or TLS
+	// right in itself, wrong here: context missing, time not usable, does not fit its series
+	State
+	Late     // not after the last sample of its series
+	Overload // the store did not keep up
+	Failed   // the store returned an error
+	Foreign  // a connection spoke HTTP or TLS
 
 	NumReasons
 )

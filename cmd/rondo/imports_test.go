@@ -28,7 +28,7 @@ var rooms = map[string][]string{
 	"internal/glob":          {},
 	"internal/histogram":     {},
 	"internal/loglimit":      {},
-	"internal/owner":         {},
+	"internal/owner":         {"internal/rrdtooltest"},
 	"internal/sockets":       {"internal/foreign", "internal/loglimit"},
 	"internal/replace":       {},
 	"internal/rrdtooltest":   {},

@@ -5,9 +5,9 @@
 # Programs that `use RRDs` run with it as they are: put the folder of this file into PERL5LIB, or in
 # front with `perl -I`. docs/clients.md says what it does and what differs from librrd's module.
 #
-# Environment: RONDO is the program (rondo in the PATH), RONDO_DB the database's folder (else what the
-# configuration file says), RONDO_DAEMON
-# a server elsewhere, RRDCACHED_ADDRESS as in rrdtool. With RONDO_FILES=0 no files are made where a program looks for them.
+# Environment: RONDO is the program (rondo in the PATH), RONDO_DB the database's folder (else what
+# the configuration file says), RONDO_DAEMON a server elsewhere, RRDCACHED_ADDRESS as in rrdtool.
+# With RONDO_FILES=0 no files are made where a program looks for them.
 package RRDs;
 
 use strict;
@@ -58,8 +58,8 @@ sub error { return $error }
     *{'RRDs::list'}    = \&_list;
 }
 
-# create is rrdtool's. Programs create what they do not see: a series of the same definition that is there without a file of its
-# name is kept.
+# create is rrdtool's. Programs create what they do not see: a series of the same definition that is
+# there without a file of its name is kept.
 sub create (@) {
     local ( $!, $? );
     my $name = _name(@_);
@@ -189,7 +189,8 @@ sub _name {
     return '';
 }
 
-# _show puts a file where a program looks for that of a series, unless there is one, or no folder for it.
+# _show puts a file where a program looks for that of a series, unless there is one, or no folder
+# for it.
 sub _show {
     my ($name) = @_;
     return if !_files() || $name eq '';
@@ -202,7 +203,8 @@ sub _show {
 
 # Talking to rondo.
 
-# _run runs a command in the session. It returns what is printed, and what is remarked; undef if there is an error.
+# _run runs a command in the session. It returns what is printed, and what is remarked; undef if
+# there is an error.
 sub _run {
     my $line = join( ' ', map { _quoted($_) } @_ ) . "\n";
     return _fail( "the command is longer than $longest bytes" ) if length $line > $longest;
@@ -271,8 +273,8 @@ sub _program {
     return ( $RONDO // ( $ENV{RONDO} || 'rondo' ), defined $database ? ( '--db', $database ) : () );
 }
 
-# _spawn begins a rondo with the three files, undef being this process's own. It is no child of this process, which may
-# wait for its own children.
+# _spawn begins a rondo with the three files, undef being this process's own. It is no child of this
+# process, which may wait for its own children.
 sub _spawn {
     my ( $in, $out, $err, @args ) = @_;
     my @command = ( _program(), @args );

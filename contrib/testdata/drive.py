@@ -1,5 +1,5 @@
-# As drive.pl, of Python's module. Debian's rrdtool 1.7.2 frees some memory twice where a call is wrong: with "fork"
-# each call has a process of its own.
+# As drive.pl, of Python's module. Debian's rrdtool 1.7.2 frees some memory twice where a call is
+# wrong: with "fork" each call has a process of its own.
 import datetime
 import json
 import os

@@ -16,10 +16,12 @@ type admission struct {
 	logBytes   int64 // of records after which a checkpoint is due
 	background bool  // a goroutine writes checkpoints when it is woken
 
-	logged      atomic.Int64          // bytes of records since the last checkpoint began
-	definitions atomic.Int64          // bytes that definitions take: they stay until the store is closed
+	logged atomic.Int64 // bytes of records since the last checkpoint began
+	// bytes that definitions take: they stay until the store is closed
+	definitions atomic.Int64
 	failure     atomic.Pointer[error] // of the last checkpoint; nil: it succeeded
-	due         chan struct{}         // tells the goroutine that a checkpoint is due; holds one message
+	// tells the goroutine that a checkpoint is due; holds one message
+	due chan struct{}
 
 	mu   sync.Mutex    // guards next; taken alone
 	next chan struct{} // closed and replaced when the next checkpoint ends

@@ -18,7 +18,8 @@ import (
 func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 	c := g.c
 	window := sh.reorder
-	holds := window != 0 || len(g.held) > 0 // without a window, samples held by an earlier one go first
+	// without a window, samples held by an earlier one go first
+	holds := window != 0 || len(g.held) > 0
 	var d *definition
 	for i := from; i < to; i++ {
 		sm := &b.samples[i]

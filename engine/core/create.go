@@ -96,7 +96,8 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 			out[i].Err = fmt.Errorf("create %.200q: %w", sp.Path, err)
 			continue
 		}
-		sp.Path, sp.Labels, sp.Definition = p, slices.Clone(sp.Labels), nil // what is the caller's stays the caller's
+		// what is the caller's stays the caller's
+		sp.Path, sp.Labels, sp.Definition = p, slices.Clone(sp.Labels), nil
 		plan = append(plan, planned{sp, key, last.m, last.def, i})
 	}
 	return plan

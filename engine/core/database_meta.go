@@ -56,7 +56,8 @@ func newestMeta(f io.ReaderAt, size int64) (newest metaPage, at int64, page []by
 		return newest, 0, nil, err
 	}
 	look(0, first)
-	for pageSize := int64(1 << 10); pageSize <= 1<<24; pageSize <<= 1 { // the first may be damaged: it does not tell
+	// the first may be damaged: it does not tell
+	for pageSize := int64(1 << 10); pageSize <= 1<<24; pageSize <<= 1 {
 		if pageSize >= size {
 			break
 		}

@@ -38,8 +38,9 @@ var (
 	ErrRetry     = wal.ErrRetry    // nothing was stored, and the same call may succeed
 	ErrTooLarge  = wal.ErrTooLarge // a record is longer than any may be
 	ErrLogClosed = wal.ErrClosed
-	ErrGone      = wal.ErrGone   // the log's files were removed or replaced: nothing is stored until they are back
-	ErrSealed    = wal.ErrSealed // the log takes nothing any more
+	// the log's files were removed or replaced: nothing is stored until they are back
+	ErrGone   = wal.ErrGone
+	ErrSealed = wal.ErrSealed // the log takes nothing any more
 )
 
 // invalid returns an error of the caller's making, which is ErrInvalid.

@@ -208,7 +208,8 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 
 // A wanted says which rows of a series to look for in the database.
 type wanted struct {
-	dir              *rowblock.Directory // that the transaction goes with; nil: there are none to look for
+	// that the transaction goes with; nil: there are none to look for
+	dir              *rowblock.Directory
 	index, stream    int
 	from, to         int64 // rows
 	slotFrom, slotTo int64

@@ -38,7 +38,8 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 	}
 	if !o.ReadOnly {
 		if err := f.Truncate(0); err == nil {
-			_, _ = fmt.Fprintf(f, "%s, process %d\n", o.Owner, os.Getpid()) // a courtesy, for which a full disk may have no room
+			// a courtesy, for which a full disk may have no room
+			_, _ = fmt.Fprintf(f, "%s, process %d\n", o.Owner, os.Getpid())
 		}
 	}
 	return &folderLock{f, !o.ReadOnly}, nil

@@ -24,8 +24,9 @@ type Metadata struct {
 	Time       rra.Time // when it arrived
 	Text       string   // the newest text; empty: none
 	Attributes []Label  // units, description, …: in order of their names
-	Expire     int64    // seconds without a sample or a text after which the path has expired; 0: never
-	Expired    bool     // it has: it is no longer live, and the attributes are forgotten
+	// seconds without a sample or a text after which the path has expired; 0: never
+	Expire  int64
+	Expired bool // it has: it is no longer live, and the attributes are forgotten
 }
 
 // PathMetadata is the metadata of one path.

@@ -11,9 +11,10 @@ import (
 // An outcome counts what became of the samples of one batch.
 type outcome struct {
 	accepted, late, other int
-	skipped               int         // late samples that a command passes over: its caller is not told
-	first                 []Rejection // the first refused samples
-	keep                  int         // how many of them to keep
+	// late samples that a command passes over: its caller is not told
+	skipped int
+	first   []Rejection // the first refused samples
+	keep    int         // how many of them to keep
 }
 
 // keptRejections is how many refused samples an error names unless the batch asks for more.

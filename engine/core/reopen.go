@@ -17,12 +17,15 @@ import (
 // power leaves. So:
 //
 //  1. The file is not written again. Readers go on; appends go on into the log.
-//  2. The meta page that counts, as the file shows it now, is written again, and synced. The pages it leads to were
-//     synced before it was first written. When this succeeds, disk and memory agree.
-//  3. The file is opened anew, with the list of free pages that belongs to that meta page. New readers use it.
-//  4. The number of the transaction found tells whether the commit counts, and who waits for that is told.
-//  5. When the readers of the old opening are through, the old one is closed and the file may be written again:
-//     the new opening does not know which pages they need.
+//  2. The meta page that counts, as the file shows it now, is written again, and synced. The pages
+//     it leads to were synced before it was first written. When this succeeds, disk and memory
+//     agree.
+//  3. The file is opened anew, with the list of free pages that belongs to that meta page. New
+//     readers use it.
+//  4. The number of the transaction found tells whether the commit counts, and who waits for that
+//     is told.
+//  5. When the readers of the old opening are through, the old one is closed and the file may be
+//     written again: the new opening does not know which pages they need.
 //
 // Each step that fails is tried again before the next Update. No log is cut before an Update
 // succeeds. docs/decisions/0015-failed-commits.md weighs the other ways.

@@ -20,9 +20,11 @@ const dirSalvage = "wal.salvage"
 type Salvaged struct {
 	Catalogue wal.Pos // what the database holds by itself
 	Last      wal.Pos // the log was read from the position behind it up to here: this is kept
-	Known     wal.Pos // the log is known to have reached up to here at least: what lies between is given up
-	Damage    error   // why the log was refused
-	Aside     string  // the folder that the damaged log was renamed to; empty if there was none, or nothing was done
+	// the log is known to have reached up to here at least: what lies between is given up
+	Known  wal.Pos
+	Damage error // why the log was refused
+	// the folder that the damaged log was renamed to; empty if there was none, or nothing was done
+	Aside string
 }
 
 // ErrWhole says that there is nothing to salvage.

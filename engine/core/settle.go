@@ -44,13 +44,15 @@ type checkpointTx struct {
 	puts, states     []pair
 	deletes          [][]byte
 	lags             map[string][]byte // without checksums; nil: deleted
-	lagging          map[string]bool   // columns with new records in lags: the first part of their keys
-	buf              []byte            // blocks; values in puts point into it or its predecessors
+	// columns with new records in lags: the first part of their keys
+	lagging map[string]bool
+	buf     []byte // blocks; values in puts point into it or its predecessors
 }
 
 // settle decides what group sn.g writes.
 func (w *checkpointTx) settle(sn *snapshot) error {
-	for st := range sn.g.c.streams { // first: what it moves of a slot is older than new rows that come late
+	// first: what it moves of a slot is older than new rows that come late
+	for st := range sn.g.c.streams {
 		w.expire(sn, st)
 	}
 	blocks := slices.DeleteFunc(sn.collect(), func(b newBlock) bool {

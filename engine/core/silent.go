@@ -150,7 +150,8 @@ func (s *Store) silent(d *silentDrop) (silent, wait bool, err error) {
 		silent = at <= d.Before
 		wait = g.inflight.Load() > 0 || s.appender.underway.any(d.key)
 	})
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) { // a drop is on its way; or its last update cannot be told
+	// a drop is on its way; or its last update cannot be told
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDamaged) {
 		return false, false, nil
 	}
 	return silent, wait, err

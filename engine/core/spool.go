@@ -94,4 +94,5 @@ func (s *Store) createSpool() (*os.File, error) {
 }
 
 // removeSpool removes what a backup left that a crash has ended.
-func (s *Store) removeSpool() { _ = os.Remove(filepath.Join(s.dir, fileSpool)) } // it costs space only
+// it costs space only
+func (s *Store) removeSpool() { _ = os.Remove(filepath.Join(s.dir, fileSpool)) }

@@ -40,12 +40,13 @@ type Stats struct {
 	LogWritten           uint64 // bytes of records since the store was opened, compressed
 	LogSyncs             uint64
 	SyncSeconds          histogram.Snapshot // how long syncs of the log took
-	AppendSeconds        histogram.Snapshot // how long batches took until they were durable and applied
-	FetchSeconds         histogram.Snapshot // how long calls of Fetch and FetchMany took
-	LogFailures          uint64
-	LogTorn              int64 // bytes cut off the end of the log at open
-	DatabaseBytes        int64 // size of the database file
-	DatabaseFree         int64 // free pages in it, bytes
+	// how long batches took until they were durable and applied
+	AppendSeconds histogram.Snapshot
+	FetchSeconds  histogram.Snapshot // how long calls of Fetch and FetchMany took
+	LogFailures   uint64
+	LogTorn       int64 // bytes cut off the end of the log at open
+	DatabaseBytes int64 // size of the database file
+	DatabaseFree  int64 // free pages in it, bytes
 	// DatabaseFailures counts commits that failed. After each the file is opened anew before it is
 	// written again; DatabaseReopened counts how often that was done.
 	DatabaseFailures, DatabaseReopened uint64
@@ -56,7 +57,8 @@ type Stats struct {
 	RecoverySeconds                    float64
 	GroupsLoaded, GroupsDropped        int64
 	Held                               int64 // samples in the reorder window
-	Damaged                            int64 // places of damage met in the database since it was opened
+	// places of damage met in the database since it was opened
+	Damaged int64
 }
 
 // Stats returns the store's counters.

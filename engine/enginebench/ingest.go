@@ -27,7 +27,8 @@ type Config struct {
 	Depth     int    // batches an appender keeps in flight
 	Seed      uint64
 	Options   core.Options
-	Verify    int // series compared, bit for bit, with what was sent; after ingest and again after recovery
+	// series compared, bit for bit, with what was sent; after ingest and again after recovery
+	Verify int
 
 	// Exec returns the command that runs Child(ctx, arg, out). Nil: recovery is not measured.
 	Exec func(ctx context.Context, arg string) *exec.Cmd `json:"-"`

@@ -11,35 +11,44 @@ import (
 
 // A Result is what Ingest measured. Its JSON form has the figures of the first group and no others.
 type Result struct {
-	SamplesPerSecond        float64 `json:"samples_per_second"`       // until all is acknowledged and the final checkpoint is done
-	CPUSecondsPerMillion    float64 `json:"cpu_seconds_per_million"`  // user and system, all threads, the generator included
-	WrittenBytesPerSample   float64 `json:"written_bytes_per_sample"` // write_bytes of /proc/self/io
-	DiskBytesPerSample      float64 `json:"disk_bytes_per_sample"`    // blocks of the folder after the final checkpoint
-	PeakRSSBytes            int64   `json:"peak_rss_bytes"`           // of the load and the fetches; the series were there before
-	AckP50Seconds           float64 `json:"ack_p50_seconds"`          // Submit to the return of Wait
-	AckP99Seconds           float64 `json:"ack_p99_seconds"`
-	CheckpointMaxSeconds    float64 `json:"checkpoint_max_seconds"`
-	FetchOneP50Seconds      float64 `json:"fetch_one_p50_seconds"` // 360 rows of 10 s of one series, warm
-	FetchOneP99Seconds      float64 `json:"fetch_one_p99_seconds"`
-	FetchThousandP50Seconds float64 `json:"fetch_thousand_p50_seconds"` // the same of 1,000 series drawn from all
-	RecoverySeconds         float64 `json:"recovery_seconds"`           // Open and the first fetch, after kill -9 with a full log
+	// until all is acknowledged and the final checkpoint is done
+	SamplesPerSecond float64 `json:"samples_per_second"`
+	// user and system, all threads, the generator included
+	CPUSecondsPerMillion  float64 `json:"cpu_seconds_per_million"`
+	WrittenBytesPerSample float64 `json:"written_bytes_per_sample"` // write_bytes of /proc/self/io
+	// blocks of the folder after the final checkpoint
+	DiskBytesPerSample float64 `json:"disk_bytes_per_sample"`
+	// of the load and the fetches; the series were there before
+	PeakRSSBytes         int64   `json:"peak_rss_bytes"`
+	AckP50Seconds        float64 `json:"ack_p50_seconds"` // Submit to the return of Wait
+	AckP99Seconds        float64 `json:"ack_p99_seconds"`
+	CheckpointMaxSeconds float64 `json:"checkpoint_max_seconds"`
+	// 360 rows of 10 s of one series, warm
+	FetchOneP50Seconds float64 `json:"fetch_one_p50_seconds"`
+	FetchOneP99Seconds float64 `json:"fetch_one_p99_seconds"`
+	// the same of 1,000 series drawn from all
+	FetchThousandP50Seconds float64 `json:"fetch_thousand_p50_seconds"`
+	// Open and the first fetch, after kill -9 with a full log
+	RecoverySeconds float64 `json:"recovery_seconds"`
 
-	Series                  int        `json:"-"`
-	Samples                 int64      `json:"-"`
-	CreateSeconds           float64    `json:"-"` // Open, create all series, Close: in none of the figures
-	CreateWrittenBytes      int64      `json:"-"`
-	CreatePeakRSSBytes      int64      `json:"-"`
-	AppendSeconds           float64    `json:"-"` // until all is acknowledged
-	FinalCheckpointSeconds  float64    `json:"-"`
-	GeneratorCPUPerMillion  float64    `json:"-"` // part of CPUSecondsPerMillion
-	FetchTenHostsP50Seconds float64    `json:"-"` // 1,000 series that are ten whole hosts
-	PeakAnonBytes           int64      `json:"-"` // of PeakRSSBytes, what is not pages of files
-	PeakReset               bool       `json:"-"` // PeakRSSBytes counts from Open, not from the start of the process
-	Verified                int64      `json:"-"` // rows compared after ingest
-	Opened                  opened     `json:"-"`
-	RecoveredLogBytes       int64      `json:"-"`
-	Hours                   []Hour     `json:"-"`
-	Stats                   core.Stats `json:"-"` // after the final checkpoint
+	Series  int   `json:"-"`
+	Samples int64 `json:"-"`
+	// Open, create all series, Close: in none of the figures
+	CreateSeconds           float64 `json:"-"`
+	CreateWrittenBytes      int64   `json:"-"`
+	CreatePeakRSSBytes      int64   `json:"-"`
+	AppendSeconds           float64 `json:"-"` // until all is acknowledged
+	FinalCheckpointSeconds  float64 `json:"-"`
+	GeneratorCPUPerMillion  float64 `json:"-"` // part of CPUSecondsPerMillion
+	FetchTenHostsP50Seconds float64 `json:"-"` // 1,000 series that are ten whole hosts
+	PeakAnonBytes           int64   `json:"-"` // of PeakRSSBytes, what is not pages of files
+	// PeakRSSBytes counts from Open, not from the start of the process
+	PeakReset         bool       `json:"-"`
+	Verified          int64      `json:"-"` // rows compared after ingest
+	Opened            opened     `json:"-"`
+	RecoveredLogBytes int64      `json:"-"`
+	Hours             []Hour     `json:"-"`
+	Stats             core.Stats `json:"-"` // after the final checkpoint
 }
 
 // An Hour is the store after an hour of the load.
@@ -92,7 +101,8 @@ func (r *Result) WriteText(w io.Writer) error {
 	}
 	if len(r.Hours) > 1 {
 		line("", "")
-		_, _ = fmt.Fprintln(t, "hour\tseconds\tcheckpoints\tdatabase MB\tfree MB\tlog MB\tmemory MB") // as above
+		// as above
+		_, _ = fmt.Fprintln(t, "hour\tseconds\tcheckpoints\tdatabase MB\tfree MB\tlog MB\tmemory MB")
 		for _, h := range r.Hours {
 			_, _ = fmt.Fprintf(t, "%d\t%.1f\t%d\t%.1f\t%.1f\t%.1f\t%.1f\n", // as above
 				h.Hour, h.Seconds, h.Checkpoints, mb(h.DatabaseBytes), mb(h.DatabaseFree), mb(h.LogBytes), mb(h.MemoryBytes))

@@ -62,7 +62,8 @@ func createAsRoot(name string, flag int, perm os.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	defer func() { _ = above.Close() }() // nothing was written through it
-	for range 100 {                      // somebody may remove it between the two calls, hardly ever twice
+	// somebody may remove it between the two calls, hardly ever twice
+	for range 100 {
 		f, err := openAt(above, name, flag|os.O_CREATE|os.O_EXCL, perm)
 		if err == nil {
 			give(f, above)

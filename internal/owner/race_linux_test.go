@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
 )
 
 // nobody owns the folders that root works in here.
@@ -25,7 +27,7 @@ const (
 func swapped(t *testing.T) (theirs, link, victim string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root gives files away")
+		rrdtooltest.Lacks(t, "only root gives files away")
 	}
 	dir := t.TempDir()
 	above := filepath.Join(dir, "above")

@@ -12,9 +12,11 @@ import (
 )
 
 const (
-	lastWriteTime = time.Second            // how long a Write may take after the end of Serve's context
-	lastReadWait  = 10 * time.Millisecond  // what has not arrived within so long after reading has ended is not read
-	lastReadTime  = 100 * time.Millisecond // and nothing after so long
+	// how long a Write may take after the end of Serve's context
+	lastWriteTime = time.Second
+	// what has not arrived within so long after reading has ended is not read
+	lastReadWait = 10 * time.Millisecond
+	lastReadTime = 100 * time.Millisecond // and nothing after so long
 )
 
 // Errors of a Conn.

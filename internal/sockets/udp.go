@@ -193,8 +193,10 @@ func (u *UDP) WakeAt(t time.Time) { u.wake = t }
 // socket and returns nil. It calls take for the datagrams 0 to n-1 of each Read, where n may be 0,
 // and flush whenever no more of them are there.
 func (u *UDP) Serve(ctx context.Context, flush func(), take func(n int)) error {
-	defer func() { _ = u.conn.Close() }()                                         // nothing was written
-	stop := context.AfterFunc(ctx, func() { _ = u.SetDeadline(time.Unix(1, 0)) }) // else Read sees it closed
+	// nothing was written
+	defer func() { _ = u.conn.Close() }()
+	// else Read sees it closed
+	stop := context.AfterFunc(ctx, func() { _ = u.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	more := false     // datagrams may be there already
 	var set time.Time // the deadline of Read

@@ -154,7 +154,8 @@ func tuneSocket(fd uintptr) {
 	if unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, udpBuffer) != nil {
 		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, udpBuffer) // less is not fatal
 	}
-	_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1) // without it losses go uncounted
+	// without it losses go uncounted
+	_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1)
 }
 
 // shareSocket lets several programs on the machine listen to one group.

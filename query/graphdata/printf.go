@@ -16,7 +16,8 @@ const (
 // A format is what PRINT and GPRINT are given: text around one number, and behind that perhaps one
 // SI prefix.
 type format struct {
-	before, after, end string // what stands in front of the number, between it and the prefix, and behind that
+	// what stands in front of the number, between it and the prefix, and behind that
+	before, after, end string
 	flags              string // of "-+ #0", as far as they are there
 	width, precision   int    // precision -1: 6
 	verb               byte   // one of eEfFgG

@@ -88,8 +88,9 @@ func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 // definition alone.
 const (
 	KeepVariable = "RONDO_KEEP_SAME"
-	KeepSame     = "1"   // it does
-	KeepUnseen   = "ask" // of Pipe: if the caller sees no file of its name; of what is made then it is told
+	KeepSame     = "1" // it does
+	// of Pipe: if the caller sees no file of its name; of what is made then it is told
+	KeepUnseen = "ask"
 )
 
 // SeriesFile stands in a [rondov1.FileRequest] before the path of a series: STAT asks whether the
@@ -122,7 +123,8 @@ func (l *Local) pipe(ctx context.Context, stream caller) error {
 				return !errors.Is(err, fs.ErrNotExist)
 			}
 			env.Made = func(path string) {
-				_, _ = in.ask(&rondov1.FileRequest{Op: rondov1.FileRequest_CREATE, Name: SeriesFile + path}) // without it all is as it was
+				// without it all is as it was
+				_, _ = in.ask(&rondov1.FileRequest{Op: rondov1.FileRequest_CREATE, Name: SeriesFile + path})
 			}
 		}
 	}

@@ -200,7 +200,8 @@ func (l *Local) Close(grace time.Duration) {
 	s.closed = true
 	s.mu.Unlock()
 	past := time.Unix(1, 0)
-	s.each(func(conn net.Conn, _ context.CancelFunc) { _ = conn.SetReadDeadline(past) }) // if it cannot be set, it is closed below
+	// if it cannot be set, it is closed below
+	s.each(func(conn net.Conn, _ context.CancelFunc) { _ = conn.SetReadDeadline(past) })
 	ended := make(chan struct{})
 	go func() {
 		s.open.Wait()

@@ -100,7 +100,8 @@ func (c *cache) find(v *ValueList) *entry {
 		if e.sizes != sizes(v) || !bytes.Equal(c.keys.At(e.key)[:len(c.key)], c.key) {
 			continue
 		}
-		if last == successor.None || changed&ofFirst != 0 { // packets of several senders come in any order
+		// packets of several senders come in any order
+		if last == successor.None || changed&ofFirst != 0 {
 			c.table.Found(i)
 			return e
 		}

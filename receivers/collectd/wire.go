@@ -39,8 +39,9 @@ const (
 	nameBytes     = 127                                      // longest name
 	messageBytes  = 255                                      // longest text of a notification
 	maxSeconds    = 1 << 34                                  // of a time in whole seconds
-	maxNesting    = 4                                        // signatures and encryptions inside each other
-	tenSeconds    = Stamp(10 << 30)                          // the interval where none is given
+	// signatures and encryptions inside each other
+	maxNesting = 4
+	tenSeconds = Stamp(10 << 30) // the interval where none is given
 )
 
 // The kinds of values on the wire.

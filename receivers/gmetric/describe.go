@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	maxTexts      = 1 << 16  // metrics whose metadata is in memory as text
-	maxTextBytes  = 64 << 20 // in all of them
-	describeRoom  = 4096     // paths that may wait in the queue
-	describeMany  = 1024     // that are not left until the next tick
-	refreshText   = 60       // seconds after which a text that stays the same is handed over again, or half of dmax
+	maxTexts     = 1 << 16  // metrics whose metadata is in memory as text
+	maxTextBytes = 64 << 20 // in all of them
+	describeRoom = 4096     // paths that may wait in the queue
+	describeMany = 1024     // that are not left until the next tick
+	// seconds after which a text that stays the same is handed over again, or half of dmax
+	refreshText   = 60
 	evictionTries = 8
 )
 

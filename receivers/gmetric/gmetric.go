@@ -244,9 +244,10 @@ func (s *server) Serve(ctx context.Context) error {
 }
 
 const (
-	tickEvery  = time.Second           // how often what waits is looked at
-	soon       = 20 * time.Millisecond // the same while names are looked up, or much is to be handed over
-	staleEvery = time.Second           // how often references may be thrown away
+	tickEvery = time.Second // how often what waits is looked at
+	// the same while names are looked up, or much is to be handed over
+	soon       = 20 * time.Millisecond
+	staleEvery = time.Second // how often references may be thrown away
 )
 
 // take reads the n datagrams that have arrived.

@@ -17,10 +17,11 @@ const (
 	maxLookups    = 1024            // that wait for one of the
 	lookupWorkers = 16              // that look up at the same time,
 	lookupTimeout = 3 * time.Second // for so long
-	nameFresh     = time.Hour       // before an address is looked up again, whose name is used until then
-	nameFailed    = 5 * time.Minute // the same for one that has no name and stands for itself
-	waitingMost   = 4096            // datagrams whose sender's name is looked up
-	waitingBytes  = 1 << 20
+	// before an address is looked up again, whose name is used until then
+	nameFresh    = time.Hour
+	nameFailed   = 5 * time.Minute // the same for one that has no name and stands for itself
+	waitingMost  = 4096            // datagrams whose sender's name is looked up
+	waitingBytes = 1 << 20
 )
 
 // names finds the names of addresses. Nothing waits for that but the datagrams of the address.

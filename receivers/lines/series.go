@@ -50,7 +50,8 @@ func (s *server) resolve(ctx context.Context) {
 	if err := receivers.Resolve(ctx, s.sink, reqs); err != nil {
 		s.pause.Begin(s.cfg.Now())
 		s.Drop(receivers.FailureReason(err), uint64(len(news)))
-		s.cfg.Logger.Error("lines: series not made", "series", len(reqs), "err", err) // at most one a second
+		// at most one a second
+		s.cfg.Logger.Error("lines: series not made", "series", len(reqs), "err", err)
 		return
 	}
 	for i := range news {

@@ -25,8 +25,11 @@ type agent struct {
 	conn  *sockets.Conn    // nil for a file
 	queue *receivers.Queue // of a file; nil: all agents share the server's
 
-	writing sync.Mutex // held while a request is written: they are answered in the order they are written; taken before mu
-	left    bool       // good bye was said, or a write has failed: no more requests; guarded by writing
+	// held while a request is written: they are answered in the order they are written; taken
+	// before mu
+	writing sync.Mutex
+	// good bye was said, or a write has failed: no more requests; guarded by writing
+	left bool
 
 	mu        sync.Mutex // guards what follows
 	dec       Decoder

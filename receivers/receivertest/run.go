@@ -78,7 +78,7 @@ func Run(t *testing.T, c Case) {
 		steps = append(steps, step{"says that its address is taken", taken})
 	}
 	if c.Protocol.Network == "tcp" {
-		steps = append(steps, tcpSteps...)
+		steps = append(steps, tcpSteps(c)...)
 	}
 	for _, s := range steps {
 		t.Run(s.name, func(t *testing.T) { s.run(t, c) })

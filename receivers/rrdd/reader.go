@@ -20,7 +20,8 @@ import (
 //
 //   - Truncated: it is shorter than what it announces
 //   - Malformed: it begins with neither spelling, or its JSON is not as it should be
-//   - Checksum: MD5 or a CRC does not match. A file of rrd-client-lib in which there is no sample yet is one of these.
+//   - Checksum: MD5 or a CRC does not match. A file of rrd-client-lib in which there is no sample
+//     yet is one of these.
 //   - Limit: it announces more than MaxFile, or has more than MaxSources data sources
 func Decode(b []byte) (*File, error) {
 	var r Reader

@@ -97,10 +97,11 @@ type server struct {
 	lines loglimit.Limit[string]
 
 	// What a test replaces.
-	room   room
-	ticks  func(time.Duration) (<-chan time.Time, func()) // begins turns, and how to stop that
-	wait   func(context.Context, time.Duration)           // returns when the time is over, or the context has ended
-	turned func()                                         // is called after each turn
+	room  room
+	ticks func(time.Duration) (<-chan time.Time, func()) // begins turns, and how to stop that
+	// returns when the time is over, or the context has ended
+	wait   func(context.Context, time.Duration)
+	turned func() // is called after each turn
 }
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {

@@ -16,8 +16,9 @@ import (
 func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]error, error) {
 	out := make([]error, len(ds))
 	ms := make([]core.PathMetadata, 0, len(ds))
-	at := make([]int, 0, len(ds))    // at[i] is the description of ms[i]
-	paid := make([]bool, 0, len(ds)) // paid[i] says whether ms[i] was taken from its sender's allowance
+	at := make([]int, 0, len(ds)) // at[i] is the description of ms[i]
+	// paid[i] says whether ms[i] was taken from its sender's allowance
+	paid := make([]bool, 0, len(ds))
 	unused := make(map[string]int, 1)
 	defer func() { s.allowed.giveBack(unused) }()
 	for i := range ds {

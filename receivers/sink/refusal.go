@@ -12,9 +12,10 @@ type Refusal uint8
 
 // The refusals.
 const (
-	RefusedSender  Refusal = iota // its sender has made too many lately
-	RefusedSeries                 // the store has as many as it may have
-	RefusedInvalid                // its name, or what the sender or the policy says of it, makes no series
+	RefusedSender Refusal = iota // its sender has made too many lately
+	RefusedSeries                // the store has as many as it may have
+	// its name, or what the sender or the policy says of it, makes no series
+	RefusedInvalid
 
 	numRefusals
 )

@@ -16,7 +16,8 @@ import (
 const canWait = true
 
 const (
-	lastWait = 10 * time.Millisecond  // what is not there so long after the context has ended is not read
+	// what is not there so long after the context has ended is not read
+	lastWait = 10 * time.Millisecond
 	lastTime = 100 * time.Millisecond // and nothing after so long
 )
 

@@ -242,7 +242,8 @@ func decodeBlock(out []float64, src []byte, n int, pdps int64) (used int, err er
 
 // unpack fills vals with the rows that are not unknown.
 func (h *blockHeader) unpack(vals []float64) {
-	q := h.base - h.step // what the first row's packed bits are added to, less the step it does not have
+	// what the first row's packed bits are added to, less the step it does not have
+	q := h.base - h.step
 	bit := uint(0)
 	done := 0
 	for range h.patchCount {

@@ -62,7 +62,8 @@ func planIntegers(q []int64) packing {
 			best = d
 		}
 	}
-	if spare := longest - 2 - total/(n-1); spare > 2 && spare*n > 40 { // what leaving the longest out may gain
+	// what leaving the longest out may gain
+	if spare := longest - 2 - total/(n-1); spare > 2 && spare*n > 40 {
 		if d, ok := planPatches(q, longest); ok && d.bits < best.bits {
 			best = d
 		}

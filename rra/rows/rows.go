@@ -31,8 +31,9 @@ const (
 )
 
 const (
-	blockRows     = 128            // most rows of a block; part of the format
-	maxCorrection = 7              // most bits of a correction in units in the last place; part of the format
+	blockRows = 128 // most rows of a block; part of the format
+	// most bits of a correction in units in the last place; part of the format
+	maxCorrection = 7
 	maxScale      = math.MaxUint32 // part of the format
 
 	maxPatchedWidth = 57 // patches on wider deltas gain nothing

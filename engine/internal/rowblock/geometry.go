@@ -12,7 +12,9 @@ type Geometry struct {
 	Span   int64 // seconds a row
 	PDPs   int64 // primary data points a row
 	Buffer int64 // rows the buffer of a column holds: a power of two
-	Slot   int64 // rows a slot holds: a multiple of Buffer; an archive covers at most MaxSlots slots and one begun
+	// rows a slot holds: a multiple of Buffer; an archive covers at most MaxSlots slots and one
+	// begun
+	Slot int64
 }
 
 // Limits of a geometry, part of the format.

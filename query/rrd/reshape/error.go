@@ -7,13 +7,14 @@ type Reason int
 
 // The reasons, with the fields of Error that each one sets.
 const (
-	NameTaken     Reason = iota + 1 // Source: another data source has the name already
-	NameAmbiguous                   // Source would mean something else in the expression of OtherSource
-	NoSource                        // no data source would be left
-	NoArchive                       // no archive would be left
-	SourceNeeded                    // the expression of data source OtherSource needs Source
-	ArchiveNeeded                   // archive OtherArchive needs Archive
-	RowCount                        // Archive cannot have Rows rows
+	NameTaken Reason = iota + 1 // Source: another data source has the name already
+	// Source would mean something else in the expression of OtherSource
+	NameAmbiguous
+	NoSource      // no data source would be left
+	NoArchive     // no archive would be left
+	SourceNeeded  // the expression of data source OtherSource needs Source
+	ArchiveNeeded // archive OtherArchive needs Archive
+	RowCount      // Archive cannot have Rows rows
 )
 
 // An Error says which change cannot be made, and why. The series is then partly changed and must

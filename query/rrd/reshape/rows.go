@@ -88,7 +88,8 @@ func (p *filling) reaching(from []donor, start, end int64) []donor {
 func sameRows(a *rra.Archive, span int64, from []donor) []donor {
 	var out []donor
 	for _, d := range from {
-		if d.cf == a.CF && d.span == span && d.oldest%span == 0 { // an open PDP may be as long, and begin elsewhere
+		// an open PDP may be as long, and begin elsewhere
+		if d.cf == a.CF && d.span == span && d.oldest%span == 0 {
 			out = append(out, d)
 		}
 	}

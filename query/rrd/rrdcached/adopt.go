@@ -108,7 +108,8 @@ func (s *Server) find(path string) (core.Ref, error) {
 		return ref, err
 	}
 	why := s.adopt(s.life, []string{path})[path]
-	if ref, err = s.o.Store.Lookup(path); err != nil && why != nil { // else another client may have been quicker
+	// else another client may have been quicker
+	if ref, err = s.o.Store.Lookup(path); err != nil && why != nil {
 		err = why
 	}
 	return ref, err

@@ -64,7 +64,9 @@ type conn struct {
 	ended      bool      // the server's end has been seen
 	readUntil  time.Time // the deadline of reading
 	peer       string
-	host       string // whose share of places and room it takes: the address of the peer, or its network of 64 bits of IPv6
+	// whose share of places and room it takes: the address of the peer, or its network of 64 bits
+	// of IPv6
+	host string
 }
 
 // A count is how often a command was asked for, and answered with an error.
@@ -127,7 +129,8 @@ func (c *conn) deadline() {
 		c.readUntil = now.Add(idle)
 		_ = c.nc.SetReadDeadline(c.readUntil) // else the next read says so
 	}
-	if c.ctx.Err() != nil || c.place.Yields() { // asked only now: its deadline may just have been overwritten
+	// asked only now: its deadline may just have been overwritten
+	if c.ctx.Err() != nil || c.place.Yields() {
 		c.place.Interrupt()
 	}
 }
@@ -183,7 +186,8 @@ func (c *conn) flush() error {
 	}
 	began := time.Now()
 	_ = c.nc.SetWriteDeadline(began.Add(c.patience)) // else the write says so
-	if c.ctx.Err() != nil {                          // asked only now: interrupt's deadline may just have been overwritten
+	// asked only now: interrupt's deadline may just have been overwritten
+	if c.ctx.Err() != nil {
 		if c.endBy.IsZero() {
 			c.endBy = began.Add(lastTime)
 		}

@@ -107,9 +107,11 @@ func (c *conn) chunk() {
 	if c.group != nil {
 		c.resolve() // what waits for its series lies in the buffer
 	}
+	// A large group grows while the disk is at those before it, as long as there is something to
+	// read.
 	if !c.large || len(c.flight) == 0 {
 		c.submit()
-	} // else the group grows while the disk is at those before it, as long as there is something to read
+	}
 	if full && !c.large && !c.closing {
 		c.grow()
 	}

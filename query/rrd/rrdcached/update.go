@@ -125,7 +125,8 @@ func (g *group) plain(k rra.Kind, r *request) bool {
 	b := r.args
 	i := len(g.second)
 	when := g.when
-	if i == 0 || i >= len(b) || b[i] != ':' || string(b[:i]) != string(g.second) { // another than that of the sample before it
+	// another than that of the sample before it
+	if i == 0 || i >= len(b) || b[i] != ':' || string(b[:i]) != string(g.second) {
 		at := uint64(0)
 		for i = 0; i < len(b) && b[i]-'0' <= 9; i++ {
 			at = at*10 + uint64(b[i]-'0')

@@ -51,7 +51,8 @@ type Client struct {
 	addr    string // as the caller wrote it
 	network string // for net.Dial, with at
 	at      string
-	dir     string // the working folder without its first slash; empty if names start at the server's base
+	// the working folder without its first slash; empty if names start at the server's base
+	dir string
 
 	mu     sync.Mutex // guards what follows
 	conn   net.Conn

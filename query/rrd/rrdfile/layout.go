@@ -8,7 +8,8 @@ import (
 // A native file is a C program's memory, written as it is, so that byte order, the size of a long
 // and the alignment of a double are those of the machine that wrote it:
 //
-//	head        "RRD\0", a version of 4 digits and \0, a double by which machines are told apart, longs: data
+//	head        "RRD\0", a version of 4 digits and \0, a double by which machines are told apart,
+//	            longs: data
 //	            sources, archives, step; 10 parameters
 //	            a data source: name and kind, 20 bytes each; 10 parameters
 //	            an archive: CF, 20 bytes; longs: rows, PDPs a row; 10 parameters

@@ -21,7 +21,8 @@ type restorer struct {
 	o XMLOptions
 	f *File
 
-	unusable error // what rrdtool makes a file of that it cannot read: it has more to say of what comes behind it
+	// what rrdtool makes a file of that it cannot read: it has more to say of what comes behind it
+	unusable error
 }
 
 func (p *restorer) ok() bool { return p.x.err == nil }

@@ -20,7 +20,8 @@ func (x *xmlReader) validate(from int) {
 		}
 		r, n := utf8.DecodeRune(b)
 		switch {
-		case r == utf8.RuneError && n == 1 && !utf8.FullRune(b) && x.readErr == nil: // the rest of it is still to come
+		// the rest of it is still to come
+		case r == utf8.RuneError && n == 1 && !utf8.FullRune(b) && x.readErr == nil:
 			x.tail = len(b)
 			x.end -= len(b)
 			return

@@ -319,7 +319,8 @@ func (p *pipe) explain(err error) {
 		switch {
 		case why == nil:
 			p.reply(nil)
-		case errors.Is(why, core.ErrNotFound): // the series has ended, and its name may be that of another
+		// the series has ended, and its name may be that of another
+		case errors.Is(why, core.ErrNotFound):
 			g.names.drop(l.e)
 			p.do(l.text)
 		default:

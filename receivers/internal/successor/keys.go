@@ -4,7 +4,8 @@ const (
 	chunkBits  = 20
 	chunkBytes = 1 << chunkBits
 	keyAlign   = 16
-	placeShift = chunkBits - 4 // bits of a place that say where in its chunk a key begins, in units of keyAlign
+	// bits of a place that say where in its chunk a key begins, in units of keyAlign
+	placeShift = chunkBits - 4
 )
 
 // MaxChunks is how many chunks of 1 MiB the places of keys can tell apart.

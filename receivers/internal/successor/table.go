@@ -103,7 +103,8 @@ func (t *Table) Add(h uint32) uint32 {
 		}
 	}
 	n := uint32(len(t.links))
-	t.links = append(t.links, link{hash: h, next: n + 1}) // what comes next may well be the next that is new
+	// what comes next may well be the next that is new
+	t.links = append(t.links, link{hash: h, next: n + 1})
 	t.place(h, n+1)
 	return n
 }

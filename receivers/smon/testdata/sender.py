@@ -209,8 +209,8 @@ def main():
     stream, parts = bytearray(), []
     for i in range(rnd.randint(1, 6)):
         if i > 0:
-            # 17 bytes FF make a reset. Where the receiver was about to read a string's length it takes up to two of
-            # them for that, and counts anew: so there are two more.
+            # 17 bytes FF make a reset. Where the receiver was about to read a string's length it
+            # takes up to two of them for that, and counts anew: so there are two more.
             stream += b"\xff" * rnd.randint(19, 40) + b"\xfe"
         part = Part(rnd, "%08x" % rnd.getrandbits(32))
         for _ in range(rnd.randint(1, 400)):

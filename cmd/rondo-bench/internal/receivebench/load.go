@@ -40,10 +40,11 @@ type state struct {
 // A subject is a protocol that can be measured.
 type subject struct {
 	protocol receivers.Protocol
-	interval int64  // seconds between two readings of a series
-	untimed  bool   // messages have no time: the receiver's clock tells, and goes as fast as the load's
-	most     int    // bytes of a datagram
-	conns    string // flag that says how many connections there may be
+	interval int64 // seconds between two readings of a series
+	// messages have no time: the receiver's clock tells, and goes as fast as the load's
+	untimed bool
+	most    int    // bytes of a datagram
+	conns   string // flag that says how many connections there may be
 	// load returns one of at least series series, whose first readings are of the second start.
 	load func(seed uint64, series int, start int64) load
 }

@@ -21,12 +21,14 @@ type Result struct {
 
 // Measured is what one program did with the load. A value is one reading of one data source.
 type Measured struct {
-	Rate            float64 `json:"rate"`              // values a second that were to be sent
-	Values          uint64  `json:"values"`            // sent
-	Packets         uint64  `json:"packets"`           // sent
-	Stored          uint64  `json:"stored"`            // values stored, or, for a peer that keeps nothing, dispatched
-	StoredSeries    uint64  `json:"stored_samples"`    // samples of series that these values are of
-	LostPackets     uint64  `json:"lost_packets"`      // dropped by the kernel, because they were not read in time
+	Rate    float64 `json:"rate"`    // values a second that were to be sent
+	Values  uint64  `json:"values"`  // sent
+	Packets uint64  `json:"packets"` // sent
+	// values stored, or, for a peer that keeps nothing, dispatched
+	Stored       uint64 `json:"stored"`
+	StoredSeries uint64 `json:"stored_samples"` // samples of series that these values are of
+	// dropped by the kernel, because they were not read in time
+	LostPackets     uint64  `json:"lost_packets"`
 	Loss            float64 `json:"loss"`              // 1 - Stored/Values
 	SendSeconds     float64 `json:"send_seconds"`      // how long was sent
 	Seconds         float64 `json:"seconds"`           // until all was stored that was not lost
@@ -45,7 +47,8 @@ type Measured struct {
 	SamplesPerBatch float64           `json:"samples_per_batch"`
 	Checkpoints     uint64            `json:"checkpoints"`
 	PeakRSS         int64             `json:"peak_rss_bytes"`
-	Verified        int               `json:"verified_series"` // whose last update and readings are what was sent
+	// whose last update and readings are what was sent
+	Verified int `json:"verified_series"`
 
 	begin, end progress
 }

@@ -95,12 +95,13 @@ type drive struct {
 	load
 	target
 	wire
-	sent      uint64        // messages
-	next      int           // message of the round
-	samples   uint64        // sent
-	values    uint64        // sent
-	perPacket float64       // values
-	pause     time.Duration // between rounds that are not paced: two seconds of a clock that goes too fast
+	sent      uint64  // messages
+	next      int     // message of the round
+	samples   uint64  // sent
+	values    uint64  // sent
+	perPacket float64 // values
+	// between rounds that are not paced: two seconds of a clock that goes too fast
+	pause time.Duration
 }
 
 // newDrive connects a load to a target of subject s.

@@ -9,7 +9,8 @@ import (
 // WritePipe writes the figures of pipe mode for people, and how they compare with rrdtool's.
 func WritePipe(w io.Writer, ms []PipeCase) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "series\tprogram\tupdates a second\t\tCPU s a million\t\tone by one, a second\t\tCPU s a million\t") // Flush returns the error
+	// Flush returns the error
+	_, _ = fmt.Fprintln(t, "series\tprogram\tupdates a second\t\tCPU s a million\t\tone by one, a second\t\tCPU s a million\t")
 	var base *PipeCase
 	for i := range ms {
 		m := &ms[i]
@@ -22,7 +23,8 @@ func WritePipe(w io.Writer, ms []PipeCase) error {
 			}
 			return fmt.Sprintf("×%.3g", value(m)/value(base))
 		}
-		_, _ = fmt.Fprintf(t, "%d\t%s\t%.0f\t%s\t%.2f\t%s\t%.0f\t%s\t%.1f\t%s\n", m.Series, m.Name, // as above
+		// as above
+		_, _ = fmt.Fprintf(t, "%d\t%s\t%.0f\t%s\t%.2f\t%s\t%.0f\t%s\t%.1f\t%s\n", m.Series, m.Name,
 			m.Pipelined, ratio(func(m *PipeCase) float64 { return m.Pipelined }), m.PipelinedCPU, ratio(func(m *PipeCase) float64 { return m.PipelinedCPU }),
 			m.Waiting, ratio(func(m *PipeCase) float64 { return m.Waiting }), m.WaitingCPU, ratio(func(m *PipeCase) float64 { return m.WaitingCPU }))
 	}
@@ -32,13 +34,15 @@ func WritePipe(w io.Writer, ms []PipeCase) error {
 // WriteOneShot writes the figures of single commands for people.
 func WriteOneShot(w io.Writer, ms []OneShotCase) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(t, "series\tprogram\tcommand\tmedian, ms\tp99, ms\tCPU, ms") // Flush returns the error
+	// Flush returns the error
+	_, _ = fmt.Fprintln(t, "series\tprogram\tcommand\tmedian, ms\tp99, ms\tCPU, ms")
 	for _, m := range ms {
 		series := fmt.Sprint(m.Series)
 		if m.Series == 0 {
 			series = "–"
 		}
-		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%.1f\t%.1f\t%.1f\n", series, m.Name, m.Command, m.Median, m.High, m.CPU) // as above
+		// as above
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%.1f\t%.1f\t%.1f\n", series, m.Name, m.Command, m.Median, m.High, m.CPU)
 	}
 	return t.Flush()
 }
