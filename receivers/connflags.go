@@ -29,7 +29,7 @@ func (f Flag) Wrong(err error) error { return fmt.Errorf("--%s: %w", f.Name, err
 type ConnFlags struct {
 	Idle      Flag // how long a peer may be silent
 	Conns     Flag // how many connections there may be
-	HostConns Flag // how many of them one address may have
+	HostConns Flag // how many of them one address may have, or of IPv6 one network of 64 bits
 }
 
 // NewConnFlags returns the flags of a protocol. one and many are what it calls its peers, as in
@@ -46,7 +46,7 @@ func NewConnFlags(protocol, one, many string) ConnFlags {
 		},
 		HostConns: Flag{
 			Name: protocol + "-host-connections", Default: strconv.Itoa(sockets.DefaultHostConns),
-			Usage: "the largest `number` of " + many + " of one address",
+			Usage: "the largest `number` of " + many + " of one address, or of IPv6 one network of 64 bits",
 		},
 	}
 }

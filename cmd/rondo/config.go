@@ -7,14 +7,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
-	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 )
 
 const configCheckHelp = `Check the configuration file as rondo serve would read it: every key and value, whether the addresses can be listened on and the
@@ -50,55 +46,6 @@ func newConfig(c *common) *cobra.Command {
 	addOutput(show, &p.format)
 	cmd.AddCommand(check, show)
 	return cmd
-}
-
-// show prints the settings.
-func (p *policy) show() error {
-	_, named, err := p.apply()
-	if err != nil {
-		return err
-	}
-	t := p.target()
-	if t.Err != nil {
-		return t.Err
-	}
-	w, err := table.New(p.stdout, p.format, "setting", "value", "from")
-	if err != nil {
-		return err
-	}
-	if err := w.Row("db", t.Folder(), p.origin("db", t.Named)); err != nil {
-		return err
-	}
-	if base := p.base(); base != "" {
-		if err := w.Row(baseKey, base, p.origin(baseKey, true)); err != nil {
-			return err
-		}
-	}
-	p.flags.VisitAll(func(f *pflag.Flag) {
-		if err != nil || f.Hidden || f.Name == "db" || f.Name == "help" || f.Name == "daemon" {
-			return
-		}
-		value := f.Value.String()
-		if v, ok := f.Value.(pflag.SliceValue); ok {
-			value = strings.Join(v.GetSlice(), " ")
-		}
-		err = w.Row(f.Name, value, p.origin(f.Name, named[f.Name]))
-	})
-	return firstError(err, w.Close())
-}
-
-// origin says where a setting is from; named says that somebody has chosen it.
-func (p *policy) origin(name string, named bool) string {
-	if f := p.flags.Lookup(name); f != nil && f.Changed {
-		return "flag --" + name
-	}
-	if _, ok := p.lookupEnv(config.Variable(name)); ok {
-		return "variable " + config.Variable(name)
-	}
-	if named {
-		return p.file
-	}
-	return "default"
 }
 
 // elsewhere returns what is wrong with settings other than rules: addresses that nobody can listen

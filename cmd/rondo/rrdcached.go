@@ -19,8 +19,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// rrdcachedFlag is the flag of the addresses.
-const rrdcachedFlag = "rrdcached"
+// Flags of rrdcached's protocol.
+const (
+	rrdcachedFlag      = "rrdcached" // the addresses
+	rrdcachedBase      = "rrdcached-base"
+	rrdcachedHostConns = "rrdcached-host-connections"
+)
 
 // An rrdcachedSettings is the flags of rrdcached's protocol.
 type rrdcachedSettings struct {
@@ -36,10 +40,10 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&r.addresses, rrdcachedFlag, nil,
 		"`address` of rrdcached's protocol, host:port or unix:/path, with options: unix:/path?mode=0660&group=www "+
 			"(default: "+rrdcached.SocketName+" in the database's folder)")
-	f.StringVar(&r.base, "rrdcached-base", "", "`folder` that clients' names of files begin with (default: RONDO_BASE or base:, else the working folder)")
+	f.StringVar(&r.base, rrdcachedBase, "", "`folder` that clients' names of files begin with (default: RONDO_BASE or base:, else the working folder)")
 	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "make a series of a file below the base when a client names it")
 	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "largest `number` of clients at sockets, and as many over TCP")
-	f.IntVar(&r.hostConns, "rrdcached-host-connections", 0, "largest `number` of those over TCP of one address (default: half)")
+	f.IntVar(&r.hostConns, rrdcachedHostConns, 0, "largest `number` of those over TCP of one address, or of IPv6 one network of 64 bits (default: half)")
 	r.idle = rrdcached.DefaultIdle
 	f.Var((*duration)(&r.idle), "rrdcached-idle", "`time` that a client may be silent; negative: for ever")
 }
@@ -55,7 +59,7 @@ func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RR
 		return c, fmt.Errorf("--rrdcached-connections %d: want 1 or more", r.conns)
 	}
 	if r.hostConns < 0 {
-		return c, fmt.Errorf("--rrdcached-host-connections %d: want 0 or more", r.hostConns)
+		return c, fmt.Errorf("--"+rrdcachedHostConns+" %d: want 0 or more", r.hostConns)
 	}
 	if !named {
 		// No TCP port unless it is asked for: any web page that is open in a browser on this

@@ -120,15 +120,14 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	s.future = receivers.DefaultMaxFuture
 	f.Var((*duration)(&s.future), "max-future", "`time` that a sample may be ahead of the clock; negative: no limit")
 	f.Var(&s.memory, "memory", "`bytes` for states, rows not yet stored and queues: 512M, 4G")
-	f.TextVar(&s.level, "log-level", slog.LevelInfo, "least important `level` that is logged: debug, info, warn or error")
+	f.Var((*logLevel)(&s.level), "log-level", "least important `level` that is logged: debug, info, warn or error")
 	f.BoolVar(&s.logJSON, "log-json", false, "write log lines as JSON objects")
 	s.memory = 4 << 30
 	f.Lookup("memory").DefValue = s.memory.String()
-	f.Lookup("log-level").DefValue = "info"
 	s.flags = f
 	cmd.SetUsageFunc(serveUsage)
 	completeFlag(cmd, "sync", backend.SyncModes)
-	completeFlag(cmd, "log-level", []string{"debug", "info", "warn", "error"})
+	completeFlag(cmd, "log-level", logLevels)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }
 	return s, cmd
 }

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 )
 
 // exitUsage is the exit code of a command that was not understood. Verbs of rrdtool have rrdtool's,
@@ -78,17 +79,13 @@ func takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// plainFlagError says what is wrong with a number in the words of the command line, not of a
+// plainFlagError says what is wrong with a number or a switch in the words of the command line, not of a
 // library.
 func plainFlagError(err error) error {
-	var value *pflag.InvalidValueError
-	var number *strconv.NumError
-	if !errors.As(err, &value) || !errors.As(err, &number) {
+	value, ok := errors.AsType[*pflag.InvalidValueError](err)
+	why := config.Unread(err)
+	if !ok || why == "" {
 		return err
-	}
-	why := "is no number"
-	if errors.Is(number.Err, strconv.ErrRange) {
-		why = "is out of range"
 	}
 	return fmt.Errorf("--%s: %s %s", value.GetFlag().Name, quoted(value.GetValue()), why)
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,4 +82,20 @@ func (d *duration) Set(text string) error {
 		*d = duration(v)
 	}
 	return err
+}
+
+// A logLevel is the flag --log-level.
+type logLevel slog.Level
+
+// logLevels are the names of the levels, the most talkative first.
+var logLevels = []string{"debug", "info", "warn", "error"}
+
+func (l *logLevel) Type() string   { return "level" }
+func (l *logLevel) String() string { return strings.ToLower(slog.Level(*l).String()) }
+
+func (l *logLevel) Set(text string) error {
+	if !slices.Contains(logLevels, strings.ToLower(text)) {
+		return fmt.Errorf("want one of %s", strings.Join(logLevels, ", "))
+	}
+	return (*slog.Level)(l).UnmarshalText([]byte(text))
 }

@@ -17,15 +17,19 @@ type Access struct {
 	Group string
 }
 
+// FileMode returns the mode that the file of a socket gets.
+func (a Access) FileMode() fs.FileMode {
+	switch {
+	case a.Mode != 0:
+		return a.Mode
+	case a.Group != "":
+		return 0o660
+	}
+	return 0o600
+}
+
 // Apply gives the file of a socket its mode and its group.
 func (a Access) Apply(name string) error {
-	mode := a.Mode
-	if mode == 0 {
-		mode = 0o600
-		if a.Group != "" {
-			mode = 0o660
-		}
-	}
 	if a.Group != "" {
 		gid, err := GroupID(a.Group)
 		if err != nil {
@@ -35,7 +39,7 @@ func (a Access) Apply(name string) error {
 			return fmt.Errorf("give it to the group %s, which its owner must be in: %w", a.Group, err)
 		}
 	}
-	return os.Chmod(name, mode)
+	return os.Chmod(name, a.FileMode())
 }
 
 // GroupID returns the number of a group, which is given by name or number.

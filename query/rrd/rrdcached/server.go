@@ -18,7 +18,6 @@ import (
 // The limits of a server where Options gives none.
 const (
 	DefaultConns     = 1024
-	DefaultHostConns = 512
 	DefaultIdle      = time.Hour
 	DefaultWriteTime = 30 * time.Second
 )
@@ -52,8 +51,8 @@ type Options struct {
 	// Conns is how many connections there may be at unix sockets together, and as many over TCP; 0:
 	// DefaultConns.
 	Conns int
-	// HostConns is how many of those over TCP one address may have; 0: DefaultHostConns, or half of
-	// Conns if that is less.
+	// HostConns is how many of those over TCP one address may have, or of IPv6 one network of 64
+	// bits; 0: DefaultHostConns of Conns.
 	HostConns int
 	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever. Where all places
 	// are taken a minute is enough for the peer to lose its place to a new one.
@@ -69,6 +68,10 @@ type Options struct {
 	// Logger takes what an operator can act on; nil: silent.
 	Logger *slog.Logger
 }
+
+// DefaultHostConns returns how many of conns connections over TCP one client may have where nobody
+// says: half of them.
+func DefaultHostConns(conns int) int { return (conns + 1) / 2 }
 
 // A Missing is a series that an UPDATE names and the store lacks.
 type Missing struct {
@@ -109,7 +112,7 @@ func New(o Options) (*Server, error) {
 		o.Conns = DefaultConns
 	}
 	if o.HostConns <= 0 {
-		o.HostConns = min(DefaultHostConns, (o.Conns+1)/2)
+		o.HostConns = DefaultHostConns(o.Conns)
 	}
 	if o.Answers <= 0 {
 		o.Answers = DefaultAnswers

@@ -227,7 +227,11 @@ func set(f *pflag.Flag, values []string) error {
 	if len(values) != 1 {
 		return fmt.Errorf("want one value, not %d", len(values))
 	}
-	if err := f.Value.Set(values[0]); err != nil {
+	err := f.Value.Set(values[0])
+	if why := Unread(err); why != "" {
+		return fmt.Errorf("%q %s", values[0], why)
+	}
+	if err != nil {
 		return fmt.Errorf("%q: %w", values[0], err)
 	}
 	return nil

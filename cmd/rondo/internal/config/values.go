@@ -1,9 +1,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"gopkg.in/yaml.v3"
 )
@@ -53,4 +55,19 @@ func Beside(file, path string) string {
 		return abs
 	}
 	return path
+}
+
+// Unread says why a text could not be read as a number or a switch, in place of package strconv,
+// whose error is in err. Empty: err is something else.
+func Unread(err error) string {
+	number, ok := errors.AsType[*strconv.NumError](err)
+	switch {
+	case !ok:
+		return ""
+	case number.Func == "ParseBool":
+		return "is neither true nor false"
+	case errors.Is(number.Err, strconv.ErrRange):
+		return "is out of range"
+	}
+	return "is no number"
 }
