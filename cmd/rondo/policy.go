@@ -336,18 +336,17 @@ func (p *policy) problems(ways server.Ways) (found []problem, err error) {
 	var on []server.Receiver
 	for _, r := range ways.Receivers {
 		c := configOf(r)
-		enabled := c.Address != ""
-		if r.Protocol.Enabled != nil {
-			enabled = r.Protocol.Enabled(c)
-		}
-		if !enabled {
-			continue
-		}
-		on = append(on, r)
 		if r.Protocol.Check != nil {
 			if err := r.Protocol.Check(c); err != nil {
 				return nil, fmt.Errorf("receiver %s: %w", r.Protocol.Name, err)
 			}
+		}
+		enabled := c.Address != ""
+		if r.Protocol.Enabled != nil {
+			enabled = r.Protocol.Enabled(c)
+		}
+		if enabled {
+			on = append(on, r)
 		}
 	}
 	for i := range p.rules {

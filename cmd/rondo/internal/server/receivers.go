@@ -49,9 +49,10 @@ func (m *manager) start(w Ways, fail context.CancelCauseFunc) error {
 	return nil
 }
 
-// check says what is wrong with the settings of r, before anything is opened.
+// check says what is wrong with the settings of r, before anything is opened. A receiver that is
+// off is no exception: a mistake would show only when it is turned on.
 func (s *server) check(r Receiver) error {
-	if r.Protocol.Check == nil || !s.enabled(r) {
+	if r.Protocol.Check == nil {
 		return nil
 	}
 	if err := r.Protocol.Check(s.settings(r)); err != nil {
