@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,25 +10,22 @@ import (
 	"connectrpc.com/connect"
 )
 
-// A Budget bounds the bytes that requests or answers hold in memory while their clients send or
-// read them.
+// A Budget bounds the memory that requests or answers occupy while clients send or read them. It
+// counts bytes, all together and by client. Its methods may be called at the same time.
 type Budget struct {
 	total, share int64
 
-	mu      sync.Mutex // guards used and clients
+	mu      sync.Mutex // guards used and clients; no other lock is taken under it
 	used    int64
-	clients map[string]int64 // bytes of each client that holds some
+	clients map[string]int64 // bytes by client, without those that hold none
 }
 
-// ErrBudget says that a request would hold more memory than is left for it.
-var ErrBudget = errors.New("too much memory is held for requests and answers under way: ask for less at once, or later")
-
-// NewBudget returns a budget of total bytes, of which one client may have share.
+// NewBudget returns a budget of total bytes. One client may occupy share bytes at most.
 func NewBudget(total, share int64) *Budget {
 	return &Budget{total: total, share: share, clients: make(map[string]int64)}
 }
 
-// Used returns how many bytes are held.
+// Used returns how many bytes are occupied.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -39,15 +35,16 @@ func (b *Budget) Used() int64 {
 // Open returns the account of one request of a client.
 func (b *Budget) Open(client string) *Account { return &Account{budget: b, client: client} }
 
-// An Account is what one request holds of a Budget. Its methods are for one goroutine; on a nil
-// Account they do nothing, which is how a request without a bound behaves.
+// An Account counts the bytes that one request occupies of a Budget. Its methods are for one
+// goroutine. A nil Account has no bound: its methods do nothing.
 type Account struct {
 	budget *Budget
 	client string
 	held   int64
 }
 
-// Charge adds n bytes to what the request holds, or returns ErrBudget and adds nothing.
+// Charge adds n bytes to the account. If the budget lacks them, it adds nothing and returns an
+// error that wraps [ErrBudget].
 func (a *Account) Charge(n int64) error {
 	if a == nil {
 		return nil
@@ -64,7 +61,7 @@ func (a *Account) Charge(n int64) error {
 	return nil
 }
 
-// Close gives back what the request holds. It may be called again.
+// Close returns the account's bytes to the budget. It may be called again.
 func (a *Account) Close() {
 	if a == nil || a.held == 0 {
 		return
@@ -81,43 +78,46 @@ func (a *Account) Close() {
 
 type accountKey struct{}
 
-// WithAccount returns ctx with the account that the answer of a request is charged to.
+// WithAccount returns ctx with an account. The answer of a request in that context is charged to
+// the account.
 func WithAccount(ctx context.Context, a *Account) context.Context {
 	return context.WithValue(ctx, accountKey{}, a)
 }
 
-// An answering charges an answer to the account of its request while the answer is put together.
-type answering struct {
+// An answerCharge charges an answer to the account of its request while the answer is put together.
+type answerCharge struct {
 	account *Account
 	json    bool
 	due     int64 // bytes that have not been charged yet
 }
 
-// chargeBytes is how many bytes are charged at once: a lock is taken for each charge.
+// chargeBytes is how many bytes are collected before they are charged, because each charge takes
+// the lock of the budget.
 const chargeBytes = 64 << 10
 
-// answer returns what charges the answer to req.
-func answer(ctx context.Context, req connect.AnyRequest) answering {
+// chargeFor returns what charges the answer of req to the account in ctx.
+func chargeFor(ctx context.Context, req connect.AnyRequest) answerCharge {
 	a, _ := ctx.Value(accountKey{}).(*Account)
-	return answering{account: a, json: req.HTTPMethod() == http.MethodGet || strings.Contains(req.Header().Get("Content-Type"), "json")}
+	return answerCharge{account: a, json: req.HTTPMethod() == http.MethodGet || strings.Contains(req.Header().Get("Content-Type"), "json")}
 }
 
-// doubles charges n doubles. Each is held as a number and as it is sent: 8 bytes, or up to 24
-// characters in a buffer that grows by doubling.
-func (a *answering) doubles(n int64) error {
+// doubles charges n doubles. Each is in memory twice, as a number and as it is sent. The latter
+// takes 8 bytes, or up to 24 characters of JSON in a buffer that grows by doubling.
+func (a *answerCharge) doubles(n int64) error {
 	if a.json {
 		return a.bytes(n * (8 + 32))
 	}
 	return a.bytes(n * (8 + 8))
 }
 
-// texts charges n bytes of text in one message. They are held as they are and as they are sent.
-func (a *answering) texts(n int) error {
+// texts charges n bytes of text in one message. The text is in memory twice, as a string and as it
+// is sent.
+func (a *answerCharge) texts(n int) error {
 	const message = 128 // bytes of a message and its fields
 	return a.bytes(int64(message + 3*n))
 }
 
-func (a *answering) bytes(n int64) error {
+func (a *answerCharge) bytes(n int64) error {
 	if a.due += n; a.due < chargeBytes {
 		return nil
 	}

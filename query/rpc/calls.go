@@ -21,10 +21,10 @@ type Calls struct {
 // A Call is what calls are counted by.
 type Call struct {
 	Method string // "Fetch"
-	Code   string // "ok", "not_found", or "unread" for a request that was no message of the method
+	Code   string // "ok", "not_found" and so on; "unread" if the request did not decode
 }
 
-// Counts returns how many calls there were of each kind.
+// Counts returns the number of calls by method and code.
 func (c *Calls) Counts() map[Call]uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,12 +51,12 @@ func Procedures() (paths []string) {
 	return paths
 }
 
-// answeredKey marks, in the context of a request, where the call's interceptor notes that it was
-// reached.
+// answeredKey is the key of a *bool in the context of a request. The interceptor sets it when the
+// call reaches its method.
 type answeredKey struct{}
 
-// count has h counted: by code where the request was a message of a method, as unread where it was
-// not.
+// count returns a handler that counts the calls of h. The interceptor counts a call that reaches
+// its method, by code; count itself counts a call that does not, as unread.
 func (c *Calls) count(h http.Handler) http.Handler {
 	methods := make(map[string]string)
 	for _, p := range Procedures() {

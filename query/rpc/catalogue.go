@@ -17,7 +17,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// defaultStep is rrdtool's.
+// defaultStep is rrdtool's default step, in seconds.
 const defaultStep = 300
 
 // Create makes one series.
@@ -67,7 +67,7 @@ func definition(m *rondov1.Definition) (*rra.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What Create would refuse is refused here, where it is still the caller's mistake.
+	// An error here is the caller's mistake; from Create it would look like the server's.
 	if _, err := rra.Compile(d); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	if len(m.GetMatchers()) > 0 {
 		return s.selectPage(ctx, req, limit)
 	}
-	charge := answer(ctx, req)
+	charge := chargeFor(ctx, req)
 	var page rondov1.ListResponse
 	damaged := s.Store.Damaged() > 0
 	all := func(page string) iter.Seq2[core.Series, error] { return s.Store.List(ctx, m.GetPrefix(), page) }
@@ -135,8 +135,8 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	return connect.NewResponse(&page), nil
 }
 
-// endPage ends a page of a list. Damaged entries do not hide the others: where the store has met
-// damage, the last page with series is followed by one without, which is the error.
+// endPage ends a page of a list. Damaged entries must not hide the others. If the store has met
+// damage, the last page with series is followed by one more page, which returns the error.
 func endPage(page *rondov1.ListResponse, damaged bool, all func(page string) iter.Seq2[core.Series, error], name func(*rondov1.Series) string) error {
 	n := len(page.GetSeries())
 	switch {
@@ -153,7 +153,8 @@ func endPage(page *rondov1.ListResponse, damaged bool, all func(page string) ite
 	return nil
 }
 
-// selectPage is List by labels. Its pages go by reference, the order of Select.
+// selectPage is List by labels. Its pages are in the order of the references, as Select yields
+// them.
 func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.ListRequest], limit int) (*connect.Response[rondov1.ListResponse], error) {
 	m := req.Msg
 	matchers, err := matchersOf(m.GetMatchers())
@@ -166,7 +167,7 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 			return nil, invalid("page %q is not a next_page of this list", cut(m.GetPage()))
 		}
 	}
-	charge := answer(ctx, req)
+	charge := chargeFor(ctx, req)
 	var page rondov1.ListResponse
 	damaged := s.Store.Damaged() > 0
 	for e, err := range s.Store.Select(ctx, matchers) {
@@ -233,7 +234,7 @@ func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.Labels
 	if len(values) > maxLabelValues {
 		return nil, exhausted("%d values of label %.200q, at most %d are given", len(values), req.Msg.GetName(), maxLabelValues)
 	}
-	charge := answer(ctx, req)
+	charge := chargeFor(ctx, req)
 	for _, v := range values {
 		if err := charge.texts(len(v)); err != nil {
 			return nil, err

@@ -9,22 +9,23 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/unixsocket"
 )
 
 // A Client speaks to one server.
 type Client struct {
 	rondov1.RondoClient
-	Local rondov1.LocalClient // answered by servers on their socket
-	// Streams is Local over HTTP/2: Import streams both ways at once.
+	Local rondov1.LocalClient // servers answer it on their socket only
+	// Streams is Local over HTTP/2, which Import needs because it streams both ways at once.
 	Streams rondov1.LocalClient
 
 	transport, streams *http.Transport
-	dial               func(context.Context) (net.Conn, error) // to a socket; nil: another address
+	dial               func(context.Context) (net.Conn, error) // to the socket; nil for a TCP address
 }
 
 // Dial returns a client of the server at addr: "host:port", a URL, or a socket as "unix:/path" or
-// "/path". It says so at once if nothing listens at a socket; at another address the first call
-// does.
+// "/path". If nothing listens at a socket, Dial fails; if nothing listens at another address, the
+// first call fails.
 func Dial(ctx context.Context, addr string) (*Client, error) {
 	if name, ok := strings.CutPrefix(addr, "unix:"); ok || strings.HasPrefix(addr, "/") {
 		return dialUnix(ctx, name)
@@ -40,7 +41,7 @@ func newClient(t *http.Transport, url string) *Client {
 	two := t.Clone()
 	two.Protocols = new(http.Protocols)
 	two.Protocols.SetUnencryptedHTTP2(true)
-	limit := connect.WithClientOptions(connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(told{}))
+	limit := connect.WithClientOptions(connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(utf8Checker{}))
 	return &Client{
 		RondoClient: rondov1.NewRondoClient(h, url, limit),
 		Local:       rondov1.NewLocalClient(h, url, limit),
@@ -54,4 +55,26 @@ func newClient(t *http.Transport, url string) *Client {
 func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 	c.streams.CloseIdleConnections()
+}
+
+// SocketName is the name of the socket in the database's folder.
+const SocketName = "rondo.sock"
+
+// dialUnix returns a client of the server at the socket name, after one connection has succeeded.
+func dialUnix(ctx context.Context, name string) (*Client, error) {
+	c, err := unixsocket.Dial(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	_ = c.Close() // nothing was sent
+	return clientOf(name), nil
+}
+
+// clientOf returns a client of the server at the socket name.
+func clientOf(name string) *Client {
+	dial := func(ctx context.Context) (net.Conn, error) { return unixsocket.Dial(ctx, name) }
+	t := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
+	client := newClient(t, "http://"+SocketName)
+	client.dial = dial
+	return client
 }

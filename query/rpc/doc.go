@@ -1,9 +1,11 @@
-// Package rpc serves a store by Connect, gRPC, gRPC-Web and JSON over HTTP: the services of
-// rondo.proto, whose messages and clients are in [github.com/rondo-db/rondo/query/rpc/rondov1].
+// Package rpc serves a store over HTTP by Connect, gRPC, gRPC-Web and JSON. The file rondo.proto
+// defines two services. The package [github.com/rondo-db/rondo/query/rpc/rondov1], generated from
+// it, holds their messages and clients.
 //
-// [Server] is the service Rondo, for whoever may reach the HTTP port. [Local] is the service of the
-// command line, on a socket in the database's folder that only the folder's owner may open:
-// [ListenLocal] makes it and [DialLocal] finds it.
+//   - [Server] is the service Rondo: programs read and write series with it through the HTTP port.
+//   - [Local] is the service of the command line. It listens on a socket in the database's folder,
+//     which only the folder's owner may open. [ListenLocal] makes the socket, [DialLocal] connects
+//     to it.
 package rpc
 
 //go:generate go -C gen run .

@@ -14,9 +14,9 @@ import (
 	"github.com/rondo-db/rondo/query"
 )
 
-// codes says which code tells a client what it may do about an error. The first that fits counts:
-// an error that says that a name cannot be, and therefore that there is no such series, is the
-// caller's.
+// codes gives each error the code by which a client decides what to do about it. The first match
+// counts: an error that wraps both ErrInvalid and ErrNotFound, because a path is malformed, is an
+// invalid argument.
 var codes = []struct {
 	err  error
 	code connect.Code
@@ -44,12 +44,12 @@ var codes = []struct {
 	{context.DeadlineExceeded, connect.CodeDeadlineExceeded},
 }
 
-// fail returns err, met while doing what is said, with its code.
+// fail returns err with its code, behind the formatted text, which says what was being done.
 func fail(err error, format string, args ...any) error {
 	return coded(fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err))
 }
 
-// coded returns err with its code. Use it for errors that say themselves what was being done.
+// coded returns err with its code. It is for errors that already say what was being done.
 func coded(err error) error {
 	for _, c := range codes {
 		if errors.Is(err, c.err) {
@@ -59,17 +59,18 @@ func coded(err error) error {
 	return connect.NewError(connect.CodeInternal, bounded(err))
 }
 
-// invalid returns an error that says what is wrong with a request.
+// invalid returns an error of the code invalid_argument.
 func invalid(format string, args ...any) error {
 	return connect.NewError(connect.CodeInvalidArgument, bounded(fmt.Errorf(format, args...)))
 }
 
-// exhausted returns an error that says which limit a request goes beyond.
+// exhausted returns an error of the code resource_exhausted.
 func exhausted(format string, args ...any) error {
 	return connect.NewError(connect.CodeResourceExhausted, bounded(fmt.Errorf(format, args...)))
 }
 
-// maxError is how many bytes of an error a client is told. Errors quote what the client has sent.
+// maxError bounds the text of an error that is sent to a client, in bytes. An error may quote what
+// the client has sent, which may be long.
 const maxError = 1024
 
 // bounded returns err with at most maxError bytes of text.
@@ -80,7 +81,7 @@ func bounded(err error) error {
 	return &boundedError{err}
 }
 
-// A boundedError tells the beginning of an error and how long it is.
+// A boundedError prints the first maxError bytes of an error, and its length.
 type boundedError struct{ err error }
 
 func (e *boundedError) Error() string {
@@ -90,13 +91,16 @@ func (e *boundedError) Error() string {
 
 func (e *boundedError) Unwrap() error { return e.err }
 
-// maxQuoted is how many bytes of what a client has sent an error quotes.
+// maxQuoted bounds how much of a request's text an error quotes, in bytes.
 const maxQuoted = 200
 
-// cut returns text, or its beginning.
+// cut returns text, shortened to maxQuoted bytes.
 func cut(text string) string {
 	if len(text) <= maxQuoted {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 }
+
+// ErrBudget says that a request would hold more memory than is left for it.
+var ErrBudget = errors.New("too much memory is held for requests and answers under way: ask for less at once, or later")

@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Fetch returns the rows of the archive that serves the asked range best.
+// Fetch returns the rows of the archive that serves the requested range best.
 func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRequest]) (*connect.Response[rondov1.FetchResponse], error) {
 	m := req.Msg
 	start, end, err := timeRange(m, s.now())
@@ -42,7 +42,7 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 	if n := int64(len(plan.DS)); plan.Rows() > maxFetchValues/n {
 		return nil, exhausted("%d rows of %d values asked, at most %d values are given at once", plan.Rows(), n, maxFetchValues)
 	}
-	charge := answer(ctx, req)
+	charge := chargeFor(ctx, req)
 	if err := charge.doubles(plan.Rows() * int64(len(plan.DS))); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 	return connect.NewResponse(rows), nil
 }
 
-// timeRange returns the ends of the range that is asked for, seconds since 1970.
+// timeRange returns the requested range in seconds since 1970.
 func timeRange(m *rondov1.FetchRequest, now time.Time) (start, end int64, err error) {
 	from, err := attime.FromISO(or(m.GetStart(), "end-1day"), now.Location())
 	if err != nil {
@@ -75,10 +75,11 @@ func timeRange(m *rondov1.FetchRequest, now time.Time) (start, end int64, err er
 	return attime.ParsePair(from, to, now)
 }
 
-// fewM is an offset in m that at-style reads as months.
+// fewM matches an offset in m that rrdtool's at-style reads as months, not minutes.
 var fewM = regexp.MustCompile(`[-+]\s*[1-5]m$`)
 
-// monthsHint says where an offset of a few m was taken for months.
+// monthsHint returns a hint for the error message if an offset was read as months but probably
+// meant minutes.
 func monthsHint(m *rondov1.FetchRequest) string {
 	for _, text := range []string{m.GetStart(), m.GetEnd()} {
 		if fewM.MatchString(text) {

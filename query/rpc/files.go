@@ -10,17 +10,18 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// pieces is the input of a pipe, and the way to the files of its caller.
-type pieces struct {
-	next   []byte
+// A pipeInput reads the input of a session of pipe mode from the caller's requests, and asks the
+// caller about the caller's files.
+type pipeInput struct {
+	next   []byte // the rest of the piece that is being read
 	stream caller
-	waits  [][]byte // pieces that came while an answer was awaited
-	size   int      // bytes of these
-	ended  bool     // nothing more comes
-	err    error    // what ended the stream before its end
+	waits  [][]byte // pieces that arrived while ask waited for an answer, oldest first
+	size   int      // bytes in waits
+	ended  bool     // the caller has sent its last piece
+	err    error    // the error that ended the stream early
 }
 
-func (r *pieces) Read(p []byte) (int, error) {
+func (r *pipeInput) Read(p []byte) (int, error) {
 	for len(r.next) == 0 {
 		switch {
 		case len(r.waits) > 0:
@@ -46,9 +47,9 @@ func (r *pieces) Read(p []byte) (int, error) {
 
 var errTooFast = errors.New("too much input while a file was asked for")
 
-// ask asks for something of one of the caller's files. What else arrives before the answer is
-// input.
-func (r *pieces) ask(req *rondov1.FileRequest) (*rondov1.FileAnswer, error) {
+// ask sends a request about one of the caller's files and waits for the answer. It keeps the pieces
+// of input that arrive before the answer.
+func (r *pipeInput) ask(req *rondov1.FileRequest) (*rondov1.FileAnswer, error) {
 	if err := r.stream.Send(&rondov1.ExecResponse{File: req}); err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (r *pieces) ask(req *rondov1.FileRequest) (*rondov1.FileAnswer, error) {
 	}
 }
 
-// fileError is the error that an answer tells, as the caller's system would have told it here.
+// fileError returns the error in an answer, in the form that a local file would have returned it.
 func fileError(req *rondov1.FileRequest, a *rondov1.FileAnswer) error {
 	switch {
 	case a.GetErrno() != 0:
@@ -81,8 +82,8 @@ func fileError(req *rondov1.FileRequest, a *rondov1.FileAnswer) error {
 	return nil
 }
 
-// remoteFiles are the files of a pipe's caller.
-type remoteFiles struct{ in *pieces }
+// remoteFiles are the files of the caller of a session.
+type remoteFiles struct{ in *pipeInput }
 
 func (f remoteFiles) Stat(name string) (fs.FileInfo, error) {
 	a, err := f.in.ask(&rondov1.FileRequest{Op: rondov1.FileRequest_STAT, Name: name})
@@ -108,7 +109,7 @@ func (f remoteFiles) Create(name string) (io.WriteCloser, error) {
 	return &remoteFile{in: f.in}, nil
 }
 
-// remoteInfo is what is asked of a file that is not open.
+// remoteInfo is the answer to a Stat: whether the file is a regular one, and no more.
 type remoteInfo struct {
 	name    string
 	regular bool
@@ -127,15 +128,15 @@ func (i remoteInfo) Mode() fs.FileMode {
 	return fs.ModeIrregular
 }
 
-// A remoteFile is the open file of a pipe's caller.
+// A remoteFile is an open file of the caller of a session.
 type remoteFile struct {
-	in    *pieces
+	in    *pipeInput
 	read  []byte
 	write []byte
 }
 
-// fewBytes is how much is asked for as it is: the beginning of a file tells whether more of it is
-// wanted.
+// fewBytes is the largest read that is asked for with its own size. Such a read looks at the
+// beginning of a file to decide whether to read the rest. Larger reads ask for chunkBytes.
 const fewBytes = 64
 
 func (f *remoteFile) Read(p []byte) (int, error) {

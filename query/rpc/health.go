@@ -13,26 +13,27 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// Proto is the text of rondo.proto, of which clients in other languages are generated.
+// Proto is the text of rondo.proto. Clients in other languages are generated from it.
 //
 //go:embed rondo.proto
 var Proto []byte
 
-// HealthProcedure is the path of gRPC's own question for the health of a server.
+// HealthProcedure is the path of gRPC's standard health check.
 const HealthProcedure = "/grpc.health.v1.Health/Check"
 
-// The answers to it, part of gRPC.
+// The statuses of a health check, as gRPC numbers them.
 const (
 	healthServing    = 1
 	healthNotServing = 2
 )
 
-// HealthHandler answers at HealthProcedure, as grpc.health.v1 has it: for the server as a whole and
-// for the service Rondo. Watch is not answered, which clients take as a reason to ask again.
+// HealthHandler answers health checks at HealthProcedure as grpc.health.v1 defines them, for the
+// server as a whole and for the service Rondo. It does not answer Watch, so clients poll with
+// Check.
 func HealthHandler(ready func() bool) http.Handler {
-	// The messages are those of grpc.health.v1 on the wire: one string, and one number, each with
-	// the field number 1. Messages of that name would clash with those of a program that links
-	// gRPC, too.
+	// The wrapper messages have the bytes of grpc.health.v1's messages: one string, or one number,
+	// as field 1. Messages of grpc.health.v1's own names would clash in a program that also links
+	// gRPC.
 	check := func(_ context.Context, req *connect.Request[wrapperspb.StringValue]) (*connect.Response[wrapperspb.Int32Value], error) {
 		switch req.Msg.GetValue() {
 		case "", rondov1.RondoName:
@@ -51,8 +52,8 @@ func HealthHandler(ready func() bool) http.Handler {
 	)
 }
 
-// healthJSON is the JSON of grpc.health.v1's messages, where those that stand in for them have
-// another.
+// healthJSON is the JSON encoding of grpc.health.v1's messages, which differs from the encoding of
+// the wrapper messages that stand in for them.
 type healthJSON struct{ name string }
 
 func (c healthJSON) Name() string { return c.name }

@@ -12,20 +12,9 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// jsonCodec is protobuf's JSON. In requests that only read, fields that do not exist are passed
-// over, so that clients and servers need not be of one version.
+// jsonCodec is protobuf's JSON encoding. Unknown fields are ignored in requests that only read, so
+// that clients and servers may be of different versions.
 type jsonCodec struct{ name string }
-
-// changes says whether a request changes something. An unknown field of such a request is an error:
-// a mistyped time_us would store a sample at the present, and a dry_run that this server does not
-// know would delete.
-func changes(m any) bool {
-	switch m.(type) {
-	case *rondov1.WriteRequest, *rondov1.CreateRequest, *rondov1.DropRequest, *rondov1.RenameRequest, *rondov1.CheckpointRequest:
-		return true
-	}
-	return false
-}
 
 func (c jsonCodec) Name() string { return c.name }
 func (jsonCodec) IsBinary() bool { return false }
@@ -36,7 +25,7 @@ func (jsonCodec) MarshalAppend(dst []byte, m any) ([]byte, error) {
 	return protojson.MarshalOptions{}.MarshalAppend(dst, m.(proto.Message))
 }
 
-// MarshalStable is Marshal: the order of fields is always the same, and nobody compares the spaces.
+// MarshalStable is Marshal: the order of the fields never changes, and only spaces may differ.
 func (c jsonCodec) MarshalStable(m any) ([]byte, error) { return c.Marshal(m) }
 
 func (jsonCodec) Unmarshal(b []byte, m any) error {
@@ -55,7 +44,7 @@ func (jsonCodec) Unmarshal(b []byte, m any) error {
 	return nil
 }
 
-// explained adds to an error of protojson what to do about it, where that is known.
+// explained adds a remedy to those errors of protojson that have a known one.
 func explained(err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "invalid value for string field"):

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -18,24 +21,18 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// The limits of the service Local.
-const (
-	maxExecBytes = 64 << 20 // arguments and standard input of one command
-	chunkBytes   = 256 << 10
-)
-
-// A Local is the service of the command line over one store. Whoever reaches it may do with the
-// store what its owner may.
+// A Local is the service of the command line over one store. It does not check who calls: a caller
+// who reaches it may do everything that the store's owner may do.
 type Local struct {
 	Store *core.Store
-	// Command has the receiver of a protocol do something and returns columns and rows; nil:
-	// nothing can be told.
+	// Command passes a command to the receiver of a protocol and returns the names of the answer's
+	// columns, and its rows. If it is nil, Control refuses every command.
 	Command func(ctx context.Context, protocol string, args []string) ([]string, [][]string, error)
 
 	sessions sessions
 }
 
-// Handler returns the path that the service stands at and what answers there.
+// Handler returns the path of the service and the handler that answers below it.
 func (l *Local) Handler() (string, http.Handler) {
 	path, h := rondov1.NewLocalHandler(l, connect.WithReadMaxBytes(maxExecBytes))
 	return path, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +44,43 @@ func (l *Local) Handler() (string, http.Handler) {
 	})
 }
 
-// Exec runs one of rrdtool's verbs and streams what it prints.
+// Close ends all sessions of pipe mode and refuses new ones. A session may finish the command that
+// it is running; after the time grace the command is cancelled. Close returns when all sessions
+// have ended, or after twice the grace.
+func (l *Local) Close(grace time.Duration) {
+	s := &l.sessions
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	past := time.Unix(1, 0)
+	// a connection that takes no deadline is closed below
+	s.each(func(conn net.Conn, _ context.CancelFunc) { _ = conn.SetReadDeadline(past) })
+	ended := make(chan struct{})
+	go func() {
+		s.open.Wait()
+		close(ended)
+	}()
+	wait := func() bool {
+		t := time.NewTimer(grace)
+		defer t.Stop()
+		select {
+		case <-ended:
+			return true
+		case <-t.C:
+			return false
+		}
+	}
+	if wait() {
+		return
+	}
+	s.each(func(conn net.Conn, cancel context.CancelFunc) {
+		cancel()
+		_ = conn.Close() // the session has ended, the error changes nothing
+	})
+	wait()
+}
+
+// Exec runs one of rrdtool's verbs and streams its output.
 func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecRequest], stream *connect.ServerStream[rondov1.ExecResponse]) error {
 	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stdout: p}) })
 	errOut := newChunks(func(p []byte) error { return stream.Send(&rondov1.ExecResponse{Stderr: p}) })
@@ -62,7 +95,8 @@ func (l *Local) Exec(ctx context.Context, req *connect.Request[rondov1.ExecReque
 	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
 }
 
-// environment returns the surroundings that a request describes.
+// environment returns the environment of a verb, as the request describes the caller's: folder,
+// variables, time zone, clock.
 func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 	environment := req.GetEnvironment()
 	tz, named := environment["TZ"]
@@ -84,23 +118,65 @@ func (l *Local) environment(req *rondov1.ExecRequest) *rrdtool.Env {
 	return env
 }
 
-// KeepVariable, in the environment of a request, says whether create leaves a series of the same
-// definition alone.
+// location returns the time zone that the caller's variable TZ names, or this machine's own if the
+// variable is not set.
+func location(tz string, set bool) *time.Location {
+	if !set {
+		if data, err := os.ReadFile("/etc/localtime"); err == nil {
+			if l, err := time.LoadLocationFromTZData("Local", data); err == nil {
+				return l
+			}
+		}
+		return time.Local
+	}
+	return rrdtool.Location(tz)
+}
+
+// KeepVariable is the variable in the environment of a request that says what create does about a
+// series that exists already. Its values are KeepSame and KeepUnseen.
 const (
 	KeepVariable = "RONDO_KEEP_SAME"
-	KeepSame     = "1" // it does
-	// of Pipe: if the caller sees no file of its name; of what is made then it is told
+	// KeepSame: create leaves a series alone that has the same definition.
+	KeepSame = "1"
+	// KeepUnseen, for pipe mode only: create leaves such a series alone if the caller sees no file
+	// of its name, and tells the caller of each series that it makes.
 	KeepUnseen = "ask"
 )
 
-// SeriesFile stands in a [rondov1.FileRequest] before the path of a series: STAT asks whether the
-// caller sees a file of its name, CREATE says that the series has been made.
+// SeriesFile is the prefix by which a [rondov1.FileRequest] names a series instead of a file. STAT
+// then asks whether the caller sees a file of the series' name, and CREATE tells the caller that
+// the series has been made.
 const SeriesFile = "series:"
 
-// FramesWord is the argument that asks Pipe for the session of programs, rrdtool.Frames.
+// upgrade takes over the connection of a request and runs a session of pipe mode on it.
+func (l *Local) upgrade(w http.ResponseWriter, r *http.Request) {
+	conn, rw, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "a pipe needs HTTP/1.1", http.StatusHTTPVersionNotSupported)
+		return
+	}
+	defer func() { _ = conn.Close() }() // the caller has the exit code, or notices that it is missing
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if conn.SetDeadline(time.Time{}) != nil || !l.sessions.enter(conn, cancel) {
+		return
+	}
+	defer l.sessions.leave(conn)
+	if _, err := fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", upgradeName); err != nil {
+		return
+	}
+	m := newMessages(conn, maxExecBytes)
+	if early, err := rw.Reader.Peek(rw.Reader.Buffered()); err == nil && len(early) > 0 {
+		m.in.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn))
+	}
+	_ = l.pipe(ctx, caller{m}) // the caller sees the end of the connection
+}
+
+// FramesWord is the single argument of a session that speaks [rrdtool.Frames] instead of
+// [rrdtool.Pipe].
 const FramesWord = "pipe"
 
-// pipe runs the commands of one session of pipe mode.
+// pipe runs one session of pipe mode to its end and sends the exit code.
 func (l *Local) pipe(ctx context.Context, stream caller) error {
 	first, err := stream.Receive()
 	if err != nil {
@@ -114,7 +190,7 @@ func (l *Local) pipe(ctx context.Context, stream caller) error {
 	if slices.Equal(first.GetArgv(), []string{FramesWord}) {
 		run = rrdtool.Frames
 	}
-	in := &pieces{next: first.GetStdin(), stream: stream}
+	in := &pipeInput{next: first.GetStdin(), stream: stream}
 	if first.GetFiles() {
 		env.Files = remoteFiles{in}
 		if first.GetEnvironment()[KeepVariable] == KeepUnseen {
@@ -123,7 +199,7 @@ func (l *Local) pipe(ctx context.Context, stream caller) error {
 				return !errors.Is(err, fs.ErrNotExist)
 			}
 			env.Made = func(path string) {
-				// without it all is as it was
+				// the series exists in any case, so a failure changes nothing
 				_, _ = in.ask(&rondov1.FileRequest{Op: rondov1.FileRequest_CREATE, Name: SeriesFile + path})
 			}
 		}
@@ -135,16 +211,6 @@ func (l *Local) pipe(ctx context.Context, stream caller) error {
 	return stream.Send(&rondov1.ExecResponse{ExitCode: &code})
 }
 
-// A sender is a writer of messages.
-type sender func([]byte) error
-
-func (s sender) Write(p []byte) (int, error) {
-	if err := s(p); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
 // Backup streams a consistent copy of the store.
 func (l *Local) Backup(ctx context.Context, _ *connect.Request[rondov1.BackupRequest], stream *connect.ServerStream[rondov1.BackupResponse]) error {
 	out := newChunks(func(p []byte) error { return stream.Send(&rondov1.BackupResponse{Data: p}) })
@@ -154,7 +220,7 @@ func (l *Local) Backup(ctx context.Context, _ *connect.Request[rondov1.BackupReq
 	return out.flush()
 }
 
-// Check streams what is broken in the store.
+// Check streams the defects that [core.Store.Check] finds.
 func (l *Local) Check(ctx context.Context, _ *connect.Request[rondov1.CheckRequest], stream *connect.ServerStream[rondov1.CheckResponse]) error {
 	problems, err := l.Store.Check(ctx)
 	if err != nil {
@@ -168,7 +234,7 @@ func (l *Local) Check(ctx context.Context, _ *connect.Request[rondov1.CheckReque
 	return nil
 }
 
-// Control has a receiver do something.
+// Control passes a command to a receiver and returns its answer.
 func (l *Local) Control(ctx context.Context, req *connect.Request[rondov1.ControlRequest]) (*connect.Response[rondov1.ControlResponse], error) {
 	if l.Command == nil {
 		return nil, connect.NewError(connect.CodeUnavailable, errors.New("this server takes no commands"))
@@ -182,50 +248,4 @@ func (l *Local) Control(ctx context.Context, req *connect.Request[rondov1.Contro
 		answer.Rows = append(answer.Rows, &rondov1.ControlResponse_Row{Cells: r})
 	}
 	return connect.NewResponse(answer), nil
-}
-
-// chunks is a writer that sends what is written in messages of some size. The first error sticks.
-type chunks struct {
-	buf  []byte
-	send func([]byte) error
-	err  error
-}
-
-func newChunks(send func([]byte) error) *chunks { return &chunks{send: send} }
-
-func (c *chunks) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 && c.err == nil {
-		k := min(len(p), chunkBytes-len(c.buf))
-		c.buf, p = append(c.buf, p[:k]...), p[k:]
-		if len(c.buf) == chunkBytes {
-			c.err = c.flush()
-		}
-	}
-	if c.err != nil {
-		return 0, c.err
-	}
-	return n, nil
-}
-
-func (c *chunks) flush() error {
-	if c.err == nil && len(c.buf) > 0 {
-		c.err = c.send(c.buf)
-		c.buf = c.buf[:0]
-	}
-	return c.err
-}
-
-// location returns the time zone that the variable TZ names for whoever asks, as far as
-// this machine knows it.
-func location(tz string, set bool) *time.Location {
-	if !set {
-		if data, err := os.ReadFile("/etc/localtime"); err == nil {
-			if l, err := time.LoadLocationFromTZData("Local", data); err == nil {
-				return l
-			}
-		}
-		return time.Local
-	}
-	return rrdtool.Location(tz)
 }

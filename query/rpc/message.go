@@ -1,12 +1,8 @@
 package rpc
 
 import (
-	"compress/gzip"
-	"errors"
 	"fmt"
-	"io"
 
-	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -14,60 +10,17 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// What arrives is bounded before memory is taken for it: a packed message is unpacked to its limit
-// and no further, and the samples and values of a Write are counted before they become messages, of
-// which an empty one takes 2 bytes on the wire and over 100 in memory.
-
-// messageLimits returns the limits of the requests of one procedure.
-func messageLimits(spec connect.Spec) []connect.HandlerOption {
-	n := maxQueryBytes
-	switch spec.Procedure {
-	case rondov1.RondoWriteProcedure:
-		n = MaxRequestBytes
-	case rondov1.RondoCreateProcedure:
-		n = maxCreateBytes
-	}
-	gunzip := func() connect.Decompressor { return &unpacker{limit: int64(n)} }
-	return []connect.HandlerOption{
-		connect.WithReadMaxBytes(n),
-		connect.WithCompression("gzip", gunzip, func() connect.Compressor { return gzip.NewWriter(io.Discard) }),
-		connect.WithCodec(binaryCodec{}),
-		connect.WithCodec(jsonCodec{"json"}),
-		connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
-	}
-}
-
-// An unpacker unpacks gzip up to a limit of bytes. Beyond it, it fails: the library would otherwise
-// unpack the rest to say how long it is.
-type unpacker struct {
-	gzip.Reader
-	limit, left int64
-}
-
-var errUnpacked = errors.New("it goes on when unpacked")
-
-func (u *unpacker) Read(p []byte) (int, error) {
-	if u.left < 0 {
-		return 0, errUnpacked
-	}
-	n, err := u.Reader.Read(p[:min(int64(len(p)), u.left+1)])
-	u.left -= int64(n)
-	return n, err
-}
-
-func (u *unpacker) Reset(r io.Reader) error {
-	u.left = u.limit
-	return u.Reader.Reset(r)
-}
-
-// maxParts bounds the samples and values of one Write together.
+// maxParts bounds the samples and values of one Write together. They are counted in the bytes of
+// the request, before they are decoded: an empty message takes 2 bytes on the wire and more than
+// 100 bytes in memory.
 const maxParts = 500_000
 
 func tooManyParts(n int) error {
 	return fmt.Errorf("more than %d samples and values in one request (%d found so far)", maxParts, n)
 }
 
-// binaryCodec is protobuf's own coding.
+// binaryCodec is protobuf's binary encoding. It bounds a Write before decoding it, and refuses
+// unknown fields in requests that change something.
 type binaryCodec struct{}
 
 func (binaryCodec) Name() string   { return "proto" }
@@ -98,9 +51,8 @@ func (binaryCodec) Unmarshal(b []byte, m any) error {
 	return nil
 }
 
-// noUnknown returns an error if a request has a field that is not in rondo.proto, in it or in a
-// message of it. A Write may hold many messages, so the fields of these are not found by
-// reflection.
+// noUnknown returns an error if a request, or a message in it, has a field that is not in
+// rondo.proto. The messages of a Write are walked without reflection, because there may be many.
 func noUnknown(m proto.Message) error {
 	if w, ok := m.(*rondov1.WriteRequest); ok {
 		for _, sample := range w.GetSamples() {
@@ -118,8 +70,8 @@ func noUnknown(m proto.Message) error {
 	return unknownBelow(m.ProtoReflect())
 }
 
-// unknownBelow returns an error if a message, or one in it, has an unknown field. Requests have no
-// maps.
+// unknownBelow returns an error if a message, or a message in it, has an unknown field. It does not
+// look into maps, because the requests it is called for have no maps.
 func unknownBelow(m protoreflect.Message) error {
 	err := unknownIn(m)
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -147,14 +99,14 @@ func unknownIn(m protoreflect.Message) error {
 	return fmt.Errorf("unknown field number %d in %s: a request that changes something may hold no other fields than those of rondo.proto", number, m.Descriptor().Name())
 }
 
-// The fields that writeParts counts; the numbers are those of rondo.proto.
+// The numbers, in rondo.proto, of the fields that writeParts counts.
 const (
 	fieldSamples = 1 // of WriteRequest
 	fieldValues  = 4 // of Sample
 )
 
-// writeParts counts the samples and values in the bytes of a WriteRequest, up to where these do not
-// parse or there are more than maxParts.
+// writeParts counts the samples and values in the bytes of a WriteRequest. It stops at bytes that
+// do not parse, and as soon as there are more than maxParts.
 func writeParts(b []byte) int {
 	n := 0
 	fields(b, fieldSamples, func(sample []byte) bool {
@@ -189,4 +141,15 @@ func fields(b []byte, num protowire.Number, f func([]byte) bool) {
 		}
 		b = b[n:]
 	}
+}
+
+// changes says whether a request changes something. An unknown field of such a request is an error:
+// a mistyped time_us would store a sample at the present, and a dry_run that this server does not
+// know would delete.
+func changes(m any) bool {
+	switch m.(type) {
+	case *rondov1.WriteRequest, *rondov1.CreateRequest, *rondov1.DropRequest, *rondov1.RenameRequest, *rondov1.CheckpointRequest:
+		return true
+	}
+	return false
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// Metadata returns one page of what is known of paths beside their numbers.
+// Metadata returns one page of metadata: text, units, description and age of paths.
 func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.MetadataRequest]) (*connect.Response[rondov1.MetadataResponse], error) {
 	m := req.Msg
 	limit := int(m.GetLimit())
@@ -21,7 +21,7 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.Meta
 		limit = defaultPage
 	}
 	limit = min(limit, maxPage)
-	charge := answer(ctx, req)
+	charge := chargeFor(ctx, req)
 	var page rondov1.MetadataResponse
 	for x, err := range s.Store.ListMetadata(ctx, m.GetPrefix(), m.GetPage()) {
 		if err != nil {

@@ -13,37 +13,20 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// The limits of requests and answers.
-const (
-	// MaxRequestBytes is how long a Write may be, unpacked. Other requests may be shorter only.
-	MaxRequestBytes = 4 << 20
-	maxCreateBytes  = 1 << 20   // of one Create, unpacked
-	maxQueryBytes   = 64 << 10  // of any other request, unpacked
-	maxMatchers     = 32        // of one List
-	maxAnswerBytes  = 256 << 20 // of one answer that a Client takes
-	maxSamples      = 100_000   // samples of one Write
-	maxRejections   = 16        // listed in the answer of one Write
-	maxReading      = 4 << 10   // bytes of one reading that is a text
-	maxFetchValues  = 4 << 20   // values in one answer of Fetch
-	defaultPage     = 1_000     // series a page of List
-	maxPage         = 10_000
-	maxLabelValues  = 1_000_000
-)
-
 // A Server is the service Rondo over one store.
 type Server struct {
 	Store   *core.Store
-	Version string    // told by Stats
-	Started time.Time // likewise
-	// MaxFuture is how far ahead of the clock a sample may be; 0: no limit.
+	Version string    // the program's version, for the answer of Stats
+	Started time.Time // when the server began, likewise
+	// MaxFuture is how far ahead of the clock a sample's time may be; 0 means no limit.
 	MaxFuture time.Duration
-	// Now is the clock; nil: time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Calls counts the calls that are answered.
+	// Calls counts the answered calls.
 	Calls Calls
 }
 
-// Handler returns the path that the service stands at and what answers there.
+// Handler returns the path of the service and the handler that answers below it.
 func (s *Server) Handler() (string, http.Handler) {
 	path, h := rondov1.NewRondoHandler(
 		s, connect.WithConditionalHandlerOptions(messageLimits), connect.WithInterceptors(connect.UnaryInterceptorFunc(s.Calls.intercept)),
@@ -80,7 +63,7 @@ func (s *Server) ref(path string, ref uint64) (core.Ref, error) {
 	}
 	r, err := s.Store.Lookup(path)
 	switch {
-	case errors.Is(err, core.ErrInvalid): // it names the path
+	case errors.Is(err, core.ErrInvalid): // the error names the path already
 		return 0, coded(err)
 	case err != nil:
 		return 0, fail(err, "look up %.200q", path)
@@ -101,7 +84,7 @@ func (s *Server) series(path string, ref uint64) (core.Series, error) {
 	return e, nil
 }
 
-// An explainer gives the answers that the library leaves empty a body.
+// An explainer writes an explanation into those refusals that the library sends with an empty body.
 type explainer struct {
 	http.ResponseWriter
 	method string // of the request

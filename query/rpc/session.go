@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
@@ -20,11 +18,13 @@ import (
 )
 
 // Pipe mode runs over a connection of its own. A POST to pipePath with the header "Upgrade:
-// rondo-pipe" turns an HTTP connection into a session. From then on ExecRequests go one way and
-// ExecResponses the other, each behind its length in 4 bytes, the greatest first. The first request
-// says how to run (argv, cwd, environment, plain); stdin of each request is a piece of the input.
-// The last answer holds the exit code. A line and its answer cost a third of the processor time
-// that they would cost as a stream of HTTP/2.
+// rondo-pipe" turns an HTTP/1.1 connection into a session. The caller then sends ExecRequests and
+// the server sends ExecResponses. Each message follows its length, 4 bytes in big-endian order. The
+// first request says how to run (argv, cwd, environment, plain). The field stdin of every request
+// is a piece of the input. The last answer holds the exit code.
+//
+// A session replaces a stream of HTTP/2 because a line and its answer then take a third of the
+// processor time.
 
 const (
 	upgradeName = "rondo-pipe" // the value of the header Upgrade
@@ -36,15 +36,15 @@ const (
 // goroutine.
 type Session interface {
 	Send(m *rondov1.ExecRequest) error
-	Receive() (*rondov1.ExecResponse, error) // io.EOF where the server has ended it
+	Receive() (*rondov1.ExecResponse, error) // io.EOF after the server has closed the connection
 	Close() error
 }
 
-// errNoSession says that a server has no pipe mode for its caller.
+// errNoSession says that a server refuses the caller a session of pipe mode.
 var errNoSession = errors.New("the server begins no session of pipe mode")
 
-// Pipe begins a session over a connection of its own, which ends with ctx. The error has the code
-// Unimplemented unless the client speaks to a server's socket.
+// Pipe begins a session over a connection of its own. The connection is closed when ctx ends. The
+// error has the code Unimplemented if the client does not speak to a server's socket.
 func (c *Client) Pipe(ctx context.Context) (Session, error) {
 	if c.dial == nil {
 		return nil, connect.NewError(connect.CodeUnimplemented, errNoSession)
@@ -53,7 +53,7 @@ func (c *Client) Pipe(ctx context.Context) (Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // it is to be cut off
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // the session is over anyway
 	s := &session{messages: newMessages(conn, maxAnswerBytes), stop: stop}
 	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: %s\r\nContent-Length: 0\r\n\r\n", pipePath, SocketName, upgradeName)
 	var answer *http.Response
@@ -63,14 +63,14 @@ func (c *Client) Pipe(ctx context.Context) (Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	_ = answer.Body.Close() // the connection goes on, or is closed
+	_ = answer.Body.Close() // the body is empty; the connection itself stays open
 	if answer.StatusCode != http.StatusSwitchingProtocols {
 		return nil, errors.Join(fmt.Errorf("%w: %s", errNoSession, answer.Status), s.Close())
 	}
 	return s, nil
 }
 
-// A session is one over a connection.
+// A session is a Session over a connection.
 type session struct {
 	*messages
 	stop func() bool
@@ -88,13 +88,13 @@ func (s *session) Close() error {
 	return s.conn.Close()
 }
 
-// messages are those on a connection.
+// messages sends and receives the messages of a session on a connection.
 type messages struct {
 	conn net.Conn
 	in   *bufio.Reader
-	most int // bytes of one that is received
-	out  []byte
-	read []byte
+	most int    // bytes of the longest message that is accepted
+	out  []byte // buffer of send
+	read []byte // buffer of receive
 }
 
 const lengthBytes = 4
@@ -116,7 +116,7 @@ func (s *messages) send(m proto.Message) (err error) {
 	return err
 }
 
-// receive reads a message. It is io.EOF if the connection ends in front of one.
+// receive reads a message. The error is io.EOF if the connection ends between two messages.
 func (s *messages) receive(m proto.Message) error {
 	var head [lengthBytes]byte
 	if _, err := io.ReadFull(s.in, head[:]); err != nil {
@@ -127,7 +127,7 @@ func (s *messages) receive(m proto.Message) error {
 		return fmt.Errorf("a message of %d bytes, at most %d are possible", n, s.most)
 	}
 	s.read = s.read[:0]
-	for left := int(n); left > 0; { // memory for what has arrived, not for what was announced
+	for left := int(n); left > 0; { // the buffer grows with the bytes that have arrived
 		at := len(s.read)
 		s.read = append(s.read, make([]byte, min(left, chunkBytes))...)
 		k, err := io.ReadFull(s.in, s.read[at:])
@@ -143,7 +143,7 @@ func (s *messages) receive(m proto.Message) error {
 	return err
 }
 
-// A caller is the other end of a session, as the server sees it.
+// A caller is the server's end of a session.
 type caller struct{ *messages }
 
 func (c caller) Send(m *rondov1.ExecResponse) error { return c.send(m) }
@@ -153,15 +153,15 @@ func (c caller) Receive() (*rondov1.ExecRequest, error) {
 	return m, c.receive(m)
 }
 
-// sessions are those that a Local has over connections.
+// sessions are the open sessions of a Local.
 type sessions struct {
-	mu     sync.Mutex
+	mu     sync.Mutex // guards conns and closed, and that open grows only while closed is false
 	conns  map[net.Conn]context.CancelFunc
 	closed bool
 	open   sync.WaitGroup
 }
 
-// enter notes a session; false if no more may begin.
+// enter registers a session. It returns false if no more sessions may begin.
 func (s *sessions) enter(conn net.Conn, cancel context.CancelFunc) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,70 +183,11 @@ func (s *sessions) leave(conn net.Conn) {
 	s.open.Done()
 }
 
-// each calls f for every session that is open.
+// each calls f for every open session.
 func (s *sessions) each(f func(net.Conn, context.CancelFunc)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for conn, cancel := range s.conns {
 		f(conn, cancel)
 	}
-}
-
-// Close ends the sessions of Pipe, each behind the command that it is at, or after grace within it,
-// and lets none begin. It returns when nothing is running, but at most after twice the grace.
-func (l *Local) Close(grace time.Duration) {
-	s := &l.sessions
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	past := time.Unix(1, 0)
-	// if it cannot be set, it is closed below
-	s.each(func(conn net.Conn, _ context.CancelFunc) { _ = conn.SetReadDeadline(past) })
-	ended := make(chan struct{})
-	go func() {
-		s.open.Wait()
-		close(ended)
-	}()
-	wait := func() bool {
-		t := time.NewTimer(grace)
-		defer t.Stop()
-		select {
-		case <-ended:
-			return true
-		case <-t.C:
-			return false
-		}
-	}
-	if wait() {
-		return
-	}
-	s.each(func(conn net.Conn, cancel context.CancelFunc) {
-		cancel()
-		_ = conn.Close() // it is cut off
-	})
-	wait()
-}
-
-// upgrade runs a session over the connection of a request.
-func (l *Local) upgrade(w http.ResponseWriter, r *http.Request) {
-	conn, rw, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		http.Error(w, "a pipe needs HTTP/1.1", http.StatusHTTPVersionNotSupported)
-		return
-	}
-	defer func() { _ = conn.Close() }() // the caller sees the exit code, or none
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	if conn.SetDeadline(time.Time{}) != nil || !l.sessions.enter(conn, cancel) {
-		return
-	}
-	defer l.sessions.leave(conn)
-	if _, err := fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", upgradeName); err != nil {
-		return
-	}
-	m := newMessages(conn, maxExecBytes)
-	if early, err := rw.Reader.Peek(rw.Reader.Buffered()); err == nil && len(early) > 0 {
-		m.in.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn))
-	}
-	_ = l.pipe(ctx, caller{m}) // the caller sees the end of the connection
 }

@@ -53,7 +53,7 @@ func (s *Server) Stats(context.Context, *connect.Request[rondov1.StatsRequest]) 
 	return connect.NewResponse(answer), nil
 }
 
-// StatsOf returns the message of a store's counters.
+// StatsOf returns the counters of a store as a message.
 func StatsOf(st core.Stats) *rondov1.StatsResponse {
 	return &rondov1.StatsResponse{
 		Series:               st.Series,
@@ -81,7 +81,7 @@ func StatsOf(st core.Stats) *rondov1.StatsResponse {
 	}
 }
 
-// Notes returns the events kept beside the numbers.
+// Notes returns the events that are kept beside the series, such as collectd's notifications.
 func (s *Server) Notes(ctx context.Context, req *connect.Request[rondov1.NotesRequest]) (*connect.Response[rondov1.NotesResponse], error) {
 	notes, err := s.Store.Notes(ctx, req.Msg.GetKey())
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) Notes(ctx context.Context, req *connect.Request[rondov1.NotesRe
 	return connect.NewResponse(&rondov1.NotesResponse{Notes: NotesOf(notes)}), nil
 }
 
-// NotesOf returns the messages of notes, oldest first.
+// NotesOf returns notes as messages, oldest first.
 func NotesOf(notes map[string][]core.Note) []*rondov1.Note {
 	var out []*rondov1.Note
 	for key, ns := range notes {

@@ -16,10 +16,10 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
-// maxFileBytes bounds a file that is imported, which the server holds as a whole.
+// maxFileBytes bounds one imported file. The server holds the whole file in memory.
 const maxFileBytes = transfer.MaxFile
 
-// Import makes series of files.
+// Import makes a series of each file that arrives.
 func (l *Local) Import(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse]) error {
 	first, err := stream.Receive()
 	if errors.Is(err, io.EOF) {
@@ -44,7 +44,7 @@ func (l *Local) Import(ctx context.Context, stream *connect.BidiStream[rondov1.I
 	err = transfer.Import(ctx, l.Store, o, items, func(r transfer.Result) {
 		answer := &rondov1.ImportResponse{Path: r.Path, Index: int64(r.Index), Skipped: r.Outcome == transfer.Skipped}
 		if r.Err != nil {
-			answer.Error = text.EscapeLines(r.Err.Error()) // it may quote the file
+			answer.Error = text.EscapeLines(r.Err.Error()) // the error may quote the file
 		}
 		if err := stream.Send(answer); err != nil {
 			cancel(err)
@@ -59,7 +59,7 @@ func (l *Local) Import(ctx context.Context, stream *connect.BidiStream[rondov1.I
 	return nil
 }
 
-// receiveFiles puts files together from the pieces that arrive, until the last.
+// receiveFiles puts files together from the pieces that arrive and sends each to items.
 func receiveFiles(ctx context.Context, stream *connect.BidiStream[rondov1.ImportRequest, rondov1.ImportResponse], m *rondov1.ImportRequest, items chan<- transfer.Item) error {
 	var item transfer.Item
 	for {

@@ -10,32 +10,33 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A told is an interceptor of clients: a request that cannot be sent, because a text in it is no
-// UTF-8, ends in an error that says which.
-type told struct{}
+// A utf8Checker is an interceptor of clients. It gives a request that cannot be sent, because a
+// text in it is not UTF-8, an error that names the field.
+type utf8Checker struct{}
 
-func (told) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+func (utf8Checker) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		answer, err := next(ctx, req)
 		return answer, unsendable(req.Any(), err)
 	}
 }
 
-func (told) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (utf8Checker) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		return toldStream{next(ctx, spec)}
+		return utf8Stream{next(ctx, spec)}
 	}
 }
 
-func (told) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+func (utf8Checker) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return next
 }
 
-type toldStream struct{ connect.StreamingClientConn }
+type utf8Stream struct{ connect.StreamingClientConn }
 
-func (s toldStream) Send(m any) error { return unsendable(m, s.StreamingClientConn.Send(m)) }
+func (s utf8Stream) Send(m any) error { return unsendable(m, s.StreamingClientConn.Send(m)) }
 
-// unsendable returns err, or what is wrong with the message if that is why it was not sent.
+// unsendable returns err, or a better error if the message could not be sent because a text in it
+// is not UTF-8.
 func unsendable(m any, err error) error {
 	if err == nil || connect.CodeOf(err) != connect.CodeInternal {
 		return err
@@ -48,7 +49,7 @@ func unsendable(m any, err error) error {
 	return err
 }
 
-// checkUTF8 says which text of a message is no UTF-8.
+// checkUTF8 returns an error that names the first text of a message that is not UTF-8.
 func checkUTF8(m protoreflect.Message) (err error) {
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		check := func(v protoreflect.Value, kind protoreflect.Kind) bool {

@@ -18,8 +18,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Write appends samples to existing series. Samples that cannot be stored are told in the answer
-// and do not keep the others from being stored.
+// Write appends samples to existing series. It stores every sample that can be stored; the answer
+// counts the others and lists the first few with their errors.
 func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRequest]) (*connect.Response[rondov1.WriteResponse], error) {
 	samples := req.Msg.GetSamples()
 	if len(samples) > maxSamples {
@@ -57,8 +57,8 @@ type writer struct {
 	answer rondov1.WriteResponse
 }
 
-// earliestUs, in 1973, is the least time_us that is taken: less are seconds or milliseconds by
-// mistake. They would be stored in 1970, or be late.
+// earliestUs, a moment of 1973, is the smallest time_us that is accepted. A smaller one counts
+// seconds or milliseconds by mistake, and its sample would be stored in 1970 or refused as late.
 const earliestUs = 1e14
 
 func (w *writer) add(m *rondov1.Sample) error {
@@ -95,7 +95,7 @@ func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
 	if m.GetRef() != 0 {
 		series, err := w.Store.Series(core.Ref(m.GetRef()))
 		if err != nil {
-			return core.Series{}, err // it names the ref
+			return core.Series{}, err // the error names the ref already
 		}
 		return series, nil
 	}

@@ -1,0 +1,77 @@
+package rpc
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// The limits of the service Rondo's requests and answers. Bytes are counted after unpacking.
+const (
+	// MaxRequestBytes bounds a Write, the largest of all requests.
+	MaxRequestBytes = 4 << 20
+	maxCreateBytes  = 1 << 20   // bytes of one Create
+	maxQueryBytes   = 64 << 10  // bytes of any other request
+	maxMatchers     = 32        // matchers of one List
+	maxAnswerBytes  = 256 << 20 // bytes of one answer that a Client accepts
+	maxSamples      = 100_000   // samples of one Write
+	maxRejections   = 16        // rejections listed in the answer of one Write
+	maxReading      = 4 << 10   // bytes of one reading that is given as text
+	maxFetchValues  = 4 << 20   // values in one answer of Fetch
+	defaultPage     = 1_000     // series or paths in a page of List or Metadata
+	maxPage         = 10_000    // likewise, if the request asks for more
+	maxLabelValues  = 1_000_000 // names or values in one answer of Labels
+)
+
+// The limits of the service Local.
+const (
+	maxExecBytes = 64 << 20  // arguments and standard input of one command
+	chunkBytes   = 256 << 10 // bytes of one message of a stream
+)
+
+// messageLimits returns the handler options that bound the requests of one procedure. A packed
+// request is unpacked up to its limit and no further.
+func messageLimits(spec connect.Spec) []connect.HandlerOption {
+	n := maxQueryBytes
+	switch spec.Procedure {
+	case rondov1.RondoWriteProcedure:
+		n = MaxRequestBytes
+	case rondov1.RondoCreateProcedure:
+		n = maxCreateBytes
+	}
+	gunzip := func() connect.Decompressor { return &unpacker{limit: int64(n)} }
+	return []connect.HandlerOption{
+		connect.WithReadMaxBytes(n),
+		connect.WithCompression("gzip", gunzip, func() connect.Compressor { return gzip.NewWriter(io.Discard) }),
+		connect.WithCodec(binaryCodec{}),
+		connect.WithCodec(jsonCodec{"json"}),
+		connect.WithCodec(jsonCodec{"json; charset=utf-8"}),
+	}
+}
+
+// An unpacker unpacks gzip and fails after a limit of bytes. Without the failure the library would
+// unpack the rest of the request just to report its length.
+type unpacker struct {
+	gzip.Reader
+	limit, left int64
+}
+
+var errUnpacked = errors.New("it goes on when unpacked")
+
+func (u *unpacker) Read(p []byte) (int, error) {
+	if u.left < 0 {
+		return 0, errUnpacked
+	}
+	n, err := u.Reader.Read(p[:min(int64(len(p)), u.left+1)])
+	u.left -= int64(n)
+	return n, err
+}
+
+func (u *unpacker) Reset(r io.Reader) error {
+	u.left = u.limit
+	return u.Reader.Reset(r)
+}
