@@ -30,6 +30,7 @@ var rooms = map[string][]string{
 	"internal/loglimit":      {},
 	"internal/owner":         {"internal/rrdtooltest"},
 	"internal/sockets":       {"internal/foreign", "internal/loglimit"},
+	"internal/pages":         {},
 	"internal/replace":       {},
 	"internal/rrdtooltest":   {},
 	"internal/text":          {},
@@ -80,6 +81,7 @@ var rooms = map[string][]string{
 
 // testOnly are packages that none but tests (and the first packages listed) may import.
 var testOnly = map[string][]string{
+	"internal/pages":         nil,
 	"internal/rrdtooltest":   nil,
 	"engine/enginetest":      nil,
 	"wal/waltest":            nil,

@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"net"
 	"net/http"
@@ -332,38 +331,5 @@ func TestReadmeCollectdInterop(t *testing.T) {
 	}
 	if out, err := exec.Command(path, "-t", "-C", name).CombinedOutput(); err != nil {
 		t.Errorf("README.md:%d: collectd -t: %v\n%s", f.line, err, out)
-	}
-}
-
-var link = regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
-
-// TestLinks looks for the files that pages link to.
-func TestLinks(t *testing.T) {
-	links := 0
-	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() || filepath.Ext(name) != ".md" {
-			return err
-		}
-		page, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		for _, m := range link.FindAllStringSubmatch(string(page), -1) {
-			to := m[1]
-			if to == "" || strings.Contains(to, "://") {
-				continue
-			}
-			links++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(name), to)); err != nil {
-				t.Errorf("%s links to %s, which is not there", strings.TrimPrefix(name, root+"/"), to)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if links < 10 {
-		t.Errorf("%d links found: the pattern is wrong", links)
 	}
 }

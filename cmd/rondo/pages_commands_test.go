@@ -1,0 +1,43 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/internal/pages"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+)
+
+// notCalls are lines of pages that begin as a call of rondo and are none that this program knows.
+var notCalls = []string{
+	"serve --lines 127.0.0.1:2003", // of the receiver that a page shows how to add
+	"ended before it had answered", // a message
+}
+
+// TestCommandsInPages looks for the command and the flags of every call of rondo that a page shows.
+func TestCommandsInPages(t *testing.T) {
+	isFlag := func(cmd *cobra.Command, name string) bool {
+		return cmd.Name() == "rrdtool" || slices.Contains(rrdtool.OptionsOf(cmd.Name()), name)
+	}
+	calls := 0
+	for _, p := range readPages(t) {
+		for _, c := range p.Commands("rondo") {
+			line := strings.Join(c.Args, " ")
+			if slices.ContainsFunc(notCalls, func(begin string) bool { return strings.HasPrefix(line, begin) }) {
+				continue
+			}
+			calls++
+			root := newRoot(&process{stdout: io.Discard, stderr: io.Discard, lookupEnv: func(string) (string, bool) { return "", false }})
+			if err := pages.Known(root, c.Args, isFlag); err != nil {
+				t.Errorf("%s:%d: rondo %s: %v", p.Name, c.Line, line, err)
+			}
+		}
+	}
+	if calls < 150 {
+		t.Errorf("only %d calls found: the pattern is wrong", calls)
+	}
+}
