@@ -1,12 +1,15 @@
-// Package graphdata is rrdtool's graph language: the lines that name data, DEF,
-// CDEF, VDEF, SHIFT and XPORT, and those that print and draw, as `rrdtool xport` takes them.
+// Package graphdata reads and evaluates rrdtool's graph language: the lines that define data (DEF,
+// CDEF, VDEF, SHIFT, XPORT), and the lines that print and draw, as `rrdtool xport` accepts them.
 //
-// A [Program] is what such lines define over a range of time. [New] begins one, [Program.Add] reads
-// a line, [Program.Run] fetches and calculates, and [Program.Series] and [Program.Grid] give what
-// came out: columns, the numbers of VDEFs, and the rows that all exported columns have in common.
-// [Program.Marks] is what PRINT and the lines that draw write beside them.
+// A [Program] holds such lines for one range of time:
 //
-// Rows, the order in which mistakes are found, and their texts are those of
-// rrdtool 1.7.2, learned from the program. Where it reads memory that is not
-// its own (a column that does not cover the whole range), values are unknown here.
+//   - [New] makes a program without lines, and [Program.Add] reads a line.
+//   - [Program.Run] fetches the data and calculates.
+//   - [Program.Series] returns the column of a variable, or the number of a VDEF.
+//   - [Program.Grid] returns the rows that all exported columns have in common.
+//   - [Program.Marks] returns the texts of PRINT and of the lines that draw.
+//
+// The rows, the order in which mistakes are reported, and the texts of the errors are those of
+// rrdtool 1.7.2, learned by experiment. rrdtool reads memory that is not its own if a column does
+// not cover the whole range; here such values are unknown.
 package graphdata

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A line is a function and its arguments, FUNCTION:argument:KEY=argument, which
-// are taken by key or one after the other.
+// A line is a function and its arguments, FUNCTION:argument:KEY=argument. Arguments are taken by
+// key, or in order.
 type line struct {
 	text     string // as it was given
 	function string
@@ -17,14 +17,14 @@ type line struct {
 }
 
 type argument struct {
-	text       string // `\:` is a colon, and no end
-	key, value string // without a key, it is pos and the number of those before it
+	text       string // with `\:` replaced by a colon
+	key, value string // an argument without a key has the key "pos" and its number, from 0
 	keyed      bool
 	taken      bool
 }
 
-// parseLine splits a line. Its function is the argument with the key cmd, or else the first without
-// a key.
+// parseLine splits a line. The function is the argument with the key cmd, or else the first
+// argument without a key.
 func parseLine(text string) (*line, error) {
 	l := &line{text: text}
 	var word []byte
@@ -72,7 +72,7 @@ func parseLine(text string) (*line, error) {
 	return l, nil
 }
 
-// keywords are arguments that stand for a key and a value.
+// keywords are words that stand for an argument with a key and a value.
 var keywords = map[string][2]string{
 	"STACK":           {"stack", "1"},
 	"skipscale":       {"skipscale", "1"},
@@ -82,7 +82,7 @@ var keywords = map[string][2]string{
 	"valstrfduration": {"vformatter", "duration"},
 }
 
-// byKey takes the last argument of a key, or returns nil.
+// byKey takes the last argument of a key. It returns nil if none is left.
 func (l *line) byKey(key string) *argument {
 	for i := len(l.args) - 1; i >= 0; i-- {
 		if a := &l.args[i]; a.key == key && !a.taken {
@@ -93,8 +93,8 @@ func (l *line) byKey(key string) *argument {
 	return nil
 }
 
-// next takes the first argument that is left, or returns nil. Callers decide whether a key in it
-// means something.
+// next takes the first argument that is left, or returns nil. The argument may have a key; the
+// caller decides whether the key means something.
 func (l *line) next() *argument {
 	for i := range l.args {
 		if a := &l.args[i]; !a.taken {
@@ -105,7 +105,7 @@ func (l *line) next() *argument {
 	return nil
 }
 
-// done reports what was not taken.
+// done returns an error if arguments are left.
 func (l *line) done() error {
 	var left []string
 	for _, a := range l.args {
@@ -117,4 +117,31 @@ func (l *line) done() error {
 		return nil
 	}
 	return fmt.Errorf("Unused Arguments \"%s\" in command : %s", strings.Join(left, ":"), l.text)
+}
+
+// positional takes an argument by its key, or else the next one. what names it in the error.
+func (l *line) positional(key, what string) (*argument, error) {
+	a := l.byKey(key)
+	if a == nil {
+		a = l.next()
+	}
+	if a == nil {
+		return nil, fmt.Errorf("No positional %s", what)
+	}
+	return a, nil
+}
+
+// whole returns the value of an argument that has this key, or the whole text of any other.
+func (a *argument) whole(key string) string {
+	if a.keyed && a.key == key {
+		return a.value
+	}
+	return a.text
+}
+
+func cut(text string, n int) string {
+	if len(text) > n {
+		return text[:n]
+	}
+	return text
 }

@@ -5,60 +5,22 @@ package graphdata
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// A MarkKind is what a line that draws or prints asks for.
-type MarkKind uint8
-
-// The kinds of marks.
-const (
-	PRINT MarkKind = iota
-	GPRINT
-	COMMENT
-	TEXTALIGN
-	LINE
-	AREA
-	STACK // only where its colour is wrong: else it is what it is stacked on
-	TICK
-	HRULE
-	VRULE
-)
-
-// A Mark is a line that draws or prints: what is written beside the data.
-type Mark struct {
-	Kind MarkKind
-	Text string // the legend; what is printed; the word of TEXTALIGN
-}
-
-// maxLegend is how much of a text is kept, in bytes.
+// maxLegend bounds a legend, in bytes. The rest is cut off.
 const maxLegend = maxFormat
-
-// A mark is one as it was read.
-type mark struct {
-	Mark
-	printed *printed // of PRINT and GPRINT
-}
-
-// A printed is what PRINT and GPRINT print: a number, or a time.
-type printed struct {
-	of   int // the element
-	cf   rra.CF
-	time bool // Text is a format of strftime
-}
 
 var markFunctions = map[string]MarkKind{
 	"PRINT": PRINT, "GPRINT": GPRINT, "COMMENT": COMMENT, "TEXTALIGN": TEXTALIGN, "AREA": AREA, "STACK": STACK, "TICK": TICK,
 	"HRULE": HRULE, "VRULE": VRULE,
 }
 
-// addMark reads a line that draws or prints; ok is false if it is none.
+// addMark reads a line that draws or prints. ok is false if the line does neither.
 func (p *Program) addMark(l *line) (ok bool, err error) {
 	kind, ok := markFunctions[l.function]
 	width, isLine := strings.CutPrefix(l.function, "LINE")
@@ -88,33 +50,6 @@ func (p *Program) addMark(l *line) (ok bool, err error) {
 	}
 	p.marks, p.ended = append(p.marks, m), !whole
 	return true, nil
-}
-
-// positional takes an argument by its key, or else the next.
-func (l *line) positional(key, what string) (*argument, error) {
-	a := l.byKey(key)
-	if a == nil {
-		a = l.next()
-	}
-	if a == nil {
-		return nil, fmt.Errorf("No positional %s", what)
-	}
-	return a, nil
-}
-
-// whole is the text of an argument that was not taken by its key.
-func (a *argument) whole(key string) string {
-	if a.keyed && a.key == key {
-		return a.value
-	}
-	return a.text
-}
-
-func cut(text string, n int) string {
-	if len(text) > n {
-		return text[:n]
-	}
-	return text
 }
 
 func (m *mark) comment(l *line) error {
@@ -186,15 +121,16 @@ func (p *Program) addPrint(l *line, m *mark) error {
 	return nil
 }
 
-// A painting is what is drawn, as the arguments of a line give it.
+// A painting is the arguments of a line that draws: the variable, its colours, the fraction of a
+// TICK, the legend.
 type painting struct {
 	vname            string
 	colors           []string
 	fraction, legend *argument
 }
 
-// painting takes the arguments that say what is drawn: NAME[#COLOR[#COLOR]][:FRACTION][:LEGEND], or
-// by their keys.
+// painting takes the arguments NAME[#COLOR[#COLOR]][:FRACTION][:LEGEND], or takes them by their
+// keys.
 func (l *line) painting(kind MarkKind) (x painting, err error) {
 	name, first, second := l.byKey("vname"), l.byKey("color"), l.byKey("color2")
 	x.legend = l.byKey("legend")
@@ -228,8 +164,8 @@ func (l *line) painting(kind MarkKind) (x painting, err error) {
 	return x, nil
 }
 
-// addDrawing reads a line that draws. It returns false where a colour is wrong: rrdtool reads no
-// further then, this line or others, and says nothing.
+// addDrawing reads a line that draws. It returns false if a colour is wrong: rrdtool then ignores
+// the rest of this line and all lines after it, without an error.
 func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err error) {
 	if err := m.style(l, width); err != nil {
 		return false, err
@@ -271,7 +207,8 @@ func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err er
 	return true, nil
 }
 
-// lastDrawn is what something can be stacked on: LINE or AREA; STACK if there is neither.
+// lastDrawn returns the kind of the last LINE or AREA, which a STACK is stacked on, or STACK if the
+// program has neither.
 func (p *Program) lastDrawn() MarkKind {
 	for i := len(p.marks) - 1; i >= 0; i-- {
 		if k := p.marks[i].Kind; k == LINE || k == AREA {
@@ -281,7 +218,7 @@ func (p *Program) lastDrawn() MarkKind {
 	return STACK
 }
 
-// style takes what says how something is drawn.
+// style takes and checks the arguments for the appearance: line width, gradient, dashes, stacking.
 func (m *mark) style(l *line, width string) error {
 	if m.Kind == LINE {
 		if width == "" {
@@ -322,7 +259,7 @@ func (m *mark) style(l *line, width string) error {
 	return nil
 }
 
-// dashes reads numbers with commas between.
+// dashes checks that text is numbers with commas between them.
 func dashes(text string) error {
 	for {
 		_, n := rpn.ScanNumber(text)
@@ -346,86 +283,4 @@ func isColor(text string) bool {
 		return strings.Trim(text, "0123456789abcdefABCDEF") == ""
 	}
 	return false
-}
-
-// Marks returns what the lines that draw and print write, in their order, after Run.
-func (p *Program) Marks() ([]Mark, error) {
-	s := printing{at: p.options.Now}
-	out := make([]Mark, 0, len(p.marks))
-	for i := range p.marks {
-		m := p.marks[i].Mark
-		if x := p.marks[i].printed; x != nil {
-			var err error
-			if m.Text, err = p.print(x, m.Text, &s); err != nil {
-				return nil, err
-			}
-		}
-		out = append(out, m)
-	}
-	return out, nil
-}
-
-// A printing is what one line that prints leaves to the next.
-type printing struct {
-	scale scale
-	at    time.Time // of the last VDEF, for what has no time: at first now
-}
-
-// print returns what PRINT or GPRINT prints.
-func (p *Program) print(x *printed, text string, s *printing) (string, error) {
-	e := &p.elems[x.of]
-	if e.kind == VDEF {
-		s.at = time.Unix(e.at, 0).In(p.options.Now.Location())
-	}
-	if x.time {
-		if e.kind == VDEF && !e.timed {
-			return "", nil
-		}
-		names := p.options.Names
-		if names == nil {
-			names = POSIXNames
-		}
-		return cut(names.Strftime(text, s.at), maxPrinted), nil
-	}
-	f, ok := parseFormat(text)
-	if !ok {
-		return "", fmt.Errorf("bad format for PRINT in \"%s'", text)
-	}
-	var v float64
-	if e.kind == VDEF {
-		v = e.series.Values[0]
-	} else {
-		v = consolidated(e.series, x.cf)
-	}
-	v, prefix := s.scale.of(f.prefix, v)
-	return cut(string(f.append(nil, v, prefix)), maxPrinted), nil
-}
-
-// consolidated makes one number of a column, of what is finite.
-func consolidated(c rpn.Series, cf rra.CF) float64 {
-	v, n := math.NaN(), 0
-	for _, x := range c.Values {
-		if math.IsNaN(x) || math.IsInf(x, 0) {
-			continue
-		}
-		if n++; n == 1 {
-			v = x
-			continue
-		}
-		switch cf {
-		case rra.Min:
-			v = min(v, x)
-		case rra.Max, rra.Failures:
-			v = max(v, x)
-		case rra.Last:
-			v = x
-		default:
-			v += x
-		}
-	}
-	switch cf {
-	case rra.Min, rra.Max, rra.Failures, rra.Last:
-		return v
-	}
-	return v / float64(n)
 }

@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// Powers of ten as xport makes them: by one multiplication or division after the other, so that the
-// larger ones are not quite powers of ten.
+// Powers of ten as xport calculates them, by repeated multiplication or division. The rounding
+// errors add up, so large powers are slightly wrong, and the printed digits depend on that.
 var powers, fractions = func() (up, down [maxExponent + 1]float64) {
 	up[0], down[0] = 1, 1
 	for i := range maxExponent {
@@ -15,15 +15,16 @@ var powers, fractions = func() (up, down [maxExponent + 1]float64) {
 	return up, down
 }()
 
-// maxExponent is the greatest exponent; smaller numbers than 1e-308 have a 0 in front of the point.
+// maxExponent is the largest exponent that is printed, with either sign. Numbers below 1e-308 have
+// a 0 in front of the point.
 const maxExponent = 308
 
-// digits are those behind the point.
+// digits is ten to the number of digits behind the point.
 const digits = 1e10
 
 // AppendNumber appends a finite number as xport prints it: with ten digits behind the point and an
-// exponent. A last digit that could go either way goes where rrdtool lets it go, which is not where
-// C's printf would. There is no -0.
+// exponent. The last digit is rounded as in rrdtool, which sometimes differs from C's printf. -0 is
+// printed as 0.
 func AppendNumber(dst []byte, v float64) []byte {
 	if v == 0 {
 		return append(dst, "0.0000000000e+00"...)
@@ -54,7 +55,7 @@ func AppendNumber(dst []byte, v float64) []byte {
 	return appendExponent(append(dst, text[:]...), 'e', e)
 }
 
-// appendExponent appends an exponent of at least two digits behind a letter.
+// appendExponent appends a letter, the sign of an exponent, and its digits, at least two.
 func appendExponent(dst []byte, letter byte, e int) []byte {
 	sign := byte('+')
 	if e < 0 {
@@ -65,4 +66,36 @@ func appendExponent(dst []byte, letter byte, e int) []byte {
 		dst = append(dst, '0')
 	}
 	return strconv.AppendInt(dst, int64(e), 10)
+}
+
+// rounded rounds to the nearest integer, and halves up.
+func rounded(v float64) uint64 {
+	n := uint64(v)
+	if v-float64(n) >= 0.5 {
+		n++
+	}
+	return n
+}
+
+// exponentOf returns the decimal exponent of a number that is not negative.
+func exponentOf(v float64) int {
+	e := 0
+	if v == 0 {
+		return 0
+	}
+	for t := v; t >= 10 && e < maxExponent; e++ {
+		t /= 10
+	}
+	for t := v; t < 1 && e > -maxExponent; e-- {
+		t *= 10
+	}
+	return e
+}
+
+// scaled divides by a power of ten, taken from the tables.
+func scaled(v float64, exponent int) float64 {
+	if exponent >= 0 {
+		return v / powers[exponent]
+	}
+	return v / fractions[-exponent]
 }

@@ -1,31 +1,31 @@
 package graphdata
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
 )
 
-// The limits of what PRINT and GPRINT print, in bytes.
+// The limits of PRINT and GPRINT.
 const (
-	maxFormat  = 200
-	maxPrinted = 244
-	maxDigits  = 19 // behind the point
+	maxFormat  = 200 // bytes of a format
+	maxPrinted = 244 // bytes of a printed text
+	maxDigits  = 19  // digits behind the point
 )
 
-// A format is what PRINT and GPRINT are given: text around one number, and behind that perhaps one
-// SI prefix.
+// A format is the format of PRINT and GPRINT: text around one number and an optional SI prefix
+// behind the number.
 type format struct {
-	// what stands in front of the number, between it and the prefix, and behind that
-	before, after, end string
-	flags              string // of "-+ #0", as far as they are there
-	width, precision   int    // precision -1: 6
+	before, after, end string // text before the number, before the prefix, and after the prefix
+	flags              string // those of "-+ #0" that are set
+	width, precision   int    // precision -1 means 6
 	verb               byte   // one of eEfFgG
-	prefix             byte   // s: the number's own; S: the one used last; 0: none
+	prefix             byte   // 's': the number's own; 'S': the one used last; 0: none
 }
 
-// parseFormat reads a format: %[flag][width][.precision]l and a verb; %s, %S; %%. It is not ok if
-// there is anything else in it.
+// parseFormat reads a format. It may contain %[flag][width][.precision]l with a verb, %s, %S and
+// %%. ok is false if the format contains any other conversion.
 func parseFormat(text string) (f format, ok bool) {
 	var word []byte
 	for text != "" {
@@ -63,7 +63,7 @@ func parseFormat(text string) (f format, ok bool) {
 	return f, f.verb != 0
 }
 
-// number reads what stands behind the % of a number, and returns the rest.
+// number reads the conversion of the number, behind its %, and returns the rest of the text.
 func (f *format) number(text string) (rest string, ok bool) {
 	if strings.IndexByte("+- 0#", text[0]) >= 0 {
 		f.flags, text = text[:1], text[1:]
@@ -85,7 +85,8 @@ func (f *format) number(text string) (rest string, ok bool) {
 	return text[2:], true
 }
 
-// leadingNumber reads digits; ok if there are any. What is printed is shorter than the number then.
+// leadingNumber reads the digits at the beginning of text. ok is false if there are none. A number
+// larger than any text that is printed is lowered.
 func leadingNumber(text string) (n int, rest string, ok bool) {
 	i := 0
 	for ; i < len(text) && '0' <= text[i] && text[i] <= '9'; i++ {
@@ -94,8 +95,8 @@ func leadingNumber(text string) (n int, rest string, ok bool) {
 	return n, text[i:], i > 0
 }
 
-// append prints a number, with the prefix that belongs to it. A number that has more than 19 digits
-// in front of the point ends the text there, as rrdtool has it.
+// append appends the text of a number and its prefix. A number of 2^64 or more without an exponent
+// ends the text in front of the number, as in rrdtool.
 func (f *format) append(dst []byte, v float64, prefix string) []byte {
 	dst = append(dst, f.before...)
 	number, ok := f.appendValue(nil, v)
@@ -123,8 +124,8 @@ func (f *format) append(dst []byte, v float64, prefix string) []byte {
 	return append(dst, f.end...)
 }
 
-// appendValue appends the number itself. It is made as [AppendNumber] makes its, digits before and
-// behind the point apart, in doubles.
+// appendValue appends the number itself. Like [AppendNumber], it calculates the digits before and
+// behind the point separately, in doubles. It returns false if the number is too large.
 func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 	upper := f.verb < 'a'
 	switch {
@@ -145,30 +146,8 @@ func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 		}
 		return append(dst, word...), true
 	}
-	precision, sharp := f.precision, strings.Contains(f.flags, "#")
-	if precision < 0 {
-		precision = 6
-	}
-	exponent, scientific, trim, number := 0, false, false, v
-	switch f.verb {
-	case 'e', 'E':
-		exponent, scientific = exponentOf(v), true
-	case 'g', 'G':
-		precision = min(max(precision, 1), maxDigits+1)
-		exponent = exponentOf(v)
-		if v = scaled(v, exponent); v >= 9 && rounded((v-9)*powers[precision-1]) >= uint64(powers[precision-1]) {
-			exponent++ // it is rounded to the next power of ten
-		}
-		v = number
-		scientific, trim = exponent < -4 || exponent >= precision, !sharp
-		if scientific {
-			precision--
-		} else {
-			precision -= exponent + 1
-			exponent = 0
-		}
-	}
-	precision = min(precision, maxDigits)
+	sharp := strings.Contains(f.flags, "#")
+	exponent, precision, scientific := f.layout(v)
 	if scientific {
 		v = scaled(v, exponent)
 	}
@@ -189,10 +168,8 @@ func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 	dst = strconv.AppendUint(dst, whole, 10)
 	digits := strconv.AppendUint(nil, behind, 10)
 	digits = append([]byte(strings.Repeat("0", max(precision-len(digits), 0))), digits...)[:precision]
-	if trim {
-		for len(digits) > 0 && digits[len(digits)-1] == '0' {
-			digits = digits[:len(digits)-1]
-		}
+	if !sharp && (f.verb == 'g' || f.verb == 'G') {
+		digits = bytes.TrimRight(digits, "0")
 	}
 	if len(digits) > 0 || sharp {
 		dst = append(append(dst, '.'), digits...)
@@ -206,48 +183,42 @@ func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 	return appendExponent(dst, 'e', exponent), true
 }
 
-// rounded rounds half of one up.
-func rounded(v float64) uint64 {
-	n := uint64(v)
-	if v-float64(n) >= 0.5 {
-		n++
+// layout returns how a finite number that is not negative is written: whether with an exponent and
+// with which, and how many digits stand behind the point.
+func (f *format) layout(v float64) (exponent, precision int, scientific bool) {
+	precision = f.precision
+	if precision < 0 {
+		precision = 6
 	}
-	return n
+	switch f.verb {
+	case 'e', 'E':
+		exponent, scientific = exponentOf(v), true
+	case 'g', 'G':
+		precision = min(max(precision, 1), maxDigits+1)
+		exponent = exponentOf(v)
+		if v = scaled(v, exponent); v >= 9 && rounded((v-9)*powers[precision-1]) >= uint64(powers[precision-1]) {
+			exponent++ // the number is rounded up to the next power of ten
+		}
+		if scientific = exponent < -4 || exponent >= precision; scientific {
+			precision--
+		} else {
+			precision -= exponent + 1
+			exponent = 0
+		}
+	}
+	return exponent, min(precision, maxDigits), scientific
 }
 
-// exponentOf is the exponent of ten of a number that is not negative.
-func exponentOf(v float64) int {
-	e := 0
-	if v == 0 {
-		return 0
-	}
-	for t := v; t >= 10 && e < maxExponent; e++ {
-		t /= 10
-	}
-	for t := v; t < 1 && e > -maxExponent; e-- {
-		t *= 10
-	}
-	return e
-}
-
-// scaled divides by a power of ten.
-func scaled(v float64, exponent int) float64 {
-	if exponent >= 0 {
-		return v / powers[exponent]
-	}
-	return v / fractions[-exponent]
-}
-
-// thousand is a power of 1,000, correctly rounded, which math.Pow is not.
+// thousand returns a power of 1,000, correctly rounded. math.Pow does not round correctly.
 func thousand(power int) float64 {
 	if power < -110 || power > 110 { // 0 or infinity
 		return math.Pow(1000, float64(power))
 	}
-	v, _ := strconv.ParseFloat("1e"+strconv.Itoa(3*power), 64) // infinite out of range
+	v, _ := strconv.ParseFloat("1e"+strconv.Itoa(3*power), 64) // infinity if it is out of range
 	return v
 }
 
-// A scale is the SI prefix used last, for formats that go on with it.
+// A scale is the SI prefix that was used last, for formats with %S.
 type scale struct {
 	set   bool
 	power int // of 1,000
@@ -255,9 +226,9 @@ type scale struct {
 
 var prefixes = [...]string{"a", "f", "p", "n", "u", "m", " ", "k", "M", "G", "T", "P", "E"}
 
-const noPrefix = 6 // among the prefixes
+const noPrefix = 6 // index of the blank in prefixes
 
-// of returns a number as a format wants it, and the prefix.
+// of returns a number divided by the power of its prefix, and the prefix.
 func (s *scale) of(prefix byte, v float64) (float64, string) {
 	if prefix == 0 {
 		return v, ""
@@ -267,7 +238,7 @@ func (s *scale) of(prefix byte, v float64) (float64, string) {
 		s.set, s.power = true, 0
 		switch {
 		case math.IsInf(v, 0):
-			s.power = math.MinInt32 // as a conversion of infinity gives it
+			s.power = math.MinInt32 // C's conversion of infinity to int
 		case v != 0 && v == v:
 			s.power = int(math.Floor(math.Log(math.Abs(v)) / math.Log(1000)))
 		}
@@ -277,7 +248,7 @@ func (s *scale) of(prefix byte, v float64) (float64, string) {
 		name = prefixes[i]
 	}
 	v /= thousand(s.power)
-	if prefix == 'S' && own && v == 0 { // nothing says which
+	if prefix == 'S' && own && v == 0 { // zero does not decide on a prefix
 		s.set = false
 	}
 	return v, name

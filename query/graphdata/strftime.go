@@ -1,21 +1,21 @@
 package graphdata
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// Names are what a locale says of dates: those of days and months, and the formats of strftime's
-// %c, %x, %X and %r.
+// Names are the words and formats of a locale for dates.
 type Names struct {
 	ShortDays, Days                         [7]string // from Sunday
 	ShortMonths, Months                     [12]string
-	Halves                                  [2]string // of the day
-	DateTime, Date, TimeOfDay, TimeOfHalves string
+	Halves                                  [2]string // AM and PM
+	DateTime, Date, TimeOfDay, TimeOfHalves string    // formats of strftime's %c, %x, %X and %r
 }
 
-// POSIXNames are those of the locale C.
+// POSIXNames are the names of the locale C.
 var POSIXNames = func() *Names {
 	n := &Names{
 		Halves:   [2]string{"AM", "PM"},
@@ -33,21 +33,21 @@ var POSIXNames = func() *Names {
 }()
 
 // Strftime formats a time as the GNU C library's strftime does, with its flags (_ - 0 ^ #), widths
-// and modifiers. What it does not know stands as it is. The alternative forms of locales (%E, %O)
-// are the plain ones.
+// and modifiers. Unknown conversions are copied unchanged. %E and %O, a locale's alternative forms,
+// give the plain forms.
 func (n *Names) Strftime(format string, t time.Time) string {
 	return string(n.appendTime(nil, format, t, 0))
 }
 
 const (
-	maxNested = 4   // formats of a locale within formats
-	maxWidth  = 512 // of one conversion
+	maxNested = 4   // depth of formats within the formats of a locale
+	maxWidth  = 512 // width of one conversion
 )
 
-// A conversion is what stands between % and its letter.
+// A conversion is the flags, width and modifier between a % and its letter.
 type conversion struct {
-	pad          byte // 0: as the letter has it; '-', '_' or '0'
-	upper, other bool // ^ and #
+	pad          byte // '-', '_' or '0'; 0: the letter's own
+	upper, other bool // the flags ^ and #
 	width        int
 	modifier     byte // E or O
 }
@@ -76,7 +76,7 @@ func (n *Names) appendTime(dst []byte, format string, t time.Time, depth int) []
 	}
 }
 
-// readConversion reads flags, width and modifier, and returns where the letter is.
+// readConversion reads flags, width and modifier, and returns the index of the letter.
 func readConversion(s string) (c conversion, k int) {
 	for ; k < len(s); k++ {
 		switch s[k] {
@@ -102,108 +102,124 @@ func readConversion(s string) (c conversion, k int) {
 	return c, k
 }
 
-// convert formats one conversion.
+// convert formats one conversion. It returns false for a letter, or a modifier before a letter,
+// that strftime does not know.
 func (n *Names) convert(c conversion, letter byte, t time.Time, depth int) (string, bool) {
-	number := func(v, digits int, pad byte) (string, bool) { return c.number(v, digits, pad), true }
-	word := func(s string) (string, bool) { return c.word(s), true }
-	nested := func(format string) (string, bool) {
+	if c.modifier == 'E' && strings.IndexByte("aAbBdDeFgGhHIjklmMSUVwW", letter) >= 0 || c.modifier == 'O' && strings.IndexByte("aAcDFxXY", letter) >= 0 {
+		return "", false
+	}
+	if format, ok := n.nested(letter); ok {
 		if depth == maxNested {
 			return "", true
 		}
 		return c.word(string(n.appendTime(nil, format, t, depth+1))), true
 	}
-	hour := t.Hour() % 12
-	if hour == 0 {
-		hour = 12
+	if v, digits, pad := numberOf(letter, t); pad != 0 {
+		return c.number(v, digits, pad), true
 	}
+	return n.wordOf(c, letter, t)
+}
+
+// nested returns the format that a letter stands for, or false if it stands for none.
+func (n *Names) nested(letter byte) (format string, ok bool) {
+	switch letter {
+	case 'c':
+		return n.DateTime, true
+	case 'x':
+		return n.Date, true
+	case 'X':
+		return n.TimeOfDay, true
+	case 'r':
+		return cmp.Or(n.TimeOfHalves, POSIXNames.TimeOfHalves), true
+	case 'D':
+		return "%m/%d/%y", true
+	case 'F':
+		return "%Y-%m-%d", true
+	case 'R':
+		return "%H:%M", true
+	case 'T':
+		return "%H:%M:%S", true
+	}
+	return "", false
+}
+
+// numberOf returns the number that a letter stands for, its digits, and the byte it is padded with.
+// The byte is 0 if the letter stands for no number.
+func numberOf(letter byte, t time.Time) (v, digits int, pad byte) {
 	year, week := t.ISOWeek()
-	if c.modifier == 'E' && strings.IndexByte("aAbBdDeFgGhHIjklmMSUVwW", letter) >= 0 || c.modifier == 'O' && strings.IndexByte("aAcDFxXY", letter) >= 0 {
-		return "", false
+	monday := (int(t.Weekday()) + 6) % 7 // days since Monday
+	switch letter {
+	case 'C':
+		return floorDiv(t.Year(), 100), 2, '0'
+	case 'd':
+		return t.Day(), 2, '0'
+	case 'e':
+		return t.Day(), 2, '_'
+	case 'g':
+		return year - 100*floorDiv(year, 100), 2, '0'
+	case 'G':
+		return year, 4, '0'
+	case 'H':
+		return t.Hour(), 2, '0'
+	case 'I':
+		return (t.Hour()+11)%12 + 1, 2, '0'
+	case 'j':
+		return t.YearDay(), 3, '0'
+	case 'k':
+		return t.Hour(), 2, '_'
+	case 'l':
+		return (t.Hour()+11)%12 + 1, 2, '_'
+	case 'm':
+		return int(t.Month()), 2, '0'
+	case 'M':
+		return t.Minute(), 2, '0'
+	case 's':
+		return int(t.Unix()), 1, '_'
+	case 'S':
+		return t.Second(), 2, '0'
+	case 'u':
+		return monday + 1, 1, '0'
+	case 'U':
+		return (t.YearDay() + 6 - int(t.Weekday())) / 7, 2, '0'
+	case 'V':
+		return week, 2, '0'
+	case 'w':
+		return int(t.Weekday()), 1, '0'
+	case 'W':
+		return (t.YearDay() + 6 - monday) / 7, 2, '0'
+	case 'y':
+		return t.Year() - 100*floorDiv(t.Year(), 100), 2, '0'
+	case 'Y':
+		return t.Year(), 4, '0'
 	}
+	return 0, 0, 0
+}
+
+// wordOf formats a letter that stands for a text. It returns false for any other letter.
+func (n *Names) wordOf(c conversion, letter byte, t time.Time) (string, bool) {
 	switch letter {
 	case '%':
-		return word("%")
+		return c.word("%"), true
 	case 'n':
-		return word("\n")
+		return c.word("\n"), true
 	case 't':
-		return word("\t")
+		return c.word("\t"), true
 	case 'a':
 		c.upper = c.upper || c.other
-		return word(n.ShortDays[t.Weekday()])
+		return c.word(n.ShortDays[t.Weekday()]), true
 	case 'A':
-		return word(n.Days[t.Weekday()])
+		return c.word(n.Days[t.Weekday()]), true
 	case 'b', 'h':
-		return word(n.ShortMonths[t.Month()-1])
+		return c.word(n.ShortMonths[t.Month()-1]), true
 	case 'B':
-		return word(n.Months[t.Month()-1])
-	case 'c':
-		return nested(n.DateTime)
-	case 'x':
-		return nested(n.Date)
-	case 'X':
-		return nested(n.TimeOfDay)
-	case 'r':
-		if n.TimeOfHalves == "" {
-			return nested(POSIXNames.TimeOfHalves)
-		}
-		return nested(n.TimeOfHalves)
-	case 'D':
-		return nested("%m/%d/%y")
-	case 'F':
-		return nested("%Y-%m-%d")
-	case 'R':
-		return nested("%H:%M")
-	case 'T':
-		return nested("%H:%M:%S")
+		return c.word(n.Months[t.Month()-1]), true
 	case 'p':
 		if c.other {
 			return c.lower(n.Halves[t.Hour()/12]), true
 		}
-		return word(n.Halves[t.Hour()/12])
+		return c.word(n.Halves[t.Hour()/12]), true
 	case 'P':
 		return c.lower(n.Halves[t.Hour()/12]), true
-	case 'C':
-		return number(floorDiv(t.Year(), 100), 2, '0')
-	case 'd':
-		return number(t.Day(), 2, '0')
-	case 'e':
-		return number(t.Day(), 2, '_')
-	case 'g':
-		return number(year-100*floorDiv(year, 100), 2, '0')
-	case 'G':
-		return number(year, 4, '0')
-	case 'H':
-		return number(t.Hour(), 2, '0')
-	case 'I':
-		return number(hour, 2, '0')
-	case 'j':
-		return number(t.YearDay(), 3, '0')
-	case 'k':
-		return number(t.Hour(), 2, '_')
-	case 'l':
-		return number(hour, 2, '_')
-	case 'm':
-		return number(int(t.Month()), 2, '0')
-	case 'M':
-		return number(t.Minute(), 2, '0')
-	case 's':
-		return number(int(t.Unix()), 1, '_')
-	case 'S':
-		return number(t.Second(), 2, '0')
-	case 'u':
-		return number((int(t.Weekday())+6)%7+1, 1, '0')
-	case 'U':
-		return number((t.YearDay()+6-int(t.Weekday()))/7, 2, '0')
-	case 'V':
-		return number(week, 2, '0')
-	case 'w':
-		return number(int(t.Weekday()), 1, '0')
-	case 'W':
-		return number((t.YearDay()+6-(int(t.Weekday())+6)%7)/7, 2, '0')
-	case 'y':
-		return number(t.Year()-100*floorDiv(t.Year(), 100), 2, '0')
-	case 'Y':
-		return number(t.Year(), 4, '0')
 	case 'z':
 		return c.offset(t), true
 	case 'Z':
@@ -211,7 +227,7 @@ func (n *Names) convert(c conversion, letter byte, t time.Time, depth int) (stri
 		if c.other {
 			return c.lower(zone), true
 		}
-		return word(zone)
+		return c.word(zone), true
 	}
 	return "", false
 }
@@ -246,7 +262,7 @@ func (c conversion) number(v, digits int, pad byte) string {
 	return sign + strings.Repeat("0", missing) + text
 }
 
-// offset is the zone as +hhmm. A width counts for the sign, and again for the number.
+// offset formats the time zone as +hhmm. A width applies to the sign, and again to the number.
 func (c conversion) offset(t time.Time) string {
 	_, seconds := t.Zone()
 	sign := "+"
@@ -257,7 +273,7 @@ func (c conversion) offset(t time.Time) string {
 	return c.word(sign) + c.number(minutes/60*100+minutes%60, 4, '0')
 }
 
-// word pads text, with blanks unless zeros were asked for.
+// word pads text with blanks, or with zeros if the flag 0 is set.
 func (c conversion) word(s string) string {
 	if c.upper {
 		s = strings.Map(func(r rune) rune { return mapped(r, 'a', 'z', 'A') }, s)
@@ -273,13 +289,13 @@ func (c conversion) word(s string) string {
 	return strings.Repeat(pad, missing) + s
 }
 
-// lower is a word in small letters, whatever the flags say.
+// lower formats a word in small letters, whatever the flags say.
 func (c conversion) lower(s string) string {
 	c.upper = false
 	return c.word(strings.Map(func(r rune) rune { return mapped(r, 'A', 'Z', 'a') }, s))
 }
 
-// mapped maps the letters of ASCII only, as the C library does with bytes.
+// mapped changes the case of ASCII letters only, as the C library does with bytes.
 func mapped(r, from, to, other rune) rune {
 	if from <= r && r <= to {
 		return r - from + other

@@ -1,0 +1,81 @@
+package graphdata
+
+import (
+	"math"
+
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+// Exports returns the XPORT lines in order.
+func (p *Program) Exports() []Export { return p.exports }
+
+// Lookup returns the variable of a name and the kind of the line that defines it. ok is false if no
+// line does.
+func (p *Program) Lookup(name string) (variable int, kind Kind, ok bool) {
+	i, ok := p.names[name]
+	if !ok {
+		return 0, 0, false
+	}
+	return i, p.elems[i].kind, true
+}
+
+// Series returns the column of a variable. Call it after Run. The result of a VDEF has a step of 0
+// and one value.
+func (p *Program) Series(variable int) rpn.Series { return p.elems[variable].series }
+
+// A Grid is the rows that all exported columns have in common. They end at Start+Step,
+// Start+2*Step, and so on up to End, in seconds since 1970.
+type Grid struct {
+	Start, End, Step int64
+}
+
+// Rows returns the number of rows.
+func (g Grid) Rows() int64 { return max(0, (g.End-g.Start)/g.Step) }
+
+// Grid returns the rows of the program's range at the largest step that divides the steps of all
+// exported columns. The range is widened to whole rows.
+func (p *Program) Grid() Grid {
+	g := Grid{}
+	for _, x := range p.exports {
+		g.Step = gcd(p.elems[x.Variable].series.Step, g.Step)
+	}
+	if g.Step == 0 {
+		g.Step = 1
+	}
+	g.Start = floor(p.options.Start, g.Step)
+	g.End = floor(p.options.End+g.Step-1, g.Step)
+	return g
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// A Cursor reads one column at ascending times, such as those of a Grid.
+type Cursor struct {
+	values []float64
+	step   int64
+	next   int64 // the end of the current row
+	row    int
+}
+
+// NewCursor returns a cursor at the beginning of a column.
+func NewCursor(s rpn.Series) Cursor {
+	return Cursor{values: s.Values, step: max(s.Step, 1), next: s.Start, row: -1}
+}
+
+// At returns the value of the row that contains the time t, in seconds since 1970, or NaN if no row
+// does. t must not be smaller than in the call before.
+func (c *Cursor) At(t int64) float64 {
+	if t > c.next {
+		n := (t - c.next + c.step - 1) / c.step
+		c.row, c.next = c.row+int(n), c.next+n*c.step
+	}
+	if c.row < 0 || c.row >= len(c.values) || t <= c.next-c.step {
+		return math.NaN()
+	}
+	return c.values[c.row]
+}

@@ -1,0 +1,95 @@
+package graphdata
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rondo-db/rondo/rra"
+	"github.com/rondo-db/rondo/rra/rpn"
+)
+
+// Marks returns the lines that draw and print, in order, with the texts that they write. Call it
+// after Run.
+func (p *Program) Marks() ([]Mark, error) {
+	s := printing{at: p.options.Now}
+	out := make([]Mark, 0, len(p.marks))
+	for i := range p.marks {
+		m := p.marks[i].Mark
+		if x := p.marks[i].printed; x != nil {
+			var err error
+			if m.Text, err = p.print(x, m.Text, &s); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// A printing is the state that a line that prints leaves to the next one.
+type printing struct {
+	scale scale
+	at    time.Time // the time of the last VDEF, which columns print too; at first the present
+}
+
+// print returns the text that PRINT or GPRINT prints by the format text.
+func (p *Program) print(x *printed, text string, s *printing) (string, error) {
+	e := &p.elems[x.of]
+	if e.kind == VDEF {
+		s.at = time.Unix(e.at, 0).In(p.options.Now.Location())
+	}
+	if x.time {
+		if e.kind == VDEF && !e.timed {
+			return "", nil
+		}
+		names := p.options.Names
+		if names == nil {
+			names = POSIXNames
+		}
+		return cut(names.Strftime(text, s.at), maxPrinted), nil
+	}
+	f, ok := parseFormat(text)
+	if !ok {
+		return "", fmt.Errorf("bad format for PRINT in \"%s'", text)
+	}
+	var v float64
+	if e.kind == VDEF {
+		v = e.series.Values[0]
+	} else {
+		v = consolidated(e.series, x.cf)
+	}
+	v, prefix := s.scale.of(f.prefix, v)
+	return cut(string(f.append(nil, v, prefix)), maxPrinted), nil
+}
+
+// consolidated reduces the finite values of a column to one number.
+func consolidated(c rpn.Series, cf rra.CF) float64 {
+	v, n := math.NaN(), 0
+	for _, x := range c.Values {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			continue
+		}
+		if n++; n == 1 {
+			v = x
+			continue
+		}
+		switch cf {
+		case rra.Min:
+			v = min(v, x)
+		case rra.Max, rra.Failures:
+			v = max(v, x)
+		case rra.Last:
+			v = x
+		default:
+			v += x
+		}
+	}
+	switch cf {
+	case rra.Min, rra.Max, rra.Failures, rra.Last:
+		return v
+	}
+	return v / float64(n)
+}
