@@ -1,22 +1,22 @@
-// Package foreign tells web browsers, and whatever else speaks HTTP or TLS, from clients of a line
-// protocol.
+// Package foreign recognises connections of web browsers, and of other programs that speak HTTP or
+// TLS, at a port of another protocol.
 //
-// A web page can have a browser connect to any TCP port of its own machine, and send lines of HTTP
-// with a body of the page's choice behind them. A protocol that answers an unknown line with an
-// error and reads on would carry the body out. So a connection ends where a [Sniffer] knows its
-// first bytes, or [Line] a line, and nothing behind that is looked at.
+// A web page can make a browser connect to any TCP port of the browser's machine and send HTTP
+// there, with a body that the page chooses. A server that answers the unknown lines of HTTP with
+// errors and reads on would then execute the body as commands. So a connection must end as soon as
+// a [Sniffer] recognises its first bytes, or [Line] one of its lines; the rest is not read.
 package foreign
 
 import "bytes"
 
-// methods are how a request of HTTP begins, its second version included, whose preface begins with
-// PRI. Case matters, as in HTTP.
+// methods are the beginnings of HTTP requests (RFC 9110). HTTP/2 begins with PRI (RFC 9113). Case
+// matters, as in HTTP.
 var methods = [...]string{"GET ", "POST ", "PUT ", "HEAD ", "OPTIONS ", "DELETE ", "PATCH ", "CONNECT ", "TRACE ", "PRI "}
 
-// hello is how a TLS connection begins: a handshake record of a version 3.x.
+// hello is how a TLS connection begins: a handshake record of version 3.x (RFC 8446).
 var hello = []byte{0x16, 0x03}
 
-// sniffed is how many bytes decide: as many as the longest of them.
+// sniffed is how many bytes decide: the length of the longest beginning.
 const sniffed = len("OPTIONS ")
 
 // A Sniffer looks at the first bytes of one connection. The zero value is ready.
@@ -26,10 +26,9 @@ type Sniffer struct {
 	done  bool
 }
 
-// Foreign takes the next bytes of the connection, and reports whether those so far are the
-// beginning of HTTP or TLS. Once it has returned true the connection is to be closed. Bytes that
-// could still become such a beginning are not foreign yet: a protocol may read them, if it can do
-// no harm with as few.
+// Foreign takes the next bytes of the connection, and reports whether the bytes so far begin HTTP
+// or TLS. Close the connection once it has returned true. Bytes that could still become such a
+// beginning are not foreign yet: a protocol may read them if so few bytes can do no harm.
 func (s *Sniffer) Foreign(b []byte) bool {
 	if s.done || len(b) == 0 {
 		return false
@@ -50,8 +49,8 @@ func (s *Sniffer) Foreign(b []byte) bool {
 	return false
 }
 
-// Line reports whether a line, without the bytes that end it, is one of HTTP: a request, or a
-// header such as "Host: x". A protocol with lines of that kind itself must look at those first.
+// Line reports whether a line, without the bytes that end it, is a line of HTTP: a request, or a
+// header such as "Host: x". A protocol that has such lines itself must check for them first.
 func Line(line []byte) bool {
 	line = bytes.TrimRight(line, " \t\r\n")
 	if i := bytes.LastIndexByte(line, ' '); bytes.HasPrefix(line[i+1:], []byte("HTTP/")) {
@@ -68,7 +67,7 @@ func Line(line []byte) bool {
 	return false
 }
 
-// isToken reports whether a byte may stand in the name of a header.
+// isToken reports whether a byte may stand in the name of a header (RFC 9110, token).
 func isToken(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), c) >= 0
 }

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Path compiles a pattern for paths: "*" stands for any text without a slash, "**" for any text and
-// "?" for one character that is no slash. All other characters stand for themselves.
+// Path compiles a pattern for paths: "*" matches any text without a slash, "**" any text, and "?"
+// one character except a slash. All other characters match themselves.
 func Path(pattern string) *regexp.Regexp { return compile(pattern, "[^/]") }
 
-// Text compiles a pattern for texts in which a slash is a character like others: "*" and "**" stand
-// for any text, "?" for one character.
+// Text compiles a pattern for texts in which a slash means nothing special: "*" and "**" match any
+// text, "?" matches one character.
 func Text(pattern string) *regexp.Regexp { return compile(pattern, "(?s:.)") }
 
 // compile turns a pattern into a regular expression. one is what "?" and each character of "*"

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// bounds are the upper bounds of the buckets but the last, which has none.
+// bounds are the upper bounds of all buckets except the last, which has no bound.
 var bounds = [...]time.Duration{
 	100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
 	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
@@ -58,8 +58,8 @@ func (s *Snapshot) Count() (n uint64) {
 	return n
 }
 
-// Buckets calls f for each bucket but the last: its upper bound in seconds, and how many durations
-// are not above that.
+// Buckets calls f for each bucket except the last, with its upper bound in seconds and the number
+// of durations that are not above the bound.
 func (s *Snapshot) Buckets(f func(bound float64, count uint64)) {
 	n := uint64(0)
 	for i, b := range bounds {

@@ -1,5 +1,5 @@
-// Package loglimit keeps a log readable while something goes wrong again and again: a [Limit] lets
-// one line a source and minute through, and says how many it has held back.
+// Package loglimit keeps a log readable while something goes wrong again and again. A [Limit] lets
+// one line of each source through in a minute, and tells how many lines it has held back.
 package loglimit
 
 import (
@@ -10,12 +10,12 @@ import (
 // maxSources is how many sources a Limit tells apart.
 const maxSources = 4096
 
-// A Limit lets one line a source and minute into the log. The zero value is ready; its methods may
-// be called concurrently. Beyond 4096 sources in a minute, new sources get no line.
+// A Limit lets one line of each source into the log in a minute. Beyond 4096 sources in a minute,
+// new sources get no line. The zero value is ready, and Allow may be called concurrently.
 type Limit[K comparable] struct {
 	mu      sync.Mutex // guards what follows
 	sources map[K]source
-	purged  time.Time // when old sources were last looked for
+	purged  time.Time // when old sources were last removed
 }
 
 type source struct {
@@ -23,8 +23,8 @@ type source struct {
 	held uint64 // lines held back since
 }
 
-// Allow reports whether a line about key may be written at now, and if so how many were held back
-// since the last one.
+// Allow reports whether a line about key may be written at now, and if so how many lines about key
+// were held back since the last one.
 func (l *Limit[K]) Allow(key K, now time.Time) (ok bool, held uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +36,7 @@ func (l *Limit[K]) Allow(key K, now time.Time) (ok bool, held uint64) {
 	}
 	if !known && len(l.sources) >= maxSources {
 		if now.Sub(l.purged) < time.Second {
-			return false, 0 // a flood of sources must not be one of searches
+			return false, 0 // search once a second at most, however many new sources come
 		}
 		l.purged = now
 		for k, s := range l.sources {

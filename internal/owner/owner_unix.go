@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openToWrite opens a file as it is, looks at it, and only then empties it, if flag says so.
+// openToWrite opens a file without changing it, checks it, and only then empties it if flag says
+// so.
 func openToWrite(name string, flag int, perm os.FileMode) (*os.File, error) {
 	asItIs := flag&^os.O_TRUNC | unix.O_NOFOLLOW
 	var f *os.File
@@ -22,7 +23,7 @@ func openToWrite(name string, flag int, perm os.FileMode) (*os.File, error) {
 		f, err = os.OpenFile(name, asItIs, perm)
 	}
 	if err != nil {
-		// The systems tell O_NOFOLLOW's refusal in different ways.
+		// Systems report the refusal of O_NOFOLLOW with different errors.
 		if there, err2 := os.Lstat(name); err2 == nil && there.Mode()&os.ModeSymlink != 0 && !errors.Is(err, os.ErrExist) {
 			err = &os.PathError{Op: "open", Path: name, Err: errLink}
 		}
@@ -38,7 +39,7 @@ func openToWrite(name string, flag int, perm os.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// check refuses a file that leads out of its folder.
+// check refuses a file through which another file could be changed.
 func check(f *os.File) error {
 	var st unix.Stat_t
 	err := unix.Fstat(int(f.Fd()), &st)
@@ -54,15 +55,15 @@ func check(f *os.File) error {
 	return &os.PathError{Op: "open", Path: f.Name(), Err: err}
 }
 
-// createAsRoot opens name, or makes it and gives it to the owner of its folder. A file that was
-// there stays whose it is.
+// createAsRoot opens name, or makes it and gives it to the owner of its folder. A file that exists
+// keeps its owner.
 func createAsRoot(name string, flag int, perm os.FileMode) (*os.File, error) {
 	above, err := openFolder(filepath.Dir(name))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = above.Close() }() // nothing was written through it
-	// somebody may remove it between the two calls, hardly ever twice
+	// Somebody may remove the file between the two calls, but hardly ever twice.
 	for range 100 {
 		f, err := openAt(above, name, flag|os.O_CREATE|os.O_EXCL, perm)
 		if err == nil {
@@ -94,10 +95,10 @@ func mkdir(name string, perm os.FileMode) error {
 	if err != nil {
 		return &os.PathError{Op: "mkdir", Path: name, Err: err}
 	}
-	// Another folder may have its name by now. One that is not empty is not ours.
+	// Another folder may have the name by now. A folder that is not empty is not the new one.
 	f, err := openAt(above, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return nil // it was made, by whoever took it away; what is put into it will fail
+		return nil // it was made, and somebody has taken it away; using it will fail
 	}
 	defer func() { _ = f.Close() }() // nothing was written through it
 	if _, err := f.Readdirnames(1); err == io.EOF {
@@ -106,8 +107,8 @@ func mkdir(name string, perm os.FileMode) error {
 	return nil
 }
 
-// give makes f, which is root's, the property of the owner of the folder above. Failing is harmless
-// where nobody else uses f, and told by the system to whoever does.
+// give changes the owner of f from root to the owner of the folder above. A failure is harmless if
+// only root uses f; anybody else gets an error when they open it.
 func give(f, above *os.File) {
 	var mine, theirs unix.Stat_t
 	if unix.Fstat(int(f.Fd()), &mine) != nil || unix.Fstat(int(above.Fd()), &theirs) != nil {
@@ -118,8 +119,8 @@ func give(f, above *os.File) {
 	}
 }
 
-// openFolder opens a folder, which may be a link: the owner of what it leads to is asked for, of
-// that one opening.
+// openFolder opens a folder. A link is followed: the owner that counts is the owner of the folder
+// that was opened.
 func openFolder(name string) (*os.File, error) {
 	return os.OpenFile(name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 }

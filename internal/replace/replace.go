@@ -1,7 +1,7 @@
-// Package replace says which names a new file may take.
+// Package replace checks whether a new file may replace what has a name now.
 //
-// A file that is written under another name and then renamed takes the place of whatever bears the
-// name: as root of a device, too. After a backup to /dev/null there would be a file in its place.
+// A rename replaces whatever has the name. For root that includes a device: after a backup to
+// /dev/null a regular file would stand in place of the device.
 package replace
 
 import (
@@ -11,16 +11,16 @@ import (
 	"os"
 )
 
-// errSpecial is what is wrong with a name that a device, a folder, a pipe or a socket bears.
+// errSpecial says that the name is that of a device, a folder, a pipe or a socket.
 var errSpecial = errors.New("is not a regular file, which alone may be replaced")
 
-// Check returns an error if something bears the name that is neither a regular file nor a symbolic
-// link to one. A name that nothing bears is free.
+// Check returns nil if name is free, or is a regular file or a symbolic link to one. Otherwise it
+// returns an error that names the file.
 func Check(name string) error {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // also a link that leads nowhere
+		return nil // nothing, or a link that leads nowhere
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// requirePeers is the variable of the environment that, with the value 1, makes what is missing a
-// failure.
+// requirePeers is an environment variable. Its value 1 makes tests fail whose peer is missing.
 const requirePeers = "RONDO_REQUIRE_PEERS"
 
-// Required reports whether every peer must be there.
+// Required reports whether every peer must be installed.
 func Required() bool { return os.Getenv(requirePeers) == "1" }
 
-// Lacks ends a test for which this machine lacks something: the test is skipped, or fails where
+// Lacks ends a test for which this machine lacks something: it skips the test, or fails it if
 // RONDO_REQUIRE_PEERS is 1. The arguments say what is missing.
 func Lacks(tb testing.TB, what ...any) {
 	tb.Helper()
@@ -27,8 +26,8 @@ func Lacks(tb testing.TB, what ...any) {
 	tb.Skip(what...)
 }
 
-// Peer returns the path of an installed program: of the first of names that there is. Without one
-// the test ends as Lacks says.
+// Peer returns the path of the first of the named programs that is installed. If none is, it ends
+// the test as Lacks does.
 func Peer(tb testing.TB, names ...string) string {
 	tb.Helper()
 	for _, name := range names {
@@ -40,7 +39,7 @@ func Peer(tb testing.TB, names ...string) string {
 	return ""
 }
 
-// Need is Peer for tests that run several programs by their names.
+// Need ends the test as Lacks does unless all of the named programs are installed.
 func Need(tb testing.TB, names ...string) {
 	tb.Helper()
 	for _, name := range names {
@@ -48,8 +47,8 @@ func Need(tb testing.TB, names ...string) {
 	}
 }
 
-// RRDtool returns the path of rrdtool, of the version that rondo is held against, and logs that.
-// Without it the test ends as Lacks says.
+// RRDtool returns the path of rrdtool and logs its version. If rrdtool of that Version is not
+// installed, it ends the test as Lacks does.
 func RRDtool(tb testing.TB) string {
 	tb.Helper()
 	path := Peer(tb, "rrdtool")
@@ -65,8 +64,8 @@ func RRDtool(tb testing.TB) string {
 	return path
 }
 
-// Run starts a program, which is killed when stop is called, or the test has ended. Where cmd has
-// no Stdout or Stderr, what the program writes there is logged if the test fails.
+// Run starts a program. The program is killed when stop is called or the test ends. Output for
+// which cmd has no Stdout or Stderr is logged if the test fails.
 func Run(tb testing.TB, cmd *exec.Cmd) (stop func()) {
 	tb.Helper()
 	var log bytes.Buffer
@@ -96,7 +95,7 @@ func Run(tb testing.TB, cmd *exec.Cmd) (stop func()) {
 	return stop
 }
 
-// listenTime is how long a program may take to listen.
+// listenTime is how long a program may take until it listens.
 const listenTime = 20 * time.Second
 
 // Listening waits until something listens at an address.
@@ -115,15 +114,15 @@ func Listening(tb testing.TB, network, addr string) {
 }
 
 // RRDCached runs rrdcached over the folder base until the test ends, and logs its version. It
-// listens at the unix socket, and at what further arguments say.
+// listens at the unix socket. args are further arguments.
 func RRDCached(tb testing.TB, base, socket string, args ...string) {
 	tb.Helper()
 	path := Peer(tb, "rrdcached")
 	version, _ := exec.Command(path, "-h").CombinedOutput() // it says its version and ends
 	line, _, _ := bytes.Cut(version, []byte("\n"))
 	tb.Logf("peer: %s", line)
-	// With more than one thread an update may be written before an earlier one of the same file,
-	// which is then lost.
+	// With several threads, rrdcached may write an update before an earlier one of the same file,
+	// and then loses the earlier one.
 	cmd := exec.Command(path, append([]string{
 		"-g", "-t", "1", "-l", "unix:" + socket, "-b", base, "-B", "-R", "-w", "1800", "-f", "3600", "-p", socket + ".pid",
 	}, args...)...)
@@ -131,3 +130,6 @@ func RRDCached(tb testing.TB, base, socket string, args ...string) {
 	Run(tb, cmd)
 	Listening(tb, "unix", socket)
 }
+
+// Version is the version of rrdtool that rondo is compared with.
+const Version = "RRDtool 1.7.2 "

@@ -17,8 +17,8 @@ type Pipe struct {
 	out *bufio.Reader
 }
 
-// StartPipe starts the rrdtool at path in a folder, with an environment; nil is the test's own. It
-// ends with the test.
+// StartPipe starts the rrdtool at path in the folder dir, with the environment env; nil: the test's
+// own. rrdtool ends when the test does.
 func StartPipe(tb testing.TB, path, dir string, env []string) *Pipe {
 	tb.Helper()
 	p := &Pipe{tb: tb, cmd: exec.Command(path, "-")}
@@ -45,11 +45,11 @@ func (p *Pipe) end() {
 	_ = p.cmd.Wait() // how it ends does not matter
 }
 
-// ErrCrashed is Try's error where rrdtool has ended.
+// ErrCrashed is the error of Try if rrdtool has ended.
 var ErrCrashed = errors.New("crash")
 
-// Try runs a line, and returns what rrdtool printed. The error is rrdtool's message behind "ERROR:
-// ", or ErrCrashed.
+// Try runs one line and returns what rrdtool printed. The error is rrdtool's message without
+// "ERROR: ", or ErrCrashed.
 func (p *Pipe) Try(line string) (out string, err error) {
 	p.tb.Helper()
 	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
@@ -71,7 +71,7 @@ func (p *Pipe) Try(line string) (out string, err error) {
 	}
 }
 
-// Ask is Try for lines at which rrdtool does not crash: the test fails if it does.
+// Ask is Try, but fails the test if rrdtool crashes.
 func (p *Pipe) Ask(line string) (out string, err error) {
 	p.tb.Helper()
 	if out, err = p.Try(line); errors.Is(err, ErrCrashed) {

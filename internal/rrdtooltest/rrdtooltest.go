@@ -1,8 +1,9 @@
 // Package rrdtooltest finds and runs the programs that tests compare rondo with: rrdtool,
-// rrdcached, collectd and others. Where one is missing the test is skipped, or fails if
+// rrdcached, collectd and others. If a program is missing the test is skipped, or fails if
 // RONDO_REQUIRE_PEERS is 1.
 //
-// [Peer] finds a program, [Run] runs one until the test ends, [Start] asks rrdtool in pipe mode.
+// [Peer] finds a program. [Run] runs one until the test ends. [Start] runs rrdtool in pipe mode,
+// [RRDCached] an rrdcached.
 package rrdtooltest
 
 import (
@@ -15,11 +16,8 @@ import (
 	"time"
 )
 
-// Version is what rondo is held against.
-const Version = "RRDtool 1.7.2 "
-
-// A Tool is a running `rrdtool -` in a folder of its own. It is started again
-// when a command makes it crash.
+// A Tool is a running `rrdtool -` in a folder of its own. When a command makes rrdtool crash, the
+// Tool starts it again.
 type Tool struct {
 	Dir string
 
@@ -48,9 +46,8 @@ func (t *Tool) start() {
 	t.pipe = StartPipe(t.tb, t.path, t.Dir, append(os.Environ(), "TZ="+t.zone, "LC_ALL=C"))
 }
 
-// Do runs one command, whose words may not hold quotes, backslashes or line
-// ends, and returns what it printed and its error, "" if there is none.
-// The error of a command that crashes is "crash".
+// Do runs one command, whose words may not hold quotes, backslashes or line ends. It returns what
+// the command printed, and the text of its error: "" if it succeeded, "crash" if rrdtool crashed.
 func (t *Tool) Do(words ...string) (out, failure string) {
 	t.tb.Helper()
 	quoted := make([]string, len(words))
@@ -71,8 +68,8 @@ func (t *Tool) Do(words ...string) (out, failure string) {
 	return out, err.Error()
 }
 
-// Rand returns a source of random cases and logs its seed: RONDO_SEED, or a
-// fresh one.
+// Rand returns a source of random numbers and logs its seed. The seed is RONDO_SEED, or a new one
+// if that is not set.
 func Rand(tb testing.TB) *rand.Rand {
 	tb.Helper()
 	seed, _ := strconv.ParseUint(os.Getenv("RONDO_SEED"), 10, 64)
@@ -83,8 +80,8 @@ func Rand(tb testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// Cases returns how many random cases to try: n, or more or less as RONDO_PROGRAMS
-// is more or less than 200.
+// Cases returns how many random cases to try: n·RONDO_PROGRAMS/200, or n if RONDO_PROGRAMS is not
+// set.
 func Cases(n int) int {
 	if programs, err := strconv.Atoi(os.Getenv("RONDO_PROGRAMS")); err == nil {
 		return n * programs / 200

@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// The pauses after an Accept that failed: the first, and the longest.
+// The pauses after an Accept that failed grow from firstPause to lastPause.
 const (
 	firstPause = 5 * time.Millisecond
 	lastPause  = time.Second
 )
 
-// Accept takes connections of l until ctx ends. It calls open for each, and then serve, which open
-// returns, in a goroutine of its own; a serve of nil means that open has refused and closed the
-// connection. Accept closes l when ctx ends, and each connection when its serve returns. It returns
-// when all of them have. The context of open ends when Accept does; where Accept cannot go on
-// although ctx has not ended, the error says why.
+// Accept takes connections from l until ctx ends. It calls open for each connection, and runs the
+// function that open returns, serve, in a new goroutine. If serve is nil, open has refused and
+// closed the connection. The context that open is given ends when Accept stops.
+//
+// When ctx ends, Accept closes l. It closes each connection when its serve returns, and returns
+// when all have returned. The error is not nil if l failed before ctx ended.
 func Accept(ctx context.Context, l net.Listener, open func(ctx context.Context, nc net.Conn) (serve func())) error {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -27,7 +28,7 @@ func Accept(ctx context.Context, l net.Listener, open func(ctx context.Context, 
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() }) // l.Accept sees it
 	defer stop()
-	defer func() { _ = l.Close() }() // a second time it has nothing to say
+	defer func() { _ = l.Close() }() // the error of a second Close means nothing
 	pause := time.Duration(0)
 	for {
 		nc, err := l.Accept()
@@ -39,7 +40,7 @@ func Accept(ctx context.Context, l net.Listener, open func(ctx context.Context, 
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("accept at %s: %w", l.Addr(), err)
-		case err != nil: // out of files, or a peer that is gone: it passes
+		case err != nil: // too many open files, or the peer has gone: the error passes
 			pause = min(max(2*pause, firstPause), lastPause)
 			select {
 			case <-time.After(pause):
@@ -59,11 +60,11 @@ func Accept(ctx context.Context, l net.Listener, open func(ctx context.Context, 
 	}
 }
 
-// farewellTime is how long a refused peer is given to take a last word. The buffer of a new socket
-// has room for it, so this does not wait.
+// farewellTime is how long a Write to a refused peer may take. The buffer of a new socket has room
+// for the farewell, so the Write does not wait in practice.
 const farewellTime = 10 * time.Millisecond
 
-// Refuse sends a last word to a peer for whose connection there is no place, and closes it.
+// Refuse sends farewell to the peer of a connection that has no place, and closes the connection.
 func Refuse(nc net.Conn, farewell []byte) {
 	if len(farewell) > 0 {
 		_ = nc.SetWriteDeadline(time.Now().Add(farewellTime)) // then Write says so

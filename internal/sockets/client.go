@@ -8,8 +8,8 @@ import (
 // Local is the host of a connection to a unix socket, whose peer has no address.
 const Local = "unix"
 
-// Address returns the IP address of a peer, and IPv4 as such even on a socket for both. It is not
-// valid where the peer has none, as on a unix socket.
+// Address returns the IP address of a peer. An IPv4 address is returned as one, even if the socket
+// is one for IPv6. The address is not valid if the peer has none, as on a unix socket.
 func Address(a net.Addr) netip.Addr {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()
@@ -17,8 +17,9 @@ func Address(a net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// Client returns what an address is counted as where clients have shares: itself, or of IPv6 the
-// network of 64 bits, which one host has for itself.
+// Client returns the client that an address is counted as where clients have shares: the address
+// itself for IPv4, its network of 64 bits for IPv6, because one host usually has such a network to
+// itself.
 func Client(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	if a.Is6() {

@@ -9,14 +9,16 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/foreign"
+	"github.com/rondo-db/rondo/internal/loglimit"
 )
 
 const (
-	// how long a Write may take after the end of Serve's context
+	// lastWriteTime is how long a Write may take after the end of Serve's context.
 	lastWriteTime = time.Second
-	// what has not arrived within so long after reading has ended is not read
+	// After reading has ended, bytes that have arrived are still read: until none arrives for
+	// lastReadWait, and for lastReadTime at most.
 	lastReadWait = 10 * time.Millisecond
-	lastReadTime = 100 * time.Millisecond // and nothing after so long
+	lastReadTime = 100 * time.Millisecond
 )
 
 // Errors of a Conn.
@@ -27,17 +29,17 @@ var (
 	ErrForeign = errors.New("peer speaks HTTP or TLS")
 )
 
-// A Conn is one connection. Read is for one goroutine at a time; Write is not to be called by two
-// at once either.
+// A Conn is one connection. One goroutine at a time may call Read, and one at a time Write.
 //
-// Read ends with ErrIdle when the peer is silent for too long: with ErrYielded, which is an ErrIdle
-// too, where a new connection needed its place. It ends with ErrForeign, and returns nothing, when
-// the connection begins as a browser's does. When the context of Serve has ended, it ends with the
-// context's error. Whichever of these ends it but ErrForeign, Read returns first what the peer had
-// sent by then.
+// Read returns one of these errors, once it has returned the bytes that the peer had sent before:
+//   - ErrIdle: the peer was silent for too long.
+//   - ErrYielded, which is an ErrIdle too: the peer was silent and a new connection has its place.
+//   - the error of Serve's context: the context has ended.
 //
-// Write ends with ErrStalled when the peer does not read. How much of it the peer has got by then
-// cannot be known: close the connection.
+// If the connection begins with HTTP or TLS, Read returns ErrForeign and none of the bytes.
+//
+// Write returns ErrStalled if the peer does not read. Close the connection then: the peer may have
+// received any part of the bytes.
 type Conn struct {
 	net.Conn
 	// Host is the peer's address without port, or Local.
@@ -47,22 +49,23 @@ type Conn struct {
 	Peer string
 
 	ctx   context.Context
-	t     *TCP
+	o     *TCPOptions
+	odd   *loglimit.Limit[struct{}] // of lines about connections that speak HTTP or TLS
 	place *Place
-	set   time.Time // when the deadline of reading was set last
-	why   error     // why reading ends; nil: it does not
-	end   time.Time // when reading ends; set with why
+	set   time.Time // when the read deadline was set last
+	why   error     // why reading ends; nil: it goes on
+	end   time.Time // when reading ends at the latest; set with why
 	first foreign.Sniffer
 }
 
-// Read reads what the peer has sent, and counts it.
+// Read reads what the peer has sent, and counts the bytes in Traffic.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.read(p)
-	c.t.o.Traffic.Bytes.Add(uint64(n))
+	c.o.Traffic.Bytes.Add(uint64(n))
 	if c.first.Foreign(p[:n]) {
-		c.t.o.Traffic.Foreign.Add(1)
-		if ok, held := c.t.odd.Allow(struct{}{}, time.Now()); ok {
-			c.t.o.Logger.Warn("a connection that speaks HTTP or TLS is closed", "from", c.Host, "held_back_lines", held)
+		c.o.Traffic.Foreign.Add(1)
+		if ok, held := c.odd.Allow(struct{}{}, time.Now()); ok {
+			c.o.Logger.Warn("a connection that speaks HTTP or TLS is closed", "from", c.Host, "held_back_lines", held)
 		}
 		return 0, ErrForeign
 	}
@@ -73,23 +76,23 @@ func (c *Conn) read(p []byte) (int, error) {
 	now := time.Now()
 	c.place.Silent(now)
 	defer c.place.Heard()
-	if idle := c.t.o.Idle; idle > 0 && now.Sub(c.set) > idle/64 {
+	if idle := c.o.Idle; idle > 0 && now.Sub(c.set) > idle/64 {
 		c.set = now
 		_ = c.SetReadDeadline(now.Add(idle + idle/64)) // else Read sees it closed
 	}
-	// It is asked only now: the deadline that an interrupt has set may just have been overwritten.
+	// Ask only now: an interrupt may have set a deadline, which was then overwritten above.
 	if c.ends(nil) == nil {
 		n, err := c.Conn.Read(p)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
-		_ = c.ends(ErrIdle) // Read tells it when all is read
+		_ = c.ends(ErrIdle) // readLast returns the error when all is read
 	}
 	return c.readLast(p)
 }
 
-// ends returns why reading ends, which stays as it is once it is known: otherwise, or nil, unless
-// the peer has lost its place or ctx has ended.
+// ends decides whether and why reading ends, and returns the reason. The first reason stays. If the
+// peer still has its place and ctx has not ended, the reason is otherwise, which may be nil.
 func (c *Conn) ends(otherwise error) error {
 	if c.why != nil {
 		return c.why
@@ -108,7 +111,7 @@ func (c *Conn) ends(otherwise error) error {
 	return c.why
 }
 
-// readLast reads what is there, reading having ended.
+// readLast reads bytes that have arrived although reading has ended, then returns c.why.
 func (c *Conn) readLast(p []byte) (int, error) {
 	for now := time.Now(); now.Before(c.end); now = time.Now() {
 		until := now.Add(lastReadWait)
@@ -125,7 +128,7 @@ func (c *Conn) readLast(p []byte) (int, error) {
 	return 0, c.why
 }
 
-// interrupt ends a Read that waits, and soon a Write, because ctx has ended.
+// interrupt ends a waiting Read at once and a waiting Write soon. It is called when ctx has ended.
 func (c *Conn) interrupt() {
 	c.place.Interrupt()
 	_ = c.SetWriteDeadline(time.Now().Add(lastWriteTime))
@@ -133,9 +136,9 @@ func (c *Conn) interrupt() {
 
 // Write sends p.
 func (c *Conn) Write(p []byte) (int, error) {
-	_ = c.SetWriteDeadline(time.Now().Add(c.t.o.WriteTime)) // else Write sees it closed
-	if c.ctx.Err() != nil {                                 // asked only now, as in Read
-		_ = c.SetWriteDeadline(time.Now().Add(min(c.t.o.WriteTime, lastWriteTime)))
+	_ = c.SetWriteDeadline(time.Now().Add(c.o.WriteTime)) // else Write sees it closed
+	if c.ctx.Err() != nil {                               // asked only now, as in Read
+		_ = c.SetWriteDeadline(time.Now().Add(min(c.o.WriteTime, lastWriteTime)))
 	}
 	n, err := c.Conn.Write(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -1,9 +1,10 @@
-// Package sockets is what every listener of a server needs, whatever it speaks: reading datagrams
-// many at a time ([UDP]), accepting connections until the server ends ([Accept]), and a bounded
-// number of places for them ([Places]). [TCP] puts the latter two together for protocols that read
-// a stream: its [Conn] knows who the peer is, ends when the peer is silent for too long or speaks
-// HTTP, and reads what had arrived when the server was told to end.
+// Package sockets holds what every listener of a server needs, whatever protocol it speaks.
 //
-// Where all places are taken, the peer that was silent for longest loses its place to a new one, if
-// it was silent for a minute. So connections that nobody uses keep nobody out.
+// [UDP] reads many datagrams with one system call. [Accept] takes connections until the server
+// ends. [Places] bounds the number of connections. [TCP] combines Accept and Places for protocols
+// that read a stream. Its [Conn] knows the peer's name. Reading from a Conn ends when the peer is
+// silent for too long, speaks HTTP, or the server ends; bytes that had arrived by then are read.
+//
+// When all places are taken, a new connection takes the place of the peer that has been silent for
+// longest, if that peer has been silent for a minute. Unused connections therefore keep nobody out.
 package sockets

@@ -8,14 +8,16 @@ import (
 	"time"
 )
 
-// YieldTime is how long a peer may be silent while others want its place.
+// YieldTime is how long a peer may be silent before a new connection may take its place.
 const YieldTime = time.Minute
 
-// Places bounds the connections of one listener, or of several together. Connections to unix
-// sockets have places of their own, so that nobody on the network keeps this machine's programs
-// out. One client on the network (see Client) has a share of those of the network. Where there is
-// no place for a connection, the peer among those whose place it could have that has been silent
-// for longest makes room for it, if that was for the yield time at least.
+// Places bounds the connections of one listener, or of several together.
+//
+// There are as many places for unix sockets as for the network, so that nobody on the network can
+// keep programs of this machine out. One client on the network (see Client) has a share of the
+// network's places. When a new connection finds no free place, it takes the place of the peer that
+// has been silent for longest, if that was at least the yield time: a peer of the same client if
+// the client's share is used up, else any peer of the same kind (unix or network).
 type Places struct {
 	most, clientMost int
 	yield            time.Duration
@@ -25,29 +27,29 @@ type Places struct {
 	clients       map[string]*clientPlaces
 }
 
-// clientPlaces are the places of one client.
+// clientPlaces are the places that one client has taken.
 type clientPlaces struct {
 	taken int
-	hosts map[string][]*Place // of a host, place i has the number i+1; nil: it is free
+	hosts map[string][]*Place // by host; place i has the number i+1, nil is a free number
 }
 
-// A Place is that of one connection.
+// A Place is what one connection occupies in Places.
 type Place struct {
-	// Client is whose share the place is of: Local, or what Client returns of the address.
+	// Client is the client whose share the place counts against: Local, or the result of Client.
 	Client string
-	// Host is the address, or Local: a client of IPv6 may have many.
+	// Host is the peer's address, or Local. A client of IPv6 may have many addresses.
 	Host string
-	// Number tells the connections of a host apart: the lowest, from 1, that was free.
+	// Number tells the connections of one host apart: the lowest free number from 1 on.
 	Number int
 
 	of     *Places
 	nc     net.Conn
-	silent atomic.Int64 // since when the peer is, in nanoseconds of 1970; 0: it is not
-	yields atomic.Bool  // another has the place now
+	silent atomic.Int64 // when the peer fell silent, in nanoseconds since 1970; 0: it is served
+	yields atomic.Bool  // another connection has the place now
 }
 
-// NewPlaces returns places for as many connections of unix sockets and as many of the network. One
-// client has clientMost of the latter. yield is the yield time; 0: YieldTime.
+// NewPlaces returns places for most connections to unix sockets and for most from the network, of
+// which one client has clientMost at most. yield is the yield time; 0: YieldTime.
 func NewPlaces(most, clientMost int, yield time.Duration) *Places {
 	if yield <= 0 {
 		yield = YieldTime
@@ -55,9 +57,10 @@ func NewPlaces(most, clientMost int, yield time.Duration) *Places {
 	return &Places{most: most, clientMost: clientMost, yield: yield, clients: make(map[string]*clientPlaces)}
 }
 
-// Enter gives a connection of host, an address of client, a place. The place is nil if there is
-// none; made says that another has lost its own for it: a Read of that one's connection has been
-// interrupted, and Yields is true of it.
+// Enter gives a place to a connection from host, which is an address of client. It returns nil if
+// no place is free and no peer has been silent for the yield time. made reports that another
+// connection has lost its place: a waiting Read of that connection is interrupted, and its Place
+// reports Yields.
 func (p *Places) Enter(nc net.Conn, client, host string, now time.Time) (place *Place, made bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +88,7 @@ func (p *Places) Enter(nc net.Conn, client, host string, now time.Time) (place *
 	return place, made
 }
 
-// count returns the count that places of client belong to.
+// count returns the counter of taken places that client belongs to.
 func (p *Places) count(client string) *int {
 	if client == Local {
 		return &p.local
@@ -93,19 +96,19 @@ func (p *Places) count(client string) *int {
 	return &p.remote
 }
 
-// full says whether there is no place for a connection of client.
+// full reports whether client finds no free place.
 func (p *Places) full(client string) bool {
 	return *p.count(client) >= p.most || p.shareTaken(client)
 }
 
-// shareTaken says whether client has its share of the places of the network.
+// shareTaken reports whether client has used up its share of the network's places.
 func (p *Places) shareTaken(client string) bool {
 	c := p.clients[client]
 	return client != Local && c != nil && c.taken >= p.clientMost
 }
 
-// makeRoom takes the place away from the peer that has been silent for longest among those whose
-// place client could have.
+// makeRoom takes the place away from the peer that has been silent for longest, among those whose
+// place client could take, and reports whether there is such a peer.
 func (p *Places) makeRoom(client string, now time.Time) bool {
 	var silent *Place
 	since := now.Add(-p.yield).UnixNano()
@@ -141,7 +144,7 @@ func (p *Places) makeRoom(client string, now time.Time) bool {
 	return true
 }
 
-// remove frees a place. One that has yielded is another's by now.
+// remove frees a place. It does nothing if the place has yielded: another connection has it then.
 func (p *Places) remove(place *Place) {
 	c := p.clients[place.Client]
 	if c == nil {
@@ -175,11 +178,11 @@ func (p *Place) Leave() {
 	p.of.remove(p)
 }
 
-// Silent notes that from now on nothing is worked on for the peer, and the server waits for it. The
-// caller asks Yields once it has set the deadline of its Read, which may have undone an Interrupt.
+// Silent notes that the server waits for the peer from now on. The caller must ask Yields after it
+// has set the deadline of its Read, because setting it may have undone an Interrupt.
 func (p *Place) Silent(now time.Time) { p.silent.Store(now.UnixNano()) }
 
-// Heard notes that the peer has sent something, or has gone.
+// Heard notes that the peer has sent something or has gone.
 func (p *Place) Heard() { p.silent.Store(0) }
 
 // Yields reports whether the peer has lost its place because it was silent.

@@ -3,7 +3,6 @@ package sockets
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"strconv"
 	"time"
@@ -11,61 +10,7 @@ import (
 	"github.com/rondo-db/rondo/internal/loglimit"
 )
 
-// The limits of a TCP listener where TCPOptions gives none.
-const (
-	DefaultConns     = 1000
-	DefaultHostConns = 100
-	DefaultIdle      = 10 * time.Minute
-	DefaultWriteTime = 5 * time.Second
-)
-
-// TCPOptions says how connections are taken.
-type TCPOptions struct {
-	// Address is host:port.
-	Address string
-	// Listener, if not nil, is an open socket to use in place of Address.
-	Listener net.Listener
-	// Conns is how many connections there may be; 0: DefaultConns.
-	Conns int
-	// HostConns is how many one client may have, see Client; 0: DefaultHostConns.
-	HostConns int
-	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever.
-	Idle time.Duration
-	// Yield is how long a peer may be silent while another needs its place; 0: YieldTime.
-	Yield time.Duration
-	// WriteTime is how long one Write may take; 0: DefaultWriteTime.
-	WriteTime time.Duration
-	// Farewell is sent to a peer whose connection is refused.
-	Farewell []byte
-	// Traffic, if not nil, has connections and bytes counted.
-	Traffic *Traffic
-	// Logger takes a line when all places are taken; nil: silent.
-	Logger *slog.Logger
-}
-
-func (o TCPOptions) withDefaults() TCPOptions {
-	if o.Conns <= 0 {
-		o.Conns = DefaultConns
-	}
-	if o.HostConns <= 0 {
-		o.HostConns = DefaultHostConns
-	}
-	if o.Idle == 0 {
-		o.Idle = DefaultIdle
-	}
-	if o.WriteTime <= 0 {
-		o.WriteTime = DefaultWriteTime
-	}
-	if o.Traffic == nil {
-		o.Traffic = new(Traffic)
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return o
-}
-
-// TCP takes connections, a bounded number of them, and tells their peers apart.
+// TCP listens for connections, bounds their number, and gives each peer a name.
 type TCP struct {
 	l      net.Listener
 	o      TCPOptions
@@ -98,9 +43,9 @@ func (t *TCP) Close() error {
 	return nil
 }
 
-// Serve takes connections until ctx ends, and calls handle for each in a goroutine of its own. It
-// returns when all of those have returned; connections that they leave open are closed. Where it
-// cannot go on although ctx has not ended, the error says why.
+// Serve takes connections until ctx ends, and calls handle for each in a new goroutine. A
+// connection is closed when its handle returns; Serve returns when all have returned. The error is
+// not nil if the listening socket failed before ctx ended.
 func (t *TCP) Serve(ctx context.Context, handle func(ctx context.Context, c *Conn)) error {
 	return Accept(ctx, t.l, func(ctx context.Context, nc net.Conn) func() {
 		c := t.enter(ctx, nc)
@@ -117,7 +62,8 @@ func (t *TCP) Serve(ctx context.Context, handle func(ctx context.Context, c *Con
 	})
 }
 
-// enter makes a Conn of a connection, if there is a place for one more.
+// enter makes a Conn of a connection. If all places are taken it refuses the connection, and
+// returns nil.
 func (t *TCP) enter(ctx context.Context, nc net.Conn) *Conn {
 	host, client := Local, Local
 	if a := Address(nc.RemoteAddr()); a.IsValid() {
@@ -133,7 +79,7 @@ func (t *TCP) enter(ctx context.Context, nc net.Conn) *Conn {
 	if made {
 		t.full(client, host, "too many connections, the one that was silent for longest is closed for a new one")
 	}
-	c := &Conn{Conn: nc, Host: host, Peer: host, ctx: ctx, t: t, place: place}
+	c := &Conn{Conn: nc, Host: host, Peer: host, ctx: ctx, o: &t.o, odd: &t.odd, place: place}
 	if place.Number > 1 {
 		c.Peer += "#" + strconv.Itoa(place.Number)
 	}

@@ -15,29 +15,16 @@ import (
 	"golang.org/x/net/ipv6"
 )
 
-const (
-	// MaxDatagram is the size of the buffers that datagrams are read into: the largest there can
-	// be.
-	MaxDatagram = 65535
-	// udpBatch is how many datagrams one system call reads: 4 MiB of buffers, of which
-	// only the pages that datagrams have filled are ever resident.
-	udpBatch = 64
-	// udpBuffer is what is asked for as the socket's buffer: a third of a second at 2 million
-	// values a second, for which a busy machine may leave a process waiting. The system's limit
-	// (net.core.rmem_max) may give less.
-	udpBuffer = 32 << 20
-)
-
-// UDPOptions says how a UDP socket is opened.
+// UDPOptions configures a UDP socket.
 type UDPOptions struct {
-	// Address is host:port. A multicast address is bound to and joined; [::] takes IPv4 too.
+	// Address is host:port. A multicast address is bound to and joined. [::] takes IPv4 too.
 	Address string
 	// Conn, if not nil, is an open socket to use in place of Address.
 	Conn net.PacketConn
 	// Groups are multicast addresses to join, each with an optional %interface.
 	// Address must then be a wildcard address or a multicast address.
 	Groups []string
-	// Traffic, if not nil, has datagrams, bytes and kernel drops counted.
+	// Traffic, if not nil, counts datagrams, bytes and datagrams that the kernel has dropped.
 	Traffic *Traffic
 }
 
@@ -47,7 +34,7 @@ type UDP struct {
 	conn *net.UDPConn
 	c    *Traffic
 	r    batchReader
-	wake time.Time // when Serve is to call take at the latest; zero: when something has arrived
+	wake time.Time // when Serve calls take at the latest; zero: only when something has arrived
 }
 
 // ListenUDP opens a socket. It asks for a large socket buffer.
@@ -157,9 +144,9 @@ func (u *UDP) Close() error { return u.conn.Close() }
 // SetDeadline makes a Read that waits beyond t return os.ErrDeadlineExceeded.
 func (u *UDP) SetDeadline(t time.Time) error { return u.conn.SetReadDeadline(t) }
 
-// Read returns how many datagrams it has read; they are valid until the next Read. If there
-// are none it waits for some, or, with wait false, returns 0. more says that there may be others
-// already: read them without waiting before what was made of these is flushed.
+// Read reads datagrams and returns their number; they are valid until the next Read. If none has
+// arrived it waits, or returns 0 if wait is false. more reports that further datagrams may have
+// arrived already: read those, without waiting, before flushing what was made of these.
 func (u *UDP) Read(wait bool) (n int, more bool, err error) {
 	n, err = u.r.read(wait)
 	if n > 0 {
@@ -176,8 +163,8 @@ func (u *UDP) Read(wait bool) (n int, more bool, err error) {
 	return n, u.Full(n), err
 }
 
-// Full reports whether a Read that returned n datagrams has left others behind, as far as it can
-// tell: what is dear may then wait for them.
+// Full reports whether a Read that returned n datagrams has probably left others in the socket.
+// Expensive work may then wait, to be done for all of them together.
 func (u *UDP) Full(n int) bool { return n == u.r.size() && n > 1 }
 
 const (
@@ -185,20 +172,19 @@ const (
 	drainTime  = 500 * time.Millisecond // how long Serve reads on after its context has ended
 )
 
-// WakeAt has Serve call its take by t, even if nothing has arrived; the zero time takes that back.
-// A t that has passed calls it again and again. It is for take to call.
+// WakeAt makes Serve call its take at t even if nothing has arrived. The zero time cancels this. A
+// time in the past makes Serve call take again and again. Only take may call WakeAt.
 func (u *UDP) WakeAt(t time.Time) { u.wake = t }
 
-// Serve reads until ctx has ended and what the socket held by then is read; then it closes the
-// socket and returns nil. It calls take for the datagrams 0 to n-1 of each Read, where n may be 0,
-// and flush whenever no more of them are there.
+// Serve reads datagrams until ctx has ended and the socket is empty. Then it closes the socket and
+// returns nil. It calls take after each Read, for the datagrams 0 to n-1, where n may be 0, and
+// flush whenever it is about to wait for more. The error is not nil if reading keeps failing.
 func (u *UDP) Serve(ctx context.Context, flush func(), take func(n int)) error {
-	// nothing was written
-	defer func() { _ = u.conn.Close() }()
-	// else Read sees it closed
+	defer func() { _ = u.conn.Close() }() // nothing was written
+	// An error means that the socket is closed, which Read reports.
 	stop := context.AfterFunc(ctx, func() { _ = u.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	more := false     // datagrams may be there already
+	more := false     // datagrams may have arrived already
 	var set time.Time // the deadline of Read
 	errs := 0         // in a row
 	for {
@@ -214,7 +200,7 @@ func (u *UDP) Serve(ctx context.Context, flush func(), take func(n int)) error {
 			errs = 0
 		case errors.Is(err, os.ErrDeadlineExceeded):
 		default:
-			// What ICMP brings back to a socket concerns one peer, not all.
+			// An error that ICMP brings back to the socket concerns one peer, not all.
 			if errs++; errs > readErrors || errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("read at %s: %w", u.Addr(), err)
 			}
@@ -234,12 +220,13 @@ func (u *UDP) Serve(ctx context.Context, flush func(), take func(n int)) error {
 	}
 }
 
-// drain reads what the socket holds, for a bounded time: a sender need not stop.
+// drain reads the datagrams that the socket holds. Its time is bounded, because senders need not
+// stop.
 func (u *UDP) drain(take func(n int)) {
-	defer take(0) // what waited for more datagrams need not any longer
+	defer take(0) // work that waited for more datagrams is done now
 	end := time.Now().Add(drainTime)
 	for time.Now().Before(end) {
-		_ = u.SetDeadline(end) // again and again: what cancels Serve may set its own after this
+		_ = u.SetDeadline(end) // each time: the end of Serve's context may still set another
 		n, _, err := u.Read(false)
 		if n > 0 {
 			take(n)
@@ -253,5 +240,5 @@ func (u *UDP) drain(take func(n int)) {
 // Packet returns datagram i of the last Read.
 func (u *UDP) Packet(i int) []byte { return u.r.packet(i) }
 
-// From returns who sent datagram i of the last Read.
+// From returns the address of the sender of datagram i of the last Read.
 func (u *UDP) From(i int) netip.AddrPort { return u.r.from(i) }

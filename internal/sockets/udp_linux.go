@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A batchReader reads with recvmmsg, and has the kernel's count of lost datagrams
-// (SO_RXQ_OVFL) come with each. It allocates nothing after init.
+// A batchReader reads many datagrams with one recvmmsg(2). With each the kernel delivers its count
+// of datagrams that it has dropped at this socket (SO_RXQ_OVFL). It allocates nothing after init.
 type batchReader struct {
 	raw     syscall.RawConn
 	hdrs    []mmsghdr
@@ -25,7 +25,7 @@ type batchReader struct {
 	wait    bool
 	n       int
 	errno   syscall.Errno
-	lost    uint32 // the kernel's count, which wraps
+	lost    uint32 // the kernel's count when it was last read; the count wraps
 	dropped uint64
 }
 
@@ -74,8 +74,8 @@ func (r *batchReader) read(wait bool) (int, error) {
 	return r.n, nil
 }
 
-// receive is called by the runtime whenever the socket may be readable. It reports
-// whether it is done; if not, the runtime waits.
+// receive is called by the runtime whenever the socket may be readable. It reports whether it is
+// done; if not, the runtime waits and calls it again.
 func (r *batchReader) receive(fd uintptr) bool {
 	for i := range r.hdrs {
 		h := &r.hdrs[i].hdr
@@ -99,8 +99,8 @@ func (r *batchReader) receive(fd uintptr) bool {
 	}
 }
 
-// countLost reads the newest count of lost datagrams; every datagram that follows a loss carries
-// it.
+// countLost reads the newest count of lost datagrams. Every datagram that arrives after a loss
+// carries the count.
 func (r *batchReader) countLost() {
 	for i := r.n - 1; i >= 0; i-- {
 		h := &r.hdrs[i].hdr
@@ -150,7 +150,7 @@ func bigEndian(port uint16) uint16 {
 }
 
 func tuneSocket(fd uintptr) {
-	// FORCE needs CAP_NET_ADMIN; without it the system's limit holds.
+	// SO_RCVBUFFORCE needs CAP_NET_ADMIN. Without that the system's limit holds.
 	if unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, udpBuffer) != nil {
 		_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUF, udpBuffer) // less is not fatal
 	}
@@ -161,6 +161,6 @@ func tuneSocket(fd uintptr) {
 // shareSocket lets several programs on the machine listen to one group.
 func shareSocket(fd uintptr) {
 	_ = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) // bind reports what matters
-	// Only the groups that this socket has joined, not all that some socket of the machine has.
+	// Take only groups that this socket has joined, not those of other sockets of the machine.
 	_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_IP, unix.IP_MULTICAST_ALL, 0)
 }

@@ -1,9 +1,8 @@
-// Package text says what may stand in a name, and shows what may not.
+// Package text defines which texts can be names, and makes other texts safe to show.
 //
 // Names of series, labels and data sources are printed in lines, quoted in answers of line
 // protocols, and sent in messages that must be UTF-8. So a name is valid UTF-8 without control
-// characters ([Check]). What other people wrote and a name was made of, or what is no name but is
-// shown on a terminal, is made harmless by [Escape] and [EscapeLines].
+// characters: see [Check]. [Escape] and [EscapeLines] make any other text safe for a terminal.
 package text
 
 import (
@@ -12,15 +11,15 @@ import (
 	"unicode/utf8"
 )
 
-// IsControl reports whether a character moves the cursor, ends a line or commands a terminal: those
-// below a blank, DEL, U+0080 to U+009F, and the line and paragraph separators U+2028 and U+2029, at
-// which some programs end lines.
+// IsControl reports whether a character may end a line, move the cursor or control a terminal:
+// U+0000 to U+001F, U+007F to U+009F, and the line and paragraph separators U+2028 and U+2029,
+// which end lines in some programs.
 func IsControl(r rune) bool {
 	return r < 0x20 || 0x7f <= r && r <= 0x9f || r == 0x2028 || r == 0x2029
 }
 
-// Check says why s cannot be a name, or part of one: it is no UTF-8, or it holds a control
-// character. The error does not quote s.
+// Check returns nil if s can be a name or part of one. Otherwise the error says where s is no UTF-8
+// or holds a control character; it does not quote s.
 func Check(s string) error {
 	for i := 0; i < len(s); {
 		if c := s[i]; 0x20 <= c && c < 0x7f {
@@ -39,11 +38,11 @@ func Check(s string) error {
 	return nil
 }
 
-// Escape returns s with what Check refuses as Go writes it within quotes: \n, \x1b, \u0085, and
-// \xff for a byte that is no UTF-8. A backslash stays as it is.
+// Escape returns s with everything that Check refuses written as Go writes it within quotes: \n,
+// \x1b, \u0085, and \xff for a byte that is no UTF-8. A backslash stays as it is.
 func Escape(s string) string { return escape(s, false) }
 
-// EscapeLines is Escape for texts of several lines: line feeds and tabs stay.
+// EscapeLines is Escape, but line feeds and tabs stay as they are.
 func EscapeLines(s string) string { return escape(s, true) }
 
 func escape(s string, lines bool) string {
