@@ -5,24 +5,25 @@ import (
 	"time"
 )
 
-// maxSenders is how many senders are told apart; those beyond share one allowance.
+// maxSenders is how many senders have an allowance of their own. Senders beyond it share one.
 const maxSenders = 65536
 
-// allowances say how many new series each sender may still make.
+// allowances bound how many new series each sender may make. Each allowance is a token bucket that
+// holds burst series and refills at rate.
 type allowances struct {
 	burst float64 // series that a sender may make at once; negative: no limit
-	rate  float64 // further series that it may make a minute
+	rate  float64 // series by which an allowance grows each minute
 	now   func() time.Time
 
 	mu       sync.Mutex // guards what follows
 	bySender map[string]*allowance
-	purged   time.Time // when bySender was last searched for some to forget
+	purged   time.Time // when full allowances were last removed from bySender
 }
 
-// An allowance is how many series one sender may make. It fills up with time.
+// An allowance is how many series one sender may still make.
 type allowance struct {
 	left float64
-	at   time.Time // when left was right
+	at   time.Time // the time that left is of
 }
 
 // spend takes one new series from the allowance of a sender, and reports whether one was left.
@@ -40,7 +41,7 @@ func (a *allowances) spend(sender string) bool {
 	return true
 }
 
-// giveBack returns series that senders were allowed to make and that were not made.
+// giveBack returns series that were spent but not made to the allowances of their senders.
 func (a *allowances) giveBack(unused map[string]int) {
 	if a.burst < 0 || len(unused) == 0 {
 		return
@@ -56,14 +57,14 @@ func (a *allowances) giveBack(unused map[string]int) {
 	}
 }
 
-// of returns the allowance of a sender as of now. a.mu is held.
+// of returns the allowance of a sender at now. a.mu is held.
 func (a *allowances) of(sender string, now time.Time) *allowance {
 	x := a.bySender[sender]
 	if x == nil && len(a.bySender) >= maxSenders && now.Sub(a.purged) >= time.Second {
 		a.purged = now
 		for k, x := range a.bySender {
 			if a.refill(x, now); x.left >= a.burst {
-				delete(a.bySender, k) // as good as one never seen
+				delete(a.bySender, k) // a full allowance is that of a sender never seen
 			}
 		}
 	}

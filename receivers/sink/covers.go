@@ -2,9 +2,9 @@ package sink
 
 import "strings"
 
-// Covers reports whether r matches every series that o matches, as far as patterns tell: behind r,
-// o never decides then. It may miss this of patterns that cover each other only as a whole, such as
-// "a*" and "*a*".
+// Covers reports whether r matches every series that o matches: o never applies if it stands behind
+// r. It may return false for patterns that cover each other only as a whole, such as "a*" and
+// "*a*".
 func (r *Rule) Covers(o *Rule) bool {
 	for name, pattern := range r.Labels {
 		other, ok := o.Labels[name]
@@ -21,14 +21,14 @@ func (r *Rule) Covers(o *Rule) bool {
 	return r.Path == "" || globCovers(globTokens(r.Path), globTokens(o.Path))
 }
 
-// What stands in a pattern for more than itself. Every other token is one byte of text.
+// The tokens of a pattern that match more than themselves. Every other token is one byte of text.
 const (
 	anyText = -1 - iota // "**"
 	anyPart             // "*": no slash
 	anyOne              // "?": one character, no slash
 )
 
-// globTokens takes a pattern for paths apart.
+// globTokens returns the tokens of a pattern for paths.
 func globTokens(glob string) []int {
 	var tokens []int
 	for i := 0; i < len(glob); i++ {
@@ -47,7 +47,7 @@ func globTokens(glob string) []int {
 	return tokens
 }
 
-// labelTokens takes a pattern for labels apart, where "*" is any text.
+// labelTokens returns the tokens of a pattern for labels, in which "*" matches any text.
 func labelTokens(glob string) []int {
 	tokens := globTokens(glob)
 	for i, t := range tokens {
@@ -58,10 +58,10 @@ func labelTokens(glob string) []int {
 	return tokens
 }
 
-// globCovers reports whether each token of b can go to a token of a that stands for at least as
-// much, in order: then a matches all that b matches.
+// globCovers reports whether the tokens of b can be assigned, in order, to tokens of a that match
+// at least as much. Then a matches everything that b matches. It takes len(a)·len(b) steps.
 func globCovers(a, b []int) bool {
-	// row[j] says whether the tokens of a so far cover the first j of b.
+	// row[j] says whether the tokens of a so far cover the first j tokens of b.
 	row := make([]bool, len(b)+1)
 	row[0] = true
 	for _, t := range a {
@@ -69,7 +69,7 @@ func globCovers(a, b []int) bool {
 		next := make([]bool, len(b)+1)
 		for j := range next {
 			switch {
-			case repeats && row[j]: // t stands for nothing
+			case repeats && row[j]: // t matches nothing
 				next[j] = true
 			case j == 0:
 			case repeats:
@@ -83,8 +83,8 @@ func globCovers(a, b []int) bool {
 	return row[len(b)]
 }
 
-// tokenCovers reports whether a token of a may stand for all that one of b stands for. A character
-// beyond ASCII is several tokens of text, which "?" does not cover here.
+// tokenCovers reports whether the token a matches everything that the token b matches. A character
+// beyond ASCII is several tokens of text, which "?" is said not to cover.
 func tokenCovers(a, b int) bool {
 	switch a {
 	case anyText:

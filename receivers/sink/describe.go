@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
@@ -16,10 +14,9 @@ import (
 func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]error, error) {
 	out := make([]error, len(ds))
 	ms := make([]core.PathMetadata, 0, len(ds))
-	at := make([]int, 0, len(ds)) // at[i] is the description of ms[i]
-	// paid[i] says whether ms[i] was taken from its sender's allowance
-	paid := make([]bool, 0, len(ds))
-	unused := make(map[string]int, 1)
+	at := make([]int, 0, len(ds))     // at[i] is the index of the description of ms[i]
+	paid := make([]bool, 0, len(ds))  // paid[i]: ms[i] was taken from its sender's allowance
+	unused := make(map[string]int, 1) // sender → paths taken from its allowance and not made
 	defer func() { s.allowed.giveBack(unused) }()
 	for i := range ds {
 		d := &ds[i]
@@ -30,7 +27,7 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 			continue
 		case !known && !s.allowed.spend(d.Sender):
 			out[i] = receivers.ErrSenderLimit
-			s.refuse(out[i])
+			s.refused.count(out[i])
 			continue
 		case !known:
 			unused[d.Sender]++
@@ -49,7 +46,7 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 	}
 	for i, err := range errs {
 		if out[at[i]] = err; err != nil {
-			s.refuse(err)
+			s.refused.count(err)
 		} else if paid[i] {
 			unused[ds[at[i]].Sender]--
 		}
@@ -57,40 +54,7 @@ func (s *Sink) Describe(ctx context.Context, ds []receivers.Description) ([]erro
 	return out, nil
 }
 
-// attributes returns attributes as a store keeps them: names as labels have them, values without
-// invalid UTF-8 and zero bytes, in order of the names, each once. as stays as it is.
-func attributes(as []core.Label) []core.Label {
-	good := func(a core.Label) core.Label {
-		value := strings.ReplaceAll(strings.ToValidUTF8(a.Value, "\uFFFD"), "\x00", "_")
-		return core.Label{Name: receivers.LabelText(a.Name), Value: value}
-	}
-	if !slices.ContainsFunc(as, func(a core.Label) bool { return good(a) != a }) {
-		return as
-	}
-	as = slices.Clone(as)
-	for i := range as {
-		as[i] = good(as[i])
-	}
-	slices.SortStableFunc(as, func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
-	return slices.CompactFunc(as, func(a, b core.Label) bool { return a.Name == b.Name })
-}
-
-// maxText is how many bytes of a text are kept.
-const maxText = 4096
-
-// cutText keeps the beginning of a long text.
-func cutText(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	n := maxText - len("…")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
-
-// known reports whether a path has metadata or is a series.
+// known reports whether a path has metadata or is the path of a series.
 func (s *Sink) known(path string) (bool, error) {
 	m, err := s.store.Metadata(path)
 	if err != nil {
@@ -109,18 +73,4 @@ func (s *Sink) known(path string) (bool, error) {
 // Metadata is receivers.Sink's.
 func (s *Sink) Metadata(_ context.Context, path string) (core.Metadata, error) {
 	return s.store.Metadata(path)
-}
-
-// labelTexts returns labels with names and values that labels can have. ls stays as it is.
-func labelTexts(ls []core.Label) []core.Label {
-	copied := false
-	for i, l := range ls {
-		if l.Name, l.Value = receivers.LabelText(l.Name), receivers.LabelText(l.Value); l != ls[i] {
-			if !copied {
-				ls, copied = slices.Clone(ls), true
-			}
-			ls[i] = l
-		}
-	}
-	return ls
 }

@@ -1,10 +1,12 @@
-// Package sink is where all receivers of a server bring their samples: a [Sink] over the engine.
+// Package sink connects receivers to the engine: a [Sink] takes the samples of all receivers of a
+// server.
 //
-// A Sink makes the series that are new. The [Policy] says of what: an ordered list of [Rule]s, the
-// first that matches a series' path and labels decides, and where none does the protocol. Every
-// sender has an allowance of new series, so that one that invents names fills neither the store nor
-// the others' share; [Stats] counts what was refused, and why. A [Sweeper] drops series that have
-// been silent for longer than their rule or their sender allows.
+// A Sink makes new series. Its [Policy] decides their step and archives: it is an ordered list of
+// rules, and the first [Rule] that matches the path and the labels of a series applies. If none
+// matches, the protocol decides. Every sender has an allowance of new series, so that a sender that
+// invents names can neither fill the store nor use up the allowance of others. [Stats] counts
+// refusals by their reason. A [Sweeper] drops series that have been silent for longer than their
+// rule or their sender allows.
 //
-// Receivers know the interface receivers.Sink alone, not this package.
+// Receivers use the interface receivers.Sink and do not import this package.
 package sink

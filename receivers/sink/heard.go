@@ -9,32 +9,30 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// maxHeard bounds the senders that a heard tells apart. Beyond it nothing is logged of new ones.
+// maxHeard bounds the senders that a heard remembers. Nothing is logged about senders beyond it.
 const maxHeard = 1 << 16
 
 // A heard logs who begins to send, and which series are made for whom.
 type heard struct {
 	log   *slog.Logger
 	now   func() time.Time
-	fresh loglimit.Limit[string] // lines of new series, by sender
+	lines loglimit.Limit[string] // of lines about new series, by sender
 
-	mu      sync.Mutex // guards what follows
-	senders map[string]*fresh
+	mu sync.Mutex // guards unlogged
+	// unlogged counts, by sender, the series made since the last line about them.
+	unlogged map[string]*int
 }
 
-// A fresh counts the series that were made for a sender since that was last logged.
-type fresh struct{ series int }
-
-// from logs a sender that was not heard before, with the first path it sends.
+// from logs a sender that was not heard before, with the first path that it sends.
 func (h *heard) from(r *receivers.Request) {
 	h.mu.Lock()
-	_, known := h.senders[r.Sender]
-	full := len(h.senders) >= maxHeard
+	_, known := h.unlogged[r.Sender]
+	full := len(h.unlogged) >= maxHeard
 	if !known && !full {
-		if h.senders == nil {
-			h.senders = make(map[string]*fresh)
+		if h.unlogged == nil {
+			h.unlogged = make(map[string]*int)
 		}
-		h.senders[r.Sender] = new(fresh)
+		h.unlogged[r.Sender] = new(int)
 	}
 	h.mu.Unlock()
 	if !known && !full {
@@ -42,20 +40,20 @@ func (h *heard) from(r *receivers.Request) {
 	}
 }
 
-// made logs that n series were made for a sender, the last of which is r's: at most one line a
-// sender and minute.
+// made logs that n series were made for the sender of r, whose series is the last of them. It logs
+// at most one line a minute for each sender.
 func (h *heard) made(r *receivers.Request, n int) {
 	h.mu.Lock()
-	f := h.senders[r.Sender]
-	if f == nil {
+	count := h.unlogged[r.Sender]
+	if count == nil {
 		h.mu.Unlock()
 		return
 	}
-	f.series += n
-	n = f.series
-	ok, _ := h.fresh.Allow(r.Sender, h.now())
+	*count += n
+	n = *count
+	ok, _ := h.lines.Allow(r.Sender, h.now())
 	if ok {
-		f.series = 0
+		*count = 0
 	}
 	h.mu.Unlock()
 	if ok {

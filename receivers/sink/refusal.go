@@ -2,6 +2,7 @@ package sink
 
 import (
 	"errors"
+	"sync/atomic"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
@@ -12,10 +13,9 @@ type Refusal uint8
 
 // The refusals.
 const (
-	RefusedSender Refusal = iota // its sender has made too many lately
-	RefusedSeries                // the store has as many as it may have
-	// its name, or what the sender or the policy says of it, makes no series
-	RefusedInvalid
+	RefusedSender  Refusal = iota // its sender has made too many series lately
+	RefusedSeries                 // the store has as many series as it may have
+	RefusedInvalid                // the path, the labels or the definition are not valid
 
 	numRefusals
 )
@@ -30,28 +30,11 @@ func (r Refusal) String() string {
 	return refusalNames[r]
 }
 
-// Stats is a snapshot of what a Sink has made.
-type Stats struct {
-	// Made is how many series were made.
-	Made uint64
-	// Refused counts by Refusal how often one was not; a sender that tries again is counted again.
-	Refused [numRefusals]uint64
-	// Senders is how many senders there are whose allowance is kept apart.
-	Senders int
-}
+// A refusalCount counts refusals by Refusal. It may be used concurrently.
+type refusalCount [numRefusals]atomic.Uint64
 
-// Stats returns a snapshot.
-func (s *Sink) Stats() Stats {
-	st := Stats{Made: s.made.Load()}
-	for i := range st.Refused {
-		st.Refused[i] = s.refused[i].Load()
-	}
-	st.Senders = s.allowed.senders()
-	return st
-}
-
-// refuse counts err.
-func (s *Sink) refuse(err error) {
+// count counts the refusal that err stands for.
+func (c *refusalCount) count(err error) {
 	r := RefusedInvalid
 	switch {
 	case errors.Is(err, receivers.ErrSenderLimit):
@@ -59,5 +42,5 @@ func (s *Sink) refuse(err error) {
 	case errors.Is(err, core.ErrSeriesLimit):
 		r = RefusedSeries
 	}
-	s.refused[r].Add(1)
+	c[r].Add(1)
 }

@@ -2,10 +2,7 @@ package sink
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,7 +10,6 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // An Engine is what a Sink needs of a *core.Store.
@@ -34,18 +30,18 @@ const (
 	DefaultSenderRate  = 20_000
 )
 
-// Options says how a Sink makes series. The zero value is what production runs.
+// Options configures a Sink. The zero value is what production runs.
 type Options struct {
-	// Policy decides about new series, until SetPolicy; nil: the protocols do.
+	// Policy decides about new series, until SetPolicy is called; nil: the protocols decide.
 	Policy *Policy
-	// SenderBurst is how many series a sender may make at once; 0: DefaultSenderBurst, negative: no
-	// limit.
+	// SenderBurst is how many series one sender may make at once; 0: DefaultSenderBurst, negative:
+	// no limit.
 	SenderBurst int
-	// SenderRate is how many more it may make a minute; 0: DefaultSenderRate.
+	// SenderRate is how many more series one sender may make each minute; 0: DefaultSenderRate.
 	SenderRate int
-	// Now is the clock of the limit; nil: time.Now.
+	// Now is the clock by which allowances refill; nil: time.Now.
 	Now func() time.Time
-	// Logger is told who begins to send, and how many series are made; nil: silent.
+	// Logger takes a line when a sender begins to send and when series are made; nil: silent.
 	Logger *slog.Logger
 }
 
@@ -65,15 +61,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Sink is the Sink over an engine. All receivers of a server share one, so that
-// a sender's limit is one limit.
+// A Sink is a receivers.Sink over an engine. All receivers of a server share one, so that a sender
+// has one allowance whatever protocols it speaks.
 type Sink struct {
 	store   Engine
 	o       Options
 	policy  atomic.Pointer[Policy]
 	tickets sync.Pool
 	made    atomic.Uint64
-	refused [numRefusals]atomic.Uint64
+	refused refusalCount
 	allowed allowances
 	heard   heard
 }
@@ -89,158 +85,12 @@ func New(s Engine, o Options) *Sink {
 	return sink
 }
 
-// SetPolicy puts p in place of the policy; nil: the protocols decide. What senders may still make
-// stays as it is.
+// SetPolicy replaces the policy; nil: the protocols decide. The senders' allowances stay as they
+// are.
 func (s *Sink) SetPolicy(p *Policy) { s.policy.Store(p) }
 
 // Policy returns the policy.
 func (s *Sink) Policy() *Policy { return s.policy.Load() }
-
-// Resolve is receivers.Sink's.
-func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
-	var specs []core.Spec
-	var at []int                       // at[i] is the request of specs[i]
-	var relabel []core.PathLabels      // of series that are there
-	var relabelled []int               // relabelled[i] is the request of relabel[i]
-	same := make(map[string]int)       // path of a spec → its request
-	repeated := make(map[int]int)      // request → the earlier one of the same path
-	granted := make(map[string]int, 1) // sender → series it was let make and has not made
-	defer func() { s.allowed.giveBack(granted) }()
-	for i := range reqs {
-		r := &reqs[i]
-		r.Ref, r.Definition, r.Err = 0, nil, nil
-		s.heard.from(r)
-		if j, ok := same[r.Path]; ok {
-			repeated[i] = j
-			continue
-		}
-		ref, err := s.store.Lookup(r.Path)
-		if err == nil {
-			if r.Err = s.found(r, ref); r.Err == nil && r.Relabel {
-				relabel = append(relabel, core.PathLabels{Path: r.Path, Labels: labels(r)})
-				relabelled = append(relabelled, i)
-			}
-			continue
-		}
-		if !errors.Is(err, core.ErrNotFound) {
-			return fmt.Errorf("look up %q: %w", r.Path, err)
-		}
-		if !s.allowed.spend(r.Sender) {
-			r.Err = receivers.ErrSenderLimit
-			s.refuse(r.Err)
-			continue
-		}
-		granted[r.Sender]++
-		spec, err := s.spec(r)
-		if err != nil {
-			r.Err = err
-			s.refuse(err)
-			continue
-		}
-		same[r.Path] = i
-		specs, at = append(specs, spec), append(at, i)
-	}
-	if len(specs) > 0 {
-		if err := s.create(ctx, reqs, specs, at, granted); err != nil {
-			return err
-		}
-	}
-	if err := s.relabel(ctx, reqs, relabel, relabelled); err != nil {
-		return err
-	}
-	for i, j := range repeated {
-		reqs[i].Ref, reqs[i].Definition, reqs[i].Err = reqs[j].Ref, reqs[j].Definition, reqs[j].Err
-	}
-	return nil
-}
-
-// create makes the series of specs and fills in their requests. It takes what was made from
-// granted.
-func (s *Sink) create(ctx context.Context, reqs []receivers.Request, specs []core.Spec, at []int, granted map[string]int) error {
-	out := make([]core.Created, 0, len(specs))
-	var err error
-	for part := range slices.Chunk(specs, core.MaxBatch) {
-		var made []core.Created
-		if made, err = s.store.CreateBatch(ctx, part); err != nil {
-			break
-		}
-		out = append(out, made...)
-	}
-	if err != nil {
-		for i, c := range out { // earlier parts
-			if c.Err == nil {
-				granted[reqs[at[i]].Sender]--
-				s.made.Add(1)
-			}
-		}
-		return fmt.Errorf("create %d series: %w", len(specs), err)
-	}
-	made, last := make(map[string]int, 1), make(map[string]*receivers.Request, 1) // by sender
-	for i, c := range out {
-		r := &reqs[at[i]]
-		switch {
-		case c.Err == nil:
-			r.Ref, r.Definition = c.Ref, specs[i].Definition
-			granted[r.Sender]--
-			s.made.Add(1)
-			s.o.Logger.Debug("series made", "path", r.Path, "sender", r.Sender, "step", r.Definition.Step)
-			last[r.Sender] = r
-			made[r.Sender]++
-		case errors.Is(c.Err, core.ErrExists):
-			r.Err = s.found(r, c.Ref)
-		default:
-			r.Err = c.Err
-			s.refuse(c.Err)
-		}
-	}
-	for sender, r := range last {
-		s.heard.made(r, made[sender])
-	}
-	return nil
-}
-
-func (s *Sink) found(r *receivers.Request, ref core.Ref) error {
-	series, err := s.store.Series(ref)
-	if err != nil {
-		return fmt.Errorf("series %q: %w", r.Path, err)
-	}
-	r.Ref, r.Definition = ref, series.Definition
-	return nil
-}
-
-func (s *Sink) spec(r *receivers.Request) (core.Spec, error) {
-	d, err := s.Policy().Define(r.Identity, r.Define)
-	if err != nil {
-		return core.Spec{}, err
-	}
-	return core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)}, nil
-}
-
-// labels returns those that are not empty, as labels can be.
-func labels(r *receivers.Request) []core.Label {
-	ls := make([]core.Label, 0, len(r.Labels))
-	for _, l := range r.Labels {
-		if l.Value != "" {
-			ls = append(ls, l)
-		}
-	}
-	return labelTexts(ls)
-}
-
-// relabel gives series the labels ls, those of the requests at.
-func (s *Sink) relabel(ctx context.Context, reqs []receivers.Request, ls []core.PathLabels, at []int) error {
-	if len(ls) == 0 {
-		return nil
-	}
-	errs, err := s.store.Relabel(ctx, ls)
-	if err != nil {
-		return fmt.Errorf("labels of %d series: %w", len(ls), err)
-	}
-	for i, err := range errs {
-		reqs[at[i]].Err = err
-	}
-	return nil
-}
 
 // Submit is receivers.Sink's.
 func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, error) {
@@ -254,7 +104,7 @@ func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, er
 	return t, nil
 }
 
-// A ticket is an engine's Ticket that goes back to its pool.
+// A ticket is an engine's Ticket that Wait puts back into its pool.
 type ticket struct {
 	core.Ticket
 	pool *sync.Pool
@@ -271,4 +121,24 @@ func (s *Sink) Note(ctx context.Context, key string, n core.Note) error {
 	n.Text, n.Severity = strings.ToValidUTF8(n.Text, "\uFFFD"), strings.ToValidUTF8(n.Severity, "\uFFFD")
 	n.Labels = labelTexts(n.Labels)
 	return s.store.AddNote(ctx, key, n)
+}
+
+// Stats is a snapshot of a Sink's counters.
+type Stats struct {
+	// Made is how many series were made.
+	Made uint64
+	// Refused counts, by Refusal, how often a series was not made. Another attempt counts again.
+	Refused [numRefusals]uint64
+	// Senders is how many senders have an allowance of their own.
+	Senders int
+}
+
+// Stats returns a snapshot.
+func (s *Sink) Stats() Stats {
+	st := Stats{Made: s.made.Load()}
+	for i := range st.Refused {
+		st.Refused[i] = s.refused[i].Load()
+	}
+	st.Senders = s.allowed.senders()
+	return st
 }

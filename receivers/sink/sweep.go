@@ -12,40 +12,42 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-const sweepChunk = 1000 // paths expired with one call of the store
+// sweepChunk is how many paths one call of the store expires or drops.
+const sweepChunk = 1000
 
-// A Sweeper finds what has been silent for too long: paths whose metadata says after how many
-// seconds they expire, and series whose rule does.
+// A Sweeper expires paths that have been silent for longer than their metadata allows, and drops
+// series that have been silent for longer than their rule allows.
 //
-// A clock alone does not tell silence. It may have been set, and the process may have been stopped,
-// or the machine, so that what was sent meanwhile still waits to be read. A path has been silent
-// for a time d if three things say so: the clock, the newest sample that anybody has sent, and the
-// sweeper itself, which must have seen the path unchanged for seven eighths of d while it looked
-// again and again. Silence begins at the earliest when the Sweeper was made: nobody could send
-// before.
+// The clock alone cannot tell that a path is silent. It may have been set, or the process or the
+// machine may have been stopped, so that samples sent meanwhile are still unread. A path has been
+// silent for a time d if all of these hold:
+//   - By the clock, the last sample or text of the path is older than d.
+//   - The newest sample of any sender is later than that last one by d.
+//   - The sweeper has seen the path unchanged for seven eighths of d, looking again and again.
+//
+// Silence does not begin before the Sweeper was made, because nobody could send before.
 type Sweeper struct {
 	store *core.Store
 	now   func() time.Time
 	began time.Time
 
-	look    uint64        // counts calls of Sweep
-	looked  time.Time     // when the last one was
-	watched time.Duration // how long the sweeper has watched; see Sweep
-	silent  map[string]silence
+	look    uint64             // number of calls of Sweep
+	looked  time.Time          // when Sweep was called last
+	watched time.Duration      // how long the sweeper has watched; see Sweep
+	silent  map[string]silence // by path
 }
 
-// A silence is a path that was silent when the sweeper looked last.
+// A silence is what the sweeper remembers of a path that was silent when it looked last.
 type silence struct {
-	last rra.Time      // of the last sample or text
-	from time.Duration // of Sweeper.watched, when it was first seen with this last sample
-	look uint64        // the last look that saw it
+	last rra.Time      // time of the last sample or text
+	from time.Duration // Sweeper.watched when the path was first seen with this last sample
+	look uint64        // the last look that saw the path silent
 }
 
-// watchedShare is the part of a silence, one over so much, that may pass before the sweeper begins
-// to watch a path.
+// watchedShare: d/watchedShare of a silence d may pass before the sweeper begins to watch a path.
 const watchedShare = 8
 
-// Swept is what one sweep has done.
+// Swept counts what one sweep has done.
 type Swept struct {
 	Expired int // paths whose metadata was forgotten
 	Dropped int // series dropped
@@ -61,9 +63,11 @@ func NewSweeper(s *core.Store, now func() time.Time) *Sweeper {
 	return w
 }
 
-// Sweep looks at everything once. The rules of p go before what metadata says. The caller meant to
-// wait for pause since the last call, or since NewSweeper: if it was more than twice as long, the
-// process did not run, and the time does not count as watched.
+// Sweep looks at every path and series once. A rule of p overrides what metadata says.
+//
+// pause is how long the caller meant to wait since the last call, or since NewSweeper. If more than
+// twice as much time has passed, the process was stopped meanwhile, and the time does not count as
+// watched.
 func (w *Sweeper) Sweep(ctx context.Context, p *Policy, pause time.Duration) (Swept, error) {
 	now := w.now()
 	w.look++
@@ -89,7 +93,8 @@ func (w *Sweeper) Sweep(ctx context.Context, p *Policy, pause time.Duration) (Sw
 	return done, err
 }
 
-// silentFor reports whether nothing has come for a path for d until now, if the last was at last.
+// silentFor reports whether a path whose last sample or text is of the time last has been silent
+// for d at now.
 func (w *Sweeper) silentFor(path string, last rra.Time, now time.Time, d time.Duration) bool {
 	since := last.Std()
 	if since.Before(w.began) {
@@ -108,14 +113,14 @@ func (w *Sweeper) silentFor(path string, last rra.Time, now time.Time, d time.Du
 	return silent >= d && w.watched-x.from >= d-d/watchedShare
 }
 
-// A droplist gathers series to be dropped together.
+// A droplist collects series to be dropped, and drops many with one call of the store.
 type droplist struct {
 	w    *Sweeper
 	done *Swept
 	list []core.Silent
 }
 
-// add has a series dropped that nothing has come for since last.
+// add drops a series, now or with a later flush, unless a sample after last has come.
 func (l *droplist) add(ctx context.Context, ref core.Ref, last rra.Time) error {
 	if l.list = append(l.list, core.Silent{Ref: ref, Before: last}); len(l.list) < sweepChunk {
 		return nil
@@ -130,8 +135,8 @@ func (l *droplist) flush(ctx context.Context) error {
 	return err
 }
 
-// metadata expires paths by their metadata, and texts by their rules. What a series has got since
-// stays, as the series does, for the next look.
+// metadata expires paths by what their metadata says, and paths that are no series by their rules.
+// A series that has got a sample since stays, and is looked at again by the next sweep.
 func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *Swept) error {
 	drop := droplist{w: w, done: done}
 	var forget []core.PathMetadata
@@ -172,14 +177,14 @@ func (w *Sweeper) metadata(ctx context.Context, p *Policy, now time.Time, done *
 	return flush()
 }
 
-// An expiry says after what silence a path expires.
+// An expiry is after how much silence a path expires.
 type expiry struct {
-	ref   core.Ref      // of its series; 0: it is none
-	last  rra.Time      // of the last sample or text
+	ref   core.Ref      // of its series; 0: the path is no series
+	last  rra.Time      // time of the last sample or text
 	after time.Duration // more than 0
 }
 
-// expiry says after what silence a path expires by its metadata; not ok: it does not.
+// expiry returns after how much silence a path with metadata expires; ok is false if it does not.
 func (w *Sweeper) expiry(p *Policy, m *core.PathMetadata) (x expiry, ok bool, err error) {
 	if m.Expired {
 		return x, false, nil
@@ -198,7 +203,7 @@ func (w *Sweeper) expiry(p *Policy, m *core.PathMetadata) (x expiry, ok bool, er
 		}
 		id.Labels = s.Labels
 		if by := p.Expire(id); by != 0 {
-			return x, false, nil // its rule's own business
+			return x, false, nil // Sweeper.series applies the rule
 		}
 		at, err := w.store.Last(ref)
 		if err != nil && !errors.Is(err, core.ErrNotFound) {
@@ -215,7 +220,7 @@ func (w *Sweeper) expiry(p *Policy, m *core.PathMetadata) (x expiry, ok bool, er
 	return x, x.after > 0, nil
 }
 
-// series drops series by their rules.
+// series drops series that have been silent for longer than their rules allow.
 func (w *Sweeper) series(ctx context.Context, p *Policy, now time.Time, done *Swept) error {
 	drop := droplist{w: w, done: done}
 	for s, err := range w.store.List(ctx, "", "") {

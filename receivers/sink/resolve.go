@@ -1,0 +1,159 @@
+package sink
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Resolve is receivers.Sink's.
+func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
+	c := call{
+		Sink: s, reqs: reqs,
+		same: make(map[string]int), repeated: make(map[int]int), granted: make(map[string]int, 1),
+	}
+	defer func() { s.allowed.giveBack(c.granted) }()
+	for i := range reqs {
+		if err := c.look(i); err != nil {
+			return err
+		}
+	}
+	if len(c.specs) > 0 {
+		if err := c.create(ctx); err != nil {
+			return err
+		}
+	}
+	if len(c.relabels) > 0 {
+		if err := c.relabel(ctx); err != nil {
+			return err
+		}
+	}
+	for i, j := range c.repeated {
+		reqs[i].Ref, reqs[i].Definition, reqs[i].Err = reqs[j].Ref, reqs[j].Definition, reqs[j].Err
+	}
+	return nil
+}
+
+// A call is one call of Resolve: its requests, sorted by what each of them needs.
+type call struct {
+	*Sink
+	reqs []receivers.Request
+
+	specs     []core.Spec       // of the series to be made
+	specOf    []int             // specOf[i] is the index of the request of specs[i]
+	relabels  []core.PathLabels // for series that exist
+	relabelOf []int             // relabelOf[i] is the index of the request of relabels[i]
+	same      map[string]int    // the path of each of specs → the index of its request
+	repeated  map[int]int       // index of a request → of the earlier one with the same path
+	granted   map[string]int    // sender → new series taken from its allowance and not made yet
+}
+
+// look answers request i if its series exists or may not be made. Otherwise it adds a spec.
+func (c *call) look(i int) error {
+	r := &c.reqs[i]
+	r.Ref, r.Definition, r.Err = 0, nil, nil
+	c.heard.from(r)
+	if j, ok := c.same[r.Path]; ok {
+		c.repeated[i] = j
+		return nil
+	}
+	ref, err := c.store.Lookup(r.Path)
+	if err == nil {
+		if r.Err = c.found(r, ref); r.Err == nil && r.Relabel {
+			c.relabels = append(c.relabels, core.PathLabels{Path: r.Path, Labels: labels(r)})
+			c.relabelOf = append(c.relabelOf, i)
+		}
+		return nil
+	}
+	if !errors.Is(err, core.ErrNotFound) {
+		return fmt.Errorf("look up %q: %w", r.Path, err)
+	}
+	if !c.allowed.spend(r.Sender) {
+		r.Err = receivers.ErrSenderLimit
+		c.refused.count(r.Err)
+		return nil
+	}
+	c.granted[r.Sender]++
+	d, err := c.Policy().Define(r.Identity, r.Define)
+	if err != nil {
+		r.Err = err
+		c.refused.count(err)
+		return nil
+	}
+	c.same[r.Path] = i
+	c.specs = append(c.specs, core.Spec{Path: r.Path, Labels: labels(r), Definition: d, Start: rra.Seconds(r.Time.Unix() - 1)})
+	c.specOf = append(c.specOf, i)
+	return nil
+}
+
+// found fills in a request for a series that exists.
+func (c *call) found(r *receivers.Request, ref core.Ref) error {
+	series, err := c.store.Series(ref)
+	if err != nil {
+		return fmt.Errorf("series %q: %w", r.Path, err)
+	}
+	r.Ref, r.Definition = ref, series.Definition
+	return nil
+}
+
+// create makes the series of c.specs, and fills in their requests. Series that are made are taken
+// out of c.granted.
+func (c *call) create(ctx context.Context) error {
+	out := make([]core.Created, 0, len(c.specs))
+	var err error
+	for part := range slices.Chunk(c.specs, core.MaxBatch) {
+		var made []core.Created
+		if made, err = c.store.CreateBatch(ctx, part); err != nil {
+			break
+		}
+		out = append(out, made...)
+	}
+	if err != nil {
+		for i, made := range out { // earlier parts
+			if made.Err == nil {
+				c.granted[c.reqs[c.specOf[i]].Sender]--
+				c.made.Add(1)
+			}
+		}
+		return fmt.Errorf("create %d series: %w", len(c.specs), err)
+	}
+	count, last := make(map[string]int, 1), make(map[string]*receivers.Request, 1) // by sender
+	for i, made := range out {
+		r := &c.reqs[c.specOf[i]]
+		switch {
+		case made.Err == nil:
+			r.Ref, r.Definition = made.Ref, c.specs[i].Definition
+			c.granted[r.Sender]--
+			c.made.Add(1)
+			c.o.Logger.Debug("series made", "path", r.Path, "sender", r.Sender, "step", r.Definition.Step)
+			last[r.Sender] = r
+			count[r.Sender]++
+		case errors.Is(made.Err, core.ErrExists):
+			r.Err = c.found(r, made.Ref)
+		default:
+			r.Err = made.Err
+			c.refused.count(made.Err)
+		}
+	}
+	for sender, r := range last {
+		c.heard.made(r, count[sender])
+	}
+	return nil
+}
+
+// relabel gives the series of c.relabels their labels.
+func (c *call) relabel(ctx context.Context) error {
+	errs, err := c.store.Relabel(ctx, c.relabels)
+	if err != nil {
+		return fmt.Errorf("labels of %d series: %w", len(c.relabels), err)
+	}
+	for i, err := range errs {
+		c.reqs[c.relabelOf[i]].Err = err
+	}
+	return nil
+}

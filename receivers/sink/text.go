@@ -1,0 +1,68 @@
+package sink
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// attributes returns as in the form that the store takes: names are those of labels, values are
+// UTF-8 without zero bytes, and each name occurs once, in order. It does not change as.
+func attributes(as []core.Label) []core.Label {
+	good := func(a core.Label) core.Label {
+		value := strings.ReplaceAll(strings.ToValidUTF8(a.Value, "\uFFFD"), "\x00", "_")
+		return core.Label{Name: receivers.LabelText(a.Name), Value: value}
+	}
+	if !slices.ContainsFunc(as, func(a core.Label) bool { return good(a) != a }) {
+		return as
+	}
+	as = slices.Clone(as)
+	for i := range as {
+		as[i] = good(as[i])
+	}
+	slices.SortStableFunc(as, func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
+	return slices.CompactFunc(as, func(a, b core.Label) bool { return a.Name == b.Name })
+}
+
+// maxText is how many bytes of the text of metadata are kept.
+const maxText = 4096
+
+// cutText keeps the beginning of a long text.
+func cutText(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	n := maxText - len("…")
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// labelTexts returns ls with names and values that the store takes. It does not change ls.
+func labelTexts(ls []core.Label) []core.Label {
+	copied := false
+	for i, l := range ls {
+		if l.Name, l.Value = receivers.LabelText(l.Name), receivers.LabelText(l.Value); l != ls[i] {
+			if !copied {
+				ls, copied = slices.Clone(ls), true
+			}
+			ls[i] = l
+		}
+	}
+	return ls
+}
+
+// labels returns the labels of r that are not empty, as the store takes them.
+func labels(r *receivers.Request) []core.Label {
+	ls := make([]core.Label, 0, len(r.Labels))
+	for _, l := range r.Labels {
+		if l.Value != "" {
+			ls = append(ls, l)
+		}
+	}
+	return labelTexts(ls)
+}
