@@ -1,5 +1,7 @@
-// Package receivertest is the suite that every receiver passes, and a sink that
-// remembers what it was given.
+// Package receivertest is the test suite that every receiver passes. A receiver's test calls [Run]
+// with a [Case]: the protocol, its messages, some garbage.
 //
-// A receiver's test calls [Run] with a [Case]: the protocol, a message, some garbage.
+// Tests of one receiver alone use parts of it: [Start] serves a receiver into a [Recorder], a sink
+// that remembers what it was given. Benchmarks use the sink [Nowhere]. [Hex] and [Examples] read
+// captured packets and the examples of pages.
 package receivertest

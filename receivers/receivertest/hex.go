@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Hex returns the lines of all files that match the pattern, decoded: captures are kept so.
+// Hex decodes the lines of hexadecimal digits in all files that match the pattern. Captured packets
+// are kept in such files, one packet a line; lines with "#" are comments.
 func Hex(t testing.TB, pattern string) [][]byte {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -43,11 +44,11 @@ func Hex(t testing.TB, pattern string) [][]byte {
 	return out
 }
 
-// hexLine is the bytes at the beginning of a line; two blanks, or its end, end them.
+// hexLine matches the bytes at the beginning of a line, up to two blanks or the end of the line.
 var hexLine = regexp.MustCompile(`^[0-9a-f]{2}( [0-9a-f]{2})*(  |$)`)
 
-// Examples returns the bytes in the blocks of a page that begin with "```hex NAME", by their names.
-// What stands in a line behind two blanks is said of the bytes.
+// Examples returns the bytes of the blocks of a page that begin with "```hex NAME", by their names.
+// Text behind two blanks in a line explains the bytes and is skipped.
 func Examples(t testing.TB, name string) map[string][]byte {
 	t.Helper()
 	page, err := os.ReadFile(name)

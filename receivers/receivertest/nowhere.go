@@ -7,9 +7,9 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// Nowhere is a receivers.Sink that makes every series and keeps nothing, for benchmarks of all that
-// comes before the store. Every request gets a reference of its own. The zero value is ready;
-// Resolve is for one goroutine at a time.
+// Nowhere is a receivers.Sink that accepts every series and forgets every sample, for benchmarks of
+// a receiver without a store. Every request gets another reference. The zero value is ready. Only
+// one goroutine at a time may call Resolve.
 type Nowhere struct{ refs core.Ref }
 
 // Resolve gives every request the next reference.

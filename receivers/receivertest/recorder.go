@@ -21,9 +21,9 @@ type Sample struct {
 
 // A Recorder is a receivers.Sink that remembers everything. The zero value is ready.
 type Recorder struct {
-	// Policy decides about new series.
+	// Policy decides about new series; nil: the receiver does.
 	Policy *sink.Policy
-	// MaxSeries, if not 0, is how many series there may be.
+	// MaxSeries is how many series there may be; 0: any number.
 	MaxSeries int
 
 	mu      sync.Mutex // guards what follows
@@ -32,8 +32,8 @@ type Recorder struct {
 	samples []Sample
 	notes   map[string][]core.Note
 	texts   map[string]core.Metadata
-	stalled chan struct{} // not nil: Submit waits until it is closed
-	waiting int           // calls of Submit that do
+	stalled chan struct{} // not nil: Submit waits until this is closed
+	waiting int           // calls of Submit that wait for stalled
 	batches int
 	changed chan struct{} // closed and replaced whenever something changes
 }
@@ -140,7 +140,7 @@ func (r *Recorder) Metadata(_ context.Context, path string) (core.Metadata, erro
 	return r.texts[path], nil
 }
 
-// Stall makes Submit wait until the function it returns is called, or the context of the call ends.
+// Stall makes Submit wait until release is called or the context of Submit ends.
 func (r *Recorder) Stall() (release func()) {
 	stalled := make(chan struct{})
 	r.mu.Lock()
@@ -162,8 +162,8 @@ func (r *Recorder) change() {
 	}
 }
 
-// Until waits until cond is true of what r has been given, or ctx ends. cond is called with r
-// locked: it may read its argument and nothing else of r.
+// Until waits until cond returns true, or ctx ends. cond is called with r locked: it may use its
+// argument and nothing else of r.
 func (r *Recorder) Until(ctx context.Context, cond func(State) bool) error {
 	for {
 		r.mu.Lock()
@@ -184,7 +184,7 @@ func (r *Recorder) Until(ctx context.Context, cond func(State) bool) error {
 	}
 }
 
-// A State is what a Recorder has been given.
+// A State is what a Recorder has been given so far.
 type State struct {
 	Series  []core.Series
 	Samples []Sample

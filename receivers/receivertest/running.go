@@ -3,11 +3,15 @@ package receivertest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"os"
 	"runtime"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,18 +32,18 @@ type Running struct {
 	conn   net.Conn
 }
 
-// Start makes a receiver of c and serves. When the test ends the receiver is stopped, and the test
-// fails if it leaves a goroutine behind.
+// Start makes a receiver of c, whose configuration change may alter, and serves into rec. When the
+// test ends the receiver is stopped, and the test fails if it leaves a goroutine behind.
 func Start(t testing.TB, c Case, rec *Recorder, change func(*receivers.Config)) *Running {
 	t.Helper()
-	// What a receiver starts inherits this label: so its goroutines are told from others'.
+	// The goroutines that a receiver starts inherit this label, by which they are recognised.
 	id := fmt.Sprintf("%s %d", t.Name(), started.Add(1))
 	labels := pprof.Labels(labelKey, id)
 	cfg := receivers.Config{
 		Address: c.Address,
 		Options: c.Options,
 		Now:     func() time.Time { return time.Unix(Now, 0) },
-		// A sink that is stalled is one on purpose.
+		// A test that stalls the sink does so on purpose: do not wait long for it.
 		Patience: 100 * time.Millisecond,
 		Logger:   slog.New(slog.NewTextHandler(testWriter{t}, nil)),
 	}
@@ -77,7 +81,7 @@ const labelKey = "receivertest"
 // started makes the labels of receivers differ.
 var started atomic.Int64
 
-// labelled reports whether there is a goroutine with the label id.
+// labelled reports whether a goroutine with the label id runs.
 func labelled(t testing.TB, id string) bool {
 	var b bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
@@ -86,7 +90,7 @@ func labelled(t testing.TB, id string) bool {
 	return strings.Contains(b.String(), fmt.Sprintf("%q:%q", labelKey, id))
 }
 
-// Stop ends Serve and waits for it. It may be called more than once.
+// Stop ends Serve and waits until it returns. It may be called more than once.
 func (r *Running) Stop() {
 	r.t.Helper()
 	if r.cancel == nil {
@@ -129,8 +133,8 @@ func (r *Running) Send(messages ...[]byte) {
 	}
 }
 
-// Dial opens one more connection to the receiver, on which nothing has been sent yet. It is closed
-// when the test ends.
+// Dial opens one more connection to the receiver and sends nothing over it. The connection is
+// closed when the test ends.
 func (r *Running) Dial() net.Conn {
 	r.t.Helper()
 	if r.c.Dial != nil {
@@ -189,4 +193,39 @@ type testWriter struct{ t testing.TB }
 func (w testWriter) Write(b []byte) (int, error) {
 	w.t.Log(strings.TrimRight(string(b), "\n"))
 	return len(b), nil
+}
+
+// hangUp closes the connection of Send, and waits until no peer is connected.
+func (r *Running) hangUp() {
+	r.t.Helper()
+	if r.conn != nil {
+		_ = r.conn.Close() // what was to be sent has been
+		r.conn = nil
+	}
+	eventually(r.t, "no peer is connected", func() bool { return r.Stats().Connections == 0 })
+}
+
+// garbage sends m over a connection of its own, which the receiver may close at any time.
+func (r *Running) garbage(m []byte, opened bool) {
+	r.t.Helper()
+	r.hangUp()
+	conn := r.Dial()
+	eventually(r.t, "it is taken", func() bool { return r.Stats().Connections == 1 })
+	if opened {
+		m = append(slices.Clone(r.c.Opening), m...)
+	}
+	_, _ = conn.Write(m) // the receiver may be faster
+	_ = conn.Close()
+	r.hangUp()
+}
+
+// untilClosed waits until the receiver has closed conn.
+func untilClosed(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if err := conn.SetReadDeadline(time.Now().Add(waitFor)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the connection is not closed within %v", waitFor)
+	}
 }

@@ -2,15 +2,11 @@ package receivertest
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -18,16 +14,8 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// ConnLimits are the names of the flags that limit a receiver's connections. The suite passes over
-// those that are empty.
-type ConnLimits struct {
-	Conns     string // how many there may be
-	HostConns string // how many one address may have
-	Idle      string // how long a peer may be silent
-}
-
-// tcpSteps returns what a receiver over TCP passes beside the rest. A flag or a beginning that the
-// case does not name is not asked for.
+// tcpSteps returns the further tests of a receiver over TCP: those of limits and of greedy peers
+// only if the case names them.
 func tcpSteps(c Case) []step {
 	steps := []step{
 		{"takes messages in any pieces", pieces},
@@ -55,8 +43,8 @@ func tcpSteps(c Case) []step {
 	return steps
 }
 
-// browser is what a page does that wants to write by way of a browser: it sends a body of the
-// protocol's bytes, behind which HTTP stands, to the receiver's port.
+// browser acts as a web page that makes a browser send the protocol's bytes, as the body of an HTTP
+// request, to the receiver's port.
 func browser(t *testing.T, c Case) {
 	r := Start(t, c, new(Recorder), nil)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitFor}
@@ -68,62 +56,10 @@ func browser(t *testing.T, c Case) {
 		}
 		eventually(t, "the connection is counted", func() bool { return r.Stats().Dropped[receivers.Foreign] == uint64(i+1) })
 	}
-	// What a good sender sends then is the first that is stored.
+	// The first sample that is stored comes from a good sender.
 	r.write(r.Dial(), c.begin(7, 1))
 	for n, s := range r.UntilSamples(1) {
 		c.check(t, s, 7+n)
-	}
-}
-
-// first returns m as the first message of a connection.
-func (c *Case) first(m []byte) []byte {
-	if c.First == nil {
-		return m
-	}
-	return c.First(m)
-}
-
-// begin returns what a connection begins with, and then n messages from the first.
-func (c *Case) begin(first, n int) []byte {
-	b := append(slices.Clone(c.Opening), c.first(c.Message(first))...)
-	for i := 1; i < n; i++ {
-		b = append(b, c.Message(first+i)...)
-	}
-	return b
-}
-
-// hangUp closes the connection of Send, and waits until no peer is left.
-func (r *Running) hangUp() {
-	r.t.Helper()
-	if r.conn != nil {
-		_ = r.conn.Close() // what was to be sent has been
-		r.conn = nil
-	}
-	eventually(r.t, "no peer is connected", func() bool { return r.Stats().Connections == 0 })
-}
-
-// garbage sends m over a connection of its own, which the receiver may close at any time.
-func (r *Running) garbage(m []byte, opened bool) {
-	r.t.Helper()
-	r.hangUp()
-	conn := r.Dial()
-	eventually(r.t, "it is taken", func() bool { return r.Stats().Connections == 1 })
-	if opened {
-		m = append(slices.Clone(r.c.Opening), m...)
-	}
-	_, _ = conn.Write(m) // the receiver may be faster
-	_ = conn.Close()
-	r.hangUp()
-}
-
-// untilClosed waits until the receiver has closed conn.
-func untilClosed(t *testing.T, conn net.Conn) {
-	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(waitFor)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatalf("the connection is not closed within %v", waitFor)
 	}
 }
 
@@ -315,7 +251,7 @@ func yields(t *testing.T, c Case) {
 	silent := r.Dial()
 	r.write(silent, c.begin(0, 1))
 	path := r.UntilSamples(1)[0].Path
-	// The receiver may still be at what the silent peer has sent: then it refuses.
+	// While the receiver still works on the silent peer's bytes, it refuses the new peer.
 	eventually(t, "a new peer has the place", func() bool {
 		refused := r.Stats().Dropped[receivers.Limit]
 		_, _ = r.Dial().Write(c.begin(1, 1)) // the receiver may be faster
@@ -332,8 +268,8 @@ func yields(t *testing.T, c Case) {
 	eventually(t, "one peer is connected", func() bool { return r.Stats().Connections == 1 })
 }
 
-// heldBytes is what a peer may cost that has sent next to nothing: the goroutine and the buffer it
-// is read into, and what the test itself has of it.
+// heldBytes is how many bytes of memory a peer may cost that has sent next to nothing: its
+// goroutine, its read buffer, and the test's own end of the connection.
 const heldBytes = 96 << 10
 
 func greedy(t *testing.T, c Case) {
