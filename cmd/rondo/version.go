@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -14,17 +15,81 @@ func newVersion(c *common) *cobra.Command {
 		Short: "Print the version",
 		Args:  takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(c.stdout, "rondo %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			b := thisBuild()
+			_, err := fmt.Fprintf(c.stdout, "rondo %s %s %s/%s%s\n", b.version, runtime.Version(), runtime.GOOS, runtime.GOARCH, b.more())
 			return err
 		},
 	}
 }
 
-// version returns the module's version as the Go command recorded it.
-func version() string {
+// version returns the version of this program, without spaces.
+func version() string { return thisBuild().version }
+
+// A build is what a program was built from.
+type build struct {
+	version string
+	commit  string // empty: not recorded
+	time    string // of the commit
+	changed bool   // the files differed from the commit's
+}
+
+func thisBuild() build {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
+	if !ok {
+		info = new(debug.BuildInfo)
 	}
-	return info.Main.Version
+	return buildOf(info)
+}
+
+// unversioned is how a build calls itself where the Go command has recorded no version.
+const unversioned = "devel"
+
+// shortCommit is how many digits of a commit stand in a version, as in those that Go makes itself.
+const shortCommit = 12
+
+// buildOf returns what the Go command has recorded.
+func buildOf(info *debug.BuildInfo) build {
+	b := build{version: info.Main.Version}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.commit = s.Value
+		case "vcs.time":
+			b.time = s.Value
+		case "vcs.modified":
+			b.changed = s.Value == "true"
+		}
+	}
+	if b.version != "" && b.version != "(devel)" {
+		return b
+	}
+	b.version = unversioned
+	if b.commit != "" {
+		b.version += "-" + b.short()
+		if b.changed {
+			b.version += "+dirty"
+		}
+	}
+	return b
+}
+
+// short returns the first digits of the commit.
+func (b build) short() string { return b.commit[:min(len(b.commit), shortCommit)] }
+
+// more says what the version does not: the commit, or why it is not known.
+func (b build) more() string {
+	if b.commit == "" && b.version == unversioned {
+		return " (built without its commit; go build -buildvcs=true records it)"
+	}
+	if b.commit == "" {
+		return "" // a module of a proxy
+	}
+	text := "commit " + b.commit
+	if b.time != "" {
+		text += " of " + b.time
+	}
+	if b.changed && !strings.HasSuffix(b.version, "+dirty") {
+		text += ", changed since"
+	}
+	return " (" + text + ")"
 }
