@@ -104,6 +104,9 @@ func newRestoreBackup(c *common) *cobra.Command {
 				defer func() { _ = f.Close() }() // read only
 				in = f
 			}
+			if err := t.Makeable(); err != nil {
+				return err
+			}
 			return core.Restore(bufio.NewReaderSize(in, 1<<20), t.DB) // its errors name the folder
 		},
 	}

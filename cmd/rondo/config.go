@@ -92,30 +92,31 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	if err := server.CheckSocket(p.socket); err != nil {
 		wrong("%v", err)
 	}
-	if err := canHold(t.Folder()); err != nil {
+	if err := t.Makeable(); err != nil {
+		wrong("db: %v", err)
+	} else if err := canHold(t.Folder()); err != nil {
 		wrong("db: no database can be in %s: %v", t.Folder(), err)
 	}
 	return found, nil
 }
 
-// canHold returns why a folder cannot be written to, or be made.
+// canHold returns why a folder cannot be written to, or if it is not there, why the one above it
+// cannot.
 func canHold(dir string) error {
-	for {
-		info, err := os.Stat(dir)
-		if errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
-			dir = filepath.Dir(dir)
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !info.IsDir() {
-			return fmt.Errorf("%s is no folder", dir)
-		}
-		probe, err := os.MkdirTemp(dir, ".rondo-check-*")
-		if err != nil {
-			return pathError(err)
-		}
-		return os.Remove(probe)
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		dir = filepath.Dir(dir)
+		info, err = os.Stat(dir)
 	}
+	if err != nil {
+		return pathError(err)
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no folder", dir)
+	}
+	probe, err := os.MkdirTemp(dir, ".rondo-check-*")
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, pathError(err))
+	}
+	return os.Remove(probe)
 }

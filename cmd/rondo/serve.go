@@ -168,6 +168,9 @@ func (s *serve) run(ctx context.Context) error {
 	if t.Err != nil {
 		return t.Err
 	}
+	if err := t.Makeable(); err != nil {
+		return err
+	}
 	rrd, err := s.rrd.config(s.process, t.DB, named[rrdcachedFlag])
 	if err != nil {
 		return err

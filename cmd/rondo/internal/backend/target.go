@@ -72,6 +72,11 @@ func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Databas
 	if !create && !t.exists() {
 		return &Database{}, nil
 	}
+	if create {
+		if err := t.Makeable(); err != nil {
+			return nil, err
+		}
+	}
 	if t.Sync != "" {
 		mode, err := ParseSync(t.Sync)
 		if err != nil {
@@ -158,6 +163,21 @@ func (t Target) Folder() string {
 		return abs
 	}
 	return t.DB
+}
+
+// Makeable returns an error if the folder of t cannot be made because the one above it is not there
+// either. Only the last part of its name is made: the rest may be mistyped, or a disk that is not
+// mounted yet.
+func (t Target) Makeable() error {
+	folder := t.Folder()
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	above := filepath.Dir(folder)
+	if _, err := os.Stat(above); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no database can be made in %s: the folder %s is not there", folder, above)
+	}
+	return nil
 }
 
 // makes returns an error if a command must not make the database because nobody has named it. A
