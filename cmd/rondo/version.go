@@ -25,15 +25,15 @@ func newVersion(c *common) *cobra.Command {
 // version returns the version of this program, without spaces.
 func version() string { return thisBuild().version }
 
-// A build is what a program was built from.
-type build struct {
+// A buildRecord is what a program was built from.
+type buildRecord struct {
 	version string
 	commit  string // empty: not recorded
 	time    string // of the commit
 	changed bool   // the files differed from the commit's
 }
 
-func thisBuild() build {
+func thisBuild() buildRecord {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = new(debug.BuildInfo)
@@ -48,8 +48,8 @@ const unversioned = "devel"
 const shortCommit = 12
 
 // buildOf returns what the Go command has recorded.
-func buildOf(info *debug.BuildInfo) build {
-	b := build{version: info.Main.Version}
+func buildOf(info *debug.BuildInfo) buildRecord {
+	b := buildRecord{version: info.Main.Version}
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -74,10 +74,10 @@ func buildOf(info *debug.BuildInfo) build {
 }
 
 // short returns the first digits of the commit.
-func (b build) short() string { return b.commit[:min(len(b.commit), shortCommit)] }
+func (b buildRecord) short() string { return b.commit[:min(len(b.commit), shortCommit)] }
 
 // more says what the version does not: the commit, or why it is not known.
-func (b build) more() string {
+func (b buildRecord) more() string {
 	if b.commit == "" && b.version == unversioned {
 		return " (built without its commit; go build -buildvcs=true records it)"
 	}
