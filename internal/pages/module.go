@@ -167,6 +167,9 @@ func locks(f *ast.File) (all []string) {
 				if !isMutex(f.Type) {
 					continue
 				}
+				if len(f.Names) == 0 { // embedded
+					all = append(all, of+"."+f.Type.(*ast.SelectorExpr).Sel.Name)
+				}
 				for _, name := range f.Names {
 					all = append(all, strings.TrimPrefix(of+"."+name.Name, "."))
 				}

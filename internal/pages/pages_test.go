@@ -1,6 +1,8 @@
 package pages
 
 import (
+	"go/parser"
+	"go/token"
 	"slices"
 	"testing"
 
@@ -101,5 +103,23 @@ func TestLoad(t *testing.T) {
 	}
 	if is, ok := m.InPackage("page", "Page"); is || ok {
 		t.Error("there is a package page")
+	}
+}
+
+func TestLocks(t *testing.T) {
+	f, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
+type a struct {
+	n  int
+	mu sync.Mutex
+}
+type b struct{ sync.RWMutex }
+var c, d sync.Mutex
+func (a) e() { var f sync.Mutex; var g int }
+`, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := locks(f), []string{"a.mu", "b.RWMutex", "c", "d", "e.f"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
