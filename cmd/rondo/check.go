@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -64,13 +62,11 @@ are known again from the second reading on. It prints what was found, what was m
 // repair makes a damaged database usable and prints a line for each thing.
 func repair(cmd *cobra.Command, c *common, format string) error {
 	t := c.target()
-	if t.Err != nil {
-		return t.Err
+	if err := t.Here(); err != nil {
+		return err
 	}
 	got, err := core.Repair(cmd.Context(), t.DB, core.Options{})
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return t.Missing()
 	case err != nil:
 		return err
 	case got.Aside == "":

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,16 +21,13 @@ back before you use this. No server may run.`,
 		Args: takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t := c.target()
-			if t.Err != nil {
-				return t.Err
+			if err := t.Here(); err != nil {
+				return err
 			}
 			got, err := core.Salvage(cmd.Context(), t.DB, core.Options{}, yes)
 			if errors.Is(err, core.ErrWhole) {
 				_, err = fmt.Fprintln(c.stdout, "the log is whole: there is nothing to give up")
 				return err
-			}
-			if errors.Is(err, os.ErrNotExist) {
-				return t.Missing()
 			}
 			if err != nil {
 				return err

@@ -103,12 +103,9 @@ func (p *process) newTarget(db, daemon, sync, configFile string) backend.Target 
 	t.DB = p.choose(db, "RONDO_DB", "db")
 	t.Named = t.DB != ""
 	if !t.Named {
-		t.DB = defaultDatabase
+		t.DB = backend.DefaultFolder
 	}
 	t.Daemon = p.choose(daemon, "RONDO_DAEMON", "daemon")
 	t.Sync = p.choose(sync, "RONDO_SYNC", "sync")
 	return t
 }
-
-// defaultDatabase is the database's folder where nobody names one.
-const defaultDatabase = "rondo.db"

@@ -32,13 +32,9 @@ func newWALDump(c *common) *cobra.Command {
 length and kind. It reads beside a running server, without lock, and tells the damage where it meets it.`,
 		Args: takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			t := c.target()
-			if t.Err != nil {
-				return t.Err
-			}
-			dir := filepath.Join(t.DB, backend.LogFolder)
-			if len(args) > 0 {
-				dir = args[0]
+			dir, err := logFolder(c, args)
+			if err != nil {
+				return err
 			}
 			return dumpLog(c, dir, wal.Pos(from), format)
 		},
@@ -46,6 +42,15 @@ length and kind. It reads beside a running server, without lock, and tells the d
 	cmd.Flags().Uint64Var(&from, "from", 0, "the first `position` to print (0: the first there is)")
 	addOutput(cmd, &format)
 	return cmd
+}
+
+// logFolder returns the folder of the log that args name, or of the database's.
+func logFolder(c *common, args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	t := c.target()
+	return filepath.Join(t.DB, backend.LogFolder), t.Here()
 }
 
 func dumpLog(c *common, dir string, from wal.Pos, format string) (err error) {
@@ -85,13 +90,9 @@ another segment before, the segment it follows and where that one ends. The last
 which offset and position all is durable. It reads beside a running server, without lock, and tells what is wrong with the log's end.`,
 		Args: takes(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			t := c.target()
-			if t.Err != nil {
-				return t.Err
-			}
-			dir := filepath.Join(t.DB, backend.LogFolder)
-			if len(args) > 0 {
-				dir = args[0]
+			dir, err := logFolder(c, args)
+			if err != nil {
+				return err
 			}
 			return dumpSegments(c, dir, format)
 		},

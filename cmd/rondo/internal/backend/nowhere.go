@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -21,13 +20,10 @@ func (n nowhere) Run(ctx context.Context, c *Call, args []string) (int, error) {
 		env.Store = unreachable{err: n.why}
 		return rrdtool.Run(ctx, env, args), nil
 	}
-	if len(args) == 1 { // list: an empty answer would look like an empty database
-		_, _ = fmt.Fprintln(c.Stderr, n.target.Missing()) // nobody is left to tell
-	}
 	fresh := args[0] == "create" || args[0] == "restore"
 	m := &maker{target: n.target, adopts: !fresh}
 	env.Store = missing{}
-	if !c.Plain && !writes(args) && len(args) > 1 && !readsNative(env, args) {
+	if !c.Plain && !readsNative(env, args) {
 		env.Store = unreachable{err: n.target.Missing()}
 	}
 	if name := rrdtool.Changes(args); fresh || name != "" && rrdtool.IsNative(env.Files, name) {

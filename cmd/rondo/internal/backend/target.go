@@ -69,6 +69,9 @@ func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Databas
 		}
 		return &Database{Client: c}, nil
 	}
+	if err := t.checkFolder(); err != nil {
+		return nil, err
+	}
 	if !create && !t.exists() {
 		return &Database{}, nil
 	}
@@ -143,18 +146,56 @@ func (t Target) openForSession(ctx context.Context) (*Database, error) {
 
 // exists says whether the folder holds a database, or a part of one, or cannot be looked into. To
 // open any other folder would make a database there.
-func (t Target) exists() bool {
+func (t Target) exists() bool { return existsIn(t.DB) }
+
+func existsIn(folder string) bool {
 	for _, name := range []string{DatabaseFile, LogFolder} {
-		if _, err := os.Stat(filepath.Join(t.DB, name)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(folder, name)); !errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
 	}
 	return false
 }
 
-// Missing returns the error that there is no database in the folder of t.
+// Missing returns the error that there is no database in the folder of t. It names one that is in
+// the folder's own rondo.db.
 func (t Target) Missing() error {
-	return fmt.Errorf("there is no database in %s (--db, or RONDO_DB, says where it is)", t.Folder())
+	folder := t.Folder()
+	hint := "--db, or RONDO_DB, says where it is"
+	if inside := filepath.Join(folder, DefaultFolder); existsIn(inside) {
+		hint = "there is one in " + inside
+	}
+	return fmt.Errorf("there is no database in %s (%s)", folder, hint)
+}
+
+// Here returns an error unless the folder of t holds a database, or a part of one.
+func (t Target) Here() error {
+	if t.Err != nil {
+		return t.Err
+	}
+	if err := t.checkFolder(); err != nil {
+		return err
+	}
+	if !t.exists() {
+		return t.Missing()
+	}
+	return nil
+}
+
+// DefaultFolder is the database's folder where nobody names one.
+const DefaultFolder = "rondo.db"
+
+// checkFolder returns an error if the database's folder is a file.
+func (t Target) checkFolder() error {
+	folder := t.Folder()
+	info, err := os.Stat(folder)
+	switch {
+	case err != nil || info.IsDir():
+		return nil
+	case existsIn(filepath.Dir(folder)):
+		return fmt.Errorf("%s is a file of the database in %s: --db, or RONDO_DB, names that folder", folder, filepath.Dir(folder))
+	}
+	return fmt.Errorf("%s is a file: --db, or RONDO_DB, names the folder of a database", folder)
 }
 
 // Folder returns the absolute path of the database's folder.
