@@ -17,31 +17,31 @@ import (
 // DefaultPort is the TCP port of rrdcached.
 const DefaultPort = wire.DefaultPort
 
-// SocketName is the name of the socket in the database's folder where a server listens that was
-// told nothing else.
+// SocketName is the name of the socket in the database's folder where a server listens by default.
 const SocketName = "rrdcached.sock"
 
-// An Address says where to listen, and what may be asked there.
+// An Address says where to listen, and which commands to answer there.
 type Address struct {
 	Network string // tcp or unix
 	Addr    string // host:port, or the path of a socket
-	// Allow are the commands that are answered there; the zero value: all.
+	// Allow is the set of commands that are answered; the zero value means all.
 	Allow Commands
-	// Mode is that of a unix socket; 0: 0600, or 0660 with a group.
+	// Mode is the mode of a unix socket's file; 0 means 0600, or 0660 with a group.
 	Mode fs.FileMode
-	// Group is the owning group of a unix socket, by name or number; empty: the process's.
+	// Group is the owning group of a unix socket, by name or number; empty means the process's own.
 	Group string
 }
 
 // Commands is a set of commands.
 type Commands uint32
 
-// allows reports whether cmd is in the set. HELP and QUIT always are.
+// allows reports whether cmd is in the set. HELP and QUIT are in every set.
 func (c Commands) allows(cmd *command) bool {
 	return c == 0 || c&(1<<cmd.id) != 0 || cmd.always
 }
 
-// ParseCommands reads names of commands, with commas, blanks or plus signs between them.
+// ParseCommands reads a set of commands: their names, with commas, blanks or plus signs between
+// them.
 func ParseCommands(text string) (Commands, error) {
 	var set Commands
 	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == '+' || r == ' ' }) {
@@ -61,7 +61,7 @@ func ParseCommands(text string) (Commands, error) {
 }
 
 // ParseAddress reads an address as rrdcached and its clients write it: unix:PATH, /PATH, HOST,
-// HOST:PORT, [V6] or [V6]:PORT. Behind a question mark may stand settings, with & between them:
+// HOST:PORT, [V6] or [V6]:PORT. Settings may follow behind a question mark, with & between them:
 // allow=UPDATE+FLUSH, and for a unix socket mode=0660 and group=NAME.
 func ParseAddress(text string) (Address, error) {
 	text, settings, found := strings.Cut(text, "?")
@@ -105,7 +105,7 @@ func (a *Address) set(key string, values []string) (err error) {
 	return nil
 }
 
-// String returns the address as ParseAddress reads it, without settings.
+// String returns the address in the form that ParseAddress reads, without settings.
 func (a Address) String() string {
 	if a.Network == "unix" {
 		return "unix:" + a.Addr
@@ -113,7 +113,7 @@ func (a Address) String() string {
 	return a.Addr
 }
 
-// Listen opens the socket of a. A unix socket that nobody listens at any more is replaced.
+// Listen opens the socket of a. It replaces a unix socket that nobody listens at any more.
 func Listen(a Address) (net.Listener, error) {
 	if a.Network != "unix" {
 		return net.Listen(a.Network, a.Addr)

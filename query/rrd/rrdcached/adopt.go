@@ -12,19 +12,19 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
-// A server that takes rrdcached's place finds the files that rrdcached kept. A series that a client
-// names and that is not there is made of the native file of its name below the base, with every
-// row, before the client is answered. The file stays as it is.
+// A server that replaces rrdcached adopts the files that rrdcached kept. If a client names a series
+// that does not exist, and a native file of its name stands below the base, the file is imported
+// with all its rows before the client is answered. The file itself stays unchanged.
 
-// adopt makes series of the native files of paths. The result has an entry for each path of which
-// there is a file: nil, or why it is no series.
+// adopt imports the native files of paths. The result has an element for each path that has a file:
+// nil, or the error of the import.
 func (s *Server) adopt(ctx context.Context, paths []string) map[string]error {
 	if !s.o.Adopt {
 		return nil
 	}
 	root, err := os.OpenRoot(s.names.base)
 	if err != nil {
-		return nil // there is no such folder: there are no files
+		return nil // without the folder there are no files
 	}
 	defer func() { _ = root.Close() }() // nothing was written
 	files := make(map[string]error)
@@ -37,8 +37,7 @@ func (s *Server) adopt(ctx context.Context, paths []string) map[string]error {
 // maxOpen is how many files are open at once.
 const maxOpen = 64
 
-// adoptSome is adopt for so many paths as there may be open files. It puts into files what has
-// become of each.
+// adoptSome is adopt for at most maxOpen paths. It puts its results into files.
 func (s *Server) adoptSome(ctx context.Context, root *os.Root, paths []string, files map[string]error) {
 	asked := make(map[string]string) // by path of the series
 	var items []transfer.Item
@@ -47,9 +46,10 @@ func (s *Server) adoptSome(ctx context.Context, root *os.Root, paths []string, f
 			if asked[file] != "" {
 				break
 			}
-			// What is looked at is what is read: its name may mean another file by then.
+			// The file stays open until it is imported, because its name may mean another file by
+			// then.
 			if f := openNative(root, file); f != nil {
-				defer func() { _ = f.Close() }() // a second time, if it was read
+				defer func() { _ = f.Close() }() // the import may have closed it already
 				asked[file] = path
 				items = append(items, transfer.Item{Index: len(items), Path: file, Name: filepath.Join(s.names.base, file), File: f})
 				break
@@ -62,7 +62,7 @@ func (s *Server) adoptSome(ctx context.Context, root *os.Root, paths []string, f
 	if len(items) == 0 {
 		return
 	}
-	s.adopting.Lock() // memory is bounded for one of them
+	s.adopting.Lock() // memory is bounded for one import
 	defer s.adopting.Unlock()
 	queue := make(chan transfer.Item, len(items))
 	for _, item := range items {
@@ -82,8 +82,8 @@ func (s *Server) adoptSome(ctx context.Context, root *os.Root, paths []string, f
 	}
 }
 
-// openNative opens a native file below a folder; nil: there is none of that name, or links lead out
-// of the folder. It waits for no pipe.
+// openNative opens a native file below a folder. It returns nil if there is no such file, or if
+// symbolic links lead out of the folder. It does not block on a named pipe.
 func openNative(root *os.Root, name string) *os.File {
 	f, err := root.OpenFile(name, os.O_RDONLY|openFlags, 0)
 	if err != nil {
@@ -91,7 +91,7 @@ func openNative(root *os.Root, name string) *os.File {
 	}
 	head := make([]byte, 8)
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		n, _ := f.ReadAt(head, 0) // a shorter file is none
+		n, _ := f.ReadAt(head, 0) // a shorter file is not native
 		if transfer.IsNative(head[:n]) {
 			return f
 		}
@@ -100,22 +100,22 @@ func openNative(root *os.Root, name string) *os.File {
 	return nil
 }
 
-// find returns the series of a path, also one that is a file yet. The error wraps core.ErrNotFound
-// if there is neither.
+// find returns the series of a path. It adopts a native file of that path if there is no series.
+// The error wraps core.ErrNotFound if there is neither.
 func (s *Server) find(path string) (core.Ref, error) {
 	ref, err := s.o.Store.Lookup(path)
 	if !errors.Is(err, core.ErrNotFound) || !s.o.Adopt {
 		return ref, err
 	}
 	why := s.adopt(s.life, []string{path})[path]
-	// else another client may have been quicker
+	// another client may have made the series meanwhile, so errors of adopting come second
 	if ref, err = s.o.Store.Lookup(path); err != nil && why != nil {
 		err = why
 	}
 	return ref, err
 }
 
-// finding is the store as verbs see it: files are series.
+// finding is the store for verbs. It adopts native files that a verb names.
 type finding struct {
 	*core.Store
 	s *Server

@@ -10,25 +10,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A series that is altered or overwritten is another from then on. Samples of the one that was are
-// stored in the one that is.
+// A series that is altered or overwritten gets another reference. Samples that were submitted for
+// the former reference are refused by the store, and then stored under the new one.
 
-// maxAgain is how often that is tried for samples whose series goes on changing.
-const maxAgain = 50
-
-// inOrder is called before samples of e are put into a group. Where e has taken the place of a
-// name's former series, samples of that may be on their way: they come first.
-func (c *conn) inOrder(e *entry) {
-	if e.born <= c.drops {
-		return
-	}
-	drops := c.s.cache.drops.Load()
-	c.settle()
-	c.drops = drops
-}
-
-// storeAgain stores the samples of requests whose series has ended.
-func (c *conn) storeAgain(g *group, ended []int) {
+// storeAgain stores the samples of requests whose series has ended. It repeats that up to maxAgain
+// times, for series that are altered again and again.
+func (c *conn) storeAgain(g *burst, ended []int) {
 	for range maxAgain {
 		if len(ended) == 0 {
 			return
@@ -40,14 +27,36 @@ func (c *conn) storeAgain(g *group, ended []int) {
 	}
 }
 
-// again stores the samples of requests whose series has ended: under its name there may be another
-// by now. It returns those whose series has ended once more, each once, in order.
-func (c *conn) again(g *group, ended []int) (more []int) {
-	var b core.Batch
-	b.Rejections = maxSamples
-	var owner []int
-	now := make(map[string]*entry)    // by name; nil: none that is of use
-	slots := make(map[int32]struct{}) // that are stored again
+// again stores the samples of requests whose series has ended in the series that have their names
+// now. It returns the requests whose series has ended once more, each once, in order.
+func (c *conn) again(g *burst, ended []int) (more []int) {
+	b, owner := g.batchOf(c.lookAgain(g, ended))
+	err := c.s.o.Store.Append(c.s.life, b)
+	rejected, ok := errors.AsType[*core.RejectedError](err)
+	switch {
+	case err == nil:
+	case !ok:
+		for _, i := range owner {
+			g.slots[i].answer = failure(err.Error())
+		}
+	default:
+		for _, r := range rejected.First {
+			i := owner[r.Index]
+			if errors.Is(r.Err, core.ErrNotFound) {
+				more = append(more, i)
+			} else {
+				g.slots[i].answer = failure(g.why(-1, r.Err))
+			}
+		}
+	}
+	return more
+}
+
+// lookAgain looks up the names of requests whose series has ended. It returns the slots of the
+// requests that have a series again, and answers the others.
+func (c *conn) lookAgain(g *burst, ended []int) (found map[int32]struct{}) {
+	found = make(map[int32]struct{})
+	now := make(map[string]*alias) // by name; nil: no series
 	for _, i := range slices.Compact(ended) {
 		s := &g.slots[i]
 		e, asked := now[s.e.raw]
@@ -61,15 +70,22 @@ func (c *conn) again(g *group, ended []int) (more []int) {
 		case e == nil:
 			err = cmp.Or(err, core.ErrNotFound)
 		case !slices.Equal(e.kinds, s.e.kinds):
-			err = core.ErrShape // its samples were read as another's
+			err = core.ErrShape // the samples were read for the data sources of the former series
 		}
 		if err != nil {
 			s.answer = failure(c.s.noFile(wire.Unescape([]byte(s.e.raw)), err))
 			continue
 		}
 		s.e = e
-		slots[int32(i)] = struct{}{}
+		found[int32(i)] = struct{}{}
 	}
+	return found
+}
+
+// batchOf returns a batch of the samples of some slots, for the series that the slots have now,
+// and the slot of each sample.
+func (g *burst) batchOf(slots map[int32]struct{}) (b *core.Batch, owner []int) {
+	b = &core.Batch{Rejections: maxSamples}
 	n := -1
 	for x := range g.batch.All() {
 		n++
@@ -90,23 +106,5 @@ func (c *conn) again(g *group, ended []int) (more []int) {
 		}
 		owner = append(owner, i)
 	}
-	err := c.s.o.Store.Append(c.s.life, &b)
-	rejected, ok := errors.AsType[*core.RejectedError](err)
-	switch {
-	case err == nil:
-	case !ok:
-		for _, i := range owner {
-			g.slots[i].answer = failure(err.Error())
-		}
-	default:
-		for _, r := range rejected.First {
-			i := owner[r.Index]
-			if errors.Is(r.Err, core.ErrNotFound) {
-				more = append(more, i)
-			} else {
-				g.slots[i].answer = failure(g.why(-1, r.Err))
-			}
-		}
-	}
-	return more
+	return b, owner
 }

@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// The text of the errors of one BATCH, and of all, is bounded.
+// The limits of the errors that wait for the end of a BATCH, in bytes.
 const (
-	maxErrors = 4 << 20
-	allErrors = 64 << 20
+	maxErrors = 4 << 20  // of one BATCH
+	allErrors = 64 << 20 // of all BATCHes
 )
 
-// endBatch answers a BATCH.
+// endBatch answers a BATCH with its errors.
 func (c *conn) endBatch() {
 	n := c.failures
 	if c.unlisted > 0 {
@@ -31,13 +31,14 @@ func (c *conn) endBatch() {
 	c.dropErrors()
 }
 
-// batchError keeps an error for the end of the BATCH.
+// batchError keeps an error for the end of the BATCH. If there is no room for it, it is only
+// counted.
 func (c *conn) batchError(number int32, text string) {
 	if c.errorBytes > maxErrors || c.s.errors.Load() > allErrors {
 		c.unlisted++
 		return
 	}
-	const digits = 12 // and what else stands around the text
+	const digits = 12 // bytes around the text: the number, a blank, the end of the line
 	n := len(c.errors) - 1
 	if n < 0 || cap(c.errors[n])-len(c.errors[n]) < len(text)+digits {
 		c.errors = append(c.errors, make([]byte, 0, max(min(c.errorBytes, 64<<10), 4<<10, len(text)+digits)))

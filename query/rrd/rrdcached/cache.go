@@ -9,36 +9,37 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Names are looked up once, and then remembered as clients write them. Most clients send their
-// series in the same order again and again, so that the next name is guessed from the one before
-// it, and only compared.
+// A name is looked up once, and then remembered in the form in which clients write it. Most clients
+// send their series in the same order again and again. Each alias therefore remembers its
+// successor, and the next name is only compared with that.
 
-// An entry is one name of a series as clients write it.
-type entry struct {
-	next  atomic.Pointer[entry] // what was asked for after it the last time
-	raw   string                // with its backslashes
+// An alias is one name of a series in the form in which clients write it.
+type alias struct {
+	next  atomic.Pointer[alias] // the alias that followed this one the last time
+	raw   string                // the name with its backslashes
 	ref   core.Ref
 	kinds []rra.Kind  // of the data sources that a sample has values for
-	ended atomic.Bool // the series has
-	born  uint64      // how many entries were dropped before it was made
+	ended atomic.Bool // the series has ended
+	born  uint64      // cache.drops when the alias was made
 	path  string
-	d     *rra.Definition // does not change: an altered series has another reference
+	d     *rra.Definition // never changes, because an altered series has another reference
 }
 
-// A cache remembers names. A reference in it may have ended: the store says so when it is used.
+// A cache remembers aliases. The series of an alias may have ended; the store says so when the
+// reference is used.
 type cache struct {
-	most  func() int    // how many names may be remembered
-	drops atomic.Uint64 // entries whose series has ended
+	most  func() int    // how many aliases may be remembered
+	drops atomic.Uint64 // aliases that were dropped because their series had ended
 
-	mu        sync.RWMutex // guards what follows
-	m         map[string]*entry
-	limit     int // what most said last
+	mu        sync.RWMutex // guards the fields below; put asks the store for its Stats under it
+	m         map[string]*alias
+	limit     int // the last result of most
 	kinds     map[*rra.Definition][]rra.Kind
 	suspended map[string]struct{} // paths
 	renames   uint64              // of the store, when the map was last emptied
-	// Entries and names that come one after the other lie so, too: they are looked at in this
-	// order.
-	spare []entry
+	// Aliases and names are allocated in blocks, so that those that are looked at one after the
+	// other are neighbours in memory.
+	spare []alias
 	names strings.Builder
 }
 
@@ -47,7 +48,7 @@ const (
 	spareBytes   = 16 << 10
 )
 
-// keep returns a copy of a name.
+// keep returns a copy of a name, in the current block of names.
 func (c *cache) keep(raw []byte) string {
 	if c.names.Len()+len(raw) > c.names.Cap() {
 		c.names = strings.Builder{}
@@ -65,23 +66,24 @@ func newCache(most func() int) *cache {
 }
 
 func (c *cache) reset() {
-	c.m, c.kinds = make(map[string]*entry), make(map[*rra.Definition][]rra.Kind)
+	c.m, c.kinds = make(map[string]*alias), make(map[*rra.Definition][]rra.Kind)
 }
 
-// get returns the entry of a name, or nil.
-func (c *cache) get(raw []byte) *entry {
+// get returns the alias of a name, or nil.
+func (c *cache) get(raw []byte) *alias {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.m[string(raw)]
 }
 
-// put remembers a name, unless series were renamed since renames was read, before it was looked up.
-func (c *cache) put(renames uint64, raw []byte, path string, ref core.Ref, d *rra.Definition) *entry {
+// put makes an alias and remembers it. renames is the store's count of renamed series from before
+// the look-up. If a series has been renamed since, the alias is returned but not remembered.
+func (c *cache) put(renames uint64, raw []byte, path string, ref core.Ref, d *rra.Definition) *alias {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.m) >= c.limit {
 		if c.limit = c.most(); len(c.m) >= c.limit {
-			c.reset() // somebody makes names up: those that are used come back
+			c.reset() // too many names; those in use will be looked up again
 		}
 	}
 	kinds, ok := c.kinds[d]
@@ -97,7 +99,7 @@ func (c *cache) put(renames uint64, raw []byte, path string, ref core.Ref, d *rr
 		c.kinds[d] = kinds
 	}
 	if len(c.spare) == 0 {
-		c.spare = make([]entry, spareEntries)
+		c.spare = make([]alias, spareEntries)
 	}
 	e := &c.spare[0]
 	c.spare = c.spare[1:]
@@ -111,11 +113,11 @@ func (c *cache) put(renames uint64, raw []byte, path string, ref core.Ref, d *rr
 	return e
 }
 
-// maxKinds bounds the definitions whose kinds are shared.
+// maxKinds bounds the definitions whose kinds are remembered.
 const maxKinds = 4096
 
-// drop forgets an entry whose series has ended.
-func (c *cache) drop(e *entry) {
+// drop forgets an alias whose series has ended.
+func (c *cache) drop(e *alias) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.m[e.raw] == e {
@@ -126,17 +128,18 @@ func (c *cache) drop(e *entry) {
 	}
 }
 
-// follow empties the cache if series were renamed since: their references are other paths' now.
+// follow empties the cache if series were renamed since it was last emptied, because a remembered
+// reference may then belong to another path.
 func (c *cache) follow(renames uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.renames < renames { // else another has seen more of them
+	if c.renames < renames { // else another connection has emptied it already
 		c.reset()
 		c.renames = renames
 	}
 }
 
-// suspend notes that a path is suspended, or is not, and reports whether that is new.
+// suspend sets whether a path is suspended, and reports whether that has changed.
 func (c *cache) suspend(path string, on bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +154,7 @@ func (c *cache) suspend(path string, on bool) bool {
 	return true
 }
 
-// suspendAll suspends all paths that are remembered, or none, and returns how many changed.
+// suspendAll suspends all remembered paths, or resumes all, and returns how many have changed.
 func (c *cache) suspendAll(on bool) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

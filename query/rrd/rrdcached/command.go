@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A cmdID numbers the commands: the bits of Commands, and the counters of Stats.
+// A cmdID is the number of a command: its bit in Commands, and its index in Stats.
 type cmdID uint8
 
 const (
@@ -43,16 +43,16 @@ const (
 type command struct {
 	id    cmdID
 	name  string
-	usage string // its words
-	help  string // what it does, in lines
-	// always: allowed on every socket. batch: may stand in a BATCH. hidden: HELP does not show it.
-	always, batch, hidden bool
-	// quick: the answer follows from the request, or from what is looked up in memory, and need not
-	// wait for the samples before it.
-	quick bool
+	usage string // the syntax that HELP and errors show
+	help  string // the description that HELP shows, in lines
+
+	always bool // allowed on every socket
+	batch  bool // allowed in a BATCH
+	hidden bool // not shown by HELP
+	quick  bool // the answer does not depend on the samples before the request
 }
 
-// commands are in the order of cmdID, which is that of HELP.
+// commands are in the order of cmdID, in which HELP shows them.
 var commands = [numCommands]command{
 	{
 		id: cmdUpdate, name: "UPDATE", usage: "UPDATE <filename> <values> [<values> ...]", batch: true,
@@ -112,7 +112,7 @@ var commands = [numCommands]command{
 	{id: cmdWrote, name: "WROTE", hidden: true},
 }
 
-// findCommand returns the command of a name in any case; nil: there is none.
+// findCommand returns the command of a name in upper or lower case, or nil.
 func findCommand(name []byte) *command {
 	for i := range commands {
 		cmd := &commands[i]
@@ -123,7 +123,7 @@ func findCommand(name []byte) *command {
 	return nil
 }
 
-// shown returns the lines that HELP shows of a command; nil: of all of them.
+// shown returns the lines that HELP shows for a command, or the overview if cmd is nil or hidden.
 func shown(cmd *command) (title string, lines []string) {
 	if cmd == nil || cmd.hidden {
 		for i := range commands {

@@ -11,17 +11,14 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// A connection is served by one goroutine. It reads what has arrived, puts the samples of it into a
-// group, and hands that to the engine; while the disk is at it, it reads on, as long as there is
-// something. Answers are written in the order of the requests, once the group that they belong to
-// is durable.
+// One goroutine serves a connection. It reads the requests that have arrived, collects their
+// samples in a burst, and submits the burst to the engine. While the disk writes, it reads the
+// requests that follow. It writes the answers in the order of the requests, each once its burst is
+// durable.
 
-// The sizes of what a connection holds.
 const (
-	smallBuffer = 16 << 10  // of requests; more than one of MaxLine
-	largeBuffer = 256 << 10 // of a connection that fills the small one
-	maxFlight   = 3         // groups on their way to the disk
-	answerBytes = 64 << 10  // answers that are written at once
+	maxFlight   = 3        // bursts of a connection that are on their way to the disk
+	answerBytes = 64 << 10 // answers are written when there are so many bytes of them
 )
 
 // A conn is one connection.
@@ -32,54 +29,47 @@ type conn struct {
 	in    *input
 	allow Commands
 
-	buf        []byte // what was read
-	from, to   int    // the part that was not looked at
-	large      bool   // buf is one of few
-	group      *group // is being filled; nil: there is none
-	flight     []*group
+	buf        []byte // requests that were read
+	from, to   int    // the part of buf that was not parsed yet
+	large      bool   // buf is a large buffer
+	burst      *burst // is being filled; nil: no request is open
+	flight     []*burst
 	out        []byte // answers
-	last       *entry
-	renames    uint64
-	drops      uint64 // of the cache, when nothing was on its way
+	last       *alias // of the last UPDATE
+	renames    uint64 // of the store, when the connection last looked
+	drops      uint64 // of the cache, when no burst was in flight
 	unknown    []postponed
-	waiting    map[string]struct{} // names of unknown
-	batch      int                 // the number of the last request of a BATCH plus one; 0: outside
-	errors     [][]byte            // of the BATCH: lines
-	errorBytes int                 // in them
+	waiting    map[string]struct{} // the names in unknown
+	batch      int                 // number of the last request of a BATCH plus one; 0: no BATCH
+	errors     [][]byte            // errors of the BATCH, in pieces of whole lines
+	errorBytes int                 // bytes in errors
 	failures   int                 // lines in errors
-	unlisted   int                 // further ones
-	creates    []creating          // requests that are carried out side by side
-	created    map[string]struct{} // paths of these
-	fetches    []fetching          // requests that are read together
-	values     []float64           // of these
+	unlisted   int                 // errors of the BATCH that are only counted
+	creates    []creating          // CREATEs that run side by side
+	created    map[string]struct{} // their paths
+	fetches    []fetching          // FETCHes that are read together
+	values     []float64           // their values
 	headed     int                 // bytes of the head of an answer with rows
-	wrote      bool                // some answers were written
-	sniffed    bool                // the first bytes are those of a client
-	charged    int64               // bytes of rows of answers: see room
-	patience   time.Duration       // how long the peer may take to read, as things are
-	endBy      time.Time           // when writing ends because ctx has; zero: it has not
+	wrote      bool                // a part of the answer was written
+	sniffed    bool                // the first bytes were checked for HTTP and TLS
+	charged    int64               // bytes of rows that the connection occupies of the server's room
+	patience   time.Duration       // how long the peer may still take to read its answers
+	endBy      time.Time           // when writing ends because the server ends; zero: it does not end
 	place      *sockets.Place
 	counts     [numCommands]count
-	closing    bool      // nothing more is looked at
-	ended      bool      // the server's end has been seen
-	readUntil  time.Time // the deadline of reading
+	closing    bool      // no further request is answered
+	ended      bool      // the connection knows that the server ends
+	readUntil  time.Time // deadline for reading
 	peer       string
-	// whose share of places and room it takes: the address of the peer, or its network of 64 bits
-	// of IPv6
+	// host is the name under which places and room are counted: the address of the peer, or its
+	// 64-bit network if it is one of IPv6.
 	host string
 }
 
-// A count is how often a command was asked for, and answered with an error.
+// A count is the requests of one command, and how many of them failed.
 type count struct{ requests, errors uint64 }
 
-// A postponed is an UPDATE of a series that is yet to be made.
-type postponed struct {
-	slot int
-	raw  []byte
-	r    request
-}
-
-// room makes room to read into.
+// room makes room in the buffer to read into.
 func (c *conn) room() {
 	if c.buf == nil {
 		c.buf = c.s.small.get()
@@ -90,7 +80,7 @@ func (c *conn) room() {
 	}
 }
 
-// grow takes a large buffer, if there is one for this connection.
+// grow exchanges the small buffer for a large one, if one of those is free.
 func (c *conn) grow() {
 	select {
 	case c.s.large <- struct{}{}:
@@ -103,7 +93,7 @@ func (c *conn) grow() {
 	c.buf, c.large = p, true
 }
 
-// shrink gives buffers back while there is nothing in them.
+// shrink returns the buffer, which must be empty, to its pool.
 func (c *conn) shrink() {
 	if c.large {
 		c.s.big.put(c.buf)
@@ -114,39 +104,32 @@ func (c *conn) shrink() {
 	c.buf, c.large = nil, false
 }
 
-// release gives back what the connection holds.
-func (c *conn) release() {
-	c.count()
-	c.uncharge()
-	c.dropErrors()
-	c.shrink()
-}
-
-// deadline gives the peer its time.
+// deadline renews the time until which the peer may be silent.
 func (c *conn) deadline() {
 	now := time.Now()
 	if idle := c.s.o.Idle; idle > 0 && c.readUntil.Sub(now) < idle-idle/64 {
 		c.readUntil = now.Add(idle)
-		_ = c.nc.SetReadDeadline(c.readUntil) // else the next read says so
+		_ = c.nc.SetReadDeadline(c.readUntil) // on an error the next read fails too
 	}
-	// asked only now: its deadline may just have been overwritten
+	// checked after the deadline was set, because Interrupt's may just have been overwritten
 	if c.ctx.Err() != nil || c.place.Yields() {
 		c.place.Interrupt()
 	}
 }
 
-// interrupt ends a read that waits, and soon a write, because the server ends.
+// interrupt ends a waiting read at once, and a write after lastTime. It is called when the server
+// ends.
 func (c *conn) interrupt() {
 	c.place.Interrupt()
-	_ = c.nc.SetWriteDeadline(time.Now().Add(lastTime)) // else the write says so
+	_ = c.nc.SetWriteDeadline(time.Now().Add(lastTime)) // on an error the write fails too
 }
 
-// slot adds a request to the group, with its answer if it is known.
+// slot adds a request to the burst, with its answer if it is known already.
 func (c *conn) slot(answer string) {
-	if c.group == nil {
-		c.group = c.s.group()
+	if c.burst == nil {
+		c.burst = c.s.burst()
 	}
-	g := c.group
+	g := c.burst
 	n := len(g.slots)
 	if n == cap(g.slots) {
 		g.slots = slices.Grow(g.slots, 64)
@@ -158,35 +141,34 @@ func (c *conn) slot(answer string) {
 	g.size += len(answer)
 }
 
-// number is that of the request at hand in its BATCH, or -1.
+// number returns the number of the current request in its BATCH, or -1 outside a BATCH.
 func (c *conn) number() int32 { return int32(c.batch - 1) }
 
-// fail answers a request with an error, when those before it are answered.
+// fail answers a request with an error, after the answers of the requests before it.
 func (c *conn) fail(cmd *command, text string) {
 	c.counts[cmd.id].errors++
 	c.slot(failure(text))
 }
 
-// readRate is how many bytes a second a peer must read of what it is sent, once its patience is
-// used up.
+// readRate is how many bytes a second a peer must read once its patience is used up.
 const readRate = 64 << 10
 
-// patienceAfter returns what is left of a patience, which is most at first, when n bytes took the
-// peer so long.
+// patienceAfter returns the patience that is left after the peer took some time to read n bytes.
+// most is the patience at the beginning.
 func patienceAfter(left, most, took time.Duration, n int) time.Duration {
 	return min(most, left-took+time.Duration(n)*time.Second/readRate)
 }
 
-// flush writes the answers. A peer that does not read them in time is given up: the time is for all
-// it is sent until it has read everything, so that one who reads a little now and then does not
-// keep memory and places for as long as it likes.
+// flush writes the answers. It gives up a peer that does not read them in time. The time counts
+// until the peer has read everything, so that a peer that reads a few bytes now and then cannot
+// keep memory and its place for ever.
 func (c *conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
 	}
 	began := time.Now()
-	_ = c.nc.SetWriteDeadline(began.Add(c.patience)) // else the write says so
-	// asked only now: interrupt's deadline may just have been overwritten
+	_ = c.nc.SetWriteDeadline(began.Add(c.patience)) // on an error the write fails too
+	// checked after the deadline was set, because interrupt's may just have been overwritten
 	if c.ctx.Err() != nil {
 		if c.endBy.IsZero() {
 			c.endBy = began.Add(lastTime)
@@ -209,8 +191,8 @@ func (c *conn) flush() error {
 	return err
 }
 
-// charge has the connection hold n bytes for an answer, in place of what it held. If they are not
-// free it sends what can be sent, and waits.
+// charge reserves n bytes of the server's room for an answer, in place of an earlier reservation.
+// If they are not free, it writes the answers that are ready and waits.
 func (c *conn) charge(n int64) error {
 	if n <= freeAnswer || n <= c.charged {
 		return nil
@@ -224,14 +206,14 @@ func (c *conn) charge(n int64) error {
 	if err := c.flush(); err != nil {
 		return err
 	}
-	if err := r.take(c.ctx, c.host, n); err != nil {
+	if err := r.wait(c.ctx, c.host, n); err != nil {
 		return err
 	}
 	c.charged = n
 	return nil
 }
 
-// uncharge gives back what the connection holds.
+// uncharge gives back what charge has reserved.
 func (c *conn) uncharge() {
 	c.values = nil
 	if c.charged > 0 {
@@ -240,7 +222,7 @@ func (c *conn) uncharge() {
 	}
 }
 
-// count adds what the connection counted to the server's counters.
+// count adds the counters of the connection to those of the server.
 func (c *conn) count() {
 	for i := range c.counts {
 		if n := &c.counts[i]; n.requests+n.errors > 0 {
@@ -250,3 +232,5 @@ func (c *conn) count() {
 		}
 	}
 }
+
+func (c *conn) usage(cmd *command) { c.fail(cmd, "Usage: "+cmd.usage) }

@@ -3,43 +3,23 @@ package rrdcached
 //lint:file-ignore ST1005 The messages are rrdcached's.
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/rondo-db/rondo/internal/sockets"
-	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
-	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
-// firstSecond is the earliest start of a series: about 1980.
-const firstSecond = 10 * 365 * 24 * 60 * 60
+// CREATEs that follow each other run side by side, so that they wait for the disk together.
 
-// Requests to make series that follow each other are carried out side by side: they wait for the
-// disk together.
-
-// maxCreates is how many are.
+// maxCreates is how many CREATEs run side by side.
 const maxCreates = 64
 
-// A creating is a CREATE whose words were read.
-type creating struct {
-	args   []string // of rrdtool create
-	base   string   // of the names in it
-	alone  bool     // other series matter to it
-	seen   string   // where the client looks for the file, below the base; empty: nowhere
-	number int32    // of the request in a BATCH
-	answer string
-}
-
-// create takes a request to make a series, as rrdtool create does.
+// create gathers a CREATE. It runs together with the CREATEs that follow it directly.
 func (c *conn) create(r *request) {
 	args := r.words()
 	if len(args) == 0 {
@@ -83,19 +63,19 @@ func (c *conn) create(r *request) {
 	}
 }
 
-// createAll makes the series that were gathered, and answers.
+// createAll runs the CREATEs that were gathered, and answers them.
 func (c *conn) createAll() {
 	if len(c.creates) == 0 {
 		return
 	}
-	c.settle()
+	c.drain()
 	var running sync.WaitGroup
 	for i := range c.creates {
 		x := &c.creates[i]
 		make := func() {
 			x.answer = "0 RRD created OK"
 			if x.alone {
-				end, err := c.s.turns.take(c.ctx, true)
+				end, err := c.s.turns.wait(c.ctx, true)
 				if err != nil {
 					x.answer = failure(err.Error())
 					return
@@ -119,21 +99,21 @@ func (c *conn) createAll() {
 			c.counts[cmdCreate].errors++
 		}
 		c.slot(answer)
-		c.group.slots[c.group.cur].number = c.creates[i].number
+		c.burst.slots[c.burst.cur].number = c.creates[i].number
 	}
 	clear(c.creates)
 	clear(c.created)
 	c.creates = c.creates[:0]
 }
 
-// createArgs turns the words behind the name into options and arguments of rrdtool create, names of
-// other series by below. With alone these matter to this one.
+// createArgs turns the words behind the name into the options and the arguments of rrdtool create.
+// below converts the names of other series. alone says that the CREATE reads other series.
 func createArgs(words []string, below func(name string) string) (verb [2][]string, alone bool, err error) {
 	usage := fmt.Errorf("Usage: %s", commands[cmdCreate].usage)
 	for len(words) > 0 {
 		word := words[0]
 		words = words[1:]
-		option := word[:min(len(word), 2)] // of an option no more is looked at
+		option := word[:min(len(word), 2)] // rrdcached compares no more of an option
 		switch {
 		case option == "-O":
 			verb[0] = append(verb[0], "--no-overwrite")
@@ -150,7 +130,7 @@ func createArgs(words []string, below func(name string) string) (verb [2][]strin
 		case "-b":
 			n, _, _ := scanInt([]byte(value), 10)
 			if n == -1 {
-				continue // what is said where nothing is
+				continue // the same as no start
 			}
 			if n < firstSecond {
 				return verb, alone, fmt.Errorf("The first entry must be after 1980.")
@@ -169,7 +149,8 @@ func createArgs(words []string, below func(name string) string) (verb [2][]strin
 	return verb, alone, nil
 }
 
-// startText is a second as the verb reads it: of few digits alone it would be a date.
+// startText returns a time in the form in which the verb reads it as seconds since 1970. A short
+// number alone would be read as a date.
 func startText(n int64) string {
 	const manyDigits, in1980 = 1_000_000_000, 315_532_800
 	if n < manyDigits {
@@ -178,7 +159,7 @@ func startText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// createError puts into rrdcached's words that there is no source.
+// createError replaces the error for a missing source by rrdcached's text.
 func createError(err error) error {
 	rest, ok := strings.CutPrefix(err.Error(), "RRD Error: error checking for source RRD ")
 	if !ok {
@@ -187,133 +168,9 @@ func createError(err error) error {
 	return errors.New("RRD Error: Cannot open source RRD " + strings.TrimSuffix(rest, ": No such file or directory"))
 }
 
-// tune changes a series, as rrdtool tune does.
-func (c *conn) tune(r *request) {
-	args := r.words()
-	if len(args) == 0 {
-		c.usage(r.cmd)
-		return
-	}
-	args[0] = c.s.names.file(args[0])
-	end, err := c.s.turns.take(c.ctx, c.s.isLarge(args[0], args[1:]))
-	if err != nil {
-		c.fail(r.cmd, err.Error())
-		return
-	}
-	defer end()
-	out, err := c.s.verb(c.s.life, c.s.names.baseOf(args[0]), slices.Concat([]string{"tune"}, args), false)
-	if err != nil {
-		c.fail(r.cmd, err.Error())
-		return
-	}
-	if out = strings.ReplaceAll(strings.TrimSpace(out), "\n", " "); out == "" {
-		out = "RRD tuned OK"
-	}
-	c.slot("0 " + out)
-}
-
-// verb runs a verb of rrdtool, whose names are below base, and returns what it printed. The error
-// is told as rrdcached tells it.
-func (s *Server) verb(ctx context.Context, base string, args []string, keepSame bool) (string, error) {
-	var out, errOut bytes.Buffer
-	env := s.env(base, &out, &errOut)
-	env.KeepSame = keepSame
-	env.Location = time.UTC // of startText
-	if code := rrdtool.Run(ctx, env, args); code != 0 {
-		return "", verbError(&errOut)
-	}
-	return out.String(), nil
-}
-
-func (s *Server) env(base string, out io.Writer, errOut *bytes.Buffer) *rrdtool.Env {
-	return &rrdtool.Env{Store: finding{s.o.Store, s}, Stdout: out, Stderr: errOut, Now: s.o.Now, Base: base}
-}
-
-// verbError is what a verb said on the standard error output.
-func verbError(errOut *bytes.Buffer) error {
-	return errors.New("RRD Error: " + strings.TrimSpace(strings.TrimPrefix(errOut.String(), "ERROR: ")))
-}
-
-// dump writes a series as XML and disconnects.
-func (c *conn) dump(r *request) {
-	args := r.words()
-	if len(args) == 0 {
-		c.usage(r.cmd)
-		return
-	}
-	args[0] = c.s.names.file(args[0])
-	values := c.s.values(args[0])
-	if err := c.charge(8 * values); err != nil {
-		c.fail(r.cmd, "RRD Error: "+err.Error())
-		return
-	}
-	end, err := c.s.turns.take(c.ctx, values > largeSeries)
-	if err != nil {
-		c.fail(r.cmd, err.Error())
-		return
-	}
-	// What is printed is all in memory by then, and charged: how fast it is read is nobody else's
-	// concern.
-	w := &outWriter{c: c, first: end}
-	defer w.begin()
-	var errOut bytes.Buffer
-	if code := rrdtool.Run(c.s.life, c.s.env(c.s.names.baseOf(args[0]), w, &errOut), slices.Concat([]string{"dump"}, args)); code != 0 && !w.begun {
-		c.fail(r.cmd, verbError(&errOut).Error())
-		return
-	}
-	c.closing = true
-}
-
-// An outWriter writes to the peer.
-type outWriter struct {
-	c     *conn
-	first func() // called before anything is written; nil: it was
-	begun bool
-}
-
-func (w *outWriter) begin() {
-	if w.first != nil {
-		w.first()
-		w.first = nil
-	}
-}
-
-func (w *outWriter) Write(p []byte) (int, error) {
-	w.begin()
-	w.begun = w.begun || len(p) > 0
-	w.c.out = append(w.c.out, p...)
-	if len(w.c.out) >= answerBytes {
-		if err := w.c.flush(); err != nil {
-			return 0, err
-		}
-	}
-	return len(p), nil
-}
-
-// isLarge reports whether a series is, or becomes by the words of a TUNE.
-func (s *Server) isLarge(name string, words []string) bool {
-	for _, w := range words {
-		if strings.HasPrefix(w, "RRA") {
-			return true // of any size
-		}
-	}
-	return s.values(name) > largeSeries
-}
-
-// values returns how many values a series keeps; 0 if there is none of that name.
-func (s *Server) values(name string) (n int64) {
-	e, err := s.lookup([]byte(wire.Escape(name)))
-	if err != nil {
-		return 0 // the verb will say so
-	}
-	for i := range e.d.Archives {
-		n += e.d.Archives[i].Rows * int64(len(e.d.Sources))
-	}
-	return n
-}
-
-// makeSeen makes a series. One of the same definition that is there without a file that the client
-// could see is kept, unless the client is on another machine.
+// makeSeen runs a CREATE. For a client on this machine it keeps an existing series of the same
+// definition if the client sees no file of its name, because the client then creates the series
+// only for want of the file.
 func (c *conn) makeSeen(x *creating) error {
 	same := x.seen != "" && !transfer.Sees(c.s.names.base, x.seen)
 	_, err := c.s.verb(c.s.life, x.base, x.args, same)

@@ -10,13 +10,13 @@ import (
 	"github.com/rondo-db/rondo/internal/foreign"
 )
 
-// serve reads and answers requests until the peer has gone, or the context ends.
+// serve reads and answers requests until the peer closes the connection or the context ends.
 func (c *conn) serve() {
 	defer c.release()
 	for !c.closing {
 		more, err := c.receive()
 		if err != nil {
-			break // gone, silent for too long, or the server ends: what was read is answered
+			break // closed, silent for too long, or the server ends; requests that were read are answered
 		}
 		if !more {
 			continue
@@ -24,18 +24,18 @@ func (c *conn) serve() {
 		c.chunk()
 		c.count()
 	}
-	c.settle()
-	_ = c.flush() // there is nobody left to tell
+	c.drain()
+	_ = c.flush() // the peer may have gone
 }
 
-// receive reads what has arrived. While groups are on their way it does not wait for more, but for
-// the first of them; more says whether there is something to look at.
+// receive reads requests. While bursts are in flight it takes only requests that have arrived, and
+// if none have, waits for the first burst. more says whether there are bytes to parse.
 func (c *conn) receive() (more bool, err error) {
 	c.room()
 	if c.ctx.Err() != nil {
 		return c.receiveLast()
 	}
-	if len(c.flight) > 0 || c.group != nil {
+	if len(c.flight) > 0 || c.burst != nil {
 		n, err := c.in.read(c.buf[c.to:], false)
 		if n > 0 {
 			c.to += n
@@ -45,7 +45,7 @@ func (c *conn) receive() (more bool, err error) {
 			return false, err
 		}
 		if c.submit(); len(c.flight) > 0 {
-			c.settleFirst()
+			c.drainFirst()
 		}
 		return false, c.flush()
 	}
@@ -57,30 +57,30 @@ func (c *conn) receive() (more bool, err error) {
 		c.room()
 	}
 	if cap(c.out) > smallBuffer {
-		c.out = nil // it may be silent for long
+		c.out = nil // the peer may be silent for long
 	}
 	c.fetches = nil
 	c.uncharge()
-	c.patience = c.s.o.WriteTime // it has read everything
+	c.patience = c.s.o.WriteTime // the peer has read everything
 	c.place.Silent(time.Now())
 	c.deadline()
 	n, err := c.in.read(c.buf[c.to:], true)
 	c.place.Heard()
 	c.to += n
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.ctx.Err() != nil {
-		return false, nil // the next time it is seen
+		return false, nil // the next call sees that the server ends
 	}
 	return n > 0, err
 }
 
-// receiveLast reads, once, what had arrived when the server ended.
+// receiveLast reads, once, the requests that had arrived when the server ended.
 func (c *conn) receiveLast() (more bool, err error) {
 	if c.ended {
 		return false, c.ctx.Err()
 	}
 	c.ended = true
-	for range 3 { // interrupt may come late
-		_ = c.nc.SetReadDeadline(time.Now().Add(lastTime)) // else the read says so
+	for range 3 { // interrupt may still set its deadline
+		_ = c.nc.SetReadDeadline(time.Now().Add(lastTime)) // on an error the read fails too
 		n := 0
 		n, err = c.in.read(c.buf[c.to:], false)
 		c.to += n
@@ -91,7 +91,7 @@ func (c *conn) receiveLast() (more bool, err error) {
 	return c.to > c.from, err
 }
 
-// chunk does what the whole lines that were read ask for.
+// chunk answers the requests among the bytes that were read, as far as their lines are complete.
 func (c *conn) chunk() {
 	if r := c.s.o.Store.Renames(); r != c.renames {
 		c.s.cache.follow(r)
@@ -104,11 +104,10 @@ func (c *conn) chunk() {
 	}
 	c.parse()
 	c.gathered()
-	if c.group != nil {
-		c.resolve() // what waits for its series lies in the buffer
+	if c.burst != nil {
+		c.resolve() // postponed requests point into the buffer, which is about to be reused
 	}
-	// A large group grows while the disk is at those before it, as long as there is something to
-	// read.
+	// With a large buffer the burst goes on growing while earlier bursts are being written.
 	if !c.large || len(c.flight) == 0 {
 		c.submit()
 	}
@@ -117,7 +116,7 @@ func (c *conn) chunk() {
 	}
 }
 
-// browser ends a connection that begins as HTTP or TLS does. Nothing that was read is looked at.
+// browser ends a connection that begins like HTTP or TLS, without answering any request.
 func (c *conn) browser() bool {
 	if c.sniffed {
 		return false
@@ -132,8 +131,8 @@ func (c *conn) browser() bool {
 	return true
 }
 
-// endForeign ends the connection because it speaks HTTP or TLS: what a web page has a browser send
-// is not carried out.
+// endForeign ends the connection because it speaks HTTP or TLS. Otherwise a web page could make a
+// browser send commands.
 func (c *conn) endForeign() {
 	c.closing = true
 	c.s.stats.foreign.Add(1)
@@ -142,7 +141,7 @@ func (c *conn) endForeign() {
 	}
 }
 
-// parse looks at the whole lines that were read.
+// parse goes through the complete lines that were read.
 func (c *conn) parse() {
 	data := c.buf[c.from:c.to]
 	for !c.closing {
@@ -163,13 +162,13 @@ func (c *conn) parse() {
 	}
 	c.from = c.to - len(data)
 	if len(data) > MaxLine {
-		c.closing = true // as rrdcached does, without a word
+		c.closing = true // rrdcached closes without an answer too
 	}
 }
 
-// line looks at one request.
+// line handles one request.
 func (c *conn) line(line []byte) {
-	if c.group != nil && (len(c.group.slots) >= maxGroup || c.group.size >= answerBytes) {
+	if c.burst != nil && (len(c.burst.slots) >= maxBurst || c.burst.size >= answerBytes) {
 		c.submit()
 	}
 	if len(c.out) >= answerBytes && c.flush() != nil {
@@ -204,13 +203,13 @@ func (c *conn) line(line []byte) {
 	}
 }
 
-// gathered answers requests that were gathered because more like them might follow.
+// gathered answers the FETCHes or CREATEs that were gathered.
 func (c *conn) gathered() {
 	c.fetchAll()
 	c.createAll()
 }
 
-// request answers a request.
+// request answers a request that is no plain UPDATE.
 func (c *conn) request(r *request) {
 	cmd := r.cmd
 	switch {
@@ -232,7 +231,15 @@ func (c *conn) request(r *request) {
 	case cmd.id == cmdCreate:
 		c.create(r)
 	default:
-		c.settle()
+		c.drain()
 		c.run(r)
 	}
+}
+
+// release gives back the memory that the connection occupies, and its counters to the server.
+func (c *conn) release() {
+	c.count()
+	c.uncharge()
+	c.dropErrors()
+	c.shrink()
 }

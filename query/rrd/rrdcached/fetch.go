@@ -3,11 +3,9 @@ package rrdcached
 //lint:file-ignore ST1005 The messages are rrdcached's.
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -16,29 +14,19 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Who draws a page of graphs asks for the same hours of many series, one request behind the other.
-// Such requests are gathered and read together: what series share of the store is then read once.
+// A client that draws a page of graphs asks for the same hours of many series, one request after
+// the other. Such requests are gathered and read together, so that storage that the series share is
+// read once.
 
 const (
-	defaultSpan  = 86400     // how far back FETCH goes where no start is given
-	maxGathered  = 1024      // requests gathered
-	readTogether = 256       // and read together
-	manyValues   = 256 << 10 // of those gathered
+	defaultSpan  = 86400     // seconds before now at which FETCH begins if no start is given
+	maxGathered  = 1024      // requests that are gathered
+	readTogether = 256       // requests that are read in one call of the store
+	manyValues   = 256 << 10 // values of the requests that are read together
 )
 
-// A fetching is a FETCH or FETCHBIN whose words were read.
-type fetching struct {
-	cmd        *command
-	e          *entry
-	cf         rra.CF
-	start, end int64
-	columns    []string // empty: all
-	plan       *query.Plan
-	picked     []int // columns of the plan
-	err        error
-}
-
-// fetch takes a request for rows, and answers it with those like it that follow at once.
+// fetch gathers a request for rows. It is answered together with the requests for the same rows of
+// other series that follow it directly.
 func (c *conn) fetch(r *request) {
 	f, err := c.parseFetch(r)
 	if n := len(c.fetches); n > 0 && (err != nil || n == maxGathered || !c.fetches[0].like(&f)) {
@@ -51,7 +39,8 @@ func (c *conn) fetch(r *request) {
 	c.fetches = append(c.fetches, f)
 }
 
-// like reports whether two requests are for the same rows.
+// like reports whether two requests ask for the same range and function, so that they can be
+// gathered.
 func (f *fetching) like(g *fetching) bool {
 	return f.cmd == g.cmd && f.cf == g.cf && f.start == g.start && f.end == g.end
 }
@@ -61,7 +50,7 @@ func (c *conn) fetchAll() {
 	if len(c.fetches) == 0 {
 		return
 	}
-	c.settle()
+	c.drain()
 	for fs := c.fetches; len(fs) > 0 && !c.closing; {
 		n := c.together(fs)
 		if n == 1 {
@@ -71,11 +60,11 @@ func (c *conn) fetchAll() {
 		}
 		fs = fs[n:]
 	}
-	clear(c.fetches) // they hold names
+	clear(c.fetches) // keep no aliases alive
 	c.fetches = c.fetches[:0]
 }
 
-// together returns how many of the requests can be read at once.
+// together returns how many of the first requests can be read together, at least 1.
 func (c *conn) together(fs []fetching) int {
 	most := int64(manyValues)
 	if !c.large {
@@ -92,17 +81,17 @@ func (c *conn) together(fs []fetching) int {
 	return len(fs)
 }
 
-// A known is a store that need not be asked what a series is made of.
+// A known is a store that takes the definition of one series from its alias.
 type known struct {
 	*core.Store
-	e *entry
+	e *alias
 }
 
 func (k known) Series(core.Ref) (core.Series, error) {
 	return core.Series{Ref: k.e.ref, Path: k.e.path, Definition: k.e.d}, nil
 }
 
-// makePlan chooses the archive and the columns.
+// makePlan chooses the archive and the columns of a request.
 func (f *fetching) makePlan(s *core.Store) error {
 	f.plan, f.err = query.NewPlan(known{s, f.e}, f.e.ref, query.Request{CF: f.cf, Start: f.start, End: f.end})
 	if f.err != nil {
@@ -115,10 +104,10 @@ func (f *fetching) makePlan(s *core.Store) error {
 	return f.err
 }
 
-// fetchOne answers one request, piece by piece.
+// fetchOne answers one request. It reads and writes the rows in pieces.
 func (c *conn) fetchOne(f *fetching) {
 	for tries := 0; ; tries++ {
-		err := c.read(f.e, func(e *entry) error {
+		err := c.read(f.e, func(e *alias) error {
 			f.e = e
 			return f.makePlan(c.s.o.Store)
 		})
@@ -140,8 +129,8 @@ func (c *conn) fetchOne(f *fetching) {
 		if err == nil {
 			return
 		}
-		if c.wrote || len(c.out)-head > c.headed { // not only the head is there
-			c.closing = true // rows were promised that do not come
+		if c.wrote || len(c.out)-head > c.headed { // more than the head is in the answer
+			c.closing = true // the head has announced rows that do not come
 			return
 		}
 		c.out = c.out[:head]
@@ -149,32 +138,32 @@ func (c *conn) fetchOne(f *fetching) {
 			c.unfetched(f, err)
 			return
 		}
-		c.s.cache.drop(f.e) // another has taken its place since the plan was made
+		c.s.cache.drop(f.e) // another series has taken its place since the plan was made
 		if e, err := c.s.lookup([]byte(f.e.raw)); err == nil {
 			f.e = e
 		}
 	}
 }
 
-// pieceBytes is how much of an answer is in memory at once: a piece of the plan, and what the store
-// makes it of.
+// pieceBytes returns the bytes of an answer that are in memory at once: a piece of the plan, and
+// the rows of the store that it is copied from.
 func pieceBytes(p *query.Plan) int64 {
 	const pieceRows, pieceValues = 8192, 128 << 10
 	n := int64(max(1, len(p.DS)))
 	return 2 * 8 * min(p.Rows()*n, pieceRows*n, max(n, pieceValues))
 }
 
-// unfetched answers that rows cannot be had.
+// unfetched answers a request whose rows cannot be read.
 func (c *conn) unfetched(f *fetching, err error) {
 	if _, told := errors.AsType[*toldError](err); told {
 		c.fail(f.cmd, err.Error())
 	} else {
 		c.fail(f.cmd, c.unopened(f.cmd, c.s.names.file(string(wire.Unescape([]byte(f.e.raw)))), err))
 	}
-	c.settle()
+	c.drain()
 }
 
-// A toldError is a whole answer.
+// A toldError is an error whose text is the whole answer.
 type toldError struct{ text string }
 
 func (e *toldError) Error() string { return e.text }
@@ -182,7 +171,7 @@ func (e *toldError) Error() string { return e.text }
 // fetchMany answers requests whose rows are read together.
 func (c *conn) fetchMany(fs []fetching) {
 	plans := make([]*query.Plan, len(fs))
-	at := make([]int, len(fs)+1) // where the values of each begin
+	at := make([]int, len(fs)+1) // where the values of each request begin
 	for i := range fs {
 		plans[i] = fs[i].plan
 		at[i+1] = at[i] + int(fs[i].plan.Rows())*len(fs[i].plan.DS)
@@ -195,8 +184,8 @@ func (c *conn) fetchMany(fs []fetching) {
 	}
 	values := slices.Grow(c.values[:0], at[len(fs)])[:at[len(fs)]]
 	c.values = values
-	// While some are written, the next are read.
-	read := make(chan int, len(fs)/readTogether+1) // how many have been
+	// A goroutine reads the next requests while this one writes the answers.
+	read := make(chan int, len(fs)/readTogether+1) // how many requests have been read
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	reading.Go(func() {
@@ -219,7 +208,7 @@ func (c *conn) fetchMany(fs []fetching) {
 			ready = <-read
 		}
 		f := &fs[i]
-		if errors.Is(f.err, core.ErrNotFound) { // there may be another by now
+		if errors.Is(f.err, core.ErrNotFound) { // another series may have taken its place
 			if c.fetchOne(f); c.closing {
 				return
 			}
@@ -236,7 +225,7 @@ func (c *conn) fetchMany(fs []fetching) {
 	}
 }
 
-// fetched answers a request whose rows are all there.
+// fetched answers a request whose rows are all in t.
 func (c *conn) fetched(f *fetching, t *query.Table) error {
 	if f.cmd.id == cmdFetch {
 		c.textHead(f)
@@ -253,7 +242,7 @@ func (c *conn) fetched(f *fetching, t *query.Table) error {
 	return nil
 }
 
-// checkRows refuses what rrdcached has no memory for, and what would take for ever.
+// checkRows refuses a range that rrdcached has no memory for, and one with too many rows.
 func checkRows(p *query.Plan) error {
 	switch rows, most := p.Rows(), int64(query.MaxValues/max(1, len(p.DS))); {
 	case rows < 0:
@@ -309,7 +298,7 @@ func (c *conn) parseFetch(r *request) (f fetching, err error) {
 	return f, nil
 }
 
-// pick returns the indices of the columns asked for.
+// pick returns the indices of the requested columns.
 func (f *fetching) pick(ds []string) ([]int, error) {
 	columns := make([]int, 0, len(ds))
 	if len(f.columns) == 0 {
@@ -329,118 +318,4 @@ func (f *fetching) pick(ds []string) ([]int, error) {
 		columns = append(columns, i)
 	}
 	return columns, nil
-}
-
-// head writes what stands before rows: n is how many lines follow.
-func (c *conn) head(n int64, f *fetching) {
-	from := len(c.out)
-	c.out = strconv.AppendInt(c.out, n, 10)
-	c.headLine(" Success\nFlushVersion: ", 1)
-	c.headLine("\nStart: ", f.plan.Start)
-	c.headLine("\nEnd: ", f.plan.End)
-	c.headLine("\nStep: ", f.plan.Step)
-	c.headLine("\nDSCount: ", int64(len(f.picked)))
-	c.out = append(c.out, '\n')
-	c.headed = len(c.out) - from
-}
-
-func (c *conn) headLine(name string, value int64) {
-	c.out = strconv.AppendInt(append(c.out, name...), value, 10)
-}
-
-// textHead writes what stands before rows as lines.
-func (c *conn) textHead(f *fetching) {
-	const headLines = 6
-	from := len(c.out)
-	c.head(f.plan.Rows()+headLines, f)
-	c.out = append(c.out, "DSName:"...)
-	for _, i := range f.picked {
-		c.out = append(append(c.out, ' '), f.plan.DS[i]...)
-	}
-	c.out = append(c.out, '\n')
-	c.headed = len(c.out) - from
-}
-
-// fetchText writes rows as lines.
-func (c *conn) fetchText(f *fetching) error {
-	c.textHead(f)
-	for t, err := range f.plan.Pieces(c.s.life) {
-		if err == nil {
-			err = c.textRows(t, f.picked)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// textRows writes rows as lines.
-func (c *conn) textRows(t *query.Table, picked []int) error {
-	var buf [24]byte
-	end := append(appendPadded(buf[:0], t.Start), ':')
-	out := slices.Grow(c.out, min(t.Len(), 256)*(16+26*len(picked)))
-	for i := range t.Len() {
-		at, values := t.Row(i)
-		if t.Start < 0 || !advance(end[:len(end)-1], uint64(t.Step)) {
-			end = append(appendPadded(buf[:0], at), ':')
-		}
-		out = append(out, end...)
-		for _, j := range picked {
-			out = appendValue(append(out, ' '), values[j])
-		}
-		out = append(out, '\n')
-		if len(out) >= answerBytes {
-			c.out = out
-			if err := c.flush(); err != nil {
-				return err
-			}
-			out = c.out
-		}
-	}
-	c.out = out
-	return nil
-}
-
-// binaryHead writes what stands before columns of doubles.
-func (c *conn) binaryHead(f *fetching) {
-	const headLines = 5
-	c.head(int64(headLines+len(f.picked)), f)
-}
-
-func (c *conn) columnHead(f *fetching, column int) {
-	c.out = fmt.Appendf(c.out, "DSName-%s: BinaryData %d 8 LITTLE\n", f.plan.DS[column], f.plan.Rows())
-}
-
-// fetchBinary writes doubles, column by column. A long range is read anew for each column, so that
-// it need not be kept.
-func (c *conn) fetchBinary(f *fetching) error {
-	c.binaryHead(f)
-	for _, column := range f.picked {
-		c.columnHead(f, column)
-		for t, err := range f.plan.Pieces(c.s.life) {
-			if err == nil {
-				err = c.columnRows(t, column)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		c.out = append(c.out, '\n')
-	}
-	return nil
-}
-
-// columnRows writes one column as doubles.
-func (c *conn) columnRows(t *query.Table, column int) error {
-	for i := range t.Len() {
-		_, values := t.Row(i)
-		c.out = binary.LittleEndian.AppendUint64(c.out, bitsOf(values[column]))
-		if len(c.out) >= answerBytes {
-			if err := c.flush(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// submit hands the group to the engine. If the most that may be on their way are, it waits for the
-// first.
+// submit hands the burst to the engine. If too many bursts are in flight then, it waits for the
+// first of them.
 func (c *conn) submit() {
-	g := c.group
+	g := c.burst
 	if g == nil {
 		return
 	}
 	c.resolve()
-	c.group = nil
+	c.burst = nil
 	if g.batch.Len() > 0 {
 		if err := c.s.o.Store.Submit(c.s.life, &g.batch, &g.ticket); err != nil {
 			g.refuse(err)
@@ -23,12 +23,12 @@ func (c *conn) submit() {
 	}
 	c.flight = append(c.flight, g)
 	for len(c.flight) > c.most() {
-		c.settleFirst()
+		c.drainFirst()
 	}
 }
 
-// most is how many groups may be on their way: connections without a large buffer have none to
-// gather the next in.
+// most returns how many bursts may be in flight. A connection without a large buffer may have one,
+// because it has no room to collect the next.
 func (c *conn) most() int {
 	if c.large {
 		return maxFlight
@@ -36,16 +36,16 @@ func (c *conn) most() int {
 	return 1
 }
 
-// settle waits for all that is on its way and answers it.
-func (c *conn) settle() {
+// drain submits the burst, waits for all bursts in flight, and answers their requests.
+func (c *conn) drain() {
 	c.submit()
 	for len(c.flight) > 0 {
-		c.settleFirst()
+		c.drainFirst()
 	}
 }
 
-// settleFirst waits for the first group and answers its requests.
-func (c *conn) settleFirst() {
+// drainFirst waits for the first burst in flight and answers its requests.
+func (c *conn) drainFirst() {
 	g := c.flight[0]
 	c.flight = slices.Delete(c.flight, 0, 1)
 	if g.sent {
@@ -57,7 +57,7 @@ func (c *conn) settleFirst() {
 		c.answer(&g.slots[i])
 	}
 	c.s.stats.samples.Add(uint64(len(g.owner)))
-	c.s.putGroup(g)
+	c.s.putBurst(g)
 }
 
 // answer writes the answer of a slot.

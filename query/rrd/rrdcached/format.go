@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// unknownBits is the unknown value as rrdtool mostly has it on this kind of processor, where it
-// prints -nan.
+// unknownBits are the bits of the unknown value that rrdtool produces on x86-64, where it prints
+// -nan.
 const unknownBits = 0xfff8000000000000
 
 func bitsOf(v float64) uint64 {
@@ -19,7 +19,7 @@ func bitsOf(v float64) uint64 {
 	return math.Float64bits(v)
 }
 
-// appendPadded appends v as %10d would.
+// appendPadded appends v as C's %10d prints it.
 func appendPadded(dst []byte, v int64) []byte {
 	n := len(dst)
 	dst = strconv.AppendInt(dst, v, 10)
@@ -29,7 +29,8 @@ func appendPadded(dst []byte, v int64) []byte {
 	return dst
 }
 
-// advance adds step to the decimal number that text ends with, if that does not change its length.
+// advance adds step to the decimal number that text ends with. It returns false if the number would
+// become longer.
 func advance(text []byte, step uint64) bool {
 	for i := len(text) - 1; step > 0; i-- {
 		if i < 0 || text[i]-'0' > 9 {
@@ -42,7 +43,7 @@ func advance(text []byte, step uint64) bool {
 	return true
 }
 
-// appendValue appends v as %0.17e would; unknown is -nan.
+// appendValue appends v as C's %0.17e prints it; an unknown value is -nan.
 func appendValue(dst []byte, v float64) []byte {
 	switch {
 	case v != v:
@@ -58,9 +59,9 @@ func appendValue(dst []byte, v float64) []byte {
 	return strconv.AppendFloat(dst, v, 'e', 17, 64)
 }
 
-// The digits of nearly every value are had by one multiplication: v is m·2^e with m below 2^53, and
-// 18 digits of it are the whole part of m·5^k·2^(e+k), for the k that makes it so long. m·5^k is
-// exact in 128 bits up to k = 27, and what is shifted out says which way to round.
+// One multiplication gives the digits of nearly every value. v is m·2^e with m below 2^53. Its
+// first 18 digits are the integer part of m·5^k·2^(e+k), for the k that gives 18 digits. m·5^k is
+// exact in 128 bits up to k = 27. The bits that are shifted out decide on rounding.
 
 const maxFive = 27
 
@@ -72,7 +73,7 @@ var fives = func() (f [maxFive + 1]uint64) {
 	return f
 }()
 
-// tens are exact.
+// tens are the powers of ten up to 1e17, which doubles hold exactly.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17}
 
 const (
@@ -80,7 +81,8 @@ const (
 	digits18 = 1_000_000_000_000_000_000
 )
 
-// appendExact appends v as %0.17e would, if it is between 1e-10 and 1e17 or 0.
+// appendExact appends v as C's %0.17e prints it, if v is 0 or between 1e-10 and 1e17. Otherwise it
+// returns false.
 func appendExact(dst []byte, v float64) ([]byte, bool) {
 	b := math.Float64bits(v)
 	exponent := int(b>>52&0x7ff) - 1075
@@ -91,7 +93,7 @@ func appendExact(dst []byte, v float64) ([]byte, bool) {
 	if exponent < -86 || exponent > 4 {
 		return dst, false
 	}
-	// log10(2) is 1233/4096, about: this is the power of ten, or one below.
+	// 1233/4096 is about log10(2), so p is the power of ten or one below it.
 	p := (exponent + 52) * 1233 >> 12
 	if p+1 >= 0 && p+1 < len(tens) && math.Abs(v) >= tens[p+1] {
 		p++
@@ -106,7 +108,7 @@ func appendExact(dst []byte, v float64) ([]byte, bool) {
 			return dst, false
 		}
 		hi, lo := bits.Mul64(m, fives[k])
-		var rest, half bool // what is shifted out: more than nothing, and its first bit
+		var rest, half bool // the bits that are shifted out: whether any is set, and the first one
 		if shift >= 64 {
 			q = hi >> (shift - 64)
 			if shift > 64 {
@@ -146,7 +148,7 @@ func appendSign(dst []byte, b uint64) []byte {
 	return dst
 }
 
-// appendDigits appends 18 digits and an exponent of two.
+// appendDigits appends 18 digits and an exponent of two digits.
 func appendDigits(dst []byte, q uint64, p int) []byte {
 	const size, half = 23, 100_000_000
 	n := len(dst)
@@ -167,9 +169,9 @@ func appendDigits(dst []byte, q uint64, p int) []byte {
 	return dst
 }
 
-// eight returns the eight digits of v, which is below 10^8, as they stand in memory, the first in
-// the lowest byte. Halves, quarters and digits lie side by side in lanes of a word, and all of them
-// are divided at once.
+// eight returns the eight digits of v, which is below 10^8, with the first digit in the lowest
+// byte. It splits v into halves, quarters and digits that lie in lanes of one word, so that one
+// division works on all lanes.
 func eight(v uint64) uint64 {
 	high := v / 10_000
 	x := high | (v-high*10_000)<<32

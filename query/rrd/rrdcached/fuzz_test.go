@@ -66,11 +66,11 @@ func FuzzLine(f *testing.F) {
 }
 
 // filled reads samples of a series of some kinds: word by word, if slowly.
-func filled(kinds []rra.Kind, r request, slowly bool) *group {
-	g := new(group)
+func filled(kinds []rra.Kind, r request, slowly bool) *burst {
+	g := new(burst)
 	g.reset()
 	g.slots = append(g.slots, slot{number: -1})
-	e := &entry{raw: "a", ref: 1 << 32, kinds: kinds}
+	e := &alias{raw: "a", ref: 1 << 32, kinds: kinds}
 	if !slowly {
 		g.fill(e, r)
 		return g
@@ -96,7 +96,7 @@ func filled(kinds []rra.Kind, r request, slowly bool) *group {
 	return g
 }
 
-func samplesOf(g *group) string {
+func samplesOf(g *burst) string {
 	var b strings.Builder
 	for x := range g.batch.All() {
 		fmt.Fprintf(&b, "%v", x.At)

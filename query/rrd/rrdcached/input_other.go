@@ -9,8 +9,8 @@ type input struct{ c net.Conn }
 
 func newInput(c net.Conn) (*input, error) { return &input{c}, nil }
 
-// read reads into buf. Here it cannot be told what has arrived without waiting for it: without wait
-// nothing has.
+// read reads into buf. This system cannot say what has arrived without waiting for it, so without
+// wait read returns 0.
 func (in *input) read(buf []byte, wait bool) (int, error) {
 	if !wait {
 		return 0, nil
@@ -18,5 +18,5 @@ func (in *input) read(buf []byte, wait bool) (int, error) {
 	return in.c.Read(buf)
 }
 
-// openFlags are those with which a file is opened that may be a pipe nobody writes to.
+// openFlags are the flags for opening a file that may be a named pipe without a writer.
 const openFlags = 0

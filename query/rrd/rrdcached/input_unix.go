@@ -9,10 +9,10 @@ import (
 	"syscall"
 )
 
-// openFlags are those with which a file is opened that may be a pipe nobody writes to.
+// openFlags are the flags for opening a file that may be a named pipe without a writer.
 const openFlags = syscall.O_NONBLOCK
 
-// An input reads from a connection, waiting for what is to come or not.
+// An input reads from a connection, with or without waiting.
 type input struct {
 	raw syscall.RawConn
 
@@ -20,7 +20,7 @@ type input struct {
 	wait bool
 	n    int
 	err  error
-	try  func(fd uintptr) bool // is a field so that a read allocates nothing
+	try  func(fd uintptr) bool // the method attempt, kept here so that a read allocates nothing
 }
 
 func newInput(c net.Conn) (*input, error) {
@@ -53,7 +53,7 @@ func (in *input) attempt(fd uintptr) bool {
 	}
 }
 
-// read reads into buf. Without wait it returns 0 where nothing has arrived.
+// read reads into buf. Without wait it returns 0 if nothing has arrived.
 func (in *input) read(buf []byte, wait bool) (int, error) {
 	in.buf, in.wait, in.n, in.err = buf, wait, 0, nil
 	err := in.raw.Read(in.try)

@@ -7,15 +7,15 @@ const MaxLine = wire.MaxLine
 
 var blank = []byte{' '}
 
-// A request is a line taken apart.
+// A request is a line that is being split into words.
 type request struct {
-	cmd  *command // nil: there is no such command
-	name []byte   // the command as it was written
-	args []byte   // what follows it
-	has  bool     // whether a blank did
+	cmd  *command // nil: the command is unknown
+	name []byte   // the command as the client wrote it
+	args []byte   // the rest of the line
+	has  bool     // another word follows, which may be empty
 }
 
-// parseRequest reads the command of a line. It is not ok if the first word ends in a backslash.
+// parseRequest reads the command of a line. ok is false if the first word ends in a backslash.
 func parseRequest(line []byte) (r request, ok bool) {
 	raw, rest, more, ok := wire.CutWord(wire.UntilZero(line))
 	if !ok {
@@ -26,7 +26,7 @@ func parseRequest(line []byte) (r request, ok bool) {
 	return r, true
 }
 
-// next takes the next word off r; not ok after the last.
+// next takes the next word off r. ok is false after the last word.
 func (r *request) next() (word []byte, ok bool) {
 	raw, ok := r.nextRaw()
 	if !ok {
@@ -35,7 +35,7 @@ func (r *request) next() (word []byte, ok bool) {
 	return wire.Unescape(raw), true
 }
 
-// nextRaw is next for a word as it was written.
+// nextRaw is next for a word with its backslashes.
 func (r *request) nextRaw() (raw []byte, ok bool) {
 	if !r.has {
 		return nil, false

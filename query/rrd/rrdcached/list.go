@@ -9,11 +9,11 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// listBytes is how much of a list is kept while it is counted; a longer one is read twice.
+// listBytes is how many bytes of a list are kept while it is counted. A longer list is read twice.
 const listBytes = 1 << 20
 
-// list shows the series of a directory. How many come first: where there are too many to keep, they
-// are counted first and then read again, up to that number.
+// list shows the series of a directory. The answer begins with their number. If the list is too
+// long to keep, it is read once to count it, and again to send so many lines.
 func (c *conn) list(r *request) {
 	word, ok := r.next()
 	recursive := ok && string(word) == "RECURSIVE"
@@ -65,18 +65,18 @@ func (c *conn) list(r *request) {
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) || n > 0 {
-		c.closing = true // lines were promised that do not come: series were dropped meanwhile
+		c.closing = true // series were dropped meanwhile, so there are fewer lines than announced
 	}
 }
 
 var errEnough = errors.New("enough")
 
-// A listing is the entries of a directory.
+// A listing reads the entries of a directory.
 type listing struct {
 	c         *conn
-	dir       string // the path of the directory, or of a series
+	dir       string // path of the directory, or of a series
 	recursive bool
-	found     bool // something is there
+	found     bool // the directory or the series exists
 }
 
 // walk calls fn for each entry, in order of paths.
@@ -84,7 +84,7 @@ func (l *listing) walk(fn func(entry string) error) error {
 	store, ctx := l.c.s.o.Store, l.c.s.life
 	if l.dir != "" {
 		if ref, err := store.Lookup(l.dir); err == nil {
-			if s, err := store.Series(ref); err == nil && s.Path == l.dir { // a file is its own only entry
+			if s, err := store.Series(ref); err == nil && s.Path == l.dir { // a series lists itself
 				l.found = true
 				return fn(s.Path[strings.LastIndexByte(s.Path, '/')+1:])
 			}

@@ -12,10 +12,10 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// names turns what clients call files into paths of series, and back.
+// names turns the file names of clients into paths of series, and back.
 type names struct {
 	base string // a clean absolute path; never empty
-	real string // the same without symbolic links: a client on this machine sends that
+	real string // base without symbolic links, as clients on this machine send it
 }
 
 func newNames(base string) (names, error) {
@@ -27,7 +27,7 @@ func newNames(base string) (names, error) {
 		return names{}, err
 	}
 	n := names{base: abs, real: abs}
-	if r, err := filepath.EvalSymlinks(abs); err == nil { // it need not be there
+	if r, err := filepath.EvalSymlinks(abs); err == nil { // the folder may be missing
 		n.real = r
 	}
 	return n, nil
@@ -35,7 +35,7 @@ func newNames(base string) (names, error) {
 
 var errLeaves = errors.New("Permission denied")
 
-// A nameError says that no series can have a name.
+// A nameError says that a name is invalid for a series.
 type nameError struct {
 	name string
 	err  error
@@ -44,8 +44,8 @@ type nameError struct {
 func (e *nameError) Error() string { return fmt.Sprintf("%.200q %v", e.name, e.err) }
 func (e *nameError) Unwrap() error { return e.err }
 
-// path returns the path of the series that a client means; empty is the base itself. A name outside
-// the base is refused.
+// path returns the path of the series that a client names. It is empty for the base itself. A name
+// outside the base is refused.
 func (n *names) path(name string) (string, error) {
 	p, err := rrdtool.Path("", n.base, name)
 	if err != nil && n.real != n.base {
@@ -60,7 +60,7 @@ func (n *names) path(name string) (string, error) {
 	return p, nil
 }
 
-// file returns the name in full, as rrdcached says it in its answers.
+// file returns the absolute name that rrdcached prints in its answers.
 func (n *names) file(name string) string {
 	if strings.HasPrefix(name, "/") {
 		return name
@@ -71,7 +71,8 @@ func (n *names) file(name string) string {
 	return n.base + "/" + name
 }
 
-// baseOf returns the base as a full name has it in front: without symbolic links, or with them.
+// baseOf returns the form of the base, with or without symbolic links, that an absolute name begins
+// with.
 func (n *names) baseOf(full string) string {
 	if full == n.real || strings.HasPrefix(full, n.real+"/") {
 		return n.real
@@ -79,8 +80,8 @@ func (n *names) baseOf(full string) string {
 	return n.base
 }
 
-// below returns a name as a verb finds it whose base is the one that is given: unchanged, unless it
-// is in full and has the other.
+// below returns a name in the form that a verb with the given base understands. It changes only an
+// absolute name that begins with the other form of the base.
 func (n *names) below(base, name string) string {
 	if strings.HasPrefix(name, "/") && n.baseOf(name) != base {
 		if p, err := n.path(name); err == nil {

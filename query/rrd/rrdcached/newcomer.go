@@ -8,31 +8,31 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// An UPDATE of a series that is not there waits until all that has arrived was looked at, so that
-// many series are made at once. What follows it for the same name waits with it.
+// An UPDATE of a series that does not exist waits until all requests that have arrived are parsed,
+// so that many series are made at once. Later UPDATEs of the same name wait with it.
 
-// waits reports whether a name waits for its series.
+// waits reports whether UPDATEs of a name wait for their series.
 func (c *conn) waits(raw []byte) bool {
 	_, ok := c.waiting[string(raw)]
 	return ok
 }
 
-// postpone lets an UPDATE wait.
+// postpone adds an UPDATE to those that wait.
 func (c *conn) postpone(raw []byte, r request) {
 	c.slot("")
 	if c.waiting == nil {
 		c.waiting = make(map[string]struct{})
 	}
 	c.waiting[string(raw)] = struct{}{}
-	c.unknown = append(c.unknown, postponed{c.group.cur, raw, r})
+	c.unknown = append(c.unknown, postponed{c.burst.cur, raw, r})
 }
 
-// resolve has the series made that UPDATEs wait for, and reads these.
+// resolve makes the series that UPDATEs wait for, and reads the samples of these UPDATEs.
 func (c *conn) resolve() {
 	if len(c.unknown) == 0 {
 		return
 	}
-	g := c.group
+	g := c.burst
 	files := c.adoptUnknown()
 	var missing []Missing
 	asked := make(map[string]int) // by path
@@ -78,7 +78,7 @@ func (c *conn) resolve() {
 	c.unknown = c.unknown[:0]
 }
 
-// adoptUnknown makes series of the native files that UPDATEs wait for: see adopt.
+// adoptUnknown adopts the native files of the names that UPDATEs wait for.
 func (c *conn) adoptUnknown() map[string]error {
 	if !c.s.o.Adopt {
 		return nil
@@ -92,7 +92,8 @@ func (c *conn) adoptUnknown() map[string]error {
 	return c.s.adopt(c.s.life, paths)
 }
 
-// newMissing reads the first sample of an UPDATE, as far as it says what series it needs.
+// newMissing reads the time and the number of values of an UPDATE's first sample. It returns false
+// if no series could store the sample.
 func newMissing(r request) (Missing, bool) {
 	word, ok := r.next()
 	if !ok {

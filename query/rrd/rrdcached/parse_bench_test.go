@@ -9,7 +9,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// BenchmarkParse reads UPDATE lines of names that are known into groups.
+// BenchmarkParse reads UPDATE lines of names that are known into bursts.
 func BenchmarkParse(b *testing.B) {
 	const series = 20_000
 	store, err := core.Open(b.TempDir(), core.Options{NoBackground: true})
@@ -38,8 +38,8 @@ func BenchmarkParse(b *testing.B) {
 			rest = rest[len(part):]
 			c.buf, c.from, c.to = part, 0, len(part)
 			c.parse()
-			s.putGroup(c.group)
-			c.group = nil
+			s.putBurst(c.burst)
+			c.burst = nil
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/series, "ns/line")

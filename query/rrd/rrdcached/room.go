@@ -9,37 +9,38 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// An answer that waits for its reader holds rows in memory. All such answers together have a room;
-// whoever needs more than is left waits. One address has a quarter of it, all of TCP a half, so
-// that readers who do not read keep neither other machines nor the sockets of this one out.
+// An answer that waits to be read occupies memory with rows. The room bounds all such answers
+// together; a connection that needs more than is free waits. One address may occupy a quarter of
+// the room, and all TCP connections together half of it. Slow readers therefore keep out neither
+// other machines nor the unix sockets of this one.
 
-// DefaultAnswers is how many bytes answers hold together where Options gives none.
+// DefaultAnswers is the default of Options.Answers, in bytes.
 const DefaultAnswers = 256 << 20
 
 const (
-	freeAnswer = 16 << 10 // bytes that every connection may hold
-	roomTime   = 30 * time.Second
+	freeAnswer = 16 << 10         // bytes that a connection may occupy without being counted
+	roomTime   = 30 * time.Second // how long a connection waits for room
 )
 
 var errRoom = errors.New("too many large answers wait to be read, try again")
 
-// A room is memory that answers share.
+// A room counts the bytes that answers occupy.
 type room struct {
 	most int64
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below; no other lock is taken under it
 	all    int64
-	tcp    int64
-	byHost map[string]int64
-	freed  chan struct{} // closed when some is given back
+	tcp    int64            // of TCP connections
+	byHost map[string]int64 // of TCP connections, by host
+	freed  chan struct{}    // is closed, and replaced, when bytes are given back
 }
 
 func newRoom(most int64) *room {
 	return &room{most: most, byHost: make(map[string]int64), freed: make(chan struct{})}
 }
 
-// share returns how much of n a peer is counted with: an answer that is larger than all that the
-// peer may have is alone in it.
+// share returns how many of n bytes are counted. An answer that is larger than the whole share of
+// its peer counts as the whole share: it may be sent, but alone.
 func (r *room) share(peer string, n int64) int64 {
 	if peer == sockets.Local {
 		return min(n, r.most)
@@ -47,7 +48,8 @@ func (r *room) share(peer string, n int64) int64 {
 	return min(n, r.most/4)
 }
 
-// try takes n bytes for a peer, if they are free. freed is closed when it is worth another try.
+// try reserves n bytes for a peer if they are free. Otherwise it returns a channel that is closed
+// when bytes have been given back.
 func (r *room) try(peer string, n int64) (ok bool, freed <-chan struct{}) {
 	n = r.share(peer, n)
 	r.mu.Lock()
@@ -63,8 +65,8 @@ func (r *room) try(peer string, n int64) (ok bool, freed <-chan struct{}) {
 	return true, nil
 }
 
-// take is try that waits.
-func (r *room) take(ctx context.Context, peer string, n int64) error {
+// wait reserves n bytes for a peer. It waits for them up to roomTime.
+func (r *room) wait(ctx context.Context, peer string, n int64) error {
 	late := time.NewTimer(roomTime)
 	defer late.Stop()
 	for {
@@ -82,7 +84,7 @@ func (r *room) take(ctx context.Context, peer string, n int64) error {
 	}
 }
 
-// give gives back what try or take took.
+// give gives back n bytes that try or wait has reserved.
 func (r *room) give(peer string, n int64) {
 	n = r.share(peer, n)
 	r.mu.Lock()
@@ -98,7 +100,7 @@ func (r *room) give(peer string, n int64) {
 	r.freed = make(chan struct{})
 }
 
-// used returns how much is taken.
+// used returns how many bytes are reserved.
 func (r *room) used() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -50,13 +50,13 @@ func TestRoom(t *testing.T) {
 	try("a", 150, true)
 	try("b", 5000, true)
 	try("c", 1, false)
-	if err := r.take(over, "c", 1); !errors.Is(err, errRoom) {
+	if err := r.wait(over, "c", 1); !errors.Is(err, errRoom) {
 		t.Errorf("take: %v", err)
 	}
 	try(sockets.Local, 501, false)
 	try(sockets.Local, 500, true)
 	taken := make(chan error)
-	go func() { taken <- r.take(t.Context(), "b", 20) }()
+	go func() { taken <- r.wait(t.Context(), "b", 20) }()
 	r.give("b", 5000)
 	if err := <-taken; err != nil {
 		t.Error(err)

@@ -1,10 +1,8 @@
 package rrdcached
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -14,7 +12,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// quick answers a request that need not wait for the samples before it.
+// quick answers a request that does not have to wait for the samples before it.
 func (c *conn) quick(r *request) {
 	switch r.cmd.id {
 	case cmdPing:
@@ -39,9 +37,7 @@ func (c *conn) quick(r *request) {
 	}
 }
 
-func (c *conn) usage(cmd *command) { c.fail(cmd, "Usage: "+cmd.usage) }
-
-// quickFile answers a request about one series that only asks whether it is there.
+// quickFile answers a request about one series whose answer only depends on whether it exists.
 func (c *conn) quickFile(cmd *command, raw []byte) {
 	if cmd.id == cmdPending {
 		c.slot("0 updates pending")
@@ -92,76 +88,20 @@ func (c *conn) suspend(cmd *command, path string) string {
 	return " not suspended"
 }
 
-// flushSeries lets go what the reorder window holds of a series.
-func (c *conn) flushSeries(cmd *command, e *entry, file string) {
-	if c.s.o.Held {
-		c.settle()
-		if err := c.s.o.Store.Flush(c.s.life, []core.Ref{e.ref}); err != nil {
-			c.fail(cmd, err.Error())
-			return
-		}
-	}
-	c.slot("0 Successfully flushed " + file + ".")
-}
-
-// flushAll lets go what the reorder window holds of all series, and answers when that is stored.
-func (c *conn) flushAll(cmd *command) {
-	if c.s.o.Held {
-		c.settle()
-		if err := c.s.letAllGo(); err != nil {
-			c.fail(cmd, err.Error())
-			return
-		}
-	}
-	c.slot("0 Started flush.")
-}
-
-// letAllGo lets go what the reorder window holds of all series, and returns once that is stored. It
-// goes through all series, so those who ask while it is at it share one more pass.
-func (s *Server) letAllGo() error {
-	begun := s.passes.Load()
-	s.letGo.Lock()
-	defer s.letGo.Unlock()
-	if s.passes.Load() > begun { // somebody else's began after this was asked for, and has ended
-		return s.passErr
-	}
-	s.passes.Add(1)
-	s.passErr = s.pass()
-	return s.passErr
-}
-
-// pass lets go what the reorder window holds of all series.
-func (s *Server) pass() error {
-	const many = 1024
-	var refs []core.Ref
-	for series, err := range s.o.Store.List(s.life, "", "") {
-		if err != nil {
-			return err
-		}
-		if refs = append(refs, series.Ref); len(refs) == many {
-			if err := cmp.Or(s.life.Err(), s.o.Store.Flush(s.life, refs)); err != nil {
-				return err
-			}
-			refs = refs[:0]
-		}
-	}
-	return s.o.Store.Flush(s.life, refs)
-}
-
 func (c *conn) help(r *request) {
 	word, _ := r.next()
 	title, lines := shown(findCommand(word))
 	c.slot(fmt.Sprintf("%d %s\n%s", len(lines), title, strings.Join(lines, "\n")))
 }
 
-// run answers a request once all before it is stored and answered.
+// run answers a request. All requests before it are stored and answered.
 func (c *conn) run(r *request) {
 	switch r.cmd.id {
 	case cmdQuit:
 		c.closing = true
 	case cmdBatch:
 		c.slot("0 Go ahead.  End with dot '.' on its own line.")
-		c.settle()
+		c.drain()
 		c.batch = 1
 	case cmdEnd:
 		c.endBatch()
@@ -182,7 +122,7 @@ func (c *conn) run(r *request) {
 	}
 }
 
-// showStats shows rrdcached's counters, as far as they have a meaning here.
+// showStats shows rrdcached's counters. Those without a meaning here have a fixed value.
 func (c *conn) showStats() {
 	c.count()
 	st, store := &c.s.stats, c.s.o.Store.Stats()
@@ -205,8 +145,9 @@ func (c *conn) showStats() {
 	}
 }
 
-// file returns the series that the next word of a request names. If there is none it has answered.
-func (c *conn) file(r *request) (e *entry, file string, ok bool) {
+// file returns the series that the next word of a request names. If there is no such series, file
+// answers the request and returns false.
+func (c *conn) file(r *request) (e *alias, file string, ok bool) {
 	raw, ok := r.nextRaw()
 	if !ok {
 		c.usage(r.cmd)
@@ -221,7 +162,7 @@ func (c *conn) file(r *request) (e *entry, file string, ok bool) {
 	return e, file, true
 }
 
-// unopened says in rrdcached's words why a command did not find a series.
+// unopened returns rrdcached's text for a command whose series was not found.
 func (c *conn) unopened(cmd *command, file string, err error) string {
 	switch {
 	case errors.Is(err, errLeaves):
@@ -232,27 +173,12 @@ func (c *conn) unopened(cmd *command, file string, err error) string {
 	return failed(cmd) + err.Error()
 }
 
-// failed is what rrdcached puts in front of the error of a command.
+// failed returns the text that rrdcached puts in front of the error of a command.
 func failed(cmd *command) string {
 	if cmd.id == cmdFetch || cmd.id == cmdFetchBin {
 		return "rrd_fetch_r failed: "
 	}
 	return "RRD Error: "
-}
-
-// read calls get with the series of a name. Where that has ended since it was looked up, it is
-// looked up again: an altered or overwritten series is another.
-func (c *conn) read(e *entry, get func(e *entry) error) error {
-	for tries := 0; ; tries++ {
-		err := get(e)
-		if !errors.Is(err, core.ErrNotFound) || tries == maxAgain {
-			return err
-		}
-		c.s.cache.drop(e)
-		if e, err = c.s.lookup([]byte(e.raw)); err != nil {
-			return err
-		}
-	}
 }
 
 // info shows the definition and the state of a series.
@@ -262,7 +188,7 @@ func (c *conn) info(r *request) {
 		return
 	}
 	var info core.Info
-	err := c.read(e, func(e *entry) (err error) {
+	err := c.read(e, func(e *alias) (err error) {
 		info, err = c.s.o.Store.Info(e.ref)
 		return err
 	})
@@ -277,7 +203,7 @@ func (c *conn) info(r *request) {
 	}
 }
 
-// lastUpdate shows the time of the last sample, as rrdcached does: down to a whole step.
+// lastUpdate shows the time of the last sample, rounded down to a whole step as in rrdcached.
 func (c *conn) lastUpdate(r *request) {
 	e, file, ok := c.file(r)
 	if !ok {
@@ -292,8 +218,8 @@ func (c *conn) lastUpdate(r *request) {
 }
 
 // lastOf returns the definition of a series, and the second of its last update.
-func (c *conn) lastOf(e *entry) (d *rra.Definition, t int64, err error) {
-	err = c.read(e, func(e *entry) error {
+func (c *conn) lastOf(e *alias) (d *rra.Definition, t int64, err error) {
+	err = c.read(e, func(e *alias) error {
 		last, err := c.s.o.Store.Last(e.ref)
 		d, t = e.d, last.Unix()
 		return err
@@ -330,69 +256,4 @@ func (c *conn) first(r *request) {
 	a := &d.Archives[index]
 	step := d.Step * a.PDPs
 	c.slot("0 " + strconv.FormatInt(t-t%step-(a.Rows-1)*step, 10))
-}
-
-// leadingInt reads the number that a text begins with as C's atoi does: 0 where there is none. What
-// does not fit becomes -1 or 0, as it does there.
-func leadingInt(text []byte) int {
-	n, _, overflow := scanInt(text, 10)
-	if overflow && n > 0 {
-		return -1
-	}
-	return int(int32(n))
-}
-
-// scanInt reads the integer that a text begins with, as C's strtol does; base 0 takes 0x and 0 as
-// well. used is 0 if there is none.
-func scanInt(text []byte, base int) (v int64, used int, overflow bool) {
-	i := 0
-	for i < len(text) && (text[i] == ' ' || '\t' <= text[i] && text[i] <= '\r') {
-		i++
-	}
-	negative := false
-	if i < len(text) && (text[i] == '-' || text[i] == '+') {
-		negative = text[i] == '-'
-		i++
-	}
-	if base == 0 {
-		base = 10
-		if i < len(text) && text[i] == '0' {
-			base = 8
-			if i+2 < len(text) && text[i+1]|0x20 == 'x' && digit(text[i+2]) < 16 {
-				base = 16
-				i += 2
-			}
-		}
-	}
-	start := i
-	for ; i < len(text) && digit(text[i]) < base; i++ {
-		d := int64(digit(text[i]))
-		if v > (math.MaxInt64-d)/int64(base) {
-			overflow = true
-			continue
-		}
-		v = v*int64(base) + d
-	}
-	if i == start {
-		return 0, 0, false
-	}
-	switch {
-	case overflow && negative:
-		return math.MinInt64, i, true
-	case overflow:
-		return math.MaxInt64, i, true
-	case negative:
-		v = -v
-	}
-	return v, i, false
-}
-
-func digit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return 99
 }

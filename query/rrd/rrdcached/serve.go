@@ -8,9 +8,9 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// Serve takes connections of l until ctx ends, and answers the commands of allow (the zero value:
-// all) on them. It returns when all of them have ended; l is closed. Another error than ctx's end
-// says why it cannot go on.
+// Serve accepts connections of l until ctx ends, and answers the commands in allow; the zero value
+// allows all commands. Serve closes l and returns when all its connections have ended. An error
+// other than that of ctx says why it could accept no more connections.
 func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) error {
 	defer context.AfterFunc(ctx, func() {
 		t := time.AfterFunc(graceTime, s.end)
@@ -20,7 +20,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) erro
 		c, err := s.newConn(ctx, nc, allow)
 		if err != nil {
 			s.o.Logger.Error("connection not served", "err", err)
-			_ = nc.Close() // nothing was written
+			_ = nc.Close() // nothing was sent
 			return nil
 		}
 		if c.place, _ = s.places.Enter(nc, c.host, c.peer, time.Now()); c.place == nil {

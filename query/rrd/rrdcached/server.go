@@ -2,7 +2,6 @@ package rrdcached
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -11,11 +10,10 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
-	"github.com/rondo-db/rondo/query/rrd/rrdcached/wire"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The limits of a server where Options gives none.
+// The limits of a server if Options does not set them.
 const (
 	DefaultConns     = 1024
 	DefaultIdle      = time.Hour
@@ -24,89 +22,91 @@ const (
 
 const (
 	largeConns = 32              // connections that may have large buffers
-	lastTime   = time.Second     // how long answers may take once the server ends
-	graceTime  = 5 * time.Second // and how long the engine has then to take samples
-	cacheSpare = 10_000          // names remembered beyond two of each series
+	lastTime   = time.Second     // time to write answers after the server has been told to end
+	graceTime  = 5 * time.Second // time for the engine to accept the last samples
+	cacheSpare = 10_000          // aliases remembered beyond two for each series
 )
 
-// Options says what a server serves, and how much of it.
+// Options are the store that a server serves, and its limits.
 type Options struct {
 	Store *core.Store
-	// Base is the folder that is cut off the front of absolute names, and that names may not leave;
-	// empty: the working folder.
+	// Base is the folder that is cut off the front of absolute names. Names outside it are refused.
+	// Empty means the working folder.
 	Base string
-	// Make is given the series that UPDATE commands name and the store lacks, and makes those that
-	// it may. Its result has an error for each it did not make; one that wraps core.ErrNotFound is
-	// told as rrdcached tells of a missing file. nil: none is made.
+	// Make creates the series that UPDATE commands name and the store lacks, those that it may
+	// create. It returns an error for each series that it has not created. An error that wraps
+	// core.ErrNotFound is reported in rrdcached's words for a missing file. If Make is nil, no
+	// series is created.
 	Make func(ctx context.Context, missing []Missing) []error
-	// Adopt has a native file below Base become a series when a client names it and there is no
-	// series of its name.
+	// Adopt imports a native file below Base as a series when a client names it and no series has
+	// its name.
 	Adopt bool
-	// Own is a folder of series that are the server's own, and not its clients': LIST of the top
-	// leaves it out. Empty: there is none.
+	// Own is the folder of the server's own series, which LIST of the top leaves out. Empty means
+	// that the server has none.
 	Own string
-	// Held says that the store's reorder window holds samples back, so that FLUSH has to let them
-	// go.
+	// Held says that the store has a reorder window, which holds samples back until FLUSH releases
+	// them.
 	Held bool
-	// Conns is how many connections there may be at unix sockets together, and as many over TCP; 0:
-	// DefaultConns.
+	// Conns bounds the connections at all unix sockets together, and likewise those over TCP; 0
+	// means DefaultConns.
 	Conns int
-	// HostConns is how many of those over TCP one address may have, or of IPv6 one network of 64
-	// bits; 0: DefaultHostConns of Conns.
+	// HostConns bounds the TCP connections of one IPv4 address or one 64-bit network of IPv6; 0
+	// means DefaultHostConns of Conns.
 	HostConns int
-	// Idle is how long a peer may be silent; 0: DefaultIdle, negative: for ever. Where all places
-	// are taken a minute is enough for the peer to lose its place to a new one.
+	// Idle is how long a peer may be silent; 0 means DefaultIdle, a negative time means for ever.
+	// While all places are taken, a peer that has been silent for a minute loses its place to a new
+	// one.
 	Idle time.Duration
-	// WriteTime is how long a peer may take to read what it is sent, beyond a second for each 64
-	// KiB; 0: DefaultWriteTime.
+	// WriteTime is how long a peer may take to read its answers, in addition to a second for each
+	// 64 KiB; 0 means DefaultWriteTime.
 	WriteTime time.Duration
-	// Answers is how many bytes of rows may be in memory for answers that wait to be read; 0:
+	// Answers bounds the bytes of rows in memory for answers that wait to be read; 0 means
 	// DefaultAnswers.
 	Answers int64
-	// Now is the present; nil: time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Logger takes what an operator can act on; nil: silent.
+	// Logger receives events that an operator can act on; nil means no log.
 	Logger *slog.Logger
 }
 
-// DefaultHostConns returns how many of conns connections over TCP one client may have where nobody
-// says: half of them.
+// DefaultHostConns returns the default of Options.HostConns, which is half of conns.
 func DefaultHostConns(conns int) int { return (conns + 1) / 2 }
 
 // A Missing is a series that an UPDATE names and the store lacks.
 type Missing struct {
 	Path   string
-	Values int      // of a sample
-	Time   rra.Time // of the first sample
-	Peer   string   // who sends it: the address without port, or "unix"
+	Values int      // number of values in a sample
+	Time   rra.Time // time of the first sample
+	Peer   string   // the sender: an address without port, or "unix"
 }
 
-// A Server answers requests over a store. Its methods may be called concurrently.
+// A Server answers requests over a store. Its methods may be called concurrently. No goroutine
+// holds two of its locks at once.
 type Server struct {
 	o      Options
 	names  names
 	cache  *cache
 	stats  counters
-	life   context.Context // of what the engine is given
+	life   context.Context // ends the calls of the engine
 	end    context.CancelFunc
 	small  buffers
 	big    buffers
-	large  chan struct{} // a place for each connection with a large buffer
-	groups sync.Pool
-	errors atomic.Int64 // bytes of errors of BATCHes
-	// adopting is held while files are read.
+	large  chan struct{} // holds an element for each connection with a large buffer
+	bursts sync.Pool
+	errors atomic.Int64 // bytes of the errors of all BATCHes
+	// adopting is held while native files are imported, because memory is bounded for one import.
 	adopting sync.Mutex
 	turns    turns
-	letGo    sync.Mutex    // held by the one that lets all held samples go; guards passErr
-	passes   atomic.Uint64 // how many have begun to do so
-	passErr  error         // of the last that ended
+	letGo    sync.Mutex    // held while all held samples are released; guards passErr
+	passes   atomic.Uint64 // how many times that has begun
+	passErr  error         // result of the last time
 	foreign  loglimit.Limit[struct{}]
 
 	places *sockets.Places
 	room   *room
 }
 
-// New returns a server. The error says what is wrong with the base folder.
+// New returns a server. It fails if the base folder has no absolute path.
 func New(o Options) (*Server, error) {
 	if o.Conns <= 0 {
 		o.Conns = DefaultConns
@@ -141,84 +141,22 @@ func New(o Options) (*Server, error) {
 	return s, err
 }
 
-// Close ends what the server has begun on behalf of connections. Serve must have returned.
+// Close cancels the calls of the engine that connections have left behind. Call it after Serve has
+// returned.
 func (s *Server) Close() {
 	s.end()
 }
 
-func (s *Server) group() *group {
-	g, ok := s.groups.Get().(*group)
+func (s *Server) burst() *burst {
+	g, ok := s.bursts.Get().(*burst)
 	if !ok {
-		g = new(group)
+		g = new(burst)
 	}
 	g.reset()
 	return g
 }
 
-func (s *Server) putGroup(g *group) {
-	g.reset() // it must not hold names and answers
-	s.groups.Put(g)
-}
-
-// buffers are reused.
-type buffers struct {
-	size int
-	pool sync.Pool
-}
-
-func (b *buffers) get() []byte {
-	if p, ok := b.pool.Get().(*[]byte); ok {
-		return *p
-	}
-	return make([]byte, b.size)
-}
-
-func (b *buffers) put(p []byte) { b.pool.Put(&p) }
-
-var errNoSeries = errors.New("names no series")
-
-// lookup returns the entry of a name as it was written. The error wraps core.ErrNotFound if there
-// is no such series.
-func (s *Server) lookup(raw []byte) (*entry, error) { return s.lookupBy(raw, s.find) }
-
-// lookupBy is lookup where find finds the series of a path.
-func (s *Server) lookupBy(raw []byte, find func(path string) (core.Ref, error)) (*entry, error) {
-	if e := s.cache.get(raw); e != nil {
-		return e, nil
-	}
-	renames := s.o.Store.Renames()
-	path, err := s.names.path(string(wire.Unescape(raw)))
-	if err != nil {
-		return nil, err
-	}
-	if path == "" {
-		return nil, errNoSeries
-	}
-	for tries := 0; ; tries++ {
-		ref, err := find(path)
-		if err != nil {
-			return nil, err
-		}
-		series, err := s.o.Store.Series(ref)
-		switch {
-		case err == nil:
-			return s.cache.put(renames, raw, path, ref, series.Definition), nil
-		case !errors.Is(err, core.ErrNotFound) || tries == maxAgain:
-			return nil, err
-		} // else another has taken its place meanwhile
-	}
-}
-
-// noFile says in rrdcached's words why UPDATE did not find a series.
-func (s *Server) noFile(name []byte, err error) string {
-	file := s.names.file(string(name))
-	switch {
-	case errors.Is(err, errNoSeries):
-		return "Not a regular file: " + file
-	case errors.Is(err, errLeaves):
-		return file + ": " + errLeaves.Error()
-	case errors.Is(err, core.ErrNotFound):
-		return "No such file: " + file
-	}
-	return err.Error()
+func (s *Server) putBurst(g *burst) {
+	g.reset() // a pooled burst keeps no names and answers alive
+	s.bursts.Put(g)
 }

@@ -13,20 +13,20 @@ func TestTurns(t *testing.T) {
 	cancel()
 	take := func(ctx context.Context, large bool) func() {
 		t.Helper()
-		end, err := ts.take(ctx, large)
+		end, err := ts.wait(ctx, large)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return end
 	}
 	ends := []func(){take(t.Context(), true)}
-	if _, err := ts.take(over, true); !errors.Is(err, errTurns) {
+	if _, err := ts.wait(over, true); !errors.Is(err, errTurns) {
 		t.Errorf("a second large one: %v", err)
 	}
 	for range turnsAtOnce - 1 {
 		ends = append(ends, take(t.Context(), false))
 	}
-	if _, err := ts.take(over, false); !errors.Is(err, errTurns) {
+	if _, err := ts.wait(over, false); !errors.Is(err, errTurns) {
 		t.Errorf("one too many: %v", err)
 	}
 	ends[0]()

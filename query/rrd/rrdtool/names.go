@@ -14,16 +14,16 @@ import (
 // remembers its successor, which is compared before the map is asked.
 type names struct {
 	command func() *command // makes a command with the present surroundings
-	m       map[string]*entry
+	m       map[string]*alias
 	paths   map[string]core.Ref // of the series in m
 	layouts map[layoutKey]*layout
-	last    *entry
+	last    *alias
 	renames uint64 // of the store, when the maps were emptied
 }
 
-// An entry is one name of a series.
-type entry struct {
-	next   *entry // what was named after it the last time
+// An alias is one name of a series.
+type alias struct {
+	next   *alias // what was named after it the last time
 	raw    string // name and template as they stand in the line
 	name   string
 	path   string
@@ -68,7 +68,7 @@ func (n *names) follow(renames uint64) {
 }
 
 // drop forgets an entry whose series has ended.
-func (n *names) drop(e *entry) {
+func (n *names) drop(e *alias) {
 	delete(n.m, e.raw)
 	delete(n.paths, e.path)
 	e.ended = true
@@ -77,9 +77,9 @@ func (n *names) drop(e *entry) {
 	}
 }
 
-// entry returns what args, the words behind `update`, begin with, and the samples. It is nil if
+// find returns what args, the words behind `update`, begin with, and the samples. It is nil if
 // that is anything unusual.
-func (n *names) entry(args []byte) (*entry, []byte) {
+func (n *names) find(args []byte) (*alias, []byte) {
 	if n.last != nil {
 		if e := n.last.next; e != nil && !e.ended {
 			if k := len(e.raw); len(args) > k+1 && args[k] == ' ' && args[k+1] != '-' && string(args[:k]) == e.raw {
@@ -138,7 +138,7 @@ func isTemplate(word []byte) bool { return string(word) == "-t" || string(word) 
 
 // lookup finds the series of a name with its template and remembers it. It returns nil if only the
 // update command itself can handle the line.
-func (n *names) lookup(raw string) *entry {
+func (n *names) lookup(raw string) *alias {
 	if len(raw) > maxRaw || strings.ContainsAny(raw, `"'\`) {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (n *names) lookup(raw string) *entry {
 	}
 	if n.m == nil || len(n.m) >= maxNames || len(n.layouts) >= maxLayouts {
 		n.forget()
-		n.m, n.paths, n.layouts = make(map[string]*entry), make(map[string]core.Ref), make(map[layoutKey]*layout)
+		n.m, n.paths, n.layouts = make(map[string]*alias), make(map[string]core.Ref), make(map[layoutKey]*layout)
 	}
 	key := layoutKey{u.d, u.template, u.given}
 	l := n.layouts[key]
@@ -164,7 +164,7 @@ func (n *names) lookup(raw string) *entry {
 		l = u.layout()
 		n.layouts[key] = l
 	}
-	e := &entry{raw: raw, name: u.name, path: series.Path, ref: u.ref, layout: l}
+	e := &alias{raw: raw, name: u.name, path: series.Path, ref: u.ref, layout: l}
 	n.m[raw], n.paths[e.path] = e, e.ref
 	return e
 }

@@ -30,8 +30,8 @@ func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 	p.out = bufio.NewWriterSize(env.Stdout, 64<<10)
 	p.env.Stdout, p.env.Stdin = p.out, strings.NewReader("")
 	p.env.Now = increasing(p.env.Now)
-	p.group.store, _ = env.Store.(Batcher)
-	p.group.now, p.group.names.command = p.env.Now, p.command
+	p.burst.store, _ = env.Store.(Batcher)
+	p.burst.now, p.burst.names.command = p.env.Now, p.command
 	defer func() {
 		env.Dir = p.env.Dir
 		_ = p.out.Flush() // there is nobody left to tell
@@ -44,7 +44,7 @@ func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 			}
 			continue
 		}
-		p.settle()
+		p.drain()
 		if p.out.Flush() != nil {
 			return 1
 		}
@@ -55,7 +55,7 @@ func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 			break
 		}
 	}
-	p.settle()
+	p.drain()
 	return 0
 }
 
@@ -65,7 +65,7 @@ type pipe struct {
 	ctx   context.Context
 	in    *lineReader
 	out   *bufio.Writer
-	group group
+	burst burst
 	began time.Time
 	made  []string // folders of mkdir
 	exact bool     // see Frames
@@ -80,13 +80,13 @@ func (p *pipe) line(line []byte) (quit bool) {
 	if len(line) <= maxPipeLine {
 		line = bytes.TrimSpace(line)
 	}
-	if p.group.add(line) {
-		if len(p.group.lines) >= maxGroup {
-			p.settle()
+	if p.burst.add(line) {
+		if len(p.burst.lines) >= maxBurst {
+			p.drain()
 		}
 		return false
 	}
-	p.settle()
+	p.drain()
 	return p.do(line)
 }
 
@@ -136,7 +136,7 @@ func (p *pipe) run(args []string) error {
 		}
 	}
 	if len(args) > 0 && !slices.Contains(keeping, args[0]) {
-		defer p.group.names.forget()
+		defer p.burst.names.forget()
 	}
 	return p.command().dispatch(args)
 }
@@ -200,7 +200,7 @@ func (p *pipe) cd(name string) error {
 		return fmt.Errorf("chdir %s %w", name, err)
 	}
 	p.env.Dir = path
-	p.group.names.forget()
+	p.burst.names.forget()
 	return nil
 }
 
@@ -275,9 +275,9 @@ func (p *pipe) seriesBelow(path string) (bool, error) {
 	return p.folder(path)
 }
 
-// settle stores what the group has, and answers its lines.
-func (p *pipe) settle() {
-	g := &p.group
+// drain stores what the group has, and answers its lines.
+func (p *pipe) drain() {
+	g := &p.burst
 	if len(g.lines) == 0 {
 		return
 	}
@@ -298,7 +298,7 @@ func (p *pipe) settle() {
 
 // explain answers the lines of a group of which not all was stored.
 func (p *pipe) explain(err error) {
-	g := &p.group
+	g := &p.burst
 	rejected, some := errors.AsType[*core.RejectedError](err)
 	var first []core.Rejection
 	if some {

@@ -1,5 +1,5 @@
-// Package wire holds what both sides of rrdcached's protocol share: the words of a line, how they
-// are escaped, and how an address is written.
+// Package wire reads and writes the words of a line of rrdcached's protocol and the address of a
+// server. Server and client share it.
 package wire
 
 import "bytes"
@@ -15,10 +15,10 @@ func UntilZero(line []byte) []byte {
 	return line
 }
 
-// CutWord takes the first word off line: everything before a blank. A backslash takes the next
-// character as it is. raw is the word with its backslashes. more reports whether a blank followed,
-// and with it another word, which may be empty. A word that ends in a backslash is not ok;
-// rrdcached then ignores the rest of the line.
+// CutWord takes the first word off line: everything before a blank. The character after a backslash
+// belongs to the word, whatever it is. raw is the word with its backslashes. more reports whether a
+// blank follows, and with it another word, which may be empty. ok is false if the word ends in a
+// backslash; rrdcached then ignores the rest of the line.
 func CutWord(line []byte) (raw, rest []byte, more, ok bool) {
 	i := bytes.IndexByte(line, ' ')
 	end := i
@@ -55,7 +55,7 @@ func appendUnescaped(dst, raw []byte) []byte {
 	return dst
 }
 
-// Unescape returns a word without its backslashes. A word that has none is returned as it is.
+// Unescape returns a word without its backslashes. It returns raw itself if it has none.
 func Unescape(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw
@@ -63,7 +63,7 @@ func Unescape(raw []byte) []byte {
 	return appendUnescaped(nil, raw)
 }
 
-// Escape returns text as one word of a request.
+// Escape returns text as one word of a request: with backslashes before blanks and backslashes.
 func Escape(text string) string {
 	n := 0
 	for i := range len(text) {

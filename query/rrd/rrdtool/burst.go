@@ -22,35 +22,35 @@ type Batcher interface {
 	Renames() uint64
 }
 
-// A group holds the update commands that were read and are not yet answered.
-type group struct {
+// A burst holds the update commands that were read and are not yet answered.
+type burst struct {
 	store Batcher          // nil: there is no such thing, and no group
 	now   func() time.Time // as Env.Now
 	names names
 	batch core.Batch
-	lines []groupLine
+	lines []burstLine
 
 	// Of the line that is being read:
-	samples []groupSample
+	samples []burstSample
 	values  []rra.Value
 	texts   []string
 }
 
-// A groupLine is one update command.
-type groupLine struct {
-	e    *entry
+// A burstLine is one update command.
+type burstLine struct {
+	e    *alias
 	text []byte // the line, as long as nothing more is read
 	end  int    // behind its samples in the batch
 }
 
-// A groupSample is one sample of the line that is being read.
-type groupSample struct {
+// A burstSample is one sample of the line that is being read.
+type burstSample struct {
 	at    rra.Time
 	texts int // behind those of its values
 }
 
-// maxGroup is how many lines a group can have.
-const maxGroup = 16384
+// maxBurst is how many lines a group can have.
+const maxBurst = 16384
 
 // longestReading is the longest text of a reading in a group; what is longer is no number that
 // anybody sends.
@@ -58,14 +58,14 @@ const longestReading = 40
 
 // add puts a line into the group. It returns false, and changes nothing, if the line is not a plain
 // update command.
-func (g *group) add(line []byte) bool {
+func (g *burst) add(line []byte) bool {
 	if g.store == nil || !bytes.HasPrefix(line, updateWord) {
 		return false
 	}
 	if len(g.lines) == 0 {
 		g.names.follow(g.store.Renames())
 	}
-	e, rest := g.names.entry(line[len(updateWord):])
+	e, rest := g.names.find(line[len(updateWord):])
 	if e == nil {
 		return false
 	}
@@ -85,12 +85,12 @@ func (g *group) add(line []byte) bool {
 			g.batch.Follow()
 		}
 	}
-	g.lines = append(g.lines, groupLine{e, line, g.batch.Len()})
+	g.lines = append(g.lines, burstLine{e, line, g.batch.Len()})
 	return true
 }
 
 // sample reads a sample of whole seconds, or N, and readings that are numbers.
-func (g *group) sample(l *layout, word []byte) bool {
+func (g *burst) sample(l *layout, word []byte) bool {
 	at, rest, ok := g.plainTime(word)
 	if !ok {
 		return false
@@ -126,12 +126,12 @@ func (g *group) sample(l *layout, word []byte) bool {
 		}
 		values[t.input] = v
 	}
-	g.samples = append(g.samples, groupSample{at, len(g.texts)})
+	g.samples = append(g.samples, burstSample{at, len(g.texts)})
 	return true
 }
 
 // plainTime reads the time of a sample, if it is whole seconds or N.
-func (g *group) plainTime(word []byte) (at rra.Time, rest []byte, ok bool) {
+func (g *burst) plainTime(word []byte) (at rra.Time, rest []byte, ok bool) {
 	if len(word) > 2 && word[0] == 'N' && word[1] == ':' {
 		return rra.TimeOf(g.now()), word[2:], true
 	}

@@ -1,0 +1,35 @@
+package rrdcached
+
+import (
+	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A postponed is an UPDATE of a series that does not exist yet.
+type postponed struct {
+	slot int
+	raw  []byte
+	r    request
+}
+
+// A creating is a CREATE that was parsed and has not run yet.
+type creating struct {
+	args   []string // arguments of rrdtool create
+	base   string   // base of the names in args
+	alone  bool     // it reads other series, so it cannot run beside other CREATEs
+	seen   string   // where the client looks for the file, below the base; empty: nowhere
+	number int32    // number of the request in its BATCH
+	answer string
+}
+
+// A fetching is a FETCH or FETCHBIN that was parsed and is not answered yet.
+type fetching struct {
+	cmd        *command
+	e          *alias
+	cf         rra.CF
+	start, end int64    // seconds since 1970
+	columns    []string // names of the columns; empty: all
+	plan       *query.Plan
+	picked     []int // indices of the columns in the plan
+	err        error
+}

@@ -1,0 +1,124 @@
+package rrdcached
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/rondo-db/rondo/query"
+)
+
+// head writes the head of an answer with rows; n is how many lines the answer has.
+func (c *conn) head(n int64, f *fetching) {
+	from := len(c.out)
+	c.out = strconv.AppendInt(c.out, n, 10)
+	c.headLine(" Success\nFlushVersion: ", 1)
+	c.headLine("\nStart: ", f.plan.Start)
+	c.headLine("\nEnd: ", f.plan.End)
+	c.headLine("\nStep: ", f.plan.Step)
+	c.headLine("\nDSCount: ", int64(len(f.picked)))
+	c.out = append(c.out, '\n')
+	c.headed = len(c.out) - from
+}
+
+func (c *conn) headLine(name string, value int64) {
+	c.out = strconv.AppendInt(append(c.out, name...), value, 10)
+}
+
+// textHead writes the head of an answer with rows as text.
+func (c *conn) textHead(f *fetching) {
+	const headLines = 6
+	from := len(c.out)
+	c.head(f.plan.Rows()+headLines, f)
+	c.out = append(c.out, "DSName:"...)
+	for _, i := range f.picked {
+		c.out = append(append(c.out, ' '), f.plan.DS[i]...)
+	}
+	c.out = append(c.out, '\n')
+	c.headed = len(c.out) - from
+}
+
+// fetchText reads rows and writes them as text.
+func (c *conn) fetchText(f *fetching) error {
+	c.textHead(f)
+	for t, err := range f.plan.Pieces(c.s.life) {
+		if err == nil {
+			err = c.textRows(t, f.picked)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// textRows writes the rows of a table as text.
+func (c *conn) textRows(t *query.Table, picked []int) error {
+	var buf [24]byte
+	end := append(appendPadded(buf[:0], t.Start), ':')
+	out := slices.Grow(c.out, min(t.Len(), 256)*(16+26*len(picked)))
+	for i := range t.Len() {
+		at, values := t.Row(i)
+		if t.Start < 0 || !advance(end[:len(end)-1], uint64(t.Step)) {
+			end = append(appendPadded(buf[:0], at), ':')
+		}
+		out = append(out, end...)
+		for _, j := range picked {
+			out = appendValue(append(out, ' '), values[j])
+		}
+		out = append(out, '\n')
+		if len(out) >= answerBytes {
+			c.out = out
+			if err := c.flush(); err != nil {
+				return err
+			}
+			out = c.out
+		}
+	}
+	c.out = out
+	return nil
+}
+
+// binaryHead writes the head of an answer with columns of doubles.
+func (c *conn) binaryHead(f *fetching) {
+	const headLines = 5
+	c.head(int64(headLines+len(f.picked)), f)
+}
+
+func (c *conn) columnHead(f *fetching, column int) {
+	c.out = fmt.Appendf(c.out, "DSName-%s: BinaryData %d 8 LITTLE\n", f.plan.DS[column], f.plan.Rows())
+}
+
+// fetchBinary reads rows and writes them as doubles, column by column. It reads the range once for
+// each column, so that it never holds all rows.
+func (c *conn) fetchBinary(f *fetching) error {
+	c.binaryHead(f)
+	for _, column := range f.picked {
+		c.columnHead(f, column)
+		for t, err := range f.plan.Pieces(c.s.life) {
+			if err == nil {
+				err = c.columnRows(t, column)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		c.out = append(c.out, '\n')
+	}
+	return nil
+}
+
+// columnRows writes one column as doubles.
+func (c *conn) columnRows(t *query.Table, column int) error {
+	for i := range t.Len() {
+		_, values := t.Row(i)
+		c.out = binary.LittleEndian.AppendUint64(c.out, bitsOf(values[column]))
+		if len(c.out) >= answerBytes {
+			if err := c.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
