@@ -61,6 +61,8 @@ var rooms = map[string][]string{
 
 	"contrib":                                 {},
 	"cmd":                                     {"cmd", "receivers", "query", "internal", "engine", "rra", "wal"},
+	"engine/internal/boltfile":                {"engine/internal/damage", "engine/internal/record", "internal/owner"},
+	"engine/internal/damage":                  {},
 	"engine/internal/held":                    {"engine/internal/record", "rra"},
 	"engine/internal/pending":                 {"engine/internal/memory", "rra"},
 	"engine/internal/memory":                  {},
@@ -88,6 +90,12 @@ var testOnly = map[string][]string{
 	"receivers/receivertest": nil,
 	"receivers/lines":        nil,
 	"engine/enginebench":     {"cmd"},
+}
+
+// doors names modules that only one package may import, and that package.
+var doors = map[string]string{
+	"go.etcd.io/bbolt":        "engine/internal/boltfile",
+	"go.etcd.io/bbolt/errors": "engine/internal/boltfile",
 }
 
 // TestImports reads the sources itself instead of asking go list, so that a cached result notices a
@@ -138,6 +146,9 @@ func checkFile(t *testing.T, name, rel string) error {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if err != nil {
 			return err
+		}
+		if d, guarded := doors[imported]; guarded && !test && dir != d {
+			t.Errorf("%s imports %s: %s is the only door to it", rel, imported, d)
 		}
 		other, ok := strings.CutPrefix(imported, module+"/")
 		switch {

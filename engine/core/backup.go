@@ -10,13 +10,13 @@ import (
 	"hash"
 	"hash/crc32"
 	"io"
-	"log/slog"
 	"path/filepath"
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
-	bolt "go.etcd.io/bbolt"
 
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
@@ -132,7 +132,7 @@ func (s *Store) spoolCatalogue() (*spool, wal.Pos, error) {
 	var pos wal.Pos
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
-	err := s.db.View(nil, func(tx *bolt.Tx) error {
+	err := s.db.View(nil, func(tx *boltfile.Tx) error {
 		p, err := metaNumber(tx, metaCatalogue)
 		if err != nil {
 			return err
@@ -142,7 +142,7 @@ func (s *Store) spoolCatalogue() (*spool, wal.Pos, error) {
 		for _, name := range catalogueBuckets {
 			cur := tx.Bucket(name).Cursor()
 			for k, v := cur.First(); k != nil; k, v = cur.Next() {
-				if _, err := openValue(name, k, v); err != nil {
+				if _, err := boltfile.OpenValue(name, k, v); err != nil {
 					return err
 				}
 				buf = appendPair(buf[:0], name, k, v)
@@ -174,7 +174,7 @@ func (s *Store) unpin() {
 // backupGroup copies what the database holds of one group.
 func (s *Store) backupGroup(b *backupWriter, g *group) error {
 	buf := b.buf[:0]
-	err := s.db.View(bucketRows, func(tx *bolt.Tx) error {
+	err := s.db.View(bucketRows, func(tx *boltfile.Tx) error {
 		v := tx.Bucket(bucketState).Get(g.stateKey())
 		if v == nil {
 			return nil
@@ -200,7 +200,7 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 		}
 		cur := tx.Bucket(bucketLag).Cursor()
 		for k, v := cur.Seek(g.stateKey()); bytes.HasPrefix(k, g.stateKey()); k, v = cur.Next() {
-			if _, err := openValue(bucketLag, k, v); err != nil {
+			if _, err := boltfile.OpenValue(bucketLag, k, v); err != nil {
 				return err
 			}
 			buf = appendPair(buf, bucketLag, k, v)
@@ -215,9 +215,9 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 }
 
 // wholeBlock checks all of a row block.
-func (s *Store) wholeBlock(tx *bolt.Tx, g *group, stream int, slot int64, sub uint16, key, v []byte) error {
+func (s *Store) wholeBlock(tx *boltfile.Tx, g *group, stream int, slot int64, sub uint16, key, v []byte) error {
 	if v == nil {
-		return s.damagedRows(tx, g, stream, slot, sub, -1, errMissing)
+		return s.damagedRows(tx, g, stream, slot, sub, -1, damage.ErrMissing)
 	}
 	b, err := rowblock.Open(key, v)
 	if err != nil {
@@ -254,7 +254,7 @@ func restoreInto(r io.Reader, dir string) error {
 		return err
 	}
 	defer z.Close()
-	db, err := openDatabase(filepath.Join(dir, fileDB), databaseOptions{noSync: true, logger: slog.New(slog.DiscardHandler)})
+	db, err := boltfile.Open(filepath.Join(dir, fileDB), boltfile.Options{NoSync: true})
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func restoreInto(r io.Reader, dir string) error {
 	if re.log != nil {
 		err = errors.Join(err, re.log.Close())
 	}
-	if err = errors.Join(err, db.close()); err != nil {
+	if err = errors.Join(err, db.Close()); err != nil {
 		return err
 	}
 	return syncFolder(dir)
@@ -276,7 +276,7 @@ func restoreInto(r io.Reader, dir string) error {
 type restorer struct {
 	r   *bufio.Reader
 	sum hash.Hash32
-	db  *database
+	db  *boltfile.File
 	log *wal.Log
 	dir string
 	// pairs, of size bytes, wait to be written.
@@ -347,9 +347,9 @@ func (re *restorer) run() (err error) {
 
 // write writes the pairs that wait.
 func (re *restorer) write() error {
-	err := re.db.Update(nil, func(tx *bolt.Tx) error {
+	err := re.db.Update(nil, func(tx *boltfile.Tx) error {
 		for _, b := range buckets {
-			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+			if _, err := tx.MakeBucket(b); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -17,8 +19,8 @@ import (
 // A catalogue is the catalogue of one store. It knows the database and the memory of the groups,
 // not the store.
 type catalogue struct {
-	db           *database
-	damage       *damageSeen
+	db           *boltfile.File
+	damage       *damage.Seen
 	space        *groupSpace
 	admission    *admission
 	options      *Options

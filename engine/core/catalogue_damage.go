@@ -1,8 +1,6 @@
 package core
 
-import (
-	"errors"
-)
+import "errors"
 
 // A change of the catalogue is logged first and applied afterwards, when what it finds decides what
 // it does. Replay must find the same, or series would get other numbers than the groups know. So a

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
@@ -129,24 +129,24 @@ func (cat *catalogue) admitDefinition(d *rra.Definition) (m *rra.Machine, code s
 }
 
 // loadDefinitions reads definitions in order of their numbers; a class comes with its first one.
-func (cat *catalogue) loadDefinitions(tx *bolt.Tx) error {
+func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
 	cur := tx.Bucket(bucketDefs).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		id := uint32(len(*cat.defs.Load()) + 1)
 		if len(k) != 4 || binary.BigEndian.Uint32(k) != id {
-			return damagedValue(bucketDefs, k, fmt.Errorf("definition %d expected: %w", id, errMissing))
+			return damage.InValue(bucketDefs, k, fmt.Errorf("definition %d expected: %w", id, damage.ErrMissing))
 		}
-		v, err := openValue(bucketDefs, k, v)
+		v, err := boltfile.OpenValue(bucketDefs, k, v)
 		if err != nil {
 			return err
 		}
 		d, err := decodeDefinition(v)
 		if err != nil {
-			return damagedValue(bucketDefs, k, err)
+			return damage.InValue(bucketDefs, k, err)
 		}
 		m, err := rra.Compile(d)
 		if err != nil {
-			return damagedValue(bucketDefs, k, err)
+			return damage.InValue(bucketDefs, k, err)
 		}
 		c := cat.byShape[m.Shape()]
 		if c == nil {
@@ -184,17 +184,17 @@ func (c *class) append(dst []byte, next uint32) []byte {
 }
 
 // load reads what is stored of c.
-func (c *class) load(tx *bolt.Tx) error {
+func (c *class) load(tx *boltfile.Tx) error {
 	key := binary.BigEndian.AppendUint32(nil, c.id)
-	v, err := getValue(tx, bucketClasses, key)
+	v, err := tx.Get(bucketClasses, key)
 	if err != nil {
 		return err
 	}
 	if v == nil {
-		return damagedValue(bucketClasses, key, errMissing)
+		return damage.InValue(bucketClasses, key, damage.ErrMissing)
 	}
 	if err := c.decode(v); err != nil {
-		return damagedValue(bucketClasses, key, err)
+		return damage.InValue(bucketClasses, key, err)
 	}
 	return nil
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -16,12 +16,12 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 	ref, ok := cat.names[key]
 	cat.mu.RUnlock()
 	if !ok {
-		err := cat.db.View(bucketNames, func(tx *bolt.Tx) (err error) {
+		err := cat.db.View(bucketNames, func(tx *boltfile.Tx) (err error) {
 			if v := tx.Bucket(bucketNames).Get([]byte(key)); v != nil {
 				ref, err = cat.decodeName([]byte(key), v)
 				return err
 			}
-			return cat.db.absent(tx, bucketNames, []byte(key))
+			return tx.Absent(bucketNames, []byte(key))
 		})
 		if err != nil {
 			return 0, cat.whileReplaying(err)
@@ -44,7 +44,7 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 func (cat *catalogue) record(ref Ref) (*seriesRecord, error) {
 	rec, ok := cat.changedRecord(ref)
 	if !ok {
-		err := cat.db.View(bucketSeries, func(tx *bolt.Tx) (err error) {
+		err := cat.db.View(bucketSeries, func(tx *boltfile.Tx) (err error) {
 			rec, err = cat.recordIn(tx, ref)
 			return err
 		})
@@ -68,10 +68,10 @@ func (cat *catalogue) changedRecord(ref Ref) (*seriesRecord, bool) {
 }
 
 // recordIn returns the record that a transaction shows of a series; nil: there is none.
-func (cat *catalogue) recordIn(tx *bolt.Tx, ref Ref) (*seriesRecord, error) {
+func (cat *catalogue) recordIn(tx *boltfile.Tx, ref Ref) (*seriesRecord, error) {
 	v := tx.Bucket(bucketSeries).Get(refKey(ref))
 	if v == nil {
-		return nil, cat.db.absent(tx, bucketSeries, refKey(ref))
+		return nil, tx.Absent(bucketSeries, refKey(ref))
 	}
 	return cat.storedRecord(refKey(ref), v)
 }
@@ -103,8 +103,8 @@ func (cat *catalogue) storedRecord(k, v []byte) (*seriesRecord, error) {
 			return rec, nil
 		}
 	}
-	e := damagedValue(bucketSeries, k, err)
-	cat.damage.note(e)
+	e := damage.InValue(bucketSeries, k, err)
+	cat.damage.Note(e)
 	return nil, e
 }
 
@@ -118,8 +118,8 @@ func (cat *catalogue) decodeName(k, v []byte) (Ref, error) {
 		}
 		err = record.ErrParse
 	}
-	e := damagedValue(bucketNames, k, err)
-	cat.damage.note(e)
+	e := damage.InValue(bucketNames, k, err)
+	cat.damage.Note(e)
 	return 0, e
 }
 
@@ -160,7 +160,7 @@ func (cat *catalogue) seriesOf(ref Ref, rec *seriesRecord) Series {
 
 // pathOf returns the path of a series for a message; empty if it cannot be told. It looks into the
 // transaction that met the damage: a second one could wait for a writer that waits for the first.
-func (cat *catalogue) pathOf(tx *bolt.Tx, c *class, group uint32, index int) string {
+func (cat *catalogue) pathOf(tx *boltfile.Tx, c *class, group uint32, index int) string {
 	ref := makeRef(c.id, group<<c.shift+uint32(index))
 	rec, ok := cat.changedRecord(ref)
 	if !ok {

@@ -5,8 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -68,13 +67,13 @@ func (s *Store) writeChanges(b wal.Pos) error {
 	notes := s.notes.take()
 	log := s.logMark()
 	var w catalogueTx
-	return s.db.Update(nil, func(tx *bolt.Tx) error {
+	return s.db.Update(nil, func(tx *boltfile.Tx) error {
 		w = catalogueTx{cat: cat, tx: tx, count: cat.stored}
 		if err := w.write(ops); err != nil {
 			return err
 		}
 		for k := range notes {
-			if err := s.db.sound(tx, bucketNotes, []byte(k), []byte(k)); err != nil {
+			if err := tx.Sound(bucketNotes, []byte(k), []byte(k)); err != nil {
 				return err
 			}
 		}
@@ -108,12 +107,12 @@ func (s *Store) writeChanges(b wal.Pos) error {
 }
 
 // putNumber puts a number of the bucket meta.
-func putNumber(tx *bolt.Tx, key []byte, v uint64) error {
-	return putValue(tx, bucketMeta, key, binary.BigEndian.AppendUint64(nil, v))
+func putNumber(tx *boltfile.Tx, key []byte, v uint64) error {
+	return tx.Put(bucketMeta, key, binary.BigEndian.AppendUint64(nil, v))
 }
 
 // putAll puts pairs in order of their keys, with their checksums; a nil value deletes.
-func putAll(tx *bolt.Tx, bucket []byte, pairs map[string][]byte) error {
+func putAll(tx *boltfile.Tx, bucket []byte, pairs map[string][]byte) error {
 	b := tx.Bucket(bucket)
 	for _, k := range slices.Sorted(maps.Keys(pairs)) {
 		var err error
@@ -133,7 +132,7 @@ func putAll(tx *bolt.Tx, bucket []byte, pairs map[string][]byte) error {
 // that each is written once and in order.
 type catalogueTx struct {
 	cat    *catalogue
-	tx     *bolt.Tx
+	tx     *boltfile.Tx
 	count  int64
 	names  map[string][]byte
 	series map[string][]byte
@@ -148,14 +147,14 @@ func (w *catalogueTx) write(ops []catOp) error {
 		o := &ops[i]
 		if o.def != nil {
 			v := appendDefinition(nil, o.def.m.Definition())
-			if err := putValue(w.tx, bucketDefs, binary.BigEndian.AppendUint32(nil, o.def.id), v); err != nil {
+			if err := w.tx.Put(bucketDefs, binary.BigEndian.AppendUint32(nil, o.def.id), v); err != nil {
 				return err
 			}
 		}
 		w.apply(o)
 	}
 	for c, next := range w.next {
-		if err := putValue(w.tx, bucketClasses, binary.BigEndian.AppendUint32(nil, c.id), c.append(nil, next)); err != nil {
+		if err := w.tx.Put(bucketClasses, binary.BigEndian.AppendUint32(nil, c.id), c.append(nil, next)); err != nil {
 			return err
 		}
 	}
@@ -171,7 +170,7 @@ func (w *catalogueTx) write(ops []catOp) error {
 	}
 	for bucket, pairs := range map[*[]byte]map[string][]byte{&bucketNames: w.names, &bucketSeries: w.series, &bucketLabels: postings} {
 		for k := range pairs {
-			if err := w.cat.db.sound(w.tx, *bucket, []byte(k), []byte(k)); err != nil {
+			if err := w.tx.Sound(*bucket, []byte(k), []byte(k)); err != nil {
 				return err // bbolt would write the page anew without what it cannot see
 			}
 		}
@@ -235,7 +234,7 @@ func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
 func (w *catalogueTx) posting(k []byte) *posting {
 	v := w.tx.Bucket(bucketLabels).Get(k)
 	if v == nil {
-		if w.cat.db.absent(w.tx, bucketLabels, k) != nil {
+		if w.tx.Absent(bucketLabels, k) != nil {
 			return nil
 		}
 		return new(posting)

@@ -1,8 +1,6 @@
 package core
 
-import (
-	"context"
-)
+import "context"
 
 // change logs a record and returns what apply, in log order, makes of it. It changes what is kept
 // under keys.

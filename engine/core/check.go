@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
@@ -27,7 +27,7 @@ const maxProblems = 1000
 type checker struct {
 	mend     func(f fix, what string) // may be nil
 	s        *Store
-	tx       *bolt.Tx
+	tx       *boltfile.Tx
 	pos      wal.Pos // of the catalogue
 	problems []Problem
 	blocks   map[string]bool              // keys of rows that a directory names
@@ -60,7 +60,7 @@ func (s *Store) checkWith(ctx context.Context, mend func(f fix, what string)) ([
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.View(nil, func(tx *bolt.Tx) error {
+	err = s.db.View(nil, func(tx *boltfile.Tx) error {
 		c.tx = tx
 		c.meta()
 		for _, step := range c.steps() {
@@ -69,7 +69,7 @@ func (s *Store) checkWith(ctx context.Context, mend func(f fix, what string)) ([
 			}
 			if b := slices.IndexFunc(step.reads, func(b []byte) bool { return unfit[string(b)] || unfit[""] }); b >= 0 {
 				c.add(string(step.reads[b]), "its pages are damaged so that it was not looked into")
-			} else if err := s.db.guard(step.reads[0], func() error { step.run(); return nil }); err != nil {
+			} else if err := s.db.Guard(step.reads[0], func() error { step.run(); return nil }); err != nil {
 				c.add(string(step.reads[0]), "not looked into any further: %v", err)
 			}
 		}
@@ -108,7 +108,7 @@ func (c *checker) steps() []checkStep {
 func (c *checker) structure() (unfit map[string]bool, err error) {
 	c.s.checkpointMu.Lock()
 	defer c.s.checkpointMu.Unlock()
-	return c.s.db.walk(func(bucket, what string) {
+	return c.s.db.Walk(func(bucket, what string) {
 		where := fileDB
 		if bucket != "" {
 			where += ", bucket " + bucket
@@ -128,7 +128,7 @@ func (c *checker) add(where, format string, args ...any) {
 func (c *checker) value(bucket, k, v []byte) []byte {
 	b, err := record.CutSum(v, bucket, k)
 	if err != nil {
-		c.add(string(bucket)+" "+keyText(k), "%v", err)
+		c.add(string(bucket)+" "+damage.KeyText(k), "%v", err)
 		return nil
 	}
 	return b

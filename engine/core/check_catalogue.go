@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
@@ -16,7 +17,7 @@ func (c *checker) catalogue() {
 	cur := names.Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		count++
-		where := "names " + keyText(k)
+		where := "names " + damage.KeyText(k)
 		b := c.value(bucketNames, k, v)
 		if b == nil {
 			continue
@@ -56,7 +57,7 @@ func (c *checker) record(k, v []byte) *seriesRecord {
 }
 
 func (c *checker) series(k, v []byte) {
-	where := "series " + keyText(k)
+	where := "series " + damage.KeyText(k)
 	b := c.value(bucketSeries, k, v)
 	if b == nil {
 		return
@@ -101,7 +102,7 @@ func (c *checker) series(k, v []byte) {
 func (c *checker) labels() {
 	cur := c.tx.Bucket(bucketLabels).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := "labels " + keyText(k)
+		where := "labels " + damage.KeyText(k)
 		want := c.postings[string(k)]
 		if b := c.value(bucketLabels, k, v); b == nil {
 		} else if got, err := decodePosting(b); err != nil {
@@ -123,7 +124,7 @@ func (c *checker) definitions() {
 	defs := *c.s.catalogue.defs.Load()
 	cur := c.tx.Bucket(bucketDefs).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := "defs " + keyText(k)
+		where := "defs " + damage.KeyText(k)
 		if len(k) != 4 || binary.BigEndian.Uint32(k) == 0 || int(binary.BigEndian.Uint32(k)) > len(defs) {
 			c.add(where, "no such definition")
 		} else if b := c.value(bucketDefs, k, v); b == nil {
@@ -134,7 +135,7 @@ func (c *checker) definitions() {
 	}
 	cur = c.tx.Bucket(bucketClasses).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		where := "classes " + keyText(k)
+		where := "classes " + damage.KeyText(k)
 		if len(k) != 4 || c.s.catalogue.class(binary.BigEndian.Uint32(k)) == nil {
 			c.add(where, "no such class")
 			continue
@@ -160,7 +161,7 @@ func (c *checker) notes() {
 	cur := c.tx.Bucket(bucketNotes).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		if _, err := decodeNotes(k, v); err != nil {
-			c.add("notes "+keyText(k), "%v", err)
+			c.add("notes "+damage.KeyText(k), "%v", err)
 		}
 	}
 }
@@ -174,7 +175,7 @@ func (c *checker) metadata() {
 		if b := c.value(bucketMetadata, k, v); b == nil {
 			continue
 		} else if _, err := decodeMetadata(b); err != nil {
-			c.add("metadata "+keyText(k), "%v", err)
+			c.add("metadata "+damage.KeyText(k), "%v", err)
 		}
 	}
 	c.counted(metaMetadata, count, "paths")

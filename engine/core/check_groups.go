@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
@@ -84,8 +85,8 @@ func (c *checker) nowRecord(k, v []byte) *seriesRecord {
 // lostRows says which rows of which series a block or record held.
 func (c *checker) lostRows(cl *class, group uint32, stream int, slot int64, column int) string {
 	var e DamageError
-	e.rowsOf(&cl.streams[stream], slot)
-	what := fmt.Sprintf("%d s rows from %s to %s", e.Step, timeText(e.From), timeText(e.To))
+	loseSlot(&e, &cl.streams[stream], slot)
+	what := fmt.Sprintf("%d s rows from %s to %s", e.Step, damage.TimeText(e.From), damage.TimeText(e.To))
 	if column < 0 {
 		return what + " of " + c.lost(cl, group)
 	}
@@ -184,7 +185,7 @@ func (c *checker) rows() {
 	for k := range c.blocks {
 		class, stream, slot, _, group, _ := rowblock.ParseKey([]byte(k))
 		c.mended(bucketRows, []byte(k), rowblock.Empty([]byte(k)), fmt.Sprintf("rows %x", k), c.lostRows(c.s.catalogue.class(class), group, stream, slot, -1))
-		c.add(fmt.Sprintf("rows %x", k), "%v: %s are lost", errMissing, c.lostRows(c.s.catalogue.class(class), group, stream, slot, -1))
+		c.add(fmt.Sprintf("rows %x", k), "%v: %s are lost", damage.ErrMissing, c.lostRows(c.s.catalogue.class(class), group, stream, slot, -1))
 	}
 }
 

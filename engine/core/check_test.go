@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -76,8 +75,8 @@ func TestCheckFindsDamage(t *testing.T) {
 			return v
 		}
 	}
-	first := func(bucket string, change func([]byte) []byte) func(*bolt.Tx) error {
-		return func(tx *bolt.Tx) error {
+	first := func(bucket string, change func([]byte) []byte) func(*boltfile.Tx) error {
+		return func(tx *boltfile.Tx) error {
 			k, v := tx.Bucket([]byte(bucket)).Cursor().First()
 			if k == nil {
 				return fmt.Errorf("bucket %s is empty", bucket)
@@ -89,16 +88,16 @@ func TestCheckFindsDamage(t *testing.T) {
 			return tx.Bucket([]byte(bucket)).Put(k, v)
 		}
 	}
-	inside := func(bucket string, change func([]byte) []byte) func(*bolt.Tx) error { // with the checksum that it then has
-		return func(tx *bolt.Tx) error {
+	inside := func(bucket string, change func([]byte) []byte) func(*boltfile.Tx) error { // with the checksum that it then has
+		return func(tx *boltfile.Tx) error {
 			k, v := tx.Bucket([]byte(bucket)).Cursor().First()
 			k, v = bytes.Clone(k), change(bytes.Clone(v[:len(v)-4]))
 			return tx.Bucket([]byte(bucket)).Put(k, sealed(bucket, k, v))
 		}
 	}
 	gone := func([]byte) []byte { return nil }
-	put := func(bucket, key, value string) func(*bolt.Tx) error {
-		return func(tx *bolt.Tx) error {
+	put := func(bucket, key, value string) func(*boltfile.Tx) error {
+		return func(tx *boltfile.Tx) error {
 			return tx.Bucket([]byte(bucket)).Put([]byte(key), sealed(bucket, []byte(key), []byte(value)))
 		}
 	}
@@ -107,7 +106,7 @@ func TestCheckFindsDamage(t *testing.T) {
 	whole := damaged(t)
 	for _, tt := range []struct {
 		name   string
-		damage func(*bolt.Tx) error
+		damage func(*boltfile.Tx) error
 		want   string // of the problem's place
 	}{
 		{"name byte", first("names", flip(-1)), "names"},
@@ -136,7 +135,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		{"lag byte", first("lag", flip(-3)), "lag"},
 		{"lag cut", first("lag", func(v []byte) []byte { return v[:len(v)-1] }), "lag"},
 		{"lag nobody names", put("lag", lag, ""), "lag"},
-		{"lag removed", func(tx *bolt.Tx) error { // all of one series
+		{"lag removed", func(tx *boltfile.Tx) error { // all of one series
 			b := tx.Bucket([]byte("lag"))
 			var keys [][]byte
 			if err := b.ForEach(func(k, _ []byte) error { keys = append(keys, bytes.Clone(k)); return nil }); err != nil {
@@ -154,7 +153,7 @@ func TestCheckFindsDamage(t *testing.T) {
 		{"class byte", first("classes", flip(2)), "classes"},
 		{"note byte", first("notes", flip(0)), "notes"},
 		{"posting byte", first("labels", flip(0)), "labels"},
-		{"count byte", func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("count"), make([]byte, 12)) }, "meta count"},
+		{"count byte", func(tx *boltfile.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("count"), make([]byte, 12)) }, "meta count"},
 		{"definition", inside("defs", func(v []byte) []byte { return bytes.Replace(v, []byte("a"), []byte("z"), 1) }), "defs"},
 		{"definition removed", first("defs", gone), "series"},
 		{"class removed", first("classes", gone), "series"},
@@ -168,7 +167,7 @@ func TestCheckFindsDamage(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = s.Close() }()
-			if err := s.DB().Update(tt.damage); err != nil {
+			if err := s.DB().Update(nil, tt.damage, nil); err != nil {
 				t.Fatal(err)
 			}
 			ps, err := s.Check(context.Background())

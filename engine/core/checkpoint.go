@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
@@ -270,7 +269,7 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 			return err
 		}
 	}
-	err := s.db.Update(nil, func(tx *bolt.Tx) error {
+	err := s.db.Update(nil, func(tx *boltfile.Tx) error {
 		w := &checkpointTx{s: s, tx: tx, state: tx.Bucket(bucketState), rows: tx.Bucket(bucketRows), lag: tx.Bucket(bucketLag), buf: s.blockBuffer[:0]}
 		for _, sn := range chunk {
 			if err := w.settle(sn); err != nil {
@@ -295,7 +294,7 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 			s.conclude(sn, written)
 		}
 	})
-	s.dropMapping()
+	s.db.DropMapping()
 	s.failpoint("checkpoint-between")
 	return err
 }
@@ -305,7 +304,7 @@ func (s *Store) batchBytes() int { return int(min(txMost, max(s.options.Memory/1
 
 // raise notes the highest log position that any group stands for: the log must not give it out
 // again.
-func (s *Store) raise(tx *bolt.Tx, chunk []*snapshot) error {
+func (s *Store) raise(tx *boltfile.Tx, chunk []*snapshot) error {
 	top, err := metaNumber(tx, metaGroups)
 	if err != nil {
 		return err
@@ -343,7 +342,7 @@ func (s *Store) conclude(sn *snapshot, written bool) {
 	g.stored = true
 }
 
-func putSorted(b *bolt.Bucket, pairs []pair) error {
+func putSorted(b *boltfile.Bucket, pairs []pair) error {
 	slices.SortFunc(pairs, func(a, b pair) int { return bytes.Compare(a.k, b.k) })
 	for _, p := range pairs {
 		if err := b.Put(p.k, p.v); err != nil {

@@ -59,7 +59,7 @@ func (s *Store) abandon() error {
 	}
 	s.running.Wait()
 	if s.db != nil {
-		errs = append(errs, s.db.close())
+		errs = append(errs, s.db.Close())
 	}
 	s.space.Close()
 	if s.lock != nil {

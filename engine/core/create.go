@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
 
 // Create makes one series and returns once it is durable. With ErrExists it returns the reference
@@ -106,7 +106,7 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 // passDamaged takes those out of plan whose names are damaged.
 func (cat *catalogue) passDamaged(plan []planned, out []Created) []planned {
 	var damaged error
-	err := cat.db.View(bucketNames, func(tx *bolt.Tx) error {
+	err := cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
 		b := tx.Bucket(bucketNames)
 		kept := plan[:0]
 		for _, p := range plan {
@@ -114,7 +114,7 @@ func (cat *catalogue) passDamaged(plan []planned, out []Created) []planned {
 			if v := b.Get([]byte(p.key)); v != nil {
 				_, err = cat.decodeName([]byte(p.key), v)
 			} else {
-				err = cat.db.absent(tx, bucketNames, []byte(p.key))
+				err = tx.Absent(bucketNames, []byte(p.key))
 			}
 			if err != nil && !cat.overlaid(p.key) {
 				out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, err)

@@ -11,9 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -51,14 +50,14 @@ func rotten(t *testing.T) (s *core.Store, refs []core.Ref, feed func(n int)) {
 // rot changes the first value of a bucket.
 func rot(t *testing.T, s *core.Store, bucket string, change func(k, v []byte) []byte) (key []byte) {
 	t.Helper()
-	if err := s.DB().Update(func(tx *bolt.Tx) error {
+	if err := s.DB().Update(nil, func(tx *boltfile.Tx) error {
 		k, v := tx.Bucket([]byte(bucket)).Cursor().First()
 		key = bytes.Clone(k)
 		if v = change(key, bytes.Clone(v)); v == nil {
 			return tx.Bucket([]byte(bucket)).Delete(key)
 		}
 		return tx.Bucket([]byte(bucket)).Put(key, v)
-	}); err != nil {
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
 	return key
@@ -80,7 +79,7 @@ func TestFetchRefusesEveryFlippedByteOfRows(t *testing.T) {
 	}
 	var whole []byte
 	rot(t, s, "rows", func(_, v []byte) []byte { whole = v; return v })
-	s.DB().NoSync = true
+	s.DB().SetNoSync()
 	spared := 0
 	for at := range whole {
 		for _, bit := range []byte{1 << (at % 8)} {
@@ -138,14 +137,14 @@ func TestFetchManyRefusesAllSeriesOfDamagedBlock(t *testing.T) {
 func TestFetchRefusesExchangedBlocks(t *testing.T) {
 	s, refs, feed := rotten(t)
 	feed(200)
-	if err := s.DB().Update(func(tx *bolt.Tx) error {
+	if err := s.DB().Update(nil, func(tx *boltfile.Tx) error {
 		b := tx.Bucket([]byte("rows"))
 		c := b.Cursor()
 		k, v := c.First()
 		l, w := c.Next()
 		k, v, l, w = bytes.Clone(k), bytes.Clone(v), bytes.Clone(l), bytes.Clone(w)
 		return errors.Join(b.Put(k, w), b.Put(l, v))
-	}); err != nil {
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := s.Fetch(context.Background(), refs[0], 0, programStart, programStart+2640); !errors.Is(err, core.ErrDamaged) {
@@ -162,7 +161,7 @@ func TestDamageIsNotCopied(t *testing.T) {
 	for range 12 {
 		feed(20) // several sub-blocks, and the slot becomes complete
 	}
-	if err := s.DB().View(func(tx *bolt.Tx) error { v = bytes.Clone(tx.Bucket([]byte("rows")).Get(key)); return nil }); err != nil {
+	if err := s.DB().View(nil, func(tx *boltfile.Tx) error { v = bytes.Clone(tx.Bucket([]byte("rows")).Get(key)); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if v == nil {
@@ -223,7 +222,7 @@ func TestSlotWithDamageIsMergedBehindIt(t *testing.T) {
 		feed()
 	}
 	n := 0
-	if err := s.DB().View(func(tx *bolt.Tx) error { n = tx.Bucket([]byte("rows")).Stats().KeyN; return nil }); err != nil {
+	if err := s.DB().View(nil, func(tx *boltfile.Tx) error { n = tx.Bucket([]byte("rows")).Stats().KeyN; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if n > 40 {
@@ -256,7 +255,7 @@ func TestFetchMissesLagRecord(t *testing.T) {
 	}
 	other := bytes.Clone(key)
 	binary.BigEndian.PutUint64(other[12:], binary.BigEndian.Uint64(other[12:])+1)
-	if err := s.DB().Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("lag")).Put(other, value) }); err != nil {
+	if err := s.DB().Update(nil, func(tx *boltfile.Tx) error { return tx.Bucket([]byte("lag")).Put(other, value) }, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Export(context.Background(), ref); !errors.Is(err, core.ErrDamaged) {

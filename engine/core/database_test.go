@@ -4,52 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
-
-// TestOnlyOneTypeOpensBolt holds the door shut: only database.go calls bbolt's Open, and no other
-// file of the package names the type that starts its transactions.
-func TestOnlyOneTypeOpensBolt(t *testing.T) {
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := 0
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			sel, ok := n.(*ast.SelectorExpr)
-			if !ok {
-				return true
-			}
-			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "bolt" && (sel.Sel.Name == "DB" || sel.Sel.Name == "Open") {
-				found++
-				if name != "database.go" {
-					t.Errorf("%s uses bolt.%s: the database's type is the only door to bbolt", name, sel.Sel.Name)
-				}
-			}
-			return true
-		})
-	}
-	if found == 0 {
-		t.Error("nobody opens bbolt: the test looks for the wrong names")
-	}
-}
 
 // smallDatabase makes a store with rows in several slots, names and labels, and returns its
 // database's bytes.

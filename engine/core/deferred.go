@@ -1,8 +1,6 @@
 package core
 
-import (
-	"errors"
-)
+import "errors"
 
 // A store that is opened for one command needs the state of one group, or of no group at all. In
 // such a store replay defers the samples: it leaves each run, still coded, with its group, and the

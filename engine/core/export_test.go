@@ -3,8 +3,7 @@ package core
 import (
 	"os"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -37,10 +36,10 @@ func (s *Store) Abandon() error {
 func (s *Store) SetHook(fn func(string)) { s.hook = fn }
 
 // Readers counts the open transactions that read.
-func (s *Store) Readers() int64 { return s.db.current.Load().readers.Load() }
+func (s *Store) Readers() int64 { return s.db.Readers() }
 
 // DB is the database of s, for tests that damage it or look into it.
-func (s *Store) DB() *bolt.DB { return s.db.current.Load().bolt }
+func (s *Store) DB() *boltfile.File { return s.db }
 
 // GroupSize returns how many series a group of ref's class holds.
 func (s *Store) GroupSize(ref Ref) int { return 1 << s.catalogue.class(ref.class()).shift }
@@ -83,10 +82,11 @@ func (s *Store) Arriving() int { return int(s.catalogue.arrives.Load()) }
 // SetFault makes the database ask fn at every step of a commit and of its mending. No call of s may
 // be under way.
 func (s *Store) SetFault(fn func(op string) error) {
-	s.db.fault = nil
-	if fn != nil {
-		s.db.fault = func(op string, _ *os.File, _ int64, _ []byte) error { return fn(op) }
+	if fn == nil {
+		s.db.SetFault(nil)
+		return
 	}
+	s.db.SetFault(func(op string, _ *os.File, _ int64, _ []byte) error { return fn(op) })
 }
 
 // WithFault gives o with a function that is asked before calls on the database's file.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
@@ -57,7 +58,7 @@ const timedFetch = 8
 // A fetcher is what one call of FetchMany reuses from series to series.
 type fetcher struct {
 	s      *Store
-	tx     readTx
+	tx     boltfile.Tx
 	g      *group
 	dir    *rowblock.Directory
 	blocks []slotBlock // of the group and stream at hand
@@ -159,7 +160,7 @@ func (f *fetcher) leave() {
 }
 
 func (f *fetcher) close() {
-	f.tx.end()
+	f.tx.End()
 	f.g, f.dir = nil, nil
 	f.blocks = f.blocks[:0]
 }
@@ -181,7 +182,7 @@ func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 		case nil:
 			return nil
 		case errDatabase:
-			tx, err := s.db.begin()
+			tx, err := s.db.Begin()
 			if err != nil {
 				return err
 			}
@@ -203,7 +204,7 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 	if err != nil || w.dir == nil {
 		return err
 	}
-	return f.s.db.guard(bucketRows, func() error { return f.stored(g, &w) })
+	return f.s.db.Guard(bucketRows, func() error { return f.stored(g, &w) })
 }
 
 // A wanted says which rows of a series to look for in the database.
@@ -220,13 +221,13 @@ type wanted struct {
 // in the database; errDatabase if a transaction is needed for that, or to load the group. The
 // caller holds g.mu.
 func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wanted, err error) {
-	dir, inTx := g.dir, f.tx.Tx != nil
+	dir, inTx := g.dir, f.tx.Open()
 	if inTx {
 		tx := f.tx.ID()
 		if g.dirTx > tx {
 			return w, errStale
 		}
-		if err := f.s.loadGroup(g, f.tx.Tx); err != nil {
+		if err := f.s.loadGroup(g, &f.tx); err != nil {
 			return w, err
 		}
 		if dir = g.dir; g.nextTx != 0 && g.nextTx <= tx {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
@@ -35,7 +36,7 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 				f.buf, err = rowblock.ReadColumn(col, st, b.slot, &p, f.buf)
 			}
 			if err != nil {
-				return f.s.damagedRows(f.tx.Tx, g, w.stream, b.slot, b.sub, column, err)
+				return f.s.damagedRows(&f.tx, g, w.stream, b.slot, b.sub, column, err)
 			}
 		}
 		if w.lagging.Records > 0 {
@@ -55,12 +56,12 @@ func (f *fetcher) readBlocks(g *group, w *wanted) error {
 		for sub := e.Lo; sub < e.Hi; sub++ {
 			f.key = rowblock.Key(f.key[:0], g.c.id, w.stream, e.Slot, sub, g.id)
 			k, v := cur.Seek(f.key)
-			b, err := rowblock.Block{}, errMissing
+			b, err := rowblock.Block{}, damage.ErrMissing
 			if bytes.Equal(k, f.key) {
 				b, err = rowblock.OpenIn(f.key, v)
 			}
 			if err != nil {
-				return f.s.damagedRows(f.tx.Tx, g, w.stream, e.Slot, sub, -1, err)
+				return f.s.damagedRows(&f.tx, g, w.stream, e.Slot, sub, -1, err)
 			}
 			f.blocks = append(f.blocks, slotBlock{b, e.Slot, sub})
 		}
@@ -78,9 +79,9 @@ func (f *fetcher) countLagged(g *group, index int, want rowblock.LagCount) error
 	if found == want {
 		return nil
 	}
-	e := damagedValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.Records, want.Records))
-	e.Series = f.s.catalogue.pathOf(f.tx.Tx, g.c, g.id, index)
-	f.s.damage.note(e)
+	e := damage.InValue(bucketLag, key[:lagColumnSize], fmt.Errorf("%d records of rows, not the %d that were written", found.Records, want.Records))
+	e.Series = f.s.catalogue.pathOf(&f.tx, g.c, g.id, index)
+	f.s.damage.Note(e)
 	return e
 }
 
@@ -99,7 +100,7 @@ func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *rowblo
 			f.buf, err = rowblock.ReadColumn(rows, st, slot, p, f.buf)
 		}
 		if err != nil {
-			return f.s.damagedLag(f.tx.Tx, g, column, stream, slot, err)
+			return f.s.damagedLag(&f.tx, g, column, stream, slot, err)
 		}
 	}
 	return nil

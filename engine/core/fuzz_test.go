@@ -8,8 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -154,7 +153,7 @@ func FuzzRecord(f *testing.F) {
 // stateRecords returns the state records of s.
 func stateRecords(f testing.TB, s *Store) (recs [][]byte) {
 	f.Helper()
-	err := s.db.View(nil, func(tx *bolt.Tx) error {
+	err := s.db.View(nil, func(tx *boltfile.Tx) error {
 		return tx.Bucket(bucketState).ForEach(func(_, v []byte) error {
 			recs = append(recs, bytes.Clone(v))
 			return nil

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
 
 // LabelNames returns the label names in use, sorted. With an error that wraps ErrDamaged they are
@@ -29,8 +29,8 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 	defer s.leave()
 	set, removed, doubtful := s.catalogue.overlayLabels(pick)
 	var passed passedOver
-	err := s.db.View(bucketLabels, func(tx *bolt.Tx) error {
-		passed.over(s.db.prefixSound(tx, bucketLabels, prefix))
+	err := s.db.View(bucketLabels, func(tx *boltfile.Tx) error {
+		passed.over(tx.PrefixSound(bucketLabels, prefix))
 		c := tx.Bucket(bucketLabels).Cursor()
 		var past []byte // where the walk has come to
 		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
@@ -96,7 +96,7 @@ func (cat *catalogue) overlayLabels(pick func(Label) (string, bool)) (set map[st
 }
 
 // carried says whether a series that has not been removed carries a label under prefix.
-func (cat *catalogue) carried(tx *bolt.Tx, prefix []byte, removed map[groupID]posting, passed *passedOver) bool {
+func (cat *catalogue) carried(tx *boltfile.Tx, prefix []byte, removed map[groupID]posting, passed *passedOver) bool {
 	c := tx.Bucket(bucketLabels).Cursor()
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) >= 8; k, v = c.Next() {
 		id, p, err := cat.storedPosting(k, v)

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 )
 
 const listChunk = 1024 // names read in one transaction
@@ -95,8 +96,8 @@ func (s *Store) listed(ref Ref) (*seriesRecord, error) {
 	if s.catalogue.removed(ref) {
 		return nil, err
 	}
-	e := damagedValue(bucketSeries, refKey(ref), errMissing)
-	s.damage.note(e)
+	e := damage.InValue(bucketSeries, refKey(ref), damage.ErrMissing)
+	s.damage.Note(e)
 	return nil, e
 }
 
@@ -143,7 +144,7 @@ func (cat *catalogue) overlayNames(prefix, after string) []nameRef {
 // there are others.
 func (cat *catalogue) storedNames(prefix, after string, n int, passed *passedOver) (out []nameRef, more bool, err error) {
 	prefix = nameKey(prefix)
-	err = cat.db.View(bucketNames, func(tx *bolt.Tx) error {
+	err = cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
 		c := tx.Bucket(bucketNames).Cursor()
 		k, v := c.Seek([]byte(max(prefix, after)))
 		for ; k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {

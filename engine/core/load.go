@@ -1,8 +1,11 @@
 package core
 
 import (
-	bolt "go.etcd.io/bbolt"
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 )
+
+import ()
 
 // lockGroup locks g with its state in memory. After an error g is not locked.
 //
@@ -16,16 +19,16 @@ func (s *Store) lockGroup(g *group) error {
 	}
 	g.mu.Unlock()
 	for {
-		tx, err := s.db.begin()
+		tx, err := s.db.Begin()
 		if err != nil {
 			return err
 		}
 		g.mu.Lock()
 		stale := g.dirTx > tx.ID()
 		if !stale {
-			err = s.loadGroup(g, tx.Tx)
+			err = s.loadGroup(g, &tx)
 		}
-		tx.end()
+		tx.End()
 		if !stale && err == nil {
 			return nil
 		}
@@ -39,14 +42,14 @@ func (s *Store) lockGroup(g *group) error {
 // loadGroup makes sure that the arrays of g hold its state. The caller holds g.mu, and tx is not
 // older than the last transaction that wrote g. The error is a *DamageError if the state record is
 // damaged.
-func (s *Store) loadGroup(g *group, tx *bolt.Tx) error {
+func (s *Store) loadGroup(g *group, tx *boltfile.Tx) error {
 	if g.loaded || g.deferredErr != nil {
 		return g.deferredErr
 	}
-	err := s.db.guard(bucketState, func() error {
+	err := s.db.Guard(bucketState, func() error {
 		v := tx.Bucket(bucketState).Get(g.stateKey())
 		if v == nil && g.stored {
-			return errMissing
+			return damage.ErrMissing
 		}
 		if v == nil {
 			return nil

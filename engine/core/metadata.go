@@ -12,8 +12,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -278,12 +277,12 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 	if ok {
 		return m, nil
 	}
-	err = s.db.View(bucketMetadata, func(tx *bolt.Tx) (err error) {
+	err = s.db.View(bucketMetadata, func(tx *boltfile.Tx) (err error) {
 		if v := tx.Bucket(bucketMetadata).Get([]byte(key)); v != nil {
 			m, err = s.storedMeta([]byte(key), v)
 			return err
 		}
-		return s.db.absent(tx, bucketMetadata, []byte(key))
+		return tx.Absent(bucketMetadata, []byte(key))
 	})
 	if err != nil {
 		return nil, err
@@ -364,7 +363,7 @@ func (md *metadata) under(prefix, after string) []PathMetadata {
 
 // storedMetadata returns up to n of what the database holds; more says whether there are others.
 func (s *Store) storedMetadata(prefix, after string, n int, passed *passedOver) (out []PathMetadata, more bool, err error) {
-	err = s.db.View(bucketMetadata, func(tx *bolt.Tx) error {
+	err = s.db.View(bucketMetadata, func(tx *boltfile.Tx) error {
 		c := tx.Bucket(bucketMetadata).Cursor()
 		k, v := c.Seek([]byte(max(prefix, after)))
 		for ; k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {

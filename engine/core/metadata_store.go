@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -56,8 +56,8 @@ func (s *Store) storedMeta(k, v []byte) (*Metadata, error) {
 			return m, nil
 		}
 	}
-	e := damagedValue(bucketMetadata, k, err)
-	s.damage.note(e)
+	e := damage.InValue(bucketMetadata, k, err)
+	s.damage.Note(e)
 	return nil, e
 }
 
@@ -93,10 +93,10 @@ func (s *Store) writeMetadata() error {
 		if len(keys) == 0 {
 			return nil
 		}
-		if err := s.db.Update(bucketMetadata, func(tx *bolt.Tx) error {
+		if err := s.db.Update(bucketMetadata, func(tx *boltfile.Tx) error {
 			b := tx.Bucket(bucketMetadata)
 			for i, k := range keys {
-				if err := s.db.sound(tx, bucketMetadata, []byte(k), []byte(k)); err != nil {
+				if err := tx.Sound(bucketMetadata, []byte(k), []byte(k)); err != nil {
 					return err
 				}
 				had := b.Get([]byte(k)) != nil
@@ -152,7 +152,7 @@ func (md *metadata) forget(keys []string, values []*Metadata, stored int64) {
 }
 
 // load reads how many paths there are.
-func (md *metadata) load(tx *bolt.Tx) error {
+func (md *metadata) load(tx *boltfile.Tx) error {
 	md.changed = make(map[string]*Metadata)
 	n, err := metaNumber(tx, metaMetadata)
 	md.stored = int64(n)

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/wal"
@@ -219,16 +219,16 @@ func (n *notes) back(taken map[string][]byte) {
 }
 
 // load reads all notes. Damaged ones are passed over, and remembered: Notes says so.
-func (n *notes) load(s *Store, tx *bolt.Tx) {
+func (n *notes) load(s *Store, tx *boltfile.Tx) {
 	n.init()
 	var all []*noteKey
-	n.damage.over(s.db.sound(tx, bucketNotes, nil, []byte{0xff}))
+	n.damage.over(tx.Sound(bucketNotes, nil, []byte{0xff}))
 	cur := tx.Bucket(bucketNotes).Cursor()
 	for key, v := cur.First(); key != nil; key, v = cur.Next() {
 		k, err := decodeNotes(key, v)
 		if err != nil {
-			e := damagedValue(bucketNotes, key, err)
-			s.damage.note(e)
+			e := damage.InValue(bucketNotes, key, err)
+			s.damage.Note(e)
 			n.damage.over(e)
 			continue
 		}

@@ -1,8 +1,6 @@
 package core
 
-import (
-	"github.com/rondo-db/rondo/rra"
-)
+import "github.com/rondo-db/rondo/rra"
 
 // A planned is a checked Spec on its way into the catalogue.
 type planned struct {

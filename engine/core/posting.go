@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
@@ -83,8 +84,8 @@ func (cat *catalogue) storedPosting(k, v []byte) (id groupID, p posting, err err
 		p, err = decodePosting(b)
 	}
 	if err != nil {
-		e := damagedValue(bucketLabels, k, err)
-		cat.damage.note(e)
+		e := damage.InValue(bucketLabels, k, err)
+		cat.damage.Note(e)
 		return id, p, e
 	}
 	return id, p, nil

@@ -11,8 +11,8 @@ import (
 	"math"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
@@ -106,7 +106,7 @@ func (b *rebuild) begin(ctx context.Context, s *Store) error {
 }
 
 // find fills groups and members.
-func (b *rebuild) find(tx *bolt.Tx) error {
+func (b *rebuild) find(tx *boltfile.Tx) error {
 	s := b.s
 	whole := make(map[groupID]bool)
 	cur := tx.Bucket(bucketState).Cursor()
@@ -411,5 +411,5 @@ func (b *rebuild) restart(lg *lostGroup, i int, rec *seriesRecord) {
 		return
 	}
 	b.r.lose("series %q: its state is lost (%s): rows that were stored up to %s are there, later ones are unknown until its second reading",
-		rec.path, why, timeText(at.Unix()))
+		rec.path, why, damage.TimeText(at.Unix()))
 }

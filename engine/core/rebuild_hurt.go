@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
@@ -59,7 +59,7 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.s.db.View(nil, func(tx *bolt.Tx) error {
+	return b.s.db.View(nil, func(tx *boltfile.Tx) error {
 		for id, h := range hurt {
 			if b.groups[id] != nil {
 				continue
@@ -91,7 +91,7 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 }
 
 // stored reads the state record of a group; nil: it cannot be read.
-func (b *rebuild) stored(tx *bolt.Tx, id groupID) *group {
+func (b *rebuild) stored(tx *boltfile.Tx, id groupID) *group {
 	c := b.s.catalogue.class(id.class)
 	if c == nil {
 		return nil
@@ -112,7 +112,7 @@ func (b *rebuild) patch() error {
 		if lg.hurt == nil {
 			continue
 		}
-		if err := b.s.db.View(nil, func(tx *bolt.Tx) error {
+		if err := b.s.db.View(nil, func(tx *boltfile.Tx) error {
 			if stored := b.stored(tx, id); stored != nil {
 				b.prove(lg, stored)
 				b.patchGroup(tx, lg, stored.dir)
@@ -149,7 +149,7 @@ func (b *rebuild) prove(lg *lostGroup, stored *group) {
 }
 
 // patchGroup makes row blocks and records of the bucket lag of one group anew.
-func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *rowblock.Directory) {
+func (b *rebuild) patchGroup(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Directory) {
 	g := lg.g
 	if len(lg.whole) == 0 {
 		return // all is told and made unknown later
@@ -195,7 +195,7 @@ func (b *rebuild) patchGroup(tx *bolt.Tx, lg *lostGroup, dir *rowblock.Directory
 // other series. The catalogue may not know these yet: a checkpoint writes states before it. The
 // rows go into the first sub-block, and the others become empty, so that the directory stays what
 // it is.
-func (b *rebuild) patchSlot(tx *bolt.Tx, lg *lostGroup, at slotAt, e rowblock.SubBlocks, segs []rowblock.Strip) {
+func (b *rebuild) patchSlot(tx *boltfile.Tx, lg *lostGroup, at slotAt, e rowblock.SubBlocks, segs []rowblock.Strip) {
 	c := lg.g.c
 	segs = slices.Clone(segs)
 	for sub := e.Lo; sub < e.Hi; sub++ {
@@ -251,6 +251,6 @@ func (b *rebuild) tellRemade(x remadeRows) {
 		return
 	}
 	var e DamageError
-	e.rowsOf(&x.lg.g.c.streams[x.stream], x.slot)
-	b.r.done("series %q: %d s rows from %s to %s are made anew from the log", rec.path, e.Step, timeText(e.From), timeText(e.To))
+	loseSlot(&e, &x.lg.g.c.streams[x.stream], x.slot)
+	b.r.done("series %q: %d s rows from %s to %s are made anew from the log", rec.path, e.Step, damage.TimeText(e.From), damage.TimeText(e.To))
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
@@ -29,12 +29,12 @@ func (b *rebuild) apply() error {
 	if len(b.fixes) == 0 {
 		return nil
 	}
-	err := b.s.db.Update(nil, func(tx *bolt.Tx) error { return putFixes(tx, b.fixes) }, nil)
+	err := b.s.db.Update(nil, func(tx *boltfile.Tx) error { return putFixes(tx, b.fixes) }, nil)
 	b.fixes, b.size = nil, 0
 	return err
 }
 
-func putFixes(tx *bolt.Tx, fixes []fix) error {
+func putFixes(tx *boltfile.Tx, fixes []fix) error {
 	for _, f := range fixes {
 		var err error
 		if f.value == nil {
@@ -54,7 +54,7 @@ func (b *rebuild) sift() error {
 	for _, bucket := range [][]byte{bucketRows, bucketLag} {
 		for from, more := []byte(nil), true; more; {
 			more = false
-			err := b.s.db.View(bucket, func(tx *bolt.Tx) error {
+			err := b.s.db.View(bucket, func(tx *boltfile.Tx) error {
 				cur := tx.Bucket(bucket).Cursor()
 				for k, v := cur.Seek(from); k != nil; k, v = cur.Next() {
 					if b.size > fixBytes {
@@ -217,7 +217,7 @@ type unreadRows struct {
 func (b *rebuild) tell(u unreadRows) {
 	var e DamageError
 	lg := u.lg
-	e.rowsOf(&lg.g.c.streams[u.stream], u.slot)
+	loseSlot(&e, &lg.g.c.streams[u.stream], u.slot)
 	of := ""
 	if u.column < 0 {
 		of = b.names(lg)
@@ -226,7 +226,7 @@ func (b *rebuild) tell(u unreadRows) {
 		of = fmt.Sprintf("data source %s of %q", m.Definition().Sources[u.column%lg.g.c.sources].Name, rec.path)
 	}
 	if of != "" {
-		b.r.lose("%d s rows from %s to %s of %s: %v", e.Step, timeText(e.From), timeText(e.To), of, u.err)
+		b.r.lose("%d s rows from %s to %s of %s: %v", e.Step, damage.TimeText(e.From), damage.TimeText(e.To), of, u.err)
 	}
 }
 
@@ -272,7 +272,7 @@ func (b *rebuild) closeGaps(lg *lostGroup) {
 				for _, sub := range subs.kept {
 					b.put(bucketRows, rowblock.Key(nil, lg.g.c.id, stream, slot, sub, lg.g.id), nil)
 				}
-				b.lostRows(lg, stream, slot, -1, errMissing)
+				b.lostRows(lg, stream, slot, -1, damage.ErrMissing)
 				delete(slots, slot)
 				continue
 			}
@@ -283,7 +283,7 @@ func (b *rebuild) closeGaps(lg *lostGroup) {
 				k := rowblock.Key(nil, lg.g.c.id, stream, slot, sub, lg.g.id)
 				b.put(bucketRows, k, rowblock.Empty(k))
 				if !slices.Contains(subs.found, sub) {
-					b.lostRows(lg, stream, slot, -1, errMissing)
+					b.lostRows(lg, stream, slot, -1, damage.ErrMissing)
 				}
 			}
 			subs.kept = []uint16{lo, hi}

@@ -7,8 +7,8 @@ import (
 	"math"
 	"sync"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/rra"
 	"github.com/rondo-db/rondo/wal"
@@ -219,7 +219,7 @@ func (s *Store) replayError(err error) { s.replayErr.CompareAndSwap(nil, &err) }
 func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 	cat := &s.catalogue
 	cat.init(s)
-	err = s.db.View(nil, func(tx *bolt.Tx) error {
+	err = s.db.View(nil, func(tx *boltfile.Tx) error {
 		if err := s.loadMark(tx); err != nil {
 			return err
 		}
@@ -249,15 +249,15 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 }
 
 // metaNumber returns a number of the bucket meta, which are always there.
-func metaNumber(tx *bolt.Tx, key []byte) (uint64, error) {
-	v, err := getValue(tx, bucketMeta, key)
+func metaNumber(tx *boltfile.Tx, key []byte) (uint64, error) {
+	v, err := tx.Get(bucketMeta, key)
 	switch {
 	case err != nil:
 		return 0, err
 	case v == nil:
-		return 0, damagedValue(bucketMeta, key, errMissing)
+		return 0, damage.InValue(bucketMeta, key, damage.ErrMissing)
 	case len(v) != 8:
-		return 0, damagedValue(bucketMeta, key, record.ErrParse)
+		return 0, damage.InValue(bucketMeta, key, record.ErrParse)
 	}
 	return binary.BigEndian.Uint64(v), nil
 }

@@ -10,10 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -223,7 +222,7 @@ func TestCheckpointGivenUpLosesNothing(t *testing.T) {
 
 func rowKeys(t testing.TB, s *core.Store) (n int) {
 	t.Helper()
-	err := s.DB().View(func(tx *bolt.Tx) error {
+	err := s.DB().View(nil, func(tx *boltfile.Tx) error {
 		for _, name := range []string{"rows", "lag"} {
 			n += tx.Bucket([]byte(name)).Stats().KeyN
 		}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
 
 // Repaired is what Repair has found and done.
@@ -158,12 +160,15 @@ func (r *repairing) makeFile(name, fresh string) (err error) {
 		return err
 	}
 	s := r.s
-	if s.db, err = openDatabase(fresh, databaseOptions{logger: s.options.Logger, noSync: true}); err != nil {
+	if s.db, err = boltfile.Open(fresh, boltfile.Options{Logger: s.options.Logger, NoSync: true}); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.db.close()) }()
-	c := &pageCopy{r: r, f: old, size: st.Size(), to: s.db}
-	if err := c.copyPages(); err != nil {
+	defer func() { err = errors.Join(err, s.db.Close()) }()
+	c := &pageCopy{r: r, to: s.db, pending: make(map[string][]pair)}
+	if err := boltfile.Salvage(old, st.Size(), c); err != nil {
+		return err
+	}
+	if err := c.flush(); err != nil {
 		return err
 	}
 	if err := r.numbers(); err != nil {

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"path/filepath"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -15,9 +15,9 @@ import (
 // numbers puts the numbers of the bucket meta that are missing, but those that the log's position
 // depends on.
 func (r *repairing) numbers() error {
-	return r.s.db.Update(nil, func(tx *bolt.Tx) error {
+	return r.s.db.Update(nil, func(tx *boltfile.Tx) error {
 		for _, b := range buckets {
-			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+			if _, err := tx.MakeBucket(b); err != nil {
 				return err
 			}
 		}
@@ -26,7 +26,7 @@ func (r *repairing) numbers() error {
 			return &DamageError{Bucket: string(bucketMeta), Key: metaCatalogue, Err: errors.New("which of the log is in the database cannot be told: restore a backup")}
 		}
 		if meta.Get(metaVersion) == nil {
-			if err := putValue(tx, bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion)); err != nil {
+			if err := tx.Put(bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion)); err != nil {
 				return err
 			}
 		}
@@ -78,7 +78,7 @@ func (r *repairing) numbers() error {
 // index makes names, labels and counts anew from the records of the series, and records that are
 // missing from these.
 func (r *repairing) index() error {
-	return r.s.db.Update(nil, func(tx *bolt.Tx) error {
+	return r.s.db.Update(nil, func(tx *boltfile.Tx) error {
 		names, series := make(map[string][]byte), make(map[string][]byte)
 		old := make(map[Ref]string) // by name, those without a record
 		c := tx.Bucket(bucketNames).Cursor()
@@ -105,7 +105,7 @@ func (r *repairing) index() error {
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			rec, err := r.s.catalogue.storedRecord(k, v)
 			if err != nil || len(k) != 8 || !r.s.catalogue.numbered(Ref(binary.BigEndian.Uint64(k))) {
-				r.lose("series %s", keyText(k))
+				r.lose("series %s", damage.KeyText(k))
 				series[string(k)] = nil
 				continue
 			}
@@ -137,7 +137,7 @@ func (r *repairing) index() error {
 }
 
 // labels makes the label index anew where it differs.
-func (r *repairing) labels(tx *bolt.Tx, labels map[string]*posting) error {
+func (r *repairing) labels(tx *boltfile.Tx, labels map[string]*posting) error {
 	pairs := make(map[string][]byte)
 	c := tx.Bucket(bucketLabels).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -159,7 +159,7 @@ func (r *repairing) labels(tx *bolt.Tx, labels map[string]*posting) error {
 
 // records makes the records of series that have names only: their states have the definitions, the
 // index the labels.
-func (r *repairing) records(tx *bolt.Tx, old map[Ref]string, names, series map[string][]byte) error {
+func (r *repairing) records(tx *boltfile.Tx, old map[Ref]string, names, series map[string][]byte) error {
 	if len(old) == 0 {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (r *repairing) records(tx *bolt.Tx, old map[Ref]string, names, series map[s
 		g := &group{c: cl, id: ref.number() >> cl.shift}
 		i := cl.index(ref.number())
 		v := tx.Bucket(bucketState).Get(g.stateKey())
-		err := errMissing
+		err := damage.ErrMissing
 		if v != nil {
 			err = g.decodeState(v)
 		}

@@ -3,8 +3,7 @@ package core
 import (
 	"context"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
@@ -20,7 +19,7 @@ func (r *repairing) rows(ctx context.Context) error {
 	}); err != nil || len(fixes) == 0 {
 		return err
 	}
-	return r.s.db.Update(nil, func(tx *bolt.Tx) error {
+	return r.s.db.Update(nil, func(tx *boltfile.Tx) error {
 		return putFixes(tx, fixes)
 	}, nil)
 }

@@ -8,8 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -46,7 +45,7 @@ func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvag
 	}
 	defer func() {
 		if s.db != nil {
-			err = errors.Join(err, s.db.close())
+			err = errors.Join(err, s.db.Close())
 		}
 		err = errors.Join(err, s.lock.Close())
 		if err != nil {
@@ -57,7 +56,7 @@ func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvag
 		return got, fmt.Errorf("%s: %w", fileDB, err)
 	}
 	var groups wal.Pos
-	err = s.db.View(bucketMeta, func(tx *bolt.Tx) error {
+	err = s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
 		c, err := metaNumber(tx, metaCatalogue)
 		if err != nil {
 			return err
@@ -155,5 +154,5 @@ func (s *Store) replaceLog(ctx context.Context, from string, got *Salvaged) erro
 		return err
 	}
 	mark := to.Mark()
-	return s.db.Update(bucketMeta, func(tx *bolt.Tx) error { return putMark(tx, mark) }, nil)
+	return s.db.Update(bucketMeta, func(tx *boltfile.Tx) error { return putMark(tx, mark) }, nil)
 }

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -55,7 +55,7 @@ const formatVersion = 2
 // openVersion opens the database, after making it if it is missing, and checks its version.
 func (s *Store) openVersion() (err error) {
 	name := filepath.Join(s.dir, fileDB)
-	o := databaseOptions{readOnly: s.options.ReadOnly, logger: s.options.Logger, fault: s.options.fault}
+	o := boltfile.Options{ReadOnly: s.options.ReadOnly, Logger: s.options.Logger, Damage: &s.damage, Fault: s.options.fault}
 	if !s.options.ReadOnly {
 		if _, err = os.Stat(name); errors.Is(err, os.ErrNotExist) {
 			err = s.createDatabase(name, o)
@@ -65,11 +65,10 @@ func (s *Store) openVersion() (err error) {
 			return err
 		}
 	}
-	if s.db, err = openDatabase(name, o); err != nil {
+	if s.db, err = boltfile.Open(name, o); err != nil {
 		return err
 	}
-	s.db.damage = &s.damage
-	return s.db.View(bucketMeta, func(tx *bolt.Tx) error {
+	return s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {
 			return fmt.Errorf("no bucket %q: %w", bucketMeta, ErrVersion)
@@ -78,7 +77,7 @@ func (s *Store) openVersion() (err error) {
 		if len(v) == 4 {
 			return fmt.Errorf("version %d: %w", binary.BigEndian.Uint32(v), ErrVersion)
 		}
-		v, err := getValue(tx, bucketMeta, metaVersion)
+		v, err := tx.Get(bucketMeta, metaVersion)
 		switch {
 		case err != nil:
 			return err
@@ -89,7 +88,7 @@ func (s *Store) openVersion() (err error) {
 		}
 		for _, b := range buckets {
 			if tx.Bucket(b) == nil {
-				return &DamageError{Bucket: string(b), Err: errMissing}
+				return &DamageError{Bucket: string(b), Err: damage.ErrMissing}
 			}
 		}
 		return nil
@@ -98,25 +97,25 @@ func (s *Store) openVersion() (err error) {
 
 // createDatabase makes an empty database. The file gets its name when it is complete and on the
 // disk, so that loss of power leaves all of it or nothing.
-func (s *Store) createDatabase(name string, o databaseOptions) error {
+func (s *Store) createDatabase(name string, o boltfile.Options) error {
 	fresh := name + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	d, err := openDatabase(fresh, o)
+	d, err := boltfile.Open(fresh, o)
 	if err != nil {
 		return err
 	}
 	log, err := s.makeLog()
 	if err == nil {
-		err = d.Update(nil, func(tx *bolt.Tx) error {
+		err = d.Update(nil, func(tx *boltfile.Tx) error {
 			return makeBuckets(tx, log)
 		}, nil)
 	}
-	if err = errors.Join(err, d.close()); err != nil {
+	if err = errors.Join(err, d.Close()); err != nil {
 		return err
 	}
-	if err := d.ask("rename"); err != nil {
+	if err := d.Ask("rename"); err != nil {
 		return err
 	}
 	if err := os.Rename(fresh, name); err != nil {
@@ -126,9 +125,9 @@ func (s *Store) createDatabase(name string, o databaseOptions) error {
 }
 
 // makeBuckets makes the buckets of an empty store whose log has the mark log.
-func makeBuckets(tx *bolt.Tx, log wal.Mark) error {
+func makeBuckets(tx *boltfile.Tx, log wal.Mark) error {
 	for _, b := range buckets {
-		if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+		if _, err := tx.MakeBucket(b); err != nil {
 			return err
 		}
 	}
@@ -140,5 +139,5 @@ func makeBuckets(tx *bolt.Tx, log wal.Mark) error {
 			return err
 		}
 	}
-	return putValue(tx, bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
+	return tx.Put(bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion))
 }

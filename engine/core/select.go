@@ -10,8 +10,8 @@ import (
 	"maps"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
@@ -88,7 +88,7 @@ func (cat *catalogue) candidates(ms []Matcher, passed *passedOver) ([]Ref, error
 }
 
 func (cat *catalogue) storedCandidates(ms []Matcher, passed *passedOver) (refs []Ref, err error) {
-	err = cat.db.View(bucketLabels, func(tx *bolt.Tx) error {
+	err = cat.db.View(bucketLabels, func(tx *boltfile.Tx) error {
 		var set map[groupID]posting
 		for i := range ms {
 			m := &ms[i]
@@ -112,11 +112,11 @@ func (cat *catalogue) storedCandidates(ms []Matcher, passed *passedOver) (refs [
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			n++
 			// A damaged key may be that of another series. Its value does not belong to it.
-			if _, err := openValue(bucketSeries, k, v); passed.over(err) {
+			if _, err := boltfile.OpenValue(bucketSeries, k, v); passed.over(err) {
 				continue
 			}
 			if len(k) != 8 || !cat.numbered(Ref(binary.BigEndian.Uint64(k))) {
-				passed.over(damagedValue(bucketSeries, k, record.ErrParse))
+				passed.over(damage.InValue(bucketSeries, k, record.ErrParse))
 				continue
 			}
 			refs = append(refs, Ref(binary.BigEndian.Uint64(k)))
@@ -132,10 +132,10 @@ func (cat *catalogue) storedCandidates(ms []Matcher, passed *passedOver) (refs [
 }
 
 // postings reads all groups of one label.
-func (cat *catalogue) postings(tx *bolt.Tx, l Label, passed *passedOver) map[groupID]posting {
+func (cat *catalogue) postings(tx *boltfile.Tx, l Label, passed *passedOver) map[groupID]posting {
 	out := make(map[groupID]posting)
 	key := labelKey(l)
-	passed.over(cat.db.prefixSound(tx, bucketLabels, key))
+	passed.over(tx.PrefixSound(bucketLabels, key))
 	c := tx.Bucket(bucketLabels).Cursor()
 	for k, v := c.Seek(key); bytes.HasPrefix(k, key); k, v = c.Next() {
 		id, p, err := cat.storedPosting(k, v)

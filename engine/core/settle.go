@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/pending"
 	"github.com/rondo-db/rondo/engine/internal/record"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
@@ -39,8 +39,8 @@ type newBlock struct {
 // A checkpointTx collects what a transaction of a checkpoint writes.
 type checkpointTx struct {
 	s                *Store
-	tx               *bolt.Tx
-	state, rows, lag *bolt.Bucket
+	tx               *boltfile.Tx
+	state, rows, lag *boltfile.Bucket
 	puts, states     []pair
 	deletes          [][]byte
 	lags             map[string][]byte // without checksums; nil: deleted
@@ -248,12 +248,12 @@ func (w *checkpointTx) subBlock(segs []rowblock.Strip, sn *snapshot, stream int,
 	key := rowblock.Key(nil, c.id, stream, slot, sub, sn.g.id)
 	v := w.rows.Get(key)
 	if v == nil {
-		return segs, w.s.damagedRows(w.rows.Tx(), sn.g, stream, slot, sub, -1, errMissing)
+		return segs, w.s.damagedRows(w.tx, sn.g, stream, slot, sub, -1, damage.ErrMissing)
 	}
-	defer w.s.adviseDone(v)
+	defer boltfile.DropPages(v)
 	b, err := rowblock.Open(key, v)
 	if err != nil {
-		return segs, w.s.damagedRows(w.rows.Tx(), sn.g, stream, slot, sub, -1, err)
+		return segs, w.s.damagedRows(w.tx, sn.g, stream, slot, sub, -1, err)
 	}
 	for i := range b.Columns {
 		if !keep(i / c.sources) {
@@ -266,7 +266,7 @@ func (w *checkpointTx) subBlock(segs []rowblock.Strip, sn *snapshot, stream int,
 			})
 		}
 		if err != nil {
-			return segs, w.s.damagedRows(w.rows.Tx(), sn.g, stream, slot, sub, i, err)
+			return segs, w.s.damagedRows(w.tx, sn.g, stream, slot, sub, i, err)
 		}
 	}
 	return segs, nil
@@ -365,7 +365,7 @@ func (w *checkpointTx) write() error {
 			}
 		}},
 	} {
-		if err := w.s.db.soundNear(w.tx, part.bucket, part.keys); err != nil {
+		if err := w.tx.SoundNear(part.bucket, part.keys); err != nil {
 			return err
 		}
 	}

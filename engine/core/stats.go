@@ -86,7 +86,7 @@ func (s *Store) Stats() Stats {
 	l := s.logStats()
 	st.SyncSeconds = l.SyncSeconds
 	st.LogBytes, st.LogWritten, st.LogSyncs, st.LogTorn = l.Bytes, l.WrittenBytes, l.Syncs, l.TornBytes
-	st.DatabaseBytes, st.DatabaseFree = s.db.size()
-	st.DatabaseFailures, st.DatabaseReopened = s.db.failures.Load(), s.db.reopened.Load()
+	st.DatabaseBytes, st.DatabaseFree = s.db.Size()
+	st.DatabaseFailures, st.DatabaseReopened = s.db.Failures(), s.db.Reopened()
 	return st
 }

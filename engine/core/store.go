@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
@@ -15,7 +17,7 @@ type Store struct {
 	dir       string
 	options   Options
 	lock      io.Closer
-	db        *database
+	db        *boltfile.File
 	log       Log
 	holds     wal.Mark // how far the log reaches at least, as the database said when it was opened
 	space     groupSpace
@@ -46,7 +48,7 @@ type Store struct {
 
 	replayErr atomic.Pointer[error]
 	madeAnew  bool // Open has made the database
-	damage    damageSeen
+	damage    damage.Seen
 	hook      func(string) // failpoints; nil but in tests
 	counters
 }
@@ -55,7 +57,7 @@ type Store struct {
 func newStore(dir string, o Options) *Store {
 	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook}
 	s.admission.init(&s.space, &s.options)
-	s.damage.logger = s.options.Logger
+	s.damage.Logger = s.options.Logger
 	s.calls.init()
 	s.appender.init(s)
 	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowblock.KeyRoom)} }

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"path/filepath"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/wal"
 )
 
@@ -60,23 +60,23 @@ func (s *Store) makeLog() (wal.Mark, error) {
 }
 
 // loadMark reads the mark of the log.
-func (s *Store) loadMark(tx *bolt.Tx) error {
-	v, err := getValue(tx, bucketMeta, metaLog)
+func (s *Store) loadMark(tx *boltfile.Tx) error {
+	v, err := tx.Get(bucketMeta, metaLog)
 	if err != nil {
 		return err
 	}
 	if err := s.holds.UnmarshalBinary(v); err != nil {
-		return damagedValue(bucketMeta, metaLog, err)
+		return damage.InValue(bucketMeta, metaLog, err)
 	}
 	return nil
 }
 
-func putMark(tx *bolt.Tx, m wal.Mark) error {
+func putMark(tx *boltfile.Tx, m wal.Mark) error {
 	b, err := m.AppendBinary(nil)
 	if err != nil {
 		return err
 	}
-	return putValue(tx, bucketMeta, metaLog, b)
+	return tx.Put(bucketMeta, metaLog, b)
 }
 
 // sealLog closes the log and notes in the database where it ends. A store that is opened for one
@@ -89,5 +89,5 @@ func (s *Store) sealLog() error {
 	if m == s.holds || s.options.NoBackground {
 		return nil
 	}
-	return s.unlessFull(s.db.Update(bucketMeta, func(tx *bolt.Tx) error { return putMark(tx, m) }, nil))
+	return s.unlessFull(s.db.Update(bucketMeta, func(tx *boltfile.Tx) error { return putMark(tx, m) }, nil))
 }

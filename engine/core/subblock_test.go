@@ -4,8 +4,7 @@ import (
 	"context"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
-
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -50,7 +49,7 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 	checkpoint()
 	e := g.dir.Slots[0][0]
 	moved := rowblock.SubBlocks{Slot: e.Slot, Lo: maxSub - 3, Hi: maxSub - 2}
-	err = s.db.Update(nil, func(tx *bolt.Tx) error {
+	err = s.db.Update(nil, func(tx *boltfile.Tx) error {
 		rows := tx.Bucket(bucketRows)
 		old := rowblock.Key(nil, g.c.id, 0, e.Slot, e.Lo, g.id)
 		b, err := rowblock.Open(old, rows.Get(old))

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -113,7 +112,7 @@ func TestWindowsMoveOn(t *testing.T) {
 
 func bucketKeys(t testing.TB, s *core.Store, bucket string) (n int) {
 	t.Helper()
-	if err := s.DB().View(func(tx *bolt.Tx) error {
+	if err := s.DB().View(nil, func(tx *boltfile.Tx) error {
 		n = tx.Bucket([]byte(bucket)).Stats().KeyN
 		return nil
 	}); err != nil {

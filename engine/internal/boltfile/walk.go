@@ -1,4 +1,4 @@
-package core
+package boltfile
 
 import (
 	"bytes"
@@ -7,52 +7,51 @@ import (
 	"fmt"
 	"io"
 	"sort"
+
+	"github.com/rondo-db/rondo/engine/internal/damage"
 )
 
 // A pageWalk reads the pages of the database from the file, not through the mapping, and trusts
-// none of them: each must be where it says it is, of a kind that belongs there, with its elements
-// inside and its keys in order, and be reached once. bbolt follows pages without such care: one
-// that leads to itself is followed without end. So whatever walks whole buckets is preceded by
-// this.
+// none of them. Each page must be where it says it is, be of a kind that belongs there, hold its
+// elements inside and its keys in order, and be reached once. bbolt follows pages without such
+// checks: it would follow a page that leads to itself for ever. So a walk comes before anything
+// that reads whole buckets.
 type pageWalk struct {
 	f    io.ReaderAt
 	meta metaPage
 	used []uint64 // a bit a page
-	// report takes what is wrong with the pages of a bucket; empty: of the file as a whole.
+	// report is called with what is wrong with the pages of a bucket; bucket is empty for the file
+	// as a whole.
 	report func(bucket, what string)
 	bucket string
-	// unfit names the buckets that bbolt must not read: it might not find their end, or read beside
-	// their pages.
+	// unfit names the buckets that bbolt must not read: it might never find their end, or read
+	// outside of their pages.
 	unfit map[string]bool
-	// branches leaves the leaf pages out: what leads to pages is checked, not what they hold.
+	// branches limits the walk to branch pages: it checks what leads to leaf pages, not the leaves.
 	branches bool
 	depth    int // of the tree at hand, once it is known
-	// within, where it is not nil, leaves out what holds no key near those from within[0] to
-	// within[1].
+	// within, if not nil, limits the walk to pages that may hold keys from within[0] to within[1],
+	// and their neighbours.
 	within *[2][]byte
-	// again says that the tree is walked several times; kept are the branch pages that were read,
-	// and nil for leaf pages.
+	// again says that the tree is walked several times. kept then holds the branch pages that were
+	// read, and nil for each leaf page.
 	again bool
 	kept  map[uint64][]byte
-	only  string // leaves out all other buckets but this; empty: none
+	only  string // limits the walk to this bucket; empty: all buckets
 }
 
-const (
-	pageHeader  = 16
-	pageElement = 16
-	pageBranch  = 1
-	pageLeaf    = 2
-	mostDepth   = 64 // more than any tree of 2^48 pages needs
-)
+// mostDepth is more levels than any tree of 2^48 pages needs.
+const mostDepth = 64
 
-// walkPages walks all pages of the newest transaction. Nobody may write meanwhile.
+// walkPages walks all pages of the newest transaction, or all branch pages. Nobody may write
+// meanwhile. See File.Walk for report and unfit.
 func walkPages(f io.ReaderAt, size int64, branches bool, report func(bucket, what string)) (unfit map[string]bool, err error) {
 	m, _, _, err := newestMeta(f, size)
 	if err != nil {
 		return nil, err
 	}
 	if m.pageSize <= 0 || int64(m.pages) > size/m.pageSize {
-		return nil, &DamageError{Err: fmt.Errorf("the file has %d bytes, but %d pages of %d: it was cut", size, m.pages, m.pageSize)}
+		return nil, &damage.Error{Err: fmt.Errorf("the file has %d bytes, but %d pages of %d: it was cut", size, m.pages, m.pageSize)}
 	}
 	w := &pageWalk{f: f, meta: m, used: make([]uint64, m.pages/64+1), report: report, unfit: make(map[string]bool), branches: branches}
 	w.tree(m.root, true)
@@ -60,12 +59,25 @@ func walkPages(f io.ReaderAt, size int64, branches bool, report func(bucket, wha
 	return w.unfit, nil
 }
 
+// Walk checks every page that the newest transaction reaches. The caller keeps others from writing
+// meanwhile. report is called with each finding and its bucket (empty: the file as a whole). unfit
+// names the buckets whose pages bbolt must not follow.
+func (f *File) Walk(report func(bucket, what string)) (unfit map[string]bool, err error) {
+	file := f.current.Load().file
+	st, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return walkPages(file, st.Size(), false, report)
+}
+
+// bad reports what is wrong with a page.
 func (w *pageWalk) bad(page uint64, format string, args ...any) {
 	w.report(w.bucket, fmt.Sprintf("page %d: %s", page, fmt.Sprintf(format, args...)))
 }
 
-// take notes that a page is in use.
-func (w *pageWalk) take(id uint64) bool {
+// use notes that a page is in use. It returns false if the page was in use already.
+func (w *pageWalk) use(id uint64) bool {
 	if w.used[id/64]>>(id%64)&1 != 0 {
 		w.unfit[w.bucket] = true
 		return false
@@ -80,13 +92,13 @@ func (w *pageWalk) tree(root uint64, buckets bool) {
 	w.page(root, 1, nil, nil, buckets)
 }
 
-// page walks a page and those below it. Its keys must not be below low, and be below high.
+// page walks a page and the pages below it. Its keys must lie from low on and below high.
 func (w *pageWalk) page(id uint64, depth int, low, high []byte, buckets bool) {
 	if id < 2 || id >= w.meta.pages {
 		w.bad(id, "does not exist: the database has %d", w.meta.pages)
 		return
 	}
-	if !w.take(id) {
+	if !w.use(id) {
 		if !w.again {
 			w.bad(id, "is reached twice")
 			return
@@ -116,17 +128,7 @@ func (w *pageWalk) page(id uint64, depth int, low, high []byte, buckets bool) {
 	if !branch {
 		w.depth = depth
 	}
-	if err := checkElements(b, branch, w.meta.pageSize, low, high); err == nil && !branch && !buckets {
-		err = noBuckets(b)
-		if err != nil {
-			w.bad(id, "%v", err)
-			return
-		}
-	} else if err != nil {
-		// bbolt follows a branch all the same, and looks for a bucket that is kept inside of a page
-		// wherever the page says.
-		w.unfit[w.bucket] = w.unfit[w.bucket] || branch || buckets && errors.Is(err, errElement)
-		w.bad(id, "%v", err)
+	if !w.elements(id, b, low, high, buckets) {
 		return
 	}
 	if w.again {
@@ -135,13 +137,33 @@ func (w *pageWalk) page(id uint64, depth int, low, high []byte, buckets bool) {
 			w.kept[id] = b
 		}
 	}
-	if branch {
+	switch {
+	case branch:
 		w.children(b, depth, high, buckets)
-		return
+	case buckets:
+		w.buckets(id, b)
 	}
-	if !buckets {
-		return
+}
+
+// elements checks the elements of a page, and reports whether they are fit to be followed.
+func (w *pageWalk) elements(id uint64, b []byte, low, high []byte, buckets bool) bool {
+	branch := binary.NativeEndian.Uint16(b[8:]) == pageBranch
+	err := checkElements(b, branch, w.meta.pageSize, low, high)
+	if err != nil {
+		// bbolt follows a damaged branch all the same. A bucket that is kept inside of a page it
+		// seeks wherever that page says.
+		w.unfit[w.bucket] = w.unfit[w.bucket] || branch || buckets && errors.Is(err, errElement)
+	} else if !branch && !buckets {
+		err = noBuckets(b)
 	}
+	if err != nil {
+		w.bad(id, "%v", err)
+	}
+	return err == nil
+}
+
+// buckets walks the buckets that a leaf page of the bucket of buckets names.
+func (w *pageWalk) buckets(id uint64, b []byte) {
 	n := int(binary.NativeEndian.Uint16(b[10:]))
 	for i := range n {
 		k, v, flags := element(b, i, false)
@@ -156,7 +178,7 @@ func (w *pageWalk) page(id uint64, depth int, low, high []byte, buckets bool) {
 	w.bucket = ""
 }
 
-// children walks what lies below a branch page that was checked.
+// children walks the pages below a branch page that was checked.
 func (w *pageWalk) children(b []byte, depth int, high []byte, buckets bool) {
 	n := int(binary.NativeEndian.Uint16(b[10:]))
 	first, end := 0, n
@@ -173,7 +195,7 @@ func (w *pageWalk) children(b []byte, depth int, high []byte, buckets bool) {
 	}
 }
 
-// inBucket walks the bucket whose value is v.
+// inBucket walks the bucket name, whose entry in the bucket of buckets has the value v.
 func (w *pageWalk) inBucket(id uint64, name string, v []byte) {
 	w.bucket = name
 	if len(v) < 16 {
@@ -185,8 +207,8 @@ func (w *pageWalk) inBucket(id uint64, name string, v []byte) {
 		w.tree(root, false)
 		return
 	}
-	// bbolt may copy such a page to the Go heap. What its elements point at beside of it would be
-	// other objects there.
+	// The bucket is kept inside of its entry. bbolt may copy such a page to the Go heap, where an
+	// element that points outside of the page would show other objects.
 	page := v[16:]
 	if len(page) < pageHeader || binary.NativeEndian.Uint16(page[8:]) != pageLeaf {
 		w.unfit[name] = true
@@ -197,7 +219,7 @@ func (w *pageWalk) inBucket(id uint64, name string, v []byte) {
 	}
 }
 
-// read returns a page with those that it overflows into.
+// read returns a page together with its overflow pages.
 func (w *pageWalk) read(id uint64) ([]byte, error) {
 	b := make([]byte, w.meta.pageSize)
 	if _, err := w.f.ReadAt(b, int64(id)*w.meta.pageSize); err != nil {
@@ -215,7 +237,7 @@ func (w *pageWalk) read(id uint64) ([]byte, error) {
 		return nil, fmt.Errorf("claims %d pages behind it: the database has %d", overflow, w.meta.pages)
 	}
 	for i := uint64(1); i <= overflow; i++ {
-		if !w.take(id+i) && !w.again {
+		if !w.use(id+i) && !w.again {
 			return nil, fmt.Errorf("claims page %d, which another page uses", id+i)
 		}
 	}
@@ -229,8 +251,9 @@ func (w *pageWalk) read(id uint64) ([]byte, error) {
 	return b, nil
 }
 
-// near returns the children of a branch page that may hold the keys of a range, and their
-// neighbours: where the key of a child is damaged, what it holds is sought in the one before it.
+// near returns the range of the children of a branch page that may hold the keys of a range, and
+// one neighbour on each side: if the key of a child is damaged, bbolt seeks the child's keys in the
+// child before it.
 func near(b []byte, n int, within *[2][]byte) (first, end int) {
 	child := func(key []byte) int {
 		return sort.Search(n-1, func(i int) bool {
@@ -241,63 +264,8 @@ func near(b []byte, n int, within *[2][]byte) (first, end int) {
 	return max(child(within[0])-1, 0), min(child(within[1])+2, n)
 }
 
-// noBuckets checks that a leaf page of a bucket of rondo's holds values only.
-func noBuckets(b []byte) error {
-	for i := range int(binary.NativeEndian.Uint16(b[10:])) {
-		if _, _, flags := element(b, i, false); flags != 0 {
-			return fmt.Errorf("element %d is of kind %#x", i, flags)
-		}
-	}
-	return nil
-}
-
-var errElement = errors.New("an element is not where it belongs")
-
-// checkElements checks that keys and values lie within the page, one behind the other without gaps
-// as bbolt writes them, so that none is hidden (an error of this is errElement), that the page has
-// no room for more than one of pageSize bytes, and that keys are in order.
-func checkElements(b []byte, branch bool, pageSize int64, low, high []byte) error {
-	e := binary.NativeEndian
-	n := int(e.Uint16(b[10:]))
-	if pageHeader+n*pageElement > len(b) || branch && n == 0 {
-		return fmt.Errorf("has %d elements: %w", n, errElement)
-	}
-	last, end := low, uint64(pageHeader+n*pageElement)
-	for i := range n {
-		at := pageHeader + i*pageElement
-		pos, ksize, vsize := uint64(e.Uint32(b[at+4:])), uint64(e.Uint32(b[at+8:])), uint64(e.Uint32(b[at+12:]))
-		if branch {
-			pos, ksize, vsize = uint64(e.Uint32(b[at:])), uint64(e.Uint32(b[at+4:])), 0
-		}
-		if uint64(at)+pos != end || end+ksize+vsize > uint64(len(b)) {
-			return errElement
-		}
-		end += ksize + vsize
-		key := b[uint64(at)+pos:][:ksize]
-		if order := bytes.Compare(last, key); order > 0 || order == 0 && i > 0 || high != nil && bytes.Compare(key, high) >= 0 {
-			return fmt.Errorf("key %d is out of order", i)
-		}
-		last = key
-	}
-	if int64(len(b))-int64(end) >= pageSize {
-		return fmt.Errorf("its elements end at byte %d of %d", end, len(b))
-	}
-	return nil
-}
-
-// element returns an element of a page that was checked: key and value and flags, or key and child.
-func element(b []byte, i int, branch bool) (key, value []byte, number uint64) {
-	e := binary.NativeEndian
-	at := uint64(pageHeader + i*pageElement)
-	if branch {
-		return b[at+uint64(e.Uint32(b[at:])):][:e.Uint32(b[at+4:])], nil, e.Uint64(b[at+8:])
-	}
-	pos, ksize, vsize := at+uint64(e.Uint32(b[at+4:])), uint64(e.Uint32(b[at+8:])), uint64(e.Uint32(b[at+12:]))
-	return b[pos : pos+ksize], b[pos+ksize : pos+ksize+vsize], uint64(e.Uint32(b[at:]))
-}
-
-// free compares the pages that were reached with the list of free pages: each must be in one of the
-// two.
+// free compares the pages that were reached with the list of free pages. Each page must be reached
+// or free, and not both.
 func (w *pageWalk) free() {
 	w.bucket = ""
 	ids, pages, err := readFreelist(w.f, w.meta)
@@ -306,15 +274,15 @@ func (w *pageWalk) free() {
 		return
 	}
 	for i := range pages {
-		w.take(w.meta.freelist + i)
+		w.use(w.meta.freelist + i)
 	}
 	for _, id := range ids {
-		if !w.take(id) {
+		if !w.use(id) {
 			w.unfit[""] = true // a page in use would be written over
 			w.bad(id, "is in use and in the list of free pages")
 		}
 	}
-	if w.branches { // the pages that a leaf page overflows into are not known
+	if w.branches { // the overflow pages of leaf pages are not known
 		return
 	}
 	lost := 0

@@ -1,6 +1,6 @@
 //go:build unix
 
-package core
+package boltfile
 
 import (
 	"bytes"
@@ -8,18 +8,21 @@ import (
 	"os"
 	"sync/atomic"
 
+	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
+
+	"github.com/rondo-db/rondo/engine/internal/damage"
 )
 
 // mapsSparsely says that a mapping may be larger than the file.
 const mapsSparsely = true
 
-// metaPages are the first two pages of the file, mapped apart from bbolt.
+// metaPages are the first two pages of the file, in a mapping of their own.
 type metaPages struct {
 	pageSize int
 	mem      []byte
-	// valid is a meta page that was found to be right. A commit leaves one of the two as it was, so
-	// that most transactions find it again without a checksum.
+	// valid holds the bytes of a meta page whose checksum was right. A commit leaves one of the two
+	// pages as it was, so most transactions find these bytes again and compute no checksum.
 	valid atomic.Pointer[[metaBytes]byte]
 }
 
@@ -31,8 +34,8 @@ func mapMetas(f *os.File, pageSize int) (*metaPages, error) {
 	return &metaPages{pageSize: pageSize, mem: mem}, nil
 }
 
-// check looks at what bbolt is about to read with its locks taken, where a panic would leave them
-// taken. It runs under guard: the file may have been cut.
+// check reads the meta pages before bbolt does. bbolt reads them while it holds its locks, and a
+// panic would leave the locks held. check runs under Guard, because the file may have been cut.
 func (p *metaPages) check() error {
 	known := p.valid.Load()
 	for page := range 2 {
@@ -48,19 +51,19 @@ func (p *metaPages) check() error {
 			return nil
 		}
 	}
-	return &DamageError{Err: fmt.Errorf("neither of its first two pages is valid")}
+	return &damage.Error{Err: fmt.Errorf("neither of its first two pages is valid")}
 }
 
-// meta returns the bytes of a meta page that its checksum covers, and these.
+// meta returns the fields of a meta page with their checksum.
 func (p *metaPages) meta(page int) []byte {
 	at := page*p.pageSize + metaAt
 	return p.mem[at : at+metaBytes]
 }
 
-// unlock gives bbolt's lock on the file up, so that it can be opened beside: the folder's lock
-// keeps others out.
-func (o *opening) unlock() error { return unix.Flock(int(o.file.Fd()), unix.LOCK_UN) }
+// unlock releases bbolt's lock on the file, so that this process can open the file a second time.
+// The lock on the folder keeps other processes out.
+func unlock(f *os.File, _ *bolt.DB) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 func (p *metaPages) unmap() {
-	_ = unix.Munmap(p.mem) // it is whole and ours
+	_ = unix.Munmap(p.mem) // mem is a mapping: this cannot fail
 }

@@ -1,4 +1,4 @@
-package core
+package boltfile
 
 import (
 	"unsafe"
@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dropPages unmaps the whole pages that lie within b, a piece of the database's mapping. They stay
-// in the page cache.
+// dropPages is DropPages.
 func dropPages(b []byte) {
 	const page = 4096
 	from := (uintptr(unsafe.Pointer(unsafe.SliceData(b))) + page - 1) &^ (page - 1)
@@ -19,8 +18,8 @@ func dropPages(b []byte) {
 	_ = unix.Madvise(b[off:off+(to-from)], unix.MADV_DONTNEED) // advice
 }
 
-// dropRange is dropPages for a part of the mapping given by address, which a transaction holds in
-// place.
+// dropRange unmaps size bytes of the mapping from address from on. An open transaction keeps the
+// mapping in place.
 func dropRange(from, size uintptr) {
 	_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, size&^4095, unix.MADV_DONTNEED) // advice
 }

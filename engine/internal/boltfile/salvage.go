@@ -1,0 +1,224 @@
+package boltfile
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/rondo-db/rondo/engine/internal/damage"
+)
+
+// A Salvager takes the entries that Salvage finds.
+type Salvager interface {
+	// BucketOf returns the bucket that the checksum of an entry proves it to belong to. Only bucket
+	// comes into question, or every bucket if bucket is empty. It returns "" if nothing is proved.
+	BucketOf(bucket string, k, v []byte) string
+	// KeepDamaged reports whether an entry whose value is damaged is to be put all the same.
+	KeepDamaged(bucket string, k []byte) bool
+	// Put takes an entry, and may keep k and v. Several entries may have one key; the first counts.
+	Put(bucket string, k, v []byte) error
+	// Done and Lose take lines of the report: what was mended, and what could not be read.
+	Done(format string, args ...any)
+	Lose(format string, args ...any)
+}
+
+// A salvage reads what is left of a damaged file.
+type salvage struct {
+	f    io.ReaderAt
+	size int64
+	to   Salvager
+	walk *pageWalk
+	free []uint64 // a bit a page; nil: the list cannot be read
+	seen []uint64 // a bit a page that was read; walk also counts pages that a damaged page claims
+}
+
+// Salvage reads all buckets of a damaged file of size bytes, bucket by bucket and page by page. It
+// reads entries of damaged pages, too, because an entry that proves itself needs no page to vouch
+// for it. Old versions of entries prove themselves as well, so Salvage leaves out the pages that
+// the list of free pages names. It returns an error of to.Put, or a *damage.Error if no meta page
+// is valid.
+func Salvage(f io.ReaderAt, size int64, to Salvager) error {
+	m, _, _, err := newestMeta(f, size)
+	if err != nil {
+		return err
+	}
+	c := &salvage{f: f, size: size, to: to}
+	c.walk = &pageWalk{f: f, meta: m, used: make([]uint64, m.pages/64+1), unfit: make(map[string]bool), again: true}
+	c.seen = make([]uint64, m.pages/64+1)
+	return c.run()
+}
+
+// run reads the pages that lead to each other, and then the leaf pages that nothing leads to.
+func (c *salvage) run() error {
+	m := c.walk.meta
+	if ids, n, err := readFreelist(c.f, m); err == nil {
+		c.free = make([]uint64, m.pages/64+1)
+		for i := range n {
+			c.walk.use(m.freelist + i)
+		}
+		for _, id := range ids {
+			c.free[id/64] |= 1 << (id % 64)
+		}
+	} else {
+		c.to.Done("the list of free pages is made anew (%v)", err)
+	}
+	if err := c.page(m.root, "", 0); err != nil {
+		return err
+	}
+	for id := uint64(2); c.free != nil && id < m.pages; id++ {
+		if c.walk.used[id/64]>>(id%64)&1 != 0 || c.free[id/64]>>(id%64)&1 != 0 {
+			continue
+		}
+		b := c.at(int64(id)*m.pageSize, pageHeader)
+		if b == nil || binary.NativeEndian.Uint64(b) != id || binary.NativeEndian.Uint16(b[8:]) != pageLeaf {
+			continue
+		}
+		for i := range uint64(binary.NativeEndian.Uint32(b[12:])) {
+			if id+1+i >= m.pages || !c.walk.use(id+1+i) {
+				break
+			}
+		}
+		if err := c.leaf(id, ""); err != nil { // no page leads to it any more
+			return err
+		}
+	}
+	return nil
+}
+
+// at reads n bytes of the file from off on; nil: the file does not have them, or cannot be read.
+func (c *salvage) at(off, n int64) []byte {
+	if off < 0 || n < 0 || off+n > c.size {
+		return nil
+	}
+	b := make([]byte, n)
+	if _, err := c.f.ReadAt(b, off); err != nil {
+		return nil
+	}
+	return b
+}
+
+// page reads a page of bucket (empty: the bucket of buckets) and the pages below it.
+func (c *salvage) page(id uint64, bucket string, depth int) error {
+	w := c.walk
+	if id < 2 || id >= w.meta.pages || c.free != nil && c.free[id/64]>>(id%64)&1 != 0 || c.seen[id/64]>>(id%64)&1 != 0 {
+		c.to.Lose("page %d of bucket %q: what leads to it is damaged", id, bucket)
+		return nil
+	}
+	c.seen[id/64] |= 1 << (id % 64)
+	w.use(id)
+	b, err := w.read(id)
+	if err != nil {
+		c.to.Lose("page %d of bucket %q: %v; what can be read of it is kept", id, bucket, err)
+		if bucket == "" {
+			return nil
+		}
+		return c.leaf(id, bucket)
+	}
+	branch := binary.NativeEndian.Uint16(b[8:]) == pageBranch
+	err = checkElements(b, branch, w.meta.pageSize, nil, nil)
+	if err != nil {
+		c.to.Lose("page %d of bucket %q: %v; what can be read of it is kept", id, bucket, err)
+	}
+	if !branch {
+		if bucket != "" {
+			return c.leaf(id, bucket)
+		}
+		return c.buckets(id, b)
+	}
+	if err != nil && c.free == nil || depth > mostDepth {
+		return nil // a damaged page may lead to old versions of others
+	}
+	for i := range min(int(binary.NativeEndian.Uint16(b[10:])), (len(b)-pageHeader)/pageElement) {
+		if err := c.page(binary.NativeEndian.Uint64(b[pageHeader+i*pageElement+8:]), bucket, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// buckets reads the buckets that a leaf page of the bucket of buckets names.
+func (c *salvage) buckets(id uint64, b []byte) error {
+	start := int64(id) * c.walk.meta.pageSize
+	e := binary.NativeEndian
+	for i := range min(int(e.Uint16(b[10:])), (len(b)-pageHeader)/pageElement) {
+		at := int64(pageHeader + i*pageElement)
+		pos, ks, vs := at+int64(e.Uint32(b[at+4:])), int64(e.Uint32(b[at+8:])), int64(e.Uint32(b[at+12:]))
+		if pos+ks+vs > int64(len(b)) || vs < 16 {
+			c.to.Lose("page %d: the entry of a bucket is damaged", id)
+			continue
+		}
+		name := string(b[pos : pos+ks])
+		var err error
+		if root := e.Uint64(b[pos+ks:]); root != 0 {
+			err = c.page(root, name, 0)
+		} else {
+			err = c.elements(start+pos+ks+16, start+pos+ks+vs, name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaf reads the elements of a leaf page.
+func (c *salvage) leaf(id uint64, bucket string) error {
+	return c.elements(int64(id)*c.walk.meta.pageSize, c.size, bucket)
+}
+
+// elements reads the elements of a leaf page that begins at byte start of the file and ends before
+// end. If an element is damaged, its neighbours tell where its key and value lie.
+func (c *salvage) elements(start, end int64, bucket string) error {
+	e := binary.NativeEndian
+	head := c.at(start, pageHeader+pageElement)
+	if head == nil {
+		return nil
+	}
+	n := int64(e.Uint16(head[10:]))
+	if first := int64(e.Uint32(head[pageHeader+4:])); first%pageElement == 0 && first/pageElement < 1<<16 {
+		n = max(n, first/pageElement)
+	}
+	n = min(n, (end-start-pageHeader)/pageElement)
+	table := c.at(start+pageHeader, n*pageElement)
+	last := start + pageHeader + n*pageElement // the end of the one before
+	for i := range n {
+		el := table[i*pageElement:]
+		at := start + pageHeader + i*pageElement
+		pos, ks, vs := at+int64(e.Uint32(el[4:])), int64(e.Uint32(el[8:])), int64(e.Uint32(el[12:]))
+		next := last + ks + vs
+		if i+1 < n {
+			next = at + pageElement + int64(e.Uint32(el[pageElement+4:]))
+		}
+		found := false
+		for j, try := range [][3]int64{{pos, ks, vs}, {last, ks, vs}, {last, next - last - vs, vs}, {last, ks, next - last - ks}} {
+			if try[1] <= 0 || try[1] > MaxKey || try[2] < 0 || try[0]+try[1]+try[2] > end {
+				continue
+			}
+			kv := c.at(try[0], try[1]+try[2])
+			if kv == nil {
+				continue
+			}
+			k, v := kv[:try[1]:try[1]], kv[try[1]:]
+			if of := c.to.BucketOf(bucket, k, v); of != "" {
+				if err := c.to.Put(of, k, v); err != nil {
+					return err
+				}
+				found, last = true, try[0]+try[1]+try[2]
+				break
+			}
+			if j == 0 && c.to.KeepDamaged(bucket, k) { // the key names its owner
+				if err := c.to.Put(bucket, k, v); err != nil {
+					return err
+				}
+				found, last = true, pos+ks+vs
+				break
+			}
+		}
+		if !found {
+			if bucket != "" && i < int64(e.Uint16(head[10:])) {
+				c.to.Lose("%s: a damaged entry, near %s", bucket, damage.KeyText(c.at(last, min(max(ks, 0), 60, max(end-last, 0)))))
+			}
+			last = next
+		}
+	}
+	return nil
+}
