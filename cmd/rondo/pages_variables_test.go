@@ -1,0 +1,58 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestVariablesInPages looks for the variables of the gate and the tests in the page on changing
+// rondo.
+func TestVariablesInPages(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	variable := regexp.MustCompile(`\bRONDO_[A-Z_]*[A-Z]\b`)
+	named := map[string]bool{}
+	for _, v := range variable.FindAllString(string(page), -1) {
+		named[v] = true
+	}
+	used := map[string]string{}
+	err = filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		tests := strings.HasSuffix(rel, "_test.go") || rel == ".ci/run" || rel == "Makefile"
+		for dir := range testOnly {
+			tests = tests || strings.HasPrefix(rel, dir+"/")
+		}
+		if !tests {
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		for _, v := range variable.FindAllString(string(text), -1) {
+			used[v] = rel
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v, where := range used {
+		if !named[v] {
+			t.Errorf("CONTRIBUTING.md does not name %s of %s", v, where)
+		}
+	}
+	if len(used) < 10 {
+		t.Errorf("only %d variables found", len(used))
+	}
+}
