@@ -110,6 +110,14 @@ func (p *policy) test(ctx context.Context, name string) error {
 		rule = r.Rule
 		e.row("rule", e.rule, fmt.Sprintf("%s:%d: %s", p.file, r.Line, r.Text))
 	}
+	for _, near := range ways.Policy.Nearly(s.Identity) {
+		r := &p.rules[near.Rule]
+		var needs []string
+		for _, name := range near.Labels {
+			needs = append(needs, "--label "+name+"="+r.Labels[name])
+		}
+		e.row(fmt.Sprint("rule ", near.Rule+1), "fits with "+strings.Join(needs, " "), fmt.Sprintf("%s:%d", p.file, r.Line))
+	}
 	define, from := defaultOf(s.Path, ways.Receivers)
 	d, err := ways.Policy.Define(s.Identity, define)
 	if err == nil {

@@ -56,6 +56,30 @@ func (p *Policy) Match(id receivers.Identity) int {
 	return -1
 }
 
+// A Near is a rule that would apply to a series if the series had some labels that it lacks.
+type Near struct {
+	Rule   int      // its index
+	Labels []string // the names of these labels, sorted
+}
+
+// Nearly returns the rules before the first that matches the series id, or all rules if none does,
+// which match its path and those labels that it has. Each waits for labels that the series lacks.
+func (p *Policy) Nearly(id receivers.Identity) (found []Near) {
+	if p == nil {
+		return nil
+	}
+	for i := range p.rules {
+		r := &p.rules[i]
+		if r.match(id) {
+			break
+		}
+		if lacks := r.lacks(id); len(lacks) > 0 {
+			found = append(found, Near{i, lacks})
+		}
+	}
+	return found
+}
+
 // Define returns the definition of the new series id: the result of define, changed by the first
 // rule that matches.
 func (p *Policy) Define(id receivers.Identity, define func(step int64) *rra.Definition) (*rra.Definition, error) {

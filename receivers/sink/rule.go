@@ -194,6 +194,25 @@ func (r *compiled) match(id receivers.Identity) bool {
 	return true
 }
 
+// lacks returns the labels that r wants and the series id does not have, if r matches its path and
+// the labels that it has.
+func (r *compiled) lacks(id receivers.Identity) (names []string) {
+	if r.path != nil && !r.path.MatchString(id.Path) {
+		return nil
+	}
+	for _, l := range r.labels {
+		has := slices.ContainsFunc(id.Labels, func(o core.Label) bool { return o.Name == l.name })
+		switch {
+		case l.pattern.MatchString(labelValue(id.Labels, l.name)):
+		case has:
+			return nil
+		default:
+			names = append(names, l.name)
+		}
+	}
+	return names
+}
+
 func labelValue(ls []core.Label, name string) string {
 	for _, l := range ls {
 		if l.Name == name {
