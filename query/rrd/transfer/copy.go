@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// CopyOf returns the series of a file, for [core.Store.Import]. It shares the rows of f. The error
-// is a [*rra.FieldError]: what a file can hold and a series cannot.
+// CopyOf returns the series of a file, for [core.Store.Import]. The copy shares the rows of f. The
+// error is a [*rra.FieldError] if the file holds something that a series cannot hold.
 func CopyOf(path string, f *rrdfile.File) (core.Copy, error) {
 	c, _, err := copyOf(path, f)
 	return c, err
@@ -36,7 +36,7 @@ func copyOf(path string, f *rrdfile.File) (core.Copy, *rra.Machine, error) {
 	return c, m, nil
 }
 
-// FileOf returns the file of a series.
+// FileOf returns the file of a series. The file may share rows of c.
 func FileOf(c *core.Copy) (*rrdfile.File, error) {
 	m, err := rra.Compile(c.Definition)
 	if err != nil {
@@ -62,13 +62,13 @@ func unknown(n int) []float64 {
 	return v
 }
 
-// cookie is what native files begin with.
+// cookie is the beginning of every native file.
 const cookie = "RRD\x00"
 
-// IsNative says whether a file that begins with b is a native one, and not XML.
+// IsNative reports whether a file that begins with b is a native file, and not XML.
 func IsNative(b []byte) bool { return bytes.HasPrefix(b, []byte(cookie)) }
 
-// Decode reads a file of either kind. XML is read with the whole history of FAILURES archives.
+// Decode reads a native file or XML. Of XML it reads the whole history of FAILURES archives.
 func Decode(b []byte) (*rrdfile.File, error) {
 	if IsNative(b) {
 		return rrdfile.Decode(b)

@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// An ExportStore is what series are exported from. An *core.Store is one.
+// An ExportStore is the store that series are exported from, such as a [core.Store].
 type ExportStore interface {
 	List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error]
 	Export(ctx context.Context, ref core.Ref) (core.Copy, error)
@@ -19,13 +19,13 @@ type ExportStore interface {
 
 // ExportOptions say how series are exported.
 type ExportOptions struct {
-	XML  bool // XML instead of native files
-	Jobs int  // series made files of at the same time; less than 1: 1
+	XML  bool // write XML instead of native files
+	Jobs int  // files that are made at the same time; less than 1 means 1
 }
 
-// Export calls fn with the file of every series whose path begins with prefix, or with the reason
-// that there is none: in any order, and up to Jobs calls at a time. Data is valid until fn returns.
-// An error is that of ctx or of fn, or says that the store is closed, which ends it.
+// Export calls fn with the file of every series whose path begins with prefix, or with the error
+// why a series has no file. The calls come in any order, up to Jobs at a time. data is valid until
+// fn returns. Export itself returns the error of ctx or of fn, or that of a store that is closed.
 func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, fn func(path string, data []byte, err error) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -59,15 +59,15 @@ func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, 
 	return context.Cause(ctx)
 }
 
-// exportOne exports a series, and returns buf, grown.
+// exportOne exports a series. It returns buf, which may have grown.
 func exportOne(ctx context.Context, s ExportStore, series core.Series, buf []byte, xml bool, fn func(path string, data []byte, err error) error) ([]byte, error) {
 	c, err := s.Export(ctx, series.Ref)
 	switch {
 	case errors.Is(err, core.ErrNotFound):
-		return buf, nil // dropped, or replaced by another, meanwhile
+		return buf, nil // the series was dropped or replaced meanwhile
 	case ctx.Err() != nil || errors.Is(err, core.ErrClosed):
 		return buf, err
-	case err != nil: // others may be as they should
+	case err != nil: // other series may be intact
 		return buf, fn(series.Path, nil, err)
 	}
 	data, err := encode(buf, &c, xml)
@@ -77,7 +77,7 @@ func exportOne(ctx context.Context, s ExportStore, series core.Series, buf []byt
 	return buf, fn(series.Path, data, err)
 }
 
-// encode appends the file of a series.
+// encode appends the file of a series to b.
 func encode(b []byte, c *core.Copy, xml bool) ([]byte, error) {
 	f, err := FileOf(c)
 	if err != nil {

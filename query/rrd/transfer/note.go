@@ -59,7 +59,7 @@ func Show(base, path string) {
 	if err != nil {
 		return
 	}
-	_, _ = f.WriteString(Note) // an empty one does as well
+	_, _ = f.WriteString(Note) // an empty file does as well
 	_ = f.Close()              // likewise
 
 	name := shown(path)
@@ -71,20 +71,20 @@ func Show(base, path string) {
 	}
 }
 
-// Hide removes the file that Show has made for a path below a folder, and forgets that there was
-// one. Any other file of that name stays.
+// Hide removes the file that Show has made for a path below base, and the mark that Show has made
+// one. It leaves any other file of that name alone.
 func Hide(base, path string) {
 	root, err := os.OpenRoot(base)
 	if err != nil {
 		return
 	}
 	defer func() { _ = root.Close() }() // as in Sees
-	_ = root.Remove(shown(path))        // there need be none
+	_ = root.Remove(shown(path))        // the mark may be missing
 	info, err := root.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(Note)) {
 		return
 	}
 	if b, err := root.ReadFile(path); err == nil && string(b) == Note {
-		_ = root.Remove(path) // a file that stays hides nothing: programs update the series anew
+		_ = root.Remove(path) // if the file stays, programs update the series and thereby create it again
 	}
 }

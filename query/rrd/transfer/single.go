@@ -11,20 +11,20 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// ErrReadOnly says that a [Single] cannot be written.
+// ErrReadOnly says that a [Single] cannot be changed.
 var ErrReadOnly = fmt.Errorf("a file is only read: %w", core.ErrReadOnly)
 
-// A Single is a store that holds one series: that of a file. It cannot be written.
+// A Single is a read-only store with one series, read from a file.
 type Single struct {
 	f *rrdfile.File
 	m *rra.Machine
 	c core.Copy
 }
 
-// singleRef is the only series there is.
+// singleRef is the reference of the only series.
 const singleRef core.Ref = 1
 
-// NewSingle returns a store of the series of f, under a path. The error is that of [CopyOf].
+// NewSingle returns a store with the series of f under a path. Its error is that of [CopyOf].
 func NewSingle(path string, f *rrdfile.File) (*Single, error) {
 	c, m, err := copyOf(path, f)
 	if err != nil {
@@ -36,7 +36,8 @@ func NewSingle(path string, f *rrdfile.File) (*Single, error) {
 // File returns the file.
 func (s *Single) File() *rrdfile.File { return s.f }
 
-// Lookup returns the series that path means.
+// Lookup returns the reference of a path. The error is core.ErrNotFound for any path but the one
+// given to NewSingle.
 func (s *Single) Lookup(path string) (core.Ref, error) {
 	if path != s.c.Path {
 		return 0, core.ErrNotFound
@@ -102,7 +103,7 @@ func (s *Single) List(_ context.Context, prefix, after string) iter.Seq2[core.Se
 	}
 }
 
-// Export returns the whole series. It shares its rows.
+// Export returns the whole series. The copy shares its rows with s.
 func (s *Single) Export(_ context.Context, ref core.Ref) (core.Copy, error) {
 	if ref != singleRef {
 		return core.Copy{}, core.ErrNotFound
@@ -112,23 +113,23 @@ func (s *Single) Export(_ context.Context, ref core.Ref) (core.Copy, error) {
 	return c, nil
 }
 
-// Create is refused.
+// Create returns ErrReadOnly.
 func (*Single) Create(context.Context, core.Spec) (core.Ref, error) { return 0, ErrReadOnly }
 
-// Update is refused.
+// Update returns ErrReadOnly.
 func (*Single) Update(context.Context, core.Ref, *core.Batch, bool) (int, [][]rra.Run, error) {
 	return 0, nil, ErrReadOnly
 }
 
-// Import is refused.
+// Import returns ErrReadOnly.
 func (*Single) Import(context.Context, []core.Copy, bool) ([]core.Created, error) {
 	return nil, ErrReadOnly
 }
 
-// Alter is refused.
+// Alter returns ErrReadOnly.
 func (*Single) Alter(context.Context, string, func(core.Copy) (core.Copy, error)) (core.Ref, error) {
 	return 0, ErrReadOnly
 }
 
-// Flush has nothing to do.
+// Flush does nothing: a Single holds no samples back.
 func (*Single) Flush(context.Context, []core.Ref) error { return nil }

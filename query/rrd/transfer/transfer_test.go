@@ -15,7 +15,7 @@ import (
 )
 
 // imported imports items and returns what has become of each, by its path.
-func imported(t *testing.T, s transfer.Store, o transfer.Options, items ...transfer.Item) map[string]transfer.Result {
+func imported(t *testing.T, s transfer.ImportStore, o transfer.Options, items ...transfer.Item) map[string]transfer.Result {
 	t.Helper()
 	queue := make(chan transfer.Item, len(items))
 	for _, item := range items {

@@ -1,0 +1,118 @@
+package transfer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/rondo-db/rondo/query/rrd/rrdfile"
+)
+
+// A content is the content of a file that is imported.
+type content interface {
+	io.ReaderAt
+	io.Closer
+}
+
+// memory is a content in memory.
+type memory struct{ *bytes.Reader }
+
+func (memory) Close() error { return nil }
+
+// open returns the content of an item's file, and its size in bytes.
+func (item *Item) open() (content, int64, error) {
+	if item.File != nil {
+		return opened(item.File)
+	}
+	if item.Data == nil {
+		return OpenFile(item.Name)
+	}
+	return memory{bytes.NewReader(item.Data)}, int64(len(item.Data)), nil
+}
+
+// stillTries is how often a file that changes while it is read is read again.
+const stillTries = 3
+
+var errChanging = errors.New("changes while it is read")
+
+// decodeStill is decodeFrom for a file that must not change while it is read. It compares the
+// file's size and time of modification before and after.
+func decodeStill(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
+	file, ok := in.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return decodeFrom(in, size, r)
+	}
+	before, err := file.Stat()
+	for range stillTries {
+		if err != nil {
+			return nil, unnamed(err)
+		}
+		f, decodeErr := decodeFrom(in, min(before.Size(), size), r)
+		var after fs.FileInfo
+		after, err = file.Stat()
+		if err == nil && after.ModTime().Equal(before.ModTime()) && after.Size() == before.Size() {
+			return f, decodeErr
+		}
+		before = after
+	}
+	return nil, errChanging
+}
+
+// decodeFrom is Decode for a content.
+func decodeFrom(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
+	head := make([]byte, min(size, int64(len(cookie))))
+	if _, err := in.ReadAt(head, 0); err != nil && len(head) > 0 {
+		return nil, unnamed(err)
+	}
+	if IsNative(head) {
+		f, err := r.Read(in, size)
+		return f, unnamed(err)
+	}
+	return decodeXML(io.NewSectionReader(in, 0, size))
+}
+
+// opened returns an open file and its size in bytes. It closes a file that cannot be imported.
+func opened(f *os.File) (*os.File, int64, error) {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = unnamed(err)
+	case !info.Mode().IsRegular():
+		err = errors.New("not a regular file")
+	case info.Size() > MaxFile:
+		err = fmt.Errorf("%d bytes, more than the %d of the largest file", info.Size(), int64(MaxFile))
+	default:
+		return f, info.Size(), nil
+	}
+	_ = f.Close() // nothing was read
+	return nil, 0, err
+}
+
+// OpenFile opens a file that is to be imported and returns its size in bytes. It refuses everything
+// but regular files, so it does not block on a named pipe. The error does not contain the name.
+func OpenFile(name string) (f *os.File, size int64, err error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, 0, unnamed(err)
+	case !info.Mode().IsRegular():
+		return nil, 0, errors.New("not a regular file")
+	case info.Size() > MaxFile:
+		return nil, 0, fmt.Errorf("%d bytes, more than the %d of the largest file", info.Size(), int64(MaxFile))
+	}
+	f, err = os.Open(name)
+	return f, info.Size(), unnamed(err)
+}
+
+// unnamed returns an error of the file system without the file's name, which the caller prints
+// itself.
+func unnamed(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
