@@ -44,3 +44,15 @@ type FieldError struct {
 }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Err }
+
+// A RowError says that an archive in plain words has rows that are no multiple of the step.
+type RowError struct {
+	Part string // the archive, as it was written
+	Row  string // the length of a row, as it was written
+	Step int64  // of the series, in seconds
+	Fits int64  // the longest step, in seconds, of which all rows of the text are multiples
+}
+
+func (e *RowError) Error() string {
+	return fmt.Sprintf("%q: a row of %s is no multiple of the step, %d s", e.Part, e.Row, e.Step)
+}

@@ -20,11 +20,14 @@ const limitWidth = 18
 // A ParseError is what rrdtool says of a text that it does not take.
 type ParseError struct {
 	Text string
+	Err  error // tells a program more, as a *RowError does; nil: there is nothing more
 }
 
 func (e *ParseError) Error() string { return e.Text }
 
-func refuse(format string, args ...any) error { return &ParseError{fmt.Sprintf(format, args...)} }
+func (e *ParseError) Unwrap() error { return e.Err }
+
+func refuse(format string, args ...any) error { return &ParseError{Text: fmt.Sprintf(format, args...)} }
 
 // dataSourceForm is what a data source looks like: name, mapped name, number of
 // the source, kind, the rest. Most commands parse none, so it is compiled when the first one is
@@ -107,11 +110,10 @@ func (d *Definition) addRetention(text string) error {
 	if err := checkCounts(0, len(d.Archives)+len(parts)); err != nil {
 		return err
 	}
-	for i := range parts {
-		r := &parts[i]
-		if err := r.fits(d.Step); err != nil {
-			return refuse("%v", err)
-		}
+	if err := fit(parts, d.Step); err != nil {
+		return &ParseError{Text: err.Error(), Err: err}
+	}
+	for _, r := range parts {
 		if err := d.addArchive(r.String()); err != nil {
 			return fmt.Errorf("%q: %w", text, err)
 		}

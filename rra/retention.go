@@ -2,6 +2,7 @@ package rra
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,11 @@ type retained struct {
 	cf        CF
 	row, span wordedTime
 	text      string // of the part it stands in
+}
+
+// same reports whether o keeps what r keeps.
+func (r retained) same(o retained) bool {
+	return r.cf == o.cf && r.row.seconds == o.row.seconds && r.span.seconds == o.span.seconds
 }
 
 // String returns the archive in rrdtool's words.
@@ -76,17 +82,44 @@ func parseRetention(text string) ([]retained, error) {
 			if err != nil || cf > Last {
 				return nil, fmt.Errorf("%q: %q is none of average, min, max, last", part, name)
 			}
-			out = append(out, retained{cf, row, span, part})
+			r := retained{cf, row, span, part}
+			if slices.ContainsFunc(out, r.same) {
+				return nil, fmt.Errorf("%q: the same archive stands before it", part)
+			}
+			out = append(out, r)
 		}
 	}
 	return out, nil
 }
 
-// fits reports whether r is possible in a series of that step, in seconds.
-func (r *retained) fits(step int64) error {
-	if r.row.seconds%step != 0 {
-		return fmt.Errorf("%q: a row of %s is no multiple of the step, %d s", r.text, r.row, step)
+// fit returns why parts, which stand in one text, are not possible in a series of that step, in
+// seconds. The error is a *RowError if the step is why.
+func fit(parts []retained, step int64) error {
+	for _, r := range parts {
+		if r.row.seconds%step != 0 {
+			return &RowError{Part: r.text, Row: r.row.String(), Step: step, Fits: commonStep(parts)}
+		}
+		if err := r.whole(); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// commonStep returns the longest step of which the rows of all parts are multiples.
+func commonStep(parts []retained) (step int64) {
+	for _, r := range parts {
+		a, b := r.row.seconds, step
+		for b != 0 {
+			a, b = b, a%b
+		}
+		step = a
+	}
+	return step
+}
+
+// whole returns an error if the time that rows stay is no number of rows.
+func (r *retained) whole() error {
 	if r.span.seconds%r.row.seconds != 0 {
 		return fmt.Errorf("%q: %s is no multiple of %s, the length of a row", r.text, r.span, r.row)
 	}

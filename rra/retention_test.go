@@ -1,6 +1,7 @@
 package rra_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -51,6 +52,8 @@ func TestParseRetention(t *testing.T) {
 		"10 for 1 day":      "write 1d",
 		"10s for 90 min":    "write 90m",
 		"1s for 10s second": `"second" is none of`,
+
+		"10s for 1d, 1m for 1y, 10 for 24h average": `"10 for 24h average": the same archive stands before it`,
 	} {
 		if _, err := rra.ParseRetention(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %s", text, err, want)
@@ -67,6 +70,25 @@ func TestRetentionThatDoesNotFit(t *testing.T) {
 	} {
 		if _, err := rra.ParseDefinition(10, []string{"DS:a:GAUGE:20:U:U", text}); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestRowsNameTheStep: without a step, which is 300 s then, nothing said which one would do.
+func TestRowsNameTheStep(t *testing.T) {
+	for text, want := range map[string]rra.RowError{
+		"10s for 1d":            {Part: "10s for 1d", Row: "10s", Step: 300, Fits: 10},
+		"5m for 1d, 90s for 1h": {Part: "90s for 1h", Row: "90s", Step: 300, Fits: 30},
+		"1h for 1w,7s for 70s":  {Part: "7s for 70s", Row: "7s", Step: 300, Fits: 1},
+	} {
+		_, err := rra.ParseDefinition(300, []string{"DS:a:GAUGE:20:U:U", text})
+		got, ok := errors.AsType[*rra.RowError](err)
+		if !ok || *got != want {
+			t.Errorf("%q: got %+v (%v), want %+v", text, got, err, want)
+			continue
+		}
+		if _, err := rra.ParseDefinition(got.Fits, []string{"DS:a:GAUGE:20:U:U", text}); err != nil {
+			t.Errorf("%q with that step: %v", text, err)
 		}
 	}
 }

@@ -127,6 +127,9 @@ func (c *command) create(args []string) error {
 		}
 		d, err = rra.ParseDefinition(step, args)
 	}
+	if row, ok := errors.AsType[*rra.RowError](err); ok {
+		return fmt.Errorf("%w; write --step %ds", err, row.Fits)
+	}
 	if err != nil {
 		return err
 	}
