@@ -7,13 +7,13 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// StepFlag returns the flag --PROTOCOL-step, for protocols that do not say how often a sender
-// sends.
+// StepFlag returns the flag --PROTOCOL-step with the default step. It is for protocols whose
+// messages do not say how often a sender sends.
 func StepFlag(protocol, step string) Flag {
 	return Flag{Name: protocol + "-step", Default: step, Usage: "`step` of new series"}
 }
 
-// Step returns the seconds that a StepFlag was given. The error names the flag.
+// Step returns the value of a StepFlag in seconds. The error names the flag.
 func (c Config) Step(f Flag) (int64, error) {
 	step, err := ParseStep(c.Option(f))
 	if err != nil {
@@ -22,18 +22,18 @@ func (c Config) Step(f Flag) (int64, error) {
 	return step, nil
 }
 
-// Wrong says that err is what is wrong with the value of f.
+// Wrong returns an error that names the flag f. err says what is wrong with its value.
 func (f Flag) Wrong(err error) error { return fmt.Errorf("--%s: %w", f.Name, err) }
 
-// ConnFlags are the flags of a protocol over TCP that bound its connections.
+// ConnFlags are the flags that bound the connections of a protocol over TCP.
 type ConnFlags struct {
 	Idle      Flag // how long a peer may be silent
 	Conns     Flag // how many connections there may be
 	HostConns Flag // how many of them one address may have, or of IPv6 one network of 64 bits
 }
 
-// NewConnFlags returns the flags of a protocol. one and many are what it calls its peers, as in
-// "an agent" and "agents".
+// NewConnFlags returns the flags of a protocol. one and many are the protocol's words for its
+// peers, such as "an agent" and "agents".
 func NewConnFlags(protocol, one, many string) ConnFlags {
 	return ConnFlags{
 		Idle: Flag{
@@ -54,8 +54,7 @@ func NewConnFlags(protocol, one, many string) ConnFlags {
 // All returns the flags in the order of the help text.
 func (f ConnFlags) All() []Flag { return []Flag{f.Idle, f.Conns, f.HostConns} }
 
-// TCP returns the options of a listener as c and its flags say. The error names the flag that is
-// wrong.
+// TCP returns the options of a listener that c configures. The error names the flag that is wrong.
 func (f ConnFlags) TCP(c Config) (sockets.TCPOptions, error) {
 	o := sockets.TCPOptions{Address: c.Address, Listener: c.Listener, Yield: c.Yield, Logger: c.Logger}
 	var err error

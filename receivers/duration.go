@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// ParseDuration reads a duration as every setting takes it: a number of seconds (30), Go's units
-// (500ms, 1m30s), or a number with one of the units d, w, M (31 days) and y (366 days). It may be
-// negative.
+// ParseDuration parses a duration as every setting takes it: a number of seconds (30), a duration
+// of Go (500ms, 1m30s), or a number with one of the units d, w, M (31 days) and y (366 days). It
+// may be negative.
 func ParseDuration(text string) (time.Duration, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return times(n, time.Second, text)
@@ -31,7 +31,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// times returns n units, if a duration can be so long.
+// times returns n·unit, or an error if that is longer than a time.Duration can be.
 func times(n int64, unit time.Duration, text string) (time.Duration, error) {
 	if n > math.MaxInt64/int64(unit) || n < math.MinInt64/int64(unit) {
 		return 0, fmt.Errorf("%q is longer than 292 years", text)
@@ -39,10 +39,10 @@ func times(n int64, unit time.Duration, text string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// maxStep is a year: a longer step is a mistake.
+// maxStep is the longest step of a setting: a year. A longer one is a mistake.
 const maxStep = 366 * 24 * time.Hour
 
-// ParseStep reads the step of new series, and returns its seconds.
+// ParseStep parses the step of new series, and returns it in seconds.
 func ParseStep(text string) (int64, error) {
 	d, err := ParseDuration(text)
 	if err != nil {

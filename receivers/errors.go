@@ -7,13 +7,10 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// Errors of Request.Err, beside those of package engine.
-var (
-	// ErrSenderLimit says that a sender has made too many new series lately.
-	ErrSenderLimit = errors.New("too many new series of one sender")
-)
+// ErrSenderLimit is a Request.Err: the sender has made too many new series lately.
+var ErrSenderLimit = errors.New("too many new series of one sender")
 
-// An Error is why a packet, or the rest of one, was not taken.
+// An Error says why a packet, or the rest of one, was not read.
 type Error struct {
 	Reason Reason
 	Offset int    // bytes from the beginning of the packet
@@ -22,7 +19,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Reason.String() + ": " + e.What }
 
-// ReasonOf returns the reason in err; Failed if it has none.
+// ReasonOf returns the Reason of the Error in err; Failed if err holds no Error.
 func ReasonOf(err error) Reason {
 	var e *Error
 	if errors.As(err, &e) {
@@ -31,8 +28,8 @@ func ReasonOf(err error) Reason {
 	return Failed
 }
 
-// FailureReason returns what a sink's error counts as: Overload where the store could not take
-// more in time, else Failed.
+// FailureReason returns the reason that an error of a sink is counted as: Overload if the store
+// could not take the samples in time, else Failed.
 func FailureReason(err error) Reason {
 	if errors.Is(err, core.ErrMemory) || errors.Is(err, context.DeadlineExceeded) {
 		return Overload

@@ -1,16 +1,16 @@
 package receivers
 
 import (
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/internal/text"
 )
 
-// AppendComponent appends one component of a series' path to dst, made of parts set one after the
-// other: in it "/" and control characters (00 to 1F, 7F to 9F, U+2028, U+2029) become "_", invalid
-// UTF-8 becomes U+FFFD, and a component that is "." or ".." becomes "_" or "__". Nothing else is
-// changed.
+// AppendComponent appends one component of a series' path to dst. The component is the parts, one
+// after the other, with these changes: "/" and control characters (00 to 1F, 7F to 9F, U+2028,
+// U+2029) become "_", invalid UTF-8 becomes U+FFFD, "." becomes "_" and ".." becomes "__".
 func AppendComponent[T string | []byte](dst []byte, parts ...T) []byte {
 	start := len(dst)
 	for _, p := range parts {
@@ -45,8 +45,8 @@ func decodeRune[T string | []byte](p T) (rune, int) {
 	return utf8.DecodeRune([]byte(p[:min(len(p), utf8.UTFMax)]))
 }
 
-// LabelText returns s as the name or the value of a label: control characters become "_", invalid
-// UTF-8 becomes U+FFFD.
+// LabelText makes s valid as the name or the value of a label: control characters become "_",
+// invalid UTF-8 becomes U+FFFD.
 func LabelText(s string) string {
 	if text.Check(s) == nil {
 		return s
@@ -59,5 +59,15 @@ func LabelText(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Text returns b as text: invalid UTF-8 becomes U+FFFD.
+// Text returns b as a string in which invalid UTF-8 is replaced by U+FFFD.
 func Text(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+
+// FilePeer returns the name of the peer that a recorded file stands for: the file's name without
+// folder and extension.
+func FilePeer(file string) string {
+	base := filepath.Base(file)
+	if peer := strings.TrimSuffix(base, filepath.Ext(base)); peer != "" {
+		return peer
+	}
+	return base
+}

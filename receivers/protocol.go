@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Protocol is one way in.
+// A Protocol is a protocol that a server can receive.
 type Protocol struct {
 	// Name names the flag that takes the listen address (--collectd) and the label in /metrics.
 	Name string
@@ -21,31 +21,32 @@ type Protocol struct {
 	Prefix string
 	// Network is what the address is for: "udp", "tcp" or "dir".
 	Network string
-	// Address is where it listens by default; empty: off until told.
+	// Address is where it listens by default; empty: only where it is told to.
 	Address string
 	// Usage is the help text of the flag --Name.
 	Usage string
 	// Flags are the further flags of the protocol.
 	Flags []Flag
-	// Enabled reports whether there is something to receive from; nil: there is where the address
-	// is not empty. Where it is true of an empty address, the Addr of the Receiver is nil.
+	// Enabled reports whether a configuration receives anything; nil: it does if its address is not
+	// empty. If it is enabled with an empty address, the Addr of its Receiver is nil.
 	Enabled func(Config) bool
-	// Reread reports whether a reload must open the receiver anew though its settings are the same,
-	// because they name files that are read only then; nil: never.
+	// Reread reports whether a reload must open the receiver again although its settings are the
+	// same, because they name files that are read only by New; nil: never.
 	Reread func(Config) bool
-	// Default returns what a typical new series of the protocol is made of, for people to read;
-	// nil: StandardDefinition. A step of 0 is the protocol's own.
+	// Default returns the definition of a typical new series, for people to read; nil:
+	// StandardDefinition. step is in seconds; 0: the protocol's own.
 	Default func(c Config, step int64) *rra.Definition
-	// Check says what is wrong with a configuration, without opening anything; nil: nothing can be.
+	// Check returns what is wrong with a configuration. It opens nothing. nil: every configuration
+	// is valid.
 	Check func(Config) error
-	// Secured reports whether the configuration takes nothing but what senders have signed or
-	// encrypted; nil: it cannot.
+	// Secured reports whether a configuration takes only samples that are signed or encrypted; nil:
+	// the protocol has no security.
 	Secured func(Config) bool
-	// New opens the socket, so that a port that is taken is an error here.
+	// New opens the socket. It returns an error if the address is taken.
 	New func(Config, Sink) (Receiver, error)
 }
 
-// PathPrefix returns the first component of the series' paths.
+// PathPrefix returns the first component of the paths of the protocol's series.
 func (p *Protocol) PathPrefix() string { return cmp.Or(p.Prefix, p.Name) }
 
 // A Flag is one command-line flag of a protocol. Its value reaches New in Config.Options.
@@ -54,35 +55,36 @@ type Flag struct {
 	Default string
 	Usage   string
 	Repeat  bool // may be given more than once
-	Switch  bool // may be given without a value, which then is true
-	File    bool // names a file that is read again when the configuration is
+	Switch  bool // may be given without a value, which means true
+	File    bool // names a file that is read again when the configuration is read again
 }
 
-// Config is what a receiver is made from. The zero value of each field but
-// Address is what production runs.
+// Config configures a receiver. Except for Address, the zero value of each field is what production
+// runs.
 type Config struct {
 	// Address is the listen address, host:port, or the folder of a "dir" protocol.
 	Address string
-	// Options holds the values of the protocol's flags by their names. A flag that is absent has
-	// its default.
+	// Options holds the values of the protocol's flags by name. A flag that is missing has its
+	// default.
 	Options map[string][]string
 	// PacketConn, if not nil, is an open socket to use in place of Address (socket activation).
 	PacketConn net.PacketConn
 	// Listener, if not nil, is the same for a protocol over TCP.
 	Listener net.Listener
-	// MaxFuture is how far ahead of the clock a sample may be; 0: one hour, negative: no limit.
+	// MaxFuture is how far ahead of the clock the time of a sample may be; 0: one hour, negative:
+	// no limit.
 	MaxFuture time.Duration
-	// InFlight is how many batches may be on their way into the sink, of at most 16,384 samples or
-	// some 0.9 MB each; 0: 64, which is half a second at 2 million samples a second.
+	// InFlight is how many batches may be on their way into the sink. A batch has at most 16,384
+	// samples and takes some 0.9 MB. 0: 64, half a second of 2 million samples a second.
 	InFlight int
-	// Grace is how long Serve waits, once its context has ended, for what it has read
-	// to be stored; 0: 5 s.
+	// Grace is how long Serve waits, after its context has ended, until samples that it has read
+	// are stored; 0: 5 s.
 	Grace time.Duration
-	// Patience is how long a connection is held up while the store takes nothing, before what it
-	// brings is shed; 0: 5 s.
+	// Patience is how long a connection is held up while the store takes no samples, before its
+	// samples are shed; 0: 5 s.
 	Patience time.Duration
-	// Yield is how long the peer of a connection may be silent while all places are taken and
-	// another needs one; 0: a minute.
+	// Yield is how long a peer may be silent before a new connection may take its place, when all
+	// places are taken; 0: a minute.
 	Yield time.Duration
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -121,8 +123,8 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-// Latest returns the time beyond which a sample is of the future, and refused, when now is the
-// present.
+// Latest returns the latest time that a sample may have if the clock says now. Samples with a later
+// time are refused.
 func (c Config) Latest(now time.Time) rra.Time {
 	if c.MaxFuture < 0 {
 		return math.MaxInt64
@@ -155,23 +157,23 @@ func (c Config) OptionValues(f Flag) []string {
 
 // A Receiver is one protocol at one address.
 type Receiver interface {
-	// Serve reads until ctx ends, then stores what it has read and returns nil when
-	// nothing of it is left running. Another error says why it cannot go on. It is called once.
+	// Serve reads until ctx ends. Then it stores the samples that it has read, ends all its
+	// goroutines, and returns nil. An error says why it could not read until ctx ended. Serve is
+	// called once.
 	Serve(ctx context.Context) error
-	// Addr is where it listens.
+	// Addr returns where it listens.
 	Addr() net.Addr
-	// Stats returns its counters; it may be called at any time.
+	// Stats returns its counters. It may be called at any time.
 	Stats() Stats
-	// Close releases the socket of a receiver that is not going to be served. After Serve it does
-	// nothing.
+	// Close releases the socket if Serve is not going to be called. After Serve it does nothing.
 	Close() error
 }
 
-// A Controller is a Receiver that can be told to do something while it serves.
+// A Controller is a Receiver that takes commands while it serves.
 type Controller interface {
 	Receiver
-	// Control runs one command, its name first, and returns what it answers. It may be called at
-	// any time.
+	// Control runs one command and returns its answer. args is the command's name and its
+	// arguments. Control may be called at any time.
 	Control(ctx context.Context, args []string) (Table, error)
 }
 

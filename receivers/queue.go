@@ -14,46 +14,48 @@ import (
 )
 
 const (
-	batchSamples = 16384                  // a batch with so many is handed over
+	batchSamples = 16384                  // a batch with so many samples is full
 	batchValues  = 32768                  // or with so many values
-	patience     = 100 * time.Millisecond // how long Add waits once before it sheds
-	// samples that a sender may add that has waited for room among others
-	fairRoom    = 1024
-	eager       = 2   // batches on their way, with which the next is left to grow
-	queuedNotes = 256 // notes that wait; beyond that they are shed
+	patience     = 100 * time.Millisecond // how long Add waits, once, before it sheds
+	fairRoom     = 1024                   // samples for which SharedQueue.Do waits to have room
+	eager        = 2                      // batches in flight from which on Flush lets a batch grow
+	queuedNotes  = 256                    // notes that wait; beyond that they are shed
+	staleEvery   = time.Second            // how often Stale returns true at most
 )
 
-// A Queue stands between the loop that reads a socket and a sink. The loop adds samples and
-// is never held up for long: a bounded number of batches is on its way into the sink, in
-// order; when all are, Add waits a tenth of a second, and from then on sheds, and counts
-// what it sheds as Overload, until one comes back.
+// A Queue stands between the loop that reads a socket and a sink. It holds a bounded number of
+// batches. One is being filled; the others are free, or in flight: on their way into the sink, in
+// order. The loop is never held up for long: when all batches are in flight, Add waits a tenth of a
+// second for one to come back. If none does, samples are shed, and counted as Overload, until one
+// does.
 //
-// Add, Flush and Stop are for one goroutine at a time, the one that reads.
+// One goroutine at a time may call Add, Room, Flush, Stale and Stop: the one that reads.
 type Queue struct {
 	sink Sink
 	c    *Counters
 	log  *slog.Logger
 	now  func() time.Time
 
-	cur             *core.Batch // being filled; nil: it is parked, or there is none
-	curValues       int
-	samples, values uint64 // added and not counted yet
-	shedding        bool   // Add has waited in vain and no batch has come back since
-	stuck           bool   // so has ready
+	cur             *core.Batch // being filled; nil: it is parked, or all are in flight
+	curValues       int         // values in cur, or in parked
+	samples, values uint64      // added and not counted yet
+	shedding        bool        // Add has waited in vain, and no batch has come back since
+	stuck           bool        // ready has waited in vain, and no batch has come back since
 	free            chan *core.Batch
-	work            chan *core.Batch // holds all batches there are: sending never blocks
-	flying          atomic.Int32     // batches on their way
+	work            chan *core.Batch // has room for all batches: sending never blocks
+	flying          atomic.Int32     // batches in flight
 	notes           chan note        // when it is full, notes are shed
-	texts           texts            // metadata that waits
-	stale           atomic.Bool
+	descriptions    descriptions     // metadata that waits
+	stale           atomic.Bool      // the sink has refused a reference
+	told            time.Time        // when Stale returned true last
 	cancel          context.CancelFunc
 	running         sync.WaitGroup
 	grace           time.Duration
-	patience        time.Duration // of ready
+	patience        time.Duration // how long ready waits
 	failures        loglimit.Limit[string]
 
-	mu     sync.Mutex  // guards what follows
-	parked *core.Batch // flushed and left to grow; nil: none
+	mu     sync.Mutex  // guards parked, and sending to work by Flush and sendParked
+	parked *core.Batch // flushed, and left to grow until a batch comes back; nil: none is
 }
 
 type note struct {
@@ -69,7 +71,7 @@ type submitted struct {
 // NewQueue returns a Queue into sink that counts in c. Its goroutines run until Stop.
 func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 	cfg = cfg.WithDefaults()
-	n := max(cfg.InFlight, 1) + 1 // one is being filled
+	n := max(cfg.InFlight, 1) + 1 // and the one that is being filled
 	q := &Queue{
 		sink: sink, c: c, log: cfg.Logger, now: cfg.Now, grace: cfg.Grace, patience: cfg.Patience,
 		free:  make(chan *core.Batch, n),
@@ -82,18 +84,19 @@ func NewQueue(sink Sink, c *Counters, cfg Config) *Queue {
 	q.cur = new(core.Batch)
 	ctx, cancel := context.WithCancel(context.Background())
 	q.cancel = cancel
-	waiting := make(chan submitted, n) // holds all batches there are
+	waiting := make(chan submitted, n) // has room for all batches
 	q.running.Go(func() { q.submit(ctx, waiting) })
 	q.running.Go(func() { q.wait(waiting) })
 	q.running.Go(func() { q.keepNotes(ctx) })
-	q.texts.init()
-	q.running.Go(func() { q.keepTexts(ctx) })
+	q.descriptions.init()
+	q.running.Go(func() { q.keepDescriptions(ctx) })
 	return q
 }
 
-// Add adds one sample to the batch being filled, and reports whether there was room.
+// Add adds one sample to the batch that is being filled, and reports whether there was room. If
+// there was not, the sample is shed and counted.
 func (q *Queue) Add(ref core.Ref, at rra.Time, values []rra.Value) bool {
-	if q.full(0) && !q.turn(!q.shedding) {
+	if q.full(0) && !q.next(!q.shedding) {
 		q.c.Drop(Overload, 1)
 		return false
 	}
@@ -104,8 +107,8 @@ func (q *Queue) Add(ref core.Ref, at rra.Time, values []rra.Value) bool {
 	return true
 }
 
-// Room waits until Add has room, so that it sheds nothing; the error is that of ctx. It is for
-// readers of what can wait, such as files.
+// Room waits until Add has room for one sample. It is for readers of input that can wait, such as
+// files. Its error is that of ctx.
 func (q *Queue) Room(ctx context.Context) error {
 	if !q.full(0) {
 		return nil
@@ -120,7 +123,8 @@ func (q *Queue) Room(ctx context.Context) error {
 	}
 }
 
-// full reports whether the batch being filled has no room for more than spare samples or values.
+// full reports whether the batch that is being filled has room for no more than spare samples or
+// values.
 func (q *Queue) full(spare int) bool {
 	if q.cur == nil {
 		q.unpark()
@@ -128,10 +132,10 @@ func (q *Queue) full(spare int) bool {
 	return q.cur == nil || q.cur.Len() >= batchSamples-spare || q.curValues >= batchValues-spare
 }
 
-// Flush hands the batch being filled over without waiting. While two are on their way, one that is
-// being made durable and the next to be, it is handed over when one of them comes back, and grows
-// until then: what comes while the disk is slow goes into few batches, and a slow disk does not use
-// them up.
+// Flush hands over the batch that is being filled. It does not wait. If two batches are in flight
+// already, one that is being made durable and its successor, the batch is parked: it grows until
+// one of them comes back, and is handed over then. So samples that arrive while the disk is slow go
+// into few large batches, and a slow disk does not use up all batches.
 func (q *Queue) Flush() {
 	q.count()
 	if q.cur == nil || q.cur.Len() == 0 {
@@ -147,16 +151,16 @@ func (q *Queue) Flush() {
 	q.cur = nil
 }
 
-// unpark goes on filling the batch that Flush has left to grow, unless it was handed over.
+// unpark makes the parked batch the one that is being filled, unless it was handed over meanwhile.
 func (q *Queue) unpark() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.cur, q.parked = q.parked, nil
 }
 
-// sendParked hands over what Flush has left to grow, when a batch has come back.
+// sendParked hands over the parked batch, because a batch has come back.
 func (q *Queue) sendParked() {
-	q.mu.Lock() // held until it is sent: the next batch must not go before it
+	q.mu.Lock() // held until the batch is sent, so that no later batch is sent before it
 	defer q.mu.Unlock()
 	if q.parked != nil && int(q.flying.Load()) < min(eager, cap(q.free)-1) {
 		q.send(q.parked)
@@ -169,10 +173,11 @@ func (q *Queue) send(b *core.Batch) {
 	q.work <- b
 }
 
-// turn hands the current batch over and takes a free one.
-func (q *Queue) turn(wait bool) bool {
+// next hands over the batch that is being filled, and begins to fill a free one. With wait it waits
+// for a free one as long as patience. It reports whether there was one.
+func (q *Queue) next(wait bool) bool {
 	q.count()
-	if q.take(0) || wait && q.take(patience) {
+	if q.exchange(0) || wait && q.exchange(patience) {
 		return true
 	}
 	if wait {
@@ -181,8 +186,8 @@ func (q *Queue) turn(wait bool) bool {
 	return false
 }
 
-// take hands the current batch over if a free one comes back within d.
-func (q *Queue) take(d time.Duration) bool {
+// exchange does what next does if a batch is free, or comes back within d.
+func (q *Queue) exchange(d time.Duration) bool {
 	select {
 	case b := <-q.free:
 		q.swap(b)
@@ -203,7 +208,7 @@ func (q *Queue) take(d time.Duration) bool {
 	}
 }
 
-// shed has Add shed until a batch comes back.
+// shed makes Add shed samples until a batch comes back.
 func (q *Queue) shed() {
 	q.shedding = true
 	if ok, held := q.failures.Allow("overload", q.now()); ok {
@@ -211,19 +216,21 @@ func (q *Queue) shed() {
 	}
 }
 
-// ready waits until there is some room, so that one of several senders is not shed for what the
-// others have added, also where Add has waited in vain for one of those. It waits in vain once.
+// ready waits until there is room for fairRoom samples, even if Add has waited in vain for another
+// sender. So the samples of one sender are not shed because of a flood from another. If ready has
+// waited in vain, it does not wait again until a batch has come back.
 func (q *Queue) ready() {
 	if q.stuck || !q.full(fairRoom) {
 		return
 	}
 	q.count()
-	if !q.take(q.patience) {
+	if !q.exchange(q.patience) {
 		q.stuck = true
 		q.shed()
 	}
 }
 
+// swap hands over the batch that is being filled, and begins to fill b.
 func (q *Queue) swap(b *core.Batch) {
 	if q.cur != nil {
 		q.send(q.cur)
@@ -231,6 +238,7 @@ func (q *Queue) swap(b *core.Batch) {
 	q.cur, q.curValues, q.shedding, q.stuck = b, 0, false, false
 }
 
+// count adds the samples since the last count to the counters.
 func (q *Queue) count() {
 	if q.samples > 0 {
 		q.c.Samples.Add(q.samples)
@@ -239,7 +247,8 @@ func (q *Queue) count() {
 	}
 }
 
-// Note keeps n under key. It does not wait; a flood is shed.
+// Note stores n under key. It does not wait. If too many notes wait, n is shed, counted as
+// Overload, and Note returns false.
 func (q *Queue) Note(key string, n core.Note) bool {
 	select {
 	case q.notes <- note{key, n}:
@@ -250,12 +259,23 @@ func (q *Queue) Note(key string, n core.Note) bool {
 	}
 }
 
-// Stale reports, once, that the sink has refused a reference: some series was dropped, and
-// references that are kept must be resolved again.
-func (q *Queue) Stale() bool { return q.stale.Load() && q.stale.Swap(false) }
+// Stale reports whether the sink has refused a reference since Stale last returned true: some
+// series was dropped, and the caller must resolve all its references again. It returns true once a
+// second at most, however many references the sink refuses.
+func (q *Queue) Stale() bool {
+	if !q.stale.Load() {
+		return false
+	}
+	now := q.now()
+	if now.Sub(q.told).Abs() < staleEvery {
+		return false
+	}
+	q.told = now
+	return q.stale.Swap(false)
+}
 
-// Stop hands over what was added, waits until it is stored, for Config.Grace at most, and
-// ends the goroutines.
+// Stop hands over all samples, notes and descriptions, waits until they are stored, but no longer
+// than Config.Grace, and ends the goroutines.
 func (q *Queue) Stop() {
 	q.count()
 	if q.cur == nil {
@@ -267,7 +287,7 @@ func (q *Queue) Stop() {
 	q.cur = nil
 	close(q.work)
 	close(q.notes)
-	close(q.texts.wake)
+	close(q.descriptions.wake)
 	t := time.AfterFunc(q.grace, q.cancel)
 	q.running.Wait()
 	t.Stop()
@@ -288,7 +308,7 @@ func (q *Queue) submit(ctx context.Context, waiting chan<- submitted) {
 	}
 }
 
-// wait takes the outcome of each batch and gives the batch back.
+// wait waits for the outcome of each batch and frees the batch.
 func (q *Queue) wait(waiting <-chan submitted) {
 	for s := range waiting {
 		if err := s.p.Wait(); err != nil {
@@ -298,6 +318,7 @@ func (q *Queue) wait(waiting <-chan submitted) {
 	}
 }
 
+// recycle frees a batch that has come back.
 func (q *Queue) recycle(b *core.Batch) {
 	b.Reset()
 	q.flying.Add(-1)
@@ -305,6 +326,7 @@ func (q *Queue) recycle(b *core.Batch) {
 	q.sendParked()
 }
 
+// failed counts the samples of b that were not stored because of err.
 func (q *Queue) failed(b *core.Batch, err error) {
 	var r *core.RejectedError
 	if !errors.As(err, &r) {
@@ -323,6 +345,7 @@ func (q *Queue) failed(b *core.Batch, err error) {
 	}
 }
 
+// keepNotes hands notes to the sink until Stop.
 func (q *Queue) keepNotes(ctx context.Context) {
 	for n := range q.notes {
 		if err := q.sink.Note(ctx, n.key, n.Note); err != nil {

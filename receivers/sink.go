@@ -7,49 +7,50 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Sink takes samples in the order they arrived. Its methods may be called concurrently.
+// A Sink takes samples in the order in which they arrived. Its methods may be called concurrently.
 type Sink interface {
-	// Resolve fills in Ref, Definition and Err of every request. Series that are
-	// not there are made, all with one wait. The error is for what concerns all of
-	// reqs (the store is closed, ctx has ended); then the requests say nothing.
+	// Resolve fills in Ref, Definition and Err of every request. It makes the series that do not
+	// exist, all with one wait for the store. If it returns an error, which concerns all requests
+	// (the store is closed, ctx has ended), the fields of the requests mean nothing.
 	Resolve(ctx context.Context, reqs []Request) error
 
-	// Submit starts to store b and returns; batches are applied in the order of the
-	// calls. b must not be touched until the Pending's Wait has returned.
-	// It may block while the store is short of memory, until ctx ends.
+	// Submit starts to store b and returns. Batches are applied in the order of the calls. The
+	// caller must not touch b until the Pending's Wait has returned. Submit may block while the
+	// store is short of memory, until ctx ends.
 	Submit(ctx context.Context, b *core.Batch) (Pending, error)
 
-	// Note keeps an event that is not a number under key, a host say.
+	// Note stores an event that is not a number under key, for example a host.
 	Note(ctx context.Context, key string, n core.Note) error
 
-	// Describe keeps metadata, all with one wait, in place of what was kept of the same paths.
-	// out[i] is nil or why ds[i] was not kept: ErrSenderLimit, core.ErrSeriesLimit.
+	// Describe stores metadata in place of the earlier metadata of the same paths, all with one
+	// wait for the store. out[i] is nil, or says why ds[i] was not stored: ErrSenderLimit,
+	// core.ErrSeriesLimit.
 	Describe(ctx context.Context, ds []Description) (out []error, err error)
 
-	// Metadata returns what is kept of a path; the zero Metadata if nothing is.
+	// Metadata returns the metadata of a path; the zero Metadata if it has none.
 	Metadata(ctx context.Context, path string) (core.Metadata, error)
 }
 
-// A Description is metadata of one path. A path that is new counts against its sender as a series
-// does.
+// A Description is metadata of one path. A new path counts against its sender as a new series does.
 type Description struct {
 	core.PathMetadata
 	Sender string
 }
 
-// The attribute of metadata that says what becomes of a path that expires: with the value
-// ExpireDelete its series is dropped; otherwise the rows stay, and only the metadata is forgotten.
+// AttributeOnExpiry is the attribute of metadata that says what happens when the path expires. With
+// the value ExpireDelete its series is dropped. Otherwise only the metadata is forgotten, and the
+// series stays.
 const (
 	AttributeOnExpiry = "on_expiry"
 	ExpireDelete      = "delete"
 )
 
-// A Pending is a batch on its way. Wait returns once it is durable and applied; the
-// error is a *core.RejectedError where some of its samples were refused. It is called once.
+// A Pending is a batch on its way into the store. Wait returns once the batch is durable and
+// applied. Its error is a *core.RejectedError if some samples were refused. Wait is called once.
 type Pending interface{ Wait() error }
 
-// An Identity is what a series is called: the path that addresses it, unique and
-// made with [AppendComponent], and its labels. A label that is empty is left out.
+// An Identity names a series: by its path, which is unique and made with [AppendComponent], and by
+// its labels. Empty labels are left out.
 type Identity struct {
 	Path   string
 	Labels []core.Label
@@ -58,28 +59,28 @@ type Identity struct {
 // A Request asks for the reference of one series.
 type Request struct {
 	Identity
-	// Sender is who the series is counted against: the protocol's sending host, or
-	// else the address.
+	// Sender is whose allowance a new series counts against: the sending host that the protocol
+	// names, or else its address.
 	Sender string
-	// Time is the time of the first sample; a new series starts one second before
-	// the whole second it lies in.
+	// Time is the time of the first sample. A new series starts one second before the whole second
+	// of Time.
 	Time rra.Time
-	// Define returns the definition of a new series. It is called only for a series
-	// that is not there, with the step that a policy prescribes or 0 for the protocol's own.
+	// Define returns the definition of a new series. It is called only if the series does not
+	// exist. step is in seconds, as the policy prescribes; 0: the protocol's own.
 	Define func(step int64) *rra.Definition
-	// Relabel gives a series that is there the labels of Identity.
+	// Relabel gives an existing series the labels of Identity.
 	Relabel bool
 
-	// Ref is the series, once resolved.
+	// Ref is the reference of the series. Resolve sets it, as it does the fields below.
 	Ref core.Ref
-	// Definition is what the series keeps, which for one that was there may differ
-	// from what Define returns. It is shared: do not change it.
+	// Definition is the definition of the series. If the series existed, it may differ from what
+	// Define returns. It is shared: do not change it.
 	Definition *rra.Definition
-	// Err says why there is no series: ErrSenderLimit, core.ErrSeriesLimit, a bad definition.
+	// Err says why there is no series: ErrSenderLimit, core.ErrSeriesLimit, an invalid definition.
 	Err error
 }
 
-// Append stores b and returns once that is durable: Submit, then Wait.
+// Append stores b and returns once b is durable: it calls Submit, then Wait.
 func Append(ctx context.Context, s Sink, b *core.Batch) error {
 	p, err := s.Submit(ctx, b)
 	if err != nil {

@@ -6,10 +6,11 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// A Reason is why something that arrived was not stored.
+// A Reason is why something that arrived was not stored. Truncated to State are the classes of
+// errors that docs/wire tells for each protocol.
 type Reason uint8
 
-// The reasons. Truncated to State are the classes of error of the wire formats.
+// The reasons.
 const (
 	Truncated   Reason = iota // the input ends inside an element
 	Malformed                 // a length, code, padding or text contradicts the format
@@ -17,12 +18,11 @@ const (
 	Auth                      // unknown user, wrong signature or password, security level not met
 	Checksum                  // a checksum does not match
 	Limit                     // longer, deeper or more than a limit; too many new series
-	// right in itself, wrong here: context missing, time not usable, does not fit its series
-	State
-	Late     // not after the last sample of its series
-	Overload // the store did not keep up
-	Failed   // the store returned an error
-	Foreign  // a connection spoke HTTP or TLS
+	State                     // well formed, but not here: context, time or series do not fit
+	Late                      // not after the last sample of its series
+	Overload                  // the store did not keep up
+	Failed                    // the store returned an error
+	Foreign                   // a connection spoke HTTP or TLS
 
 	NumReasons
 )
@@ -39,15 +39,15 @@ func (r Reason) String() string {
 	return reasonNames[r]
 }
 
-// Stats is a snapshot of a receiver's counters since it was made.
+// Stats is a snapshot of a receiver's counters. They begin with 0 when the receiver is made.
 type Stats struct {
 	Packets uint64 // datagrams, messages or files read
 	Bytes   uint64 // in them
 	Samples uint64 // handed to the store
 	Values  uint64 // in these samples
 	Notes   uint64 // events that are not numbers
-	// Dropped counts by Reason: samples where their number is known, else one for
-	// the rest of a packet. Late, State and Failed may count samples that are in Samples too.
+	// Dropped counts drops by Reason: samples if their number is known, else one for the rest of a
+	// packet. Late, State, Overload and Failed may count samples that Samples counts too.
 	Dropped [NumReasons]uint64
 	// KernelDropped counts datagrams lost because the socket's buffer was full.
 	KernelDropped uint64

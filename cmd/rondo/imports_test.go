@@ -41,7 +41,7 @@ var rooms = map[string][]string{
 	"receivers":              {"internal", "engine", "rra"},
 	"receivers/*":            {"=receivers", "receivers/internal", "internal", "engine", "rra"}, // a protocol: neither the sink nor another one
 	"receivers/internal":     {"=receivers", "internal", "engine", "rra"},
-	"receivers/sink":         {"=receivers", "internal/glob", "internal/loglimit", "engine", "rra"},
+	"receivers/sink":         {"=receivers", "internal/glob", "internal/loglimit", "internal/text", "engine", "rra"},
 	"receivers/receivertest": {"=receivers", "receivers/sink", "engine", "rra"},
 
 	"query":                    {"engine", "rra"},

@@ -35,7 +35,7 @@ func ListenTCP(o TCPOptions) (*TCP, error) {
 // Addr is where it listens.
 func (t *TCP) Addr() net.Addr { return t.l.Addr() }
 
-// Close closes the socket that listens.
+// Close closes the socket that listens. A second call does nothing.
 func (t *TCP) Close() error {
 	if err := t.l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err

@@ -138,8 +138,13 @@ func joinGroup(conn *net.UDPConn, group string) error {
 // Addr is where the socket listens.
 func (u *UDP) Addr() net.Addr { return u.conn.LocalAddr() }
 
-// Close closes the socket.
-func (u *UDP) Close() error { return u.conn.Close() }
+// Close closes the socket. A second call does nothing.
+func (u *UDP) Close() error {
+	if err := u.conn.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
 
 // SetDeadline makes a Read that waits beyond t return os.ErrDeadlineExceeded.
 func (u *UDP) SetDeadline(t time.Time) error { return u.conn.SetReadDeadline(t) }

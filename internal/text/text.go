@@ -72,3 +72,14 @@ func escape(s string, lines bool) string {
 	}
 	return b.String()
 }
+
+// Cut returns the beginning of s: at most n bytes, and no part of a character.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -41,3 +41,22 @@ func TestCheckAndEscape(t *testing.T) {
 		}
 	}
 }
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{
+		{"abc", 3, "abc"},
+		{"abc", 2, "ab"},
+		{"aé", 2, "a"},
+		{"aé", 3, "aé"},
+		{"€", 2, ""},
+		{"€", 0, ""},
+	} {
+		if got := text.Cut(c.s, c.n); got != c.want {
+			t.Errorf("Cut(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+}

@@ -112,7 +112,6 @@ type server struct {
 	from    int       // the datagram being read
 	values  [maxSources]rra.Value
 	weak    bool      // the datagram being read holds something not well enough protected
-	cleared time.Time // when the cache was cleared because of a stale reference
 	checked time.Time // when the users file was looked at
 	noted   int64     // minute of the last notification
 	notes   int       // logged in it
@@ -147,15 +146,9 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 func (s *server) Addr() net.Addr { return s.udp.Addr() }
 
 // Close closes the socket.
-func (s *server) Close() error {
-	if err := s.udp.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
-}
+func (s *server) Close() error { return s.udp.Close() }
 
 const (
-	clearEvery  = time.Second // how often the cache may be cleared
 	checkUsers  = time.Second // how often the users file is looked at
 	notesMinute = 100         // notifications logged a minute
 )
@@ -171,15 +164,11 @@ func (s *server) Serve(ctx context.Context) error {
 func (s *server) take(ctx context.Context, n int) {
 	s.now = s.cfg.Now()
 	s.second = uint32(s.now.Unix())
-	s.latest = s.now.Add(s.cfg.MaxFuture).Unix()
-	if s.cfg.MaxFuture < 0 {
-		s.latest = 1 << 62
-	}
+	s.latest = s.cfg.Latest(s.now).Unix()
 	if s.set.users != nil && s.now.Sub(s.checked) >= checkUsers {
 		s.reload()
 	}
-	if s.now.Sub(s.cleared) >= clearEvery && s.queue.Stale() {
-		s.cleared = s.now
+	if s.queue.Stale() {
 		s.cache.clear()
 	}
 	for s.from = 0; s.from < n; s.from++ {
@@ -197,7 +186,8 @@ func (s *server) take(ctx context.Context, n int) {
 			s.resolve(ctx)
 		}
 	}
-	if !s.udp.Full(n) || s.now.Sub(s.news.since) >= newcomerWait { // the more at once, the cheaper
+	// To resolve many together is cheaper.
+	if !s.udp.Full(n) || s.now.Sub(s.news.since) >= receivers.NewcomerWait {
 		s.resolve(ctx)
 	}
 	if s.dec.Unverified {

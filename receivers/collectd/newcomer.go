@@ -8,12 +8,6 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-const (
-	newcomerLists = 8192 // value lists that wait; then they are resolved
-	newcomerBytes = 1 << 20
-	newcomerWait  = 50 * time.Millisecond // the longest that some wait for others
-)
-
 // newcomers are value lists of series that are not in the cache. They wait, in order, until
 // the datagrams at hand are read, and are resolved together: one wait for the store instead
 // of one a series.
@@ -41,7 +35,9 @@ func (n *newcomers) add(v *ValueList, now time.Time) {
 	n.bytes += len(v.Raw) + 128
 }
 
-func (n *newcomers) full() bool { return len(n.lists) >= newcomerLists || n.bytes >= newcomerBytes }
+func (n *newcomers) full() bool {
+	return len(n.lists) >= receivers.MaxNewcomers || n.bytes >= receivers.MaxNewcomerBytes
+}
 
 func (n *newcomers) reset() {
 	clear(n.lists)

@@ -4,7 +4,6 @@ package lines
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/netip"
 	"time"
@@ -89,12 +88,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 func (s *server) Addr() net.Addr { return s.udp.Addr() }
 
 // Close closes the socket.
-func (s *server) Close() error {
-	if err := s.udp.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-		return err
-	}
-	return nil
-}
+func (s *server) Close() error { return s.udp.Close() }
 
 // Serve reads until ctx ends.
 func (s *server) Serve(ctx context.Context) error {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -35,12 +33,7 @@ func openRecording(name string) (*recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := filepath.Base(name)
-	peer := strings.TrimSuffix(base, filepath.Ext(base))
-	if peer == "" {
-		peer = base
-	}
-	return &recording{f, peer}, nil
+	return &recording{f, receivers.FilePeer(name)}, nil
 }
 
 // readFiles reads the recorded files, one after the other. It waits for the store instead of

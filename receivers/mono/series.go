@@ -51,20 +51,12 @@ func Define(c *Counter, step int64) *rra.Definition {
 	}
 }
 
-// fits reports whether values of a counter go into a series with the definition d: it has one data
-// source, of the counter's kind or altered to the one that also takes doubles.
+// fits reports whether a series with the definition d takes values of a counter: it has one data
+// source, of the counter's kind, or of the kind that also takes doubles if the series was altered.
 func fits(d *rra.Definition, c *Counter) bool {
-	n := 0
-	for _, ds := range d.Sources {
-		if ds.Kind == rra.Compute {
-			continue
-		}
-		if k := kindOf(c); ds.Kind != k && (k != rra.Derive || ds.Kind != rra.DDerive) {
-			return false
-		}
-		n++
-	}
-	return n == 1
+	ds, ok := receivers.OnlySource(d)
+	k := kindOf(c)
+	return ok && (ds.Kind == k || k == rra.Derive && ds.Kind == rra.DDerive)
 }
 
 // describe returns what is known of the counter of a series beside its numbers.

@@ -89,7 +89,7 @@ type server struct {
 	bytes   int       // that these take, about
 
 	now    time.Time // when the turn began, or the second reading
-	latest time.Time // beyond which a sample is of the future
+	latest rra.Time  // the latest time that a sample may have
 	pause  bool      // a resolve has failed in this turn
 	slow   string    // the plugin whose resolve failed last: the next turn begins behind it
 	values [1]rra.Value
@@ -202,10 +202,7 @@ func (s *server) turn(ctx context.Context) {
 
 func (s *server) clock() {
 	s.now = s.cfg.Now()
-	s.latest = s.now.Add(s.cfg.MaxFuture)
-	if s.cfg.MaxFuture < 0 {
-		s.latest = time.Unix(1<<40, 0)
-	}
+	s.latest = s.cfg.Latest(s.now)
 }
 
 // room bounds what is kept in memory, and how much of a folder is looked at.

@@ -3,9 +3,9 @@ package sink
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/receivers"
 )
 
@@ -30,16 +30,12 @@ func attributes(as []core.Label) []core.Label {
 // maxText is how many bytes of the text of metadata are kept.
 const maxText = 4096
 
-// cutText keeps the beginning of a long text.
+// cutText returns the beginning of a long text, with "…" at its end.
 func cutText(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
-	n := maxText - len("…")
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
+	return text.Cut(s, maxText-len("…")) + "…"
 }
 
 // labelTexts returns ls with names and values that the store takes. It does not change ls.

@@ -18,11 +18,11 @@ func TestPage(t *testing.T) {
 			number("abc", 70000), number("abc", 1<<64-1),
 		},
 		"strings": {
-			text("abc", "up"), text("abc", "up and down"), text("abc", "up and down"), text("abc", "down"),
-			text("abc", strings.Repeat("\xff", 16)),
+			textOf("abc", "up"), textOf("abc", "up and down"), textOf("abc", "up and down"), textOf("abc", "down"),
+			textOf("abc", strings.Repeat("\xff", 16)),
 		},
-		"tokens":  {text("mon.version", "0.0.0"), text("mon.compiled", "Sep 12 2004")},
-		"short":   {text("mon.version", "0.0.0")},
+		"tokens":  {textOf("mon.version", "0.0.0"), textOf("mon.compiled", "Sep 12 2004")},
+		"short":   {textOf("mon.version", "0.0.0")},
 		"indexes": {number("disk.tps", 5, 3, 0), number("disk.tps", 7, 8, 0), number("disk.tps", 9)},
 		"indexed": {
 			number("idle", 5), number("idle", 200, 0), number("idle", 201, 0, 1, 2), number("idle", 202, 0, 5, 6),

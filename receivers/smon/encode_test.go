@@ -30,7 +30,7 @@ func number(name string, v uint64, index ...uint64) datum {
 	return datum{typ: Unsigned, name: name, v: v, index: index}
 }
 
-func text(name, s string, index ...uint64) datum {
+func textOf(name, s string, index ...uint64) datum {
 	return datum{typ: String, name: name, text: s, index: index}
 }
 
@@ -62,7 +62,7 @@ func (c *collector) Unsigned(t *Token, index []uint64, v uint64) {
 }
 
 func (c *collector) String(t *Token, index []uint64, s []byte) {
-	c.data = append(c.data, text(t.Name, string(s), slices.Clone(index)...))
+	c.data = append(c.data, textOf(t.Name, string(s), slices.Clone(index)...))
 }
 
 func (c *collector) Invalid(err *receivers.Error) { c.errs = append(c.errs, err.Error()) }
@@ -85,7 +85,7 @@ func TestEncode(t *testing.T) {
 	}{
 		{
 			"the page's examples",
-			[]datum{text("mon.version", "0.0.0"), text("mon.compiled", "Sep 12 2004")},
+			[]datum{textOf("mon.version", "0.0.0"), textOf("mon.compiled", "Sep 12 2004")},
 			"00 0c 736d6f6e2e76657273696f6e 01 05 302e302e30 f000 0d 736d6f6e2e636f6d70696c6564 02 0b 5365702031322032303034",
 		},
 		{
@@ -100,17 +100,17 @@ func TestEncode(t *testing.T) {
 		},
 		{
 			"an append goes on, a replacement starts again",
-			[]datum{text("abc", "ab"), text("abc", "abc"), text("abc", "abc"), text("abc", "b"), text("abc", "")},
+			[]datum{textOf("abc", "ab"), textOf("abc", "abc"), textOf("abc", "abc"), textOf("abc", "b"), textOf("abc", "")},
 			"00 04 73616263 01 026162  000163  0000  00f00162  00f000",
 		},
 		{
 			"lengths",
-			[]datum{text("abc", strings.Repeat("x", 223)), text("abc", strings.Repeat("x", 447)), text("abd", strings.Repeat("y", 480))},
+			[]datum{textOf("abc", strings.Repeat("x", 223)), textOf("abc", strings.Repeat("x", 447)), textOf("abd", strings.Repeat("y", 480))},
 			"00 04 73616263 01 df" + strings.Repeat("78", 223) + "00e000" + strings.Repeat("78", 224) + "f000 04 73616264 02 e10100" + strings.Repeat("79", 480),
 		},
 		{
 			"each run of 16 FF is stuffed",
-			[]datum{text("abc", strings.Repeat("\xff", 33)), text("abc", strings.Repeat("\xff", 16))},
+			[]datum{textOf("abc", strings.Repeat("\xff", 33)), textOf("abc", strings.Repeat("\xff", 16))},
 			"00 04 73616263 01 21" + strings.Repeat("ff", 16) + "fe" + strings.Repeat("ff", 16) + "feff" + "00f010" + strings.Repeat("ff", 16) + "fe",
 		},
 		{
@@ -280,7 +280,7 @@ func TestEncodeRefuses(t *testing.T) {
 		{number("ab", 1), ErrName},
 		{number(strings.Repeat("x", 256), 1), ErrName},
 		{number("abc", 1, 1, 2, 3, 4, 5, 6, 7, 8, 9), ErrDepth},
-		{text("abc", strings.Repeat("x", MaxText+1)), ErrText},
+		{textOf("abc", strings.Repeat("x", MaxText+1)), ErrText},
 	} {
 		if err := test.d.encode(&e); !errors.Is(err, test.want) {
 			t.Errorf("%v: error %v, want %v", test.d, err, test.want)

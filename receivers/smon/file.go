@@ -7,9 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -71,12 +69,7 @@ func openFile(name string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := filepath.Base(name)
-	peer := strings.TrimSuffix(base, filepath.Ext(base))
-	if peer == "" {
-		peer = base
-	}
-	return &file{File: f, peer: peer, wait: mode != 0}, nil
+	return &file{File: f, peer: receivers.FilePeer(name), wait: mode != 0}, nil
 }
 
 // close closes the file, unless it is standard input, which is the process's.

@@ -56,17 +56,6 @@ func define(kind rra.Kind, step int64) *rra.Definition {
 	return d
 }
 
-// fits reports whether a series with the definition d takes one value, of whatever kind.
-func fits(d *rra.Definition) bool {
-	n := 0
-	for _, ds := range d.Sources {
-		if ds.Kind != rra.Compute {
-			n++
-		}
-	}
-	return n == 1
-}
-
 // kinds says what the numbers of tokens mean: the first pattern that a token's name matches
 // decides.
 type kinds []struct {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
 	"github.com/rondo-db/rondo/rra"
@@ -163,7 +164,7 @@ func checkStored(t *testing.T, r *receivertest.Running, parts []part) {
 		want, last := make(map[string][]rra.Value), make(map[string]string)
 		for _, d := range p.data(t) {
 			if d.typ == String {
-				last[d.path()] = cutText(receivers.Text([]byte(d.text[:min(len(d.text), keptText)])))
+				last[d.path()] = text.Cut(receivers.Text([]byte(d.text[:min(len(d.text), keptText)])), keptText)
 				continue
 			}
 			want[d.path()] = append(want[d.path()], rra.Uint(d.v))

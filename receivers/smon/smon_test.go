@@ -193,24 +193,24 @@ func TestTexts(t *testing.T) {
 	}
 	start := clock.now()
 	// Used twice, an index gets a token of its own.
-	send(text("mon.version", "0.0.0"), text("mon.version", "0.0.1"), text("port.state", "up", 1), text("port.state", "up", 1), text("port.state", "up", 1),
-		text("port.state", "up", 2), text("port.state", "up", 2), text("port.state", "down\xff", 2))
+	send(textOf("mon.version", "0.0.0"), textOf("mon.version", "0.0.1"), textOf("port.state", "up", 1), textOf("port.state", "up", 1), textOf("port.state", "up", 1),
+		textOf("port.state", "up", 2), textOf("port.state", "up", 2), textOf("port.state", "down\xff", 2))
 	want("mon.version", "0.0.1", start)
 	want("port.state/1", "up", start)
 	want("port.state/2", "down\uFFFD", start)
 	clock.add(10 * time.Second)
-	send(text("port.state", "up", 2), text("port.state", "down", 1), text("port.state", "up", 1), text("mon.version", "0.0.1"))
+	send(textOf("port.state", "up", 2), textOf("port.state", "down", 1), textOf("port.state", "up", 1), textOf("mon.version", "0.0.1"))
 	want("port.state/2", "up", clock.now())
 	if m, _ := rec.Metadata(context.Background(), "smon/127.0.0.1/port.state/1"); m.Time != rra.TimeOf(start) {
 		t.Errorf("a text that is the same again is handed over after 10 s")
 	}
 	clock.add(50 * time.Second)
-	send(text("mon.version", "0.0.1"))
+	send(textOf("mon.version", "0.0.1"))
 	want("mon.version", "0.0.1", clock.now())
 	long := strings.Repeat("é", keptText/2-1)
-	send(text("log.tail", "x"+long+"éééé"))
+	send(textOf("log.tail", "x"+long+"éééé"))
 	want("log.tail", "x"+long, clock.now())
-	send(text("log.tail", strings.Repeat("\xff", MaxText)))
+	send(textOf("log.tail", strings.Repeat("\xff", MaxText)))
 	want("log.tail", "\uFFFD", clock.now())
 	if n := len(rec.Series()); n != 0 {
 		t.Errorf("%d series, want none", n)

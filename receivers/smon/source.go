@@ -277,8 +277,10 @@ func (c *source) request(e *entry) receivers.Request {
 // settle writes the outcome of a request into an entry.
 func (c *source) settle(e *entry, r *receivers.Request) {
 	err := r.Err
-	if err == nil && !fits(r.Definition) {
-		err = errors.New("the series has more than one value")
+	if err == nil {
+		if _, ok := receivers.OnlySource(r.Definition); !ok {
+			err = errors.New("the series has more than one value")
+		}
 	}
 	if err == nil {
 		e.ref = r.Ref

@@ -73,7 +73,7 @@ func TestStore(t *testing.T) {
 	const high = 1<<63 + 1
 	n := uint64(0)
 	for range 5 {
-		r.send(t, 10*time.Second, number("net.bytes", high+7*n, 3), number("disk.reads", 1<<53+n), number("load", 4), text("state", "up"))
+		r.send(t, 10*time.Second, number("net.bytes", high+7*n, 3), number("disk.reads", 1<<53+n), number("load", 4), textOf("state", "up"))
 		n++
 	}
 	until(t, "all is stored", func() bool { return store.Stats().SamplesAccepted == 15 })

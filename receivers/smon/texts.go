@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -112,7 +113,7 @@ func (x *texts) describe(q *receivers.Queue, sender string, at rra.Time, second 
 		ok := q.Describe(receivers.Description{
 			PathMetadata: core.PathMetadata{
 				Path:     p.path,
-				Metadata: core.Metadata{Time: at, Text: cutText(receivers.Text(s.text))},
+				Metadata: core.Metadata{Time: at, Text: text.Cut(receivers.Text(s.text), keptText)},
 			},
 			Sender: sender,
 		})
@@ -124,16 +125,4 @@ func (x *texts) describe(q *receivers.Queue, sender string, at rra.Time, second 
 		x.said, x.room = nil, 0
 	}
 	x.said, x.size = x.said[:0], 0
-}
-
-// cutText cuts what is longer than is kept, at the end of a character.
-func cutText(s string) string {
-	if len(s) <= keptText {
-		return s
-	}
-	n := keptText
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n]
 }

@@ -4,24 +4,25 @@ const (
 	chunkBits  = 20
 	chunkBytes = 1 << chunkBits
 	keyAlign   = 16
-	// bits of a place that say where in its chunk a key begins, in units of keyAlign
+	// placeShift is how many low bits of a place say where in its chunk a key begins, in units of
+	// keyAlign. The other bits are the number of the chunk.
 	placeShift = chunkBits - 4
 )
 
-// MaxChunks is how many chunks of 1 MiB the places of keys can tell apart.
+// MaxChunks is how many chunks of 1 MiB Keys can have at most.
 const MaxChunks = 1 << (32 - placeShift)
 
-// Keys holds the bytes of keys, in few large pieces of memory. The zero value is ready.
+// Keys holds the bytes of keys in a few large pieces of memory. The zero value is ready.
 type Keys struct {
 	chunks [][]byte // a key never crosses chunks
 }
 
-// Chunks returns how many chunks of 1 MiB the keys take. The owner of the keys begins anew, at the
-// latest, when they are MaxChunks.
+// Chunks returns how many chunks of 1 MiB the keys take. The owner must call Clear at the latest
+// when there are MaxChunks.
 func (k *Keys) Chunks() int { return len(k.chunks) }
 
-// Add copies a key, of two parts set one after the other, and returns its place. A key has less
-// than 1 MiB.
+// Add copies a key, whose bytes are a and then b, and returns its place. A key must be shorter than
+// 1 MiB.
 func (k *Keys) Add(a, b []byte) (place uint32) {
 	i := len(k.chunks) - 1
 	if i < 0 || len(k.chunks[i])+len(a)+len(b)+keyAlign > chunkBytes {
@@ -39,10 +40,10 @@ func (k *Keys) Add(a, b []byte) (place uint32) {
 	return uint32(i)<<placeShift | uint32(at/keyAlign)
 }
 
-// At returns the key at a place, and what stands behind it.
+// At returns the key at a place, followed by other bytes: it does not know where the key ends.
 func (k *Keys) At(place uint32) []byte {
 	return k.chunks[place>>placeShift][(place&(1<<placeShift-1))*keyAlign:]
 }
 
-// Clear takes all keys away, and keeps the memory for others.
+// Clear removes all keys and keeps the memory.
 func (k *Keys) Clear() { k.chunks = k.chunks[:0] }

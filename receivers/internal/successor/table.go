@@ -1,30 +1,30 @@
-// Package successor finds what a receiver knows of a series while a stream of values goes by.
+// Package successor finds the series of a value quickly in a stream that repeats itself.
 //
-// Senders repeat themselves: the series that follows another one followed it the last time, too. So
-// a [Table] remembers for each entry which came next, and its owner compares the key at hand with
-// that one first. Only where it is another does the owner hash the key and ask the table. [Keys]
-// holds the bytes of keys.
+// Senders send their series in the same order each time. So a [Table] remembers, for each entry,
+// which entry came next the last time. The owner of the table first compares the key at hand with
+// the key of that entry. Only if they differ does it hash the key and look it up. [Keys] holds the
+// bytes of the keys.
 //
-// Neither holds pointers for each entry: a million entries cost the garbage collector nothing. The
-// owner keeps the entries themselves, in a slice in the order of [Table.Add], and makes the
-// comparisons: so no call of a look-up goes through an interface.
+// Neither type holds pointers for each entry, so a million entries cost the garbage collector
+// nothing. The owner keeps the entries themselves, in a slice in the order of [Table.Add], and
+// compares keys itself: a look-up makes no call through an interface.
 package successor
 
 import "unsafe"
 
-// None is the number of no entry.
+// None stands for no entry.
 const None = ^uint32(0)
 
-// leastSlots is the size of the smallest table; it is a power of two.
+// leastSlots is the size of the smallest hash table. The size is always a power of two.
 const leastSlots = 16
 
 // A Table numbers entries from 0 on, finds them by the hashes of their keys, and remembers which
-// came after which. The zero value is ready. It is for one goroutine.
+// entry came after which. The zero value is ready. It is for one goroutine.
 type Table struct {
-	slots []uint32 // open addressing; 0 is free, else 1 + the number of an entry
-	links []link   // by number
-	last  uint32   // 1 + the number of the entry that was found last; 0: none
-	probe uint32   // where More goes on
+	slots []uint32 // hash table with open addressing: 0 is free, else 1 + the number of an entry
+	links []link   // by the number of the entry
+	last  uint32   // 1 + the number of the entry that was found last; 0: it is not known
+	probe uint32   // the slot at which More goes on
 }
 
 type link struct {
@@ -40,10 +40,10 @@ func (t *Table) Size() int {
 	return int(unsafe.Sizeof(link{}))*cap(t.links) + int(unsafe.Sizeof(uint32(0)))*cap(t.slots)
 }
 
-// Last returns the entry that was found last; None if that is not known.
+// Last returns the entry that was found last; None: it is not known.
 func (t *Table) Last() uint32 { return t.last - 1 }
 
-// Foreseen returns the entry that came after Last the last time; None if there is none.
+// Foreseen returns the entry that came after Last the last time; None: no entry did.
 func (t *Table) Foreseen() uint32 {
 	if l := t.last - 1; l < uint32(len(t.links)) {
 		if n := t.links[l].next; n < uint32(len(t.links)) {
@@ -56,7 +56,7 @@ func (t *Table) Foreseen() uint32 {
 // Found notes that entry i was found.
 func (t *Table) Found(i uint32) { t.last = i + 1 }
 
-// Follow is Found, and has i be what is foreseen after Last from now on.
+// Follow notes that entry i was found, and that it is foreseen after Last from now on.
 func (t *Table) Follow(i uint32) {
 	if l := t.last - 1; l < uint32(len(t.links)) {
 		t.links[l].next = i
@@ -64,13 +64,13 @@ func (t *Table) Follow(i uint32) {
 	t.last = i + 1
 }
 
-// Lose makes Last None, because what came is not in the table.
+// Lose makes Last None, because the key that came is not in the table.
 func (t *Table) Lose() { t.last = 0 }
 
 // Is reports whether entry i has the hash h.
 func (t *Table) Is(i, h uint32) bool { return t.links[i].hash == h }
 
-// First returns the first entry with the hash h, or None. It need not have the key: then ask More.
+// First returns the first entry with the hash h, or None. If its key is another one, call More.
 func (t *Table) First(h uint32) uint32 {
 	if len(t.slots) == 0 {
 		return None
@@ -94,22 +94,22 @@ func (t *Table) More(h uint32) uint32 {
 	}
 }
 
-// Add makes an entry for a key that has none, and returns its number: as many as there were before.
+// Add makes an entry for a key that has none, and returns its number. Numbers follow each other.
 func (t *Table) Add(h uint32) uint32 {
 	if 2*len(t.links) >= len(t.slots) {
 		t.slots = make([]uint32, max(2*len(t.slots), leastSlots))
 		for i := range t.links {
-			t.place(t.links[i].hash, uint32(i)+1)
+			t.insert(t.links[i].hash, uint32(i)+1)
 		}
 	}
 	n := uint32(len(t.links))
-	// what comes next may well be the next that is new
+	// The entry that comes next may well be the next new one.
 	t.links = append(t.links, link{hash: h, next: n + 1})
-	t.place(h, n+1)
+	t.insert(h, n+1)
 	return n
 }
 
-func (t *Table) place(h, s uint32) {
+func (t *Table) insert(h, s uint32) {
 	mask := uint32(len(t.slots) - 1)
 	i := h & mask
 	for t.slots[i] != 0 {
@@ -118,7 +118,7 @@ func (t *Table) place(h, s uint32) {
 	t.slots[i] = s
 }
 
-// Clear takes all entries away, and keeps the memory for others.
+// Clear removes all entries and keeps the memory.
 func (t *Table) Clear() {
 	clear(t.slots)
 	t.links, t.last = t.links[:0], 0

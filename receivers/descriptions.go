@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	queuedTexts    = 64 << 10 // descriptions that wait; beyond that new paths are shed
-	queuedTextSize = 16 << 20 // bytes of them
+	queuedPaths     = 64 << 10 // paths whose descriptions wait; beyond that new paths are shed
+	queuedPathBytes = 16 << 20 // bytes in the descriptions
 )
 
-// texts are descriptions on their way to the sink: the newest of each path.
-type texts struct {
+// descriptions wait for the sink: the newest of each path.
+type descriptions struct {
 	wake chan struct{}
 
 	mu     sync.Mutex // guards what follows
@@ -19,11 +19,12 @@ type texts struct {
 	size   int
 }
 
-func (t *texts) init() {
+func (t *descriptions) init() {
 	t.wake = make(chan struct{}, 1)
 	t.byPath = make(map[string]Description)
 }
 
+// size returns how many bytes d takes, about.
 func (d *Description) size() int {
 	n := len(d.Path) + len(d.Text) + len(d.Sender)
 	for _, a := range d.Attributes {
@@ -32,8 +33,9 @@ func (d *Description) size() int {
 	return n
 }
 
-// put keeps d in place of what waits for the same path, and reports whether there was room.
-func (t *texts) put(d Description) bool {
+// put adds d, in place of a description that waits for the same path. It reports whether there was
+// room.
+func (t *descriptions) put(d Description) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old, ok := t.byPath[d.Path]
@@ -41,14 +43,15 @@ func (t *texts) put(d Description) bool {
 	if ok {
 		size -= old.size()
 	}
-	if size > queuedTextSize || !ok && len(t.byPath) >= queuedTexts {
+	if size > queuedPathBytes || !ok && len(t.byPath) >= queuedPaths {
 		return false
 	}
 	t.byPath[d.Path], t.size = d, size
 	return true
 }
 
-func (t *texts) take() []Description {
+// drain returns the descriptions that wait, and removes them.
+func (t *descriptions) drain() []Description {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	ds := make([]Description, 0, len(t.byPath))
@@ -60,34 +63,38 @@ func (t *texts) take() []Description {
 	return ds
 }
 
-// Describe keeps metadata of a path. It does not wait; of what comes faster than it can be stored,
-// the newest of each path is kept, and where too many paths wait it is shed.
+// Describe stores metadata of a path. It does not wait. If descriptions come faster than they can
+// be stored, the newest of each path is stored. If too many paths wait, d is shed, counted as
+// Overload, and Describe returns false.
 func (q *Queue) Describe(d Description) bool {
-	if !q.texts.put(d) {
+	if !q.descriptions.put(d) {
 		q.c.Drop(Overload, 1)
 		return false
 	}
 	select {
-	case q.texts.wake <- struct{}{}:
-	default: // it has been told
+	case q.descriptions.wake <- struct{}{}:
+	default: // keepDescriptions is awake already
 	}
 	return true
 }
 
-// Describing returns how many paths wait in Describe: while they are few, it sheds nothing.
+// Describing returns how many paths have descriptions that wait. While they are few, Describe sheds
+// nothing.
 func (q *Queue) Describing() int {
-	q.texts.mu.Lock()
-	defer q.texts.mu.Unlock()
-	return len(q.texts.byPath)
+	q.descriptions.mu.Lock()
+	defer q.descriptions.mu.Unlock()
+	return len(q.descriptions.byPath)
 }
 
-func (q *Queue) keepTexts(ctx context.Context) {
-	for range q.texts.wake {
-		q.describe(ctx, q.texts.take())
+// keepDescriptions hands descriptions to the sink until Stop.
+func (q *Queue) keepDescriptions(ctx context.Context) {
+	for range q.descriptions.wake {
+		q.describe(ctx, q.descriptions.drain())
 	}
-	q.describe(ctx, q.texts.take())
+	q.describe(ctx, q.descriptions.drain())
 }
 
+// describe hands ds to the sink.
 func (q *Queue) describe(ctx context.Context, ds []Description) {
 	if len(ds) == 0 {
 		return
