@@ -11,11 +11,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The cache holds what is known of a metric by host and name. Senders repeat themselves: metadata,
-// its value, the next metric's metadata. So a look-up tries the entry of the last one, and then the
-// one that is foreseen after it.
+// A cache finds what is known of a metric by its host and name. Senders repeat themselves: they
+// send the metadata of a metric, its value, then the metadata of the next metric. So a look-up
+// first tries the entry that was found last, then the one that followed it the last time, and only
+// then the hash table.
 //
-// What it held can all be read back from the store, so when it is full it starts over.
+// A full cache is emptied. It can be read back from the store.
 type cache struct {
 	table   successor.Table
 	entries []entry // by their numbers in table
@@ -24,40 +25,41 @@ type cache struct {
 	most    int // entries
 }
 
-// An entry is one metric of one host. Seconds are of the server's own clock, which only moves on.
+// An entry is what is known of one metric of one host. Its seconds are those of server.second, a
+// clock that never goes back.
 type entry struct {
-	meta uint64 // hash of the last message with metadata; 0: none since the start
-	text uint64 // hash of the newest text that was handed over
-	ref  core.Ref
+	meta uint64   // hash of the last message with metadata; 0: none has come since the start
+	text uint64   // hash of the newest text that was handed over
+	ref  core.Ref // the series; 0: there is none
 
-	key        uint32 // where it stands in keys
-	host, name uint16 // bytes of the key
+	key        uint32 // place of the key in keys
+	host, name uint16 // lengths of the two parts of the key, in bytes
 
-	seen uint32 // second of the last value; before the first, of the metadata
-	dmax uint32
-	due  uint32 // second from which a text is handed over again though it is the same
+	seen uint32 // second of the last value; before the first value, of the metadata
+	dmax uint32 // from the metadata: seconds of silence after which the metric expires; 0: never
+	due  uint32 // second from which a text is handed over again although it is the same
 	wait uint32 // second until which a series that was refused is not asked for
 
 	typ   Type
-	kind  rra.Kind // of the series, once there is a ref
-	why   receivers.Reason
+	kind  rra.Kind         // of the series; valid if ref is not 0
+	why   receivers.Reason // why there is no series, until wait
 	flags flags
 }
 
 type flags uint8
 
 const (
-	known flags = 1 << iota // there is metadata, sent, stored or assumed
-	asked                   // the store was asked for some
-	gone                    // it has expired: what the store has is as old
-	beats                   // it is the heartbeat
+	known flags = 1 << iota // there is metadata: sent, stored or assumed
+	asked                   // the store was asked for the metadata
+	gone                    // the metric has expired, and so has the metadata in the store
+	beats                   // the metric is the heartbeat
 )
 
 func (e *entry) is(f flags) bool { return e.flags&f != 0 }
 
 const (
-	cacheEntries = 1 << 21 // default bound: with keys of 32 bytes about 300 MB
-	maxChunks    = 1 << 8  // chunks of keys: 256 MB
+	cacheEntries = 1 << 21 // entries at most: about 300 MB with keys of 32 bytes
+	maxChunks    = 1 << 8  // chunks of keys at most: 256 MB
 )
 
 func newCache(most int) *cache { return &cache{seed: maphash.MakeSeed(), most: most} }
@@ -67,8 +69,8 @@ func (c *cache) len() int { return len(c.entries) }
 // full reports whether it is time for a restart.
 func (c *cache) full() bool { return len(c.entries) >= c.most || c.keys.Chunks() >= maxChunks }
 
-// restart forgets all entries but those of which keep is told, and tells it what they are from now
-// on.
+// restart forgets all entries except those that keep yields. With each, keep yields a function that
+// is called with the entry's new number.
 func (c *cache) restart(keep iter.Seq2[uint32, func(now uint32)]) {
 	old := *c
 	c.table.Clear()
@@ -105,7 +107,7 @@ func (c *cache) find(host, name []byte) (i, hash uint32, ok bool) {
 	return 0, h, false
 }
 
-// equal reports whether entry i is that of a metric whose key has the hash h.
+// equal reports whether entry i is that of the metric, whose key has the hash h.
 func (c *cache) equal(i, h uint32, host, name []byte) bool {
 	if !c.table.Is(i, h) {
 		return false
@@ -125,7 +127,7 @@ func (c *cache) key(i uint32) (host, name []byte) {
 	return k[:e.host:e.host], k[e.host:][:e.name:e.name]
 }
 
-// add makes an entry, whose key has the hash h and is not there.
+// add makes an entry for a metric that has none. h is the hash of its key.
 func (c *cache) add(host, name []byte, h uint32) uint32 {
 	n := c.table.Add(h)
 	c.entries = append(c.entries, entry{key: c.keys.Add(host, name), host: uint16(len(host)), name: uint16(len(name))})

@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Decode reads the message in packet; bytes that follow it are ignored. What m points to is part of
-// packet, which is not changed, and valid as long as that is; only the memory of Extra is m's own,
-// and used again. An error is a *receivers.Error; m then says nothing.
+// Decode reads the message in packet into m, and ignores bytes that follow it. The slices of m
+// point into packet, which Decode does not change, except for Extra, whose memory the next Decode
+// uses again. Errors are of type *receivers.Error; after an error the fields of m mean nothing.
 func (m *Message) Decode(packet []byte) error {
 	*m = Message{Extra: m.Extra[:0]}
 	r := reader{b: packet}
@@ -60,7 +60,7 @@ func (m *Message) core(r *reader) {
 	m.value(r, c.wire)
 }
 
-// identity reads what every message since 3.1 begins with.
+// identity reads the fields that every message of 3.1 and later begins with.
 func (m *Message) identity(r *reader) {
 	at := r.off
 	m.Host = r.string()
@@ -80,7 +80,7 @@ func (m *Message) identity(r *reader) {
 const minPair = 8
 
 func (m *Message) metadata(r *reader) {
-	start := r.off - 4 // spoof belongs to what describes
+	start := r.off - 4 // Spoof is part of the metadata
 	m.Type = r.string()
 	m.Name2 = r.string()
 	m.Units = r.string()
@@ -99,7 +99,7 @@ func (m *Message) metadata(r *reader) {
 	m.described = r.since(start)
 }
 
-// value reads a value encoded as that of the message w.
+// value reads a value in the encoding of message w.
 func (m *Message) value(r *reader, w Word) {
 	switch w {
 	case WordUshort:
@@ -119,7 +119,7 @@ func (m *Message) value(r *reader, w Word) {
 	}
 }
 
-// A reader reads XDR until something is wrong; from then on everything is zero.
+// A reader reads XDR (RFC 4506). After the first error everything it reads is zero.
 type reader struct {
 	b   []byte
 	off int
@@ -132,7 +132,7 @@ func (r *reader) fail(reason receivers.Reason, off int, format string, args ...a
 	}
 }
 
-// since returns what was read from start on.
+// since returns the bytes that were read from offset start on.
 func (r *reader) since(start int) []byte {
 	if r.err != nil {
 		return nil

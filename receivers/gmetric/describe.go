@@ -1,78 +1,24 @@
 package gmetric
 
 import (
-	"cmp"
 	"context"
 	"hash/maphash"
 	"slices"
-	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
 const (
-	maxTexts     = 1 << 16  // metrics whose metadata is in memory as text
-	maxTextBytes = 64 << 20 // in all of them
-	describeRoom = 4096     // paths that may wait in the queue
-	describeMany = 1024     // that are not left until the next tick
-	// seconds after which a text that stays the same is handed over again, or half of dmax
-	refreshText   = 60
-	evictionTries = 8
+	describeRoom = 4096 // paths that may wait in the queue
+	describeMany = 1024 // so many changed paths are handed over before the next tick
+	// refreshText is after how many seconds a text that stays the same is stored again, if half of
+	// dmax is not less.
+	refreshText = 60
 )
 
-// texts holds the metadata of metrics as text: until it has been handed over to be stored and the
-// series is made, and of metrics that are texts themselves as long as there is room. The rest is in
-// the store.
-type texts struct {
-	byEntry map[uint32]*described
-	bytes   int      // that these take
-	dirty   []uint32 // of which something is to be handed over
-}
-
-// described is one metric.
-type described struct {
-	metric
-	words  []byte // the newest text
-	sender string
-	at     rra.Time
-
-	fresh   bool // the store has not been asked yet whether it has the same
-	lost    bool // the store does not have it any more
-	store   bool // it is to be stored
-	relabel bool // so are the labels of its series, once there is one
-	listed  bool // in dirty
-
-	weight int // what is counted in texts.bytes
-}
-
-// describedBytes is about what a metric takes beside its texts.
-const describedBytes = 512
-
-// weigh counts d anew, which is in byEntry and has changed.
-func (t *texts) weigh(d *described) {
-	n := describedBytes + len(d.typ) + len(d.units) + len(d.group) + len(d.title) + len(d.description) + len(d.cluster) + len(d.ip) + cap(d.words)
-	for _, l := range d.extra {
-		n += len(l.Name) + len(l.Value) + 32
-	}
-	t.bytes += n - d.weight
-	d.weight = n
-}
-
-// remove forgets entry i.
-func (t *texts) remove(i uint32) {
-	if d := t.byEntry[i]; d != nil {
-		t.bytes -= d.weight
-		d.weight = 0
-		delete(t.byEntry, i)
-	}
-}
-
-func (t *texts) init() { *t = texts{byEntry: make(map[uint32]*described)} }
-
-// describe takes what m says about a metric.
+// describe takes the metadata in m.
 func (s *server) describe(e *entry, i uint32, m *Message) {
 	sum := m.sum(s.cache.seed)
 	if e.meta == sum && e.is(known) {
@@ -88,15 +34,22 @@ func (s *server) describe(e *entry, i uint32, m *Message) {
 	s.unhold(i)
 }
 
-// same reports whether md, the first metadata of a metric that has come since the start, is what
-// the store has.
+// unhold makes a newcomer of the value that is held for entry i, whose metadata has come.
+func (s *server) unhold(i uint32) {
+	if v := s.held.remove(i); v != nil {
+		s.news.add(i, &v.reading, v.sender)
+	}
+}
+
+// same reports whether the store has the metadata md of entry i already, if md is the first since
+// the start.
 func (s *server) same(e *entry, i uint32, md *metric) bool {
 	if e.meta != 0 || !e.is(known) || !e.is(asked) {
 		return false
 	}
 	ctx, cancel := receivers.Asking(context.Background())
 	defer cancel()
-	t, err := s.texts.of(ctx, s, i)
+	t, err := s.metadata(ctx, i)
 	if err != nil || t.lost || !slices.Equal(t.attributes(s.set.remove), md.attributes(s.set.remove)) {
 		return false
 	}
@@ -106,7 +59,7 @@ func (s *server) same(e *entry, i uint32, md *metric) bool {
 	return true
 }
 
-// setMetric gives a metric new metadata, and reports whether there was room to keep it.
+// setMetric gives a metric new metadata, and reports whether there was room for it.
 func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
 	t := s.texts.byEntry[i]
 	if t == nil {
@@ -114,12 +67,12 @@ func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
 			s.Drop(receivers.Overload, 1)
 			return false
 		}
-		e.text = 0 // the newest text is to come with it
+		e.text = 0 // the next text is stored together with the metadata
 	}
 	e.typ, e.dmax = ParseType(md.typ), md.dmax
 	e.flags = e.flags&^gone | known
 	e.meta = 0
-	e.wait = 0 // what kept it from becoming a series may be past
+	e.wait = 0 // with the new metadata a series may be possible
 	if e.seen == 0 {
 		e.seen = s.second
 	}
@@ -127,7 +80,7 @@ func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
 	s.texts.weigh(t)
 	if !e.is(asked) {
 		t.fresh = true
-		s.news.ask(i) // it may be what the store has
+		s.news.ask(i) // the store may have the same
 		return true
 	}
 	t.store = true
@@ -135,51 +88,9 @@ func (s *server) setMetric(e *entry, i uint32, md metric, sender string) bool {
 	return true
 }
 
-// put makes room for entry i; nil: there is none.
-func (t *texts) put(i uint32) *described {
-	if t.full() {
-		tries := 0
-		for j, d := range t.byEntry { // begins anywhere
-			if tries++; tries > evictionTries {
-				break
-			}
-			if !d.listed && !d.fresh {
-				t.remove(j)
-			}
-			if !t.full() {
-				break
-			}
-		}
-		if t.full() {
-			return nil
-		}
-	}
-	d := new(described)
-	t.byEntry[i] = d
-	t.weigh(d)
-	return d
-}
-
-func (t *texts) full() bool { return len(t.byEntry) >= maxTexts || t.bytes >= maxTextBytes }
-
-// keep puts d, which is to be handed over, under the number that its entry has from now on.
-func (t *texts) keep(i uint32, d *described) {
-	t.byEntry[i] = d
-	t.bytes += d.weight
-	if d.listed {
-		t.dirty = append(t.dirty, i)
-	}
-}
-
-func (t *texts) list(i uint32, d *described) {
-	if !d.listed {
-		d.listed = true
-		t.dirty = append(t.dirty, i)
-	}
-}
-
-// of returns the metadata of a metric that is known.
-func (t *texts) of(ctx context.Context, s *server, i uint32) (*described, error) {
+// metadata returns the metadata of entry i, which is known, from memory or from the store.
+func (s *server) metadata(ctx context.Context, i uint32) (*described, error) {
+	t := &s.texts
 	if d := t.byEntry[i]; d != nil {
 		return d, nil
 	}
@@ -190,7 +101,7 @@ func (t *texts) of(ctx context.Context, s *server, i uint32) (*described, error)
 	}
 	d := t.put(i)
 	if d == nil {
-		d = new(described) // for this once
+		d = new(described) // for this call only
 	}
 	md, ok := parseAttributes(stored.Attributes)
 	d.metric, d.lost = md, !ok || stored.Expired
@@ -201,26 +112,7 @@ func (t *texts) of(ctx context.Context, s *server, i uint32) (*described, error)
 	return d, nil
 }
 
-// settled is told that entry i has become a series.
-func (t *texts) settled(i uint32) {
-	d := t.byEntry[i]
-	switch {
-	case d == nil:
-	case d.relabel:
-		t.list(i, d)
-	case !d.store:
-		t.drop(i, d)
-	}
-}
-
-// drop forgets the metadata of a series: numbers need none of it.
-func (t *texts) drop(i uint32, d *described) {
-	if typ := ParseType(d.typ); typ != String && typ != Unknown {
-		t.remove(i)
-	}
-}
-
-// ask asks the store for the metadata of entries that are new.
+// ask asks the store for the metadata of new entries.
 func (s *server) ask(ctx context.Context) error {
 	asks := s.news.asks
 	for n, i := range asks {
@@ -231,7 +123,7 @@ func (s *server) ask(ctx context.Context) error {
 		host, name := s.cache.key(i)
 		stored, err := s.sink.Metadata(ctx, path(host, name))
 		if err != nil {
-			s.news.asks = append(asks[:0], asks[n:]...) // once more, later
+			s.news.asks = append(asks[:0], asks[n:]...) // again later
 			return err
 		}
 		e.flags |= asked
@@ -241,14 +133,15 @@ func (s *server) ask(ctx context.Context) error {
 	return nil
 }
 
-// answer brings what the store has of a metric and what was sent since the start together.
+// answer takes the metadata that the store has of entry i, and compares it with metadata that has
+// been sent since the start.
 func (s *server) answer(e *entry, i uint32, stored *core.Metadata) {
 	md, ok := parseAttributes(stored.Attributes)
 	ok = ok && !stored.Expired
 	t := s.texts.byEntry[i]
 	if e.is(known) {
 		if t == nil {
-			return // there was no room
+			return // there was no room for what was sent
 		}
 		t.fresh = false
 		if !ok || stored.Expire != int64(t.dmax) || !slices.Equal(stored.Attributes, t.attributes(s.set.remove)) {
@@ -279,8 +172,8 @@ func (s *server) answer(e *entry, i uint32, stored *core.Metadata) {
 	}
 }
 
-// refresh is after how many seconds a text is stored though it is the same, so that its time tells
-// that it still comes.
+// refresh returns after how many seconds a text is stored again although it is the same. The time
+// of the text thus tells that it still arrives.
 func (e *entry) refresh() uint32 {
 	if e.dmax == 0 {
 		return refreshText
@@ -288,7 +181,7 @@ func (e *entry) refresh() uint32 {
 	return min(refreshText, max(e.dmax/2, 1))
 }
 
-// text keeps r as the newest text of a metric.
+// text stores r as the newest text of a metric.
 func (s *server) text(e *entry, i uint32, r *reading) {
 	words := r.text
 	if !r.textual() {
@@ -306,18 +199,18 @@ func (s *server) text(e *entry, i uint32, r *reading) {
 	}
 }
 
-// beat notes that a host lives.
+// beat stores that a host is alive.
 func (s *server) beat(e *entry, i uint32) {
 	if s.second >= e.due {
 		s.touch(e, i, s.at)
 	}
 }
 
-// touch has what is known of a metric stored again as of now. It returns nil if there is no room.
+// touch stores the metadata of entry i again, with the time at. It returns nil if there is no room.
 func (s *server) touch(e *entry, i uint32, at rra.Time) *described {
 	ctx, cancel := receivers.Asking(context.Background())
 	defer cancel()
-	t, err := s.texts.of(ctx, s, i)
+	t, err := s.metadata(ctx, i)
 	if err != nil {
 		s.Drop(receivers.FailureReason(err), 1)
 		return nil
@@ -350,9 +243,10 @@ func (s *server) expire(e *entry, i uint32) {
 	e.meta, e.text, e.dmax, e.due, e.seen = 0, 0, 0, 0, 0
 }
 
-// flush hands over what is to be stored of paths, as far as there is room for it; with force all of
-// it.
-func (t *texts) flush(s *server, force bool) {
+// flushTexts hands over the metadata and labels that are to be stored, as far as there is room for
+// them; with force all of them.
+func (s *server) flushTexts(force bool) {
+	t := &s.texts
 	room := describeRoom - s.queue.Describing()
 	n := 0
 	for ; n < len(t.dirty) && (room > 0 || force); n++ {
@@ -381,87 +275,55 @@ func (t *texts) flush(s *server, force bool) {
 	t.dirty = append(t.dirty[:0], t.dirty[n:]...)
 }
 
-// put hands over what is to be stored of one path.
+// put hands over the metadata of one path.
 func (s *server) put(e *entry, i uint32, d *described) {
 	d.store = false
 	host, name := s.cache.key(i)
 	x := receivers.Description{Sender: d.sender, PathMetadata: core.PathMetadata{
 		Path: path(host, name),
 		Metadata: core.Metadata{
-			Time: d.at, Text: text(d.words), Expire: int64(d.dmax),
+			Time: d.at, Text: label(d.words), Expire: int64(d.dmax),
 		},
 	}}
 	if e.is(known) {
 		x.Attributes = d.attributes(s.set.remove)
 	}
 	if !s.queue.Describe(x) {
-		e.meta, e.text, e.due = 0, 0, 0 // what comes next is handed over again
+		e.meta, e.text, e.due = 0, 0, 0 // the next metadata and text are handed over again
 	}
 }
 
-// A relabeler gives series other labels, beside the loop that reads: each is a wait of its own.
-type relabeler struct {
-	sink receivers.Sink
-	cfg  receivers.Config
-	jobs chan receivers.Request // when it is full, what changes labels waits in texts
-	done chan struct{}
-	quit context.CancelFunc
-}
-
-const (
-	queuedLabels  = 1024
-	labelsTimeout = 10 * time.Second
-)
-
-func newRelabeler(sink receivers.Sink, cfg receivers.Config) *relabeler {
-	return &relabeler{sink: sink, cfg: cfg, jobs: make(chan receivers.Request, queuedLabels), done: make(chan struct{})}
-}
-
-func (l *relabeler) start() {
-	ctx, quit := context.WithCancel(context.Background())
-	l.quit = quit
-	go func() {
-		defer close(l.done)
-		var lines loglimit.Limit[string]
-		for r := range l.jobs {
-			if ctx.Err() != nil {
-				continue
-			}
-			reqs := []receivers.Request{r}
-			one, cancel := context.WithTimeout(ctx, labelsTimeout)
-			err := l.sink.Resolve(one, reqs)
-			cancel()
-			if err == nil {
-				err = reqs[0].Err
-			}
-			if err == nil {
-				continue
-			}
-			if ok, held := lines.Allow("labels", l.cfg.Now()); ok {
-				l.cfg.Logger.Warn("gmetric: labels not changed", "series", r.Path, "err", err, "held_back_lines", held)
-			}
+// release assumes metadata for values that have been held for long enough, and makes newcomers of
+// them. It reports whether there are newcomers.
+func (s *server) release(ctx context.Context) bool {
+	n := 0
+	for ; n < len(s.held.order); n++ {
+		o := s.held.order[n]
+		v := s.held.of(o)
+		if v == nil {
+			continue // its metadata has come
 		}
-	}()
+		if s.now.Sub(o.since) < holdFor || s.news.full() {
+			break
+		}
+		s.assume(ctx, o.entry, v)
+		s.unhold(o.entry)
+	}
+	s.held.order = append(s.held.order[:0], s.held.order[n:]...)
+	return len(s.news.values) > 0
 }
 
-// put has the series of d labelled, and reports whether there was room.
-func (l *relabeler) put(host, name []byte, d *described, step int64) bool {
-	if len(l.jobs) == cap(l.jobs) {
-		return false // nothing else fills it
+// assume gives entry i the metadata that the store has by now, or else the default metadata.
+func (s *server) assume(ctx context.Context, i uint32, v *heldValue) {
+	e := &s.cache.entries[i]
+	if !e.is(gone) {
+		host, name := s.cache.key(i)
+		stored, err := s.sink.Metadata(ctx, path(host, name))
+		if err == nil {
+			s.answer(e, i, &stored)
+		}
 	}
-	md := d.metric
-	l.jobs <- receivers.Request{
-		Identity: identify(host, name, &md), Sender: d.sender, Time: d.at, Relabel: true,
-		Define: func(own int64) *rra.Definition { return md.define(cmp.Or(own, step)) },
+	if !e.is(known) {
+		s.setMetric(e, i, defaultMetric(v.word), v.sender)
 	}
-	return true
-}
-
-// stop waits until what was put is done, for Config.Grace at most.
-func (l *relabeler) stop() {
-	close(l.jobs)
-	t := time.AfterFunc(l.cfg.Grace, l.quit)
-	<-l.done
-	t.Stop()
-	l.quit()
 }

@@ -4,11 +4,11 @@
 // [Protocol] is the receiver. It listens on 127.0.0.1:8649 unless told otherwise, on multicast
 // groups if asked, and takes both formats on one socket.
 //
-// Below it, [Message] is one datagram: Decode reads one, AppendBinary writes one. A 3.0 message
-// holds a metric's description and its value; since 3.1 the two are messages of their own, and the
-// receiver brings them together: it keeps the description of each metric with the store, and holds
-// a value back, for a while, whose description it has not seen.
+// A [Message] is one datagram: Decode reads it, AppendBinary writes it. In the format of 3.0 one
+// message holds both the description of a metric and its value. Since 3.1 they are two messages,
+// which the receiver brings together: it keeps the description of each metric in the store, and
+// holds a value back, for a while, if it has no description.
 //
-// Limits: strings of 1472 bytes, 10,000 values held back. The wire is described in
-// docs/wire/gmetric.md.
+// Limits: strings of 1472 bytes, 10,000 values held back. docs/wire/gmetric.md describes the
+// protocol.
 package gmetric

@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// AppendBinary appends m as a datagram. The error says which field cannot be one of such a message.
-// HostName and IP are not looked at: the Host of a spoofed message is "IP:NAME".
+// AppendBinary appends m as a datagram. The error says which field is not valid in such a message.
+// It ignores HostName and IP: the Host of a spoofed message is "IP:NAME".
 func (m *Message) AppendBinary(dst []byte) ([]byte, error) {
 	if err := m.check(); err != nil {
 		return dst, err
@@ -55,7 +55,7 @@ func (m *Message) AppendBinary(dst []byte) ([]byte, error) {
 	return b, nil
 }
 
-// check says what keeps m from being read back.
+// check returns an error if Decode would not read m back.
 func (m *Message) check() error {
 	switch {
 	case m.Word > WordRequest || m.Word > WordCoreLast && m.Word < WordMetadata:
@@ -101,7 +101,7 @@ func (m *Message) appendLimits(dst []byte) []byte {
 	return binary.BigEndian.AppendUint32(dst, m.DMax)
 }
 
-// appendValue appends the value as that of the message w.
+// appendValue appends the value in the encoding of message w.
 func (m *Message) appendValue(dst []byte, w Word) ([]byte, error) {
 	n := m.Number
 	switch w {

@@ -1,7 +1,6 @@
 package gmetric
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -9,22 +8,24 @@ import (
 )
 
 const (
-	maxHeld = 10_000           // metrics
-	holdFor = 30 * time.Second // then metadata is not waited for any more
+	maxHeld = 10_000           // metrics of which a value is held
+	holdFor = 30 * time.Second // how long a value is held for its metadata to come
 )
 
-// held is the newest value of each metric whose metadata has not come.
+// held holds the newest value of each metric whose metadata has not come.
 type held struct {
-	byEntry map[uint32]*heldValue
-	order   []heldSince // by since
+	byEntry map[uint32]*heldValue // by the number of the cache's entry
+	order   []heldSince           // oldest first; values that are no longer held may be in it
 }
 
+// A heldValue is a value that waits for its metadata.
 type heldValue struct {
 	reading
 	sender string
-	since  time.Time // when the first of them came
+	since  time.Time // when the first value of the metric came
 }
 
+// A heldSince names a value in held.order.
 type heldSince struct {
 	entry uint32
 	since time.Time
@@ -34,79 +35,42 @@ func (h *held) init() { *h = held{byEntry: make(map[uint32]*heldValue)} }
 
 func (h *held) len() int { return len(h.byEntry) }
 
-// hold keeps r, in place of what was held of entry i.
-func (s *server) hold(i uint32, r *reading, sender string) {
-	v := s.held.byEntry[i]
+// hold keeps r until the metadata of entry i has come, in place of an earlier value of the entry.
+// It returns how many values are lost by that, and why.
+func (h *held) hold(i uint32, r *reading, sender string, now time.Time) (lost uint64, why receivers.Reason) {
+	v := h.byEntry[i]
 	switch {
 	case v != nil:
-		s.Drop(receivers.State, 1) // the one before
 		v.text = append(v.text[:0], r.text...)
 		v.word, v.number, v.at, v.sender = r.word, r.number, r.at, sender
-	case s.held.len() >= maxHeld:
-		s.Drop(receivers.Limit, 1)
-	default:
-		s.held.put(i, &heldValue{reading: r.clone(), sender: sender, since: s.now})
+		return 1, receivers.State // the one before
+	case h.len() >= maxHeld:
+		return 1, receivers.Limit
 	}
+	h.put(i, &heldValue{reading: r.clone(), sender: sender, since: now})
+	return 0, 0
 }
 
-// put adds v, which is not older than any other.
+// remove returns the value that is held for entry i, and holds it no longer; nil: none is held.
+func (h *held) remove(i uint32) *heldValue {
+	v := h.byEntry[i]
+	delete(h.byEntry, i)
+	return v
+}
+
+// put adds v. No value that is held is younger than v.
 func (h *held) put(i uint32, v *heldValue) {
 	h.byEntry[i] = v
 	h.order = append(h.order, heldSince{i, v.since})
-	if len(h.order) > 2*maxHeld { // mostly of values whose metadata has come
+	if len(h.order) > 2*maxHeld { // most are of values that are no longer held
 		h.order = slices.DeleteFunc(h.order, func(o heldSince) bool { return h.of(o) == nil })
 	}
 }
 
-// of returns the value that o stands for; nil: it is not held any more.
+// of returns the value that o names; nil: it is no longer held.
 func (h *held) of(o heldSince) *heldValue {
 	if v := h.byEntry[o.entry]; v != nil && v.since == o.since {
 		return v
 	}
 	return nil
-}
-
-// unhold makes a newcomer of what is held of entry i, whose metadata has come.
-func (s *server) unhold(i uint32) {
-	v := s.held.byEntry[i]
-	if v == nil {
-		return
-	}
-	delete(s.held.byEntry, i)
-	s.news.add(i, &v.reading, v.sender)
-}
-
-// release makes newcomers of what has been held for long enough, with metadata that is assumed. It
-// reports whether there are any.
-func (s *server) release(ctx context.Context) bool {
-	n := 0
-	for ; n < len(s.held.order); n++ {
-		o := s.held.order[n]
-		v := s.held.of(o)
-		if v == nil {
-			continue // its metadata has come
-		}
-		if s.now.Sub(o.since) < holdFor || s.news.full() {
-			break
-		}
-		s.assume(ctx, o.entry, v)
-		s.unhold(o.entry)
-	}
-	s.held.order = append(s.held.order[:0], s.held.order[n:]...)
-	return len(s.news.values) > 0
-}
-
-// assume gives entry i the metadata that the store has by now, or else the default.
-func (s *server) assume(ctx context.Context, i uint32, v *heldValue) {
-	e := &s.cache.entries[i]
-	if !e.is(gone) {
-		host, name := s.cache.key(i)
-		stored, err := s.sink.Metadata(ctx, path(host, name))
-		if err == nil {
-			s.answer(e, i, &stored)
-		}
-	}
-	if !e.is(known) {
-		s.setMetric(e, i, defaultMetric(v.word), v.sender)
-	}
 }

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A metric is what metadata says of one, as text that can be stored.
+// A metric is the metadata of one metric, in texts that can be stored.
 type metric struct {
 	typ        string // as sent
 	slope      Slope
@@ -27,25 +27,24 @@ type metric struct {
 	extra []core.Label // other pairs, in order of their names
 }
 
-// The tmax of a metric without metadata, and the limits of what is kept.
 const (
-	defaultTMax = 60
+	defaultTMax = 60        // seconds; of a metric without metadata
 	maxGroup    = maxString // bytes of all groups
-	maxExtra    = 16        // other pairs
-	extraBytes  = 2 << 10   // in all of them: with the rest, less than the 16 KB that the store takes
+	maxExtra    = 16        // further extra elements
+	extraBytes  = 2 << 10   // bytes in them: all metadata stays below the 16 KB that the store takes
 )
 
-// metricOf returns what m, which describes one, says. left is how many extra elements are beyond
-// the limits.
+// metricOf returns the metadata in m. left is how many extra elements are left out because they
+// are beyond the limits.
 func metricOf(m *Message) (md metric, left int) {
 	md = metric{
-		typ: text(m.Type), slope: m.Slope, tmax: m.TMax, dmax: m.DMax,
-		units: text(m.Units), ip: text(m.IP),
+		typ: label(m.Type), slope: m.Slope, tmax: m.TMax, dmax: m.DMax,
+		units: label(m.Units), ip: label(m.IP),
 	}
 	size := 0
 	for _, p := range m.Extra {
-		value := text(p.Value)
-		switch key := text(p.Key); key {
+		value := label(p.Value)
+		switch key := label(p.Key); key {
 		case "GROUP":
 			switch {
 			case value == "":
@@ -62,7 +61,7 @@ func metricOf(m *Message) (md metric, left int) {
 			md.description = value
 		case "CLUSTER":
 			md.cluster = value
-		case "SPOOF_HOST", "SPOOF_HEARTBEAT": // how the host was named tells it already
+		case "SPOOF_HOST", "SPOOF_HEARTBEAT": // the name of the host tells this already
 		default:
 			size += len(key) + len(value)
 			if len(md.extra) == maxExtra || size > extraBytes {
@@ -75,7 +74,7 @@ func metricOf(m *Message) (md metric, left int) {
 	return md, left
 }
 
-// setExtra keeps the last value of a key.
+// setExtra sets the value of a key.
 func (md *metric) setExtra(key, value string) {
 	i, found := slices.BinarySearchFunc(md.extra, key, func(l core.Label, key string) int { return strings.Compare(l.Name, key) })
 	if found {
@@ -85,20 +84,13 @@ func (md *metric) setExtra(key, value string) {
 	md.extra = slices.Insert(md.extra, i, core.Label{Name: key, Value: value})
 }
 
-// text returns b as text that a label may hold: what is not UTF-8 takes more room than before.
-func text(b []byte) string {
-	s := strings.ReplaceAll(receivers.Text(b), "\x00", "_")
-	if len(s) <= maxString {
-		return s
-	}
-	n := maxString
-	for !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
+// label returns b as a text that a label may have. Replacing bytes that are not UTF-8 may make it
+// longer than maxString, so it is cut.
+func label(b []byte) string {
+	return text.Cut(strings.ReplaceAll(receivers.Text(b), "\x00", "_"), maxString)
 }
 
-// defaultMetric is what is assumed of a value whose metadata never came.
+// defaultMetric returns the metadata that is assumed if none comes for a value of message w.
 func defaultMetric(w Word) metric {
 	var t Type
 	switch w {
@@ -118,8 +110,7 @@ func defaultMetric(w Word) metric {
 	return metric{typ: t.String(), slope: Both, tmax: defaultTMax}
 }
 
-// sum returns a hash of all that m, which describes a metric, says but its host and name. It is
-// never 0.
+// sum returns a hash of the metadata in m, without host and name. It is never 0.
 func (m *Message) sum(seed maphash.Seed) uint64 {
 	h := uint64(m.Word) + 1
 	if m.Word.Core() {
@@ -135,12 +126,13 @@ func (m *Message) sum(seed maphash.Seed) uint64 {
 	return max(h, 1)
 }
 
+// mix returns a hash of the hashes h and p: the halves of a product with 2⁶⁴ over the golden ratio.
 func mix(h, p uint64) uint64 {
 	hi, lo := bits.Mul64(h^p, 0x9e3779b97f4a7c15)
 	return hi ^ lo
 }
 
-// The names of attributes that are kept of a path.
+// The names of the attributes under which the metadata of a metric is stored.
 const (
 	attrType        = "type"
 	attrSlope       = "slope"
@@ -158,7 +150,8 @@ const (
 	expiryDelete = receivers.ExpireDelete
 )
 
-// attributes returns all of md, in order of the names.
+// attributes returns md as attributes, in order of their names. With remove they include the one
+// that makes the server delete the series when it expires.
 func (md *metric) attributes(remove bool) []core.Label {
 	ls := make([]core.Label, 0, 12+len(md.extra))
 	ls = append(ls,
@@ -189,7 +182,8 @@ func (md *metric) attributes(remove bool) []core.Label {
 	return ls
 }
 
-// parseAttributes is the reverse. It reports whether ls are those of a metric.
+// parseAttributes is the reverse of attributes. ok reports whether ls are the attributes of a
+// metric.
 func parseAttributes(ls []core.Label) (md metric, ok bool) {
 	for _, l := range ls {
 		switch l.Name {
@@ -222,18 +216,18 @@ func parseAttributes(ls []core.Label) (md metric, ok bool) {
 	return md, ok
 }
 
-func seconds(text string) uint32 {
-	n, _ := strconv.ParseUint(text, 10, 32) // what is no number was not written by attributes
+func seconds(s string) uint32 {
+	n, _ := strconv.ParseUint(s, 10, 32) // attributes writes nothing but numbers here
 	return uint32(n)
 }
 
-// identify returns what the series of a metric is called: ganglia/HOST/METRIC.
+// identify returns the path of the series of a metric, ganglia/HOST/METRIC, and its labels.
 func identify(host, name []byte, md *metric) receivers.Identity {
 	return receivers.Identity{
 		Path: path(host, name),
 		Labels: []core.Label{
-			{Name: "host", Value: text(host)},
-			{Name: "metric", Value: text(name)},
+			{Name: "host", Value: label(host)},
+			{Name: "metric", Value: label(name)},
 			{Name: attrUnits, Value: md.units},
 			{Name: attrType, Value: md.typ},
 			{Name: attrGroup, Value: md.group},
@@ -254,8 +248,8 @@ func path(host, name []byte) string {
 	return string(receivers.AppendComponent(append(p, '/'), name))
 }
 
-// kind returns what a metric becomes: gmetad's table, and for what is not of a whole type the kinds
-// that take doubles.
+// kind returns the kind of a metric's data source. It is gmetad's table, except that types that are
+// not integers get the kinds that take doubles.
 func (md *metric) kind() rra.Kind {
 	whole := ParseType(md.typ).Integer()
 	switch {
@@ -271,7 +265,7 @@ func (md *metric) kind() rra.Kind {
 	return rra.Gauge
 }
 
-// gmetad's archives since 3.3, as it makes them for one host's metric.
+// archives are those that gmetad makes since 3.3 for the metric of one host.
 var archives = [...]rra.Archive{
 	{CF: rra.Average, XFF: 0.5, PDPs: 1, Rows: 5856},
 	{CF: rra.Average, XFF: 0.5, PDPs: 4, Rows: 20160},
@@ -280,9 +274,9 @@ var archives = [...]rra.Archive{
 
 const (
 	source     = "sum" // the name of the data source
-	deadSteps  = 8     // a heartbeat is that many steps,
-	lostTimes  = 4     // or that many tmax
-	gmetadStep = 15    // seconds
+	deadSteps  = 8     // the heartbeat is so many steps,
+	lostTimes  = 4     // or so many tmax if that is longer
+	gmetadStep = 15    // gmetad's step in seconds
 )
 
 // define returns the definition of the series of a metric with the given step.
@@ -295,17 +289,4 @@ func (md *metric) define(step int64) *rra.Definition {
 		}},
 		Archives: slices.Clone(archives[:]),
 	}
-}
-
-// sourceKind returns the kind of the one data source of d that takes values. It reports whether
-// there is one, and no more.
-func sourceKind(d *rra.Definition) (k rra.Kind, ok bool) {
-	n := 0
-	for _, ds := range d.Sources {
-		if ds.Kind != rra.Compute {
-			k = ds.Kind
-			n++
-		}
-	}
-	return k, n == 1
 }

@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	maxNames      = 1 << 16         // addresses
-	maxLookups    = 1024            // that wait for one of the
-	lookupWorkers = 16              // that look up at the same time,
-	lookupTimeout = 3 * time.Second // for so long
-	// before an address is looked up again, whose name is used until then
-	nameFresh    = time.Hour
-	nameFailed   = 5 * time.Minute // the same for one that has no name and stands for itself
-	waitingMost  = 4096            // datagrams whose sender's name is looked up
-	waitingBytes = 1 << 20
+	maxNames      = 1 << 16         // addresses that are remembered
+	maxLookups    = 1024            // addresses that wait to be looked up
+	lookupWorkers = 16              // addresses that are looked up at the same time
+	lookupTimeout = 3 * time.Second // how long one look-up may take
+	nameFresh     = time.Hour       // after which a name is looked up again
+	nameFailed    = 5 * time.Minute // after which an address without a name is looked up again
+	waitingMost   = 4096            // datagrams that wait for the name of their sender
+	waitingBytes  = 1 << 20         // bytes in them
 )
 
-// names finds the names of addresses. Nothing waits for that but the datagrams of the address.
+// names finds the names of addresses in the DNS. Only datagrams of an address whose name is not
+// known yet wait for the look-up; others are read meanwhile.
 type names struct {
+	c      *receivers.Counters
 	lookup func(ctx context.Context, addr string) ([]string, error)
-	known  map[netip.Addr]*named // of the goroutine of Serve, as is
-	held   []heldDatagram
-	bytes  int
-	asks   chan netip.Addr // when it is full, datagrams are shed
-	purged time.Time       // when known was searched for some to forget
+	known  map[netip.Addr]*named // for the goroutine of Serve alone, as are held, bytes and purged
+	held   []heldDatagram        // datagrams that wait for the name of their sender
+	bytes  int                   // in held
+	asks   chan netip.Addr       // when it is full, datagrams are shed
+	purged time.Time             // when old names were last removed from known
 	cancel context.CancelFunc
 	run    sync.WaitGroup
 
@@ -39,25 +40,29 @@ type names struct {
 	answers []answer
 }
 
+// A named is what is known of an address.
 type named struct {
-	name  []byte // nil: not yet
-	until time.Time
-	asked bool
+	name  []byte    // nil: it is not known yet
+	until time.Time // when the name is to be looked up again
+	asked bool      // it is being looked up
 }
 
+// An answer is the result of a look-up.
 type answer struct {
 	addr netip.Addr
-	name string // empty: none
+	name string // empty: the address has no name
 }
 
+// A heldDatagram waits for the name of its sender.
 type heldDatagram struct {
 	addr   netip.Addr
 	packet []byte
 	at     rra.Time
 }
 
-func newNames() *names {
+func newNames(c *receivers.Counters) *names {
 	return &names{
+		c:      c,
 		lookup: net.DefaultResolver.LookupAddr,
 		known:  make(map[netip.Addr]*named),
 		asks:   make(chan netip.Addr, maxLookups),
@@ -101,20 +106,19 @@ func (n *names) work(ctx context.Context) {
 // waiting reports whether datagrams wait for a name.
 func (n *names) waiting() bool { return len(n.held) > 0 }
 
-// name returns the name of the sender of packet. If that is not known yet, the packet is kept.
-func (s *server) name(packet []byte) ([]byte, bool) {
-	n := s.names
-	addr := s.sender.addr
+// find returns the name of addr. If it is not known yet, find keeps packet, which arrived at the
+// time at and is returned by ready later, and returns nil.
+func (n *names) find(addr netip.Addr, packet []byte, now time.Time, at rra.Time) []byte {
 	x := n.known[addr]
 	if x == nil {
-		if len(n.known) >= maxNames && !n.forget(s.now) {
-			s.Drop(receivers.Limit, 1)
-			return nil, false
+		if len(n.known) >= maxNames && !n.forget(now) {
+			n.c.Drop(receivers.Limit, 1)
+			return nil
 		}
 		x = new(named)
 		n.known[addr] = x
 	}
-	if !x.asked && (x.name == nil || s.now.After(x.until)) {
+	if !x.asked && (x.name == nil || now.After(x.until)) {
 		select {
 		case n.asks <- addr:
 			x.asked = true
@@ -122,21 +126,21 @@ func (s *server) name(packet []byte) ([]byte, bool) {
 		}
 	}
 	if x.name != nil {
-		return x.name, true
+		return x.name
 	}
 	if !x.asked || len(n.held) >= waitingMost || n.bytes+len(packet) > waitingBytes {
-		s.Drop(receivers.Overload, 1)
-		return nil, false
+		n.c.Drop(receivers.Overload, 1)
+		return nil
 	}
 	n.bytes += len(packet)
-	n.held = append(n.held, heldDatagram{addr, append([]byte(nil), packet...), s.at})
-	return nil, false
+	n.held = append(n.held, heldDatagram{addr, append([]byte(nil), packet...), at})
+	return nil
 }
 
-// forget makes room where there are too many addresses, and reports whether there is some.
+// forget forgets old names, and reports whether there is room for another address now.
 func (n *names) forget(now time.Time) bool {
 	if now.Sub(n.purged).Abs() < time.Second {
-		return false // a flood of addresses must not be one of searches
+		return false // search once a second at most, however many new addresses come
 	}
 	n.purged = now
 	for addr, x := range n.known {
@@ -147,40 +151,38 @@ func (n *names) forget(now time.Time) bool {
 	return len(n.known) < maxNames
 }
 
-// readWaiting takes the names that were found, and reads the datagrams that have waited for them.
-func (s *server) readWaiting() {
-	n := s.names
+// ready takes the answers that have come, and returns the datagrams whose senders have names now.
+func (n *names) ready(now time.Time) []heldDatagram {
 	n.mu.Lock()
 	answers := n.answers
 	n.answers = nil
 	n.mu.Unlock()
+	if len(answers) == 0 {
+		return nil
+	}
 	for _, a := range answers {
 		x := n.known[a.addr]
 		switch {
 		case a.name != "":
-			x.name, x.until = []byte(a.name), s.now.Add(nameFresh)
+			x.name, x.until = []byte(a.name), now.Add(nameFresh)
 		case x.name == nil:
 			x.name = []byte(a.addr.String())
 			fallthrough
 		default:
-			x.until = s.now.Add(nameFailed)
+			x.until = now.Add(nameFailed)
 		}
 		x.asked = false
 	}
-	if len(answers) == 0 {
-		return
-	}
-	now := s.at
-	held := n.held
-	n.held, n.bytes = nil, 0
-	for _, h := range held {
+	var ready, rest []heldDatagram
+	n.bytes = 0
+	for _, h := range n.held {
 		if n.known[h.addr].name == nil {
-			n.held = append(n.held, h)
+			rest = append(rest, h)
 			n.bytes += len(h.packet)
 			continue
 		}
-		s.at = h.at
-		s.datagram(h.packet, h.addr)
+		ready = append(ready, h)
 	}
-	s.at = now
+	n.held = rest
+	return ready
 }

@@ -104,8 +104,7 @@ func TestForget(t *testing.T) {
 		n.known[addr] = &named{name: []byte("x"), until: s.now.Add(1)}
 	}
 	ask := func(last byte) {
-		s.sender.set(netip.AddrFrom4([4]byte{192, 0, 2, last}))
-		s.name([]byte("packet"))
+		n.find(netip.AddrFrom4([4]byte{192, 0, 2, last}), []byte("packet"), s.now, s.at)
 	}
 	ask(1)
 	if st := s.Stats(); st.Dropped[receivers.Limit] != 1 || len(n.known) != maxNames {

@@ -8,13 +8,13 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The syntax of a text.
+// A syntax says which kind of number a text is.
 type syntax uint8
 
 const (
 	noNumber syntax = iota
-	integer         // a sign or none, and digits
-	fraction        // with a point or an exponent
+	integer         // digits, with or without a sign
+	fraction        // a decimal number with a point or an exponent
 )
 
 var (
@@ -24,10 +24,10 @@ var (
 	errFloat     = &receivers.Error{Reason: receivers.State, What: "a float where the series counts whole numbers"}
 )
 
-// ParseValue reads a value that was sent as a text, for a data source of kind k: a decimal number
-// with blanks around it. COUNTER and DERIVE take whole numbers of at most 64 bits, and keep all of
-// them; the others take the double next to the number, and one too large for that is unknown. An
-// error is a *receivers.Error.
+// ParseValue parses a value that was sent as a text, for a data source of kind k: a decimal number
+// with or without blanks around it. COUNTER and DERIVE take whole numbers of at most 64 bits,
+// exactly. The other kinds take the nearest double; a number that is too large for a double is
+// unknown. Errors are of type *receivers.Error.
 func ParseValue(k rra.Kind, text []byte) (rra.Value, error) {
 	text, kind := scan(text)
 	if kind == noNumber {
@@ -57,7 +57,7 @@ func ParseValue(k rra.Kind, text []byte) (rra.Value, error) {
 	return rra.Int(i), nil
 }
 
-// finite returns f as a reading: what is not finite is unknown.
+// finite returns f as a value: unknown if f is NaN or infinite.
 func finite(f float64) rra.Value {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return rra.Unknown
@@ -65,7 +65,7 @@ func finite(f float64) rra.Value {
 	return rra.Float(f)
 }
 
-// convert makes a number that was sent as one fit a data source of kind k.
+// convert returns a number that was sent in binary as a value for a data source of kind k.
 func convert(k rra.Kind, v rra.Value) (rra.Value, error) {
 	counts := k == rra.Counter || k == rra.Derive
 	switch v.Tag {
@@ -86,7 +86,7 @@ func convert(k rra.Kind, v rra.Value) (rra.Value, error) {
 	return v, nil
 }
 
-// appendNumber appends a number that was sent as one as a text.
+// appendNumber appends a number that was sent in binary as a text.
 func appendNumber(dst []byte, v rra.Value) []byte {
 	switch v.Tag {
 	case rra.TagInt:
@@ -138,7 +138,7 @@ func scan(text []byte) ([]byte, syntax) {
 	return text, kind
 }
 
-// digits returns how many digits b begins with.
+// digits returns the number of digits at the beginning of b.
 func digits(b []byte) int {
 	for i, c := range b {
 		if c < '0' || c > '9' {

@@ -6,40 +6,40 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Word is the first word of a message, which says what it is: 0 a metric with its value in the
-// format of 3.0, 1 to 50 a metric of gmond that is known by its number there, and from 3.1 on the
-// rest. They are part of the format.
+// A Word is the first word of a message and says what the message is. In the format of 3.0, 0 is a
+// metric with its value, and 1 to 50 are values of metrics of gmond that have numbers (core
+// metrics). The others are messages of 3.1 and later. They are part of the format.
 type Word uint32
 
 // The words.
 const (
 	WordGmetric  Word = 0
-	WordCore     Word = 1  // the first of them
-	WordCoreLast Word = 50 // and the last
-	WordMetadata Word = 128
-	WordUshort   Word = 129 // the first of the values
+	WordCore     Word = 1   // the first core metric
+	WordCoreLast Word = 50  // the last core metric
+	WordMetadata Word = 128 // the description of a metric
+	WordUshort   Word = 129 // a value, as are the next
 	WordShort    Word = 130
 	WordInt      Word = 131
 	WordUint     Word = 132
 	WordString   Word = 133
 	WordFloat    Word = 134
-	WordDouble   Word = 135 // and the last
-	WordRequest  Word = 136
+	WordDouble   Word = 135 // the last value
+	WordRequest  Word = 136 // one gmond asks others for metadata
 )
 
-// Old reports whether the message is of the 3.0 format.
+// Old reports whether the message has the format of 3.0.
 func (w Word) Old() bool { return w <= WordCoreLast }
 
-// Core reports whether the message is of a metric that has a number.
+// Core reports whether the message is the value of a core metric.
 func (w Word) Core() bool { return w >= WordCore && w <= WordCoreLast }
 
-// Value reports whether the message is a value whose metadata is another message.
+// Value reports whether the message is a value whose metadata is in another message.
 func (w Word) Value() bool { return w >= WordUshort && w <= WordDouble }
 
-// maxString is the longest string: the longest datagram that Ganglia sends.
+// maxString is the length of the longest string in bytes: that of Ganglia's longest datagram.
 const maxString = 1472
 
-// A Slope says how a metric's values go on from one to the next.
+// A Slope says how the values of a metric change.
 type Slope uint8
 
 // The slopes are part of the format.
@@ -99,7 +99,7 @@ func (t Type) String() string {
 	return typeNames[t]
 }
 
-// Integer reports whether the type is one of whole numbers.
+// Integer reports whether values of the type are whole numbers.
 func (t Type) Integer() bool { return t >= Int8 && t <= Uint32 }
 
 // ParseType returns the type called text, or Unknown.
@@ -112,17 +112,17 @@ func ParseType[T string | []byte](text T) Type {
 	return Unknown
 }
 
-// A Message is one datagram. Which fields count is said by its Word.
+// A Message is one datagram. Its Word says which fields are in use.
 type Message struct {
 	Word Word
 
-	// Of 3.1 and later. IP and HostName are the two sides of a Host that is spoofed, the address
-	// that the metric is said to come from and the name of the host; else HostName is Host.
+	// Of 3.1 and later. If Spoof is true, the sender speaks for another host, and Host is
+	// "IP:NAME": IP and HostName are its parts. Otherwise HostName is Host.
 	Host         []byte
 	Spoof        bool
 	IP, HostName []byte
 
-	// Name is of all messages. Core metrics have the name of their number.
+	// Name is the metric's name, of all messages. That of a core metric follows from its number.
 	Name []byte
 
 	// Of WordGmetric, WordMetadata and core metrics.
@@ -135,15 +135,15 @@ type Message struct {
 	Name2 []byte // the name again
 	Extra []Pair
 
-	// Of values: the format they are to be printed with.
+	// Of values: the format with which to print them.
 	Format []byte
 
-	// Text is the value of WordGmetric, WordString and core metrics that are strings; Number
-	// that of the others: an integer or a double, a float widened to one.
+	// Text is the value of WordGmetric, of WordString, and of core metrics that are strings. Number
+	// is the value of the others: an integer or a double. A float is widened to a double.
 	Text   []byte
 	Number rra.Value
 
-	described []byte // the bytes that say what the metric is, for a hash
+	described []byte // the bytes of the metadata, to be hashed
 }
 
 // A Pair is one extra element of metadata.
@@ -162,7 +162,7 @@ func (m *Message) Clone() Message {
 	return c
 }
 
-// coreSlope is that of core metric k.
+// coreSlope returns the slope of core metric k.
 func coreSlope(k Word) Slope {
 	if k <= 9 || k == 25 {
 		return Zero
@@ -170,16 +170,16 @@ func coreSlope(k Word) Slope {
 	return Both
 }
 
-// A coreMetric is what a number stands for.
+// A coreMetric describes a metric that has a number.
 type coreMetric struct {
 	name  string
 	typ   Type
-	wire  Word // the value that is encoded likewise
+	wire  Word // the message of 3.1 that has a value in the same encoding
 	units string
-	tmax  uint32
+	tmax  uint32 // seconds
 }
 
-// coreMetrics are those of Ganglia 2.5 to 3.0 by their numbers. They are part of the format.
+// coreMetrics are the core metrics of Ganglia 2.5 to 3.0, by number. They are part of the format.
 var coreMetrics = [...]coreMetric{
 	1:  {"cpu_num", Uint16, WordUshort, "CPUs", 1200},
 	2:  {"cpu_speed", Uint32, WordUint, "MHz", 1200},
@@ -233,10 +233,10 @@ var coreMetrics = [...]coreMetric{
 	50: {"mem_vm", Uint32, WordUint, "KB", 180},
 }
 
-// heartbeat is the metric that only says that its host lives.
+// heartbeat is a metric that only says that its host is alive.
 const heartbeat = "heartbeat"
 
-// coreTexts are names, types and units of core metrics as a Message holds them.
+// coreTexts are the names, types and units of core metrics, as a Message holds them.
 var coreTexts = func() (ts [WordCoreLast + 1]struct{ name, typ, units []byte }) {
 	for k := WordCore; k <= WordCoreLast; k++ {
 		c := &coreMetrics[k]

@@ -1,0 +1,113 @@
+package gmetric
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A server is the receiver. All of it but the counters belongs to the goroutine of Serve.
+type server struct {
+	receivers.Counters
+	cfg    receivers.Config
+	sink   receivers.Sink
+	set    settings
+	udp    *sockets.UDP
+	queue  *receivers.Queue
+	cache  *cache
+	news   newcomers
+	held   held
+	texts  texts
+	labels *relabeler
+	names  *names // nil: addresses are not resolved
+
+	began  time.Time     // when the server was made
+	now    time.Time     // when the datagrams at hand were read
+	second uint32        // seconds from began to now, and one
+	at     rra.Time      // now in whole seconds, like the times of gmetad's polls
+	every  time.Duration // tickEvery
+	ticked time.Time     // when tick ran last
+
+	msg    Message // the datagram that is being read
+	sender sender  // its sender
+	sample [1]rra.Value
+	digits []byte
+
+	lines loglimit.Limit[string]
+}
+
+// A sender is the sender of the datagram that is being read.
+type sender struct {
+	addr netip.Addr
+	text [64]byte // addr as text
+	n    int      // bytes of text
+}
+
+// set makes addr the sender. It does nothing if it was the sender before, which it often was.
+func (s *sender) set(addr netip.Addr) {
+	if s.addr != addr || s.n == 0 {
+		s.addr = addr
+		s.n = len(addr.AppendTo(s.text[:0]))
+	}
+}
+
+func (s *sender) host() []byte { return s.text[:s.n] }
+
+// makeServer returns a server without a socket.
+func makeServer(cfg receivers.Config, set settings, sink receivers.Sink) *server {
+	s := &server{cfg: cfg, sink: sink, set: set, cache: newCache(cacheEntries), began: cfg.Now(), every: tickEvery}
+	s.labels = newRelabeler(sink, cfg)
+	s.texts.init()
+	s.held.init()
+	if set.resolve {
+		s.names = newNames(&s.Counters)
+	}
+	return s
+}
+
+const (
+	tickEvery = time.Second           // how often tick runs
+	soon      = 20 * time.Millisecond // how often while names are looked up or much is to be stored
+)
+
+// forgetSeries forgets all references, because the store has refused one.
+func (s *server) forgetSeries() {
+	for i := range s.cache.entries {
+		e := &s.cache.entries[i]
+		e.ref = 0
+	}
+	s.news.refs = 0
+}
+
+// restart empties the cache, which is full. It keeps only what cannot be read back from the store:
+// values that are held, metadata that is not stored yet, and entries that wait to be asked for.
+func (s *server) restart() {
+	held, described, asks := s.held, s.texts.byEntry, s.news.asks
+	s.held.init()
+	s.texts.init()
+	s.news.asks, s.news.refs = nil, 0
+	s.cache.restart(func(yield func(uint32, func(uint32)) bool) {
+		for _, o := range held.order {
+			if v := held.of(o); v != nil {
+				yield(o.entry, func(i uint32) { s.held.put(i, v) })
+			}
+		}
+		for i, d := range described {
+			if d.listed || d.fresh {
+				yield(i, func(i uint32) { s.texts.keep(i, d) })
+			}
+		}
+		for _, i := range asks {
+			yield(i, s.news.ask)
+		}
+	})
+	for i := range s.cache.entries {
+		if s.cache.entries[i].ref != 0 {
+			s.news.refs++
+		}
+	}
+}

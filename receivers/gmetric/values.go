@@ -1,0 +1,84 @@
+package gmetric
+
+import (
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// read takes the value in m.
+func (s *server) read(e *entry, i uint32, m *Message) {
+	r := reading{word: m.Word, number: m.Number, text: m.Text, at: s.at}
+	switch {
+	case !e.is(asked):
+		s.news.ask(i)
+		s.news.add(i, &r, string(s.sender.host()))
+	case !e.is(known) && !e.is(beats):
+		s.hold(i, &r, string(s.sender.host()))
+	default:
+		s.store(e, i, &r)
+	}
+}
+
+// hold keeps r until the metadata of entry i has come.
+func (s *server) hold(i uint32, r *reading, sender string) {
+	if lost, why := s.held.hold(i, r, sender, s.now); lost > 0 {
+		s.Drop(why, lost)
+	}
+}
+
+// store takes a value of a metric whose metadata is known: as a heartbeat, a text or a sample.
+func (s *server) store(e *entry, i uint32, r *reading) {
+	switch {
+	case e.is(beats):
+		s.beat(e, i)
+	case e.words(r):
+		s.text(e, i, r)
+	case e.ref != 0:
+		s.add(e, i, r)
+	case s.second < e.wait:
+		s.Drop(e.why, 1)
+	default:
+		s.news.add(i, r, string(s.sender.host()))
+	}
+}
+
+// words reports whether r is to be stored as a text.
+func (e *entry) words(r *reading) bool {
+	switch {
+	case e.typ == String:
+		return true
+	case e.typ != Unknown || !r.textual():
+		return false
+	}
+	_, kind := scan(r.text)
+	return kind == noNumber
+}
+
+// add hands r over as a sample.
+func (s *server) add(e *entry, i uint32, r *reading) {
+	v, err := r.value(e.kind)
+	if err != nil {
+		s.badValue(i, r, err)
+		return
+	}
+	s.sample[0] = v
+	s.queue.Add(e.ref, r.at, s.sample[:])
+}
+
+// value returns r for a data source of kind k.
+func (r *reading) value(k rra.Kind) (rra.Value, error) {
+	if r.textual() {
+		return ParseValue(k, r.text)
+	}
+	return convert(k, r.number)
+}
+
+// badValue counts and logs a value that the series of entry i does not take.
+func (s *server) badValue(i uint32, r *reading, err error) {
+	s.Drop(receivers.ReasonOf(err), 1)
+	host, name := s.cache.key(i)
+	if ok, held := s.lines.Allow(string(host), s.now); ok {
+		s.cfg.Logger.Warn("gmetric: bad value", "host", label(host), "metric", label(name), "value", label(r.text[:min(len(r.text), 64)]),
+			"err", err, "held_back_lines", held)
+	}
+}
