@@ -26,8 +26,9 @@ import (
 // durable without waiting for Enqueue, because durable takes mu when the log has failed. queue.mu
 // and underway.mu are taken last and alone.
 type appender struct {
-	log       Log      // set when the log is open
-	shards    []*shard // set before the log is open
+	log       Log            // set when the log is open
+	shards    []*shard       // set before the log is open
+	running   sync.WaitGroup // goroutines of shards
 	catalogue *catalogue
 	admission *admission
 	calls     *calls
@@ -56,7 +57,7 @@ type appender struct {
 
 func (a *appender) init(s *Store) {
 	a.catalogue, a.admission, a.calls = &s.catalogue, &s.admission, &s.calls
-	a.lockGroup, a.failpoint, a.logger = s.lockGroup, s.failpoint, s.options.Logger
+	a.lockGroup, a.failpoint, a.logger = s.loader.lockGroup, s.failpoint, s.options.Logger
 	a.queue.empty.L = &a.queue.mu
 	a.tickets.New = func() any { return new(Ticket) }
 }

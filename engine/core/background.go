@@ -5,31 +5,39 @@ import (
 	"time"
 )
 
-// startBackground starts the goroutine that writes checkpoints by the clock and when one is due.
-func (s *Store) startBackground() {
-	if s.options.ReadOnly || s.options.NoBackground {
+// start starts the goroutine that writes checkpoints by the clock and when one is due.
+func (cp *checkpointer) start() {
+	if cp.options.ReadOnly || cp.options.NoBackground {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
-	s.background.Go(func() {
-		tick := time.NewTicker(s.options.CheckpointInterval)
+	cp.stop = cancel
+	cp.background.Go(func() {
+		tick := time.NewTicker(cp.options.CheckpointInterval)
 		defer tick.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-			case <-s.admission.due:
+			case <-cp.admission.due:
 			}
-			if err := s.checkpoint(ctx); err != nil && ctx.Err() == nil {
-				s.options.Logger.Error("checkpoint failed; it is tried again", "err", err)
+			if err := cp.run(ctx); err != nil && ctx.Err() == nil {
+				cp.options.Logger.Error("checkpoint failed; it is tried again", "err", err)
 				select { // not at once: a full disk stays full for a while
 				case <-ctx.Done():
 				case <-time.After(time.Second):
-					s.admission.wake()
+					cp.admission.wake()
 				}
 			}
 		}
 	})
+}
+
+// end ends the background goroutine and waits for it.
+func (cp *checkpointer) end() {
+	if cp.stop != nil {
+		cp.stop()
+		cp.background.Wait()
+	}
 }

@@ -88,7 +88,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 
 func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	if !s.options.ReadOnly {
-		err := s.checkpoint(ctx)
+		err := s.checkpoints.run(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -103,7 +103,7 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	if err != nil {
 		return err
 	}
-	defer s.unpin()
+	defer s.checkpoints.unpin()
 	defer spool.close()
 	if err := spool.copyTo(b.write); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 func (s *Store) spoolCatalogue() (*spool, wal.Pos, error) {
 	out := &spool{s: s}
 	var pos wal.Pos
-	s.checkpointMu.Lock()
-	defer s.checkpointMu.Unlock()
+	s.checkpoints.mu.Lock()
+	defer s.checkpoints.mu.Unlock()
 	err := s.db.View(nil, func(tx *boltfile.Tx) error {
 		p, err := metaNumber(tx, metaCatalogue)
 		if err != nil {
@@ -157,18 +157,8 @@ func (s *Store) spoolCatalogue() (*spool, wal.Pos, error) {
 		out.close()
 		return nil, 0, err
 	}
-	s.pins++
-	if s.pins == 1 || pos < s.pinned {
-		s.pinned = pos
-	}
+	s.checkpoints.pin(pos)
 	return out, pos, nil
-}
-
-// unpin lets checkpoints cut the log again.
-func (s *Store) unpin() {
-	s.checkpointMu.Lock()
-	s.pins--
-	s.checkpointMu.Unlock()
 }
 
 // backupGroup copies what the database holds of one group.
@@ -217,15 +207,15 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 // wholeBlock checks all of a row block.
 func (s *Store) wholeBlock(tx *boltfile.Tx, g *group, stream int, slot int64, sub uint16, key, v []byte) error {
 	if v == nil {
-		return s.damagedRows(tx, g, stream, slot, sub, -1, damage.ErrMissing)
+		return s.loader.damagedRows(tx, g, stream, slot, sub, -1, damage.ErrMissing)
 	}
 	b, err := rowblock.Open(key, v)
 	if err != nil {
-		return s.damagedRows(tx, g, stream, slot, sub, -1, err)
+		return s.loader.damagedRows(tx, g, stream, slot, sub, -1, err)
 	}
 	for i := range b.Columns {
 		if _, err := b.Column(i); err != nil {
-			return s.damagedRows(tx, g, stream, slot, sub, i, err)
+			return s.loader.damagedRows(tx, g, stream, slot, sub, i, err)
 		}
 	}
 	return nil

@@ -50,9 +50,9 @@ type catalogue struct {
 	arriving map[Ref]struct{}       // series of the catalogue that are not yet in their groups
 }
 
-// init connects an empty catalogue to what it works with.
-func (cat *catalogue) init(s *Store) {
-	cat.db, cat.damage, cat.space, cat.admission, cat.options, cat.shards = s.db, &s.damage, &s.space, &s.admission, &s.options, len(s.shards)
+// init connects an empty catalogue to what it works with. Its groups go to n shards.
+func (cat *catalogue) init(s *Store, n int) {
+	cat.db, cat.damage, cat.space, cat.admission, cat.options, cat.shards = s.db, &s.damage, &s.space, &s.admission, &s.options, n
 	cat.byShape, cat.byDef = make(map[string]*class), make(map[string]*definition)
 	cat.names, cat.records = make(map[string]Ref), make(map[Ref]*seriesRecord)
 	cat.classes.Store(&[]*class{})

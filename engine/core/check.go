@@ -106,8 +106,8 @@ func (c *checker) steps() []checkStep {
 // structure checks the pages of the database, which nobody may change meanwhile: checkpoints wait.
 // It returns the buckets that must not be walked.
 func (c *checker) structure() (unfit map[string]bool, err error) {
-	c.s.checkpointMu.Lock()
-	defer c.s.checkpointMu.Unlock()
+	c.s.checkpoints.mu.Lock()
+	defer c.s.checkpoints.mu.Unlock()
 	return c.s.db.Walk(func(bucket, what string) {
 		where := fileDB
 		if bucket != "" {

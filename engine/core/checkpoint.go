@@ -1,10 +1,10 @@
 package core
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,117 +40,168 @@ const (
 	txMost      = 64 << 20
 )
 
-// A snapshot is what one group writes in a checkpoint.
-type snapshot struct {
-	g      *group
-	pos    wal.Pos
-	state  []byte // without the directory, which the transaction settles
-	frozen []*pending.Rows
-	dir    *rowblock.Directory // with the blocks of this checkpoint
+// A checkpointer writes checkpoints, one at a time.
+type checkpointer struct {
+	loader    *loader
+	appender  *appender
+	catalogue *catalogue
+	space     *groupSpace
+	admission *admission
+	options   *Options
+	failpoint func(string)
+	// writeCatalogue writes the changes of the catalogue, notes and metadata up to a position.
+	writeCatalogue func(wal.Pos) error
 
-	last  []int64   // by stream: the newest row of any series
-	lows  [][]int64 // by stream and series: the oldest row it keeps
-	alive []bool
+	buffers  stateBuffers
+	replayed atomic.Int64 // bytes of records replayed at open, which no checkpoint has covered yet
+	counts   checkpointCounts
+
+	// mu is held for the length of a checkpoint, and while somebody reads the buckets of the
+	// catalogue or walks the file. It guards what follows. It is taken before every other lock of
+	// the store.
+	mu          sync.Mutex
+	blockBuffer []byte
+	pins        int     // how many callers need the log behind pinned: backups, and a repair
+	pinned      wal.Pos // the log at and below this position may go
+
+	stop       context.CancelFunc // ends the background goroutine; nil: it does not run
+	background sync.WaitGroup
 }
 
-type pair struct{ k, v []byte }
+// A checkpointCounts counts checkpoints for Stats.
+type checkpointCounts struct {
+	mu       sync.Mutex // guards what follows; taken alone
+	written  uint64
+	failures uint64
+	last     time.Duration
+	longest  time.Duration
+}
 
-// Checkpoint writes everything applied so far, every Append that has returned, into the database
-// and shortens the log.
-func (s *Store) Checkpoint(ctx context.Context) error {
-	if err := s.enterWrite(); err != nil {
-		return err
+// add counts a checkpoint that took a time and ended with err. A checkpoint that its caller
+// cancelled is no failure.
+func (n *checkpointCounts) add(took time.Duration, err error, cancelled bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case err == nil:
+		n.written++
+		n.last = took
+		n.longest = max(n.longest, took)
+	case !cancelled:
+		n.failures++
 	}
-	defer s.leave()
-	s.appender.drain() // what has been acknowledged by one shard, others may not have passed over yet
-	return s.checkpoint(ctx)
 }
 
-func (s *Store) checkpoint(ctx context.Context) error {
-	s.checkpointMu.Lock()
-	defer s.checkpointMu.Unlock()
+// init connects a checkpointer to what it works with.
+func (cp *checkpointer) init(s *Store) {
+	cp.loader, cp.appender, cp.catalogue, cp.space = &s.loader, &s.appender, &s.catalogue, &s.space
+	cp.admission, cp.options, cp.failpoint, cp.writeCatalogue = &s.admission, &s.options, s.failpoint, s.writeCatalogue
+	cp.buffers.limit = cp.batchBytes()
+}
+
+// run writes a checkpoint. What every shard has applied when it begins is in the database when it
+// ends.
+func (cp *checkpointer) run(ctx context.Context) error {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
 	begun := time.Now()
-	logged, replayed := s.admission.beginCheckpoint(), s.replayed.Swap(0)
-	err := s.writeCheckpoint(ctx)
-	took := time.Since(begun)
-	s.statsMu.Lock()
-	if err == nil {
-		s.checkpoints++
-		s.checkpointLast = took
-		s.checkpointMax = max(s.checkpointMax, took)
-	} else if ctx.Err() == nil { // a caller who gave up is no failure of the disk
-		s.checkpointFailures++
-	}
-	s.statsMu.Unlock()
-	s.admission.endCheckpoint(logged, err, ctx.Err() != nil)
+	logged, replayed := cp.admission.beginCheckpoint(), cp.replayed.Swap(0)
+	err := cp.write(ctx)
+	cancelled := ctx.Err() != nil
+	cp.counts.add(time.Since(begun), err, cancelled)
+	cp.admission.endCheckpoint(logged, err, cancelled)
 	if err != nil {
-		s.replayed.Add(replayed)
+		cp.replayed.Add(replayed)
 	}
-	s.relieve()
+	cp.relieve()
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return nil
 }
 
+// pin keeps the log behind pos until unpin. The caller holds mu.
+func (cp *checkpointer) pin(pos wal.Pos) {
+	cp.pins++
+	if cp.pins == 1 || pos < cp.pinned {
+		cp.pinned = pos
+	}
+}
+
+// unpin lets checkpoints truncate the log again.
+func (cp *checkpointer) unpin() {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	cp.pins--
+}
+
+// write does the work of run. The caller holds mu.
+func (cp *checkpointer) write(ctx context.Context) error {
+	if err := cp.loader.db.Mend(); err != nil { // first: groups may wait to be told what counts
+		return err
+	}
+	b := cp.appliedPos()
+	if err := cp.loader.applyAllDeferred(); err != nil {
+		return err
+	}
+	if err := cp.writeGroups(ctx); err != nil {
+		return err
+	}
+	cp.failpoint("checkpoint-groups")
+	if err := cp.awaitLog(); err != nil {
+		return err
+	}
+	if err := cp.writeCatalogue(b); err != nil {
+		return err
+	}
+	cp.failpoint("checkpoint-catalogue")
+	if cp.pins > 0 {
+		b = min(b, cp.pinned)
+	}
+	err := cp.appender.log.Truncate(b)
+	cp.failpoint("checkpoint-end")
+	return err
+}
+
+// awaitLog waits until everything in the log is durable, because the database must not run ahead of
+// the log. With SyncAlways every applied record is durable already.
+func (cp *checkpointer) awaitLog() error {
+	if cp.options.Sync == wal.SyncAlways {
+		return nil
+	}
+	_, err := cp.appender.log.Barrier(context.Background())
+	return err
+}
+
 // appliedPos returns the position up to which every shard has applied the log.
-func (s *Store) appliedPos() wal.Pos {
-	p := s.shards[0].applied.Load()
-	for _, sh := range s.shards[1:] {
+func (cp *checkpointer) appliedPos() wal.Pos {
+	p := cp.appender.shards[0].applied.Load()
+	for _, sh := range cp.appender.shards[1:] {
 		p = min(p, sh.applied.Load())
 	}
 	return wal.Pos(p)
 }
 
-func (s *Store) writeCheckpoint(ctx context.Context) error {
-	if err := s.db.Mend(); err != nil { // first of all: groups may wait to be told what counts
-		return err
-	}
-	b := s.appliedPos()
-	if err := s.applyAllDeferred(); err != nil {
-		return err
-	}
-	if err := s.writeGroups(ctx); err != nil {
-		return err
-	}
-	s.failpoint("checkpoint-groups")
-	if s.options.Sync != wal.SyncAlways { // the database must not run ahead of the log
-		if _, err := s.log.Barrier(context.Background()); err != nil {
-			return err
-		}
-	}
-	if err := s.writeCatalogue(b); err != nil {
-		return err
-	}
-	s.failpoint("checkpoint-catalogue")
-	if s.pins > 0 {
-		b = min(b, s.pinned)
-	}
-	err := s.log.Truncate(b)
-	s.failpoint("checkpoint-end")
-	return err
-}
-
 // writeGroups writes every changed group: while one chunk of snapshots is written, the next is
 // taken.
-func (s *Store) writeGroups(ctx context.Context) error {
+func (cp *checkpointer) writeGroups(ctx context.Context) error {
 	var failed atomic.Bool           // a chunk was not written: take no more
 	chunks := make(chan []*snapshot) // unbuffered: two chunks are in memory at most
 	var takeErr error
 	go func() {
 		defer close(chunks)
-		takeErr = s.takeSnapshots(ctx, &failed, chunks)
+		takeErr = cp.takeSnapshots(ctx, &failed, chunks)
 	}()
 	var err error
 	for chunk := range chunks {
 		if err == nil {
-			if err = s.writeSnapshots(chunk); err != nil {
+			if err = cp.writeSnapshots(chunk); err != nil {
 				failed.Store(true)
 			}
 			continue
 		}
 		for _, sn := range chunk {
-			s.conclude(sn, false)
+			cp.conclude(sn, false)
 		}
 	}
 	if err != nil {
@@ -159,48 +210,10 @@ func (s *Store) writeGroups(ctx context.Context) error {
 	return takeErr
 }
 
-// takeSnapshots sends the snapshots of all changed groups, in chunks of one transaction each.
-func (s *Store) takeSnapshots(ctx context.Context, failed *atomic.Bool, chunks chan<- []*snapshot) error {
-	var chunk []*snapshot
-	bytes := 0
-	for _, c := range *s.catalogue.classes.Load() {
-		for _, g := range *c.groups.Load() {
-			if err := ctx.Err(); err != nil || failed.Load() {
-				for _, sn := range chunk {
-					s.conclude(sn, false)
-				}
-				return err
-			}
-			sn := s.snapshot(g)
-			if sn == nil {
-				continue
-			}
-			chunk = append(chunk, sn)
-			bytes += sn.size()
-			if n := len(chunk); n == groupsPerTx || bytes > s.batchBytes() || bytes > txBytes && n >= groupsFew {
-				chunks <- chunk
-				chunk, bytes = nil, 0
-			}
-		}
-	}
-	if len(chunk) > 0 {
-		chunks <- chunk
-	}
-	return nil
-}
-
-func (sn *snapshot) size() int {
-	n := len(sn.state)
-	for _, p := range sn.frozen {
-		n += int(p.Bytes())
-	}
-	return n
-}
-
 // snapshot freezes what g has to write, or returns nil if it has not changed. The
 // rows that are coded stay readable until forget.
-func (s *Store) snapshot(g *group) *snapshot {
-	sh := s.shards[g.shard]
+func (cp *checkpointer) snapshot(g *group) *snapshot {
+	sh := cp.appender.shards[g.shard]
 	sh.mu.Lock() // between two records
 	defer sh.mu.Unlock()
 	g.mu.Lock()
@@ -216,61 +229,53 @@ func (s *Store) snapshot(g *group) *snapshot {
 	sn := &snapshot{g: g, pos: g.pos, frozen: g.frozen, dir: g.dir.Clone(len(g.c.streams))}
 	g.windows(sn)
 	g.expireLongRuns()
-	sn.state = g.appendState(s.takeBuffer())
+	sn.state = g.appendState(cp.buffers.get())
 	g.dirty = false
 	return sn
 }
 
-// windows notes, by stream, the newest row of any series, and what each series still keeps.
-func (g *group) windows(sn *snapshot) {
-	c := g.c
-	sn.last = make([]int64, len(c.streams))
-	sn.lows = make([][]int64, len(c.streams))
-	sn.alive = make([]bool, g.n)
-	for st := range c.streams {
-		sn.last[st] = -1 << 62
-		sn.lows[st] = make([]int64, g.n)
-	}
-	empty := true
-	for i := range g.n {
-		sn.alive[i] = g.alive(i)
-		empty = empty && !sn.alive[i]
-		if !sn.alive[i] || g.refused[i] != nil {
-			continue
-		}
-		at := g.lastUpdate(i).Unix()
-		for st := range c.streams {
-			k := rowblock.FloorDiv(at, c.streams[st].Span)
-			sn.last[st] = max(sn.last[st], k)
-			sn.lows[st][i] = k - c.streams[st].Rows + 1
-		}
-	}
-	for i := range g.refused { // what it keeps cannot be told: as much as the newest of the others
-		for st := range c.streams {
-			sn.lows[st][i] = sn.last[st] - c.streams[st].Rows + 1
+// takeSnapshots sends the snapshots of all changed groups, in chunks of one transaction each.
+func (cp *checkpointer) takeSnapshots(ctx context.Context, failed *atomic.Bool, chunks chan<- []*snapshot) error {
+	var chunk []*snapshot
+	bytes := 0
+	for _, c := range *cp.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			if err := ctx.Err(); err != nil || failed.Load() {
+				for _, sn := range chunk {
+					cp.conclude(sn, false)
+				}
+				return err
+			}
+			sn := cp.snapshot(g)
+			if sn == nil {
+				continue
+			}
+			chunk = append(chunk, sn)
+			bytes += sn.size()
+			if n := len(chunk); n == groupsPerTx || bytes > cp.batchBytes() || bytes > txBytes && n >= groupsFew {
+				chunks <- chunk
+				chunk, bytes = nil, 0
+			}
 		}
 	}
-	if empty { // nothing will move the windows any more: all rows go
-		for st := range sn.last {
-			sn.last[st] = 1 << 62
-		}
+	if len(chunk) > 0 {
+		chunks <- chunk
 	}
+	return nil
 }
 
 // writeSnapshots writes some groups in one transaction and makes readers use it. After an error of
 // the disk it may be later that groups are told whether it counts; no other snapshot of them is
 // taken before, nor are they unloaded.
-func (s *Store) writeSnapshots(chunk []*snapshot) error {
-	if s.options.Sync != wal.SyncAlways { // the database must not run ahead of the log
-		if _, err := s.log.Barrier(context.Background()); err != nil {
-			for _, sn := range chunk {
-				s.conclude(sn, false)
-			}
-			return err
+func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
+	if err := cp.awaitLog(); err != nil {
+		for _, sn := range chunk {
+			cp.conclude(sn, false)
 		}
+		return err
 	}
-	err := s.db.Update(nil, func(tx *boltfile.Tx) error {
-		w := &checkpointTx{s: s, tx: tx, state: tx.Bucket(bucketState), rows: tx.Bucket(bucketRows), lag: tx.Bucket(bucketLag), buf: s.blockBuffer[:0]}
+	err := cp.loader.db.Update(nil, func(tx *boltfile.Tx) error {
+		w := &checkpointTx{cp: cp, tx: tx, state: tx.Bucket(bucketState), rows: tx.Bucket(bucketRows), lag: tx.Bucket(bucketLag), buf: cp.blockBuffer[:0]}
 		for _, sn := range chunk {
 			if err := w.settle(sn); err != nil {
 				return err
@@ -282,29 +287,49 @@ func (s *Store) writeSnapshots(chunk []*snapshot) error {
 		if err := w.write(); err != nil {
 			return err
 		}
-		if err := s.raise(tx, chunk); err != nil {
+		if err := cp.raise(tx, chunk); err != nil {
 			return err
 		}
-		s.blockBuffer = w.buf
-		s.failpoint("checkpoint-tx")
+		cp.blockBuffer = w.buf
+		cp.failpoint("checkpoint-tx")
 		return nil
 	}, func(written bool) {
-		s.failpoint("checkpoint-written") // and groups do not know it yet
+		cp.failpoint("checkpoint-written") // and groups do not know it yet
 		for _, sn := range chunk {
-			s.conclude(sn, written)
+			cp.conclude(sn, written)
 		}
 	})
-	s.db.DropMapping()
-	s.failpoint("checkpoint-between")
+	cp.loader.db.DropMapping()
+	cp.failpoint("checkpoint-between")
 	return err
 }
 
+// relieve ends a checkpoint for the writers: it unloads idle groups if memory is short, and lets
+// waiting writers look again.
+func (cp *checkpointer) relieve() {
+	if cp.space.Used() > cp.options.Memory/2 {
+		cp.unloadIdle()
+	}
+	cp.admission.relieve()
+}
+
+// unloadIdle unloads the groups that have not been used since the last checkpoint.
+func (cp *checkpointer) unloadIdle() {
+	for _, c := range *cp.catalogue.classes.Load() {
+		for _, g := range *c.groups.Load() {
+			cp.appender.mu.Lock() // it guards the coding context
+			g.unloadIdle()
+			cp.appender.mu.Unlock()
+		}
+	}
+}
+
 // batchBytes bounds what a checkpoint gathers for one transaction, within the budget of memory.
-func (s *Store) batchBytes() int { return int(min(txMost, max(s.options.Memory/16, 1<<20))) }
+func (cp *checkpointer) batchBytes() int { return int(min(txMost, max(cp.options.Memory/16, 1<<20))) }
 
 // raise notes the highest log position that any group stands for: the log must not give it out
 // again.
-func (s *Store) raise(tx *boltfile.Tx, chunk []*snapshot) error {
+func (cp *checkpointer) raise(tx *boltfile.Tx, chunk []*snapshot) error {
 	top, err := metaNumber(tx, metaGroups)
 	if err != nil {
 		return err
@@ -323,54 +348,21 @@ func (g *group) announce(tx int, dir *rowblock.Directory) {
 }
 
 // conclude forgets the rows that are now in the database, or takes the snapshot back.
-func (s *Store) conclude(sn *snapshot, written bool) {
+func (cp *checkpointer) conclude(sn *snapshot, written bool) {
 	g := sn.g
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s.giveBuffer(sn.state)
+	cp.buffers.put(sn.state)
 	if !written {
 		g.dirty, g.nextTx, g.next = true, 0, nil
 		return
 	}
 	for _, p := range sn.frozen {
-		s.space.rowsStored.Add(p.Count())
+		cp.space.rowsStored.Add(p.Count())
 		p.Free()
 	}
 	g.frozen = nil
 	g.dir, g.dirTx = g.next, g.nextTx
 	g.nextTx, g.next = 0, nil
 	g.stored = true
-}
-
-func putSorted(b *boltfile.Bucket, pairs []pair) error {
-	slices.SortFunc(pairs, func(a, b pair) int { return bytes.Compare(a.k, b.k) })
-	for _, p := range pairs {
-		if err := b.Put(p.k, p.v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// State records are coded into buffers that are used again.
-
-func (s *Store) takeBuffer() []byte {
-	s.buffersMu.Lock()
-	defer s.buffersMu.Unlock()
-	if n := len(s.stateBuffers); n > 0 {
-		b := s.stateBuffers[n-1]
-		s.stateBuffers = s.stateBuffers[:n-1]
-		s.stateBuffersBytes -= cap(b)
-		return b[:0]
-	}
-	return nil
-}
-
-func (s *Store) giveBuffer(b []byte) {
-	s.buffersMu.Lock()
-	defer s.buffersMu.Unlock()
-	if cap(b) <= 1<<20 && len(s.stateBuffers) < groupsPerTx && s.stateBuffersBytes+cap(b) <= s.batchBytes() {
-		s.stateBuffers = append(s.stateBuffers, b)
-		s.stateBuffersBytes += cap(b)
-	}
 }

@@ -21,15 +21,12 @@ func (s *Store) Close() error {
 	if err := s.calls.close(); err != nil {
 		return err
 	}
-	if s.stop != nil {
-		s.stop()
-		s.background.Wait()
-	}
+	s.checkpoints.end()
 	var err error
-	if !s.options.ReadOnly && (s.admission.logged.Load()+s.replayed.Load() > closeBytes || s.logStats().Bytes > closeLog) {
+	if !s.options.ReadOnly && (s.admission.logged.Load()+s.checkpoints.replayed.Load() > closeBytes || s.logStats().Bytes > closeLog) {
 		// One shard may have acknowledged what others have not passed over yet.
 		s.appender.drain()
-		err = s.checkpoint(context.Background())
+		err = s.checkpoints.run(context.Background())
 	}
 	err = s.unlessFull(err)
 	if !s.options.ReadOnly {
@@ -54,10 +51,10 @@ func (s *Store) abandon() error {
 	if s.log != nil {
 		errs = append(errs, s.log.Close())
 	}
-	for _, sh := range s.shards {
+	for _, sh := range s.appender.shards {
 		close(sh.work)
 	}
-	s.running.Wait()
+	s.appender.running.Wait()
 	if s.db != nil {
 		errs = append(errs, s.db.Close())
 	}

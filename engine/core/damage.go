@@ -29,36 +29,36 @@ type DamageError = damage.Error
 
 // damagedRows is damage of a row block of a group: of one column, or of all with column -1. The
 // caller holds no lock.
-func (s *Store) damagedRows(tx *boltfile.Tx, g *group, stream int, slot int64, sub uint16, column int, err error) *DamageError {
+func (l *loader) damagedRows(tx *boltfile.Tx, g *group, stream int, slot int64, sub uint16, column int, err error) *DamageError {
 	e := damage.InValue(bucketRows, rowblock.Key(nil, g.c.id, stream, slot, sub, g.id), err)
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, sub-block %d, group %d", g.c.id, stream, slot, sub, g.id)
 	loseSlot(e, &g.c.streams[stream], slot)
 	if column >= 0 {
 		e.Place += fmt.Sprintf(", column %d", column)
-		e.Series = s.catalogue.pathOf(tx, g.c, g.id, column/g.c.sources)
+		e.Series = l.catalogue.pathOf(tx, g.c, g.id, column/g.c.sources)
 	}
-	s.damage.Note(e)
+	l.damage.Note(e)
 	return e
 }
 
 // damagedLag is damage of a record of the bucket lag. The caller holds no lock.
-func (s *Store) damagedLag(tx *boltfile.Tx, g *group, column, stream int, slot int64, err error) *DamageError {
+func (l *loader) damagedLag(tx *boltfile.Tx, g *group, column, stream int, slot int64, err error) *DamageError {
 	e := damage.InValue(bucketLag, lagKey(g, column, stream, slot), err)
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, group %d, column %d", g.c.id, stream, slot, g.id, column)
 	loseSlot(e, &g.c.streams[stream], slot)
-	e.Series = s.catalogue.pathOf(tx, g.c, g.id, column/g.c.sources)
-	s.damage.Note(e)
+	e.Series = l.catalogue.pathOf(tx, g.c, g.id, column/g.c.sources)
+	l.damage.Note(e)
 	return e
 }
 
 // damagedState is damage of the state record of a group.
-func (s *Store) damagedState(g *group, err error) *DamageError {
+func (l *loader) damagedState(g *group, err error) *DamageError {
 	e := damage.InValue(bucketState, g.stateKey(), err)
 	if page, ok := errors.AsType[*DamageError](err); ok {
 		e.Err = page.Err
 	}
 	e.Place = fmt.Sprintf("class %d, group %d", g.c.id, g.id)
-	s.damage.Note(e)
+	l.damage.Note(e)
 	return e
 }
 

@@ -16,25 +16,25 @@ const deferredMost = 2 << 20
 const deferredChunk = 64 << 10
 
 // deferRun leaves a run with its group. A group that is loaded applies it at once.
-func (s *Store) deferRun(g *group, l deferredRun) error {
+func (l *loader) deferRun(g *group, r deferredRun) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.loaded {
-		return s.applyDeferred(g, []deferredRun{l})
+		return l.applyDeferred(g, []deferredRun{r})
 	}
 	if len(g.deferred) == 0 {
-		s.deferredGroups.Add(1)
+		l.deferred.Add(1)
 	}
-	g.deferred = append(g.deferred, l)
+	g.deferred = append(g.deferred, r)
 	return nil
 }
 
 // applyAllDeferred makes every group apply its deferred runs. Damaged groups are passed over.
-func (s *Store) applyAllDeferred() error {
-	if s.deferredGroups.Load() == 0 {
+func (l *loader) applyAllDeferred() error {
+	if l.deferred.Load() == 0 {
 		return nil
 	}
-	for _, c := range *s.catalogue.classes.Load() {
+	for _, c := range *l.catalogue.classes.Load() {
 		for _, g := range *c.groups.Load() {
 			g.mu.Lock()
 			waits := len(g.deferred) > 0
@@ -42,7 +42,7 @@ func (s *Store) applyAllDeferred() error {
 			if !waits {
 				continue
 			}
-			if err := s.lockGroup(g); errors.Is(err, ErrDamaged) {
+			if err := l.lockGroup(g); errors.Is(err, ErrDamaged) {
 				continue
 			} else if err != nil {
 				return err

@@ -47,7 +47,7 @@ func (sh *shard) run(s *Store) {
 		for i := range d.records {
 			r := &d.records[i]
 			if err := s.applyRecord(sh, r.pos, d.buf[r.from:r.to]); err != nil {
-				s.replayError(err)
+				s.loader.failed(err)
 				break
 			}
 		}
@@ -110,7 +110,7 @@ func (sh *shard) apply(s *Store, t *Ticket) {
 func (s *Store) applyLive(sh *shard, t *Ticket, r *run, o *outcome) {
 	g := r.g
 	defer g.inflight.Add(-1)
-	if err := s.lockGroup(g); err != nil {
+	if err := s.loader.lockGroup(g); err != nil {
 		for i := r.from; i < r.to; i++ {
 			o.reject(int(i), err)
 		}
@@ -136,7 +136,7 @@ func (s *Store) applyGroupOp(sh *shard, pos wal.Pos, d *groupOp, o *outcome) {
 	if d.arrives != 0 {
 		defer s.catalogue.arrived(d.arrives)
 	}
-	if err := s.lockGroup(d.g); err != nil {
+	if err := s.loader.lockGroup(d.g); err != nil {
 		o.reject(0, err)
 		return
 	}

@@ -43,7 +43,7 @@ func (s *Store) digest(ctx context.Context, g *group) (uint64, error) {
 		_, _ = h.Write(buf) // a hash does not fail
 	}
 	var refs []Ref
-	if err := s.lockGroup(g); err != nil {
+	if err := s.loader.lockGroup(g); err != nil {
 		return 0, err
 	}
 	for i := range g.n {

@@ -11,7 +11,7 @@
 // change in one transaction. Append and recovery call one and the same function
 // of package rra.
 //
-// Locks are taken in this order: checkpointMu, the database's writing, the appender's mu and
-// dispatching, a shard's mu, a group's mu, catalogue.mu. The locks of queue, underway, statsMu and
-// memory are taken last and alone.
+// Locks are taken in this order: the checkpointer's mu, the database's writing, the appender's mu
+// and dispatching, a shard's mu, a group's mu, catalogue.mu. The locks of queue, underway, counters
+// and memory are taken last and alone.
 package core

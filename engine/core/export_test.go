@@ -25,15 +25,12 @@ func (s *Store) Abandon() error {
 	if err := s.calls.close(); err != nil {
 		return err
 	}
-	if s.stop != nil {
-		s.stop()
-		s.background.Wait()
-	}
+	s.checkpoints.end()
 	return s.abandon()
 }
 
 // SetHook makes s call fn at every failpoint. No call of s may be under way.
-func (s *Store) SetHook(fn func(string)) { s.hook = fn }
+func (s *Store) SetHook(fn func(string)) { s.options.hook = fn }
 
 // Readers counts the open transactions that read.
 func (s *Store) Readers() int64 { return s.db.Readers() }
@@ -56,8 +53,8 @@ func (s *Store) Logged() int64 { return s.admission.logged.Load() }
 // UnloadIdle unloads every group that is wholly in the database, as a store short of memory does.
 func (s *Store) UnloadIdle() int64 {
 	before := s.space.unloaded.Load()
-	s.unloadIdle()
-	s.unloadIdle() // the first only notes that they were used
+	s.checkpoints.unloadIdle()
+	s.checkpoints.unloadIdle() // the first only notes that they were used
 	return s.space.unloaded.Load() - before
 }
 

@@ -1,8 +1,8 @@
 package core
 
-// failpoint is a place where a test may end the process. It does nothing but in tests.
+// failpoint names a place where a test may end the process. It does nothing outside of tests.
 func (s *Store) failpoint(name string) {
-	if s.hook != nil {
-		s.hook(name)
+	if s.options.hook != nil {
+		s.options.hook(name)
 	}
 }

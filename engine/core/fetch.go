@@ -130,7 +130,10 @@ func (s *Store) fetcher(ctx context.Context, single bool) (*fetcher, error) {
 		s.leave()
 		return nil, done
 	}
-	f := s.fetchers.Get().(*fetcher)
+	f, ok := s.fetchers.Get().(*fetcher)
+	if !ok {
+		f = &fetcher{key: make([]byte, 0, rowblock.KeyRoom)}
+	}
 	f.s, f.single, f.timed = s, single, true
 	if single {
 		f.timed = f.singles%timedFetch == 0
@@ -227,7 +230,7 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 		if g.dirTx > tx {
 			return w, errStale
 		}
-		if err := f.s.loadGroup(g, &f.tx); err != nil {
+		if err := f.s.loader.loadGroup(g, &f.tx); err != nil {
 			return w, err
 		}
 		if dir = g.dir; g.nextTx != 0 && g.nextTx <= tx {
@@ -421,7 +424,7 @@ func (s *Store) withSeries(ref Ref, fn func(g *group, index int)) error {
 	if g == nil {
 		return notFound(ref)
 	}
-	if err := s.lockGroup(g); err != nil {
+	if err := s.loader.lockGroup(g); err != nil {
 		return err
 	}
 	index := c.index(ref.number())

@@ -36,7 +36,7 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 				f.buf, err = rowblock.ReadColumn(col, st, b.slot, &p, f.buf)
 			}
 			if err != nil {
-				return f.s.damagedRows(&f.tx, g, w.stream, b.slot, b.sub, column, err)
+				return f.s.loader.damagedRows(&f.tx, g, w.stream, b.slot, b.sub, column, err)
 			}
 		}
 		if w.lagging.Records > 0 {
@@ -61,7 +61,7 @@ func (f *fetcher) readBlocks(g *group, w *wanted) error {
 				b, err = rowblock.OpenIn(f.key, v)
 			}
 			if err != nil {
-				return f.s.damagedRows(&f.tx, g, w.stream, e.Slot, sub, -1, err)
+				return f.s.loader.damagedRows(&f.tx, g, w.stream, e.Slot, sub, -1, err)
 			}
 			f.blocks = append(f.blocks, slotBlock{b, e.Slot, sub})
 		}
@@ -100,7 +100,7 @@ func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *rowblo
 			f.buf, err = rowblock.ReadColumn(rows, st, slot, p, f.buf)
 		}
 		if err != nil {
-			return f.s.damagedLag(&f.tx, g, column, stream, slot, err)
+			return f.s.loader.damagedLag(&f.tx, g, column, stream, slot, err)
 		}
 	}
 	return nil

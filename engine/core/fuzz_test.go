@@ -136,7 +136,7 @@ func FuzzRecord(f *testing.F) {
 			_ = s.replayOp(tk, s.catalogue.pos+1, bytes.Clone(rec))
 			return
 		}
-		for _, sh := range s.shards {
+		for _, sh := range s.appender.shards {
 			_ = s.applyRecord(sh, math.MaxUint32, rec)
 		}
 		if grown := s.space.Used() - used; grown > 8<<20+100*int64(len(rec)) {
@@ -208,7 +208,7 @@ func FuzzState(f *testing.F) {
 		if third := endState(h.appendState(nil), h.dir, h.stateKey()); !bytes.Equal(again, third) {
 			t.Fatalf("a state is written in two ways:\n%x\n%x", again, third)
 		}
-		sh := s.shards[0]
+		sh := s.appender.shards[0]
 		var b Batch
 		for i := range g.n {
 			if d := g.definition(i); g.alive(i) && d != nil {

@@ -47,7 +47,7 @@ func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []rowb
 		}
 		rows, err := record.CutSum(stored, bucketLag, k)
 		if err != nil {
-			_ = w.s.damagedLag(w.tx, sn.g, segs[i].Column, stream, slot, err) // it is noted
+			_ = w.cp.loader.damagedLag(w.tx, sn.g, segs[i].Column, stream, slot, err) // it is noted
 			return false
 		}
 		old[string(k)] = rows

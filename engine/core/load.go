@@ -1,32 +1,53 @@
 package core
 
 import (
+	"sync/atomic"
+
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
 )
 
-import ()
+// A loader brings the state of groups into memory when somebody needs it, and names the damage that
+// is met in what the database holds of a group.
+type loader struct {
+	db        *boltfile.File
+	damage    *damage.Seen
+	catalogue *catalogue
+	appender  *appender // which knows the shards
+	space     *groupSpace
+
+	deferred atomic.Int64          // groups that have yet to apply deferred runs
+	failure  atomic.Pointer[error] // the first error of a replay
+}
+
+// init connects a loader to what it works with.
+func (l *loader) init(s *Store) {
+	l.db, l.damage, l.catalogue, l.appender, l.space = s.db, &s.damage, &s.catalogue, &s.appender, &s.space
+}
+
+// failed keeps the first error of a replay, which ends it.
+func (l *loader) failed(err error) { l.failure.CompareAndSwap(nil, &err) }
 
 // lockGroup locks g with its state in memory. After an error g is not locked.
 //
 // A transaction that loading needs begins before the lock is taken. bbolt may make a new
 // transaction wait until it has grown its mapping, which in turn waits for readers, and a reader
 // may wait for the lock of g.
-func (s *Store) lockGroup(g *group) error {
+func (l *loader) lockGroup(g *group) error {
 	g.mu.Lock()
 	if g.loaded {
 		return nil
 	}
 	g.mu.Unlock()
 	for {
-		tx, err := s.db.Begin()
+		tx, err := l.db.Begin()
 		if err != nil {
 			return err
 		}
 		g.mu.Lock()
 		stale := g.dirTx > tx.ID()
 		if !stale {
-			err = s.loadGroup(g, &tx)
+			err = l.loadGroup(g, &tx)
 		}
 		tx.End()
 		if !stale && err == nil {
@@ -42,11 +63,11 @@ func (s *Store) lockGroup(g *group) error {
 // loadGroup makes sure that the arrays of g hold its state. The caller holds g.mu, and tx is not
 // older than the last transaction that wrote g. The error is a *DamageError if the state record is
 // damaged.
-func (s *Store) loadGroup(g *group, tx *boltfile.Tx) error {
+func (l *loader) loadGroup(g *group, tx *boltfile.Tx) error {
 	if g.loaded || g.deferredErr != nil {
 		return g.deferredErr
 	}
-	err := s.db.Guard(bucketState, func() error {
+	err := l.db.Guard(bucketState, func() error {
 		v := tx.Bucket(bucketState).Get(g.stateKey())
 		if v == nil && g.stored {
 			return damage.ErrMissing
@@ -59,24 +80,24 @@ func (s *Store) loadGroup(g *group, tx *boltfile.Tx) error {
 	})
 	if err != nil {
 		g.unload()
-		return s.damagedState(g, err)
+		return l.damagedState(g, err)
 	}
 	g.countHeld()
 	if len(g.deferred) > 0 {
-		if g.deferredErr = s.applyDeferred(g, g.deferred); g.deferredErr != nil {
+		if g.deferredErr = l.applyDeferred(g, g.deferred); g.deferredErr != nil {
 			return g.deferredErr
 		}
 		g.deferred = nil
-		s.deferredGroups.Add(-1)
+		l.deferred.Add(-1)
 	}
 	g.loaded = true
-	s.space.loaded.Add(1)
+	l.space.loaded.Add(1)
 	return nil
 }
 
 // applyDeferred applies runs to g in the goroutine of the caller, which holds g.mu.
-func (s *Store) applyDeferred(g *group, runs []deferredRun) error {
-	owner := s.shards[g.shard]
+func (l *loader) applyDeferred(g *group, runs []deferredRun) error {
+	owner := l.appender.shards[g.shard]
 	sh := &shard{id: owner.id}
 	for i := range runs {
 		sh.reorder = runs[i].window

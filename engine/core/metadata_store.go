@@ -175,7 +175,7 @@ func (s *Store) replayMetadataOp(t *Ticket, kind byte, r *record.Reader, p wal.P
 	ms := readMetadataRecord(r)
 	t.op.apply = func(*Ticket) {
 		if err := s.applyMetadata(ms); err != nil {
-			s.replayError(fmt.Errorf("log position %d: %w", p, err))
+			s.loader.failed(fmt.Errorf("log position %d: %w", p, err))
 		}
 	}
 }

@@ -49,7 +49,8 @@ func (s *Store) open() (err error) {
 		}
 		s.removeSpool()
 	}
-	if err := s.openVersion(); err != nil {
+	madeAnew, err := s.openVersion()
+	if err != nil {
 		return databaseError(err)
 	}
 	s.makeShards()
@@ -57,14 +58,14 @@ func (s *Store) open() (err error) {
 	if err != nil {
 		return databaseError(err)
 	}
-	for _, sh := range s.shards {
-		s.running.Go(func() { sh.run(s) })
+	for _, sh := range s.appender.shards {
+		s.appender.running.Go(func() { sh.run(s) })
 	}
 	if err := s.openLog(after); err != nil {
 		return logError(err)
 	}
 	s.failpoint("open-log")
-	if s.madeAnew && s.log.Last() > 0 {
+	if madeAnew && s.log.Last() > 0 {
 		s.options.Logger.Warn("rondo.bolt was missing; it is made anew from the log, which holds all since the first record", "records", s.log.Last())
 	}
 	if b := s.options.rebuild; b != nil {
@@ -84,14 +85,13 @@ func (s *Store) open() (err error) {
 	if err := s.logSettings(); err != nil {
 		return err
 	}
-	s.startBackground()
+	s.checkpoints.start()
 	return nil
 }
 
 // makeShards makes a shard for each processor.
 func (s *Store) makeShards() {
 	for i := range min(runtime.GOMAXPROCS(0), maxShards) {
-		s.shards = append(s.shards, &shard{id: i, work: make(chan *delivery, shardQueue)})
+		s.appender.shards = append(s.appender.shards, &shard{id: i, work: make(chan *delivery, shardQueue)})
 	}
-	s.appender.shards = s.shards
 }

@@ -189,7 +189,7 @@ func (b *rebuild) lost(id groupID) *lostGroup {
 func (b *rebuild) readLog() {
 	s := b.s
 	first := s.log.First()
-	b.reach = logReach{first: first, from: first, window: s.shards[0].reorder, upto: s.catalogue.pos}
+	b.reach = logReach{first: first, from: first, window: s.appender.shards[0].reorder, upto: s.catalogue.pos}
 	if first == 1 {
 		b.reach.window = 0 // that of a new store
 	}
@@ -348,7 +348,7 @@ func (b *rebuild) replay() error {
 				continue
 			}
 			sh.id = lg.g.shard
-			if err := sh.applyBody(s.shards[lg.g.shard], lg.g, p, h); err != nil {
+			if err := sh.applyBody(s.appender.shards[lg.g.shard], lg.g, p, h); err != nil {
 				return err
 			}
 		}

@@ -29,7 +29,7 @@ func (s *Store) replay() error {
 	if first := s.log.First(); from < first && first != 0 {
 		return fmt.Errorf("%w: the store holds the log up to %d, the log begins at %d", wal.ErrHole, from-1, first)
 	}
-	s.catalogue.replayFailed = s.replayError
+	s.catalogue.replayFailed = s.loader.failed
 	defer func() { s.catalogue.replayFailed = nil }()
 	r := &replayer{s: s, c: &delivery{}, lazy: s.options.NoBackground || s.options.ReadOnly}
 	if err := s.log.Replay(from, r.record); err != nil {
@@ -37,10 +37,10 @@ func (s *Store) replay() error {
 	}
 	r.flush()
 	r.wait.Wait()
-	if e := s.replayErr.Load(); e != nil {
+	if e := s.loader.failure.Load(); e != nil {
 		return *e
 	}
-	for _, sh := range s.shards {
+	for _, sh := range s.appender.shards {
 		sh.applied.Store(uint64(s.log.Last()))
 	}
 	return nil
@@ -60,12 +60,12 @@ type replayer struct {
 func (r *replayer) record(p wal.Pos, rec []byte) error {
 	s := r.s
 	s.replayedRecords.Add(1)
-	s.replayed.Add(int64(len(rec)))
+	s.checkpoints.replayed.Add(int64(len(rec)))
 	if len(rec) == 0 {
 		return recordError("empty", uint64(p))
 	}
 	if r.lazy && r.deferred > deferredMost {
-		if err := s.applyAllDeferred(); err != nil {
+		if err := s.loader.applyAllDeferred(); err != nil {
 			return err
 		}
 		r.lazy = false
@@ -99,13 +99,13 @@ func (r *replayer) record(p wal.Pos, rec []byte) error {
 	}
 	t.pos = p
 	t.op.apply(t)
-	if e := s.replayErr.Load(); e != nil {
+	if e := s.loader.failure.Load(); e != nil {
 		return *e
 	}
 	c := &delivery{tickets: []*Ticket{t}, masks: []uint64{math.MaxUint64}, last: p, wait: &r.wait}
-	t.left.Store(int32(len(s.shards)) + 1) // nobody waits for it
+	t.left.Store(int32(len(s.appender.shards)) + 1) // nobody waits for it
 	if r.lazy {
-		for _, sh := range s.shards { // which are idle
+		for _, sh := range s.appender.shards { // which are idle
 			sh.apply(s, t)
 		}
 		return nil
@@ -135,7 +135,7 @@ func (r *replayer) deferRuns(p wal.Pos, rec []byte) error {
 		if err != nil {
 			return fmt.Errorf("log position %d: %w", p, err)
 		}
-		if err := r.s.deferRun(g, deferredRun{p, h, r.s.shards[g.shard].reorder}); err != nil {
+		if err := r.s.loader.deferRun(g, deferredRun{p, h, r.s.appender.shards[g.shard].reorder}); err != nil {
 			return err
 		}
 	}
@@ -155,8 +155,8 @@ func (r *replayer) flush() {
 }
 
 func (r *replayer) send(c *delivery) {
-	r.wait.Add(len(r.s.shards))
-	for _, sh := range r.s.shards {
+	r.wait.Add(len(r.s.appender.shards))
+	for _, sh := range r.s.appender.shards {
 		sh.work <- c
 	}
 }
@@ -211,14 +211,13 @@ func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 	return nil
 }
 
-// replayError keeps the first error of a shard.
-func (s *Store) replayError(err error) { s.replayErr.CompareAndSwap(nil, &err) }
-
 // loadCatalogue reads what the catalogue keeps in memory: classes, definitions, and the position
 // that no log record to come may have.
 func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 	cat := &s.catalogue
-	cat.init(s)
+	cat.init(s, len(s.appender.shards))
+	s.loader.init(s)
+	s.checkpoints.init(s)
 	err = s.db.View(nil, func(tx *boltfile.Tx) error {
 		if err := s.loadMark(tx); err != nil {
 			return err
@@ -233,7 +232,7 @@ func (s *Store) loadCatalogue() (after wal.Pos, err error) {
 		cat.pos, cat.stored = wal.Pos(numbers[0]), int64(numbers[1])
 		cat.count.Store(cat.stored)
 		after = max(cat.pos, wal.Pos(numbers[2]))
-		for _, sh := range s.shards {
+		for _, sh := range s.appender.shards {
 			sh.reorder = rra.Time(numbers[3])
 		}
 		if err := s.catalogue.loadDefinitions(tx); err != nil {

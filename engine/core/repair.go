@@ -79,7 +79,7 @@ func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error
 		return r.got, nil
 	}
 	r.s = s
-	s.pins++ // the log stays as it is: with the file that was set aside it is all that was there
+	s.checkpoints.pins++ // the log stays: it and the file that was set aside are all that there was
 	if o.rebuild.anyState() {
 		err = s.Checkpoint(ctx)
 	}
@@ -115,7 +115,7 @@ func inspect(ctx context.Context, dir string, o Options) (whole bool, found []Pr
 // rebuild makes a new file of what can be read of the old one, and puts it in its place.
 func (r *repairing) rebuild(dir string, o Options) (err error) {
 	s := newStore(dir, o)
-	s.shards = []*shard{{}}
+	s.appender.shards = []*shard{{}}
 	r.s = s
 	if s.lock, err = lockFolder(filepath.Join(dir, fileLock), s.options); err != nil {
 		return err

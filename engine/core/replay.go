@@ -39,7 +39,7 @@ func (s *Store) applyRecord(sh *shard, pos wal.Pos, rec []byte) error {
 
 // applyRun applies one decoded run, unless the group has already seen it.
 func (s *Store) applyRun(sh *shard, g *group, pos wal.Pos, h runHeader) error {
-	if err := s.lockGroup(g); err != nil {
+	if err := s.loader.lockGroup(g); err != nil {
 		return s.passDamagedGroup(err)
 	}
 	defer g.mu.Unlock()

@@ -52,7 +52,7 @@ func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvag
 			err = fmt.Errorf("salvage the log of %s: %w", dir, err)
 		}
 	}()
-	if err := s.openVersion(); err != nil {
+	if _, err := s.openVersion(); err != nil {
 		return got, fmt.Errorf("%s: %w", fileDB, err)
 	}
 	var groups wal.Pos

@@ -52,23 +52,24 @@ var (
 // formatVersion is the version of the database that this program writes and reads.
 const formatVersion = 2
 
-// openVersion opens the database, after making it if it is missing, and checks its version.
-func (s *Store) openVersion() (err error) {
+// openVersion opens the database, after making it if it is missing (madeAnew), and checks its
+// version.
+func (s *Store) openVersion() (madeAnew bool, err error) {
 	name := filepath.Join(s.dir, fileDB)
 	o := boltfile.Options{ReadOnly: s.options.ReadOnly, Logger: s.options.Logger, Damage: &s.damage, Fault: s.options.fault}
 	if !s.options.ReadOnly {
 		if _, err = os.Stat(name); errors.Is(err, os.ErrNotExist) {
 			err = s.createDatabase(name, o)
-			s.madeAnew = err == nil
+			madeAnew = err == nil
 		}
 		if err != nil {
-			return err
+			return madeAnew, err
 		}
 	}
 	if s.db, err = boltfile.Open(name, o); err != nil {
-		return err
+		return madeAnew, err
 	}
-	return s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
+	return madeAnew, s.db.View(bucketMeta, func(tx *boltfile.Tx) error {
 		meta := tx.Bucket(bucketMeta)
 		if meta == nil {
 			return fmt.Errorf("no bucket %q: %w", bucketMeta, ErrVersion)

@@ -10,7 +10,7 @@ import (
 // logSettings logs the settings of the options where they differ from those in force.
 func (s *Store) logSettings() error {
 	want := rra.TimeOf(time.UnixMicro(int64(s.options.Reorder / time.Microsecond)))
-	if s.options.ReadOnly || want == s.shards[0].reorder {
+	if s.options.ReadOnly || want == s.appender.shards[0].reorder {
 		return nil
 	}
 	rec := record.AppendTime([]byte{record.KindSettings}, want, 0)

@@ -38,7 +38,7 @@ type newBlock struct {
 
 // A checkpointTx collects what a transaction of a checkpoint writes.
 type checkpointTx struct {
-	s                *Store
+	cp               *checkpointer
 	tx               *boltfile.Tx
 	state, rows, lag *boltfile.Bucket
 	puts, states     []pair
@@ -200,7 +200,7 @@ func (w *checkpointTx) expire(sn *snapshot, stream int) {
 			return false
 		}
 		w.remove(sn.g, stream, e)
-		w.s.failpoint("expire")
+		w.cp.failpoint("expire")
 		return true
 	})
 }
@@ -248,12 +248,12 @@ func (w *checkpointTx) subBlock(segs []rowblock.Strip, sn *snapshot, stream int,
 	key := rowblock.Key(nil, c.id, stream, slot, sub, sn.g.id)
 	v := w.rows.Get(key)
 	if v == nil {
-		return segs, w.s.damagedRows(w.tx, sn.g, stream, slot, sub, -1, damage.ErrMissing)
+		return segs, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, -1, damage.ErrMissing)
 	}
 	defer boltfile.DropPages(v)
 	b, err := rowblock.Open(key, v)
 	if err != nil {
-		return segs, w.s.damagedRows(w.tx, sn.g, stream, slot, sub, -1, err)
+		return segs, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, -1, err)
 	}
 	for i := range b.Columns {
 		if !keep(i / c.sources) {
@@ -266,7 +266,7 @@ func (w *checkpointTx) subBlock(segs []rowblock.Strip, sn *snapshot, stream int,
 			})
 		}
 		if err != nil {
-			return segs, w.s.damagedRows(w.tx, sn.g, stream, slot, sub, i, err)
+			return segs, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, i, err)
 		}
 	}
 	return segs, nil
@@ -316,7 +316,7 @@ func (w *checkpointTx) merge(sn *snapshot, stream int, blocks []newBlock) error 
 			return err
 		}
 		w.putBlock(sn, stream, e.Slot, segs)
-		w.s.failpoint("merge")
+		w.cp.failpoint("merge")
 	}
 	sn.dir.Slots[stream] = slices.DeleteFunc(entries, func(e rowblock.SubBlocks) bool { return e.Lo == e.Hi && !waits(blocks, stream, e.Slot) })
 	return nil
@@ -335,6 +335,20 @@ func (w *checkpointTx) tiny(g *group, stream int, e rowblock.SubBlocks, fresh *n
 		size += len(fresh.segs[i].Data) + 8
 	}
 	return size*mergeTiny < len(w.rows.Get(rowblock.Key(nil, g.c.id, stream, e.Slot, e.Lo, g.id)))
+}
+
+// A pair is a key and its value.
+type pair struct{ k, v []byte }
+
+// putSorted puts pairs in the order of their keys.
+func putSorted(b *boltfile.Bucket, pairs []pair) error {
+	slices.SortFunc(pairs, func(a, b pair) int { return bytes.Compare(a.k, b.k) })
+	for _, p := range pairs {
+		if err := b.Put(p.k, p.v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keysOf are the keys of pairs.

@@ -34,7 +34,7 @@ func (s *Store) DropSilent(ctx context.Context, list []Silent) (n int, err error
 // whatever path, refused samples included; 0: there was none.
 func (s *Store) Newest() rra.Time {
 	at := rra.Time(s.metadata.newest.Load())
-	for _, sh := range s.shards {
+	for _, sh := range s.appender.shards {
 		sh.mu.Lock()
 		at = max(at, sh.newest)
 		sh.mu.Unlock()

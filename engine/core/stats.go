@@ -1,26 +1,17 @@
 package core
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/histogram"
 )
 
-// counters are what Stats adds up.
+// counters are what Stats adds up, besides the counters of the store's parts.
 type counters struct {
-	recovery        time.Duration
-	replayedRecords atomic.Uint64
-	deferredGroups  atomic.Int64        // that have yet to apply what was replayed
-	replayed        atomic.Int64        // bytes of records replayed at open
+	recovery        time.Duration       // of Open
+	replayedRecords atomic.Uint64       // by Open
 	fetches         histogram.Histogram // calls of Fetch and FetchMany
-
-	statsMu            sync.Mutex // guards what follows
-	checkpoints        uint64
-	checkpointFailures uint64
-	checkpointLast     time.Duration
-	checkpointMax      time.Duration
 }
 
 // Stats is a snapshot of the store's counters.
@@ -73,15 +64,16 @@ func (s *Store) Stats() Stats {
 		ReplayedRecords: s.replayedRecords.Load(), RecoverySeconds: s.recovery.Seconds(),
 		GroupsLoaded: s.space.loaded.Load(), GroupsDropped: s.space.unloaded.Load(), Held: s.space.held.Load(), Damaged: s.Damaged(),
 	}
-	for _, sh := range s.shards {
+	for _, sh := range s.appender.shards {
 		st.SamplesAccepted += sh.stats.accepted.Load()
 		st.SamplesLate += sh.stats.late.Load()
 		st.SamplesRefused += sh.stats.other.Load()
 	}
-	s.statsMu.Lock()
-	st.Checkpoints, st.CheckpointFailures = s.checkpoints, s.checkpointFailures
-	st.CheckpointSeconds, st.CheckpointSecondsMax = s.checkpointLast.Seconds(), s.checkpointMax.Seconds()
-	s.statsMu.Unlock()
+	n := &s.checkpoints.counts
+	n.mu.Lock()
+	st.Checkpoints, st.CheckpointFailures = n.written, n.failures
+	st.CheckpointSeconds, st.CheckpointSecondsMax = n.last.Seconds(), n.longest.Seconds()
+	n.mu.Unlock()
 	st.AppendSeconds, st.FetchSeconds = s.appender.seconds.Snapshot(), s.fetches.Snapshot()
 	l := s.logStats()
 	st.SyncSeconds = l.SyncSeconds

@@ -4,63 +4,46 @@ import (
 	"context"
 	"io"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
-	"github.com/rondo-db/rondo/engine/internal/rowblock"
 	"github.com/rondo-db/rondo/wal"
 )
 
 // A Store is an open database folder. Its methods may be called concurrently.
+//
+// A Store opens and closes its parts and hands calls on to them. doc.go tells what each part holds.
 type Store struct {
-	dir       string
-	options   Options
-	lock      io.Closer
-	db        *boltfile.File
-	log       Log
-	holds     wal.Mark // how far the log reaches at least, as the database said when it was opened
-	space     groupSpace
-	admission admission
-	shards    []*shard
-	running   sync.WaitGroup // shards
+	dir     string
+	options Options
+	lock    io.Closer // on the folder
+	db      *boltfile.File
+	log     Log
+	holds   wal.Mark // how far the log reached at least, as the database said when it was opened
+	damage  damage.Seen
+	space   groupSpace
 
 	catalogue catalogue
 	notes     notes
 	metadata  metadata
 
-	calls    calls
-	appender appender
-	// fetchers are used again, so that a fetch allocates little but its answer.
-	fetchers sync.Pool
+	calls       calls
+	admission   admission
+	appender    appender
+	loader      loader
+	checkpoints checkpointer
+	fetchers    sync.Pool // of *fetcher, so that a fetch allocates little but its answer
 
-	buffersMu         sync.Mutex // guards what follows
-	stateBuffers      [][]byte
-	stateBuffersBytes int // of their capacities
-
-	checkpointMu sync.Mutex // one checkpoint at a time; guards what follows
-	blockBuffer  []byte
-	pins         int     // backups under way
-	pinned       wal.Pos // what they still need of the log lies above it
-
-	stop       context.CancelFunc
-	background sync.WaitGroup
-
-	replayErr atomic.Pointer[error]
-	madeAnew  bool // Open has made the database
-	damage    damage.Seen
-	hook      func(string) // failpoints; nil but in tests
 	counters
 }
 
 // newStore returns a store that has opened neither folder nor files.
 func newStore(dir string, o Options) *Store {
-	s := &Store{dir: dir, options: o.withDefaults(), hook: o.hook}
+	s := &Store{dir: dir, options: o.withDefaults()}
 	s.admission.init(&s.space, &s.options)
 	s.damage.Logger = s.options.Logger
 	s.calls.init()
 	s.appender.init(s)
-	s.fetchers.New = func() any { return &fetcher{key: make([]byte, 0, rowblock.KeyRoom)} }
 	return s
 }
 
@@ -96,4 +79,27 @@ func (s *Store) begin(ctx context.Context) (err error) {
 	err = s.admit(ctx)
 	admitted = err == nil
 	return err
+}
+
+// admit holds a writer back while the queue of the log or the store is full. The error is ctx's, or
+// says why there is no room.
+func (s *Store) admit(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.appender.queue.awaitRoom(ctx); err != nil {
+		return err
+	}
+	return s.admission.wait(ctx)
+}
+
+// Checkpoint writes everything applied so far, every Append that has returned, into the database
+// and shortens the log.
+func (s *Store) Checkpoint(ctx context.Context) error {
+	if err := s.enterWrite(); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.appender.drain() // one shard may have acknowledged what another has yet to pass over
+	return s.checkpoints.run(ctx)
 }
