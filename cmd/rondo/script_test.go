@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // TestScripts runs testdata/script/*.txtar. Beside testscript's own there are the commands
 //
