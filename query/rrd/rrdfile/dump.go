@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Header is what stands before the dump.
+// A Header is a kind of header of a dump.
 type Header uint8
 
 // The headers that `rrdtool dump --header` knows.
@@ -20,8 +20,8 @@ const (
 	HeaderNone               // nothing
 )
 
-// ParseHeader reads the value of --header: none, xsd or dtd. ok is false for anything else, which
-// rrdtool passes over.
+// ParseHeader reads the value of --header: none, xsd or dtd. ok is false for any other value, which
+// rrdtool ignores.
 func ParseHeader(s string) (h Header, ok bool) {
 	switch s {
 	case "none":
@@ -34,12 +34,12 @@ func ParseHeader(s string) (h Header, ok bool) {
 	return HeaderDTD, false
 }
 
-// dumpBuffer is how much of a dump is gathered before it is written.
+// dumpBuffer is how many bytes of a dump are collected before they are written.
 const dumpBuffer = 64 << 10
 
-// WriteXML writes what `rrdtool dump` prints of the file. Loc is the time zone of the times in
-// comments; nil: time.Local. The error is a [*FieldError], before anything is written, or the
-// writer's.
+// WriteXML writes the dump that `rrdtool dump` prints for the file. loc is the time zone of the
+// times in comments; nil means time.Local. The error is that of w, or a [*FieldError] before
+// anything is written.
 func (f *File) WriteXML(w io.Writer, header Header, loc *time.Location) error {
 	if err := f.check(); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (f *File) WriteXML(w io.Writer, header Header, loc *time.Location) error {
 	return d.err
 }
 
-// A dumper gathers lines in b and writes them.
+// A dumper collects lines in b and writes them.
 type dumper struct {
 	f     *File
 	w     io.Writer
@@ -81,14 +81,14 @@ func (d *dumper) print(s string) { d.b = append(d.b, s...) }
 
 func (d *dumper) printf(format string, args ...any) { d.b = fmt.Appendf(d.b, format, args...) }
 
-// number prints an element of a number, NaN as NaN.
+// number prints an element with a number.
 func (d *dumper) number(indent, name string, v float64) {
 	d.print(indent + "<" + name + ">")
 	d.b = appendNumber(d.b, v)
 	d.print("</" + name + ">\n")
 }
 
-// param is number for a parameter, where NaN is printed as C prints it.
+// param prints an element with a parameter. Unlike number, it prints an unknown value as nan.
 func (d *dumper) param(name string, v float64) {
 	if v == v {
 		d.number("\t\t", name, v)
@@ -97,7 +97,7 @@ func (d *dumper) param(name string, v float64) {
 	d.printf("\t\t<%s>nan</%s>\n", name, name)
 }
 
-// count prints an element of an unsigned integer.
+// count prints an element with an unsigned integer.
 func (d *dumper) count(indent, name string, v int64) {
 	d.printf("%s<%s>%d</%s>\n", indent, name, uint64(v), name)
 }
@@ -240,15 +240,15 @@ func (d *dumper) rows(i int) {
 	}
 }
 
-// A clock prints seconds as strftime's %Y-%m-%d %H:%M:%S %Z. Most are of the same day as the one
-// before.
+// A clock prints seconds as strftime's %Y-%m-%d %H:%M:%S %Z. It keeps the text of the last date,
+// because most times are of the same day as the time before.
 type clock struct {
 	loc        *time.Location
 	zone       string
-	offset     int64 // of the zone, from UTC
-	start, end int64 // the zone holds from start until end
-	day        int64 // days since 1970 in the zone
-	date       []byte
+	offset     int64  // seconds of the zone from UTC
+	start, end int64  // zone and offset are valid from start until before end
+	day        int64  // day of date, in days since 1970
+	date       []byte // text of the last date
 }
 
 func (c *clock) append(b []byte, sec int64) []byte {

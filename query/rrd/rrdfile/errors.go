@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// ErrNotRRD says that a file is none of rrdtool's.
+// ErrNotRRD says that a file is not a native file of rrdtool.
 var ErrNotRRD = errors.New("is not an RRD file")
 
-// A VersionError says that a file is of a version that is not known. The text is rrdtool's.
+// A VersionError says that a native file has an unknown version. Its text is rrdtool's.
 type VersionError struct {
 	Version string
 }
 
 func (e *VersionError) Error() string { return "can't handle RRD file version " + e.Version }
 
-// A FormatError says where a native file holds what it cannot.
+// A FormatError says where a native file holds an impossible value.
 type FormatError struct {
 	Offset int64  // in bytes
-	Field  string // as `rrdtool info` names it, where it does: "ds[0].type", "rra[1].cur_row"
+	Field  string // "ds[0].type", "rra[1].cur_row"; `rrdtool info` uses the same names
 	Err    string
 }
 
@@ -26,18 +26,18 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("offset %d: %s: %s", e.Offset, e.Field, e.Err)
 }
 
-// An XMLError says where an XML dump cannot be read.
+// An XMLError says where a dump cannot be read.
 type XMLError struct {
 	Line int    // from 1
-	Err  string // in rrdtool's words, where it has some
+	Err  string // rrdtool's text, if rrdtool reports the mistake
 
 	prefix string
 }
 
 func (e *XMLError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Err) }
 
-// Original is the error as `rrdtool restore` says it: some of its sentences begin with the line,
-// and some with "ling".
+// Original returns the text that `rrdtool restore` prints. Some of its texts begin with "line" and
+// the number of the line, and some, by a slip of rrdtool, with "ling".
 func (e *XMLError) Original() string {
 	if e.prefix == "" {
 		return e.Err
@@ -45,9 +45,9 @@ func (e *XMLError) Original() string {
 	return fmt.Sprintf("%s %d: %s", e.prefix, e.Line, e.Err)
 }
 
-// A FieldError says which field of a [File] a native file cannot hold.
+// A FieldError says which field of a [File] has a value that a native file cannot hold.
 type FieldError struct {
-	Field string // as in a FormatError
+	Field string // named as in a FormatError
 	Err   string
 }
 

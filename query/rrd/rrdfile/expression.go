@@ -11,9 +11,9 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// A native file holds the expression of a COMPUTE data source in place of its parameters: up to 20
-// nodes of 4 bytes, a code, a byte of no meaning, and a 16-bit integer that is the number, or which
-// data source is meant.
+// A native file holds the expression of a COMPUTE data source in place of its parameters. It is a
+// list of up to 20 nodes of 4 bytes: a code, a byte without meaning, and a 16-bit integer. The
+// integer is the value of a number, or the index of a data source.
 const (
 	nodeSize = 4
 	maxNodes = paramsSize / nodeSize
@@ -24,8 +24,8 @@ const (
 	codePrevious = 36 // PREV(variable)
 )
 
-// operators are the codes of operators; part of the format. The codes that are left out have other
-// meanings, or none.
+// operators are the names of operators by code. They are a part of the format. The other codes are
+// no operators.
 var operators = [...]string{
 	2: "INF", 3: "PREV", 4: "NEGINF", 5: "UNKN", 6: "NOW", 7: "TIME",
 	8: "+", 9: "%", 10: "-", 11: "*", 12: "/", 13: "SIN", 14: "DUP", 15: "EXC", 16: "POP", 17: "COS", 18: "LOG", 19: "EXP",
@@ -47,7 +47,7 @@ var operatorCodes = func() map[string]byte {
 	return m
 }()
 
-// expression reads the nodes of data source i, at offset at, as the text that they are of.
+// expression reads the nodes of data source i at offset at, and turns them into text.
 func (d *decoder) expression(i, at int) error {
 	def := &d.f.Definition
 	field := fmt.Sprintf("ds[%d].cdef", i)
@@ -84,7 +84,7 @@ func (d *decoder) expression(i, at int) error {
 	return d.fail(at, field, "does not end")
 }
 
-// sameNodes reports whether the first n nodes of a and b are the same, but for the bytes of no
+// sameNodes reports whether the first n nodes of a and b are the same, apart from bytes without
 // meaning.
 func sameNodes(a, b []byte, n int) bool {
 	for ; n > 0; n-- {
@@ -97,10 +97,8 @@ func sameNodes(a, b []byte, n int) bool {
 	return true
 }
 
-const unclear = "the expression refers to a data source by a name that means something else"
-
-// appendExpression appends the nodes of the expression of data source i, which refers to those
-// before it.
+// appendExpression appends the nodes of the expression of data source i. The expression may refer
+// to the data sources before i.
 func appendExpression(dst []byte, def *rra.Definition, i int, order byteOrder) ([]byte, error) {
 	names := make([]string, i)
 	for j := range names {

@@ -8,22 +8,22 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A File is what a file of rrdtool holds.
+// A File is the content of a native file or of a dump.
 type File struct {
 	Version    int // 1 to 5
 	Definition rra.Definition
 
-	// State is what the series remembers; its archives have all their rows.
+	// State is the state of the series, with all rows of the archives.
 	State rra.Snapshot
 
-	// unclear are COMPUTE data sources whose expression, written out, says something else: one of
-	// the data sources they refer to has the name of an operator.
+	// unclear are the indices of COMPUTE data sources whose expression cannot be written as text,
+	// because a data source that it refers to has the name of an operator.
 	unclear []int
 }
 
-// New returns the file of a series: of a state of m, and the rows of each archive, oldest first,
-// data source beside data source. The rows of SEASONAL and DEVSEASONAL archives are in the state:
-// theirs are not looked at.
+// New returns the file of a series, from a state of m and the rows of each archive. Rows are oldest
+// first, with the values of all data sources side by side. Rows of SEASONAL and DEVSEASONAL
+// archives are ignored, because the state contains them.
 func New(m *rra.Machine, s *rra.State, rows [][]float64) (*File, error) {
 	d := m.Definition()
 	f := &File{
@@ -38,7 +38,7 @@ func New(m *rra.Machine, s *rra.State, rows [][]float64) (*File, error) {
 		a := &d.Archives[i]
 		f.Definition.Archives[i].Own = false
 		if isSeasonal(a.CF) && f.Version >= 4 {
-			f.Definition.Archives[i].SmoothingWindow = smoothing(a) // these say it
+			f.Definition.Archives[i].SmoothingWindow = smoothing(a) // from version 4 on it is written
 		}
 		if m.StreamOf(i) < 0 {
 			continue
@@ -51,7 +51,7 @@ func New(m *rra.Machine, s *rra.State, rows [][]float64) (*File, error) {
 	return f, nil
 }
 
-// VersionOf returns the version of the file that rrdtool makes for d.
+// VersionOf returns the version of the native file that rrdtool makes for d: 3, 4 or 5.
 func VersionOf(d *rra.Definition) int {
 	for i := range d.Sources {
 		if k := d.Sources[i].Kind; k == rra.DCounter || k == rra.DDerive {
@@ -79,7 +79,8 @@ func (f *File) Newest(archive int) int64 {
 	return newest(f.State.LastUpdate.Unix(), f.Step(archive))
 }
 
-// newest cuts last to a multiple of step, in the unsigned arithmetic of rrdtool: before 1970 too.
+// newest rounds last down to a multiple of step. Like rrdtool it calculates without a sign, which
+// matters for times before 1970.
 func newest(last, step int64) int64 {
 	if step == 0 {
 		return last
@@ -87,9 +88,9 @@ func newest(last, step int64) int64 {
 	return last - int64(uint64(last)%uint64(step))
 }
 
-// Machine compiles the definition. Archives with one PDP a row that hold other rows than the
-// longest of them are given rows of their own ([rra.Archive.Own]). The error is an
-// [*rra.FieldError].
+// Machine compiles the definition. Archives with one PDP a row share their rows in a series. One
+// that holds other rows than the longest of them gets rows of its own ([rra.Archive.Own]). The
+// error is an [*rra.FieldError].
 func (f *File) Machine() (*rra.Machine, error) {
 	if len(f.unclear) > 0 {
 		return nil, &rra.FieldError{Field: fmt.Sprintf("ds[%d].expr", f.unclear[0]), Err: unclear}
@@ -114,7 +115,7 @@ func (f *File) Machine() (*rra.Machine, error) {
 	return rra.Compile(d)
 }
 
-// endsWith reports whether the last of rows are those of tail.
+// endsWith reports whether rows end with the values of tail.
 func endsWith(rows, tail []float64) bool {
 	if len(tail) > len(rows) {
 		return false
@@ -128,13 +129,13 @@ func endsWith(rows, tail []float64) bool {
 	return true
 }
 
-// StateOf returns the state that m, which is [File.Machine], goes on from. The error is an
+// StateOf returns the state of the series for m, the result of [File.Machine]. The error is an
 // [*rra.FieldError].
 func (f *File) StateOf(m *rra.Machine) (rra.State, error) { return m.Import(&f.State) }
 
-// StreamRows returns the rows of a stream of m, which is [File.Machine]: oldest first, data source
-// beside data source. They are part of f. Last is the number of the newest one: row k of a stream
-// ends at k times its PDPs times the step.
+// StreamRows returns the rows of a stream of m, the result of [File.Machine]: oldest first, with
+// the values of all data sources side by side. The rows are part of f. last is the number of the
+// newest row. Row k of a stream ends at k times its PDPs times the step.
 func (f *File) StreamRows(m *rra.Machine, stream int) (rows []float64, last int64) {
 	s := &m.Streams()[stream]
 	longest := s.Archives[0]
@@ -145,4 +146,14 @@ func (f *File) StreamRows(m *rra.Machine, stream int) (rows []float64, last int6
 	}
 	step := f.Step(longest)
 	return f.State.Archives[longest].Rows, f.Newest(longest) / step
+}
+
+const unclear = "the expression refers to a data source by a name that means something else"
+
+// smoothing returns the smoothing window of an archive, or rrdtool's default if it has none.
+func smoothing(a *rra.Archive) float64 {
+	if math.IsNaN(a.SmoothingWindow) {
+		return 0.05
+	}
+	return a.SmoothingWindow
 }

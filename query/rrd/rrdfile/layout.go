@@ -5,32 +5,31 @@ import (
 	"math"
 )
 
-// A native file is a C program's memory, written as it is, so that byte order, the size of a long
-// and the alignment of a double are those of the machine that wrote it:
+// A native file is the memory of a C program. Byte order, the size of a long and the alignment of a
+// double are those of the machine that wrote it:
 //
-//	head        "RRD\0", a version of 4 digits and \0, a double by which machines are told apart,
-//	            longs: data
-//	            sources, archives, step; 10 parameters
-//	            a data source: name and kind, 20 bytes each; 10 parameters
-//	            an archive: CF, 20 bytes; longs: rows, PDPs a row; 10 parameters
+//	head        "RRD\0"; a version of 4 digits and \0; a double by which machines are told apart;
+//	            longs: number of data sources, number of archives, step; 10 parameters
+//	            for each data source: name and kind, 20 bytes each; 10 parameters
+//	            for each archive: CF, 20 bytes; longs: rows, PDPs a row; 10 parameters
 //	live head   last update: a time, and from version 3 on a long of microseconds
-//	            a data source: last reading, 30 bytes; 10 parameters
-//	            an archive and data source: 10 parameters
-//	            an archive: a long: current row
-//	rows        an archive: a row: a double for each data source
+//	            for each data source: last reading, 30 bytes; 10 parameters
+//	            for each archive and each data source: 10 parameters
+//	            for each archive: a long: current row
+//	rows        for each archive and each row: a double for each data source
 //
-// A parameter is a union of a double and a long. docs/rrdfile.md has all of it.
+// A parameter is a union of a double and a long. docs/rrdfile.md describes all fields.
 
 // Sizes that all machines share.
 const (
 	nameSize   = 20
-	textSize   = 30 // of a last reading
+	textSize   = 30 // bytes of a last reading
 	parameters = 10
 	paramSize  = 8
 	paramsSize = parameters * paramSize
 
 	magic      = "RRD\x00"
-	versionEnd = 9 // of "0003\0" behind the magic
+	versionEnd = 9 // offset behind the version, "0003\0"
 )
 
 // cookie is the double that tells machines apart.
@@ -41,69 +40,69 @@ type byteOrder interface {
 	binary.AppendByteOrder
 }
 
-// A layout is how a kind of machine lays a file out.
+// A layout says how a kind of machine lays a file out.
 type layout struct {
 	order byteOrder
 	long  int // bytes of a long: 4 or 8
-	align int // of a double: 4 or 8
+	align int // alignment of a double: 4 or 8
 	time  int // bytes of a time: 4 or 8
 }
 
-// native is the layout of 64-bit little-endian machines, in which files are written.
+// native is the layout of 64-bit little-endian machines. Files are written in this layout.
 var native = layout{binary.LittleEndian, 8, 8, 8}
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// structAlign is the alignment of a struct with a parameter in it.
+// structAlign returns the alignment of a struct that contains a parameter.
 func (l *layout) structAlign() int { return max(l.long, l.align) }
 
 func (l *layout) cookieAt() int { return roundUp(versionEnd, l.align) }
 
-// countsAt is where the numbers of data sources and archives, and the step stand.
+// countsAt returns the offset of the numbers of data sources and archives, and of the step.
 func (l *layout) countsAt() int { return l.cookieAt() + 8 }
 
 func (l *layout) headSize() int {
 	return roundUp(l.countsAt()+3*l.long, l.structAlign()) + paramsSize
 }
 
-// In a data source.
+// sourceSize returns the size of a data source's definition.
 func (l *layout) sourceSize() int { return 2*nameSize + paramsSize }
 
-// In an archive.
+// Offsets in an archive's definition, and its size.
 func (l *layout) rowsAt() int          { return roundUp(nameSize, l.long) }
 func (l *layout) archiveParamsAt() int { return roundUp(l.rowsAt()+2*l.long, l.structAlign()) }
 func (l *layout) archiveSize() int     { return l.archiveParamsAt() + paramsSize }
 
-// liveSize is the size of the live head of a file of a version.
+// liveSize returns the size of the last update in a file of a version.
 func (l *layout) liveSize(version int) int {
 	if version < 3 {
 		return l.time
 	}
-	// A 64-bit time on a 32-bit machine is aligned as a double is.
+	// A 64-bit time on a 32-bit machine has the alignment of a double.
 	return roundUp(l.time+l.long, max(l.long, min(l.time, l.align)))
 }
 
-// In what is remembered of a data source.
+// The offset of the parameters in the state of a data source, and the size of that state.
 const (
 	pdpParamsAt = textSize + 2
 	pdpSize     = pdpParamsAt + paramsSize
 )
 
-// headerSize is the size of all that stands before the rows.
+// headerSize returns the size of everything before the rows.
 func (l *layout) headerSize(version int, sources, archives int64) int64 {
 	return int64(l.headSize()) + sources*int64(l.sourceSize()) + archives*int64(l.archiveSize()) +
 		int64(l.liveSize(version)) + sources*pdpSize + archives*sources*paramsSize + archives*int64(l.long)
 }
 
-// layoutOf finds the layout that the head of a file was written in. On 32-bit machines the size of
-// a time cannot be told from it: it is left at 4.
+// layoutOf finds the layout of a file from its head. The head does not tell the size of a time on
+// 32-bit machines; layoutOf returns 4.
 func layoutOf(b []byte) (layout, bool) {
 	for _, order := range []byteOrder{binary.LittleEndian, binary.BigEndian} {
 		for _, l := range []layout{{order, 8, 8, 8}, {order, 4, 8, 4}, {order, 4, 4, 4}} {
 			if len(b) < l.headSize() || math.Float64frombits(order.Uint64(b[l.cookieAt():])) != cookie {
 				continue
 			}
-			// Two longs of 4 bytes that are not 0, read as one of 8, are more than any file has.
+			// Read as one long of 8 bytes, two longs of 4 bytes are a number larger than any count.
 			if l.long == 8 && order.Uint64(b[l.countsAt():]) >= 1<<32 {
 				continue
 			}

@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// rrdtool prints the numbers of a dump with a printf of its own, which is not correctly rounded:
-// the number is divided by a power of ten, and what is behind the point multiplied by another, all
-// in doubles. Where a number is near the middle of two that have 11 digits, this shows; numbers
-// below 1e-308 have zeros in front.
+// rrdtool prints the numbers of a dump with a printf of its own, which does not round correctly. It
+// divides the number by a power of ten and multiplies the digits behind the point by another, all
+// in doubles. The last digit differs from a correct one if the number is near the middle between
+// two numbers of 11 digits. Numbers below 1e-308 have zeros in front.
 
 const minExponent = -308
 
-// tens are the powers of ten as they come of multiplying and dividing by ten again and again.
+// tens are the powers of ten, calculated by repeated multiplication or division like rrdtool's.
 var tens = func() (t [308 - minExponent + 1]float64) {
 	t[-minExponent] = 1
 	for e := 1; e <= 308; e++ {
@@ -24,7 +24,7 @@ var tens = func() (t [308 - minExponent + 1]float64) {
 	return t
 }()
 
-// appendNumber appends v as rrdtool prints it with %0.10e, NaN as NaN.
+// appendNumber appends v as rrdtool prints it with %0.10e. An unknown value is NaN.
 func appendNumber(b []byte, v float64) []byte {
 	if v != v {
 		return append(b, "NaN"...)

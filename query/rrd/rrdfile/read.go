@@ -8,19 +8,19 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// room makes room for what is remembered.
+// room allocates the state.
 func (d *decoder) room() {
 	d.f.State.Sources = make([]rra.SourceSnapshot, d.sources)
 	d.f.State.Archives = make([]rra.ArchiveSnapshot, d.archives)
 }
 
-// decode reads what stands behind the head.
+// decode reads the file behind its head.
 func (d *decoder) decode() (*File, error) {
 	d.room()
 	if err := d.definition(); err != nil {
 		return nil, err
 	}
-	if err := d.settleSize(); err != nil {
+	if err := d.checkSize(); err != nil {
 		return nil, err
 	}
 	if err := d.live(); err != nil {
@@ -35,7 +35,7 @@ func (d *decoder) decode() (*File, error) {
 	return d.f, nil
 }
 
-// head reads what says how large the header is.
+// head reads the head of the file, which says how large the header is.
 func (d *decoder) head() error {
 	if len(d.b) < versionEnd || string(d.b[:4]) != magic {
 		return ErrNotRRD
@@ -73,7 +73,7 @@ func (d *decoder) head() error {
 	return nil
 }
 
-// definition reads data sources and archives.
+// definition reads the definitions of data sources and archives.
 func (d *decoder) definition() error {
 	def := &d.f.Definition
 	def.Sources = make([]rra.DataSource, d.sources)
@@ -85,7 +85,7 @@ func (d *decoder) definition() error {
 		}
 		d.at += d.sourceSize()
 	}
-	// An expression may name any data source.
+	// An expression may refer to any data source, so expressions come last.
 	for i := range def.Sources {
 		if def.Sources[i].Kind == rra.Compute {
 			at := sourcesAt + i*d.sourceSize() + 2*nameSize
@@ -125,7 +125,7 @@ func (d *decoder) source(i int, b []byte) error {
 	return nil
 }
 
-// Parameters of an archive.
+// Indices of the parameters of an archive.
 const (
 	paramXFF       = 0 // AVERAGE, MIN, MAX, LAST
 	paramAlpha     = 1 // HWPREDICT, MHWPREDICT
@@ -135,13 +135,13 @@ const (
 	paramDeltaPos  = 1 // FAILURES
 	paramDeltaNeg  = 2
 	paramPartner   = 3 // all of the Holt-Winters family
-	paramPeriod    = 4 // HWPREDICT, MHWPREDICT: the period given, a double that nothing reads
+	paramPeriod    = 4 // HWPREDICT, MHWPREDICT: the period, a double that nothing reads
 	paramSmooth    = 4 // SEASONAL, DEVSEASONAL
 	paramWindow    = 4 // FAILURES
 	paramThreshold = 5
 )
 
-// maxWindow is the longest history of FAILURES.
+// maxWindow is the longest history of a FAILURES archive, in PDPs.
 const maxWindow = 28
 
 func (d *decoder) archive(i int, b []byte) error {
@@ -174,7 +174,7 @@ func (d *decoder) archive(i int, b []byte) error {
 	case rra.Seasonal, rra.DevSeasonal:
 		a.Gamma, a.SmoothingWindow = double(paramGamma), double(paramSmoothing)
 		if d.f.Version < 4 {
-			a.SmoothingWindow = math.NaN() // it is there, but has no meaning
+			a.SmoothingWindow = math.NaN() // without meaning before version 4
 		}
 		d.f.State.Archives[i].SmoothRow = int64(long(paramSmooth))
 	case rra.Failures:
@@ -187,9 +187,10 @@ func (d *decoder) archive(i int, b []byte) error {
 	return nil
 }
 
-// settleSize checks the file's size. On 32-bit machines the size tells how large a time is, which
-// the head does not say, so that it must be exact; elsewhere rrdtool reads files that are too long.
-func (d *decoder) settleSize() error {
+// checkSize checks the size of the file. In files of 32-bit machines a time has 4 or 8 bytes, and
+// only the size of the file tells which, so the size must be exact. Other files may be too long, as
+// for rrdtool.
+func (d *decoder) checkSize() error {
 	size := func() int64 { return d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + d.values*8 }
 	want := size()
 	if d.long == 4 && want != d.size {
@@ -204,10 +205,10 @@ func (d *decoder) settleSize() error {
 	return nil
 }
 
-// maxSecond is the latest second that counts in microseconds.
+// maxSecond is the latest second that an rra.Time can hold.
 const maxSecond = math.MaxInt64/1_000_000 - 1
 
-// live reads the last update and what is remembered of the data sources.
+// live reads the last update and the state of the data sources.
 func (d *decoder) live() error {
 	x := &d.f.State
 	sec := d.seconds(d.b[d.at:])
@@ -237,7 +238,7 @@ func (d *decoder) live() error {
 	return nil
 }
 
-// Parameters of what is remembered of an archive and data source.
+// Indices of the parameters of a CDP, the state of one archive and one data source.
 const (
 	cdpValue         = 0 // AVERAGE, MIN, MAX, LAST, DEVPREDICT
 	cdpUnknown       = 1
@@ -255,7 +256,7 @@ const (
 	cdpSecondary     = 9
 )
 
-// cdps reads what is remembered of the archives, and their current rows.
+// cdps reads the CDPs and the current rows of the archives.
 func (d *decoder) cdps() error {
 	x := &d.f.State
 	all := make([]rra.CDP, d.archives*d.sources)
@@ -317,7 +318,7 @@ func (d *decoder) rows() error {
 		if n == 0 {
 			continue
 		}
-		// The row behind the current one is the oldest.
+		// The row after the current one is the oldest.
 		oldest := (int(a.CurRow) + 1) * d.sources
 		if err := d.some(a.Rows[n-oldest:]); err != nil {
 			return err
@@ -329,7 +330,7 @@ func (d *decoder) rows() error {
 	return nil
 }
 
-// some fills dst with the doubles that come next.
+// some fills dst with the next doubles of the file.
 func (d *decoder) some(dst []float64) error {
 	if d.in == nil {
 		d.doubles(dst, d.b[d.at:d.at+8*len(dst)])

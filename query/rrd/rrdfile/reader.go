@@ -10,15 +10,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Read reads a native file of size bytes.
+// Read reads a native file of size bytes. The error is that of r, or one of those of [Decode].
 func Read(r io.ReaderAt, size int64) (*File, error) { return new(Reader).Read(r, size) }
 
-// Decode reads a native file from memory. Nothing of b is kept. The error is [ErrNotRRD], a
+// Decode reads a native file from memory. It keeps no part of b. The error is [ErrNotRRD], a
 // [*VersionError] or a [*FormatError].
 func Decode(b []byte) (*File, error) { return new(Reader).Decode(b) }
 
-// LastUpdate returns the last update of a native file, which b is the whole of. The error is that
-// of [Decode].
+// LastUpdate returns the time of the last update in a native file. b must be the whole file. The
+// errors are those of [Decode].
 func LastUpdate(b []byte) (rra.Time, error) {
 	d := decoder{b: b, size: int64(len(b))}
 	err := d.head()
@@ -27,7 +27,7 @@ func LastUpdate(b []byte) (rra.Time, error) {
 		err = d.definition()
 	}
 	if err == nil {
-		err = d.settleSize()
+		err = d.checkSize()
 	}
 	if err == nil {
 		err = d.live()
@@ -38,17 +38,17 @@ func LastUpdate(b []byte) (rra.Time, error) {
 	return d.f.State.LastUpdate, nil
 }
 
-// A Reader reads one native file after another, and uses its memory again. The zero value is ready.
-// One goroutine may use it at a time.
+// A Reader reads one native file after another and reuses its memory. The zero value is ready for
+// use. Only one goroutine may use it at a time.
 type Reader struct {
-	// Room is where the rows of the next file are put, if its capacity is enough for them.
+	// Room is the memory for the rows of the next file, if its capacity is large enough.
 	Room []float64
 
 	buf []byte
 }
 
-// The start of a file is read in a piece of headBytes, which most headers fit in; rows are read in
-// pieces of rowBytes.
+// The beginning of a file is read in a piece of headBytes, in which most headers fit. Rows are read
+// in pieces of rowBytes.
 const (
 	headBytes = 8 << 10
 	rowBytes  = 256 << 10
@@ -77,14 +77,14 @@ func (x *Reader) Read(r io.ReaderAt, size int64) (*File, error) {
 	if err := d.head(); err != nil {
 		return nil, err
 	}
-	// A longer header is read once its beginning says that it is one, and so long.
+	// A longer header is read only after its head has been checked.
 	if n := d.headerSize(d.f.Version, int64(d.sources), int64(d.archives)) + 8; n > headBytes {
 		d.b = make([]byte, min(n, size))
 		if err := readFull(r, d.b, 0); err != nil {
 			return nil, err
 		}
 	} else {
-		d.b = bytes.Clone(b) // the buffer takes rows
+		d.b = bytes.Clone(b) // the buffer is needed for rows
 	}
 	return d.decode()
 }
@@ -98,25 +98,13 @@ func (x *Reader) Decode(b []byte) (*File, error) {
 	return d.decode()
 }
 
-// readFull fills b from what stands at an offset.
-func readFull(r io.ReaderAt, b []byte, at int64) error {
-	n, err := r.ReadAt(b, at)
-	switch {
-	case n == len(b):
-		return nil
-	case err == io.EOF:
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-// Open reads a native file. The error is an *os.PathError, or one of [Decode].
+// Open reads a native file. The error is an *os.PathError, or one of those of [Decode].
 func Open(path string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // nothing was written
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
@@ -127,5 +115,5 @@ func Open(path string) (*File, error) {
 	return Read(f, info.Size())
 }
 
-// maxSize is the largest native file that is read.
+// maxSize is the size of the largest native file that is read, in bytes.
 const maxSize = math.MaxInt32

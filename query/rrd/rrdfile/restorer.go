@@ -1,16 +1,14 @@
 package rrdfile
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // XMLOptions say how a dump is read.
 type XMLOptions struct {
-	// RangeCheck makes rows unknown that are not between the minimum and maximum of their data
-	// source, as `rrdtool restore --range-check` does: in all archives, whatever their CF.
+	// RangeCheck replaces values outside the minimum and maximum of their data source by unknown,
+	// as `rrdtool restore --range-check` does: in all archives, whatever their CF.
 	RangeCheck bool
 
-	// WholeHistory keeps all of the history of FAILURES, of which rrdtool's restore keeps the
+	// WholeHistory keeps the whole history of FAILURES archives. rrdtool's restore keeps only the
 	// newest ten PDPs.
 	WholeHistory bool
 }
@@ -21,13 +19,14 @@ type restorer struct {
 	o XMLOptions
 	f *File
 
-	// what rrdtool makes a file of that it cannot read: it has more to say of what comes behind it
+	// unusable is a mistake that rrdtool does not report, although it cannot read the file that it
+	// makes. It is returned only if rrdtool finds no mistake in the rest of the dump.
 	unusable error
 }
 
 func (p *restorer) ok() bool { return p.x.err == nil }
 
-// child finds the next element inside the one that was opened last; not ok at its end.
+// child finds the next element inside the one that was opened last. ok is false at its end.
 func (p *restorer) child() (name string, ok bool) {
 	switch p.x.next() {
 	case xmlOpen:
@@ -38,8 +37,20 @@ func (p *restorer) child() (name string, ok bool) {
 	return "", false
 }
 
-// word returns the text of the element that was opened last: its first word, which is valid until
-// the next. It takes the end of the element, too.
+// children calls read for each element inside the one that was opened last, up to its end. read
+// takes the whole element.
+func (p *restorer) children(read func(name string)) {
+	for p.ok() {
+		name, ok := p.child()
+		if !ok {
+			return
+		}
+		read(name)
+	}
+}
+
+// word returns the first word of the text of the element that was opened last, and reads up to the
+// end of the element. The word is valid until the next call.
 func (p *restorer) word() []byte {
 	switch p.x.next() {
 	case xmlText:
@@ -51,7 +62,7 @@ func (p *restorer) word() []byte {
 	return nil
 }
 
-// endOf takes the end of an element that may hold nothing more.
+// endOf reads the end of an element that must not contain anything more.
 func (p *restorer) endOf(name string) {
 	word := p.x.word
 	switch p.x.next() {
@@ -63,7 +74,7 @@ func (p *restorer) endOf(name string) {
 	p.x.word = word
 }
 
-// text is word for a string that has less than size bytes.
+// text is word for a string of less than size bytes.
 func (p *restorer) text(size int) string {
 	w := p.word()
 	if len(w) >= size {
@@ -73,9 +84,16 @@ func (p *restorer) text(size int) string {
 	return string(w)
 }
 
-// refuse refuses the dump once all of it was read.
+// refuse makes the dump unusable: ReadXML fails after it has read the whole dump.
 func (p *restorer) refuse(format string, args ...any) {
 	if p.unusable == nil {
 		p.unusable = &XMLError{Line: p.x.line, Err: fmt.Sprintf(format, args...)}
 	}
 }
+
+// The limits of a dump. Definition and state take about twenty times the memory of their elements,
+// so a dump with more of them than a series may have is refused early.
+const (
+	maxElements = 1 << 16 // data sources, or archives
+	maxCells    = 1 << 20 // archives times data sources
+)

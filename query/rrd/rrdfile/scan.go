@@ -15,7 +15,7 @@ func (p *restorer) double() float64 {
 	}
 	v, n := scanDouble(w)
 	if n < len(w) || n == 0 {
-		// What C's errno says.
+		// The text of C's errno.
 		reason := "Success"
 		if n == 0 {
 			reason = "Numerical result out of range"
@@ -25,7 +25,7 @@ func (p *restorer) double() float64 {
 	return v
 }
 
-// scanDouble reads the number at the start of w as rrdtool does, and says how long it is.
+// scanDouble reads the number at the beginning of w as rrdtool does, and returns its length.
 func scanDouble(w []byte) (v float64, n int) {
 	sign, word := byte('+'), w
 	if len(w) > 0 && (w[0] == '-' || w[0] == '+') {
@@ -45,8 +45,8 @@ func scanDouble(w []byte) (v float64, n int) {
 	return rpn.ScanNumber(string(w))
 }
 
-// long reads an unsigned integer as C's strtoul does: 0x10, 010 and -1 are numbers, and what
-// follows one is ignored.
+// long reads an unsigned integer as C's strtoul does: 0x10, 010 and -1 are numbers, and text behind
+// the number is ignored.
 func (p *restorer) long() uint64 {
 	w := p.word()
 	v, negative, ok := scanInteger(w)
@@ -59,7 +59,7 @@ func (p *restorer) long() uint64 {
 	return v
 }
 
-// time reads a second as C's strtoll does.
+// time reads a time in seconds as C's strtoll does.
 func (p *restorer) time() int64 {
 	w := p.word()
 	v, negative, ok := scanInteger(w)
@@ -75,7 +75,7 @@ func (p *restorer) time() int64 {
 	return int64(v)
 }
 
-// scanInteger reads the number at the start of w; not ok if it has more than 64 bits.
+// scanInteger reads the number at the beginning of w. ok is false if it has more than 64 bits.
 func scanInteger(w []byte) (v uint64, negative, ok bool) {
 	if len(w) > 0 && (w[0] == '-' || w[0] == '+') {
 		negative = w[0] == '-'
@@ -101,7 +101,7 @@ func scanInteger(w []byte) (v uint64, negative, ok bool) {
 	return v, negative, true
 }
 
-// leadingInt reads the number at the start of a short text; 0 if there is none.
+// leadingInt reads the number at the beginning of a short text. It returns 0 if there is none.
 func leadingInt(s string) int {
 	n := 0
 	for n < len(s) && '0' <= s[n] && s[n] <= '9' {

@@ -7,7 +7,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// text is what stands before the first NUL of b.
+// text returns b up to its first NUL.
 func text(b []byte) string {
 	s, _, _ := bytes.Cut(b, []byte{0})
 	return string(s)

@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// rrdtoolNaN is the NaN that rrdtool makes on the machines whose files are written. A NaN that Go
-// made is written as this one, any other as it is.
+// rrdtoolNaN are the bits of the NaN that rrdtool produces on x86-64. Go's own NaN is written with
+// these bits, any other NaN with its own.
 const rrdtoolNaN = 0xfff8_0000_0000_0000
 
 func fileBits(v float64) uint64 {
@@ -26,8 +26,8 @@ func fileBits(v float64) uint64 {
 
 var goNaN = math.Float64bits(math.NaN())
 
-// AppendBinary appends the native file, as rrdtool writes it on a 64-bit little-endian machine.
-// Files of versions 1 and 2 become version 3. The error is a [*FieldError].
+// AppendBinary appends the native file as rrdtool writes it on a 64-bit little-endian machine. A
+// file of version 1 or 2 becomes version 3. The error is a [*FieldError].
 func (f *File) AppendBinary(b []byte) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (f *File) AppendBinary(b []byte) ([]byte, error) {
 	return e.b, nil
 }
 
-// Size returns the size of the native file.
+// Size returns the size of the native file in bytes.
 func (f *File) Size() int64 {
 	n := HeaderSize(&f.Definition, max(f.Version, 3))
 	for i := range f.Definition.Archives {
@@ -55,8 +55,8 @@ func (f *File) Size() int64 {
 	return n
 }
 
-// HeaderSize returns how much of the native file of a definition, of a version, stands before its
-// rows on a 64-bit machine.
+// HeaderSize returns how many bytes stand before the rows in a native file of a definition and a
+// version, on a 64-bit machine.
 func HeaderSize(d *rra.Definition, version int) int64 {
 	return native.headerSize(version, int64(len(d.Sources)), int64(len(d.Archives)))
 }
@@ -71,8 +71,8 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// WriteFile makes a native file. A file that is there is left alone, with an error that is
-// fs.ErrExist, or with overwrite is replaced, as a whole.
+// WriteFile writes a native file. If the file exists, overwrite replaces it as a whole; without
+// overwrite WriteFile leaves it alone and returns an error that is fs.ErrExist.
 func (f *File) WriteFile(path string, overwrite bool) error {
 	b, err := f.AppendBinary(nil)
 	if err != nil {
@@ -97,12 +97,12 @@ func (f *File) WriteFile(path string, overwrite bool) error {
 		err = os.Rename(name, path)
 	}
 	if err != nil {
-		_ = os.Remove(name) // the first error is the one to tell
+		_ = os.Remove(name) // the first error is the one to report
 	}
 	return err
 }
 
-// check reports whether the parts of f fit each other.
+// check returns an error if the parts of f do not fit together.
 func (f *File) check() error {
 	def, x := &f.Definition, &f.State
 	if len(x.Sources) != len(def.Sources) || len(x.Archives) != len(def.Archives) {
@@ -136,7 +136,7 @@ func (f *File) check() error {
 	return nil
 }
 
-// An encoder appends a file to b, piece by piece.
+// An encoder appends a native file to b.
 type encoder struct {
 	f *File
 	b []byte
@@ -145,7 +145,7 @@ type encoder struct {
 func (e *encoder) long(v uint64)    { e.b = binary.LittleEndian.AppendUint64(e.b, v) }
 func (e *encoder) double(v float64) { e.long(fileBits(v)) }
 
-// text appends s and as many NULs as make size bytes.
+// text appends s, padded with NULs to size bytes.
 func (e *encoder) text(s string, size int) {
 	e.b = append(e.b, s...)
 	for range size - len(s) {
@@ -153,7 +153,7 @@ func (e *encoder) text(s string, size int) {
 	}
 }
 
-// params is the next struct's parameters, all 0, to be set.
+// params are the parameters of a struct.
 type params [parameters]uint64
 
 func (p *params) double(i int, v float64) { p[i] = fileBits(v) }
@@ -164,16 +164,8 @@ func (e *encoder) params(p *params) {
 	}
 }
 
-// writtenVersion is the version of the file that is written.
+// writtenVersion returns the version of the native file that is written.
 func (f *File) writtenVersion() int { return max(f.Version, 3) }
-
-// smoothing is the smoothing window of an archive: where none is given rrdtool takes this.
-func smoothing(a *rra.Archive) float64 {
-	if math.IsNaN(a.SmoothingWindow) {
-		return 0.05
-	}
-	return a.SmoothingWindow
-}
 
 func (e *encoder) definition() error {
 	def := &e.f.Definition
@@ -290,7 +282,7 @@ func cdpParams(a *rra.Archive, c *rra.CDP) (p params) {
 	return p
 }
 
-// rows appends the rows of archive i, ring-wise.
+// rows appends the rows of archive i in the order of the ring.
 func (e *encoder) rows(i int) {
 	a := &e.f.State.Archives[i]
 	if len(a.Rows) == 0 {

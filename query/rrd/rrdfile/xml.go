@@ -2,101 +2,26 @@ package rrdfile
 
 import (
 	"bytes"
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// The reader of XML knows no more than a dump needs: elements, whose attributes say nothing, text,
-// comments, the five entities and characters by number. It holds one buffer, whatever the size of
+// The XML reader knows what a dump needs and no more: elements, whose attributes it ignores, text,
+// comments, the five entities, and characters by number. It uses one buffer, whatever the size of
 // the document.
 
-const (
-	xmlBuffer = 64 << 10
-	xmlAhead  = 4 << 10 // the longest name or word
-)
-
-// An xmlKind is what the reader finds.
+// An xmlKind is a kind of token.
 type xmlKind uint8
 
 const (
-	xmlEnd xmlKind = iota // of the document
+	xmlEnd xmlKind = iota // end of the document
 	xmlOpen
 	xmlClose
-	xmlText // other than blanks
+	xmlText // text that is not only blanks
 )
 
-// An xmlReader finds one thing after the other.
-type xmlReader struct {
-	in       io.Reader
-	buf      []byte
-	pos, end int
-	tail     int // bytes behind end that are the beginning of a character
-	line     int
-	readErr  error // why there is no more
-	err      error // the first error
-	started  bool
-	latin1   bool
-	bad      string // what readErr stands for: no UTF-8
-
-	name  string // of the element that was opened or closed
-	empty bool   // it closes itself: the next thing is its end
-	word  []byte // the first word of the text
-	rest  []byte // a piece of the text, for messages
-	open  []string
-}
-
-func newXMLReader(r io.Reader) *xmlReader {
-	return &xmlReader{in: r, buf: make([]byte, xmlBuffer), line: 1}
-}
-
-// fail makes an error of what was found; the first counts.
-func (x *xmlReader) fail(prefix, format string, args ...any) {
-	if x.err == nil {
-		x.err = &XMLError{Line: x.line, Err: fmt.Sprintf(format, args...), prefix: prefix}
-	}
-}
-
-func (x *xmlReader) broken(format string, args ...any) {
-	if x.bad != "" && x.end-x.pos < 4 { // what is wrong stands where the text seems to end
-		format, args = "%s", []any{x.bad}
-	}
-	x.fail("", "error reading/parsing XML: "+format, args...)
-}
-
-// ahead sees to it that n bytes are there, if the document has as many. It may move what is there.
-func (x *xmlReader) ahead(n int) {
-	if x.end-x.pos >= n || x.readErr != nil {
-		return
-	}
-	copy(x.buf, x.buf[x.pos:x.end+x.tail])
-	x.end -= x.pos
-	x.pos = 0
-	for empty := 0; x.end < n && x.readErr == nil; {
-		from := x.end
-		k, err := x.in.Read(x.buf[x.end+x.tail:])
-		x.end, x.tail = x.end+x.tail+k, 0
-		if empty++; k > 0 {
-			empty = 0
-		}
-		if err == nil && empty == 100 {
-			err = io.ErrNoProgress
-		}
-		if err != nil {
-			x.readErr = err
-			if err != io.EOF && x.err == nil {
-				x.err = err
-			}
-		}
-		if x.started && !x.latin1 {
-			x.validate(from)
-		}
-	}
-}
-
-// next finds the next thing. At an error, it finds the end.
+// next reads the next token. After an error it returns xmlEnd.
 func (x *xmlReader) next() xmlKind {
 	if x.empty {
 		x.empty = false
@@ -127,7 +52,7 @@ func (x *xmlReader) next() xmlKind {
 		case bytes.HasPrefix(b, []byte("<!--")):
 			x.skip(4, "-->")
 		case bytes.HasPrefix(b, []byte("<![CDATA[")):
-			x.skip(9, "]]>") // rrdtool does not look at it
+			x.skip(9, "]]>") // rrdtool ignores it
 		case bytes.HasPrefix(b, []byte("<?")):
 			x.skip(2, "?>")
 		case bytes.HasPrefix(b, []byte("<!")):
@@ -139,52 +64,7 @@ func (x *xmlReader) next() xmlKind {
 	return xmlEnd
 }
 
-// start looks for a byte order mark and the declaration's encoding.
-func (x *xmlReader) start() {
-	x.ahead(xmlAhead)
-	x.started = true
-	defer func() { // now it is known what the bytes are
-		if !x.latin1 && x.err == nil {
-			x.validate(x.pos)
-		}
-	}()
-	b := x.buf[x.pos:x.end]
-	switch {
-	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
-		x.pos += 3
-	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
-		x.wide(b[2:], b[0] == 0xff)
-	case bytes.HasPrefix(b, []byte("<\x00")), bytes.HasPrefix(b, []byte("\x00<")):
-		x.wide(b, b[0] == '<')
-	}
-	b = x.buf[x.pos:x.end]
-	if !bytes.HasPrefix(b, []byte("<?xml")) {
-		return
-	}
-	b, _, _ = bytes.Cut(b, []byte("?>"))
-	_, b, found := bytes.Cut(b, []byte("encoding"))
-	b = bytes.TrimLeft(b, " \t\r\n=")
-	if !found || len(b) == 0 {
-		return
-	}
-	name, _, _ := bytes.Cut(b[1:], b[:1])
-	switch strings.ToLower(string(name)) {
-	case "utf-8", "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be", "utf-16-le", "utf-16-be":
-	case "iso-8859-1", "latin1":
-		x.latin1 = true
-	default:
-		x.broken("Unsupported encoding %.40s", name)
-	}
-}
-
-// wide reads on as UTF-16, from b, which is in the buffer.
-func (x *xmlReader) wide(b []byte, little bool) {
-	x.in = &utf16Reader{in: io.MultiReader(bytes.NewReader(bytes.Clone(b)), x.in), little: little}
-	x.pos, x.end, x.readErr = 0, 0, nil
-	x.ahead(xmlAhead)
-}
-
-// skip passes over n bytes and all up to what ends it.
+// skip skips n bytes and everything up to the text end.
 func (x *xmlReader) skip(n int, end string) {
 	x.pos += n
 	for {
@@ -198,7 +78,7 @@ func (x *xmlReader) skip(n int, end string) {
 			x.broken("the document ends before %s", end)
 			return
 		}
-		// The end may have begun.
+		// The last bytes may be the beginning of the text end.
 		n := max(0, len(b)-len(end)+1)
 		x.line += bytes.Count(b[:n], []byte{'\n'})
 		x.pos += n
@@ -206,7 +86,7 @@ func (x *xmlReader) skip(n int, end string) {
 	}
 }
 
-// skipType passes over a document type and what it declares.
+// skipType skips a document type with its declarations.
 func (x *xmlReader) skipType() {
 	quote, depth := byte(0), 0
 	for {
@@ -248,7 +128,7 @@ func (x *xmlReader) skipType() {
 	}
 }
 
-// elements are the names that a dump has.
+// elements are the names of the elements of a dump.
 var elements = func() map[string]string {
 	m := make(map[string]string)
 	for _, name := range []string{
@@ -267,7 +147,7 @@ var elements = func() map[string]string {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// readName takes a name, without allocation if it is a dump's.
+// readName reads a name, without allocation if it is one of elements.
 func (x *xmlReader) readName() string {
 	b := x.buf[x.pos:x.end]
 	n := 0
@@ -284,7 +164,7 @@ func (x *xmlReader) readName() string {
 	return string(b[:min(n, 100)])
 }
 
-// opening takes <name …> or <name …/>.
+// opening reads <name …> or <name …/>.
 func (x *xmlReader) opening() xmlKind {
 	x.pos++
 	name := x.readName()
@@ -328,7 +208,7 @@ func (x *xmlReader) opening() xmlKind {
 	}
 }
 
-// closing takes </name>.
+// closing reads </name>.
 func (x *xmlReader) closing() xmlKind {
 	x.pos += 2
 	name := x.readName()
@@ -358,8 +238,8 @@ func (x *xmlReader) close() xmlKind {
 	return xmlClose
 }
 
-// text takes text up to the next element or comment, and reports whether there is more than blanks.
-// Its first word is kept.
+// text reads text up to the next element or comment, and reports whether it is more than blanks. It
+// keeps the first word.
 func (x *xmlReader) text() bool {
 	x.word, x.rest = x.word[:0], x.rest[:0]
 	const before, inside, behind = 0, 1, 2
@@ -410,7 +290,7 @@ func (x *xmlReader) text() bool {
 	return state != before && x.err == nil
 }
 
-// appendSome appends b to a text that is only shown.
+// appendSome appends b to a text for messages, up to about 100 bytes.
 func appendSome(dst []byte, b ...byte) []byte {
 	if len(dst) > 100 {
 		return dst
@@ -418,7 +298,7 @@ func appendSome(dst []byte, b ...byte) []byte {
 	return append(dst, b...)
 }
 
-// reference takes &name; and appends what it stands for to the word.
+// reference reads &name; and appends the character that it stands for to the word.
 func (x *xmlReader) reference() {
 	x.ahead(xmlAhead)
 	b := x.buf[x.pos:x.end]

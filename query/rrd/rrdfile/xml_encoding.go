@@ -1,54 +1,20 @@
 package rrdfile
 
 import (
-	"fmt"
+	"bytes"
 	"io"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// validate ends the document before what is no UTF-8. Everything before from is.
-func (x *xmlReader) validate(from int) {
-	for b := x.buf[from:x.end]; len(b) > 0; {
-		if b[0] < utf8.RuneSelf {
-			n := 1
-			for n < len(b) && b[n] < utf8.RuneSelf {
-				n++
-			}
-			b = b[n:]
-			continue
-		}
-		r, n := utf8.DecodeRune(b)
-		switch {
-		// the rest of it is still to come
-		case r == utf8.RuneError && n == 1 && !utf8.FullRune(b) && x.readErr == nil:
-			x.tail = len(b)
-			x.end -= len(b)
-			return
-		case r == utf8.RuneError && n == 1:
-			x.bad = "Input is not proper UTF-8, indicate encoding ! Bytes:"
-			for _, c := range b[:min(len(b), 4)] {
-				x.bad += fmt.Sprintf(" 0x%02X", c)
-			}
-		case r == 0xfffe || r == 0xffff:
-			x.bad = fmt.Sprintf("PCDATA invalid Char value %d", r)
-		default:
-			b = b[n:]
-			continue
-		}
-		x.end -= len(b)
-		x.readErr = io.EOF
-		return
-	}
-}
-
-// A utf16Reader gives UTF-16 back as UTF-8.
+// A utf16Reader converts UTF-16 to UTF-8.
 type utf16Reader struct {
 	in     io.Reader
-	little bool
+	little bool // the byte order is little-endian
 	raw    [4096]byte
-	n      int // bytes of raw
-	out    []byte
+	n      int    // bytes in raw
+	out    []byte // UTF-8 that was not read yet
 	err    error
 }
 
@@ -67,7 +33,7 @@ func (r *utf16Reader) Read(p []byte) (int, error) {
 	return 0, r.err
 }
 
-// convert takes what is whole from raw.
+// convert converts the complete characters in raw.
 func (r *utf16Reader) convert() {
 	r.out = r.out[:0]
 	unit := func(i int) rune {
@@ -89,4 +55,49 @@ func (r *utf16Reader) convert() {
 		r.out = utf8.AppendRune(r.out, c)
 	}
 	r.n = copy(r.raw[:], r.raw[i:r.n])
+}
+
+// start finds the encoding, from a byte order mark or from the declaration.
+func (x *xmlReader) start() {
+	x.ahead(xmlAhead)
+	x.started = true
+	defer func() { // the encoding is known now, so the bytes in the buffer can be checked
+		if !x.latin1 && x.err == nil {
+			x.validate(x.pos)
+		}
+	}()
+	b := x.buf[x.pos:x.end]
+	switch {
+	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")):
+		x.pos += 3
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
+		x.wide(b[2:], b[0] == 0xff)
+	case bytes.HasPrefix(b, []byte("<\x00")), bytes.HasPrefix(b, []byte("\x00<")):
+		x.wide(b, b[0] == '<')
+	}
+	b = x.buf[x.pos:x.end]
+	if !bytes.HasPrefix(b, []byte("<?xml")) {
+		return
+	}
+	b, _, _ = bytes.Cut(b, []byte("?>"))
+	_, b, found := bytes.Cut(b, []byte("encoding"))
+	b = bytes.TrimLeft(b, " \t\r\n=")
+	if !found || len(b) == 0 {
+		return
+	}
+	name, _, _ := bytes.Cut(b[1:], b[:1])
+	switch strings.ToLower(string(name)) {
+	case "utf-8", "us-ascii", "ascii", "utf-16", "utf-16le", "utf-16be", "utf-16-le", "utf-16-be":
+	case "iso-8859-1", "latin1":
+		x.latin1 = true
+	default:
+		x.broken("Unsupported encoding %.40s", name)
+	}
+}
+
+// wide continues in UTF-16, beginning with b, which is a part of the buffer.
+func (x *xmlReader) wide(b []byte, little bool) {
+	x.in = &utf16Reader{in: io.MultiReader(bytes.NewReader(bytes.Clone(b)), x.in), little: little}
+	x.pos, x.end, x.readErr = 0, 0, nil
+	x.ahead(xmlAhead)
 }

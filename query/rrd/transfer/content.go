@@ -11,6 +11,19 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
+// An Item is a file to be imported.
+type Item struct {
+	Index int    // not used by Import; the result carries it back to the caller
+	Path  string // path of the series
+	Name  string // name of the file
+	Data  []byte // content of the file; nil: Import reads the file
+	// File, if not nil, is the open file; Name is then used in messages only. Import closes File.
+	File *os.File
+}
+
+// MaxFile is the size of the largest file that is imported, in bytes.
+const MaxFile = 1 << 30
+
 // A content is the content of a file that is imported.
 type content interface {
 	io.ReaderAt
@@ -31,47 +44,6 @@ func (item *Item) open() (content, int64, error) {
 		return OpenFile(item.Name)
 	}
 	return memory{bytes.NewReader(item.Data)}, int64(len(item.Data)), nil
-}
-
-// stillTries is how often a file that changes while it is read is read again.
-const stillTries = 3
-
-var errChanging = errors.New("changes while it is read")
-
-// decodeStill is decodeFrom for a file that must not change while it is read. It compares the
-// file's size and time of modification before and after.
-func decodeStill(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
-	file, ok := in.(interface{ Stat() (fs.FileInfo, error) })
-	if !ok {
-		return decodeFrom(in, size, r)
-	}
-	before, err := file.Stat()
-	for range stillTries {
-		if err != nil {
-			return nil, unnamed(err)
-		}
-		f, decodeErr := decodeFrom(in, min(before.Size(), size), r)
-		var after fs.FileInfo
-		after, err = file.Stat()
-		if err == nil && after.ModTime().Equal(before.ModTime()) && after.Size() == before.Size() {
-			return f, decodeErr
-		}
-		before = after
-	}
-	return nil, errChanging
-}
-
-// decodeFrom is Decode for a content.
-func decodeFrom(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
-	head := make([]byte, min(size, int64(len(cookie))))
-	if _, err := in.ReadAt(head, 0); err != nil && len(head) > 0 {
-		return nil, unnamed(err)
-	}
-	if IsNative(head) {
-		f, err := r.Read(in, size)
-		return f, unnamed(err)
-	}
-	return decodeXML(io.NewSectionReader(in, 0, size))
 }
 
 // opened returns an open file and its size in bytes. It closes a file that cannot be imported.
@@ -115,4 +87,45 @@ func unnamed(err error) error {
 		return at.Err
 	}
 	return err
+}
+
+// stillTries is how often a file that changes while it is read is read again.
+const stillTries = 3
+
+var errChanging = errors.New("changes while it is read")
+
+// decodeStill is decodeFrom for a file that must not change while it is read. It compares the
+// file's size and time of modification before and after.
+func decodeStill(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
+	file, ok := in.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return decodeFrom(in, size, r)
+	}
+	before, err := file.Stat()
+	for range stillTries {
+		if err != nil {
+			return nil, unnamed(err)
+		}
+		f, decodeErr := decodeFrom(in, min(before.Size(), size), r)
+		var after fs.FileInfo
+		after, err = file.Stat()
+		if err == nil && after.ModTime().Equal(before.ModTime()) && after.Size() == before.Size() {
+			return f, decodeErr
+		}
+		before = after
+	}
+	return nil, errChanging
+}
+
+// decodeFrom is Decode for a content.
+func decodeFrom(in content, size int64, r *rrdfile.Reader) (*rrdfile.File, error) {
+	head := make([]byte, min(size, int64(len(cookie))))
+	if _, err := in.ReadAt(head, 0); err != nil && len(head) > 0 {
+		return nil, unnamed(err)
+	}
+	if IsNative(head) {
+		f, err := r.Read(in, size)
+		return f, unnamed(err)
+	}
+	return decodeXML(io.NewSectionReader(in, 0, size))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -20,16 +19,6 @@ type ImportStore interface {
 	Lookup(path string) (core.Ref, error)
 	Last(ref core.Ref) (rra.Time, error)
 	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
-}
-
-// An Item is a file to be imported.
-type Item struct {
-	Index int    // not used by Import; the result carries it back to the caller
-	Path  string // path of the series
-	Name  string // name of the file
-	Data  []byte // content of the file; nil: Import reads the file
-	// File, if not nil, is the open file; Name is then used in messages only. Import closes File.
-	File *os.File
 }
 
 // An Outcome is the outcome of importing an item.
@@ -95,9 +84,6 @@ const (
 	batchValues = 2 << 20
 	roomValues  = 3 << 20 // values for which a batch keeps its memory
 )
-
-// MaxFile is the size of the largest file that is imported, in bytes.
-const MaxFile = 1 << 30
 
 // maxInside bounds the size of all files that are being imported, in bytes. A larger file is
 // imported alone.
