@@ -9,15 +9,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Line is one value. Its name lies in the datagram.
+// A Line is one line of a datagram. Name points into the datagram.
 type Line struct {
 	Name  []byte
 	Value float64
 	Time  rra.Time
 }
 
-// Decode calls take for each line of a datagram, "NAME VALUE SECOND" and a line feed. It ends at
-// the first that is none; the error is a *receivers.Error that says where.
+// Decode calls take for each line of a datagram: "NAME VALUE SECOND" and a line feed. It stops at
+// the first line that is not of this form. The error is a *receivers.Error that says where that is.
 func Decode(packet []byte, take func(Line)) error {
 	for off := 0; off < len(packet); {
 		text, _, _ := bytes.Cut(packet[off:], []byte("\n"))

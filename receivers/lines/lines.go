@@ -1,14 +1,12 @@
-// Package lines receives lines of text over UDP. It is the example of docs/adding-a-receiver.md, as
-// small as a whole receiver can be, and not in the server's list of protocols.
+// Package lines receives lines of text over UDP. It is the example of docs/adding-a-receiver.md: a
+// complete receiver, as small as it can be. The server does not offer it.
 package lines
 
 import (
 	"context"
 	"net"
 	"net/netip"
-	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
@@ -34,40 +32,14 @@ var Protocol = receivers.Protocol{
 
 var flagStep = receivers.StepFlag("lines", "10s")
 
-const (
-	maxSeries    = 1 << 20 // references that are kept; then they are forgotten, and resolved again
-	maxNewcomers = 8192    // lines that wait for their series; then these are resolved
-)
-
-// A server is the receiver. All of it but the counters belongs to the goroutine of Serve.
+// A server is the receiver. Only the goroutine of Serve uses it, except for the counters.
 type server struct {
 	receivers.Counters
 	cfg   receivers.Config
-	sink  receivers.Sink
-	step  int64
 	udp   *sockets.UDP
 	queue *receivers.Queue
-
-	series map[string]series // by the name in a line
-	news   []newcomer
-	pause  receivers.Pause // while it lasts newcomers are dropped
-	now    time.Time       // when the datagrams at hand were read
-	value  [1]rra.Value
-	log    loglimit.Limit[netip.Addr]
-}
-
-// A series is where the values of a name go, or why there is no series.
-type series struct {
-	ref   core.Ref
-	why   receivers.Reason // ref is 0: values are dropped for this reason
-	retry time.Time        // until then
-}
-
-// A newcomer is a line whose name has no reference yet.
-type newcomer struct {
-	name, sender string
-	at           rra.Time
-	value        float64
+	names *names
+	log   loglimit.Limit[netip.Addr]
 }
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
@@ -76,7 +48,8 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cfg: cfg, sink: sink, step: step, series: make(map[string]series)}
+	s := &server{cfg: cfg}
+	s.names = newNames(sink, &s.Counters, cfg, step)
 	s.udp, err = sockets.ListenUDP(sockets.UDPOptions{Address: cfg.Address, Conn: cfg.PacketConn, Traffic: &s.Traffic})
 	if err != nil {
 		return nil, err
@@ -84,7 +57,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 	return s, nil
 }
 
-// Addr is where it listens.
+// Addr returns where it listens.
 func (s *server) Addr() net.Addr { return s.udp.Addr() }
 
 // Close closes the socket.
@@ -92,57 +65,31 @@ func (s *server) Close() error { return s.udp.Close() }
 
 // Serve reads until ctx ends.
 func (s *server) Serve(ctx context.Context) error {
-	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
+	s.queue = receivers.NewQueue(s.names.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()
-	return s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.take(ctx, n) })
+	return s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
 }
 
-// take reads the n datagrams that have arrived.
-func (s *server) take(ctx context.Context, n int) {
-	s.now = s.cfg.Now()
-	if s.queue.Stale() || len(s.series) > maxSeries {
-		clear(s.series)
-	}
+// datagrams reads the n datagrams that have arrived.
+func (s *server) datagrams(ctx context.Context, n int) {
+	s.names.begin(s.cfg.Now(), s.queue.Stale())
 	for i := range n {
 		from := s.udp.From(i).Addr()
-		if err := Decode(s.udp.Packet(i), func(l Line) { s.line(from, l) }); err != nil {
+		if err := Decode(s.udp.Packet(i), func(l Line) { s.names.add(s.queue, from, l) }); err != nil {
 			s.bad(from, err)
 		}
-		if len(s.news) >= maxNewcomers {
-			s.resolve(ctx)
+		if s.names.full() {
+			s.names.resolve(ctx, s.queue)
 		}
 	}
-	s.resolve(ctx) // all together: one wait for the store instead of one a series
-	s.Series.Store(int64(len(s.series)))
-}
-
-// line takes one line.
-func (s *server) line(from netip.Addr, l Line) {
-	if l.Time < rra.Seconds(2) || l.Time > s.cfg.Latest(s.now) {
-		s.Drop(receivers.State, 1)
-		return
-	}
-	x, known := s.series[string(l.Name)]
-	switch {
-	case x.ref != 0:
-		s.add(x.ref, l.Time, l.Value)
-	case known && s.now.Before(x.retry):
-		s.Drop(x.why, 1)
-	default:
-		s.news = append(s.news, newcomer{name: string(l.Name), sender: from.String(), at: l.Time, value: l.Value})
-	}
-}
-
-// add hands a value over as a sample.
-func (s *server) add(ref core.Ref, at rra.Time, value float64) {
-	s.value[0] = rra.Float(value)
-	s.queue.Add(ref, at, s.value[:])
+	s.names.resolve(ctx, s.queue) // all at once: one wait for the store, not one for each series
+	s.Series.Store(int64(len(s.names.known)))
 }
 
 // bad counts and logs what is wrong with a datagram.
 func (s *server) bad(from netip.Addr, err error) {
 	s.Drop(receivers.ReasonOf(err), 1)
-	if ok, held := s.log.Allow(from, s.now); ok {
+	if ok, held := s.log.Allow(from, s.names.now); ok {
 		s.cfg.Logger.Warn("lines: bad packet", "from", from, "err", err, "held_back_lines", held)
 	}
 }
