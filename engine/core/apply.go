@@ -25,7 +25,7 @@ func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 		sm := &b.samples[i]
 		index := c.index(sm.ref.number())
 		if !g.alive(index) {
-			g.sawLost(index, sm.at)
+			g.sawLost(index, b, i, i+1, 0)
 			o.reject(int(i), ErrNotFound)
 			continue
 		}
@@ -89,7 +89,7 @@ type command struct {
 func (sh *shard) applyCommand(g *group, b *Batch, from, to uint32, cmd command, o *outcome) {
 	index := g.c.index(b.samples[from].ref.number())
 	if !g.alive(index) {
-		g.sawLost(index, b.samples[to-1].at)
+		g.sawLost(index, b, from, to, cmd.flags)
 		o.reject(int(from), ErrNotFound)
 		return
 	}

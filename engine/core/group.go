@@ -39,9 +39,9 @@ type group struct {
 	arrays
 
 	// These are by index of the series.
-	texts   map[int][]string // last readings that are kept as text
-	lost    map[int]rra.Time // newest readings of series that a repair has yet to begin
-	refused map[int]error    // why the state of a series cannot be used
+	texts   map[int][]string    // last readings that are kept as text
+	lost    map[int]*lostSeries // those that a repair has yet to begin
+	refused map[int]error       // why the state of a series cannot be used
 	held    map[int]*held.Samples
 	// longRuns are by index*cols + column.
 	longRuns map[int][]longRun
@@ -220,14 +220,6 @@ func (g *group) keepText(i int, text string) {
 		return
 	}
 	g.setText(i, []string{text})
-}
-
-// sawLost notes the time of a sample of a series that is not in the group, while a repair makes its
-// state anew. The caller holds g.mu.
-func (g *group) sawLost(i int, at rra.Time) {
-	if g.lost != nil {
-		g.lost[i] = max(g.lost[i], at)
-	}
 }
 
 // groupKey appends the numbers of a class and of a group, as keys of the database have them.

@@ -52,7 +52,7 @@ type lostGroup struct {
 	g       *group
 	members map[int]*seriesRecord // by index, as the database's catalogue has them
 	whole   map[int]bool          // the log has all of them
-	newest  map[int]rra.Time
+	newest  map[int]rra.Time      // of stored rows
 	slots   []map[int64]*slotSubs // by stream
 	lags    *rowblock.Directory
 	until   wal.Pos    // the log is applied up to here
@@ -314,7 +314,12 @@ func (b *rebuild) load(lg *lostGroup) {
 	}
 	g.loaded, g.stored, g.dirty = true, true, true
 	g.dir = lg.directory()
-	g.lost = lg.newest
+	g.lost = make(map[int]*lostSeries)
+	for i, rec := range lg.members {
+		if !lg.whole[i] {
+			g.lost[i] = &lostSeries{s.catalogue.definition(rec.def), lg.newest[i]}
+		}
+	}
 	s.space.loaded.Add(1)
 }
 
@@ -372,6 +377,9 @@ func (b *rebuild) finish() {
 			continue
 		}
 		g.mu.Lock()
+		for i, l := range g.lost {
+			lg.newest[i] = l.newest
+		}
 		g.lost = nil
 		for _, i := range slices.Sorted(maps.Keys(lg.members)) {
 			rec := b.now(lg, i)
