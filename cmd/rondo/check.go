@@ -69,7 +69,7 @@ func repair(cmd *cobra.Command, c *common, format string) error {
 	switch {
 	case err != nil:
 		return err
-	case got.Aside == "":
+	case len(got.Found) == 0:
 		if format == table.Formats[0] {
 			_, err = fmt.Fprintln(c.stdout, "no problem found: nothing was changed")
 		}
@@ -92,7 +92,9 @@ func repair(cmd *cobra.Command, c *common, format string) error {
 	for _, p := range got.Left {
 		row("left", p.String())
 	}
-	row("the damaged file", got.Aside)
+	if got.Aside != "" {
+		row("the damaged file", got.Aside)
+	}
 	if err = firstError(err, w.Close()); err == nil && len(got.Left) > 0 {
 		err = exitError(1)
 	}

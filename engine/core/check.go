@@ -25,7 +25,7 @@ const maxProblems = 1000
 
 // A checker walks one transaction.
 type checker struct {
-	mend     func(f fix, what string) // may be nil
+	mend     *mender // may be nil
 	s        *Store
 	tx       *boltfile.Tx
 	pos      wal.Pos // of the catalogue
@@ -44,9 +44,15 @@ type checker struct {
 // against the directory that names it, and every block of the log. The store stays in use.
 func (s *Store) Check(ctx context.Context) ([]Problem, error) { return s.checkWith(ctx, nil) }
 
-// checkWith is Check. mend, if it is not nil, is told what may be put in place of damaged rows, and
-// what is lost.
-func (s *Store) checkWith(ctx context.Context, mend func(f fix, what string)) ([]Problem, error) {
+// A mender is told what a check finds wrong with rows, and what is lost with them.
+type mender struct {
+	fix func(f fix, what string) // f is what may be put in place of damaged rows
+	// lag: a series should have the records want in the bucket lag, and has the records found.
+	lag func(id groupID, want, found rowblock.LagCount, what string)
+}
+
+// checkWith is Check, and tells mend, if it is not nil.
+func (s *Store) checkWith(ctx context.Context, mend *mender) ([]Problem, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}

@@ -167,6 +167,7 @@ func (c *checker) rows() {
 		cl := c.s.catalogue.class(class)
 		if !ok || cl == nil || stream >= len(cl.streams) {
 			c.add(where, "no such class or stream")
+			c.mended(bucketRows, k, nil, where, "which no series can have")
 			continue
 		}
 		if !c.blocks[string(k)] && !c.broken[groupID{class, group}] {
@@ -213,7 +214,7 @@ func (c *checker) block(key []byte, where string, b *rowblock.Block, cl *class, 
 // mended tells what may be put in place of a damaged value.
 func (c *checker) mended(bucket, key, value []byte, where, what string) {
 	if c.mend != nil {
-		c.mend(fix{bucket, bytes.Clone(key), value}, where+": "+what)
+		c.mend.fix(fix{bucket, bytes.Clone(key), value}, where+": "+what)
 	}
 }
 
@@ -225,12 +226,14 @@ func (c *checker) lag() {
 		where := "lag " + keyHex(k)
 		if len(k) != lagKeySize {
 			c.add(where, "key of %d bytes", len(k))
+			c.mended(bucketLag, k, nil, where, "which no series can have")
 			continue
 		}
 		cl := c.s.catalogue.class(binary.BigEndian.Uint32(k))
 		stream := int(binary.BigEndian.Uint16(k[10:]))
 		if cl == nil || stream >= len(cl.streams) {
 			c.add(where, "no such class or stream")
+			c.mended(bucketLag, k, nil, where, "which no series can have")
 			continue
 		}
 		rows, err := record.CutSum(v, bucketLag, k)
@@ -238,23 +241,42 @@ func (c *checker) lag() {
 			err = rowblock.SplitColumn(rows, &cl.streams[stream], func(int, int, []byte) {})
 		}
 		group := binary.BigEndian.Uint32(k[4:])
+		index := uint16(lagColumn(k) / cl.sources)
+		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
+		if c.lags[name].Records == 0 && !c.broken[groupID{cl.id, group}] {
+			c.add(where, "no directory names it")
+			c.mended(bucketLag, k, nil, where, "which nothing refers to")
+			continue
+		}
 		if err != nil {
 			c.add(where, "%v: %s are lost", err, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
 			c.mended(bucketLag, k, record.AppendSum(nil, bucketLag, k), where, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
 		}
-		index := uint16(lagColumn(k) / cl.sources)
-		name := string(binary.BigEndian.AppendUint16(bytes.Clone(k[:8]), index))
 		e := found[name]
 		e.Index = index
 		e.Add(k)
 		found[name] = e
-		if c.lags[name].Records == 0 && !c.broken[groupID{cl.id, group}] {
-			c.add(where, "no directory names it")
+	}
+	for name, want := range c.lags {
+		got := found[name]
+		got.Index = want.Index
+		if got == want {
+			continue
+		}
+		id := groupID{binary.BigEndian.Uint32([]byte(name)), binary.BigEndian.Uint32([]byte(name)[4:])}
+		what := fmt.Sprintf("series %d has %d records of rows in lag, not the %d that were written", want.Index, got.Records, want.Records)
+		c.add(fmt.Sprintf("state %x", name[:8]), "%s", what)
+		if c.mend != nil {
+			c.mend.lag(id, want, got, c.lostLag(id, int(want.Index), what))
 		}
 	}
-	for name, e := range c.lags {
-		if found[name] != e {
-			c.add(fmt.Sprintf("state %x", name[:8]), "series %d has %d records of rows in lag, not the %d that were written", e.Index, found[name].Records, e.Records)
-		}
+}
+
+// lostLag says of which series rows in lag are lost.
+func (c *checker) lostLag(id groupID, index int, what string) string {
+	ref := makeRef(id.class, id.group<<c.s.catalogue.class(id.class).shift+uint32(index))
+	if rec := c.nowRecord(refKey(ref), c.tx.Bucket(bucketSeries).Get(refKey(ref))); rec != nil {
+		return fmt.Sprintf("rows of %q that its group keeps no more are lost: %s", rec.path, what)
 	}
+	return ""
 }

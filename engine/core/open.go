@@ -40,8 +40,10 @@ func (s *Store) open() (err error) {
 	} else if err := checkForeign(s.dir); err != nil {
 		return err
 	}
-	if s.lock, err = lockFolder(filepath.Join(s.dir, fileLock), s.options); err != nil {
-		return err
+	if s.options.rebuild == nil { // a repair holds the lock
+		if s.lock, err = lockFolder(filepath.Join(s.dir, fileLock), s.options); err != nil {
+			return err
+		}
 	}
 	if !s.options.ReadOnly {
 		if err := finishRestore(s.dir); err != nil {
@@ -69,7 +71,7 @@ func (s *Store) open() (err error) {
 		s.options.Logger.Warn("rondo.bolt was missing; it is made anew from the log, which holds all since the first record", "records", s.log.Last())
 	}
 	if b := s.options.rebuild; b != nil {
-		if err := b.begin(context.Background(), s); err != nil {
+		if err := b.begin(s); err != nil {
 			return err
 		}
 	}
@@ -77,8 +79,7 @@ func (s *Store) open() (err error) {
 		return logError(err)
 	}
 	if b := s.options.rebuild; b != nil {
-		b.finish()
-		return nil
+		return b.finish(context.Background())
 	}
 	s.failpoint("open-replayed")
 	s.recovery = time.Since(begun)

@@ -41,6 +41,7 @@ type rebuild struct {
 	groups map[groupID]*lostGroup
 	born   map[wal.Pos][]bornSeries // series that the log has all of, by the record that made them
 	reach  logReach
+	window rra.Time // the reorder window at the catalogue's position
 	fixes  []fix
 	size   int // bytes of fixes
 	unread []unreadRows
@@ -80,16 +81,20 @@ type logReach struct {
 	upto   wal.Pos  // it is looked at up to here
 }
 
+// init connects an empty rebuild to its store. window is the reorder window at the catalogue's
+// position.
+func (b *rebuild) init(s *Store, window rra.Time) {
+	b.s, b.window = s, window
+	b.groups, b.born = make(map[groupID]*lostGroup), make(map[wal.Pos][]bornSeries)
+}
+
 // begin finds the groups without a state, and puts what can be known of them into memory.
-func (b *rebuild) begin(ctx context.Context, s *Store) error {
-	b.s, b.groups, b.born = s, make(map[groupID]*lostGroup), make(map[wal.Pos][]bornSeries)
+func (b *rebuild) begin(s *Store) error {
+	b.init(s, s.appender.shards[0].reorder)
 	if err := s.db.View(nil, b.find); err != nil {
 		return err
 	}
-	if err := b.apply(); err != nil {
-		return err
-	}
-	if err := b.findHurt(ctx); err != nil || len(b.groups) == 0 {
+	if err := b.apply(); err != nil || len(b.groups) == 0 {
 		return err
 	}
 	b.readLog()
@@ -99,10 +104,7 @@ func (b *rebuild) begin(ctx context.Context, s *Store) error {
 	for _, lg := range b.groups {
 		b.load(lg)
 	}
-	if err := b.replay(); err != nil {
-		return err
-	}
-	return b.patch()
+	return b.replay()
 }
 
 // find fills groups and members.
@@ -189,7 +191,7 @@ func (b *rebuild) lost(id groupID) *lostGroup {
 func (b *rebuild) readLog() {
 	s := b.s
 	first := s.log.First()
-	b.reach = logReach{first: first, from: first, window: s.appender.shards[0].reorder, upto: s.catalogue.pos}
+	b.reach = logReach{first: first, from: first, window: b.window, upto: s.catalogue.pos}
 	if first == 1 {
 		b.reach.window = 0 // that of a new store
 	}
@@ -361,21 +363,31 @@ func (b *rebuild) replay() error {
 	})
 }
 
-// finish begins the series that the log has not all of, once it is replayed.
-func (b *rebuild) finish() {
+// finish goes on once the log is replayed: then it is known which series there are.
+func (b *rebuild) finish(ctx context.Context) error {
+	h := &rebuild{r: b.r}
+	h.init(b.s, b.window)
+	if err := h.mendRows(ctx); err != nil {
+		return err
+	}
+	for _, x := range h.remade {
+		h.tellRemade(x)
+	}
+	for _, of := range []*rebuild{b, h} {
+		for _, u := range of.unread {
+			of.tell(u)
+		}
+	}
+	b.restartAll()
+	return nil
+}
+
+// restartAll begins the series that the log has not all of.
+func (b *rebuild) restartAll() {
 	s := b.s
-	for _, x := range b.remade {
-		b.tellRemade(x)
-	}
-	for _, u := range b.unread {
-		b.tell(u)
-	}
 	for _, id := range slices.SortedFunc(maps.Keys(b.groups), groupID.compare) {
 		lg := b.groups[id]
 		g := lg.g
-		if lg.hurt != nil {
-			continue
-		}
 		g.mu.Lock()
 		for i, l := range g.lost {
 			lg.newest[i] = l.newest

@@ -21,20 +21,29 @@ import (
 
 // A hurtGroup is what cannot be read of a group whose state is sound.
 type hurtGroup struct {
-	slots map[slotAt]bool // row blocks are damaged or missing
-	lags  [][]byte        // keys of records in the bucket lag
-	held  []bool          // by index: the state has the series
-	unfit map[int]bool    // members that the log cannot make anew
+	slots  map[slotAt]bool           // row blocks are damaged or missing
+	lags   [][]byte                  // keys of damaged records in the bucket lag
+	counts map[int]rowblock.LagCount // by index: the records that a series lacks some of
+	held   []bool                    // by index: the state has the series
+	unfit  map[int]bool              // members that the log cannot make anew
 }
 
 // anyState says whether a state is made anew.
-func (b *rebuild) anyState() bool {
-	for _, lg := range b.groups {
-		if lg.hurt == nil {
-			return true
-		}
+func (b *rebuild) anyState() bool { return len(b.groups) > 0 }
+
+// mendRows makes rows anew that cannot be read, of groups whose state is sound.
+func (b *rebuild) mendRows(ctx context.Context) error {
+	if err := b.findHurt(ctx); err != nil || len(b.groups) == 0 {
+		return err
 	}
-	return false
+	b.readLog()
+	for _, lg := range b.groups {
+		b.load(lg)
+	}
+	if err := b.replay(); err != nil {
+		return err
+	}
+	return b.patch()
 }
 
 // findHurt looks for rows that cannot be read in groups whose state is sound.
@@ -42,27 +51,31 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 	hurt := make(map[groupID]*hurtGroup)
 	at := func(id groupID) *hurtGroup {
 		if hurt[id] == nil {
-			hurt[id] = &hurtGroup{slots: make(map[slotAt]bool), unfit: make(map[int]bool)}
+			hurt[id] = &hurtGroup{slots: make(map[slotAt]bool), counts: make(map[int]rowblock.LagCount), unfit: make(map[int]bool)}
 		}
 		return hurt[id]
 	}
-	_, err := b.s.checkWith(ctx, func(f fix, _ string) {
-		if bytes.Equal(f.bucket, bucketRows) && f.value != nil {
-			class, stream, slot, _, group, _ := rowblock.ParseKey(f.key)
-			at(groupID{class, group}).slots[slotAt{stream, slot}] = true
-		}
-		if bytes.Equal(f.bucket, bucketLag) {
-			h := at(groupID{binary.BigEndian.Uint32(f.key), binary.BigEndian.Uint32(f.key[4:])})
-			h.lags = append(h.lags, f.key)
-		}
+	_, err := b.s.checkWith(ctx, &mender{
+		fix: func(f fix, _ string) {
+			switch {
+			case f.value == nil: // nothing refers to it
+			case bytes.Equal(f.bucket, bucketRows):
+				class, stream, slot, _, group, _ := rowblock.ParseKey(f.key)
+				at(groupID{class, group}).slots[slotAt{stream, slot}] = true
+			default:
+				h := at(groupID{binary.BigEndian.Uint32(f.key), binary.BigEndian.Uint32(f.key[4:])})
+				h.lags = append(h.lags, f.key)
+			}
+		},
+		lag: func(id groupID, want, _ rowblock.LagCount, _ string) { at(id).counts[int(want.Index)] = want },
 	})
 	if err != nil {
 		return err
 	}
 	return b.s.db.View(nil, func(tx *boltfile.Tx) error {
 		for id, h := range hurt {
-			if b.groups[id] != nil {
-				continue
+			if c := b.s.catalogue.class(id.class); c == nil || int(id.group) >= len(*c.groups.Load()) {
+				continue // of no series
 			}
 			stored := b.stored(tx, id)
 			if stored == nil {
@@ -74,12 +87,7 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 			h.held = make([]bool, stored.n)
 			for i := range stored.n {
 				h.held[i] = stored.alive(i)
-				k := refKey(makeRef(id.class, id.group<<stored.c.shift+uint32(i)))
-				v := tx.Bucket(bucketSeries).Get(k)
-				if v == nil || !stored.alive(i) {
-					continue
-				}
-				if rec, err := b.s.catalogue.storedRecord(k, v); err == nil {
+				if rec := b.recordOf(tx, makeRef(id.class, id.group<<stored.c.shift+uint32(i))); rec != nil && stored.alive(i) {
 					lg.members[i] = rec
 					h.unfit[i] = stored.refused[i] != nil || rec.def != stored.defs[i]
 				}
@@ -88,6 +96,16 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// recordOf is the record of a series that the log has or the database; nil: it is dropped, or there
+// is none.
+func (b *rebuild) recordOf(tx *boltfile.Tx, ref Ref) *seriesRecord {
+	if rec, changed := b.s.catalogue.changedRecord(ref); changed {
+		return rec
+	}
+	rec, _ := b.s.catalogue.recordIn(tx, ref) // a damaged one is none
+	return rec
 }
 
 // stored reads the state record of a group; nil: it cannot be read.
@@ -189,6 +207,44 @@ func (b *rebuild) patchGroup(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Direc
 		b.put(bucketLag, k, record.AppendSum(v, bucketLag, k))
 		b.remade = append(b.remade, remadeRows{lg, stream, slot, column / g.c.sources})
 	}
+	for i, want := range lg.hurt.counts {
+		if lg.whole[i] {
+			b.patchCount(tx, lg, dir, blocks, want)
+		}
+	}
+}
+
+// patchCount writes records of the bucket lag anew that are missing of one series, if they are just
+// those that the directory has counted.
+func (b *rebuild) patchCount(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Directory, blocks []newBlock, want rowblock.LagCount) {
+	g, index := lg.g, int(want.Index)
+	there := rowblock.LagCount{Index: want.Index}
+	cur, first := tx.Bucket(bucketLag).Cursor(), lagKey(g, index*g.c.sources, 0, -1<<63)
+	for k, _ := cur.Seek(first); len(k) == lagKeySize && bytes.Equal(k[:8], first[:8]) && lagColumn(k) < (index+1)*g.c.sources; k, _ = cur.Next() {
+		there.Add(k)
+	}
+	missing := make(map[string][]byte)
+	var remade []remadeRows
+	for _, block := range blocks {
+		for _, sg := range block.segs {
+			k := lagKey(g, sg.Column, block.stream, block.slot)
+			if sg.Column/g.c.sources != index || len(dir.Between(block.stream, block.slot, block.slot)) > 0 || tx.Bucket(bucketLag).Get(k) != nil {
+				continue
+			}
+			if missing[string(k)] == nil {
+				there.Add(k)
+				remade = append(remade, remadeRows{lg, block.stream, block.slot, index})
+			}
+			missing[string(k)] = sg.Append(missing[string(k)])
+		}
+	}
+	if there != want {
+		return
+	}
+	for k, v := range missing {
+		b.put(bucketLag, []byte(k), record.AppendSum(v, bucketLag, []byte(k)))
+	}
+	b.remade = append(b.remade, remade...)
 }
 
 // patchSlot writes the rows of a slot anew: those of the log, and those that can be read of all

@@ -6,15 +6,16 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A lostSeries is a series of a group whose state is made anew, and that the log has not all of. Its
-// state is to begin at the newest time that is known of it.
+// A lostSeries is a series of a group whose state is made anew, and that the log has not all of.
+// Its state is to begin at the newest time that is known of it.
 type lostSeries struct {
 	d      *definition
 	newest rra.Time // of a stored row, or of a sample that the series has taken
 }
 
 // sawLost notes the samples [from, to) of b for a series that is not in the group, while a repair
-// makes its state anew. A command ends with the first sample that is refused. The caller holds g.mu.
+// makes its state anew. A command ends with the first sample that is refused. The caller holds
+// g.mu.
 func (g *group) sawLost(i int, b *Batch, from, to uint32, flags byte) {
 	l := g.lost[i]
 	if l == nil {

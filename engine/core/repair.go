@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
@@ -14,7 +15,7 @@ import (
 // Repaired is what Repair has found and done.
 type Repaired struct {
 	Found []Problem // what was wrong; where the database could not be opened that is all that is said
-	Aside string    // the file that the damaged database was renamed to; empty: nothing was done
+	Aside string    // the file that the damaged database was renamed to; empty: nothing was changed
 	Done  []string  // what was made whole or anew
 	Lost  []string  // what could not be read, and is gone or unknown now
 	Left  []Problem // what is still wrong
@@ -29,6 +30,9 @@ type repairing struct {
 	got Repaired
 
 	moreDone, moreLost int // that the report has no room for
+
+	stirred         bool // states in memory are other than those of the new file
+	shut, stillShut bool // Open refused the store before the repair, and refuses the new file
 }
 
 // toldRepairs bounds how many lines a report has of one kind.
@@ -51,36 +55,92 @@ func (r *repairing) lose(format string, args ...any) {
 }
 
 // Repair makes a damaged database usable. Everything that can be read is copied into a new file,
-// which takes the place of the damaged one; that is set aside and kept. Names, the label index and
-// counts are made anew from the records of the series, records of series from names, labels and
-// states. Rows that cannot be read come from the log if it has all of a series, and are unknown
-// elsewhere. A state that cannot be read is made anew: from the log, if it has all of a series;
-// else the series keeps the rows that are stored, and its values are known again from its second
-// reading on. The log stays as it is. The error wraps ErrLocked if another process has the folder,
-// and ErrDamaged if what a repair needs is damaged itself (definitions, the log's position);
-// nothing has changed then.
+// which takes the place of the damaged one at the end; that is set aside and kept. Names, the label
+// index and counts are made anew from the records of the series, records of series from names,
+// labels and states. Rows that cannot be read come from the log if it has all of a series, and are
+// unknown elsewhere. A state that cannot be read is made anew: from the log, if it has all of a
+// series; else the series keeps the rows that are stored, and its values are known again from its
+// second reading on. The log keeps what it holds. A repair that can mend nothing leaves the
+// database as it is. The error wraps ErrLocked if another process has the folder, and ErrDamaged if
+// what a repair needs is damaged itself (definitions, the log's position); nothing has changed
+// then.
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
 		return got, err
 	}
 	r := &repairing{}
-	var whole bool
-	if whole, r.got.Found, err = inspect(ctx, dir, o); err != nil || whole {
+	if r.got.Found, r.shut, err = inspect(ctx, dir, o); err != nil || len(r.got.Found) == 0 {
 		return r.got, err
 	}
-	if err := r.rebuild(dir, o); err != nil {
+	if err := r.repair(ctx, dir, o); err != nil {
 		return r.got, fmt.Errorf("repair %s: %w", dir, err)
 	}
+	return r.got, nil
+}
+
+// inspect opens and checks a database. An error says that it cannot be looked at now.
+func inspect(ctx context.Context, dir string, o Options) (found []Problem, shut bool, err error) {
+	o.ReadOnly = true
+	s, err := Open(dir, o)
+	if errors.Is(err, ErrDamaged) {
+		return []Problem{{dir, err.Error()}}, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	found, err = s.Check(ctx)
+	return found, false, errors.Join(err, s.Close())
+}
+
+// repair makes a new file of what can be read of the old one and of the log, and puts it in its
+// place if it is better.
+func (r *repairing) repair(ctx context.Context, dir string, o Options) (err error) {
+	r.s = newStore(dir, o)
+	lock, err := lockFolder(filepath.Join(dir, fileLock), r.s.options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	name, fresh := filepath.Join(dir, fileDB), filepath.Join(dir, fileRepair)
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	defer func() { _ = os.Remove(fresh) }() // what stays is removed by the next repair
+	if err := r.makeFile(name, fresh); err != nil {
+		return err
+	}
+	if err := r.mend(ctx, dir, o); err != nil {
+		return err
+	}
+	if r.vain() {
+		return nil
+	}
+	if r.moreDone > 0 {
+		r.got.Done = append(r.got.Done, fmt.Sprintf("and %d more", r.moreDone))
+	}
+	if r.moreLost > 0 {
+		r.got.Lost = append(r.got.Lost, fmt.Sprintf("and %d more", r.moreLost))
+	}
+	return r.exchange(dir, name, fresh)
+}
+
+// mend opens the new file as a store of the folder, which takes what the log has, and puts right
+// what is still wrong with it.
+func (r *repairing) mend(ctx context.Context, dir string, o Options) error {
 	o.rebuild = &rebuild{r: r}
 	s, err := Open(dir, o)
+	if errors.Is(err, ErrDamaged) {
+		r.got.Left, r.stillShut = []Problem{{dir, err.Error()}}, true
+		return nil
+	}
 	if err != nil {
-		r.got.Left = []Problem{{dir, err.Error()}}
-		return r.got, nil
+		return err
 	}
 	r.s = s
-	s.checkpoints.pins++ // the log stays: it and the file that was set aside are all that there was
-	if o.rebuild.anyState() {
+	s.checkpoints.pins++ // the log stays: it and the file that is set aside are all that was there
+	err = r.strays()
+	if err == nil && (o.rebuild.anyState() || r.stirred) {
 		err = s.Checkpoint(ctx)
 	}
 	if err == nil {
@@ -89,59 +149,28 @@ func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error
 	if err == nil {
 		r.got.Left, err = s.Check(ctx)
 	}
-	if r.moreDone > 0 {
-		r.got.Done = append(r.got.Done, fmt.Sprintf("and %d more", r.moreDone))
-	}
-	if r.moreLost > 0 {
-		r.got.Lost = append(r.got.Lost, fmt.Sprintf("and %d more", r.moreLost))
-	}
-	return r.got, errors.Join(err, s.Close())
+	return errors.Join(err, s.Close())
 }
 
-// inspect opens and checks a database. An error says that it cannot be looked at now.
-func inspect(ctx context.Context, dir string, o Options) (whole bool, found []Problem, err error) {
-	o.ReadOnly = true
-	s, err := Open(dir, o)
-	if errors.Is(err, ErrDamaged) {
-		return false, []Problem{{fileDB, err.Error()}}, nil
-	}
-	if err != nil {
-		return false, nil, err
-	}
-	found, err = s.Check(ctx)
-	return len(found) == 0, found, errors.Join(err, s.Close())
+// vain says that all is as it was before.
+func (r *repairing) vain() bool {
+	same := r.shut && r.stillShut || slices.Equal(r.got.Found, r.got.Left)
+	return same && len(r.got.Done)+len(r.got.Lost) == 0
 }
 
-// rebuild makes a new file of what can be read of the old one, and puts it in its place.
-func (r *repairing) rebuild(dir string, o Options) (err error) {
-	s := newStore(dir, o)
-	s.appender.shards = []*shard{{}}
-	r.s = s
-	if s.lock, err = lockFolder(filepath.Join(dir, fileLock), s.options); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.lock.Close()) }()
-	name, fresh := filepath.Join(dir, fileDB), filepath.Join(dir, fileRepair)
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(fresh) // what stays is removed by the next repair
-		}
-	}()
-	if err := r.makeFile(name, fresh); err != nil {
-		return err
-	}
+// exchange puts the new file in the place of the damaged one, and that aside.
+func (r *repairing) exchange(dir, name, fresh string) error {
+	aside := ""
 	for i := 1; ; i++ {
-		r.got.Aside = fmt.Sprintf("%s.damaged-%d", name, i)
-		if _, err := os.Lstat(r.got.Aside); errors.Is(err, fs.ErrNotExist) {
+		aside = fmt.Sprintf("%s.damaged-%d", name, i)
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}
-	if err := os.Link(name, r.got.Aside); err != nil { // the folder has a database at every moment
+	if err := os.Link(name, aside); err != nil { // the folder has a database at every moment
 		return err
 	}
+	r.got.Aside = aside
 	if err := os.Rename(fresh, name); err != nil {
 		return err
 	}
@@ -160,6 +189,7 @@ func (r *repairing) makeFile(name, fresh string) (err error) {
 		return err
 	}
 	s := r.s
+	s.appender.shards = []*shard{{}}
 	if s.db, err = boltfile.Open(fresh, boltfile.Options{Logger: s.options.Logger, NoSync: true}); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ func (r *repairing) numbers() error {
 			return &DamageError{Bucket: string(bucketMeta), Key: metaCatalogue, Err: errors.New("which of the log is in the database cannot be told: restore a backup")}
 		}
 		if meta.Get(metaVersion) == nil {
+			r.done("the number %s is made anew", metaVersion)
 			if err := tx.Put(bucketMeta, metaVersion, binary.BigEndian.AppendUint32(nil, formatVersion)); err != nil {
 				return err
 			}

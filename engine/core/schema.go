@@ -56,6 +56,9 @@ const formatVersion = 2
 // version.
 func (s *Store) openVersion() (madeAnew bool, err error) {
 	name := filepath.Join(s.dir, fileDB)
+	if s.options.rebuild != nil {
+		name = filepath.Join(s.dir, fileRepair)
+	}
 	o := boltfile.Options{ReadOnly: s.options.ReadOnly, Logger: s.options.Logger, Damage: &s.damage, Fault: s.options.fault}
 	if !s.options.ReadOnly {
 		if _, err = os.Stat(name); errors.Is(err, os.ErrNotExist) {
