@@ -13,6 +13,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/text"
+	"github.com/rondo-db/rondo/query/rpc"
 )
 
 // A process is what a command has of its process: arguments, streams, environment, clock.
@@ -33,6 +34,9 @@ func newProcess() *process {
 // which commands help.
 func (p *process) tell(err error) {
 	told := err.Error()
+	if errors.Is(err, rpc.ErrEnded) { // where it was noticed is no help
+		told = rpc.ErrEnded.Error()
+	}
 	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(told)) // nobody is left to tell
 	damaged := errors.Is(err, core.ErrDamaged) || connect.CodeOf(err) == connect.CodeDataLoss
 	if damaged && !strings.Contains(told, "rondo ") {

@@ -41,7 +41,7 @@ func newClient(t *http.Transport, url string) *Client {
 	two := t.Clone()
 	two.Protocols = new(http.Protocols)
 	two.Protocols.SetUnencryptedHTTP2(true)
-	limit := connect.WithClientOptions(connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(utf8Checker{}))
+	limit := connect.WithClientOptions(connect.WithReadMaxBytes(maxAnswerBytes), connect.WithInterceptors(utf8Checker{}, endTeller{}))
 	return &Client{
 		RondoClient: rondov1.NewRondoClient(h, url, limit),
 		Local:       rondov1.NewLocalClient(h, url, limit),

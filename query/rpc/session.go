@@ -33,10 +33,10 @@ const (
 
 // A Session runs the commands of pipe mode in a server. Requests go one way and answers the other,
 // up to the answer with the exit code. Send and Receive may be called at the same time, each by one
-// goroutine.
+// goroutine. Their errors wrap ErrEnded if the connection ends before that answer.
 type Session interface {
 	Send(m *rondov1.ExecRequest) error
-	Receive() (*rondov1.ExecResponse, error) // io.EOF after the server has closed the connection
+	Receive() (*rondov1.ExecResponse, error)
 	Close() error
 }
 
@@ -61,7 +61,7 @@ func (c *Client) Pipe(ctx context.Context) (Session, error) {
 		answer, err = http.ReadResponse(s.in, nil)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(ended(err), s.Close())
 	}
 	_ = answer.Body.Close() // the body is empty; the connection itself stays open
 	if answer.StatusCode != http.StatusSwitchingProtocols {
@@ -76,11 +76,15 @@ type session struct {
 	stop func() bool
 }
 
-func (s *session) Send(m *rondov1.ExecRequest) error { return s.send(m) }
+func (s *session) Send(m *rondov1.ExecRequest) error { return ended(s.send(m)) }
 
 func (s *session) Receive() (*rondov1.ExecResponse, error) {
 	m := new(rondov1.ExecResponse)
-	return m, s.receive(m)
+	err := s.receive(m)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return m, ended(err)
 }
 
 func (s *session) Close() error {

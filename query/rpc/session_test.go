@@ -130,7 +130,7 @@ func TestSessionsEnd(t *testing.T) {
 	c := dialLocal(t, dir)
 	s := begin(t, c)
 	local.Close(time.Hour) // does not return otherwise
-	if m, err := s.Receive(); !errors.Is(err, io.EOF) {
+	if m, err := s.Receive(); !errors.Is(err, rpc.ErrEnded) {
 		t.Errorf("behind the end: %v %v", m, err)
 	}
 	if s, err := c.Pipe(t.Context()); err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -54,6 +55,8 @@ func dialLocal(ctx context.Context, dir string, silent time.Duration) (*Client, 
 		return nil, ctx.Err()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, fmt.Errorf("%s %w", name, ErrSilent)
+	case brokeOff(err) || errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("connect to %s: the server that listened there has just ended: %w", name, err)
 	case err != nil:
 		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}

@@ -74,7 +74,37 @@ func Dial(ctx context.Context, name string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}
-	return c, nil
+	return &conn{c, name}, nil
+}
+
+// A conn is a connection to a socket. Its errors name the socket as it is called now: the system
+// knows it by its first name, under which Listen has made it.
+type conn struct {
+	net.Conn
+	name string
+}
+
+// RemoteAddr returns the path of the socket.
+func (c *conn) RemoteAddr() net.Addr { return &net.UnixAddr{Name: c.name, Net: "unix"} }
+
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	return n, c.named(err)
+}
+
+func (c *conn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	return n, c.named(err)
+}
+
+func (c *conn) named(err error) error {
+	e, ok := err.(*net.OpError)
+	if !ok {
+		return err
+	}
+	named := *e
+	named.Addr = c.RemoteAddr()
+	return &named
 }
 
 // Vacant says whether a socket may be made at the path name: nothing is there, or a socket that

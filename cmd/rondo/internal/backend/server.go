@@ -158,5 +158,5 @@ func (s server) execute(ctx context.Context, stdout, stderr io.Writer, req *rond
 	if err := stream.Err(); err != nil {
 		return 1, Explain(err)
 	}
-	return 1, io.ErrUnexpectedEOF
+	return 1, rpc.ErrEnded
 }

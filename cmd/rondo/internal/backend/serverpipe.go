@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync"
 
@@ -86,8 +85,6 @@ func (t *conversation) receive() (int, error) {
 	for {
 		m, err := t.stream.Receive()
 		switch {
-		case errors.Is(err, io.EOF):
-			return 1, io.ErrUnexpectedEOF
 		case err != nil:
 			return 1, Explain(err)
 		case m.ExitCode != nil:

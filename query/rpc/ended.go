@@ -1,0 +1,73 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	"connectrpc.com/connect"
+)
+
+// ErrEnded says that a server was there and went away before it had answered: it was killed, or has
+// ended. Whether it has done what it was asked for is not known.
+var ErrEnded = errors.New("the server ended before it had answered: whether it did what it was asked for is not known. Its log says why it ended")
+
+// brokeOff reports whether err says that the other end of a connection is gone.
+func brokeOff(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// ended returns ErrEnded in place of an error of a connection that broke off.
+func ended(err error) error {
+	if brokeOff(err) {
+		return connect.NewError(connect.CodeUnavailable, ErrEnded)
+	}
+	return err
+}
+
+// endedCall is ended for a call over HTTP. The transport closes a connection whose other end is gone,
+// which a Write at the same time tells of.
+func endedCall(ctx context.Context, err error) error {
+	if errors.Is(err, net.ErrClosed) && ctx.Err() == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return ended(err)
+}
+
+// An endTeller is an interceptor of clients that tells by ErrEnded of connections that break off.
+type endTeller struct{}
+
+func (endTeller) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
+		answer, err := next(ctx, req)
+		if errors.Is(err, io.EOF) { // the connection was closed in place of an answer
+			err = io.ErrUnexpectedEOF
+		}
+		return answer, endedCall(ctx, err)
+	}
+}
+
+func (endTeller) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		return endedStream{next(ctx, spec), ctx}
+	}
+}
+
+func (endTeller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+// An endedStream is a stream whose errors have gone through ended. An io.EOF stays: it is the end of
+// the stream, or says that Receive has the error.
+type endedStream struct {
+	connect.StreamingClientConn
+	ctx context.Context // of the stream
+}
+
+func (s endedStream) Send(m any) error { return endedCall(s.ctx, s.StreamingClientConn.Send(m)) }
+
+func (s endedStream) Receive(m any) error {
+	return endedCall(s.ctx, s.StreamingClientConn.Receive(m))
+}
