@@ -37,20 +37,20 @@ var alterOptions = []option{
 	{"daemon", 'd', true},
 }
 
-// An alteration is what alter shall do.
+// An alteration is the options of alter.
 type alteration struct {
-	step     int64 // 0: as it is
-	archives []string
-	added    []string
-	dropped  []int64
-	sources  []string
-	without  []string
-	renamed  [][2]string
+	step     int64       // --step in seconds; 0: unchanged
+	archives []string    // --rra
+	added    []string    // --add-rra
+	dropped  []int64     // --drop-rra
+	sources  []string    // --ds
+	without  []string    // --drop-ds
+	renamed  [][2]string // --rename: old name and new name
 	dry      bool
 	output   string
 }
 
-// alter changes what a series keeps, and keeps its history.
+// alter changes the data sources, archives and step of a series, and keeps its history.
 func (c *command) alter(args []string) error {
 	a := alteration{output: "table"}
 	rest, err := parse(args, alterOptions, func(name, arg string) error {
@@ -132,7 +132,7 @@ func (a *alteration) option(name, arg string) (err error) {
 	return nil
 }
 
-// copy returns the series that old becomes.
+// copy returns the altered series. Its errors have messages for users.
 func (a *alteration) copy(old core.Copy) (core.Copy, error) {
 	made, err := a.reshaped(old)
 	return made, worded(err)
@@ -174,7 +174,8 @@ func (a *alteration) reshaped(old core.Copy) (core.Copy, error) {
 	return plan.Fill()
 }
 
-// definition is what the series shall keep. p is without the data sources that go.
+// definition returns the definition of the altered series. p must lack the dropped data sources
+// already.
 func (a *alteration) definition(p *reshape.Series) (*rra.Definition, error) {
 	step := a.step
 	if step == 0 {
@@ -217,7 +218,7 @@ func (a *alteration) definition(p *reshape.Series) (*rra.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As they are, not as their text says: text cannot say every limit and band.
+	// Unchanged parts are copied, because their text does not have the full precision.
 	copy(d.Archives, stay)
 	for i := range min(before, len(p.Definition.Sources)) {
 		if args[i] == p.Definition.Sources[i].String() {
@@ -227,8 +228,8 @@ func (a *alteration) definition(p *reshape.Series) (*rra.Definition, error) {
 	return d, d.Validate()
 }
 
-// sourceArgs are data sources as texts, those of --ds in the place of what has their name, or
-// behind.
+// sourceArgs returns the data sources as texts. A data source of --ds replaces the one of the same
+// name; others of --ds come last.
 func (a *alteration) sourceArgs(sources []rra.DataSource) []string {
 	var args []string
 	index := make(map[string]int)
@@ -248,7 +249,7 @@ func (a *alteration) sourceArgs(sources []rra.DataSource) []string {
 	return args
 }
 
-// altered prints what a series keeps.
+// altered prints the definition of the altered series and how many rows of each archive are known.
 func (c *command) altered(output string, made *core.Copy) error {
 	type archive struct {
 		Archive string `json:"archive"`

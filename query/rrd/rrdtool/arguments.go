@@ -6,15 +6,15 @@ import (
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
-// daemonOptions are the options of the verbs that take a daemon's address.
+// daemonOptions are the options of the verbs that have the option --daemon.
 var daemonOptions = map[string][]option{
 	"create": createOptions, "update": updateOptions, "fetch": fetchOptions, "first": firstOptions, "last": lastOptions,
 	"lastupdate": lastOptions, "info": infoOptions, "list": listOptions, "dump": dumpOptions, "tune": tuneOptions,
 	"flushcached": flushcachedOptions, "xport": xportOptions,
 }
 
-// Daemon takes the option --daemon out of the arguments of a verb. takes says whether the verb has
-// it; arguments that are wrong stay as they are, and the verb says what is.
+// Daemon takes the option --daemon out of a command. takes reports whether the verb has that
+// option. Wrong arguments are returned unchanged, for the verb to report.
 func Daemon(args []string) (addr string, rest []string, takes bool) {
 	if len(args) == 0 {
 		return "", args, false
@@ -44,14 +44,14 @@ func Daemon(args []string) (addr string, rest []string, takes bool) {
 	return addr, append(append(rest, "--"), others...), true
 }
 
-// tables are the options of rrdtool's verbs.
+// tables are the options of rrdtool's verbs, by verb.
 var tables = map[string][]option{
 	"create": createOptions, "update": updateOptions, "updatev": updatevOptions, "dump": dumpOptions, "restore": restoreOptions,
 	"last": lastOptions, "lastupdate": lastOptions, "first": firstOptions, "info": infoOptions, "list": listOptions, "fetch": fetchOptions,
 	"tune": tuneOptions, "xport": xportOptions, "flushcached": flushcachedOptions,
 }
 
-// OptionsOf returns the long names of the options that a verb of rrdtool has.
+// OptionsOf returns the long names of the options of a verb of rrdtool.
 func OptionsOf(verb string) []string {
 	var names []string
 	for _, o := range tables[verb] {
@@ -60,14 +60,14 @@ func OptionsOf(verb string) []string {
 	return names
 }
 
-// OptionsIn returns the long names of the options that the arguments of a verb use, as they are
-// read: those before a mistake.
+// OptionsIn returns the long names of the options that a command uses, in order, up to the first
+// mistake.
 func OptionsIn(args []string) []string {
 	if len(args) == 0 {
 		return nil
 	}
 	var names []string
-	// What is behind a mistake is not read.
+	// The error is a mistake of the caller, which the verb reports.
 	_, _ = parse(args[1:], tables[args[0]], func(name, _ string) error {
 		names = append(names, name)
 		return nil
@@ -75,8 +75,8 @@ func OptionsIn(args []string) []string {
 	return names
 }
 
-// Positional returns the arguments of a verb that are no options. Owed says that the last one is an
-// option whose own argument is still to come.
+// Positional returns the arguments of a verb that are not options. owed reports that the last word
+// is an option whose argument is missing.
 func Positional(verb string, args []string) (rest []string, owed bool) {
 	o := options{known: tables[verb], args: args}
 	for {
@@ -102,8 +102,8 @@ var (
 	making = map[string][]option{"create": createOptions, "restore": restoreOptions}
 )
 
-// operands returns what a verb of known is given beside options; nothing if it is no such verb, or
-// its options are wrong.
+// operands returns the arguments of a command that are not options. It returns nil if the verb is
+// not in known, or if the options are wrong.
 func operands(args []string, known map[string][]option) []string {
 	if len(args) == 0 {
 		return nil
@@ -119,7 +119,7 @@ func operands(args []string, known map[string][]option) []string {
 	return rest
 }
 
-// firstName returns the first of the operands; the empty string if there is none.
+// firstName returns the first of the operands, or "".
 func firstName(args []string, known map[string][]option) string {
 	if rest := operands(args, known); len(rest) > 0 {
 		return rest[0]
@@ -127,16 +127,16 @@ func firstName(args []string, known map[string][]option) string {
 	return ""
 }
 
-// Changes returns the name of the series that a verb changes, if it is one that makes a series of a
-// native file of that name; the empty string if it is no such verb, or its options are wrong.
+// Changes returns the name of the series that a command changes, for those verbs that first import
+// a native file of that name. It returns "" for other verbs, and if the options are wrong.
 func Changes(args []string) string { return firstName(args, changing) }
 
-// Reads returns the name of what a verb that also reads native files is to read; the empty string
-// if it is no such verb, or its options are wrong.
+// Reads returns the name of the series or native file that a command reads, for those verbs that
+// read either. It returns "" for other verbs, and if the options are wrong.
 func Reads(args []string) string { return firstName(args, reading) }
 
-// Makes returns the name of the series that create or restore is to make; the empty string if it is
-// another verb, or its options are wrong.
+// Makes returns the name of the series that create or restore makes. It returns "" for other verbs,
+// and if the options are wrong.
 func Makes(args []string) string {
 	rest := operands(args, making)
 	switch {
@@ -148,9 +148,9 @@ func Makes(args []string) string {
 	return ""
 }
 
-// Split takes the file out of the arguments of dump and restore, for those who have the verb run
-// elsewhere: what dump prints is to be written to the file out, and restore is to have the file in
-// as its standard input. Arguments of other verbs, and those that are wrong, stay as they are.
+// Split takes the caller's file out of a dump or restore that will run elsewhere. The caller must
+// write the output of dump to the file out, and give the file in to restore as standard input.
+// Commands of other verbs, and wrong ones, are returned unchanged.
 func Split(args []string) (remote []string, in, out string) {
 	if len(args) == 0 {
 		return args, "", ""
@@ -181,8 +181,8 @@ func Split(args []string) (remote []string, in, out string) {
 	return append(remote, "--", "-", rest[1]), rest[0], ""
 }
 
-// FileNames returns the names in a line of [Pipe], or of [Frames], that a verb may take for files
-// of whoever asks.
+// FileNames returns the names in a line of [Pipe], or with frames of [Frames], that may be files of
+// the caller.
 func FileNames(line []byte, frames bool) []string {
 	if bytes.HasPrefix(line, updateWord) { // nearly every line
 		return nil
@@ -204,8 +204,8 @@ func FileNames(line []byte, frames bool) []string {
 	return names
 }
 
-// XportReads returns the names of the series, or of native files, that an xport is about; none of
-// other verbs. Lines from the first mistake on do not count.
+// XportReads returns the names of the series or native files that an xport reads, up to the first
+// mistake in its lines. It returns nil for other verbs.
 func XportReads(args []string) []string {
 	if len(args) == 0 || args[0] != "xport" {
 		return nil

@@ -14,23 +14,23 @@ import (
 // written after that, in the order of the lines. Any other line, and an update with anything
 // unusual in it, waits until the lines before it are answered, and then runs as a command.
 
-// A Batcher is a Store that takes the samples of many update commands at once. An *core.Store is
-// one.
+// A Batcher is a Store that stores the samples of many update commands at once, such as a
+// [core.Store].
 type Batcher interface {
 	Append(ctx context.Context, b *core.Batch) error
-	// Renames counts the series that were renamed so far.
+	// Renames returns how many times series were renamed so far.
 	Renames() uint64
 }
 
 // A burst holds the update commands that were read and are not yet answered.
 type burst struct {
-	store Batcher          // nil: there is no such thing, and no group
-	now   func() time.Time // as Env.Now
+	store Batcher          // nil: the store is no Batcher, and no line is added
+	now   func() time.Time // as in Env
 	names names
 	batch core.Batch
 	lines []burstLine
 
-	// Of the line that is being read:
+	// The line that is being read:
 	samples []burstSample
 	values  []rra.Value
 	texts   []string
@@ -39,24 +39,24 @@ type burst struct {
 // A burstLine is one update command.
 type burstLine struct {
 	e    *alias
-	text []byte // the line, as long as nothing more is read
-	end  int    // behind its samples in the batch
+	text []byte // the line, valid until more input is read
+	end  int    // index in the batch behind its last sample
 }
 
 // A burstSample is one sample of the line that is being read.
 type burstSample struct {
 	at    rra.Time
-	texts int // behind those of its values
+	texts int // index behind the texts of its values
 }
 
-// maxBurst is how many lines a group can have.
+// maxBurst bounds the lines of a burst.
 const maxBurst = 16384
 
-// longestReading is the longest text of a reading in a group; what is longer is no number that
-// anybody sends.
+// longestReading is the longest text of a reading in a burst. Every number that is sent in practice
+// is shorter.
 const longestReading = 40
 
-// add puts a line into the group. It returns false, and changes nothing, if the line is not a plain
+// add adds a line to the burst. It returns false, and changes nothing, if the line is not a plain
 // update command.
 func (g *burst) add(line []byte) bool {
 	if g.store == nil || !bytes.HasPrefix(line, updateWord) {

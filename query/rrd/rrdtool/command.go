@@ -11,20 +11,19 @@ import (
 // A command is one run of one verb.
 type command struct {
 	*Env
-	ctx  context.Context // of Run
+	ctx  context.Context // the context of Run
 	out  *bufio.Writer   // Stdout
-	told time.Time       // the present as it was last told
+	told time.Time       // the last result of now
 
-	exact bool     // what is printed is for programs: see Frames
-	empty []string // folders of mkdir, in pipe mode
+	exact bool     // print for programs: see Frames
+	empty []string // folders that mkdir has made, in pipe mode
 }
 
-// printf prints to Stdout, which is buffered: an error comes back when it is
-// flushed, or from a Write.
+// printf prints to Stdout. Stdout is buffered, so an error is returned by a later Write or Flush.
 func (c *command) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
 
-// now returns the present, later each time: two samples at N in one command are
-// two samples.
+// now returns the present, and a later time in each call, so that two samples at N in one command
+// have different times.
 func (c *command) now() time.Time {
 	t := c.Now().Truncate(time.Microsecond)
 	if !t.After(c.told) {
@@ -34,7 +33,7 @@ func (c *command) now() time.Time {
 	return t.In(c.Location)
 }
 
-// daemon answers --daemon: what the command needs is then asked of a server.
+// daemon applies the option --daemon: the command uses the store of the server at addr.
 func (c *command) daemon(addr string) error {
 	if addr == "" {
 		return nil

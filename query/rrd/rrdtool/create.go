@@ -3,6 +3,7 @@ package rrdtool
 //lint:file-ignore ST1005 The messages are rrdtool's.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,59 +42,68 @@ var createOptions = []option{
 
 const (
 	defaultStep = 300
-	firstSecond = 10 * 365 * 24 * 60 * 60 // series begin after it: about 1980
+	firstSecond = 10 * 365 * 24 * 60 * 60 // earliest start of a series, about 1980
 )
 
-// create makes a series.
-func (c *command) create(args []string) error {
+// A creating is the options of create.
+type creating struct {
+	start     int64 // seconds since 1970
+	begun     bool  // start was given
+	step      int64 // seconds; 0: not given
+	template  string
+	templated bool // template was given
+	sources   []string
+	keep      bool // leave an existing series alone
+}
+
+// newCreating reads the options of create and returns the other arguments.
+func (c *command) newCreating(args []string) (o creating, rest []string, err error) {
 	now := c.now()
-	var (
-		start     = now.Unix() - 10
-		begun     bool
-		step      int64
-		template  string
-		templated bool
-		sources   []string
-		keep      bool
-	)
-	args, err := parse(args, createOptions, func(name, arg string) (err error) {
+	o.start = now.Unix() - 10
+	rest, err = parse(args, createOptions, func(name, arg string) (err error) {
 		switch name {
 		case "start":
-			begun = true
-			start, err = attime.Instant(arg, now)
+			o.begun = true
+			o.start, err = attime.Instant(arg, now)
 			switch {
 			case errors.Is(err, attime.ErrRelative):
 				return err
 			case err != nil:
 				return fmt.Errorf("start time: %w", err)
-			case start < firstSecond:
+			case o.start < firstSecond:
 				return errors.New("the first entry to the RRD should be after 1980")
 			}
 		case "step":
-			if step, err = rra.ParseDuration(arg); err != nil {
+			if o.step, err = rra.ParseDuration(arg); err != nil {
 				return fmt.Errorf("step size: %w", err)
 			}
 		case "template":
-			if templated {
+			if o.templated {
 				return errors.New("template already set")
 			}
-			template, templated = arg, true
+			o.template, o.templated = arg, true
 		case "source":
-			sources = append(sources, arg)
+			o.sources = append(o.sources, arg)
 		case "no-overwrite":
-			keep = true
+			o.keep = true
 		case "daemon":
 			return c.daemon(arg)
 		}
 		return nil
 	})
+	return o, rest, err
+}
+
+// create makes a series.
+func (c *command) create(args []string) error {
+	o, args, err := c.newCreating(args)
 	if err != nil {
 		return err
 	}
 	if len(args) == 0 {
 		return errors.New("need name of an rrd file to create")
 	}
-	for _, s := range sources {
+	for _, s := range o.sources {
 		if _, err := c.owned(s); err != nil {
 			return fmt.Errorf("error checking for source RRD %s: %w", s, errNoSuchFile)
 		}
@@ -109,47 +119,31 @@ func (c *command) create(args []string) error {
 	if err != nil {
 		return fmt.Errorf("creating '%s': %w", name, err)
 	}
-	if keep {
+	if o.keep {
 		if _, err := c.Store.Lookup(path); err == nil {
 			return fmt.Errorf("creating '%s': File exists", name)
 		}
 	}
-	var d *rra.Definition
-	if templated {
-		var last rra.Time
-		d, last, err = c.extended(template, step, args)
-		if !begun {
-			start = last.Unix()
-		}
-	} else {
-		if step == 0 {
-			step = defaultStep
-		}
-		d, err = rra.ParseDefinition(step, args)
-	}
-	if row, ok := errors.AsType[*rra.RowError](err); ok {
-		return fmt.Errorf("%w; write --step %ds", err, row.Fits)
-	}
+	d, err := c.created(&o, args)
 	if err != nil {
 		return err
 	}
-	unsmooth(d, args)
 	keepSame := c.KeepSame || c.Seen != nil && !c.Seen(path)
-	if keepSame && !keep && len(sources) == 0 && c.same(path, d) {
+	if keepSame && !o.keep && len(o.sources) == 0 && c.same(path, d) {
 		c.made(path)
-		if begun {
-			return c.kept(name, path, start)
+		if o.begun {
+			return c.kept(name, path, o.start)
 		}
 		return nil
 	}
-	if len(sources) > 0 {
-		at := rra.Seconds(start)
-		if !begun {
+	if len(o.sources) > 0 {
+		at := rra.Seconds(o.start)
+		if !o.begun {
 			at = 0
 		}
-		err = c.createFilled(path, name, d, at, sources, args, !keep)
+		err = c.createFilled(path, name, d, at, o.sources, args, !o.keep)
 	} else {
-		_, err = c.Store.Create(c.ctx, core.Spec{Path: path, Definition: d, Start: rra.Seconds(start), Overwrite: !keep, SmoothHash: rra.NameHash(name)})
+		_, err = c.Store.Create(c.ctx, core.Spec{Path: path, Definition: d, Start: rra.Seconds(o.start), Overwrite: !o.keep, SmoothHash: rra.NameHash(name)})
 	}
 	if errors.Is(err, core.ErrExists) {
 		return fmt.Errorf("creating '%s': File exists", name)
@@ -160,15 +154,37 @@ func (c *command) create(args []string) error {
 	return err
 }
 
-// made says that there is a series now.
+// created returns the definition of the series that create makes: the template's, if there is one,
+// extended by args. If no start was given, the series begins when the template was last updated.
+func (c *command) created(o *creating, args []string) (d *rra.Definition, err error) {
+	if o.templated {
+		var last rra.Time
+		d, last, err = c.extended(o.template, o.step, args)
+		if !o.begun {
+			o.start = last.Unix()
+		}
+	} else {
+		d, err = rra.ParseDefinition(cmp.Or(o.step, defaultStep), args)
+	}
+	if row, ok := errors.AsType[*rra.RowError](err); ok {
+		return nil, fmt.Errorf("%w; write --step %ds", err, row.Fits)
+	}
+	if err != nil {
+		return nil, err
+	}
+	unsmooth(d, args)
+	return d, nil
+}
+
+// made reports to Env.Made that a series was made.
 func (c *command) made(path string) {
 	if c.Made != nil {
 		c.Made(path)
 	}
 }
 
-// kept tells who wants a series that begins at start that there is one, which is kept and takes no
-// samples of then any more.
+// kept warns a caller who wants a series that begins at start. The existing series is kept, and if
+// it was updated after start, it refuses samples of that time.
 func (c *command) kept(name, path string, start int64) error {
 	ref, err := c.Store.Lookup(path)
 	if err != nil {
@@ -181,7 +197,7 @@ func (c *command) kept(name, path string, start int64) error {
 	return err
 }
 
-// same says whether there is a series of a definition.
+// same reports whether the series at a path exists and has a definition.
 func (c *command) same(path string, d *rra.Definition) bool {
 	ref, err := c.Store.Lookup(path)
 	if err != nil {
@@ -191,9 +207,9 @@ func (c *command) same(path string, d *rra.Definition) bool {
 	return err == nil && series.Definition.Step == d.Step && slices.Equal(series.Definition.Args(), d.Args())
 }
 
-// createFilled makes a series of what the sources hold. It begins at start; 0: when the latest of
-// them ends. args are those with data sources that may be mapped; those of a template stand before
-// them.
+// createFilled makes a series and fills it from the rows of other series, whose names are names.
+// The series begins at start; 0 means at the latest update of the sources. args contain the data
+// sources that may be mapped; in d they stand behind those of a template.
 func (c *command) createFilled(path, name string, d *rra.Definition, start rra.Time, names, args []string, overwrite bool) error {
 	var sources []*reshape.Series
 	var last rra.Time
@@ -211,7 +227,7 @@ func (c *command) createFilled(path, name string, d *rra.Definition, start rra.T
 			return err
 		}
 		sources = append(sources, p)
-		last = max(last, rra.Seconds(p.Last())) // in whole seconds, as rrdtool does
+		last = max(last, rra.Seconds(p.Last())) // in whole seconds, as in rrdtool
 	}
 	if start == 0 {
 		start = last
@@ -228,8 +244,8 @@ func (c *command) createFilled(path, name string, d *rra.Definition, start rra.T
 	return err
 }
 
-// mappings says of each data source from which it is filled: that of its own name, if args do not
-// map it.
+// mappings returns, for each data source, the data source that it is filled from: the one that args
+// map it to, or the one of its own name.
 func mappings(sources []rra.DataSource, args []string) []rra.Mapping {
 	mapped := make([]rra.Mapping, len(sources))
 	for i := range sources {
@@ -249,8 +265,8 @@ func mappings(sources []rra.DataSource, args []string) []rra.Mapping {
 	return mapped
 }
 
-// extended returns the definition of the series template with what args add to it, and when the
-// template was last updated.
+// extended returns the definition of the series template with the data sources and archives that
+// args add, and the time of the template's last update.
 func (c *command) extended(template string, step int64, args []string) (*rra.Definition, rra.Time, error) {
 	ref, err := c.owned(template)
 	if err != nil {
@@ -272,15 +288,15 @@ func (c *command) extended(template string, step int64, args []string) (*rra.Def
 	if err != nil {
 		return nil, 0, err
 	}
-	// As they are, not as their text says: text cannot say every limit and band.
+	// The template's parts are copied, because their text does not have the full precision.
 	copy(d.Sources, t.Sources)
 	copy(d.Archives, t.Archives)
 	return d, last, d.Validate()
 }
 
-// unsmooth sets the smoothing windows of the archives that HWPREDICT and
-// MHWPREDICT brought along to 0 where the version of rrdtool's file keeps them:
-// it does not fill them in. Those that were written without one have 0.05.
+// unsmooth sets the smoothing windows of the archives that HWPREDICT and MHWPREDICT add by
+// themselves to 0, if the version of rrdtool's file stores windows: rrdtool does not initialize
+// them. Archives that were given without a window have 0.05.
 func unsmooth(d *rra.Definition, args []string) {
 	if rrdfile.VersionOf(d) < 4 {
 		return

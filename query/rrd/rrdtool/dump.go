@@ -76,7 +76,7 @@ func (c *command) dump(args []string) error {
 	return err
 }
 
-// file is the file of a series that is called name.
+// file returns the file of a series. name is how the caller has named it.
 func (c *command) file(ref core.Ref, name string) (*rrdfile.File, error) {
 	if s, ok := c.Store.(*transfer.Single); ok {
 		return s.File(), nil
@@ -88,7 +88,7 @@ func (c *command) file(ref core.Ref, name string) (*rrdfile.File, error) {
 	return transfer.FileOf(&series)
 }
 
-// reason gives an error of the file system the words of the C library, as far as rondo has them.
+// reason gives an error of the file system the C library's text, if rondo knows it.
 func reason(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -103,7 +103,7 @@ func reason(err error) error {
 	return err
 }
 
-// restore makes a series of what dump wrote.
+// restore makes a series of a dump.
 func (c *command) restore(args []string) error {
 	var o rrdfile.XMLOptions
 	overwrite := false
@@ -161,7 +161,7 @@ func (c *command) readXML(name string, o rrdfile.XMLOptions) (*rrdfile.File, err
 		if err != nil {
 			return nil, NoXML(name)
 		}
-		defer func() { _ = file.Close() }() // it is only read
+		defer func() { _ = file.Close() }() // nothing was written
 		in = file
 	}
 	f, err := rrdfile.ReadXML(in, o)
@@ -175,5 +175,5 @@ func (c *command) readXML(name string, o rrdfile.XMLOptions) (*rrdfile.File, err
 	return f, err
 }
 
-// NoXML is what restore says of a file that it cannot open.
+// NoXML returns restore's error for a file that it cannot open.
 func NoXML(name string) error { return fmt.Errorf("Could not create xml reader for: %s", name) }

@@ -11,14 +11,14 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Store is what the verbs ask of a store. An *core.Store is one.
+// A Store is the store that the verbs work on, such as a [core.Store].
 type Store interface {
 	Create(ctx context.Context, spec core.Spec) (core.Ref, error)
 	Lookup(path string) (core.Ref, error)
 	Series(ref core.Ref) (core.Series, error)
 	Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (n int, rows [][]rra.Run, err error)
-	// Alter puts what change makes of a series in its place. It may be called again for one that
-	// has changed meanwhile.
+	// Alter replaces a series by the result of change. It calls change again if the series has
+	// changed meanwhile.
 	Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error)
 	Info(ref core.Ref) (core.Info, error)
 	Last(ref core.Ref) (rra.Time, error)
@@ -28,58 +28,58 @@ type Store interface {
 	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
 }
 
-// An Extra is what rondo knows beyond rrdtool.
+// An Extra knows facts about paths that rrdtool's files do not have.
 type Extra interface {
 	Metadata(path string) (core.Metadata, error)
 	Notes(ctx context.Context, key string) (map[string][]core.Note, error)
 }
 
-// An Env is the surroundings of a command.
+// An Env is the environment of a command: the store, and the surroundings of the caller.
 type Env struct {
-	// Store is where the series are. A command that fails before it needs a
-	// series (an unknown verb, a bad option) does not touch it.
+	// Store holds the series. A command that fails before it needs a series, because of an unknown
+	// verb or a wrong option, does not use the store.
 	Store Store
 
-	// Extra, if not nil, has info print labels, metadata and notes after what rrdtool prints.
+	// Extra, if not nil, makes info print labels, metadata and notes after rrdtool's lines.
 	Extra Extra
 
-	// Files are those of whoever asks; nil: out of reach.
+	// Files are the files of the caller; nil means that the command cannot reach them.
 	Files Files
 
-	// Rondo says that rondo's own verbs are known beside rrdtool's.
+	// Rondo adds rondo's own verbs to rrdtool's.
 	Rondo bool
 
-	Stdin          io.Reader // nil: empty
+	Stdin          io.Reader // nil means an empty input
 	Stdout, Stderr io.Writer
 
-	// Now is the present; nil: time.Now.
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Location is the time zone of times given and shown; nil: that of the variable TZ, or
-	// time.Local where it is empty.
+	// Location is the time zone in which times are read and printed; nil means the zone that the
+	// variable TZ names, or time.Local if TZ is empty.
 	Location *time.Location
-	// Dir is the working folder inside the store: relative names start here.
-	// The empty string is the top.
+	// Dir is the working folder inside the store, where relative names start. Empty means the top.
 	Dir string
-	// Base is cut off the front of absolute names; an absolute name outside it
+	// Base is the folder that is cut off the front of absolute names; an absolute name outside it
 	// is refused. Without a Base, absolute names lose their leading slash.
 	Base string
-	// KeepSame has create leave a series alone that has the same definition already, as if it had
-	// been made.
+	// KeepSame makes create succeed, without changing anything, if the series exists and has the
+	// same definition.
 	KeepSame bool
-	// Seen, if not nil, says whether whoever asks sees a file of the name of a series: where not,
-	// KeepSame holds. Made is told of the series that create and restore have made.
+	// Seen, if not nil, reports whether the caller sees a file of the name of a series. If the
+	// caller does not, create behaves as with KeepSame. Made, if not nil, is called for each series
+	// that create and restore make.
 	Seen func(path string) bool
 	Made func(path string)
-	// RealBase is another name of the same folder, the one without symbolic links; empty: there is
-	// none.
+	// RealBase is the name of Base without symbolic links, which absolute names may also begin
+	// with. Empty means that Base has no other name.
 	RealBase string
-	// Getenv gives the environment of whoever asks; nil: an empty one.
+	// Getenv returns the caller's environment variables; nil means an empty environment.
 	Getenv func(string) string
-	// Connect answers the option --daemon: it returns the store of the server
-	// at addr. nil: the option is an error.
+	// Connect returns the store of the server at addr, for the option --daemon. If it is nil, the
+	// option is an error.
 	Connect func(ctx context.Context, addr string) (Store, error)
 
-	locale locale // of Getenv
+	locale locale // named by the variables of Getenv
 }
 
 func (e *Env) withDefaults() *Env {
@@ -103,11 +103,11 @@ func (e *Env) withDefaults() *Env {
 	return &d
 }
 
-// A placed is a Store whose relative names are below a folder: a client of a daemon on this
-// machine.
+// A placed is a Store whose relative names start in a folder of its own: the client of a daemon on
+// this machine.
 type placed interface{ Dir() string }
 
-// A tuner is a Store that has tune done where it cannot be altered: a client of a daemon.
+// A tuner is a Store that runs tune itself, because it has no Alter: the client of a daemon.
 type tuner interface {
 	Tune(ctx context.Context, path string, args []string) error
 }

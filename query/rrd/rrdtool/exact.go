@@ -8,7 +8,8 @@ import (
 	"github.com/rondo-db/rondo/query"
 )
 
-// appendExact appends v with the fewest digits that give the same double back; unknown is nan.
+// appendExact appends v with the fewest digits that read back as the same double. An unknown value
+// is nan.
 func appendExact(dst []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
@@ -21,7 +22,7 @@ func appendExact(dst []byte, v float64) []byte {
 	return strconv.AppendFloat(dst, v, 'g', -1, 64)
 }
 
-// oneLine escapes a text that is printed in a line of its own.
+// oneLine escapes a text so that it fits in one line.
 var oneLine = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
 
 func appendExactRow(line []byte, values []float64) []byte {
@@ -34,7 +35,7 @@ func appendExactRow(line []byte, values []float64) []byte {
 	return append(line, '\n')
 }
 
-// exactRows prints the start, the step and the names of rows, and a line a row.
+// exactRows prints start, step and names of the data sources, and a line for each row.
 func (c *command) exactRows(plan *query.Plan) error {
 	c.printf("%d %d", plan.Start, plan.Step)
 	for _, name := range plan.DS {

@@ -7,13 +7,13 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// What info prints of a path beyond what rrdtool knows.
+// This file has the part of info that rrdtool does not have.
 
-// quoted prints text from outside: control characters are escaped.
+// quoted prints a text that came from outside, with control characters escaped.
 func (c *command) quoted(key, v string) { c.printf("%s = %s\n", key, strconv.Quote(v)) }
 
-// onlyExtra prints what is known of a path that is no series, and reports whether there was
-// something.
+// onlyExtra prints metadata and notes of a path that is not a series. It reports whether there are
+// any.
 func (c *command) onlyExtra(name string) bool {
 	path, err := c.path(name)
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *command) onlyExtra(name string) bool {
 	return true
 }
 
-// extra prints metadata and notes of a path.
+// extra prints the metadata and the notes of a path.
 func (c *command) extra(path string) {
 	if m, err := c.Extra.Metadata(path); err == nil && m.Time != 0 {
 		c.metadata(&m)

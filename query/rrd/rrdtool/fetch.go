@@ -123,7 +123,7 @@ func (c *command) printRows(plan *query.Plan) error {
 	return nil
 }
 
-// appendPadded appends v as %10d would.
+// appendPadded appends v as C's %10d prints it.
 func appendPadded(dst []byte, v int64) []byte {
 	n := len(dst)
 	dst = strconv.AppendInt(dst, v, 10)
@@ -135,9 +135,8 @@ func appendPadded(dst []byte, v int64) []byte {
 	return dst
 }
 
-// appendValue appends v as C's %0.10e would. Unknown is -nan: the sign of a NaN
-// says nothing, and this is the one that rrdtool mostly prints on this kind of
-// processor.
+// appendValue appends v as C's %0.10e prints it. An unknown value is -nan, with the sign that
+// rrdtool usually prints on x86-64.
 func appendValue(dst []byte, v float64) []byte {
 	switch {
 	case v != v:

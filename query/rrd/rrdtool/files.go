@@ -11,14 +11,14 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
-// errNoFiles says that the command runs where the files of whoever asks are not.
+// errNoFiles says that the command cannot reach the caller's files.
 var errNoFiles = errors.New("the server cannot reach files: run the command outside pipe mode")
 
-// maxNative is the largest native file that is read in place of a series.
+// maxNative is the size of the largest native file that is read in place of a series, in bytes.
 const maxNative = 1 << 31
 
-// native is lookup for verbs that read: the series of a name, or, where there is none, of the
-// native file of that name.
+// native is lookup for verbs that read. If no series has the name, it reads the native file of that
+// name and makes a store of it for the command.
 func (c *command) native(name string) (core.Ref, error) {
 	ref, err := c.lookup(name)
 	if err == nil || c.Files == nil || !errors.Is(err, errNoSuchFile) && !errors.Is(err, errPermission) {
@@ -41,14 +41,14 @@ func (c *command) native(name string) (core.Ref, error) {
 	return s.Lookup(name)
 }
 
-// noted explains err, that there is no series of a name, where a file of the name says that there
-// is: somebody has moved or copied what is there for programs to see.
+// noted returns a better error than err, that no series has a name, if the file of that name is a
+// note that rondo has left for programs: somebody has moved or copied the note.
 func (c *command) noted(name string, err error) error {
 	f, e := c.Files.Open(name)
 	if e != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // nothing was written
 	head := make([]byte, len(transfer.Note))
 	if _, e := io.ReadFull(f, head); e != nil || string(head) != transfer.Note {
 		return err
@@ -56,8 +56,8 @@ func (c *command) noted(name string, err error) error {
 	return fmt.Errorf("opening '%s': it is a note of rondo's, and there is no series of that name: rondo rename OLD NEW moves a series, mv and cp do not", name)
 }
 
-// owned is lookup for verbs that change a series: where there is none, the native file of that
-// name, if there is one, is made a series first, with every row. The file stays as it is.
+// owned is lookup for verbs that change a series. If no series has the name, it first imports the
+// native file of that name, if there is one, with all its rows. The file itself stays unchanged.
 func (c *command) owned(name string) (core.Ref, error) {
 	ref, err := c.lookup(name)
 	if _, daemon := c.Store.(tuner); err == nil || daemon || c.Files == nil || !errors.Is(err, errNoSuchFile) {
@@ -79,7 +79,7 @@ func (c *command) owned(name string) (core.Ref, error) {
 		return 0, fmt.Errorf("reading '%s': %w", name, e)
 	}
 	made, e := c.Store.Import(c.ctx, []core.Copy{series}, false)
-	if e == nil && !errors.Is(made[0].Err, core.ErrExists) { // else another has been quicker
+	if e == nil && !errors.Is(made[0].Err, core.ErrExists) { // else another caller was faster
 		e = made[0].Err
 	}
 	if e != nil {
@@ -88,7 +88,8 @@ func (c *command) owned(name string) (core.Ref, error) {
 	return c.lookup(name)
 }
 
-// IsNative says whether a name is that of a regular file that begins as rrdtool's do.
+// IsNative reports whether a name is that of a regular file that begins like a native file of
+// rrdtool.
 func IsNative(files Readable, name string) bool {
 	info, err := files.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -98,7 +99,7 @@ func IsNative(files Readable, name string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // nothing was written
 	var head [4]byte
 	_, err = io.ReadFull(f, head[:])
 	return err == nil && transfer.IsNative(head[:])
@@ -125,11 +126,12 @@ func readNative(files Files, name string) (*rrdfile.File, error) {
 	return rrdfile.Decode(b)
 }
 
-// replacedTries is how often an update begins anew because another series has taken the place of
+// replacedTries is how often a command starts again because another series has taken the place of
 // its own.
 const replacedTries = 50
 
-// series finds a series that is to be changed, also where another takes its place meanwhile.
+// series finds a series that is to be changed. It looks the name up again if the series is replaced
+// meanwhile.
 func (c *command) series(name string) (core.Series, error) {
 	for tries := 0; ; tries++ {
 		ref, err := c.owned(name)
@@ -138,7 +140,7 @@ func (c *command) series(name string) (core.Series, error) {
 		}
 		series, err := c.Store.Series(ref)
 		if err == nil || !errors.Is(err, core.ErrNotFound) || tries == replacedTries {
-			series.Ref = ref // also where a daemon does not say it
+			series.Ref = ref // a daemon does not return it
 			return series, named(name, err)
 		}
 	}

@@ -15,12 +15,12 @@ const flushcachedUsage = `NAME… [OPTIONS]
 
 var flushcachedOptions = []option{{"daemon", 'd', true}}
 
-// A flusher is a Store that holds samples. An *core.Store is one.
+// A flusher is a Store that holds samples back, such as a [core.Store].
 type flusher interface {
 	Flush(ctx context.Context, refs []core.Ref) error
 }
 
-// flushcached lets go the samples that a store holds of series.
+// flushcached stores the samples of series that the store holds back.
 func (c *command) flushcached(args []string) error {
 	args, err := parse(args, flushcachedOptions, func(_, arg string) error { return c.daemon(arg) })
 	if err != nil {

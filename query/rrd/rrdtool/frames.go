@@ -15,19 +15,21 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/attime"
 )
 
-// Frames runs commands as [Pipe] does, for a program that reads the answers: docs/clients.md has
-// the exchange. Numbers have as many digits as give the same double back, texts of any kind pass
-// both ways, and a verb without arguments is a mistake. An answer is frames, each a line "TAG N"
-// and N bytes: what the command prints (out), what it remarks (err), and at last done or error.
-// When the input ends before a "quit", the last frame is bye: what is sent after that was not done.
-// It returns the exit code.
+// Frames runs commands as [Pipe] does, for a program that reads the answers. docs/clients.md
+// describes the exchange. Differences from Pipe: numbers have enough digits to read back as the
+// same double, texts may contain any byte, and a verb without arguments is an error.
+//
+// An answer consists of frames. A frame is a line "TAG N" and N bytes: the output of the command
+// (out), its remarks (err), and at the end done or error. When the input ends without a "quit", the
+// last frame is bye; commands that were sent but not answered were not run. Frames returns the exit
+// code.
 func Frames(ctx context.Context, env *Env, in io.Reader) int {
 	s := &session{in: bufio.NewReaderSize(in, 64<<10), frames: bufio.NewWriterSize(env.Stdout, 64<<10)}
 	s.pipe = pipe{env: *env.withDefaults(), ctx: ctx, began: time.Now(), exact: true}
 	s.out = bufio.NewWriterSize(framed{s.frames, "out"}, 64<<10)
 	s.env.Stdout, s.env.Stderr, s.env.Stdin = s.out, framed{s.frames, "err"}, strings.NewReader("")
 	s.env.Extra, s.env.Rondo = nil, false
-	defer func() { _ = s.frames.Flush() }() // there is nobody left to tell
+	defer func() { _ = s.frames.Flush() }() // the caller may have gone
 	for ctx.Err() == nil {
 		line, err := s.line()
 		if err != nil {
@@ -52,7 +54,7 @@ type session struct {
 	buf    []byte
 }
 
-// line reads a line. The end of one that is too long is read over.
+// line reads a line. It skips the end of a line that is too long.
 func (s *session) line() ([]byte, error) {
 	s.buf = s.buf[:0]
 	for {
@@ -66,8 +68,8 @@ func (s *session) line() ([]byte, error) {
 	}
 }
 
-// answer runs the command of a line and reports whether the session ends. An error of writing comes
-// back when it is flushed.
+// answer runs the command of a line and reports whether the session ends. Errors of writing are
+// returned by a later Flush.
 func (s *session) answer(line []byte) (quit bool) {
 	err := errLongLine
 	if len(line) <= maxPipeLine {
@@ -111,7 +113,7 @@ func (f framed) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// times prints the seconds that two times given at-style mean, which may lean on each other.
+// times prints two at-style times in seconds since 1970. They may refer to each other.
 func (s *session) times(start, end string) error {
 	now := s.command().now()
 	from, err := attime.Parse(start, now)

@@ -64,25 +64,25 @@ func (c *command) info(args []string) error {
 	return nil
 }
 
-// An InfoKind says what the value of an InfoLine is. The numbers are those of rrdtool and of
+// An InfoKind is the type of the value in an InfoLine. The numbers are those of rrdtool and of
 // rrdcached's protocol.
 type InfoKind int
 
-// The kinds there are.
+// The kinds of values.
 const (
-	InfoValue  InfoKind = 0 // a double; NaN is unknown
+	InfoValue  InfoKind = 0 // a double; NaN means unknown
 	InfoCount  InfoKind = 1 // an integer that is not negative
 	InfoString InfoKind = 2
 	InfoInt    InfoKind = 3
 )
 
-// An InfoLine is one thing that info says of a series. The value is a text without quotes.
+// An InfoLine is one line of info. Value is the text of the value without quotes.
 type InfoLine struct {
 	Key   string
 	Kind  InfoKind
 	Value string
 
-	number float64 // of InfoValue
+	number float64 // the value itself, if Kind is InfoValue
 }
 
 func (c *command) infoLine(l InfoLine) {
@@ -101,13 +101,13 @@ func (c *command) infoLine(l InfoLine) {
 	c.printf("%s = %s\n", l.Key, l.Value)
 }
 
-// Info returns what rrdtool says of the definition and the state of a series in the file called
-// name.
+// Info returns the lines that rrdtool's info prints for a series. name is the name of the file in
+// them.
 func Info(name string, info *core.Info) []InfoLine {
 	return infoLines(name, info, rrdfile.VersionOf(info.Definition))
 }
 
-// infoLines is Info of a file of a version.
+// infoLines is Info for a file of a version.
 func infoLines(name string, info *core.Info, version int) []InfoLine {
 	p := &printer{info: info, version: version}
 	p.text("filename", name)
@@ -124,7 +124,7 @@ func infoLines(name string, info *core.Info, version int) []InfoLine {
 	return p.lines
 }
 
-// A printer gathers the lines of info.
+// A printer collects the lines of info.
 type printer struct {
 	info    *core.Info
 	version int
@@ -141,7 +141,7 @@ func (p *printer) number(key string, v float64) {
 	p.lines = append(p.lines, InfoLine{key, InfoValue, infoValue(v), v})
 }
 
-// infoValue is a value as info and updatev print it.
+// infoValue returns a value in the form in which info and updatev print it.
 func infoValue(v float64) string {
 	if math.IsNaN(v) {
 		return "NaN"
@@ -168,7 +168,7 @@ func (p *printer) source(i int) {
 	p.integer(key("unknown_sec"), unknown)
 }
 
-// expression is a COMPUTE expression as rrdtool prints it.
+// expression returns the expression of data source i, which is COMPUTE, as rrdtool prints it.
 func expression(d *rra.Definition, i int) string {
 	names := make([]string, i)
 	for j := range names {
@@ -229,7 +229,7 @@ func (p *printer) archive(i int) {
 	}
 }
 
-// smoothing is the smoothing window of a series whose file version keeps one.
+// smoothing returns the smoothing window of archive i, in a series whose file stores it.
 func smoothing(d *rra.Definition, i int) float64 {
 	if w := d.Archives[i].SmoothingWindow; !math.IsNaN(w) {
 		return w

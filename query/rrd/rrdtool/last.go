@@ -21,7 +21,7 @@ var firstOptions = []option{{"rraindex", 0, true}, {"daemon", 'd', true}}
 
 var errIndex = errors.New("invalid rraindex number")
 
-// lastSecond returns the second of the last update.
+// lastSecond returns the time of the last update in seconds.
 func (c *command) lastSecond(args []string) (int64, error) {
 	args, err := parse(args, lastOptions, func(_, arg string) error { return c.daemon(arg) })
 	if err != nil {
@@ -38,12 +38,12 @@ func (c *command) lastSecond(args []string) (int64, error) {
 	return t.Unix(), named(args[0], err)
 }
 
-// last prints the second of the last update, -1 if it cannot.
+// last prints the time of the last update in seconds, or -1 with an error.
 func (c *command) last(args []string) error {
 	return c.second(c.lastSecond(args))
 }
 
-// first prints the second of the first row of an archive, -1 if it cannot.
+// first prints the time of the first row of an archive in seconds, or -1 with an error.
 func (c *command) first(args []string) error {
 	return c.second(c.firstSecond(args))
 }
@@ -87,7 +87,7 @@ func (c *command) firstSecond(args []string) (int64, error) {
 	return t - t%step - (a.Rows-1)*step, nil
 }
 
-// second prints t, or -1 in case of an error.
+// second prints t, or -1 if there is an error.
 func (c *command) second(t int64, err error) error {
 	if err != nil {
 		t = -1

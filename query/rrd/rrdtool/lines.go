@@ -5,25 +5,25 @@ import (
 	"io"
 )
 
-// A lineReader gives out the lines that have arrived before it waits for more. One that is too long
-// is cut behind the byte that makes it so; the rest of it is read over.
+// A lineReader returns the lines that have arrived before it waits for more. It cuts a line that is
+// too long after maxPipeLine+1 bytes and skips the rest of it.
 type lineReader struct {
 	in       io.Reader
 	buf      []byte
-	from, to int   // the part that was not given out
-	looked   int   // no line ends between from and here
-	err      error // of in, to be told when all lines are given out
+	from, to int   // the part of buf that was not returned yet
+	looked   int   // no line ends between from and looked
+	err      error // error of in, returned after the last line
 }
 
-// pipeBuffer is how much is read at once, and with it what the lines of one batch can have.
+// pipeBuffer is how many bytes are read at once. It also bounds the lines of one burst.
 const pipeBuffer = 64 << 10
 
 func newLineReader(in io.Reader) *lineReader {
 	return &lineReader{in: in, buf: make([]byte, pipeBuffer)}
 }
 
-// next returns the next line without its end; ok says whether there is one that has arrived whole.
-// It is valid until read is called.
+// next returns the next line without its end. ok is false if no complete line has arrived. The line
+// is valid until read is called.
 func (l *lineReader) next() (line []byte, ok bool) {
 	i := bytes.IndexByte(l.buf[l.looked:l.to], '\n')
 	if i < 0 {
@@ -36,10 +36,10 @@ func (l *lineReader) next() (line []byte, ok bool) {
 	return line, true
 }
 
-// rest returns the line that the input ended in.
+// rest returns the last line of an input that does not end with a line feed.
 func (l *lineReader) rest() []byte { return l.buf[l.from:l.to] }
 
-// read waits for more input. next has said that there is no line.
+// read waits for more input. Call it after next has returned no line.
 func (l *lineReader) read() error {
 	if l.err != nil {
 		return l.err
@@ -59,7 +59,7 @@ func (l *lineReader) read() error {
 	return l.keep(n, err)
 }
 
-// readOver is read within a line that is too long.
+// readOver is read inside a line that is too long.
 func (l *lineReader) readOver() error {
 	const cut = maxPipeLine + 1
 	if len(l.buf) < cut+pipeBuffer {
@@ -77,7 +77,7 @@ func (l *lineReader) readOver() error {
 	return l.keep(n, err)
 }
 
-// keep puts an error off until what came with it is given out.
+// keep delays an error that came together with input, until that input has been returned.
 func (l *lineReader) keep(n int, err error) error {
 	if n > 0 && err != nil {
 		l.err, err = err, nil
@@ -85,5 +85,5 @@ func (l *lineReader) keep(n int, err error) error {
 	return err
 }
 
-// maxPipeLine bounds a line of pipe mode.
+// maxPipeLine bounds a line of pipe mode, in bytes.
 const maxPipeLine = 1 << 20

@@ -17,13 +17,13 @@ const listUsage = `[DIRECTORY] [OPTIONS]
   -d, --daemon ADDRESS    ask the server at ADDRESS
   -F, --noflush           no effect: rondo has nothing to flush`
 
-// listsAll is a line of list's usage where it is not rrdtool that is asked.
+// listsAll is a line in the usage of rondo's list, which rrdtool's does not have.
 const listsAll = "  rondo list without a DIRECTORY prints every series, one name a line.\n"
 
 var listOptions = []option{{"recursive", 'r', false}, {"daemon", 'd', true}, {"noflush", 'F', false}}
 
-// list prints the series and directories of a directory. What rrdtool says of
-// directories it cannot list goes to stderr without a line end, and is no failure.
+// list prints the series and directories of a directory. As in rrdtool, a directory that cannot be
+// listed is no failure: the reason goes to stderr, without an end of the line.
 func (c *command) list(args []string) error {
 	recursive := false
 	all := len(args) == 0 && c.Rondo
@@ -56,6 +56,12 @@ func (c *command) list(args []string) error {
 	if name == "" {
 		return c.remark(errNoSuchFile)
 	}
+	return c.listDirectory(name, dir, recursive)
+}
+
+// listDirectory prints the series and directories of the directory with the path dir. name is how
+// the caller has named it.
+func (c *command) listDirectory(name, dir string, recursive bool) (err error) {
 	if dir != "" {
 		dir += "/"
 	}
@@ -86,8 +92,7 @@ func (c *command) list(args []string) error {
 	return c.listSeries(name, strings.TrimSuffix(dir, "/"))
 }
 
-// listSeries answers list for what is no directory: name is what was asked for, path that of a
-// series if there is one.
+// listSeries answers list for a path that is not a directory. name is how the caller has named it.
 func (c *command) listSeries(name, path string) error {
 	switch {
 	case c.isSeries(path) && strings.HasSuffix(name, ".rrd") && strings.Contains(name, "/"):
@@ -106,8 +111,8 @@ func (c *command) listSeries(name, path string) error {
 	return c.remark(errNoSuchFile)
 }
 
-// isSeries says whether there is a series of that very path: a .rrd at its end counts, as it does
-// of files.
+// isSeries reports whether a series has exactly this path. Unlike Lookup, it does not add or remove
+// an ending .rrd.
 func (c *command) isSeries(path string) bool {
 	ref, err := c.Store.Lookup(path)
 	if err != nil {
@@ -119,7 +124,7 @@ func (c *command) isSeries(path string) bool {
 
 var errNotDirectory = errors.New("Not a directory")
 
-// madeBelow returns what the folders of mkdir are called that are in a directory, each once.
+// madeBelow returns the names of the folders in a directory that mkdir has made, each once.
 func (c *command) madeBelow(dir string) (names []string) {
 	for _, path := range c.empty {
 		rest, ok := strings.CutPrefix(path, dir)
@@ -137,8 +142,8 @@ func (c *command) remark(what error) error {
 
 var errEnough = errors.New("enough")
 
-// Walk calls fn for the series whose path begins with prefix and sorts after
-// after, in order of paths, until it returns an error.
+// Walk calls fn for the series whose path begins with prefix and sorts behind after, in the order
+// of their paths. It ends at the first error of fn and returns it.
 func Walk(ctx context.Context, s Store, prefix, after string, fn func(core.Series) error) error {
 	for series, err := range s.List(ctx, prefix, after) {
 		if err != nil {
@@ -151,12 +156,11 @@ func Walk(ctx context.Context, s Store, prefix, after string, fn func(core.Serie
 	return nil
 }
 
-// Entries calls fn for what is in a folder, in order of paths: the names of series, and of the
-// folders that others are below. dir is the path of the folder with a slash behind it; empty: the
-// top.
+// Entries calls fn for the entries of a folder, in the order of their paths: series, and folders
+// with series below them. dir is the path of the folder, ending with a slash, or "" for the top.
 func Entries(ctx context.Context, s Store, dir string, fn func(name string, folder bool) error) error {
-	last, after := "", "" // the folder told last
-	passed := 0           // series of it that were passed over
+	last, after := "", "" // the last folder, and where the walk starts
+	passed := 0           // series of the last folder that were skipped
 	for more := true; more; {
 		more = false
 		err := Walk(ctx, s, dir, after, func(x core.Series) error {
@@ -168,10 +172,10 @@ func Entries(ctx context.Context, s Store, dir string, fn func(name string, fold
 				last, passed = name, 0
 				return fn(name, true)
 			}
-			if passed++; passed != manyPassed { // once: some may sort behind all that can be said
+			if passed++; passed != manyPassed { // only once: a path may sort behind the new start
 				return nil
 			}
-			after, more = dir+name+"/\xff", true // go on behind what lies below it
+			after, more = dir+name+"/\xff", true // start again behind the series of the folder
 			return errNext
 		})
 		if err != nil && !errors.Is(err, errNext) {
@@ -181,9 +185,9 @@ func Entries(ctx context.Context, s Store, dir string, fn func(name string, fold
 	return nil
 }
 
-// manyPassed is how many series of a folder are passed over before the next folder is looked for:
-// beginning anew costs more than passing over some.
+// manyPassed is how many series of a folder are skipped before the walk starts again behind the
+// folder. Starting again costs more than skipping a few series.
 const manyPassed = 4096
 
-// errNext ends a walk that goes on elsewhere.
+// errNext ends a walk that starts again elsewhere.
 var errNext = errors.New("next")

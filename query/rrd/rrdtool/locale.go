@@ -14,24 +14,25 @@ import (
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
-// A locale is what rrdtool takes from the C library's locales. The zero value is that of C.
+// A locale is the part of the C library's locales that rrdtool uses. The zero value is the locale
+// C.
 type locale struct {
-	point     string // in numbers; empty: a point
+	point     string // decimal point; empty means "."
 	weekStart time.Weekday
-	names     *graphdata.Names // nil: those of the locale C
+	names     *graphdata.Names // nil means the names of the locale C
 }
 
-// The categories that the C library asks for together: if it knows the locale of one of them not,
-// all are C.
+// The categories that the C library loads together: if it does not know the locale of one of them,
+// it uses the locale C for all.
 var categories = []string{
 	"LC_CTYPE", "LC_NUMERIC", "LC_TIME", "LC_COLLATE", "LC_MONETARY", "LC_MESSAGES", "LC_PAPER", "LC_NAME", "LC_ADDRESS",
 	"LC_TELEPHONE", "LC_MEASUREMENT", "LC_IDENTIFICATION",
 }
 
-// Variables are those of the environment that say how commands read times and print numbers.
+// Variables are the environment variables that decide how commands read times and print numbers.
 var Variables = append([]string{"TZ", "LANG", "LC_ALL", "LOCPATH"}, categories...)
 
-// localeOf returns the locale that an environment names, as far as this machine has it.
+// localeOf returns the locale that the environment names, or the locale C if this machine lacks it.
 func localeOf(getenv func(string) string) locale {
 	var numeric, times string
 	all, lang := getenv("LC_ALL"), getenv("LANG")
@@ -82,22 +83,21 @@ func localeOf(getenv func(string) string) locale {
 	return l
 }
 
-// What glibc's files of locales look like: numbers of categories and of what is in them, as
-// langinfo.h has them.
+// The format of glibc's locale files. The numbers of categories and items are those of langinfo.h.
 const (
 	categoryNumeric = 1
 	categoryTime    = 2
 
-	itemWeekFrom     = 102 // a day that was the first of a week, as YYYYMMDD
-	itemFirstWeekday = 104 // counted from that, from 1
+	itemWeekFrom     = 102 // the first day of a week in the past, as YYYYMMDD
+	itemFirstWeekday = 104 // first day of the week, counted from that day, from 1
 	weekFromMonday   = 19971201
 
-	localeMagic  = 0x20031115 // with the category, by exclusive or
+	localeMagic  = 0x20031115 // is combined with the category by exclusive or
 	archiveMagic = 0xde020109
 	localeFolder = "/usr/lib/locale"
 )
 
-// readLocale returns the file of a category of a locale; nil: there is none.
+// readLocale returns the file of a category of a locale, or nil if the machine has none.
 func readLocale(path, name string, category int) []byte {
 	if strings.Contains(name, "/") || name[0] == '.' {
 		return nil
@@ -119,7 +119,8 @@ func readLocale(path, name string, category int) []byte {
 	return nil
 }
 
-// normalized is the name of a locale with its codeset as the archive has it: utf8 for UTF-8.
+// normalized returns the name of a locale with its codeset as it is spelled in the archive: utf8
+// for UTF-8.
 func normalized(name string) string {
 	front, codeset, ok := strings.Cut(name, ".")
 	if !ok {
@@ -146,13 +147,13 @@ func normalized(name string) string {
 	return front + "." + codeset
 }
 
-// readArchive takes the file of a category out of an archive of locales.
+// readArchive returns the file of a category from an archive of locales, or nil.
 func readArchive(archive, name string, category int) []byte {
 	f, err := os.Open(archive)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // nothing was written
 	info, err := f.Stat()
 	if err != nil {
 		return nil
@@ -160,7 +161,7 @@ func readArchive(archive, name string, category int) []byte {
 	at := func(offset, size uint32) []byte {
 		b := make([]byte, min(int64(size), max(0, info.Size()-int64(offset))))
 		if _, err := f.ReadAt(b, int64(offset)); err != nil || len(b) < int(size) {
-			return make([]byte, min(size, 1<<10)) // nothing is called so
+			return make([]byte, min(size, 1<<10)) // matches no name and no magic
 		}
 		return b
 	}
@@ -176,7 +177,7 @@ func readArchive(archive, name string, category int) []byte {
 		if record == 0 || string(at(where, uint32(len(name))+1)) != name+"\x00" {
 			continue
 		}
-		places := at(record, 4+8*(categoryTime+1)) // behind a count of uses
+		places := at(record, 4+8*(categoryTime+1)) // behind a reference count
 		if size := number(places, 2+2*category); size < 1<<20 {
 			return at(number(places, 1+2*category), size)
 		}
@@ -184,7 +185,7 @@ func readArchive(archive, name string, category int) []byte {
 	return nil
 }
 
-// localeItem returns a locale's file from one of its items on.
+// localeItem returns a locale's file from the beginning of an item.
 func localeItem(b []byte, category, item int) []byte {
 	if len(b) < 8 || binary.LittleEndian.Uint32(b) != localeMagic^uint32(category) || item >= int(binary.LittleEndian.Uint32(b[4:])) || len(b) < 12+4*item {
 		return nil
@@ -196,7 +197,7 @@ func localeItem(b []byte, category, item int) []byte {
 	return b[offset:]
 }
 
-// namesOf returns what a file of LC_TIME says of dates; nil if it is none.
+// namesOf returns the names in a file of LC_TIME, or nil if b is not such a file.
 func namesOf(b []byte) *graphdata.Names {
 	item := 0
 	next := func() string {
@@ -217,7 +218,7 @@ func namesOf(b []byte) *graphdata.Names {
 	return &n
 }
 
-// local puts the locale's point into the number that dst has behind its first n bytes.
+// local replaces the point by the locale's in the number that begins at dst[n].
 func (l *locale) local(dst []byte, n int) []byte {
 	if l.point == "" {
 		return dst
@@ -230,12 +231,12 @@ func (l *locale) local(dst []byte, n int) []byte {
 	return append(append(dst[:n+i], l.point...), rest...)
 }
 
-// converted is a message with a number in it.
+// converted matches a message that contains a number with a decimal point.
 var converted = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^(.*Converted '.*' to -?[0-9]+)\.([0-9]+, but cannot convert '.*)$`)
 })
 
-// localError is err with the locale's point in what it says of a number.
+// localError returns err with the locale's decimal point in the number it contains.
 func (l *locale) localError(err error) error {
 	if l.point == "" || err == nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// What rrdtool says of files, here of series.
+// The errors of the C library that rrdtool reports about files, and rondo about series.
 var (
 	errNoSuchFile = errors.New("No such file or directory")
 	errPermission = errors.New("Permission denied")
@@ -28,9 +28,9 @@ func (e *Env) Path(name string) (string, error) {
 	return p, err
 }
 
-// Path returns the path of the series that a file name means: see [Env] for dir and base. "." and
-// "//" are cleaned away; ".." may not lead above the top. The error is what rrdtool says of files
-// that it may not open.
+// Path returns the path of the series that a file name means. dir and base are described at [Env].
+// Path removes "." and "//". A ".." that leads above the top, and an absolute name outside base,
+// are errors with rrdtool's text for a file that it may not open.
 func Path(dir, base, name string) (string, error) {
 	rest, absolute := strings.CutPrefix(name, "/")
 	if absolute {
@@ -73,7 +73,7 @@ func (c *command) lookup(name string) (core.Ref, error) {
 	return ref, named(name, err)
 }
 
-// named gives an error of the store the words that rrdtool has for it.
+// named replaces an error of the store by rrdtool's text for it.
 func named(name string, err error) error {
 	if errors.Is(err, core.ErrNotFound) {
 		return fmt.Errorf("opening '%s': %w", name, errNoSuchFile)

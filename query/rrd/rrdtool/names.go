@@ -8,22 +8,22 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// names remembers the series that update commands have named. The key is the name with the
-// template, as they stand in the line, because the template stands between the name and the
-// samples. Most clients update their series in the same order again and again, so each entry
-// remembers its successor, which is compared before the map is asked.
+// names remembers the series that update commands have named. The key is the text of name and
+// template in the line, because the template stands between the name and the samples. Most clients
+// update their series in the same order again and again. Each alias therefore remembers its
+// successor, which is compared before the map is searched.
 type names struct {
-	command func() *command // makes a command with the present surroundings
+	command func() *command // makes a command with the current environment
 	m       map[string]*alias
-	paths   map[string]core.Ref // of the series in m
+	paths   map[string]core.Ref // the series in m, by path
 	layouts map[layoutKey]*layout
 	last    *alias
-	renames uint64 // of the store, when the maps were emptied
+	renames uint64 // the store's Renames when the maps were last emptied
 }
 
 // An alias is one name of a series.
 type alias struct {
-	next   *alias // what was named after it the last time
+	next   *alias // the alias that followed this one the last time
 	raw    string // name and template as they stand in the line
 	name   string
 	path   string
@@ -32,24 +32,24 @@ type alias struct {
 	ended  bool
 }
 
-// A layout says where the readings of a sample go.
+// A layout says which data source each reading of a sample is for.
 type layout struct {
 	takes  []target
-	values int // readings that the engine takes
+	values int // number of readings that the engine takes for a sample
 }
 
 type target struct {
 	kind  rra.Kind
-	input int // among the readings that the engine takes; -1: none of them
+	input int // index among the readings that the engine takes; -1: the reading is ignored
 }
 
 type layoutKey struct {
-	d        *rra.Definition // the engine's own: series that are alike share it
+	d        *rra.Definition // the engine's own, which series of the same definition share
 	template string
 	given    bool
 }
 
-// The most that is remembered.
+// The limits of names.
 const (
 	maxNames   = 1 << 17
 	maxLayouts = 4096
@@ -59,7 +59,8 @@ const (
 // forget empties n.
 func (n *names) forget() { *n = names{renames: n.renames, command: n.command} }
 
-// follow empties n if series were renamed since: their references are other paths' now.
+// follow empties n if series were renamed since it was last emptied, because a remembered reference
+// may then belong to another path.
 func (n *names) follow(renames uint64) {
 	if n.renames != renames {
 		n.forget()
@@ -67,7 +68,7 @@ func (n *names) follow(renames uint64) {
 	}
 }
 
-// drop forgets an entry whose series has ended.
+// drop forgets an alias whose series has ended.
 func (n *names) drop(e *alias) {
 	delete(n.m, e.raw)
 	delete(n.paths, e.path)
@@ -77,8 +78,8 @@ func (n *names) drop(e *alias) {
 	}
 }
 
-// find returns what args, the words behind `update`, begin with, and the samples. It is nil if
-// that is anything unusual.
+// find returns the alias that args, the words behind `update`, begin with, and the text of the
+// samples. It returns nil if the words are anything but a name, a template and samples.
 func (n *names) find(args []byte) (*alias, []byte) {
 	if n.last != nil {
 		if e := n.last.next; e != nil && !e.ended {
@@ -105,8 +106,8 @@ func (n *names) find(args []byte) (*alias, []byte) {
 	return e, args[k+1:]
 }
 
-// prefix returns how much of args, the words behind `update`, is the name and a template; -1: they
-// are anything else.
+// prefix returns the length of the name and the template at the beginning of args, the words behind
+// `update`. It returns -1 if args begin with anything else.
 func prefix(args []byte) int {
 	end, hasName, hasTemplate := 0, false, false
 	for {
@@ -151,7 +152,7 @@ func (n *names) lookup(raw string) *alias {
 		return nil
 	}
 	if was, ok := n.paths[series.Path]; ok && was != u.ref {
-		n.forget() // lines of the group may still name the one that was: this one must come after them
+		n.forget() // the burst may hold lines for the former series, which must be stored first
 		return nil
 	}
 	if n.m == nil || len(n.m) >= maxNames || len(n.layouts) >= maxLayouts {
@@ -169,7 +170,7 @@ func (n *names) lookup(raw string) *alias {
 	return e
 }
 
-// layout returns where the readings of the command's samples go.
+// layout returns the layout of the command's samples.
 func (u *updating) layout() *layout {
 	l := &layout{takes: make([]target, len(u.takes))}
 	for i, ds := range u.takes {

@@ -5,25 +5,24 @@ import (
 	"strings"
 )
 
-// An option is one that a verb knows.
+// An option is an option of a verb.
 type option struct {
 	long  string
 	short byte // 0: none
 	arg   bool // takes an argument
 }
 
-// An options walks over arguments and separates options from what they are
-// mixed with. Options are found anywhere before a "--"; short ones may share a
-// word, and long ones are never abbreviated.
+// An options walks over arguments and separates options from other arguments. Options may stand
+// anywhere before a "--". Short options may share a word. Long options cannot be abbreviated.
 type options struct {
 	known []option
-	args  []string // not yet looked at
+	args  []string // arguments that were not read yet
 	short string   // rest of a word of short options
-	rest  []string // arguments that are no options
-	lacks string   // the option at the end whose argument is missing: -x or --long
+	rest  []string // arguments that are not options
+	lacks string   // the last option, -x or --long, if its argument is missing
 }
 
-// next returns the next option by its long name; the empty string after the last.
+// next returns the long name of the next option, or "" after the last.
 func (o *options) next() (name, arg string, err error) {
 	for o.short == "" {
 		if len(o.args) == 0 {
@@ -87,7 +86,7 @@ func (o *options) longOption(word string) (name, arg string, err error) {
 	return "", "", optionError("invalid option -- '%s'", word)
 }
 
-// maxOptionError is where rrdtool cuts what it says of an option.
+// maxOptionError is the length at which rrdtool cuts its error about an option, in bytes.
 const maxOptionError = 47
 
 func optionError(format string, what any) error {
@@ -95,7 +94,7 @@ func optionError(format string, what any) error {
 	return optionMistake(text[:min(len(text), maxOptionError)])
 }
 
-// An optionMistake is an option that a verb does not have, or one that lacks its argument.
+// An optionMistake is the error for an unknown option, or for an option without its argument.
 type optionMistake string
 
 func (o optionMistake) Error() string { return string(o) }

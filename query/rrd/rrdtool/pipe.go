@@ -18,13 +18,16 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// Pipe runs commands from in, one a line, until it ends or one is quit, as `rrdtool -` does: what a
-// command has to say, errors included, is on Stdout, and each ends with a line "OK u:0.00 s:0.00
-// r:SECONDS" or "ERROR: …". cd, mkdir, ls and pwd work on the folders that the paths of series
-// make; those of mkdir last as long as the pipe. It returns the exit code. Updates that have
-// arrived together are stored together, if the Store is a Batcher. Answers are written when no
-// further line is at hand; that of an update says that its samples are as safe as the store makes
-// them.
+// Pipe runs commands from in, one in each line, as `rrdtool -` does, until the input ends or the
+// command is quit. All output goes to Stdout, errors included. An answer ends with a line "OK
+// u:0.00 s:0.00 r:SECONDS" or "ERROR: …". Pipe returns the exit code.
+//
+// The commands cd, mkdir, ls and pwd work on the folders in the paths of series. A folder of mkdir
+// exists until the pipe ends.
+//
+// If the Store is a [Batcher], updates that have arrived together are stored together. Answers are
+// written when no further line has arrived. The answer of an update says that its samples are as
+// durable as the store makes them.
 func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 	p := &pipe{env: *env.withDefaults(), ctx: ctx, in: newLineReader(in), began: time.Now()}
 	p.out = bufio.NewWriterSize(env.Stdout, 64<<10)
@@ -34,7 +37,7 @@ func Pipe(ctx context.Context, env *Env, in io.Reader) int {
 	p.burst.now, p.burst.names.command = p.env.Now, p.command
 	defer func() {
 		env.Dir = p.env.Dir
-		_ = p.out.Flush() // there is nobody left to tell
+		_ = p.out.Flush() // the caller may have gone
 	}()
 	for ctx.Err() == nil {
 		line, ok := p.in.next()
@@ -67,15 +70,15 @@ type pipe struct {
 	out   *bufio.Writer
 	burst burst
 	began time.Time
-	made  []string // folders of mkdir
-	exact bool     // see Frames
+	made  []string // folders that mkdir has made
+	exact bool     // print for programs: see Frames
 	args  []string
-	ok    []byte // the answer of a command that worked
+	ok    []byte // the answer of a successful command
 }
 
 var errLongLine = fmt.Errorf("line is longer than %d bytes", maxPipeLine)
 
-// line looks at one line and reports whether the session ends.
+// line handles one line and reports whether the session ends.
 func (p *pipe) line(line []byte) (quit bool) {
 	if len(line) <= maxPipeLine {
 		line = bytes.TrimSpace(line)
@@ -114,10 +117,10 @@ func (p *pipe) reply(err error) {
 		return
 	}
 	p.ok = p.appendOK(p.ok[:0])
-	_, _ = p.out.Write(p.ok) // as printf
+	_, _ = p.out.Write(p.ok) // as in printf
 }
 
-// printf prints an answer; an error comes back when it is flushed.
+// printf prints to the output. An error is returned by a later Flush.
 func (p *pipe) printf(format string, args ...any) { _, _ = fmt.Fprintf(p.out, format, args...) }
 
 func (p *pipe) run(args []string) error {
@@ -141,10 +144,10 @@ func (p *pipe) run(args []string) error {
 	return p.command().dispatch(args)
 }
 
-// keeping are the verbs behind which every name means the series that it meant before.
+// keeping are the verbs that do not change which series a name means. Other verbs empty the names.
 var keeping = []string{"update", "updatev", "last", "lastupdate", "first", "info", "fetch", "xport", "dump", "list", "flushcached"}
 
-// unless returns what do returns, unless there is an error already.
+// unless returns err if it is not nil, or else the result of do.
 func unless(err error, do func() error) error {
 	if err != nil {
 		return err
@@ -170,8 +173,8 @@ func (p *pipe) pwd() error {
 	return nil
 }
 
-// folder says whether a path is a folder: the top, one of mkdir, or what stands before a slash in
-// the path of a series.
+// folder reports whether a path is a folder: the top, a folder of mkdir, or the part before a slash
+// in the path of a series.
 func (p *pipe) folder(path string) (bool, error) {
 	if path == "" || slices.Contains(p.made, path) {
 		return true, nil
@@ -243,7 +246,7 @@ func (p *pipe) canMake(path string) error {
 	return nil
 }
 
-// ls prints the folders and the series of the folder at hand.
+// ls prints the folders and the series of the working folder.
 func (p *pipe) ls() error {
 	p.printf("d .\nd ..\n")
 	dir := p.env.Dir
@@ -267,7 +270,7 @@ func (p *pipe) ls() error {
 	})
 }
 
-// seriesBelow says whether a folder holds series, so that it is one of itself.
+// seriesBelow reports whether a folder contains series, and thus exists without mkdir.
 func (p *pipe) seriesBelow(path string) (bool, error) {
 	made := p.made
 	p.made = nil
@@ -275,7 +278,7 @@ func (p *pipe) seriesBelow(path string) (bool, error) {
 	return p.folder(path)
 }
 
-// drain stores what the group has, and answers its lines.
+// drain stores the samples of the burst and answers its lines.
 func (p *pipe) drain() {
 	g := &p.burst
 	if len(g.lines) == 0 {
@@ -286,17 +289,17 @@ func (p *pipe) drain() {
 	if err == nil {
 		p.ok = p.appendOK(p.ok[:0])
 		for range g.lines {
-			_, _ = p.out.Write(p.ok) // an error comes back when it is flushed
+			_, _ = p.out.Write(p.ok) // as in printf
 		}
 	} else {
 		p.explain(err)
 	}
-	clear(g.lines) // they hold entries
+	clear(g.lines) // keep no aliases alive
 	g.lines = g.lines[:0]
 	g.batch.Reset()
 }
 
-// explain answers the lines of a group of which not all was stored.
+// explain answers the lines of a burst if some of its samples were refused.
 func (p *pipe) explain(err error) {
 	g := &p.burst
 	rejected, some := errors.AsType[*core.RejectedError](err)
@@ -319,7 +322,7 @@ func (p *pipe) explain(err error) {
 		switch {
 		case why == nil:
 			p.reply(nil)
-		// the series has ended, and its name may be that of another
+		// the series has ended, and another may have its name: run the command again
 		case errors.Is(why, core.ErrNotFound):
 			g.names.drop(l.e)
 			p.do(l.text)
@@ -336,8 +339,8 @@ func (p *pipe) appendOK(dst []byte) []byte {
 	return append(dst, '\n')
 }
 
-// increasing returns a clock that is later each time it is looked at, if only by a microsecond: two
-// commands at N are two samples. Where the time was set back it follows.
+// increasing returns a clock that returns a later time in each call, if only by a microsecond, so
+// that two commands at N are two samples. If the system's clock is set back, it follows.
 func increasing(now func() time.Time) func() time.Time {
 	var told time.Time
 	return func() time.Time {

@@ -6,14 +6,14 @@ import (
 	"os"
 )
 
-// Files are the files of whoever asks: what restore reads, what dump writes, and native files that
-// verbs read in place of a series.
+// Files are the files of the caller: those that restore reads and dump writes, and native files
+// that verbs read in place of a series.
 type Files interface {
 	Readable
 	Create(name string) (io.WriteCloser, error)
 }
 
-// Readable are files that can be looked at and read.
+// Readable are files that can be opened for reading.
 type Readable interface {
 	Stat(name string) (fs.FileInfo, error)
 	Open(name string) (io.ReadCloser, error)

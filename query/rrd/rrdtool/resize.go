@@ -58,8 +58,8 @@ func (c *command) resize(args []string) error {
 	return err
 }
 
-// resizedCopy is a series whose archive i has more rows, or fewer if more is negative. New ones are
-// unknown.
+// resizedCopy returns a series whose archive i has more rows, or fewer if more is negative. New
+// rows are unknown.
 func resizedCopy(series core.Copy, i, more int64) (core.Copy, error) {
 	p, err := reshape.Apart(series)
 	if err != nil {
@@ -75,13 +75,13 @@ func resizedCopy(series core.Copy, i, more int64) (core.Copy, error) {
 	}
 	a := &p.Definition.Archives[i]
 	if more < 0 {
-		// The oldest rows stand behind the current one; those that are left move up.
+		// The oldest rows stand behind the current row. They are removed first.
 		behind := a.Rows - 1 - p.State.Archives[i].CurRow
 		p.State.Archives[i].CurRow -= max(0, -more-behind)
 	}
 	if err := p.Resize(int(i), a.Rows+min(more, reshape.MaxRows), nil); err != nil {
 		return core.Copy{}, worded(err)
 	}
-	p.Origin.Labels = nil // they identify the original
+	p.Origin.Labels = nil // labels identify the original
 	return p.Copy()
 }

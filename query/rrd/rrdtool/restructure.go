@@ -12,8 +12,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// changes are those of tune that change what a series is made of. Indexes and names to be removed
-// are those of before.
+// changes are the arguments of tune that add, remove or resize data sources and archives. Indices
+// and names refer to the series before the change.
 type changes struct {
 	dropSources  []string
 	sources      []string // DS:…
@@ -22,7 +22,7 @@ type changes struct {
 	rows         []rowChange
 }
 
-// A rowChange is RRA#index:op number.
+// A rowChange is an argument RRA#INDEX:OP NUMBER.
 type rowChange struct {
 	index  int64
 	op     byte // +, - or =
@@ -82,7 +82,7 @@ func parseRowChange(arg string) (rowChange, error) {
 	return r, nil
 }
 
-// restructure makes changes, and sets the step if that is not 0.
+// restructure applies the changes in args, and sets the step in seconds if step is not 0.
 func restructure(p *reshape.Series, args []string, step int64) (core.Copy, error) {
 	c, err := parseChanges(args)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *changes) apply(p *reshape.Series, step int64) error {
 		if r.index < 0 || r.index >= int64(len(p.Definition.Archives)) || done[r.index] || c.dropArchives[int(r.index)] {
 			continue
 		}
-		done[r.index] = true // rrdtool makes the first change of an archive
+		done[r.index] = true // rrdtool applies only the first change of an archive
 		i := int(r.index)
 		rows := r.number
 		switch r.op {
@@ -149,7 +149,8 @@ func (c *changes) apply(p *reshape.Series, step int64) error {
 	return p.DropArchives(gone)
 }
 
-// parse reads the data sources and archives that are added. Archives come first, as in rrdtool.
+// parse reads the data sources and archives that are added. As in rrdtool, an error in an archive
+// comes before one in a data source.
 func (c *changes) parse(p *reshape.Series) ([]rra.DataSource, []rra.Archive, error) {
 	args := p.Definition.Args()
 	d, err := rra.ParseDefinition(p.Definition.Step, append(args, c.archives...))

@@ -12,17 +12,17 @@ import (
 // A verb is one of rrdtool's commands.
 type verb struct {
 	name  string
-	usage string // arguments, a line each
-	does  string
-	run   func(c *command, args []string) error // nil: known to rrdtool, not yet to rondo
+	usage string                                // the arguments, and a line for each option
+	does  string                                // the effect, in a few words
+	run   func(c *command, args []string) error // nil: a verb of rrdtool that rondo does not have
 }
 
-// own are the verbs that rrdtool does not have. A command knows them if Env.Rondo is set.
+// own are rondo's own verbs, which rrdtool does not have. They exist if Env.Rondo is set.
 var own = []verb{
 	{"alter", alterUsage, "change what a series keeps, with its history", (*command).alter},
 }
 
-// OwnVerbs returns the verbs that Run knows beside rrdtool's.
+// OwnVerbs returns the verbs of rondo that rrdtool does not have.
 func OwnVerbs() []string {
 	var names []string
 	for _, v := range own {
@@ -31,7 +31,7 @@ func OwnVerbs() []string {
 	return names
 }
 
-// verbs are in rrdtool's order.
+// verbs are the verbs of rrdtool, in rrdtool's order.
 var verbs = []verb{
 	{"create", createUsage, "make a series", (*command).create},
 	{"update", updateUsage, "store samples in a series", (*command).update},
@@ -52,7 +52,7 @@ var verbs = []verb{
 	{"flushcached", flushcachedUsage, "apply the samples of series that are held", (*command).flushcached},
 }
 
-// Verbs returns the verbs that Run knows, in rrdtool's order.
+// Verbs returns the verbs of rrdtool that Run has, in rrdtool's order.
 func Verbs() []string {
 	var names []string
 	for _, v := range verbs {
@@ -63,9 +63,8 @@ func Verbs() []string {
 	return names
 }
 
-// Run runs one command; args[0] is the verb. It returns the exit code that rrdtool would have
-// returned, 0 or 1. Output goes to Stdout, messages go to Stderr.
-// The exit code of a verb of OwnVerbs is 2 if the command was written wrongly.
+// Run runs one command; args[0] is the verb. Output goes to Stdout, messages go to Stderr. Run
+// returns rrdtool's exit code, 0 or 1. For a verb of [OwnVerbs] it returns 2 if an option is wrong.
 func Run(ctx context.Context, env *Env, args []string) int {
 	env = env.withDefaults()
 	out := bufio.NewWriter(env.Stdout)
@@ -76,7 +75,7 @@ func Run(ctx context.Context, env *Env, args []string) int {
 	if err == nil {
 		return 0
 	}
-	// There is nobody left to tell if this fails.
+	// If this fails, the message cannot be delivered.
 	_, _ = fmt.Fprintf(env.Stderr, "ERROR: %v\n", err)
 	if _, wrong := errors.AsType[optionMistake](err); wrong && env.Rondo && slices.Contains(OwnVerbs(), args[0]) {
 		_, _ = fmt.Fprintf(env.Stderr, "See rondo %s --help\n", args[0])
@@ -85,7 +84,7 @@ func Run(ctx context.Context, env *Env, args []string) int {
 	return 1
 }
 
-// runCommand runs a command whose environment has its defaults, and prints to out.
+// runCommand runs a command and prints to out. env must have its defaults.
 func runCommand(ctx context.Context, env *Env, out *bufio.Writer, args []string) error {
 	c := &command{Env: env, ctx: ctx, out: out}
 	return env.locale.localError(c.dispatch(args))
@@ -119,7 +118,7 @@ func (c *command) dispatch(args []string) error {
 	return v.run(c, args[1:])
 }
 
-// find returns the verb with this name, or nil.
+// find returns the verb of a name, or nil.
 func (c *command) find(name string) *verb {
 	for i := range own {
 		if own[i].name == name && c.Rondo {
@@ -134,12 +133,12 @@ func (c *command) find(name string) *verb {
 	return nil
 }
 
-// standsFor is the first line of the help. Many programs look there for the version of rrdtool.
+// standsFor is the first line of the help, where many programs look for the version of rrdtool.
 const standsFor = "RRDtool 1.7.2  is what rondo stands in for.\n\n"
 
-// usage prints how to use v. If v is nil it lists the verbs.
+// usage prints the usage of v, or the list of verbs if v is nil.
 func (c *command) usage(v *verb) {
-	// The writer is buffered: errors come back when it is flushed.
+	// The writer is buffered: an error is returned by a later Flush.
 	w := c.out
 	usage := "usage: rondo"
 	if !c.Rondo {

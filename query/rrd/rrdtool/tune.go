@@ -58,8 +58,8 @@ var tuneOptions = []option{
 	{"daemon", 'D', true},
 }
 
-// tune changes the definition of a series, and what it remembers. Options that stand before a wrong
-// one are applied, as in rrdtool; changes are all made or none.
+// tune changes the definition and the state of a series. As in rrdtool, the options before a wrong
+// one are applied. Of the changes behind the options, either all are made or none.
 func (c *command) tune(args []string) error {
 	name, args, err := c.tuned(args)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *command) tune(args []string) error {
 	return named(name, err)
 }
 
-// shortValue is C's %1.4f.
+// shortValue returns v as C's %1.4f prints it.
 func (c *command) shortValue(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return string(appendValue(nil, v))
@@ -98,7 +98,7 @@ func (c *command) shortValue(v float64) string {
 	return string(c.locale.local(strconv.AppendFloat(nil, v, 'f', 4, 64), 0))
 }
 
-// tuneThere has a daemon tune a series: name is one of the arguments.
+// tuneThere lets a daemon tune a series. args contain its name.
 func (c *command) tuneThere(t tuner, name string, args []string) error {
 	path, err := c.path(name)
 	if err != nil {
@@ -120,9 +120,10 @@ func (c *command) tuneThere(t tuner, name string, args []string) error {
 	return t.Tune(c.ctx, path, append(rest, changes[1:]...))
 }
 
-// tuned finds the name of the series among the arguments of tune. What is wrong with the others is
-// told once there is a series. An option that stands last and has no argument takes the name, which
-// the series has all the same: ordered are the arguments as they are then read.
+// tuned finds the name of the series among the arguments of tune. Mistakes in other arguments are
+// reported later, after the series has been found. If the last option lacks its argument, rrdtool
+// uses the name both as that argument and as the name of the series; ordered has the arguments in
+// the order in which they are then read.
 func (c *command) tuned(args []string) (name string, ordered []string, err error) {
 	o := options{known: tuneOptions, args: args}
 	var before []string
@@ -147,8 +148,9 @@ func (c *command) tuned(args []string) (name string, ordered []string, err error
 	}
 }
 
-// tuneCopy applies the arguments of tune to a series, that was called by name. With an error comes
-// what was changed before it; a Copy without a definition: nothing was.
+// tuneCopy applies the arguments of tune to a series. name is how the caller has named it. With an
+// error, tuneCopy returns the series as the options before the mistake have changed it, or a Copy
+// without a definition if they changed nothing.
 func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
 	p, err := reshape.Apart(old)
 	if err != nil {
@@ -177,8 +179,8 @@ func tuneCopy(old core.Copy, name string, args []string) (core.Copy, error) {
 	return next, nil
 }
 
-// printSources prints what tune says of the data sources of a series where no argument is left that
-// names it.
+// printSources prints the data sources of a series. tune does so if an option has consumed the name
+// of the series.
 func (c *command) printSources(name string) error {
 	series, err := c.series(name)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// A tuning is a run of tune over the parts of a series.
+// A tuning applies the options of tune to the parts of a series.
 type tuning struct {
 	*reshape.Series
 	step    int64
@@ -38,7 +38,7 @@ func (t *tuning) option(name, arg string) error {
 	return err
 }
 
-// errOtherOption says that an option is none of those that concern a data source.
+// errOtherOption says that an option does not concern a data source.
 var errOtherOption = errors.New("another option")
 
 // sourceOption applies an option that begins with the name of a data source.
@@ -103,7 +103,7 @@ func (t *tuning) sourceOption(name, arg string) error {
 	return set(i)
 }
 
-// setKind gives a data source another kind. What was read before means nothing then.
+// setKind gives a data source another kind, and forgets its last reading.
 func (t *tuning) setKind(i int, text string) error {
 	kind, err := rra.ParseKind(text)
 	if err != nil {
@@ -121,7 +121,7 @@ func (t *tuning) setKind(i int, text string) error {
 	return nil
 }
 
-// modelOption applies an option that concerns archives of the Holt-Winters family.
+// modelOption applies an option for archives of the Holt-Winters family.
 func (t *tuning) modelOption(name, arg string) error {
 	switch name {
 	case "deltapos", "deltaneg":
@@ -166,8 +166,8 @@ func (t *tuning) modelOption(name, arg string) error {
 	return nil
 }
 
-// keepWindows does what becomes of smoothing windows when rrdtool makes a file of the version that
-// keeps them: archives that a predictor brought along have none then, and others 0.05.
+// keepWindows sets smoothing windows as rrdtool does when a file gets the version that stores them.
+// Archives that a predictor has added by itself get 0; others keep the default of 0.05.
 func (t *tuning) keepWindows() {
 	if rrdfile.VersionOf(&t.Definition) >= 4 {
 		return
@@ -179,8 +179,8 @@ func (t *tuning) keepWindows() {
 	}
 }
 
-// brought says whether five archives from index i on look like a predictor and those that it brings
-// along.
+// brought reports whether the five archives from index i on look like a predictor and the archives
+// that it adds by itself.
 func brought(a []rra.Archive, i int) bool {
 	follows := func(k int, cf rra.CF, partner int, rows int64) bool {
 		return a[k].CF == cf && a[k].Partner == i+partner && a[k].Rows == rows
@@ -190,14 +190,14 @@ func brought(a []rra.Archive, i int) bool {
 		follows(3, rra.DevPredict, 2, a[0].Rows) && follows(4, rra.Failures, 2, a[4].Rows)
 }
 
-// delta sets half of the width of the band outside of which a value is a violation.
+// delta sets half the width of the confidence band. A value outside the band is a violation.
 func (t *tuning) delta(name, arg string) error {
 	wrong := errors.New("Unable to parse parameter in set_deltaarg")
 	v, err := rra.ParseNumber(arg)
 	_, digits := rpn.ScanNumber(arg)
 	unknown := math.IsNaN(v) || digits == 0
 	switch {
-	case unknown: // rrdtool takes it if there is such an archive
+	case unknown: // rrdtool reports it only if there is such an archive
 	case err != nil:
 		return wrong
 	case v <= 0:
@@ -218,10 +218,11 @@ func (t *tuning) delta(name, arg string) error {
 	return nil
 }
 
-// violations sets how many violations in which window are a failure, and forgets those that were.
+// violations sets the length of the window, or how many violations in it are a failure. It forgets
+// earlier violations.
 func (t *tuning) violations(name, arg string) error {
 	v, _ := scanInt(arg)
-	count := int(int32(v)) // as rrdtool cuts it
+	count := int(int32(v)) // rrdtool cuts it to 32 bits
 	if count < 1 || count > 28 {
 		return errors.New("Parameter must be between 1 and 28")
 	}

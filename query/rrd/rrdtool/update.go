@@ -28,20 +28,20 @@ var (
 	updateOptions  = append([]option{{"daemon", 'd', true}}, updatevOptions...)
 )
 
-// An updating is an update command as far as it is read.
+// An updating is an update command that is being read.
 type updating struct {
 	*command
-	name     string // of the series, as it was given
+	name     string // the series, as the caller has named it
 	ref      core.Ref
 	template string
-	given    bool // a template
+	given    bool // a template was given
 	d        *rra.Definition
 
 	gone   bool // the series has ended since it was found
 	batch  core.Batch
-	takes  []int   // data source of each value of a sample; -1: COMPUTE, which has none of its own
-	inputs []int   // index among the readings of each data source; -1: COMPUTE
-	at     []int64 // second of each sample, as it was given
+	takes  []int   // index of the data source of each value in a sample
+	inputs []int   // for each data source, its index among the engine's readings; -1: COMPUTE
+	at     []int64 // time of each sample in seconds, as it was given
 	times  []rra.Time
 	values [][]rra.Value
 	texts  [][]string
@@ -168,7 +168,7 @@ func (u *updating) sample(arg string) error {
 	var texts []string
 	for i, ds := range u.takes {
 		if in := u.inputs[ds]; in >= 0 {
-			// What does not parse only counts if it comes to be used: the value says so.
+			// A value that does not parse is an error only when it is used; the value records that.
 			values[in], _ = rra.ParseValue(u.d.Sources[ds].Kind, fields[i], &texts)
 		}
 	}
@@ -180,13 +180,13 @@ func (u *updating) sample(arg string) error {
 	return nil
 }
 
-// The seconds that a sample can have: what fits a rra.Time.
+// The first and the last second that an rra.Time can hold.
 const (
 	minSecond = math.MinInt64/1000000 + 1
 	maxSecond = math.MaxInt64/1000000 - 1
 )
 
-// when reads the time of a sample; sec is its second as rrdtool counts it.
+// when reads the time of a sample. sec is the time in seconds as rrdtool calculates it.
 func (u *updating) when(text string, relative bool) (at rra.Time, sec int64, err error) {
 	micro := int64(0)
 	switch {
@@ -219,8 +219,7 @@ func (u *updating) when(text string, relative bool) (at rra.Time, sec int64, err
 	return rra.Seconds(max(sec, minSecond)) + rra.Time(micro), sec, nil
 }
 
-// second converts as a processor with x86's instruction does: what does not fit
-// is the least integer.
+// second converts as x86 processors do: a number that does not fit becomes the smallest integer.
 func second(v float64) int64 {
 	if !(v >= math.MinInt64 && v < math.MaxInt64) {
 		return math.MinInt64
@@ -228,7 +227,7 @@ func second(v float64) int64 {
 	return int64(v)
 }
 
-// store applies what was read; then is what stopped the reading.
+// store stores the samples that were read. then is the error that stopped the reading, or nil.
 func (u *updating) store(then error) error {
 	if u.batch.Len() == 0 {
 		return then
@@ -236,7 +235,7 @@ func (u *updating) store(then error) error {
 	u.batch.Stopped = then != nil
 	n, _, err := u.Store.Update(u.ctx, u.ref, &u.batch, false)
 	if r, ok := err.(*core.RejectedError); ok && u.batch.SkipPast && len(r.First) == 0 {
-		err = nil // only what --skip-past-updates passed over
+		err = nil // all rejected samples were skipped by --skip-past-updates
 	}
 	if err != nil {
 		return u.refused(n, err)
@@ -244,7 +243,7 @@ func (u *updating) store(then error) error {
 	return then
 }
 
-// refused puts into rrdtool's words why sample n was not taken.
+// refused returns rrdtool's error for sample n, which the store has refused with err.
 func (u *updating) refused(n int, err error) error {
 	var late *rra.TimeError
 	var value *rra.ValueError
@@ -263,7 +262,7 @@ func (u *updating) refused(n int, err error) error {
 	return named(u.name, err)
 }
 
-// refusal puts into rrdtool's words why a sample was not taken.
+// refusal returns rrdtool's error for a sample that the store has refused with err.
 func refusal(name string, err error) error {
 	if late, ok := errors.AsType[*rra.TimeError](err); ok {
 		return tooLate(name, late.At.Unix(), late)
@@ -274,7 +273,8 @@ func refusal(name string, err error) error {
 	return err
 }
 
-// tooLate says that a sample at a second, as it was given, is not after the last one.
+// tooLate returns rrdtool's error for a sample that is not after the last one. at is its time in
+// seconds, as it was given.
 func tooLate(name string, at int64, late *rra.TimeError) error {
 	return fmt.Errorf("%s: illegal attempt to update using time %d when last update time is %d (minimum one second step)", name, at, late.Last.Unix())
 }

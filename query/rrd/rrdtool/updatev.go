@@ -13,9 +13,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// updatev stores samples and prints the rows they closed. What it prints is
-// found by stepping a copy of the state beside the store, since a store does not
-// tell how the rows of SEASONAL archives went by.
+// updatev stores samples and prints the rows that they close. It finds these rows by stepping a
+// copy of the state, because a store does not report the rows of SEASONAL archives.
 func (c *command) updatev(args []string) error {
 	u, args, err := c.newUpdating(args, updatevOptions)
 	if err != nil {
@@ -49,11 +48,11 @@ func (c *command) updatev(args []string) error {
 	return cmp.Or(err, t.run(u))
 }
 
-// A trace follows samples through a copy of a state and prints the rows they close.
+// A trace follows samples through a copy of the state and prints the rows that they close.
 type trace struct {
 	out    *bufio.Writer
 	locale *locale
-	exact  bool // values in full
+	exact  bool // print values in full
 	m      *rra.Machine
 	state  rra.State
 	runs   []rra.Run
@@ -61,11 +60,11 @@ type trace struct {
 	line   []byte
 }
 
-// errTraced says that a command would print too much.
+// errTraced says that a command would print too many values.
 var errTraced = errors.New("too many values of closed rows to print")
 
-// check refuses a command that would print more values than a fetch may give. Nothing is stored
-// yet.
+// check refuses a command that would print more values than a fetch may return. It runs before
+// anything is stored.
 func (t *trace) check(u *updating) error {
 	if n := t.count(u, t.m.LastUpdate(t.state.W)); n > core.MaxFetchRows {
 		return fmt.Errorf("%s: %w: %d, at most %d are possible (update stores the same and prints nothing)", u.name, errTraced, n, core.MaxFetchRows)
@@ -73,7 +72,7 @@ func (t *trace) check(u *updating) error {
 	return nil
 }
 
-// count returns how many values run prints at most. It ends where that is known to be too many.
+// count returns how many values run prints at most. It stops counting when there are too many.
 func (t *trace) count(u *updating, last rra.Time) (n int64) {
 	add := func(from, to, after, at int64) error {
 		for i := range t.m.Definition().Archives {
@@ -97,7 +96,7 @@ func (t *trace) count(u *updating, last rra.Time) (n int64) {
 	return n
 }
 
-// run steps the samples of u as far as they are taken.
+// run steps the samples of u up to the first that is refused, and prints the rows.
 func (t *trace) run(u *updating) error {
 	for i, at := range u.times {
 		last := t.m.LastUpdate(t.state.W)
@@ -116,8 +115,8 @@ func (t *trace) run(u *updating) error {
 	return nil
 }
 
-// phases calls phase with the steps between two samples. A primary data point that
-// was open is closed on its own before a gap of several.
+// phases calls phase with the steps between two samples. If there are several, the open primary
+// data point is closed in a phase of its own.
 func (t *trace) phases(last, at rra.Time, phase func(from, to, after, at int64) error) error {
 	step := t.m.Definition().Step
 	from, to := floorDiv(last.Unix(), step), floorDiv(at.Unix(), step)
@@ -136,8 +135,8 @@ func (t *trace) phases(last, at rra.Time, phase func(from, to, after, at int64) 
 	return phase(from, to, 0, at.Unix())
 }
 
-// rows returns how many rows of an archive rrdtool prints when it closes the steps
-// from from to to at once. In a gap it passes over seasonal rows.
+// rows returns how many rows of an archive rrdtool prints when it closes the steps between from and
+// to at once. It prints no seasonal rows for a gap.
 func (t *trace) rows(archive int, from, to int64) int64 {
 	a := &t.m.Definition().Archives[archive]
 	elapsed, open := to-from, a.PDPs-mod(from, a.PDPs)
@@ -147,10 +146,10 @@ func (t *trace) rows(archive int, from, to int64) int64 {
 	return min((elapsed-open)/a.PDPs+1, a.Rows)
 }
 
-// phase prints the rows of steps from to to, which rrdtool closes at once; after
-// more steps follow in a phase of their own. at is when rrdtool takes the phase to
-// end: it counts the time of the first row back from there, and those of the
-// others one row too far.
+// phase prints the rows of the steps between from and to, which rrdtool closes at once. after is
+// the number of steps that follow in another phase. at is the time at which rrdtool lets the phase
+// end: it counts the time of the first row back from there, and the times of the other rows one row
+// too far.
 func (t *trace) phase(from, to, after, at int64) error {
 	d := t.m.Definition()
 	for i := range d.Archives {
@@ -182,8 +181,8 @@ func (t *trace) phase(from, to, after, at int64) error {
 	return nil
 }
 
-// value returns row k of an archive. Seasonal rows are in the state, after rows
-// before the newest: a gap moves their ring on without writing, a whole turn at most.
+// value returns the value of row k of an archive. Seasonal rows are in the state. A gap moves their
+// ring forward by after rows without writing, at most a whole turn.
 func (t *trace) value(archive, stream, ds int, k, after int64) float64 {
 	if stream < 0 {
 		t.ring = t.m.RingRow(&t.state, archive, ds, t.ring[:0])

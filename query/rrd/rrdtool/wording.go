@@ -7,7 +7,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/reshape"
 )
 
-// worded gives an error of package reshape its message. Other errors stay as they are.
+// worded gives an error of package reshape its message. It returns other errors unchanged.
 func worded(err error) error {
 	e, ok := errors.AsType[*reshape.Error](err)
 	if !ok {

@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// words appends the words of a line to dst: they are set apart by blanks, except within quotes of
-// either kind, which may begin and end within a word. It reports whether every quote ends.
+// words appends the words of a line to dst. Blanks separate words, except inside single or double
+// quotes, which may begin and end inside a word. It reports whether every quote is closed.
 func words(dst []string, line []byte) ([]string, bool) {
 	for i := 0; i < len(line); {
 		if line[i] == ' ' {
@@ -31,9 +31,9 @@ func words(dst []string, line []byte) ([]string, bool) {
 	return dst, true
 }
 
-// escapedWords appends the words of a line to dst: they are set apart by blanks, except within
-// double quotes. A backslash takes the next byte as it is, and before n is a line's end. It reports
-// whether every quote ends.
+// escapedWords appends the words of a line to dst. Blanks separate words, except inside double
+// quotes. A backslash makes the next byte a part of the word; \n is a line feed. It reports whether
+// every quote is closed.
 func escapedWords(dst []string, line []byte) ([]string, bool) {
 	for i := 0; i < len(line); {
 		if line[i] == ' ' {

@@ -45,24 +45,25 @@ var xportOptions = []option{
 // An xporting is one run of xport.
 type xporting struct {
 	*command
-	program         *graphdata.Program
-	json, time, num bool
+	program         *graphdata.Program // the lines
+	server          string             // address of a daemon; empty: none
+	json, time, num bool               // the options --json, --showtime and --enumds
 }
 
-// xport prints columns of several series side by side.
-func (c *command) xport(args []string) error {
-	x := &xporting{command: c}
-	o := graphdata.Options{Now: c.now(), WeekStart: c.locale.weekStart, Names: c.locale.names}
-	maxRows, daemon := int64(400), ""
+// newXporting reads the options of xport and returns the lines.
+func (c *command) newXporting(args []string) (x *xporting, o graphdata.Options, lines []string, err error) {
+	x = &xporting{command: c}
+	o = graphdata.Options{Now: c.now(), WeekStart: c.locale.weekStart, Names: c.locale.names}
+	maxRows := int64(400)
 	start, err := attime.Parse("end-24h", o.Now)
 	if err != nil {
-		return err
+		return nil, o, nil, err
 	}
 	end, err := attime.Parse("now", o.Now)
 	if err != nil {
-		return err
+		return nil, o, nil, err
 	}
-	args, err = parse(args, xportOptions, func(name, arg string) (err error) {
+	lines, err = parse(args, xportOptions, func(name, arg string) (err error) {
 		switch name {
 		case "start":
 			if start, err = attime.Parse(arg, o.Now); err != nil {
@@ -85,30 +86,36 @@ func (c *command) xport(args []string) error {
 		case "showtime":
 			x.time = true
 		case "daemon":
-			daemon = arg
+			x.server = arg
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, o, nil, err
 	}
 	if o.Start, o.End, err = attime.Resolve(start, end); err != nil {
-		return err
-	}
-	if err := graphdata.CheckRange(o.Start, o.End); err != nil {
-		return err
-	}
-	if len(args) == 0 {
-		return errors.New("can't make an xport without contents")
+		return nil, o, nil, err
 	}
 	o.Step = max(o.Step, (o.End-o.Start)/maxRows)
+	return x, o, lines, graphdata.CheckRange(o.Start, o.End)
+}
+
+// xport prints columns of several series side by side.
+func (c *command) xport(args []string) error {
+	x, o, lines, err := c.newXporting(args)
+	if err != nil {
+		return err
+	}
+	if len(lines) == 0 {
+		return errors.New("can't make an xport without contents")
+	}
 	x.program = graphdata.New(o)
-	for _, line := range args {
+	for _, line := range lines {
 		if err := x.program.Add(line); err != nil {
 			return err
 		}
 	}
-	if err := c.daemon(daemon); err != nil {
+	if err := c.daemon(x.server); err != nil {
 		return err
 	}
 	if err := x.program.Run(c.ctx, x); err != nil {
@@ -250,13 +257,13 @@ func (x *xporting) rows(g graphdata.Grid, row func(line []byte, at int64, cursor
 	for at := g.Start + g.Step; at <= g.End; at += g.Step {
 		line = row(line[:0], at, cursors)
 		if _, err := x.out.Write(line); err != nil || x.ctx.Err() != nil {
-			return // said when the rest is flushed, or by the context
+			return // the error is returned by Flush, or by the context
 		}
 	}
 }
 
-// printExact prints start, end, step and number of the columns, the length of each legend with the
-// legend, and a line a row.
+// printExact prints start, end, step and the number of columns, then the length and the text of
+// each legend, and a line for each row.
 func (x *xporting) printExact() {
 	g, exports := x.program.Grid(), x.program.Exports()
 	x.printf("%d %d %d %d\n", g.Start, g.End, g.Step, len(exports))

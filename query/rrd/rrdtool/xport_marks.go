@@ -6,14 +6,14 @@ import (
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
-// A section is some of the marks that an xport has beside its columns.
+// A section is a group of marks that xport prints beside the columns.
 type section struct {
 	name  string
 	kinds map[graphdata.MarkKind]string
 }
 
-// sections are what xport prints of the lines that would draw, in its order. What a rule says is
-// none of it: rrdtool prints 0.
+// sections are the sections of xport's output, in rrdtool's order. The text of a rule is not
+// printed: rrdtool prints 0.
 var sections = []section{
 	{"prints", map[graphdata.MarkKind]string{graphdata.PRINT: "print"}},
 	{"gprints", map[graphdata.MarkKind]string{
@@ -23,7 +23,7 @@ var sections = []section{
 	{"rules", map[graphdata.MarkKind]string{graphdata.HRULE: "hrule", graphdata.VRULE: "vrule"}},
 }
 
-// entries are the marks of a section, as pairs of a name and a text.
+// entries returns the marks of a section, as pairs of a name and a text.
 func (s section) entries(marks []graphdata.Mark) (entries [][2]string) {
 	for _, m := range marks {
 		name, ok := s.kinds[m.Kind]
@@ -58,7 +58,7 @@ func (c *command) marksXML(marks []graphdata.Mark) {
 
 var quotes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
 
-// marksJSON prints them with rrdtool's commas, which are not JSON's if there is a PRINT.
+// marksJSON prints marks with rrdtool's commas, which are not valid JSON if there is a PRINT.
 func (c *command) marksJSON(marks []graphdata.Mark) {
 	for i, s := range sections {
 		entries := s.entries(marks)

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Location returns the time zone that the variable TZ names, as the C library understands it: the
-// name of a zone that this machine knows, or the rules themselves (CET-1CEST,M3.5.0,M10.5.0/3).
-// What is neither is UTC.
+// Location returns the time zone that the variable TZ names, as the C library reads it: the name of
+// a zone that this machine knows, or rules (CET-1CEST,M3.5.0,M10.5.0/3). Anything else means UTC.
 func Location(tz string) *time.Location {
 	tz = strings.TrimPrefix(tz, ":")
 	if tz == "" || strings.Contains(tz, "\n") {
@@ -28,10 +27,10 @@ func Location(tz string) *time.Location {
 	return time.UTC
 }
 
-// neverOffset is what a zone of zoneOf has if its rules are not understood.
+// neverOffset is the offset of a zone made by zoneOf if its rules are not understood, in seconds.
 const neverOffset = 1
 
-// zoneOf is a file of a time zone (RFC 9636) that has nothing but rules for all times.
+// zoneOf returns a time zone file (RFC 9636) that contains only rules.
 func zoneOf(rules string) []byte {
 	header := func(transitions, types, letters uint32) []byte {
 		b := append([]byte("TZif2"), make([]byte, 15)...)
@@ -40,9 +39,9 @@ func zoneOf(rules string) []byte {
 		}
 		return b
 	}
-	b := header(0, 0, 0) // for those who know version 1 alone
+	b := header(0, 0, 0) // the part for readers of version 1
 	b = append(b, header(1, 1, 4)...)
-	long := int64(math.MinInt64) / 4 // before all times that anybody asks for
+	long := int64(math.MinInt64) / 4 // before every time that is looked up
 	b = binary.BigEndian.AppendUint64(b, uint64(long))
 	b = append(b, 0)                                  // the transition is to type 0:
 	b = binary.BigEndian.AppendUint32(b, neverOffset) // seconds from UTC,
