@@ -13,7 +13,7 @@ func TestPolicyPage(t *testing.T) {
 	const page = root + "/docs/serve.md"
 	fences := readFences(t, page)
 	dir := t.TempDir()
-	file := ofLang(t, fences, "yaml")[0]
+	file := ofLang(t, fences, "yaml")[1] // behind the one of settings
 	if err := os.WriteFile(filepath.Join(dir, "rondo.yaml"), []byte(file.text), 0o600); err != nil {
 		t.Fatal(err)
 	}
