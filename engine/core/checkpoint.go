@@ -277,7 +277,7 @@ func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
 	err := cp.loader.db.Update(nil, func(tx *boltfile.Tx) error {
 		w := &checkpointTx{cp: cp, tx: tx, state: tx.Bucket(bucketState), rows: tx.Bucket(bucketRows), lag: tx.Bucket(bucketLag), buf: cp.blockBuffer[:0]}
 		for _, sn := range chunk {
-			if err := w.settle(sn); err != nil {
+			if err := w.add(sn); err != nil {
 				return err
 			}
 		}

@@ -9,10 +9,10 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
-// Rows of a series that has fallen behind its group lie in the bucket lag, one record a column and
-// slot.
+// A lagging series has fallen behind its group: its window still holds rows of slots that the
+// group has deleted. These rows lie in the bucket lag, one record for each column and slot.
 
-// lagKey addresses rows of a series that has fallen behind its group.
+// lagKey returns the key of the rows of a column, in one slot of a stream.
 func lagKey(g *group, column, stream int, slot int64) []byte {
 	k := groupKey(nil, g.c.id, g.id)
 	k = binary.BigEndian.AppendUint16(k, uint16(column))
@@ -25,29 +25,29 @@ const (
 	lagKeySize    = lagColumnSize + 2 + 8
 )
 
-// lagColumn is the column of a lag key.
+// lagColumn returns the column of a lag key.
 func lagColumn(k []byte) int { return int(binary.BigEndian.Uint16(k[8:])) }
 
-// lagSlot is the slot of a lag key.
+// lagSlot returns the slot of a lag key.
 func lagSlot(k []byte) int64 { return int64(binary.BigEndian.Uint64(k[12:]) ^ 1<<63) }
 
-// addLags appends segments of one slot to the records of their columns. It does nothing and returns
-// false if one of these is damaged: the rows then stay in the slot.
-func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []rowblock.Strip) bool {
+// addLags appends strips of one slot to the lag records of their columns. If one of these records
+// is damaged it does nothing and returns false; the rows then stay in the slot.
+func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, strips []rowblock.Strip) bool {
 	st := &sn.g.c.streams[stream]
-	segs = slices.DeleteFunc(slices.Clone(segs), func(sg rowblock.Strip) bool {
+	strips = slices.DeleteFunc(slices.Clone(strips), func(sg rowblock.Strip) bool {
 		return slot*st.Slot+int64(sg.Skip+sg.Rows) <= sn.lows[stream][sg.Column/sn.g.c.sources]
 	})
 	old := make(map[string][]byte)
-	for i := range segs {
-		k := lagKey(sn.g, segs[i].Column, stream, slot)
+	for i := range strips {
+		k := lagKey(sn.g, strips[i].Column, stream, slot)
 		stored := w.lag.Get(k)
 		if _, ok := w.lags[string(k)]; ok || stored == nil {
 			continue
 		}
 		rows, err := record.CutSum(stored, bucketLag, k)
 		if err != nil {
-			_ = w.cp.loader.damagedLag(w.tx, sn.g, segs[i].Column, stream, slot, err) // it is noted
+			_ = w.cp.loader.damagedLag(w.tx, sn.g, strips[i].Column, stream, slot, err) // it is noted
 			return false
 		}
 		old[string(k)] = rows
@@ -58,8 +58,8 @@ func (w *checkpointTx) addLags(sn *snapshot, stream int, slot int64, segs []rowb
 	if w.lagging == nil {
 		w.lagging = make(map[string]bool)
 	}
-	for i := range segs {
-		sg := &segs[i]
+	for i := range strips {
+		sg := &strips[i]
 		key := lagKey(sn.g, sg.Column, stream, slot)
 		k := string(key)
 		v := w.lags[k]
@@ -82,14 +82,14 @@ func (w *checkpointTx) dropLags(sn *snapshot) {
 		e := &sn.dir.Lags[i]
 		found, passed := w.dropLag(sn, e)
 		if found == passed && !w.gainsLag(sn, int(e.Index)) && sn.caughtUp(int(e.Index)) {
-			e.Records = 0 // those that are missing would have been passed too
+			e.Records = 0 // the window has passed missing records, too
 		}
 	}
 	sn.dir.Lags = slices.DeleteFunc(sn.dir.Lags, func(e rowblock.LagCount) bool { return e.Records == 0 })
 }
 
-// dropLag deletes the lag records of one series that its window has passed, and counts them and
-// all.
+// dropLag deletes the lag records of one series that its window has passed. It returns how many
+// records it found, and how many of them the window has passed.
 func (w *checkpointTx) dropLag(sn *snapshot, e *rowblock.LagCount) (found, passed int) {
 	index := int(e.Index)
 	first := index * sn.g.c.sources
@@ -106,7 +106,7 @@ func (w *checkpointTx) dropLag(sn *snapshot, e *rowblock.LagCount) (found, passe
 	return found, passed
 }
 
-// gainsLag says whether a series gets new lag records.
+// gainsLag reports whether a series gets new lag records.
 func (w *checkpointTx) gainsLag(sn *snapshot, index int) bool {
 	for column := index * sn.g.c.sources; column < (index+1)*sn.g.c.sources; column++ {
 		if w.lagging[string(lagKey(sn.g, column, 0, 0)[:lagColumnSize])] {
@@ -116,7 +116,7 @@ func (w *checkpointTx) gainsLag(sn *snapshot, index int) bool {
 	return false
 }
 
-// caughtUp says whether a series keeps no row of a slot that its group has expired.
+// caughtUp reports whether a series keeps no row of a slot that its group has deleted.
 func (sn *snapshot) caughtUp(index int) bool {
 	if index >= len(sn.alive) || !sn.alive[index] {
 		return true
@@ -129,6 +129,7 @@ func (sn *snapshot) caughtUp(index int) bool {
 	return true
 }
 
+// lagPassed reports whether the window of a series has passed the rows of a lag key.
 func (w *checkpointTx) lagPassed(sn *snapshot, index int, k []byte) bool {
 	stream := int(binary.BigEndian.Uint16(k[10:]))
 	slot := int64(binary.BigEndian.Uint64(k[12:]) ^ 1<<63)
@@ -138,6 +139,7 @@ func (w *checkpointTx) lagPassed(sn *snapshot, index int, k []byte) bool {
 	return (slot+1)*sn.g.c.streams[stream].Slot <= sn.lows[stream][index]
 }
 
+// setLag marks the record of a key as deleted.
 func setLag(m map[string][]byte, k string) map[string][]byte {
 	if m == nil {
 		m = make(map[string][]byte)

@@ -28,6 +28,12 @@ type hurtGroup struct {
 	unfit  map[int]bool              // members that the log cannot make anew
 }
 
+// A slotAt names a slot of a stream.
+type slotAt struct {
+	stream int
+	slot   int64
+}
+
 // anyState says whether a state is made anew.
 func (b *rebuild) anyState() bool { return len(b.groups) > 0 }
 
@@ -181,8 +187,8 @@ func (b *rebuild) patchGroup(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Direc
 	g.windows(sn)
 	blocks := sn.collect()
 	find := func(stream int, slot int64) []rowblock.Strip {
-		if i := findBlock(blocks, stream, slot); i >= 0 {
-			return blocks[i].segs
+		if b := rowblock.FindBlock(blocks, stream, slot); b != nil {
+			return b.Strips
 		}
 		return nil
 	}
@@ -251,9 +257,9 @@ func (b *rebuild) patchCount(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Direc
 // other series. The catalogue may not know these yet: a checkpoint writes states before it. The
 // rows go into the first sub-block, and the others become empty, so that the directory stays what
 // it is.
-func (b *rebuild) patchSlot(tx *boltfile.Tx, lg *lostGroup, at slotAt, e rowblock.SubBlocks, segs []rowblock.Strip) {
+func (b *rebuild) patchSlot(tx *boltfile.Tx, lg *lostGroup, at slotAt, e rowblock.SubBlocks, strips []rowblock.Strip) {
 	c := lg.g.c
-	segs = slices.Clone(segs)
+	strips = slices.Clone(strips)
 	for sub := e.Lo; sub < e.Hi; sub++ {
 		k := rowblock.Key(nil, c.id, at.stream, at.slot, sub, lg.g.id)
 		bl, err := rowblock.Open(k, tx.Bucket(bucketRows).Get(k))
@@ -265,24 +271,24 @@ func (b *rebuild) patchSlot(tx *boltfile.Tx, lg *lostGroup, at slotAt, e rowbloc
 			if !lg.keeps(i / c.sources) {
 				continue
 			}
-			from := len(segs)
+			from := len(strips)
 			col, err := bl.Column(i)
 			if err == nil {
 				err = rowblock.SplitColumn(col, &c.streams[at.stream], func(skip, rows int, data []byte) {
-					segs = append(segs, rowblock.Strip{Stream: at.stream, Slot: at.slot, Column: i, Skip: skip, Rows: rows, Data: data})
+					strips = append(strips, rowblock.Strip{Stream: at.stream, Slot: at.slot, Column: i, Skip: skip, Rows: rows, Data: data})
 				})
 			}
 			if err != nil {
-				segs = segs[:from]
+				strips = strips[:from]
 				b.lostRows(lg, at.stream, at.slot, i, err)
 			}
 		}
 	}
-	slices.SortStableFunc(segs, rowblock.CompareStrips)
+	slices.SortStableFunc(strips, rowblock.CompareStrips)
 	for sub := e.Lo; sub < e.Hi; sub++ {
 		k := rowblock.Key(nil, c.id, at.stream, at.slot, sub, lg.g.id)
-		if sub == e.Lo && len(segs) > 0 {
-			b.put(bucketRows, k, rowblock.Append(nil, k, segs))
+		if sub == e.Lo && len(strips) > 0 {
+			b.put(bucketRows, k, rowblock.Append(nil, k, strips))
 		} else {
 			b.put(bucketRows, k, rowblock.Empty(k))
 		}

@@ -106,7 +106,7 @@ func (b *rebuild) siftBlock(k, v []byte) {
 		b.put(bucketRows, k, nil)
 		return
 	}
-	var segs []rowblock.Strip
+	var strips []rowblock.Strip
 	changed := bl.Size() != bl.Len()
 	for i := range bl.Columns {
 		index := i / c.sources
@@ -114,27 +114,27 @@ func (b *rebuild) siftBlock(k, v []byte) {
 			changed = true
 			continue
 		}
-		at := len(segs)
+		at := len(strips)
 		col, err := bl.Column(i)
 		if err == nil {
 			err = rowblock.SplitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
-				segs = append(segs, rowblock.Strip{Column: i, Skip: skip, Rows: rows, Data: data})
+				strips = append(strips, rowblock.Strip{Column: i, Skip: skip, Rows: rows, Data: data})
 			})
 		}
 		if err != nil {
 			b.lostRows(lg, stream, slot, i, err)
-			segs, changed = segs[:at], true
+			strips, changed = strips[:at], true
 		}
-		for j := range segs[at:] {
-			lg.sawRow(index, &c.streams[stream], slot, segs[at+j].Skip+segs[at+j].Rows-1)
+		for j := range strips[at:] {
+			lg.sawRow(index, &c.streams[stream], slot, strips[at+j].Skip+strips[at+j].Rows-1)
 		}
 	}
 	switch {
-	case len(segs) == 0:
+	case len(strips) == 0:
 		b.put(bucketRows, k, nil)
 		return
 	case changed:
-		b.put(bucketRows, k, rowblock.Append(nil, k, segs))
+		b.put(bucketRows, k, rowblock.Append(nil, k, strips))
 	}
 	subs.kept = append(subs.kept, sub)
 }

@@ -72,7 +72,7 @@ func (r *repairing) recount(id groupID, found []rowblock.LagCount) error {
 
 // wholeColumns is a row block of the columns of b that can be read.
 func wholeColumns(key []byte, b *rowblock.Block, st *rowblock.Geometry) []byte {
-	var segs []rowblock.Strip
+	var strips []rowblock.Strip
 	for i := range b.Columns {
 		col, err := b.Column(i)
 		var of []rowblock.Strip
@@ -82,11 +82,11 @@ func wholeColumns(key []byte, b *rowblock.Block, st *rowblock.Geometry) []byte {
 			})
 		}
 		if err == nil {
-			segs = append(segs, of...)
+			strips = append(strips, of...)
 		}
 	}
-	if len(segs) == 0 {
+	if len(strips) == 0 {
 		return rowblock.Empty(key)
 	}
-	return rowblock.Append(nil, key, segs)
+	return rowblock.Append(nil, key, strips)
 }

@@ -10,7 +10,7 @@ import (
 type snapshot struct {
 	g      *group
 	pos    wal.Pos
-	state  []byte // without the directory, which the transaction settles
+	state  []byte // without the directory, which the transaction adds
 	frozen []*pending.Rows
 	dir    *rowblock.Directory // with the blocks of this checkpoint
 

@@ -48,7 +48,7 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 	}
 	checkpoint()
 	e := g.dir.Slots[0][0]
-	moved := rowblock.SubBlocks{Slot: e.Slot, Lo: maxSub - 3, Hi: maxSub - 2}
+	moved := rowblock.SubBlocks{Slot: e.Slot, Lo: rowblock.MaxSub - 3, Hi: rowblock.MaxSub - 2}
 	err = s.db.Update(nil, func(tx *boltfile.Tx) error {
 		rows := tx.Bucket(bucketRows)
 		old := rowblock.Key(nil, g.c.id, 0, e.Slot, e.Lo, g.id)
@@ -56,18 +56,18 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		var segs []rowblock.Strip
+		var strips []rowblock.Strip
 		col, err := b.Column(0)
 		if err == nil {
 			err = rowblock.SplitColumn(col, &g.c.streams[0], func(skip, rows int, data []byte) {
-				segs = append(segs, rowblock.Strip{Slot: e.Slot, Skip: skip, Rows: rows, Data: data})
+				strips = append(strips, rowblock.Strip{Slot: e.Slot, Skip: skip, Rows: rows, Data: data})
 			})
 		}
 		if err != nil {
 			return err
 		}
 		k := rowblock.Key(nil, g.c.id, 0, e.Slot, moved.Lo, g.id)
-		if err := rows.Put(k, rowblock.Append(nil, k, segs)); err != nil {
+		if err := rows.Put(k, rowblock.Append(nil, k, strips)); err != nil {
 			return err
 		}
 		return rows.Delete(old)
@@ -77,11 +77,11 @@ func TestSubBlockNumbersBeginAgain(t *testing.T) {
 	}
 	g.dir = g.dir.Clone(1)
 	g.dir.Slots[0][0] = moved
-	for range mergeMany {
+	for range rowblock.MergeMany {
 		checkpoint()
 	}
-	if e := g.dir.Slots[0][0]; e.Lo != 0 || e.Hi > mergeMany {
-		t.Errorf("sub-blocks %d to %d after a merge past number %d", e.Lo, e.Hi, maxSub)
+	if e := g.dir.Slots[0][0]; e.Lo != 0 || e.Hi > rowblock.MergeMany {
+		t.Errorf("sub-blocks %d to %d after a merge past number %d", e.Lo, e.Hi, rowblock.MaxSub)
 	}
 	rows, err := s.Fetch(ctx, ref, 0, start, at)
 	if err != nil {

@@ -1,0 +1,334 @@
+package core
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+
+	"github.com/rondo-db/rondo/engine/internal/boltfile"
+	"github.com/rondo-db/rondo/engine/internal/damage"
+	"github.com/rondo-db/rondo/engine/internal/pending"
+	"github.com/rondo-db/rondo/engine/internal/record"
+	"github.com/rondo-db/rondo/engine/internal/rowblock"
+)
+
+// A checkpoint's transaction changes the blocks of a group in three ways:
+//
+//   - New rows of a slot become one more sub-block of the slot.
+//   - A slot whose last row has come, or that has many sub-blocks, is merged into one sub-block.
+//   - A slot that has left the window of the group's newest series is deleted. Rows of it that a
+//     lagging series still keeps move to the lag bucket, one record for each series, stream and
+//     slot. They stay there until the window of that series has passed them.
+
+// A checkpointTx gathers what one transaction of a checkpoint writes.
+type checkpointTx struct {
+	cp               *checkpointer
+	tx               *boltfile.Tx
+	state, rows, lag *boltfile.Bucket
+	puts, states     []pair
+	deletes          [][]byte
+	// lags holds records of the lag bucket by key, without checksums; nil: the record goes.
+	lags map[string][]byte
+	// lagging has the first part of the key of each column with new records in lags.
+	lagging map[string]bool
+	buf     []byte // blocks; values in puts point into it or its predecessors
+}
+
+// add decides what the group of a snapshot writes.
+func (w *checkpointTx) add(sn *snapshot) error {
+	// First: the rows that expire moves out of a slot are older than new rows of that slot.
+	for st := range sn.g.c.streams {
+		w.expire(sn, st)
+	}
+	blocks := slices.DeleteFunc(sn.collect(), func(b rowblock.NewBlock) bool {
+		return b.Slot < sn.windowSlot(b.Stream) && w.addLags(sn, b.Stream, b.Slot, b.Strips)
+	})
+	for st := range sn.g.c.streams {
+		if err := w.merge(sn, st, blocks); err != nil {
+			return err
+		}
+	}
+	for i := range blocks {
+		if b := &blocks[i]; !b.Merged {
+			w.putBlock(sn, b.Stream, b.Slot, b.Strips)
+		}
+	}
+	w.dropLags(sn)
+	w.states = append(w.states, pair{sn.g.stateKey(), endState(sn.state, sn.dir, sn.g.stateKey())})
+	return nil
+}
+
+// collect makes blocks of the frozen rows that their series still keep.
+func (sn *snapshot) collect() []rowblock.NewBlock {
+	c := sn.g.c
+	a := rowblock.NewArranger(len(c.streams), len(sn.alive), c.sources)
+	var mine []pending.Piece
+	for i := range sn.alive {
+		if !sn.alive[i] {
+			continue
+		}
+		mine = mine[:0]
+		for j := len(sn.frozen) - 1; j >= 0; j-- {
+			sn.frozen[j].Each(i, func(e pending.Piece) bool {
+				mine = append(mine, e)
+				return true
+			})
+		}
+		for j := len(mine) - 1; j >= 0; j-- {
+			sn.place(a, i, &mine[j])
+		}
+	}
+	return a.Blocks()
+}
+
+// place adds the rows of a piece of series i to the block of their slot, if the series still keeps
+// them.
+func (sn *snapshot) place(a *rowblock.Arranger, i int, e *pending.Piece) {
+	c := sn.g.c
+	stream := e.Column / c.sources
+	st := &c.streams[stream]
+	low := sn.lows[stream][i]
+	k := fullIndex(e.First, low+st.Rows-1)
+	if k+int64(e.Rows) <= low {
+		return // the window passed these rows before they were written
+	}
+	slot := rowblock.FloorDiv(k, st.Slot)
+	a.Add(rowblock.Strip{
+		Stream: stream, Slot: slot, Column: i*c.sources + e.Column%c.sources,
+		Skip: int(k - slot*st.Slot), Rows: e.Rows, Data: e.Code,
+	})
+}
+
+// windowSlot returns the oldest slot of which the newest series keeps rows.
+func (sn *snapshot) windowSlot(stream int) int64 {
+	st := &sn.g.c.streams[stream]
+	return rowblock.FloorDiv(sn.last[stream]-st.Rows+1, st.Slot)
+}
+
+// putBlock adds a sub-block to a slot.
+func (w *checkpointTx) putBlock(sn *snapshot, stream int, slot int64, strips []rowblock.Strip) {
+	if len(strips) == 0 {
+		return
+	}
+	e := sn.dir.Slot(stream, slot)
+	k := rowblock.Key(nil, sn.g.c.id, stream, slot, e.Hi, sn.g.id)
+	e.Hi++
+	from := len(w.buf)
+	w.buf = rowblock.Append(w.buf, k, strips)
+	w.puts = append(w.puts, pair{k, w.buf[from:len(w.buf):len(w.buf)]})
+}
+
+// remove deletes the sub-blocks of e.
+func (w *checkpointTx) remove(g *group, stream int, e rowblock.SubBlocks) {
+	for sub := e.Lo; sub < e.Hi; sub++ {
+		w.deletes = append(w.deletes, rowblock.Key(nil, g.c.id, stream, e.Slot, sub, g.id))
+	}
+}
+
+// expire deletes the slots of a stream that have left the window. A slot with damage stays as long
+// as a series that has fallen behind may have rows in it.
+func (w *checkpointTx) expire(sn *snapshot, stream int) {
+	low := sn.windowSlot(stream)
+	sn.dir.Slots[stream] = slices.DeleteFunc(sn.dir.Slots[stream], func(e rowblock.SubBlocks) bool {
+		if e.Slot >= low || !w.rescue(sn, stream, e) {
+			return false
+		}
+		w.remove(sn.g, stream, e)
+		w.cp.failpoint("expire")
+		return true
+	})
+}
+
+// rescue moves the rows of a slot that lagging series keep to the lag bucket. It returns false if
+// damage prevents that.
+func (w *checkpointTx) rescue(sn *snapshot, stream int, e rowblock.SubBlocks) bool {
+	c := sn.g.c
+	st := &c.streams[stream]
+	end := (e.Slot + 1) * st.Slot
+	behind := func(i int) bool { return i < len(sn.alive) && sn.alive[i] && sn.lows[stream][i] < end }
+	if !slices.ContainsFunc(indices(len(sn.alive)), behind) {
+		return true
+	}
+	strips, from := w.stored(sn, stream, e, behind)
+	return from == e.Lo && w.addLags(sn, stream, e.Slot, strips)
+}
+
+// indices returns the numbers from 0 to n-1.
+func indices(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// stored returns the strips that the sub-blocks of a slot hold, sorted, of the series that keep
+// selects. It leaves out the sub-blocks up to a damaged one: a copy of damaged rows would get a
+// checksum that says they are whole. from is the number of the first sub-block behind the damage,
+// or e.Lo if nothing is damaged.
+func (w *checkpointTx) stored(sn *snapshot, stream int, e rowblock.SubBlocks, keep func(i int) bool) (strips []rowblock.Strip, from uint16) {
+	from = e.Lo
+	for sub := e.Lo; sub < e.Hi; sub++ {
+		var err *DamageError
+		if strips, err = w.subBlock(strips, sn, stream, e.Slot, sub, keep); err != nil {
+			strips, from = strips[:0], sub+1
+		}
+	}
+	slices.SortStableFunc(strips, rowblock.CompareStrips)
+	return strips, from
+}
+
+// subBlock appends the strips of one sub-block to strips.
+func (w *checkpointTx) subBlock(strips []rowblock.Strip, sn *snapshot, stream int, slot int64, sub uint16, keep func(i int) bool) ([]rowblock.Strip, *DamageError) {
+	c := sn.g.c
+	key := rowblock.Key(nil, c.id, stream, slot, sub, sn.g.id)
+	v := w.rows.Get(key)
+	if v == nil {
+		return strips, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, -1, damage.ErrMissing)
+	}
+	defer boltfile.DropPages(v)
+	b, err := rowblock.Open(key, v)
+	if err != nil {
+		return strips, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, -1, err)
+	}
+	for i := range b.Columns {
+		if !keep(i / c.sources) {
+			continue
+		}
+		col, err := b.Column(i)
+		if err == nil {
+			err = rowblock.SplitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
+				strips = append(strips, rowblock.Strip{Stream: stream, Slot: slot, Column: i, Skip: skip, Rows: rows, Data: data})
+			})
+		}
+		if err != nil {
+			return strips, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, i, err)
+		}
+	}
+	return strips, nil
+}
+
+// merge makes one block of the sub-blocks of each slot that is due, new rows included.
+func (w *checkpointTx) merge(sn *snapshot, stream int, blocks []rowblock.NewBlock) error {
+	entries := sn.dir.Slots[stream]
+	for i := range entries {
+		if err := w.mergeSlot(sn, stream, &entries[i], rowblock.FindBlock(blocks, stream, entries[i].Slot)); err != nil {
+			return err
+		}
+	}
+	sn.dir.Slots[stream] = slices.DeleteFunc(entries, func(e rowblock.SubBlocks) bool {
+		fresh := rowblock.FindBlock(blocks, stream, e.Slot)
+		return e.Lo == e.Hi && (fresh == nil || fresh.Merged)
+	})
+	return nil
+}
+
+// mergeSlot merges one slot, if that is due. fresh is what the checkpoint adds to it, or nil.
+func (w *checkpointTx) mergeSlot(sn *snapshot, stream int, e *rowblock.SubBlocks, fresh *rowblock.NewBlock) error {
+	st := &sn.g.c.streams[stream]
+	subs := int(e.Hi - e.Lo)
+	complete := (e.Slot+1)*st.Slot-1 <= sn.last[stream]
+	if fresh != nil {
+		subs++
+	}
+	if !rowblock.MergeDue(subs, complete) {
+		return nil
+	}
+	if complete && fresh != nil {
+		first := w.rows.Get(rowblock.Key(nil, sn.g.c.id, stream, e.Slot, e.Lo, sn.g.id))
+		if rowblock.MergeWasteful(subs, fresh.Strips, len(first)) {
+			return nil
+		}
+	}
+	strips, from := w.stored(sn, stream, *e, func(i int) bool { return i < len(sn.alive) && sn.alive[i] })
+	if !e.MergeRest(from) {
+		return nil
+	}
+	if fresh != nil {
+		strips = append(strips, fresh.Strips...)
+		slices.SortStableFunc(strips, rowblock.CompareStrips)
+		fresh.Merged = true
+	}
+	w.remove(sn.g, stream, rowblock.SubBlocks{Slot: e.Slot, Lo: from, Hi: e.Hi})
+	e.RemoveFrom(from)
+	strips, err := rowblock.Join(strips, st)
+	if err != nil {
+		return err
+	}
+	w.putBlock(sn, stream, e.Slot, strips)
+	w.cp.failpoint("merge")
+	return nil
+}
+
+// A pair is a key and its value.
+type pair struct{ k, v []byte }
+
+// putSorted puts pairs in the order of their keys.
+func putSorted(b *boltfile.Bucket, pairs []pair) error {
+	slices.SortFunc(pairs, func(a, b pair) int { return bytes.Compare(a.k, b.k) })
+	for _, p := range pairs {
+		if err := b.Put(p.k, p.v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keysOf yields the keys of pairs.
+func keysOf(pairs []pair) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i := range pairs {
+			if !yield(pairs[i].k) {
+				return
+			}
+		}
+	}
+}
+
+// write puts and deletes everything, in order of keys.
+func (w *checkpointTx) write() error {
+	for _, part := range []struct {
+		bucket []byte
+		keys   iter.Seq[[]byte]
+	}{
+		{bucketState, keysOf(w.states)},
+		{bucketRows, keysOf(w.puts)},
+		{bucketRows, slices.Values(w.deletes)},
+		{bucketLag, func(yield func([]byte) bool) {
+			for k := range w.lags {
+				if !yield([]byte(k)) {
+					return
+				}
+			}
+		}},
+	} {
+		if err := w.tx.SoundNear(part.bucket, part.keys); err != nil {
+			return err
+		}
+	}
+	w.state.FillPercent = 0.9
+	if err := putSorted(w.state, w.states); err != nil {
+		return err
+	}
+	w.rows.FillPercent = 1
+	if err := putSorted(w.rows, w.puts); err != nil {
+		return err
+	}
+	slices.SortFunc(w.deletes, bytes.Compare)
+	for _, k := range w.deletes {
+		if err := w.rows.Delete(k); err != nil {
+			return err
+		}
+	}
+	var lags []pair
+	for k, v := range w.lags {
+		if v == nil {
+			if err := w.lag.Delete([]byte(k)); err != nil {
+				return err
+			}
+			continue
+		}
+		lags = append(lags, pair{[]byte(k), record.AppendSum(v, bucketLag, []byte(k))})
+	}
+	return putSorted(w.lag, lags)
+}

@@ -1,0 +1,83 @@
+package rowblock
+
+import (
+	"cmp"
+	"slices"
+)
+
+// A NewBlock is the strips that a checkpoint adds to one slot of a stream.
+type NewBlock struct {
+	Stream int
+	Slot   int64
+	Strips []Strip // in the order of CompareStrips
+	Merged bool    // a merge has written them already
+}
+
+// An Arranger sorts the new strips of a group into the blocks of their slots. Strips are added one
+// series after the other, and those of a column in the order in which their rows came.
+type Arranger struct {
+	series  int // of the group
+	sources int // of a series
+	blocks  []NewBlock
+	at      map[slotAt]int
+	latest  []int // by stream: 1 more than the index of the block that was used last
+}
+
+type slotAt struct {
+	stream int
+	slot   int64
+}
+
+// NewArranger returns an Arranger for a group with a number of streams, series, and data sources a
+// series.
+func NewArranger(streams, series, sources int) *Arranger {
+	return &Arranger{series: series, sources: sources, at: make(map[slotAt]int), latest: make([]int, streams)}
+}
+
+// Add adds a strip to the block of its slot.
+func (a *Arranger) Add(s Strip) {
+	b := a.block(s.Stream, s.Slot)
+	b.Strips = append(b.Strips, s)
+}
+
+// block returns the block of a slot.
+func (a *Arranger) block(stream int, slot int64) *NewBlock {
+	if n := a.latest[stream]; n > 0 && a.blocks[n-1].Slot == slot {
+		return &a.blocks[n-1]
+	}
+	n, ok := a.at[slotAt{stream, slot}]
+	if !ok {
+		n = len(a.blocks)
+		b := NewBlock{Stream: stream, Slot: slot}
+		if n < 4*len(a.latest) { // most series have rows in the first blocks, few in later ones
+			b.Strips = make([]Strip, 0, a.series)
+		}
+		a.blocks = append(a.blocks, b)
+		a.at[slotAt{stream, slot}] = n
+	}
+	a.latest[stream] = n + 1
+	return &a.blocks[n]
+}
+
+// Blocks returns the blocks in order of stream and slot.
+func (a *Arranger) Blocks() []NewBlock {
+	slices.SortFunc(a.blocks, compareBlocks)
+	if a.sources > 1 {
+		for i := range a.blocks {
+			slices.SortStableFunc(a.blocks[i].Strips, CompareStrips)
+		}
+	}
+	return a.blocks
+}
+
+func compareBlocks(a, b NewBlock) int {
+	return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Slot, b.Slot))
+}
+
+// FindBlock returns the block of a slot among the blocks that Blocks returned, or nil.
+func FindBlock(blocks []NewBlock, stream int, slot int64) *NewBlock {
+	if i, found := slices.BinarySearchFunc(blocks, NewBlock{Stream: stream, Slot: slot}, compareBlocks); found {
+		return &blocks[i]
+	}
+	return nil
+}
