@@ -222,7 +222,7 @@ func (b *rebuild) patchGroup(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Direc
 
 // patchCount writes records of the bucket lag anew that are missing of one series, if they are just
 // those that the directory has counted.
-func (b *rebuild) patchCount(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Directory, blocks []newBlock, want rowblock.LagCount) {
+func (b *rebuild) patchCount(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Directory, blocks []rowblock.NewBlock, want rowblock.LagCount) {
 	g, index := lg.g, int(want.Index)
 	there := rowblock.LagCount{Index: want.Index}
 	cur, first := tx.Bucket(bucketLag).Cursor(), lagKey(g, index*g.c.sources, 0, -1<<63)
@@ -232,14 +232,14 @@ func (b *rebuild) patchCount(tx *boltfile.Tx, lg *lostGroup, dir *rowblock.Direc
 	missing := make(map[string][]byte)
 	var remade []remadeRows
 	for _, block := range blocks {
-		for _, sg := range block.segs {
-			k := lagKey(g, sg.Column, block.stream, block.slot)
-			if sg.Column/g.c.sources != index || len(dir.Between(block.stream, block.slot, block.slot)) > 0 || tx.Bucket(bucketLag).Get(k) != nil {
+		for _, sg := range block.Strips {
+			k := lagKey(g, sg.Column, block.Stream, block.Slot)
+			if sg.Column/g.c.sources != index || len(dir.Between(block.Stream, block.Slot, block.Slot)) > 0 || tx.Bucket(bucketLag).Get(k) != nil {
 				continue
 			}
 			if missing[string(k)] == nil {
 				there.Add(k)
-				remade = append(remade, remadeRows{lg, block.stream, block.slot, index})
+				remade = append(remade, remadeRows{lg, block.Stream, block.Slot, index})
 			}
 			missing[string(k)] = sg.Append(missing[string(k)])
 		}
