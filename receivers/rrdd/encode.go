@@ -14,9 +14,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Append appends the bytes of f to dst. It is an error if f is larger than a reader takes, if there
-// is not one value for each data source, if a value is no integer where that is Int64, or if a name
-// is there twice.
+// Append appends the bytes of f to dst. It is an error if f is larger than MaxFile, if not every
+// data source has a value, if a value of type Int64 is no integer, or if a name occurs twice.
 func (f *File) Append(dst []byte) ([]byte, error) {
 	if err := f.check(); err != nil {
 		return dst, err
@@ -184,7 +183,7 @@ func timeBits(t float64) (uint64, error) {
 	return b, nil
 }
 
-// append appends name and fields, i of which went before, without the brace at the end.
+// append appends the name and the fields of data source i, without the brace at the end.
 func (s *Source) append(dst []byte, i int) []byte {
 	if i > 0 {
 		dst = append(dst, ", "...)
@@ -216,8 +215,8 @@ func (s *Source) append(dst []byte, i int) []byte {
 	return dst
 }
 
-// appendFloat writes what every reader takes as a text: "nan", "inf", "-inf", or the shortest
-// decimal that is x.
+// appendFloat writes x as every reader accepts it in a text: "nan", "inf", "-inf", or the shortest
+// decimal number that is x.
 func appendFloat(dst []byte, x float64) []byte {
 	switch {
 	case math.IsNaN(x):

@@ -6,11 +6,9 @@ import (
 	"os"
 )
 
-// A folder is the plugins' folder, opened for one turn: it may be replaced meanwhile.
+// A folder is the plugins' folder, opened for one turn. It is opened again in each turn, because
+// another folder may have its name by then.
 type folder struct{ *os.File }
-
-// errGone is the error of a name that is no regular file, or no longer.
-var errGone = errors.New("no such plugin file")
 
 func openFolder(name string) (*folder, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|folderFlags, 0)
@@ -28,10 +26,11 @@ func openFolder(name string) (*folder, error) {
 	return &folder{f}, nil
 }
 
-const listed = 256 // names read at a time
+// listed is how many names are read at a time.
+const listed = 256
 
-// names calls f with each regular file's name. Names that begin with "." are left out. It looks at
-// most names of any kind, about, and reports whether there are more.
+// names calls f with the name of each regular file, except those that begin with ".". It looks at
+// about most names of any kind, and reports whether there are more.
 func (d *folder) names(most int, f func(name string)) (more bool, err error) {
 	for n := 0; n < most; {
 		entries, err := d.ReadDir(listed)
@@ -49,3 +48,7 @@ func (d *folder) names(most int, f func(name string)) (more bool, err error) {
 	}
 	return true, nil
 }
+
+// open opens the regular file name in the folder for reading, and returns its size. If there is no
+// such file, or name is something else, the error is errGone.
+func (d *folder) open(name string) (plainFile, int64, error) { return openPlain(d.File, name) }

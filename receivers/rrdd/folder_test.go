@@ -298,7 +298,7 @@ func TestRoom(t *testing.T) {
 	}
 	var gone string
 	for _, p := range s.plugins {
-		if p.entries != nil {
+		if p.series != nil {
 			gone = p.name
 		}
 	}
@@ -316,7 +316,7 @@ func TestRoom(t *testing.T) {
 	all := []string{"a", "b", "c", "d", "e"}
 	var held []string
 	for _, p := range s.plugins {
-		if p.entries != nil {
+		if p.series != nil {
 			held = append(held, p.name)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// What a file begins with: magic, and in version 1 a line feed. Readers of version 2 also take
-// the spelling of the page that described it first.
+// A file begins with magic; in version 1 a line feed follows. Readers of version 2 also accept
+// magicOld, the spelling of the page that first described the format.
 const (
 	magic    = "DATASOURCES"
 	magicOld = "Datasources"
@@ -29,7 +29,7 @@ const (
 	v2Values  = 31 // 8 bytes each; then 4 bytes of length, and the metadata
 )
 
-// openSum is the data checksum that rrd-client-lib writes, with a count of 0, before there is a
+// openSum is the checksum of the data that rrd-client-lib writes, with a count of 0, before the
 // first sample.
 const openSum = 0x01234567
 
@@ -40,11 +40,12 @@ const (
 	maxDepth   = 32      // of objects and arrays in each other
 )
 
-// A Type is the word by which a file says what the readings of a data source are.
+// A Type is a file's word for what the readings of a data source are.
 type Type uint8
 
-// The types. Since 2016 writers say Gauge, Absolute and Derive; before, the same were called
-// Absolute, Rate and AbsoluteToRate. So Absolute alone says nothing: see [File.Legacy].
+// The types. Since 2016 writers say Gauge, Absolute and Derive. Before, the same types were called
+// Absolute, Rate and AbsoluteToRate. So the meaning of Absolute depends on the file: see
+// [File.Legacy].
 const (
 	Absolute       Type = iota // count since the last reading; before 2016 a plain measurement
 	Gauge                      // a plain measurement
@@ -72,7 +73,7 @@ var valueTypeWords = []string{"float", "int64"}
 // String returns the word.
 func (v ValueType) String() string { return wordOf(valueTypeWords, int(v)) }
 
-// An Owner is what a data source belongs to.
+// An Owner is what kind of thing a data source belongs to.
 type Owner uint8
 
 // The owners.
@@ -119,15 +120,14 @@ type Source struct {
 	UUID        string // of the owner; empty for Host
 	Description string
 	Units       string
-	// Min and Max are the limits of the rate, or of the measurement. Where Min is not below Max
-	// there are none: so it is in the zero value. A limit on one side only has an infinity on the
-	// other.
+	// Min and Max are the limits of the rate, or of the measurement. If Min is not below Max, as in
+	// the zero value, there are no limits. An infinity means no limit on its side.
 	Min, Max  float64
 	Default   bool // the daemon stores it without being asked to
 	Transform Transform
 }
 
-// unbounded returns s with no limits in place of limits that are none.
+// unbounded returns s with infinities in place of limits that mean no limit.
 func (s Source) unbounded() Source {
 	if math.IsNaN(s.Min) || math.IsInf(s.Min, 1) {
 		s.Min = math.Inf(-1)
@@ -153,8 +153,8 @@ type File struct {
 	Values []rra.Value
 }
 
-// Legacy reports whether f speaks as before 2016, when absolute was a plain measurement: some data
-// source says rate or absolute_to_rate, or none says gauge or derive.
+// Legacy reports whether f uses the words from before 2016, when absolute was a plain measurement.
+// It does if a data source says rate or absolute_to_rate, or if none says gauge or derive.
 func (f *File) Legacy() bool { return legacy(f.Sources) }
 
 func legacy(sources []Source) bool {

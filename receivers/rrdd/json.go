@@ -9,10 +9,11 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// The standard library's decoder forgets the order of an object's names, which here is that of
-// the values, takes a name twice, and refuses the NaN and Infinity that Python writes.
+// This file is a JSON parser (RFC 8259) of its own, because encoding/json loses the order of the
+// names of an object, which is the order of the values here, accepts a name twice, and refuses NaN
+// and Infinity, which Python writes.
 
-// A scalar is a value that is neither object nor array; those are skipped.
+// A scalar is a value that is neither an object nor an array. Those are skipped.
 type scalar struct {
 	kind scalarKind
 	text []byte // of a string, without escapes, or of a number
@@ -78,8 +79,8 @@ func (p *parser) open(c byte) error {
 	return nil
 }
 
-// next reports whether there is another element before the byte that closes; that, and a comma, it
-// reads.
+// next reads the comma before the next element, or the closing byte. It reports whether there is a
+// next element.
 func (p *parser) next(first bool, closing byte) (bool, error) {
 	switch c := p.peek(); {
 	case c == closing && p.pos < len(p.text):
@@ -146,8 +147,7 @@ func (p *parser) word(w string) bool {
 	return true
 }
 
-// skip reads an object or array and forgets it. It calls itself through value, no deeper than
-// maxDepth.
+// skip reads over an object or array. It calls itself through value, no deeper than maxDepth.
 func (p *parser) skip(c byte) error {
 	if err := p.open(c); err != nil {
 		return err
@@ -204,7 +204,7 @@ func (p *parser) digits() bool {
 	return p.pos > start
 }
 
-// string reads a string. One without escapes stays where it is.
+// string reads a string. A string without escapes is a part of p.text, any other one of p.arena.
 func (p *parser) string() (scalar, error) {
 	s := scalar{kind: stringScalar, at: p.pos}
 	p.pos++ // the quote

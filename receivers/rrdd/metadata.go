@@ -11,15 +11,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A document is what one JSON text says. It is used again for the next one.
+// A document is the content of one JSON text. Its memory is used again for the next text.
 type document struct {
 	parser
 	version   int
 	timestamp float64 // version 1
 	sources   []Source
 	values    []rra.Value // version 1
-	old       []Source    // what was read last: strings that are the same are not copied
-	names     []named     // of sources, to find one that is there twice
+	old       []Source    // the sources of the last text: strings that are the same are not copied
+	names     []named     // of sources, to find a name that occurs twice
 }
 
 type named struct {
@@ -27,8 +27,8 @@ type named struct {
 	at   int // where it begins
 }
 
-// read reads a text. The result is in timestamp, sources and values; the last two are valid until
-// the next read.
+// read parses a text. The result is in timestamp, sources and values; sources and values are valid
+// until the next read. base is the offset of text in its file.
 func (d *document) read(version int, text []byte, base int, old []Source) error {
 	d.reset(text, base)
 	d.version, d.old = version, old
@@ -49,7 +49,7 @@ func (d *document) read(version int, text []byte, base int, old []Source) error 
 	return d.twice()
 }
 
-// object reads the whole. It reports whether there were a timestamp and data sources.
+// object reads the whole text. It reports whether the text has a timestamp and data sources.
 func (d *document) object() (timed, found bool, err error) {
 	if err := d.open('{'); err != nil {
 		return false, false, err
@@ -161,16 +161,16 @@ func (d *document) source(name scalar) error {
 			fields[i] = v
 		}
 	}
-	return d.settle(name, &fields)
+	return d.finish(name, &fields)
 }
 
-// settle makes a Source, and in version 1 a value, of the fields.
-func (d *document) settle(name scalar, fields *[numFields]scalar) error {
+// finish makes a Source, and in version 1 a value, of the fields.
+func (d *document) finish(name scalar, fields *[numFields]scalar) error {
 	var old Source
 	if i := len(d.sources); i < len(d.old) {
 		old = d.old[i]
 	}
-	s := Source{Name: keep(old.Name, name.text), Min: math.Inf(-1), Max: math.Inf(1)}
+	s := Source{Name: sameOrNew(old.Name, name.text), Min: math.Inf(-1), Max: math.Inf(1)}
 	bad := func(i int) error {
 		at := name.at
 		if fields[i].kind != absent {
@@ -223,8 +223,8 @@ func (d *document) settle(name scalar, fields *[numFields]scalar) error {
 	return nil
 }
 
-// twice finds a name that is there twice. Names that are those of last time, in their order, are
-// not.
+// twice returns an error if a name occurs twice. It does not look again if the names are those of
+// the last text.
 func (d *document) twice() error {
 	if slices.EqualFunc(d.sources, d.old, func(a, b Source) bool { return a.Name == b.Name }) {
 		return nil
@@ -238,15 +238,15 @@ func (d *document) twice() error {
 	return nil
 }
 
-// keep returns b as text: old, if it is the same.
-func keep(old string, b []byte) string {
+// sameOrNew returns b as text: old, if it is the same.
+func sameOrNew(old string, b []byte) string {
 	if old == string(b) {
 		return old
 	}
 	return receivers.Text(b)
 }
 
-// describe says what a field holds that it should not.
+// describe says what is wrong with a field.
 func (s scalar) describe() string {
 	switch s.kind {
 	case absent:
@@ -259,7 +259,7 @@ func (s scalar) describe() string {
 	return "cannot be null, an object or an array"
 }
 
-// word finds the text among words, without regard to case; if it is absent, it is the first.
+// word returns the index of the text in words, ignoring case. A text that is absent has index 0.
 func (s scalar) word(words []string) (int, bool) {
 	if s.kind == absent {
 		return 0, true
@@ -284,7 +284,7 @@ func (s scalar) boolean() (value, ok bool) {
 	return i == 1, ok
 }
 
-// equalFold compares with a word in lower case. Only ASCII has cases here.
+// equalFold compares b with a word in lower case, ignoring the case of ASCII letters.
 func equalFold(b []byte, word string) bool {
 	if len(b) != len(word) {
 		return false
@@ -305,7 +305,7 @@ func (s scalar) string(old string) (string, bool) {
 	if s.kind == absent {
 		return "", true
 	}
-	return keep(old, s.text), s.kind == stringScalar
+	return sameOrNew(old, s.text), s.kind == stringScalar
 }
 
 // owner reads "host", "vm UUID" or "sr UUID".
@@ -320,7 +320,7 @@ func (s scalar) owner(old string) (Owner, string, bool) {
 		}
 		o := Owner(i)
 		ok := named == (o != Host) && named == (len(uuid) > 0) && bytes.IndexByte(uuid, ' ') < 0
-		return o, keep(old, uuid), ok && s.kind == stringScalar
+		return o, sameOrNew(old, uuid), ok && s.kind == stringScalar
 	}
 	return Host, "", false
 }
@@ -352,8 +352,8 @@ func (s scalar) reading(t ValueType) (rra.Value, bool) {
 // longest bounds the text of a number.
 const longest = 1100
 
-// parseFloat reads a number in decimal, or nan, inf, infinity with or without a sign. One that is
-// too large is infinite.
+// parseFloat parses a decimal number, or nan, inf or infinity with or without a sign. A number that
+// is too large is infinite.
 func parseFloat(b []byte) (float64, bool) {
 	if len(b) == 0 || len(b) > longest {
 		return 0, false

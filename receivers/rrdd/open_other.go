@@ -15,9 +15,9 @@ const (
 	folderFlags = 0
 )
 
-// open opens the regular file name in the folder, and returns its size.
-func (d *folder) open(name string) (f plainFile, size int64, err error) {
-	path := filepath.Join(d.Name(), name)
+// openPlain opens the regular file name in the folder dir, and returns its size.
+func openPlain(dir *os.File, name string) (f plainFile, size int64, err error) {
+	path := filepath.Join(dir.Name(), name)
 	named, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !named.Mode().IsRegular() {
 		return f, 0, errGone

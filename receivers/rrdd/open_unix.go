@@ -13,14 +13,14 @@ import (
 // openFlags keep a Writer from following a link and from waiting at a FIFO.
 const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
-// folderFlags refuse what is no folder, without a wait.
+// folderFlags make opening fail, without waiting, if the name is not a folder.
 const folderFlags = unix.O_DIRECTORY | unix.O_NONBLOCK
 
-// open opens the regular file name in the folder, and returns its size. A link is not followed, a
-// FIFO not waited for.
-func (d *folder) open(name string) (f plainFile, size int64, err error) {
+// openPlain opens the regular file name in the folder dir, and returns its size. It does not follow
+// a link, nor wait at a FIFO: the error is errGone then.
+func openPlain(dir *os.File, name string) (f plainFile, size int64, err error) {
 	fd, err := retry(func() (int, error) {
-		return unix.Openat(int(d.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+		return unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	})
 	switch {
 	case errors.Is(err, unix.ENOENT):
@@ -42,8 +42,8 @@ func (d *folder) open(name string) (f plainFile, size int64, err error) {
 	return plainFile(fd), st.Size, nil
 }
 
-// A plainFile is a file that is open for reading. An os.File would cost a few hundred bytes each
-// time.
+// A plainFile is the descriptor of a file that is open for reading. An os.File would cost a few
+// hundred bytes each time.
 type plainFile int
 
 // ReadAt is io.ReaderAt's.

@@ -15,14 +15,13 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Decode reads the content of one plugin's file. Errors are of type *receivers.Error, and then
-// there is no File:
+// Decode decodes the content of one plugin's file. Errors are of type *receivers.Error, with one of
+// these reasons:
 //
-//   - Truncated: it is shorter than what it announces
-//   - Malformed: it begins with neither spelling, or its JSON is not as it should be
-//   - Checksum: MD5 or a CRC does not match. A file of rrd-client-lib in which there is no sample
-//     yet is one of these.
-//   - Limit: it announces more than MaxFile, or has more than MaxSources data sources
+//   - Truncated: the file is shorter than it announces.
+//   - Malformed: the file does not begin as such files do, or its JSON is wrong.
+//   - Checksum: MD5 or a CRC does not match, or rrd-client-lib has written no sample yet.
+//   - Limit: the file announces more than MaxFile bytes, or has more than MaxSources data sources.
 func Decode(b []byte) (*File, error) {
 	var r Reader
 	if err := r.decode(bytes.NewReader(b), int64(len(b))); err != nil {
@@ -31,9 +30,8 @@ func Decode(b []byte) (*File, error) {
 	return &File{r.version, r.timestamp, r.sources, slices.Clone(r.work.doc.values)}, nil
 }
 
-// A Reader reads one plugin's file again and again. It remembers the checksums of what it has read
-// last, and the data sources, so that a Read of what has not changed is cheap. The zero value is
-// ready.
+// A Reader reads one plugin's file again and again. It remembers the data sources and the checksums
+// of the last reading, so that reading an unchanged file is cheap. The zero value is ready.
 type Reader struct {
 	work *workspace
 
@@ -47,27 +45,29 @@ type Reader struct {
 	textSum    [md5.Size]byte // version 1
 }
 
-// A workspace is what a Reader needs while it reads. Those of a receiver share one, and what it
-// holds is that of the one that has read last.
+// A workspace is the memory that a Reader needs while it reads. All Readers of a receiver share
+// one; it holds the results of the Reader that has read last.
 type workspace struct {
 	buf  []byte
-	text []byte // what was read last, in buf
-	want int64  // how much of the file is likely to be needed
+	text []byte // the part of the file that has been read, in buf
+	want int64  // how many bytes of the file are likely to be needed
 	doc  document
 	head [v1Text]byte
 }
 
-// first is how much is read of a file of which nothing is known.
+// first is how many bytes are read at once of a file that has not been read before.
 const first = 4096
 
-// Read reads src, a file of size bytes. It reports whether there is an update, which the other
-// methods then give. There is none where the checksum of the data (version 2) or of the whole text
-// (version 1) is that of the last update; of a file of version 2 then no more than 15 bytes are
-// read, of version 1 no more than 54. Errors are as of Decode, or src's; after one, what was read
-// before is still there. A file of rrd-client-lib in which there is no sample yet is no error.
+// Read reads src, a file of size bytes, and reports whether it has changed. If so, the other
+// methods return the new content. A file has not changed if the checksum of its data (version 2) or
+// of its whole text (version 1) is that of the last reading; no more than 15 bytes of version 2, or
+// 54 of version 1, are read then.
 //
-// A file may be rewritten while it is read: what does not match the checksums that the file has
-// before and after is an error.
+// Errors are those of Decode and of src. After an error the methods return the content of the last
+// reading. A file in which rrd-client-lib has written no sample yet is not an error.
+//
+// The file may be rewritten while it is read. That is an error: the content must match the
+// checksums that the file has before and after.
 func (r *Reader) Read(src io.ReaderAt, size int64) (updated bool, err error) {
 	same, err := r.unchanged(src, size)
 	if same || err != nil {
@@ -79,17 +79,17 @@ func (r *Reader) Read(src io.ReaderAt, size int64) (updated bool, err error) {
 	return err == nil, err
 }
 
-// Timestamp is the time of the last update in seconds since 1970. It may be anything, NaN included.
+// Timestamp returns the timestamp of the file in seconds since 1970. It may be any number, or NaN.
 func (r *Reader) Timestamp() float64 { return r.timestamp }
 
-// Sources returns the data sources of the last update. They must not be changed.
+// Sources returns the data sources of the file. They must not be changed.
 func (r *Reader) Sources() []Source { return r.sources }
 
 // Generation returns a number that changes whenever Sources does.
 func (r *Reader) Generation() uint64 { return r.generation }
 
-// Values returns the values of the last update, one for each of Sources: an integer where that is
-// Int64, else a double. They are valid until the next Read.
+// Values returns the values of the file, one for each of Sources: an integer if that is Int64, else
+// a double. They are valid until the next Read.
 func (r *Reader) Values() []rra.Value { return r.space().doc.values }
 
 func (r *Reader) space() *workspace {
@@ -99,7 +99,7 @@ func (r *Reader) space() *workspace {
 	return r.work
 }
 
-// unchanged reports whether the beginning of src says that there is no update.
+// unchanged reports whether the beginning of src says that the file has not changed.
 func (r *Reader) unchanged(src io.ReaderAt, size int64) (bool, error) {
 	if r.version == 0 {
 		return false, nil
@@ -132,8 +132,8 @@ func (w *workspace) front(src io.ReaderAt, n int64) ([]byte, error) {
 	return w.head[:k], err
 }
 
-// fill reads src from its beginning until there are need bytes in w.text. It makes no room for what
-// cannot be there.
+// fill reads src from its beginning until w.text has need bytes. It allocates no more memory than
+// src has bytes.
 func (w *workspace) fill(src io.ReaderAt, size, need int64) error {
 	if need > size {
 		return &receivers.Error{Reason: receivers.Truncated, Offset: int(min(size, math.MaxInt)), What: fmt.Sprintf("%d bytes are announced, there are %d", need, size)}
@@ -233,16 +233,10 @@ func (r *Reader) decode1(src io.ReaderAt, size int64) error {
 	if err := w.doc.read(1, text, v1Text, r.sources); err != nil {
 		return err
 	}
-	r.keep(w.doc.sources)
+	r.remember(w.doc.sources)
 	r.version, r.size, r.timestamp, r.textSum = 1, v1Text+n, w.doc.timestamp, sum
 	return nil
 }
-
-var (
-	// errNoSample is the error of a file that rrd-client-lib has opened and not written to.
-	errNoSample = &receivers.Error{Reason: receivers.Checksum, Offset: v2DataSum, What: "there is no sample in it yet"}
-	errChanged  = &receivers.Error{Reason: receivers.Checksum, Offset: v2DataSum, What: "it changed while it was read"}
-)
 
 func (r *Reader) decode2(src io.ReaderAt, size int64) error {
 	w := r.work
@@ -284,16 +278,16 @@ func (r *Reader) decode2(src io.ReaderAt, size int64) error {
 		}
 		w.doc.values = append(w.doc.values, v)
 	}
-	r.keep(sources)
+	r.remember(sources)
 	r.version, r.size, r.timestamp = 2, int64(len(b)), parseTime(binary.BigEndian.Uint64(b[v2Time:]))
 	r.dataSum, r.metaSum = binary.BigEndian.Uint32(b[v2DataSum:]), metaSum
 	return nil
 }
 
-// verify checks the sums of b, all that is used of a file of version 2, with its metadata at meta.
-// Metadata that is known is not parsed again, but it is looked at: a writer that was interrupted
-// between the two sums has left the new sum of its values beside the old one of metadata that is
-// theirs no more. And the header must be the same after all else was read.
+// verify checks the checksums of b, the used part of a file of version 2, whose metadata begins at
+// meta. It checks known metadata too, although that is not parsed again: a writer that was
+// interrupted between writing the two checksums has left the new checksum of the values beside the
+// old checksum of metadata that has changed. Finally the header must still be the same in src.
 func (w *workspace) verify(src io.ReaderAt, b []byte, meta int) error {
 	bad := func(offset int, what string) error {
 		return &receivers.Error{Reason: receivers.Checksum, Offset: offset, What: what}
@@ -316,8 +310,8 @@ func (w *workspace) verify(src io.ReaderAt, b []byte, meta int) error {
 	return err
 }
 
-// parseTime reads a timestamp of version 2, which is a double or, as the first page about it says,
-// an int64. A present time as int64 is a tiny double.
+// parseTime reads a timestamp of version 2: a double or, as the first description of the format
+// says, an int64. A present time as an int64 is a tiny number if it is read as a double.
 func parseTime(b uint64) float64 {
 	x := math.Float64frombits(b)
 	if a := math.Abs(x); a >= 1e-3 && a <= 1e18 {
@@ -326,8 +320,8 @@ func parseTime(b uint64) float64 {
 	return float64(int64(b))
 }
 
-// keep remembers sources, if they are not what it remembers.
-func (r *Reader) keep(sources []Source) {
+// remember keeps sources, if they differ from those that r has.
+func (r *Reader) remember(sources []Source) {
 	if r.generation == 0 || !slices.Equal(r.sources, sources) {
 		r.sources = slices.Clone(sources)
 		r.generation++

@@ -8,11 +8,8 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -27,81 +24,6 @@ var Protocol = receivers.Protocol{
 	Default: func(_ receivers.Config, step int64) *rra.Definition { return new(Source).Define(rra.Gauge, step) },
 	Check:   func(c receivers.Config) error { _, err := configure(c); return err },
 	New:     func(c receivers.Config, s receivers.Sink) (receivers.Receiver, error) { return newServer(c, s) },
-}
-
-var (
-	flagInterval = receivers.Flag{
-		Name: "rrdd-interval", Default: "5s",
-		Usage: "`time` between two readings of the plugin files, 100ms to 1h",
-	}
-	flagTypes = receivers.Flag{
-		Name: "rrdd-types", Default: vocabularyWords[Auto],
-		Usage: "what the `word` absolute means: legacy (a level), modern (a count), or auto, by the file's other words",
-	}
-	flagOnlyDefault = receivers.Flag{
-		Name: "rrdd-only-default", Default: "false", Switch: true,
-		Usage: "store only the data sources that are marked default, as the daemon does",
-	}
-)
-
-// settings is what the protocol's flags say.
-type settings struct {
-	interval    time.Duration
-	types       Vocabulary
-	onlyDefault bool
-}
-
-const (
-	minInterval = 100 * time.Millisecond
-	maxInterval = time.Hour
-)
-
-func configure(cfg receivers.Config) (s settings, err error) {
-	text := cfg.Option(flagInterval)
-	if s.interval, err = receivers.ParseDuration(text); err != nil || s.interval < minInterval || s.interval > maxInterval {
-		return s, fmt.Errorf("--%s %s: want a time from %v to %v, such as 5s", flagInterval.Name, text, minInterval, maxInterval)
-	}
-	i := slices.Index(vocabularyWords, cfg.Option(flagTypes))
-	if i < 0 {
-		return s, fmt.Errorf("--%s %s: want one of %s", flagTypes.Name, cfg.Option(flagTypes), strings.Join(vocabularyWords, ", "))
-	}
-	s.types = Vocabulary(i)
-	if s.onlyDefault, err = strconv.ParseBool(cfg.Option(flagOnlyDefault)); err != nil {
-		return s, fmt.Errorf("--%s %s: want true or false", flagOnlyDefault.Name, cfg.Option(flagOnlyDefault))
-	}
-	return s, nil
-}
-
-// A server is the receiver. All of it but the counters belongs to the goroutine of Serve.
-type server struct {
-	receivers.Counters
-	cfg   receivers.Config
-	sink  receivers.Sink
-	set   settings
-	dir   string
-	queue *receivers.Queue
-	work  workspace
-	seed  maphash.Seed
-
-	plugins []*plugin // in order of their names
-	again   []*plugin // to be read a second time in this turn
-	sources int       // adopted by all plugins
-	bytes   int       // that these take, about
-
-	now    time.Time // when the turn began, or the second reading
-	latest rra.Time  // the latest time that a sample may have
-	pause  bool      // a resolve has failed in this turn
-	slow   string    // the plugin whose resolve failed last: the next turn begins behind it
-	values [1]rra.Value
-
-	lines loglimit.Limit[string]
-
-	// What a test replaces.
-	room  room
-	ticks func(time.Duration) (<-chan time.Time, func()) // begins turns, and how to stop that
-	// returns when the time is over, or the context has ended
-	wait   func(context.Context, time.Duration)
-	turned func() // is called after each turn
 }
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
@@ -143,11 +65,6 @@ func wait(ctx context.Context, d time.Duration) {
 // Addr is the folder.
 func (s *server) Addr() net.Addr { return address(s.dir) }
 
-type address string
-
-func (address) Network() string  { return "dir" }
-func (a address) String() string { return string(a) }
-
 // Close does nothing: between turns nothing is open.
 func (s *server) Close() error { return nil }
 
@@ -169,10 +86,11 @@ func (s *server) Serve(ctx context.Context) error {
 	}
 }
 
-// secondLook is how long a file that does not read is left alone: it may have been half written.
+// secondLook is after how long a file that could not be read is read again. It may have been half
+// written.
 const secondLook = 50 * time.Millisecond
 
-// turn reads every file once, and once more those that do not read.
+// turn reads every file once, and a second time those that could not be read.
 func (s *server) turn(ctx context.Context) {
 	s.clock()
 	s.pause = false
@@ -200,22 +118,7 @@ func (s *server) turn(ctx context.Context) {
 	s.count()
 }
 
-func (s *server) clock() {
-	s.now = s.cfg.Now()
-	s.latest = s.cfg.Latest(s.now)
-}
-
-// room bounds what is kept in memory, and how much of a folder is looked at.
-type room struct {
-	names   int // of anything in the folder
-	plugins int // files
-	sources int // data sources of all files
-	bytes   int // that these take, about
-}
-
-var production = room{names: 16384, plugins: 1024, sources: 200_000, bytes: 128 << 20}
-
-// find adds the files that are new.
+// find adds new files to s.plugins.
 func (s *server) find(dir *folder) {
 	left := uint64(0)
 	more, err := dir.names(s.room.names, func(name string) {
@@ -241,12 +144,7 @@ func (s *server) find(dir *folder) {
 	}
 }
 
-// search returns where in s.plugins the file name is, or would be.
-func (s *server) search(name string) (int, bool) {
-	return slices.BinarySearchFunc(s.plugins, name, func(p *plugin, name string) int { return strings.Compare(p.name, name) })
-}
-
-// each reads files.
+// each reads the files of ps. second says that they could not be read a moment ago.
 func (s *server) each(ctx context.Context, dir *folder, ps []*plugin, second bool) {
 	for _, p := range ps {
 		if ctx.Err() != nil {
@@ -254,43 +152,4 @@ func (s *server) each(ctx context.Context, dir *folder, ps []*plugin, second boo
 		}
 		s.look(ctx, dir, p, second)
 	}
-}
-
-// forget drops references, because the store has refused one.
-func (s *server) forget() {
-	for _, p := range s.plugins {
-		for i := range p.entries {
-			p.entries[i] = entry{describe: p.adopted[i].described()}
-		}
-	}
-}
-
-// count says how many series have references.
-func (s *server) count() {
-	n := 0
-	for _, p := range s.plugins {
-		for i := range p.entries {
-			if p.entries[i].ref != 0 {
-				n++
-			}
-		}
-	}
-	s.Series.Store(int64(n))
-}
-
-// log writes one line about a file, or the folder, and minute.
-func (s *server) log(name, what string, err error) {
-	ok, held := s.lines.Allow(name, s.now)
-	if !ok {
-		return
-	}
-	args := []any{"folder", s.dir, "err", err, "held_back_lines", held}
-	if name != "" {
-		args = append([]any{"plugin", name}, args...)
-	}
-	var e *receivers.Error
-	if errors.As(err, &e) {
-		args = append(args, "offset", e.Offset)
-	}
-	s.cfg.Logger.Warn(what, args...)
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Vocabulary is how a word that changed its meaning in 2016 is read.
+// A Vocabulary says what the word absolute means, which changed its meaning in 2016.
 type Vocabulary uint8
 
 // The vocabularies.
 const (
-	Auto   Vocabulary = iota // as File.Legacy says, a file at a time
+	Auto   Vocabulary = iota // File.Legacy decides for each file
 	Legacy                   // absolute is a plain measurement
 	Modern                   // absolute is a count since the last reading
 )
@@ -51,8 +51,8 @@ func (s *Source) kind(legacy bool) rra.Kind {
 	return rra.DDerive // the time a processor has worked is a float
 }
 
-// Identify returns what the series of a data source of a plugin is called: rrdd/PLUGIN/host/NAME,
-// rrdd/PLUGIN/vm/UUID/NAME or rrdd/PLUGIN/sr/UUID/NAME.
+// Identify returns the path of the series of a data source of a plugin, and its labels. The path is
+// rrdd/PLUGIN/host/NAME, rrdd/PLUGIN/vm/UUID/NAME or rrdd/PLUGIN/sr/UUID/NAME.
 func Identify(plugin string, s *Source) receivers.Identity {
 	path := append(make([]byte, 0, 128), "rrdd/"...)
 	path = append(receivers.AppendComponent(path, plugin), '/')
@@ -76,11 +76,11 @@ func Identify(plugin string, s *Source) receivers.Identity {
 	}
 }
 
-// maxLabel is how much of a text is kept as a label; the store takes 4096 bytes with the name.
+// maxLabel is how many bytes of a text become a label. The store takes 4096 bytes with the name.
 const maxLabel = 4000
 
-// label returns text as the store takes it: zero bytes become U+FFFD, and the end of one that is
-// too long is cut off.
+// label returns text as the store takes it: zero bytes become U+FFFD, and the end of a long text is
+// cut off.
 func label(text string) string {
 	text = strings.ReplaceAll(text, "\x00", "\uFFFD")
 	if len(text) > maxLabel {
@@ -92,7 +92,7 @@ func label(text string) string {
 // described reports whether s has attributes.
 func (s *Source) described() bool { return s.Description != "" || s.Units != "" }
 
-// attributes returns what is told of the series beside its labels, in order of the names.
+// attributes returns the attributes of the series of s, in order of their names.
 func (s *Source) attributes() []core.Label {
 	var as []core.Label
 	if s.Description != "" {
@@ -104,8 +104,8 @@ func (s *Source) attributes() []core.Label {
 	return as
 }
 
-// What the daemon keeps: steps of 5 s as they are for 10 minutes, as minutes for 2 hours, as hours
-// for a week, and as days for a year.
+// The archives of the daemon: rows of 5 s for 10 minutes, of a minute for 2 hours, of an hour for a
+// week, and of a day for a year.
 const (
 	step      = 5
 	heartbeat = 300
@@ -114,8 +114,8 @@ const (
 
 var spans = [...]struct{ row, rows int64 }{{5, 120}, {60, 120}, {3600, 168}, {86400, 366}}
 
-// Define returns the definition of the series of a data source of kind k. A step of 0 is the
-// daemon's, 5 seconds; with another, the archives have rows for as long a time.
+// Define returns the definition of the series of a data source of kind k, with a step in seconds. A
+// step of 0 is the daemon's, 5 seconds. With another step, the archives cover the same times.
 func (s *Source) Define(k rra.Kind, seconds int64) *rra.Definition {
 	if seconds <= 0 {
 		seconds = step
@@ -140,8 +140,9 @@ func (s *Source) Define(k rra.Kind, seconds int64) *rra.Definition {
 	return d
 }
 
-// fits reports whether readings of s go into the series with the definition d. ambiguous says that
-// the file's word alone decides between GAUGE and ABSOLUTE: then what the series was made as holds.
+// fits reports whether a series with the definition d takes readings of s, which are of kind k.
+// ambiguous says that the word of the file decides alone between GAUGE and ABSOLUTE: then the kind
+// with which the series was made holds.
 func (s *Source) fits(d *rra.Definition, k rra.Kind, ambiguous bool) bool {
 	if len(d.Sources) != 1 {
 		return false
@@ -157,7 +158,7 @@ func (s *Source) fits(d *rra.Definition, k rra.Kind, ambiguous bool) bool {
 	return false
 }
 
-// reading returns a value as the store takes it. What is no number is unknown.
+// reading returns a value as the store takes it: NaN and infinities are unknown.
 func reading(v rra.Value) rra.Value {
 	if v.Tag == rra.TagFloat {
 		if x := math.Float64frombits(v.Bits); math.IsNaN(x) || math.IsInf(x, 0) {

@@ -10,22 +10,23 @@ import (
 	"github.com/rondo-db/rondo/internal/replace"
 )
 
-// A Writer keeps the file of one plugin. It is not for use by several goroutines at once.
+// A Writer keeps the file of one plugin. One goroutine at a time may use it.
 type Writer struct {
-	// Path is where the file is. Its last part is the plugin's name; a name that begins with "." is
-	// refused, because readers pass over it.
+	// Path is the path of the file. Its last part is the plugin's name. A name that begins with "."
+	// is refused, because readers ignore it.
 	Path string
-	// Atomic puts a new file in place of the old one at each Write, so that no reader ever sees a
-	// half. Otherwise the file is rewritten where it is, as the real writers do: values first, then
-	// the header with their checksums, so that a reader tells. The real daemon keeps the file open,
-	// and sees only what is written in place.
+	// Atomic makes each Write replace the file with a new one, so that no reader sees it half
+	// written. Otherwise Write changes the file in place, as the real plugins do: first the values,
+	// then the header with their checksums, by which a reader recognises a half-written file. The
+	// real daemon keeps the file open, and sees only what is written in place.
 	Atomic bool
 
 	file *os.File
 	buf  []byte
 }
 
-// Write writes f. It creates the file if it is not there. A file in place never becomes shorter.
+// Write writes f. It creates the file if there is none. A file that is changed in place never
+// becomes shorter.
 func (w *Writer) Write(f *File) error {
 	name := filepath.Base(w.Path)
 	if w.Path == "" || strings.HasPrefix(name, ".") || name == string(filepath.Separator) {
@@ -42,7 +43,7 @@ func (w *Writer) Write(f *File) error {
 	return w.rewrite(b)
 }
 
-// replace writes a file that readers pass over, and gives it the name.
+// replace writes a file whose name readers ignore, and renames it.
 func (w *Writer) replace(b []byte) error {
 	dir, name := filepath.Split(w.Path)
 	if dir == "" {
@@ -73,8 +74,8 @@ func (w *Writer) replace(b []byte) error {
 
 const filePerm = 0o644 // the daemon that reads may be another user
 
-// rewrite writes b into the file as it is. All of it, also metadata that is the same: another
-// writer may have been at it.
+// rewrite writes b into the file in place. It also writes metadata that has not changed, because
+// another writer may have changed the file.
 func (w *Writer) rewrite(b []byte) error {
 	if err := w.open(); err != nil {
 		return err
@@ -90,7 +91,7 @@ func (w *Writer) rewrite(b []byte) error {
 	return err
 }
 
-// open opens the file, or again if another has its name.
+// open opens the file, if it is not open or another file has its name by now.
 func (w *Writer) open() error {
 	if w.file != nil {
 		mine, err := w.file.Stat()
