@@ -37,23 +37,6 @@ type entry struct {
 	differs parts // in which the entry that is foreseen after this one differs from it
 }
 
-// parts is a set of the names of a value list.
-type parts uint8
-
-// The names, in the order in which they stand in a key, before the kinds: what changes most stands
-// first.
-const (
-	ofTypeInstance parts = 1 << iota
-	ofType
-	ofPluginInstance
-	ofPlugin
-	ofHost
-	ofFirst // no name: the list is the first of its packet
-
-	ofAll   = ofFirst - 1
-	unknown = ofFirst | ofAll // how two entries differ is not known yet
-)
-
 // cacheEntries is the default bound: with keys of 64 bytes about 250 MB.
 const cacheEntries = 1 << 21
 

@@ -3,16 +3,12 @@ package collectd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
-	"github.com/rondo-db/rondo/rra"
 )
 
 // Protocol is collectd's binary network protocol.
@@ -26,97 +22,6 @@ var Protocol = receivers.Protocol{
 	Reread:  func(c receivers.Config) bool { return len(c.OptionValues(flagTypesDB)) > 0 },
 	Secured: func(c receivers.Config) bool { s, err := configure(c); return err == nil && s.level != None },
 	New:     newServer,
-}
-
-var (
-	flagGroup = receivers.Flag{
-		Name: "collectd-group", Repeat: true,
-		Usage: "multicast `group[%interface]` to join, or default for collectd's own",
-	}
-	flagLevel = receivers.Flag{
-		Name: "collectd-security-level", Default: "none",
-		Usage: "least protection of what is taken, a `level`: none, sign or encrypt",
-	}
-	flagAuthFile = receivers.Flag{
-		Name: "collectd-auth-file", File: true,
-		Usage: "`file` of users, a line each, as name: password; read again when it changes",
-	}
-	flagTypesDB = receivers.Flag{
-		Name: "collectd-typesdb", Repeat: true, File: true,
-		Usage: "types.db `file` beside collectd 5.12's own types, which are built in",
-	}
-)
-
-// The groups that collectd's network plugin knows.
-const (
-	group4 = "239.192.74.66"
-	group6 = "ff18::efc0:4a42"
-)
-
-// settings is what the protocol's flags say.
-type settings struct {
-	level  Level
-	users  *authFile // nil: none
-	types  Types
-	groups []string
-}
-
-func configure(cfg receivers.Config) (settings, error) {
-	cfg = cfg.WithDefaults()
-	s := settings{types: StandardTypes()}
-	var err error
-	if s.level, err = ParseLevel(cfg.Option(flagLevel)); err != nil {
-		return s, fmt.Errorf("--%s: %w", flagLevel.Name, err)
-	}
-	if name := cfg.Option(flagAuthFile); name != "" {
-		if s.users, err = openAuthFile(name); err != nil {
-			return s, fmt.Errorf("--%s: %w", flagAuthFile.Name, err)
-		}
-	}
-	if s.level != None && s.users == nil {
-		return s, fmt.Errorf("--%s %s needs --%s", flagLevel.Name, s.level, flagAuthFile.Name)
-	}
-	for _, name := range cfg.OptionValues(flagTypesDB) {
-		if err := s.types.Add(name, func(err error) { cfg.Logger.Warn("types.db line left out", "err", err) }); err != nil {
-			return s, fmt.Errorf("--%s: %w", flagTypesDB.Name, err)
-		}
-	}
-	for _, g := range cfg.OptionValues(flagGroup) {
-		if g != "default" {
-			s.groups = append(s.groups, g)
-			continue
-		}
-		if host, _, _ := net.SplitHostPort(cfg.Address); !strings.Contains(host, ".") {
-			s.groups = append(s.groups, group6)
-		}
-		s.groups = append(s.groups, group4)
-	}
-	return s, nil
-}
-
-// A server is the receiver. All of it but the counters belongs to the goroutine of Serve.
-type server struct {
-	receivers.Counters
-	cfg   receivers.Config
-	sink  receivers.Sink
-	set   settings
-	udp   *sockets.UDP
-	queue *receivers.Queue
-	dec   Decoder
-	cache *cache
-	news  newcomers
-
-	now     time.Time // when the last Read returned
-	second  uint32    // of now
-	latest  int64     // second beyond which a sample is of the future
-	from    int       // the datagram being read
-	values  [maxSources]rra.Value
-	weak    bool      // the datagram being read holds something not well enough protected
-	checked time.Time // when the users file was looked at
-	noted   int64     // minute of the last notification
-	notes   int       // logged in it
-
-	lines loglimit.Limit[string]
 }
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
@@ -157,11 +62,11 @@ const (
 func (s *server) Serve(ctx context.Context) error {
 	s.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()
-	return s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.take(ctx, n) })
+	return s.udp.Serve(ctx, s.queue.Flush, func(n int) { s.datagrams(ctx, n) })
 }
 
-// take reads the n datagrams that have arrived.
-func (s *server) take(ctx context.Context, n int) {
+// datagrams reads the n datagrams that have arrived.
+func (s *server) datagrams(ctx context.Context, n int) {
 	s.now = s.cfg.Now()
 	s.second = uint32(s.now.Unix())
 	s.latest = s.cfg.Latest(s.now).Unix()
@@ -221,21 +126,6 @@ func (s *server) List(v *ValueList) {
 	default:
 		s.add(e.ref, v)
 	}
-}
-
-// add hands v over as a sample. Its time is in whole seconds, rounded: collectd's rrdtool
-// plugin rounds, and rows on whole seconds are what it would have made.
-func (s *server) add(ref core.Ref, v *ValueList) {
-	for i := range v.Kinds {
-		s.values[i] = v.Value(i)
-	}
-	s.queue.Add(ref, rra.Seconds(v.Time.Seconds()), s.values[:len(v.Kinds)])
-}
-
-// Drop counts one value list or notification left out: see Handler.
-func (s *server) Drop(r receivers.Reason) {
-	s.Counters.Drop(r, 1)
-	s.weak = s.weak || r == receivers.Auth
 }
 
 var errWeak = errors.New("auth: neither signed nor encrypted as --" + flagLevel.Name + " asks for")

@@ -2,6 +2,9 @@ package collectd
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha1"
+	"crypto/subtle"
 	"encoding/binary"
 	"fmt"
 
@@ -57,17 +60,11 @@ func (d *Decoder) packet(b []byte, depth int, have Level, h Handler) *receivers.
 	for off := 0; off < len(b); {
 		rest := b[off:]
 		if len(rest) < partHeader {
-			if off > 0 && zeros(rest) {
-				return nil
-			}
-			return fail(receivers.Truncated, off, "%d bytes where a part begins", len(rest))
+			return padding(rest, off, receivers.Truncated)
 		}
 		kind, size := int(binary.BigEndian.Uint16(rest)), int(binary.BigEndian.Uint16(rest[2:]))
 		if size < partHeader {
-			if off > 0 && zeros(rest) {
-				return nil
-			}
-			return fail(receivers.Malformed, off, "part %#04x has length %d", kind, size)
+			return padding(rest, off, receivers.Malformed)
 		}
 		if size > len(rest) {
 			return fail(receivers.Truncated, off, "part %#04x has length %d, %d bytes are left", kind, size, len(rest))
@@ -117,14 +114,16 @@ func fail(r receivers.Reason, off int, format string, args ...any) *receivers.Er
 	return &receivers.Error{Reason: r, Offset: off, What: fmt.Sprintf(format, args...)}
 }
 
-// zeros reports whether b is padding.
-func zeros(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
+// padding returns nil if rest, which is no part, is padding: zeros behind some part. Otherwise it
+// returns an error.
+func padding(rest []byte, off int, why receivers.Reason) *receivers.Error {
+	switch {
+	case off > 0 && len(bytes.Trim(rest, "\x00")) == 0:
+		return nil
+	case why == receivers.Truncated:
+		return fail(why, off, "%d bytes where a part begins", len(rest))
 	}
-	return true
+	return fail(why, off, "part %#04x has length %d", binary.BigEndian.Uint16(rest), binary.BigEndian.Uint16(rest[2:]))
 }
 
 // name reads a string part.
@@ -230,3 +229,76 @@ type collector Packet
 func (p *collector) List(v *ValueList)       { p.Lists = append(p.Lists, v.Clone()) }
 func (p *collector) Note(n *Notification)    { p.Notes = append(p.Notes, n.Clone()) }
 func (p *collector) Drop(r receivers.Reason) { p.Dropped = append(p.Dropped, r) }
+
+// signed reads a signature, whose part is the first size bytes of b, and what it covers: all of b
+// after it.
+func (d *Decoder) signed(b []byte, size, depth int, have Level, h Handler) *receivers.Error {
+	if d.Level == Encrypt && have < Encrypt {
+		return fail(receivers.Auth, 0, "signed, not encrypted")
+	}
+	if size <= signHeader {
+		return fail(receivers.Malformed, 0, "signature without a user")
+	}
+	name := b[signHeader:size]
+	if bytes.IndexByte(name, 0) >= 0 {
+		return fail(receivers.Malformed, 0, "NUL in the user's name")
+	}
+	if depth == maxNesting {
+		return fail(receivers.Limit, 0, "more than %d levels of signatures and encryption", maxNesting)
+	}
+	if d.Users == nil {
+		d.Unverified = true
+	} else {
+		u := d.Users.byName[string(name)]
+		if u == nil {
+			return fail(receivers.Auth, 0, "unknown user %q", name)
+		}
+		if !hmac.Equal(u.sign(b[signHeader:]), b[partHeader:signHeader]) {
+			return fail(receivers.Auth, 0, "wrong signature of user %q", name)
+		}
+	}
+	if err := d.packet(b[size:], depth+1, max(have, Sign), h); err != nil {
+		err.Offset += size
+		return err
+	}
+	return nil
+}
+
+// encrypted reads an encryption part and what it holds.
+func (d *Decoder) encrypted(part []byte, depth int, h Handler) *receivers.Error {
+	if len(part) < partHeader+2 {
+		return fail(receivers.Malformed, 0, "encryption part has length %d", len(part))
+	}
+	n := int(binary.BigEndian.Uint16(part[partHeader:]))
+	if n == 0 || len(part) <= cryptHeader+n {
+		return fail(receivers.Malformed, 0, "encryption part has length %d with a user's name of %d", len(part), n)
+	}
+	name := part[partHeader+2:][:n]
+	if bytes.IndexByte(name, 0) >= 0 {
+		return fail(receivers.Malformed, 0, "NUL in the user's name")
+	}
+	if depth == maxNesting {
+		return fail(receivers.Limit, 0, "more than %d levels of signatures and encryption", maxNesting)
+	}
+	if d.Users == nil {
+		return fail(receivers.Auth, 0, "encrypted, and there is no users file")
+	}
+	u := d.Users.byName[string(name)]
+	if u == nil {
+		return fail(receivers.Auth, 0, "unknown user %q", name)
+	}
+	iv := part[partHeader+2+n:][:ivBytes]
+	secret := part[partHeader+2+n+ivBytes:]
+	plain := append(d.plain[depth][:0], secret...)
+	d.plain[depth] = plain
+	u.ofb(iv, plain)
+	sum := sha1.Sum(plain[checksumBytes:])
+	if subtle.ConstantTimeCompare(sum[:], plain[:checksumBytes]) != 1 {
+		return fail(receivers.Auth, 0, "wrong password of user %q", name)
+	}
+	if err := d.packet(plain[checksumBytes:], depth+1, Encrypt, h); err != nil {
+		err.Offset += len(part) - len(plain) + checksumBytes
+		return err
+	}
+	return nil
+}

@@ -1,19 +1,14 @@
 package collectd
 
 import (
-	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hmac"
-	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/binary"
 	"fmt"
 	"hash"
 	"strings"
-
-	"github.com/rondo-db/rondo/receivers"
 )
 
 // A Level is how well something is protected.
@@ -91,79 +86,6 @@ func newUser(password string) *user {
 
 // Len returns the number of users.
 func (u *Users) Len() int { return len(u.byName) }
-
-// signed reads a signature, whose part is the first size bytes of b, and what it covers: all of b
-// after it.
-func (d *Decoder) signed(b []byte, size, depth int, have Level, h Handler) *receivers.Error {
-	if d.Level == Encrypt && have < Encrypt {
-		return fail(receivers.Auth, 0, "signed, not encrypted")
-	}
-	if size <= signHeader {
-		return fail(receivers.Malformed, 0, "signature without a user")
-	}
-	name := b[signHeader:size]
-	if bytes.IndexByte(name, 0) >= 0 {
-		return fail(receivers.Malformed, 0, "NUL in the user's name")
-	}
-	if depth == maxNesting {
-		return fail(receivers.Limit, 0, "more than %d levels of signatures and encryption", maxNesting)
-	}
-	if d.Users == nil {
-		d.Unverified = true
-	} else {
-		u := d.Users.byName[string(name)]
-		if u == nil {
-			return fail(receivers.Auth, 0, "unknown user %q", name)
-		}
-		if !hmac.Equal(u.sign(b[signHeader:]), b[partHeader:signHeader]) {
-			return fail(receivers.Auth, 0, "wrong signature of user %q", name)
-		}
-	}
-	if err := d.packet(b[size:], depth+1, max(have, Sign), h); err != nil {
-		err.Offset += size
-		return err
-	}
-	return nil
-}
-
-// encrypted reads an encryption part and what it holds.
-func (d *Decoder) encrypted(part []byte, depth int, h Handler) *receivers.Error {
-	if len(part) < partHeader+2 {
-		return fail(receivers.Malformed, 0, "encryption part has length %d", len(part))
-	}
-	n := int(binary.BigEndian.Uint16(part[partHeader:]))
-	if n == 0 || len(part) <= cryptHeader+n {
-		return fail(receivers.Malformed, 0, "encryption part has length %d with a user's name of %d", len(part), n)
-	}
-	name := part[partHeader+2:][:n]
-	if bytes.IndexByte(name, 0) >= 0 {
-		return fail(receivers.Malformed, 0, "NUL in the user's name")
-	}
-	if depth == maxNesting {
-		return fail(receivers.Limit, 0, "more than %d levels of signatures and encryption", maxNesting)
-	}
-	if d.Users == nil {
-		return fail(receivers.Auth, 0, "encrypted, and there is no users file")
-	}
-	u := d.Users.byName[string(name)]
-	if u == nil {
-		return fail(receivers.Auth, 0, "unknown user %q", name)
-	}
-	iv := part[partHeader+2+n:][:ivBytes]
-	secret := part[partHeader+2+n+ivBytes:]
-	plain := append(d.plain[depth][:0], secret...)
-	d.plain[depth] = plain
-	u.ofb(iv, plain)
-	sum := sha1.Sum(plain[checksumBytes:])
-	if subtle.ConstantTimeCompare(sum[:], plain[:checksumBytes]) != 1 {
-		return fail(receivers.Auth, 0, "wrong password of user %q", name)
-	}
-	if err := d.packet(plain[checksumBytes:], depth+1, Encrypt, h); err != nil {
-		err.Offset += len(part) - len(plain) + checksumBytes
-		return err
-	}
-	return nil
-}
 
 // sign returns the signature of b, which the next call overwrites.
 func (u *user) sign(b []byte) []byte {

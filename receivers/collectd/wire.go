@@ -201,3 +201,20 @@ func (n *Notification) Clone() Notification {
 	}
 	return c
 }
+
+// parts is a set of the names of a value list.
+type parts uint8
+
+// The names, in the order in which they stand in a key, before the kinds: what changes most stands
+// first.
+const (
+	ofTypeInstance parts = 1 << iota
+	ofType
+	ofPluginInstance
+	ofPlugin
+	ofHost
+	ofFirst // no name: the list is the first of its packet
+
+	ofAll   = ofFirst - 1
+	unknown = ofFirst | ofAll // how two entries differ is not known yet
+)

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"time"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -15,45 +13,6 @@ import (
 
 // readBytes is how much is read at once from one agent.
 const readBytes = 16 << 10
-
-// An agent is one connection, or one file that an agent has recorded.
-type agent struct {
-	s     *server
-	peer  string
-	host  string // whom new series are counted against
-	since time.Time
-	conn  *sockets.Conn    // nil for a file
-	queue *receivers.Queue // of a file; nil: all agents share the server's
-
-	// held while a request is written: they are answered in the order they are written; taken
-	// before mu
-	writing sync.Mutex
-	// good bye was said, or a write has failed: no more requests; guarded by writing
-	left bool
-
-	mu        sync.Mutex // guards what follows
-	dec       Decoder
-	series    []series // by position in dec.Readings
-	new       []int    // positions whose series are to be described
-	positions []int    // 0, 1, 2, … of all readings
-	asked     []*question
-	greeted   bool // hello has come
-	samples   uint64
-	last      rra.Time        // time of the last sample
-	ctx       context.Context // during feed
-	now       time.Time       // when what is being fed was read
-	gen       uint64          // generation of the references
-	held      int             // what is counted in server.held
-	kept      int             // of it for good
-	value     [1]rra.Value
-}
-
-// A series is where the values of one counter go.
-type series struct {
-	ref   core.Ref
-	retry time.Time        // if there is no reference: when to try again
-	why   receivers.Reason // and what the values are dropped for until then
-}
 
 // handle reads one connection to its end.
 func (s *server) handle(ctx context.Context, c *sockets.Conn) {
@@ -152,19 +111,6 @@ func (a *agent) ctxEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// bad counts and logs what ends the stream.
-func (a *agent) bad(err error) {
-	a.s.Drop(receivers.ReasonOf(err), 1)
-	if ok, held := a.s.lines.Allow(a.host, a.s.cfg.Now()); ok {
-		var e *receivers.Error
-		offset := 0
-		if errors.As(err, &e) {
-			offset = e.Offset
-		}
-		a.s.cfg.Logger.Warn("mono: stream ends", "peer", a.peer, "offset", offset, "err", err, "held_back_lines", held)
-	}
-}
-
 // lingerTime is how long an agent has to hang up after good bye: what it has sent and nobody reads
 // would reset the connection before it has read that.
 const lingerTime = 100 * time.Millisecond
@@ -202,13 +148,6 @@ func (a *agent) release() {
 	for i := range a.series {
 		a.forgetSeries(i)
 	}
-}
-
-func (a *agent) forgetSeries(i int) {
-	if a.series[i].ref != 0 {
-		a.s.Series.Add(-1)
-	}
-	a.series[i] = series{}
 }
 
 // Hello is Handler's.
@@ -337,14 +276,4 @@ func (a *agent) Removed(s Status) {
 		a.dec.Forget(q.Index)
 	}
 	q.answer(answer{status: s})
-}
-
-// position returns where the counter with an index stands in Readings.
-func (a *agent) position(index int16) (int, bool) {
-	for i, r := range a.dec.Readings() {
-		if r.Index == index && !r.Removed {
-			return i, true
-		}
-	}
-	return 0, false
 }

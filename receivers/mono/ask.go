@@ -1,41 +1,12 @@
 package mono
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/rondo-db/rondo/receivers"
 )
-
-const (
-	answerTime = 10 * time.Second // how long an agent may take to answer
-	maxAsked   = 1024             // requests that one agent has not answered
-)
-
-var (
-	errGone   = errors.New("the agent has gone without an answer")
-	errSilent = errors.New("the agent does not answer; is --" + flagDialect.Name + " right?")
-)
-
-// A question is a request that waits for its answer.
-type question struct {
-	Request
-	done chan answer // has room for the one there will be
-	// every says that it was asked because every agent is: nobody waits for the answer.
-	every bool
-}
-
-type answer struct {
-	status  Status
-	counter Counter // of an add
-	pairs   []Pair  // of a list
-	err     error
-}
-
-func (q *question) answer(a answer) { q.done <- a }
 
 // answered returns the request that an answer is to. Answers come in the order of the requests: one
 // that was passed over will not be answered. It returns nil, and counts that, if nothing like it
@@ -99,31 +70,6 @@ func (a *agent) expect(q *question) error {
 	}
 	a.asked = append(a.asked, q)
 	return nil
-}
-
-// reading returns a counter that is sampled, or nil. a.mu is held.
-func (a *agent) reading(w wanted) *Reading {
-	rs := a.dec.Readings()
-	for i := range rs {
-		if r := &rs[i]; !r.Removed && r.Name == w.name && r.Category.String() == w.category {
-			return r
-		}
-	}
-	return nil
-}
-
-// wait waits for the answer to q.
-func (q *question) wait(ctx context.Context, most time.Duration) (answer, error) {
-	t := time.NewTimer(most)
-	defer t.Stop()
-	select {
-	case ans := <-q.done:
-		return ans, ans.err
-	case <-t.C:
-		return answer{}, errSilent
-	case <-ctx.Done():
-		return answer{}, ctx.Err()
-	}
 }
 
 // askWanted asks the agent for the counters that every agent is asked for, unless it has announced

@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
-	"github.com/rondo-db/rondo/internal/loglimit"
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
@@ -37,103 +33,6 @@ var Protocol = receivers.Protocol{
 	},
 	Check: func(c receivers.Config) error { _, err := configure(c); return err },
 	New:   newServer,
-}
-
-var (
-	flagFile = receivers.Flag{
-		Name: "mono-file", Repeat: true,
-		Usage: "recorded `file` of an agent, to be read once at the start",
-	}
-	flagDialect = receivers.Flag{
-		Name: "mono-dialect", Default: "page",
-		Usage: "`dialect` of requests: page (as published) or agent (as the agent of 2014 reads them)",
-	}
-	flagAdd = receivers.Flag{
-		Name: "mono-add", Repeat: true,
-		Usage: "`counter` to ask every agent for, as category/name: 'Mono GC/Minor GC collections'",
-	}
-	flagStep  = receivers.StepFlag("mono", "1s")
-	flagConns = receivers.NewConnFlags("mono", "an agent", "agents")
-)
-
-// maxWanted bounds what every agent is asked for.
-const maxWanted = 256
-
-// A wanted is a counter by its names.
-type wanted struct{ category, name string }
-
-func (w wanted) String() string { return w.category + "/" + w.name }
-
-// parseWanted reads CATEGORY/NAME. The name may have slashes.
-func parseWanted(s string) (wanted, error) {
-	category, name, ok := strings.Cut(s, "/")
-	if !ok {
-		return wanted{}, fmt.Errorf("%q is no CATEGORY/NAME", s)
-	}
-	if err := errors.Join(checkText("category", category), checkText("name", name)); err != nil {
-		return wanted{}, fmt.Errorf("%q is no CATEGORY/NAME: %w", s, err)
-	}
-	return wanted{category, name}, nil
-}
-
-// settings is what the protocol's flags say.
-type settings struct {
-	files   []string
-	dialect Dialect
-	add     []wanted
-	step    int64 // seconds
-	tcp     sockets.TCPOptions
-}
-
-func configure(cfg receivers.Config) (s settings, err error) {
-	s.files = cfg.OptionValues(flagFile)
-	for _, name := range s.files {
-		if err := checkRecording(name); err != nil {
-			return settings{}, flagFile.Wrong(err)
-		}
-	}
-	if s.dialect, err = ParseDialect(cfg.Option(flagDialect)); err != nil {
-		return settings{}, flagDialect.Wrong(err)
-	}
-	for _, text := range cfg.OptionValues(flagAdd) {
-		w, err := parseWanted(text)
-		if err != nil {
-			return settings{}, flagAdd.Wrong(err)
-		}
-		s.add = append(s.add, w)
-	}
-	if len(s.add) > maxWanted {
-		return settings{}, flagAdd.Wrong(fmt.Errorf("%d counters, at most %d are allowed", len(s.add), maxWanted))
-	}
-	if s.step, err = cfg.Step(flagStep); err != nil {
-		return settings{}, err
-	}
-	s.tcp, err = flagConns.TCP(cfg)
-	return s, err
-}
-
-// maxHeld bounds what the announcements of all agents together may hold in memory. One agent's may
-// hold some 5 MB.
-const maxHeld = 256 << 20
-
-// A server is the receiver.
-type server struct {
-	receivers.Counters
-	cfg     receivers.Config
-	set     settings
-	sink    receivers.Sink
-	tcp     *sockets.TCP // nil: only files are read
-	files   []*recording
-	queue   *receivers.SharedQueue
-	held    atomic.Int64 // by the decoders of all agents, in bytes
-	carried pace
-	lines   loglimit.Limit[string]
-
-	maxHeld    int64
-	answerTime time.Duration // how long an agent may take to answer
-
-	mu    sync.Mutex        // guards what follows
-	peers map[string]*agent // connected
 }
 
 func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {

@@ -57,7 +57,7 @@ func (a *agent) resolve(at rra.Time, which []int) {
 		taken[a.series[i].ref] = true
 	}
 	for k, i := range positions {
-		a.settle(i, &reqs[k], taken)
+		a.resolved(i, &reqs[k], taken)
 	}
 }
 
@@ -74,9 +74,9 @@ func (a *agent) request(c *Counter, at rra.Time) receivers.Request {
 	}
 }
 
-// settle writes the outcome of a request into the series at position i. No two counters go into one
-// series: taken has those in use.
-func (a *agent) settle(i int, r *receivers.Request, taken map[core.Ref]bool) {
+// resolved writes the outcome of a request into the series at position i. No two counters go into
+// one series: taken has those in use.
+func (a *agent) resolved(i int, r *receivers.Request, taken map[core.Ref]bool) {
 	switch {
 	case r.Err != nil:
 		a.log("refused", "series not made", "series", r.Path, "err", r.Err)
@@ -93,12 +93,6 @@ func (a *agent) settle(i int, r *receivers.Request, taken map[core.Ref]bool) {
 	}
 	why, retry := receivers.Absence(r.Err)
 	a.series[i] = series{why: why, retry: a.now.Add(retry)}
-}
-
-func (a *agent) log(key, what string, args ...any) {
-	if ok, held := a.s.lines.Allow(key, a.now); ok {
-		a.s.cfg.Logger.Warn("mono: "+what, append(args, "peer", a.peer, "held_back_lines", held)...)
-	}
 }
 
 // describe keeps what is known of new series beside their numbers, as far as there is room for it

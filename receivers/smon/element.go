@@ -1,30 +1,12 @@
 package smon
 
 import (
-	"bytes"
-	"fmt"
 	"math/bits"
 
 	"github.com/rondo-db/rondo/receivers"
 )
 
 // This file is what a decoder does once it has a number or a string.
-
-var placeNames = [...]string{
-	placeToken: "a token's number", placeValue: "a value", placeText: "a string's length", placeDeclare: "a declaration's length",
-	placeSource: "a source's number", placeFresh: "a declaration's length", placeNew: "a new token's number",
-	placePeek: "a number", placeIndex: "an index",
-}
-
-func (p place) String() string { return placeNames[p] }
-
-func fault(r receivers.Reason, format string, args ...any) *receivers.Error {
-	return &receivers.Error{Reason: r, What: fmt.Sprintf(format, args...)}
-}
-
-func malformed(format string, args ...any) *receivers.Error {
-	return fault(receivers.Malformed, format, args...)
-}
 
 // number takes a number that is complete.
 func (d *Decoder) number(next int64, h Handler) *receivers.Error {
@@ -129,62 +111,6 @@ func (d *Decoder) finish(next int64) {
 	d.expect(placeToken)
 }
 
-// indexCode takes an index code.
-func (d *Decoder) indexCode(c byte) *receivers.Error {
-	switch c {
-	case codeClear:
-		d.depth, d.row = 0, 0
-		return nil
-	case codeAppend:
-		if d.depth == MaxDepth {
-			return fault(receivers.Limit, "more than %d indexes", MaxDepth)
-		}
-	case codeLast:
-		if d.depth == 0 {
-			return fault(receivers.State, "FB without an index")
-		}
-	case codeBefore:
-		if d.row+2 > d.depth {
-			return fault(receivers.State, "FC without an index to replace")
-		}
-	}
-	d.code, d.back = c, d.place
-	d.expect(placeIndex)
-	return nil
-}
-
-// index takes the number behind an index code.
-func (d *Decoder) index(n uint64) {
-	switch d.code {
-	case codeAppend:
-		d.current[d.depth] = n
-		d.depth++
-		d.row = 0
-	case codeLast:
-		d.current[d.depth-1] = n
-		d.row = 0
-	case codeBefore:
-		d.row++
-		d.current[d.depth-1-d.row] = n
-	}
-	d.expect(d.back)
-}
-
-// effective returns the index that a value of t has now: its own, and from there on the current
-// one.
-func (d *Decoder) effective(t *Token) []uint64 {
-	own := len(t.Index)
-	switch {
-	case own == 0:
-		return d.current[:d.depth]
-	case own >= d.depth:
-		return t.Index
-	}
-	copy(d.whole[:], t.Index)
-	copy(d.whole[own:], d.current[own:d.depth])
-	return d.whole[:d.depth]
-}
-
 // beginDeclaration takes a declaration's length. It may be one short, because it does not count the
 // type.
 func (d *Decoder) beginDeclaration(n uint64) *receivers.Error {
@@ -219,68 +145,6 @@ func (d *Decoder) beginText(n uint64, next int64, h Handler) *receivers.Error {
 		return nil
 	}
 	d.endString(next, h)
-	return nil
-}
-
-func (d *Decoder) beginString(n uint64) {
-	d.want, d.fills, d.step = int(n), 0, stepString
-}
-
-// take takes bytes of the string being read, up to a run that calls for a stuffing byte, and
-// returns how many.
-func (d *Decoder) take(b []byte) (int, *receivers.Error) {
-	b = b[:min(len(b), d.want)]
-	i := 0
-	for i < len(b) && d.fills < stuffRun {
-		if b[i] == fill {
-			d.fills++
-			i++
-			continue
-		}
-		d.fills = 0
-		n := bytes.IndexByte(b[i:], fill)
-		if n < 0 {
-			n = len(b) - i
-		}
-		i += n
-	}
-	d.want -= i
-	if d.fills == stuffRun {
-		d.step = stepStuff
-	}
-	return i, d.keep(b[:i])
-}
-
-// keep puts bytes of a string behind those there are.
-func (d *Decoder) keep(b []byte) *receivers.Error {
-	if t := d.token; t != nil {
-		if need := len(t.text) + len(b); need > cap(t.text) {
-			// Grown as bytes come, not as they are announced.
-			n := min(max(2*cap(t.text), need, 32), MaxText)
-			if err := d.charge(n - cap(t.text)); err != nil {
-				return err
-			}
-			t.text = append(make([]byte, 0, n), t.text...)
-		}
-		t.text = append(t.text, b...)
-		return nil
-	}
-	d.text = append(d.text, b...)
-	if t := Type(d.text[0]); t != Unsigned && t != String {
-		return fault(receivers.Unsupported, "type %q", string(t))
-	}
-	return nil
-}
-
-// charge counts n bytes more of state.
-func (d *Decoder) charge(n int) *receivers.Error {
-	most := d.State
-	if most <= 0 {
-		most = DefaultState
-	}
-	if d.size += n; d.size > most {
-		return fault(receivers.Limit, "names and texts of more than %d bytes", most)
-	}
 	return nil
 }
 
@@ -379,55 +243,4 @@ func (d *Decoder) define(n uint64) *receivers.Error {
 	d.token, d.defined = t, true
 	d.expectValue()
 	return nil
-}
-
-// fail makes the stream invalid.
-func (d *Decoder) fail(err *receivers.Error, h Handler) {
-	err.Offset = int(d.start)
-	d.invalidate()
-	h.Invalid(err)
-}
-
-// Refuse makes the stream invalid, and forgets what it has brought.
-func (d *Decoder) Refuse() { d.invalidate() }
-
-func (d *Decoder) invalidate() {
-	d.step, d.skips = stepSkip, 0
-	d.forget()
-}
-
-// forget lets tokens and indexes go.
-func (d *Decoder) forget() {
-	d.tokens.clear()
-	d.token, d.source, d.defined = nil, nil, false
-	d.previous, d.highest, d.size, d.depth, d.row = 0, 0, 0, 0, 0
-}
-
-// skip looks for a reset and returns how many bytes are done with; the first has the offset at.
-func (d *Decoder) skip(b []byte, at int64, h Handler) int {
-	for i := 0; i < len(b); i++ {
-		if d.fills == 0 {
-			d.clean = false
-			n := bytes.IndexByte(b[i:], fill)
-			if n < 0 {
-				d.skips += int64(len(b))
-				return len(b)
-			}
-			i += n
-		}
-		switch c := b[i]; {
-		case c == fill:
-			d.fills++
-		case c == stuffing && d.fills >= resetRun:
-			d.fills, d.skips = 0, 0
-			d.start = at + int64(i) + 1
-			d.expect(placeToken)
-			h.Reset()
-			return i + 1
-		default:
-			d.fills, d.clean = 0, false
-		}
-	}
-	d.skips += int64(len(b))
-	return len(b)
 }

@@ -1,10 +1,8 @@
 package smon
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -76,41 +74,5 @@ func openFile(name string) (*file, error) {
 func (f *file) close() {
 	if f.File != os.Stdin {
 		_ = f.Close() // only read
-	}
-}
-
-// readFile reads a file to its end, or until ctx ends. It waits for the store instead of shedding.
-func (s *server) readFile(ctx context.Context, f *file) {
-	defer f.close()
-	c := s.newSource(f.peer, f.peer)
-	defer c.release()
-	c.queue = receivers.NewQueue(s.sink, &s.Counters, s.cfg)
-	defer c.queue.Stop()
-	r := io.Reader(f)
-	if f.wait {
-		w, err := newWaiter(ctx, f.File)
-		if err != nil {
-			s.cfg.Logger.Error("smon: file not read", "file", f.Name(), "err", err)
-			return
-		}
-		defer w.close()
-		r = w
-	}
-	buf := make([]byte, readBytes)
-	for ctx.Err() == nil || f.wait {
-		n, err := r.Read(buf)
-		s.Bytes.Add(uint64(n))
-		if n > 0 {
-			c.feed(ctx, buf[:n])
-		}
-		switch {
-		case err == nil:
-			continue
-		case errors.Is(err, io.EOF):
-			s.cfg.Logger.Info("smon: file has ended", "file", f.Name())
-		case ctx.Err() == nil:
-			s.cfg.Logger.Error("smon: file not read on", "file", f.Name(), "err", err)
-		}
-		return
 	}
 }

@@ -255,7 +255,7 @@ func (c *source) resolve(entries []uint32) {
 		return
 	}
 	for k, i := range entries {
-		c.settle(&c.refs.entries[i], &reqs[k])
+		c.resolved(&c.refs.entries[i], &reqs[k])
 	}
 }
 
@@ -274,8 +274,8 @@ func (c *source) request(e *entry) receivers.Request {
 	}
 }
 
-// settle writes the outcome of a request into an entry.
-func (c *source) settle(e *entry, r *receivers.Request) {
+// resolved writes the outcome of a request into an entry.
+func (c *source) resolved(e *entry, r *receivers.Request) {
 	err := r.Err
 	if err == nil {
 		if _, ok := receivers.OnlySource(r.Definition); !ok {

@@ -1,0 +1,125 @@
+package mono
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// maxHeld bounds what the announcements of all agents together may hold in memory. One agent's may
+// hold some 5 MB.
+const maxHeld = 256 << 20
+
+// A server is the receiver.
+type server struct {
+	receivers.Counters
+	cfg     receivers.Config
+	set     settings
+	sink    receivers.Sink
+	tcp     *sockets.TCP // nil: only files are read
+	files   []*recording
+	queue   *receivers.SharedQueue
+	held    atomic.Int64 // by the decoders of all agents, in bytes
+	carried pace
+	lines   loglimit.Limit[string]
+
+	maxHeld    int64
+	answerTime time.Duration // how long an agent may take to answer
+
+	mu    sync.Mutex        // guards what follows
+	peers map[string]*agent // connected
+}
+
+// An agent is one connection, or one file that an agent has recorded.
+type agent struct {
+	s     *server
+	peer  string
+	host  string // whom new series are counted against
+	since time.Time
+	conn  *sockets.Conn    // nil for a file
+	queue *receivers.Queue // of a file; nil: all agents share the server's
+
+	// held while a request is written: they are answered in the order they are written; taken
+	// before mu
+	writing sync.Mutex
+	// good bye was said, or a write has failed: no more requests; guarded by writing
+	left bool
+
+	mu        sync.Mutex // guards what follows
+	dec       Decoder
+	series    []series // by position in dec.Readings
+	new       []int    // positions whose series are to be described
+	positions []int    // 0, 1, 2, … of all readings
+	asked     []*question
+	greeted   bool // hello has come
+	samples   uint64
+	last      rra.Time        // time of the last sample
+	ctx       context.Context // during feed
+	now       time.Time       // when what is being fed was read
+	gen       uint64          // generation of the references
+	held      int             // what is counted in server.held
+	kept      int             // of it for good
+	value     [1]rra.Value
+}
+
+// A series is where the values of one counter go.
+type series struct {
+	ref   core.Ref
+	retry time.Time        // if there is no reference: when to try again
+	why   receivers.Reason // and what the values are dropped for until then
+}
+
+func (a *agent) forgetSeries(i int) {
+	if a.series[i].ref != 0 {
+		a.s.Series.Add(-1)
+	}
+	a.series[i] = series{}
+}
+
+// position returns where the counter with an index stands in Readings.
+func (a *agent) position(index int16) (int, bool) {
+	for i, r := range a.dec.Readings() {
+		if r.Index == index && !r.Removed {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// bad counts and logs what ends the stream.
+func (a *agent) bad(err error) {
+	a.s.Drop(receivers.ReasonOf(err), 1)
+	if ok, held := a.s.lines.Allow(a.host, a.s.cfg.Now()); ok {
+		var e *receivers.Error
+		offset := 0
+		if errors.As(err, &e) {
+			offset = e.Offset
+		}
+		a.s.cfg.Logger.Warn("mono: stream ends", "peer", a.peer, "offset", offset, "err", err, "held_back_lines", held)
+	}
+}
+
+func (a *agent) log(key, what string, args ...any) {
+	if ok, held := a.s.lines.Allow(key, a.now); ok {
+		a.s.cfg.Logger.Warn("mono: "+what, append(args, "peer", a.peer, "held_back_lines", held)...)
+	}
+}
+
+// reading returns a counter that is sampled, or nil. a.mu is held.
+func (a *agent) reading(w wanted) *Reading {
+	rs := a.dec.Readings()
+	for i := range rs {
+		if r := &rs[i]; !r.Removed && r.Name == w.name && r.Category.String() == w.category {
+			return r
+		}
+	}
+	return nil
+}

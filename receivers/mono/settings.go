@@ -1,0 +1,83 @@
+package mono
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/receivers"
+)
+
+var (
+	flagFile = receivers.Flag{
+		Name: "mono-file", Repeat: true,
+		Usage: "recorded `file` of an agent, to be read once at the start",
+	}
+	flagDialect = receivers.Flag{
+		Name: "mono-dialect", Default: "page",
+		Usage: "`dialect` of requests: page (as published) or agent (as the agent of 2014 reads them)",
+	}
+	flagAdd = receivers.Flag{
+		Name: "mono-add", Repeat: true,
+		Usage: "`counter` to ask every agent for, as category/name: 'Mono GC/Minor GC collections'",
+	}
+	flagStep  = receivers.StepFlag("mono", "1s")
+	flagConns = receivers.NewConnFlags("mono", "an agent", "agents")
+)
+
+// maxWanted bounds what every agent is asked for.
+const maxWanted = 256
+
+// A wanted is a counter by its names.
+type wanted struct{ category, name string }
+
+func (w wanted) String() string { return w.category + "/" + w.name }
+
+// parseWanted reads CATEGORY/NAME. The name may have slashes.
+func parseWanted(s string) (wanted, error) {
+	category, name, ok := strings.Cut(s, "/")
+	if !ok {
+		return wanted{}, fmt.Errorf("%q is no CATEGORY/NAME", s)
+	}
+	if err := errors.Join(checkText("category", category), checkText("name", name)); err != nil {
+		return wanted{}, fmt.Errorf("%q is no CATEGORY/NAME: %w", s, err)
+	}
+	return wanted{category, name}, nil
+}
+
+// settings is what the protocol's flags say.
+type settings struct {
+	files   []string
+	dialect Dialect
+	add     []wanted
+	step    int64 // seconds
+	tcp     sockets.TCPOptions
+}
+
+func configure(cfg receivers.Config) (s settings, err error) {
+	s.files = cfg.OptionValues(flagFile)
+	for _, name := range s.files {
+		if err := checkRecording(name); err != nil {
+			return settings{}, flagFile.Wrong(err)
+		}
+	}
+	if s.dialect, err = ParseDialect(cfg.Option(flagDialect)); err != nil {
+		return settings{}, flagDialect.Wrong(err)
+	}
+	for _, text := range cfg.OptionValues(flagAdd) {
+		w, err := parseWanted(text)
+		if err != nil {
+			return settings{}, flagAdd.Wrong(err)
+		}
+		s.add = append(s.add, w)
+	}
+	if len(s.add) > maxWanted {
+		return settings{}, flagAdd.Wrong(fmt.Errorf("%d counters, at most %d are allowed", len(s.add), maxWanted))
+	}
+	if s.step, err = cfg.Step(flagStep); err != nil {
+		return settings{}, err
+	}
+	s.tcp, err = flagConns.TCP(cfg)
+	return s, err
+}

@@ -1,0 +1,23 @@
+package smon
+
+import (
+	"hash/maphash"
+
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// A server is the receiver.
+type server struct {
+	receivers.Counters
+	cfg   receivers.Config
+	set   settings
+	sink  receivers.Sink
+	tcp   *sockets.TCP // nil: only files are read
+	files []*file
+	queue *receivers.SharedQueue // of all connections
+	held  ledger
+	seed  maphash.Seed // of the hashes of texts
+	lines loglimit.Limit[string]
+}
