@@ -70,6 +70,26 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestPagesAreLinked: README.md leads to every page of docs, and the page of the decisions to each of
+// them. Some were linked by nobody.
+func TestPagesAreLinked(t *testing.T) {
+	linked := map[string]bool{}
+	for _, p := range readPages(t) {
+		if p.Name != "README.md" && p.Name != "docs/decisions/README.md" {
+			continue
+		}
+		for _, l := range p.Links {
+			to, _, _ := strings.Cut(l.Text, "#")
+			linked[path.Join(path.Dir(p.Name), to)] = true
+		}
+	}
+	for _, p := range readPages(t) {
+		if strings.HasPrefix(p.Name, "docs/") && !linked[p.Name] {
+			t.Errorf("%s is linked by neither README.md nor docs/decisions/README.md", p.Name)
+		}
+	}
+}
+
 var (
 	goName   = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}$`)
 	testName = regexp.MustCompile(`^(Test|Fuzz|Benchmark|Example)[A-Z]\w*$`)

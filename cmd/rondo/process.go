@@ -30,14 +30,17 @@ func newProcess() *process {
 	return &process{args: os.Args, stdin: os.Stdin, stdout: forTerminal(os.Stdout), stderr: forTerminal(os.Stderr), lookupEnv: os.LookupEnv, now: time.Now}
 }
 
-// tell prints an error, whose text may quote anything. If the database is damaged, tell prints
-// which commands help.
+// tell prints an error, whose text may quote anything. If the database is damaged or of another
+// version, tell prints which commands help.
 func (p *process) tell(err error) {
 	told := err.Error()
 	if errors.Is(err, rpc.ErrEnded) { // where it was noticed is no help
 		told = rpc.ErrEnded.Error()
 	}
 	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(told)) // nobody is left to tell
+	if errors.Is(err, core.ErrVersion) {
+		_, _ = fmt.Fprintln(p.stderr, "Nothing was changed. The rondo that wrote it takes the series out (rondo export --to FOLDER), this one takes them in (rondo --db NEW import FOLDER).")
+	}
 	damaged := errors.Is(err, core.ErrDamaged) || connect.CodeOf(err) == connect.CodeDataLoss
 	if damaged && !strings.Contains(told, "rondo ") {
 		_, _ = fmt.Fprintln(p.stderr, "rondo check tells all that is damaged; rondo check --repair, while no server runs, makes the rest usable.")

@@ -336,7 +336,7 @@ func TestUnknownVersion(t *testing.T) {
 		return tx.Bucket([]byte("meta")).Put([]byte("version"), sealed("meta", []byte("version"), binary.BigEndian.AppendUint32(nil, 99)))
 	})
 	for _, o := range []core.Options{{}, {ReadOnly: true}} {
-		if _, err := core.Open(dir, o); !errors.Is(err, core.ErrVersion) || !strings.Contains(err.Error(), "63") {
+		if _, err := core.Open(dir, o); !errors.Is(err, core.ErrVersion) || !strings.Contains(err.Error(), "format 99,") {
 			t.Errorf("read-only %v: %v", o.ReadOnly, err)
 		}
 	}

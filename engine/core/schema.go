@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -52,6 +53,16 @@ var (
 // formatVersion is the version of the database that this program writes and reads.
 const formatVersion = 2
 
+// otherFormat returns the error of a database whose version v is not the one that this program
+// reads.
+func otherFormat(v []byte) error {
+	n := fmt.Sprintf("%x", v)
+	if len(v) == 4 {
+		n = fmt.Sprint(binary.BigEndian.Uint32(v))
+	}
+	return fmt.Errorf("it has format %s, this program reads format %d: %w", n, formatVersion, ErrVersion)
+}
+
 // openVersion opens the database, after making it if it is missing (madeAnew), and checks its
 // version.
 func (s *Store) openVersion() (madeAnew bool, err error) {
@@ -79,7 +90,7 @@ func (s *Store) openVersion() (madeAnew bool, err error) {
 		}
 		v := meta.Get(metaVersion)
 		if len(v) == 4 {
-			return fmt.Errorf("version %d: %w", binary.BigEndian.Uint32(v), ErrVersion)
+			return otherFormat(v)
 		}
 		v, err := tx.Get(bucketMeta, metaVersion)
 		switch {
@@ -87,8 +98,8 @@ func (s *Store) openVersion() (madeAnew bool, err error) {
 			return err
 		case v == nil: // it is put last when a backup is restored
 			return fmt.Errorf("no version: %w", ErrVersion)
-		case len(v) != 4 || binary.BigEndian.Uint32(v) != formatVersion:
-			return fmt.Errorf("version %x: %w", v, ErrVersion)
+		case !bytes.Equal(v, binary.BigEndian.AppendUint32(nil, formatVersion)):
+			return otherFormat(v)
 		}
 		for _, b := range buckets {
 			if tx.Bucket(b) == nil {

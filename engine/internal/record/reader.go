@@ -12,8 +12,8 @@ import (
 var (
 	// ErrParse says that a record does not parse.
 	ErrParse = errors.New("log record does not parse")
-	// ErrVersion says that a newer rondo wrote the record.
-	ErrVersion = errors.New("unknown store version")
+	// ErrVersion says that another version of rondo wrote the record.
+	ErrVersion = errors.New("written by another version of rondo")
 )
 
 // A Reader reads the fields of a record from its front.
