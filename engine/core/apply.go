@@ -17,9 +17,8 @@ import (
 // holds g.mu.
 func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 	c := g.c
-	window := sh.reorder
-	// without a window, samples held by an earlier one go first
-	holds := window != 0 || len(g.held) > 0
+	// Without a window, samples that an earlier window held go first.
+	holds := sh.reorder != 0 || len(g.held) > 0
 	var d *definition
 	for i := from; i < to; i++ {
 		sm := &b.samples[i]
@@ -61,21 +60,24 @@ func (sh *shard) applySamples(g *group, b *Batch, from, to uint32, o *outcome) {
 				continue
 			}
 		}
-		if int(sm.n) != d.values {
-			o.reject(int(i), fmt.Errorf("%d values for %d data sources: %w", sm.n, d.values, ErrShape))
-			continue
-		}
-		if holds && (window != 0 || g.held[index] != nil) {
-			if err := sh.hold(g, d, index, sm.at, values, b.texts); err != nil {
-				o.reject(int(i), err)
-				continue
-			}
-		} else if err := sh.step(g, d, index, sm.at, values, b.texts, nil); err != nil {
+		if err := sh.applyOne(g, d, index, sm.at, values, b.texts); err != nil {
 			o.reject(int(i), err)
 			continue
 		}
 		o.accepted++
 	}
+}
+
+// applyOne applies a sample that is not plain: it holds the sample back if there is a reorder
+// window, or earlier samples of the series are held. The caller holds g.mu.
+func (sh *shard) applyOne(g *group, d *definition, index int, at rra.Time, values []rra.Value, texts []string) error {
+	if len(values) != d.values {
+		return fmt.Errorf("%d values for %d data sources: %w", len(values), d.values, ErrShape)
+	}
+	if sh.reorder != 0 || g.held[index] != nil {
+		return sh.hold(g, d, index, at, values, texts)
+	}
+	return sh.step(g, d, index, at, values, texts, nil)
 }
 
 // A command is one update command: samples of one series, applied in turn.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
@@ -15,45 +13,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// createSpecs bounds how many series one CreateBatch makes, and with it the memory that takes.
-const createSpecs = 5000
-
-// A Config says what load is put on which store.
-type Config struct {
-	Dir       string // the database folder; empty or absent
-	Series    int    // rounded up to whole hosts
-	Readings  int    // readings of every series; 360 make an hour
-	Appenders int    // goroutines that append, each for hosts of its own
-	Depth     int    // batches an appender keeps in flight
-	Seed      uint64
-	Options   core.Options
-	// series compared, bit for bit, with what was sent; after ingest and again after recovery
-	Verify int
-
-	// Exec returns the command that runs Child(ctx, arg, out). Nil: recovery is not measured.
-	Exec func(ctx context.Context, arg string) *exec.Cmd `json:"-"`
-
-	RecoveryProfile string // file that takes a CPU profile of the recovery; may be empty
-
-	CPUProfile io.Writer `json:"-"` // takes a CPU profile of ingest and final checkpoint; may be nil
-	MemProfile io.Writer `json:"-"` // takes a heap profile after them; may be nil
-}
-
-func (c Config) validate() error {
-	for _, n := range []struct {
-		name  string
-		value int
-	}{{"series", c.Series}, {"readings", c.Readings}, {"appenders", c.Appenders}, {"depth", c.Depth}} {
-		if n.value < 1 {
-			return fmt.Errorf("bench: %s is %d, must be at least 1", n.name, n.value)
-		}
-	}
-	return nil
-}
-
-// Ingest puts the load of c on a new store in c.Dir and measures it. The series are
-// created first and the store is closed and opened again, so that what is measured
-// is the load on a store that has these series. What creating them took is told apart.
+// Ingest writes the load of c into a new store in c.Dir and measures it. It makes the series first,
+// and closes and opens the store, so that it measures the load on a store that has these series.
+// The result tells the cost of making them separately.
 func Ingest(ctx context.Context, c Config) (r Result, err error) {
 	if err := c.validate(); err != nil {
 		return r, err
@@ -97,9 +59,9 @@ func Ingest(ctx context.Context, c Config) (r Result, err error) {
 	return r, recovery(ctx, c, &r)
 }
 
-// create makes a store with all series, closes it, and gives its memory back.
+// create makes a store with all series, closes it, and returns its memory to the system.
 func create(ctx context.Context, c Config, r *Result) (refs []core.Ref, err error) {
-	_ = resetPeak() // tried again, and told, where it matters
+	_ = resetPeak() // Ingest tries again and reports it
 	begin, written := time.Now(), writtenBytes()
 	store, err := core.Open(c.Dir, c.Options)
 	if err != nil {
@@ -210,8 +172,8 @@ func generatorCost(seed uint64, series int) float64 {
 	return (cpuTime() - begin).Seconds() / float64(hosts*HostSeries) * 1e6
 }
 
-// watchAnon looks at the anonymous memory of the process twenty times a second
-// until the function it returns is called, which returns the most it saw.
+// watchAnon samples the anonymous memory of the process twenty times a second. The function that it
+// returns ends that and returns the largest sample.
 func watchAnon() func() int64 {
 	done, peak := make(chan struct{}), make(chan int64)
 	go func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A load is a generator on its way into a store.
+// A load writes what a generator makes into a store.
 type load struct {
 	store     *core.Store
 	gen       *Generator
@@ -36,14 +36,14 @@ func newLoad(store *core.Store, c Config) *load {
 // appenderOf returns which appender owns host h.
 func (l *load) appenderOf(h int) int { return h % l.appenders }
 
-// run appends readings readings of every series, or until full says so at the end
-// of a step of appender 0, and returns the times to acknowledgement of all
-// batches once all are acknowledged.
+// run appends a number of readings of every series. It ends early if full returns true at the end
+// of a step of appender 0. It waits for all batches and returns the times until they were
+// acknowledged.
 //
-// The time of a batch runs from before Submit until its appender has seen it
-// acknowledged. An appender asks for its oldest batch when all its depth batches are
-// under way, so the figure is what a client sees, its own dawdling included. By
-// Little's law its mean is at least batches in flight / batches a second.
+// The time of a batch runs from before Submit until its appender sees the acknowledgement. An
+// appender looks at its oldest batch when all its depth batches are in flight. So the figure is
+// what a client sees, including the client's own delay. By Little's law the mean is at least the
+// batches in flight divided by the batches a second.
 func (l *load) run(ctx context.Context, readings int, full func() bool) (*Histogram, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -86,11 +86,11 @@ type appender struct {
 	values [HostSeries]rra.Value
 }
 
-// A flight is a batch, and whether it is under way.
+// A flight is a batch that may be in flight.
 type flight struct {
 	batch  core.Batch
 	ticket core.Ticket
-	sent   time.Time // zero: not under way
+	sent   time.Time // zero: not in flight
 }
 
 func newAppender(l *load, number int) *appender {
@@ -129,7 +129,7 @@ func (a *appender) run(ctx context.Context, readings int, full func() bool, stop
 	return a.drain()
 }
 
-// drain waits for all batches under way.
+// drain waits for all batches in flight.
 func (a *appender) drain() error {
 	for range a.ring {
 		if err := a.wait(); err != nil {
@@ -139,7 +139,7 @@ func (a *appender) drain() error {
 	return nil
 }
 
-// send puts one reading of all series of a host under way.
+// send submits one reading of all series of a host.
 func (a *appender) send(ctx context.Context, h int) error {
 	f := &a.ring[a.at]
 	if err := a.wait(); err != nil {
@@ -155,7 +155,7 @@ func (a *appender) send(ctx context.Context, h int) error {
 	return a.l.store.Submit(ctx, &f.batch, &f.ticket)
 }
 
-// wait waits for the oldest batch, whose place in the ring is then free.
+// wait waits for the oldest batch and frees its place in the ring.
 func (a *appender) wait() error {
 	f := &a.ring[a.at]
 	a.at = (a.at + 1) % len(a.ring)

@@ -19,34 +19,24 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// fullLog is the log's length at which the engine starts a checkpoint, where Options do not say.
+// fullLog is the length of log at which the engine starts a checkpoint if Options do not say.
 const fullLog = 64 << 20
 
-// An order is what a child process is to do, and what it is told of the load.
+// An order tells a child process what to do, and with which load.
 type order struct {
-	Fill   bool   // append until the log is full, say so, and wait to be killed; else open and look
+	Fill   bool   // append until the log is full, say so, and wait to be killed; else open the store and compare
 	Config Config // without Exec and the profiles
-	Done   []int  // to look: readings that were acknowledged, by appender
+	Done   []int  // for a child that compares: readings that were acknowledged, by appender
 }
 
-// filled is what a child says before it waits to be killed.
+// A filled is the report of a child that waits to be killed.
 type filled struct {
 	Done     []int
 	LogBytes int64
 }
 
-// opened is what a child says that opened a store.
-type opened struct {
-	OpenSeconds   float64 // Open and the first fetch
-	EngineSeconds float64 // what Stats says of it
-	Replayed      uint64  // records
-	PeakRSSBytes  int64
-	PeakAnonBytes int64
-	Verified      int64
-}
-
-// recovery has a child fill the log of the store in c.Dir and kills it, and another
-// one open what is left, compare it with what was acknowledged, and time that.
+// recovery starts a child that fills the log of the store in c.Dir, and kills it. A second child
+// then opens the store, times that, and compares the store with what was acknowledged.
 func recovery(ctx context.Context, c Config, r *Result) error {
 	var f filled
 	if err := child(ctx, c, order{Fill: true, Config: c}, &f); err != nil {

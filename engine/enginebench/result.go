@@ -110,3 +110,13 @@ func (r *Result) WriteText(w io.Writer) error {
 	}
 	return t.Flush()
 }
+
+// An opened is the report of a child that opened a store.
+type opened struct {
+	OpenSeconds   float64 // Open and the first fetch
+	EngineSeconds float64 // the same, as Stats measured it
+	Replayed      uint64  // records
+	PeakRSSBytes  int64
+	PeakAnonBytes int64
+	Verified      int64
+}
