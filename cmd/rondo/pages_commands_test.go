@@ -22,7 +22,8 @@ var notCalls = []string{
 // TestCommandsInPages looks for the command and the flags of every call of rondo that a page shows.
 func TestCommandsInPages(t *testing.T) {
 	isFlag := func(cmd *cobra.Command, name string) bool {
-		return cmd.Name() == "rrdtool" || slices.Contains(rrdtool.OptionsOf(cmd.Name()), name)
+		return cmd.Name() == "rrdtool" || slices.Contains(rrdtool.OptionsOf(cmd.Name()), name) ||
+			slices.Contains(rrdtool.OwnVerbs(), cmd.Name()) && strings.Contains(cmd.Long, "--"+name)
 	}
 	calls := 0
 	for _, p := range readPages(t) {
