@@ -1,8 +1,8 @@
-// Package query reads series back: it picks the archive that serves a range at
-// a resolution, and fetches its rows.
+// Package query reads series back: it chooses the archive that serves a range at a resolution, and
+// fetches its rows.
 //
-// [Fetch] does both. [Choose] is the choice alone, which is rrdtool's: the
-// same archive as `rrdtool fetch` would take from the same file. A [Plan] is a
-// choice and the whole rows that a range widens to; it gives them piece by
-// piece, so that a range of any length costs no memory.
+// [Fetch] does both at once. A [Plan] is the choice of an archive, with the range widened to whole
+// rows. Its method [Plan.Pieces] returns the rows in pieces, so that a long range takes no more
+// memory than a short one. [ReadMany] reads many plans together. The choice is rrdtool's: the same
+// archive that `rrdtool fetch` takes from the same file.
 package query

@@ -10,14 +10,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Store is what fetching asks of a store. An *core.Store is one.
+// A Store is the store that rows are fetched from, such as a [core.Store].
 type Store interface {
 	Series(ref core.Ref) (core.Series, error)
 	Last(ref core.Ref) (rra.Time, error)
 	Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error)
 }
 
-// A Chooser is a Store that cannot be told which archive to read: it chooses, and gives the rows.
+// A Chooser is a Store that chooses the archive itself, such as the client of a daemon. Table
+// returns the rows.
 type Chooser interface {
 	Table(ref core.Ref, r Request) (*Table, error)
 }
@@ -26,18 +27,20 @@ type Chooser interface {
 type Request struct {
 	CF         rra.CF
 	Start, End int64 // seconds since 1970
-	Resolution int64 // seconds a row, about; 0: 1, the finest archive that reaches back to Start
-	Align      bool  // move both back until Start is a multiple of Resolution
+	// Resolution is the wished seconds a row; less than 1 means the finest archive that reaches
+	// back to Start.
+	Resolution int64
+	Align      bool // move both times back until Start is a multiple of Resolution
 }
 
-// A Table is rows of all data sources of a series. Row i ends at
-// Start + (i+1)*Step; unknown is NaN.
+// A Table is rows with the values of all data sources of a series. Row i ends at Start +
+// (i+1)*Step. Unknown values are NaN.
 type Table struct {
-	Start, End int64 // rows cover (Start, End]
-	Step       int64
-	DS         []string
+	Start, End int64     // the rows cover (Start, End], in seconds since 1970
+	Step       int64     // seconds a row
+	DS         []string  // names of the data sources
 	Values     []float64 // row by row
-	Archive    int       // index of the archive they are from
+	Archive    int       // index of the archive
 }
 
 // Len returns the number of rows.
@@ -49,10 +52,10 @@ func (t *Table) Row(i int) (end int64, values []float64) {
 	return t.Start + int64(i+1)*t.Step, t.Values[i*n : (i+1)*n : (i+1)*n]
 }
 
-// MaxValues bounds a Table: 64 Mi values, 512 MiB.
+// MaxValues bounds the values of a Table: 64 Mi, which take 512 MiB.
 const MaxValues = 64 << 20
 
-// A RangeError says that a range has more rows than a Table may have.
+// A RangeError says that a range has more rows than are returned at once.
 type RangeError struct {
 	Rows, Most int64
 }
@@ -61,7 +64,8 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("the range has %d rows, more than %d", e.Rows, e.Most)
 }
 
-// Fetch returns the rows that rrdtool would fetch for r.
+// Fetch returns the rows that rrdtool would fetch for r. The error is a [*RangeError] if they are
+// too many, ErrNoArchive if no archive has the CF, or that of the store.
 func Fetch(ctx context.Context, s Store, ref core.Ref, r Request) (*Table, error) {
 	p, err := NewPlan(s, ref, r)
 	if err != nil {
@@ -82,23 +86,22 @@ func Fetch(ctx context.Context, s Store, ref core.Ref, r Request) (*Table, error
 	return t, nil
 }
 
-// A Plan is the archive that serves a request, and the whole rows the request
-// widens to.
+// A Plan is the archive that serves a request, and the range of whole rows.
 type Plan struct {
-	Archive    int
-	Start, End int64 // rows cover (Start, End]
-	Step       int64
-	DS         []string
+	Archive    int      // index of the archive
+	Start, End int64    // the rows cover (Start, End], in seconds since 1970
+	Step       int64    // seconds a row
+	DS         []string // names of the data sources
 
 	store    Store
 	ref      core.Ref
-	from, to int64 // the archive holds rows of (from, to]
-	whole    *Table
+	from, to int64  // the archive holds the rows of (from, to]
+	whole    *Table // the rows, if the store is a Chooser
 }
 
-// NewPlan chooses the archive for r and moves the ends of the range as rrdtool
-// does: the start down to a whole row, the end to the end of the row that it
-// falls into, or of the next if it is the end of one.
+// NewPlan chooses the archive for r and widens the range to whole rows as rrdtool does. It moves
+// the start down to the end of a row. It moves the end up to the end of the row that contains it,
+// or, if the end is the end of a row, to that of the next row.
 func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 	if c, ok := s.(Chooser); ok {
 		t, err := c.Table(ref, r)
@@ -124,7 +127,7 @@ func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 		r.Start, r.End = r.Start-d, r.End-d
 	}
 	p := &Plan{store: s, ref: ref}
-	if p.Archive, err = Choose(d, last.Unix(), r.CF, r.Start, r.Resolution); err != nil {
+	if p.Archive, err = d.Choose(last.Unix(), r.CF, r.Start, r.Resolution); err != nil {
 		return nil, err
 	}
 	p.from, p.to = d.Window(p.Archive, last.Unix())
@@ -140,14 +143,14 @@ func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 // Rows returns the number of rows.
 func (p *Plan) Rows() int64 { return (p.End - p.Start) / p.Step }
 
-// A piece has so many rows, or fewer: as many values, or a row.
+// The limits of a piece. A piece has at least one row.
 const (
 	pieceRows   = 8192
 	pieceValues = 128 << 10
 )
 
-// Pieces yields the rows in order, as tables of some thousand rows. A table is
-// valid until the next one.
+// Pieces yields the rows in order, in tables of at most some thousand rows. A table is valid until
+// the next one is yielded.
 func (p *Plan) Pieces(ctx context.Context) iter.Seq2[*Table, error] {
 	return func(yield func(*Table, error) bool) {
 		if p.whole != nil {
@@ -178,7 +181,7 @@ func (p *Plan) Pieces(ctx context.Context) iter.Seq2[*Table, error] {
 	}
 }
 
-// fill puts the rows that the archive holds into t.
+// fill copies the rows that the archive holds into t.
 func (p *Plan) fill(ctx context.Context, t *Table) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -204,4 +207,16 @@ func (p *Plan) fill(ctx context.Context, t *Table) error {
 		copy(t.Values[dst:dst+n], rows.Values[src:src+n])
 	}
 	return nil
+}
+
+// ErrNoArchive says that no archive consolidates as asked. The text is rrdtool's.
+var ErrNoArchive = rra.ErrNoArchive
+
+// floor rounds t down to a multiple of step.
+func floor(t, step int64) int64 {
+	r := t % step
+	if r < 0 {
+		r += step
+	}
+	return t - r
 }

@@ -7,15 +7,16 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// A ManyStore is a Store that reads many series at once. An *core.Store is one.
+// A ManyStore is a Store that reads many series at once, such as a [core.Store].
 type ManyStore interface {
 	Store
 	FetchMany(ctx context.Context, refs []core.Ref, archive int, start, end int64, fn func(i int, r *core.Rows, err error)) error
 }
 
-// ReadMany reads all rows of many plans; what plans over one range share of the store is read once.
-// fn is called once for each plan, in any order, with values as a Table has them, which are valid
-// until it returns. The plans must be small: all rows of one are held at once.
+// ReadMany reads all rows of many plans. It reads storage that series share only once for plans
+// with the same range. It calls fn once for each plan, in any order, with the values in the order
+// of a Table; they are valid until fn returns. The plans must be small, because all rows of a plan
+// are in memory at once. Errors of single plans go to fn; ReadMany itself returns that of ctx.
 func ReadMany(ctx context.Context, s ManyStore, plans []*Plan, fn func(i int, values []float64, err error)) error {
 	type span struct {
 		archive    int
@@ -32,7 +33,7 @@ func ReadMany(ctx context.Context, s ManyStore, plans []*Plan, fn func(i int, va
 		for _, i := range at {
 			refs = append(refs, plans[i].ref)
 		}
-		// fn has the errors
+		// fn gets the errors
 		_ = s.FetchMany(ctx, refs, k.archive, k.start, k.end, func(j int, rows *core.Rows, err error) {
 			p := plans[at[j]]
 			switch {

@@ -55,7 +55,7 @@ func TestChoose(t *testing.T) {
 		{"failures", rra.Failures, 10, 1, 8, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := query.Choose(d, last, tt.cf, last-tt.back, tt.resolution)
+			got, err := d.Choose(last, tt.cf, last-tt.back, tt.resolution)
 			if got != tt.want || !errors.Is(err, tt.err) {
 				t.Errorf("got archive %d, %v; want %d, %v", got, err, tt.want, tt.err)
 			}

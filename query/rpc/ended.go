@@ -27,8 +27,8 @@ func ended(err error) error {
 	return err
 }
 
-// endedCall is ended for a call over HTTP. The transport closes a connection whose other end is gone,
-// which a Write at the same time tells of.
+// endedCall is ended for a call over HTTP. The transport closes a connection whose other end is
+// gone, and a Write at the same time then reports a closed connection.
 func endedCall(ctx context.Context, err error) error {
 	if errors.Is(err, net.ErrClosed) && ctx.Err() == nil {
 		err = io.ErrUnexpectedEOF
@@ -59,8 +59,8 @@ func (endTeller) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect
 	return next
 }
 
-// An endedStream is a stream whose errors have gone through ended. An io.EOF stays: it is the end of
-// the stream, or says that Receive has the error.
+// An endedStream is a stream whose errors have gone through ended. An io.EOF stays unchanged: it is
+// the end of the stream, or says that Receive returns the error.
 type endedStream struct {
 	connect.StreamingClientConn
 	ctx context.Context // of the stream

@@ -31,7 +31,7 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.Meta
 			page.NextPage = page.GetMetadata()[n-1].GetPath()
 			break
 		}
-		p := MetadataOf(x)
+		p := metadataOf(x)
 		if err := charge.texts(proto.Size(p)); err != nil {
 			return nil, err
 		}
@@ -40,8 +40,8 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.Meta
 	return connect.NewResponse(&page), nil
 }
 
-// MetadataOf returns the message of a path's metadata.
-func MetadataOf(x core.PathMetadata) *rondov1.Metadata {
+// metadataOf returns the message of a path's metadata.
+func metadataOf(x core.PathMetadata) *rondov1.Metadata {
 	m := &rondov1.Metadata{Path: x.Path, TimeUs: int64(x.Time), Text: x.Text, Expire: x.Expire, Expired: x.Expired}
 	for _, a := range x.Attributes {
 		m.Attributes = append(m.Attributes, &rondov1.Label{Name: a.Name, Value: a.Value})

@@ -31,7 +31,7 @@ func (s *Server) Info(_ context.Context, req *connect.Request[rondov1.InfoReques
 		return nil, fail(err, "metadata of %.200q", info.Path)
 	}
 	if m.Time != 0 {
-		answer.Metadata = MetadataOf(core.PathMetadata{Path: info.Path, Metadata: m})
+		answer.Metadata = metadataOf(core.PathMetadata{Path: info.Path, Metadata: m})
 	}
 	for i := range info.Definition.Sources {
 		value, unknown := info.Machine.PDP(&info.State, i)

@@ -9,11 +9,11 @@ import (
 	"strconv"
 )
 
-// An Access says who may connect to a socket. The zero value is its owner alone.
+// An Access says who may connect to a socket. The zero value allows only the owner.
 type Access struct {
-	// Mode is that of the socket's file; 0: 0600, or 0660 with a group.
+	// Mode is the mode of the socket's file; 0 means 0600, or 0660 with a group.
 	Mode fs.FileMode
-	// Group is the owning group, by name or number; empty: the process's.
+	// Group is the owning group, by name or number; empty means the process's own.
 	Group string
 }
 
@@ -42,7 +42,7 @@ func (a Access) Apply(name string) error {
 	return os.Chmod(name, a.FileMode())
 }
 
-// GroupID returns the number of a group, which is given by name or number.
+// GroupID returns the number of a group that is given by name or number.
 func GroupID(name string) (int, error) {
 	if id, err := strconv.Atoi(name); err == nil && id >= 0 {
 		return id, nil

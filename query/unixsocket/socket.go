@@ -1,8 +1,8 @@
-// Package unixsocket makes the sockets that a server has in the file system, and connects to them.
+// Package unixsocket makes unix sockets in the file system, and connects to them.
 //
-// A socket of [Listen] is never there with another mode than its own, takes the place of one that a
-// killed server left behind, and may have a path longer than the address of a socket is. [Dial]
-// connects to it.
+// [Listen] makes a socket that has its mode and group from the first moment, replaces one that a
+// killed server left behind, and works with paths that are too long for the address of a socket.
+// [Dial] connects to such a socket.
 package unixsocket
 
 import (
@@ -17,23 +17,23 @@ import (
 	"sync"
 )
 
-// maxPath is the longest path that fits a socket's address on every system rondo runs on.
+// maxPath is the longest path, in bytes, that fits in a socket's address on all systems.
 const maxPath = 100
 
-// ErrNoSocket says that a path is something else than a socket.
+// ErrNoSocket says that a file is not a socket.
 var ErrNoSocket = errors.New("is no socket")
 
-// Listen makes a socket at the path name. dress gives its file mode and group before anybody can
-// connect to it; fresh is the name it has until then. A socket or a file that is there is replaced,
-// even if somebody listens at it: see [Vacant]. Closing the listener removes the socket, if it is
-// still the one that was made.
+// Listen makes a socket at the path name and listens on it. dress sets mode and group of its file
+// before anybody can connect; until then the file has the name fresh. Listen replaces a socket or
+// file of that name even if somebody listens there: see [Vacant]. Closing the listener removes the
+// socket, unless another file has taken its place.
 func Listen(name string, dress func(fresh string) error) (net.Listener, error) {
 	d, err := os.Open(filepath.Dir(name))
 	if err != nil {
 		return nil, fmt.Errorf("make socket: %w", err)
 	}
-	defer func() { _ = d.Close() }() // read only
-	// Nobody connects to the fresh name, and the rename replaces a stale socket at once.
+	defer func() { _ = d.Close() }() // nothing was written
+	// Nobody connects to the fresh name, and the rename replaces a stale socket in one step.
 	fresh := name + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("make socket: %w", err)
@@ -51,15 +51,15 @@ func Listen(name string, dress func(fresh string) error) (net.Listener, error) {
 		err = os.Rename(fresh, name)
 	}
 	if err != nil {
-		_ = l.Close() // the first error is the one to tell
+		_ = l.Close() // the first error is the one to report
 		_ = os.Remove(fresh)
 		return nil, fmt.Errorf("make socket: %w", err)
 	}
 	return s, nil
 }
 
-// Dial connects to the socket at the path name. Where the path is something else the error wraps
-// [ErrNoSocket]; where nothing is there it wraps [fs.ErrNotExist].
+// Dial connects to the socket at the path name. The error wraps [ErrNoSocket] if the file is not a
+// socket, and [fs.ErrNotExist] if there is no file.
 func Dial(ctx context.Context, name string) (net.Conn, error) {
 	if err := check(name); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func Dial(ctx context.Context, name string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = d.Close() }() // read only
+	defer func() { _ = d.Close() }() // nothing was written
 	var nd net.Dialer
 	c, err := nd.DialContext(ctx, "unix", short(name, d))
 	if err != nil {
@@ -107,9 +107,9 @@ func (c *conn) named(err error) error {
 	return &named
 }
 
-// Vacant says whether a socket may be made at the path name: nothing is there, or a socket that
-// nobody listens at any more. The error says who is in the way; where that is no socket it wraps
-// [ErrNoSocket].
+// Vacant returns nil if a socket may be made at the path name: there is no file, or a socket at
+// which nobody listens any more. Otherwise the error says what is in the way; it wraps
+// [ErrNoSocket] if that is not a socket.
 func Vacant(ctx context.Context, name string) error {
 	switch err := check(name); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -124,7 +124,7 @@ func Vacant(ctx context.Context, name string) error {
 	return nil
 }
 
-// check says whether a socket is at the path name.
+// check returns an error if the file of the path name is missing or not a socket.
 func check(name string) error {
 	info, err := os.Stat(name)
 	if err == nil && info.Mode()&fs.ModeSocket == 0 {
@@ -133,7 +133,8 @@ func check(name string) error {
 	return err
 }
 
-// short returns name, or a shorter name of the same file by way of the open folder d.
+// short returns name if it is short enough, or else a name of the same file below the open folder
+// d.
 func short(name string, d *os.File) string {
 	if len(name) <= maxPath {
 		return name
@@ -156,7 +157,7 @@ func (s *socket) Close() error {
 	err := s.UnixListener.Close()
 	s.once.Do(func() {
 		if now, e := os.Lstat(s.name); e != nil || !os.SameFile(now, s.file) {
-			return // it is gone, or somebody else's
+			return // the file is gone, or another one
 		}
 		if e := os.Remove(s.name); e != nil && !errors.Is(e, fs.ErrNotExist) {
 			err = errors.Join(err, e)

@@ -2,16 +2,16 @@ package attime
 
 import "time"
 
-// A fields is a time taken apart, each part free to lie outside its range.
-// Parts are 32 bits wide and wrap, as rrdtool's do.
+// A fields is a time taken apart. Each part may lie outside its range. Like rrdtool's, the parts
+// have 32 bits and wrap.
 type fields struct {
 	year, mon, mday int32 // year since 1900, month from 0
 	hour, min, sec  int32
 	wday            int32
-	dst             int32 // 1 daylight saving time, 0 not, -1 whichever fits
+	dst             int32 // 1: daylight saving time; 0: standard time; -1: either
 }
 
-// local takes the second t apart in loc.
+// local returns the fields of the second t in loc.
 func local(t int64, loc *time.Location) fields {
 	u := time.Unix(t, 0).In(loc)
 	f := fields{
@@ -25,7 +25,7 @@ func local(t int64, loc *time.Location) fields {
 	return f
 }
 
-// wall is the second that f would be if the location were UTC.
+// wall returns the second that f means in UTC.
 func (f *fields) wall() int64 {
 	year, mon := int64(f.year)+1900, int64(f.mon)
 	year += mon / 12
@@ -36,7 +36,8 @@ func (f *fields) wall() int64 {
 	return (days(year, mon)+int64(f.mday)-1)*86400 + int64(f.hour)*3600 + int64(f.min)*60 + int64(f.sec)
 }
 
-// days counts the days from 1970 to the first of a month (from 0) of a year.
+// days returns the number of days from 1970 to the first day of a month of a year. Months count
+// from 0.
 func days(year, mon int64) int64 {
 	mon++
 	if mon <= 2 {
@@ -52,14 +53,14 @@ func days(year, mon int64) int64 {
 	return era*146097 + yoe*365 + yoe/4 - yoe/100 + doy - 719468
 }
 
-// second finds the second at which the clocks of loc show f. The search starts
-// from the wall time taken as UTC and corrects itself, which settles, as the C
-// library does in a fresh process, which of two equal wall times is meant when
-// clocks are set back. A wall time that clocks skip is moved by the jump; where they skip a day and
-// daylight saving time is asked for, there is none: -1.
+// second returns the second at which the clocks of loc show f. The search starts with the wall time
+// taken as UTC and corrects itself. If clocks are set back and show a wall time twice, the search
+// thereby finds the same one as the C library in a fresh process. A wall time that clocks skip is
+// moved by the jump. second returns -1 if clocks skip a whole day and f asks for daylight saving
+// time.
 func (f *fields) second(loc *time.Location) int64 {
 	wall := f.wall()
-	t, last, before := wall, wall, wall // before, last, t: three guesses in a row
+	t, last, before := wall, wall, wall // the last three guesses: before, last, t
 	lastDST := false
 	for range 8 {
 		off, dst := offset(t, loc)
@@ -68,7 +69,8 @@ func (f *fields) second(loc *time.Location) int64 {
 			return f.asked(t, wall, dst, loc)
 		}
 		if t == before && t != last {
-			// To and fro over a jump: its far side, or the side that was not asked for.
+			// The guesses alternate over a jump. Choose its far side, or the side that was not
+			// asked for.
 			if f.dst < 0 && (dst || !lastDST) || f.dst >= 0 && (f.dst != 0) != dst {
 				return t
 			}
@@ -79,8 +81,8 @@ func (f *fields) second(loc *time.Location) int64 {
 	return -1
 }
 
-// asked moves t, where the wall time was found, to the offset that f asks for
-// by its daylight saving time, taken from the nearest time that has it.
+// asked returns t, at which the wall time was found, moved to the offset of the daylight saving
+// time that f asks for. The offset is that of the nearest time with it.
 func (f *fields) asked(t, wall int64, dst bool, loc *time.Location) int64 {
 	if f.dst < 0 || dst == (f.dst != 0) {
 		return t
@@ -93,7 +95,7 @@ func (f *fields) asked(t, wall int64, dst bool, loc *time.Location) int64 {
 			}
 		}
 	}
-	if dst { // none there: an hour, as usual
+	if dst { // no such time: assume an hour
 		return t + 3600
 	}
 	return t - 3600

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// isoForms are the ISO times that FromISO takes, without a zone.
+// isoForms are the forms that FromISO reads, without a zone.
 var isoForms = []string{"2006-01-02", "2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02 15:04:05"}
 
-// FromISO returns an ISO time (2026-11-20, 2026-11-20T15:04:05, 2026-11-20T15:04:05Z, RFC 3339) as
-// the number of its seconds since 1970, a form that [Parse] takes. Without a zone the time is one
-// of location. Other texts stay as they are. rrdtool does not know such times: use FromISO where a
-// time is not rrdtool's.
+// FromISO converts an ISO time (2026-11-20, 2026-11-20T15:04:05, 2026-11-20T15:04:05Z, RFC 3339) to
+// seconds since 1970, a text that [Parse] reads. A time without a zone is in location. Other texts
+// are returned unchanged. rrdtool does not accept ISO times, so use FromISO only for times that are
+// not rrdtool's.
 func FromISO(text string, location *time.Location) (string, error) {
 	if len(text) < len(isoForms[0]) || strings.Trim(text[:4], "0123456789") != "" || text[4] != '-' {
 		return text, nil

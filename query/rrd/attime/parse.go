@@ -9,39 +9,16 @@ import (
 	"time"
 )
 
-// Relation says what a [Time] counts from.
-type Relation int
-
-// What a time counts from.
-const (
-	Absolute Relation = iota
-	ToStart           // start+1d: the start of the range
-	ToEnd             // end-1d: the end of the range
-)
-
-// A Time is one end of a range, parsed but not yet resolved: it may count from
-// the other end.
-type Time struct {
-	// Relation says what the time counts from.
-	Relation Relation
-
-	f      fields // of a relation: what is added to the other end's fields
-	offset int64  // seconds on the clock, added last
-	loc    *time.Location
-}
-
-// unset marks the hour and the year of a number that has yet to turn out to be
-// a time of day or a date. A date without a year keeps the mark, and lands in
-// the year 30000, as it does with rrdtool.
+// unset marks the hour and the year while it is unknown whether a number is a time of day or a
+// date. A date without a year keeps the mark and means the year 30000, as in rrdtool.
 const unset = 30000
 
-// lastSecond ends the last year that fits 32 bits. rrdtool gives a second of no
-// meaning for later ones.
+// lastSecond is the end of the last year that fits in 32 bits. For later times rrdtool returns a
+// meaningless second.
 const lastSecond = 67767976233532799 - 86400
 
-var errRange = errors.New("the specified time is incorrect (out of range?)")
-
-// Parse reads spec. What it leaves out is taken from now, in now's location.
+// Parse reads one end of a range. Parts of a date that spec does not name are taken from now, in
+// now's location.
 func Parse(spec string, now time.Time) (Time, error) {
 	p := parser{scanner: scanner{spec: spec, table: words}}
 	p.loc = now.Location()
@@ -56,7 +33,7 @@ func Parse(spec string, now time.Time) (Time, error) {
 	return p.Time, nil
 }
 
-// Instant reads a time that stands alone.
+// Instant reads a single time and returns it in seconds since 1970.
 func Instant(spec string, now time.Time) (int64, error) {
 	t, err := Parse(spec, now)
 	if err != nil {
@@ -68,10 +45,7 @@ func Instant(spec string, now time.Time) (int64, error) {
 	return t.Unix(), nil
 }
 
-// ErrRelative says that a time which stands alone was given relative to start or end.
-var ErrRelative = errors.New("specifying time relative to the 'start' or 'end' makes no sense here")
-
-// ParsePair reads the two ends of a range, seconds since 1970, of which one may
+// ParsePair reads the two ends of a range and returns them in seconds since 1970. One of them may
 // be relative to the other.
 func ParsePair(start, end string, now time.Time) (from, to int64, err error) {
 	s, err := Parse(start, now)
@@ -85,49 +59,16 @@ func ParsePair(start, end string, now time.Time) (from, to int64, err error) {
 	return Resolve(s, e)
 }
 
-// Resolve returns the seconds of the two ends of a range.
-func Resolve(start, end Time) (from, to int64, err error) {
-	switch {
-	case start.Relation == ToEnd && end.Relation == ToStart:
-		return 0, 0, errors.New("the start and end times cannot be specified relative to each other")
-	case start.Relation == ToStart:
-		return 0, 0, errors.New("the start time cannot be specified relative to itself")
-	case end.Relation == ToEnd:
-		return 0, 0, errors.New("the end time cannot be specified relative to itself")
-	case start.Relation == ToEnd:
-		to = end.Unix()
-		return start.from(to), to, nil
-	case end.Relation == ToStart:
-		from = start.Unix()
-		return from, end.from(from), nil
-	}
-	return start.Unix(), end.Unix(), nil
-}
-
-// Unix returns the second of an absolute time.
-func (t Time) Unix() int64 { return t.f.second(t.loc) + t.offset }
-
-// from returns the second of t counted from the second base.
-func (t Time) from(base int64) int64 {
-	f := local(base, t.loc)
-	f.year += t.f.year
-	f.mon += t.f.mon
-	f.mday += t.f.mday
-	f.hour += t.f.hour
-	f.min += t.f.min
-	f.sec += t.f.sec
-	return f.second(t.loc) + t.offset
-}
-
+// A parser reads a time.
 type parser struct {
 	scanner
 	Time
-	minus bool    // the sign in force
-	unit  tokenID // the last unit under that sign
-	far   bool    // seconds past lastSecond were given
+	minus bool    // the current sign is minus
+	unit  tokenID // the last unit behind that sign
+	far   bool    // the time is after lastSecond
 }
 
-// parse reads reference, offsets and the end.
+// parse reads the reference, the offsets and the end.
 func (p *parser) parse() error {
 	p.next()
 	var err error
@@ -167,8 +108,8 @@ func (p *parser) parse() error {
 	return nil
 }
 
-// relative reads start, end or epoch. The epoch is an absolute time whose
-// fields are all zero: the last day of 1899.
+// relative reads start, end or epoch. The epoch is an absolute time with all fields zero, which is
+// the last day of 1899.
 func (p *parser) relative() error {
 	switch p.id {
 	case tokStart:
@@ -184,8 +125,8 @@ func (p *parser) relative() error {
 	return nil
 }
 
-// numeric reads a reference that begins with a number: time of day, date,
-// either before the other, or seconds since 1970.
+// numeric reads a reference that begins with a number: a time of day and a date in either order, or
+// seconds since 1970.
 func (p *parser) numeric() error {
 	year := p.f.year
 	p.f.hour, p.f.year = unset, unset
@@ -209,9 +150,9 @@ func (p *parser) numeric() error {
 	return nil
 }
 
-// clock reads a time of day if one stands here. Whatever token of one or two
-// bytes stands here counts as the hour; a word is 0. What turns out to be no time of day stays, but
-// as the number it was read as: errors quote it so.
+// clock reads a time of day, if there is one. Any token of one or two bytes is read as the hour; a
+// word is 0. If it is not a time of day after all, the token stays, in the form of the number,
+// which errors then quote.
 func (p *parser) clock() error {
 	if len(p.tok) > 2 {
 		return nil
@@ -247,7 +188,7 @@ func (p *parser) clock() error {
 			hour = 0
 		}
 		p.next()
-	case hour > 23: // not an hour
+	case hour > 23: // not a time of day
 		p.scanner = back
 		p.tok = strconv.Itoa(int(hour))
 		return nil
@@ -256,7 +197,7 @@ func (p *parser) clock() error {
 	return nil
 }
 
-// day reads a day if one stands here.
+// day reads a day, if there is one.
 func (p *parser) day() error {
 	switch id := p.id; {
 	case id == tokYesterday:
@@ -278,7 +219,7 @@ func (p *parser) day() error {
 	return nil
 }
 
-// month reads what follows the name of a month: day [year].
+// month reads a day and an optional year behind the name of a month.
 func (p *parser) month(mon int32) error {
 	p.next()
 	if p.id != tokNumber {
@@ -294,7 +235,7 @@ func (p *parser) month(mon int32) error {
 	return p.setDate(year, mon, int32(mday))
 }
 
-// date reads a date of numbers: MM/DD[/YY], DD.MM[.YY], YYYYMMDD, or seconds.
+// date reads a date of numbers, MM/DD[/YY], DD.MM[.YY] or YYYYMMDD, or seconds since 1970.
 func (p *parser) date() error {
 	tok := p.tok
 	mon, mday, year := number(tok), int64(0), int64(p.f.year)
@@ -341,9 +282,9 @@ func (p *parser) date() error {
 	return p.setDate(year, int32(mon)-1, int32(mday))
 }
 
-// setDate sets the date. Years are in full, or two digits of 1970 to 2037, or
-// since 1900; the present year comes through here as years since 1900, hence
-// from 2039 on rrdtool wants it written out.
+// setDate sets the date. A year is given in full, as two digits for 1970 to 2037, or as years since
+// 1900. The present year, if none is given, arrives here as years since 1900; so from 2039 on
+// rrdtool needs the year written out.
 func (p *parser) setDate(year int64, mon, mday int32) error {
 	if year > 138 {
 		if year <= 1970 {
@@ -360,7 +301,7 @@ func (p *parser) setDate(year int64, mon, mday int32) error {
 	return nil
 }
 
-// offsets reads + or - and numbers with units until something else stands there.
+// offsets reads signs and numbers with units, up to a token that is neither.
 func (p *parser) offsets() error {
 	p.table = units
 	p.unit = tokEOF
@@ -383,9 +324,9 @@ func (p *parser) offsets() error {
 	return nil
 }
 
-// add adds n units under the sign in force. m is months after days, weeks,
-// months and years, minutes after hours and less; alone, 6 or more are minutes.
-// A word that is no unit is read over and means seconds.
+// add adds n units with the current sign. The unit m means months after days, weeks, months and
+// years, and minutes after hours and shorter units. Alone, it means minutes for 6 or more, and
+// months for less. A word that is no unit is ignored, and the number counts seconds.
 func (p *parser) add(n int32, unit tokenID) {
 	if unit == tokMonthOrMinute {
 		switch p.unit {

@@ -2,7 +2,7 @@ package attime
 
 import "strings"
 
-// A tokenID is what a word means where it stands.
+// A tokenID is the meaning of a token.
 type tokenID int
 
 const (
@@ -41,7 +41,7 @@ const (
 	tokSunday  = tokJanuary + 12
 )
 
-// words are the words of references; units those after a number of an offset.
+// words are the words of references. units are the words behind the numbers of offsets.
 var words = map[string]tokenID{
 	"midnight": tokMidnight, "noon": tokNoon, "teatime": tokTeatime,
 	"am": tokAM, "pm": tokPM,
@@ -82,17 +82,17 @@ var units = map[string]tokenID{
 	"m": tokMonthOrMinute,
 }
 
-// A scanner cuts a time into tokens. It is copied to go back.
+// A scanner splits a time into tokens. A copy of it serves to go back.
 type scanner struct {
 	spec  string
-	pos   int // of what follows tok
+	pos   int // index behind tok
 	table map[string]tokenID
 	id    tokenID
 	tok   string
 }
 
-// next reads one token. A byte that starts no token ends the text: it is shown
-// as the token, but stays in the rest.
+// next reads one token. A byte that starts no token ends the text. It is the token then, but also
+// stays in the rest, so messages show it twice.
 func (s *scanner) next() {
 	for s.pos < len(s.spec) && strings.IndexByte(" \t\n\v\f\r_,", s.spec[s.pos]) >= 0 {
 		s.pos++
@@ -141,15 +141,15 @@ func (s *scanner) run(is func(byte) bool) string {
 	return s.spec[from:s.pos]
 }
 
-// rest is what error messages show: the token and what follows it.
+// rest returns the token and the text behind it, for messages.
 func (s *scanner) rest() string { return s.tok + s.spec[s.pos:] }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isAlpha(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// number reads leading digits as a 64-bit integer that sticks at its largest;
-// what has none is 0.
+// number reads leading digits as a 64-bit integer. A number that is too large becomes the largest
+// one. Without digits it is 0.
 func number(tok string) int64 {
 	const most = 1<<63 - 1
 	var n int64

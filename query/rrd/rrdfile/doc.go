@@ -3,7 +3,7 @@
 //
 // A [File] is the content of either kind: the definition of a series, its state, and all rows.
 //
-//   - [Open] and [Decode] read a native file of any kind of machine. [ReadXML] reads a dump of any
+//   - [Read] and [Decode] read a native file of any kind of machine. [ReadXML] reads a dump of any
 //     version.
 //   - [File.WriteFile] and [File.AppendBinary] write a native file as rrdtool 1.7.2 does on 64-bit
 //     little-endian machines. [File.WriteXML] writes a dump as rrdtool prints it.

@@ -133,21 +133,6 @@ func endsWith(rows, tail []float64) bool {
 // [*rra.FieldError].
 func (f *File) StateOf(m *rra.Machine) (rra.State, error) { return m.Import(&f.State) }
 
-// StreamRows returns the rows of a stream of m, the result of [File.Machine]: oldest first, with
-// the values of all data sources side by side. The rows are part of f. last is the number of the
-// newest row. Row k of a stream ends at k times its PDPs times the step.
-func (f *File) StreamRows(m *rra.Machine, stream int) (rows []float64, last int64) {
-	s := &m.Streams()[stream]
-	longest := s.Archives[0]
-	for _, i := range s.Archives {
-		if f.Definition.Archives[i].Rows > f.Definition.Archives[longest].Rows {
-			longest = i
-		}
-	}
-	step := f.Step(longest)
-	return f.State.Archives[longest].Rows, f.Newest(longest) / step
-}
-
 const unclear = "the expression refers to a data source by a name that means something else"
 
 // smoothing returns the smoothing window of an archive, or rrdtool's default if it has none.

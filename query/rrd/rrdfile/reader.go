@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -96,23 +95,6 @@ func (x *Reader) Decode(b []byte) (*File, error) {
 		return nil, err
 	}
 	return d.decode()
-}
-
-// Open reads a native file. The error is an *os.PathError, or one of those of [Decode].
-func Open(path string) (*File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }() // nothing was written
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, ErrNotRRD
-	}
-	return Read(f, info.Size())
 }
 
 // maxSize is the size of the largest native file that is read, in bytes.

@@ -134,7 +134,11 @@ func (r *filing) run(args []string) answer {
 // turnRings lets the rings of a file begin at row 0.
 func turnRings(t *testing.T, name string) {
 	t.Helper()
-	f, err := rrdfile.Open(name)
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := rrdfile.Decode(b)
 	if err != nil {
 		t.Fatal(err)
 	}

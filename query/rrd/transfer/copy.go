@@ -68,14 +68,6 @@ const cookie = "RRD\x00"
 // IsNative reports whether a file that begins with b is a native file, and not XML.
 func IsNative(b []byte) bool { return bytes.HasPrefix(b, []byte(cookie)) }
 
-// Decode reads a native file or XML. Of XML it reads the whole history of FAILURES archives.
-func Decode(b []byte) (*rrdfile.File, error) {
-	if IsNative(b) {
-		return rrdfile.Decode(b)
-	}
-	return decodeXML(bytes.NewReader(b))
-}
-
 func decodeXML(r io.Reader) (*rrdfile.File, error) {
 	f, err := rrdfile.ReadXML(r, rrdfile.XMLOptions{WholeHistory: true})
 	if err != nil {

@@ -41,7 +41,7 @@ func ParseSync(name string) (wal.Sync, error) {
 
 // The parts of a database's folder.
 const (
-	DatabaseFile = "rondo.bolt"
+	databaseFile = "rondo.bolt"
 	LogFolder    = "wal"
 )
 
@@ -149,7 +149,7 @@ func (t Target) openForSession(ctx context.Context) (*Database, error) {
 func (t Target) exists() bool { return existsIn(t.DB) }
 
 func existsIn(folder string) bool {
-	for _, name := range []string{DatabaseFile, LogFolder} {
+	for _, name := range []string{databaseFile, LogFolder} {
 		if _, err := os.Stat(filepath.Join(folder, name)); !errors.Is(err, fs.ErrNotExist) {
 			return true
 		}
