@@ -24,7 +24,7 @@ const fullLog = 64 << 20
 
 // An order tells a child process what to do, and with which load.
 type order struct {
-	Fill   bool   // append until the log is full, say so, and wait to be killed; else open the store and compare
+	Fill   bool   // append until the log is full, say so, wait to be killed; else open and compare
 	Config Config // without Exec and the profiles
 	Done   []int  // for a child that compares: readings that were acknowledged, by appender
 }
