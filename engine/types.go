@@ -51,7 +51,7 @@ func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
 // What errors wrap.
 var (
 	ErrLocked      = core.ErrLocked      // another process has the folder open
-	ErrVersion     = core.ErrVersion     // another version of rondo wrote the store, in a format of its own
+	ErrVersion     = core.ErrVersion     // another version of rondo wrote the store
 	ErrClosed      = core.ErrClosed      // the store is closed
 	ErrReadOnly    = core.ErrReadOnly    // the store was opened for reading
 	ErrNotFound    = core.ErrNotFound    // no such series

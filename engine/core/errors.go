@@ -13,7 +13,8 @@ var (
 	// ErrLocked says that another process holds the store; the error that wraps it names the
 	// process.
 	ErrLocked = errors.New("store is locked")
-	// ErrVersion says that the store was written by another version of rondo, in a format of its own.
+	// ErrVersion says that the store was written by another version of rondo, in a format of its
+	// own.
 	ErrVersion = record.ErrVersion
 )
 
