@@ -2,15 +2,8 @@ package rra
 
 import "math"
 
-// A folding is how PDPs become a row.
-type folding struct {
-	cf     CF
-	n      int64   // PDPs a row
-	maxNaN float64 // n*xff: so many of them may be unknown
-}
-
-// consolidate folds elapsed PDPs, all equal to pdp, into every archive. The
-// first of them is number first (counted in steps since 1970).
+// consolidate folds elapsed PDPs, all equal to pdp, into every archive. first is the number of the
+// first PDP, in steps since 1970. The rows that end are appended to out.
 func (m *Machine) consolidate(w []uint64, pdp []float64, first, elapsed int64, out []Run) []Run {
 	if m.one != 0 {
 		out = m.consolidateOne(w, pdp, first, elapsed, out)
@@ -51,7 +44,7 @@ func (m *Machine) consolidate(w []uint64, pdp []float64, first, elapsed int64, o
 	return out
 }
 
-// consolidateOne is consolidate for archives of one PDP a row.
+// consolidateOne is consolidate for archives with one PDP in a row.
 func (m *Machine) consolidateOne(w []uint64, pdp []float64, first, elapsed int64, out []Run) []Run {
 	rows := min(elapsed, m.oneRows)
 	k := first + elapsed - rows + 1
@@ -72,16 +65,7 @@ func (m *Machine) consolidateOne(w []uint64, pdp []float64, first, elapsed int64
 	return out
 }
 
-// advance moves the current row on by at most a.rows.
-func (a *archive) advance(w []uint64, rows int64) {
-	cur := int64(w[a.cur]>>a.shift&0xffffffff) + rows
-	if cur >= a.rows {
-		cur -= a.rows
-	}
-	w[a.cur] = w[a.cur]&^(0xffffffff<<a.shift) | uint64(cur)<<a.shift
-}
-
-// gather adds PDPs to a row that stays open.
+// gather adds elapsed equal PDPs to a row that stays open.
 func (a *folding) gather(c []uint64, pdp float64, elapsed int64) {
 	if math.IsNaN(pdp) {
 		c[cdpMeta] = moreUnknownPDPs(c[cdpMeta], uint64(elapsed))
@@ -103,15 +87,8 @@ func (a *folding) gather(c []uint64, pdp float64, elapsed int64) {
 	c[cdpValue] = math.Float64bits(val)
 }
 
-// moreUnknownPDPs adds to the unknown PDPs in the low half of an archive's meta word, up to
-// maxUnknownPDPs.
-func moreUnknownPDPs(meta, n uint64) uint64 {
-	return meta&^0xffffffff | min(meta&0xffffffff+n, maxUnknownPDPs)
-}
-
-// finish ends a row with the PDP repeated off times, and begins another with it
-// repeated rest times. Primary is the row that ends; secondary is what every
-// further row of the same reading is.
+// finish ends a row with off more PDPs, all equal to pdp, and begins another with rest of them.
+// Primary is the row that ends. Secondary is the value of further rows that the same reading ends.
 func (a *folding) finish(c []uint64, pdp float64, off, rest int64) {
 	val := math.Float64frombits(c[cdpValue])
 	unknown := int64(c[cdpMeta] & 0xffffffff)
@@ -133,7 +110,7 @@ func (a *folding) finish(c []uint64, pdp float64, off, rest int64) {
 	c[cdpMeta] = c[cdpMeta]&^0xffffffff | uint64(unknown)
 }
 
-// row is the value of a row from what it held and off more PDPs.
+// row returns the value of a row that held val and unknown PDPs, and gets off more PDPs.
 func (a *folding) row(val, pdp float64, unknown, off int64) float64 {
 	switch a.cf {
 	case Average:
@@ -160,7 +137,7 @@ func (a *folding) row(val, pdp float64, unknown, off int64) float64 {
 	return pdp
 }
 
-// carry is what a new row holds after rest PDPs.
+// carry returns what a new row holds after rest PDPs.
 func (a *folding) carry(pdp float64, rest int64) float64 {
 	none := rest == 0 || math.IsNaN(pdp)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/rondo-db/rondo/internal/text"
 )
 
-// check validates d without its expressions.
+// check validates d, except for its expressions.
 func (d *Definition) check() error {
 	if d.Step < 1 || d.Step > maxStep {
 		return &FieldError{"step", fmt.Sprintf("%d is not in 1..%d", d.Step, int64(maxStep))}
@@ -140,11 +140,19 @@ func (d *Definition) checkHoltWinters(i int, field func(name, format string, arg
 	return nil
 }
 
-// checkPartner reports whether archive i, a predictor, leads on to a SEASONAL archive.
+// checkPartner returns an error unless the partner of archive i, a predictor, is a SEASONAL
+// archive.
 func (d *Definition) checkPartner(i int) error {
 	p := d.Archives[i].Partner
 	if p < 0 || p >= len(d.Archives) || d.Archives[p].CF != Seasonal {
 		return &FieldError{fmt.Sprintf("rra[%d].partner", i), fmt.Sprintf("archive %d is not SEASONAL", p)}
+	}
+	return nil
+}
+
+func checkStep(step int64) error {
+	if step < 1 || step > maxStep {
+		return &FieldError{"step", fmt.Sprintf("%d is not in 1..%d", step, int64(maxStep))}
 	}
 	return nil
 }

@@ -2,17 +2,17 @@ package rra
 
 import "errors"
 
-// ErrNoArchive says that no archive consolidates as asked. The text is rrdtool's.
+// ErrNoArchive says that no archive has the consolidation function that was asked for. The text is
+// rrdtool's.
 var ErrNoArchive = errors.New("the RRD does not contain an RRA matching the chosen CF")
 
-// Choose returns the index of the archive of d that rrdtool would take for rows
-// of cf from the second start on, at about resolution seconds a row. last is the
-// second of the last update.
+// Choose returns the index of the archive of d that rrdtool takes for rows of cf from the second
+// start on, with about resolution seconds in each row. last is the second of the last update.
 //
-// Archives that reach back to start come before those that do not; among the
-// former the nearest resolution wins, among the latter the longest reach, then
-// the nearest resolution; the first of equals. The end of the range does not
-// matter.
+// An archive that reaches back to start is better than one that does not. Among archives that do,
+// the one with the nearest resolution is best. Among archives that do not, the one that reaches
+// back farthest is best, and then the one with the nearest resolution. The first of equal archives
+// wins. The end of the range does not matter.
 func (d *Definition) Choose(last int64, cf CF, start, resolution int64) (int, error) {
 	best, bestCovers := -1, false
 	var bestMiss, bestOff int64
@@ -46,8 +46,8 @@ func (d *Definition) Choose(last int64, cf CF, start, resolution int64) (int, er
 	return best, nil
 }
 
-// serves reports whether the rows of a are rows of cf. With one primary data
-// point a row, AVERAGE, MIN, MAX and LAST are the same.
+// serves reports whether the rows of a are rows of cf. AVERAGE, MIN, MAX and LAST of one PDP are
+// the same.
 func serves(a *Archive, cf CF) bool {
 	return a.CF == cf || a.PDPs == 1 && a.CF <= Last && cf <= Last
 }

@@ -2,13 +2,15 @@ package rra
 
 import "math"
 
-// Wraps of a counter, each off by one as rrdtool's.
+// What is added to the difference of two readings if it is negative, and added again if it still
+// is: a counter of 32 or of 64 bits has wrapped. As in rrdtool, the sums are one less than 2^32 and
+// 2^64.
 const (
 	wrap32 = 4294967295.0           // 2^32 - 1
 	wrap64 = 18446744069414584320.0 // 2^64 - 2^32
 )
 
-// unwrap makes the difference of two COUNTER readings positive, if it can.
+// unwrap corrects the difference of two COUNTER readings for a wrap of 32 or 64 bits.
 func unwrap(diff float64) float64 {
 	if diff < 0 {
 		diff += wrap32
@@ -22,13 +24,13 @@ func unwrap(diff float64) float64 {
 // A change is a reading and the one before it, of one data source.
 type change struct {
 	kind    Kind
-	v, old  Value // never unknown, but for old
+	v, old  Value // only old may be unknown
 	texts   []string
 	oldText []string
 }
 
-// amount returns what the reading adds over iv seconds, and its rate. The
-// error's text is rrdtool's.
+// amount returns what the reading adds over iv seconds, and its rate. The text of the error is
+// rrdtool's.
 func (c *change) amount(iv float64) (n, rate float64, err error) {
 	switch c.kind {
 	case Gauge:
@@ -42,7 +44,7 @@ func (c *change) amount(iv float64) (n, rate float64, err error) {
 	case Derive:
 		n, err = c.difference()
 	case DCounter, DDerive:
-		// Only with a reading before it is this one looked at.
+		// As in rrdtool, a first reading is not parsed.
 		if c.old.Tag == TagUnknown {
 			return math.NaN(), math.NaN(), nil
 		}
@@ -51,7 +53,7 @@ func (c *change) amount(iv float64) (n, rate float64, err error) {
 	return n, n / iv, err
 }
 
-// difference is the reading less the one before it, for COUNTER and DERIVE.
+// difference returns the reading minus the one before it, for COUNTER and DERIVE.
 func (c *change) difference() (float64, error) {
 	switch c.v.Tag {
 	case TagInt:
@@ -73,12 +75,12 @@ func (c *change) difference() (float64, error) {
 	}
 	n := DifferenceValues(c.v, c.old, c.texts, c.oldText)
 	if n == 0 && c.v.Tag == TagInt && int64(c.v.Bits) < 0 {
-		return math.Copysign(0, -1), nil // of negative readings rrdtool negates the difference
+		return math.Copysign(0, -1), nil // rrdtool negates the difference of negative readings
 	}
 	return n, nil
 }
 
-// floatDifference is the same for DCOUNTER and DDERIVE.
+// floatDifference returns the reading minus the one before it, for DCOUNTER and DDERIVE.
 func (c *change) floatDifference() (float64, error) {
 	v, err := c.number(c.v, c.texts)
 	if err != nil {
@@ -94,7 +96,7 @@ func (c *change) floatDifference() (float64, error) {
 	return v - old, nil
 }
 
-// number is a reading as a double.
+// number returns a reading as a double.
 func (c *change) number(v Value, texts []string) (float64, error) {
 	if v.Tag != TagText && v.Tag != TagInvalid {
 		return NumericValue(c.kind, v, nil), nil

@@ -46,9 +46,8 @@ type Archive struct {
 	XFF  float64 // AVERAGE, MIN, MAX, LAST only
 	PDPs int64   // primary data points a row; 1 for the Holt-Winters family
 	Rows int64
-	// Own says that an archive of AVERAGE, MIN, MAX or LAST with one PDP a row shares its rows with
-	// no other of them: one whose rows differ from theirs, because it was restored, imported or
-	// added later.
+	// Own says that an AVERAGE, MIN, MAX or LAST archive with one PDP in a row shares its rows with
+	// no other such archive, because its rows differ: it was restored, imported or added later.
 	Own bool
 
 	// The Holt-Winters family.

@@ -9,12 +9,11 @@ import (
 // maxCounterDigits is the longest decimal string that rrdtool subtracts.
 const maxCounterDigits = 30
 
-// Difference returns new − old of two COUNTER or DERIVE readings given as text,
-// as rrdtool forms it: subtracted digit by digit, and only the result becomes a
-// double, its digits accumulated ten times at a time. It is NaN if a text has no
-// digit, has more than 30, or if one is negative and the other is not (0 is not
-// negative, -0 is). What stands before the first and after the last of the
-// first run of digits is ignored, except for a minus sign.
+// Difference returns new − old of two COUNTER or DERIVE readings given as text. As rrdtool does, it
+// subtracts digit by digit, and converts only the result to a double: for each digit it multiplies
+// by ten and adds. The result is NaN if a text has no digit or more than 30, or if one reading is
+// negative and the other is not (0 is not negative, -0 is). Only the first run of digits of a text
+// counts, and a minus sign before it.
 func Difference(new, old string) float64 {
 	a, aNegative := counterDigits(new)
 	b, bNegative := counterDigits(old)
@@ -72,9 +71,9 @@ func counterDigits(s string) (digits string, negative bool) {
 	return s[i:j], negative
 }
 
-// DifferenceValues is [Difference] of two readings; texts are those that each
-// refers to. Integers are subtracted without being printed. It is NaN if either
-// is unknown.
+// DifferenceValues is [Difference] of two readings. newTexts and oldTexts are the texts that they
+// refer to. Integers are subtracted without being printed. The result is NaN if either reading is
+// unknown.
 func DifferenceValues(new, old Value, newTexts, oldTexts []string) float64 {
 	if isInteger(new) && isInteger(old) {
 		return integerDifference(new, old)
@@ -87,7 +86,7 @@ func DifferenceValues(new, old Value, newTexts, oldTexts []string) float64 {
 
 func isInteger(v Value) bool { return v.Tag == TagInt || v.Tag == TagUint }
 
-// wholeText is FormatReading without the cut: a new reading counts whole.
+// wholeText is FormatReading, but does not cut the text: all of a new reading counts.
 func wholeText(v Value, texts []string) string {
 	switch v.Tag {
 	case TagText, TagInvalid:
@@ -103,7 +102,7 @@ func integerDifference(new, old Value) float64 {
 	if newNegative != (old.Tag == TagInt && int64(old.Bits) < 0) {
 		return math.NaN()
 	}
-	// Both of one sign: the difference of the bits is that of the numbers.
+	// Both have the same sign: the difference of the bits is that of the numbers.
 	d, borrow := bits.Sub64(new.Bits, old.Bits, 0)
 	if borrow != 0 {
 		return -accumulate(-d)

@@ -1,12 +1,12 @@
-// Package rra turns readings into primary data points, those into consolidated
-// rows, and both into bytes.
+// Package rra is the arithmetic of a round-robin database. It turns readings into primary data
+// points (PDPs), and PDPs into consolidated rows. It has no clock, no I/O and no goroutine.
 //
-// It holds the arithmetic of a round-robin database and nothing else: no clock,
-// no I/O, no goroutine. A [Definition] says what a series keeps; [Compile]
-// turns it into a [Machine]; the Machine steps a [State], which is a plain value
-// (a slice of 64-bit words, and texts where a reading must be kept as written),
-// and hands out the rows that a reading finished as [Run] values.
+// A [Definition] says what a series keeps. [Compile] turns it into a [Machine]. The Machine steps a
+// [State] with each reading, and returns the rows that the reading has finished as [Run] values. A
+// State is a plain value: a slice of 64-bit words, and texts where a reading must be kept as it was
+// written. It can be encoded as bytes.
 //
-// Every product that feeds a sum is written float64(a*b), so that no compiler
-// may fuse the two: the bits are those of rrdtool 1.7.2 on every processor.
+// The results are those of rrdtool 1.7.2, bit for bit, on every processor. To that end every
+// product that is added to something is written float64(a*b), which forbids the compiler to fuse
+// the multiplication and the addition.
 package rra

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Texts of rrdtool for durations and counts; what was being read stands before them.
+// Errors of durations and counts, with rrdtool's texts.
 var (
 	errNotPositiveNumber = errors.New("value must be (suffixed) positive number")
 	errNotPositive       = errors.New("value must be positive")
@@ -14,7 +14,7 @@ var (
 	errTruncates         = errors.New("value would truncate when scaled")
 )
 
-// errTooLarge is rondo's own: rrdtool takes such a number modulo 2^64.
+// errTooLarge is rondo's own error: rrdtool takes such a number modulo 2^64.
 var errTooLarge = &FieldError{"duration", "value is too large"}
 
 // units are the suffixes of durations, in seconds.
@@ -22,14 +22,14 @@ var units = map[byte]uint64{
 	's': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 7 * 86400, 'M': 31 * 86400, 'y': 366 * 86400,
 }
 
-// ParseDuration reads a duration in seconds as rrdtool takes it for steps,
-// heartbeats and resolutions: a positive number, and one of s m h d w M (31
-// days) y (366 days); without a suffix, seconds. As in rrdtool, what follows a
-// suffix is not looked at.
+// ParseDuration parses a duration as rrdtool does for steps, heartbeats and resolutions, and
+// returns seconds. A duration is a positive number with one of the suffixes s, m, h, d, w, M (31
+// days) and y (366 days); without a suffix it is in seconds. As in rrdtool, text behind the suffix
+// is ignored.
 func ParseDuration(text string) (int64, error) { return ParseScaled(text, 1) }
 
-// ParseScaled reads a count of units of divisor seconds: a bare number is the
-// count, a number with a suffix a duration that must be a multiple of divisor.
+// ParseScaled parses a number of units of divisor seconds. A number without a suffix is the result
+// itself. A number with a suffix is a duration, which must be a multiple of divisor.
 func ParseScaled(text string, divisor int64) (int64, error) {
 	i := 0
 	var v, over uint64

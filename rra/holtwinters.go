@@ -2,125 +2,32 @@ package rra
 
 import "math"
 
-// The Holt-Winters family predicts a series as intercept + slope + seasonal
-// coefficient, the last one kept for each step of a season (HWPREDICT), or as
-// their product (MHWPREDICT). DEVSEASONAL keeps how far the prediction was off
-// at each step of a season, DEVPREDICT how far it is expected to be off, and
-// FAILURES whether it was off by too much, too often.
+// The Holt-Winters family predicts a series and notices when it behaves otherwise. The method is
+// exponential smoothing by Holt (1957) and Winters (1960: "Forecasting Sales by Exponentially
+// Weighted Moving Averages"). Its use for finding aberrant behaviour, the archives and the names of
+// their parameters are those of Brutlag (2000: "Aberrant Behavior Detection in Time Series for
+// Network Monitoring", LISA XIV), as rrdtool 1.7.2 computes them.
 //
-// All see the same PDP, in the order of the archives. What one needs of another
-// is therefore taken from the other's current fields if that stands later (it has
-// not seen the PDP yet) and from its last_ fields, saved as it saw the PDP, if it
-// stands earlier. So the order of the archives changes the results, as in rrdtool.
+//   - HWPREDICT predicts each PDP as intercept + slope + seasonal coefficient. MHWPREDICT
+//     multiplies with the coefficient instead of adding it. alpha is the rate at which the
+//     intercept follows the series, beta that of the slope.
+//   - SEASONAL keeps one coefficient for each step of a season. gamma is the rate at which they
+//     follow the series.
+//   - DEVSEASONAL keeps one deviation for each step of a season: how far the prediction was off.
+//   - DEVPREDICT keeps the deviation that is expected of each PDP.
+//   - FAILURES is 1 for a PDP if at least threshold of the last window PDPs were violations. A
+//     violation lies outside prediction − deltaneg·deviation … prediction + deltapos·deviation.
 //
-// SEASONAL and DEVSEASONAL keep their rows in the state: the coefficient for a
-// step is read a step ahead, changed, and written back, and all of them are
-// smoothed from time to time (smooth.go).
+// The archives see each PDP in their order. An archive that needs a field of another takes the
+// value from before the PDP: the current field if the other comes later in the order and has not
+// seen the PDP yet, or else the last_ field, which the other saved when it saw the PDP. So the
+// order of the archives changes the results, as it does in rrdtool.
+//
+// The rows of SEASONAL and DEVSEASONAL are part of the state. A coefficient is read one step ahead,
+// updated, and written back. From time to time all of them are smoothed (smooth.go).
 
-// Words of an archive of the family and data source. They are as rrdtool lays
-// its ten scratch values out, so that the two can be compared whole.
-const (
-	hwWords = 10
-
-	hwValue         = 0 // DEVPREDICT: NaN, always
-	hwHistory       = 0 // FAILURES: four words, one byte a PDP
-	hwIntercept     = 2 // HWPREDICT, MHWPREDICT
-	hwLastIntercept = 3
-	hwSlope         = 4
-	hwLastSlope     = 5
-	hwNulls         = 6
-	hwLastNulls     = 7
-	hwSeasonal      = 2 // SEASONAL, DEVSEASONAL
-	hwLastSeasonal  = 3
-	hwBurnIn        = 6
-	hwPending       = 7 // data source 0: see smooth.go
-	hwPrimary       = 8
-	hwSecondary     = 9
-)
-
-// maxWindow is the longest history that FAILURES can have.
-const maxWindow = 28
-
-// A holtWinters is what an archive of the family knows of its partners.
-type holtWinters struct {
-	multiply bool    // the model is MHWPREDICT
-	alpha    float64 // of the model
-	beta     float64
-	gamma    float64
-	window   float64 // smoothing window
-	model    int     // archive: HWPREDICT or MHWPREDICT
-	season   int     // archive: SEASONAL of the model
-	dev      int     // archive: DEVSEASONAL
-	def      *Archive
-}
-
-func (m *Machine) compileHoltWinters(i int) {
-	a, d := &m.archives[i], &m.def.Archives[i]
-	if d.CF.classical() {
-		return
-	}
-	h := holtWinters{gamma: d.Gamma, window: d.SmoothingWindow, def: d}
-	if math.IsNaN(h.window) {
-		h.window = defaultSmoothing
-	}
-	switch d.CF {
-	case HWPredict, MHWPredict:
-		h.model, h.season = i, d.Partner
-	case Seasonal:
-		h.model, h.season = d.Partner, i
-	case DevSeasonal:
-		h.model, h.dev = d.Partner, i
-	case DevPredict, Failures:
-		h.dev = d.Partner
-		h.model = m.def.Archives[h.dev].Partner
-	}
-	model := &m.def.Archives[h.model]
-	if d.CF != Seasonal {
-		h.season = model.Partner
-	}
-	h.multiply = model.CF == MHWPredict
-	h.alpha, h.beta = model.Alpha, model.Beta
-	a.hw = h
-}
-
-// initHoltWinters fills the words of an archive of a new series.
-func (a *archive) initHoltWinters(w []uint64, nds int) {
-	for d := range nds {
-		c := a.cdp(w, d)
-		switch a.cf {
-		case HWPredict, MHWPredict:
-			c[hwIntercept], c[hwLastIntercept], c[hwSlope], c[hwLastSlope] = nanBits, nanBits, nanBits, nanBits
-			c[hwNulls], c[hwLastNulls] = 1, 1
-		case Seasonal, DevSeasonal:
-			c[hwSeasonal], c[hwLastSeasonal] = nanBits, nanBits
-			c[hwBurnIn] = 1
-		case DevPredict:
-			c[hwValue] = nanBits
-		}
-	}
-	if a.ring != 0 {
-		ring := w[a.ring : a.ring+nds*int(a.rows)]
-		for i := range ring {
-			ring[i] = nanBits
-		}
-	}
-}
-
-// cdp is the words of data source d.
-func (a *archive) cdp(w []uint64, d int) []uint64 {
-	o := a.off + hwWords*d
-	return w[o : o+hwWords : o+hwWords]
-}
-
-// cell is row i of data source d in the ring; i may be past the end.
-func (a *archive) cell(w []uint64, nds int, i int64, d int) *uint64 {
-	return &w[a.ring+int(i%a.rows)*nds+d]
-}
-
-// row returns the current row.
-func (a *archive) currentRow(w []uint64) int64 { return int64(w[a.cur] >> a.shift & 0xffffffff) }
-
-// holtWinters folds elapsed PDPs into all archives of the family.
+// holtWinters folds elapsed equal PDPs into all archives of the family. first is the number of the
+// first PDP. The rows are appended to out.
 func (m *Machine) holtWinters(w []uint64, pdp []float64, first, elapsed int64, out []Run) []Run {
 	switch {
 	case elapsed > 2:
@@ -148,8 +55,8 @@ func (m *Machine) holtWinters(w []uint64, pdp []float64, first, elapsed int64, o
 	return out
 }
 
-// writeRows hands the rows of an archive out, or writes them into its ring, and
-// moves the current row.
+// writeRows appends the rows of an archive to out, or writes them into its ring, and moves the
+// current row.
 func (m *Machine) writeRows(w []uint64, a *archive, nds int, first, elapsed int64, out []Run) []Run {
 	if a.ring != 0 {
 		cur := a.currentRow(w)
@@ -174,7 +81,7 @@ func (m *Machine) writeRows(w []uint64, a *archive, nds int, first, elapsed int6
 	return out
 }
 
-// skip passes over more than two PDPs: the model learns nothing of them.
+// skip passes over more than two PDPs. The model learns nothing from them.
 func (m *Machine) skip(w []uint64, i int, elapsed int64) {
 	a := &m.archives[i]
 	nds := len(m.sources)
@@ -197,8 +104,8 @@ func (m *Machine) skip(w []uint64, i int, elapsed int64) {
 	}
 }
 
-// fold folds one PDP into archive i; slot is where the row goes. Ahead is how
-// far ahead of the current row the next coefficient is read.
+// fold folds one PDP into archive i. slot is the word that the row is written to, hwPrimary or
+// hwSecondary. ahead is how many rows after the current one the next coefficient is read.
 func (m *Machine) fold(w []uint64, i int, pdp []float64, ahead int64, slot int) {
 	a := &m.archives[i]
 	nds := len(m.sources)
@@ -223,14 +130,15 @@ func (m *Machine) fold(w []uint64, i int, pdp []float64, ahead int64, slot int) 
 	}
 }
 
-// shiftSeasonal reads the next coefficient and returns the one that was read before.
+// shiftSeasonal takes the next coefficient, and returns the one taken before.
 func shiftSeasonal(c []uint64, next uint64) float64 {
 	c[hwLastSeasonal] = c[hwSeasonal]
 	c[hwSeasonal] = next
 	return math.Float64frombits(c[hwLastSeasonal])
 }
 
-// field returns a field of a partner as it was before the PDP, for archive i.
+// field returns a field of a partner of archive i as it was before the PDP: the word current, or
+// last if the partner has seen the PDP.
 func (m *Machine) field(w []uint64, i, partner, d, current, last int) uint64 {
 	c := m.archives[partner].cdp(w, d)
 	if partner < i {
@@ -239,18 +147,18 @@ func (m *Machine) field(w []uint64, i, partner, d, current, last int) uint64 {
 	return c[current]
 }
 
-// seasonalOf is the coefficient for the PDP, for archive i.
+// seasonalOf returns the seasonal coefficient of the PDP, for archive i.
 func (m *Machine) seasonalOf(w []uint64, i, d int) float64 {
 	return math.Float64frombits(m.field(w, i, m.archives[i].hw.season, d, hwSeasonal, hwLastSeasonal))
 }
 
-// deviation is the row of DEVPREDICT archive i.
+// deviation returns the row of DEVPREDICT archive i.
 func (m *Machine) deviation(w []uint64, i, d int) float64 {
 	return math.Float64frombits(m.field(w, i, m.archives[i].hw.dev, d, hwSeasonal, hwLastSeasonal))
 }
 
-// predict is what the model foretold for the PDP, as archive i sees it; not ok
-// if the model has not learned enough.
+// predict returns the model's prediction of the PDP, as archive i sees it. ok is false if the model
+// has not learned enough.
 func (m *Machine) predict(w []uint64, i, d int) (v float64, ok bool) {
 	h := &m.archives[i].hw
 	intercept := math.Float64frombits(m.field(w, i, h.model, d, hwIntercept, hwLastIntercept))
@@ -261,6 +169,7 @@ func (m *Machine) predict(w []uint64, i, d int) (v float64, ok bool) {
 	return h.prediction(intercept, slope, seasonal, nulls), ok
 }
 
+// prediction returns the prediction for the fields of the model.
 func (h *holtWinters) prediction(intercept, slope, seasonal float64, nulls uint64) float64 {
 	base := intercept + float64(slope*float64(nulls))
 	if h.multiply {
@@ -269,7 +178,7 @@ func (h *holtWinters) prediction(intercept, slope, seasonal float64, nulls uint6
 	return base + seasonal
 }
 
-// nextIntercept is the intercept after v.
+// nextIntercept returns the intercept after the PDP v.
 func (h *holtWinters) nextIntercept(v, seasonal, intercept, slope float64, nulls uint64) float64 {
 	level := v - seasonal
 	if h.multiply {
@@ -337,7 +246,7 @@ func (m *Machine) foldSeasonal(w []uint64, i, d int, old, v float64) float64 {
 	return h.blend(h.relative(v, h.nextIntercept(v, old, intercept, slope, c[hwNulls])), old)
 }
 
-// relative is v against an intercept.
+// relative returns v relative to an intercept: the difference, or the quotient for MHWPREDICT.
 func (h *holtWinters) relative(v, intercept float64) float64 {
 	if !h.multiply {
 		return v - intercept
@@ -369,11 +278,11 @@ func (m *Machine) foldDeviation(w []uint64, i, d int, old, v float64) float64 {
 	return m.archives[i].hw.blend(off, old)
 }
 
-// foldFailures is fold for FAILURES: 1 if the last PDPs were off too often.
+// foldFailures is fold for FAILURES: the row is 1 if enough of the last PDPs were violations.
 func (m *Machine) foldFailures(w []uint64, i, d int, c []uint64, v float64) float64 {
 	a := &m.archives[i]
 	h := &a.hw
-	// Which deviation is taken depends on where SEASONAL stands, not DEVSEASONAL.
+	// As in rrdtool, the place of SEASONAL and not of DEVSEASONAL decides which deviation is taken.
 	c2 := m.archives[h.dev].cdp(w, d)
 	dev := math.Float64frombits(c2[hwSeasonal])
 	if h.season < i {
@@ -400,36 +309,4 @@ func (m *Machine) foldFailures(w []uint64, i, d int, c []uint64, v float64) floa
 		return 1
 	}
 	return 0
-}
-
-func historyByte(c []uint64, j int) byte { return byte(c[hwHistory+j/8] >> (8 * (j % 8))) }
-
-func setHistoryByte(c []uint64, j int, b byte) {
-	p := &c[hwHistory+j/8]
-	*p = *p&^(0xff<<(8*(j%8))) | uint64(b)<<(8*(j%8))
-}
-
-// holtWintersCDP is CDP for the family.
-func (a *archive) holtWintersCDP(w []uint64) CDP {
-	c := w[:hwWords]
-	f := func(i int) float64 { return math.Float64frombits(c[i]) }
-	cdp := CDP{Primary: f(hwPrimary), Secondary: f(hwSecondary)}
-	switch a.cf {
-	case HWPredict, MHWPredict:
-		cdp.Intercept, cdp.LastIntercept = f(hwIntercept), f(hwLastIntercept)
-		cdp.Slope, cdp.LastSlope = f(hwSlope), f(hwLastSlope)
-		cdp.NullCount, cdp.LastNullCount = int64(c[hwNulls]), int64(c[hwLastNulls])
-	case Seasonal, DevSeasonal:
-		cdp.Seasonal, cdp.LastSeasonal = f(hwSeasonal), f(hwLastSeasonal)
-		cdp.InitFlag = int64(c[hwBurnIn])
-	case DevPredict:
-		cdp.Value = f(hwValue)
-	case Failures:
-		history := make([]byte, a.hw.def.Window)
-		for j := range history {
-			history[j] = '0' + historyByte(c, j)
-		}
-		cdp.History = string(history)
-	}
-	return cdp
 }

@@ -3,7 +3,7 @@ package rra
 import "fmt"
 
 // The limits of a definition are checked before anything else is done with it, so that a short text
-// cannot ask for much work. docs/limits.md says why each is what it is.
+// cannot cause much work. docs/limits.md gives the reason for each.
 const (
 	// MaxSources is the largest number of data sources of a series.
 	MaxSources = 4096
@@ -11,8 +11,8 @@ const (
 	MaxComputes = 256
 	// MaxArchives is the largest number of archives of a series.
 	MaxArchives = 256
-	// MaxColumns is the largest product of archives and data sources: with each sample a series may
-	// close that many rows.
+	// MaxColumns is the largest number of archives times data sources. One sample may end so many
+	// rows.
 	MaxColumns = 1 << 16
 	// MaxRows is the largest number of rows that one archive can have, as in rrdtool's files. A
 	// store allows fewer.
@@ -20,17 +20,17 @@ const (
 	// MaxValues is the largest number of values of a series: rows times data sources, of all
 	// archives.
 	MaxValues = 1_000_000_000
-	// MaxStateBytes is the largest state of a series, in bytes. The rows of SEASONAL and
-	// DEVSEASONAL archives are most of it, 8 bytes a row and data source.
+	// MaxStateBytes is the largest state of a series, in bytes. Most of a large state are the rows
+	// of SEASONAL and DEVSEASONAL archives: 8 bytes for each row and data source.
 	MaxStateBytes = 4 << 20
-	// MaxName is the longest name of a data source, in bytes; the command line takes 19, as rrdtool
-	// does.
+	// MaxName is the longest name of a data source, in bytes. The command line takes names of 19
+	// bytes, as rrdtool does.
 	MaxName = 255
 	// MaxExpression is the longest COMPUTE expression, in bytes.
 	MaxExpression = 4096
 )
 
-// Other limits keep counters inside their half words and products of step, PDPs and rows inside an
+// With these limits counters fit into half a word, and products of step, PDPs and rows into an
 // int64.
 const (
 	maxStep      = 1 << 31
@@ -53,7 +53,7 @@ func checkCounts(sources, archives int) error {
 	return nil
 }
 
-// checkSize refuses a definition whose archives, each checked by itself, are too much together.
+// checkSize refuses a definition whose archives are too large together.
 func (d *Definition) checkSize() error {
 	if err := checkComputes(d.Sources); err != nil {
 		return err
@@ -77,7 +77,8 @@ func (d *Definition) checkSize() error {
 	return nil
 }
 
-// checkComputes refuses too many COMPUTE data sources: each looks at all data sources before it.
+// checkComputes refuses too many COMPUTE data sources. Each of them reads all data sources before
+// it.
 func checkComputes(sources []DataSource) error {
 	n := 0
 	for i := range sources {

@@ -1,55 +1,51 @@
 package rra
 
-import (
-	"fmt"
-	"math"
-	"strings"
+import "github.com/rondo-db/rondo/rra/rpn"
 
-	"github.com/rondo-db/rondo/rra/rpn"
-)
-
-// A Run is count equal rows of one data source in one stream of rows.
-// Row k of a stream with n primary data points a row and step s ends at the time k*n*s.
+// A Run is one or more equal, consecutive rows of one data source in one stream of rows. Row k of a
+// stream with n PDPs in each row ends at the second k*n*step.
 type Run struct {
 	Stream int32 // index into Machine.Streams
-	DS     int32
+	DS     int32 // index of the data source
 	First  int64 // k of the first row
-	Count  int64 // rows
+	Count  int64 // number of rows
 	Value  float64
 }
 
-// A Stream is rows that one or more archives share: all archives with one
-// primary data point a row hold the same rows, whatever their CF.
-// SEASONAL and DEVSEASONAL archives have no stream: their rows are part of the state.
+// A Stream is a sequence of rows that one or more archives share. All archives with one PDP in each
+// row hold the same rows, whatever their CF. SEASONAL and DEVSEASONAL archives have no stream:
+// their rows are part of the state.
 type Stream struct {
-	PDPs     int64 // primary data points a row
-	Rows     int64 // the longest of its archives
-	Archives []int
+	PDPs     int64 // PDPs in each row
+	Rows     int64 // rows of the longest of the archives
+	Archives []int // indices into Definition.Archives
 }
 
-// The layout of a state, in words; it depends on the shape alone.
+// The layout of a state, in words. It depends on the shape alone.
 //
-//	0                      last update, in microseconds
+//	0                      time of the last update, in microseconds
 //	1 + 3i                 data source i: bits of the last reading,
 //	                       value of the open PDP, unknown seconds<<8 | tag
-//	per archive            see archive.off
+//	for each archive       see archive.off
 //
-// It is part of the format of the store: docs/format-state.md has all of it.
+// The layout is part of the format of the store. docs/format-state.md describes all of it.
 const (
 	wordLast    = 0
 	wordSources = 1
-	dsWords     = 3 // words a data source
+	dsWords     = 3 // words of each data source
 	dsBits      = 0
 	dsValue     = 1
 	dsMeta      = 2
 
-	cdpWords     = 4 // words an AVERAGE, MIN, MAX or LAST with several PDPs a row, a data source
+	// For each data source of an AVERAGE, MIN, MAX or LAST archive with several PDPs in a row:
+	cdpWords     = 4
 	cdpValue     = 0
 	cdpPrimary   = 1
 	cdpSecondary = 2
 	cdpMeta      = 3 // unknown PDPs in the low half, current row in the high half (data source 0)
 
-	oneWords     = 2 // words all archives of one PDP a row have together, a data source
+	// For each data source, once for all archives with one PDP in a row:
+	oneWords     = 2
 	onePrimary   = 0
 	oneSecondary = 1
 )
@@ -68,17 +64,17 @@ type source struct {
 type archive struct {
 	folding
 	rows   int64
-	off    int // first word; data source d stands at off + d*stride
+	off    int // first word; the words of data source d begin at off + d*stride
 	stride int
-	cur    int  // word of the current row
-	shift  uint // and where it begins in it
-	ring   int  // SEASONAL, DEVSEASONAL: first word of the rows; else 0
-	stream int32
-	hw     holtWinters
+	cur    int         // index of the word that holds the current row's number
+	shift  uint        // lowest bit of the number in that word
+	ring   int         // SEASONAL, DEVSEASONAL: first word of the rows; otherwise 0
+	stream int32       // index into Machine.streams; -1: none
+	hw     holtWinters // of the Holt-Winters family
 }
 
-// A Machine is a compiled Definition: it steps states of one shape.
-// It holds nothing that changes, so that any number of goroutines may use it.
+// A Machine is a compiled Definition. It steps states of one shape. It never changes, so any number
+// of goroutines may use it.
 type Machine struct {
 	def      *Definition
 	shape    string
@@ -88,144 +84,23 @@ type Machine struct {
 	sources  []source
 	archives []archive
 	streams  []Stream
-	one      int   // words of the archives with one PDP a row; 0: there is none
-	oneRows  int64 // the longest of those that share a stream
-	oneID    int32 // their stream
-	own      []own // the others
-	family   bool  // has archives of the Holt-Winters family
-	seasonal bool
+	one      int   // first word of the archives with one PDP in a row; 0: there are none
+	oneRows  int64 // rows of the longest of them that share a stream
+	oneID    int32 // index of that stream
+	own      []own // those that share no stream
+	family   bool  // m has archives of the Holt-Winters family
+	seasonal bool  // m has SEASONAL or DEVSEASONAL archives
 
-	straight   bool // the straight path may be taken
-	noStraight bool // of tests: it must not
+	// For the straight path, see straight.go.
+	straight   bool // it may be taken
+	noStraight bool // set by tests: it must not be taken
 	stepMagic  uint64
-	ones       []one
+	pairs      []rowPair
 	lanes      []lane
-	gathers    [Last + 1][]int32 // words in which the lanes of a CF gather
+	gathers    [Last + 1][]int32 // by CF: the cdpValue words of data source 0 in the lanes
 }
 
-// Compile checks d and lays out the state of its series. The Machine keeps d.
-// The error is a *FieldError.
-func Compile(d *Definition) (*Machine, error) {
-	if err := d.check(); err != nil {
-		return nil, err
-	}
-	m := &Machine{def: d, step: d.Step}
-	names := make([]string, len(d.Sources))
-	for i := range names {
-		names[i] = d.Sources[i].Name
-	}
-	for i := range d.Sources {
-		s, err := m.compileSource(i, names)
-		if err != nil {
-			return nil, err
-		}
-		m.sources = append(m.sources, s)
-		if !s.compute {
-			m.inputs++
-		}
-	}
-	m.layout()
-	if bytes := 8 * int64(m.words); bytes > MaxStateBytes {
-		return nil, stateError(bytes)
-	}
-	for i := range m.archives {
-		m.compileHoltWinters(i)
-	}
-	m.shape = d.shape()
-	m.prepare()
-	return m, nil
-}
-
-func (m *Machine) compileSource(i int, names []string) (source, error) {
-	ds := &m.def.Sources[i]
-	s := source{
-		kind: ds.Kind, compute: ds.Kind == Compute, heartbeat: float64(ds.Heartbeat),
-		min: ds.Min, max: ds.Max, limited: !math.IsNaN(ds.Min) || !math.IsNaN(ds.Max),
-	}
-	if s.compute {
-		s.limited = false
-		var err error
-		if s.program, err = m.def.compileProgram(i, names); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
-}
-
-// layout gives every archive its words and its stream.
-func (m *Machine) layout() {
-	nds := len(m.sources)
-	next := wordSources + dsWords*nds
-	take := func(n int) int { next += n; return next - n }
-	var halves []int // archives whose current row has no word yet
-	for i := range m.def.Archives {
-		d := &m.def.Archives[i]
-		a := archive{folding: folding{d.CF, d.PDPs, float64(float64(d.PDPs) * d.XFF)}, rows: d.Rows}
-		switch {
-		case !d.CF.classical():
-			m.family = true
-			a.stride = hwWords
-			a.off = take(hwWords * nds)
-			halves = append(halves, i)
-			if d.CF == Seasonal || d.CF == DevSeasonal {
-				m.seasonal = true
-				a.ring = take(nds * int(d.Rows))
-			}
-		case d.PDPs == 1:
-			if m.one == 0 {
-				m.one = take(oneWords * nds)
-			}
-			if !d.Own {
-				m.oneRows = max(m.oneRows, d.Rows)
-			}
-			a.off, a.stride = m.one, oneWords
-			halves = append(halves, i)
-		default:
-			a.stride = cdpWords
-			a.off = take(cdpWords * nds)
-			a.cur, a.shift = a.off+cdpMeta, 32
-		}
-		m.archives = append(m.archives, a)
-		m.archives[i].stream = m.addStream(i)
-	}
-	for j, i := range halves {
-		if j%2 == 0 {
-			take(1)
-		}
-		m.archives[i].cur, m.archives[i].shift = next-1, uint(j%2)*32
-	}
-	m.words = next
-}
-
-// addStream finds or makes the stream of archive i.
-func (m *Machine) addStream(i int) int32 {
-	d := &m.def.Archives[i]
-	if d.CF == Seasonal || d.CF == DevSeasonal {
-		return -1
-	}
-	shared := d.CF.classical() && d.PDPs == 1 && !d.Own
-	if shared {
-		for j := range m.archives[:i] {
-			if b := &m.archives[j]; b.cf.classical() && b.n == 1 && !m.def.Archives[j].Own {
-				s := &m.streams[b.stream]
-				s.Archives = append(s.Archives, i)
-				s.Rows = max(s.Rows, d.Rows)
-				return b.stream
-			}
-		}
-	}
-	m.streams = append(m.streams, Stream{PDPs: d.PDPs, Rows: d.Rows, Archives: []int{i}})
-	id := int32(len(m.streams) - 1)
-	switch {
-	case shared:
-		m.oneID = id
-	case d.CF.classical() && d.PDPs == 1:
-		m.own = append(m.own, own{id, d.Rows})
-	}
-	return id
-}
-
-// An own is the stream of an archive with one PDP a row that shares its rows with no other.
+// An own is the stream of an archive with one PDP in a row that shares its rows with no other.
 type own struct {
 	stream int32
 	rows   int64
@@ -234,77 +109,151 @@ type own struct {
 // classical reports whether cf is AVERAGE, MIN, MAX or LAST.
 func (cf CF) classical() bool { return cf <= Last }
 
-// shape is the text that Machines of one layout have in common.
-func (d *Definition) shape() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d/%d", d.Step, len(d.Sources))
-	for i := range d.Archives {
-		a := &d.Archives[i]
-		fmt.Fprintf(&b, "/%d:%d:%d", a.CF, a.PDPs, a.Rows)
-		if a.Own {
-			b.WriteByte('o')
-		}
-	}
-	return b.String()
-}
-
 // Definition returns what m was compiled from. It must not be changed.
 func (m *Machine) Definition() *Definition { return m.def }
 
-// Shape names the layout of the state: machines of equal shape have states of
-// equal length and layout, and equal streams.
+// Shape names the layout of the state. Machines of equal shape have states of equal length and
+// layout, and equal streams.
 func (m *Machine) Shape() string { return m.shape }
 
 // Words returns the number of 64-bit words in the state of a series.
 func (m *Machine) Words() int { return m.words }
 
-// Inputs returns the number of values a reading has: one for each data source
-// that is not COMPUTE.
+// Inputs returns the number of values in a reading: one for each data source that is not COMPUTE.
 func (m *Machine) Inputs() int { return m.inputs }
 
-// Streams returns the streams of rows that Step hands out. They must not be changed.
+// Streams returns the streams of rows that Step returns. They must not be changed.
 func (m *Machine) Streams() []Stream { return m.streams }
 
-// StreamOf returns the stream that holds the rows of an archive; -1 for
-// SEASONAL and DEVSEASONAL, whose rows are in the state.
+// StreamOf returns the index of the stream that holds the rows of an archive; -1 for SEASONAL and
+// DEVSEASONAL, whose rows are in the state.
 func (m *Machine) StreamOf(archive int) int { return int(m.archives[archive].stream) }
 
-// Seasonal reports whether m has SEASONAL or DEVSEASONAL archives, so that
-// [Machine.EndUpdate] matters.
+// Seasonal reports whether m has SEASONAL or DEVSEASONAL archives. Only then [Machine.EndUpdate]
+// has an effect.
 func (m *Machine) Seasonal() bool { return m.seasonal }
 
-// Init makes w, of m.Words words, the state of a new series whose last update
-// was at start, cut to a whole second not before 1970.
-func (m *Machine) Init(w []uint64, start Time) {
-	w = w[:m.words]
-	clear(w)
-	sec := max(start.Unix(), 0)
-	w[wordLast] = uint64(Seconds(sec))
-	unknown := sec % m.step
-	for d := range m.sources {
-		ds := w[wordSources+dsWords*d:]
-		ds[dsValue] = nanBits
-		ds[dsMeta] = uint64(unknown)<<8 | uint64(TagUnknown)
-	}
-	for i := range m.archives {
-		a := &m.archives[i]
-		if !a.cf.classical() {
-			a.initHoltWinters(w, len(m.sources))
-			continue
-		}
-		if a.n == 1 {
-			continue
-		}
-		for d := range m.sources {
-			c := w[a.off+cdpWords*d:]
-			c[cdpValue] = nanBits
-			c[cdpMeta] = uint64((sec - unknown) % (m.step * a.n) / m.step)
-		}
-	}
+// A folding says how PDPs become a row.
+type folding struct {
+	cf     CF
+	n      int64   // PDPs in a row
+	maxNaN float64 // n*xff: so many PDPs of a known row may be unknown
 }
 
-// nanBits is the NaN that a new state is full of.
-var nanBits = math.Float64bits(math.NaN())
+// advance moves the current row on by rows, which is at most a.rows.
+func (a *archive) advance(w []uint64, rows int64) {
+	cur := int64(w[a.cur]>>a.shift&0xffffffff) + rows
+	if cur >= a.rows {
+		cur -= a.rows
+	}
+	w[a.cur] = w[a.cur]&^(0xffffffff<<a.shift) | uint64(cur)<<a.shift
+}
 
-// LastUpdate returns the time of the last reading folded into w.
-func (m *Machine) LastUpdate(w []uint64) Time { return Time(w[wordLast]) }
+// moreUnknownPDPs adds to the unknown PDPs in the low half of an archive's meta word, up to
+// maxUnknownPDPs.
+func moreUnknownPDPs(meta, n uint64) uint64 {
+	return meta&^0xffffffff | min(meta&0xffffffff+n, maxUnknownPDPs)
+}
+
+// moreUnknownSec adds seconds to the unknown seconds of a data source's meta word, up to
+// maxUnknownSec.
+func moreUnknownSec(meta, seconds uint64) uint64 {
+	return min(meta>>8+seconds, maxUnknownSec)<<8 | meta&0xff
+}
+
+// ds returns the words of data source i.
+func (m *Machine) ds(w []uint64, i int) []uint64 {
+	o := wordSources + dsWords*i
+	return w[o : o+dsWords : o+dsWords]
+}
+
+// maxUnknownSec and maxUnknownPDPs are the largest counts of unknown seconds of an open PDP and of
+// unknown PDPs of an open row. Step stops counting there, so a valid state stays valid.
+//
+// rrdtool counts on, but its rows are the same: both bounds are above the count that makes any PDP
+// (half its seconds) or any row (all its PDPs) unknown. The number of PDPs in a row would be too
+// small a bound, because rrdtool counts beyond it after a change of the step. A larger bound for
+// the seconds would be wrong too: rrdtool compares the low 32 bits of its count, as a signed
+// number.
+const (
+	maxUnknownSec  = 1<<31 - 1
+	maxUnknownPDPs = 1 << 31
+)
+
+// The words of each data source of an archive of the Holt-Winters family. They have the order of
+// rrdtool's ten scratch values, so that tests can compare all of them.
+const (
+	hwWords = 10
+
+	hwValue         = 0 // DEVPREDICT: always NaN
+	hwHistory       = 0 // FAILURES: four words, one byte for each PDP
+	hwIntercept     = 2 // HWPREDICT, MHWPREDICT
+	hwLastIntercept = 3
+	hwSlope         = 4
+	hwLastSlope     = 5
+	hwNulls         = 6
+	hwLastNulls     = 7
+	hwSeasonal      = 2 // SEASONAL, DEVSEASONAL
+	hwLastSeasonal  = 3
+	hwBurnIn        = 6
+	hwPending       = 7 // of data source 0: see smooth.go
+	hwPrimary       = 8
+	hwSecondary     = 9
+)
+
+// maxWindow is the longest history of a FAILURES archive, in PDPs.
+const maxWindow = 28
+
+// A holtWinters is what an archive of the family knows about its partners.
+type holtWinters struct {
+	multiply bool    // the model is MHWPREDICT
+	alpha    float64 // of the model, as is beta
+	beta     float64
+	gamma    float64  // of the archive itself, as is window
+	window   float64  // smoothing window, as a part of the season
+	model    int      // index of the HWPREDICT or MHWPREDICT archive
+	season   int      // index of the model's SEASONAL archive
+	dev      int      // index of the DEVSEASONAL archive
+	def      *Archive // the archive itself
+}
+
+// cdp returns the words of data source d of an archive of the family.
+func (a *archive) cdp(w []uint64, d int) []uint64 {
+	o := a.off + hwWords*d
+	return w[o : o+hwWords : o+hwWords]
+}
+
+// cell returns the word of row i of data source d in the ring. i may be past the end of the ring.
+func (a *archive) cell(w []uint64, nds int, i int64, d int) *uint64 {
+	return &w[a.ring+int(i%a.rows)*nds+d]
+}
+
+// currentRow returns the number of the current row.
+func (a *archive) currentRow(w []uint64) int64 { return int64(w[a.cur] >> a.shift & 0xffffffff) }
+
+// historyByte returns byte j of the history of a FAILURES archive. c is the words of a data source.
+func historyByte(c []uint64, j int) byte { return byte(c[hwHistory+j/8] >> (8 * (j % 8))) }
+
+// setHistoryByte sets byte j of the history of a FAILURES archive.
+func setHistoryByte(c []uint64, j int, b byte) {
+	p := &c[hwHistory+j/8]
+	*p = *p&^(0xff<<(8*(j%8))) | uint64(b)<<(8*(j%8))
+}
+
+// A lane is what the straight path needs of an archive with several PDPs in a row.
+type lane struct {
+	folding
+	magic  uint64 // reciprocal(n): i below 2^32 is a multiple of n if i*magic < magic
+	off    int
+	rows   uint32
+	stream int32
+}
+
+// A rowPair holds the current row numbers of two archives that close a row with every step, packed
+// into one word of the state so that both advance with one addition. If the number of such archives
+// is odd, the last pair uses the low half of its word only.
+type rowPair struct {
+	cur       int    // index of the word
+	step      uint64 // what to add to the word
+	low, high uint32 // rows of the archives
+}

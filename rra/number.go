@@ -9,18 +9,16 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// LastReading is how many characters of a reading's text rrdtool remembers
-// (and prints as last_ds).
+// LastReading is how many bytes of a reading's text rrdtool remembers and prints as last_ds.
 const LastReading = 29
 
-// ParseNumber reads a number as rrdtool 1.7.2 reads GAUGE, ABSOLUTE, DCOUNTER
-// and DDERIVE values and limits of data sources.
+// ParseNumber parses a number as rrdtool 1.7.2 does for values of GAUGE, ABSOLUTE, DCOUNTER and
+// DDERIVE and for limits of data sources.
 //
-// It is [rpn.ScanNumber]: the result is deliberately not correctly rounded. A
-// mantissa without an exponent's digits ("1e", "1e+"), leading blanks, and
-// anything that begins with nan, inf, -nan or -inf in any case pass; trailing
-// characters, and exponents outside -1021 … 1024, do not. The error's text is
-// rrdtool's.
+// It uses [rpn.ScanNumber]: the result is not correctly rounded, because rrdtool's is not. Valid
+// are an exponent without digits ("1e", "1e+"), leading blanks, and any text that begins with nan,
+// inf, -nan or -inf, ignoring case. Not valid are trailing characters, and exponents outside -1021
+// … 1024. The text of the error is rrdtool's.
 func ParseNumber(text string) (float64, error) {
 	if hasFold(text, "nan") || hasFold(text, "-nan") {
 		return math.NaN(), nil
@@ -71,15 +69,16 @@ func hasFold(s, prefix string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// ParseValue reads one reading of a data source of kind k as `rrdtool update`
-// does. A text that [FormatReading] would print again becomes an integer or a
-// double; any other text is kept as it is, appended to texts, and the value
-// refers to it. A text that rrdtool refuses gives rrdtool's error, and a value
-// tagged TagInvalid that refers to the text: rrdtool only looks at a text when
-// the heartbeat was kept, so it is for the [Machine] to say whether it matters.
+// ParseValue parses one reading of a data source of kind k as `rrdtool update` does. A text that
+// [FormatReading] would print again becomes an integer or a double. Any other text is appended to
+// texts, and the value refers to it.
 //
-// The whole text is appended, since all of it counts in the arithmetic; what
-// is remembered of it afterwards is its first [LastReading] bytes.
+// A text that rrdtool refuses gives rrdtool's error, and a value with TagInvalid that refers to the
+// text. Only the [Machine] can tell whether the error matters: rrdtool does not parse the text if
+// the heartbeat has passed.
+//
+// The whole text is appended, because all of it counts in the arithmetic. Afterwards only its first
+// [LastReading] bytes are remembered.
 func ParseValue(k Kind, text string, texts *[]string) (Value, error) {
 	if text == "U" {
 		return Unknown, nil
@@ -110,7 +109,7 @@ func ParseValue(k Kind, text string, texts *[]string) (Value, error) {
 	return keep(TagText), nil
 }
 
-// checkReading says what rrdtool says about a text that is no reading of kind k.
+// checkReading returns rrdtool's error for a text that is not a reading of kind k.
 func checkReading(k Kind, text string) error {
 	switch k {
 	case Counter:
@@ -136,7 +135,7 @@ func checkReading(k Kind, text string) error {
 	return nil
 }
 
-// parseInteger reads a canonical decimal integer that fits 64 bits.
+// parseInteger parses a decimal integer of at most 64 bits without superfluous zeros.
 func parseInteger(s string) (Value, bool) {
 	digits := s
 	if len(s) > 0 && s[0] == '-' {
@@ -168,11 +167,10 @@ func parseInteger(s string) (Value, bool) {
 	return Int(int64(u)), true
 }
 
-// isCanonical reports whether text, which rrdtool reads as f, is what
-// [FormatReading] prints for f.
+// isCanonical reports whether [FormatReading] prints text for f, which rrdtool reads from it.
 func isCanonical(f float64, text string) bool {
 	if len(text) > LastReading || text[len(text)-1] == '0' && strings.IndexByte(text, '.') >= 0 {
-		return false // of the latter a few are, but it need not be known
+		return false // a few texts that end in 0 are canonical, but keeping them as text is right too
 	}
 	if isPlain(text) {
 		return true
@@ -181,10 +179,9 @@ func isCanonical(f float64, text string) bool {
 	return string(appendFloat(buf[:0], f)) == text
 }
 
-// isPlain recognises most canonical texts without printing: at most 15
-// significant digits with a fraction, not ending in 0, at least 0.0001. No two
-// such texts are read as the same double, and no shorter text is read as one
-// of these, so that printing finds the text again.
+// isPlain recognises most canonical texts without printing: at least 0.0001, with a fraction that
+// does not end in 0, and at most 15 significant digits. No two such texts give the same double, and
+// no shorter text gives the same one, so FormatReading prints the text again.
 func isPlain(s string) bool {
 	if len(s) > 0 && s[0] == '-' {
 		s = s[1:]
@@ -209,11 +206,10 @@ func isPlain(s string) bool {
 	return zeros == 0 || s[0] == '0' && point == 1 && zeros <= 4
 }
 
-// FormatReading returns the text of a reading as rrdtool keeps and prints it
-// (last_ds): the text that was given, cut to [LastReading] bytes. For a double
-// that came without a text it is the shortest text that rrdtool reads as that
-// double, or where there is none (rrdtool's parser cannot produce every
-// double) the shortest that others do.
+// FormatReading returns the text of a reading as rrdtool keeps and prints it (last_ds): the text
+// that was given, cut to [LastReading] bytes. For a double that came without a text it is the
+// shortest text that rrdtool reads as this double. If there is none, because rrdtool's parser
+// cannot produce the double, it is the shortest text that a correct parser reads so.
 func FormatReading(v Value, texts []string) string {
 	switch v.Tag {
 	case TagInt:
@@ -228,7 +224,7 @@ func FormatReading(v Value, texts []string) string {
 	return "U"
 }
 
-// cutReading returns what rrdtool remembers of a reading's text.
+// cutReading returns the part of a reading's text that rrdtool remembers.
 func cutReading(s string) string { return s[:min(len(s), LastReading)] }
 
 // readingText returns the whole text of a reading that was kept as text.
@@ -239,7 +235,7 @@ func readingText(v Value, texts []string) string {
 	return "U"
 }
 
-// appendFloat appends the canonical text of a double: see [FormatReading].
+// appendFloat appends the text of a double as [FormatReading] prints it.
 func appendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -260,9 +256,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	return appendDigits(dst, f, -1)
 }
 
-// appendDigits prints f with a number of significant digits (-1: as many as
-// are needed), with an exponent where C's %.15g would have one and f is no
-// integer of less than 22 digits.
+// appendDigits prints f with precision significant digits; -1: as many as are needed. It prints an
+// exponent if C's %.15g would print one, except for integers of less than 22 digits.
 func appendDigits(dst []byte, f float64, precision int) []byte {
 	var buf [32]byte
 	e := strconv.AppendFloat(buf[:0], f, 'e', precision-min(precision, 1), 64)
@@ -303,8 +298,7 @@ func appendDigits(dst []byte, f float64, precision int) []byte {
 	return dst
 }
 
-// IsUnknown reports whether a reading says that nothing was read: U, or a text
-// that begins with U.
+// IsUnknown reports whether a reading is unknown: U, or a text that begins with U.
 func IsUnknown(v Value, texts []string) bool {
 	if v.Tag != TagText {
 		return v.Tag == TagUnknown
@@ -313,9 +307,8 @@ func IsUnknown(v Value, texts []string) bool {
 	return len(s) > 0 && s[0] == 'U'
 }
 
-// NumericValue returns a reading as the double that rrdtool computes with; NaN
-// for an unknown one. For COUNTER and DERIVE it serves to show a reading; their
-// arithmetic is [Difference]'s.
+// NumericValue returns a reading as the double that rrdtool computes with; NaN if it is unknown.
+// For COUNTER and DERIVE it is only good for display: their arithmetic is that of [Difference].
 func NumericValue(k Kind, v Value, texts []string) float64 {
 	switch v.Tag {
 	case TagInt:
@@ -339,7 +332,8 @@ func NumericValue(k Kind, v Value, texts []string) float64 {
 	return math.NaN()
 }
 
-// accumulate returns u as the double that its decimal digits accumulate to.
+// accumulate converts u to a double as rrdtool does: for each decimal digit it multiplies by ten
+// and adds.
 func accumulate(u uint64) float64 {
 	if u <= 1<<53 {
 		return float64(u)

@@ -13,37 +13,21 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// limitWidth is how many characters of a minimum or maximum rrdtool reads: a
-// longer minimum does not parse, a longer maximum is cut.
-const limitWidth = 18
-
-// A ParseError is what rrdtool says of a text that it does not take.
-type ParseError struct {
-	Text string
-	Err  error // tells a program more, as a *RowError does; nil: there is nothing more
-}
-
-func (e *ParseError) Error() string { return e.Text }
-
-func (e *ParseError) Unwrap() error { return e.Err }
-
-func refuse(format string, args ...any) error { return &ParseError{Text: fmt.Sprintf(format, args...)} }
-
-// dataSourceForm is what a data source looks like: name, mapped name, number of
-// the source, kind, the rest. Most commands parse none, so it is compiled when the first one is
-// parsed: that takes 0.2 ms.
+// dataSourceForm matches a data source: name, mapped name, number of the source, kind, the rest. It
+// is compiled when the first data source is parsed: that takes 0.2 ms, and most commands parse
+// none.
 var dataSourceForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
 		`^DS:([-a-zA-Z0-9_]{1,19})(?:=([-a-zA-Z0-9_]{1,19})(?:\[([0-9]+)\])?)?:([A-Z]{1,19}):((?s:.+))$`)
 })
 
-// ParseDefinition reads the arguments of `rrdtool create` that say what a series keeps: DS:… and
-// RRA:…, in any order; archives may also stand in the words of [ParseRetention]. Without an
-// rra-num, HWPREDICT and MHWPREDICT bring SEASONAL, DEVSEASONAL, DEVPREDICT and FAILURES archives
-// along, as in rrdtool.
+// ParseDefinition parses the arguments of `rrdtool create` that define a series: DS:… and RRA:…, in
+// any order. Archives may also be in the words of [ParseRetention]. As in rrdtool, HWPREDICT and
+// MHWPREDICT without an rra-num add SEASONAL, DEVSEASONAL, DEVPREDICT and FAILURES archives. step
+// is in seconds.
 //
-// A *[ParseError] is rrdtool's. A *[FieldError] is rondo's own, of what rrdtool takes
-// but cannot work with. The result is valid.
+// A *[ParseError] is an error of rrdtool. A *[FieldError] is rondo's own: rrdtool accepts the text,
+// but cannot work with it. The definition is valid if there is no error.
 func ParseDefinition(step int64, args []string) (*Definition, error) {
 	if err := checkStep(step); err != nil {
 		return nil, err
@@ -79,15 +63,15 @@ func ParseDefinition(step int64, args []string) (*Definition, error) {
 	case len(d.Sources) == 0:
 		return nil, refuse("you must define at least one Data Source")
 	}
-	d.settleImplied(implied)
+	d.setImpliedWindows(implied)
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// checkArguments refuses more data sources and archives than a series can have, before any is
-// parsed.
+// checkArguments refuses more data sources and archives than a series can have. It is called before
+// any of them is parsed.
 func checkArguments(args []string) error {
 	sources, archives := 0, 0
 	for _, arg := range args {
@@ -101,7 +85,7 @@ func checkArguments(args []string) error {
 	return checkCounts(sources, archives)
 }
 
-// addRetention adds the archives of plain words.
+// addRetention adds the archives of a text for ParseRetention.
 func (d *Definition) addRetention(text string) error {
 	parts, err := parseRetention(text)
 	if err != nil {
@@ -121,9 +105,10 @@ func (d *Definition) addRetention(text string) error {
 	return nil
 }
 
-// settleImplied sets the smoothing window of archives that a predictor brought along: none in files
-// of version 4 and later, which MHWPREDICT, a smoothing window, DCOUNTER and DDERIVE make.
-func (d *Definition) settleImplied(implied []int) {
+// setImpliedWindows sets the smoothing window of archives that a predictor has added. rrdtool gives
+// them none in files of version 4 and later. MHWPREDICT, a smoothing window, DCOUNTER and DDERIVE
+// make such files.
+func (d *Definition) setImpliedWindows(implied []int) {
 	newer := slices.ContainsFunc(d.Sources, func(s DataSource) bool { return s.Kind == DCounter || s.Kind == DDerive }) ||
 		slices.ContainsFunc(d.Archives, func(a Archive) bool {
 			return a.CF == MHWPredict || (a.CF == Seasonal || a.CF == DevSeasonal) && !math.IsNaN(a.SmoothingWindow)
@@ -136,7 +121,7 @@ func (d *Definition) settleImplied(implied []int) {
 	}
 }
 
-// Validate reports whether the definition is one that [Compile] takes.
+// Validate returns an error if [Compile] would refuse the definition.
 func (d *Definition) Validate() error {
 	if err := d.check(); err != nil {
 		return err
@@ -148,13 +133,6 @@ func (d *Definition) Validate() error {
 		if err := checkExpression(d.Sources[i].Expr, d.Sources[:i]); err != nil {
 			return &FieldError{fmt.Sprintf("ds[%d].expr", i), err.Error()}
 		}
-	}
-	return nil
-}
-
-func checkStep(step int64) error {
-	if step < 1 || step > maxStep {
-		return &FieldError{"step", fmt.Sprintf("%d is not in 1..%d", step, int64(maxStep))}
 	}
 	return nil
 }
@@ -171,22 +149,21 @@ func (d *Definition) addSource(arg string) error {
 	return nil
 }
 
-// ParseDataSource reads a data source, DS:name:kind:heartbeat:min:max. A COMPUTE
-// expression can only be read beside the sources that it refers to, by
-// [ParseDefinition]. A mapping, DS:name=mapped[source]:…, is passed over: see
-// [ParseMapping].
+// ParseDataSource parses a data source, DS:name:kind:heartbeat:min:max. A COMPUTE expression needs
+// the sources that it refers to: use [ParseDefinition]. A mapping, DS:name=mapped[source]:…, is
+// ignored: see [ParseMapping].
 func ParseDataSource(arg string, step int64) (DataSource, error) {
 	return parseDataSource(arg, nil)
 }
 
-// A Mapping says from which data source of which file a new one is filled.
+// A Mapping says with the values of which data source, of which source file, a new data source is
+// filled.
 type Mapping struct {
-	Name   string // data source in the source
-	Source int    // number of the source, from 1; 0: the first that has it
+	Name   string // of the data source in the source file
+	Source int    // number of the source file, from 1 on; 0: the first file that has it
 }
 
-// ParseMapping returns the mapping of a data source, DS:name=mapped[source]:…,
-// if it has one.
+// ParseMapping returns the mapping of a data source, DS:name=mapped[source]:…, if it has one.
 func ParseMapping(arg string) (Mapping, bool) {
 	m := dataSourceForm().FindStringSubmatch(arg)
 	if m == nil || m[2] == "" {
@@ -227,7 +204,7 @@ func parseDataSource(arg string, before []DataSource) (DataSource, error) {
 	return s, nil
 }
 
-// checkExpression reports whether expr is a COMPUTE expression over sources.
+// checkExpression returns an error unless expr is a COMPUTE expression over sources.
 func checkExpression(expr string, sources []DataSource) error {
 	names := make([]string, len(sources))
 	for i := range sources {
@@ -245,7 +222,7 @@ func checkExpression(expr string, sources []DataSource) error {
 	return nil
 }
 
-// parseLimits reads heartbeat:min:max.
+// parseLimits parses heartbeat:min:max.
 func (s *DataSource) parseLimits(text string) error {
 	fail := func(err any) error { return refuse("failed to parse data source %s: %v", text, err) }
 	heartbeat, rest, ok := strings.Cut(text, ":")

@@ -7,26 +7,27 @@ import (
 	"strings"
 )
 
-// What an implied FAILURES archive has, and its band unless it is tuned.
+// The parameters of a FAILURES archive that a predictor adds. All FAILURES archives have the
+// default delta until they are tuned.
 const (
 	defaultThreshold = 7
 	defaultWindow    = 9
 	defaultDelta     = 2
 )
 
-// maxFields is how many fields rrdtool reads of an archive, its CF included.
+// maxFields is how many fields of an archive rrdtool reads, its CF included.
 const maxFields = 6
 
-// An archiveText is an archive as it is written, field by field.
+// An archiveText is an archive that is being parsed, field by field.
 type archiveText struct {
 	Archive
 	period uint64 // HWPREDICT, MHWPREDICT
 	linked bool   // HWPREDICT, MHWPREDICT: rra-num was given
 }
 
-// ParseArchive reads one archive, RRA:CF:…, of a series with the given step. The
-// Partner of a HWPREDICT or MHWPREDICT archive without an rra-num is -1:
-// [ParseDefinition] adds what it implies.
+// ParseArchive parses one archive, RRA:CF:…, of a series with a step in seconds. The Partner of a
+// HWPREDICT or MHWPREDICT archive without an rra-num is -1: only [ParseDefinition] adds the
+// archives that it implies.
 func ParseArchive(arg string, step int64) (Archive, error) {
 	if err := checkStep(step); err != nil {
 		return Archive{}, err
@@ -35,7 +36,7 @@ func ParseArchive(arg string, step int64) (Archive, error) {
 	return t.Archive, err
 }
 
-// addArchive adds an archive and those it implies.
+// addArchive adds an archive, and the archives that it implies.
 func (d *Definition) addArchive(arg string) error {
 	t, err := parseArchive(arg, d.Step)
 	if err != nil {
@@ -75,13 +76,13 @@ func newArchive(cf CF, rows int64, partner int) Archive {
 	return a
 }
 
-// parseArchive reads RRA:CF:…; empty fields are passed over, as in rrdtool.
+// parseArchive parses RRA:CF:…. As in rrdtool, it ignores empty fields.
 func parseArchive(arg string, step int64) (archiveText, error) {
 	fields := strings.FieldsFunc(strings.TrimPrefix(arg, "RRA:"), func(r rune) bool { return r == ':' })
 	if len(fields) == 0 {
 		return archiveText{}, refuse("Expected at least 4 arguments for RRA but got 0")
 	}
-	// The name ends where the capitals end.
+	// The name of the CF ends at the first character that is not a capital letter.
 	name := fields[0]
 	if i := strings.IndexFunc(name, func(r rune) bool { return r < 'A' || r > 'Z' }); i >= 0 {
 		name = name[:i]
@@ -106,7 +107,7 @@ func parseArchive(arg string, step int64) (archiveText, error) {
 	return t, nil
 }
 
-// needFields is how many fields an archive has at least, its CF included.
+// needFields returns how many fields an archive needs, its CF included.
 func needFields(cf CF) int {
 	switch cf {
 	case HWPredict, MHWPredict, Failures:
@@ -117,7 +118,7 @@ func needFields(cf CF) int {
 	return 4
 }
 
-// set reads field i of an archive; its CF is field 0.
+// set parses field i of an archive. Field 0 is its CF.
 func (t *archiveText) set(i int, field string, step int64) error {
 	if t.CF.classical() {
 		return t.setClassical(i, field, step)
@@ -178,7 +179,7 @@ func (t *archiveText) setRows(field string, divisor int64) error {
 	return nil
 }
 
-// archiveError puts rrdtool's words before an error of a count.
+// archiveError turns an error of ParseScaled into one of an archive.
 func archiveError(what, field, name string, err error) error {
 	var own *FieldError
 	if errors.As(err, &own) {
@@ -232,8 +233,8 @@ func (t *archiveText) setSeasonal(i int, field string) error {
 	return nil
 }
 
-// setOption reads smoothing-window=f. What leaves off before the number, even
-// in the middle of the name, passes, and says nothing.
+// setOption parses smoothing-window=f. As in rrdtool, a text that ends before the number, even in
+// the middle of the name, is valid and has no effect.
 func (t *archiveText) setOption(field string) error {
 	const name = "smoothing-window="
 	text, ok := strings.CutPrefix(field, name)

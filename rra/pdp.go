@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// scratch is as many data sources as a step handles without allocation.
+// scratch is how many data sources a step handles without an allocation.
 const scratch = 16
 
-// Step folds one reading of every data source that is not COMPUTE, in their
-// order, into s and appends the rows that it closed to out. Rows that are
-// unknown are handed out too. Texts are those that values of TagText and
-// TagInvalid refer to. Nothing of values and texts is kept.
+// Step folds one reading of every data source that is not COMPUTE, in their order, into s. It
+// appends the rows that end to out, unknown rows included. Values of TagText and TagInvalid refer
+// to texts. Step keeps neither values nor texts.
 //
-// The error is a *TimeError or a *CountError, and s is as it was; or a
-// *ValueError, and s is changed as rrdtool changes it.
+// If the error is a *TimeError or a *CountError, s has not changed. If it is a *ValueError, s has
+// changed as rrdtool changes it.
 func (m *Machine) Step(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
 	var mo Moment
 	if out, ok := m.StepStraight(&mo, s.W, at, values, out); ok {
@@ -25,7 +24,7 @@ func (m *Machine) Step(s *State, at Time, values []Value, texts []string, out []
 	return m.general(s, at, values, texts, out)
 }
 
-// general is Step for everything.
+// general is Step for every case.
 func (m *Machine) general(s *State, at Time, values []Value, texts []string, out []Run) ([]Run, error) {
 	last := Time(s.W[wordLast])
 	if at <= last {
@@ -65,8 +64,8 @@ func (m *Machine) general(s *State, at Time, values []Value, texts []string, out
 	return out, nil
 }
 
-// read takes the readings: what each adds to the open PDP (rate times seconds)
-// goes to amounts, NaN for unknown.
+// read takes the readings. amounts gets what each adds to the open PDP: rate times seconds, or NaN
+// if it is unknown.
 func (m *Machine) read(s *State, values []Value, texts []string, iv float64, amounts []float64) error {
 	defer s.dropTexts()
 	for i := range m.sources {
@@ -83,7 +82,7 @@ func (m *Machine) read(s *State, values []Value, texts []string, iv float64, amo
 	return nil
 }
 
-// dropTexts gives up the texts where all are empty.
+// dropTexts drops the texts if all are empty.
 func (s *State) dropTexts() {
 	if !slices.ContainsFunc(s.Text, func(t string) bool { return t != "" }) {
 		s.Text = nil
@@ -108,21 +107,13 @@ func (m *Machine) gather(w []uint64, amounts []float64, iv float64) {
 	}
 }
 
-// moreUnknownSec adds seconds to the unknown seconds of a data source's meta word, up to
-// maxUnknownSec.
-func moreUnknownSec(meta, seconds uint64) uint64 {
-	return min(meta>>8+seconds, maxUnknownSec)<<8 | meta&0xff
-}
-
-// close ends the open PDP and elapsed-1 more, all of one value. The reading
-// covers pre seconds of them and post seconds of the PDP that is then open. If
-// more than one PDP ends, what was left of the open one is first closed on its
-// own, with its share of the reading.
+// close ends the open PDP and elapsed-1 more, all with the same value. The reading covers pre
+// seconds of them and post seconds of the PDP that is open afterwards. If more than one PDP ends,
+// the open one is first closed alone, with its share of the reading.
 //
-// The error is a COMPUTE expression that cannot be evaluated; as in rrdtool the
-// data sources before it have then closed their PDP, and nothing else has
-// happened. If that shows only after a PDP was closed on its own, its rows are
-// out already, and the result is unknown instead.
+// The error says that a COMPUTE expression cannot be evaluated. As in rrdtool, the data sources
+// before it have closed their PDPs then, and nothing else has changed. If a PDP was closed alone
+// before, its rows are already out; then there is no error, and the value is unknown.
 func (m *Machine) close(w []uint64, amounts, pdp []float64, first, elapsed int64, iv, pre, post float64, out []Run) ([]Run, error) {
 	alone := false
 	if elapsed > 1 {
@@ -158,8 +149,8 @@ func (m *Machine) close(w []uint64, amounts, pdp []float64, first, elapsed int64
 	return m.consolidate(w, pdp, first, elapsed, out), nil
 }
 
-// closeOne closes the PDPs of data source i; before is those of the data sources before it. A
-// COMPUTE source that cannot be evaluated is left as it was.
+// closeOne closes the PDPs of data source i. before are the PDPs of the data sources before it. A
+// COMPUTE source that cannot be evaluated does not change.
 func (m *Machine) closeOne(w []uint64, i int, n, iv, pre, post float64, elapsed int64, before []float64) (float64, error) {
 	if !m.sources[i].compute {
 		return m.closePDP(w, i, n, iv, pre, post, elapsed), nil
@@ -172,14 +163,8 @@ func (m *Machine) closeOne(w []uint64, i int, n, iv, pre, post float64, elapsed 
 	return v, nil
 }
 
-// ds returns the words of data source i.
-func (m *Machine) ds(w []uint64, i int) []uint64 {
-	o := wordSources + dsWords*i
-	return w[o : o+dsWords : o+dsWords]
-}
-
-// closePDP returns the value of the elapsed PDPs of data source i that end, and
-// begins the next with post seconds of the reading.
+// closePDP returns the value of the elapsed PDPs of data source i that end, and begins the next PDP
+// with post seconds of the reading.
 func (m *Machine) closePDP(w []uint64, i int, n, iv, pre, post float64, elapsed int64) float64 {
 	ds := m.ds(w, i)
 	val := math.Float64frombits(ds[dsValue])
@@ -210,9 +195,9 @@ func (m *Machine) closePDP(w []uint64, i int, n, iv, pre, post float64, elapsed 
 	return pdp
 }
 
-// reading replaces the last reading of data source i and returns what it adds
-// to the open PDP: rate times seconds; NaN if it is unknown, out of the
-// source's limits, or the heartbeat has passed.
+// reading replaces the last reading of data source i, and returns what it adds to the open PDP:
+// rate times seconds, or NaN if the reading is unknown, its rate is outside the limits, or the
+// heartbeat has passed.
 func (m *Machine) reading(s *State, i int, v Value, texts []string, iv float64) (float64, error) {
 	src := &m.sources[i]
 	n := math.NaN()
@@ -234,7 +219,7 @@ func (m *Machine) reading(s *State, i int, v Value, texts []string, iv float64) 
 	return n, nil
 }
 
-// startsUnknown reports whether v is a text that rrdtool takes for no reading.
+// startsUnknown reports whether v is a text that rrdtool treats as unknown: one that begins with U.
 func startsUnknown(v Value, texts []string) bool {
 	if v.Tag != TagText && v.Tag != TagInvalid {
 		return false
@@ -242,22 +227,6 @@ func startsUnknown(v Value, texts []string) bool {
 	text := readingText(v, texts)
 	return text != "" && text[0] == 'U'
 }
-
-// lastValue is the last reading of data source i, and the texts it refers to.
-func (m *Machine) lastValue(s *State, i int) (Value, []string) {
-	ds := m.ds(s.W, i)
-	v := Value{Bits: ds[dsBits], Tag: Tag(ds[dsMeta] & 0xff)}
-	if v.Tag != TagText {
-		return v, nil
-	}
-	v.Bits = 0
-	if i >= len(s.Text) { // of empty texts alone nothing is kept
-		return v, noText
-	}
-	return v, s.Text[i : i+1]
-}
-
-var noText = []string{""}
 
 // keep makes v the last reading of data source i.
 func (m *Machine) keep(s *State, i int, v Value, texts []string) {

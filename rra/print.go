@@ -14,7 +14,7 @@ var cfNames = [...]string{
 	"HWPREDICT", "MHWPREDICT", "SEASONAL", "DEVSEASONAL", "DEVPREDICT", "FAILURES",
 }
 
-// String returns the kind as it is written: GAUGE, COUNTER, …
+// String returns the name of the kind: GAUGE, COUNTER, …
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -22,7 +22,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// ParseKind reads a kind: GAUGE, COUNTER, DERIVE, DCOUNTER, DDERIVE, ABSOLUTE or COMPUTE.
+// ParseKind parses a kind: GAUGE, COUNTER, DERIVE, DCOUNTER, DDERIVE, ABSOLUTE or COMPUTE.
 func ParseKind(s string) (Kind, error) {
 	for k, name := range kindNames {
 		if s == name {
@@ -32,7 +32,7 @@ func ParseKind(s string) (Kind, error) {
 	return 0, refuse("invalid DS type specified (%s)", s)
 }
 
-// String returns the consolidation function as it is written: AVERAGE, MIN, …
+// String returns the name of the consolidation function: AVERAGE, MIN, …
 func (cf CF) String() string {
 	if int(cf) < len(cfNames) {
 		return cfNames[cf]
@@ -40,8 +40,8 @@ func (cf CF) String() string {
 	return fmt.Sprintf("CF(%d)", uint8(cf))
 }
 
-// ParseCF reads a consolidation function: AVERAGE, MIN, MAX, LAST, HWPREDICT,
-// MHWPREDICT, SEASONAL, DEVSEASONAL, DEVPREDICT or FAILURES.
+// ParseCF parses a consolidation function: AVERAGE, MIN, MAX, LAST, HWPREDICT, MHWPREDICT,
+// SEASONAL, DEVSEASONAL, DEVPREDICT or FAILURES.
 func ParseCF(s string) (CF, error) {
 	for cf, name := range cfNames {
 		if s == name {
@@ -51,10 +51,9 @@ func ParseCF(s string) (CF, error) {
 	return 0, fmt.Errorf("unknown consolidation function '%s'", s)
 }
 
-// String returns the data source as `rrdtool create` takes it. [ParseDataSource]
-// reads it back bit for bit. A limit that rrdtool could not read, because
-// its parser cannot produce the double or because the text is longer than it takes, is
-// printed in hexadecimal (0x1.8p-3), which only rondo reads.
+// String returns the data source as `rrdtool create` takes it. [ParseDataSource] reads it back bit
+// for bit. If rrdtool cannot read a limit, because its parser cannot produce the double or the text
+// would be too long, the limit is printed in hexadecimal (0x1.8p-3), which only rondo reads.
 func (s DataSource) String() string {
 	if s.Kind == Compute {
 		return "DS:" + s.Name + ":COMPUTE:" + s.Expr
@@ -69,11 +68,10 @@ func formatLimit(v float64) string {
 	return formatExact(v, limitWidth)
 }
 
-// String returns the archive as `rrdtool create` takes it, as the archive
-// number i+1 of a definition whose archives refer to each other by number. The period of
-// HWPREDICT and MHWPREDICT, which only matters where it implies other archives,
-// is given as the number of rows. Widths of FAILURES' confidence band cannot be
-// written; they are 2 unless they were tuned.
+// String returns the archive as `rrdtool create` takes it. It names its partner by number, as one
+// archive of a definition. The period of HWPREDICT and MHWPREDICT, which only matters if they imply
+// other archives, is printed as the number of rows. The widths of the confidence band of FAILURES
+// cannot be printed; they are 2 unless they were tuned.
 func (a Archive) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "RRA:%s:", a.CF)
@@ -95,14 +93,14 @@ func (a Archive) String() string {
 		fmt.Fprintf(&b, ":%d", a.Partner+1)
 	}
 	if (a.CF == Seasonal || a.CF == DevSeasonal) && !math.IsNaN(a.SmoothingWindow) {
-		// This one field is read by scanf.
+		// rrdtool reads this field, and only this one, with scanf.
 		b.WriteString(":smoothing-window=" + strconv.FormatFloat(a.SmoothingWindow, 'g', -1, 64))
 	}
 	return b.String()
 }
 
-// Args returns the definition as the arguments of `rrdtool create` that follow
-// --step. [ParseDefinition] reads them back.
+// Args returns the definition as those arguments of `rrdtool create` that follow --step.
+// [ParseDefinition] reads them back.
 func (d *Definition) Args() []string {
 	args := make([]string, 0, len(d.Sources)+len(d.Archives))
 	for _, s := range d.Sources {

@@ -4,9 +4,9 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// ParseReading is [ParseValue] for text in a buffer that is used again. What nearly every reading
-// is, an integer or a few digits with a point, is read without allocation. A text that rrdtool
-// refuses gives a value tagged TagInvalid.
+// ParseReading is [ParseValue] for text in a buffer that is used again. It parses an integer, or a
+// few digits with a point, without an allocation. A text that rrdtool refuses gives a value with
+// TagInvalid.
 func ParseReading(k Kind, text []byte, texts *[]string) Value {
 	if v, ok := PlainReading(k, text); ok {
 		return v
@@ -19,9 +19,9 @@ func ParseReading(k Kind, text []byte, texts *[]string) Value {
 	return v
 }
 
-// endsInZero reports whether text is decimal digits with a point, and a 0 behind it at the end: a
-// number that is kept as text, because it would not be printed so. Many senders print all numbers
-// with six decimals.
+// endsInZero reports whether text is a decimal number with a point that ends in 0. Such a number is
+// kept as text, because FormatReading would print it without the zeros. Many senders print all
+// numbers with six decimals.
 func endsInZero(text []byte) bool {
 	if len(text) == 0 || len(text) > LastReading || text[len(text)-1] != '0' {
 		return false
@@ -40,11 +40,11 @@ func endsInZero(text []byte) bool {
 	return points == 1
 }
 
-// plainDigits is how many significant digits a double surely holds.
+// plainDigits is how many significant digits every double holds.
 const plainDigits = 15
 
-// PlainReading is ParseReading for U, integers of up to 18 digits and decimals of up to 15. It says
-// whether text is one of them.
+// PlainReading is ParseReading for U, integers of up to 18 digits and decimal numbers of up to 15.
+// It reports whether text is one of these.
 func PlainReading(k Kind, text []byte) (Value, bool) {
 	digits := text
 	if len(text) > 0 && text[0] == '-' {

@@ -2,20 +2,19 @@ package rra
 
 import "math"
 
-// Resume is Step for a series whose state was lost: s is a new one (Init) that began at the last
-// time known of the series, and what came between that and the reading at hand is not known. Rows
-// of which a part may be lost are unknown, whatever xff allows: what is left of them would make
-// another number. The first reading says nothing of the time before it, and is the last reading of
-// the next.
+// Resume is Step for a series whose state was lost. s is a new state (Init) that begins at the last
+// time known of the series. Readings between that time and this reading may be lost. A row that
+// they may have been part of is unknown, whatever xff allows, because the rest of it would give
+// another number. The first reading only serves as the last reading for the next.
 //
-// Done says that nothing lost is in the PDP that is open, and Step goes on from here. Until then
-// each further reading is one for Resume. With an error s is as it was.
+// done says that the open PDP contains no lost time: Step takes the next reading. Otherwise Resume
+// must take it. If there is an error, s has not changed.
 func (m *Machine) Resume(s *State, at Time, values []Value, texts []string, out []Run) (runs []Run, done bool, err error) {
 	first := !m.lostPDP(s.W)
 	last := m.LastUpdate(s.W)
 	from := last.Unix() / m.step
-	// Step ends the open PDP alone, before the further ones that a reading ends. Where less than a
-	// second of it is left, all of them have one value.
+	// Step closes the open PDP alone, before the further PDPs that the reading ends. But if less
+	// than a second of it is left, Step closes all of them together, with one value.
 	joined := last.Unix()%m.step == m.step-1 && last.Micro() != 0
 	next := s.Clone()
 	n := len(out)
@@ -35,7 +34,7 @@ func (m *Machine) Resume(s *State, at Time, values []Value, texts []string, out 
 	to := at.Unix() / m.step
 	edge := Seconds(to*m.step) == at
 	for i := range out[n:] {
-		// A COMPUTE may make a number of an unknown PDP.
+		// A COMPUTE expression may turn an unknown PDP into a number.
 		r := &out[n+i]
 		if first || joined || m.streams[r.Stream].PDPs == 1 && r.First == from+1 {
 			r.Value = math.NaN()
@@ -56,10 +55,10 @@ func (m *Machine) Resume(s *State, at Time, values []Value, texts []string, out 
 	return out, done, nil
 }
 
-// lostPDP says whether a part of the open PDP is lost.
+// lostPDP reports whether a part of the open PDP is lost.
 func (m *Machine) lostPDP(w []uint64) bool { return m.ds(w, 0)[dsMeta]>>8 == maxUnknownSec }
 
-// loseOpen makes the PDP that is open unknown.
+// loseOpen makes the open PDP unknown.
 func (m *Machine) loseOpen(w []uint64) {
 	for d := range m.sources {
 		ds := m.ds(w, d)
@@ -67,8 +66,8 @@ func (m *Machine) loseOpen(w []uint64) {
 	}
 }
 
-// loseRows makes the rows that are open unknown after pdps PDPs since 1970, but those that begin
-// there. Rows of one PDP are not open.
+// loseRows makes the open rows unknown, except those that begin after pdps PDPs since 1970. Rows of
+// one PDP are never open.
 func (m *Machine) loseRows(w []uint64, pdps int64) {
 	for i := range m.archives {
 		a := &m.archives[i]

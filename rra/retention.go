@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// ParseRetention reads what is to be kept in plain words, a list of rows and how long they stay:
+// ParseRetention parses archives in plain words: a list of lengths of rows, and how long to keep
+// them.
 //
 //	10s for 1d, 5m for 1y
 //	1min for 1week average max, 1hour for 10years
 //
-// The names of consolidation functions may follow each part; without one it is AVERAGE. A duration
-// is a number of seconds, or a number with a unit behind it, without a space: s, m, h, d, w, M (31
-// days) and y (366 days), or the words sec, min, hour, day, week, month and year, also as second,
-// minute and in the plural. Nothing else may stand behind the unit. The result is archives in
-// rrdtool's words, RRA:AVERAGE:0.5:10s:1d, whose xff is 0.5.
+// Names of consolidation functions may follow each part; without one it is AVERAGE. A duration is a
+// number of seconds, or a number followed directly by a unit: s, m, h, d, w, M (31 days), y (366
+// days), or one of the words sec, second, min, minute, hour, day, week, mon, month and year, also
+// in the plural. The result is archives as rrdtool writes them, RRA:AVERAGE:0.5:10s:1d, with an xff
+// of 0.5.
 func ParseRetention(text string) ([]string, error) {
 	parts, err := parseRetention(text)
 	if err != nil {
@@ -32,7 +33,7 @@ func ParseRetention(text string) ([]string, error) {
 type retained struct {
 	cf        CF
 	row, span wordedTime
-	text      string // of the part it stands in
+	text      string // the part of the list that it is from
 }
 
 // same reports whether o keeps what r keeps.
@@ -40,7 +41,7 @@ func (r retained) same(o retained) bool {
 	return r.cf == o.cf && r.row.seconds == o.row.seconds && r.span.seconds == o.span.seconds
 }
 
-// String returns the archive in rrdtool's words.
+// String returns the archive as rrdtool writes it.
 func (r retained) String() string { return fmt.Sprintf("RRA:%s:0.5:%s:%s", r.cf, r.row, r.span) }
 
 // A wordedTime is a duration as it was written.
@@ -92,8 +93,8 @@ func parseRetention(text string) ([]retained, error) {
 	return out, nil
 }
 
-// fit returns why parts, which stand in one text, are not possible in a series of that step, in
-// seconds. The error is a *RowError if the step is why.
+// fit returns an error if parts, which are from one text, do not fit a series with a step in
+// seconds. The error is a *RowError if another step would fit.
 func fit(parts []retained, step int64) error {
 	for _, r := range parts {
 		if r.row.seconds%step != 0 {
@@ -118,7 +119,7 @@ func commonStep(parts []retained) (step int64) {
 	return step
 }
 
-// whole returns an error if the time that rows stay is no number of rows.
+// whole returns an error if the time for which rows are kept is not a whole number of rows.
 func (r *retained) whole() error {
 	if r.span.seconds%r.row.seconds != 0 {
 		return fmt.Errorf("%q: %s is no multiple of %s, the length of a row", r.text, r.span, r.row)
@@ -126,7 +127,8 @@ func (r *retained) whole() error {
 	return nil
 }
 
-// IsRetention says whether text is meant for ParseRetention: rrdtool has no argument of that form.
+// IsRetention reports whether text is meant for ParseRetention. rrdtool has no argument of this
+// form.
 func IsRetention(text string) bool {
 	return strings.Contains(text, " for ") && !strings.Contains(text, ":")
 }
@@ -142,8 +144,8 @@ var unitWords = map[string]byte{
 	"y": 'y', "year": 'y', "years": 'y',
 }
 
-// parseWordedTime reads a duration. Unlike ParseDuration it looks at what follows the first letter
-// of the unit: 1mon would be one minute.
+// parseWordedTime parses a duration. Unlike ParseDuration it checks all letters of the unit:
+// ParseDuration takes 1mon for one minute.
 func parseWordedTime(word string) (wordedTime, error) {
 	digits := strings.TrimLeft(word, "0123456789")
 	t := wordedTime{number: word[:len(word)-len(digits)], unit: 's'}
@@ -159,15 +161,15 @@ func parseWordedTime(word string) (wordedTime, error) {
 	return t, fmt.Errorf("%q is no duration: want 90 (seconds), 90s, 15m, 12h, 30d, 4w, 6M or 6months, 1y", word)
 }
 
-// Retention tells an archive of a series of that step, in seconds, in the words of ParseRetention:
-// how long a row is, and how long rows stay.
+// Retention describes an archive of a series with a step in seconds, in the words of
+// ParseRetention: the length of a row, and how long rows are kept.
 func (a *Archive) Retention(step int64) string {
 	row := a.PDPs * step
 	return FormatDuration(row) + " for " + FormatDuration(row*a.Rows)
 }
 
-// FormatDuration tells seconds in at most two units, the largest of d, h, min and s that fit; what
-// is less than the second of them is rounded to it.
+// FormatDuration prints seconds in at most two neighbouring units of d, h, min and s, beginning
+// with the largest that fits. The number is rounded to the second of them.
 func FormatDuration(seconds int64) string {
 	units := []struct {
 		name    string

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// parseExact is ParseNumber, and also reads what formatExact prints for doubles
-// that rrdtool's parser cannot produce: hexadecimal ones, 0x1.8p-3.
+// parseExact is ParseNumber, but also parses hexadecimal numbers, 0x1.8p-3. formatExact prints them
+// for doubles that rrdtool's parser cannot produce.
 func parseExact(s string) (float64, error) {
 	if isHex(s) {
 		if v, err := strconv.ParseFloat(s, 64); err == nil {
@@ -22,8 +22,8 @@ func isHex(s string) bool {
 	return ok && strings.Contains(digits, "p")
 }
 
-// formatExact prints a double in at most width characters so that rrdtool reads
-// the same double; in hexadecimal if there is no such text.
+// formatExact prints v in at most width characters such that rrdtool reads the same double. If
+// there is no such text it prints v in hexadecimal.
 func formatExact(v float64, width int) string {
 	if s := string(appendFloat(nil, v)); len(s) <= width && readsAs(s, v) {
 		return s
@@ -46,7 +46,7 @@ func readsAs(s string, v float64) bool {
 	return err == nil && math.Float64bits(f) == math.Float64bits(v)
 }
 
-// leadingInt reads the integer at the start of s, as C's atoi; 0 if there is none.
+// leadingInt parses the integer at the start of s, as C's atoi does: 0 if there is none.
 func leadingInt(s string) int {
 	i := 0
 	for i < len(s) && (s[i] == ' ' || '\t' <= s[i] && s[i] <= '\r') {
@@ -63,8 +63,8 @@ func leadingInt(s string) int {
 	return int(int32(v))
 }
 
-// scanFloat reads the number at the start of s as C's scanf does, correctly
-// rounded, and says how many bytes it took; 0 if there is none.
+// scanFloat parses the number at the start of s as C's scanf does, correctly rounded. It returns
+// the number of bytes it took; 0: there is no number.
 func scanFloat(s string) (v float64, n int) {
 	i := 0
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
@@ -74,7 +74,7 @@ func scanFloat(s string) (v float64, n int) {
 		if !hasFold(s[i:], word) {
 			continue
 		}
-		if word == "infi" { // scanf does not go back
+		if word == "infi" { // scanf does not return to "inf"
 			return 0, 0
 		}
 		v, _ = strconv.ParseFloat(s[:i+3], 64)
@@ -114,8 +114,12 @@ func scanFloat(s string) (v float64, n int) {
 	if hex && len(text) == i {
 		text += "p0"
 	}
-	v, _ = strconv.ParseFloat(text, 64) // out of range: infinity or 0, as scanf
+	v, _ = strconv.ParseFloat(text, 64) // out of range: infinity or 0, as with scanf
 	return v, len(text)
 }
 
 func isHexDigit(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+// limitWidth is how many characters of a minimum or maximum rrdtool reads: a
+// longer minimum does not parse, a longer maximum is cut.
+const limitWidth = 18

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// A Series is a Machine and a State of it, for programs that use this package
-// alone. It keeps no rows but those of SEASONAL and DEVSEASONAL archives.
+// A Series is a Machine and a State, for programs that use this package alone. It keeps no rows
+// except those of SEASONAL and DEVSEASONAL archives.
 type Series struct {
 	Machine *Machine
 	State   State
 }
 
-// NewSeries returns a new series whose last update was at start, cut to a whole second. The name,
-// as rrdtool knows the file, decides at which row seasonal coefficients are smoothed.
+// NewSeries returns a new series whose last update was at start, cut to a whole second. The name is
+// that of the file for rrdtool: it decides at which row seasonal coefficients are smoothed.
 func NewSeries(m *Machine, name string, start Time) *Series {
 	s := &Series{Machine: m, State: m.NewState(start)}
 	m.SmoothBy(s.State.W, NameHash(name))
@@ -27,12 +27,12 @@ type Row struct {
 	Values  []float64 // one for each data source; NaN: unknown
 }
 
-// Update folds one reading of every data source into s and returns the rows it
-// finished, oldest first, at most as many of an archive as it holds. Values are
-// in the order of the data sources, without COMPUTE; texts are those that values
-// of TagText refer to. Each Update is an update command of its own.
+// Update folds one reading of every data source into s. It returns the rows that end, oldest first,
+// but of each archive no more rows than it holds. values has one value for each data source that is
+// not COMPUTE, in their order. Values of TagText refer to texts. Each Update is an update command
+// of its own.
 //
-// It returns a *TimeError, and leaves s as it was, if at is not after the last update.
+// If at is not after the last update, the error is a *TimeError, and s has not changed.
 func (s *Series) Update(at Time, values []Value, texts ...string) ([]Row, error) {
 	runs, err := s.Machine.Step(&s.State, at, values, texts, nil)
 	if err != nil {
@@ -46,13 +46,12 @@ func (s *Series) Update(at Time, values []Value, texts ...string) ([]Row, error)
 // LastUpdate returns the time of the last reading.
 func (s *Series) LastUpdate() Time { return s.Machine.LastUpdate(s.State.W) }
 
-// Clone returns a Series that shares nothing with s that changes.
+// Clone returns a Series that shares only the Machine with s.
 func (s *Series) Clone() *Series {
 	return &Series{Machine: s.Machine, State: s.State.Clone()}
 }
 
-// Rows spreads the runs of one Step out into the rows of the archives, oldest
-// first.
+// Rows returns the runs of one Step as rows of the archives, oldest first.
 func (m *Machine) Rows(runs []Run) []Row {
 	type key struct {
 		stream int32

@@ -2,25 +2,22 @@ package rra
 
 import "math"
 
-// defaultSmoothing is the smoothing window where none is given.
-const defaultSmoothing = 0.05
-
-// burnIn is how many seasons are smoothed at their end, before smoothing takes
-// place once a season at a row that the name of the series decided when it was made.
+// burnIn is how many seasons after the start are smoothed at their end. After them the coefficients
+// are smoothed once a season, at a row that was chosen by the name of the series when it was made.
 const burnIn = 3
 
-// The word hwPending of data source 0 of a SEASONAL or DEVSEASONAL archive: bit 0 says that a
-// season of the burn-in ended, the rest of the lower half counts rows passed since the update
-// command began. The upper half is the row at which the archive calls for smoothing; neverSmooth,
-// and others that are past its rows, are never reached.
+// The word hwPending of data source 0 of a SEASONAL or DEVSEASONAL archive has three parts. Bit 0
+// says that a season of the burn-in has ended. The other bits of the lower half count the rows
+// passed since the update command began. The upper half is the row at which the archive is
+// smoothed; a number past the last row, such as neverSmooth, is never reached.
 const (
 	smoothShift = 32
 	pendingMask = 1<<smoothShift - 1
 	neverSmooth = pendingMask
 )
 
-// passRows moves the current row of a SEASONAL or DEVSEASONAL archive and notes
-// what of it EndUpdate must know.
+// passRows moves the current row of a SEASONAL or DEVSEASONAL archive, and notes in hwPending what
+// EndUpdate must know.
 func (a *archive) passRows(w []uint64, elapsed int64) {
 	old := a.currentRow(w)
 	passed := min(elapsed, a.rows)
@@ -37,8 +34,8 @@ func (a *archive) passRows(w []uint64, elapsed int64) {
 	}
 }
 
-// EndUpdate ends one update command: where a row that calls for it was passed,
-// all seasonal coefficients are smoothed. [Machine.SmoothBy] says which rows do.
+// EndUpdate ends one update command. It smooths all seasonal coefficients if the command has passed
+// a row that calls for it. [Machine.SmoothBy] chooses these rows.
 func (m *Machine) EndUpdate(s *State) {
 	smooth := false
 	for i := range m.archives {
@@ -64,8 +61,8 @@ func (m *Machine) EndUpdate(s *State) {
 	}
 }
 
-// AbortUpdate ends an update command that stopped at an error: as in rrdtool,
-// nothing is smoothed for what was applied before it.
+// AbortUpdate ends an update command that has stopped at an error. As in rrdtool, nothing is
+// smoothed for the readings that were applied before the error.
 func (m *Machine) AbortUpdate(s *State) {
 	for i := range m.archives {
 		if a := &m.archives[i]; a.ring != 0 {
@@ -74,8 +71,8 @@ func (m *Machine) AbortUpdate(s *State) {
 	}
 }
 
-// SmoothBy chooses the rows at which the SEASONAL and DEVSEASONAL archives of w call for smoothing
-// as rrdtool does when it makes a file: hash is that of the name it is given ([NameHash]).
+// SmoothBy chooses the rows at which the SEASONAL and DEVSEASONAL archives of w are smoothed. It
+// chooses them as rrdtool does when it makes a file: hash is the [NameHash] of the file's name.
 func (m *Machine) SmoothBy(w []uint64, hash uint64) {
 	for i := range m.archives {
 		if a := &m.archives[i]; a.ring != 0 {
@@ -84,7 +81,7 @@ func (m *Machine) SmoothBy(w []uint64, hash uint64) {
 	}
 }
 
-// smoothAt makes row the one at which a calls for smoothing.
+// smoothAt sets the row at which a is smoothed.
 func (a *archive) smoothAt(w []uint64, row int64) {
 	if row < 0 || row > neverSmooth {
 		row = neverSmooth
@@ -93,8 +90,8 @@ func (a *archive) smoothAt(w []uint64, row int64) {
 	c[hwPending] = c[hwPending]&pendingMask | uint64(row)<<smoothShift
 }
 
-// SmoothRow returns the row of the ring at which an archive of CF SEASONAL or DEVSEASONAL calls for
-// smoothing, -1 if at none; 0 for other archives.
+// SmoothRow returns the row of the ring at which a SEASONAL or DEVSEASONAL archive is smoothed; -1:
+// at none. It returns 0 for other archives.
 func (m *Machine) SmoothRow(s *State, archive int) int64 {
 	a := &m.archives[archive]
 	if a.ring == 0 {
@@ -107,7 +104,9 @@ func (m *Machine) SmoothRow(s *State, archive int) int64 {
 	return row
 }
 
-// smooth replaces each row by the mean of the rows around it.
+// smooth replaces each row of archive i by the mean of the rows around it, unless a row is unknown.
+// For SEASONAL it then makes the coefficients relative to their mean, which the model's intercept
+// takes over.
 func (m *Machine) smooth(w []uint64, i int) {
 	a := &m.archives[i]
 	nds := len(m.sources)
@@ -138,8 +137,8 @@ func (m *Machine) smooth(w []uint64, i int) {
 	}
 }
 
-// smoothColumn fills smoothed with the means of 2*half+1 rows around each row
-// of data source d, and returns their mean.
+// smoothColumn sets smoothed[k] to the mean of the 2*half+1 rows around row k of data source d, and
+// returns the mean of smoothed.
 func (a *archive) smoothColumn(w []uint64, nds, d int, half int64, smoothed []float64) float64 {
 	at := func(k int64) float64 { return math.Float64frombits(*a.cell(w, nds, (k+a.rows)%a.rows, d)) }
 	sum, total := 0.0, 0.0
@@ -155,9 +154,9 @@ func (a *archive) smoothColumn(w []uint64, nds, d int, half int64, smoothed []fl
 	return total / float64(a.rows)
 }
 
-// NameHash is the hash of a file's name that rrdtool takes modulo the rows of a
-// season to find the row at which coefficients are smoothed: FNV-1 with the
-// constants for 32 bits, but in 64-bit arithmetic.
+// NameHash returns a hash of a file's name. rrdtool takes it modulo the rows of a season to choose
+// the row at which coefficients are smoothed. It is FNV-1 (Fowler, Noll, Vo 1991) with the
+// constants for 32 bits, but computed with 64 bits.
 func NameHash(name string) uint64 {
 	h := uint64(2166136261)
 	for i := range len(name) {

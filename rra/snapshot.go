@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// A Snapshot is what a state holds, spelled out as a file of rrdtool keeps it.
-// [Machine.Snapshot] makes one of a state, and [Machine.Import] a state of one.
+// A Snapshot is the content of a state, field by field as a file of rrdtool has it.
+// [Machine.Snapshot] makes one from a state, and [Machine.Import] a state from one.
 type Snapshot struct {
 	LastUpdate Time
 	Sources    []SourceSnapshot
@@ -16,8 +16,8 @@ type Snapshot struct {
 // A SourceSnapshot is what a state holds of a data source.
 type SourceSnapshot struct {
 	LastReading string  // as it was written, at most [LastReading] bytes; "U": there is none
-	Value       float64 // what the open PDP has gathered, rate times seconds
-	UnknownSec  int64   // how many of its seconds are unknown
+	Value       float64 // of the open PDP: rate times seconds
+	UnknownSec  int64   // unknown seconds of the open PDP
 }
 
 // An ArchiveSnapshot is what a state holds of an archive.
@@ -25,28 +25,17 @@ type ArchiveSnapshot struct {
 	CurRow int64 // the row of the ring that was written last
 	CDPs   []CDP // one for each data source
 
-	// SmoothRow is the row of the ring at which an archive of CF SEASONAL or DEVSEASONAL calls for
-	// smoothing. Where it is none of its rows, the archive never does. 0 for other archives.
+	// SmoothRow is the row of the ring at which a SEASONAL or DEVSEASONAL archive is smoothed. If
+	// the ring has no such row, it never is. 0 for other archives.
 	SmoothRow int64
 
-	// Rows are the archive's rows, oldest first, data source beside data source. The state holds
-	// those of SEASONAL and DEVSEASONAL archives; for others Snapshot leaves them nil, and Import
-	// does not look at them.
+	// Rows are the rows of a SEASONAL or DEVSEASONAL archive, oldest first. Each row has one value
+	// for each data source. Other archives have their rows elsewhere: Snapshot leaves Rows nil, and
+	// Import ignores it.
 	Rows []float64
 }
 
-// maxUnknownSec and maxUnknownPDPs are the largest counts that a state holds of an open PDP and of
-// an open row. Step stops counting there, so that a state within the bounds never leaves them. The
-// rows are those of rrdtool, which counts on: both bounds are above what makes any PDP (half its
-// seconds) or any row (all its PDPs) unknown. A smaller bound, the PDPs of a row, would not do:
-// after a change of the step rrdtool counts beyond it. Nor would a larger one for the seconds:
-// rrdtool compares the low 32 bits of its count, signed.
-const (
-	maxUnknownSec  = 1<<31 - 1
-	maxUnknownPDPs = 1 << 31
-)
-
-// Snapshot returns what s holds. It shares nothing with s.
+// Snapshot returns the content of s. It shares no memory with s.
 func (m *Machine) Snapshot(s *State) *Snapshot {
 	x := &Snapshot{
 		LastUpdate: m.LastUpdate(s.W),
@@ -77,12 +66,12 @@ func (m *Machine) Snapshot(s *State) *Snapshot {
 	return x
 }
 
-// Import returns the state that goes on from x as rrdtool goes on from a file that holds the same.
-// The error is a *FieldError.
+// Import returns the state with the content x. It continues as rrdtool continues a file with this
+// content. The error is a *FieldError.
 //
-// Of a CDP it takes what the archive's CF has a use for. Archives of AVERAGE, MIN, MAX and LAST
-// with one PDP a row remember nothing that matters: they have one Primary and Secondary between
-// them, those of the first, and neither a Value nor unknown PDPs.
+// Import takes those fields of a CDP that the archive's CF uses. All archives of AVERAGE, MIN, MAX
+// and LAST with one PDP in a row share one Primary and Secondary, and take those of the first such
+// archive. They have no Value and no unknown PDPs.
 func (m *Machine) Import(x *Snapshot) (State, error) {
 	switch {
 	case x.LastUpdate < 0:
@@ -115,7 +104,7 @@ func (m *Machine) importSource(s *State, i int, x *SourceSnapshot) error {
 	ds[dsValue] = math.Float64bits(x.Value)
 	ds[dsMeta] = uint64(x.UnknownSec) << 8
 	var texts []string
-	// What does not parse is kept as its text, as Step keeps it.
+	// A text that does not parse is kept, as Step keeps it.
 	v, _ := ParseValue(m.sources[i].kind, x.LastReading, &texts)
 	m.keep(s, i, v, texts)
 	return nil
@@ -166,7 +155,8 @@ func (m *Machine) importArchive(w []uint64, i int, x *ArchiveSnapshot) error {
 	return nil
 }
 
-// firstOne returns the first archive with one PDP a row of AVERAGE, MIN, MAX or LAST.
+// firstOne returns the first AVERAGE, MIN, MAX or LAST archive with one PDP in a row; -1: there is
+// none.
 func (m *Machine) firstOne() int {
 	for i := range m.archives {
 		if a := &m.archives[i]; a.cf.classical() && a.n == 1 {

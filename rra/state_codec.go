@@ -16,7 +16,7 @@ import (
 //	           each text: uvarint data source, uvarint length, the bytes;
 //	           data sources ascend
 //
-// What the words mean is Machine's layout, which a change of version follows too.
+// machine.go describes the words. A change of their layout changes the version too.
 const stateVersion = 1
 
 // errState is what every error of UnmarshalBinary wraps.
@@ -51,8 +51,8 @@ func (s *State) MarshalBinary() ([]byte, error) {
 	return s.AppendBinary(make([]byte, 0, 8*len(s.W)+16))
 }
 
-// UnmarshalBinary sets s from its binary form. That it fits a machine is for
-// [Machine.Check] to say.
+// UnmarshalBinary sets s from its binary form. [Machine.Check] tells whether s is a state of a
+// certain Machine.
 func (s *State) UnmarshalBinary(b []byte) error {
 	if len(b) == 0 {
 		return fmt.Errorf("%w: it is empty", errState)
@@ -113,11 +113,11 @@ func (r *stateReader) text() string {
 	return t
 }
 
-// maxText is the longest last reading.
+// maxText is the length of the longest last reading in bytes.
 const maxText = LastReading
 
-// Check says whether s can be a state of m, and completes its texts. What it
-// passes can be stepped, and passes again after every step.
+// Check returns an error if s is not a valid state of m. It completes the texts of s. A state that
+// is valid can be stepped, and is valid again after every step.
 func (m *Machine) Check(s *State) error {
 	if len(s.W) != m.words {
 		return fmt.Errorf("state has %d words, not %d", len(s.W), m.words)

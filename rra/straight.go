@@ -2,37 +2,19 @@ package rra
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 )
 
-// The straight path is Step for what nearly every sample is: times on whole
-// seconds, no COMPUTE and no Holt-Winters, numbers and not texts, heartbeats
-// kept, and at most one PDP that ends. It does what the general path does with the
-// same operations in the same order, without what the common case does not need;
-// TestStraight holds the two against each other.
+// The straight path is a fast version of Step for the common case: both times are whole seconds,
+// the series has neither COMPUTE nor Holt-Winters, the readings are numbers and no texts, the
+// heartbeats are kept, and at most one PDP ends. It performs the floating-point operations of the
+// general path in the same order, and leaves out everything else. TestStraight compares the two.
 
 // maxStraight is how many data sources the straight path handles.
 const maxStraight = 32
 
-// A lane is an archive with several PDPs a row, as the straight path sees it.
-type lane struct {
-	folding
-	magic  uint64 // 2^64/n rounded up: i is a multiple of n if i*magic < magic, for i below 2^32
-	off    int
-	rows   uint32
-	stream int32
-}
-
-// maxLanes is how many of them the straight path handles: a bit each.
-const maxLanes = 64
-
-// A reciprocal divides by a constant: for i below 2^32 the high half of i*magic
-// is i/d.
-func reciprocal(d int64) uint64 { return ^uint64(0)/uint64(d) + 1 }
-
-// prepare decides whether the straight path may be taken, and lays its lanes out.
+// prepare decides whether m may take the straight path, and fills in its pairs and lanes.
 func (m *Machine) prepare() {
 	m.stepMagic = reciprocal(m.step)
 	ones := 0
@@ -42,9 +24,9 @@ func (m *Machine) prepare() {
 		case !a.cf.classical():
 		case a.n == 1:
 			if ones%2 == 0 {
-				m.ones = append(m.ones, one{cur: a.cur, step: 1, low: uint32(a.rows), high: math.MaxUint32})
+				m.pairs = append(m.pairs, rowPair{cur: a.cur, step: 1, low: uint32(a.rows), high: math.MaxUint32})
 			} else {
-				o := &m.ones[len(m.ones)-1]
+				o := &m.pairs[len(m.pairs)-1]
 				o.step, o.high = 1<<32+1, uint32(a.rows)
 			}
 			ones++
@@ -60,57 +42,10 @@ func (m *Machine) prepare() {
 	m.straight = len(m.sources) <= maxStraight && len(m.lanes) <= maxLanes && m.inputs == len(m.sources) && !m.family && m.own == nil
 }
 
-// A one is the current rows of two archives of one PDP a row, in the halves of a word, or of the
-// last of them in the low half.
-type one struct {
-	cur       int
-	step      uint64 // moves both
-	low, high uint32 // rows of the archives
-}
-
-// A Moment is what steps of one Machine have in common that go from one time to the same other. It
-// is used again for step after step, and made anew where they differ. The zero value is ready.
-type Moment struct {
-	m    *Machine
-	at   Time
-	last uint64 // as in the state
-
-	sec, from uint64  // of at and last
-	iv        float64 // between them
-	end       uint64  // second at which the PDP that is open ends
-	k         uint64  // number of the PDP behind it
-	closing   uint64  // lanes of which it ends a row
-	ok        bool    // the straight path can deal with these times
-}
-
-// make takes the times of a step apart.
-func (mo *Moment) make(m *Machine, last uint64, at Time) {
-	*mo = Moment{m: m, at: at, last: last, sec: uint64(at) / 1e6, from: last / 1e6}
-	if uint64(at) <= last || mo.sec*1e6 != uint64(at) || mo.from*1e6 != last || mo.sec >= 1<<32 {
-		return
-	}
-	step := uint64(m.step)
-	first := mo.from
-	if step > 1 {
-		first, _ = bits.Mul64(mo.from, m.stepMagic)
-	}
-	mo.iv = float64(mo.sec - mo.from)
-	mo.k = first + 1
-	mo.end = mo.k * step
-	if mo.ok = mo.sec < mo.end+step; !mo.ok {
-		return
-	}
-	for i := range m.lanes {
-		if l := &m.lanes[i]; mo.k*l.magic < l.magic {
-			mo.closing |= 1 << i
-		}
-	}
-}
-
-// StepStraight is Step where the straight path may be taken: no COMPUTE, no archive of the
-// Holt-Winters family, whole seconds, numbers. If it may not, StepStraight returns false and has
-// changed nothing. After it no last reading is kept as text: whoever keeps the state's texts drops
-// them. mo is what the step before has left of its times.
+// StepStraight is Step for the common case: no COMPUTE, no archive of the Holt-Winters family,
+// times on whole seconds, readings that are numbers. In any other case it returns false and changes
+// nothing. After a step the state has no last readings kept as text: the caller must drop
+// State.Text. mo caches the times: pass the same Moment to successive steps.
 func (m *Machine) StepStraight(mo *Moment, w []uint64, at Time, values []Value, out []Run) ([]Run, bool) {
 	if !m.straight || m.noStraight || len(values) != len(m.sources) {
 		return out, false
@@ -137,8 +72,8 @@ func (m *Machine) Texted(w []uint64) bool {
 	return false
 }
 
-// StepText is StepStraight for one reading that is kept as text, of the one data source of m, GAUGE
-// or ABSOLUTE. After it the state's text is what of it is remembered.
+// StepText is StepStraight for a reading that must be kept as text. m must have one data source,
+// GAUGE or ABSOLUTE. remembered is the part of the text that the caller must keep as State.Text[0].
 func (m *Machine) StepText(mo *Moment, w []uint64, at Time, text string, out []Run) (runs []Run, remembered string, ok bool) {
 	if len(m.sources) != 1 || m.sources[0].kind != Gauge && m.sources[0].kind != Absolute || text == "" || text[0] == 'U' {
 		return out, "", false
@@ -173,7 +108,7 @@ func (m *Machine) straightOne(mo *Moment, w []uint64, v *Value, out []Run) ([]Ru
 	if m.one != 0 {
 		w[m.one+onePrimary] = math.Float64bits(pdp)
 		out = appendRow(out, m.oneID, 0, int64(mo.k), pdp)
-		m.advanceOnes(w)
+		m.advancePairs(w)
 	}
 	if mo.closing == 0 {
 		m.gatherAll(w, pdp)
@@ -220,7 +155,7 @@ func (m *Machine) straightMany(mo *Moment, w []uint64, values []Value, out []Run
 		}
 		pdps[i] = pdp
 	}
-	m.advanceOnes(w)
+	m.advancePairs(w)
 	if mo.closing == 0 {
 		for d, pdp := range pdps {
 			m.gatherAll(w[cdpWords*d:], pdp)
@@ -246,8 +181,9 @@ func (m *Machine) straightMany(mo *Moment, w []uint64, values []Value, out []Run
 	return out, true
 }
 
-// straight is what v adds over iv seconds, after a reading of old bits and tag;
-// not ok if it needs the general path.
+// straight returns what reading v adds to the open PDP over iv seconds: rate times seconds, or NaN
+// if it is unknown. old and meta are the dsBits and dsMeta words of the reading before. ok is false
+// if the reading needs the general path.
 func (s *source) straight(old, meta uint64, v *Value, iv float64) (n float64, ok bool) {
 	oldTag := Tag(meta)
 	if s.heartbeat < iv {
@@ -299,7 +235,7 @@ func (s *source) straight(old, meta uint64, v *Value, iv float64) (n float64, ok
 	return n, true
 }
 
-// keepOpen is what gather and keep do for a PDP that stays open.
+// keepOpen does what Machine.gather and Machine.keep do for a PDP that stays open.
 func keepOpen(ds []uint64, v *Value, n float64, iv uint64) {
 	ds[dsBits] = v.Bits
 	meta := ds[dsMeta]&^0xff | uint64(v.Tag)
@@ -314,7 +250,7 @@ func keepOpen(ds []uint64, v *Value, n float64, iv uint64) {
 	ds[dsValue] = math.Float64bits(n)
 }
 
-// straightPDP is closePDP and keep for one PDP and whole seconds.
+// straightPDP does what closePDP and keep do, for one PDP and whole seconds.
 func (m *Machine) straightPDP(ds []uint64, v *Value, n, iv float64, pre, post uint64) float64 {
 	val := math.Float64frombits(ds[dsValue])
 	unknown := int64(ds[dsMeta] >> 8)
@@ -341,92 +277,9 @@ func (m *Machine) straightPDP(ds []uint64, v *Value, n, iv float64, pre, post ui
 	return pdp
 }
 
-// advanceOnes moves the current rows of the archives of one PDP a row.
-func (m *Machine) advanceOnes(w []uint64) {
-	for i := range m.ones {
-		o := &m.ones[i]
-		p := w[o.cur]
-		if low, high := uint32(p)+1, uint32(p>>32)+1; low < o.low && high < o.high {
-			w[o.cur] = p + o.step
-			continue
-		}
-		w[o.cur] = o.turn(p)
-	}
-}
-
-// turn moves p where one of the two is at its end.
-func (o *one) turn(p uint64) uint64 {
-	low, high := uint32(p)+1, uint32(p>>32)+uint32(o.step>>32)
-	if low >= o.low {
-		low = 0
-	}
-	if high >= o.high {
-		high = 0
-	}
-	return uint64(high)<<32 | uint64(low)
-}
-
-// gatherAll is gatherOne for all lanes. The words of data source d begin cdpWords*d words behind
-// those of the first.
-func (m *Machine) gatherAll(w []uint64, pdp float64) {
-	if pdp != pdp {
-		for i := range m.lanes {
-			p := &w[m.lanes[i].off+cdpMeta]
-			*p = moreUnknownPDPs(*p, 1)
-		}
-		return
-	}
-	for _, o := range m.gathers[Average] {
-		sum := pdp
-		if val := math.Float64frombits(w[o]); val == val {
-			sum += val
-		}
-		w[o] = math.Float64bits(sum)
-	}
-	for _, o := range m.gathers[Min] {
-		if !(pdp >= math.Float64frombits(w[o])) {
-			w[o] = math.Float64bits(pdp)
-		}
-	}
-	for _, o := range m.gathers[Max] {
-		if !(pdp <= math.Float64frombits(w[o])) {
-			w[o] = math.Float64bits(pdp)
-		}
-	}
-	for _, o := range m.gathers[Last] {
-		w[o] = math.Float64bits(pdp)
-	}
-}
-
-// gatherOne is gather for one PDP.
-func (l *lane) gatherOne(c []uint64, pdp float64) {
-	if pdp != pdp {
-		c[cdpMeta] = moreUnknownPDPs(c[cdpMeta], 1)
-		return
-	}
-	val := math.Float64frombits(c[cdpValue])
-	if l.cf == Average {
-		if val == val {
-			pdp += val
-		}
-	} else if l.cf == Max && pdp <= val || l.cf == Min && pdp >= val {
-		return
-	}
-	c[cdpValue] = math.Float64bits(pdp)
-}
-
-// advance moves the current row, in the high half of *p.
-func (l *lane) advance(p *uint64) {
-	if cur := uint32(*p>>32) + 1; cur < l.rows {
-		*p += 1 << 32
-	} else {
-		*p &= 0xffffffff
-	}
-}
-
-// appendRow appends one row. It sets the fields one by one: a Run put together elsewhere and copied
-// is read back before the stores to the state have left the store buffer, and waits for all of
-// them.
+// appendRow appends one row. It sets the fields one by one, which is faster: copying a Run would
+// read it back from memory, and the read would wait until all earlier stores to the state have left
+// the processor's store buffer.
 func appendRow(out []Run, stream, ds int32, k int64, v float64) []Run {
 	n := len(out)
 	if n == cap(out) {
