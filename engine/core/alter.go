@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Flush lets go the samples that the reorder window holds of some series, and returns once that is
-// durable. What is not a series any more, or cannot be read, is passed over.
+// Flush applies the samples of some series that the reorder window holds, and returns once that is
+// durable. It ignores references of dropped series, and series that cannot be read.
 func (s *Store) Flush(ctx context.Context, refs []Ref) error {
 	if err := s.begin(ctx); err != nil {
 		return err
@@ -20,8 +20,8 @@ func (s *Store) Flush(ctx context.Context, refs []Ref) error {
 	return s.flushHeld(refs, s.appender.lock)
 }
 
-// flushHeld is Flush without a wait for room. The call is counted, and leaves. lock takes the
-// appender's mu.
+// flushHeld is Flush without the wait for room. The caller has entered the store; flushHeld leaves
+// it. lock locks the appender's mu.
 func (s *Store) flushHeld(refs []Ref, lock func()) error {
 	rec := []byte{record.KindSamples}
 	var do []groupOp
@@ -52,14 +52,14 @@ func (s *Store) flushHeld(refs []Ref, lock func()) error {
 	return s.changeNow(rec, func(t *Ticket) error { t.op.do = do; return nil }, lock)
 }
 
-// alterTries is how often Alter starts anew because the series has changed meanwhile, before it
-// holds writers back.
+// alterTries is how often Alter starts again because the series has changed meanwhile. After that
+// it keeps all writers from logging during a try.
 const alterTries = 10
 
-// Alter puts what change makes of a series in its place: with another definition, state and rows,
-// or labels. Samples that arrive meanwhile are neither lost nor out of order: change is called
-// again for the series that has them, any number of times. The path stays, the reference is a new
-// one. An error of change ends it and is returned as it is.
+// Alter replaces a series by the copy that change returns, which may have another definition,
+// state, rows or labels. The path stays; the reference is new. No sample that arrives meanwhile is
+// lost or out of order: Alter then calls change again with the newer series, any number of times.
+// It returns an error of change as it is, and alters nothing.
 func (s *Store) Alter(ctx context.Context, path string, change func(Copy) (Copy, error)) (Ref, error) {
 	for try := 0; ; try++ {
 		ref, err := s.enterAlter(ctx, path, change, try >= alterTries)
@@ -69,7 +69,7 @@ func (s *Store) Alter(ctx context.Context, path string, change func(Copy) (Copy,
 	}
 }
 
-// enterAlter is one try of Alter, counted as a call also where change panics.
+// enterAlter enters the store for one try of Alter, and leaves it even if change panics.
 func (s *Store) enterAlter(ctx context.Context, path string, change func(Copy) (Copy, error), hold bool) (Ref, error) {
 	if err := s.enterWrite(); err != nil {
 		return 0, err
@@ -78,8 +78,8 @@ func (s *Store) enterAlter(ctx context.Context, path string, change func(Copy) (
 	return s.tryAlter(ctx, path, change, hold)
 }
 
-// tryAlter is one try, which ends with errReplaced if the series has changed meanwhile. With hold
-// nobody else logs meanwhile.
+// tryAlter is one try of Alter. The error is errReplaced if the series has changed meanwhile. With
+// hold nobody else logs during the try.
 func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Copy, error), hold bool) (Ref, error) {
 	if err := s.admit(ctx); err != nil {
 		return 0, err
@@ -134,7 +134,7 @@ func (s *Store) tryAlter(ctx context.Context, path string, change func(Copy) (Co
 	return s.replace(x, rec, ref, kept, lock)
 }
 
-// An alterBase is what tryAlter read of a series, as far as it may change meanwhile.
+// An alterBase is the part of a series that may change while change runs, as tryAlter read it.
 type alterBase struct {
 	key, path string
 	labels    []Label
@@ -142,7 +142,7 @@ type alterBase struct {
 	lost      bool
 }
 
-// replace logs x in place of ref, if that is still as it was read.
+// replace logs x as the successor of ref, if ref is still as it was read.
 func (s *Store) replace(x *importing, rec []byte, ref Ref, was alterBase, lock func()) (Ref, error) {
 	var out Created
 	t := new(Ticket)
@@ -169,8 +169,8 @@ func (s *Store) replace(x *importing, rec []byte, ref Ref, was alterBase, lock f
 	return out.Ref, out.Err
 }
 
-// unchanged reports whether a series is still as it was read: its last update, path and labels,
-// with nothing on its way that changes them. The caller holds the appender's mu.
+// unchanged reports whether last update, path and labels of a series are still as they were read,
+// and no logged record is about to change them. The caller holds the appender's mu.
 func (s *Store) unchanged(ref Ref, was alterBase) (same bool, err error) {
 	if s.appender.underway.any(was.key) {
 		return false, nil

@@ -17,9 +17,9 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Backup writes a consistent copy of the store to w, as a zstd stream. Everything acknowledged
-// before the call is in it; appends and checkpoints go on meanwhile. A reader as slow as it likes
-// costs log space, not memory.
+// Backup writes a consistent copy of the store to w, as a zstd stream. The copy includes everything
+// that was acknowledged before the call. Appends and checkpoints go on meanwhile. A slow reader of
+// w costs space of the log, not memory.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	if err := s.enter(); err != nil {
 		return err
@@ -76,8 +76,8 @@ func (s *Store) backup(ctx context.Context, b *backupWriter) error {
 	return b.write(binary.LittleEndian.AppendUint32([]byte{backupEnd}, sum))
 }
 
-// spoolCatalogue copies the catalogue out of the database, so that its transaction is short, and
-// keeps the log behind its position.
+// spoolCatalogue copies the catalogue out of the database in one short transaction. It returns the
+// position of the catalogue, and pins the log behind it.
 func (s *Store) spoolCatalogue() (*spool, wal.Pos, error) {
 	out := &spool{s: s}
 	var pos wal.Pos
@@ -155,7 +155,7 @@ func (s *Store) backupGroup(b *backupWriter, g *group) error {
 	return b.write(buf)
 }
 
-// wholeBlock checks all of a row block.
+// wholeBlock checks all bytes of a row block.
 func (s *Store) wholeBlock(tx *boltfile.Tx, g *group, stream int, slot int64, sub uint16, key, v []byte) error {
 	if v == nil {
 		return s.loader.damagedRows(tx, g, stream, slot, sub, -1, damage.ErrMissing)

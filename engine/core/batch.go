@@ -7,19 +7,19 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Ref addresses a series of one store: class, number in the class. It stays
-// valid until the series is dropped. The zero Ref addresses none.
+// A Ref addresses a series of one store, by its class and its number in the class. It stays valid
+// until the series is dropped, altered or overwritten. The zero Ref addresses no series.
 type Ref uint64
 
-// A Batch is samples of many series, appended in one call. It is reused after
-// Reset, so that a loop of Add, Append, Reset allocates nothing.
-// Samples of one series are applied in the order they were added.
+// A Batch is samples of many series, appended in one call. Samples of one series are applied in the
+// order in which they were added. After Reset a Batch keeps its memory: a loop of Add, Append,
+// Reset allocates nothing.
 type Batch struct {
 	// SkipPast lets Update pass over samples that are not after the last update instead of stopping
 	// at them.
 	SkipPast bool
-	// Stopped says that the command that Update applies ends in an error behind these samples: as
-	// in rrdtool, no season is smoothed at its end.
+	// Stopped says that the caller found an error behind these samples in the command that Update
+	// applies. As in rrdtool, no season is smoothed at the end of such a command.
 	Stopped bool
 	// Rejections is how many refused samples a *RejectedError names; 0: the first 16.
 	Rejections int
@@ -34,11 +34,11 @@ type sample struct {
 	at    rra.Time
 	first uint32 // index of the first value
 	n     uint16 // values
-	more  bool   // of the command of the sample before
+	more  bool   // belongs to the same update command as the sample before
 }
 
-// Add adds one sample: a reading of every data source of ref (COMPUTE sources
-// have none) at the time at. The values are copied.
+// Add adds one sample: a reading of every data source of ref but the COMPUTE sources, at the time
+// at. Add copies the values.
 func (b *Batch) Add(ref Ref, at rra.Time, values ...rra.Value) {
 	n := len(b.samples)
 	if n == cap(b.samples) {
@@ -57,7 +57,7 @@ func (b *Batch) Add(ref Ref, at rra.Time, values ...rra.Value) {
 	b.values = append(b.values, values...)
 }
 
-// AddText is Add for values of which some are rra.Text(i), an index into texts.
+// AddText is Add for values that include texts: rra.Text(i) stands for texts[i].
 func (b *Batch) AddText(ref Ref, at rra.Time, values []rra.Value, texts []string) {
 	base := len(b.texts)
 	b.texts = append(b.texts, texts...)
@@ -70,16 +70,17 @@ func (b *Batch) AddText(ref Ref, at rra.Time, values []rra.Value, texts []string
 	}
 }
 
-// Follow makes the sample added last part of one update command with the sample before it, if that
-// is of the same series: when a sample of a command is refused, those behind it are not applied.
+// Follow puts the sample that was added last into one update command with the sample before it, if
+// both are of the same series. When a sample of a command is refused, the samples behind it in the
+// command are not applied.
 func (b *Batch) Follow() {
 	if n := len(b.samples); n > 1 && b.samples[n-1].ref == b.samples[n-2].ref {
 		b.samples[n-1].more = true
 	}
 }
 
-// All yields the samples of b in the order they were added. The values are b's own: they are valid
-// until the next Add or Reset.
+// All yields the samples of b in the order in which they were added. The values belong to b and are
+// valid until the next Add or Reset.
 func (b *Batch) All() iter.Seq[BatchSample] {
 	return func(yield func(BatchSample) bool) {
 		for i := range b.samples {
@@ -96,10 +97,10 @@ type BatchSample struct {
 	Ref    Ref
 	At     rra.Time
 	Values []rra.Value
-	Texts  []string // what rra.Text(i) among Values means
+	Texts  []string // rra.Text(i) among Values stands for Texts[i]
 }
 
-// keep is how many refused samples of b are named.
+// keep returns how many refused samples of b an error names.
 func (b *Batch) keep() int {
 	if b.Rejections > 0 {
 		return b.Rejections

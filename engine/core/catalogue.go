@@ -24,7 +24,7 @@ type catalogue struct {
 	space        *groupSpace
 	admission    *admission
 	options      *Options
-	shards       int         // groups are spread over so many
+	shards       int         // groups are spread over this many
 	replayFailed func(error) // not nil while the log is replayed: takes damage, which makes Open fail
 
 	classes atomic.Pointer[[]*class] // by id - 1
@@ -46,7 +46,7 @@ type catalogue struct {
 	ops      []catOp                // what the database does not hold yet, in log order
 	settings []setting              // the same
 	pos      wal.Pos                // up to which the database holds the catalogue
-	stored   int64                  // series that the database holds
+	stored   int64                  // how many series the database holds
 	arriving map[Ref]struct{}       // series of the catalogue that are not yet in their groups
 }
 

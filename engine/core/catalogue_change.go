@@ -7,8 +7,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// enlist puts a new series, the nth of its record, into the catalogue, at once in place of old, if
-// that is not 0. It runs in log order.
+// enlist puts a new series, the nth of its record, into the catalogue. If old is not 0, the new
+// series replaces the series old in the same step. enlist runs in log order.
 func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int) (*definition, Ref, *group) {
 	var was *seriesRecord
 	if old != 0 {
@@ -46,12 +46,11 @@ func (cat *catalogue) arrived(ref Ref) {
 	cat.arrives.Store(int32(len(cat.arriving)))
 }
 
-// arrivalTime bounds how long a look-up waits for a series: only a store that is broken needs as
-// long.
+// arrivalTime bounds how long a look-up waits for a series. Only a broken store takes that long.
 const arrivalTime = 5 * time.Second
 
-// awaitArrival waits until a series of the catalogue is in its group, so that who has found it
-// finds its state.
+// awaitArrival waits until a series of the catalogue is in its group, so that a caller who found
+// the series also finds its state.
 func (cat *catalogue) awaitArrival(ref Ref) {
 	if cat.arrives.Load() == 0 {
 		return

@@ -2,12 +2,12 @@ package core
 
 import "errors"
 
-// A change of the catalogue is logged first and applied afterwards, when what it finds decides what
-// it does. Replay must find the same, or series would get other numbers than the groups know. So a
-// change that would meet a damaged name is refused before it is logged; and where replay meets one,
-// it has been damaged since, and Open refuses the store.
+// A change of the catalogue is logged first and applied afterwards. What it does depends on the
+// catalogue that it finds. Replay must find the same catalogue, or series would get other numbers
+// than their groups know. So a change that would meet a damaged name is refused before it is
+// logged. If replay meets a damaged name, the name was damaged later, and Open refuses the store.
 
-// damagedName returns the damage of the names that stand under keys.
+// damagedName returns the damage of the names under keys, or nil.
 func (s *Store) damagedName(keys ...string) error {
 	if err := s.enter(); err != nil {
 		return err

@@ -64,7 +64,8 @@ func (cat *catalogue) class(id uint32) *class {
 	return cs[id-1]
 }
 
-// compileCopy is compile of a definition's code alone: the machine shares nothing with the caller.
+// compileCopy is compile for a decoded copy of the definition, which shares no memory with the
+// caller.
 func (cat *catalogue) compileCopy(key string) (*rra.Machine, error) {
 	d, err := decodeDefinition([]byte(key))
 	if err != nil {
@@ -73,7 +74,8 @@ func (cat *catalogue) compileCopy(key string) (*rra.Machine, error) {
 	return cat.compile(key, d)
 }
 
-// compile returns the machine of a definition, an interned one if there is one.
+// compile returns the machine of a definition. It returns the interned machine if the catalogue
+// knows the definition.
 func (cat *catalogue) compile(key string, d *rra.Definition) (*rra.Machine, error) {
 	cat.mu.RLock()
 	def := cat.byDef[key]
@@ -84,7 +86,8 @@ func (cat *catalogue) compile(key string, d *rra.Definition) (*rra.Machine, erro
 	return rra.Compile(d)
 }
 
-// classOf returns the class of the shape of m, or what it will be.
+// classOf returns the class of the shape of m. If the catalogue has no such class, it returns a
+// class that only tells the layout.
 func (cat *catalogue) classOf(m *rra.Machine) *class {
 	cat.mu.RLock()
 	c := cat.byShape[m.Shape()]
@@ -112,8 +115,8 @@ func (cat *catalogue) newDefinitionBytes(p *planned) (int64, error) {
 	return n, cat.admission.checkDefinition(n)
 }
 
-// admitDefinition compiles the definition of a new series, if it is within the limits, and returns
-// its code too.
+// admitDefinition compiles the definition of a new series and returns machine and code. The error
+// says which limit the definition exceeds.
 func (cat *catalogue) admitDefinition(d *rra.Definition) (m *rra.Machine, code string, err error) {
 	for i := range d.Archives {
 		if n := d.Archives[i].Rows; n > cat.options.MaxRows {
@@ -169,8 +172,8 @@ func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
 	return nil
 }
 
-// append codes what a class is beyond its shape: next number, series a group, block and slot of
-// each stream.
+// append codes the part of a class that its shape does not tell: the next number, the series in a
+// group, and the block and slot of each stream.
 func (c *class) append(dst []byte, next uint32) []byte {
 	dst = append(dst, 1) // version
 	dst = binary.AppendUvarint(dst, uint64(next))
@@ -183,7 +186,7 @@ func (c *class) append(dst []byte, next uint32) []byte {
 	return record.AppendText(dst, c.shape)
 }
 
-// load reads what is stored of c.
+// load reads the stored part of c.
 func (c *class) load(tx *boltfile.Tx) error {
 	key := binary.BigEndian.AppendUint32(nil, c.id)
 	v, err := tx.Get(bucketClasses, key)

@@ -6,7 +6,7 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
-// makeGroup returns a group of c, making it and those before it if they are new.
+// makeGroup returns a group of c. It makes the group, and the groups before it, if they are new.
 func (cat *catalogue) makeGroup(c *class, id uint32) *group {
 	gs := *c.groups.Load()
 	if int(id) < len(gs) {
@@ -30,14 +30,14 @@ func (cat *catalogue) groupAt(class, id uint32) (*group, error) {
 	return nil, fmt.Errorf("no group %d of class %d: %w", id, class, record.ErrParse)
 }
 
-// stopIn has a series end in its group.
+// stopIn adds to t that a series ends in its group.
 func (cat *catalogue) stopIn(t *Ticket, ref Ref) {
 	c := cat.class(ref.class())
 	index := c.index(ref.number())
 	t.op.do = append(t.op.do, groupOp{c.group(ref.number()), func(_ *shard, g *group) { g.stop(index) }, 0})
 }
 
-// stop ends the series at an index. Its rows go when their slots are merged or expire.
+// stop ends the series at an index. Its rows disappear when their slots are merged or expire.
 func (g *group) stop(index int) {
 	if index >= g.n {
 		return

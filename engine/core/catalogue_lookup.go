@@ -26,7 +26,7 @@ func (cat *catalogue) lookup(key string) (Ref, error) {
 		if err != nil {
 			return 0, cat.whileReplaying(err)
 		}
-		if ref != 0 { // it may have changed while the database was asked
+		if ref != 0 { // the overlay may have changed meanwhile
 			cat.mu.RLock()
 			if newer, ok := cat.names[key]; ok {
 				ref = newer
@@ -58,8 +58,7 @@ func (cat *catalogue) record(ref Ref) (*seriesRecord, error) {
 	return rec, nil
 }
 
-// changedRecord returns the record of a series that the database does not hold yet; nil: it is
-// dropped.
+// changedRecord returns the record of a series if the overlay has it; nil: the series was dropped.
 func (cat *catalogue) changedRecord(ref Ref) (*seriesRecord, bool) {
 	cat.mu.RLock()
 	defer cat.mu.RUnlock()
@@ -67,7 +66,7 @@ func (cat *catalogue) changedRecord(ref Ref) (*seriesRecord, bool) {
 	return rec, ok
 }
 
-// recordIn returns the record that a transaction shows of a series; nil: there is none.
+// recordIn returns the record of a series as a transaction shows it, or nil.
 func (cat *catalogue) recordIn(tx *boltfile.Tx, ref Ref) (*seriesRecord, error) {
 	v := tx.Bucket(bucketSeries).Get(refKey(ref))
 	if v == nil {
@@ -108,8 +107,7 @@ func (cat *catalogue) storedRecord(k, v []byte) (*seriesRecord, error) {
 	return nil, e
 }
 
-// decodeName checks and decodes a value of the bucket names: the series is one of a class that
-// there is.
+// decodeName checks and decodes a value of the bucket names. The class of the series must exist.
 func (cat *catalogue) decodeName(k, v []byte) (Ref, error) {
 	b, err := record.CutSum(v, bucketNames, k)
 	if err == nil {
@@ -123,7 +121,7 @@ func (cat *catalogue) decodeName(k, v []byte) (Ref, error) {
 	return 0, e
 }
 
-// numbered says whether a reference is of a class and a group that there are.
+// numbered reports whether the class and the group of a reference exist.
 func (cat *catalogue) numbered(ref Ref) bool {
 	c := cat.class(ref.class())
 	return c != nil && c.group(ref.number()) != nil
@@ -138,7 +136,7 @@ func (cat *catalogue) recordOr(ref Ref) *seriesRecord {
 	return rec
 }
 
-// overlaid says whether what is stored under a name does not count any more.
+// overlaid reports whether the overlay has a name, so that the stored name no longer counts.
 func (cat *catalogue) overlaid(key string) bool {
 	cat.mu.RLock()
 	defer cat.mu.RUnlock()
@@ -158,8 +156,9 @@ func (cat *catalogue) seriesOf(ref Ref, rec *seriesRecord) Series {
 	return Series{Ref: ref, Path: rec.path, Labels: rec.labels, Definition: cat.definition(rec.def).m.Definition()}
 }
 
-// pathOf returns the path of a series for a message; empty if it cannot be told. It looks into the
-// transaction that met the damage: a second one could wait for a writer that waits for the first.
+// pathOf returns the path of a series for a message, or "" if it cannot be read. It uses the
+// transaction that met the damage: a second transaction could wait for a writer that waits for the
+// first.
 func (cat *catalogue) pathOf(tx *boltfile.Tx, c *class, group uint32, index int) string {
 	ref := makeRef(c.id, group<<c.shift+uint32(index))
 	rec, ok := cat.changedRecord(ref)

@@ -14,8 +14,8 @@ import (
 // transaction, and an insertion moves what stands behind it.
 const opsPerTx = 16 << 10
 
-// writeCatalogue writes the changes of the catalogue at or below b, the notes, and b. Many changes
-// take several transactions; each ends with a whole record, and says which.
+// writeCatalogue writes the changes of the catalogue at or below position b, the notes, and b. Many
+// changes take several transactions. Each ends with a whole log record, and stores its position.
 func (s *Store) writeCatalogue(b wal.Pos) error {
 	if err := s.writeMetadata(); err != nil {
 		return err
@@ -29,8 +29,7 @@ func (s *Store) writeCatalogue(b wal.Pos) error {
 	}
 }
 
-// catalogueStep returns the position that the next transaction goes up to, and whether b lies
-// beyond it.
+// step returns the position that the next transaction goes up to, and whether b lies beyond it.
 func (cat *catalogue) step(b wal.Pos) (wal.Pos, bool) {
 	cat.mu.RLock()
 	defer cat.mu.RUnlock()
@@ -230,7 +229,8 @@ func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
 	}
 }
 
-// posting returns a stored posting, empty if there is none; nil if it is damaged.
+// posting returns a stored posting: empty if the database has no such posting, nil if it is
+// damaged.
 func (w *catalogueTx) posting(k []byte) *posting {
 	v := w.tx.Bucket(bucketLabels).Get(k)
 	if v == nil {

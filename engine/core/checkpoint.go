@@ -14,25 +14,24 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A checkpoint moves what is in memory into the database, group by group, in
-// transactions of some groups each, while appends go on.
+// A checkpoint moves the memory of changed groups into the database, some groups in each
+// transaction, while appends go on.
 //
-//  1. Note position B: every record at or below it is applied.
-//  2. For each group that changed: take a snapshot under its lock (state record,
-//     coded rows), build its blocks, write them in one transaction with those of
-//     other groups, then forget the coded rows.
-//  3. Write the changes of the catalogue at or below B, with B.
-//  4. Cut the log up to B.
+//  1. Note position B: every record at or below B is applied.
+//  2. For each changed group, take a snapshot under its lock: state record and coded rows. Arrange
+//     the rows in blocks. Write blocks and states of some groups in one transaction. Then forget
+//     the coded rows.
+//  3. Write the changes of the catalogue at or below B, together with B.
+//  4. Truncate the log up to B.
 //
-// A crash between any two steps is an ordinary day: each group's record carries
-// the position it stands for, and replay passes over what lies at or below it.
-// The catalogue comes last, so that replay of a creation gives the numbers the
-// groups know already.
+// A crash between any two steps loses nothing. The state record of each group carries the log
+// position that it includes, and replay skips records at or below that position. The catalogue
+// comes last, so that replay of a creation gives the numbers that the groups know already.
 
-// A transaction has groupsPerTx groups at most. It ends when it is larger than txBytes, but a few
-// groups share one even if they are large, as after an import: bbolt keeps two to four blocks of a
-// slot in one leaf, and each transaction writes the last leaf of every slot once more. More than
-// txMost bytes it does not gather.
+// A transaction has groupsPerTx groups at most, and gathers at most txMost bytes. It ends when it
+// is larger than txBytes, but groupsFew groups share one even if they are large, as after an
+// import: bbolt keeps two to four blocks of a slot in one leaf page, and each transaction writes
+// the last leaf of every slot once more.
 const (
 	groupsPerTx = 256
 	groupsFew   = 8
@@ -182,8 +181,8 @@ func (cp *checkpointer) appliedPos() wal.Pos {
 	return wal.Pos(p)
 }
 
-// writeGroups writes every changed group: while one chunk of snapshots is written, the next is
-// taken.
+// writeGroups writes every changed group. It takes the next chunk of snapshots while one is
+// written.
 func (cp *checkpointer) writeGroups(ctx context.Context) error {
 	var failed atomic.Bool           // a chunk was not written: take no more
 	chunks := make(chan []*snapshot) // unbuffered: two chunks are in memory at most
@@ -210,8 +209,8 @@ func (cp *checkpointer) writeGroups(ctx context.Context) error {
 	return takeErr
 }
 
-// snapshot freezes what g has to write, or returns nil if it has not changed. The
-// rows that are coded stay readable until forget.
+// snapshot freezes the coded rows and the state of g, or returns nil if g has not changed. Fetches
+// read the frozen rows until conclude drops them.
 func (cp *checkpointer) snapshot(g *group) *snapshot {
 	sh := cp.appender.shards[g.shard]
 	sh.mu.Lock() // between two records
@@ -265,8 +264,8 @@ func (cp *checkpointer) takeSnapshots(ctx context.Context, failed *atomic.Bool, 
 }
 
 // writeSnapshots writes some groups in one transaction and makes readers use it. After an error of
-// the disk it may be later that groups are told whether it counts; no other snapshot of them is
-// taken before, nor are they unloaded.
+// the disk, conclude may run later, when it is known whether the transaction counts. Until then the
+// groups are neither unloaded nor snapshotted again.
 func (cp *checkpointer) writeSnapshots(chunk []*snapshot) error {
 	if err := cp.awaitLog(); err != nil {
 		for _, sn := range chunk {
@@ -324,11 +323,12 @@ func (cp *checkpointer) unloadIdle() {
 	}
 }
 
-// batchBytes bounds what a checkpoint gathers for one transaction, within the budget of memory.
+// batchBytes returns how many bytes a checkpoint gathers for one transaction at most, given the
+// budget of memory.
 func (cp *checkpointer) batchBytes() int { return int(min(txMost, max(cp.options.Memory/16, 1<<20))) }
 
-// raise notes the highest log position that any group stands for: the log must not give it out
-// again.
+// raise stores the highest log position that any group includes. The log must never give that
+// position to another record.
 func (cp *checkpointer) raise(tx *boltfile.Tx, chunk []*snapshot) error {
 	top, err := metaNumber(tx, metaGroups)
 	if err != nil {
@@ -340,14 +340,16 @@ func (cp *checkpointer) raise(tx *boltfile.Tx, chunk []*snapshot) error {
 	return putNumber(tx, metaGroups, top)
 }
 
-// announce tells readers what dir a transaction brings. Readers that see the transaction use it.
+// announce tells readers which directory a transaction brings. Readers that see the transaction use
+// that directory.
 func (g *group) announce(tx int, dir *rowblock.Directory) {
 	g.mu.Lock()
 	g.nextTx, g.next = tx, dir
 	g.mu.Unlock()
 }
 
-// conclude forgets the rows that are now in the database, or takes the snapshot back.
+// conclude drops the frozen rows if the transaction of a snapshot counts; otherwise it undoes the
+// snapshot.
 func (cp *checkpointer) conclude(sn *snapshot, written bool) {
 	g := sn.g
 	g.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
 
-// Create makes one series and returns once it is durable. With ErrExists it returns the reference
-// of the series that has the path already.
+// Create makes one series and returns once it is durable. If the path is taken, it returns the
+// reference of the existing series and an error that wraps ErrExists.
 func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
 	out, err := s.CreateBatch(ctx, []Spec{spec})
 	if err != nil {
@@ -19,8 +19,8 @@ func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
 	return out[0].Ref, out[0].Err
 }
 
-// CreateBatch makes many series with one log record. out[i] is the outcome of specs[i].
-// More than MaxBatch are ErrInvalid.
+// CreateBatch makes many series with one log record. out[i] is the outcome of specs[i]. The error
+// wraps ErrInvalid if there are more specs than MaxBatch.
 func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error) {
 	if n := len(specs); n > MaxBatch {
 		return nil, invalid("%d series at once, at most %d are possible", n, MaxBatch)
@@ -73,8 +73,8 @@ func (s *Store) CreateBatch(ctx context.Context, specs []Spec) ([]Created, error
 // plan checks specs and compiles their definitions, each distinct one once.
 func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 	plan := make([]planned, 0, len(specs))
-	var last planned // with the definition compiled last
-	var bad error    // if it cannot be
+	var last planned // has the definition that was compiled last
+	var bad error    // why that definition is invalid
 	for i, sp := range specs {
 		key, p, err := cleanPath(sp.Path)
 		if err != nil { // it names the path, as far as that is printable
@@ -96,14 +96,14 @@ func (cat *catalogue) plan(specs []Spec, out []Created) []planned {
 			out[i].Err = fmt.Errorf("create %.200q: %w", sp.Path, err)
 			continue
 		}
-		// what is the caller's stays the caller's
+		// Keep no slice of the caller's.
 		sp.Path, sp.Labels, sp.Definition = p, slices.Clone(sp.Labels), nil
 		plan = append(plan, planned{sp, key, last.m, last.def, i})
 	}
 	return plan
 }
 
-// passDamaged takes those out of plan whose names are damaged.
+// passDamaged removes the series with damaged names from plan.
 func (cat *catalogue) passDamaged(plan []planned, out []Created) []planned {
 	var damaged error
 	err := cat.db.View(bucketNames, func(tx *boltfile.Tx) error {
@@ -126,7 +126,7 @@ func (cat *catalogue) passDamaged(plan []planned, out []Created) []planned {
 		plan = kept
 		return nil
 	})
-	if err != nil && damaged == nil { // none can be looked up
+	if err != nil && damaged == nil { // no name can be looked up
 		for _, p := range plan {
 			out[p.at].Err = fmt.Errorf("create %q: %w", p.Path, err)
 		}
@@ -135,8 +135,8 @@ func (cat *catalogue) passDamaged(plan []planned, out []Created) []planned {
 	return plan
 }
 
-// reserve takes those out of plan for which there is no room. A look-up each is made only where it
-// may matter.
+// reserve removes the series from plan that the series limit leaves no room for. It looks up names
+// only if the limit is near.
 func (cat *catalogue) reserve(plan []planned, out []Created) []planned {
 	cat.planMu.Lock()
 	defer cat.planMu.Unlock()
@@ -162,7 +162,8 @@ func (cat *catalogue) reserve(plan []planned, out []Created) []planned {
 	return plan
 }
 
-// arrive runs apply, after which n planned series are in the catalogue or never will be.
+// arrive runs apply, and then counts n series as no longer planned: they are in the catalogue now,
+// or never will be.
 func (cat *catalogue) arrive(n int, apply func()) {
 	cat.planMu.Lock()
 	defer cat.planMu.Unlock()
@@ -170,7 +171,7 @@ func (cat *catalogue) arrive(n int, apply func()) {
 	cat.coming -= int64(n)
 }
 
-// applyCreate gives the planned series numbers. It runs in log order.
+// applyCreate puts the planned series into the catalogue and numbers them. It runs in log order.
 func (s *Store) applyCreate(t *Ticket, plan []planned, out []Created) {
 	for i := range plan {
 		p := &plan[i]

@@ -11,9 +11,10 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
-// Digest returns a digest of each group of series (states, contexts, held samples, every row of
-// every archive), named "class/group". Stores that applied the same log have the same digests,
-// whatever they have written when. Every group is read: it costs as much as fetching everything.
+// Digest returns a digest of each group of series, named "class/group". It covers states, contexts,
+// held samples and every row of every archive. Stores that applied the same log have the same
+// digests, whenever they wrote checkpoints. Digest reads every group, so it costs as much as
+// fetching everything.
 func (s *Store) Digest(ctx context.Context) (map[string]uint64, error) {
 	if err := s.enter(); err != nil {
 		return nil, err

@@ -9,7 +9,8 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
-// Drop removes a series with its metadata, or the metadata of a path that is no series.
+// Drop removes a series with its metadata. If the path is no series, Drop removes the metadata of
+// the path.
 func (s *Store) Drop(ctx context.Context, path string) error {
 	key, _, err := cleanPath(path)
 	if err != nil {
@@ -21,13 +22,14 @@ func (s *Store) Drop(ctx context.Context, path string) error {
 	return s.change(ctx, dropRecord(key, 0), func(t *Ticket) error { return s.applyDrop(t, key, 0) }, key)
 }
 
-// dropRecord codes the drop of what has a key; with only, of that series and no other.
+// dropRecord codes the drop of a key. If only is not 0, the record drops nothing but the series
+// only.
 func dropRecord(key string, only Ref) []byte {
 	return binary.AppendUvarint(record.AppendText([]byte{record.KindDrop}, key), uint64(only))
 }
 
-// applyDrop runs in log order. With only it drops that series, and nothing if the key is another's
-// by now.
+// applyDrop drops a key. If only is not 0 and the key belongs to another series by now, it drops
+// nothing. It runs in log order.
 func (s *Store) applyDrop(t *Ticket, key string, only Ref) error {
 	ref, err := s.catalogue.lookup(key)
 	if errors.Is(err, ErrDamaged) {
@@ -37,7 +39,7 @@ func (s *Store) applyDrop(t *Ticket, key string, only Ref) error {
 		return fmt.Errorf("drop %q: %w", key, errReplaced)
 	}
 	if err != nil {
-		m, _ := s.metadataOf(key) // what cannot be read cannot be dropped
+		m, _ := s.metadataOf(key) // metadata that cannot be read counts as missing
 		if m == nil {
 			return fmt.Errorf("drop %q: %w", key, err)
 		}

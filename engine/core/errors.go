@@ -27,29 +27,28 @@ var (
 	ErrSeriesLimit = errors.New("series limit reached")
 	ErrShape       = errors.New("wrong number of values")
 	ErrMemory      = errors.New("memory budget exhausted")
-	// ErrInvalid says that a name, labels, a definition or a range cannot be: the call was wrong,
-	// and is so whenever it is made again. Errors that are ErrInvalid say in their own words what
-	// is wrong.
+	// ErrInvalid says that a name, labels, a definition or a range is not allowed. The same call
+	// fails whenever it is made again. The error that matches ErrInvalid says what is wrong.
 	ErrInvalid = errors.New("invalid argument")
 )
 
-// Errors of the log, for those who do not import package wal.
+// Errors of the log, for programs that do not import package wal.
 var (
 	ErrFull      = wal.ErrFull     // the disk has no room, or the log has reached its bound
 	ErrRetry     = wal.ErrRetry    // nothing was stored, and the same call may succeed
-	ErrTooLarge  = wal.ErrTooLarge // a record is longer than any may be
+	ErrTooLarge  = wal.ErrTooLarge // a record is too long
 	ErrLogClosed = wal.ErrClosed
 	// the log's files were removed or replaced: nothing is stored until they are back
 	ErrGone   = wal.ErrGone
-	ErrSealed = wal.ErrSealed // the log takes nothing any more
+	ErrSealed = wal.ErrSealed // the log takes no more records
 )
 
-// invalid returns an error of the caller's making, which is ErrInvalid.
+// invalid returns an error that matches ErrInvalid.
 func invalid(format string, args ...any) error {
 	return &invalidError{fmt.Errorf(format, args...)}
 }
 
-// asInvalid returns err as an error of the caller's making; nil stays nil.
+// asInvalid returns err as an error that matches ErrInvalid; nil stays nil.
 func asInvalid(err error) error {
 	if err == nil {
 		return nil
@@ -57,23 +56,23 @@ func asInvalid(err error) error {
 	return &invalidError{err}
 }
 
-// An invalidError is ErrInvalid and reads as its cause does.
+// An invalidError matches ErrInvalid and has the text of its cause.
 type invalidError struct{ err error }
 
 func (e *invalidError) Error() string        { return e.err.Error() }
 func (e *invalidError) Unwrap() error        { return e.err }
 func (e *invalidError) Is(target error) bool { return target == ErrInvalid }
 
-// notFound says that no series has a reference, in the form in which the RPC tells references.
+// notFound says that no series has a reference, and shows the reference as the RPC does.
 func notFound(ref Ref) error { return fmt.Errorf("ref %d: %w", ref, ErrNotFound) }
 
 // A Rejection says why one sample of a batch was not stored.
 type Rejection struct {
 	Index int   // position in the batch, from 0
-	Err   error // the reason; of Append it names the series, too
+	Err   error // the reason; an error of Append names the series, too
 }
 
-// A RejectedError says which samples of a batch were not stored. The others were.
+// A RejectedError says which samples of a batch were not stored. The other samples were stored.
 type RejectedError struct {
 	Accepted int         // samples that were stored
 	Late     int         // samples that are not after the last update of their series

@@ -8,12 +8,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// exportTries is how often Export reads a series that changes meanwhile before it holds writers
-// back.
+// exportTries is how often Export reads a series that changes meanwhile. After that it keeps
+// writers from logging while it reads.
 const exportTries = 20
 
-// Export returns a whole series as it is at one moment. The error is ErrMemory if all its rows, 8
-// bytes each, do not fit into three quarters of what the budget has left.
+// Export returns a whole series as it is at one moment. The error wraps ErrMemory if its rows, at 8
+// bytes a value, do not fit into three quarters of the free budget.
 func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 	if err := s.enter(); err != nil {
 		return Copy{}, err
@@ -37,8 +37,8 @@ func (s *Store) Export(ctx context.Context, ref Ref) (Copy, error) {
 	return c, err
 }
 
-// export reads a series, and says whether it has stayed the same meanwhile. The memory of the copy
-// is set aside in reserved, in place of what it held before.
+// export reads a series, and reports whether the series stayed the same meanwhile. reserved then
+// holds the memory of the copy, instead of the memory that it held before.
 func (s *Store) export(ctx context.Context, ref Ref, reserved *reservation) (c Copy, same bool, err error) {
 	reserved.end()
 	info, err := s.Info(ref)
@@ -60,7 +60,7 @@ func (s *Store) export(ctx context.Context, ref Ref, reserved *reservation) (c C
 
 func (s *Store) exportRows(ctx context.Context, ref Ref, m *rra.Machine, last int64, reserved *reservation) ([][]float64, error) {
 	d := m.Definition()
-	size := int64(0) // whoever takes the copy spells all rows out
+	size := int64(0) // counts all rows: the reader of the copy may fill in unknown rows
 	for i := range d.Archives {
 		size += 8 * d.Archives[i].Rows * int64(len(d.Sources))
 	}
@@ -94,8 +94,8 @@ func (s *Store) exportRows(ctx context.Context, ref Ref, m *rra.Machine, last in
 // exportPiece is how many values of an archive are read at once.
 const exportPiece = 1 << 20
 
-// exportArchive reads the rows of one archive, in pieces, from the first piece on that has a known
-// row.
+// exportArchive reads the rows of one archive, in pieces. It leaves out the pieces at the front
+// that have no known row.
 func (s *Store) exportArchive(ctx context.Context, ref Ref, archive int, start, end, span int64, sources int) ([]float64, error) {
 	var out []float64
 	rows := max(exportPiece/int64(sources), 1)

@@ -14,21 +14,24 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A fetch reads three places: blocks in the database, coded rows that wait for
-// a checkpoint, and the open rows of the state. It opens its transaction first
-// and looks at the group second. If the group has meanwhile forgotten rows that
-// the transaction does not show, it starts again; that it sees rows twice is harmless.
+// A fetch reads three places: blocks in the database, coded rows that wait for a checkpoint, and
+// open rows in the buffers of the group. It begins its transaction first and looks at the group
+// second. If the group has meanwhile dropped rows that the transaction does not show, the fetch
+// starts again. Rows that both show are read twice, which is harmless.
 //
-// The newest rows are not in the database yet. So a fetch looks at the group without a transaction
-// first: if the group's directory has no block of the rows that are wanted, none is begun.
+// The newest rows are not in the database yet. So a fetch first looks at the group without a
+// transaction. It begins a transaction only if the directory of the group has a block with rows
+// that the fetch needs.
 
 var (
 	errStale    = errors.New("the transaction is older than the group")
 	errDatabase = errors.New("the database has some of the rows, and there is no transaction")
 )
 
-// Fetch returns the rows of one archive that end in (start, end], seconds, widened to whole rows.
-// Rows the archive does not keep are unknown. At most MaxFetchRows rows are returned.
+// Fetch returns the rows of one archive that end after start and at end or before it, in seconds
+// since 1970. It widens the range to whole rows. Rows that the archive does not keep are unknown.
+// The error wraps ErrInvalid if the range holds more than MaxFetchRows values, ErrNotFound if ref
+// is no series, and ErrDamaged if stored rows are damaged.
 func (s *Store) Fetch(ctx context.Context, ref Ref, archive int, start, end int64) (Rows, error) {
 	f, err := s.fetcher(ctx, true)
 	if err != nil {
@@ -41,21 +44,21 @@ func (s *Store) Fetch(ctx context.Context, ref Ref, archive int, start, end int6
 	return f.rows, nil
 }
 
-// MaxFetchRows bounds the values (rows times data sources) of one series' answer.
+// MaxFetchRows is the largest number of values (rows times data sources) that Fetch returns.
 const MaxFetchRows = 64 << 20
 
-// maxFetchTime keeps differences of the times of a fetch within 64 bits.
+// maxFetchTime bounds the times of a fetch, so that their differences fit into 64 bits.
 const maxFetchTime = 1 << 61
 
-// processStart is what durations are measured from: time.Since costs half of time.Now.
+// processStart is where durations are measured from: time.Since costs half as much as time.Now.
 var processStart = time.Now()
 
-// timedFetch is how many fetches of one series there are to each that is timed. The others are
-// counted as taking as long as the timed one before them: reading the clock twice would be a
-// quarter of a short fetch.
+// timedFetch says that one in this many fetches of one series is timed. The other fetches count as
+// taking as long as the timed one before them: reading the clock twice would take a quarter of a
+// short fetch.
 const timedFetch = 8
 
-// A fetcher is what one call of FetchMany reuses from series to series.
+// A fetcher holds what one call of FetchMany reuses from series to series.
 type fetcher struct {
 	s      *Store
 	tx     boltfile.Tx
@@ -69,12 +72,12 @@ type fetcher struct {
 	rows   Rows
 	def    *rra.Definition // whose names rows.DS holds
 	buf    []float64
-	key    []byte // with room for openBlockIn
+	key    []byte // has room for rowblock.OpenIn
 
 	single, timed bool          // of the fetch at hand
-	began         time.Duration // since processStart, of a timed one
+	began         time.Duration // of a timed fetch, since processStart
 	singles       uint          // fetches of one series so far
-	took          time.Duration // the last of them that was timed
+	took          time.Duration // how long the last timed fetch of one series took
 }
 
 type slotBlock struct {
@@ -83,9 +86,9 @@ type slotBlock struct {
 	sub  uint16
 }
 
-// FetchMany is Fetch for many series; blocks they share are read once. fn is called once for each
-// series, in an order of the store's choosing, and must not keep the rows. The error returned is
-// the first that fn was given, or ctx's.
+// FetchMany is Fetch for many series. It reads the blocks that they share once. It calls fn once
+// for each series, in an order of its own; fn must not keep the rows. FetchMany returns the first
+// error that it gave to fn, or ctx's error.
 func (s *Store) FetchMany(ctx context.Context, refs []Ref, archive int, start, end int64, fn func(i int, r *Rows, err error)) error {
 	f, err := s.fetcher(ctx, false)
 	if err != nil {
@@ -109,7 +112,8 @@ func (s *Store) FetchMany(ctx context.Context, refs []Ref, archive int, start, e
 	return first
 }
 
-// inOrder returns the indices of refs in the order in which their groups stand.
+// inOrder returns the indices of refs in the order of class and number, so that series of one group
+// follow each other.
 func inOrder(refs []Ref) []int {
 	order := make([]int, len(refs))
 	for i := range order {
@@ -119,10 +123,10 @@ func inOrder(refs []Ref) []int {
 	return order
 }
 
-// fetcher enters the store for a fetch, of a single series or of many. What it returns must be told
-// to leave. It fails if ctx is done or the store closed.
+// fetcher enters the store for a fetch of a single series or of many. The caller calls leave. The
+// error is ctx's, or ErrClosed.
 func (s *Store) fetcher(ctx context.Context, single bool) (*fetcher, error) {
-	done := ctx.Err() // of a nil context this panics, and nothing is counted yet
+	done := ctx.Err() // panics if ctx is nil, before the call is counted
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
@@ -145,7 +149,7 @@ func (s *Store) fetcher(ctx context.Context, single bool) (*fetcher, error) {
 	return f, nil
 }
 
-// leave ends a fetch.
+// leave ends a fetch and leaves the store.
 func (f *fetcher) leave() {
 	s := f.s
 	f.close()
@@ -199,7 +203,7 @@ func (f *fetcher) fetch(ref Ref, archive int, start, end int64) error {
 	}
 }
 
-// read is one attempt with the transaction at hand, if there is one.
+// read is one attempt, with a transaction if f has one.
 func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 	g.mu.Lock()
 	w, err := f.unstored(g, index, archive, start, end)
@@ -212,16 +216,15 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 
 // A wanted says which rows of a series to look for in the database.
 type wanted struct {
-	// that the transaction goes with; nil: there are none to look for
-	dir              *rowblock.Directory
+	dir              *rowblock.Directory // as the transaction shows it; nil: no rows are in the database
 	index, stream    int
 	from, to         int64 // rows
 	slotFrom, slotTo int64
 	lagging          rowblock.LagCount
 }
 
-// unstored sets up f.rows and reads those rows that are in memory. It says which ones to look for
-// in the database; errDatabase if a transaction is needed for that, or to load the group. The
+// unstored sets up f.rows and reads the rows that are in memory. It returns which rows to read from
+// the database. The error is errDatabase if that, or loading the group, needs a transaction. The
 // caller holds g.mu.
 func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wanted, err error) {
 	dir, inTx := g.dir, f.tx.Open()
@@ -283,7 +286,7 @@ func (f *fetcher) unstored(g *group, index, archive int, start, end int64) (w wa
 func (f *fetcher) prepare(def *rra.Definition, from, to, span int64) {
 	n := len(def.Sources)
 	size := int(to-from) * n
-	if f.single { // the caller keeps them; without rows they are empty, not nil
+	if f.single { // the caller keeps the values; without rows they are empty, not nil
 		f.rows.Values = append([]float64{}, unknown[:min(size, len(unknown))]...)
 		if size > len(unknown) {
 			f.rows.Values = make([]float64, size)
@@ -303,8 +306,7 @@ func (f *fetcher) prepare(def *rra.Definition, from, to, span int64) {
 	}
 }
 
-// unknown is unknown values to copy from, which is several times as fast as writing one after the
-// other.
+// unknown holds unknown values to copy from: copying is several times as fast as a loop.
 var unknown = func() (values [512]float64) {
 	for i := range values {
 		values[i] = math.NaN()
@@ -345,8 +347,8 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 	c := g.c
 	st := &c.streams[stream]
 	first := stream * c.sources // column
-	begun := 0                  // columns of which older entries have nothing more
-	get := func(e pending.Piece) bool {
+	begun := 0                  // columns whose older pieces have no wanted rows
+	piece := func(e pending.Piece) bool {
 		if e.Column < first || e.Column >= first+c.sources {
 			return true
 		}
@@ -361,9 +363,9 @@ func (f *fetcher) memory(g *group, index, stream int, last, from, to int64) (err
 		}
 		return err == nil && begun < c.sources
 	}
-	g.pend.Each(index, get)
+	g.pend.Each(index, piece)
 	for i := len(g.frozen) - 1; i >= 0 && err == nil && begun < c.sources; i-- {
-		g.frozen[i].Each(index, get)
+		g.frozen[i].Each(index, piece)
 	}
 	for j := range c.sources {
 		at := index*c.cols + first + j

@@ -17,7 +17,7 @@ func (f *fetcher) stored(g *group, w *wanted) error {
 	if f.g != g || f.dir != w.dir || f.stream != w.stream || f.from != w.slotFrom || f.to != w.slotTo {
 		f.g, f.dir, f.stream, f.from, f.to = g, w.dir, w.stream, w.slotFrom, w.slotTo
 		if err := f.readBlocks(g, w); err != nil {
-			f.g = nil // the next series of the group is not to see half of them
+			f.g = nil // the next series of the group must not use half of the blocks
 			return err
 		}
 	}
@@ -69,7 +69,7 @@ func (f *fetcher) readBlocks(g *group, w *wanted) error {
 	return nil
 }
 
-// countLagged makes sure that no record is missing of a series that has fallen behind its group.
+// countLagged checks that the lag bucket has as many records of a series as the directory says.
 func (f *fetcher) countLagged(g *group, index int, want rowblock.LagCount) error {
 	found, first, cur := rowblock.LagCount{Index: want.Index}, index*g.c.sources, f.tx.Bucket(bucketLag).Cursor()
 	key := lagKey(g, first, 0, -1<<63)
@@ -85,7 +85,7 @@ func (f *fetcher) countLagged(g *group, index int, want rowblock.LagCount) error
 	return e
 }
 
-// lagged reads the rows of a series that has fallen behind its group.
+// lagged reads the rows of a lagging series from the lag bucket.
 func (f *fetcher) lagged(g *group, column, stream int, from, to int64, p *rowblock.Target) error {
 	st := &g.c.streams[stream]
 	cur := f.tx.Bucket(bucketLag).Cursor()

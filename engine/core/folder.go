@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
-// makeFolder makes dir and those above it, so that loss of power does not take them away again.
+// makeFolder makes dir and missing folders above it, durably.
 func makeFolder(dir string) error {
 	dir = filepath.Clean(dir)
 	if _, err := os.Stat(dir); err == nil {
@@ -28,12 +28,12 @@ func makeFolder(dir string) error {
 	return syncFolder(above)
 }
 
-// errForeign says that a folder is somebody else's.
+// errForeign says that a folder holds other things than a database.
 var errForeign = errors.New("the folder holds other files and no database, and none is made among them: name a folder that is empty, or not there yet")
 
-// checkForeign refuses a folder that holds files and no part of a database: a mistyped name would
-// strew a new one among them. What is hidden does not count, nor do lost+found of a file system and
-// sockets.
+// checkForeign refuses a folder that holds files and no part of a database, because a mistyped name
+// would scatter the files of a new database among them. Hidden files, sockets and a file system's
+// lost+found do not count.
 func checkForeign(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -33,14 +33,14 @@ type group struct {
 	used   bool // a batch came since the last checkpoint
 	n      int  // numbers in use
 
-	pos      wal.Pos // the last record that the state has in it
+	pos      wal.Pos // the last record that the state includes
 	applying wal.Pos // the last record that this process has applied; 0 after loading
 
 	arrays
 
 	// These are by index of the series.
 	texts   map[int][]string    // last readings that are kept as text
-	lost    map[int]*lostSeries // those that a repair has yet to begin
+	lost    map[int]*lostSeries // series that a repair has yet to begin
 	refused map[int]error       // why the state of a series cannot be used
 	held    map[int]*held.Samples
 	// longRuns are by index*cols + column.
@@ -55,8 +55,8 @@ type group struct {
 	frozen []*pending.Rows // coded rows of snapshots not yet in the database
 
 	dir    *rowblock.Directory // replaced, never changed in place; nil: empty
-	dirTx  int                 // the transaction that has written dir
-	nextTx int                 // the transaction under way that writes next; 0: none
+	dirTx  int                 // the transaction that wrote dir
+	nextTx int                 // the transaction in progress that writes next, or 0
 	next   *rowblock.Directory
 
 	encMem   []byte
@@ -68,8 +68,7 @@ type group struct {
 	inflight atomic.Int32 // runs that are coded and not applied
 }
 
-// A runHeader is a run of samples as a record has it: what stands before its body, and the body,
-// still coded.
+// A runHeader is the decoded head of a run of samples in a record, and the body, still coded.
 type runHeader struct {
 	kind  uint64
 	class uint32
@@ -103,8 +102,8 @@ type arrays struct {
 // The flags of a series in a group are part of the format.
 const (
 	flagAlive = 1 // a series lives here; else the number is unused or given up
-	// flagLost says that the state was lost, and the last update may have been later than the one
-	// that is known. Readings are for Machine.Resume, up to the one that ends what was lost.
+	// flagLost says that the state was lost: the last update may have been later than the known
+	// one. Readings go to Machine.Resume until one ends the lost time.
 	flagLost = 2
 )
 
@@ -162,7 +161,7 @@ func (g *group) carve(b []byte, capacity int) {
 	g.flags = take(capacity)
 }
 
-// unload releases the memory of the arrays. What they held must be in the database.
+// unload releases the memory of the arrays. The database must hold their content.
 func (g *group) unload() {
 	g.c.space.Release(g.mem)
 	g.forgetLongRuns()
@@ -171,8 +170,8 @@ func (g *group) unload() {
 	g.loaded = false
 }
 
-// unloadIdle unloads a group that is wholly in the database and has not been used since it was last
-// asked. The caller holds the appender's mu, because the coding context goes too.
+// unloadIdle unloads a group that is wholly in the database and was not used since the last call of
+// unloadIdle. The caller holds the appender's mu, because the coding context goes too.
 func (g *group) unloadIdle() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -185,13 +184,14 @@ func (g *group) unloadIdle() {
 	g.used = false
 }
 
-// idle says whether the arrays hold nothing that the database does not, and nothing is on its way.
+// idle reports whether the database holds everything that the arrays hold, and no coded run waits
+// to be applied.
 func (g *group) idle() bool {
 	return g.loaded && g.stored && !g.dirty && g.inflight.Load() == 0 && g.nextTx == 0 &&
 		len(g.frozen) == 0 && g.pend.Empty() && len(g.held) == 0
 }
 
-// state returns the rra state at index i. Changes of its words are changes of the group's.
+// state returns the rra state at index i. It shares its words with the group.
 func (g *group) state(i int) rra.State {
 	w := g.c.words
 	st := rra.State{W: g.words[i*w : (i+1)*w : (i+1)*w]}
@@ -264,7 +264,7 @@ func (g *group) countHeld() {
 	}
 }
 
-// dropHeld gives up the held samples of the series at an index.
+// dropHeld drops the held samples of the series at an index.
 func (g *group) dropHeld(index int) {
 	if h := g.held[index]; h != nil {
 		g.c.space.held.Add(-int64(len(h.List)))
@@ -347,7 +347,7 @@ func (g *group) push(i int, r *rra.Run) {
 	g.bufN[at] = uint8(n)
 }
 
-// waiting returns the coded rows since the last snapshot, to add to.
+// waiting returns the coded rows since the last snapshot, ready for more rows.
 func (g *group) waiting() *pending.Rows {
 	g.pend.Prepare(&g.c.space.Pool, g.capacity)
 	return &g.pend

@@ -9,14 +9,14 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
 
-// LabelNames returns the label names in use, sorted. With an error that wraps ErrDamaged they are
+// LabelNames returns the label names in use, sorted. If the error wraps ErrDamaged, the names are
 // those that can be read.
 func (s *Store) LabelNames(ctx context.Context) ([]string, error) {
 	return s.labelStrings(ctx, nil, func(l Label) (string, bool) { return l.Name, true })
 }
 
-// LabelValues returns the values of the label name in use, sorted. With an error that wraps
-// ErrDamaged they are those that can be read.
+// LabelValues returns the values in use of the label name, sorted. If the error wraps ErrDamaged,
+// the values are those that can be read.
 func (s *Store) LabelValues(ctx context.Context, name string) ([]string, error) {
 	return s.labelStrings(ctx, append([]byte(name), 0), func(l Label) (string, bool) { return l.Value, l.Name == name })
 }
@@ -32,7 +32,7 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 	err := s.db.View(bucketLabels, func(tx *boltfile.Tx) error {
 		passed.over(tx.PrefixSound(bucketLabels, prefix))
 		c := tx.Bucket(bucketLabels).Cursor()
-		var past []byte // where the walk has come to
+		var past []byte // the walk has passed the keys before this one
 		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -46,9 +46,8 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 			if !set[name] && (!doubtful[name] || s.catalogue.carried(tx, k[:end+1], removed, &passed)) {
 				set[name] = true
 			}
-			// A damaged key that is out of order may have led back to a string that was seen
-			// already.
-			next := append(slices.Clone(k[:end]), 1) // past everything that goes on with 0
+			// A damaged key that is out of order may lead back to a string that came before.
+			next := append(slices.Clone(k[:end]), 1) // past all keys that continue with 0
 			if bytes.Compare(next, past) <= 0 {
 				k, v = c.Next()
 				continue
@@ -64,8 +63,9 @@ func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label
 	return slices.Sorted(maps.Keys(set)), err
 }
 
-// overlayLabels returns what pick takes of the labels of series that the database does not hold
-// yet; the series that have been dropped since; and what it takes of their labels.
+// overlayLabels returns the strings that pick selects of the labels of series that are only in the
+// overlay; the series that were dropped since the last checkpoint; and the strings that pick
+// selects of their labels.
 func (cat *catalogue) overlayLabels(pick func(Label) (string, bool)) (set map[string]bool, removed map[groupID]posting, doubtful map[string]bool) {
 	set, removed, doubtful = make(map[string]bool), make(map[groupID]posting), make(map[string]bool)
 	take := func(rec *seriesRecord, into map[string]bool) {
@@ -95,7 +95,7 @@ func (cat *catalogue) overlayLabels(pick func(Label) (string, bool)) (set map[st
 	return set, removed, doubtful
 }
 
-// carried says whether a series that has not been removed carries a label under prefix.
+// carried reports whether a series that was not removed carries a label under prefix.
 func (cat *catalogue) carried(tx *boltfile.Tx, prefix []byte, removed map[groupID]posting, passed *passedOver) bool {
 	c := tx.Bucket(bucketLabels).Cursor()
 	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) >= 8; k, v = c.Next() {

@@ -9,12 +9,12 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Whoever creates, imports or alters a series meets these limits and those of rra/limits.go before
-// anything else is done. What is stored already is not held against them: a limit that is lowered
-// takes nothing away. docs/limits.md lists all of them.
+// Creating, importing or altering a series checks these limits and those of rra/limits.go before it
+// changes anything. Series that are stored already are not checked: lowering a limit removes
+// nothing. docs/limits.md lists all limits.
 const (
-	// DefaultMaxRows is the largest number of rows of one archive unless Options.MaxRows says
-	// otherwise: a row a second for three years.
+	// DefaultMaxRows is the largest number of rows of one archive if Options.MaxRows is 0: a row a
+	// second for three years.
 	DefaultMaxRows = 100_000_000
 	// MaxPath is the longest path of a series, in bytes.
 	MaxPath = 4096
@@ -47,7 +47,8 @@ func checkLabels(labels []Label) error {
 	return checkAttributes(labels)
 }
 
-// checkAttributes is checkLabels for attributes, whose values are texts and may have several lines.
+// checkAttributes is checkLabels for attributes. Their values are texts that may have several
+// lines.
 func checkAttributes(labels []Label) error {
 	if n := len(labels); n > MaxLabels {
 		return invalid("%d labels, at most %d are possible", n, MaxLabels)

@@ -14,12 +14,12 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Recovery is replay: the catalogue as the last checkpoint left it, then every
-// record of the log behind its position, through the functions that append uses.
-// Records of samples go to all shards as they are; each decodes the runs of its
-// own groups, and passes over those that the state of a group already holds.
-// Changes of the catalogue are applied here, in order. A store that is opened for
-// one command puts the samples off: see deferred.go.
+// Recovery is replay. It begins with the catalogue as the last checkpoint left it. Then it applies
+// every record of the log behind the position of the catalogue, with the functions that append
+// uses. Records of samples go to all shards as they are: each shard decodes the runs of its own
+// groups, and skips runs that the state of a group already includes. Changes of the catalogue are
+// applied here, in order. A store that is opened for one command defers the samples: see
+// deferred.go.
 
 const replayChunk = 512 << 10 // bytes of records handed to the shards at a time
 
@@ -52,9 +52,9 @@ type replayer struct {
 	c    *delivery
 	wait sync.WaitGroup
 
-	lazy     bool   // samples wait until their group is loaded
-	deferred int    // bytes of records that wait
-	kept     []byte // some of them
+	lazy     bool   // samples are deferred until their group is loaded
+	deferred int    // bytes of deferred records
+	kept     []byte // holds the newest deferred records
 }
 
 func (r *replayer) record(p wal.Pos, rec []byte) error {
@@ -161,7 +161,7 @@ func (r *replayer) send(c *delivery) {
 	}
 }
 
-// replayOp gives t what a record that is not samples does.
+// replayOp sets the op of t to the effect of a record that is not samples.
 func (s *Store) replayOp(t *Ticket, p wal.Pos, rec []byte) error {
 	r := record.Reader{Rest: rec[1:]}
 	known := p <= s.catalogue.pos

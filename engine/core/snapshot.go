@@ -27,7 +27,8 @@ func (sn *snapshot) size() int {
 	return n
 }
 
-// windows notes, by stream, the newest row of any series, and what each series still keeps.
+// windows notes, by stream, the newest row of any series, and the oldest row that each series
+// keeps.
 func (g *group) windows(sn *snapshot) {
 	c := g.c
 	sn.last = make([]int64, len(c.streams))
@@ -51,12 +52,12 @@ func (g *group) windows(sn *snapshot) {
 			sn.lows[st][i] = k - c.streams[st].Rows + 1
 		}
 	}
-	for i := range g.refused { // what it keeps cannot be told: as much as the newest of the others
+	for i := range g.refused { // its last update is unknown: keep as much as the newest series does
 		for st := range c.streams {
 			sn.lows[st][i] = sn.last[st] - c.streams[st].Rows + 1
 		}
 	}
-	if empty { // nothing will move the windows any more: all rows go
+	if empty { // no series will move the windows any more: drop all rows
 		for st := range sn.last {
 			sn.last[st] = 1 << 62
 		}
