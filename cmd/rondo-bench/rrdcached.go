@@ -31,12 +31,12 @@ divided by rrdcached's. Processor time is that of the servers.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := c.Flags()
-	f.IntVar(&o.series, "series", 20_000, "series")
-	f.IntVar(&o.rounds, "rounds", 240, "rounds of one value a series, 10 s apart")
-	f.IntVar(&o.single, "single", 5, "rounds that are flushed one by one")
+	f.IntVar(&o.series, "series", 20_000, "number of series")
+	f.IntVar(&o.rounds, "rounds", 240, "number of rounds; each has one value for each series, 10 s after the round before")
+	f.IntVar(&o.single, "single", 5, "number of rounds that are flushed one by one")
 	f.IntVar(&o.kills, "kills", 50, "how often each server is killed")
 	f.Uint64Var(&o.seed, "seed", 0, "of the moments at which it is (0: another each time)")
-	f.StringVar(&o.dir, "dir", "", "`folder` of both, new or empty (default: a temporary one, removed afterwards)")
+	f.StringVar(&o.dir, "dir", "", "`folder` for both programs, new or empty (default: a temporary one, removed afterwards)")
 	f.BoolVar(&o.alone, "alone", false, "measure rondo only")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	return c

@@ -21,7 +21,7 @@ type rrdtoolOptions struct {
 
 func (o *rrdtoolOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.dir, "dir", "", "`folder` of both, new or empty (default: a temporary one, removed afterwards)")
+	f.StringVar(&o.dir, "dir", "", "`folder` for both programs, new or empty (default: a temporary one, removed afterwards)")
 	f.BoolVar(&o.alone, "alone", false, "measure rondo only")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 }

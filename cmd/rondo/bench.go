@@ -90,7 +90,7 @@ type benchOptions struct {
 
 func (o *benchOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&o.series, "series", o.series, "series, rounded up to hosts of 100")
+	f.IntVar(&o.series, "series", o.series, "number of series, rounded up to whole hosts of 100")
 	f.IntVar(&o.hours, "hours", o.hours, "hours of readings")
 	f.IntVar(&o.minutes, "minutes", o.minutes, "minutes of readings, added to the hours")
 	f.IntVar(&o.appenders, "appenders", 32, "goroutines that append")

@@ -66,8 +66,8 @@ func newDrop(c *common) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&d.recursive, "recursive", "r", false, "delete all series below the folders that are named")
-	f.BoolVar(&d.all, "all", false, "with -r /: yes, all series of the database")
+	f.BoolVarP(&d.recursive, "recursive", "r", false, "delete all series below the named folders")
+	f.BoolVar(&d.all, "all", false, "confirm that -r / deletes all series of the database")
 	f.StringArrayVar(&d.labels, "label", nil, "delete the series with this `label`: name=value, name!=value, name=~pattern; may be repeated")
 	f.BoolVarP(&d.dry, "dry-run", "n", false, "print what would be deleted, and delete nothing")
 	return cmd

@@ -50,10 +50,10 @@ dated as the last update of its series.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&e.to, "to", "", "the `folder` to write to; it is made")
+	f.StringVar(&e.to, "to", "", "`folder` to write to; it is made if it does not exist")
 	f.BoolVar(&e.xml, "xml", false, "write XML, as rrdtool dump does")
-	f.BoolVar(&e.overwrite, "overwrite", false, "replace files that are there")
-	f.IntVarP(&e.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "`files` written at the same time")
+	f.BoolVar(&e.overwrite, "overwrite", false, "replace existing files")
+	f.IntVarP(&e.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "how many `files` are written at the same time")
 	return cmd
 }
 

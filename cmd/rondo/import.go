@@ -44,10 +44,10 @@ A file that cannot be imported is told on stderr, the others are imported all th
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&i.prefix, "prefix", "", "a `folder` of the database in which the series are made")
-	f.BoolVar(&i.overwrite, "overwrite", false, "replace series that are there")
-	f.StringArrayVar(&i.labels, "labels", nil, "a label of every series, `name=value`; again for more")
-	f.IntVarP(&i.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "`files` decoded at the same time")
+	f.StringVar(&i.prefix, "prefix", "", "`folder` of the database in which the series are made")
+	f.BoolVar(&i.overwrite, "overwrite", false, "replace existing series")
+	f.StringArrayVar(&i.labels, "labels", nil, "a label of every series, `name=value`; may be repeated")
+	f.IntVarP(&i.jobs, "jobs", "j", runtime.GOMAXPROCS(0), "how many `files` are decoded at the same time")
 	return cmd
 }
 

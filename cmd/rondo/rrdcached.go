@@ -40,12 +40,12 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&r.addresses, rrdcachedFlag, nil,
 		"`address` of rrdcached's protocol, host:port or unix:/path, with options: unix:/path?mode=0660&group=www "+
 			"(default: "+rrdcached.SocketName+" in the database's folder)")
-	f.StringVar(&r.base, rrdcachedBase, "", "`folder` that clients' names of files begin with (default: RONDO_BASE or base:, else the working folder)")
-	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "make a series of a file below the base when a client names it")
-	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "largest `number` of clients at sockets, and as many over TCP")
-	f.IntVar(&r.hostConns, rrdcachedHostConns, 0, "largest `number` of those over TCP of one address, or of IPv6 one network of 64 bits (default: half)")
+	f.StringVar(&r.base, rrdcachedBase, "", "`folder` that is cut off the front of clients' file names (default: RONDO_BASE or base:, else the working folder)")
+	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "import the native file of a name below the base when a client names a series that does not exist")
+	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "largest `number` of clients at unix sockets together, and likewise over TCP")
+	f.IntVar(&r.hostConns, rrdcachedHostConns, 0, "largest `number` of TCP clients with one IPv4 address, or in one 64-bit network of IPv6 (default: half of --rrdcached-connections)")
 	r.idle = rrdcached.DefaultIdle
-	f.Var((*duration)(&r.idle), "rrdcached-idle", "`time` that a client may be silent; negative: for ever")
+	f.Var((*duration)(&r.idle), "rrdcached-idle", "`time` after which a silent client is disconnected; negative: never")
 }
 
 // config is what the settings say of a server of the database db; named says whether somebody chose

@@ -45,19 +45,19 @@ func newSendGmetric(*common) *cobra.Command {
 	f.SortFlags = false
 	f.StringVar(&s.to, "to", gmetric.Protocol.Address, "`address` to send to")
 	f.StringVarP(&s.name, "name", "n", "", "name of the metric")
-	f.StringVarP(&s.value, "value", "v", "", "its value")
-	f.StringVarP(&s.typ, "type", "t", "", "string, int8, uint8, int16, uint16, int32, uint32, float or double")
+	f.StringVarP(&s.value, "value", "v", "", "value of the metric")
+	f.StringVarP(&s.typ, "type", "t", "", "type of the value: string, int8, uint8, int16, uint16, int32, uint32, float or double")
 	f.StringVarP(&s.units, "units", "u", "", "units of the value")
-	f.StringVarP(&s.slope, "slope", "s", gmetric.Both.String(), "zero, positive, negative, both or derivative; positive is a counter")
+	f.StringVarP(&s.slope, "slope", "s", gmetric.Both.String(), "slope of the metric: zero, positive (a counter), negative, both or derivative")
 	f.Uint32VarP(&s.tmax, "tmax", "x", 60, "the most `seconds` between two values")
 	f.Uint32VarP(&s.dmax, "dmax", "d", 0, "`seconds` of silence after which the metric is gone (0: never)")
 	f.StringVarP(&s.group, "group", "g", "", "groups of the metric, with commas between them")
 	f.StringVarP(&s.cluster, "cluster", "C", "", "cluster of the metric")
-	f.StringVarP(&s.desc, "desc", "D", "", "what the metric is")
+	f.StringVarP(&s.desc, "desc", "D", "", "description of the metric")
 	f.StringVarP(&s.title, "title", "T", "", "title of the metric")
-	f.StringVarP(&s.spoof, "spoof", "S", "", "the `IP:HOST` that the metric is of, in place of this host")
-	f.BoolVarP(&s.heartbeat, "heartbeat", "H", false, "say that the host lives, and nothing else")
-	f.StringVar(&s.format, "format", "3.1", "format of Ganglia 3.0 or of 3.1 and later")
+	f.StringVarP(&s.spoof, "spoof", "S", "", "`IP:HOST` of the host that the metric belongs to, instead of this host")
+	f.BoolVarP(&s.heartbeat, "heartbeat", "H", false, "send a heartbeat of the host, and nothing else")
+	f.StringVar(&s.format, "format", "3.1", "version of the format: 3.0, or 3.1 for Ganglia 3.1 and later")
 	return cmd
 }
 

@@ -52,15 +52,15 @@ func newSendMono(c *common) *cobra.Command {
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&s.to, "to", mono.DefaultAddress, "`address` of the inspector")
-	f.StringVar(&s.typ, "type", "", "int, long, word or double")
-	f.StringVar(&s.unit, "unit", "none", "none, bytes, 100ns, events, config, percentage, or a number")
-	f.StringVar(&s.variance, "variance", "variable", "constant, monotonic, variable, or a number")
-	f.StringArrayVar(&s.offered, "offer", nil, "a `counter` that is sampled only once the inspector asks for it; repeatable")
-	f.DurationVar(&s.interval, "interval", 0, "time between samples")
-	f.IntVar(&s.count, "count", 0, "`number` of samples (default 1, or with --interval no end)")
+	f.StringVar(&s.typ, "type", "", "type of the counter: int, long, word or double")
+	f.StringVar(&s.unit, "unit", "none", "unit of the counter: none, bytes, 100ns, events, config, percentage, or a number")
+	f.StringVar(&s.variance, "variance", "variable", "how the counter varies: constant, monotonic, variable, or a number")
+	f.StringArrayVar(&s.offered, "offer", nil, "a `counter` that is sampled only after the inspector has asked for it; may be repeated")
+	f.DurationVar(&s.interval, "interval", 0, "time between two samples")
+	f.IntVar(&s.count, "count", 0, "`number` of samples (default: 1, or no end with --interval)")
 	f.StringVar(&s.at, "at", "", "`time` of the first sample, as in rrdtool (default: when it is sent)")
-	f.StringVar(&s.dialect, "dialect", "page", "how requests are written: page or agent")
-	f.StringVar(&s.out, "out", "", "write what an agent would record to this `file` in place of sending it")
+	f.StringVar(&s.dialect, "dialect", "page", "form of the requests: page or agent")
+	f.StringVar(&s.out, "out", "", "write the record of an agent to this `file` instead of sending it")
 	return cmd
 }
 

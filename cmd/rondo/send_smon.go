@@ -50,12 +50,12 @@ func newSendSmon(c *common) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&s.to, "to", "", "`address` of the receiver, host:port (the protocol has no port of its own)")
-	f.StringVar(&s.out, "out", "", "write the stream to this `file` in place of sending it; - is standard output")
+	f.StringVar(&s.to, "to", "", "`address` of the receiver, host:port (the protocol has no default port)")
+	f.StringVar(&s.out, "out", "", "write the stream to this `file` instead of sending it; - is standard output")
 	f.BoolVar(&s.texts, "string", false, "every value is a text")
-	f.BoolVar(&s.reset, "reset", false, "begin with a reset, for a pipe or a file in which there has been another stream")
+	f.BoolVar(&s.reset, "reset", false, "begin with a reset, for a pipe or a file that contains another stream already")
 	f.DurationVar(&s.interval, "interval", 0, "time between two rounds")
-	f.IntVar(&s.count, "count", 0, "`number` of rounds (default 1, or with --interval no end)")
+	f.IntVar(&s.count, "count", 0, "`number` of rounds (default: 1, or no end with --interval)")
 	return cmd
 }
 

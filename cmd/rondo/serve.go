@@ -101,25 +101,25 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&s.http, "http", "127.0.0.1:9180", "`address` of RPC, metrics, health and the page at /")
-	f.StringSliceVar(&s.hosts, "http-host", nil, "`name` that clients reach --http by, beside addresses, localhost and the host's name; *: any")
+	f.StringVar(&s.http, "http", "127.0.0.1:9180", "`address` on which RPC, metrics, health checks and the page / are served")
+	f.StringSliceVar(&s.hosts, "http-host", nil, "`name` by which clients reach --http, besides addresses, localhost and the host's own name; * allows any name")
 	for _, p := range protocols {
 		s.ways = append(s.ways, addProtocol(f, p))
 	}
 	s.rrd.addFlags(f)
-	f.StringVar(&s.mode, "socket-mode", "", "octal `mode` of rondo.sock, by which commands reach the server (default: 0600, with a group 0660)")
-	f.StringVar(&s.socket.Group, "socket-group", "", "`group` of rondo.sock; its members may do everything that the owner may")
+	f.StringVar(&s.mode, "socket-mode", "", "octal `mode` of rondo.sock, the socket through which commands reach the server (default: 0600, or 0660 with --socket-group)")
+	f.StringVar(&s.socket.Group, "socket-group", "", "`group` of rondo.sock; its members may do everything that the owner may do")
 	f.Var(&s.sync, "sync", "when samples are acknowledged, a `mode`: always, interval or none (see above)")
 	s.engine.SyncInterval = time.Second
 	f.Var((*duration)(&s.engine.SyncInterval), "sync-interval", "longest `time` between two syncs with --sync interval")
-	f.Var((*duration)(&s.engine.Reorder), "reorder", "`time` that samples are held back to put late ones in order; 0: late ones are refused")
+	f.Var((*duration)(&s.engine.Reorder), "reorder", "`time` for which samples are held back, so that late ones are put in order; 0: late samples are refused")
 	f.IntVar(&s.engine.MaxSeries, "max-series", 10_000_000, "largest `number` of series")
-	f.Int64Var(&s.engine.MaxRows, "max-rows", core.DefaultMaxRows, "the largest `number` of rows of an archive of a new series")
+	f.Int64Var(&s.engine.MaxRows, "max-rows", core.DefaultMaxRows, "largest `number` of rows in an archive of a new series")
 	f.IntVar(&s.burst, "sender-burst", sink.DefaultSenderBurst, "`number` of new series that one sender may make at once; -1: no limit")
-	f.IntVar(&s.rate, "sender-rate", sink.DefaultSenderRate, "`number` of new series that it may make in each further minute")
+	f.IntVar(&s.rate, "sender-rate", sink.DefaultSenderRate, "`number` of new series that one sender may make in each further minute")
 	s.future = receivers.DefaultMaxFuture
-	f.Var((*duration)(&s.future), "max-future", "`time` that a sample may be ahead of the clock; negative: no limit")
-	f.Var(&s.memory, "memory", "`bytes` for states, rows not yet stored and queues: 512M, 4G")
+	f.Var((*duration)(&s.future), "max-future", "`time` by which a sample may be ahead of the clock; negative: no limit")
+	f.Var(&s.memory, "memory", "`bytes` of memory for the state of series, rows that are not stored yet and queues: 512M, 4G")
 	f.Var((*logLevel)(&s.level), "log-level", "least important `level` that is logged: debug, info, warn or error")
 	f.BoolVar(&s.logJSON, "log-json", false, "write log lines as JSON objects")
 	s.memory = 4 << 30

@@ -65,10 +65,10 @@ func newShow(c *common) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&s.start, "start", "s", "", "the `time` that the rows begin after (default: as many rows as fit)")
-	f.StringVarP(&s.end, "end", "e", "", "the `time` of the last row (default: the last update)")
-	f.StringVar(&s.cf, "cf", "", "the consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
-	f.StringVarP(&s.resolution, "resolution", "r", "", "the `length` of a row: 10s, 5m, 1h (default: a table fits a screen, other formats take the finest)")
+	f.StringVarP(&s.start, "start", "s", "", "`time` after which the rows begin (default: as many rows as fit)")
+	f.StringVarP(&s.end, "end", "e", "", "`time` of the last row (default: the last update)")
+	f.StringVar(&s.cf, "cf", "", "consolidation `function` of the rows: AVERAGE, MIN, MAX or LAST (default: AVERAGE, else the first archive's)")
+	f.StringVarP(&s.resolution, "resolution", "r", "", "`length` of a row: 10s, 5m, 1h (default: a table fits a screen, other formats take the finest)")
 	f.IntVarP(&s.rows, "rows", "n", 0, fmt.Sprintf("the `number` of rows, the newest (default: %d, of a range %d; other formats: all)", shownRows, chartedRows))
 	addOutput(cmd, &s.format)
 	completeFlag(cmd, "cf", functions)

@@ -23,7 +23,7 @@ type backend interface {
 func Run(ctx context.Context, c *Call, t Target, args []string) (int, error) {
 	if !needsDatabase(args) {
 		env := c.env()
-		env.Store = missing{}
+		env.Store = absent{}
 		return rrdtool.Run(ctx, env, args), nil
 	}
 	defer c.links.close()

@@ -30,5 +30,5 @@ func (l local) Run(ctx context.Context, c *Call, args []string) (int, error) {
 
 // Pipe runs a session that begins with the database open.
 func (l local) Pipe(ctx context.Context, c *Call, kind PipeKind) (int, error) {
-	return runSession(ctx, c, &session{maker: maker{target: l.target, store: l.store}, ctx: ctx, in: c.Stdin}, kind)
+	return runSession(ctx, c, &session{maker: newMaker(l.target, l.store), ctx: ctx, in: c.Stdin}, kind)
 }

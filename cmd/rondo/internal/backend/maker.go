@@ -3,30 +3,36 @@ package backend
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
-	"github.com/rondo-db/rondo/rra"
 )
 
-// A maker is the store of a database that its first series makes. Until then it has no series, and
-// a command that is wrong leaves nothing behind.
+// A maker is a store whose database is made by its first series. Until then it has no series, and a
+// wrong command leaves no database behind.
 type maker struct {
-	missing
+	rrdtool.Store // store, or an absent while store is nil
+
 	target Target
-	adopts bool // what is imported is a file that a verb was told to change
+	adopts bool // an import takes in a native file that a verb was told to change
 	store  *core.Store
 }
 
-func (m *maker) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
-	if err := m.make(ctx); err != nil {
-		return 0, err
-	}
-	return m.store.Create(ctx, spec)
+func newMaker(t Target, s *core.Store) maker {
+	m := maker{target: t}
+	m.use(s)
+	return m
 }
 
-// make makes the database unless it is there.
+// use makes s the store; nil: there is no database.
+func (m *maker) use(s *core.Store) {
+	m.store, m.Store = s, absent{}
+	if s != nil {
+		m.Store = s
+	}
+}
+
+// make makes the database if there is none.
 func (m *maker) make(ctx context.Context) error {
 	if m.store != nil {
 		return nil
@@ -41,8 +47,15 @@ func (m *maker) make(ctx context.Context) error {
 	if o.Store == nil {
 		return errors.Join(errors.New("a server has just made this database: try again"), o.Close())
 	}
-	m.store = o.Store
+	m.use(o.Store)
 	return nil
+}
+
+func (m *maker) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
+	if err := m.make(ctx); err != nil {
+		return 0, err
+	}
+	return m.store.Create(ctx, spec)
 }
 
 func (m *maker) Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error) {
@@ -50,39 +63,6 @@ func (m *maker) Import(ctx context.Context, copies []core.Copy, overwrite bool) 
 		return nil, err
 	}
 	return m.store.Import(ctx, copies, overwrite)
-}
-
-func (m *maker) Export(ctx context.Context, ref core.Ref) (core.Copy, error) {
-	return m.now().Export(ctx, ref)
-}
-
-// now returns the store, or what stands for it while there is no database.
-func (m *maker) now() rrdtool.Store {
-	if m.store == nil {
-		return m.missing
-	}
-	return m.store
-}
-
-func (m *maker) Lookup(path string) (core.Ref, error)     { return m.now().Lookup(path) }
-func (m *maker) Series(ref core.Ref) (core.Series, error) { return m.now().Series(ref) }
-func (m *maker) Info(ref core.Ref) (core.Info, error)     { return m.now().Info(ref) }
-func (m *maker) Last(ref core.Ref) (rra.Time, error)      { return m.now().Last(ref) }
-
-func (m *maker) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
-	return m.now().List(ctx, prefix, after)
-}
-
-func (m *maker) Update(ctx context.Context, ref core.Ref, b *core.Batch, trace bool) (int, [][]rra.Run, error) {
-	return m.now().Update(ctx, ref, b, trace)
-}
-
-func (m *maker) Alter(ctx context.Context, path string, change func(core.Copy) (core.Copy, error)) (core.Ref, error) {
-	return m.now().Alter(ctx, path, change)
-}
-
-func (m *maker) Fetch(ctx context.Context, ref core.Ref, archive int, start, end int64) (core.Rows, error) {
-	return m.now().Fetch(ctx, ref, archive, start, end)
 }
 
 // Append and Renames let pipe mode store the updates of many lines at once.

@@ -17,17 +17,18 @@ type nowhere struct {
 func (n nowhere) Run(ctx context.Context, c *Call, args []string) (int, error) {
 	env := c.env()
 	if n.why != nil {
-		env.Store = unreachable{err: n.why}
+		env.Store = absent{n.why}
 		return rrdtool.Run(ctx, env, args), nil
 	}
 	fresh := args[0] == "create" || args[0] == "restore"
-	m := &maker{target: n.target, adopts: !fresh}
-	env.Store = missing{}
+	m := newMaker(n.target, nil)
+	m.adopts = !fresh
+	env.Store = absent{}
 	if !c.Plain && !readsNative(env, args) {
-		env.Store = unreachable{err: n.target.Missing()}
+		env.Store = absent{n.target.Missing()}
 	}
 	if name := rrdtool.Changes(args); fresh || name != "" && rrdtool.IsNative(env.Files, name) {
-		env.Store = m
+		env.Store = &m
 	}
 	code := rrdtool.Run(ctx, env, args)
 	if m.store != nil {
@@ -41,7 +42,7 @@ func (n nowhere) Run(ctx context.Context, c *Call, args []string) (int, error) {
 // Pipe runs a session that begins without a database. A command that makes a series makes the
 // database.
 func (n nowhere) Pipe(ctx context.Context, c *Call, kind PipeKind) (int, error) {
-	return runSession(ctx, c, &session{maker: maker{target: n.target}, ctx: ctx, in: c.Stdin}, kind)
+	return runSession(ctx, c, &session{maker: newMaker(n.target, nil), ctx: ctx, in: c.Stdin}, kind)
 }
 
 // readsNative says whether a verb reads a native file, which needs no database.

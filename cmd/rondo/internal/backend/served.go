@@ -16,7 +16,7 @@ import (
 // A served is the store of a server's series for an xport of this process, which reads native
 // files, too. The series can be fetched, and nothing else.
 type served struct {
-	missing
+	absent
 	ctx    context.Context // of the command: Lookup has none
 	client *rpc.Client
 	paths  []string // of the series that were looked up, by reference - 1

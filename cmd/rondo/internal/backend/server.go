@@ -52,7 +52,7 @@ func (s server) storeHere(ctx context.Context, env *rrdtool.Env, args []string) 
 			return nil, err
 		}
 		if !known {
-			return missing{}, nil
+			return absent{}, nil
 		}
 	}
 	native, err := s.anyNative(ctx, env, rrdtool.XportReads(args))

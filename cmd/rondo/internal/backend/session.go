@@ -56,13 +56,14 @@ func runSession(ctx context.Context, c *Call, s *session, kind PipeKind) (code i
 	return server{s.server}.Pipe(ctx, &going, kind)
 }
 
-// take opens the database, if there is one. It returns the server if one has the database.
-func (s *session) take() (*rpc.Client, error) {
+// reopen opens the database, if there is one. It returns the server if one has the database.
+func (s *session) reopen() (*rpc.Client, error) {
 	db, err := s.target.openForSession(s.ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.store, s.gone = db.Store, false
+	s.use(db.Store)
+	s.gone = false
 	return db.Client, nil
 }
 
@@ -74,7 +75,7 @@ func (s *session) letGo() error {
 	}
 	s.renames, s.gone = s.Renames()+1, true
 	err := s.store.Close()
-	s.store = nil
+	s.use(nil)
 	return err
 }
 
@@ -137,7 +138,7 @@ func (s *session) next() error {
 			if !s.gone {
 				return nil
 			}
-			server, err := s.take()
+			server, err := s.reopen()
 			if err == nil && server != nil {
 				s.server, s.gone, err = server, false, errServer
 			}
