@@ -45,9 +45,9 @@ FILE.partial. A FILE that exists is left alone, unless --force replaces it.`,
 	return cmd
 }
 
-// replaceFile makes the file name with the content that write writes. If write fails, the file
-// stays as it was. The content goes to name.partial first; a process that is killed leaves that
-// file, and the next one takes it over.
+// replaceFile replaces the file name by the content that write writes. If write fails, the file
+// stays unchanged. The content goes to name.partial first. A process that is killed leaves that
+// file behind, and the next process reuses it.
 func replaceFile(name string, write func(io.Writer) error) (err error) {
 	if err := replace.Check(name); err != nil {
 		return err
@@ -58,7 +58,7 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = f.Close() // the first error is the one to tell
+			_ = f.Close() // the first error is the one to report
 			_ = os.Remove(f.Name())
 		}
 	}()
@@ -112,7 +112,7 @@ func newRestoreBackup(c *common) *cobra.Command {
 	}
 }
 
-// oneArg wants one argument, and says which.
+// oneArg returns an error that names the argument unless there is exactly one.
 func oneArg(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("usage: %s", cmd.UseLine())

@@ -16,7 +16,7 @@ import (
 // benchVerified is how many series bench compares with --verify.
 const benchVerified = 200
 
-// newBenchCommand returns rondo bench and what is under it.
+// newBenchCommand returns the command rondo bench with its subcommands.
 func newBenchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
@@ -66,7 +66,7 @@ checkpoint is the one of all of them.`,
 	return c
 }
 
-// newBenchChildCommand returns the command that bench starts in processes of its own.
+// newBenchChildCommand returns the hidden command that bench starts in separate processes.
 func newBenchChildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "child ORDER",
@@ -162,7 +162,7 @@ func (o *benchOptions) run(cmd *cobra.Command) (err error) {
 	return r.WriteText(cmd.OutOrStdout())
 }
 
-// benchDir returns the folder of the store and what removes it.
+// benchDir returns the folder of the store, and a function that removes it if it is temporary.
 func benchDir(dir string) (string, func() error, error) {
 	if dir != "" {
 		entries, err := os.ReadDir(dir)

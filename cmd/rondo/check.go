@@ -59,7 +59,7 @@ are known again from the second reading on. It prints what was found, what was m
 	return cmd
 }
 
-// repair makes a damaged database usable and prints a line for each thing.
+// repair makes a damaged database usable and prints a line for each change.
 func repair(cmd *cobra.Command, c *common, format string) error {
 	t := c.target()
 	if err := t.Here(); err != nil {

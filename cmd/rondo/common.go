@@ -50,8 +50,8 @@ func (c *common) leadingFlags(args []string) ([]string, error) {
 	return args, nil
 }
 
-// takeFlag takes a flag at the front of args and returns the number of its arguments; 0: it is no
-// such flag.
+// takeFlag takes a flag of every command off the front of args. It returns how many arguments the
+// flag occupies, or 0 if args begin with anything else.
 func (c *common) takeFlag(args []string) (int, error) {
 	for name, value := range map[string]*string{"--db": &c.db, "--daemon": &c.daemon, "--sync": &c.sync, "--config": &c.config} {
 		if v, ok := strings.CutPrefix(args[0], name+"="); ok {

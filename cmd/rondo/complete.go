@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// What completion of a name may cost: it runs whenever somebody presses the tabulator.
+// The limits of completing a name, which happens whenever somebody presses the tabulator key.
 const (
 	completeTime = 2 * time.Second
 	mostComplete = 1000
@@ -39,7 +39,7 @@ func (c *common) completeSeries(cmd *cobra.Command, _ []string, word string) ([]
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	typed := word[:strings.LastIndexByte(word, '/')+1] // of the folder
+	typed := word[:strings.LastIndexByte(word, '/')+1] // the folder
 	folder, err := p.env.Path(typed + ".")
 	if err != nil {
 		return above(p.env.Base, word), directive
@@ -59,8 +59,8 @@ func (c *common) completeOne(cmd *cobra.Command, args []string, word string) ([]
 	return c.completeSeries(cmd, args, word)
 }
 
-// above offers the base to a word that names a folder above it: nothing else there is in the
-// database.
+// above offers the base as the completion of a word that names a folder above it, because the base
+// is the only part of that folder that the database knows.
 func above(base, word string) []cobra.Completion {
 	if base == "" || !strings.HasPrefix(base, word) {
 		return nil
@@ -104,10 +104,10 @@ func nextParts(ctx context.Context, api rondov1.RondoClient, word string) []cobr
 	return out
 }
 
-// functions are the consolidation functions that verbs read.
+// functions are the consolidation functions that are offered.
 var functions = []string{"AVERAGE", "MIN", "MAX", "LAST"}
 
-// completeFlag offers the values that a flag of cmd has.
+// completeFlag offers the values of a flag of cmd.
 func completeFlag(cmd *cobra.Command, name string, values []string) {
 	err := cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
@@ -115,8 +115,8 @@ func completeFlag(cmd *cobra.Command, name string, values []string) {
 	}
 }
 
-// completeVerb offers what the arguments of one of rrdtool's verbs may be: its long options, names
-// of series, and behind the name that fetch reads a consolidation function.
+// completeVerb offers the arguments of one of rrdtool's verbs: its long options, names of series,
+// and for the second argument of fetch the consolidation functions.
 func (c *common) completeVerb(verb string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if strings.HasPrefix(word, "--") {

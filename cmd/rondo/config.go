@@ -48,8 +48,8 @@ func newConfig(c *common) *cobra.Command {
 	return cmd
 }
 
-// elsewhere returns what is wrong with settings other than rules: addresses that nobody can listen
-// on, and a folder that no database can be in.
+// elsewhere returns the mistakes in settings other than rules: invalid addresses, and a folder that
+// cannot hold a database.
 func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	wrong := func(format string, args ...any) {
 		found = append(found, problem{-1, fmt.Sprintf(format, args...)})
@@ -100,8 +100,8 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	return found, nil
 }
 
-// canHold returns why a folder cannot be written to, or if it is not there, why the one above it
-// cannot.
+// canHold returns an error if a folder cannot be written to. If the folder does not exist, the
+// folder above it counts.
 func canHold(dir string) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,17 +10,18 @@ import (
 	"time"
 )
 
-// answerTime is how long a sender of datagrams waits for the word that nobody listens.
+// answerTime is how long a sender of datagrams waits for the answer that nobody listens.
 const answerTime = 20 * time.Millisecond
 
-// sendDatagrams sends packets to a UDP address. A machine that has nothing at the port usually says
-// so; that is an error. Without such a word nobody knows whether a datagram has arrived.
+// sendDatagrams sends packets to a UDP address. If the machine answers that nobody listens at the
+// port, sendDatagrams returns an error. Without such an answer it is unknown whether a datagram has
+// arrived.
 func sendDatagrams(ctx context.Context, to string, packets [][]byte) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "udp", to)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = conn.Close() }() // what was sent is on its way
+	defer func() { _ = conn.Close() }() // the datagrams have been sent
 	for _, b := range packets {
 		if _, err := conn.Write(b); err != nil {
 			return unheard(to, err)
@@ -36,7 +37,7 @@ func sendDatagrams(ctx context.Context, to string, packets [][]byte) error {
 	return nil
 }
 
-// unheard says what a refused datagram means.
+// unheard explains the error of a refused datagram.
 func unheard(to string, err error) error {
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return fmt.Errorf("nothing listens at UDP %s: the values are lost", to)

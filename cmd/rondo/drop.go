@@ -28,8 +28,8 @@ series. There is no way back but a backup.
 
 With RONDO_BASE, names of files mean their series, as with rrdtool's verbs.`
 
-// manyAtOnce is how many changes are on their way at the same time: they share the waiting for the
-// disk.
+// manyAtOnce is how many changes are made at the same time, so that they wait for the disk
+// together.
 const manyAtOnce = 64
 
 // A dropping is a run of rondo drop.
@@ -108,7 +108,8 @@ func (d *dropping) run(ctx context.Context, args []string) (err error) {
 	return firstError(err, failed)
 }
 
-// leftFiles tells of rrdtool's own files of series that are no more: rondo never deletes them.
+// leftFiles warns of native files of rrdtool that have the names of deleted series. rondo never
+// deletes such files.
 func leftFiles(p *process, base string, paths []string) {
 	var left []string
 	for _, path := range paths {
@@ -122,14 +123,15 @@ func leftFiles(p *process, base string, paths []string) {
 	if len(left) == 0 {
 		return
 	}
-	// There is nobody to tell if this fails.
+	// If this fails, the warning cannot be delivered.
 	_, _ = fmt.Fprintf(p.stderr, "%s is still there as a file of rrdtool's: an update of that name makes a series of it again. Remove it if that is not meant\n", quoted(left[0]))
 	if len(left) > 1 {
 		_, _ = fmt.Fprintf(p.stderr, "So are the files of %d more\n", len(left)-1)
 	}
 }
 
-// paths returns the paths of the series that go. Nothing goes if one of the names is wrong.
+// paths returns the paths of the series to delete. It fails if one of the names is wrong, and then
+// nothing is deleted.
 func (d *dropping) paths(ctx context.Context, p *picker, args []string) ([]string, error) {
 	if len(d.labels) > 0 {
 		paths, err := p.labelled(ctx)
@@ -168,8 +170,8 @@ func (d *dropping) paths(ctx context.Context, p *picker, args []string) ([]strin
 	return slices.Compact(paths), nil
 }
 
-// each calls fn for each of some paths, several at the same time, and returns how often it
-// succeeded. After the first error no more are begun; that error is returned.
+// each calls fn for each of the paths, several at the same time, and returns how many calls have
+// succeeded. After the first error, which it returns, it starts no more calls.
 func each(ctx context.Context, paths []string, fn func(ctx context.Context, path string) error) (done int, first error) {
 	var mu sync.Mutex
 	var workers sync.WaitGroup

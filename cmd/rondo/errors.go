@@ -16,7 +16,7 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// pathError takes the names out of an error of the file system.
+// pathError returns an error of the file system without the names of files.
 func pathError(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return at.Err

@@ -104,7 +104,7 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 	return nil
 }
 
-// name is the file of a series.
+// name returns the name of the file for a series.
 func (e *exporting) name(path string) string {
 	extension := ".rrd"
 	if e.xml {
@@ -113,7 +113,7 @@ func (e *exporting) name(path string) string {
 	return filepath.Join(e.to, filepath.FromSlash(strings.TrimSuffix(path, ".rrd")+extension))
 }
 
-// write makes a file of data, or none.
+// write writes data to a file. If it fails, it leaves no file behind.
 func (e *exporting) write(name string, data []byte) error {
 	if inside, err := filepath.Rel(e.to, name); err != nil || !filepath.IsLocal(inside) {
 		return errors.New("would not be in the folder")
@@ -132,14 +132,14 @@ func (e *exporting) write(name string, data []byte) error {
 	if err == nil && !e.xml {
 		if last, err := rrdfile.LastUpdate(data); err == nil {
 			at := time.UnixMicro(int64(last))
-			_ = os.Chtimes(fresh, at, at) // the file is as good without
+			_ = os.Chtimes(fresh, at, at) // the file is useful without its time, too
 		}
 	}
 	if err == nil {
 		err = os.Rename(fresh, name)
 	}
 	if err != nil {
-		_ = os.Remove(fresh) // the first error is the one to tell
+		_ = os.Remove(fresh) // the first error is the one to report
 	}
 	return pathError(err)
 }
@@ -151,7 +151,7 @@ type made struct {
 	err  error
 }
 
-// exportThrough has a server make the files.
+// exportThrough lets a server make the files.
 func exportThrough(
 	ctx context.Context, server rondov1.LocalClient, prefix string, xml bool, jobs int, fn func(path string, data []byte, err error) error,
 ) error {
@@ -165,7 +165,7 @@ func exportThrough(
 	for range max(jobs, 1) {
 		writers.Go(func() {
 			for m := range queue {
-				_ = fn(m.path, m.data, m.err) // which only tells
+				_ = fn(m.path, m.data, m.err) // fn only reports
 			}
 		})
 	}

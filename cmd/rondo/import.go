@@ -112,7 +112,7 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 	return nil
 }
 
-// options returns how files are imported, as the flags say.
+// options returns the options of the import that the flags give.
 func (i *importing) options() (transfer.Options, error) {
 	o := transfer.Options{Overwrite: i.overwrite, Jobs: i.jobs}
 	for _, l := range i.labels {
@@ -128,7 +128,7 @@ func (i *importing) options() (transfer.Options, error) {
 	return o, nil
 }
 
-// A tally counts files by what became of them.
+// A tally counts files by outcome.
 type tally struct {
 	imported, skipped, failed int
 }
@@ -150,9 +150,9 @@ const stopped = 128 + 2
 // A finder finds the files that are to be imported.
 type finder struct {
 	items  []transfer.Item
-	failed []transfer.Result // what cannot be imported, and why
-	place  backend.Place     // of names below its base; the zero value: there is no base
-	named  map[string]string // path of a series, without .rrd, to its file
+	failed []transfer.Result // files that cannot be imported, with the errors
+	place  backend.Place     // turns names below the base into paths; the zero value has no base
+	named  map[string]string // the file of each series, by its path without .rrd
 }
 
 // find finds the files that args mean, in order, and the paths of their series.
@@ -166,9 +166,9 @@ func (f *finder) find(args []string, prefix string) error {
 			f.add(arg, f.place.Below(arg, path.Join(prefix, filepath.Base(arg))))
 			continue
 		}
-		// The separator behind it has a link to a folder followed.
+		// The separator makes WalkDir follow a symbolic link to a folder.
 		err = filepath.WalkDir(arg+string(filepath.Separator), func(name string, e fs.DirEntry, err error) error {
-			if err != nil { // a folder that cannot be read: there may be others
+			if err != nil { // a folder that cannot be read; go on with the others
 				f.fail(name, pathError(err))
 				return nil
 			}
@@ -192,7 +192,7 @@ func (f *finder) find(args []string, prefix string) error {
 	return nil
 }
 
-// add adds a file, unless it is there already.
+// add adds a file, unless it was added before.
 func (f *finder) add(name, series string) {
 	if s, ok := strings.CutSuffix(series, ".xml"); ok {
 		series = strings.TrimSuffix(s, ".rrd") + ".rrd"

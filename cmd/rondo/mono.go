@@ -57,7 +57,7 @@ func newMonoCommand(c *common, name, arg, short string) *cobra.Command {
 	return cmd
 }
 
-// control has a receiver of the running server do something, and prints its answer.
+// control sends a command to a receiver of the running server, and prints the answer.
 func control(ctx context.Context, c *common, format, receiver string, args []string) (err error) {
 	client, err := c.target().Server(ctx)
 	if err != nil {

@@ -4,7 +4,7 @@ package main
 
 import "os"
 
-// createPartial makes a file, or takes one over that a killed process left.
+// createPartial makes a file, or reuses one that a killed process has left.
 func createPartial(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 }

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// createPartial makes a file that nobody else writes, or takes one over that a killed process left.
+// createPartial makes a file that no other process writes, or reuses one that a killed process has
+// left.
 func createPartial(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -17,7 +18,7 @@ func createPartial(name string) (*os.File, error) {
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
-		// Whoever had the lock may have given the file its name since it was opened here.
+		// The process that held the lock may have renamed the file since it was opened here.
 		var ours, there os.FileInfo
 		if ours, err = f.Stat(); err == nil {
 			if there, err = os.Lstat(name); err == nil && os.SameFile(ours, there) {

@@ -62,7 +62,7 @@ func (p *picker) one(ctx context.Context, name string) (*rondov1.InfoResponse, e
 	return nil, p.notFound(ctx, name, path)
 }
 
-// notFound says that there is no series of a name, and what the caller may have meant.
+// notFound returns the error that no series has a name, with a similar name if there is one.
 func (p *picker) notFound(ctx context.Context, name, path string) error {
 	err := fmt.Errorf("there is no series %s", quoted(name))
 	if below, e := p.page(ctx, &rondov1.ListRequest{Prefix: folderOf(path), Limit: 1, Brief: true}); e == nil && len(below) > 0 {
@@ -74,7 +74,7 @@ func (p *picker) notFound(ctx context.Context, name, path string) error {
 	return err
 }
 
-// metadata returns what is known of the path that a name means beside numbers; nil: nothing.
+// metadata returns the metadata of the path that a name means, or nil.
 func (p *picker) metadata(ctx context.Context, name string) *rondov1.Metadata {
 	path, err := p.path(name)
 	if err != nil || path == "" {
@@ -87,10 +87,10 @@ func (p *picker) metadata(ctx context.Context, name string) *rondov1.Metadata {
 	return answer.Msg.GetMetadata()[0]
 }
 
-// mostSimilar is how many series are looked at for one with a similar name.
+// mostSimilar bounds the series that are compared to find a similar name.
 const mostSimilar = 1000
 
-// similar returns the path in the same folder that differs least from path; empty: none is close.
+// similar returns the path in the same folder that differs least from path, or "" if none is close.
 func (p *picker) similar(ctx context.Context, path string) string {
 	folder := path[:strings.LastIndexByte(path, '/')+1]
 	series, err := p.page(ctx, &rondov1.ListRequest{Prefix: folder, Limit: mostSimilar, Brief: true})
@@ -106,8 +106,8 @@ func (p *picker) similar(ctx context.Context, path string) string {
 	return best
 }
 
-// distance is how many bytes must be changed, put in or left out to make b of a (Levenshtein's
-// distance); limit + 1 if there are more than limit.
+// distance returns how many bytes must be changed, inserted or removed to turn a into b
+// (Levenshtein's distance), or limit + 1 if it is more than limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
@@ -139,7 +139,7 @@ func (p *picker) page(ctx context.Context, req *rondov1.ListRequest) ([]*rondov1
 	return answer.Msg.GetSeries(), nil
 }
 
-// folderOf is the prefix of all paths below a path.
+// folderOf returns the prefix of all paths below a path.
 func folderOf(path string) string {
 	if path == "" {
 		return ""
@@ -207,10 +207,10 @@ func parseMatcher(text string) (*rondov1.Matcher, error) {
 	return nil, fmt.Errorf("--label %s: want name=value, name!=value, name=~pattern or name!~pattern", quoted(text))
 }
 
-// quoted is a name as it is told to somebody at a terminal.
+// quoted returns a name in quotes, for messages.
 func quoted(name string) string { return "'" + oneLine(name) + "'" }
 
-// told is an error of an answer without the words of the protocol that brought it.
+// told returns the error in a server's answer without the text that the protocol adds.
 func told(err error) error {
 	var e *connect.Error
 	if !errors.As(err, &e) {

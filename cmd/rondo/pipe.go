@@ -13,7 +13,7 @@ and every answer with its length before it. contrib/ has what speaks it, docs/cl
 
 Without a server it ends when nothing was asked for a while, so that others come to the database.`
 
-// newPipe returns the command that programs talk to.
+// newPipe returns the command rondo pipe, which runs commands for a program.
 func newPipe(c *common) *cobra.Command {
 	return &cobra.Command{
 		Use:   "pipe [FOLDER]",

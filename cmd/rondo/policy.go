@@ -28,7 +28,7 @@ protocol that NAME begins with makes by itself of a typical sender.
 Labels are those of --label. Without any, and if the database has a series NAME, they are that series'; what it was made of
 stays as it is, because but for expire rules decide about new series.`
 
-// A policy is the command of that name.
+// A policy is a run of rondo policy.
 type policy struct {
 	*serve
 	format string
@@ -66,13 +66,13 @@ func newPolicy(c *common) *cobra.Command {
 	return cmd
 }
 
-// newPolicySettings returns the settings that serve would have, to be looked at.
+// newPolicySettings returns a policy with the settings that serve would use.
 func newPolicySettings(c *common) *policy {
 	s, _ := newServeSettings(c)
 	return &policy{serve: s}
 }
 
-// begin takes in the flags of every command, which are keys of the file, too.
+// begin applies the flags that every command has, because they are keys of the file, too.
 func (p *policy) begin(cmd *cobra.Command, _ []string) {
 	for _, name := range []string{"db", "daemon"} {
 		p.flags.AddFlag(cmd.Flag(name))
@@ -83,8 +83,8 @@ func (p *policy) begin(cmd *cobra.Command, _ []string) {
 type subject struct {
 	receivers.Identity
 	given  bool              // the labels were given
-	series *rondov1.Series   // nil: there is none, or it was not looked for
-	about  *rondov1.Metadata // nil: there is none
+	series *rondov1.Series   // nil: it does not exist, or was not looked up
+	about  *rondov1.Metadata // nil: the path has no metadata
 }
 
 func (p *policy) test(ctx context.Context, name string) error {
@@ -171,8 +171,8 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 	return s, nil
 }
 
-// defaultOf returns what makes a typical series of a path where no rule says, and whose choice that
-// is.
+// defaultOf returns the function that defines a typical series of a path without rules, and the
+// name of the receiver that it belongs to.
 func defaultOf(path string, rs []server.Receiver) (define func(step int64) *rra.Definition, from string) {
 	first, _, below := strings.Cut(path, "/")
 	for _, r := range rs {
@@ -196,8 +196,8 @@ func configOf(r server.Receiver) receivers.Config {
 // An explanation is the rows that `policy test` prints: a name, its value, and where that is from.
 type explanation struct {
 	w    table.Writer
-	rule int    // counted from 1; 0: none
-	from string // what no rule says is from there
+	rule int    // counted from 1; 0: no rule
+	from string // origin of the fields that no rule sets
 	rows [][3]any
 }
 
@@ -219,7 +219,7 @@ func (e *explanation) subject(s *subject) {
 	}
 }
 
-// origin is where a field is from that a rule may say.
+// origin returns the origin of a field; said reports whether a rule sets it.
 func (e *explanation) origin(said bool) string {
 	if said {
 		return fmt.Sprint("rule ", e.rule)
@@ -242,12 +242,12 @@ func (e *explanation) definition(d *rra.Definition, r *sink.Rule) {
 	for _, a := range d.Archives {
 		e.row("archive", a.String()+" ("+a.Retention(d.Step)+")", e.origin(len(r.Archives) > 0))
 	}
-	for _, s := range r.Sources { // else the sender says what they are
+	for _, s := range r.Sources { // without them the sender decides on the data sources
 		e.row("source", s, e.origin(true))
 	}
 }
 
-// heartbeat returns the heartbeat of all sources, if it is one.
+// heartbeat returns the heartbeat of the sources. same reports whether it is the same for all.
 func heartbeat(sources []rra.DataSource) (h int64, same bool) {
 	for _, s := range sources {
 		switch {
@@ -285,7 +285,7 @@ func (e *explanation) print() error {
 	return e.w.Close()
 }
 
-// checkFile checks the configuration file that args names, or the one that is used.
+// checkFile checks the configuration file that args name, or the one that is in use.
 func (p *policy) checkFile(args []string) error {
 	if len(args) > 0 {
 		p.config = args[0]
@@ -332,14 +332,13 @@ func (p *policy) check() error {
 	return firstError(w.Close(), exitError(1))
 }
 
-// A problem is what is wrong with a setting that can be read.
+// A problem is a mistake in a setting that can be read.
 type problem struct {
-	rule int // of the policy, counted from 0; -1: another setting
+	rule int // index of the rule; -1: the problem is in another setting
 	what string
 }
 
-// problems returns what is wrong with the rules; err is what is wrong with the settings of a
-// receiver.
+// problems returns the mistakes in the rules. err is a mistake in the settings of a receiver.
 func (p *policy) problems(ways server.Ways) (found []problem, err error) {
 	var on []server.Receiver
 	for _, r := range ways.Receivers {
@@ -371,7 +370,8 @@ func (p *policy) problems(ways server.Ways) (found []problem, err error) {
 	return found, nil
 }
 
-// hiddenBy returns the earlier rule that plainly matches all that rule i matches; -1: none.
+// hiddenBy returns the index of an earlier rule that obviously matches everything that rule i
+// matches, or -1.
 func (p *policy) hiddenBy(i int) int {
 	for j := range i {
 		if p.rules[j].Covers(&p.rules[i].Rule) {
@@ -381,8 +381,8 @@ func (p *policy) hiddenBy(i int) int {
 	return -1
 }
 
-// misfit says why the archives of a rule do not fit what a protocol makes; empty: they do, or never
-// meet.
+// misfit returns why the archives of a rule do not fit the series of a protocol, or "" if they fit
+// or the rule matches no such series.
 func misfit(r *rules.Rule, in server.Receiver) string {
 	if len(r.Archives) == 0 || r.Step > 0 || !r.Below(in.Protocol.PathPrefix()) {
 		return ""

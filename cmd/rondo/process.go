@@ -16,7 +16,7 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
-// A process is what a command has of its process: arguments, streams, environment, clock.
+// A process is the process that a command runs in: arguments, streams, environment, clock.
 type process struct {
 	args           []string // args[0] is the program's name
 	stdin          io.Reader
@@ -34,10 +34,10 @@ func newProcess() *process {
 // version, tell prints which commands help.
 func (p *process) tell(err error) {
 	told := err.Error()
-	if errors.Is(err, rpc.ErrEnded) { // where it was noticed is no help
+	if errors.Is(err, rpc.ErrEnded) { // the place where it was noticed does not help the user
 		told = rpc.ErrEnded.Error()
 	}
-	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(told)) // nobody is left to tell
+	_, _ = fmt.Fprintf(p.stderr, "ERROR: %s\n", text.EscapeLines(told)) // a failure cannot be reported
 	if errors.Is(err, core.ErrVersion) {
 		_, _ = fmt.Fprintln(p.stderr, "Nothing was changed. The rondo that wrote it takes the series out (rondo export --to FOLDER), this one takes them in (rondo --db NEW import FOLDER).")
 	}
@@ -69,11 +69,11 @@ func exitCode(code int) error {
 	return exitError(code)
 }
 
-// fileSettings are the keys of the configuration file that every command takes. The server takes
-// the rest.
+// fileSettings are the keys of the configuration file that every command reads. Only the server
+// reads the other keys.
 type fileSettings struct {
-	file   string            // empty: there is no file
-	values map[string]string // by key; those of settingKeys
+	file   string            // name of the file; empty: none was read
+	values map[string]string // values of settingKeys, by key
 }
 
 // collect sets the percentage by which the heap grows between two garbage collections, unless GOGC

@@ -10,14 +10,14 @@ import (
 	"github.com/rondo-db/rondo/internal/text"
 )
 
-// How often progress is shown: as a bar on a terminal, as a line elsewhere.
+// How often progress is shown, as a bar on a terminal and as a line elsewhere.
 const (
 	barEvery  = 200 * time.Millisecond
 	lineEvery = 5 * time.Second
 	barWidth  = 30
 )
 
-// A progress shows how much of something is done.
+// A progress shows how many of a number of steps are done.
 type progress struct {
 	w     io.Writer
 	total int
@@ -28,7 +28,7 @@ type progress struct {
 
 	mu    sync.Mutex
 	done  int
-	shown bool // there is a bar on the line of the cursor
+	shown bool // the line of the cursor shows a bar
 }
 
 func newProgress(w io.Writer, total int) *progress {
@@ -58,7 +58,7 @@ func (p *progress) step(n int) {
 	p.mu.Unlock()
 }
 
-// show prints how far it is. What cannot be shown is not needed.
+// show prints the progress. Errors are ignored, because nothing depends on the output.
 func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,10 +89,10 @@ func (p *progress) print(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
-	_, _ = fmt.Fprintln(p.w, line) // nobody is left to tell
+	_, _ = fmt.Fprintln(p.w, line) // as in show
 }
 
-// clear takes the bar away.
+// clear removes the bar.
 func (p *progress) clear() {
 	if p.shown {
 		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
@@ -100,7 +100,7 @@ func (p *progress) clear() {
 	}
 }
 
-// end ends it.
+// end ends the display and removes the bar.
 func (p *progress) end() {
 	close(p.stop)
 	p.ended.Wait()

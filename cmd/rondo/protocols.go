@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/receivers/smon"
 )
 
-// protocols is every way in.
+// protocols are all protocols that rondo serve can receive.
 var protocols = []receivers.Protocol{
 	collectd.Protocol,
 	gmetric.Protocol,
@@ -20,7 +20,7 @@ var protocols = []receivers.Protocol{
 	smon.Protocol,
 }
 
-// senders make the commands of `rondo send`, one a protocol.
+// senders make the commands below `rondo send`, one for each protocol.
 var senders = []func(c *common) *cobra.Command{
 	newSendCollectd,
 	newSendGmetric,
@@ -28,7 +28,7 @@ var senders = []func(c *common) *cobra.Command{
 	newSendSmon,
 }
 
-// protocolCommands make the other commands that a protocol has.
+// protocolCommands make the other commands of protocols.
 var protocolCommands = []func(c *common) *cobra.Command{
 	newMono,
 	newRRDDPublish,

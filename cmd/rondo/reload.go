@@ -31,8 +31,8 @@ func (s *serve) fixed() map[string]string {
 	return values
 }
 
-// warnOfReload names the settings whose change a reload does not take, and files that are gone. It
-// returns how many such settings there are. running are the settings in force.
+// warnOfReload logs the settings that have changed and take effect only after a restart, and files
+// that are missing. It returns the number of these settings. running are the settings in use.
 func (s *serve) warnOfReload(log *slog.Logger, running map[string]string) (restart int) {
 	now := s.fixed()
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -53,7 +53,7 @@ func (s *serve) warnOfReload(log *slog.Logger, running map[string]string) (resta
 				if f, err := os.Open(name); err != nil {
 					log.Warn("a file cannot be read: what was read of it before stays in force", "setting", o.Name, "err", err)
 				} else {
-					_ = f.Close() // it was only to be looked at
+					_ = f.Close() // it was opened only to see whether it can be
 				}
 			}
 		}

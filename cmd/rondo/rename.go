@@ -82,7 +82,8 @@ func (r *renaming) run(ctx context.Context, from, to string) (err error) {
 	return firstError(err, failed)
 }
 
-// plan returns the paths of the series to be renamed, and what makes a new path of an old one.
+// plan returns the paths of the series to rename, and a function that returns the new path of an
+// old one.
 func (r *renaming) plan(ctx context.Context, p *picker, from, to string) ([]string, func(string) string, error) {
 	target, err := p.path(to)
 	if err != nil {
@@ -93,7 +94,7 @@ func (r *renaming) plan(ctx context.Context, p *picker, from, to string) ([]stri
 		if err != nil {
 			return nil, nil, err
 		}
-		const end = ".rrd" // it may be left out: of both names, then
+		const end = ".rrd" // may be left out of both names
 		is := s.GetSeries().GetPath()
 		if was, _ := p.path(from); is == was+end && !strings.HasSuffix(target, end) {
 			target += end

@@ -60,7 +60,7 @@ func newRoot(p *process) *cobra.Command {
 	root.AddCommand(newBenchCommand(), newVersion(c))
 	root.SetHelpCommand(newHelp())
 	completeFlag(root, "sync", backend.SyncModes)
-	root.InitDefaultCompletionCmd() // now, so that its arguments are checked as others are
+	root.InitDefaultCompletionCmd() // before checkUsage, which then covers it, too
 	checkUsage(root)
 	return root
 }

@@ -48,7 +48,7 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 	f.Var((*duration)(&r.idle), "rrdcached-idle", "`time` after which a silent client is disconnected; negative: never")
 }
 
-// config is what the settings say of a server of the database db; named says whether somebody chose
+// config returns the settings of the server of the database db. named says that the user has chosen
 // the addresses.
 func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RRDCached, error) {
 	c := server.RRDCached{Named: named, Base: r.base, Adopt: r.adopt, Conns: r.conns, HostConns: r.hostConns, Idle: r.idle, Define: defineUpdated()}
@@ -62,8 +62,8 @@ func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RR
 		return c, fmt.Errorf("--"+rrdcachedHostConns+" %d: want 0 or more", r.hostConns)
 	}
 	if !named {
-		// No TCP port unless it is asked for: any web page that is open in a browser on this
-		// machine can send to one.
+		// No TCP port by default, because any web page in a browser on this machine can send to
+		// one.
 		c.Addresses = []rrdcached.Address{{Network: "unix", Addr: filepath.Join(db, rrdcached.SocketName)}}
 		return c, nil
 	}
@@ -77,12 +77,12 @@ func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RR
 	return c, nil
 }
 
-// defaultStep is rrdtool's, for series whose name says nothing.
+// defaultStep is rrdtool's default step in seconds, for series whose name suggests no other.
 const defaultStep = 300
 
-// defineUpdated returns what makes the definition of a series that is made by its first UPDATE.
-// Where no rule says what its values are, a name like collectd's (…/TYPE or …/TYPE-INSTANCE, a type
-// of so many values) has that type's; any other has gauges.
+// defineUpdated returns the function that defines a series made by its first UPDATE. If no rule
+// gives the data sources, a name like collectd's (…/TYPE or …/TYPE-INSTANCE, with as many values as
+// the type has) gets those of the type. Any other name gets gauges.
 func defineUpdated() func(name string, values int, sources []rra.DataSource, step int64) *rra.Definition {
 	types := sync.OnceValue(collectd.StandardTypes)
 	return func(name string, values int, sources []rra.DataSource, step int64) *rra.Definition {

@@ -30,7 +30,7 @@ without end, and the file is written that often, if a line came, with the latest
 
 A file holds what was last written to it, and no more: to publish from two scripts, use two plugins.`
 
-// rrddFolder is where the daemon looks.
+// rrddFolder is the folder in which the daemon looks for plugins.
 const rrddFolder = "/dev/shm/metrics"
 
 // An rrddPublish is the flags of the command.
@@ -38,11 +38,11 @@ type rrddPublish struct {
 	dir, owner, lo, hi, at string
 	v1, atomic             bool
 	interval               time.Duration
-	like                   rrdd.Source // what all data sources are
+	like                   rrdd.Source // the properties of all data sources
 	now                    func() time.Time
 
 	file rrdd.File
-	of   map[string]int // name → index in file
+	of   map[string]int // index in file, by name
 }
 
 func newRRDDPublish(c *common) *cobra.Command {
@@ -81,7 +81,7 @@ func newRRDDPublish(c *common) *cobra.Command {
 }
 
 func (p *rrddPublish) run(ctx context.Context, stdin io.Reader, w *rrdd.Writer, pairs []string) error {
-	if err := p.settle(len(pairs)); err != nil {
+	if err := p.parse(len(pairs)); err != nil {
 		return err
 	}
 	if len(pairs) > 0 {
@@ -111,8 +111,8 @@ func (p *rrddPublish) run(ctx context.Context, stdin io.Reader, w *rrdd.Writer, 
 	return p.write(w)
 }
 
-// settle reads the flags that are more than words.
-func (p *rrddPublish) settle(pairs int) (err error) {
+// parse reads the flags that have a syntax of their own.
+func (p *rrddPublish) parse(pairs int) (err error) {
 	if p.file.Version = 2; p.v1 {
 		p.file.Version = 1
 	}
@@ -143,7 +143,7 @@ func (p *rrddPublish) settle(pairs int) (err error) {
 	return nil
 }
 
-// line takes a line "NAME VALUE"; the name may hold blanks.
+// line reads a line "NAME VALUE". The name may contain blanks.
 func (p *rrddPublish) line(n int, line string) error {
 	line = strings.TrimSpace(line)
 	if line == "" {
@@ -197,7 +197,7 @@ func (p *rrddPublish) write(w *rrdd.Writer) error {
 // repeat writes the file at every interval in which a line came, and at the end of the input.
 func (p *rrddPublish) repeat(ctx context.Context, stdin io.Reader, w *rrdd.Writer) error {
 	lines, ended := make(chan string), make(chan error, 1)
-	go func() { // whom nobody can call back from a read; the process ends before it
+	go func() { // a read of standard input cannot be ended; the process ends first
 		s := bufio.NewScanner(stdin)
 		for s.Scan() {
 			select {

@@ -7,8 +7,8 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 )
 
-// runVerb runs one of rrdtool's verbs, or a session of them ("-"), and returns its exit code. Plain
-// is what rrdtool prints and nothing else.
+// runVerb runs one of rrdtool's verbs, or a session of them ("-"), and returns its exit code. With
+// plain, a verb prints what rrdtool prints and nothing else.
 func runVerb(ctx context.Context, p *process, t backend.Target, args []string, plain bool) int {
 	if len(args) > 0 && args[0] == "-" && len(args) <= 2 {
 		kind := backend.OwnPipe
@@ -22,8 +22,8 @@ func runVerb(ctx context.Context, p *process, t backend.Target, args []string, p
 	return p.ended(code, err)
 }
 
-// runPipe runs commands from standard input. A folder that is not empty is where the session
-// begins.
+// runPipe runs commands from standard input. folder is the folder in which the session begins;
+// empty means the working folder.
 func runPipe(ctx context.Context, p *process, t backend.Target, folder string, kind backend.PipeKind) int {
 	call := p.call(kind != backend.OwnPipe)
 	call.Folder = folder
@@ -31,7 +31,7 @@ func runPipe(ctx context.Context, p *process, t backend.Target, folder string, k
 	return p.ended(code, err)
 }
 
-// call returns what a command brings with it for a backend.
+// call returns the Call of a command for a backend.
 func (p *process) call(plain bool) *backend.Call {
 	return &backend.Call{
 		Stdin: p.stdin, Stdout: p.stdout, Stderr: p.stderr, LookupEnv: p.lookupEnv, Now: p.now,
@@ -48,5 +48,6 @@ func (p *process) ended(code int, err error) int {
 	return code
 }
 
-// isHelp says whether the arguments of a verb ask how it is used. No verb has -h alone.
+// isHelp reports whether the arguments of a verb ask for its help. No verb accepts -h as its only
+// argument.
 func isHelp(args []string) bool { return len(args) == 1 && (args[0] == "--help" || args[0] == "-h") }

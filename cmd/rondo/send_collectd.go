@@ -87,7 +87,7 @@ func (s *collectdSend) run(ctx context.Context, c *common, args []string) error 
 	return sendDatagrams(ctx, s.to, packets)
 }
 
-// time returns what --at says.
+// time returns the time that --at gives.
 func (s *collectdSend) time(now time.Time) (collectd.Stamp, error) {
 	if s.at == "" {
 		return collectd.StampOf(rra.TimeOf(now)), nil
@@ -141,7 +141,7 @@ func (s *collectdSend) lists(at collectd.Stamp, args []string) ([]collectd.Value
 	return lists, nil
 }
 
-// notification makes one of --notify and what it is about.
+// notification returns the notification of --notify about the named host and plugin.
 func (s *collectdSend) notification(at collectd.Stamp, args []string) ([]collectd.Notification, error) {
 	n := collectd.Notification{Time: at}
 	if err := n.ParseNotification(s.notify); err != nil {
@@ -168,7 +168,7 @@ func (s *collectdSend) notification(at collectd.Stamp, args []string) ([]collect
 	return []collectd.Notification{n}, nil
 }
 
-// protection reads the flags of it.
+// protection reads the flags for signing and encrypting.
 func (s *collectdSend) protection() (p collectd.Protection, err error) {
 	if p.Level, err = collectd.ParseLevel(s.level); err != nil {
 		return p, fmt.Errorf("--security-level: %w", err)

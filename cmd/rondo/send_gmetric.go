@@ -75,7 +75,7 @@ func (s *gmetricSend) run(ctx context.Context) error {
 	return sendDatagrams(ctx, s.to, packets)
 }
 
-// messages makes what is to be sent, in order.
+// messages returns the messages to send, in order.
 func (s *gmetricSend) messages() ([]gmetric.Message, error) {
 	if s.heartbeat {
 		if s.name != "" || s.value != "" || s.spoof == "" {
@@ -133,7 +133,7 @@ func (s *gmetricSend) messages() ([]gmetric.Message, error) {
 	return []gmetric.Message{m, v}, nil
 }
 
-// check refuses what a receiver could not store.
+// check refuses a metric that a receiver could not store.
 func (s *gmetricSend) check(slope gmetric.Slope) error {
 	typ := gmetric.ParseType(s.typ)
 	switch {

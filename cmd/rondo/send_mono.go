@@ -78,14 +78,14 @@ func (s *monoSend) run(cmd *cobra.Command, c *common) error {
 		return err
 	}
 	err = sender.Run(ctx, conn, when)
-	if ctx.Err() != nil { // as was asked for
+	if ctx.Err() != nil { // interrupted by the user
 		return nil
 	}
 	return err
 }
 
-// record writes a file. Where no time is given, the last sample is of now: nobody waits between
-// them.
+// record writes a file. If no time is given, the last sample has the present time, because there is
+// no waiting between samples.
 func (s *monoSend) record(sender *mono.Sender, when mono.Samples) (err error) {
 	if when.Count == 0 {
 		return errors.New("--out needs --count: the file would have no end")
@@ -101,7 +101,7 @@ func (s *monoSend) record(sender *mono.Sender, when mono.Samples) (err error) {
 	return sender.Record(f, when)
 }
 
-// sender makes a Sender of the flags.
+// sender returns a Sender as the flags describe it.
 func (s *monoSend) sender(now time.Time) (*mono.Sender, mono.Samples, error) {
 	when := mono.Samples{Interval: s.interval, Count: s.count}
 	wrong := func(err error) (*mono.Sender, mono.Samples, error) { return nil, when, err }
@@ -187,7 +187,7 @@ func (s *monoSend) offer(text string) (o mono.Offer, err error) {
 	return o, err
 }
 
-// cutStep cuts VALUE+STEP. A plus at the front, or in an exponent, belongs to the value.
+// cutStep splits VALUE+STEP. A plus at the beginning, or in an exponent, belongs to the value.
 func cutStep(s string) (value, step string) {
 	for i := 1; i < len(s); i++ {
 		if s[i] == '+' && s[i-1] != 'e' && s[i-1] != 'E' {
@@ -197,7 +197,7 @@ func cutStep(s string) (value, step string) {
 	return s, ""
 }
 
-// parseNamed reads one of names, which stand for their numbers, or a number.
+// parseNamed reads a number, or one of names, which stands for its index.
 func parseNamed(what, text string, names []fmt.Stringer) (int32, error) {
 	var known []string
 	for i, n := range names {

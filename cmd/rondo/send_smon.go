@@ -68,10 +68,10 @@ func (s *smonSend) run(ctx context.Context, c *common, args []string) (err error
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = w.Close() }) // a write that waits sees it
+	stop := context.AfterFunc(ctx, func() { _ = w.Close() }) // ends a write that waits
 	defer stop()
 	defer func() {
-		if ctx.Err() != nil { // as was asked for
+		if ctx.Err() != nil { // interrupted by the user
 			err = nil
 			return
 		}
@@ -90,11 +90,11 @@ func (s *smonSend) run(ctx context.Context, c *common, args []string) (err error
 	case err := <-copied:
 		return err
 	case <-ctx.Done():
-		return nil // reading goes on as long as the process does: nothing ends a read of standard input
+		return nil // a read of standard input cannot be ended; it ends with the process
 	}
 }
 
-// check reads the arguments: lines says that values come from standard input.
+// check reads the arguments. lines reports that values come from standard input.
 func (s *smonSend) check(args []string) (lines bool, values []smonValue, err error) {
 	lines = args[0] == "-"
 	switch {
@@ -123,7 +123,7 @@ func (s *smonSend) check(args []string) (lines bool, values []smonValue, err err
 	return false, values, nil
 }
 
-// open opens where the stream goes.
+// open opens the destination of the stream.
 func (s *smonSend) open(ctx context.Context, c *common) (io.WriteCloser, error) {
 	switch s.out {
 	case "":
@@ -145,7 +145,7 @@ type smonValue struct {
 	name   string
 	index  []uint64
 	number uint64
-	text   []byte // nil: it is a number
+	text   []byte // nil: the value is a number
 }
 
 // value reads a name with its index, and a value.
@@ -162,7 +162,7 @@ func (s *smonSend) value(name, text string) (v smonValue, err error) {
 	if v.number, err = strconv.ParseUint(text, 10, 64); err != nil || s.texts {
 		v.text = append([]byte{}, text...)
 	}
-	return v, putSmon(new(smon.Encoder), v) // which says what is wrong with it
+	return v, putSmon(new(smon.Encoder), v) // encoding it finds the mistakes
 }
 
 // A smonStream is a stream being written.
@@ -171,8 +171,8 @@ type smonStream struct {
 	enc smon.Encoder
 }
 
-// put adds a value to what is to be written. When the stream has no number left for its name, it
-// begins anew.
+// put adds a value to the bytes to write. If the stream has no number left for its name, the stream
+// begins again with a reset.
 func (o *smonStream) put(v smonValue) error {
 	err := putSmon(&o.enc, v)
 	if errors.Is(err, smon.ErrTokens) {
@@ -218,10 +218,10 @@ func (s *smonSend) repeat(ctx context.Context, o *smonStream, values []smonValue
 	}
 }
 
-// copyLines sends what the lines of r say, and what has been read whenever there is no more for the
-// moment.
+// copyLines sends the values in the lines of r. It sends the values it has read whenever r has no
+// more lines for the moment.
 func (s *smonSend) copyLines(o *smonStream, r io.Reader) error {
-	in := bufio.NewReaderSize(r, smon.MaxText+1024) // the longest line there may be
+	in := bufio.NewReaderSize(r, smon.MaxText+1024) // holds the longest line
 	for line := 1; ; line++ {
 		b, err := in.ReadSlice('\n')
 		if err != nil && err != io.EOF {

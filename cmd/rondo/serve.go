@@ -72,7 +72,7 @@ type serve struct {
 	level   slog.Level
 	logJSON bool
 	socket  unixsocket.Access
-	mode    string // of socket
+	mode    string // --socket-mode
 	rrd     rrdcachedSettings
 	file    string // the configuration file that was applied last; empty: none
 	ways    []way
@@ -195,17 +195,17 @@ func (s *serve) run(ctx context.Context) error {
 		Getenv:    s.getenv,
 		Logger:    log,
 	}
-	// From here on the settings are the watcher's to write.
+	// From here on only the watcher changes the settings.
 	reload, done := s.watchHUP(log)
 	defer done()
 	cfg.Reload = reload
 	return server.Run(ctx, cfg)
 }
 
-// apply brings flags, environment and file together, and returns the ways in and the flags that
-// somebody named.
+// apply combines flags, environment and configuration file. It returns the addresses and receivers,
+// and the flags that the user has set.
 func (s *serve) apply() (server.Ways, map[string]bool, error) {
-	// What an earlier apply took from a file must not outlive its key.
+	// A value that an earlier apply took from the file is reset, because its key may be gone.
 	s.flags.VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(pflag.SliceValue); ok && !f.Changed {
 			_ = v.Replace(sliceDefault(f)) // strings are never refused
@@ -257,10 +257,10 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 	return ways, named, nil
 }
 
-// minMemory is what the queues of a server with few series need.
+// minMemory is the least --memory, in bytes: the queues of a server with few series need so much.
 const minMemory = 16 << 20
 
-// check refuses settings that no server can work with, wherever they came from.
+// check refuses settings that no server can work with.
 func (s *serve) check() error {
 	mode, err := strconv.ParseUint(s.mode, 8, 32)
 	if s.mode != "" && (err != nil || mode&^0o777 != 0 || mode == 0) {
@@ -299,7 +299,7 @@ func sliceDefault(f *pflag.Flag) []string {
 	return []string{f.DefValue[1 : len(f.DefValue)-1]}
 }
 
-// watchHUP reads the configuration again at each SIGHUP. done stops that.
+// watchHUP reads the configuration again at each SIGHUP, until the returned function is called.
 func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 	hup := make(chan os.Signal, 1) // a second one while the first waits adds nothing
 	signal.Notify(hup, syscall.SIGHUP)
@@ -315,7 +315,7 @@ func (s *serve) watchHUP(log *slog.Logger) (<-chan server.Ways, func()) {
 			case <-hup:
 			}
 			ways, _, err := s.apply()
-			if err != nil { // of settings that were not read nothing can be said
+			if err != nil { // settings that were not read cannot be compared
 				ways = server.Ways{Err: err}
 			} else {
 				ways.Restart = s.warnOfReload(log, running)
@@ -342,11 +342,11 @@ func (s *serve) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(s.stderr, o))
 }
 
-// maxLogged is how many bytes of one value a log line has: names and texts come from whoever can
-// send.
+// maxLogged bounds one value in a log line, in bytes, because any sender can choose names and
+// texts.
 const maxLogged = 1024
 
-// shorten cuts a long value.
+// shorten cuts a long value of a log line.
 func shorten(_ []string, a slog.Attr) slog.Attr {
 	text := ""
 	switch v := a.Value; v.Kind() {

@@ -9,14 +9,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A section is a part of what serve --help lists. A flag belongs to the first section that has its
-// name, or the prefix of its name.
+// A section is a part of the list in serve --help. A flag belongs to the first section that
+// contains its name or a prefix of its name.
 type section struct {
 	title string
 	names []string
 }
 
-// sections returns the parts in order: protocols that listen by default stand before the others.
+// sections returns the sections in order. Protocols that listen by default come before the others.
 func sections() []section {
 	all := []section{{"HTTP: RPC, metrics, health, a page", []string{"http"}}}
 	var more []section
@@ -74,7 +74,7 @@ func serveUsage(cmd *cobra.Command) error {
 	return err
 }
 
-// flagHelp tells one flag: its name, the name of its value, what it does, its default.
+// flagHelp returns the help of one flag: its name, the name of its value, its effect, its default.
 func flagHelp(f *pflag.Flag) string {
 	value, text := pflag.UnquoteUsage(f)
 	head := "  --" + f.Name

@@ -19,13 +19,13 @@ const baseKey = "base"
 // settingKeys are the keys that every command reads. All others are the server's.
 var settingKeys = []string{"db", "daemon", "sync", baseKey}
 
-// configFile returns the configuration file: flag, or RONDO_CONFIG, or the user's own, or the
-// machine's; the empty string if none of them is there.
+// configFile returns the name of the configuration file. It is given by the flag, or else by
+// RONDO_CONFIG, or else it is the user's own file or the machine's. It returns "" if there is none.
 func (p *process) configFile(flag string) string {
 	if flag != "" {
 		return flag
 	}
-	if v, ok := p.lookupEnv(configVariable); ok { // an empty one says that no file is to be read
+	if v, ok := p.lookupEnv(configVariable); ok { // an empty value means: read no file
 		return v
 	}
 	for _, name := range []string{p.userConfig(), backend.SystemConfig} {
@@ -39,7 +39,7 @@ func (p *process) configFile(flag string) string {
 	return ""
 }
 
-// userConfig returns the name of the user's own configuration file; empty: the user has no home.
+// userConfig returns the name of the user's own configuration file, or "" if the user has no home.
 func (p *process) userConfig() string {
 	dir := p.getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) {
@@ -72,8 +72,8 @@ func (p *process) configure(flag string) error {
 	return nil
 }
 
-// choose returns the first that is set of a flag, an environment variable and a key of the
-// configuration file. The empty string says that nobody chose.
+// choose returns the first value that is set: of a flag, of an environment variable, or of a key of
+// the configuration file. It returns "" if none is set.
 func (p *process) choose(flag, variable, key string) string {
 	if flag != "" {
 		return flag
@@ -87,10 +87,11 @@ func (p *process) choose(flag, variable, key string) string {
 // baseVariable names the folder of files that the database stands for.
 const baseVariable = "RONDO_BASE"
 
-// base returns the folder of files that the database stands for; the empty string: there is none.
+// base returns the folder of files that the database stands for, or "" if it stands for none.
 func (p *process) base() string { return p.choose("", baseVariable, baseKey) }
 
-// hidesFiles says whether RONDO_FILES is 0: no files are made where programs look for them.
+// hidesFiles reports whether RONDO_FILES is 0, which means that no files are made where programs
+// look for those of series.
 func (p *process) hidesFiles() bool { return p.getenv("RONDO_FILES") == "0" }
 
 // place returns what file names mean in the working folder.

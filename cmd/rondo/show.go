@@ -33,10 +33,10 @@ Times are ISO (2026-11-20, 2026-11-20T15:04:05, with Z or +01:00 or in the time 
 -1d, "now - 2 hours", midnight), where -5m are five months, as to rrdtool: write -5min. A length after -r is no time: 5m are
 minutes there. -o json, jsonl, csv and tsv print all rows of the range as they are stored, with times in UTC.`
 
-// What show prints where nobody says how much.
+// How many rows show prints by default.
 const (
-	shownRows   = 15 // of the table
-	chartedRows = 60 // of the chart, and of a range in a table
+	shownRows   = 15 // in the table
+	chartedRows = 60 // in the chart, and in the table of a given range
 )
 
 // A showing is a run of rondo show.
@@ -46,7 +46,7 @@ type showing struct {
 	start, end string
 	cf         string
 	resolution string
-	rows       int // of the table, or the newest that are printed for a program; 0: nobody said
+	rows       int // --rows; 0: not given
 }
 
 func newShow(c *common) *cobra.Command {
@@ -75,7 +75,7 @@ func newShow(c *common) *cobra.Command {
 	return cmd
 }
 
-// check refuses flags that mean nothing, and tells what a time means that is often misread.
+// check refuses flags without meaning, and explains a time that is often misunderstood.
 func (s *showing) check(cmd *cobra.Command) error {
 	if s.rows < 1 && cmd.Flags().Changed("rows") {
 		return fmt.Errorf("--rows %d: want 1 or more", s.rows)
@@ -85,14 +85,14 @@ func (s *showing) check(cmd *cobra.Command) error {
 	}
 	for _, text := range []string{s.start, s.end} {
 		if months.MatchString(text) {
-			// There is nobody to tell if this fails.
+			// If this fails, the hint cannot be delivered.
 			_, _ = fmt.Fprintf(s.stderr, "%s: up to 5m, m is months, as to rrdtool; minutes are min\n", quoted(text))
 		}
 	}
 	return nil
 }
 
-// months matches times that count in a few m, which may have been meant as minutes.
+// months matches offsets of a few m, which rrdtool reads as months and users often mean as minutes.
 var months = regexp.MustCompile(`[-+][0-5]m$`)
 
 func (s *showing) run(ctx context.Context, name string) (err error) {
@@ -122,7 +122,7 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 		if err != nil {
 			return told(err)
 		}
-		v.take(answer.Msg, req)
+		v.keep(answer.Msg, req)
 		v.asked = req.GetResolution()
 	}
 	if s.format == table.Formats[0] {
@@ -131,7 +131,7 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 	return v.rows()
 }
 
-// location is the time zone that times are read and printed in.
+// location returns the time zone in which times are read and printed.
 func (s *showing) location() *time.Location {
 	if tz := s.getenv("TZ"); tz != "" {
 		return rrdtool.Location(tz)
@@ -139,7 +139,7 @@ func (s *showing) location() *time.Location {
 	return time.Local
 }
 
-// request says which rows to fetch; nil: the series has no archive of plain rows.
+// request returns the request for the rows, or nil if the series has no archive of plain rows.
 func (s *showing) request(info *rondov1.InfoResponse) (*rondov1.FetchRequest, error) {
 	d := info.GetSeries().GetDefinition()
 	def, err := rra.ParseDefinition(d.GetStep(), append(append([]string(nil), d.GetDs()...), d.GetRra()...))
@@ -199,8 +199,8 @@ func (s *showing) function(d *rra.Definition) (cf rra.CF, row int64, ok bool) {
 	return cf, row, ok
 }
 
-// times returns the range asked for. Where nobody says, it ends with the last row, and has as many
-// rows as a chart.
+// times returns the requested range. By default it ends with the last row and has as many rows as a
+// chart.
 func (s *showing) times(last, row int64) (start, end int64, err error) {
 	now, location := s.now(), s.location()
 	closed := last - last%row
@@ -244,14 +244,14 @@ type view struct {
 	location *time.Location
 	cf       string
 	step     int64
-	asked    int64   // seconds a row that were asked for
-	ends     []int64 // of the rows
+	asked    int64   // the requested seconds a row
+	ends     []int64 // the times at which the rows end
 	columns  []*rondov1.Column
 }
 
-// take keeps the rows of an answer that lie in the range that was asked for, from the first one
-// that is known on.
-func (v *view) take(m *rondov1.FetchResponse, req *rondov1.FetchRequest) {
+// keep keeps the rows of an answer that lie in the requested range, beginning with the first known
+// one.
+func (v *view) keep(m *rondov1.FetchResponse, req *rondov1.FetchRequest) {
 	v.cf, v.step, v.columns = req.GetCf(), m.GetStep(), m.GetColumns()
 	end, _ := strconv.ParseInt(req.GetEnd(), 10, 64) // written by request
 	rows := int((m.GetEnd() - m.GetStart()) / max(1, v.step))
@@ -272,7 +272,7 @@ func (v *view) take(m *rondov1.FetchResponse, req *rondov1.FetchRequest) {
 	}
 }
 
-// known says whether any column knows a row.
+// known reports whether a row has a known value.
 func (v *view) known(row int) bool {
 	for _, c := range v.columns {
 		if !math.IsNaN(c.GetValues()[row]) {
@@ -311,8 +311,8 @@ func (v *view) rows() error {
 	return w.Close()
 }
 
-// An unknownCell is a value that JSON has no number for: null there, and nothing elsewhere. An
-// infinite one is a text.
+// An unknownCell is a value that JSON has no number for. In JSON an unknown value is null and an
+// infinite one a text; other formats leave an unknown value empty.
 type unknownCell struct{ value float64 }
 
 func (u unknownCell) String() string {

@@ -22,7 +22,7 @@ func (v *view) print() error {
 	return err
 }
 
-// header tells what the series is.
+// header prints the name, the definition and the age of the series.
 func (v *view) header(b *strings.Builder) {
 	s := v.info.GetSeries()
 	d := s.GetDefinition()
@@ -41,7 +41,7 @@ func (v *view) header(b *strings.Builder) {
 	fmt.Fprintf(b, "  keeps    %s\n", strings.Join(retentions(d.GetStep(), d.GetRra()), "; "))
 }
 
-// ago tells how long before now a second was.
+// ago returns how long before now a time was, as a text.
 func ago(now time.Time, second int64) string {
 	passed := now.Unix() - second
 	if passed < 0 {
@@ -50,7 +50,7 @@ func ago(now time.Time, second int64) string {
 	return rra.FormatDuration(passed) + " ago"
 }
 
-// kinds names data sources and what they are: v GAUGE.
+// kinds returns the names and kinds of data sources: "v GAUGE".
 func kinds(sources []string) []string {
 	var out []string
 	for _, text := range sources {
@@ -61,10 +61,10 @@ func kinds(sources []string) []string {
 	return out
 }
 
-// retentions tells archives in plain words: the functions that keep the same rows together.
+// retentions describes archives in plain words, and lists functions with the same rows together.
 func retentions(step int64, archives []string) []string {
 	var functions, kept []string
-	rows := make(map[string]string) // of a function
+	rows := make(map[string]string) // by function
 	for _, text := range archives {
 		a, err := rra.ParseArchive(text, step)
 		if err != nil {
@@ -80,7 +80,7 @@ func retentions(step int64, archives []string) []string {
 	}
 	for i, name := range functions {
 		if rows[name] == "" {
-			continue // told with an earlier one
+			continue // listed with an earlier function
 		}
 		var names strings.Builder
 		names.WriteString(name)
@@ -95,7 +95,7 @@ func retentions(step int64, archives []string) []string {
 	return kept
 }
 
-// bars are the parts of a chart, from the least to the greatest value.
+// bars are the characters of a chart, from the smallest to the largest value.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
 // charts draws each data source on a line.
@@ -121,16 +121,16 @@ func (v *view) charts(b *strings.Builder) {
 	for _, c := range v.columns {
 		x := spread(c.GetValues())
 		// The chart comes last: its width in bytes is not its width on the screen.
-		_, _ = fmt.Fprintf(w, "%s\tmin %s\tavg %s\tmax %s\tlast %s\t%s\n", // a Builder takes all
+		_, _ = fmt.Fprintf(w, "%s\tmin %s\tavg %s\tmax %s\tlast %s\t%s\n", // a Builder does not fail
 			c.GetDs(), human(x.least), human(x.mean), human(x.greatest), human(x.last), chart(c.GetValues(), x))
 	}
 	_ = w.Flush() // likewise
 }
 
-// A spreadOf says in which bounds values lie.
+// A spreadOf is the smallest, mean, largest and last of some values.
 type spreadOf struct{ least, mean, greatest, last float64 }
 
-// spread returns the bounds of the values that are known; NaN where none is.
+// spread returns the spread of the known values, or NaNs if none is known.
 func spread(values []float64) spreadOf {
 	x := spreadOf{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 	sum, n := 0.0, 0
@@ -152,8 +152,8 @@ func spread(values []float64) spreadOf {
 	return x
 }
 
-// chart draws values as bars, a column each; more than chartedRows share columns, which show the
-// greatest of theirs. Unknown ones leave a gap.
+// chart draws values as bars, one column for each. If there are more than chartedRows, several
+// share a column, which shows the largest of them. Unknown values leave a gap.
 func chart(values []float64, x spreadOf) string {
 	width := min(len(values), chartedRows)
 	line := make([]rune, width)
@@ -167,7 +167,7 @@ func chart(values []float64, x spreadOf) string {
 		switch part := (top - x.least) / (x.greatest - x.least); {
 		case math.IsNaN(top):
 			line[i] = ' '
-		case math.IsNaN(part): // all are equal, or infinite
+		case math.IsNaN(part): // all values are equal, or infinite
 			line[i] = bars[0]
 		default:
 			line[i] = bars[min(int(part*float64(len(bars))), len(bars)-1)]
@@ -184,7 +184,7 @@ func (v *view) table(b *strings.Builder) {
 	lines, earlier := v.lines()
 	b.WriteByte('\n')
 	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprint(w, "TIME") // a Builder takes all
+	_, _ = fmt.Fprint(w, "TIME") // a Builder does not fail
 	for _, c := range v.columns {
 		_, _ = fmt.Fprintf(w, "\t%s", c.GetDs())
 	}
@@ -209,10 +209,10 @@ func (v *view) table(b *strings.Builder) {
 // A tableLine is one row, or several rows that are all unknown.
 type tableLine struct{ first, rows int }
 
-// fewUnknown is how many unknown rows in a row are printed each.
+// fewUnknown is the longest run of unknown rows that is printed row by row.
 const fewUnknown = 2
 
-// lines returns the lines of the table, and how many rows before them are left out.
+// lines returns the lines of the table, and how many earlier rows are left out.
 func (v *view) lines() (lines []tableLine, earlier int) {
 	if n := v.showing.rows; n > 0 {
 		earlier = max(0, len(v.ends)-n)
@@ -236,10 +236,10 @@ func (v *view) lines() (lines []tableLine, earlier int) {
 	return lines, earlier
 }
 
-// anyKnown says whether any row is known.
+// anyKnown reports whether any row is known.
 func (v *view) anyKnown() bool { return len(v.ends) > 0 && v.unknownFrom(0) < len(v.ends) }
 
-// unknownFrom returns how many rows in a row are unknown, from the given one on.
+// unknownFrom returns the length of the run of unknown rows that begins with the given row.
 func (v *view) unknownFrom(row int) int {
 	n := 0
 	for row+n < len(v.ends) && !v.known(row+n) {
@@ -263,7 +263,7 @@ func (s *showing) text(m *rondov1.Metadata) error {
 	return err
 }
 
-// aboutPath tells the text and the attributes of a path.
+// aboutPath prints the text and the attributes of a path.
 func aboutPath(b *strings.Builder, m *rondov1.Metadata) {
 	if m.GetText() != "" {
 		fmt.Fprintf(b, "  text     %s\n", oneLine(m.GetText()))
@@ -273,7 +273,7 @@ func aboutPath(b *strings.Builder, m *rondov1.Metadata) {
 	}
 }
 
-// human prints a value in at most six digits, large and small ones with a prefix of 1,000 (k, M, G,
+// human returns a value with at most six digits. Large and small values have an SI prefix (k, M, G,
 // …).
 func human(v float64) string {
 	size := math.Abs(v)

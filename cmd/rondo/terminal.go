@@ -9,17 +9,17 @@ import (
 	"github.com/rondo-db/rondo/internal/text"
 )
 
-// A terminal is a terminal that obeys nothing which is printed on it: control characters in names
-// of other people's files, in texts of notifications, in an error that quotes its input are shown
-// as \x1b. Line feeds and tabs stay.
+// A terminal is a writer to a terminal that shows control characters as \x1b instead of sending
+// them, apart from line feeds and tabs. They may come from names of files, from texts of
+// notifications, and from errors that quote their input.
 type terminal struct {
 	w io.Writer
 
-	mu   sync.Mutex // guards what follows
-	rest []byte     // the beginning of a character whose end is yet to be written
+	mu   sync.Mutex // guards rest, and is held while the terminal is written to
+	rest []byte     // the beginning of a character whose end was not written yet
 }
 
-// forTerminal returns w as it is, or what shows harmless text on it if w is a terminal.
+// forTerminal returns w, or if w is a terminal, a writer that sends it no control characters.
 func forTerminal(w io.Writer) io.Writer {
 	if isTerminal(w) {
 		return &terminal{w: w}
@@ -27,7 +27,7 @@ func forTerminal(w io.Writer) io.Writer {
 	return w
 }
 
-// bare returns what w writes to, for who commands a terminal.
+// bare returns the writer below a terminal, for output that contains control characters on purpose.
 func bare(w io.Writer) io.Writer {
 	if t, ok := w.(*terminal); ok {
 		return t.w
@@ -56,7 +56,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// isTerminal says whether w is a terminal, which binary data would upset.
+// isTerminal reports whether w is a terminal, to which binary data must not be written.
 func isTerminal(w any) bool {
 	if _, ok := w.(*terminal); ok {
 		return true
@@ -69,9 +69,9 @@ func isTerminal(w any) bool {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	null, err := os.Stat(os.DevNull) // a device, but nobody looks at it
+	null, err := os.Stat(os.DevNull) // a character device too, but no terminal
 	return err != nil || !os.SameFile(info, null)
 }
 
-// oneLine returns what other people wrote as it may stand in a line.
+// oneLine returns a text from outside with control characters escaped, so that it fits in one line.
 func oneLine(s string) string { return text.Escape(s) }

@@ -12,20 +12,20 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
 )
 
-// exitUsage is the exit code of a command that was not understood. Verbs of rrdtool have rrdtool's,
-// 1.
+// exitUsage is the exit code of a command that was written wrongly. Verbs of rrdtool have rrdtool's
+// exit code, 1.
 const exitUsage = 2
 
-// A usageError is a mistake in how a command was written, and where to read how it is written.
+// A usageError is a mistake in the way a command was written.
 type usageError struct {
 	err  error
-	help string // the command that tells more
+	help string // the command that prints the help
 }
 
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
-// checkUsage makes errors of arguments and flags of cmd, and of all commands below it, usage
+// checkUsage turns errors of arguments and flags of cmd, and of all commands below it, into usage
 // errors.
 func checkUsage(cmd *cobra.Command) {
 	wrong := func(cmd *cobra.Command, err error) error {
@@ -35,7 +35,7 @@ func checkUsage(cmd *cobra.Command) {
 		return &usageError{err, cmd.CommandPath() + " --help"}
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return wrong(cmd, plainFlagError(err)) })
-	if !cmd.Runnable() { // cobra looks at no arguments of such a command
+	if !cmd.Runnable() { // cobra does not check the arguments of such a command
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	args := cmd.Args
@@ -50,8 +50,8 @@ func checkUsage(cmd *cobra.Command) {
 	}
 }
 
-// misused makes err a usage error of the command of a path such as "send collectd"; nil stays nil.
-// That a file cannot be read is no mistake in how the command was written.
+// misused turns err into a usage error of a command such as "send collectd"; nil stays nil. An
+// error about a file stays unchanged, because it is no mistake in the way the command was written.
 func misused(command string, err error) error {
 	if _, file := errors.AsType[*fs.PathError](err); err == nil || file {
 		return err
@@ -59,7 +59,7 @@ func misused(command string, err error) error {
 	return &usageError{err, "rondo " + command + " --help"}
 }
 
-// unlimited is as many arguments as anyone likes.
+// unlimited means any number of arguments.
 const unlimited = -1
 
 // takes checks how many arguments a command gets: from least to most.
@@ -79,8 +79,8 @@ func takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// plainFlagError says what is wrong with a number or a switch in the words of the command line, not of a
-// library.
+// plainFlagError replaces a library's error for a number or a switch by one in the terms of the
+// command line.
 func plainFlagError(err error) error {
 	value, ok := errors.AsType[*pflag.InvalidValueError](err)
 	why := config.Unread(err)
@@ -90,8 +90,7 @@ func plainFlagError(err error) error {
 	return fmt.Errorf("--%s: %s %s", value.GetFlag().Name, quoted(value.GetValue()), why)
 }
 
-// knownCommand refuses the name of a command that is not there, and suggests similar ones. "-" is
-// pipe mode.
+// knownCommand refuses the name of an unknown command and suggests similar ones. "-" is pipe mode.
 func knownCommand(then cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || args[0] == "-" {
@@ -104,7 +103,8 @@ func knownCommand(then cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// unknownCommand says that there is no command of a name below cmd, and which ones are similar.
+// unknownCommand returns the error for an unknown command below cmd, with the names of similar
+// ones.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	text := fmt.Sprintf("unknown command %q for %q", name, cmd.CommandPath())
 	if cmd.SuggestionsMinimumDistance == 0 {
@@ -116,7 +116,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	return errors.New(text)
 }
 
-// newHelp returns the command help, which refuses what is no command.
+// newHelp returns the command help, which refuses unknown commands.
 func newHelp() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -59,7 +59,7 @@ func (b *byteSize) Set(text string) error {
 	return nil
 }
 
-// A duration is a flag of a time, in seconds or with a unit.
+// A duration is the value of a flag for a time span, given in seconds or with a unit.
 type duration time.Duration
 
 func (d *duration) Type() string { return "duration" }
@@ -87,7 +87,7 @@ func (d *duration) Set(text string) error {
 // A logLevel is the flag --log-level.
 type logLevel slog.Level
 
-// logLevels are the names of the levels, the most talkative first.
+// logLevels are the names of the levels, from the least important one on.
 var logLevels = []string{"debug", "info", "warn", "error"}
 
 func (l *logLevel) Type() string   { return "level" }

@@ -14,7 +14,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// summaries says what rrdtool's verbs do, for the list of commands.
+// summaries are the descriptions of rrdtool's verbs in the list of commands.
 var summaries = map[string]string{
 	"create":      "Make a series",
 	"update":      "Store samples in a series",
@@ -34,11 +34,12 @@ var summaries = map[string]string{
 	"resize":      "Copy a series with more or fewer rows",
 }
 
-// unbuilt are the verbs of rrdtool that rondo only names, to say that it has none.
+// unbuilt are the verbs of rrdtool that rondo does not have. They exist as commands whose help says
+// so.
 var unbuilt = []string{"graph", "graphv"}
 
-// verbHelpTemplate leaves out cobra's lists of flags: the text of a verb has its own, and -h may
-// be one of them.
+// verbHelpTemplate leaves out cobra's list of flags. The text of a verb has its own list, in which
+// -h may be an option.
 const verbHelpTemplate = `{{.Long | trimTrailingWhitespaces}}
 
 --db, --daemon, --sync and --config may stand before a verb or behind it: rondo --help explains them.
@@ -84,7 +85,7 @@ const drawHelp = `rondo does not draw yet. The original rrdtool draws rondo's se
 
 FOLDER is the database's folder. The Perl and Python modules of rrdtool draw so, too, with RRDCACHED_ADDRESS set to that socket.`
 
-// verbHelp returns the help of a verb: rrdtool's usage.
+// verbHelp returns the help of a verb, which is its usage in package rrdtool.
 func verbHelp(verb string) string {
 	if slices.Contains(unbuilt, verb) {
 		return drawHelp
@@ -106,7 +107,7 @@ called rrdtool is the same.
   rondo [--db FOLDER] rrdtool VERB ARGUMENTS
   rondo [--db FOLDER] rrdtool - [FOLDER]       commands from standard input`
 
-// newRRDTool returns the command that is rrdtool and nothing else.
+// newRRDTool returns the command rondo rrdtool, which behaves exactly like rrdtool.
 func newRRDTool(c *common) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:                "rrdtool",

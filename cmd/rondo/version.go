@@ -25,12 +25,12 @@ func newVersion(c *common) *cobra.Command {
 // version returns the version of this program, without spaces.
 func version() string { return thisBuild().version }
 
-// A buildRecord is what a program was built from.
+// A buildRecord says from which version and commit a program was built.
 type buildRecord struct {
 	version string
 	commit  string // empty: not recorded
-	time    string // of the commit
-	changed bool   // the files differed from the commit's
+	time    string // time of the commit
+	changed bool   // the files differed from the commit
 }
 
 func thisBuild() buildRecord {
@@ -41,13 +41,13 @@ func thisBuild() buildRecord {
 	return buildOf(info)
 }
 
-// unversioned is how a build calls itself where the Go command has recorded no version.
+// unversioned is the version of a build for which the Go command has recorded none.
 const unversioned = "devel"
 
-// shortCommit is how many digits of a commit stand in a version, as in those that Go makes itself.
+// shortCommit is how many digits of a commit a version has, as in the versions that Go makes.
 const shortCommit = 12
 
-// buildOf returns what the Go command has recorded.
+// buildOf returns the record that the Go command has made.
 func buildOf(info *debug.BuildInfo) buildRecord {
 	b := buildRecord{version: info.Main.Version}
 	for _, s := range info.Settings {
@@ -76,13 +76,13 @@ func buildOf(info *debug.BuildInfo) buildRecord {
 // short returns the first digits of the commit.
 func (b buildRecord) short() string { return b.commit[:min(len(b.commit), shortCommit)] }
 
-// more says what the version does not: the commit, or why it is not known.
+// more returns what the version does not contain: the commit, or why it is unknown.
 func (b buildRecord) more() string {
 	if b.commit == "" && b.version == unversioned {
 		return " (built without its commit; go build -buildvcs=true records it)"
 	}
 	if b.commit == "" {
-		return "" // a module of a proxy
+		return "" // built from a module of a proxy
 	}
 	text := "commit " + b.commit
 	if b.time != "" {

@@ -142,7 +142,7 @@ var recordKinds = map[byte]string{
 	10: "import",
 }
 
-// kindOf says what a record is.
+// kindOf returns the name of a record's kind.
 func kindOf(rec []byte) string {
 	if len(rec) == 0 {
 		return "barrier" // the log's own
