@@ -10,6 +10,9 @@ import (
 // runVerb runs one of rrdtool's verbs, or a session of them ("-"), and returns its exit code. With
 // plain, a verb prints what rrdtool prints and nothing else.
 func runVerb(ctx context.Context, p *process, t backend.Target, args []string, plain bool) int {
+	if plain {
+		t.Tell = nil
+	}
 	if len(args) > 0 && args[0] == "-" && len(args) <= 2 {
 		kind := backend.OwnPipe
 		if plain {

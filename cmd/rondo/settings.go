@@ -2,12 +2,14 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+	"github.com/rondo-db/rondo/internal/text"
 )
 
 // configVariable names the configuration file.
@@ -97,10 +99,15 @@ func (p *process) hidesFiles() bool { return p.getenv("RONDO_FILES") == "0" }
 // place returns what file names mean in the working folder.
 func (p *process) place() (backend.Place, error) { return backend.PlaceOf(p.base(), p.hidesFiles()) }
 
+// waits prints what the command waits for.
+func (p *process) waits(line string) {
+	_, _ = fmt.Fprintf(p.stderr, "rondo: %s\n", text.EscapeLines(line)) // the command goes on
+}
+
 // newTarget returns what a command works on, from its flags, the environment and the
 // configuration file.
 func (p *process) newTarget(db, daemon, sync, configFile string) backend.Target {
-	t := backend.Target{Err: p.configure(configFile)}
+	t := backend.Target{Err: p.configure(configFile), Tell: p.waits}
 	t.DB = p.choose(db, "RONDO_DB", "db")
 	t.Named = t.DB != ""
 	if !t.Named {

@@ -30,11 +30,12 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 	}
 	if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != nil {
 		holder, _ := io.ReadAll(io.LimitReader(f, 1<<10)) // best effort: who it is
+		readers := lockHolders(f)
 		_ = f.Close()
 		if text := strings.TrimSpace(string(holder)); text != "" {
 			return nil, fmt.Errorf("%w by %s", ErrLocked, text)
 		}
-		return nil, fmt.Errorf("%w by a process that reads it", ErrLocked) // a writer leaves its name
+		return nil, fmt.Errorf("%w by %s", ErrLocked, readersText(readers)) // a writer leaves its name
 	}
 	if !o.ReadOnly {
 		if err := f.Truncate(0); err == nil {
@@ -43,6 +44,17 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 		}
 	}
 	return &folderLock{f, !o.ReadOnly}, nil
+}
+
+// readersText names the processes that read a store.
+func readersText(pids []int) string {
+	switch len(pids) {
+	case 0:
+		return "a process that reads it"
+	case 1:
+		return fmt.Sprintf("process %d, which reads it", pids[0])
+	}
+	return fmt.Sprintf("process %d and %d more, which read it", pids[0], len(pids)-1)
 }
 
 // A folderLock is the open lock file.

@@ -1,0 +1,38 @@
+package core
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockHolders returns the processes that hold a lock of the open file f, as far as the system tells:
+// a courtesy, for an error.
+func lockHolders(f *os.File) (pids []int) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return nil
+	}
+	locks, err := os.Open("/proc/locks")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = locks.Close() }() // it was only read
+	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)), st.Ino)
+	for lines := bufio.NewScanner(locks); lines.Scan(); {
+		// 1: FLOCK  ADVISORY  READ 19948 fe:00:5309994 0 EOF
+		words := strings.Fields(lines.Text())
+		if len(words) < 6 || words[1] != "FLOCK" || words[5] != file {
+			continue // also a process that waits, whose line has an arrow
+		}
+		if pid, err := strconv.Atoi(words[4]); err == nil && pid > 0 && !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
