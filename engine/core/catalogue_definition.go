@@ -34,12 +34,15 @@ func (cat *catalogue) addClass(c *class) {
 	cat.byShape[c.shape] = c
 }
 
-func (cat *catalogue) addDefinition(d *definition, key string) {
-	cat.admission.definitions.Add(definitionBytes(d.m, len(key)))
+// addDefinition adds the next definition, with its code.
+func (cat *catalogue) addDefinition(d *definition, code string) {
 	old := *cat.defs.Load()
 	ds := append(old, d) // readers see the length they loaded
 	cat.defs.Store(&ds)
-	cat.byDef[key] = d
+	if !d.lost() {
+		cat.admission.definitions.Add(definitionBytes(d.m, len(code)))
+		cat.byDef[code] = d
+	}
 }
 
 func newDefinition(id uint32, m *rra.Machine, c *class) *definition {
@@ -131,11 +134,14 @@ func (cat *catalogue) admitDefinition(d *rra.Definition) (m *rra.Machine, code s
 	return m, code, asInvalid(err)
 }
 
-// loadDefinitions reads definitions in order of their numbers; a class comes with its first one.
+// loadDefinitions reads definitions and classes, in order of their numbers.
 func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
+	var codes []string // empty: the definition is lost
+	machines := make(map[string]*rra.Machine)
+	var compiled []*rra.Machine
 	cur := tx.Bucket(bucketDefs).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		id := uint32(len(*cat.defs.Load()) + 1)
+		id := uint32(len(codes) + 1)
 		if len(k) != 4 || binary.BigEndian.Uint32(k) != id {
 			return damage.InValue(bucketDefs, k, fmt.Errorf("definition %d expected: %w", id, damage.ErrMissing))
 		}
@@ -143,25 +149,62 @@ func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
 		if err != nil {
 			return err
 		}
-		d, err := decodeDefinition(v)
-		if err != nil {
-			return damage.InValue(bucketDefs, k, err)
-		}
-		m, err := rra.Compile(d)
-		if err != nil {
-			return damage.InValue(bucketDefs, k, err)
-		}
-		c := cat.byShape[m.Shape()]
-		if c == nil {
-			c = newClass(uint32(len(*cat.classes.Load())+1), m, cat.space, &cat.defs)
-			if err := c.load(tx); err != nil {
-				return err
+		var m *rra.Machine
+		if len(v) > 0 {
+			if m, err = compileCode(v); err != nil {
+				return damage.InValue(bucketDefs, k, err)
 			}
-			cat.addClass(c)
+			if machines[m.Shape()] == nil {
+				machines[m.Shape()] = m
+			}
 		}
-		cat.addDefinition(newDefinition(id, m, c), string(v))
+		codes, compiled = append(codes, string(v)), append(compiled, m)
 	}
-	for _, c := range *cat.classes.Load() {
+	if err := cat.loadClasses(tx, machines); err != nil {
+		return err
+	}
+	for i, m := range compiled {
+		d := &definition{id: uint32(i + 1)}
+		if m != nil {
+			c := cat.byShape[m.Shape()]
+			if c == nil {
+				key := binary.BigEndian.AppendUint32(nil, uint32(len(*cat.classes.Load())+1))
+				return damage.InValue(bucketClasses, key, damage.ErrMissing)
+			}
+			d = newDefinition(d.id, m, c)
+		}
+		cat.addDefinition(d, codes[i])
+	}
+	return nil
+}
+
+// compileCode returns the machine of a definition's code.
+func compileCode(code []byte) (*rra.Machine, error) {
+	d, err := decodeDefinition(code)
+	if err != nil {
+		return nil, err
+	}
+	return rra.Compile(d)
+}
+
+// loadClasses reads the classes. machines has the first definition of each shape; where all of a
+// shape are lost, the shape tells the layout.
+func (cat *catalogue) loadClasses(tx *boltfile.Tx, machines map[string]*rra.Machine) error {
+	cur := tx.Bucket(bucketClasses).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		id := uint32(len(*cat.classes.Load()) + 1)
+		if len(k) != 4 || binary.BigEndian.Uint32(k) != id {
+			return damage.InValue(bucketClasses, k, fmt.Errorf("class %d expected: %w", id, damage.ErrMissing))
+		}
+		v, err := boltfile.OpenValue(bucketClasses, k, v)
+		if err != nil {
+			return err
+		}
+		c, err := cat.loadClass(id, v, machines)
+		if err != nil {
+			return damage.InValue(bucketClasses, k, err)
+		}
+		cat.addClass(c)
 		if n := c.next.Load(); n > 0 {
 			cat.makeGroup(c, (n-1)>>c.shift)
 		}
@@ -170,6 +213,24 @@ func (cat *catalogue) loadDefinitions(tx *boltfile.Tx) error {
 		}
 	}
 	return nil
+}
+
+func (cat *catalogue) loadClass(id uint32, v []byte, machines map[string]*rra.Machine) (*class, error) {
+	shape, err := shapeOf(v)
+	if err != nil {
+		return nil, err
+	}
+	m := machines[shape]
+	if m == nil {
+		if m, err = rra.LayoutOf(shape); err != nil {
+			return nil, err
+		}
+	}
+	if cat.byShape[shape] != nil {
+		return nil, fmt.Errorf("shape %.100q is that of another class: %w", shape, record.ErrParse)
+	}
+	c := newClass(id, m, cat.space, &cat.defs)
+	return c, c.decode(v)
 }
 
 // append codes the part of a class that its shape does not tell: the next number, the series in a
@@ -186,22 +247,22 @@ func (c *class) append(dst []byte, next uint32) []byte {
 	return record.AppendText(dst, c.shape)
 }
 
-// load reads the stored part of c.
-func (c *class) load(tx *boltfile.Tx) error {
-	key := binary.BigEndian.AppendUint32(nil, c.id)
-	v, err := tx.Get(bucketClasses, key)
-	if err != nil {
-		return err
+// shapeOf returns the shape of a stored class.
+func shapeOf(b []byte) (string, error) {
+	r := record.Reader{Rest: b}
+	if v := r.Byte(); v != 1 {
+		return "", fmt.Errorf("version %d: %w", v, ErrVersion)
 	}
-	if v == nil {
-		return damage.InValue(bucketClasses, key, damage.ErrMissing)
+	_ = r.Uvarint() // the next number
+	_ = r.Byte()    // series a group
+	for n := 2 * r.Uvarint(); n > 0 && r.Err == nil; n-- {
+		_ = r.Uvarint()
 	}
-	if err := c.decode(v); err != nil {
-		return damage.InValue(bucketClasses, key, err)
-	}
-	return nil
+	shape := r.Text()
+	return shape, r.Err
 }
 
+// decode reads what is stored of c.
 func (c *class) decode(b []byte) error {
 	r := record.Reader{Rest: b}
 	if v := r.Byte(); v != 1 {

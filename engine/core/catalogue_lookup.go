@@ -84,11 +84,29 @@ func (rec *seriesRecord) append(dst []byte) []byte {
 	return appendLabels(record.AppendText(dst, rec.path), rec.labels)
 }
 
-func (cat *catalogue) decodeRecord(b []byte) (*seriesRecord, error) {
+// parseRecord decodes the record of a series.
+func parseRecord(b []byte) (*seriesRecord, error) {
 	r := record.Reader{Rest: b}
 	rec := &seriesRecord{def: uint32(r.Uvarint()), born: birth{wal.Pos(r.Uvarint()), uint32(r.Uvarint())}, path: r.Text(), labels: readLabels(&r)}
-	if r.Err != nil || len(r.Rest) > 0 || rec.def == 0 || int(rec.def) > len(*cat.defs.Load()) {
+	if r.Err != nil || len(r.Rest) > 0 || rec.def == 0 {
 		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), record.ErrParse)
+	}
+	return rec, nil
+}
+
+// decodeRecord is parseRecord. The definition is one that there is. Only a repair accepts one that
+// is lost: the series must be there while the log is replayed.
+func (cat *catalogue) decodeRecord(b []byte) (*seriesRecord, error) {
+	rec, err := parseRecord(b)
+	if err != nil {
+		return nil, err
+	}
+	d := cat.definition(rec.def)
+	if d == nil {
+		return nil, fmt.Errorf("catalogue record of %d bytes: %w", len(b), record.ErrParse)
+	}
+	if d.lost() && cat.options.rebuild == nil {
+		return nil, fmt.Errorf("series %q: definition %d is lost", rec.path, rec.def)
 	}
 	return rec, nil
 }

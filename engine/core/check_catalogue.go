@@ -63,8 +63,12 @@ func (c *checker) series(k, v []byte) {
 		return
 	}
 	rec, err := c.s.catalogue.decodeRecord(b)
-	if err != nil || len(k) != 8 {
-		c.add(where, "does not parse")
+	if err != nil {
+		c.add(where, "%v", err)
+		return
+	}
+	if len(k) != 8 {
+		c.add(where, "key of %d bytes", len(k))
 		return
 	}
 	got := c.tx.Bucket(bucketNames).Get([]byte(nameKey(rec.path)))
@@ -129,7 +133,7 @@ func (c *checker) definitions() {
 			c.add(where, "no such definition")
 		} else if b := c.value(bucketDefs, k, v); b == nil {
 			continue
-		} else if d := defs[binary.BigEndian.Uint32(k)-1]; !bytes.Equal(b, appendDefinition(nil, d.m.Definition())) {
+		} else if d := defs[binary.BigEndian.Uint32(k)-1]; !bytes.Equal(b, d.code()) {
 			c.add(where, "is not what it was when the store was opened")
 		}
 	}

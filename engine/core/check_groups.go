@@ -96,7 +96,7 @@ func (c *checker) lostRows(cl *class, group uint32, stream int, slot int64, colu
 		return fmt.Sprintf("%s of series %#x, which the catalogue does not have", what, uint64(ref))
 	}
 	m := c.s.catalogue.definition(rec.def).m
-	if m.Shape() != cl.shape {
+	if m == nil || m.Shape() != cl.shape {
 		return fmt.Sprintf("%s of %q", what, rec.path)
 	}
 	return fmt.Sprintf("%s %s of data source %s of %q", cfsOf(m, stream), what, m.Definition().Sources[column%cl.sources].Name, rec.path)

@@ -31,8 +31,9 @@ type repairing struct {
 
 	moreDone, moreLost int // that the report has no room for
 
-	stirred         bool // states in memory are other than those of the new file
-	shut, stillShut bool // Open refused the store before the repair, and refuses the new file
+	undefined       map[uint32]string // definitions that are lost, each with the reason
+	stirred         bool              // states in memory are other than those of the new file
+	shut, stillShut bool              // Open refuses the old file, and the new one
 }
 
 // toldRepairs bounds how many lines a report has of one kind.
@@ -61,9 +62,10 @@ func (r *repairing) lose(format string, args ...any) {
 // unknown elsewhere. A state that cannot be read is made anew: from the log, if it has all of a
 // series; else the series keeps the rows that are stored, and its values are known again from its
 // second reading on. The log keeps what it holds. A repair that can mend nothing leaves the
-// database as it is. The error wraps ErrLocked if another process has the folder, and ErrDamaged if
-// what a repair needs is damaged itself (definitions, the log's position); nothing has changed
-// then.
+// database as it is. A definition that cannot be read comes from the log; where the log does not
+// have it, its series are dropped. The error wraps ErrLocked if another process has the folder, and
+// ErrDamaged if what a repair needs is damaged itself (a class, the log's position); nothing has
+// changed then.
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
@@ -96,6 +98,7 @@ func inspect(ctx context.Context, dir string, o Options) (found []Problem, shut 
 // repair makes a new file of what can be read of the old one and of the log, and puts it in its
 // place if it is better.
 func (r *repairing) repair(ctx context.Context, dir string, o Options) (err error) {
+	o.rebuild = &rebuild{r: r}
 	r.s = newStore(dir, o)
 	lock, err := lockFolder(filepath.Join(dir, fileLock), r.s.options)
 	if err != nil {
@@ -128,7 +131,6 @@ func (r *repairing) repair(ctx context.Context, dir string, o Options) (err erro
 // mend opens the new file as a store of the folder, which takes what the log has, and puts right
 // what is still wrong with it.
 func (r *repairing) mend(ctx context.Context, dir string, o Options) error {
-	o.rebuild = &rebuild{r: r}
 	s, err := Open(dir, o)
 	if errors.Is(err, ErrDamaged) {
 		r.got.Left, r.stillShut = []Problem{{dir, err.Error()}}, true
@@ -139,7 +141,10 @@ func (r *repairing) mend(ctx context.Context, dir string, o Options) error {
 	}
 	r.s = s
 	s.checkpoints.pins++ // the log stays: it and the file that is set aside are all that was there
-	err = r.strays()
+	err = r.dropUndefined()
+	if err == nil {
+		err = r.strays()
+	}
 	if err == nil && (o.rebuild.anyState() || r.stirred) {
 		err = s.Checkpoint(ctx)
 	}
@@ -202,6 +207,9 @@ func (r *repairing) makeFile(name, fresh string) (err error) {
 		return err
 	}
 	if err := r.numbers(); err != nil {
+		return err
+	}
+	if err := r.definitions(); err != nil {
 		return err
 	}
 	if _, err := s.loadCatalogue(); err != nil {

@@ -28,6 +28,8 @@ func (c *pageCopy) KeepDamaged(bucket string, k []byte) bool {
 		return len(k) == lagKeySize
 	case string(bucketState):
 		return len(k) == 8
+	case string(bucketDefs):
+		return len(k) == 4
 	}
 	return false
 }

@@ -90,13 +90,13 @@ func answersOf(t *testing.T, dir string) answers {
 func TestRepairOfValues(t *testing.T) {
 	dir := zoo(t)
 	whole := answersOf(t, dir)
-	for _, bucket := range []string{"rows", "lag", "names", "series", "labels", "notes", "metadata", "state"} {
+	for _, bucket := range []string{"rows", "lag", "names", "series", "labels", "notes", "metadata", "state", "defs"} {
 		for _, way := range []string{"flipped", "removed"} {
 			got, after, err := repaired(t, dir, bucket+" "+way, func(dir string) {
 				damageDB(t, dir, func(tx *bolt.Tx) error {
 					b := tx.Bucket([]byte(bucket))
 					keys := keysOf(b)
-					if bucket != "state" && bucket != "rows" { // the log has all of these
+					if bucket != "state" && bucket != "rows" && bucket != "defs" { // the log has all of these
 						keys = keys[:1]
 					}
 					for _, k := range keys {
@@ -121,7 +121,7 @@ func TestRepairOfValues(t *testing.T) {
 				t.Errorf("%s %s: %+v", bucket, way, got)
 			case len(got.Left) > 0:
 				t.Errorf("%s %s: left: %v", bucket, way, got.Left)
-			case bucket == "state" || bucket == "rows" || bucket == "lag":
+			case bucket == "state" || bucket == "rows" || bucket == "lag" || bucket == "defs":
 				if !maps.Equal(after, whole) {
 					t.Errorf("%s %s: %s", bucket, way, whole.differs(after))
 				}
