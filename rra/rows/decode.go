@@ -29,8 +29,7 @@ func decodeUniform(src []byte, pdps int64) (x float64, used int, err error) {
 	return 0, 0, errHeader
 }
 
-// A headerReader takes a block's header apart. It remembers the first error and reads zeros from
-// then on.
+// A headerReader reads the fields of a block's header. After the first error it reads zeros.
 type headerReader struct {
 	src []byte
 	pos int
@@ -72,8 +71,8 @@ func (r *headerReader) fail(err error) {
 	r.pos = len(r.src)
 }
 
-// take returns the next n bytes, or nil.
-func (r *headerReader) take(n int) []byte {
+// bytes returns the next n bytes; nil: there are fewer.
+func (r *headerReader) bytes(n int) []byte {
 	if n > len(r.src)-r.pos {
 		r.fail(errShort)
 		return nil
@@ -82,7 +81,7 @@ func (r *headerReader) take(n int) []byte {
 	return r.src[r.pos-n : r.pos]
 }
 
-// scale returns the m of a scale code, which stands in the header or behind the code.
+// scale returns the scale m of a scale code. The code stands for m, or m follows in the header.
 func (r *headerReader) scale(code uint, pdps int64) uint64 {
 	var m uint64
 	if code == scaleEscape {
@@ -97,7 +96,7 @@ func (r *headerReader) scale(code uint, pdps int64) uint64 {
 	return m
 }
 
-// A blockHeader is what stands before the packed bits of a block.
+// A blockHeader is the part of a block before its packed bits.
 type blockHeader struct {
 	tag         byte
 	width, corr uint
@@ -108,8 +107,8 @@ type blockHeader struct {
 	known       int          // rows that are not unknown
 	patches     headerReader // at the first patch
 	patchCount  int
-	outliers    []byte // 9 bytes each
-	packed      []byte // the packed bits and, where src goes on, eight bytes more
+	outliers    []byte // 9 bytes each: index and double
+	packed      []byte // the packed bits, and up to eight bytes behind them
 	used        int    // bytes of the block
 }
 
@@ -150,38 +149,8 @@ func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
 	default:
 		return errHeader
 	}
-	h.known = n
-	if h.tag&flagUnknown != 0 {
-		h.unknown = r.take(2 * int(r.byte()))
-		total := 0
-		for i := 0; i < len(h.unknown); i += 2 {
-			total += int(h.unknown[i]) + int(h.unknown[i+1])
-			h.known -= int(h.unknown[i+1])
-		}
-		if total > n || h.known < 1 {
-			return errHeader
-		}
-	}
-	if h.tag&flagPatch != 0 {
-		h.patchCount = int(r.byte())
-		h.patches = r
-		for last, i := 0, 0; i < h.patchCount; i++ {
-			at := int(r.byte())
-			r.uvarint()
-			if at <= last || at >= h.known {
-				r.fail(errHeader)
-				break
-			}
-			last = at
-		}
-	}
-	if h.tag&flagOutlier != 0 {
-		h.outliers = r.take(9 * int(r.byte()))
-		for i := 0; i < len(h.outliers); i += 9 {
-			if int(h.outliers[i]) >= h.known {
-				return errHeader
-			}
-		}
+	if err := h.lists(&r, n); err != nil {
+		return err
 	}
 	if r.err != nil {
 		return r.err
@@ -195,8 +164,46 @@ func (h *blockHeader) parse(src []byte, n int, pdps int64) error {
 	return nil
 }
 
-// decodeBlock decodes a block of n rows into out, which has room for n rows or, to pass over the
-// block, is nil.
+// lists reads the lists of unknown rows, patches and outliers of a block of n rows.
+func (h *blockHeader) lists(r *headerReader, n int) error {
+	h.known = n
+	if h.tag&flagUnknown != 0 {
+		h.unknown = r.bytes(2 * int(r.byte()))
+		total := 0
+		for i := 0; i < len(h.unknown); i += 2 {
+			total += int(h.unknown[i]) + int(h.unknown[i+1])
+			h.known -= int(h.unknown[i+1])
+		}
+		if total > n || h.known < 1 {
+			return errHeader
+		}
+	}
+	if h.tag&flagPatch != 0 {
+		h.patchCount = int(r.byte())
+		h.patches = *r
+		for last, i := 0, 0; i < h.patchCount; i++ {
+			at := int(r.byte())
+			r.uvarint()
+			if at <= last || at >= h.known {
+				r.fail(errHeader)
+				break
+			}
+			last = at
+		}
+	}
+	if h.tag&flagOutlier != 0 {
+		h.outliers = r.bytes(9 * int(r.byte()))
+		for i := 0; i < len(h.outliers); i += 9 {
+			if int(h.outliers[i]) >= h.known {
+				return errHeader
+			}
+		}
+	}
+	return nil
+}
+
+// decodeBlock decodes a block of n rows into out, which has room for n rows. If out is nil it skips
+// the block.
 func decodeBlock(out []float64, src []byte, n int, pdps int64) (used int, err error) {
 	switch src[0] {
 	case tagUnknownBlock:
@@ -225,7 +232,7 @@ func decodeBlock(out []float64, src []byte, n int, pdps int64) (used int, err er
 	for i := 0; i < len(h.outliers); i += 9 {
 		vals[h.outliers[i]] = math.Float64frombits(binary.LittleEndian.Uint64(h.outliers[i+1:]))
 	}
-	// The known rows stand at the end; bring each to its place, front first.
+	// The known rows are at the end of out. Move each to its place, beginning with the first.
 	at := 0
 	for i := 0; i < len(h.unknown); i += 2 {
 		k := int(h.unknown[i])
@@ -242,8 +249,7 @@ func decodeBlock(out []float64, src []byte, n int, pdps int64) (used int, err er
 
 // unpack fills vals with the rows that are not unknown.
 func (h *blockHeader) unpack(vals []float64) {
-	// what the first row's packed bits are added to, less the step it does not have
-	q := h.base - h.step
+	q := h.base - h.step // span adds the step to the first row too, which has none
 	bit := uint(0)
 	done := 0
 	for range h.patchCount {
@@ -257,18 +263,18 @@ func (h *blockHeader) unpack(vals []float64) {
 	h.span(vals[done:], bit, q)
 }
 
-// span decodes the rows of vals, whose packed bits begin at bit, and returns the q that the next
-// row is told against.
+// span decodes the rows of vals, whose packed bits begin at bit. q is the integer before them. It
+// returns the integer before the next row.
 func (h *blockHeader) span(vals []float64, bit uint, q int64) int64 {
 	width := h.width + h.corr
-	if width > 57 { // more than an unaligned word is sure to hold
+	if width > 57 { // a word read at a byte may not hold all bits of a row
 		for i := range vals {
 			vals[i], q = h.value(bitsAt(h.packed, bit, width), q)
 			bit += width
 		}
 		return q
 	}
-	fast := 0 // rows whose bits stand in eight bytes of packed
+	fast := 0 // rows for which eight bytes of packed can be read
 	if end := len(h.packed)*8 - 57; end >= int(bit) {
 		fast = len(vals)
 		if width > 0 {
@@ -285,7 +291,8 @@ func (h *blockHeader) span(vals []float64, bit uint, q int64) int64 {
 	return q
 }
 
-// words is span for widths up to 57, and src with eight bytes from each row's first byte on.
+// words is span for widths up to 57 and a src that has eight bytes from the first byte of each row
+// on.
 func (h *blockHeader) words(vals []float64, src []byte, bit uint, q int64) int64 {
 	width, corr := h.width+h.corr, h.corr&7
 	mask, low := uint64(1)<<(width&63)-1, uint64(1)<<corr-1
@@ -316,7 +323,8 @@ func (h *blockHeader) words(vals []float64, src []byte, bit uint, q int64) int64
 	return q
 }
 
-// value makes the row of packed bits v behind q, and the q behind which the next row comes.
+// value returns the row with the packed bits v after the integer q, and the integer before the next
+// row.
 func (h *blockHeader) value(v uint64, q int64) (x float64, next int64) {
 	r := q + h.step + int64(v>>h.corr)
 	next = r
@@ -330,7 +338,7 @@ func (h *blockHeader) value(v uint64, q int64) (x float64, next int64) {
 	return math.Float64frombits(b + v&(1<<h.corr-1) - 1<<h.corr>>1), next
 }
 
-// bitsAt returns width bits of src from bit on; bits past the end of src are 0.
+// bitsAt returns width bits of src from bit on. Bits past the end of src are 0.
 func bitsAt(src []byte, bit, width uint) uint64 {
 	off, in := int(bit>>3), bit&7
 	var v, next uint64

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// A blockEncoder is the scratch space of one call to Append.
+// A blockEncoder is the working memory of one call of Append.
 type blockEncoder struct {
 	pdps     int64
 	hint     *Hint
 	outliers int                 // rows that have no q
 	q        [blockRows]int64    // integers of the block
-	ulp      [blockRows]int8     // corrections
-	outlier  [blockRows / 4]byte // indexes of outliers
+	ulp      [blockRows]int8     // corrections, in units in the last place
+	outlier  [blockRows / 4]byte // indices of the outliers
 }
 
 func appendUniform(dst []byte, x float64, pdps int64, h *Hint) []byte {
@@ -48,7 +48,7 @@ func appendUniform(dst []byte, x float64, pdps int64, h *Hint) []byte {
 	return binary.LittleEndian.AppendUint64(append(dst, tagPatternRest), b)
 }
 
-// appendScale appends the scale of tagIntegerRest: its code, and m where the code does not say it.
+// appendScale appends the scale of tagIntegerRest: its code, and m if no code stands for m.
 func appendScale(dst []byte, m uint64, pdps int64) []byte {
 	code := scaleCode(m, pdps)
 	dst = append(dst, byte(code))
@@ -67,7 +67,7 @@ func (e *blockEncoder) appendBlock(dst []byte, rows []float64) []byte {
 	return e.appendValues(dst, rows, nil)
 }
 
-// appendSparse appends a block that has unknown rows.
+// appendSparse appends a block with unknown rows.
 func (e *blockEncoder) appendSparse(dst []byte, rows []float64) []byte {
 	var known [blockRows]float64
 	var list [3 * blockRows]byte
@@ -100,8 +100,8 @@ func (e *blockEncoder) appendSparse(dst []byte, rows []float64) []byte {
 	return e.appendValues(dst, known[:n], head[:1+len(buf)])
 }
 
-// appendValues appends a block of vals, none of which is NaN. unknown is the list of unknown runs,
-// or empty.
+// appendValues appends a block of vals, which has no NaN. unknown is the coded list of runs of
+// unknown rows, or empty.
 func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) []byte {
 	n := len(vals)
 	m := e.scale(vals)
@@ -114,8 +114,8 @@ func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) 
 		cost = p.bits + n*int(corr) + e.outliers*72
 	}
 	if cost > 36*n {
-		// Bit patterns may be cheaper. They are written over the integers, so those are made again
-		// if not.
+		// Bit patterns may take fewer bytes. Trying them overwrites the integers, which are made
+		// again if they are better.
 		shift := e.patterns(vals)
 		pp := planIntegers(e.q[:n])
 		if pp.bits < cost || !e.apply(vals, m) {
@@ -132,7 +132,7 @@ func (e *blockEncoder) appendValues(dst []byte, vals []float64, unknown []byte) 
 }
 
 // scale fills e.q, e.ulp and e.outlier with vals at the smallest scale that fits them, and returns
-// it; 0: none fits.
+// that scale; 0: no scale fits.
 func (e *blockEncoder) scale(vals []float64) uint64 {
 	m := uint64(e.hint.scale)
 	if m == 0 || !e.apply(vals, m) {
@@ -151,7 +151,7 @@ func (e *blockEncoder) scale(vals []float64) uint64 {
 	m /= g
 	switch {
 	case g == 1:
-	case e.outliers > 0: // some may have been too large for the scale that was tried
+	case e.outliers > 0: // a value too large for the larger scale may fit now
 		if !e.apply(vals, m) {
 			return 0
 		}
@@ -163,7 +163,8 @@ func (e *blockEncoder) scale(vals []float64) uint64 {
 	return m
 }
 
-// apply fills e.q, e.ulp and e.outlier with vals at scale m; it gives up when too many do not fit.
+// apply fills e.q, e.ulp and e.outlier with vals at scale m. It returns false if too many values do
+// not fit.
 func (e *blockEncoder) apply(vals []float64, m uint64) bool {
 	mf := float64(m)
 	e.outliers = 0
@@ -183,7 +184,7 @@ func (e *blockEncoder) apply(vals []float64, m uint64) bool {
 		prev = q
 	}
 	if e.outliers > 0 {
-		// Rows that lead with outliers have no q before them: take the one behind.
+		// Outliers at the beginning have no q before them: take the first one after them.
 		k := 0
 		for k < e.outliers && int(e.outlier[k]) == k {
 			k++
@@ -212,8 +213,8 @@ func (e *blockEncoder) correctionBits(n int) uint {
 	return 0
 }
 
-// patterns fills e.q with the bit patterns of vals, sign bit last, and cuts zeros off that all have
-// at the end.
+// patterns fills e.q with the bit patterns of vals, the sign bit last, without the low bits that
+// are 0 in all of them. shift is the number of these bits.
 func (e *blockEncoder) patterns(vals []float64) (shift uint) {
 	all := uint64(0)
 	for _, x := range vals {
@@ -226,12 +227,12 @@ func (e *blockEncoder) patterns(vals []float64) (shift uint) {
 	return shift
 }
 
-// appendRaw appends vals as they are.
+// appendRaw appends vals as doubles.
 func appendRaw(dst []byte, vals []float64, unknown []byte) []byte {
 	turn := 0
 	if len(unknown) == 0 {
 		dst = append(dst, tagRawBlock)
-	} else { // as patterns of 64 bits over a base of 0
+	} else { // patterns of 64 bits, with a base of 0
 		turn = 1
 		dst = append(dst, tagPattern|modeOffset|flagUnknown, 64, 0, 0)
 		dst = append(dst, unknown...)
@@ -309,8 +310,8 @@ func (e *blockEncoder) appendLists(dst []byte, n int, p *packing, unknown []byte
 	return dst
 }
 
-// appendPacked appends the integers and corrections of the block, width+corr bits each, first row
-// in the lowest bits.
+// appendPacked appends the integers and corrections of the block, width+corr bits for each row. The
+// first row is in the lowest bits.
 func (e *blockEncoder) appendPacked(dst []byte, n int, p *packing, corr uint) []byte {
 	width := p.width + corr
 	size := (n*int(width) + 7) / 8
@@ -325,7 +326,7 @@ func (e *blockEncoder) appendPacked(dst []byte, n int, p *packing, corr uint) []
 	if corr > 0 {
 		bias = 1 << (corr - 1)
 	}
-	// With the offsets below, row 0 leaves the low bits of its integer in every mode.
+	// With these start values, row 0 is packed as the low bits of its integer in every mode.
 	prev, step := p.base<<p.width, int64(0)
 	if p.mode == modeOffset {
 		prev = p.base << offsetShift(p.width)

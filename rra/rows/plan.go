@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// A packing is how the integers of a block are to be packed.
+// A packing says how to pack the integers of a block.
 type packing struct {
 	mode  byte
 	width uint  // bits of an integer
-	step  int64 // what is added a row, in the delta modes
+	step  int64 // what a decoder adds for each row, in the delta modes
 	base  int64 // as written
-	patch bool
-	bits  int // size of the packed integers, base, step and patches
+	patch bool  // some deltas have patches
+	bits  int   // size of the packed integers, base, step and patches
 }
 
 // planIntegers chooses the cheapest packing of q.
@@ -62,7 +62,7 @@ func planIntegers(q []int64) packing {
 			best = d
 		}
 	}
-	// what leaving the longest out may gain
+	// spare is how many bits a row may be saved by patching the longest deltas.
 	if spare := longest - 2 - total/(n-1); spare > 2 && spare*n > 40 {
 		if d, ok := planPatches(q, longest); ok && d.bits < best.bits {
 			best = d
@@ -71,7 +71,8 @@ func planIntegers(q []int64) packing {
 	return best
 }
 
-// offsetShift is how many low bits the base of modeOffset goes without; part of the format.
+// offsetShift returns how many low bits of the base of modeOffset are left out. It is part of the
+// format.
 func offsetShift(width uint) uint {
 	if width > 4 {
 		return min(width, 64) - 4
@@ -79,7 +80,7 @@ func offsetShift(width uint) uint {
 	return 0
 }
 
-// deltaBias is what modeDelta adds to the packed bits; part of the format.
+// deltaBias returns what modeDelta adds to the packed bits. It is part of the format.
 func deltaBias(width uint) int64 {
 	if width == 0 {
 		return 0
@@ -99,8 +100,8 @@ func (p *packing) setDelta(q []int64, drift int64) {
 	p.bits += 8 * uvarintLen(zigzag(p.base))
 }
 
-// planPatches chooses the width, below longest, for deltas of which a few are much larger than the
-// rest.
+// planPatches chooses a width below longest for deltas of which a few are much larger than the
+// others. Those get patches.
 func planPatches(q []int64, longest int) (packing, bool) {
 	var count [66]uint8 // deltas that need so many bits
 	prev := q[0]
@@ -113,7 +114,7 @@ func planPatches(q []int64, longest int) (packing, bool) {
 		}
 		count[need]++
 	}
-	// An index takes 8 bits, and what lies above the width 8 for every 7 bits.
+	// A patch takes 8 bits for its index, and 8 bits for every 7 bits above the width.
 	best, bestCost, over, above := -1, longest*len(q), 0, 0
 	for w := longest - 1; w >= 0; w-- {
 		over += int(count[w+1])

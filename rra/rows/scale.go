@@ -5,10 +5,10 @@ import (
 	"math/bits"
 )
 
-// Scales. A block's m is f*10^p, times the primary data points of a row where that helps, with f
-// out of scaleFactors and p at most 4; a scale that is not so is written out. The scale code is
-// part of the format: bit 6 says "times pdpsPerRow", bits 0 to 5 are p*12 + index of f, and
-// scaleEscape means that m follows.
+// The scale m of most blocks is f*10^p, or f*10^p times the number of primary data points in a row,
+// where f is one of scaleFactors and p is at most 4. Its scale code is part of the format: bits 0
+// to 5 are p*12 + index of f, bit 6 says "times pdpsPerRow". The code scaleEscape means that
+// another m follows.
 const (
 	scalePDPs   = 1 << 6
 	scaleEscape = 63
@@ -43,7 +43,7 @@ func plainScaleCode(m uint64) uint {
 	return scaleEscape
 }
 
-// scaleOf returns the m of a code other than scaleEscape; 0 if there is none.
+// scaleOf returns the scale of a code other than scaleEscape; 0: the code is not valid.
 func scaleOf(code uint, pdps int64) uint64 {
 	c := code &^ scalePDPs
 	if c >= 60 {
@@ -62,16 +62,17 @@ func scaleOf(code uint, pdps int64) uint64 {
 	return m
 }
 
-// Adding roundMagic to a double of less than 2^51 rounds it to an integer, which then stands in the
-// low bits.
+// Adding roundMagic, 1.5·2^52, to a double below 2^51 rounds it to an integer, which is then the
+// low bits of the sum.
 const (
 	roundMagic     = 3 << 51
 	roundMagicBits = 0x4338000000000000
 	maxInteger     = 1 << 50
 )
 
-// scaleTo returns round(x*m) and how many units in the last place x lies above that integer
-// divided by m. ok is false where x is no such quotient: NaN, infinite, -0, too large, too far off.
+// scaleTo returns q = round(x*m), and by how many units in the last place x is larger than q/m. ok
+// is false if x cannot be coded so: it is NaN, infinite, -0 or too large, or differs too much from
+// q/m.
 func scaleTo(x, m float64) (q, ulp int64, ok bool) {
 	q = int64(math.Float64bits(float64(x*m)+roundMagic)) - roundMagicBits
 	ulp = int64(math.Float64bits(x) - math.Float64bits(float64(q)/m))
@@ -79,8 +80,8 @@ func scaleTo(x, m float64) (q, ulp int64, ok bool) {
 	return q, ulp, uint64(ulp+half) < 2*half && uint64(q+maxInteger) <= 2*maxInteger
 }
 
-// findScale looks for an m that brings most of vals to integers. It tries large, composite ones;
-// the caller takes out what the rows have in common with it.
+// findScale looks for a scale that turns most of vals into integers. It tries large scales with
+// many divisors; the caller divides the scale by what the integers have in common with it.
 func findScale(vals []float64, pdps int64) (m uint64, ok bool) {
 	const samples = 8
 	var sample [samples]float64
@@ -98,10 +99,10 @@ func findScale(vals []float64, pdps int64) (m uint64, ok bool) {
 		p = uint64(pdps)
 	}
 	tried := uint64(0)
-	// 27720 is 7*8*9*5*11: counters whose readings come now and then a second or three off a 10 s
-	// step.
+	// 27720 is 5*7*8*9*11, for counters whose readings are sometimes one to three seconds early or
+	// late in a step of 10 s.
 	for _, f := range [...]uint64{36 * p, p, 36, 1, 27720 * p} {
-		const limit = 1 << 43 // keeps integers so far apart that chance brings few doubles near one
+		const limit = 1 << 43 // with larger integers too many doubles would fit by chance
 		top := f
 		for range 6 {
 			if top*10 > maxScale || largest*float64(top*10) > limit {

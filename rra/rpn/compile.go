@@ -7,19 +7,12 @@ import (
 	"strings"
 )
 
-// The bounds of a program.
-const (
-	MaxNodes        = 1 << 14 // nodes of an expression
-	MaxStack        = 1 << 16 // elements of the stack
-	MaxComputeNodes = 19      // nodes of a COMPUTE data source
-)
-
 // A node is one instruction.
 type node struct {
 	op       op
 	variable int32   // opVariable, opPrevOther: index into vars
 	number   float64 // opNumber
-	offset   int32   // where it stands in the expression
+	offset   int32   // offset of the word in the expression, in bytes
 }
 
 // isShort reports whether the number is a 16-bit integer.
@@ -35,10 +28,10 @@ type Program struct {
 	stack int
 }
 
-// Compile reads an expression over the variables vars, which the program keeps: they must not
-// change. Where a name is also a number or an operator it is read as that, as in rrdtool: a number
-// must have a comma behind it, so that the last word of an expression is never a number. One
-// trailing comma is allowed.
+// Compile compiles an expression over the variables vars. The program keeps vars, which must not
+// change. As in rrdtool, a name that is also a number or an operator is read as that; a number must
+// be followed by a comma, so the last word of an expression is never a number; and one comma at the
+// end is allowed.
 //
 // The error is a *[SyntaxError], a *[VariableError], [ErrEmpty] or [ErrTooLarge].
 func Compile(expr string, vars []string) (*Program, error) {
@@ -93,11 +86,11 @@ func compileWord(word string, more bool, index map[string]int32) (node, bool) {
 	return node{}, false
 }
 
-// nameLetters are those that a variable's name in PREV(name) is made of.
+// nameLetters are the characters of a variable's name in PREV(name).
 const nameLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// compilePrev reads what follows "PREV(" in the word at offset i. As in rrdtool the bracket at the
-// very end may be missing.
+// compilePrev compiles the text behind "PREV(" in the word at offset i. As in rrdtool, the bracket
+// at the end of the expression may be missing.
 func compilePrev(expr string, i int, text string, more bool, index map[string]int32) (node, error) {
 	rest := strings.TrimLeft(text, nameLetters)
 	name := text[:len(text)-len(rest)]
@@ -131,8 +124,8 @@ func (p *Program) bound() int {
 	return most
 }
 
-// StackSize returns how many elements the stack given to Eval or Run must have
-// room for so that nothing is allocated.
+// StackSize returns for how many elements the stack given to Eval or Run must have room, so that
+// they do not allocate.
 func (p *Program) StackSize() int { return p.stack }
 
 // Uses reports whether the expression mentions variable i.
@@ -142,11 +135,12 @@ func (p *Program) Uses(i int) bool {
 	})
 }
 
-// CheckCompute reports whether the program may be the expression of a COMPUTE
-// data source: no operator that needs more than one row (PREV(variable) passes,
-// as in rrdtool, and fails when it runs) or a clock, constants that
-// are 16-bit integers, at most 19 nodes. Since they are integers it makes a
-// constant -0 a 0: it must be called before the program is shared.
+// CheckCompute returns an error unless the program may be the expression of a COMPUTE data source:
+// it has no operator that needs more than one row or a clock, its constants are 16-bit integers,
+// and it has at most 19 nodes. As in rrdtool, PREV(variable) passes here and fails when it runs.
+//
+// CheckCompute changes constants -0 to 0, because they are integers. So it must be called before
+// other goroutines use the program.
 func (p *Program) CheckCompute() error {
 	has := func(f func(n node) bool) bool { return slices.ContainsFunc(p.nodes, f) }
 	switch {
@@ -165,8 +159,8 @@ func (p *Program) CheckCompute() error {
 	return nil
 }
 
-// String returns the expression as rrdtool prints a COMPUTE data source: its
-// words, with 16-bit integers in their plainest form.
+// String returns the expression as rrdtool prints that of a COMPUTE data source: its words, with
+// 16-bit integers in their shortest form.
 func (p *Program) String() string {
 	var b strings.Builder
 	for i, n := range p.nodes {

@@ -5,22 +5,21 @@ import (
 	"fmt"
 )
 
-// Met while an expression is compiled.
+// Errors of Compile.
 var (
 	ErrEmpty    = errors.New("can not parse an empty rpn expression")
 	ErrTooLarge = fmt.Errorf("expression has more than %d nodes", MaxNodes)
 )
 
-// Met by CheckCompute. ErrComputeNow is rondo's own: a definition may not
-// depend on a clock.
+// Errors of CheckCompute. ErrComputeNow is rondo's own: stored values must not depend on a clock.
 var (
 	ErrComputeOperator = errors.New("operators TIME LTIME STEPWIDTH PREV NEW* COUNT TREND TRENDNAN PREDICT PREDICTSIGMA PREDICTPERC are not supported with DS COMPUTE")
 	ErrComputeConstant = errors.New("constants must be integers in the interval (-32768, 32767)")
 	ErrComputeNow      = errors.New("operator NOW is not supported with DS COMPUTE: what is stored may not depend on a clock")
 )
 
-// Met while a program runs. From ErrPredict on they are rondo's own: rrdtool crashes,
-// or has no bound.
+// Errors of a running program. Those from ErrPredict on are rondo's own: rrdtool crashes, or has no
+// bound.
 var (
 	ErrUnderflow  = errors.New("RPN stack underflow")
 	ErrFinalStack = errors.New("RPN final stack size != 1")
@@ -35,7 +34,7 @@ var (
 	ErrWork       = errors.New("expression takes too long for so many rows")
 )
 
-// A SyntaxError says where an expression cannot be understood.
+// A SyntaxError says where an expression has an error.
 type SyntaxError struct {
 	Expr    string
 	Offset  int  // in bytes
@@ -49,7 +48,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("don't understand '%s'", e.Expr[e.Offset:])
 }
 
-// A VariableError says that PREV(name) names no variable.
+// A VariableError says that the name in PREV(name) is not that of a variable.
 type VariableError struct {
 	Name   string
 	Offset int // in bytes

@@ -11,18 +11,11 @@ func (p *Program) Eval(vars, stack []float64) float64 {
 	return v
 }
 
-// Run evaluates one row: vars are the values of the variables given to Compile,
-// stack is room to work in ([Program.StackSize] elements, or it allocates).
+// Run evaluates one row. vars are the values of the variables given to Compile. stack is working
+// memory: Run allocates if it has room for fewer than [Program.StackSize] elements.
 func (p *Program) Run(vars, stack []float64) (float64, error) {
 	m := machine{stack: stack[:0], vars: vars}
 	return m.run(p)
-}
-
-// A machine is a stack and what the nodes may look at.
-type machine struct {
-	stack  []float64
-	vars   []float64
-	column *column // nil: one row, no series
 }
 
 func (m *machine) run(p *Program) (float64, error) {
@@ -56,15 +49,7 @@ func (m *machine) step(p *Program, i int) error {
 	return m.arithmetic(n.op)
 }
 
-func (m *machine) push(v float64) error {
-	if len(m.stack) >= MaxStack {
-		return ErrOverflow
-	}
-	m.stack = append(m.stack, v)
-	return nil
-}
-
-// arithmetic runs the operators that take one to three elements and give one.
+// arithmetic runs the operators that replace one to three elements by one.
 func (m *machine) arithmetic(o op) error {
 	top := len(m.stack) - 1
 	if v := m.stack; o.unary() {
@@ -139,13 +124,6 @@ func unary(o op, v float64) float64 {
 	return truth(math.IsInf(v, 0))
 }
 
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func binary(o op, a, b float64) float64 {
 	switch o {
 	case opAdd:
@@ -201,7 +179,7 @@ func binary(o op, a, b float64) float64 {
 	return truth(a != b)
 }
 
-// special pushes the values that are not in the expression.
+// special runs the operators that push a value that is not in the expression.
 func (m *machine) special(n *node) error {
 	switch n.op {
 	case opUnknown:

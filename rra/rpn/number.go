@@ -1,13 +1,11 @@
 package rpn
 
-// ScanNumber reads the number at the start of s as rrdtool does and says how
-// many bytes it took: 0 if there is none, or if its exponent is outside
-// -1021 … 1024 once the decimals are taken off.
+// ScanNumber parses the number at the start of s as rrdtool does. n is the number of bytes it took;
+// 0: there is no number, or its exponent minus its decimals is outside -1021 … 1024.
 //
-// The result is deliberately not correctly rounded: digits are accumulated in a
-// double, ten times at a time, and the sum is then scaled by powers of ten, by
-// squaring; every step rounds. Leading blanks and an exponent without digits
-// pass.
+// The result is deliberately not correctly rounded. As in rrdtool, a double is multiplied by ten
+// and added to for each digit, then scaled by powers of ten, which are made by squaring; every step
+// rounds. Leading blanks and an exponent without digits are valid.
 func ScanNumber(s string) (v float64, n int) {
 	i := 0
 	for i < len(s) && (s[i] == ' ' || '\t' <= s[i] && s[i] <= '\r') {
@@ -52,8 +50,8 @@ func ScanNumber(s string) (v float64, n int) {
 	return Scale(v, int(exponent)), i
 }
 
-// scanExponent reads the sign and digits after an e; it wraps around at 32 bits,
-// as rrdtool's does.
+// scanExponent parses the sign and the digits after an e. As in rrdtool, the exponent wraps around
+// at 32 bits.
 func scanExponent(s string) (e int32, n int) {
 	down := false
 	if n < len(s) && (s[n] == '-' || s[n] == '+') {

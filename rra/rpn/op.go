@@ -82,7 +82,7 @@ const (
 	opPredictPerc
 )
 
-// names are the operators as they are written.
+// names are the names of the operators.
 var names = map[op]string{
 	opAdd: "+", opSub: "-", opMul: "*", opDiv: "/", opMod: "%", opPow: "POW",
 	opSin: "SIN", opCos: "COS", opAtan: "ATAN", opAtan2: "ATAN2", opSqrt: "SQRT", opLog: "LOG", opExp: "EXP",
@@ -100,7 +100,7 @@ var names = map[op]string{
 	opPredict: "PREDICT", opPredictSigma: "PREDICTSIGMA", opPredictPerc: "PREDICTPERC",
 }
 
-// operators are the names, by name.
+// operators are the operators by name.
 var operators = func() map[string]op {
 	m := make(map[string]op, len(names))
 	for o, name := range names {
@@ -109,7 +109,7 @@ var operators = func() map[string]op {
 	return m
 }()
 
-// needsColumn reports whether o looks beyond one row.
+// needsColumn reports whether o needs more than one row.
 func (o op) needsColumn() bool {
 	switch o {
 	case opPrevOther, opPrev, opCount, opTime, opLocalTime, opStepWidth, opNewDay, opNewWeek, opNewMonth, opNewYear,
@@ -119,7 +119,7 @@ func (o op) needsColumn() bool {
 	return false
 }
 
-// pushes reports how many elements o may add to the stack, COPY aside.
+// pushes returns how many elements o may add to the stack, except for COPY.
 func (o op) pushes() int {
 	switch o {
 	case opNumber, opVariable, opPrevOther, opUnknown, opInf, opNegInf, opNow, opPrev, opCount, opTime, opLocalTime,

@@ -42,7 +42,7 @@ func (m *machine) shuffle(o op) error {
 	return nil
 }
 
-// count reads the element at i as a count of the elements below it.
+// count returns the element at i as a number of elements below it.
 func (m *machine) count(i int) (int, error) {
 	v := m.stack[i]
 	switch {
@@ -57,7 +57,8 @@ func (m *machine) count(i int) (int, error) {
 	return int(v), nil
 }
 
-// roll rotates the n elements below n and m by m towards the top.
+// roll rotates elements: with n and m on top of the stack, the n elements below them by m towards
+// the top.
 func (m *machine) roll() error {
 	top := len(m.stack) - 2
 	if top < 0 {
@@ -83,7 +84,7 @@ func (m *machine) roll() error {
 	return nil
 }
 
-// set runs the operators over as many elements as the top one says.
+// set runs the operators whose top element says over how many elements they work.
 func (m *machine) set(o op) error {
 	top := len(m.stack) - 1
 	if top < 0 || o == opPercent && top < 1 {
@@ -116,67 +117,7 @@ func (m *machine) set(o op) error {
 	return m.push(r)
 }
 
-// sortValues sorts as rrdtool does, which is NaN first and then by size as
-// long as nothing is infinite. Of an infinite and a finite element rrdtool's comparison
-// gives the same answer whichever comes first, so that the result depends on the
-// way the sort goes: a merge of two halves, the smaller one in front.
-func sortValues(v []float64) {
-	if !slices.ContainsFunc(v, func(x float64) bool { return math.IsInf(x, 0) }) {
-		slices.SortStableFunc(v, order)
-		return
-	}
-	mergeSort(v, make([]float64, len(v)))
-}
-
-// order says which of two elements comes first.
-func order(a, b float64) int {
-	switch {
-	case math.IsNaN(a) && math.IsNaN(b):
-		return 0
-	case math.IsNaN(a):
-		return -1
-	case math.IsNaN(b):
-		return 1
-	case math.IsInf(a, 0):
-		return sign(a)
-	case math.IsInf(b, 0):
-		return sign(b) // sic
-	}
-	return sign(a - b)
-}
-
-func sign(v float64) int {
-	switch {
-	case v < 0:
-		return -1
-	case v > 0:
-		return 1
-	}
-	return 0
-}
-
-func mergeSort(v, room []float64) {
-	if len(v) < 2 {
-		return
-	}
-	a, b := v[:len(v)/2], v[len(v)/2:]
-	mergeSort(a, room)
-	mergeSort(b, room)
-	merged := room[:0]
-	for len(a) > 0 && len(b) > 0 {
-		if order(a[0], b[0]) <= 0 {
-			merged = append(merged, a[0])
-			a = a[1:]
-		} else {
-			merged = append(merged, b[0])
-			b = b[1:]
-		}
-	}
-	merged = append(merged, a...)
-	copy(v, merged) // what is left of b is in its place
-}
-
-// percent picks the element at a percentile, the first argument, of n others.
+// percent runs PERCENT: of n elements it picks the one at a percentile, its first argument.
 func (m *machine) percent() error {
 	top := len(m.stack) - 2
 	share := m.stack[top]
@@ -199,12 +140,12 @@ func (m *machine) percent() error {
 	return m.push(r)
 }
 
-// median returns the middle of v, or the average of the two that are there,
-// unknown ones left out. It reorders v.
+// median returns the middle of the known elements of v, or the average of the two in the middle. It
+// reorders v.
 func median(v []float64) float64 {
 	for i := 0; i < len(v); {
 		if math.IsNaN(v[i]) {
-			v[i] = v[len(v)-1] // the order matters where something is infinite
+			v[i] = v[len(v)-1] // the order matters if an element is infinite
 			v = v[:len(v)-1]
 		} else {
 			i++
@@ -221,7 +162,9 @@ func median(v []float64) float64 {
 	return v[k]
 }
 
-// reduce makes one element of v, from the top down; unknown ones do not count.
+// reduce returns the SMIN, SMAX, AVG or STDEV of the known elements of v. It works from the top of
+// the stack down. The deviation is computed as Welford does (1962: "Note on a method for
+// calculating corrected sums of squares and products").
 func reduce(o op, v []float64) float64 {
 	n := 0
 	least, most, sum, mean, squares := math.NaN(), math.NaN(), 0.0, 0.0, 0.0

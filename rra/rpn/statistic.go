@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A Statistic is a function of VDEF: it makes one number of a column.
+// A Statistic is a function of VDEF: it computes one number from a column.
 type Statistic struct {
 	name  string
 	share float64 // of PERCENT and PERCENTNAN
@@ -39,9 +39,9 @@ var statistics = []string{
 // maxStatistic is the longest name that rrdtool reads.
 const maxStatistic = 29
 
-// ParseStatistic reads what stands behind the variable and the comma of the VDEF
-// name: FUNCTION or NUMBER,FUNCTION. As in rrdtool, what follows the function
-// of the second form is passed over. The texts of errors are rrdtool's, line ends included.
+// ParseStatistic parses the text behind the variable and its comma in the VDEF name: FUNCTION or
+// NUMBER,FUNCTION. As in rrdtool, text behind the function of the second form is ignored. The texts
+// of errors are rrdtool's, line ends included.
 func ParseStatistic(name, text string) (Statistic, error) {
 	function, share := "", math.NaN()
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789.e+-"))
@@ -80,14 +80,14 @@ func upper(text string) int {
 	return min(len(text)-len(strings.TrimLeft(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")), maxStatistic)
 }
 
-// At returns the statistic of a column, NaN where it has none. Unknown and infinite values do not
-// count, save for FIRST and LAST, for which infinity does, as it does for MAXIMUM and MINIMUM in
-// the first row that is known, and for PERCENT, for which unknown is less than every number, and
-// PERCENTNAN, which passes over what is unknown.
+// At returns the statistic of a column; NaN if the column has none. Unknown and infinite values do
+// not count, with these exceptions. For FIRST and LAST infinity counts. For MAXIMUM and MINIMUM it
+// counts in the first known row. For PERCENT unknown values are less than every number, and
+// infinity counts; PERCENTNAN ignores only unknown values.
 //
-// at is the time that it is of, in seconds since 1970: the end of the row whose value it is, for
-// FIRST its start. Those that are of no row, and a column without a known value, have none: timed
-// is false then.
+// at is the time of the statistic, in seconds since 1970: the end of the row whose value it is, or
+// for FIRST the start of that row. timed is false if the statistic is not the value of one row, or
+// the column has no known value.
 func (s Statistic) At(c Series) (value float64, at int64, timed bool) {
 	if row, ok := s.row(c.Values); ok {
 		value = c.Values[row]
@@ -99,7 +99,7 @@ func (s Statistic) At(c Series) (value float64, at int64, timed bool) {
 	return s.of(c), 0, false
 }
 
-// of is the statistic where it is of no row.
+// of returns a statistic that is not the value of one row.
 func (s Statistic) of(c Series) float64 {
 	if s.name == statPercent || s.name == statPercentNaN {
 		return s.percentile(c.Values)
@@ -132,8 +132,8 @@ func (s Statistic) ofRow() bool {
 	return s.name == statMaximum || s.name == statMinimum || s.name == statFirst || s.name == statLast
 }
 
-// row returns the row whose value the statistic is, if it is of one. For MAXIMUM and MINIMUM
-// infinity counts in the first row that is known only.
+// row returns the row whose value the statistic is, if there is one. For MAXIMUM and MINIMUM
+// infinity counts only in the first known row.
 func (s Statistic) row(values []float64) (row int, ok bool) {
 	if !s.ofRow() {
 		return 0, false
@@ -156,7 +156,7 @@ func (s Statistic) row(values []float64) (row int, ok bool) {
 	return row, row >= 0
 }
 
-// spread is the standard deviation of the n finite values, as of a whole population.
+// spread returns the standard deviation of the n finite values, as that of a whole population.
 func spread(values []float64, mean float64, n int) float64 {
 	squares := 0.0
 	for _, v := range values {
@@ -179,7 +179,7 @@ func (s Statistic) percentile(values []float64) float64 {
 	return v[int(math.Round(float64(s.share*float64(len(v)-1))/100))]
 }
 
-// leastSquares are the sums for a line through points.
+// leastSquares holds the sums from which the line of least squares through points is computed.
 type leastSquares struct {
 	n                int
 	x, y, xx, xy, yy float64

@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// window runs the operators over rows of one variable: TREND, PREDICT and their
-// kin. Node i is the operator.
+// window runs the operators over rows of one variable: TREND, PREDICT and their variants. Node i is
+// the operator.
 //
-// They know their variable by its place in the expression: TREND's is written
-// two words before it, PREDICT's just before. Windows count rows of the
-// variable, not of the result. rrdtool mixes the two where a variable is coarser
-// than the result, and then looks before the first row; here a window that begins
-// before the first row is unknown.
+// The operators find their variable by its place in the expression: two words before TREND, one
+// word before PREDICT. Windows count rows of the variable, not of the result. rrdtool mixes the two
+// if a variable has longer rows than the result, and then reads before the first row. Here a window
+// that begins before the first row is unknown.
 func (m *machine) window(p *Program, i int) error {
 	if m.column == nil {
 		return ErrNoSeries
@@ -24,7 +23,8 @@ func (m *machine) window(p *Program, i int) error {
 	return m.predict(p, i)
 }
 
-// rowsIn returns how many rows of a series a duration of whole seconds is.
+// rowsIn returns how many rows of a series a duration has. It cuts the duration to whole seconds
+// and rounds the rows up.
 func rowsIn(seconds float64, s *Series) int {
 	n := math.Ceil(math.Trunc(seconds) / float64(s.Step))
 	if !(n < MaxRows*2) { // NaN too
@@ -33,16 +33,8 @@ func rowsIn(seconds float64, s *Series) int {
 	return int(max(n, -1))
 }
 
-// look counts n steps of work.
-func (c *column) look(n int) error {
-	if c.work += n; c.work > c.options.Work {
-		return ErrWork
-	}
-	return nil
-}
-
-// trend replaces variable and duration by the average of the rows of that duration
-// up to this one: duration,TREND.
+// trend runs variable,duration,TREND: it replaces both by the average of the variable's rows of the
+// duration that ends with the current row.
 func (m *machine) trend(p *Program, i int) error {
 	top := len(m.stack) - 2
 	if top < 0 {
@@ -72,13 +64,13 @@ func (m *machine) trend(p *Program, i int) error {
 	return m.push(sum / float64(count)) // 0/0 if there is none
 }
 
-// predict replaces shifts, their number, window, percentile and variable by an
-// average, a deviation or a percentile of what stands in the window, shift by
-// shift: shift n, …, shift 1, n, window, (percentile,) variable.
+// predict runs shift n,…,shift 1,n,window,[percentile,]variable,PREDICT: it replaces the arguments
+// by an average, a deviation or a percentile of the variable's rows in n windows. Each window ends
+// the duration of its shift before the current row.
 //
-// A negative n stands for -n shifts 0, 1, … times the one given. As in rrdtool
-// a window has one row more than fits in it and reaches one row further than
-// its shift says, and the first two rows of the variable do not count.
+// A negative n stands for -n shifts that are 0, 1, 2, … times the one that is given. As in rrdtool,
+// a window has one row more than fits into it and reaches one row further back than its shift says,
+// and the first two rows of the variable do not count.
 func (m *machine) predict(p *Program, i int) error {
 	o := p.nodes[i].op
 	top := len(m.stack) - 3 // of n
@@ -118,8 +110,8 @@ func (m *machine) predict(p *Program, i int) error {
 	return m.push(quantile(values, percentile))
 }
 
-// shifts reads the shifts that stand below n, which is element at of the stack,
-// and returns them in rows of series i, and how many elements they took.
+// shifts returns the shifts below n, which is element at of the stack, as numbers of rows of series
+// i. args is how many elements of the stack they are.
 func (m *machine) shifts(at, i int) (rows []int, args int, err error) {
 	n := m.stack[at]
 	if math.IsNaN(n) || math.Abs(n) > MaxRows {
@@ -154,7 +146,7 @@ func (m *machine) shifts(at, i int) (rows []int, args int, err error) {
 	return rows, args, nil
 }
 
-// toInt32 is C's conversion on the machines rrdtool runs on.
+// toInt32 converts as C does on the processors that rrdtool runs on.
 func toInt32(v float64) int32 {
 	if !(v > math.MinInt32 && v < math.MaxInt32) {
 		return math.MinInt32
@@ -162,7 +154,8 @@ func toInt32(v float64) int32 {
 	return int32(v)
 }
 
-// gather returns the known rows of series i in the windows, until it is called again.
+// gather returns the known rows of series i in the windows. The result is valid until the next
+// call.
 func (c *column) gather(i int, shifts []int, window int) ([]float64, error) {
 	k := c.index(i)
 	out := c.known[:0]
@@ -192,8 +185,8 @@ func average(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// deviation is the standard deviation of a sample, from the sums of the values
-// and of their squares.
+// deviation returns the standard deviation of a sample, computed from the sums of the values and of
+// their squares.
 func deviation(v []float64) float64 {
 	if len(v) < 2 {
 		return math.NaN()
@@ -207,8 +200,8 @@ func deviation(v []float64) float64 {
 	return math.Sqrt(d / (n * (n - 1)))
 }
 
-// quantile returns a percentile: a positive one between two values, of a
-// negative one the nearest.
+// quantile returns a percentile of v: interpolated between two values if percentile is positive, or
+// the nearest value if it is negative.
 func quantile(v []float64, percentile float64) float64 {
 	slices.SortFunc(v, order)
 	at := float64(len(v)-1) * (math.Abs(percentile) / 100)

@@ -14,12 +14,12 @@ const (
 // A Word is one word of a compiled expression.
 type Word struct {
 	Kind     WordKind
-	Operator string  // as it is written: "+", "UN", …
+	Operator string  // its name: "+", "UN", …
 	Variable int     // Variable, Previous: index into the variables of Compile
 	Number   float64 // Number
 }
 
-// Words returns the expression word by word, for those who code it otherwise.
+// Words returns the expression word by word, for programs that write it in another form.
 func (p *Program) Words() []Word {
 	words := make([]Word, len(p.nodes))
 	for i, n := range p.nodes {
