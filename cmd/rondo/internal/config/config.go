@@ -1,12 +1,13 @@
-// Package config brings the settings of the server together: a flag goes before the environment,
-// and that before the YAML file.
+// Package config combines the settings of the server from flags, environment and a YAML file. A
+// flag takes precedence over the environment, and the environment over the file.
 //
-// Every setting is a flag. The flag collectd-auth-file is the variable RONDO_COLLECTD_AUTH_FILE,
-// and in the file the key collectd-auth-file, or auth-file below collectd:
+// Every setting is a flag. The flag collectd-auth-file is also the variable
+// RONDO_COLLECTD_AUTH_FILE, and in the file the key collectd-auth-file, or the key auth-file below
+// collectd:
 //
 //	http: 127.0.0.1:9180
 //	collectd:
-//	  addr: 127.0.0.1:25826     # what the flag --collectd says
+//	  addr: 127.0.0.1:25826     # the flag --collectd
 //	  auth-file: /etc/rondo/passwd
 //	rrdcached: ["127.0.0.1:42217", "unix:/run/rrdcached.sock"]
 package config
@@ -17,28 +18,29 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
 )
 
-// maxFile bounds the configuration file.
+// maxFile bounds the configuration file, in bytes.
 const maxFile = 1 << 20
 
-// own is the key that stands for its mapping's own flag: collectd: {addr: …} is --collectd.
+// own is the key for the flag of the mapping itself: collectd: {addr: …} is --collectd.
 const own = "addr"
 
-// A Section takes a key of the file that is no flag: a list of rules, say. An error that knows its
-// line has a method Line.
+// A Section reads a key of the file that is not a flag, such as a list of rules. If its error knows
+// the line of the mistake, it has a method Line.
 type Section struct {
 	Key   string
 	Parse func(*yaml.Node) error
 }
 
-// Apply sets every flag of flags that the command line left alone from the environment or, failing
-// that, from the YAML in file (the empty string: none). It returns the names of the flags that
-// somebody set: command line, environment or file.
+// Apply sets each flag that the command line has not set, from the environment, or else from the
+// YAML file; an empty name means no file. It returns the names of the flags that are set by command
+// line, environment or file.
 func Apply(flags *pflag.FlagSet, getenv func(string) (string, bool), file string, sections ...Section) (map[string]bool, error) {
 	named := make(map[string]bool)
 	var errs []error
@@ -72,14 +74,14 @@ func Apply(flags *pflag.FlagSet, getenv func(string) (string, bool), file string
 		return nil, err
 	}
 	for name := range r.seen {
-		if flags.Lookup(name) != nil { // no section
+		if flags.Lookup(name) != nil { // a flag, not a section
 			named[name] = true
 		}
 	}
 	return named, nil
 }
 
-// Variable returns the environment variable that stands for a flag.
+// Variable returns the environment variable of a flag.
 func Variable(flag string) string {
 	return "RONDO_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -103,7 +105,7 @@ func read(file string) ([]byte, error) {
 type reader struct {
 	file     string
 	flags    *pflag.FlagSet
-	named    map[string]bool // set by command line or environment: the file must not change them
+	named    map[string]bool // flags set by command line or environment, which take precedence
 	sections []Section
 	seen     map[string]bool
 }
@@ -123,7 +125,7 @@ func (r *reader) document(data []byte) error {
 	return r.mapping("", doc.Content[0])
 }
 
-// mapping reads the keys of n; prefix is the flag that the mapping stands below, with its dash.
+// mapping reads the keys of n. prefix is the name of the flag above the mapping, with a dash.
 func (r *reader) mapping(prefix string, n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode && n.Tag == "!!null" {
 		return nil
@@ -215,8 +217,8 @@ func (r *reader) errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", r.file, n.Line, fmt.Errorf(format, args...))
 }
 
-// set gives f its values. The flag does not count as changed: only the command line does that, so
-// that a second Apply (after a change of the file) starts anew.
+// set gives f its values. It does not mark the flag as changed, which only the command line does,
+// so that a second Apply after a change of the file starts from the beginning.
 func set(f *pflag.Flag, values []string) error {
 	if s, ok := f.Value.(pflag.SliceValue); ok {
 		if len(values) == 1 {
@@ -235,4 +237,19 @@ func set(f *pflag.Flag, values []string) error {
 		return fmt.Errorf("%q: %w", values[0], err)
 	}
 	return nil
+}
+
+// Unread returns why a text could not be read as a number or a switch, as a replacement for the
+// error of package strconv in err. It returns "" if err contains no such error.
+func Unread(err error) string {
+	number, ok := errors.AsType[*strconv.NumError](err)
+	switch {
+	case !ok:
+		return ""
+	case number.Func == "ParseBool":
+		return "is neither true nor false"
+	case errors.Is(number.Err, strconv.ErrRange):
+		return "is out of range"
+	}
+	return "is no number"
 }

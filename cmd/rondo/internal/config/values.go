@@ -1,17 +1,15 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 
 	"gopkg.in/yaml.v3"
 )
 
-// Values returns the values of some top-level keys of the YAML in file. Keys that are not there
-// have no entry, and other keys are not looked at: whether they are right is for Apply to say.
+// Values returns the values of some top-level keys of a YAML file. Missing keys have no element.
+// Values ignores other keys, which only Apply checks.
 func Values(file string, keys []string) (map[string]string, error) {
 	data, err := read(file)
 	if err != nil {
@@ -44,30 +42,15 @@ func Values(file string, keys []string) (map[string]string, error) {
 	return values, nil
 }
 
-// Beside returns a path that a configuration file names: a relative one begins at the file's
-// folder, so that it means the same wherever a command is run.
+// Beside returns a path that a configuration file names. A relative path begins at the folder of
+// the file, so that its meaning does not depend on the working folder.
 func Beside(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
 	path = filepath.Join(filepath.Dir(file), path)
-	if abs, err := filepath.Abs(path); err == nil { // else the working folder is gone
+	if abs, err := filepath.Abs(path); err == nil { // fails only if the working folder is gone
 		return abs
 	}
 	return path
-}
-
-// Unread says why a text could not be read as a number or a switch, in place of package strconv,
-// whose error is in err. Empty: err is something else.
-func Unread(err error) string {
-	number, ok := errors.AsType[*strconv.NumError](err)
-	switch {
-	case !ok:
-		return ""
-	case number.Func == "ParseBool":
-		return "is neither true nor false"
-	case errors.Is(number.Err, strconv.ErrRange):
-		return "is out of range"
-	}
-	return "is no number"
 }

@@ -13,7 +13,7 @@ import (
 // ContentType is the media type of a Writer's text.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// A Writer writes families of samples. The first error sticks and is returned by Flush.
+// A Writer writes families of samples. Flush returns the first error.
 type Writer struct {
 	w      *bufio.Writer
 	family string
@@ -22,13 +22,13 @@ type Writer struct {
 // NewWriter returns a Writer that writes to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriter(w)} }
 
-// Gauge writes a family of one gauge.
+// Gauge writes a family that consists of one gauge.
 func (w *Writer) Gauge(name, help string, v float64) {
 	w.Family(name, "gauge", help)
 	w.Sample(v)
 }
 
-// Counter writes a family of one counter; its name ends in _total.
+// Counter writes a family that consists of one counter. Its name must end in _total.
 func (w *Writer) Counter(name, help string, v float64) {
 	w.Family(name, "counter", help)
 	w.Sample(v)
@@ -37,11 +37,11 @@ func (w *Writer) Counter(name, help string, v float64) {
 // Family begins the family name, of kind gauge, counter or histogram.
 func (w *Writer) Family(name, kind, help string) {
 	w.family = name
-	// The first error sticks in w.w.
+	// The bufio.Writer keeps the first error for Flush.
 	_, _ = fmt.Fprintf(w.w, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscaper.Replace(help), name, kind)
 }
 
-// Sample writes a sample of the family begun last; labels are names and values in turn.
+// Sample writes a sample of the last family. labels are names and values in turn.
 func (w *Writer) Sample(v float64, labels ...string) {
 	_, _ = w.w.WriteString(w.family)
 	for i := 0; i+1 < len(labels); i += 2 {
@@ -59,9 +59,9 @@ func (w *Writer) Sample(v float64, labels ...string) {
 	_ = w.w.WriteByte('\n')
 }
 
-// Histogram writes a sample of the family begun last, of kind histogram. buckets calls its argument
-// with the upper bound of each bucket but the last, in order, and how many observations are not
-// above that; count and sum are those of all.
+// Histogram writes a sample of the last family, whose kind is histogram. buckets calls its argument
+// for each bucket except the last, in order, with the upper bound and the number of observations up
+// to it. count and sum are those of all observations.
 func (w *Writer) Histogram(buckets func(func(bound float64, n uint64)), count uint64, sum float64, labels ...string) {
 	family := w.family
 	w.family = family + "_bucket"
@@ -76,7 +76,7 @@ func (w *Writer) Histogram(buckets func(func(bound float64, n uint64)), count ui
 	w.family = family
 }
 
-// Flush writes what is buffered and returns the first error met.
+// Flush writes the buffered text and returns the first error of all writes.
 func (w *Writer) Flush() error { return w.w.Flush() }
 
 var (

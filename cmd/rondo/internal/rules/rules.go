@@ -8,7 +8,7 @@
 //	    archives: ["RRA:AVERAGE:0.5:10s:1d", "RRA:AVERAGE:0.5:5m:1y"]
 //	    expire: 30d
 //
-// Every key may be left out. A mistake is told with the rule, its field and the line.
+// Every key is optional. An error names the rule, the field and the line of the mistake.
 package rules
 
 import (
@@ -26,27 +26,27 @@ import (
 // Key is the key of the file that holds the rules.
 const Key = "policy"
 
-// never is a silence without end.
+// never is the value of expire for series that do not expire.
 const never = "never"
 
 // A Rule is a rule as it stands in a file.
 type Rule struct {
 	sink.Rule
-	// Line is where it begins.
+	// Line is the line where the rule begins.
 	Line int
 	// Text is the rule on one line.
 	Text string
 
-	lines map[string]int // of its fields
+	lines map[string]int // line of each field
 }
 
-// A List is the rules of a file, in order, and what they were compiled to.
+// A List is the rules of a file, in order, and the policy that they were compiled to.
 type List struct {
 	Rules  []Rule
 	Policy *sink.Policy
 }
 
-// An Error is what is wrong with one rule.
+// An Error is a mistake in one rule.
 type Error struct {
 	Rule  int    // counted from 1
 	Field string // empty: the rule as a whole
@@ -65,7 +65,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Line is where it stands.
+// Line returns the line of the mistake.
 func (e *Error) Line() int { return e.line }
 
 // Parse reads the value of the key policy.
@@ -102,7 +102,7 @@ func (l *List) CheckRows(most int64) error {
 		}
 		archives, err := sink.ParseArchives(max(r.Step, 1), r.Archives)
 		if err != nil {
-			return err // Parse has seen them
+			return err // cannot happen: Parse has read the archives before
 		}
 		for j := range archives {
 			if n := archives[j].Rows; n > most {
@@ -114,7 +114,7 @@ func (l *List) CheckRows(most int64) error {
 	return nil
 }
 
-// place gives an error of package receivers its line.
+// place adds the line to an error of package receivers.
 func (l *List) place(err error) error {
 	var e *sink.RuleError
 	if !errors.As(err, &e) {
@@ -153,7 +153,7 @@ func (r *Rule) parse(n *yaml.Node) *Error {
 	return nil
 }
 
-// reader returns the function that reads the field of a key; nil if the key is unknown.
+// reader returns the function that reads the field of a key, or nil if the key is unknown.
 func (r *Rule) reader(key string) func(*yaml.Node) error {
 	switch key {
 	case sink.FieldPath:
@@ -249,7 +249,8 @@ func ParseDuration(s string) (int64, error) {
 	return d, nil
 }
 
-// FormatDuration writes seconds as ParseDuration reads them, in days, hours, minutes or seconds.
+// FormatDuration returns seconds in the form that ParseDuration reads, in days, hours, minutes or
+// seconds.
 func FormatDuration(seconds int64) string {
 	for _, u := range []struct {
 		name    string
@@ -269,7 +270,7 @@ func scalar(n *yaml.Node) (string, error) {
 	return n.Value, nil
 }
 
-// target follows an alias.
+// target returns the node that an alias refers to, or n itself.
 func target(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		return n.Alias
@@ -277,7 +278,7 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// text writes a node on one line.
+// text returns a node as one line of YAML.
 func text(n *yaml.Node) string {
 	b, err := yaml.Marshal(flow(n))
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
-// pieceBytes is how much is read of a body, or written of an answer, before its deadline moves on.
+// pieceBytes is how many bytes of a body are read, or of an answer written, before the deadline is
+// renewed.
 const pieceBytes = 64 << 10
 
-// A pace says how long a client may take to send or read n bytes: grace, and a second for each rate
-// bytes.
+// A pace says how long a client may take to send or read n bytes: the time grace, and a second for
+// each rate bytes.
 type pace struct {
 	grace time.Duration
 	rate  int64 // bytes a second
@@ -26,14 +27,14 @@ func (p pace) deadline(start time.Time, n int64) time.Time {
 	return start.Add(p.grace + time.Duration(n*int64(time.Second)/p.rate))
 }
 
-// Why a body was not taken.
+// The reasons why a body is refused.
 var (
 	errBodyLong = errors.New("the request is too long")
 	errBodySlow = errors.New("the request did not arrive in time")
 )
 
-// readBody reads the body of r as a whole: a client that sends slowly, or nothing, waits here and
-// holds no place. What has arrived is charged to held.
+// readBody reads the whole body of r. A client that sends slowly, or nothing, waits here without
+// occupying a place. The bytes that have arrived are charged to held.
 func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, held *rpc.Account) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, nil
@@ -43,7 +44,7 @@ func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, h
 	}
 	var b bytes.Buffer
 	for start := time.Now(); ; {
-		if b.Len() > 0 { // until then the deadline of the whole request holds
+		if b.Len() > 0 { // before the first byte the deadline of the whole request applies
 			_ = c.SetReadDeadline(p.deadline(start, int64(b.Len())))
 		}
 		charge := int64(pieceBytes)
@@ -67,9 +68,9 @@ func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, h
 	}
 }
 
-// An answer passes what a handler writes to the client, as fast as the client reads but no slower
-// than its pace. When the first byte is written the handler has done its work: begun is called,
-// which gives its place to another.
+// An answer passes the output of a handler to the client, as fast as the client reads but not
+// slower than pace. The handler's work is done when it writes the first byte; begun is then called,
+// which gives the place of the request to another one.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -79,13 +80,13 @@ type answer struct {
 	written int64
 }
 
-// Unwrap returns the writer beneath, for http.ResponseController.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // Flush sends what is buffered.
 func (a *answer) Flush() { _ = a.control.Flush() }
 
-// Write writes p in pieces, each with its deadline.
+// Write writes p in pieces, each with a deadline of its own.
 func (a *answer) Write(p []byte) (written int, err error) {
 	if a.start.IsZero() {
 		a.start = time.Now()
@@ -103,7 +104,7 @@ func (a *answer) Write(p []byte) (written int, err error) {
 	}
 }
 
-// end sets the write deadline of an answer without a body, whose head is still to be sent.
+// end sets the write deadline of an answer without a body, whose head has not been sent yet.
 func (a *answer) end() {
 	if a.start.IsZero() {
 		_ = a.control.SetWriteDeadline(a.pace.deadline(time.Now(), 0))

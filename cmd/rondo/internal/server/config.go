@@ -13,50 +13,55 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Config is what a server is made from.
+// A Config is the configuration of a server.
 type Config struct {
 	DB      string // the database's folder
 	Version string
 	Engine  core.Options
 	HTTP    Address
 	Socket  unixsocket.Access // who may connect to the command line's socket
-	// HTTPHosts are names that the HTTP port answers to beside its own; "*" stands for every name.
+	// HTTPHosts are names by which clients may reach the HTTP port, besides its own; "*" means
+	// every name.
 	HTTPHosts []string
-	// Ways are the ways in.
+	// Ways are the receivers and the policy for new series.
 	Ways Ways
-	// RRDCached is where rrdcached's protocol is spoken.
+	// RRDCached configures the server of rrdcached's protocol.
 	RRDCached RRDCached
-	// MaxFuture is how far ahead of the clock a sample may be; 0: one hour, negative: no limit.
+	// MaxFuture is how far ahead of the clock a sample may be; 0 means one hour, a negative time
+	// means no limit.
 	MaxFuture time.Duration
-	// Limits are those of senders; its Policy is that of Ways.
+	// Limits are the limits of senders; its field Policy is replaced by that of Ways.
 	Limits sink.Options
-	// Memory bounds the Go heap of the process; 0: the limit that GOMEMLIMIT says.
+	// Memory bounds the Go heap of the process, in bytes; 0 means the limit of GOMEMLIMIT.
 	Memory int64
-	// Grace is how long open requests may take at the end; 0: 5 s.
+	// Grace is how long open requests may take when the server ends; 0 means 5 s.
 	Grace time.Duration
-	// Reload gives the ways in after a change of the configuration; nil: they never change.
+	// Reload delivers the Ways after each change of the configuration; nil means that they never
+	// change.
 	Reload <-chan Ways
-	Getenv func(string) string // systemd's variables; nil: none
-	Logger *slog.Logger        // nil: silent
+	Getenv func(string) string // returns systemd's variables; nil means none
+	Logger *slog.Logger        // nil means no log
 	// Ready, if not nil, is called once everything listens.
 	Ready func(Addresses)
 
-	bounds *bounds // of the HTTP port; nil: the default ones
+	bounds *bounds // limits of the HTTP port; nil means the defaults
 }
 
-// Ways are the ways into a store. They may change while the server runs.
+// Ways are the part of the configuration that may change while the server runs: how samples come
+// in, and which series they make.
 type Ways struct {
-	// Receivers are the protocols, each with its settings; one without an address is off.
+	// Receivers are the protocols with their settings. A protocol without an address is off.
 	Receivers []Receiver
-	// Policy decides about new series; nil: the protocols do.
+	// Policy decides about new series; if it is nil, the protocols decide.
 	Policy *sink.Policy
-	// Err says why a configuration that was read again cannot be taken; nil: it can.
+	// Err says why a configuration that was read again is refused; nil means that it is valid.
 	Err error
-	// Restart is how many settings of a configuration that was read again need a restart.
+	// Restart is the number of changed settings that take effect only after a restart.
 	Restart int
 }
 
-// An Address is a listen address. One that was named must be had; a default one may be taken.
+// An Address is a listen address. If the user has named it, failing to listen there ends the
+// server; a default address may be in use by another program.
 type Address struct {
 	Addr  string
 	Named bool
@@ -69,7 +74,7 @@ type Receiver struct {
 	Options  map[string][]string
 }
 
-// Addresses is what a server listens on.
+// Addresses are the addresses on which a server listens.
 type Addresses struct {
 	HTTP      net.Addr // nil: off
 	Socket    string
@@ -96,18 +101,19 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// RRDCached says where rrdcached's protocol is spoken.
+// RRDCached is the configuration of the server of rrdcached's protocol.
 type RRDCached struct {
 	Addresses []rrdcached.Address
-	Named     bool // they were named: they must be had
-	// Base is the folder that is cut off the front of names.
+	Named     bool // the user has named the addresses: failing to listen there ends the server
+	// Base is the folder that is cut off the front of absolute names.
 	Base string
-	// Adopt has native files below Base become series when clients name them.
+	// Adopt imports native files below Base as series when clients name them.
 	Adopt bool
-	// Conns, HostConns and Idle are limits; 0: the protocol's own.
+	// Conns, HostConns and Idle are limits; 0 means the default of package rrdcached.
 	Conns, HostConns int
 	Idle             time.Duration
-	// Define makes the definition of a series that a rule names and an UPDATE brings, with so many
-	// values a sample; a step of 0 is its own choice. Sources, if not nil, are those of the rule.
+	// Define returns the definition of a series that a rule allows and an UPDATE makes. values is
+	// the number of values in a sample. With a step of 0 Define chooses the step. sources, if not
+	// nil, are the data sources of the rule.
 	Define func(path string, values int, sources []rra.DataSource, step int64) *rra.Definition
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/rondo-db/rondo/internal/sockets"
 )
 
-// A connections is a listener whose connections are counted, all and of each client. A client that
-// is at its share loses the connection that was idle longest for each new one, and so does the
-// client with most connections when all are taken: who holds connections without using them cannot
-// keep others, or himself, from a new one.
+// A connections is a listener that counts its connections, all together and by client. A client
+// that has its full share loses, for each new connection, the one that was idle longest. If all
+// connections are taken, the client with most of them loses one in the same way. Idle connections
+// therefore never keep anybody from a new one.
 type connections struct {
 	net.Listener
-	most, share int // connections; of one client
+	most, share int // limits: all connections, and those of one client
 
 	mu      sync.Mutex // guards what follows, and the fields of each conn
 	clients map[string]map[*conn]struct{}
 	count   int
 	clock   uint64 // counts the uses of connections
 
-	closed atomic.Uint64 // connections closed for new ones, and new ones for which no other could be
+	closed atomic.Uint64 // connections closed to make room, and new ones refused for want of room
 }
 
 func limitConnections(l net.Listener, most, share int) *connections {
@@ -35,12 +35,12 @@ type conn struct {
 	net.Conn
 	owner    *connections
 	client   string
-	requests int    // that have begun and not ended
-	admitted int    // of these, those that have a place
-	used     uint64 // when a request began or ended last, by owner.clock
+	requests int    // requests that have begun and not ended
+	admitted int    // requests among them that have a place
+	used     uint64 // value of owner.clock when a request last began or ended
 }
 
-// Accept returns the next connection that there is room for.
+// Accept returns the next connection for which there is room.
 func (l *connections) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -50,7 +50,7 @@ func (l *connections) Accept() (net.Conn, error) {
 		k := &conn{Conn: c, owner: l, client: clientOf(c.RemoteAddr().String())}
 		victim, ok := l.add(k)
 		if victim != nil {
-			_ = victim.Conn.Close() // the peer sees the end, whatever else goes wrong
+			_ = victim.Conn.Close() // the connection is given up in any case
 		}
 		if ok {
 			return k, nil
@@ -59,7 +59,8 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// add takes c in. victim is another connection, to be closed for it; without one, c may have to go.
+// add registers c. victim is another connection to close in its place, or nil. ok is false if there
+// is no room for c.
 func (l *connections) add(c *conn) (victim *conn, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +91,7 @@ func (l *connections) put(c *conn) {
 	l.touch(c)
 }
 
-// drop forgets c; it may be called again.
+// drop removes c. It may be called again.
 func (l *connections) drop(c *conn) {
 	of := l.clients[c.client]
 	if _, ok := of[c]; !ok {
@@ -108,7 +109,7 @@ func (l *connections) touch(c *conn) {
 	c.used = l.clock
 }
 
-// greediest returns the connections of the client that has most.
+// greediest returns the connections of the client that has most of them.
 func (l *connections) greediest() (most map[*conn]struct{}) {
 	for _, of := range l.clients {
 		if len(of) > len(most) {
@@ -118,8 +119,8 @@ func (l *connections) greediest() (most map[*conn]struct{}) {
 	return most
 }
 
-// idlest returns the connection without a request that was used longest ago; if all have one, that
-// whose requests have no place; nil if there is none.
+// idlest returns the connection without a request that has been idle longest. If all have requests,
+// it returns one whose requests have no place, or nil if there is no such connection.
 func idlest(of map[*conn]struct{}) (best *conn) {
 	for c := range of {
 		switch {
@@ -133,14 +134,14 @@ func idlest(of map[*conn]struct{}) (best *conn) {
 	return best
 }
 
-// open returns how many connections there are.
+// open returns the number of connections.
 func (l *connections) open() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.count
 }
 
-// Close closes the connection and gives its room back.
+// Close closes the connection and makes its room free.
 func (c *conn) Close() error {
 	c.owner.mu.Lock()
 	c.owner.drop(c)
@@ -148,8 +149,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// begin and end say that a request of c is there, and admit that it has a place. On nil they do
-// nothing.
+// begin and end count a request of c when it arrives and when it ends; admit counts it when it gets
+// a place. On nil they do nothing.
 func (c *conn) begin() { c.count(1, 0) }
 func (c *conn) admit() { c.count(0, 1) }
 func (c *conn) leave() { c.count(0, -1) }
@@ -176,14 +177,14 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// connOf returns the connection of a request; nil if it is not counted.
+// connOf returns the connection of a request, or nil if the connection is not counted.
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c
 }
 
-// clientOf returns what a remote address is counted as: the address without its port; of IPv6 the
-// network of 64 bits, which one host has for itself.
+// clientOf returns the client that a remote address belongs to: the address without its port, or
+// the 64-bit network of an IPv6 address, because one host has such a network to itself.
 func clientOf(remote string) string {
 	a, err := netip.ParseAddrPort(remote)
 	if err != nil {

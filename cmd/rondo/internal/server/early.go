@@ -11,8 +11,8 @@ import (
 	"github.com/rondo-db/rondo/query/unixsocket"
 )
 
-// early finds mistakes before the database is opened. A start that fails must not leave an empty
-// database, which commands would use from then on.
+// early finds mistakes before the database is opened. A failed start must not leave an empty
+// database behind, because commands would then use it.
 func (s *server) early() error {
 	for _, r := range s.Ways.Receivers {
 		if err := s.check(r); err != nil {
@@ -27,7 +27,7 @@ func (s *server) early() error {
 	return CheckSocket(s.Socket)
 }
 
-// CheckSocket returns an error if the socket of the command line cannot be given to its group.
+// CheckSocket returns an error if the socket of the command line cannot get its group.
 func CheckSocket(a unixsocket.Access) error {
 	if a.Group == "" {
 		return nil
@@ -38,7 +38,7 @@ func CheckSocket(a unixsocket.Access) error {
 	return nil
 }
 
-// example is an address that r could listen on.
+// example returns an address on which r could listen.
 func example(r Receiver) string {
 	if r.Protocol.Address != "" {
 		return r.Protocol.Address
@@ -46,8 +46,8 @@ func example(r Receiver) string {
 	return "127.0.0.1:8888"
 }
 
-// free returns what heard would say if the server went on: none of its default addresses can be
-// had. It is asked behind listenHTTP and before the database is opened.
+// free returns the error that heard would return later, if none of the default addresses is free.
+// It is called after listenHTTP and before the database is opened.
 func (s *server) free() error {
 	if s.opened > 0 || len(s.missed) == 0 || len(s.activated) > 0 || s.RRDCached.Named && len(s.RRDCached.Addresses) > 0 {
 		return nil
@@ -60,7 +60,7 @@ func (s *server) free() error {
 		c := s.settings(r)
 		c.Address = ""
 		if r.Address.Named || r.Address.Addr == "" || r.Protocol.Enabled != nil && r.Protocol.Enabled(c) {
-			return nil // it must be had, or there are files to read
+			return nil // a named address fails by itself, and files can be read without an address
 		}
 		if err := try(r.Protocol.Network, r.Address.Addr); err == nil {
 			return nil
@@ -70,7 +70,7 @@ func (s *server) free() error {
 	return noneFree(missed)
 }
 
-// try listens at an address for a moment.
+// try returns an error if it cannot listen at an address.
 func try(network, addr string) error {
 	var l io.Closer
 	var err error
@@ -85,13 +85,13 @@ func try(network, addr string) error {
 	return l.Close()
 }
 
-// noneFree says that another server has all default addresses.
+// noneFree returns the error that another server uses all default addresses.
 func noneFree(missed []string) error {
 	return fmt.Errorf("none of the default addresses can be had (%s): another server has them. End it, or give this one addresses of its own by these flags",
 		strings.Join(missed, ", "))
 }
 
-// opening explains why the database cannot be opened.
+// opening explains an error of opening the database.
 func (s *server) opening(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err

@@ -4,7 +4,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A figure is one number the server knows of itself: a metric, and a series below rondo/.
+// A figure is one number about the server itself. It is a metric, and a series below rondo/.
 type figure struct {
 	series string // the last part of the series' path; empty: not recorded
 	metric string

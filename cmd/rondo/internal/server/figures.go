@@ -12,8 +12,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// figures returns what the store and the process know of themselves now. The order and the names
-// are always the same.
+// figures returns the current figures of the store and the process. Their order and names never
+// change.
 func (s *server) figures() []figure {
 	fs := storeFigures(s.store.Stats())
 	fs = append(fs, processFigures(s.started)...)
@@ -87,7 +87,8 @@ func runtimeMetric(name string) float64 {
 	return float64(s[0].Value.Uint64())
 }
 
-// residentBytes reads the resident set from /proc, where there is one.
+// residentBytes reads the size of the resident set from /proc. It returns false on systems without
+// /proc.
 func residentBytes() (float64, bool) {
 	data, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

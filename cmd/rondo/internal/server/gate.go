@@ -20,24 +20,24 @@ import (
 
 // bounds are the limits of the HTTP port. A client is an address.
 type bounds struct {
-	conns, clientConns     int           // connections; of one client
-	pending, clientPending int           // requests that have begun, with those that wait
-	places, clientPlaces   int           // requests that are worked off
+	conns, clientConns     int           // connections: all, and of one client; so in the lines below
+	pending, clientPending int           // requests that have begun, including those that wait
+	places, clientPlaces   int           // requests that are being handled
 	scrapes, clientScrapes int           // requests for /metrics
-	streams                int           // requests of one connection of HTTP/2
-	patience               time.Duration // for a place
-	work                   time.Duration // for one request
-	body                   int64         // bytes of one request
-	bodies, clientBodies   int64         // bytes of requests that arrive
-	answers, clientAnswers int64         // bytes of answers that are put together, or wait to be read
-	send, read             pace          // of a client that sends a request, and reads an answer
-	header, idle           time.Duration // for the head of a request; for the next one
+	streams                int           // requests at a time on one connection of HTTP/2
+	patience               time.Duration // how long a request waits for a place
+	work                   time.Duration // how long a request may be handled
+	body                   int64         // bytes of the body of one request
+	bodies, clientBodies   int64         // bytes of bodies in memory
+	answers, clientAnswers int64         // bytes of answers in memory
+	send, read             pace          // how slowly a client may send a request, and read an answer
+	header, idle           time.Duration // time for the head of a request, and until the next one
 }
 
-// minAnswers is how many bytes answers may hold if the budget of the store is small.
+// minAnswers is how many bytes answers may always occupy, however small the budget of the store is.
 const minAnswers = 16 << 20
 
-// defaultBounds returns the limits of a server whose store has a budget of so many bytes.
+// defaultBounds returns the limits of a server whose store has a budget of memory bytes.
 func defaultBounds(memory int64) bounds {
 	answers := max(memory/8, minAnswers)
 	return bounds{
@@ -48,7 +48,7 @@ func defaultBounds(memory int64) bounds {
 		streams:  100,
 		patience: 5 * time.Second,
 		work:     2 * time.Minute,
-		body:     rpc.MaxRequestBytes + 1<<10, // with what gRPC puts around a message
+		body:     rpc.MaxRequestBytes + 1<<10, // a message and the frame of gRPC around it
 		bodies:   max(memory/32, 4*rpc.MaxRequestBytes), clientBodies: max(memory/64, 2*rpc.MaxRequestBytes),
 		answers: answers, clientAnswers: answers / 2,
 		send: pace{10 * time.Second, 64 << 10}, read: pace{20 * time.Second, 64 << 10},
@@ -56,19 +56,19 @@ func defaultBounds(memory int64) bounds {
 	}
 }
 
-// A gate stands before the HTTP port. It answers for the health of the process itself, at any time.
-// It refuses what strangers send by way of a browser, takes requests in as a whole before they get
-// one of its places, and bounds what one client may have of everything.
+// A gate is the first handler of the HTTP port. It answers health checks itself, at any time. It
+// refuses requests that web pages send through a browser. It reads a request completely before the
+// request gets a place. And it bounds the share of each client in all limits.
 type gate struct {
 	bounds
 	log     *slog.Logger
 	hosts   *hosts
-	state   atomic.Pointer[string]       // why the server is not ready; nil: it is
-	inner   atomic.Pointer[http.Handler] // nil: not yet
-	scraped atomic.Pointer[http.Handler] // what answers /metrics; nil: inner
-	pending *room                        // requests
-	work    *room                        // those that are worked off
-	scrape  *room                        // those for /metrics
+	state   atomic.Pointer[string]       // why the server is not ready; nil: it is ready
+	inner   atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
+	scraped atomic.Pointer[http.Handler] // the handler of /metrics; nil: inner
+	pending *room                        // all requests that have begun
+	work    *room                        // requests that are being handled
+	scrape  *room                        // requests for /metrics that are being handled
 	bodies  *rpc.Budget
 	answers *rpc.Budget
 	refused [refusals]atomic.Uint64
@@ -76,18 +76,18 @@ type gate struct {
 	endpoints map[string]*histogram.Histogram // how long requests took, by path; does not change
 
 	mu   sync.Mutex // guards told
-	told time.Time  // when the log was last told of a request by a name that is not the server's
+	told time.Time  // when a request by a foreign name was last logged
 }
 
-// A refusal is why a request was not let in.
+// A refusal is the reason why a request was refused.
 type refusal int
 
 const (
-	refusedHost    refusal = iota // the Host or the Origin is another's
-	refusedPending                // too many are under way
-	refusedPlace                  // no place became free
+	refusedHost    refusal = iota // the Host or the Origin is foreign
+	refusedPending                // too many requests are under way
+	refusedPlace                  // no place became free in time
 	refusedSlow                   // the body did not arrive in time
-	refusedMemory                 // requests or answers hold too much memory
+	refusedMemory                 // requests or answers occupy too much memory
 	refusedLong                   // the body is too long
 	refusals
 )
@@ -116,10 +116,10 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 
 func (g *gate) setState(s string) { g.state.Store(&s) }
 
-// ready reports whether requests are let through and will be for a while.
+// ready reports whether the gate lets requests through and the server is not about to stop.
 func (g *gate) ready() bool { return g.state.Load() == nil }
 
-// open lets requests through: those for metrics and health, which have a room of their own, to
+// open lets requests through. Those for metrics and health, which have a room of their own, go to
 // metrics, all others to h.
 func (g *gate) open(h, metrics http.Handler) {
 	g.scraped.Store(&metrics)
@@ -127,14 +127,14 @@ func (g *gate) open(h, metrics http.Handler) {
 	g.state.Store(nil)
 }
 
-// stopping makes the server not ready, and goes on serving.
+// stopping makes the server not ready. The gate goes on serving.
 func (g *gate) stopping() { g.setState("stopping") }
 
-// ServeHTTP answers questions about health itself. It lets other requests in, or refuses them.
+// ServeHTTP answers health checks itself, and lets other requests in or refuses them.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := http.NewResponseController(w)
-	// Every connection of this server takes deadlines. A write deadline outlives its request, so
-	// each request sets its own.
+	// A write deadline outlives its request, so each request sets its own. Setting a deadline does
+	// not fail on the connections of this server.
 	_ = c.SetReadDeadline(g.send.deadline(time.Now(), 0))
 	_ = c.SetWriteDeadline(g.read.deadline(time.Now(), 0))
 	conn := connOf(r.Context())
@@ -183,7 +183,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.serve(c, w, r, *h, client, conn, g.work)
 }
 
-// otherEndpoint stands for every path that is not one of the server's.
+// otherEndpoint is the name under which requests for unknown paths are counted.
 const otherEndpoint = "other"
 
 func (g *gate) endpoint(path string) *histogram.Histogram {
@@ -193,8 +193,8 @@ func (g *gate) endpoint(path string) *histogram.Histogram {
 	return g.endpoints[otherEndpoint]
 }
 
-// metrics answers /metrics, which has places of its own. The page is put together before it is
-// sent: who reads slowly holds no place.
+// metrics answers /metrics, which has places of its own. The page is complete before it is sent, so
+// a slow reader occupies no place.
 func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
 	if !g.scrape.enter(r.Context(), client, g.patience) {
 		g.refuse(w, r, refusedPlace)
@@ -205,8 +205,8 @@ func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *htt
 	g.pass(c, w, r, *g.scraped.Load(), leave)
 }
 
-// pass has h answer. While it is at work nothing is read or written that a deadline could end: one
-// that passed would cancel a request that its client waits for.
+// pass lets h answer. The connection has no deadlines while h works, because a deadline that passed
+// would cancel the request although its client is waiting.
 func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, begun func()) {
 	_ = c.SetReadDeadline(time.Time{})
 	_ = c.SetWriteDeadline(time.Time{})
@@ -215,7 +215,7 @@ func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.R
 	a.end()
 }
 
-// serve takes the request in, waits for a place in a room and has h answer.
+// serve reads the request, waits for a place in a room and lets h answer.
 func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn, in *room) {
 	arriving := g.bodies.Open(client)
 	defer arriving.Close()
@@ -257,7 +257,7 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 	g.pass(c, w, whole, h, leave)
 }
 
-// refusalTexts are what clients are told.
+// refusalTexts are the answers to refused requests.
 var refusalTexts = [refusals]struct {
 	code int
 	rpc  connect.Code
@@ -275,7 +275,7 @@ func (g *gate) shed() uint64 {
 	return g.refused[refusedPending].Load() + g.refused[refusedPlace].Load()
 }
 
-// refuse answers a request that is not let in, in the words of its protocol, and counts it.
+// refuse answers a refused request in the form of its protocol, and counts it.
 func (g *gate) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
 	g.refused[why].Add(1)
 	end(w, r)
@@ -290,18 +290,18 @@ func (g *gate) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
 	http.Error(w, t.text+".", t.code)
 }
 
-// end has the connection closed behind the answer, if it is one of HTTP/1 and the body of r has not
-// been read: the rest would have to be read before the next request.
+// end closes a connection of HTTP/1 after the answer, if the body of r has not been read. Otherwise
+// the rest of the body would have to be read before the next request.
 func end(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 && r.Body != nil && r.Body != http.NoBody {
 		w.Header().Set("Connection", "close")
 	}
 }
 
-// strangerPause is how often the log tells of requests by names that are not the server's.
+// strangerPause is the least time between two log lines about requests by foreign names.
 const strangerPause = time.Minute
 
-// stranger counts a request that is another's, and tells the log now and then.
+// stranger counts a request by a foreign name, and logs one now and then.
 func (g *gate) stranger(r *http.Request, why string) {
 	g.refused[refusedHost].Add(1)
 	g.mu.Lock()

@@ -11,25 +11,23 @@ import (
 	"strings"
 )
 
-// A web page can make its visitor's browser send requests to this port. Two signs tell such a
-// request from one of a program that the owner runs: the header Origin names the page's site, and
-// the header Host, where the page's site lets its own name mean this machine ("DNS rebinding"),
-// names that site.
+// A web page can make its visitor's browser send requests to this port. Two headers tell such a
+// request from one of a program: Origin names the site of the page, and so does Host if the site
+// lets its own name mean this machine ("DNS rebinding").
 //
-// So a request is let in if it has no Origin, or one that is this server's own, and if its Host is
-// a name that no stranger can have: an address (which means one machine and cannot be made to mean
-// another), localhost, the names of this machine where it is reachable from others, and what
-// --http-host adds.
+// A request is therefore let in if it has no Origin, or the server's own, and if its Host is a name
+// that no other site can have: an address, which always means the same machine; localhost; the
+// names of this machine, if other machines can reach it; and the names of --http-host.
 
-// anyHost, as a name of --http-host, lets every Host in.
+// anyHost is the name of --http-host that allows every Host.
 const anyHost = "*"
 
 // hosts are the names that the HTTP port answers to.
 type hosts struct {
 	exempt bool            // a unix socket, which no browser opens
-	any    bool            // every Host is let in
+	any    bool            // every Host is allowed
 	own    map[string]bool // names of this machine
-	added  map[string]bool // by --http-host; pages of these sites may send requests, too
+	added  map[string]bool // names of --http-host; pages of these sites may send requests, too
 }
 
 // newHosts returns the names of a server that listens at addr. machine returns the names of this
@@ -51,8 +49,8 @@ func newHosts(addr net.Addr, added []string, machine func() []string) *hosts {
 	return h
 }
 
-// hostname returns the name in the value of a header Host, in lower case: without a port, without
-// the dot at the end.
+// hostname returns the name in the value of a header Host, in lower case, without a port and
+// without a dot at the end.
 func hostname(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -61,7 +59,7 @@ func hostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// refuse says why r is not let in; empty: it is. Only the headers of r are looked at.
+// refuse returns why r is refused, or "" if it is let in. It reads only the headers of r.
 func (h *hosts) refuse(r *http.Request) string {
 	if h.exempt {
 		return ""
@@ -81,8 +79,8 @@ func (h *hosts) refuse(r *http.Request) string {
 	return ""
 }
 
-// names reports whether name, as [hostname] returns it, is one of the server's. A request of
-// HTTP/1.0 may be without one; no browser sends such a request.
+// names reports whether name, a result of [hostname], is a name of the server. The empty name is
+// one, too: requests of HTTP/1.0 may lack the header, and no browser sends such requests.
 func (h *hosts) names(name string) bool {
 	if h.any || name == "" || h.own[name] || h.added[name] || strings.HasSuffix(name, ".localhost") {
 		return true
@@ -91,12 +89,12 @@ func (h *hosts) names(name string) bool {
 	return err == nil
 }
 
-// ownOrigin reports whether a page of origin is one of this server, as which the request names it,
-// or of a site that was added by name.
+// ownOrigin reports whether origin is this server, by the name in the request's header Host, or a
+// site of --http-host.
 func (h *hosts) ownOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
-		return false // "null", say
+		return false // for example "null"
 	}
 	return strings.EqualFold(u.Host, host) || h.added[hostname(u.Host)]
 }
@@ -109,13 +107,13 @@ func originHost(origin string) string {
 }
 
 // followsLink reports whether a person follows a link of another site to a page of this server. The
-// site sees nothing of it.
+// site cannot read the answer.
 func followsLink(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
 		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// quoted returns name as one word of a command line, or NAME if it is no name of a host.
+// quoted returns name as one word of a command line, or NAME if it is not a valid host name.
 func quoted(name string) string {
 	ok := name != "" && strings.IndexFunc(name, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune(".-_:", r))
@@ -126,8 +124,8 @@ func quoted(name string) string {
 	return name
 }
 
-// machineNames returns what other machines call this one, as far as it knows itself: its host name,
-// with ".local" (mDNS) and with each domain that its resolver searches.
+// machineNames returns the names that other machines may have for this one: its host name, alone,
+// with ".local" (mDNS), and with each domain that its resolver searches.
 func machineNames() []string {
 	name, err := os.Hostname()
 	if err != nil || name == "" {
@@ -145,10 +143,10 @@ func machineNames() []string {
 func searchDomains(file string) (domains []string) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil // there is none, on some systems
+		return nil // some systems have no such file
 	}
-	defer func() { _ = f.Close() }() // read only
-	const most = 1000                // lines
+	defer func() { _ = f.Close() }() // nothing was written
+	const most = 1000                // lines that are read
 	lines := bufio.NewScanner(f)
 	for range most {
 		if !lines.Scan() {
@@ -166,7 +164,7 @@ func searchDomains(file string) (domains []string) {
 	return domains
 }
 
-// CheckHTTPHost says what is wrong with a name of --http-host.
+// CheckHTTPHost returns an error if a name of --http-host is invalid.
 func CheckHTTPHost(name string) error {
 	if name == anyHost {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// httpFigures returns what the HTTP port knows of itself.
+// httpFigures returns the figures of the HTTP port.
 func (s *server) httpFigures() []figure {
 	g := s.page
 	conns, closed := 0, uint64(0)
@@ -33,7 +33,7 @@ func (s *server) httpFigures() []figure {
 	}
 }
 
-// writeHTTP writes what the HTTP port has refused.
+// writeHTTP writes the metrics of requests that the HTTP port has refused.
 func (s *server) writeHTTP(w *metrics.Writer) {
 	w.Family("rondo_http_requests_refused_total", "counter", "Requests not let in, by reason.")
 	for i := range s.page.refused {
@@ -56,7 +56,7 @@ func writeHistogram(w *metrics.Writer, s histogram.Snapshot, labels ...string) {
 	w.Histogram(s.Buckets, s.Count(), s.Sum(), labels...)
 }
 
-// writeTimes writes how long what the store does takes.
+// writeTimes writes histograms of how long the store's operations take.
 func writeTimes(w *metrics.Writer, st core.Stats) {
 	for _, h := range []struct {
 		name, help string

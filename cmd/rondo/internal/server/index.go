@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// index serves a plain page that says what is here. It asks for nothing from elsewhere.
+// index serves a plain page with links to everything that the port serves. The page loads nothing
+// from other sites.
 func (s *server) index(w http.ResponseWriter, _ *http.Request) {
 	type way struct{ Name, Addr string }
 	page := struct {

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	localConns   = 1024             // of the socket; further ones wait to be accepted
-	localHeader  = 10 * time.Second // of the socket, for the head of a request
-	localIdle    = 2 * time.Minute  // of the socket, for the next request
-	pingInterval = 30 * time.Second // after which a silent peer of HTTP/2 is asked whether it is there
+	localConns   = 1024             // connections at the socket; further ones wait to be accepted
+	localHeader  = 10 * time.Second // time for the head of a request at the socket
+	localIdle    = 2 * time.Minute  // time until the next request at the socket
+	pingInterval = 30 * time.Second // silence after which a peer of HTTP/2 gets a ping
 )
 
-// listenHTTP opens the HTTP port; nil if it is off, or a default that is taken.
+// listenHTTP opens the HTTP port. It returns nil if the port is off, or if the default address is
+// in use.
 func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	b := defaultBounds(s.Memory)
 	if s.bounds != nil {
@@ -42,7 +43,7 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	}, s.Logger, fail), nil
 }
 
-// socket returns the socket that systemd handed over under name, or else one opened at a.
+// socket returns the socket that systemd has passed under name, or else a new one at a.
 func (s *server) socket(name string, a Address) (net.Listener, error) {
 	if files := s.activated[name]; len(files) > 0 {
 		l, err := net.FileListener(files[0])
@@ -62,7 +63,8 @@ func (s *server) socket(name string, a Address) (net.Listener, error) {
 	return l, nil
 }
 
-// taken says what an address that cannot be had means: the end, if it was named, or else a warning.
+// taken handles an address that cannot be opened. It returns an error if the user has named the
+// address, and otherwise logs a warning.
 func (s *server) taken(name string, a Address, err error) error {
 	if a.Named {
 		return fmt.Errorf("--%s %s: %w", name, a.Addr, err)
@@ -72,8 +74,8 @@ func (s *server) taken(name string, a Address, err error) error {
 	return nil
 }
 
-// heard returns an error if no default address could be had and nothing else is received. The
-// sockets in the database's folder do not count: they are free whoever else runs.
+// heard returns an error if all default addresses are in use and the server has no other input. The
+// sockets in the database's folder do not count, because they are always free.
 func (s *server) heard() error {
 	if s.opened > 0 || len(s.missed) == 0 {
 		return nil
@@ -124,8 +126,8 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
 	}, s.Logger, fail), nil
 }
 
-// refusePages refuses what a web page sends. No browser reaches the socket by itself: a proxy that
-// passes requests on to it would let pages in, and whoever reaches it may do everything.
+// refusePages refuses requests of web pages. A browser cannot reach the socket directly, but a
+// proxy may pass its requests on, and a caller at the socket may do everything.
 func refusePages(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Mode") != "" {

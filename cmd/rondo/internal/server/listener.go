@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// maxHeader is the most bytes of the head of a request.
+// maxHeader bounds the head of a request, in bytes.
 const maxHeader = 64 << 10
 
 // A listener is an http.Server and the goroutine that it serves in.
 type listener struct {
 	net.Listener
 	server *http.Server
-	cut    context.CancelFunc // ends what requests are at
+	cut    context.CancelFunc // cancels the work of requests
 	done   chan struct{}
 }
 
-// serve has s serve at l. fail is told why it ended, if not by shutdown.
+// serve starts s at l. It calls fail with the error if s ends before shutdown.
 func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.CancelCauseFunc) *listener {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -41,8 +41,8 @@ func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 	return r
 }
 
-// shutdown lets open requests end, at most for grace; what they are at then is cancelled, and their
-// connections closed.
+// shutdown waits for open requests to end, at most for grace. It then cancels their work and closes
+// their connections.
 func (l *listener) shutdown(grace time.Duration, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()

@@ -31,7 +31,7 @@ func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
 	_ = w.Flush() // the client may be gone
 }
 
-// writeSink writes what was made for the receivers together.
+// writeSink writes the metrics of the sink, which all receivers share.
 func writeSink(w *metrics.Writer, st sink.Stats) {
 	w.Counter("rondo_series_made_total", "Series made because a receiver saw a new one.", float64(st.Made))
 	w.Family("rondo_series_refused_total", "counter", "Series, and paths of metadata, not made, by reason; one that is tried again counts again.")
@@ -56,7 +56,7 @@ var receiverFamilies = []struct {
 	{"rondo_receiver_series", "gauge", "Series the receiver holds references of.", func(s receivers.Stats) float64 { return float64(s.Series) }},
 }
 
-// receiverFigures returns what is recorded of each receiver.
+// receiverFigures returns the figures of each receiver.
 func receiverFigures(runs []*run) []figure {
 	var fs []figure
 	for _, r := range runs {

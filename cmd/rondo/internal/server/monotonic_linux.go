@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// monotonic returns the clock that systemd wants to see in a message of a reload.
+// monotonic returns the time of the clock that systemd expects in the message about a reload.
 func monotonic() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {

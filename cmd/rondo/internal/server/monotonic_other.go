@@ -4,5 +4,5 @@ package server
 
 import "time"
 
-// monotonic is for systemd, which runs on Linux only.
+// monotonic returns 0: only systemd needs it, which runs on Linux.
 func monotonic() time.Duration { return 0 }

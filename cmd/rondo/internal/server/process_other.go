@@ -4,5 +4,5 @@ package server
 
 import "time"
 
-// processorTime is not known here.
+// processorTime is unknown on this system.
 func processorTime() (time.Duration, bool) { return 0, false }

@@ -18,7 +18,7 @@ import (
 // A manager runs the receivers.
 type manager struct {
 	*server
-	sink *sink.Sink // one for as long as the server runs: it keeps what senders may still make
+	sink *sink.Sink // lives as long as the server, because it counts what senders may still make
 	fail context.CancelCauseFunc
 
 	mu   sync.Mutex // guards runs
@@ -30,7 +30,7 @@ type run struct {
 	settings Receiver
 	receiver receivers.Receiver
 	cancel   context.CancelFunc
-	done     chan struct{} // closed when Serve has returned; its error has gone to manager.fail
+	done     chan struct{} // closed after Serve has returned and its error has gone to manager.fail
 }
 
 func newManager(s *server) *manager {
@@ -49,8 +49,8 @@ func (m *manager) start(w Ways, fail context.CancelCauseFunc) error {
 	return nil
 }
 
-// check says what is wrong with the settings of r, before anything is opened. A receiver that is
-// off is no exception: a mistake would show only when it is turned on.
+// check returns a mistake in the settings of r, before anything is opened. It checks a receiver
+// that is off, too: otherwise the mistake would show only when it is turned on.
 func (s *server) check(r Receiver) error {
 	if r.Protocol.Check == nil {
 		return nil
@@ -61,7 +61,7 @@ func (s *server) check(r Receiver) error {
 	return nil
 }
 
-// enabled reports whether r has something to receive from.
+// enabled reports whether r has an address or files to receive from.
 func (s *server) enabled(r Receiver) bool {
 	switch {
 	case r.Address.Addr != "" || len(s.activated[r.Protocol.Name]) > 0:
@@ -98,7 +98,7 @@ func (m *manager) open(r Receiver) error {
 		if err := m.taken(name, r.Address, err); err != nil {
 			return err
 		}
-		c.Address = "" // files it can do without the default address
+		c.Address = "" // the receiver works without the default address, because it reads files
 		if r.Protocol.Enabled == nil || !r.Protocol.Enabled(c) {
 			return nil
 		}
@@ -109,13 +109,13 @@ func (m *manager) open(r Receiver) error {
 	if a := rec.Addr(); a != nil {
 		m.announce(name, a, r.Protocol.Secured != nil && r.Protocol.Secured(c))
 	} else {
-		m.opened++ // it reads files
+		m.opened++ // the receiver reads files
 	}
 	m.serve(r, rec)
 	return nil
 }
 
-// adopt makes c use a copy of the open socket f; f stays open for the next reload.
+// adopt makes c use a copy of the open socket f. f itself stays open for the next reload.
 func adopt(c *receivers.Config, network string, f *os.File) (err error) {
 	if network == "udp" {
 		c.PacketConn, err = net.FilePacketConn(f)
@@ -139,7 +139,7 @@ func (m *manager) serve(settings Receiver, rec receivers.Receiver) {
 	}()
 }
 
-// end stops one receiver and returns when what it has read is stored.
+// end stops one receiver and returns when the samples it has read are stored.
 func (m *manager) end(r *run) {
 	r.cancel()
 	<-r.done
@@ -153,11 +153,11 @@ func (r Receiver) same(o Receiver) bool {
 	return r.Address.Addr == o.Address.Addr && maps.EqualFunc(r.Options, o.Options, slices.Equal)
 }
 
-// reload opens anew every receiver whose settings have changed, or the files that they name may
-// have. One whose settings are bad keeps running as it was; ok is false then.
+// reload restarts every receiver whose settings have changed, or whose files may have. A receiver
+// with bad settings keeps running with the old ones; ok is then false.
 func (m *manager) reload(w Ways) (ok bool) {
 	m.sink.SetPolicy(w.Policy)
-	var stay []string // receivers that did not take it
+	var stay []string // receivers that keep the old settings
 	for _, r := range w.Receivers {
 		name := r.Protocol.Name
 		old := m.run(name)
@@ -190,7 +190,7 @@ func (m *manager) replace(old *run, r Receiver) error {
 		return m.open(r)
 	}
 	if old.settings.same(r) && (r.Protocol.Reread == nil || !r.Protocol.Reread(m.settings(r))) {
-		return nil // who is connected stays so
+		return nil // connections stay open
 	}
 	m.end(old)
 	if err := m.open(r); err != nil {
@@ -199,7 +199,7 @@ func (m *manager) replace(old *run, r Receiver) error {
 	return nil
 }
 
-// command has the receiver of a protocol do something.
+// command passes a command to the receiver of a protocol and returns columns and rows.
 func (m *manager) command(ctx context.Context, protocol string, args []string) ([]string, [][]string, error) {
 	r := m.run(protocol)
 	if r == nil {
@@ -216,7 +216,7 @@ func (m *manager) command(ctx context.Context, protocol string, args []string) (
 // stop ends every receiver.
 func (m *manager) stop() {
 	for _, r := range m.all() {
-		r.cancel() // all at once, so that their graces do not add up
+		r.cancel() // all at once, so that their times of grace do not add up
 	}
 	for _, r := range m.all() {
 		m.end(r)

@@ -18,7 +18,7 @@ import (
 // record writes the server's own figures into its store every ownStep seconds, until ctx ends.
 func (s *server) record(ctx context.Context) {
 	r := recorder{store: s.store, refs: make(map[string]core.Ref)}
-	var lines loglimit.Limit[string] // a full disk fails every time
+	var lines loglimit.Limit[string] // an error such as a full disk comes back every time
 	for {
 		next := time.Now().Truncate(ownStep * time.Second).Add(ownStep * time.Second)
 		t := time.NewTimer(time.Until(next))
@@ -62,11 +62,11 @@ func (r *recorder) write(ctx context.Context, at rra.Time, fs []figure) error {
 	}
 	err := r.store.Append(ctx, &r.batch)
 	if err != nil {
-		clear(r.refs) // some may have been dropped: look them up again
+		clear(r.refs) // some series may have been dropped: look them up again
 	}
 	var rejected *core.RejectedError
 	if errors.As(err, &rejected) && rejected.Other == 0 {
-		return nil // the clock went back: samples are late until it catches up
+		return nil // the clock was set back: samples are late until it has caught up
 	}
 	return err
 }
@@ -92,7 +92,7 @@ func (r *recorder) ref(ctx context.Context, f figure, at rra.Time) (core.Ref, er
 	return ref, nil
 }
 
-// ownLabels are those that Prometheus would see in /metrics.
+// ownLabels returns the labels of a figure in /metrics, as Prometheus would read them.
 func ownLabels(f figure) []core.Label {
 	ls := []core.Label{{Name: "__name__", Value: f.metric}, {Name: "job", Value: ownFolder}}
 	if receiver, _, ok := strings.Cut(f.series, "/"); ok {
@@ -104,7 +104,7 @@ func ownLabels(f figure) []core.Label {
 func ownDefinition(f figure) *rra.Definition {
 	ds := rra.DataSource{Name: "value", Kind: f.kind, Heartbeat: 2 * ownStep, Min: math.NaN(), Max: math.NaN()}
 	if f.kind != rra.Gauge {
-		ds.Min = 0 // a restart sets counters back: unknown, not negative
+		ds.Min = 0 // a restart resets counters; the rate is then unknown, not negative
 	}
 	return &rra.Definition{
 		Step:     ownStep,

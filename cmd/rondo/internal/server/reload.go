@@ -6,7 +6,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// reload takes a configuration that was read again.
+// reload applies a configuration that was read again.
 func (s *server) reload(w Ways) {
 	ok := false
 	if w.Err != nil {

@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// A room has places for requests. One client has at most a share of them, and so always leaves some
-// to others. Who waits for a place gets it in turn.
+// A room has places for requests. One client may have at most a share of them, so that others
+// always find some. Requests that wait get places in the order of their arrival.
 type room struct {
 	places, share int
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	taken   int
-	clients map[string]int // places of each client that has some
-	waiting []*waiter      // in order of arrival
+	clients map[string]int // places by client, without clients that have none
+	waiting []*waiter      // in the order of arrival
 }
 
 type waiter struct {
 	client string
-	place  chan struct{} // closed when there is one
+	place  chan struct{} // closed when the waiter has a place
 }
 
 func newRoom(places, share int) *room {
 	return &room{places: places, share: share, clients: make(map[string]int)}
 }
 
-// enter takes a place for client, and waits for one until ctx ends or patience is over. With a
-// patience of 0 it does not wait.
+// enter takes a place for client. It waits for one until ctx ends or patience is over, and does not
+// wait if patience is 0.
 func (r *room) enter(ctx context.Context, client string, patience time.Duration) bool {
 	r.mu.Lock()
 	if r.free(client) {
@@ -57,7 +57,7 @@ func (r *room) enter(ctx context.Context, client string, patience time.Duration)
 		r.waiting = slices.Delete(r.waiting, i, i+1)
 		return false
 	}
-	return true // it was given a place meanwhile
+	return true // the waiter got a place meanwhile
 }
 
 func (r *room) free(client string) bool { return r.taken < r.places && r.clients[client] < r.share }
@@ -67,7 +67,7 @@ func (r *room) take(client string) {
 	r.clients[client]++
 }
 
-// leave gives a place of client back.
+// leave frees a place of client.
 func (r *room) leave(client string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

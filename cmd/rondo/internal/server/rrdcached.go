@@ -14,7 +14,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// answersPart is which part of the memory budget rows of answers of rrdcached's protocol may take.
+// answersPart is the divisor of the memory budget that gives the bytes of rows in answers of
+// rrdcached's protocol.
 const answersPart = 16
 
 // listenRRDCached opens the ports of rrdcached's protocol.
@@ -77,7 +78,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	return d, nil
 }
 
-// makeMissing makes the series that UPDATE commands name, where a rule says how.
+// makeMissing makes the series that UPDATE commands name, those that a rule allows.
 func (s *server) makeMissing(ctx context.Context, missing []rrdcached.Missing) []error {
 	errs := make([]error, len(missing))
 	var reqs []receivers.Request
@@ -111,8 +112,8 @@ func (s *server) makeMissing(ctx context.Context, missing []rrdcached.Missing) [
 	return errs
 }
 
-// definer returns what makes the definition of a missing series. The error is core.ErrNotFound if
-// no rule names it. The .rrd at the end of a name is optional, for rules too.
+// definer returns the function that defines a missing series. The error is core.ErrNotFound if no
+// rule allows the series. The ending .rrd of a name is optional, for rules too.
 func (s *server) definer(p *sink.Policy, m rrdcached.Missing) (func(step int64) *rra.Definition, error) {
 	id := receivers.Identity{Path: m.Path}
 	whole := p.Names(id)
@@ -129,7 +130,8 @@ func (s *server) definer(p *sink.Policy, m rrdcached.Missing) (func(step int64) 
 	if whole {
 		return define, nil
 	}
-	// The rule does not match the path as it is: what it says is put in here.
+	// The rule matches the name without .rrd and not the path itself, so its fields are applied
+	// here.
 	d, err := p.Define(id, define)
 	return func(int64) *rra.Definition { return d }, err
 }
@@ -164,7 +166,7 @@ var rrdcachedFamilies = []struct {
 	{"names", "rondo_rrdcached_names", rra.Gauge, "Names whose series is remembered.", func(s rrdcached.Stats) float64 { return float64(s.Names) }},
 }
 
-// rrdcachedFigures returns what is recorded of rrdcached's protocol.
+// rrdcachedFigures returns the figures of rrdcached's protocol.
 func (s *server) rrdcachedFigures() []figure {
 	if s.daemon == nil {
 		return nil

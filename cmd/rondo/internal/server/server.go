@@ -1,8 +1,8 @@
-// Package server is what `rondo serve` runs: a store, the receivers that feed it, and the HTTP port
-// and the socket that read it back.
+// Package server is the server behind `rondo serve`: a store, the receivers that write to it, and
+// the HTTP port and the socket that read it.
 //
-// [Run] opens everything, says what it listens on, and returns when its context has ended and all
-// that was received has been stored.
+// [Run] opens all of them, logs the addresses, and returns after its context has ended and all
+// samples that were received are stored.
 package server
 
 import (
@@ -21,8 +21,9 @@ import (
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
-// Run serves until ctx ends, then drains, stores what was received, closes the store and returns
-// nil. Another error says why it could not start, or go on.
+// Run serves until ctx ends. It then stops the receivers, stores the samples that they have
+// received, closes the store and returns nil. An error says why the server could not start, or go
+// on.
 func Run(ctx context.Context, c Config) error {
 	s := &server{Config: c.withDefaults(), started: time.Now()}
 	if s.Memory > 0 && s.Getenv("GOMEMLIMIT") == "" {
@@ -37,7 +38,7 @@ func Run(ctx context.Context, c Config) error {
 	return errors.Join(err, s.stop())
 }
 
-// start opens everything. What it has opened when it meets an error, stop closes.
+// start opens everything. After an error, stop closes the parts that are open.
 func (s *server) start(fail context.CancelCauseFunc) error {
 	var err error
 	if s.activated, err = systemd.Files(s.Getenv, os.Getpid()); err != nil {
@@ -46,8 +47,8 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if err := s.early(); err != nil {
 		return err
 	}
-	// The port first: a mistake in the configuration is told before a long recovery, and
-	// who asks meanwhile is told to wait.
+	// The port comes first. A mistake in the configuration is then reported before a long recovery,
+	// and clients are told to wait meanwhile.
 	if s.http, err = s.listenHTTP(fail); err != nil {
 		return err
 	}
@@ -112,8 +113,8 @@ func (s *server) serve(ctx context.Context) error {
 	}
 }
 
-// stop closes what start opened, ways in first: what they have taken is stored before the store
-// closes.
+// stop closes what start has opened. Receivers come first, so that the samples they have accepted
+// are stored before the store closes.
 func (s *server) stop() error {
 	var errs []error
 	doors := newWaits(s.Logger)
@@ -139,8 +140,8 @@ func (s *server) stop() error {
 	return errors.Join(errs...)
 }
 
-// endRequests lets open requests end, all at the same time and at most for the grace, and cuts off
-// what is left.
+// endRequests waits for the open requests of all listeners at the same time, at most for the grace,
+// and cancels the rest.
 func (s *server) endRequests() (errs []error) {
 	if s.page == nil {
 		return nil // nothing was opened
@@ -156,13 +157,13 @@ func (s *server) endRequests() (errs []error) {
 		}
 	}
 	if s.commands != nil {
-		wg.Go(func() { s.commands.Close(s.Grace / 2) }) // which waits twice as long at most
+		wg.Go(func() { s.commands.Close(s.Grace / 2) }) // waits at most twice the time it is given
 	}
 	wg.Wait()
 	return ended
 }
 
-// watchdog tells systemd that the process lives for as long as the store answers.
+// watchdog tells systemd that the process is alive, as long as the store answers.
 func (s *server) watchdog(ctx context.Context) {
 	d := systemd.WatchdogInterval(s.Getenv, os.Getpid())
 	if d == 0 {
@@ -185,8 +186,8 @@ func (s *server) newRPC() *rpc.Server {
 	return &rpc.Server{Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture}
 }
 
-// handlers are what the HTTP port serves once the store is open; those of /metrics and of gRPC's
-// health stand by themselves.
+// handlers returns the handlers of the HTTP port once the store is open: one for all paths, and one
+// for /metrics and gRPC's health check.
 func (s *server) handlers() (all, scrapes http.Handler) {
 	mux, metrics := http.NewServeMux(), http.NewServeMux()
 	mux.Handle(s.rpc.Handler())

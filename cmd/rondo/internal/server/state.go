@@ -26,24 +26,24 @@ type server struct {
 	http        *listener
 	connections *connections // of http
 	local       *listener
-	commands    *rpc.Local // what is served at local
+	commands    *rpc.Local // the service at local
 	receivers   *manager
-	daemon      *daemon // nil: rrdcached's protocol is not spoken
+	daemon      *daemon // nil: rrdcached's protocol is off
 	swept       swept
 	activated   map[string][]*os.File
-	opened      int      // ways in that listen, or read files
-	missed      []string // default addresses that could not be had, as flags
+	opened      int      // inputs that listen, or read files
+	missed      []string // default addresses that are in use, as flags
 }
 
-// reloads says what became of the configuration.
+// reloads counts the outcomes of reading the configuration again.
 type reloads struct {
-	taken, failed atomic.Uint64 // times that it was read again
-	bad           atomic.Bool   // the last one was not taken, or not by all receivers
+	taken, failed atomic.Uint64 // how often a configuration was applied, or refused
+	bad           atomic.Bool   // the last one was refused, if only by one receiver
 	restart       atomic.Int64  // changed settings that wait for a restart
-	at            atomic.Int64  // Unix microseconds when one was taken last; 0: at the start
+	at            atomic.Int64  // when one was last applied, in Unix microseconds; 0: at the start
 }
 
-// swept counts what has expired.
+// swept counts the paths that have expired, and the series that were dropped for it.
 type swept struct{ expired, dropped atomic.Uint64 }
 
 // A daemon serves rrdcached's protocol.
@@ -54,7 +54,7 @@ type daemon struct {
 	running sync.WaitGroup
 }
 
-// stop ends the connections and returns when what they have sent is stored.
+// stop ends the connections and returns when the samples they have sent are stored.
 func (d *daemon) stop() {
 	d.cancel()
 	d.running.Wait()

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// How long the end of a server may take before the log says what it waits for, and how often it
-// says so then.
+// How long the end of a server may take before the log says what it waits for, and how often the
+// log then repeats that.
 const (
 	firstWait = time.Second
 	nextWait  = 5 * time.Second
 )
 
-// waits runs what a server has to end, all at the same time, and says in the log what it waits for.
+// waits ends the parts of a server, all at the same time, and logs which of them it waits for.
 type waits struct {
 	log         *slog.Logger
 	first, next time.Duration
@@ -30,7 +30,7 @@ func newWaits(log *slog.Logger) *waits {
 	return &waits{log: log, first: firstWait, next: nextWait, began: time.Now()}
 }
 
-// run begins to run end, which is called name in the log.
+// run starts the function end. The log calls it name.
 func (w *waits) run(name string, end func()) {
 	w.mu.Lock()
 	w.left = append(w.left, name)
@@ -45,7 +45,7 @@ func (w *waits) run(name string, end func()) {
 	})
 }
 
-// wait returns when all has ended.
+// wait returns when all functions have returned.
 func (w *waits) wait() {
 	ended, told := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -7,14 +7,14 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// How often silent series are looked for: so seldom that a fiftieth of the time goes into it at
-// most.
+// How often the server looks for silent series. The pauses are so long that at most a fiftieth of
+// the time is spent on it.
 const (
 	sweepPause = 10 * time.Second
 	sweepShare = 50
 )
 
-// sweep expires what has been silent for too long, until ctx ends.
+// sweep expires paths that have been silent for too long, until ctx ends.
 func (s *server) sweep(ctx context.Context) {
 	w := sink.NewSweeper(s.store, nil)
 	pause := sweepPause

@@ -1,7 +1,8 @@
-// Package systemd speaks the three small protocols a service has with systemd: readiness and
-// watchdog messages to the socket in NOTIFY_SOCKET, and listening sockets handed over by number.
+// Package systemd speaks the three protocols between a service and systemd: messages about
+// readiness and for the watchdog, sent to the socket in NOTIFY_SOCKET, and listening sockets that
+// systemd has opened.
 //
-// Without systemd (the variables are not set) everything in it does nothing.
+// Without systemd, when its variables are not set, the functions do nothing.
 package systemd
 
 import (
@@ -21,7 +22,7 @@ const (
 	Reloading = "RELOADING=1"
 )
 
-// firstFD is the number of the first socket handed over: part of the protocol.
+// firstFD is the file descriptor of the first socket, which the protocol fixes.
 const firstFD = 3
 
 // Notify sends the lines of state, as one message, to systemd.
@@ -37,15 +38,15 @@ func Notify(getenv func(string) string, state ...string) error {
 	if err != nil {
 		return fmt.Errorf("notify systemd: %w", err)
 	}
-	defer func() { _ = c.Close() }() // nothing is buffered in it
+	defer func() { _ = c.Close() }() // a datagram socket buffers nothing
 	if _, err := c.Write([]byte(strings.Join(state, "\n"))); err != nil {
 		return fmt.Errorf("notify systemd: %w", err)
 	}
 	return nil
 }
 
-// WatchdogInterval returns how often a Watchdog message is due (half of what systemd allows), or 0
-// if none is expected of this process.
+// WatchdogInterval returns how often to send a Watchdog message, which is half the time that
+// systemd allows. It returns 0 if systemd expects none from this process.
 func WatchdogInterval(getenv func(string) string, pid int) time.Duration {
 	if p := getenv("WATCHDOG_PID"); p != "" && p != strconv.Itoa(pid) {
 		return 0
@@ -57,8 +58,8 @@ func WatchdogInterval(getenv func(string) string, pid int) time.Duration {
 	return time.Duration(us) * time.Microsecond / 2
 }
 
-// Files returns the sockets that systemd has opened for the process pid, by the names its unit
-// gives them (FileDescriptorName=; "unknown" where there is none), in order.
+// Files returns the sockets that systemd has opened for the process pid, in order, by the names
+// that the unit gives them (FileDescriptorName=). A socket without a name is called "unknown".
 func Files(getenv func(string) string, pid int) (map[string][]*os.File, error) {
 	if getenv("LISTEN_PID") != strconv.Itoa(pid) {
 		return nil, nil

@@ -13,13 +13,13 @@ import (
 	escape "github.com/rondo-db/rondo/internal/text"
 )
 
-// Formats are the formats there are; the first is the default.
+// Formats are the names of the formats. The first is the default.
 var Formats = []string{"table", "json", "jsonl", "csv", "tsv"}
 
-// A Writer prints rows, each with one value a column.
+// A Writer prints rows with one value for each column.
 type Writer interface {
 	Row(values ...any) error
-	// Close prints what is left. Without it the output is not whole.
+	// Close prints the rest of the output, which is incomplete without it.
 	Close() error
 }
 
@@ -43,7 +43,7 @@ func New(w io.Writer, format string, columns ...string) (Writer, error) {
 	return nil, fmt.Errorf("output format %q is none of %s", format, strings.Join(Formats, ", "))
 }
 
-// cell returns v as text on one line.
+// cell returns v as text of one line.
 func cell(v any) string {
 	return escape.Escape(fmt.Sprint(v))
 }
@@ -89,7 +89,7 @@ func (s *separated) Close() error {
 	return s.w.Error()
 }
 
-// objects prints each row as an object: one a line, or all in a list.
+// objects prints each row as an object, either one in each line or all in a list.
 type objects struct {
 	w       *bufio.Writer
 	columns []string
