@@ -63,7 +63,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 	if n == 0 && same && !s.notes.any() {
 		return nil
 	}
-	notes := s.notes.take()
+	notes := s.notes.takeChanges()
 	log := s.logMark()
 	var w catalogueTx
 	return s.db.Update(nil, func(tx *boltfile.Tx) error {

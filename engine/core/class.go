@@ -31,8 +31,8 @@ func (d *definition) code() []byte {
 	return appendDefinition(nil, d.m.Definition())
 }
 
-// Definitions holds every definition of a store, in order of their numbers. Readers take no lock;
-// whoever adds one holds the catalogue's lock.
+// Definitions holds every definition of a store, in order of their numbers. Readers take no lock; a
+// caller that adds one holds the catalogue's mu.
 type definitions struct {
 	atomic.Pointer[[]*definition]
 }
@@ -60,8 +60,8 @@ type class struct {
 	bufRows  int   // rows of all buffers of a series
 	shift    uint  // a group has 1<<shift series
 
-	// machine is that of the first definition. It reads what has the same place in all states of
-	// the shape.
+	// machine belongs to the first definition of the class. It reads the words that have the same
+	// place in all states of the shape.
 	machine *rra.Machine
 	defs    *definitions
 	space   *groupSpace

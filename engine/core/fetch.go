@@ -216,7 +216,7 @@ func (f *fetcher) read(g *group, index, archive int, start, end int64) error {
 
 // A wanted says which rows of a series to look for in the database.
 type wanted struct {
-	dir              *rowblock.Directory // as the transaction shows it; nil: no rows are in the database
+	dir              *rowblock.Directory // as the transaction shows it; nil: no rows are stored
 	index, stream    int
 	from, to         int64 // rows
 	slotFrom, slotTo int64

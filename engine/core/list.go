@@ -19,9 +19,9 @@ type nameRef struct {
 	ref Ref
 }
 
-// List yields the series whose path begins with prefix and sorts after after, in order of paths (a
-// trailing .rrd does not count in the order). Damaged entries are passed over; where there are
-// some, the last thing yielded is an error that wraps ErrDamaged.
+// List yields the series whose path begins with prefix and sorts after after, in order of paths. A
+// trailing .rrd does not count in the order. List skips damaged entries; if it met any, it yields
+// an error that wraps ErrDamaged last.
 func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
 		if err := s.enter(); err != nil {
@@ -82,8 +82,8 @@ func (s *Store) List(ctx context.Context, prefix, after string) iter.Seq2[Series
 	}
 }
 
-// listed is record of a series that an index names. Where the record is missing although the series
-// lives, that is damage.
+// listed returns the record of a series that an index names. A missing record of a living series is
+// damage.
 func (s *Store) listed(ref Ref) (*seriesRecord, error) {
 	rec, err := s.catalogue.record(ref)
 	if !errors.Is(err, ErrNotFound) || s.catalogue.removed(ref) {
@@ -101,13 +101,13 @@ func (s *Store) listed(ref Ref) (*seriesRecord, error) {
 	return nil, e
 }
 
-// passedOver is damage of entries that a list passes over.
+// passedOver collects the damage of entries that a list skips.
 type passedOver struct {
 	n     int
 	first error
 }
 
-// over takes err if it is damage.
+// over keeps err if it is damage.
 func (p *passedOver) over(err error) bool {
 	if !errors.Is(err, ErrDamaged) {
 		return false
@@ -118,7 +118,7 @@ func (p *passedOver) over(err error) bool {
 	return true
 }
 
-// err says what was passed over, if anything was.
+// err returns an error that tells what was skipped, or nil.
 func (p *passedOver) err() error {
 	if p.n < 2 {
 		return p.first
@@ -126,7 +126,7 @@ func (p *passedOver) err() error {
 	return fmt.Errorf("%d damaged entries are left out, the first: %w", p.n, p.first)
 }
 
-// overlayNames returns the uncommitted changes under prefix, sorted.
+// overlayNames returns the names under prefix that the overlay changes, sorted.
 func (cat *catalogue) overlayNames(prefix, after string) []nameRef {
 	cat.mu.RLock()
 	defer cat.mu.RUnlock()
@@ -140,8 +140,8 @@ func (cat *catalogue) overlayNames(prefix, after string) []nameRef {
 	return out
 }
 
-// storedNames returns up to n names of the database under prefix, after after; more says whether
-// there are others.
+// storedNames returns up to n names of the database that begin with prefix and sort after after.
+// more reports whether the database has more such names.
 func (cat *catalogue) storedNames(prefix, after string, n int, passed *passedOver) (out []nameRef, more bool, err error) {
 	prefix = nameKey(prefix)
 	err = cat.db.View(bucketNames, func(tx *boltfile.Tx) error {

@@ -29,7 +29,7 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB); err != nil {
-		holder, _ := io.ReadAll(io.LimitReader(f, 1<<10)) // best effort: who it is
+		holder, _ := io.ReadAll(io.LimitReader(f, 1<<10)) // without a name the error is still right
 		readers := lockHolders(f)
 		_ = f.Close()
 		if text := strings.TrimSpace(string(holder)); text != "" {
@@ -39,7 +39,7 @@ func lockFolder(name string, o Options) (io.Closer, error) {
 	}
 	if !o.ReadOnly {
 		if err := f.Truncate(0); err == nil {
-			// a courtesy, for which a full disk may have no room
+			// The name only helps other processes. A full disk may have no room for it.
 			_, _ = fmt.Fprintf(f, "%s, process %d\n", o.Owner, os.Getpid())
 		}
 	}
@@ -67,7 +67,7 @@ type folderLock struct {
 // it runs its program, and would hold the lock as long. The writer's name goes with it.
 func (l *folderLock) Close() error {
 	if l.writer {
-		_ = l.Truncate(0) // a courtesy to whom a reader keeps out
+		_ = l.Truncate(0) // so that no error names a process that has ended
 	}
 	return errors.Join(unix.Flock(int(l.Fd()), unix.LOCK_UN), l.File.Close())
 }

@@ -39,7 +39,7 @@ type Log interface {
 	// Replay, which returns it as it is.
 	Replay(from wal.Pos, fn func(p wal.Pos, rec []byte) error) error
 
-	// Truncate gives up the records at and below upto. Some of them may stay readable.
+	// Truncate allows the log to drop the records at and below upto. Some may stay readable.
 	Truncate(upto wal.Pos) error
 
 	// First returns the position of the oldest record kept. Without records it is the position of
@@ -53,13 +53,13 @@ type Log interface {
 	Close() error
 }
 
-// OnDurable is how a log tells a store that the records first to last are durable, or (err is not
-// nil) that none of them was kept and their positions are given out again. The log calls it in the
-// order of positions, one call at a time. Records enqueued behind failed ones fail with them,
-// because they were coded against them.
+// A log calls OnDurable to tell the store that the records first to last are durable. If err is not
+// nil, it kept none of them, and gives their positions to later records. The log makes the calls in
+// the order of positions, one at a time. Records enqueued behind failed records fail, too, because
+// they were coded against these.
 type OnDurable = func(first, last wal.Pos, err error)
 
-// Segments offer more than a Log must. The store uses it where the log has it.
+// A log may offer more than a Log must. Segments do, and the store uses it.
 type (
 	// A markedLog tells how far it reaches at least. The database keeps the mark.
 	markedLog interface{ Mark() wal.Mark }
@@ -73,7 +73,7 @@ var _ interface {
 	countedLog
 } = (*wal.Log)(nil)
 
-// logMark returns the mark of the log; the zero Mark if the log has none.
+// logMark returns the mark of the log, or the zero Mark if the log is not a markedLog.
 func (s *Store) logMark() wal.Mark {
 	if l, ok := s.log.(markedLog); ok {
 		return l.Mark()
@@ -81,7 +81,7 @@ func (s *Store) logMark() wal.Mark {
 	return wal.Mark{}
 }
 
-// logStats returns what the log counted; zero if it does not count.
+// logStats returns the counters of the log, or zeros if the log is not a countedLog.
 func (s *Store) logStats() wal.Stats {
 	if l, ok := s.log.(countedLog); ok {
 		return l.Stats()

@@ -9,12 +9,12 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/rowblock"
 )
 
-// A reading after a long silence, still within the heartbeat, closes many rows at once, all of one
-// value: up to a whole archive. So many rows are never spelled out. A run that covers less than
+// A reading after a long silence, still within the heartbeat, closes many rows of one value at
+// once: up to a whole archive. Such rows are never written one by one. A run that covers less than
 // longSlots slots becomes a piece of pending rows for each slot, which takes the same few bytes for
-// one row or a thousand. A run that covers more is a long run: it stays with the state of the
+// one row or a thousand. A run that covers more is a long run. It stays with the state of the
 // group, in memory and in the state record, until the window of the archive has passed it. No two
-// long runs of a column overlap, so that a column has few of them.
+// long runs of a column overlap, so a column has few of them.
 
 // longSlots is how many slots a run must cover to be a long run.
 const longSlots = 4
@@ -28,15 +28,16 @@ type longRun struct {
 	value       float64
 }
 
-// longRunBytes is about what a long run takes of the memory, with its share of the map.
+// longRunBytes is about how much memory a long run takes, with its share of the map.
 const longRunBytes = 64
 
-// maxLongRuns bounds the long runs of a column: with maxSlots slots an archive has room for no
-// more.
+// maxLongRuns bounds the long runs of a column: an archive of rowblock.MaxSlots slots has room for
+// no more.
 const maxLongRuns = rowblock.MaxSlots/longSlots + 2
 
-// pushRun takes count rows of one value from row k on, more than a buffer holds, into pending rows
-// and a long run. It returns which rows are left: no more than the buffer holds.
+// pushRun puts count rows of one value, from row k on, into pending rows and a long run. count is
+// more than a buffer holds. It returns the first row that is left and how many are: no more than
+// the buffer holds.
 func (g *group) pushRun(i, col int, st *rowblock.Geometry, k, count int64, v float64) (int64, int64) {
 	if edge := (rowblock.FloorDiv(k, st.Slot)+1)*st.Slot - k; edge < st.Slot && edge <= count {
 		g.waiting().AddRun(i, col, uint32(k), int(edge), v, st.PDPs)
@@ -97,8 +98,8 @@ func (g *group) forgetLongRuns() {
 	g.longRuns = nil
 }
 
-// expireLongRuns drops the long runs that their archives keep no row of any more, so that a state
-// record depends on the state alone.
+// expireLongRuns drops the long runs that the windows of their archives have passed, so that a
+// state record depends on the state alone.
 func (g *group) expireLongRuns() {
 	c := g.c
 	for at, runs := range g.longRuns {
@@ -132,7 +133,7 @@ func (g *group) appendLongRuns(dst []byte) []byte {
 	return dst
 }
 
-// longRuns is the inverse of appendLongRuns. The group has its arrays already.
+// readLongRuns is the inverse of appendLongRuns. The group has its arrays already.
 func readLongRuns(r *record.Reader, g *group) {
 	n := r.Uvarint()
 	if n > uint64(len(r.Rest)) {

@@ -15,9 +15,9 @@ const (
 	MaxProgram = 20_000
 )
 
-// NewMatcher returns a matcher of the label name. value is what it is compared with, or for
-// MatchRegexp and MatchNotRegexp an expression that must match the label as a whole. The error is
-// ErrInvalid: there is no such op, or the expression does not parse or is too large.
+// NewMatcher returns a matcher of the label name. It compares the label with value. For MatchRegexp
+// and MatchNotRegexp, value is an expression for the whole label. The error wraps ErrInvalid if op
+// does not exist, or if the expression does not parse or is too large.
 func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
 	m := Matcher{Name: name, Op: op, Value: value}
 	if op == MatchRegexp || op == MatchNotRegexp {
@@ -28,7 +28,7 @@ func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
 	return m, m.check()
 }
 
-// check refuses a matcher that cannot be asked.
+// check refuses a matcher that NewMatcher would refuse.
 func (m *Matcher) check() error {
 	switch {
 	case m.Op < MatchEqual || m.Op > MatchNotRegexp:
@@ -39,7 +39,7 @@ func (m *Matcher) check() error {
 	return nil
 }
 
-// compile compiles the expression of m, once its size has been looked at.
+// compile checks the size of the expression of m and compiles it.
 func (m *Matcher) compile() error {
 	if len(m.Value) > MaxExpression {
 		return invalid("an expression of %d bytes: more than %d", len(m.Value), MaxExpression)

@@ -17,15 +17,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Metadata is what is known of a path beside its numbers: a text that arrived in place of a number,
-// and attributes such as units and a description. A path may have metadata and be no series.
+// Metadata is information about a path beside its numbers: a text that arrived instead of a number,
+// and attributes such as units and a description. A path without a series may have metadata.
 type Metadata struct {
 	Time       rra.Time // when it arrived
-	Text       string   // the newest text; empty: none
-	Attributes []Label  // units, description, …: in order of their names
+	Text       string   // the newest text; may be empty
+	Attributes []Label  // units, description, …, in order of their names
 	// seconds without a sample or a text after which the path has expired; 0: never
 	Expire  int64
-	Expired bool // it has: it is no longer live, and the attributes are forgotten
+	Expired bool // the path has expired: it has no text and no attributes
 }
 
 // PathMetadata is the metadata of one path.
@@ -43,12 +43,12 @@ const (
 	metadataIfTime  = 2        // of records: only where what is kept has the same time
 )
 
-// metadata is the overlay of what the database holds: the log is written through it, as through the
-// catalogue's. A value replaces the one before it whole, so that replay of any of the log's tail
-// onto a database that is newer ends in the same place.
+// metadata is an overlay in memory of the metadata in the database, like that of the catalogue. A
+// new value replaces the whole value before it. So replaying old records onto a newer database ends
+// with the same metadata.
 type metadata struct {
 	count  atomic.Int64 // paths
-	newest atomic.Int64 // time of what was set since the store was opened
+	newest atomic.Int64 // newest time of metadata that was set since the store was opened
 
 	mu      sync.RWMutex         // guards what follows
 	changed map[string]*Metadata // by look-up key, since the last checkpoint; nil: removed
@@ -68,7 +68,7 @@ func (m *Metadata) none() bool {
 	return m.Time == 0 && m.Text == "" && len(m.Attributes) == 0 && m.Expire == 0 && !m.Expired
 }
 
-// check says what keeps m from being stored.
+// check returns why m cannot be stored, or nil.
 func (m *Metadata) check() error {
 	switch {
 	case m.size() > maxMetadata:
@@ -85,16 +85,16 @@ func (m *Metadata) check() error {
 	return checkAttributes(m.Attributes)
 }
 
-// SetMetadata keeps metadata of paths, in place of what was kept of the same paths, and returns
-// once that is durable. The zero Metadata removes. out[i] is nil or says why ms[i] was not kept:
-// ErrSeriesLimit where there are as many paths as series are allowed.
+// SetMetadata replaces the metadata of paths, and returns once that is durable. The zero Metadata
+// removes. out[i] is nil or says why ms[i] was not stored. It wraps ErrSeriesLimit if as many paths
+// have metadata as there may be series.
 func (s *Store) SetMetadata(ctx context.Context, ms []PathMetadata) (out []error, err error) {
 	return s.setMetadata(ctx, ms, false)
 }
 
-// ExpireMetadata marks metadata as expired and forgets text, attributes and expiry; of a path that
-// is no series it removes it. What has been set since it had the time that ms[i] has stays as it
-// is.
+// ExpireMetadata marks metadata as expired and drops text, attributes and expiry. If the path is no
+// series, it removes the metadata. Metadata whose time differs from the time of ms[i] was set again
+// since, and stays.
 func (s *Store) ExpireMetadata(ctx context.Context, ms []PathMetadata) error {
 	marked := make([]PathMetadata, len(ms))
 	for i, m := range ms {
@@ -138,7 +138,7 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 			continue
 		}
 		kept := m.Metadata
-		kept.Attributes = slices.Clone(m.Attributes) // what is the caller's stays the caller's
+		kept.Attributes = slices.Clone(m.Attributes) // keep no slice of the caller's
 		part = append(part, keyed{key, kept, ifTime})
 		rec = appendMetadata(record.AppendText(rec, key), &kept, ifTime)
 		if n++; len(rec) >= metadataRecord {
@@ -154,15 +154,15 @@ func (s *Store) setMetadata(ctx context.Context, ms []PathMetadata, ifTime bool)
 	return out, nil
 }
 
-// metadataRoom refuses a path that is neither known nor a series where coming more would be too
-// many.
+// metadataRoom refuses a new path that is no series if the limit has no room for it and coming
+// others.
 func (s *Store) metadataRoom(key string, coming int) error {
 	if s.metadata.count.Load()+int64(coming) < int64(s.options.MaxSeries) {
 		return nil
 	}
 	m, err := s.metadataOf(key)
 	if errors.Is(err, ErrDamaged) {
-		return nil // there was some, and this takes its place
+		return nil // it replaces existing metadata
 	}
 	if err != nil || m != nil {
 		return err
@@ -213,7 +213,7 @@ func (s *Store) applyMetadata(ms []keyed) error {
 func (s *Store) putMetadata(key string, m *Metadata) error {
 	old, err := s.metadataOf(key)
 	if errors.Is(err, ErrDamaged) {
-		old, err = new(Metadata), nil // there was some: the new value takes its place, or it goes
+		old, err = new(Metadata), nil // it existed: the new value replaces it, or it is removed
 	}
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (s *Store) putMetadata(key string, m *Metadata) error {
 	return nil
 }
 
-// Metadata returns what is kept of a path; the zero Metadata if nothing is.
+// Metadata returns the metadata of a path, or the zero Metadata if the path has none.
 func (s *Store) Metadata(path string) (Metadata, error) {
 	if err := s.enter(); err != nil {
 		return Metadata{}, err
@@ -259,7 +259,7 @@ func (s *Store) Metadata(path string) (Metadata, error) {
 	defer s.leave()
 	key, _, err := cleanPath(path)
 	if err != nil {
-		return Metadata{}, nil // such a path has none
+		return Metadata{}, nil // such a path has no metadata
 	}
 	m, err := s.metadataOf(key)
 	if err != nil || m == nil {
@@ -268,7 +268,7 @@ func (s *Store) Metadata(path string) (Metadata, error) {
 	return *m, nil
 }
 
-// metadataOf returns what is kept under a look-up key, or nil.
+// metadataOf returns the metadata under a look-up key, or nil.
 func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 	md := &s.metadata
 	md.mu.RLock()
@@ -287,7 +287,7 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 	if err != nil {
 		return nil, err
 	}
-	md.mu.RLock() // it may have changed while the database was asked
+	md.mu.RLock() // the overlay may have changed meanwhile
 	if newer, ok := md.changed[key]; ok {
 		m = newer
 	}
@@ -296,8 +296,8 @@ func (s *Store) metadataOf(key string) (m *Metadata, err error) {
 }
 
 // ListMetadata yields the metadata of paths that begin with prefix and sort after after, in order
-// of their look-up keys: a trailing .rrd is left out of the Path. Damaged entries are passed over;
-// where there are some, the last thing yielded is an error that wraps ErrDamaged.
+// of their look-up keys. Path lacks a trailing .rrd. ListMetadata skips damaged entries; if it met
+// any, it yields an error that wraps ErrDamaged last.
 func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[PathMetadata, error] {
 	return func(yield func(PathMetadata, error) bool) {
 		if err := s.enter(); err != nil {
@@ -343,7 +343,8 @@ func (s *Store) ListMetadata(ctx context.Context, prefix, after string) iter.Seq
 	}
 }
 
-// under returns the changes under prefix after after, in order; removed ones are zero.
+// under returns the changes of paths that begin with prefix and sort after after, in order. Removed
+// metadata is zero.
 func (md *metadata) under(prefix, after string) []PathMetadata {
 	md.mu.RLock()
 	defer md.mu.RUnlock()
@@ -361,7 +362,7 @@ func (md *metadata) under(prefix, after string) []PathMetadata {
 	return out
 }
 
-// storedMetadata returns up to n of what the database holds; more says whether there are others.
+// storedMetadata returns up to n values of the database; more reports whether it has more.
 func (s *Store) storedMetadata(prefix, after string, n int, passed *passedOver) (out []PathMetadata, more bool, err error) {
 	err = s.db.View(bucketMetadata, func(tx *boltfile.Tx) error {
 		c := tx.Bucket(bucketMetadata).Cursor()

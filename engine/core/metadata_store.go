@@ -76,8 +76,8 @@ func readMetadataRecord(r *record.Reader) []keyed {
 	return ms
 }
 
-// writeMetadata writes what has changed. All that the log says up to the position of the checkpoint
-// is among it; what is newer does no harm, because replay ends in the same place.
+// writeMetadata writes all changes. They include everything up to the position of the checkpoint.
+// Newer changes among them do no harm, because replay ends with the same metadata.
 func (s *Store) writeMetadata() error {
 	for {
 		md := &s.metadata
@@ -135,7 +135,7 @@ func (s *Store) writeMetadata() error {
 	}
 }
 
-// forget drops from the changes what the database now holds.
+// forget drops the changes that the database now holds.
 func (md *metadata) forget(keys []string, values []*Metadata, stored int64) {
 	md.mu.Lock()
 	defer md.mu.Unlock()
@@ -151,7 +151,7 @@ func (md *metadata) forget(keys []string, values []*Metadata, stored int64) {
 	}
 }
 
-// load reads how many paths there are.
+// load reads how many paths have metadata.
 func (md *metadata) load(tx *boltfile.Tx) error {
 	md.changed = make(map[string]*Metadata)
 	n, err := metaNumber(tx, metaMetadata)
@@ -165,7 +165,7 @@ func relabelRecord(key string, labels []Label) []byte {
 	return appendLabels(record.AppendText([]byte{record.KindRelabel}, key), labels)
 }
 
-// replayMetadataOp gives t what a record of metadata or labels does.
+// replayMetadataOp sets the op of t to the effect of a record of metadata or labels.
 func (s *Store) replayMetadataOp(t *Ticket, kind byte, r *record.Reader, p wal.Pos) {
 	if kind == record.KindRelabel {
 		key, labels := r.Text(), readLabels(r)

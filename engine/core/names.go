@@ -10,13 +10,13 @@ import (
 
 const suffix = ".rrd"
 
-// nameKey is what a path is looked up by: a trailing .rrd does not count.
+// nameKey returns the look-up key of a path: the path without a trailing .rrd.
 func nameKey(p string) string { return strings.TrimSuffix(p, suffix) }
 
-// cleanPath returns the look-up key and the cleaned form of a path: no leading slash, no "." and no
-// empty component. A path may not leave the top. Every way into the store goes through here or
-// through checkLabels, so that a name is UTF-8 without control characters wherever it is printed,
-// sent or quoted.
+// cleanPath returns the look-up key and the cleaned form of a path, which has no leading slash and
+// no "." or empty component. It refuses a path that leads above the top. Every name comes into the
+// store through cleanPath or checkLabels. So a name is UTF-8 without control characters wherever it
+// is printed, sent or quoted.
 func cleanPath(p string) (key, clean string, err error) {
 	clean = path.Clean(strings.TrimLeft(p, "/"))
 	switch {
@@ -35,7 +35,8 @@ func cleanPath(p string) (key, clean string, err error) {
 	return key, clean, nil
 }
 
-// Lookup returns the series of a path (a trailing .rrd may be left out or added).
+// Lookup returns the series of a path. A trailing .rrd may be left out or added. The error wraps
+// ErrNotFound if the path is no series.
 func (s *Store) Lookup(p string) (Ref, error) {
 	if err := s.enter(); err != nil {
 		return 0, err

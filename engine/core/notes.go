@@ -19,8 +19,8 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// Notes are few and small: all of them are in memory, and the keys that changed
-// are written with the catalogue.
+// Notes are few and small, so memory holds all of them. A checkpoint writes the keys that changed
+// together with the catalogue.
 
 const (
 	notesPerKey = 16
@@ -38,7 +38,7 @@ type storedNote struct {
 type notes struct {
 	mu      sync.Mutex               // guards what follows
 	byKey   map[string]*list.Element // of order
-	order   list.List                // of *noteKey, the one that changed last at the end
+	order   list.List                // of *noteKey, in the order in which they changed last
 	bytes   int
 	changed map[string]bool // since the last checkpoint
 	dropped map[string]bool
@@ -92,7 +92,7 @@ func (n *notes) add(key string, note Note, pos wal.Pos) {
 	}
 }
 
-// forget drops the notes of one key. n.mu is held.
+// forget drops the notes of one key. The caller holds n.mu.
 func (n *notes) forget(e *list.Element) {
 	k := n.order.Remove(e).(*noteKey)
 	n.bytes -= len(k.key)
@@ -104,8 +104,8 @@ func (n *notes) forget(e *list.Element) {
 	n.dropped[k.key] = true
 }
 
-// AddNote keeps a note under key, the path of what it concerns; the newest 16 a key are kept, of
-// the 16384 keys noted last and of 32 MiB in all.
+// AddNote stores a note under key, the path of the thing that the note is about. The store keeps
+// the newest 16 notes of each key, for the 16384 keys with the newest notes, and 32 MiB in all.
 func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	if size := len(key) + n.size(); key == "" || size > maxNote {
 		return invalid("note under %.40q of %d bytes: a key and at most %d bytes are needed", key, size, maxNote)
@@ -126,8 +126,8 @@ func (s *Store) AddNote(ctx context.Context, key string, n Note) error {
 	return s.change(ctx, rec, func(t *Ticket) error { s.notes.add(key, n, t.pos); return nil })
 }
 
-// checkNoteLabels says what keeps labels from being those of a note, where one may be there twice
-// and be empty.
+// checkNoteLabels returns why labels cannot be those of a note, or nil. A note may have a label
+// twice, and an empty one.
 func checkNoteLabels(labels []Label) error {
 	for _, l := range labels {
 		for _, s := range []string{l.Name, l.Value} {
@@ -139,9 +139,9 @@ func checkNoteLabels(labels []Label) error {
 	return nil
 }
 
-// Notes returns the notes kept under key and under what begins with key and a slash, oldest first;
-// those of all keys if key is empty. With an error that wraps ErrDamaged they are those that could
-// be read when the store was opened.
+// Notes returns the notes under key, and under keys that begin with key and a slash, oldest first.
+// If key is empty it returns all notes. If the error wraps ErrDamaged, the notes are those that
+// could be read when the store was opened.
 func (s *Store) Notes(_ context.Context, key string) (map[string][]Note, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -182,10 +182,10 @@ func (n *notes) any() bool {
 	return len(n.changed)+len(n.dropped) > 0
 }
 
-// take returns what has changed, as keys and values to put (nil: to delete), and forgets that it
-// has. Notes newer than the checkpoint's position may be among them: each carries its own position,
-// so that replay does not add it twice.
-func (n *notes) take() map[string][]byte {
+// takeChanges returns the keys that changed and their values (nil: to delete), and marks them as
+// unchanged. The values may include notes that are newer than the position of the checkpoint: each
+// note carries its own position, so that replay does not add it twice.
+func (n *notes) takeChanges() map[string][]byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	out := make(map[string][]byte)
@@ -205,7 +205,7 @@ func (n *notes) take() map[string][]byte {
 	return out
 }
 
-// back marks what take returned as changed again.
+// back marks the keys that takeChanges returned as changed again.
 func (n *notes) back(taken map[string][]byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -218,7 +218,7 @@ func (n *notes) back(taken map[string][]byte) {
 	}
 }
 
-// load reads all notes. Damaged ones are passed over, and remembered: Notes says so.
+// load reads all notes. It skips damaged ones, and Notes reports them later.
 func (n *notes) load(s *Store, tx *boltfile.Tx) {
 	n.init()
 	var all []*noteKey

@@ -9,11 +9,12 @@ import (
 	"time"
 )
 
-// Open opens the database in the folder dir, and makes the folder and the database if they are
-// missing. When Open returns, every sample that was ever acknowledged can be read. The error wraps
-// ErrLocked if another process has the database open.
+// Open opens the database in the folder dir, and makes folder and database if they are missing.
+// When Open returns, every sample that was ever acknowledged can be read. The error wraps ErrLocked
+// if another process has the database open, and ErrDamaged if rondo check --repair or rondo wal
+// salvage must mend it first.
 func Open(dir string, o Options) (*Store, error) {
-	if dir == "" { // it would be the working folder
+	if dir == "" { // would mean the working folder
 		return nil, invalid("open: the name of the folder is empty")
 	}
 	if err := o.check(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A wayOut is an error of Open that says which command mends the store. It is ErrDamaged.
+// A wayOut is an error of Open that says which command mends the store. It matches ErrDamaged.
 type wayOut struct {
 	part string // the file or folder of the store
 	err  error
@@ -19,7 +19,7 @@ func (e *wayOut) Error() string        { return e.part + ": " + e.err.Error() + 
 func (e *wayOut) Unwrap() error        { return e.err }
 func (e *wayOut) Is(target error) bool { return target == ErrDamaged }
 
-// databaseError is err, which Open met in the database.
+// databaseError wraps an error that Open met in the database.
 func databaseError(err error) error {
 	if _, told := errors.AsType[*wayOut](err); told {
 		return err
@@ -30,7 +30,7 @@ func databaseError(err error) error {
 	return fmt.Errorf("%s: %w", fileDB, err)
 }
 
-// logError is err, which Open met in the log.
+// logError wraps an error that Open met in the log.
 func logError(err error) error {
 	_, corrupt := errors.AsType[*wal.CorruptError](err)
 	if corrupt || errors.Is(err, wal.ErrHole) || errors.Is(err, record.ErrParse) {

@@ -11,18 +11,18 @@ import (
 
 // Options says how a store is opened. The zero value is what production runs.
 type Options struct {
-	// Sync says when an append is acknowledged: after fdatasync (the default),
-	// or before, at the risk its constants name.
+	// Sync says when an append is acknowledged: after fdatasync (the default), or before. The
+	// constants of type wal.Sync name the risk.
 	Sync wal.Sync
 	// SyncInterval is the longest time between two syncs with wal.SyncInterval; default 1 s.
 	SyncInterval time.Duration
-	// Reorder holds every sample back until a later one of its series is this
-	// much ahead, so that samples out of order are put in order. Whole seconds; default 0.
+	// Reorder holds every sample back until a sample of the same series is this much later, so that
+	// samples that arrive out of order are put in order. Whole seconds; default 0.
 	Reorder time.Duration
 	// MaxSeries is the largest number of series; 0: 10 million.
 	MaxSeries int
 	// MaxRows is the largest number of rows that an archive of a new, imported or altered series
-	// may have; 0: DefaultMaxRows. Series that have more already keep them.
+	// may have; 0: DefaultMaxRows. Existing series keep their rows.
 	MaxRows int64
 	// Memory is the budget in bytes for states, rows not yet stored and queues; 0: 4 GiB.
 	// Appends wait, and idle groups of series are unloaded, to keep within it.
@@ -32,32 +32,32 @@ type Options struct {
 	// CheckpointInterval is the longest time between two checkpoints; 0: 20 minutes.
 	CheckpointInterval time.Duration
 	// NoBackground leaves checkpoints to calls of Checkpoint and Close. As with ReadOnly, samples
-	// that are only in the log are applied when their series are first asked for, so that Open
-	// costs little: it is for a process that does one thing.
+	// that are only in the log are applied when their series is first used, so that Open costs
+	// little. It is for a process that runs one command.
 	NoBackground bool
 	// ReadOnly opens the store for reading; other processes may read at the same time.
 	ReadOnly bool
-	// Owner is what a second process is told about who holds the store; default: the program's
-	// name.
+	// Owner names this process in the error of another process that finds the store locked;
+	// default: the program's name.
 	Owner string
-	// Logger takes what an operator can act on; nil: silent.
+	// Logger gets messages that an operator can act on; nil: they are discarded.
 	Logger *slog.Logger
 
-	// OpenLog opens the log of the store where it is not the segments in the store's folder. The
-	// log gives out no position at or below after, and calls onDurable. Salvage, Restore and what
-	// repairs a store do not use it. Default: nil.
+	// OpenLog opens the log of the store, if it is not the segments in the store's folder. The log
+	// gives out no position at or below after, and calls onDurable. Salvage, Restore and Repair do
+	// not use OpenLog. Default: nil.
 	OpenLog func(after wal.Pos, onDurable OnDurable) (Log, error) `json:"-"`
 
-	rebuild *rebuild // of a repair: makes states anew
+	rebuild *rebuild // set by Repair: makes states anew
 
-	// For tests: where the log lies, and what is called at failpoints.
+	// For tests: the file system of the log, and the function called at failpoints.
 	fs   wal.FS
 	hook func(string)
-	// fault is asked before calls on the database's file.
+	// fault is called before calls on the database's file.
 	fault func(op string, f *os.File, off int64, b []byte) error
 }
 
-// check refuses options that nobody can mean. The error is ErrInvalid and names the field.
+// check refuses options out of range. The error matches ErrInvalid and names the field.
 func (o *Options) check() error {
 	if o.Sync < wal.SyncAlways || o.Sync > wal.SyncNone {
 		return invalid("Options.Sync is %d, which is none of the constants", o.Sync)

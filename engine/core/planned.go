@@ -11,7 +11,7 @@ type planned struct {
 	at  int    // its place in the result
 }
 
-// smoothBy returns the hash by which the SEASONAL archives of p smooth.
+// smoothBy returns the hash that decides when the SEASONAL archives of p smooth.
 func (p *planned) smoothBy() uint64 {
 	if p.SmoothHash != 0 {
 		return p.SmoothHash

@@ -10,8 +10,8 @@ import (
 
 // The label index tells, for a label and a group, which series of the group carry the label. The
 // key is name, 0, value, 0, class, group. The value is the indices of the series, a byte each, or a
-// bitmap where that is shorter. Series of one host have neighbouring numbers, so that a host is one
-// or two keys. Part of the format.
+// bitmap if that is shorter. Series of one host have neighbouring numbers, so a label of a host
+// takes one or two keys. Part of the format.
 
 // zeroByte stands between the strings of a key.
 var zeroByte = []byte{0}

@@ -31,9 +31,9 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	// The metadata stands in the record: when it is replayed, what is kept of the old path may be
-	// of later. So it must be what the log says up to there: metadata that is on its way is
-	// awaited.
+	// The record includes the metadata, because during replay the metadata of the old path may be
+	// newer than the rename. It must be the metadata as of this record. So a rename waits for
+	// changes of the metadata that are logged and not yet applied.
 	s.appender.lock()
 	if keys := []string{from, nameKey(to)}; s.appender.underway.any(keys...) {
 		s.appender.mu.Unlock()
@@ -45,8 +45,8 @@ func (s *Store) Rename(ctx context.Context, path, to string) error {
 	return s.rename(from, to)
 }
 
-// rename logs a rename. The caller is counted, which ends here, and holds the appender's mu, which
-// rename unlocks.
+// rename logs a rename. The caller has entered the store and holds the appender's mu; rename leaves
+// the store and unlocks mu.
 func (s *Store) rename(from, to string) error {
 	m, err := s.metadataOf(from)
 	if err != nil {
@@ -86,8 +86,8 @@ func (s *Store) moveMetadata(from, to string, m *Metadata) error {
 	return errors.Join(s.putMetadata(to, m), s.putMetadata(from, nil))
 }
 
-// Renames counts the series that were renamed since the store was opened. Who remembers references
-// by path asks for it now and then: only a rename gives the reference of one path to another.
+// Renames returns how many series were renamed since the store was opened. A caller that remembers
+// references by path checks it now and then: only a rename moves a reference to another path.
 func (s *Store) Renames() uint64 { return s.catalogue.renames.Load() }
 
 // PathLabels is the labels of one path.
@@ -96,12 +96,13 @@ type PathLabels struct {
 	Labels []Label
 }
 
-// Relabel gives series other labels, in place of those they have, and returns once that is durable.
-// out[i] is nil or why ls[i] was not taken: ErrNotFound, labels that cannot be.
+// Relabel replaces the labels of series, and returns once that is durable. out[i] is nil or says
+// why ls[i] was refused; it wraps ErrNotFound if the path is no series, ErrInvalid if the labels
+// are not allowed.
 func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err error) {
 	out = make([]error, len(ls))
 	tickets := make([]Ticket, len(ls))
-	var under []int // those on their way
+	var under []int // indices of changes that are logged
 	for i := range ls {
 		queued, e := s.enqueueRelabel(ctx, &tickets[i], &ls[i], &out[i])
 		if e != nil {
@@ -120,7 +121,7 @@ func (s *Store) Relabel(ctx context.Context, ls []PathLabels) (out []error, err 
 	return out, err
 }
 
-// enqueueRelabel logs a change of labels, if it is one.
+// enqueueRelabel logs a change of labels, unless the labels are the same.
 func (s *Store) enqueueRelabel(ctx context.Context, t *Ticket, l *PathLabels, out *error) (bool, error) {
 	key, _, err := cleanPath(l.Path)
 	if err == nil {

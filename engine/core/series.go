@@ -6,10 +6,10 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A Label is one name and value of a series' label set.
+// A Label is a name and a value. A series has at most one label of each name.
 type Label struct{ Name, Value string }
 
-// A Spec is what a series is created from.
+// A Spec describes a series to create.
 type Spec struct {
 	Path       string // unique; cleaned ("./", "//"); a trailing .rrd is kept and optional at look-up
 	Labels     []Label
@@ -18,7 +18,7 @@ type Spec struct {
 	Overwrite  bool     // replace a series of the same path instead of ErrExists
 
 	// SmoothHash is the [rra.NameHash] of the name that decides at which rows SEASONAL archives
-	// smooth; 0: that of Path.
+	// smooth; 0: the hash of Path.
 	SmoothHash uint64
 }
 
@@ -55,8 +55,8 @@ type Matcher struct {
 	Regexp *regexp.Regexp // of MatchRegexp and MatchNotRegexp; anchored; NewMatcher sets it
 }
 
-// Rows are consecutive rows of one archive. Row i, data source j is
-// Values[i*len(DS)+j] and ends at Start + (i+1)*Step; unknown is NaN.
+// Rows are consecutive rows of one archive. Row i of data source j is Values[i*len(DS)+j] and ends
+// at Start + (i+1)*Step. Unknown values are NaN.
 type Rows struct {
 	Start  int64 // seconds; rows cover (Start, End]
 	End    int64

@@ -8,18 +8,18 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// silentChunk is how many drops are on their way to the log at a time.
+// silentChunk is how many drops are in the queue of the log at a time.
 const silentChunk = 256
 
-// A Silent is a series that is dropped if it has had no sample after a time.
+// A Silent names a series to drop if it has had no sample after a time.
 type Silent struct {
 	Ref    Ref
 	Before rra.Time
 }
 
-// DropSilent drops those series of list that have had no sample after the time Before, samples on
-// their way included, with their metadata, and returns how many. A series that has taken the place
-// of one of list stays.
+// DropSilent drops the series of list that have had no sample after the time Before, with their
+// metadata, and returns how many it dropped. Samples that are logged and not yet applied count. A
+// series that has replaced one of list stays.
 func (s *Store) DropSilent(ctx context.Context, list []Silent) (n int, err error) {
 	for len(list) > 0 && err == nil {
 		k := min(len(list), silentChunk)
@@ -30,8 +30,8 @@ func (s *Store) DropSilent(ctx context.Context, list []Silent) (n int, err error
 	return n, err
 }
 
-// Newest returns the time of the newest sample or text that has come since the store was opened, of
-// whatever path, refused samples included; 0: there was none.
+// Newest returns the time of the newest sample or text, of any path, that came since the store was
+// opened, or 0 if no sample came. Refused samples count.
 func (s *Store) Newest() rra.Time {
 	at := rra.Time(s.metadata.newest.Load())
 	for _, sh := range s.appender.shards {
@@ -42,7 +42,7 @@ func (s *Store) Newest() rra.Time {
 	return at
 }
 
-// A silentDrop is a drop on its way.
+// A silentDrop is a drop in progress.
 type silentDrop struct {
 	Silent
 	key    string
@@ -51,9 +51,8 @@ type silentDrop struct {
 	err    error // its outcome
 }
 
-// dropSilent drops a chunk. Whether a series is silent shows only once what is on its way for its
-// group has been applied. Series of busy groups are therefore looked at again while nobody else
-// logs.
+// dropSilent drops a chunk. It can tell that a series is silent only after everything logged for
+// its group is applied. So it looks at series of busy groups again while nobody else logs.
 func (s *Store) dropSilent(ctx context.Context, list []Silent) (n int, err error) {
 	drops := make([]silentDrop, len(list))
 	var busy []*silentDrop
@@ -87,7 +86,7 @@ func (s *Store) dropSilent(ctx context.Context, list []Silent) (n int, err error
 	return n, err
 }
 
-// dropBusy drops series of groups that samples are on their way for, once these have been applied.
+// dropBusy drops series of busy groups, after the logged samples of these groups were applied.
 func (s *Store) dropBusy(ctx context.Context, busy []*silentDrop) error {
 	s.appender.pause()
 	defer s.appender.resume()
@@ -101,9 +100,9 @@ func (s *Store) dropBusy(ctx context.Context, busy []*silentDrop) error {
 	return nil
 }
 
-// tryDrop logs the drop of a series that is silent. Nothing can come between the look at it and its
-// place in the log. wait says that it is, as far as can be told, but something is on its way that
-// may be for it. lock takes the appender's mu.
+// tryDrop logs the drop of a series if it is silent. Nothing is logged between the look at the
+// series and the drop. wait says that the series looks silent, but a logged record that is not yet
+// applied may be for it. lock locks the appender's mu.
 func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait bool, err error) {
 	if err := s.enterWrite(); err != nil {
 		return false, err
@@ -139,8 +138,8 @@ func (s *Store) tryDrop(ctx context.Context, d *silentDrop, lock func()) (wait b
 	return silent && wait, nil
 }
 
-// silent reports whether a series has had no sample after the time before, and whether something is
-// on its way that may change it. The caller holds the appender's mu.
+// silent reports whether a series has had no sample after the time before, and whether a logged
+// record that is not yet applied may change that. The caller holds the appender's mu.
 func (s *Store) silent(d *silentDrop) (silent, wait bool, err error) {
 	err = s.withSeries(d.Ref, func(g *group, index int) {
 		at := g.lastUpdate(index)

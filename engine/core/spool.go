@@ -6,16 +6,16 @@ import (
 	"path/filepath"
 )
 
-// A spool keeps what is read from a transaction until a reader that may be slow has taken it, so
-// that the transaction is short: in memory up to spoolMemory bytes, then in a file.
+// A spool holds data that was read in a transaction until a slow reader has it, so that the
+// transaction is short. It keeps up to spoolMemory bytes in memory, and more in a file.
 type spool struct {
 	s    *Store
 	buf  []byte
-	file *os.File // holds what came before buf; nil: nothing
+	file *os.File // holds the bytes before buf; may be nil
 }
 
-// spoolMemory is more than the catalogue of 50,000 series takes: on a full disk a backup of so many
-// needs no file.
+// spoolMemory is more than the catalogue of 50,000 series takes. A backup of that many series needs
+// no file, so it works on a full disk.
 const spoolMemory = 16 << 20
 
 // Write implements io.Writer.
@@ -27,7 +27,7 @@ func (sp *spool) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// spill moves what is in memory into the file.
+// spill moves buf into the file.
 func (sp *spool) spill() (err error) {
 	if sp.file == nil {
 		if sp.file, err = sp.s.createSpool(); err != nil {
@@ -39,7 +39,7 @@ func (sp *spool) spill() (err error) {
 	return err
 }
 
-// copyTo hands all of it to write, a piece at a time.
+// copyTo passes everything to write, piece by piece.
 func (sp *spool) copyTo(write func([]byte) error) error {
 	if sp.file == nil {
 		return write(sp.buf)
@@ -67,21 +67,20 @@ func (sp *spool) copyTo(write func([]byte) error) error {
 	}
 }
 
-// close throws it away.
+// close drops everything.
 func (sp *spool) close() {
 	if sp.file != nil {
 		_ = sp.file.Close()
-		_ = os.Remove(sp.file.Name()) // where it still has a name
+		_ = os.Remove(sp.file.Name()) // if createSpool could not
 	}
 }
 
-// fileSpool is where a backup keeps the catalogue meanwhile. The name is gone as soon as the file
-// is open, where the system allows it; else whoever opens the store next takes away what a crash
-// left.
+// fileSpool is the name of a spool's file. createSpool removes the name at once, if the system
+// allows that for an open file. Otherwise the next Open removes a file that a crash left.
 const fileSpool = "rondo.spool"
 
-// createSpool makes a file that nobody else sees, in the store's folder or, where that is only to
-// be read or another backup has just begun, in the system's for temporary files.
+// createSpool makes a file that nobody else sees. It lies in the folder of the store. If the folder
+// is read-only, or another backup has just begun, it lies in the folder for temporary files.
 func (s *Store) createSpool() (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(s.dir, fileSpool), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -89,10 +88,9 @@ func (s *Store) createSpool() (*os.File, error) {
 			return nil, err
 		}
 	}
-	_ = os.Remove(f.Name()) // not while it is open, on some systems: then it is done when it is closed
+	_ = os.Remove(f.Name()) // some systems refuse while the file is open: close removes it then
 	return f, nil
 }
 
-// removeSpool removes what a backup left that a crash has ended.
-// it costs space only
+// removeSpool removes a spool's file that a crash left. A failure only costs space.
 func (s *Store) removeSpool() { _ = os.Remove(filepath.Join(s.dir, fileSpool)) }

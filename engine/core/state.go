@@ -14,9 +14,9 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// The state record of a group holds everything about it that is not a row
-// block: the log position it stands for, which blocks there are, and the states,
-// open rows and contexts of its series. docs/format.md gives every byte.
+// The state record of a group holds everything about the group but its row blocks: the log position
+// that it includes, the directory of its blocks, and the states, open rows and coding contexts of
+// its series. docs/format.md gives every byte.
 
 const stateVersion = 1 // part of the format
 
@@ -43,13 +43,13 @@ func (g *group) appendState(dst []byte) []byte {
 	return g.appendLongRuns(dst)
 }
 
-// endState adds the directory and the checksum to the state record that stands under key.
+// endState adds the directory and the checksum to the state record of key.
 func endState(dst []byte, dir *rowblock.Directory, key []byte) []byte {
 	return record.AppendSum(dir.Append(dst), bucketState, key)
 }
 
-// appendOpenRows codes the buffers of one column: rows of each series, then base and rows of those
-// that have any.
+// appendOpenRows codes the buffers of one column: the number of rows of each series, then base and
+// rows of each series that has rows.
 func (g *group) appendOpenRows(dst []byte, col int) []byte {
 	c := g.c
 	pdps := c.streams[col/c.sources].PDPs
@@ -71,9 +71,10 @@ func (g *group) appendOpenRows(dst []byte, col int) []byte {
 	return dst
 }
 
-// appendColumns codes n series of w words each, a word of all series at a time,
-// as the exclusive or with the series before, without its zero bytes: a nibble a
-// word (0 none; 1 to 8 that many low bytes; 9 to 15 that many less 8 high bytes), then the bytes.
+// appendColumns codes n series of w words each, a word of all series at a time. Each word is coded
+// as its exclusive or with the same word of the series before, without zero bytes at one end. First
+// comes a nibble for each word: 0 means that all bytes are zero, k from 1 to 8 that the k low bytes
+// follow, k from 9 to 15 that the k-8 high bytes follow. Then come the bytes.
 func appendColumns(dst []byte, words []uint64, n, w int) []byte {
 	for j := range w {
 		at := len(dst)
@@ -176,7 +177,7 @@ func (g *group) decodeState(b []byte) error {
 	copy(g.flags, r.Bytes(n))
 	last := int64(0)
 	for i := range g.n {
-		// A definition may be one that a crash kept out of the catalogue: it comes with the log.
+		// The catalogue may lack a definition because of a crash: replay of the log adds it.
 		last += r.Varint()
 		g.defs[i] = uint32(last)
 	}

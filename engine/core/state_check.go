@@ -6,8 +6,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// valid says whether what decodeState has read can be worked with: a database may come from
-// anywhere. Series whose own state cannot be are refused, and the others go on.
+// valid reports whether a decoded state is safe to work with: a database may come from anywhere. It
+// refuses the series whose own state is invalid, and the others stay in use.
 func (g *group) valid() bool {
 	for _, tag := range g.ctxTag[:g.n*g.c.sources] {
 		if tag >= uint8(rra.TagText) {
@@ -50,8 +50,8 @@ var (
 	errHeld       = errors.New("the samples that the reorder window holds are out of order or do not parse")
 )
 
-// checkSeries checks a state against its definition, if that is known: one that
-// a crash kept out of the catalogue comes with the log.
+// checkSeries checks a state against its definition, if the definition is known. After a crash the
+// catalogue may lack it until replay of the log adds it.
 func (g *group) checkSeries(i int) error {
 	d := g.definition(i)
 	switch {

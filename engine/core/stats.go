@@ -7,17 +7,17 @@ import (
 	"github.com/rondo-db/rondo/internal/histogram"
 )
 
-// counters are what Stats adds up, besides the counters of the store's parts.
+// counters are the counters of Stats that belong to no part of the store.
 type counters struct {
-	recovery        time.Duration       // of Open
-	replayedRecords atomic.Uint64       // by Open
+	recovery        time.Duration       // how long Open took
+	replayedRecords atomic.Uint64       // how many records Open replayed
 	fetches         histogram.Histogram // calls of Fetch and FetchMany
 }
 
 // Stats is a snapshot of the store's counters.
 type Stats struct {
 	Series               int64
-	SeriesLimit          int64 // series that there may be
+	SeriesLimit          int64 // how many series there may be
 	Metadata             int64 // paths with metadata
 	SamplesAccepted      uint64
 	SamplesLate          uint64

@@ -9,19 +9,19 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// The database keeps a mark of its log (wal.Mark): which log it is, and how far it reached at the
-// last checkpoint or clean end. So a log that is missing, belongs to another database or is an
-// older copy is refused, whatever its files say of themselves.
+// The database keeps a mark of its log (wal.Mark): which log it is, and how far the log reached at
+// the last checkpoint or clean end. So Open refuses a log that is missing, that belongs to another
+// database, or that is an older copy, even if the files of the log are consistent.
 
-// segmentBytes is the size of a segment of the log: a checkpoint gives space back in these.
+// segmentBytes is the size of a segment of the log. A checkpoint frees whole segments.
 const segmentBytes = 16 << 20
 
 // metaLog is the key of the mark in meta, part of the format.
 var metaLog = []byte("log")
 
-// openLog opens the log behind the position that the database stands for, and refuses one that
-// lacks what the database knows it held. Nothing is written then: whoever has the missing part can
-// put it back.
+// openLog opens the log, whose next record must have a position above after. It refuses a log that
+// lacks records that the database knows it held. It then writes nothing, so that the missing part
+// can be put back.
 func (s *Store) openLog(after wal.Pos) (err error) {
 	if s.options.OpenLog != nil {
 		s.log, err = s.options.OpenLog(after, s.appender.durable)
@@ -43,7 +43,7 @@ func (s *Store) openLog(after wal.Pos) (err error) {
 	return err
 }
 
-// makeLog makes the log of a new database, or finds the one whose database is lost, and returns its
+// makeLog makes the log of a new database, or finds a log whose database is lost, and returns its
 // mark.
 func (s *Store) makeLog() (wal.Mark, error) {
 	if s.options.OpenLog != nil {
@@ -79,8 +79,9 @@ func putMark(tx *boltfile.Tx, m wal.Mark) error {
 	return tx.Put(bucketMeta, metaLog, b)
 }
 
-// sealLog closes the log and notes in the database where it ends. A store that is opened for one
-// command leaves it to the log's own mark: a transaction would cost more than the command.
+// sealLog closes the log and notes in the database where it ends. A store that was opened for one
+// command relies on the mark in the log's own folder instead: a transaction would cost more than
+// the command.
 func (s *Store) sealLog() error {
 	if err := s.log.Close(); err != nil {
 		return err
