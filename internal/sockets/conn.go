@@ -12,12 +12,14 @@ import (
 	"github.com/rondo-db/rondo/internal/loglimit"
 )
 
+// LastReadWait is how long more may arrive after reading has ended: bytes that have arrived are
+// still read, until none arrives for so long.
+const LastReadWait = 10 * time.Millisecond
+
 const (
 	// lastWriteTime is how long a Write may take after the end of Serve's context.
 	lastWriteTime = time.Second
-	// After reading has ended, bytes that have arrived are still read: until none arrives for
-	// lastReadWait, and for lastReadTime at most.
-	lastReadWait = 10 * time.Millisecond
+	// lastReadTime is how long Read goes on after reading has ended, at most.
 	lastReadTime = 100 * time.Millisecond
 )
 
@@ -114,7 +116,7 @@ func (c *Conn) ends(otherwise error) error {
 // readLast reads bytes that have arrived although reading has ended, then returns c.why.
 func (c *Conn) readLast(p []byte) (int, error) {
 	for now := time.Now(); now.Before(c.end); now = time.Now() {
-		until := now.Add(lastReadWait)
+		until := now.Add(LastReadWait)
 		_ = c.SetReadDeadline(until) // else Read sees it closed
 		n, err := c.Conn.Read(p)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -58,7 +58,8 @@ type conn struct {
 	place      *sockets.Place
 	counts     [numCommands]count
 	closing    bool      // no further request is answered
-	ended      bool      // the connection knows that the server ends
+	over       bool      // reading has come to its end: what has arrived is still read
+	ended      bool      // that was read, too
 	readUntil  time.Time // deadline for reading
 	peer       string
 	// host is the name under which places and room are counted: the address of the peer, or its

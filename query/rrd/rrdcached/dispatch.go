@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/foreign"
+	"github.com/rondo-db/rondo/internal/sockets"
 )
 
 // serve reads and answers requests until the peer closes the connection or the context ends.
@@ -32,7 +33,7 @@ func (c *conn) serve() {
 // if none have, waits for the first burst. more says whether there are bytes to parse.
 func (c *conn) receive() (more bool, err error) {
 	c.room()
-	if c.ctx.Err() != nil {
+	if c.over || c.ctx.Err() != nil {
 		return c.receiveLast()
 	}
 	if len(c.flight) > 0 || c.burst != nil {
@@ -40,6 +41,10 @@ func (c *conn) receive() (more bool, err error) {
 		if n > 0 {
 			c.to += n
 			return true, nil
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.expired()
+			return false, nil
 		}
 		if err != nil {
 			return false, err
@@ -67,24 +72,35 @@ func (c *conn) receive() (more bool, err error) {
 	n, err := c.in.read(c.buf[c.to:], true)
 	c.place.Heard()
 	c.to += n
-	if errors.Is(err, os.ErrDeadlineExceeded) && c.ctx.Err() != nil {
-		return false, nil // the next call sees that the server ends
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		c.over = true // the server ends, another has the place, or the peer was silent for too long
+		return false, nil
 	}
 	return n > 0, err
 }
 
-// receiveLast reads, once, the requests that had arrived when the server ended.
+// expired looks at a deadline of reading that has passed while nobody waited for the peer. That the
+// peer was silent for so long is no reason to end the connection, which was busy.
+func (c *conn) expired() {
+	if c.over = c.ctx.Err() != nil || c.place.Yields(); !c.over {
+		c.readUntil = time.Time{}
+		c.deadline()
+	}
+}
+
+// receiveLast reads, once, the requests that had arrived when reading came to its end.
 func (c *conn) receiveLast() (more bool, err error) {
 	if c.ended {
-		return false, c.ctx.Err()
+		return false, os.ErrDeadlineExceeded
 	}
 	c.ended = true
 	for range 3 { // interrupt may still set its deadline
-		_ = c.nc.SetReadDeadline(time.Now().Add(lastTime)) // on an error the read fails too
+		until := time.Now().Add(sockets.LastReadWait)
+		_ = c.nc.SetReadDeadline(until) // on an error the read fails too
 		n := 0
-		n, err = c.in.read(c.buf[c.to:], false)
+		n, err = c.in.read(c.buf[c.to:], true)
 		c.to += n
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
+		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(until) {
 			break
 		}
 	}

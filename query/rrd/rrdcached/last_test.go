@@ -1,0 +1,74 @@
+package rrdcached
+
+import (
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/enginetest"
+)
+
+// TestLastWordsAreAnswered: what a client had sent when it lost its place to another, or was silent
+// for too long, was never read, and so an UPDATE was lost without an answer.
+func TestLastWordsAreAnswered(t *testing.T) {
+	// What is written to a socket of the file system has arrived when Write returns.
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // it has served
+	for _, tt := range []struct {
+		name   string
+		idle   time.Duration
+		yields bool
+	}{
+		{"another has its place", time.Hour, true},
+		{"another has its place, and there is no limit", -1, true},
+		{"it was silent for too long", time.Nanosecond, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, err := New(Options{Store: enginetest.Open(t), Idle: tt.idle, Conns: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			client, c := connected(t, s, l)
+			if _, err := io.WriteString(client, "PING\nPING\n"); err != nil {
+				t.Fatal(err)
+			}
+			if tt.yields {
+				c.place.Silent(time.Now().Add(-time.Hour))
+				_, other := connected(t, s, l)
+				if other.place == nil || !c.place.Yields() {
+					t.Fatal("the silent client keeps its place")
+				}
+			}
+			c.serve()
+			_ = c.nc.Close() // as Accept does: the client has what was written
+			if got, err := io.ReadAll(client); string(got) != "0 PONG\n0 PONG\n" {
+				t.Errorf("answered %q (%v)", got, err)
+			}
+		})
+	}
+}
+
+// connected returns both ends of a connection to s, which has a place if there is one.
+func connected(t *testing.T, s *Server, l net.Listener) (client net.Conn, c *conn) {
+	t.Helper()
+	client, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = client.Close(), nc.Close() }) // they have served
+	if c, err = s.newConn(t.Context(), nc, 0); err != nil {
+		t.Fatal(err)
+	}
+	c.place, _ = s.places.Enter(nc, c.host, c.peer, time.Now())
+	return client, c
+}
