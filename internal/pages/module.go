@@ -6,8 +6,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +21,7 @@ type Module struct {
 	files   map[string]names // by path from the root, with slashes; tests, too
 	dirs    map[string]names // by folder
 	byName  map[string][]string
+	code    names // folders of files that are no tests
 	members names
 }
 
@@ -34,7 +37,7 @@ type names map[string]bool
 
 // Load parses the Go files of the module whose root folder is given, but for those in testdata.
 func Load(root string) (*Module, error) {
-	m := &Module{files: map[string]names{}, dirs: map[string]names{}, byName: map[string][]string{}, members: names{}}
+	m := &Module{files: map[string]names{}, dirs: map[string]names{}, byName: map[string][]string{}, members: names{}, code: names{}}
 	err := filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -72,6 +75,9 @@ func (m *Module) add(name string, f *ast.File) {
 		}
 	}
 	m.files[name] = ns
+	if !strings.HasSuffix(name, "_test.go") {
+		m.code[dir] = true
+	}
 	if m.dirs[dir] == nil {
 		m.dirs[dir] = names{}
 		if pkg := f.Name.Name; pkg != "main" {
@@ -188,6 +194,9 @@ func isMutex(t ast.Expr) bool {
 	pkg, ok := s.X.(*ast.Ident)
 	return ok && pkg.Name == "sync" && (s.Sel.Name == "Mutex" || s.Sel.Name == "RWMutex")
 }
+
+// Packages returns the folders of all packages, but for those that consist of tests.
+func (m *Module) Packages() []string { return slices.Sorted(maps.Keys(m.code)) }
 
 // HasFile says whether the module has a Go file of this path.
 func (m *Module) HasFile(name string) bool { return m.files[name] != nil }

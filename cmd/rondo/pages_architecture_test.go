@@ -1,7 +1,10 @@
 package main
 
 import (
+	"os"
 	"path"
+	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/rondo-db/rondo/internal/pages"
@@ -37,5 +40,28 @@ func TestLocksInArchitecture(t *testing.T) {
 	}
 	if len(m.Locks) < 30 {
 		t.Errorf("only %d mutexes found", len(m.Locks))
+	}
+}
+
+// TestRoomsInArchitecture looks that the page names every package.
+func TestRoomsInArchitecture(t *testing.T) {
+	const page = "docs/architecture.md"
+	text, err := os.ReadFile(filepath.Join(root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := pages.Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := 0
+	for _, dir := range m.Packages() {
+		packages++
+		if word := regexp.MustCompile(`\b` + regexp.QuoteMeta(path.Base(dir)) + `\b`); !within(dir, "cmd/rondo-bench/internal") && !word.Match(text) {
+			t.Errorf("%s does not name the package %s", page, dir)
+		}
+	}
+	if packages < 40 {
+		t.Errorf("only %d packages found", packages)
 	}
 }
