@@ -57,7 +57,7 @@ receives, and nothing is behind it (with --compare-rrdtool its rrdtool plugin).`
 	return c
 }
 
-// newReceiver returns the command that receive starts in a process of its own.
+// newReceiver returns the hidden command that receive starts in a separate process.
 func newReceiver() *cobra.Command {
 	return &cobra.Command{
 		Use:    "receiver ORDER",

@@ -16,32 +16,32 @@ import (
 	"github.com/rondo-db/rondo/receivers/sink"
 )
 
-// An order is what a child process is to receive.
+// An order is the configuration of a child process.
 type order struct {
 	Protocol string
 	Options  map[string][]string
-	Dir      string  // of the store
-	Epoch    int64   // the child's clock begins at this second; 0: it is the system's
-	Speed    float64 // and goes so much faster
+	Dir      string  // folder of the store
+	Epoch    int64   // time at which the child's clock begins, in seconds; 0: use the system's clock
+	Speed    float64 // how much faster than the system's the child's clock runs
 	Profile  string  // file for a CPU profile between the first look and the next; empty: none
 }
 
-// A request is a line that a child reads. It answers each with a line: look with a snapshot, verify
-// with what is wrong, an end of its input by ending.
+// A request is a line that a child reads. The child answers each with a line: look with a snapshot,
+// verify with the differences. It ends when its input ends.
 type request struct {
 	Do     string // look, verify
 	States []state
 }
 
-// An answer is a line that a child writes. The first has its address.
+// An answer is a line that a child writes. The first contains its address.
 type answer struct {
 	Address  string
 	Snapshot snapshot
-	Wrong    []string // of what was to be verified
+	Wrong    []string // the differences that verify has found
 	Err      string
 }
 
-// A snapshot is what a child has done so far.
+// A snapshot is the counters of a child.
 type snapshot struct {
 	Receiver receivers.Stats
 	Store    core.Stats
@@ -52,7 +52,7 @@ type snapshot struct {
 	PeakRSS  int64
 }
 
-// Child runs a receiver as arg, made by Run, orders, until in ends.
+// Child runs a receiver until in ends. arg is the order of Run.
 func Child(ctx context.Context, arg string, in io.Reader, out io.Writer) (err error) {
 	var o order
 	if err := json.Unmarshal([]byte(arg), &o); err != nil {
@@ -85,8 +85,8 @@ func Child(ctx context.Context, arg string, in io.Reader, out io.Writer) (err er
 	return converse(&subordinate{r, store, o.Profile, nil}, r.Addr().String(), in, out)
 }
 
-// fastClock returns a clock that begins at the second epoch and goes speed times as fast as it
-// should.
+// fastClock returns a clock that begins at the second epoch and runs speed times as fast as the
+// real one.
 func fastClock(epoch int64, speed float64) func() time.Time {
 	begun := time.Now()
 	return func() time.Time {
@@ -94,7 +94,7 @@ func fastClock(epoch int64, speed float64) func() time.Time {
 	}
 }
 
-// converse answers requests until there are no more.
+// converse answers requests until in ends.
 func converse(s *subordinate, address string, in io.Reader, out io.Writer) error {
 	defer s.stopProfile()
 	enc, dec := json.NewEncoder(out), json.NewDecoder(in)
@@ -114,12 +114,12 @@ func converse(s *subordinate, address string, in io.Reader, out io.Writer) error
 	}
 }
 
-// A subordinate is what a child answers from.
+// A subordinate is the state of a child.
 type subordinate struct {
 	receiver receivers.Receiver
 	store    *core.Store
-	profile  string   // where the next one goes
-	writing  *os.File // of the one under way
+	profile  string   // file for the next profile
+	writing  *os.File // file of the profile under way
 }
 
 func (s *subordinate) answer(q request) answer {
@@ -175,11 +175,11 @@ func (s *subordinate) stopProfile() {
 		return
 	}
 	pprof.StopCPUProfile()
-	_ = s.writing.Close() // a profile that is cut off says so itself
+	_ = s.writing.Close() // a truncated profile does not load
 	s.writing = nil
 }
 
-// verify returns how a series differs from want; empty if it does not.
+// verify returns how a series differs from want, or "".
 func (s *subordinate) verify(want *state) string {
 	ref, err := s.store.Lookup(want.Path)
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 )
 
 const (
-	mostLoss   = 0.001 // of what counts as received,
-	mostBehind = 1.1   // within so many times as long as it was sent,
-	inFlight   = 1     // and so many seconds
-	growth     = 1.3   // of the rate, while it is
-	near       = 1.04  // a rate that is good and one that is not, so near, are found
-	sentEnough = 0.95  // of a rate; with less the sender is too slow for it
+	mostLoss   = 0.001 // a rate is good if at most this part is lost,
+	mostBehind = 1.1   // and storing takes at most this times as long as sending,
+	inFlight   = 1     // plus this many seconds
+	growth     = 1.3   // factor of the next rate while rates are good
+	near       = 1.04  // the search ends when a good and a bad rate are this near to each other
+	sentEnough = 0.95  // the sender is too slow for a rate of which it sends less than this part
 )
 
-// Find searches for the highest rate, from c.Rate on, at which no more than a thousandth is lost
-// and what arrives is not left lying, for rondo's receiver and the peer each for itself, and
-// returns what was measured there. It tells of every step.
+// Find searches for the highest rate, starting at c.Rate, at which at most a thousandth is lost and
+// the receiver keeps up. It does so for rondo's receiver and for the peer separately, and returns
+// what it measured at these rates. It calls tell with each step.
 func Find(ctx context.Context, c Config, tell func(line string)) (r Result, err error) {
 	if err := c.validate(); err != nil {
 		return r, err
@@ -30,8 +30,8 @@ func Find(ctx context.Context, c Config, tell func(line string)) (r Result, err 
 	return r, err
 }
 
-// find searches up or, if c.Rate is too much, down, and then between the two rates that it is
-// between.
+// find searches upwards or, if c.Rate is too high, downwards, and then between the last good and
+// the first bad rate.
 func find(ctx context.Context, c Config, name string, run func(context.Context, Config) (Measured, error), tell func(string)) (best Measured, err error) {
 	good, bad := 0.0, 0.0 // rates
 	for {
@@ -44,7 +44,7 @@ func find(ctx context.Context, c Config, name string, run func(context.Context, 
 			name, m.Rate/1e6, m.SentPerSecond/1e6, m.ValuesPerSecond/1e6, m.Loss*100, m.Seconds, m.SendSeconds))
 		switch {
 		case ok && m.SentPerSecond < sentEnough*m.Rate:
-			return m, nil // the sender is at its end
+			return m, nil // the sender has reached its limit
 		case ok:
 			best, good = m, c.Rate
 		default:

@@ -2,7 +2,7 @@ package receivebench
 
 import "fmt"
 
-// A list is what a host reads together: the values of one series.
+// A list is the values of one series, which a host reads together.
 type list struct {
 	plugin, pluginInstance string
 	typ, typeInstance      string
@@ -10,19 +10,32 @@ type list struct {
 	sources                []sourceOf
 }
 
-// A sourceOf says what one value of a list is.
+// A sourceOf is the kind and the shape of one value of a list.
 type sourceOf struct {
 	kind  kind
 	shape shape
 }
 
-// host returns the series of one host, in the order in which they are read: what collectd's plugins
-// read on a machine of four processors, two network interfaces and one disk.
+// An adder adds a series to those of a host.
+type adder func(plugin, pluginInstance, typ, typeInstance string, with bool, sources ...sourceOf)
+
+// host returns the series of one host, in the order in which they are read. They are those that
+// collectd's plugins read on a machine with four processors, two network interfaces and one disk.
 func host() []list {
 	var ls []list
 	add := func(plugin, pluginInstance, typ, typeInstance string, with bool, sources ...sourceOf) {
 		ls = append(ls, list{plugin, pluginInstance, typ, typeInstance, with, sources})
 	}
+	hardware(add)
+	system(add)
+	for n := 1; len(ls) < hostSeries; n++ {
+		add("irq", "", "irq", fmt.Sprint(n), false, sourceOf{derive, busy})
+	}
+	return ls
+}
+
+// hardware adds the series of processors, memory, network interfaces, disks and file systems.
+func hardware(add adder) {
 	for cpu := range 4 {
 		for i, state := range []string{"user", "nice", "system", "idle", "wait", "interrupt", "softirq", "steal"} {
 			s := sourceOf{derive, busy}
@@ -62,6 +75,10 @@ func host() []list {
 			add("df", name, "df_complex", part, false, s)
 		}
 	}
+}
+
+// system adds the series of processes, swap space, connections and the rest.
+func system(add adder) {
 	for _, state := range []string{"running", "sleeping", "zombies", "stopped", "paging", "blocked"} {
 		s := sourceOf{gauge, constant}
 		if state == "running" || state == "sleeping" {
@@ -94,11 +111,7 @@ func host() []list {
 	add("entropy", "", "entropy", "", false, sourceOf{gauge, whole})
 	add("contextswitch", "", "contextswitch", "", false, sourceOf{derive, busy})
 	add("ping", "", "ping", "gateway", false, sourceOf{gauge, fine})
-	for n := 1; len(ls) < hostSeries; n++ {
-		add("irq", "", "irq", fmt.Sprint(n), false, sourceOf{derive, busy})
-	}
-	return ls
 }
 
-// hostName names host h.
+// hostName returns the name of host h.
 func hostName(h int) string { return fmt.Sprintf("host%05d.bench.example.org", h) }

@@ -6,54 +6,56 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// A Result is what Run measured.
+// A Result is the result of Run.
 type Result struct {
 	Protocol string    `json:"protocol"`
-	Rate     float64   `json:"rate"` // values a second that were to be sent
+	Rate     float64   `json:"rate"` // the wanted values a second
 	Rondo    Measured  `json:"rondo"`
 	PeerName string    `json:"peer_name,omitempty"`
 	Peer     *Measured `json:"peer,omitempty"` // nil: not measured
 }
 
-// Measured is what one program did with the load. A value is one reading of one data source.
+// Measured is the result of one program. A value is one reading of one data source.
 type Measured struct {
-	Rate    float64 `json:"rate"`    // values a second that were to be sent
-	Values  uint64  `json:"values"`  // sent
-	Packets uint64  `json:"packets"` // sent
-	// values stored, or, for a peer that keeps nothing, dispatched
+	Rate    float64 `json:"rate"`    // the wanted values a second
+	Values  uint64  `json:"values"`  // values that were sent
+	Packets uint64  `json:"packets"` // packets that were sent
+	// Stored is the number of values that were stored or, by a peer that stores nothing,
+	// dispatched.
 	Stored       uint64 `json:"stored"`
-	StoredSeries uint64 `json:"stored_samples"` // samples of series that these values are of
-	// dropped by the kernel, because they were not read in time
+	StoredSeries uint64 `json:"stored_samples"` // samples that contain these values
+	// LostPackets were dropped by the kernel, because they were not read in time.
 	LostPackets     uint64  `json:"lost_packets"`
 	Loss            float64 `json:"loss"`              // 1 - Stored/Values
-	SendSeconds     float64 `json:"send_seconds"`      // how long was sent
-	Seconds         float64 `json:"seconds"`           // until all was stored that was not lost
+	SendSeconds     float64 `json:"send_seconds"`      // duration of sending
+	Seconds         float64 `json:"seconds"`           // until all that is not lost was stored
 	SentPerSecond   float64 `json:"sent_per_second"`   // Values/SendSeconds
 	ValuesPerSecond float64 `json:"values_per_second"` // Stored/Seconds
 	User            float64 `json:"user_seconds"`      // processor time of the receiver
 	System          float64 `json:"system_seconds"`
-	CPUPerMillion   float64 `json:"cpu_seconds_per_million"` // of the receiver, by values stored
+	CPUPerMillion   float64 `json:"cpu_seconds_per_million"` // of the receiver, for values stored
 	SenderSeconds   float64 `json:"sender_cpu_seconds"`
-	SenderPerMil    float64 `json:"sender_cpu_seconds_per_million"` // by values sent
+	SenderPerMil    float64 `json:"sender_cpu_seconds_per_million"` // for values sent
 
-	// Of rondo alone.
+	// The figures below are rondo's alone.
 	Dropped         map[string]uint64 `json:"dropped,omitempty"` // samples and packets, by reason
 	AllocsPerValue  float64           `json:"allocs_per_value"`
 	BytesPerSample  float64           `json:"log_bytes_per_sample"`
 	SamplesPerBatch float64           `json:"samples_per_batch"`
 	Checkpoints     uint64            `json:"checkpoints"`
 	PeakRSS         int64             `json:"peak_rss_bytes"`
-	// whose last update and readings are what was sent
+	// Verified is the number of series whose last update and readings equal what was sent.
 	Verified int `json:"verified_series"`
 
 	begin, end progress
 }
 
-// figure derives what follows from the rest.
+// figure calculates the figures that follow from others.
 func (m *Measured) figure() {
 	m.Loss = 1 - ratio(float64(m.Stored), float64(m.Values))
 	m.SentPerSecond = ratio(float64(m.Values), m.SendSeconds)
@@ -63,7 +65,7 @@ func (m *Measured) figure() {
 	m.PeakRSS = m.end.snapshot.PeakRSS
 }
 
-// ofChild fills in what only rondo's receiver tells.
+// ofChild sets the figures that only rondo's receiver reports.
 func (m *Measured) ofChild() {
 	a, b := &m.begin.snapshot, &m.end.snapshot
 	for r := range receivers.NumReasons {
@@ -143,4 +145,16 @@ func reasons(dropped map[string]uint64) string {
 		}
 	}
 	return b.String()
+}
+
+// A progress is what a target has done since it was started.
+type progress struct {
+	at           time.Time
+	read         uint64 // messages
+	lost         uint64 // messages that the kernel dropped
+	taken        uint64 // samples handed to the store
+	stored       uint64 // of these
+	values       uint64 // in them; 0: not counted
+	user, system time.Duration
+	snapshot     snapshot // of a child
 }

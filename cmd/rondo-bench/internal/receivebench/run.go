@@ -78,18 +78,6 @@ type target interface {
 	prompt() bool
 }
 
-// A progress is what a target has done since it was started.
-type progress struct {
-	at           time.Time
-	read         uint64 // messages
-	lost         uint64 // messages that the kernel dropped
-	taken        uint64 // samples handed to the store
-	stored       uint64 // of these
-	values       uint64 // in them; 0: not counted
-	user, system time.Duration
-	snapshot     snapshot // of a child
-}
-
 // A drive is a load on its way to a target.
 type drive struct {
 	load
@@ -152,7 +140,7 @@ func (d *drive) round(ctx context.Context) (progress, error) {
 			return progress{}, err
 		}
 	}
-	return d.settle(ctx)
+	return d.drain(ctx)
 }
 
 // gently sends messages so that none is lost.
@@ -237,9 +225,9 @@ const (
 
 var errStuck = errors.New("bench: the receiver is not done after five minutes")
 
-// settle waits until all that was sent is stored, or, if some is lost, until nothing more happens.
-// The progress it returns is of the time when the last of it happened.
-func (d *drive) settle(ctx context.Context) (progress, error) {
+// drain waits until everything that was sent is stored, or, if something is lost, until nothing
+// more happens. It returns the progress at the time of the last change.
+func (d *drive) drain(ctx context.Context) (progress, error) {
 	var last progress
 	changed := time.Now()
 	for end := changed.Add(settleLimit); time.Now().Before(end); {
@@ -269,8 +257,8 @@ const (
 	calmLimit = 30 * time.Second
 )
 
-// calm waits until the target writes nothing any more: making series and describing them takes
-// longer than their first values.
+// calm waits until the target writes no more. Making series and describing them takes longer than
+// storing their first values.
 func (d *drive) calm(ctx context.Context) error {
 	var last uint64
 	changed := time.Now()
@@ -305,8 +293,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// measure sends a round that makes the series, and another, then the load at its pace, and returns
-// what that took.
+// measure sends a round that makes the series, and a second one. It then sends the load at its rate
+// and returns the figures of that.
 func (d *drive) measure(ctx context.Context, rate float64, length time.Duration) (m Measured, err error) {
 	if err := d.gently(ctx, d.before()); err != nil {
 		return m, err
@@ -331,7 +319,7 @@ func (d *drive) measure(ctx context.Context, rate float64, length time.Duration)
 		return m, err
 	}
 	user2, system2 := cpuTimes()
-	done, err := d.settle(ctx)
+	done, err := d.drain(ctx)
 	if err != nil {
 		return m, err
 	}

@@ -6,17 +6,16 @@ import (
 	"net"
 )
 
-// A wire is how messages get to a target. It is for one goroutine.
+// A wire sends messages to a target. It is for one goroutine.
 type wire interface {
-	// add sends message i of a round, at the latest with the next flush; until then b stays as it
-	// is.
+	// add sends message i of a round, at the latest with the next flush. b must not change until
+	// then.
 	add(i int, b []byte) error
 	flush() error
 	close() error
 }
 
-// openWire connects to a target. Streams have a connection for each host, of which there are so
-// many.
+// openWire connects to a target. If the protocol uses streams, it opens a connection for each host.
 func openWire(s subject, address string, hosts int, segments bool) (wire, error) {
 	if s.protocol.Network == "tcp" {
 		if segments {
@@ -42,8 +41,8 @@ func openWire(s subject, address string, hosts int, segments bool) (wire, error)
 	return w, nil
 }
 
-// streams is a connection for each message of a round: that of one host. Hosts have addresses of
-// their own.
+// streams are connections, one for each message of a round, which is that of one host. Each host
+// has an address of its own.
 type streams []net.Conn
 
 func openStreams(address string, hosts int) (streams, error) {
@@ -59,7 +58,7 @@ func openStreams(address string, hosts int) (streams, error) {
 	return s, nil
 }
 
-// hostAddress returns the address of host h, all of which are the machine itself.
+// hostAddress returns the address of host h. All these addresses are this machine's.
 func hostAddress(h int) string {
 	return fmt.Sprintf("127.%d.%d.%d", 1+h/62_500, h/250%250, 1+h%250)
 }

@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// What a server has acknowledged it must have after it was killed. A stream of BATCHes is sent, one
-// behind the other, until at some random moment the server is killed; then it is started again and
-// asked for every row of what it had answered.
+// Samples that a server has acknowledged must survive a kill. The test sends BATCHes, one after the
+// other, and kills the server at a random moment. It starts the server again and reads every row
+// that was acknowledged.
 
 const (
-	killSeries  = 50  // a value of each in a BATCH
-	killBatches = 100 // acknowledged at most before the blow is dealt
-	killDelay   = 3 * time.Millisecond
+	killSeries  = 50                   // series with a value in each BATCH
+	killBatches = 100                  // most BATCHes that are acknowledged before the kill
+	killDelay   = 3 * time.Millisecond // longest delay of the kill after that
 )
 
-// kills kills a server again and again, over files of its own.
+// kills kills a server again and again. It uses files of its own.
 func kills(ctx context.Context, c *Config, s *side, m *Measured) error {
-	w := &work{c: c, s: s, m: &Measured{}} // how long they take to create is not asked
+	w := &work{c: c, s: s, m: &Measured{}} // the time of creating the series does not count
 	for i := range killSeries {
 		w.names = append(w.names, fmt.Sprintf("kill/metric-%02d.rrd", i))
 	}
@@ -59,26 +59,26 @@ func kills(ctx context.Context, c *Config, s *side, m *Measured) error {
 		if m.Lost += lost; lost > 0 {
 			m.LossyKills++
 		}
-		w.round = last // what was not acknowledged may have been stored
+		w.round = last // rounds that were not acknowledged may be stored, too
 	}
 	return nil
 }
 
-// killed sends BATCHes until the server has gone, which it is made to delay after it has
-// acknowledged n of them. w.round is then the last that was acknowledged.
+// killed sends BATCHes until the server is gone. It kills the server a delay after n of them are
+// acknowledged. w.round is then the last acknowledged round.
 func (w *work) killed(n int, delay time.Duration) error {
 	var acknowledged atomic.Int64
 	enough := make(chan struct{})
 	dead := make(chan error, 1)
 	go func() {
 		<-enough
-		time.Sleep(delay) // more are on their way then
+		time.Sleep(delay) // more BATCHes are in flight then
 		dead <- w.s.cmd.Process.Kill()
 	}()
 	var err error
 	for err == nil {
 		w.killBatch(w.round + 1)
-		if err = w.s.send(w.take()); err != nil {
+		if err = w.s.send(w.requests()); err != nil {
 			break
 		}
 		for _, want := range []string{"0 Go ahead.  End with dot '.' on its own line.", "0 errors"} {
@@ -100,12 +100,12 @@ func (w *work) killed(n int, delay time.Duration) error {
 	if err := <-dead; err != nil {
 		return err
 	}
-	_ = w.s.conn.Close() // the server has
+	_ = w.s.conn.Close() // the server has closed it
 	_ = w.s.cmd.Wait()   // it was killed
 	return nil
 }
 
-// killBatch writes the BATCH of a round: its number is every value of it.
+// killBatch writes the BATCH of a round. All its values are the number of the round.
 func (w *work) killBatch(round int64) {
 	w.buf.WriteString("BATCH\n")
 	for _, name := range w.names {
@@ -114,8 +114,8 @@ func (w *work) killBatch(round int64) {
 	w.buf.WriteString(".")
 }
 
-// lost returns how many of the values of rounds first+1 to acknowledged the server does not have,
-// and the last round that it has of any series.
+// lost returns how many values of the rounds first+1 to acknowledged the server lacks, and the last
+// round that it has for any series.
 func (w *work) lost(first, acknowledged int64) (lost int, last int64, err error) {
 	last = acknowledged
 	for _, name := range w.names {

@@ -60,7 +60,7 @@ func (s *side) up(ctx context.Context) error {
 			if answer, e := s.ask("PING"); e == nil && answer == "0 PONG" {
 				return nil
 			}
-			_ = s.conn.Close() // it is another's, left behind
+			_ = s.conn.Close() // a socket that an earlier server left behind
 		}
 		if time.Now().After(deadline) {
 			return errors.Join(fmt.Errorf("%s does not answer (see %s)", s.name, filepath.Join(s.dir, "log")), s.kill())
@@ -70,17 +70,17 @@ func (s *side) up(ctx context.Context) error {
 
 // down ends the server and waits for it.
 func (s *side) down() error {
-	_ = s.conn.Close() // nothing is on its way
+	_ = s.conn.Close() // no request is open
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
 	return s.cmd.Wait()
 }
 
-// kill ends the server as loss of power would, but for what the system has been given.
+// kill ends the server as a loss of power would, except that data in the system's cache survives.
 func (s *side) kill() error {
 	if s.conn != nil {
-		_ = s.conn.Close() // it is to be cut off
+		_ = s.conn.Close() // the connection is given up
 	}
 	if err := s.cmd.Process.Kill(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *side) line() (string, error) {
 	return strings.TrimSuffix(line, "\n"), err
 }
 
-// lines reads an answer of several lines and returns how many they are.
+// lines reads an answer of several lines and returns their number.
 func (s *side) lines() (int, error) {
 	first, err := s.line()
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *side) lines() (int, error) {
 	return n, s.skip(n)
 }
 
-// skip reads n lines. It must cost little: what it costs is measured with both servers.
+// skip reads n lines. It must be fast, because its time counts for both servers.
 func (s *side) skip(n int) error {
 	for n > 0 {
 		if _, err := s.in.Peek(1); err != nil {
@@ -152,7 +152,7 @@ func (s *side) skip(n int) error {
 	return nil
 }
 
-// whole reads an answer of several lines and returns those behind the first.
+// whole reads an answer of several lines and returns all but the first.
 func (s *side) whole() ([]string, error) {
 	first, err := s.line()
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *side) stats() (map[string]int64, error) {
 	return st, nil
 }
 
-// flush has all that was sent written, and waits until written data sets have been.
+// flush makes the server write all samples, and waits until it has written so many data sets.
 func (s *side) flush(written int64) error {
 	if !s.caches {
 		return nil // it is durable once it is acknowledged
@@ -230,9 +230,9 @@ func (s *side) processor() time.Duration {
 	return time.Duration(user+system) * tick
 }
 
-// quiet waits until the server does nothing any more, but not for ever.
+// quiet waits until the server is idle, up to a limit.
 func (s *side) quiet() {
-	const enough = 4 // looks at which it had done nothing
+	const enough = 4 // checks in a row at which the server was idle
 	deadline := time.Now().Add(10 * time.Second)
 	for last, still := s.processor(), 0; still < enough && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
@@ -243,7 +243,7 @@ func (s *side) quiet() {
 	}
 }
 
-// total is the processor time of a server that has ended.
+// total returns the processor time of a server that has ended.
 func (s *side) total() time.Duration {
 	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
 }
@@ -269,4 +269,12 @@ func (s *side) pipelined(requests string, n int, read func() error) error {
 		}
 	}
 	return errors.Join(err, <-sent)
+}
+
+// sync makes the system write the data that rrdcached has written to files. rondo syncs by itself.
+func (s *side) sync() error {
+	if !s.caches {
+		return nil
+	}
+	return exec.Command("sync", "-f", s.base()).Run()
 }

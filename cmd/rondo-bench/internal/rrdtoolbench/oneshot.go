@@ -16,29 +16,29 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A OneShotConfig says which commands are run as processes of their own.
+// A OneShotConfig says which commands are measured, each run in a process of its own.
 type OneShotConfig struct {
 	Programs
-	Series []int // of the databases
-	Runs   int   // of each command
+	Series []int // numbers of series; each is a database
+	Runs   int   // runs of each command
 }
 
-// A OneShotCase is what one program took for one command.
+// A OneShotCase is the result of one program for one command.
 type OneShotCase struct {
-	Series  int     `json:"series"` // of the database; 0: rrdtool, which has one file
+	Series  int     `json:"series"` // series in the database; 0: rrdtool, which has one file
 	Name    string  `json:"name"`
 	Command string  `json:"command"`
 	Median  float64 `json:"median_ms"` // from start to end of the process
 	High    float64 `json:"p99_ms"`
-	CPU     float64 `json:"cpu_ms"` // mean; of the process alone
+	CPU     float64 `json:"cpu_ms"` // mean processor time of the process, without a server's
 }
 
 // oneShots are the commands, without the name of the series.
 var oneShots = []string{"update", "info", "fetch"}
 
-// OneShot measures whole processes: rrdtool (if it is given); rondo without a server, as a server
-// has left the database; the same with as much in the log as a command may leave there, of series
-// from everywhere in the database; with a server.
+// OneShot measures whole processes, in this order: rrdtool, if it is given; rondo without a server,
+// with the database as a server has left it; the same with the fullest log that a command may leave
+// behind; rondo with a server.
 func OneShot(ctx context.Context, c OneShotConfig) ([]OneShotCase, error) {
 	if c.Runs < 1 || len(c.Series) == 0 || slices.Min(c.Series) < 1 {
 		return nil, errors.New("bench: series and runs must be at least 1")
@@ -160,13 +160,14 @@ func makeDatabase(ctx context.Context, dir string, n int) (err error) {
 	return s.Checkpoint(ctx)
 }
 
-// firstRounds is how many values a series has at first.
+// firstRounds is how many values a series has at the beginning.
 const firstRounds = 90
 
-// fullLog is how many updates leave nearly as much log as a command leaves without a checkpoint.
+// fullLog is how many updates leave nearly the longest log that a command leaves without a
+// checkpoint.
 const fullLog = 6000
 
-// fill updates series from everywhere in the database, one after the other, by a process that then
+// fill updates series from everywhere in the database, one after the other, in a process that then
 // ends.
 func (o *oneShot) fill(dir string) error {
 	p, err := start(o.ctx, dir, []string{o.program, "--sync", "none", "rrdtool", "-"})
@@ -174,7 +175,7 @@ func (o *oneShot) fill(dir string) error {
 		return err
 	}
 	for i := range fullLog {
-		// One at a time: a batch would be one record, which is less work to replay.
+		// One update at a time: a batch would be a single record, which is replayed faster.
 		line := fmt.Sprintf("update %s %d:1\n", seriesName(i*7919%o.series), o.next())
 		if _, err = p.in.Write([]byte(line)); err == nil {
 			err = p.answers(1)
@@ -193,10 +194,10 @@ type oneShot struct {
 	dir     string
 	program string
 	series  int
-	seconds int64 // of the last update, from the end of the first rounds
+	seconds int64 // time of the last update, in seconds after the first rounds
 }
 
-// next is a time that no series has had an update at.
+// next returns a time after all updates so far.
 func (o *oneShot) next() int64 {
 	o.seconds++
 	return epoch + step*(firstRounds+1) + o.seconds

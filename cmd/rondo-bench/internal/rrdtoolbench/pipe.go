@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Programs are what is measured.
+// Programs are the programs that are measured.
 type Programs struct {
 	Rondo   string
-	RRDTool string // empty: it is not measured
+	RRDTool string // empty: rrdtool is not measured
 	// Dir is a new or empty folder for the files of both.
 	Dir string
-	// Say is told what is being done; nil: nobody is.
+	// Say, if not nil, is called with each step before it begins.
 	Say func(string)
 }
 
@@ -28,37 +28,37 @@ func (p *Programs) say(format string, args ...any) {
 	}
 }
 
-// A PipeConfig says what is sent to pipe mode.
+// A PipeConfig says which commands are sent to pipe mode.
 type PipeConfig struct {
 	Programs
-	Series []int // of one data source and five archives: a case each
-	Lines  int   // updates, written without waiting for answers
-	Waits  int   // further ones, each after the answer to the one before it
+	Series []int // numbers of series with one data source and five archives; each is a case
+	Lines  int   // updates that are written without waiting for answers
+	Waits  int   // further updates, each written after the answer to the one before
 }
 
-// A PipeCase is what one program did with one number of series.
+// A PipeCase is the result of one program for one number of series.
 type PipeCase struct {
 	Series       int     `json:"series"`
 	Name         string  `json:"name"`
 	Pipelined    float64 `json:"updates_a_second"`
-	PipelinedCPU float64 `json:"cpu_seconds_a_million"` // the server's included
+	PipelinedCPU float64 `json:"cpu_seconds_a_million"` // including the server's
 	Waiting      float64 `json:"updates_a_second_one_by_one"`
 	WaitingCPU   float64 `json:"cpu_seconds_a_million_one_by_one"`
 }
 
-// epoch is when the series begin, and step the seconds between updates of one.
+// epoch is the start of the series, and step the time between updates of a series, in seconds.
 const (
 	epoch = 1_700_000_000
 	step  = 10
 )
 
-// create is the command that makes a series.
+// create returns the command that makes a series.
 func create(name string) string {
 	return fmt.Sprintf("create %s --start %d --step %d DS:value:GAUGE:600:U:U RRA:AVERAGE:0.5:1:1440 "+
 		"RRA:AVERAGE:0.5:6:1440 RRA:AVERAGE:0.5:60:1008 RRA:MAX:0.5:6:1440 RRA:MAX:0.5:60:1008", name, epoch, step)
 }
 
-// seriesName is the name of series i; rrdtool wants its folder to be there.
+// seriesName returns the name of series i. For rrdtool its folder must exist.
 func seriesName(i int) string { return fmt.Sprintf("host%03d/metric-%02d.rrd", i/100, i%100) }
 
 // Pipe measures pipe mode. The order of the cases of one number of series is rrdtool (if it is
@@ -86,7 +86,7 @@ func Pipe(ctx context.Context, c PipeConfig) ([]PipeCase, error) {
 	return out, nil
 }
 
-// lines are what is written to every program.
+// lines are the lines that are written to each program.
 type lines struct {
 	series    int
 	create    []byte
@@ -114,12 +114,12 @@ func newLines(series, updates, waits int) *lines {
 	return w
 }
 
-// A pipeSide is one program in one way.
+// A pipeSide is one program in one configuration.
 type pipeSide struct {
 	name   string
 	dir    string
 	args   []string
-	server []string // the command of a server that must run; nil: none
+	server []string // command of a server that must run; nil: no server
 }
 
 func (c *PipeConfig) sides(series int) []pipeSide {
@@ -184,7 +184,7 @@ func (s *pipeSide) measure(ctx context.Context, w *lines) (m PipeCase, err error
 	return m, nil
 }
 
-// pipelined writes lines at once, and reads n answers meanwhile.
+// pipelined writes lines without waiting, and reads n answers meanwhile.
 func (p *process) pipelined(text []byte, n int) (time.Duration, error) {
 	began := time.Now()
 	sent := make(chan error, 1)
@@ -199,8 +199,8 @@ func (p *process) pipelined(text []byte, n int) (time.Duration, error) {
 	return time.Since(began), errors.Join(err, <-sent)
 }
 
-// answers reads n answers, all of which must be OK. It must cost little: what it costs is measured
-// with every program.
+// answers reads n answers, all of which must be OK. It must be fast, because its time counts for
+// every program.
 func (p *process) answers(n int) error {
 	for n > 0 {
 		if _, err := p.out.Peek(1); err != nil {

@@ -23,7 +23,7 @@ type process struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	errors bytes.Buffer
-	signal bool // it ends when it is told to; else when its input does
+	signal bool // the program ends at a signal; else at the end of its input
 }
 
 type processes []*process
@@ -44,8 +44,8 @@ func start(ctx context.Context, dir string, args []string) (*process, error) {
 	return p, p.cmd.Start()
 }
 
-// command is a program in a folder, whose database is there too; nothing of the environment leads
-// elsewhere.
+// command returns a program that works in a folder and uses the database there. It gets a minimal
+// environment, which names no other database.
 func command(ctx context.Context, dir string, args []string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
@@ -53,7 +53,7 @@ func command(ctx context.Context, dir string, args []string) *exec.Cmd {
 	return cmd
 }
 
-// serveCommand is the command of a server that only answers the command line.
+// serveCommand returns the command of a server that only answers the command line.
 func serveCommand(rondo, sync string) []string {
 	return []string{rondo, "serve", "--sync", sync, "--http=", "--rrdcached=", "--collectd=", "--gmetric=", "--mono=", "--log-level=warn"}
 }
