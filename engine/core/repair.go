@@ -31,6 +31,7 @@ type repairing struct {
 
 	moreDone, moreLost int // that the report has no room for
 
+	proof           logProof
 	undefined       map[uint32]string // definitions that are lost, each with the reason
 	stirred         bool              // states in memory are other than those of the new file
 	shut, stillShut bool              // Open refuses the old file, and the new one
@@ -65,7 +66,8 @@ func (r *repairing) lose(format string, args ...any) {
 // database as it is. A definition that cannot be read comes from the log; where the log does not
 // have it, its series are dropped. The error wraps ErrLocked if another process has the folder, and
 // ErrDamaged if what a repair needs is damaged itself (a class, the log's position); nothing has
-// changed then.
+// changed then. If a repair would lose something or refuse, and the log has everything since its
+// first record, the whole database is made anew from the log.
 func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error) {
 	o.NoBackground, o.ReadOnly = true, false
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
@@ -98,7 +100,7 @@ func inspect(ctx context.Context, dir string, o Options) (found []Problem, shut 
 // repair makes a new file of what can be read of the old one and of the log, and puts it in its
 // place if it is better.
 func (r *repairing) repair(ctx context.Context, dir string, o Options) (err error) {
-	o.rebuild = &rebuild{r: r}
+	o.rebuild = &rebuild{r: r} // also for the new file while it is made
 	r.s = newStore(dir, o)
 	lock, err := lockFolder(filepath.Join(dir, fileLock), r.s.options)
 	if err != nil {
@@ -110,10 +112,17 @@ func (r *repairing) repair(ctx context.Context, dir string, o Options) (err erro
 		return err
 	}
 	defer func() { _ = os.Remove(fresh) }() // what stays is removed by the next repair
-	if err := r.makeFile(name, fresh); err != nil {
-		return err
+	if err = r.makeFile(name, fresh); err == nil {
+		err = r.mend(ctx, dir, o)
 	}
-	if err := r.mend(ctx, dir, o); err != nil {
+	if poor := len(r.got.Lost)+len(r.got.Left) > 0; err == nil && poor || errors.Is(err, ErrDamaged) {
+		if mark, whole := r.wholeLog(dir); whole {
+			if err = r.fromLog(fresh, mark); err == nil {
+				err = r.mend(ctx, dir, o)
+			}
+		}
+	}
+	if err != nil {
 		return err
 	}
 	if r.vain() {
@@ -131,6 +140,7 @@ func (r *repairing) repair(ctx context.Context, dir string, o Options) (err erro
 // mend opens the new file as a store of the folder, which takes what the log has, and puts right
 // what is still wrong with it.
 func (r *repairing) mend(ctx context.Context, dir string, o Options) error {
+	o.rebuild = &rebuild{r: r}
 	s, err := Open(dir, o)
 	if errors.Is(err, ErrDamaged) {
 		r.got.Left, r.stillShut = []Problem{{dir, err.Error()}}, true
@@ -204,6 +214,9 @@ func (r *repairing) makeFile(name, fresh string) (err error) {
 		return err
 	}
 	if err := c.flush(); err != nil {
+		return err
+	}
+	if err := r.prove(); err != nil {
 		return err
 	}
 	if err := r.numbers(); err != nil {

@@ -42,12 +42,15 @@ func (r *repairing) numbers() error {
 				return err
 			}
 		}
-		for _, key := range [][]byte{metaReorder, metaCount} { // the count is put below
-			if meta.Get(key) == nil {
-				r.done("the number %s is made anew", key)
-				if err := putNumber(tx, key, 0); err != nil {
-					return err
-				}
+		if meta.Get(metaReorder) == nil {
+			if err := r.window(tx); err != nil {
+				return err
+			}
+		}
+		if meta.Get(metaCount) == nil { // the right one is put below
+			r.done("the number %s is made anew", metaCount)
+			if err := putNumber(tx, metaCount, 0); err != nil {
+				return err
 			}
 		}
 		if meta.Get(metaGroups) == nil {
@@ -55,25 +58,48 @@ func (r *repairing) numbers() error {
 			if err != nil {
 				return err
 			}
-			c := tx.Bucket(bucketState).Cursor()
-			for k, v := c.First(); k != nil; k, v = c.Next() {
-				if b, err := record.CutSum(v, bucketState, k); err == nil {
-					x := record.Reader{Rest: b[1:]}
-					_ = x.Uvarint() // series
-					top = max(top, x.Uvarint())
-				}
-			}
+			top = max(top, uint64(newestState(tx)))
 			r.done("the number %s is made anew", metaGroups)
 			if err := putNumber(tx, metaGroups, top); err != nil {
 				return err
 			}
 		}
 		n := uint64(tx.Bucket(bucketMetadata).Stats().KeyN)
-		if was, err := metaNumber(tx, metaMetadata); err != nil || was != n {
+		if was, err := metaNumber(tx, metaMetadata); err == nil && was > n {
+			r.lose("metadata of %d of %d paths", was-n, was)
+		} else if err != nil || was != n {
 			r.done("there are %d paths with metadata", n)
 		}
 		return putNumber(tx, metaMetadata, n)
 	}, nil)
+}
+
+// window puts the reorder window that was in force at the catalogue's position, as the log tells it.
+func (r *repairing) window(tx *boltfile.Tx) error {
+	upto, err := metaNumber(tx, metaCatalogue)
+	if err != nil {
+		return err
+	}
+	window, known := uint64(0), false
+	if l, err := wal.Open(filepath.Join(r.s.dir, dirLog), wal.Options{ReadOnly: true}); err == nil {
+		known = l.First() == 1 // a new store has none
+		err = l.Replay(0, func(p wal.Pos, rec []byte) error {
+			if p <= wal.Pos(upto) && len(rec) > 0 && rec[0] == record.KindSettings {
+				x := record.Reader{Rest: rec[1:]}
+				window, known = uint64(x.Time(0)), true
+			}
+			return nil
+		})
+		known = known && err == nil
+		_ = l.Close() // it was only read
+	}
+	if known {
+		r.done("the number %s is taken from the log", metaReorder)
+	} else {
+		window = 0
+		r.lose("the reorder window: samples that came late are lost, of those that only the log has")
+	}
+	return putNumber(tx, metaReorder, window)
 }
 
 // index makes names, labels and counts anew from the records of the series, and records that are
