@@ -15,7 +15,7 @@ type authFile struct {
 	size  int64
 }
 
-// maxAuthFile bounds what is read: more than any users file.
+// maxAuthFile is the size of the largest users file in bytes.
 const maxAuthFile = 64 << 20
 
 func openAuthFile(name string) (*authFile, error) {
@@ -31,7 +31,8 @@ func openAuthFile(name string) (*authFile, error) {
 	return f, nil
 }
 
-// reload reports whether there are new users. The old ones stay if there is an error.
+// reload reads the file again if it has changed, and reports whether it has. If there is an error
+// the old users stay.
 func (f *authFile) reload() (bool, error) {
 	fi, err := os.Stat(f.name)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/rondo-db/rondo/receivers/internal/successor"
 )
 
-// The cache turns the names in a value list, and the kinds of its values, into the reference of a
-// series, without making a path of them. Kinds are part of the key: a list that does not fit its
-// series is a key of its own, which is refused.
+// A cache finds the reference of a series by the names in a value list and the kinds of its values,
+// without making a path of the names. The kinds are part of the key: a list whose values do not fit
+// its series has an entry of its own, which is refused.
 //
-// An entry also remembers in which names the one that is foreseen after it differs. A look-up of
-// that one compares only what may differ: names that the packet has set since the list before, and
-// those.
+// An entry remembers in which names the entry that is foreseen after it differs from it. A look-up
+// compares only those names with the foreseen entry, and the names that the packet has set since
+// the list before.
 //
-// When it is full it starts over; references are resolved again as they are needed.
+// A full cache is emptied; references are resolved again when they are needed.
 type cache struct {
 	table   successor.Table
 	entries []entry // by their numbers in table
@@ -25,19 +25,20 @@ type cache struct {
 	seed    maphash.Seed
 	most    int    // entries
 	key     []byte // of the last look-up in the table
-	use     uint32 // bits of a hash that count: all, but in tests
+	use     uint32 // bits of a hash that are used; tests use fewer, so that hashes collide
 }
 
+// An entry is one key of the cache.
 type entry struct {
-	sizes   uint64 // of the parts of the key, packed
-	ref     core.Ref
-	key     uint32 // where it stands in keys
-	retry   uint32 // for a series that was refused: the second (of the Unix clock) to try again from
-	why     receivers.Reason
-	differs parts // in which the entry that is foreseen after this one differs from it
+	sizes   uint64           // lengths of the parts of the key, packed
+	ref     core.Ref         // 0: there is no series
+	key     uint32           // place of the key in keys
+	retry   uint32           // if ref is 0: second since 1970 from which it is asked for again
+	why     receivers.Reason // if ref is 0: why values are dropped
+	differs parts            // names in which the entry foreseen after this one differs
 }
 
-// cacheEntries is the default bound: with keys of 64 bytes about 250 MB.
+// cacheEntries is the largest number of entries: about 250 MB with keys of 64 bytes.
 const cacheEntries = 1 << 21
 
 func newCache(most int) *cache {
@@ -52,18 +53,19 @@ func (c *cache) clear() {
 	c.entries = c.entries[:0]
 }
 
-// sizes packs the lengths of the parts of the key: names are at most 127 bytes, kinds at most
-// maxSources.
+// sizes packs the lengths of the parts of v's key. Names have at most 127 bytes, and there are at
+// most maxSources kinds.
 func sizes(v *ValueList) uint64 {
 	return uint64(len(v.TypeInstance)) | uint64(len(v.Type))<<8 | uint64(len(v.PluginInstance))<<16 |
 		uint64(len(v.Plugin))<<24 | uint64(len(v.Host))<<32 | uint64(len(v.Kinds))<<40
 }
 
-// skip makes the cache forget which list was the last, because it is not told of one.
+// skip tells the cache that a list was not looked up: it must not connect the next list with the
+// one before.
 func (c *cache) skip() { c.table.Lose() }
 
-// find returns the entry of v, or nil. v.changed says in what v may differ from the list before, of
-// which find must have been asked or skip told.
+// find returns the entry of v, or nil. v.changed are the names in which v may differ from the list
+// before. The caller must have called find or skip for that list.
 func (c *cache) find(v *ValueList) *entry {
 	changed := v.changed
 	last := c.table.Last()
@@ -97,7 +99,7 @@ func (c *cache) find(v *ValueList) *entry {
 	return nil
 }
 
-// sum makes the key of v, and returns its hash.
+// sum sets c.key to the key of v, and returns its hash.
 func (c *cache) sum(v *ValueList) uint32 {
 	c.key = appendParts(c.key[:0], v)
 	return uint32(maphash.Bytes(c.seed, c.key)^sizes(v)*0x9e3779b97f4a7c15) & c.use
@@ -109,7 +111,7 @@ func appendParts(dst []byte, v *ValueList) []byte {
 	return append(append(dst, v.Host...), v.Kinds...)
 }
 
-// equal reports whether e has the key of v, given that the names are the same that may not differ.
+// equal reports whether e has the key of v. It compares only the names in differ.
 func (c *cache) equal(e *entry, v *ValueList, differ parts) bool {
 	if e.sizes != sizes(v) {
 		return false
@@ -155,7 +157,7 @@ func (c *cache) differ(a, b *entry) (d parts) {
 	return d
 }
 
-// add makes an entry for v, whose key is not there.
+// add makes an entry for v, which has none.
 func (c *cache) add(v *ValueList) *entry {
 	if len(c.entries) >= c.most || c.keys.Chunks() >= successor.MaxChunks {
 		c.clear()

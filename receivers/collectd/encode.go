@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// DefaultPacketBytes is how long collectd's packets are, unless it is told otherwise.
+// DefaultPacketBytes is the default length of collectd's packets.
 const DefaultPacketBytes = 1452
 
-// An Encoder puts value lists and notifications into one packet, and leaves out what has not
-// changed from one to the next. The zero value is ready. From the same lists it makes the
-// same bytes as collectd's network plugin.
+// An Encoder puts value lists and notifications into one packet. It leaves out fields that have not
+// changed from one to the next. It makes the same bytes as collectd's network plugin. The zero
+// value is ready.
 type Encoder struct {
 	// Most is the largest packet in bytes, signature and encryption not counted; 0: 1452.
 	Most int
@@ -98,7 +98,7 @@ func (e *Encoder) remember(host, plugin, pluginInstance, typ, typeInstance []byt
 	l.Time = at
 }
 
-// appendChanged appends a text unless it is as it was.
+// appendChanged appends a text unless it has not changed.
 func appendChanged(dst []byte, part uint16, s, was []byte) []byte {
 	if bytes.Equal(s, was) {
 		return dst
@@ -118,8 +118,7 @@ func appendNumber(dst []byte, part uint16, x uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, x)
 }
 
-// AppendSigned appends the packet parts, signed by the user name. Nothing can follow it in a
-// datagram.
+// AppendSigned appends the packet parts, signed by the user name. Nothing may follow in a datagram.
 func AppendSigned(dst []byte, name, password string, parts []byte) ([]byte, error) {
 	size := signHeader + len(name)
 	if name == "" || size > 0xffff {
@@ -132,8 +131,8 @@ func AppendSigned(dst []byte, name, password string, parts []byte) ([]byte, erro
 	return append(dst, signed...), nil
 }
 
-// AppendEncrypted appends the packet parts, encrypted by the user name. iv must be random, and
-// never the same for two packets of one password.
+// AppendEncrypted appends the packet parts, encrypted by the user name. iv must be random, and must
+// not be used twice with one password.
 func AppendEncrypted(dst []byte, name, password string, iv [16]byte, parts []byte) ([]byte, error) {
 	size := cryptHeader + len(name) + len(parts)
 	if name == "" || len(parts) == 0 || size > 0xffff {

@@ -6,9 +6,9 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// newcomers are value lists of series that are not in the cache. They wait, in order, until
-// the datagrams at hand are read, and are resolved together: one wait for the store instead
-// of one a series.
+// newcomers are value lists of series that are not in the cache. They wait, in order, until the
+// datagrams at hand are read. Then their series are resolved together: one wait for the store
+// instead of one for each series.
 type newcomers struct {
 	lists []newcomer
 	bytes int
@@ -28,7 +28,7 @@ func (n *newcomers) add(v *ValueList, now time.Time) {
 		n.since = now
 	}
 	l := newcomer{ValueList: v.Clone()}
-	l.changed = ofFirst | ofAll // looked up later, and not behind the one before
+	l.changed = ofFirst | ofAll // it is looked up later, after another list than now
 	n.lists = append(n.lists, l)
 	n.bytes += len(v.Raw) + 128
 }

@@ -11,39 +11,39 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// A Handler is given what a datagram holds, in order.
+// A Handler takes the content of a datagram, in order.
 type Handler interface {
-	// List takes a value list. v and what it points to are valid during the call only.
+	// List takes a value list. v and the slices in it are valid during the call only.
 	List(v *ValueList)
-	// Note takes a notification, under the same condition.
+	// Note takes a notification. n and the slices in it are valid during the call only.
 	Note(n *Notification)
-	// Drop is told of one value list or notification that is left out while reading goes on.
+	// Drop is called for each value list or notification that is left out while reading goes on.
 	Drop(r receivers.Reason)
 }
 
-// A Decoder reads datagrams. It is not for concurrent use. The zero value reads plain
-// datagrams and believes signatures.
+// A Decoder reads datagrams. One goroutine at a time may use it. The zero value reads plain
+// datagrams, and accepts signatures without verifying them.
 type Decoder struct {
 	// Level is the least protection that value lists and notifications need.
 	Level Level
-	// Users are those who may sign and encrypt; nil: no users file.
+	// Users are the users who may sign and encrypt; nil: there is no users file.
 	Users *Users
-	// Unverified is set when a signature was taken without a look, for want of Users.
+	// Unverified is set when a signature is accepted without verifying it, because Users is nil.
 	Unverified bool
 
 	vars  [maxNesting + 1]variables
 	plain [maxNesting][]byte // decrypted payloads, by depth
 }
 
-// variables are what parts set and value lists and notifications are made of.
+// variables are set by parts. Value lists and notifications are made of them.
 type variables struct {
 	ValueList
 	severity uint64
 	note     Notification // the one being handed over
 }
 
-// Decode hands what packet holds to h, and returns why the rest of it, if any, was not read
-// as a *receivers.Error. What it handed over before counts. packet is not changed.
+// Decode hands the content of packet to h. If it cannot read the rest of packet, it returns a
+// *receivers.Error; the content before remains valid. It does not change packet.
 func (d *Decoder) Decode(packet []byte, h Handler) error {
 	if err := d.packet(packet, 0, None, h); err != nil {
 		return err
@@ -51,8 +51,8 @@ func (d *Decoder) Decode(packet []byte, h Handler) error {
 	return nil
 }
 
-// packet reads the parts of a datagram, or of what was signed or encrypted in one. depth counts
-// how often that was, have is the best of it.
+// packet reads the parts of a datagram, or of the signed or encrypted content of a part. depth is
+// how many signatures and encryptions surround b, have the best protection among them.
 func (d *Decoder) packet(b []byte, depth int, have Level, h Handler) *receivers.Error {
 	c := &d.vars[depth]
 	*c = variables{}
@@ -99,7 +99,7 @@ func (d *Decoder) packet(b []byte, depth int, have Level, h Handler) *receivers.
 			return d.signed(rest, size, depth, have, h)
 		case partEncryption:
 			err = d.encrypted(part, depth, h)
-			c.changed = ofFirst | ofAll // lists may have come in between
+			c.changed = ofFirst | ofAll // the part may have contained lists
 		}
 		if err != nil {
 			err.Offset += off
@@ -214,14 +214,14 @@ func (d *Decoder) message(c *variables, part []byte, have Level, h Handler) *rec
 	return nil
 }
 
-// A Packet is what a datagram holds.
+// A Packet is the content of a datagram.
 type Packet struct {
 	Lists   []ValueList
 	Notes   []Notification
 	Dropped []receivers.Reason // value lists and notifications left out
 }
 
-// Parse appends copies of what b holds to p. It returns Decode's error.
+// Parse appends copies of the content of b to p. Its error is that of Decode.
 func (d *Decoder) Parse(p *Packet, b []byte) error { return d.Decode(b, (*collector)(p)) }
 
 type collector Packet
@@ -230,8 +230,8 @@ func (p *collector) List(v *ValueList)       { p.Lists = append(p.Lists, v.Clone
 func (p *collector) Note(n *Notification)    { p.Notes = append(p.Notes, n.Clone()) }
 func (p *collector) Drop(r receivers.Reason) { p.Dropped = append(p.Dropped, r) }
 
-// signed reads a signature, whose part is the first size bytes of b, and what it covers: all of b
-// after it.
+// signed reads a signature, which is the first size bytes of b, and the parts that it signs, which
+// are the rest of b.
 func (d *Decoder) signed(b []byte, size, depth int, have Level, h Handler) *receivers.Error {
 	if d.Level == Encrypt && have < Encrypt {
 		return fail(receivers.Auth, 0, "signed, not encrypted")
@@ -264,7 +264,7 @@ func (d *Decoder) signed(b []byte, size, depth int, have Level, h Handler) *rece
 	return nil
 }
 
-// encrypted reads an encryption part and what it holds.
+// encrypted reads an encryption part, and the parts in it.
 func (d *Decoder) encrypted(part []byte, depth int, h Handler) *receivers.Error {
 	if len(part) < partHeader+2 {
 		return fail(receivers.Malformed, 0, "encryption part has length %d", len(part))

@@ -8,7 +8,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// resolve has the sink resolve the newcomers, keeps the references, and adds their samples.
+// resolve makes the sink find or make the series of the newcomers, keeps the references in the
+// cache, and adds the samples.
 func (s *server) resolve(ctx context.Context) {
 	n := &s.news
 	if len(n.lists) == 0 {
@@ -45,7 +46,7 @@ func (s *server) resolve(ctx context.Context) {
 	}
 }
 
-// requests makes one request for each of the newcomers' keys.
+// requests returns one request for each key of the newcomers.
 func (s *server) requests() []receivers.Request {
 	n := &s.news
 	if n.byKey == nil {

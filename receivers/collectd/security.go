@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A Level is how well something is protected.
+// A Level is how well a packet is protected.
 type Level int
 
 // The levels, each better than the one before.
@@ -47,8 +47,8 @@ func (l Level) String() string {
 	return fmt.Sprintf("Level(%d)", int(l))
 }
 
-// Users are names and passwords. They are not for concurrent use: each keeps what
-// verifying needs, so that a packet allocates nothing.
+// Users are names with their passwords. One goroutine at a time may use them: each user holds the
+// memory for verifying a packet, so that a packet allocates nothing.
 type Users struct{ byName map[string]*user }
 
 type user struct {
@@ -87,14 +87,14 @@ func newUser(password string) *user {
 // Len returns the number of users.
 func (u *Users) Len() int { return len(u.byName) }
 
-// sign returns the signature of b, which the next call overwrites.
+// sign returns the signature of b. It is valid until the next call.
 func (u *user) sign(b []byte) []byte {
 	u.mac.Reset()
 	_, _ = u.mac.Write(b) // a hash never fails
 	return u.mac.Sum(u.sum[:0])
 }
 
-// ofb encrypts or decrypts b in place, in output feedback mode.
+// ofb encrypts or decrypts b in place, in output feedback mode (NIST SP 800-38A).
 func (u *user) ofb(iv, b []byte) {
 	copy(u.stream[:], iv)
 	for len(b) > 0 {

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// A Protection says how packets are protected, and by whom.
+// A Protection says how to protect packets, and with whose password.
 type Protection struct {
 	Level          Level
-	User, Password string // not of None
+	User, Password string // unused for None
 }
 
 // AppendProtected appends the packet parts to dst, signed or encrypted as p says.
@@ -35,7 +35,7 @@ func (u *Users) Password(name string) (string, bool) {
 	return "", false
 }
 
-// AppendPackets appends to dst the packets that lists and notes fill, protected as p says.
+// AppendPackets appends packets with lists and notes to dst, protected as p says.
 func (p *Protection) AppendPackets(dst [][]byte, lists []ValueList, notes []Notification) ([][]byte, error) {
 	var e Encoder
 	if p.Level != None {
@@ -77,8 +77,8 @@ func (p *Protection) AppendPackets(dst [][]byte, lists []ValueList, notes []Noti
 	return dst, flush()
 }
 
-// ParseIdentifier reads HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE], as collectd's own commands have it,
-// into the names of v. What stands behind the first "-" is the instance.
+// ParseIdentifier sets the names of v from HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE], the form of
+// collectd's own commands. The instance follows the first "-".
 func (v *ValueList) ParseIdentifier(s string) error {
 	f := strings.Split(s, "/")
 	if len(f) != 3 {
@@ -111,7 +111,7 @@ func (v *ValueList) ParseIdentifier(s string) error {
 	return nil
 }
 
-// ParseKind reads the name of a value's kind on the wire.
+// ParseKind parses the name of a value's kind on the wire.
 func ParseKind(s string) (byte, error) {
 	for k, name := range []string{"counter", "gauge", "derive", "absolute"} {
 		if strings.EqualFold(s, name) {
@@ -121,8 +121,8 @@ func ParseKind(s string) (byte, error) {
 	return 0, fmt.Errorf("kind %q is not counter, gauge, derive or absolute", s)
 }
 
-// ParseValues reads V[:V…] into the values of v, whose type ts knows. kind says what all of them
-// are; empty: what the type says, or gauges if there is no such type. A gauge may be U, unknown.
+// ParseValues sets the values of v from V[:V…]. kind is the kind of all values; empty: the kinds of
+// v's type in ts, or gauges if ts does not have the type. A gauge may be U, unknown.
 func (v *ValueList) ParseValues(ts Types, kind, s string) error {
 	words := strings.Split(s, ":")
 	kinds := make([]byte, len(words))
@@ -182,7 +182,7 @@ func (v *ValueList) parse(kind byte, s string) error {
 	return nil
 }
 
-// ParseNotification reads SEVERITY:MESSAGE into n.
+// ParseNotification sets severity and message of n from SEVERITY:MESSAGE.
 func (n *Notification) ParseNotification(s string) error {
 	severity, message, ok := strings.Cut(s, ":")
 	if !ok {

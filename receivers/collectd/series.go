@@ -9,8 +9,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Identify returns what the series of v is called: collectd/HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE],
-// the file that collectd's rrdtool plugin writes, below one prefix.
+// Identify returns the path of the series of v, and its labels. The path is
+// collectd/HOST/PLUGIN[-INSTANCE]/TYPE[-INSTANCE]: "collectd/" and the file that collectd's rrdtool
+// plugin writes.
 func Identify(v *ValueList) receivers.Identity {
 	return identify(v.Host, v.Plugin, v.PluginInstance, v.Type, v.TypeInstance)
 }
@@ -33,7 +34,7 @@ func appendInstance(dst, name, instance []byte) []byte {
 	return receivers.AppendComponent(dst, name, []byte{'-'}, instance)
 }
 
-// NotePath returns the path of what n concerns: a series, or as much of its path as n names.
+// NotePath returns the path that n is about: that of a series, or as much of it as n names.
 func NotePath(n *Notification) string {
 	path := append(make([]byte, 0, 128), "collectd/"...)
 	path = receivers.AppendComponent(path, n.Host)
@@ -66,8 +67,8 @@ func labels(host, plugin, pluginInstance, typ, typeInstance []byte) []core.Label
 	return ls
 }
 
-// Define returns the definition of the series of a type whose values have the given kinds,
-// as collectd's rrdtool plugin would make it. A step of 0 is the interval, rounded.
+// Define returns the definition of the series of a type, as collectd's rrdtool plugin makes it.
+// kinds are the kinds of its values. step is in seconds; 0: the interval, rounded.
 func (ts Types) Define(typ string, kinds []byte, interval Stamp, step int64) *rra.Definition {
 	if interval == 0 {
 		interval = tenSeconds
@@ -97,7 +98,7 @@ func (ts Types) Define(typ string, kinds []byte, interval Stamp, step int64) *rr
 	return d
 }
 
-// fits reports whether values of the given kinds go into a series with the definition d.
+// fits reports whether a series with the definition d takes values of the given kinds.
 func fits(d *rra.Definition, kinds []byte) bool {
 	n := 0
 	for _, ds := range d.Sources {
@@ -112,7 +113,8 @@ func fits(d *rra.Definition, kinds []byte) bool {
 	return n == len(kinds)
 }
 
-// fitsKind: the kinds are the same, or the series was altered to the kind that also takes doubles.
+// fitsKind reports whether a data source of kind k takes values of a kind on the wire: it is of the
+// corresponding kind, or was altered to the kind that also takes doubles.
 func fitsKind(k rra.Kind, wire byte) bool {
 	switch k {
 	case rra.DCounter:

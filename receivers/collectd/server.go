@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A server is the receiver. All of it but the counters belongs to the goroutine of Serve.
+// A server is the receiver. Only the goroutine of Serve uses it, except for the counters.
 type server struct {
 	receivers.Counters
 	cfg   receivers.Config
@@ -35,8 +35,8 @@ type server struct {
 	lines loglimit.Limit[string]
 }
 
-// add hands v over as a sample. Its time is in whole seconds, rounded: collectd's rrdtool
-// plugin rounds, and rows on whole seconds are what it would have made.
+// add adds v to the queue as a sample. It rounds the time to whole seconds, as collectd's rrdtool
+// plugin does, so that the rows are those that the plugin makes.
 func (s *server) add(ref core.Ref, v *ValueList) {
 	for i := range v.Kinds {
 		s.values[i] = v.Value(i)
@@ -44,7 +44,7 @@ func (s *server) add(ref core.Ref, v *ValueList) {
 	s.queue.Add(ref, rra.Seconds(v.Time.Seconds()), s.values[:len(v.Kinds)])
 }
 
-// Drop counts one value list or notification left out: see Handler.
+// Drop counts one value list or notification that is left out: see Handler.
 func (s *server) Drop(r receivers.Reason) {
 	s.Counters.Drop(r, 1)
 	s.weak = s.weak || r == receivers.Auth

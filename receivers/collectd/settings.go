@@ -33,7 +33,7 @@ const (
 	group6 = "ff18::efc0:4a42"
 )
 
-// settings is what the protocol's flags say.
+// settings are the values of the protocol's flags.
 type settings struct {
 	level  Level
 	users  *authFile // nil: none

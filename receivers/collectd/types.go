@@ -11,9 +11,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// standardTypes is the types of collectd 5.12. A line that is not indented describes data
-// sources, "name kind minimum maximum" with commas between them; the indented lines below
-// name the types that have these.
+// standardTypes are the types of collectd 5.12. A line that is not indented describes data sources,
+// "name kind minimum maximum" with commas between them. The indented lines below it name the types
+// that have these data sources.
 //
 //go:embed types.txt
 var standardTypes string
@@ -23,7 +23,7 @@ const (
 	maxSources    = 256 // of a new series
 )
 
-// Types says what the values of a type are called and what limits they have, by the type's name.
+// Types are the data sources of types, by the type's name. Their heartbeats are not set.
 type Types map[string][]rra.DataSource
 
 // StandardTypes returns the types that collectd 5.12 comes with.
@@ -49,8 +49,8 @@ func StandardTypes() Types {
 	return ts
 }
 
-// Add reads the types.db file name into ts; what it says replaces what was there. Lines that do
-// not parse are left out, and warn is told of each, with file and line.
+// Add adds the types of the types.db file name to ts. They replace types of the same names. Lines
+// that do not parse are left out; warn is called for each, with an error that names file and line.
 func (ts Types) Add(name string, warn func(error)) error {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -60,7 +60,7 @@ func (ts Types) Add(name string, warn func(error)) error {
 	return nil
 }
 
-// Parse is Add for a text.
+// Parse is Add for the text of a types.db file. warn gets the number of the line.
 func (ts Types) Parse(text string, warn func(line int, err error)) {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -102,7 +102,7 @@ func parseSources(fields []string) ([]rra.DataSource, error) {
 	return sources, nil
 }
 
-// parseSource reads name, kind, minimum and maximum.
+// parseSource parses the fields name, kind, minimum and maximum.
 func parseSource(f []string) (rra.DataSource, error) {
 	var ds rra.DataSource
 	if len(f) != 4 {

@@ -8,7 +8,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// The types of parts. They are part of the format, as are the constants below.
+// The types of the parts of a packet. They are part of the format, as are the constants below.
 const (
 	partHost           = 0x0000
 	partTime           = 0x0001
@@ -27,10 +27,10 @@ const (
 )
 
 const (
-	partHeader    = 4  // type and length of a part
-	valuesHeader  = 6  // and the number of values
-	valueBytes    = 9  // a value: its kind and 8 bytes
-	numberPart    = 12 // a part that holds a number
+	partHeader    = 4  // bytes of the type and the length of a part
+	valuesHeader  = 6  // partHeader and the number of values
+	valueBytes    = 9  // bytes of a value: its kind and 8 bytes
+	numberPart    = 12 // bytes of a part that holds a number
 	macBytes      = 32
 	ivBytes       = 16
 	checksumBytes = 20
@@ -39,9 +39,8 @@ const (
 	nameBytes     = 127                                      // longest name
 	messageBytes  = 255                                      // longest text of a notification
 	maxSeconds    = 1 << 34                                  // of a time in whole seconds
-	// signatures and encryptions inside each other
-	maxNesting = 4
-	tenSeconds = Stamp(10 << 30) // the interval where none is given
+	maxNesting    = 4                                        // nested signatures and encryptions
+	tenSeconds    = Stamp(10 << 30)                          // the interval if none is given
 )
 
 // The kinds of values on the wire.
@@ -68,23 +67,23 @@ func StampOf(t rra.Time) Stamp {
 	return Stamp(uint64(t.Unix())<<30 + (uint64(t.Micro())<<30+999_999)/1e6)
 }
 
-// A ValueList is what a plugin read at one time: one value for each data source of a type.
+// A ValueList is what a plugin has read at one time: one value for each data source of a type.
 type ValueList struct {
 	Host, Plugin, PluginInstance, Type, TypeInstance []byte
 
 	Time     Stamp
 	Interval Stamp // 0: not given, which means 10 s
 
-	Kinds []byte // one a value
-	Raw   []byte // 8 bytes a value, as on the wire
+	Kinds []byte // one for each value
+	Raw   []byte // 8 bytes for each value, as on the wire
 
-	changed parts // that have been set since the list before
+	changed parts // names that have been set since the list before
 }
 
 // Len returns the number of values.
 func (v *ValueList) Len() int { return len(v.Kinds) }
 
-// Value returns value i as a reading: a gauge that is not finite is unknown.
+// Value returns value i. A gauge that is not finite is unknown.
 func (v *ValueList) Value(i int) rra.Value {
 	b := v.Raw[8*i:][:8]
 	switch v.Kinds[i] {
@@ -101,7 +100,7 @@ func (v *ValueList) Value(i int) rra.Value {
 	}
 }
 
-// infinity is the exponent of infinities and NaNs.
+// infinity are the bits of the exponent of infinities and NaNs.
 const infinity = 0x7ff0000000000000
 
 // AddCounter appends a value.
@@ -133,7 +132,7 @@ func (v *ValueList) Clone() ValueList {
 	return c
 }
 
-// kindOf returns the data-source kind of a value's kind on the wire.
+// kindOf returns the kind of data source for a value's kind on the wire.
 func kindOf(k byte) rra.Kind {
 	switch k {
 	case KindCounter:
@@ -146,7 +145,7 @@ func kindOf(k byte) rra.Kind {
 	return rra.Gauge
 }
 
-// wireKind returns the kind on the wire of a data-source kind that a type has.
+// wireKind returns the kind on the wire of a value for a data source of a type.
 func wireKind(k rra.Kind) byte {
 	switch k {
 	case rra.Counter:
@@ -159,7 +158,7 @@ func wireKind(k rra.Kind) byte {
 	return KindGauge
 }
 
-// A Severity is how bad what a notification tells is.
+// A Severity says how bad the event of a notification is.
 type Severity uint64
 
 // The severities.
@@ -184,7 +183,7 @@ func (s Severity) String() string {
 	return "severity " + strconv.FormatUint(uint64(s), 10)
 }
 
-// A Notification is an event, told as a text.
+// A Notification is an event, described by a text.
 type Notification struct {
 	Host, Plugin, PluginInstance, Type, TypeInstance []byte
 
@@ -202,10 +201,10 @@ func (n *Notification) Clone() Notification {
 	return c
 }
 
-// parts is a set of the names of a value list.
+// parts is a set of names of a value list.
 type parts uint8
 
-// The names, in the order in which they stand in a key, before the kinds: what changes most stands
+// The names, in their order in a key, which the kinds follow. The names that change most come
 // first.
 const (
 	ofTypeInstance parts = 1 << iota
@@ -213,8 +212,8 @@ const (
 	ofPluginInstance
 	ofPlugin
 	ofHost
-	ofFirst // no name: the list is the first of its packet
+	ofFirst // not a name: the list is the first of its packet
 
 	ofAll   = ofFirst - 1
-	unknown = ofFirst | ofAll // how two entries differ is not known yet
+	unknown = ofFirst | ofAll // it is not known yet how two entries differ
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// readBytes is how much is read at once from one agent.
+// readBytes is how many bytes are read at once from one agent.
 const readBytes = 16 << 10
 
 // handle reads one connection to its end.
@@ -40,7 +40,7 @@ func (s *server) leave(a *agent) {
 	}
 }
 
-// serve reads until the connection ends, and returns why it did.
+// serve reads until the connection ends, and returns the reason.
 func (a *agent) serve(ctx context.Context) error {
 	buf := make([]byte, readBytes)
 	for {
@@ -60,7 +60,7 @@ func (a *agent) serve(ctx context.Context) error {
 	}
 }
 
-// feed takes what was read, and reports whether hello was in it.
+// feed takes the bytes of one read, and reports whether the hello was among them.
 func (a *agent) feed(ctx context.Context, p []byte) (greeted bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -70,26 +70,26 @@ func (a *agent) feed(ctx context.Context, p []byte) (greeted bool, err error) {
 	held := a.dec.Held()
 	all := a.s.held.Add(int64(held - a.held))
 	a.held = held
-	kept := held - cap(a.dec.in.buf) // which comes and goes
+	kept := held - cap(a.dec.in.buf) // the buffer comes and goes
 	more := kept > a.kept
 	a.kept = kept
-	if err == nil && more && all > a.s.maxHeld { // who keeps no more than before is not to blame
+	if err == nil && more && all > a.s.maxHeld { // only an agent that announces more is refused
 		err = failure(receivers.Limit, 0, "the agents have announced %d bytes, at most %d are kept", all, a.s.maxHeld)
 	}
 	return a.greeted && !before, err
 }
 
-// finish ends the connection because of err, and counts what it means.
+// finish ends the connection because of err, and counts the error.
 func (a *agent) finish(err error) {
 	log := a.s.cfg.Logger
 	var wrong *receivers.Error
-	purpose := true // it is closed on purpose
+	purpose := true // the receiver ends the connection
 	switch {
 	case errors.As(err, &wrong):
 		a.bad(err)
 	case errors.Is(err, sockets.ErrIdle):
 		log.Info("mono: agent is silent, its connection is closed", "peer", a.peer)
-	case errors.Is(err, sockets.ErrForeign): // it would not understand good bye
+	case errors.Is(err, sockets.ErrForeign): // the peer would not understand a good bye
 		purpose = false
 	case a.ctxEnded(err):
 	default: // the agent has ended it
@@ -111,11 +111,11 @@ func (a *agent) ctxEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// lingerTime is how long an agent has to hang up after good bye: what it has sent and nobody reads
-// would reset the connection before it has read that.
+// lingerTime is how long an agent has to hang up after a good bye. If the connection were closed
+// with unread bytes of the agent, it would be reset, and the agent might not get the good bye.
 const lingerTime = 100 * time.Millisecond
 
-// goodBye tells the agent that the connection ends, and waits shortly for the agent to end it.
+// goodBye tells the agent that the connection ends, and waits a short time for the agent to end it.
 func (a *agent) goodBye() {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -133,7 +133,7 @@ func (a *agent) goodBye() {
 	_, _ = io.Copy(io.Discard, a.conn.Conn)                // it is closed either way
 }
 
-// release lets go of what the server keeps for a, and of those that wait for an answer.
+// release frees what the server keeps for a, and answers the questions that wait.
 func (a *agent) release() {
 	a.writing.Lock()
 	a.left = true
@@ -157,16 +157,16 @@ func (a *agent) Hello() {
 	a.grow()
 }
 
-// grow makes room for the series of new readings.
+// grow makes a.series as long as Readings.
 func (a *agent) grow() {
 	if n := len(a.dec.Readings()); n > len(a.series) {
 		a.series = append(a.series, make([]series, n-len(a.series))...)
 	}
 }
 
-// Sample is Handler's: at each sample every counter that has a value is stored, since only what
-// changed is sent; or what has changed alone, where the agents of one address have more than their
-// share carried forward.
+// Sample is Handler's. Agents send only values that have changed, so Sample stores the last values
+// of all counters. If the agents of one address have used up their pace, it stores only the values
+// that have changed.
 func (a *agent) Sample(ticks int64, changed []int) {
 	a.s.Packets.Add(1)
 	a.samples++
@@ -176,10 +176,10 @@ func (a *agent) Sample(ticks int64, changed []int) {
 	}
 	rs := a.dec.Readings()
 	which := changed
-	if a.queue != nil || a.s.carried.take(a.host, len(rs), a.now) {
+	if a.queue != nil || a.s.carried.allow(a.host, len(rs), a.now) {
 		which = a.all()
 	} else {
-		a.s.Drop(receivers.Limit, 1) // a sample, which is stored in part
+		a.s.Drop(receivers.Limit, 1) // one sample, although a part of it is stored
 	}
 	if at < rra.Seconds(2) || at > a.s.cfg.Latest(a.now) {
 		a.s.Drop(receivers.State, uint64(max(known(rs, which), 1)))
@@ -204,7 +204,7 @@ func (a *agent) all() []int {
 	return a.positions
 }
 
-// known counts the readings at the positions which that have a value.
+// known returns how many of the readings at the positions which have a value.
 func known(rs []Reading, which []int) (n int) {
 	for _, i := range which {
 		if rs[i].Known {

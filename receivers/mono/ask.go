@@ -8,9 +8,9 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// answered returns the request that an answer is to. Answers come in the order of the requests: one
-// that was passed over will not be answered. It returns nil, and counts that, if nothing like it
-// was asked. a.mu is held.
+// answered returns the question that an answer to the command c belongs to. Answers come in the
+// order of the requests, so questions before it will not be answered any more. If there is no such
+// question it returns nil, and counts the answer as dropped. a.mu is held.
 func (a *agent) answered(c Command) *question {
 	i := slices.IndexFunc(a.asked, func(q *question) bool { return q.Command == c })
 	if i < 0 {
@@ -25,9 +25,9 @@ func (a *agent) answered(c Command) *question {
 	return q
 }
 
-// ask sends a request. An agent that is asked for a counter which it samples already closes the
-// connection: such a request is refused, and one for a counter that it has been asked for and has
-// not answered.
+// ask sends a request. It refuses to ask for a counter that the agent samples already, because the
+// agent would close the connection, and for a counter that it has been asked for and has not
+// answered yet.
 func (a *agent) ask(r Request, every bool) (*question, error) {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -50,7 +50,7 @@ func (a *agent) ask(r Request, every bool) (*question, error) {
 	return q, nil
 }
 
-// expect puts q among the requests that wait for an answer.
+// expect adds q to the questions that wait for an answer.
 func (a *agent) expect(q *question) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -72,8 +72,8 @@ func (a *agent) expect(q *question) error {
 	return nil
 }
 
-// askWanted asks the agent for the counters that every agent is asked for, unless it has announced
-// them.
+// askWanted asks the agent for those counters that every agent is asked for and that it has not
+// announced.
 func (a *agent) askWanted() {
 	for _, w := range a.s.set.add {
 		a.mu.Lock()

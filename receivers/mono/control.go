@@ -13,7 +13,7 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// counterColumns are what commands print of a counter.
+// counterColumns are the columns that commands print of a counter.
 var counterColumns = []string{"category", "name", "index", "type", "unit", "variance"}
 
 func counterRow(c *Counter) []string {
@@ -92,7 +92,7 @@ func (a *agent) row() []string {
 	}
 }
 
-// peer returns the agent of a name; "" is the only one there is.
+// peer returns the agent of a name. "" means the only agent that is connected.
 func (s *server) peer(name string) (*agent, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -119,8 +119,8 @@ func (s *server) peer(name string) (*agent, error) {
 	return nil, fmt.Errorf("no agent %q is connected, but %s", name, strings.Join(names, ", "))
 }
 
-// controlList asks the agent which counters there are. What is known of those that it samples
-// stands beside them.
+// controlList asks the agent which counters it has. The table also shows what is known about those
+// that it samples.
 func (a *agent) controlList(ctx context.Context) (receivers.Table, error) {
 	q, err := a.ask(Request{Command: ListRequest}, false)
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *agent) controlList(ctx context.Context) (receivers.Table, error) {
 	return t, nil
 }
 
-// text returns the value as text; empty if there is none.
+// text returns the value as a text; empty: there is no value.
 func (r *Reading) text() string {
 	switch {
 	case !r.Known:
@@ -177,7 +177,7 @@ func (a *agent) controlAdd(ctx context.Context, arg string) (receivers.Table, er
 	return receivers.Table{Columns: counterColumns, Rows: [][]string{counterRow(&ans.counter)}}, nil
 }
 
-// refusal says what a status other than OK means.
+// refusal returns the error for a status; nil if it is OK.
 func refusal(s Status, what string) error {
 	switch s {
 	case OK:
@@ -190,7 +190,7 @@ func refusal(s Status, what string) error {
 	return fmt.Errorf("%s is refused (%v)", what, s)
 }
 
-// controlRemove asks the agent for one counter less.
+// controlRemove asks the agent to sample a counter no longer.
 func (a *agent) controlRemove(ctx context.Context, arg string) (receivers.Table, error) {
 	c, err := a.sampled(arg)
 	if err != nil {
@@ -210,7 +210,7 @@ func (a *agent) controlRemove(ctx context.Context, arg string) (receivers.Table,
 	return receivers.Table{Columns: counterColumns, Rows: [][]string{counterRow(&c)}}, nil
 }
 
-// sampled returns the counter that arg means, by its index or its names.
+// sampled returns the counter that arg names, by its index or as CATEGORY/NAME.
 func (a *agent) sampled(arg string) (Counter, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

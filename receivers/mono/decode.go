@@ -11,16 +11,16 @@ import (
 type Handler interface {
 	// Hello is the first message; the counters are in Readings.
 	Hello()
-	// Sample has given the readings at the positions changed new values, those that have changed. A
-	// reading without one keeps its last. changed is valid until it returns.
+	// Sample is a sample. The readings at the positions changed have new values; all others keep
+	// their last values. changed is valid until Sample returns.
 	Sample(ticks int64, changed []int)
-	// List answers a list request.
+	// List is the answer to a list request.
 	List(pairs []Pair)
-	// Added answers an add request. If it was done, the new reading is at position; else position
-	// is -1.
+	// Added is the answer to an add request. If s is OK, the new reading is at position; otherwise
+	// position is -1.
 	Added(s Status, position int)
-	// Removed answers a remove request. If it was done, the handler calls Forget with the index
-	// that it asked for.
+	// Removed is the answer to a remove request. If s is OK, the handler must call Forget with the
+	// index in the request.
 	Removed(s Status)
 }
 
@@ -29,7 +29,7 @@ type Reading struct {
 	Counter
 	Bits    uint64 // as in Value
 	Known   bool   // there is a value
-	Removed bool   // the counter is sampled no more
+	Removed bool   // the counter is no longer sampled
 }
 
 // Value returns the last value; unknown if there is none.
@@ -40,10 +40,11 @@ func (r *Reading) Value() rra.Value {
 	return valueOf(r.Type, r.Bits)
 }
 
-// A Decoder reads what one agent sends, in pieces that are cut anywhere. The zero value is ready.
+// A Decoder reads what one agent sends, in pieces of any size. The zero value is ready.
 //
-// Errors are *receivers.Error; after one there is nothing more to read, since a stream is not found
-// again. What was whole before it has been handed over.
+// Errors are of type *receivers.Error. After an error the rest of the stream cannot be read,
+// because nothing tells where the next message begins. Complete messages before the error have been
+// handed over.
 type Decoder struct {
 	in       stream
 	h        Handler // during Feed
@@ -64,7 +65,7 @@ type Decoder struct {
 	first     string
 }
 
-// A pending is a value of a sample that is not whole.
+// A pending is a value of an incomplete sample.
 type pending struct {
 	bits     uint64
 	position int32
@@ -86,7 +87,7 @@ const (
 	atValue
 )
 
-// Feed reads p and hands the messages that are whole to h.
+// Feed reads p, and calls h for each complete message.
 func (d *Decoder) Feed(p []byte, h Handler) error {
 	d.h = h
 	err := d.in.feed(p, d.take)
@@ -94,7 +95,7 @@ func (d *Decoder) Feed(p []byte, h Handler) error {
 	return err
 }
 
-// Close says whether the stream may end here: it is truncated if it ends inside a message.
+// Close returns an error if the stream must not end here: inside a message, or after an error.
 func (d *Decoder) Close() error {
 	if d.in.err == nil && (d.state != atCommand || len(d.in.buf) > 0) {
 		d.in.err = failure(receivers.Truncated, d.in.read+int64(len(d.in.buf)), "the stream ends inside a message")
@@ -102,8 +103,8 @@ func (d *Decoder) Close() error {
 	return d.in.err
 }
 
-// Readings returns the counters in the order they were announced, with their last values. One keeps
-// its position when others are removed. It is valid until the next Feed.
+// Readings returns the counters with their last values, in the order in which they were announced.
+// A counter keeps its position when others are removed. The result is valid until the next Feed.
 func (d *Decoder) Readings() []Reading { return d.readings }
 
 // Forget removes the counter with an index, and reports whether there was one.
@@ -116,14 +117,14 @@ func (d *Decoder) Forget(index int16) bool {
 	return ok
 }
 
-// What is held of a counter beside its name, about.
+// About how many bytes of memory each takes, without its texts.
 const (
 	readingBytes = 128
 	pendingBytes = 24
 	pairBytes    = 32
 )
 
-// Held returns how many bytes of memory d holds, about.
+// Held returns about how many bytes of memory d takes.
 func (d *Decoder) Held() int {
 	return cap(d.in.buf) + d.names + readingBytes*len(d.readings) + pendingBytes*cap(d.pending) + pairBytes*cap(d.pairs) + d.pairBytes
 }
@@ -191,7 +192,7 @@ func (d *Decoder) takeHello(b []byte) (n, need int, err error) {
 	return 4, 0, nil
 }
 
-// helloed ends the hello if all its counters are there.
+// helloed ends the hello if all its counters have come.
 func (d *Decoder) helloed() {
 	if d.state = atHeader; d.left == 0 {
 		d.state = atCommand
@@ -290,7 +291,7 @@ func (d *Decoder) takeStatus(b []byte) (n, need int, err error) {
 	return 1, 0, nil
 }
 
-// takeValues reads the values of a sample, all that are there.
+// takeValues reads the values of a sample, as many as b has.
 func (d *Decoder) takeValues(b []byte) (n, need int, err error) {
 	for {
 		v := b[n:]
@@ -344,7 +345,7 @@ func (d *Decoder) find(index int16) (int32, bool) {
 	return i, true
 }
 
-// sampled ends a sample: only now do its values count.
+// sampled ends a sample. Only complete samples change the readings.
 func (d *Decoder) sampled() {
 	d.state, d.changed = atCommand, d.changed[:0]
 	for _, p := range d.pending {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// AppendHello appends the message that an agent begins with.
+// AppendHello appends the first message of an agent, which announces counters.
 func AppendHello(dst []byte, counters []Counter) ([]byte, error) {
 	if len(counters) > MaxCounters {
 		return dst, fmt.Errorf("%d counters, at most %d are allowed", len(counters), MaxCounters)
@@ -71,8 +71,8 @@ func AppendList(dst []byte, pairs []Pair) ([]byte, error) {
 	return appendNull(dst), nil
 }
 
-// AppendAdded appends an agent's answer to an add request; c is the counter that it now samples, if
-// s is OK.
+// AppendAdded appends an agent's answer to an add request. If s is OK, c is the counter that it
+// samples now.
 func AppendAdded(dst []byte, s Status, c *Counter) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, cmdAdd, byte(s))
@@ -89,8 +89,8 @@ func AppendAdded(dst []byte, s Status, c *Counter) ([]byte, error) {
 // AppendRemoved appends an agent's answer to a remove request.
 func AppendRemoved(dst []byte, s Status) []byte { return append(dst, cmdRemove, byte(s)) }
 
-// AppendSample appends a sample with the given values: of those that an [Encoder] says have
-// changed, to do as the agent does.
+// AppendSample appends a sample with the given values. Agents send only values that have changed:
+// an [Encoder] chooses those.
 func AppendSample(dst []byte, ticks int64, values []Value) ([]byte, error) {
 	if len(values) > MaxValues {
 		return dst, fmt.Errorf("%d values, at most %d are allowed", len(values), MaxValues)
@@ -114,8 +114,8 @@ func AppendSample(dst []byte, ticks int64, values []Value) ([]byte, error) {
 	return binary.LittleEndian.AppendUint16(dst, 0xffff), nil
 }
 
-// An Encoder remembers what an agent has sent, since samples carry only what has changed. The zero
-// value is ready.
+// An Encoder remembers which values an agent has sent, because a sample has only those that have
+// changed. The zero value is ready.
 type Encoder struct{ sent map[int16]uint64 }
 
 // AppendSample appends a sample with those of values that differ from what was appended before.
@@ -139,5 +139,5 @@ func (e *Encoder) AppendSample(dst []byte, ticks int64, values []Value) ([]byte,
 	return dst, nil
 }
 
-// Forget has the next value of a counter sent, whatever it is.
+// Forget makes the Encoder send the next value of a counter even if it has not changed.
 func (e *Encoder) Forget(index int16) { delete(e.sent, index) }

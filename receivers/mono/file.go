@@ -8,8 +8,8 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// readFiles reads the recorded files, one after the other. It waits for the store instead of
-// shedding.
+// readFiles reads the recorded files, one after the other. It waits for the store and sheds
+// nothing.
 func (s *server) readFiles(ctx context.Context) {
 	if len(s.files) == 0 {
 		return

@@ -5,29 +5,28 @@ import (
 	"time"
 )
 
-// What did not change costs an agent nothing to send: in the eleven bytes of a sample that is empty
-// it has all its counters stored, 4096 at most. So there is a limit of how many values are carried
-// forward for the agents of one address. What they send themselves is not counted: that takes 8
-// bytes a value.
+// An empty sample of eleven bytes makes the receiver store the last values of all counters of an
+// agent, up to 4096. To bound this work, only a limited number of values is carried forward for the
+// agents of one address. Values that are sent are not counted, because they take 8 bytes each.
 const (
 	carriedRate  = 1 << 18         // values a second
 	carriedBurst = 4 * carriedRate // values at once
 )
 
-// A pace limits what is carried forward.
+// A pace limits how many values are carried forward. It is a token bucket for each address.
 type pace struct {
 	mu    sync.Mutex // guards what follows
 	hosts map[string]*carried
 }
 
-// A carried is what may be carried forward for one address.
+// A carried is the token bucket of one address.
 type carried struct {
-	agents int
-	left   float64
-	at     time.Time
+	agents int       // agents that are connected
+	left   float64   // values that may be carried forward
+	at     time.Time // the time that left is of
 }
 
-// enter makes room for an agent; it leaves.
+// enter notes that an agent of host has connected. Call leave when it has gone.
 func (p *pace) enter(host string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,8 +51,8 @@ func (p *pace) leave(host string) {
 	}
 }
 
-// take reports whether n values may be carried forward now.
-func (p *pace) take(host string, n int, now time.Time) bool {
+// allow reports whether n values may be carried forward now, and counts them if so.
+func (p *pace) allow(host string, n int, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.hosts[host]

@@ -19,8 +19,8 @@ var (
 // A question is a request that waits for its answer.
 type question struct {
 	Request
-	done chan answer // has room for the one there will be
-	// every says that it was asked because every agent is: nobody waits for the answer.
+	done chan answer // has room for the one answer
+	// every says that every agent is asked this. Nobody waits for the answer.
 	every bool
 }
 

@@ -13,7 +13,7 @@ type recording struct {
 	peer string
 }
 
-// checkRecording says why a file cannot be one.
+// checkRecording returns an error if a file cannot be a recording.
 func checkRecording(name string) error {
 	info, err := os.Stat(name)
 	if err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its writer

@@ -19,7 +19,8 @@ const (
 	GoodByeRequest                // nothing: the inspector goes
 )
 
-// goodBye is the byte of GoodByeRequest in both dialects; those of the others follow each other.
+// goodBye is the byte of GoodByeRequest in both dialects. The bytes of the other requests follow
+// each other, from Dialect.first on.
 const goodBye = 0x7f
 
 // first is the byte of ListRequest.
@@ -37,8 +38,8 @@ type Request struct {
 	Index          int16  // of RemoveRequest
 }
 
-// AppendRequest appends r in dialect d. What an agent is known to take amiss is refused: null and
-// empty strings, and an index below 0, which once meant all.
+// AppendRequest appends r in dialect d. It refuses empty strings and negative indices, with which
+// agents are known to have trouble: a negative index once meant all counters.
 func AppendRequest(dst []byte, d Dialect, r Request) ([]byte, error) {
 	switch r.Command {
 	case GoodByeRequest:
@@ -63,7 +64,7 @@ func AppendRequest(dst []byte, d Dialect, r Request) ([]byte, error) {
 	return dst, fmt.Errorf("request %d is not known", r.Command)
 }
 
-// A RequestDecoder reads what an inspector sends, in pieces that are cut anywhere.
+// A RequestDecoder reads what an inspector sends, in pieces of any size.
 type RequestDecoder struct {
 	Dialect Dialect
 
@@ -83,7 +84,7 @@ const (
 	atIndex
 )
 
-// Feed reads p and hands the requests that are whole to h. Errors are as a Decoder's.
+// Feed reads p, and calls h for each complete request. Errors are those of a Decoder.
 func (d *RequestDecoder) Feed(p []byte, h func(Request)) error {
 	d.h = h
 	err := d.in.feed(p, d.take)

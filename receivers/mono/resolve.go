@@ -8,10 +8,11 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// fewTexts is how many descriptions may wait before more of them would crowd out others'.
+// fewTexts is how many descriptions may wait in the queue before an agent waits with its own, so
+// that others find room.
 const fewTexts = 4096
 
-// refresh forgets the references if the sink has refused one of them.
+// refresh forgets all references if the sink has refused one.
 func (a *agent) refresh() {
 	gen := a.gen
 	if a.queue != nil {
@@ -30,8 +31,8 @@ func (a *agent) refresh() {
 	}
 }
 
-// resolve has the sink resolve the series of counters at the positions which that have a value and
-// no reference, all together.
+// resolve makes the sink find or make the series of those counters at the positions which that have
+// a value and no reference, all with one request.
 func (a *agent) resolve(at rra.Time, which []int) {
 	rs := a.dec.Readings()
 	var reqs []receivers.Request
@@ -95,8 +96,7 @@ func (a *agent) resolved(i int, r *receivers.Request, taken map[core.Ref]bool) {
 	a.series[i] = series{why: why, retry: a.now.Add(retry)}
 }
 
-// describe keeps what is known of new series beside their numbers, as far as there is room for it
-// now.
+// describe stores the metadata of new series, as far as there is room for it now.
 func (a *agent) describe(q *receivers.Queue) {
 	for len(a.new) > 0 && q.Describing() < fewTexts {
 		i := a.new[len(a.new)-1]
@@ -106,7 +106,7 @@ func (a *agent) describe(q *receivers.Queue) {
 			continue
 		}
 		d := describe(Identify(a.peer, &r.Counter).Path, a.host, &r.Counter, rra.Time(a.now.UnixMicro()))
-		// An agent that comes again says the same again, which needs no writing.
+		// An agent that connects again announces the same, which need not be written again.
 		m, err := a.s.sink.Metadata(a.ctx, d.Path)
 		if err == nil && m.Text == "" && slices.Equal(m.Attributes, d.Attributes) {
 			continue

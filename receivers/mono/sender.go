@@ -23,8 +23,8 @@ type Offer struct {
 	Asleep  bool   // it is sampled only once an inspector has asked for it
 }
 
-// A Sender is an agent: it samples counters that are made up, and answers an inspector. It is for
-// trying inspectors, this package's own included.
+// A Sender is an agent with counters that are made up: it samples them, and answers an inspector.
+// It is for trying out inspectors, such as the receiver of this package.
 type Sender struct {
 	dialect Dialect
 
@@ -56,7 +56,7 @@ func NewSender(d Dialect, offers []Offer) (*Sender, error) {
 	return s, nil
 }
 
-// AppendHello appends what the Sender begins with.
+// AppendHello appends the Sender's hello.
 func (s *Sender) AppendHello(dst []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *Sender) AppendHello(dst []byte) ([]byte, error) {
 	return AppendHello(dst, cs)
 }
 
-// AppendSample appends a sample at the time t, and takes the values one step on.
+// AppendSample appends a sample at the time t, and adds their steps to the values.
 func (s *Sender) AppendSample(dst []byte, t rra.Time) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Sender) AppendSample(dst []byte, t rra.Time) ([]byte, error) {
 	return s.enc.AppendSample(dst, Ticks(t), values)
 }
 
-// AppendAnswer appends the answer to r; there is none to good bye.
+// AppendAnswer appends the answer to r. A good bye has no answer.
 func (s *Sender) AppendAnswer(dst []byte, r Request) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -249,8 +249,8 @@ func each(ctx context.Context, when Samples, sample func(n int) error) error {
 	return nil
 }
 
-// hangUp ends a connection such that what was sent arrives: closed with something unread it would
-// be reset.
+// hangUp ends a connection such that the bytes that were sent arrive. Closing it with unread bytes
+// would reset it.
 func hangUp(ctx context.Context, conn net.Conn) error {
 	half, ok := conn.(interface{ CloseWrite() error })
 	if !ok {

@@ -8,10 +8,12 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// defaultHeartbeat is that of a series in seconds. The interval is not in the protocol.
+// defaultHeartbeat is the heartbeat of a series in seconds. The protocol does not tell the
+// interval.
 const defaultHeartbeat = 60
 
-// Identify returns what the series of a counter of peer is called: mono/PEER/CATEGORY/NAME.
+// Identify returns the path of the series of a counter of peer, mono/PEER/CATEGORY/NAME, and its
+// labels.
 func Identify(peer string, c *Counter) receivers.Identity {
 	path := append(make([]byte, 0, 128), "mono/"...)
 	path = receivers.AppendComponent(path, peer)
@@ -59,7 +61,7 @@ func fits(d *rra.Definition, c *Counter) bool {
 	return ok && (ds.Kind == k || k == rra.Derive && ds.Kind == rra.DDerive)
 }
 
-// describe returns what is known of the counter of a series beside its numbers.
+// describe returns the metadata of the series of a counter.
 func describe(path, sender string, c *Counter, now rra.Time) receivers.Description {
 	return receivers.Description{
 		Sender: sender,

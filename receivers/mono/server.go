@@ -14,8 +14,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// maxHeld bounds what the announcements of all agents together may hold in memory. One agent's may
-// hold some 5 MB.
+// maxHeld is how many bytes of memory the announcements of all agents may take together. Those of
+// one agent take up to 5 MB.
 const maxHeld = 256 << 20
 
 // A server is the receiver.
@@ -47,34 +47,35 @@ type agent struct {
 	conn  *sockets.Conn    // nil for a file
 	queue *receivers.Queue // of a file; nil: all agents share the server's
 
-	// held while a request is written: they are answered in the order they are written; taken
-	// before mu
+	// writing is held while a request is written, because requests are answered in the order in
+	// which they are written. It is locked before mu.
 	writing sync.Mutex
-	// good bye was said, or a write has failed: no more requests; guarded by writing
+	// left says that no more requests are written: good bye was said, or a write has failed. It is
+	// guarded by writing.
 	left bool
 
 	mu        sync.Mutex // guards what follows
 	dec       Decoder
 	series    []series // by position in dec.Readings
 	new       []int    // positions whose series are to be described
-	positions []int    // 0, 1, 2, … of all readings
+	positions []int    // 0, 1, 2, … for all readings
 	asked     []*question
-	greeted   bool // hello has come
+	greeted   bool // the hello has come
 	samples   uint64
 	last      rra.Time        // time of the last sample
 	ctx       context.Context // during feed
-	now       time.Time       // when what is being fed was read
+	now       time.Time       // when the bytes that are being fed were read
 	gen       uint64          // generation of the references
-	held      int             // what is counted in server.held
-	kept      int             // of it for good
+	held      int             // bytes counted in server.held
+	kept      int             // bytes of held that stay until the connection ends
 	value     [1]rra.Value
 }
 
 // A series is where the values of one counter go.
 type series struct {
 	ref   core.Ref
-	retry time.Time        // if there is no reference: when to try again
-	why   receivers.Reason // and what the values are dropped for until then
+	retry time.Time        // if ref is 0: when to ask for the series again
+	why   receivers.Reason // if ref is 0: why values are dropped until then
 }
 
 func (a *agent) forgetSeries(i int) {
@@ -84,7 +85,7 @@ func (a *agent) forgetSeries(i int) {
 	a.series[i] = series{}
 }
 
-// position returns where the counter with an index stands in Readings.
+// position returns the position in Readings of the counter with an index.
 func (a *agent) position(index int16) (int, bool) {
 	for i, r := range a.dec.Readings() {
 		if r.Index == index && !r.Removed {
@@ -94,7 +95,7 @@ func (a *agent) position(index int16) (int, bool) {
 	return 0, false
 }
 
-// bad counts and logs what ends the stream.
+// bad counts and logs the error that ends the stream.
 func (a *agent) bad(err error) {
 	a.s.Drop(receivers.ReasonOf(err), 1)
 	if ok, held := a.s.lines.Allow(a.host, a.s.cfg.Now()); ok {

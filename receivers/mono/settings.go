@@ -26,7 +26,7 @@ var (
 	flagConns = receivers.NewConnFlags("mono", "an agent", "agents")
 )
 
-// maxWanted bounds what every agent is asked for.
+// maxWanted is the largest number of counters that every agent is asked for.
 const maxWanted = 256
 
 // A wanted is a counter by its names.
@@ -34,7 +34,7 @@ type wanted struct{ category, name string }
 
 func (w wanted) String() string { return w.category + "/" + w.name }
 
-// parseWanted reads CATEGORY/NAME. The name may have slashes.
+// parseWanted parses CATEGORY/NAME. The name may contain slashes.
 func parseWanted(s string) (wanted, error) {
 	category, name, ok := strings.Cut(s, "/")
 	if !ok {
@@ -46,7 +46,7 @@ func parseWanted(s string) (wanted, error) {
 	return wanted{category, name}, nil
 }
 
-// settings is what the protocol's flags say.
+// settings are the values of the protocol's flags.
 type settings struct {
 	files   []string
 	dialect Dialect

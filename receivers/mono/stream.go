@@ -7,19 +7,19 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// A stream puts elements together from bytes that are cut anywhere. An element is what is read at
-// once: a header, a string, a value; the longest is a header with the longest name. What is kept of
-// one that is not whole is at most that.
+// A stream assembles elements from pieces of bytes of any size. An element is a header, a string or
+// a value. The longest element is a header with the longest name; a stream keeps no more bytes than
+// that of an incomplete element.
 type stream struct {
-	buf  []byte // an element that is not whole
-	need int    // how many bytes it has at least
-	read int64  // bytes taken, those in buf not counted
-	err  error  // sticks
+	buf  []byte // the beginning of an incomplete element
+	need int    // how many bytes the element has at least
+	read int64  // bytes of complete elements
+	err  error  // the first error; it stays
 }
 
-// An element function takes one element, or several, from the beginning of b and returns how many
-// bytes it took. If it cannot take one it returns 0 and how many bytes it needs, which is more than
-// len(b).
+// An element function takes one or more elements from the beginning of b, and returns how many
+// bytes they have. If the first element is incomplete it returns 0 and how many bytes it needs,
+// which is more than len(b).
 type element func(b []byte) (n, need int, err error)
 
 func (s *stream) feed(p []byte, take element) error {
@@ -51,8 +51,8 @@ func (s *stream) feed(p []byte, take element) error {
 	return s.err
 }
 
-// text reads a string from b, which is off bytes into what is read. n is 0 if it is not whole, and
-// need how many bytes it has at least.
+// text reads a string from b, which begins off bytes into the element. n is the number of bytes; if
+// the string is incomplete n is 0, and need is how many bytes it has at least.
 func (s *stream) text(b []byte, off int) (t []byte, null bool, n, need int, err error) {
 	if len(b) < 4 {
 		return nil, false, 0, 4, nil

@@ -13,7 +13,7 @@ import (
 // Version is the version of the protocol that a hello names.
 const Version = 1
 
-// The limits of what is read.
+// The limits of messages.
 const (
 	MaxText     = 1024 // bytes of a string
 	MaxCounters = 4096 // in a hello
@@ -21,7 +21,7 @@ const (
 	MaxPairs    = 4096 // in a list
 )
 
-// The commands that an agent sends: part of the format.
+// The commands that an agent sends. They are part of the format.
 const (
 	cmdHello = iota
 	cmdList
@@ -30,13 +30,13 @@ const (
 	cmdSample
 )
 
-// nullText is the length of a string that is null.
+// nullText is the length that stands for a null string.
 const nullText = -1
 
 // A Category says which part of a runtime a counter belongs to.
 type Category int32
 
-// The categories of the last agent.
+// The categories of the last version of the agent.
 const (
 	JIT Category = iota
 	GC
@@ -54,7 +54,7 @@ var categoryNames = [...]string{
 	"Mono Custom",
 }
 
-// String returns the name of c; category-N for one that has none.
+// String returns the name of c, or category-N if it has no name.
 func (c Category) String() string { return nameOf(categoryNames[:], int32(c), "category-") }
 
 // ParseCategory returns the category of a name.
@@ -82,12 +82,12 @@ var typeNames = [...]string{"int", "long", "word", "double"}
 
 func (t Type) String() string { return nameOf(typeNames[:], int32(t), "type-") }
 
-// takes reports whether a value of t may have size bytes.
+// takes reports whether an agent may send a value of t in size bytes.
 func (t Type) takes(size int) bool {
 	return size == 8 && t != Int || size == 4 && (t == Int || t == Word)
 }
 
-// size is how many bytes a value of t is written in.
+// size returns in how many bytes rondo writes a value of t.
 func (t Type) size() int {
 	if t == Int {
 		return 4
@@ -110,7 +110,7 @@ const (
 
 var unitNames = [...]string{"none", "bytes", "100ns", "events", "config", "percentage"}
 
-// String returns the name of u, which for Time is 100ns; unit-N for one that has none.
+// String returns the name of u, or unit-N if it has no name. That of Time is 100ns.
 func (u Unit) String() string { return nameOf(unitNames[:], int32(u), "unit-") }
 
 // A Variance is how a counter's values change.
@@ -125,7 +125,7 @@ const (
 
 var varianceNames = [...]string{"", "constant", "monotonic", "variable"}
 
-// String returns the name of v; variance-N for one that has none.
+// String returns the name of v, or variance-N if it has no name.
 func (v Variance) String() string {
 	if v == 0 {
 		return "variance-0"
@@ -155,7 +155,7 @@ var statusNames = [...]string{"ok", "not ok", "not found", "existing"}
 
 func (s Status) String() string { return nameOf(statusNames[:], int32(s), "status-") }
 
-// A Counter is what an agent announces.
+// A Counter is a counter as an agent announces it.
 type Counter struct {
 	Category Category
 	Name     string // as sent: UTF-8 or Latin-1
@@ -172,7 +172,7 @@ type Value struct {
 	Bits  uint64 // of an int64, or of a float64 for a Double
 }
 
-// valueOf returns bits, a value of type t, as a reading.
+// valueOf returns the value of type t with the given bits. NaN and infinities are unknown.
 func valueOf(t Type, bits uint64) rra.Value {
 	if t != Double {
 		return rra.Int(int64(bits))
@@ -184,12 +184,12 @@ func valueOf(t Type, bits uint64) rra.Value {
 	return rra.Float(f)
 }
 
-// A Pair is one counter in the answer to a list request: its name and its category, in an order
-// that depends on the dialect.
+// A Pair is one counter in the answer to a list request: its name and its category. The dialect
+// decides their order.
 type Pair struct{ First, Second string }
 
-// Counter returns the category and the name in p. The one that is a known category's name is the
-// category; if both or none are, d decides.
+// Counter returns the category and the name in p. The string that is the name of a known category
+// is the category. If both or neither are, the dialect d decides.
 func (p Pair) Counter(d Dialect) (category, name string) {
 	_, first := ParseCategory(p.First)
 	_, second := ParseCategory(p.Second)
@@ -221,7 +221,7 @@ func (d Dialect) String() string {
 	return "page"
 }
 
-// ParseDialect reads "page" or "agent".
+// ParseDialect parses "page" or "agent".
 func ParseDialect(s string) (Dialect, error) {
 	switch s {
 	case "page":
@@ -232,7 +232,7 @@ func ParseDialect(s string) (Dialect, error) {
 	return 0, fmt.Errorf("dialect %q is none of page, agent", s)
 }
 
-// checkText says what is wrong with a string that is to be sent.
+// checkText returns an error if a string cannot be sent.
 func checkText(what, s string) error {
 	switch {
 	case s == "":
@@ -245,7 +245,7 @@ func checkText(what, s string) error {
 	return nil
 }
 
-// The epochs of ticks, which are 100 ns long, as ticks before 1970.
+// A tick is 100 ns. The epochs of timestamps, as numbers of ticks before 1970.
 const (
 	ticksYear1 = 62_135_596_800 * ticksSecond
 	ticks1601  = 11_644_473_600 * ticksSecond
@@ -254,8 +254,9 @@ const (
 	ticksMicro  = 10
 )
 
-// TimeOf returns the time that a sample's timestamp means: agents count from the years 1, 1601 or
-// 1970, which is seen by the size. Others count from when they do not say; then ok is false.
+// TimeOf returns the time of a sample's timestamp. Agents count ticks from the year 1, 1601 or
+// 1970, which the size of the number tells. ok is false for other numbers, whose epoch is not
+// known.
 func TimeOf(ticks int64) (t rra.Time, ok bool) {
 	switch {
 	case ticks >= 6e17 && ticks <= 7e17:
@@ -276,7 +277,7 @@ func TimeOf(ticks int64) (t rra.Time, ok bool) {
 // Ticks returns the timestamp of t, as the agent writes it.
 func Ticks(t rra.Time) int64 { return int64(t)*ticksMicro + ticksYear1 }
 
-// failure returns what is wrong off bytes into a stream.
+// failure returns an error at offset off of a stream.
 func failure(r receivers.Reason, off int64, format string, args ...any) error {
 	return &receivers.Error{Reason: r, Offset: int(off), What: fmt.Sprintf(format, args...)}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/rondo-db/rondo/receivers/internal/successor"
 )
 
-// A cache keeps, for one stream, what is known of each token at each effective index: the reference
-// of a series, or the place of a text. A look-up compares and hashes numbers, no names.
+// A cache holds, for one stream, what is known of each token at each effective index: the reference
+// of a series, or the place of a text. A look-up compares and hashes numbers, not names.
 //
-// When it is full it starts over; references are resolved again as they are needed.
+// A full cache is emptied; references are resolved again when they are needed.
 type cache struct {
 	table   successor.Table
 	entries []entry  // by their numbers in table
@@ -22,26 +22,26 @@ type cache struct {
 	refs    int64 // entries that have a reference
 }
 
-// An entry is a token at an index. Seconds are of the Unix clock.
+// An entry is a token at an index.
 type entry struct {
 	token *Token
-	ref   core.Ref
-	index uint32 // where it stands in indexes
-	due   uint32 // second from which a series that was refused is tried again
-	place uint32 // in texts, of a text
-	depth uint8
-	why   receivers.Reason // there is no reference
+	ref   core.Ref         // 0: there is no series
+	index uint32           // where its index begins in indexes
+	due   uint32           // if ref is 0: second since 1970 from which it is asked for again
+	place uint32           // of a text: its place in texts
+	depth uint8            // length of its index
+	why   receivers.Reason // if ref is 0: why values are dropped
 	asked bool             // the reference is being asked for
 }
 
 const (
-	cacheEntries = 1 << 16 // of one stream: with their indexes some 4 to 8 MB
-	entryBytes   = 32
+	cacheEntries = 1 << 16 // entries of one stream: with their indexes 4 to 8 MB
+	entryBytes   = 32      // size of an entry
 )
 
 func (c *cache) full() bool { return len(c.entries) >= cacheEntries }
 
-// clear forgets all entries, and lets go of what a great many have taken.
+// clear forgets all entries. It frees their memory if there were many.
 func (c *cache) clear() {
 	if len(c.entries) > 1024 {
 		*c = cache{}
@@ -59,7 +59,8 @@ func (c *cache) size() int {
 
 func (c *cache) at(e *entry) []uint64 { return c.indexes[e.index:][:e.depth] }
 
-// sum hashes a key. It has a seed, so that nobody can choose indexes that collide.
+// sum returns the hash of a key. It depends on a seed, so that nobody can choose indexes that
+// collide.
 func (c *cache) sum(t *Token, index []uint64) uint32 {
 	h := c.seed ^ uint64(t.Number)
 	for _, n := range index {

@@ -50,9 +50,9 @@ func (d *Decoder) Decode(b []byte, h Handler) {
 	d.at += int64(len(b))
 }
 
-// quick reads a token number and a value of unsigned numbers, which is what most elements are, if
-// they lie at the beginning of b whole and there is nothing odd about them, and returns their
-// length; else 0, and all is left to the states.
+// quick reads an element that is a token number and an unsigned value, as most are. It returns the
+// length of the element. If the element is of another kind, incomplete or invalid, quick returns 0
+// and leaves it to the state machine.
 func (d *Decoder) quick(b []byte) int {
 	number, n := quickNumber(b, d.previous)
 	if n == 0 || n == len(b) {
@@ -70,8 +70,8 @@ func (d *Decoder) quick(b []byte) int {
 	return n + k
 }
 
-// quickNumber reads a number relative to base, if it lies at the beginning of b whole and is in
-// range, and does not end in a fill byte, which would have to be counted.
+// quickNumber reads a number relative to base. It returns an n of 0 if the number is incomplete or
+// out of range, or ends in a fill byte, which would have to be counted.
 func quickNumber(b []byte, base uint64) (v uint64, n int) {
 	c := b[0]
 	if c <= leadMost {
@@ -103,7 +103,7 @@ func quickNumber(b []byte, base uint64) (v uint64, n int) {
 	return base + v, n
 }
 
-// byte takes a byte that is not in a string; the next has the offset next.
+// byte takes a byte that is not in a string. next is the offset of the next byte.
 func (d *Decoder) byte(c byte, next int64, h Handler) *receivers.Error {
 	switch d.step {
 	case stepNumber:
@@ -139,7 +139,7 @@ func (d *Decoder) byte(c byte, next int64, h Handler) *receivers.Error {
 		}
 		d.expect(placeNew)
 	case stepPeek:
-		if c >= codeAppend { // no number: the declaration was as long as it said
+		if c >= codeAppend { // not a number: the declaration was as long as it said
 			if err := d.shortReading(); err != nil {
 				return err
 			}

@@ -6,8 +6,7 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// A Handler takes what a Decoder finds, in the order of the stream. Slices are the decoder's: they
-// change when the method has returned.
+// A Handler takes the content of a stream, in order. Slices are valid until the method returns.
 type Handler interface {
 	// Declare takes a token that has been defined; its first value follows.
 	Declare(t *Token)
@@ -15,60 +14,63 @@ type Handler interface {
 	Unsigned(t *Token, index []uint64, v uint64)
 	// String takes a text and the index it stands at.
 	String(t *Token, index []uint64, text []byte)
-	// Invalid says that the stream makes no sense any more: what comes is skipped until a reset. A
-	// reset between two elements is announced by this too: its first byte could begin none.
+	// Invalid says that the stream is invalid: all bytes up to a reset are skipped. It is also
+	// called at a reset between two elements, whose first byte is not a valid beginning of an
+	// element.
 	Invalid(err *receivers.Error)
-	// Reset says that the stream starts anew, without tokens.
+	// Reset says that the stream begins again, without tokens.
 	Reset()
 }
 
-// DefaultState is how much a stream may make a Decoder keep.
+// DefaultState is the default of Decoder.State in bytes.
 const DefaultState = 16 << 20
 
-// A Decoder reads one stream. It is a pure state machine: no clock, no input or output. The zero
+// A Decoder reads one stream. It is a pure state machine without clock, input or output. The zero
 // value is ready.
 //
-// What it keeps is names, texts and numbers of tokens, and at most one unfinished element. When
-// these come to more than State, the stream is invalid (limit).
+// A Decoder keeps names, texts and numbers of tokens, and at most one unfinished element. If these
+// take more than State, the stream is invalid (limit).
 type Decoder struct {
-	// State bounds what the stream makes the decoder keep, in bytes; 0: DefaultState.
+	// State is how many bytes the stream may make the decoder keep; 0: DefaultState.
 	State int
 
-	at    int64 // offset of the piece being read
-	start int64 // offset of the element being read
+	at    int64 // offset of the piece that is being read
+	start int64 // offset of the element that is being read
 	step  step
-	place place // what the number being read is for
+	place place // what the number that is being read is for
 	fills int   // fill bytes in a row
-	skips int64 // bytes skipped since the stream is invalid
-	clean bool  // it became so where an element would begin, and all since is fill bytes
+	skips int64 // bytes skipped since the stream became invalid
+	clean bool  // the stream became invalid between elements, and only fill bytes have followed
 
-	sign byte   // leadPlus, leadMinus or leadEqual: of the number being read
-	left int    // bytes of it that are to come
-	n    uint64 // it, so far
-	over bool   // it does not go into 64 bits
+	// The number that is being read.
+	sign byte   // leadPlus, leadMinus or leadEqual
+	left int    // bytes that are still to come
+	n    uint64 // its value so far
+	over bool   // it has more than 64 bits
 
 	tokens   tokens
-	size     int    // bytes that these take
+	size     int    // bytes that tokens take
 	previous uint64 // number of the token of the last element
-	highest  uint64 // number of a token
+	highest  uint64 // highest number of a token
 
 	current [MaxDepth]uint64 // the current index
-	depth   int
-	row     int              // codeBefore in a row
-	code    byte             // the index code being read
-	back    place            // what comes after it
-	whole   [MaxDepth]uint64 // an effective index
+	depth   int              // length of current
+	row     int              // number of codeBefore in a row
+	code    byte             // the index code that is being read
+	back    place            // what the number after the index code is for
+	whole   [MaxDepth]uint64 // memory for an effective index
 
-	token   *Token // of the element being read
-	defined bool   // by it
-	indexed bool   // it defines an indexed token
-	source  *Token // which is a copy of this one; nil: of none
-	text    []byte // a declaration
-	want    int    // bytes of the string being read that are to come
-	saved   byte   // the byte after a declaration
+	// The element that is being read.
+	token   *Token // its token
+	defined bool   // the element defines the token
+	indexed bool   // the element defines an indexed token
+	source  *Token // the token of which the indexed token is a copy; nil: it is no copy
+	text    []byte // its declaration
+	want    int    // bytes of its string that are still to come
+	saved   byte   // the byte after the declaration
 }
 
-// A step is what the next byte is.
+// A step says what the next byte is.
 type step uint8
 
 const (
@@ -89,14 +91,14 @@ const (
 	placeValue         // of a token of unsigned numbers
 	placeText          // the length of a token's string
 	placeDeclare       // the length of a declaration; here codeClear makes an indexed definition
-	placeSource        // the token that an indexed one is a copy of
+	placeSource        // the token that an indexed token is a copy of
 	placeFresh         // the length of an indexed token's declaration
 	placeNew           // the number of a new token
-	placePeek          // either of the new token or its value
-	placeIndex
+	placePeek          // the number of a new token, or its value
+	placeIndex         // an index
 )
 
-// codes reports whether index codes may stand before the number.
+// codes reports whether index codes may precede the number.
 func (p place) codes() bool {
 	switch p {
 	case placeToken, placeValue, placeText, placeSource, placeNew:
@@ -113,14 +115,14 @@ func (d *Decoder) Pending() int64 {
 	return d.at - d.start
 }
 
-// Skipped returns how many bytes have been skipped since the stream became invalid, and whether it
-// is.
+// Skipped reports whether the stream is invalid, and how many bytes have been skipped since it
+// became so.
 func (d *Decoder) Skipped() (n int64, invalid bool) { return d.skips, d.step == stepSkip }
 
 // Size returns how many bytes of State are in use.
 func (d *Decoder) Size() int { return d.size }
 
-// expect sets what the next number is for.
+// expect makes the next byte the lead of a number for p.
 func (d *Decoder) expect(p place) { d.step, d.place = stepLead, p }
 
 var placeNames = [...]string{

@@ -1,13 +1,14 @@
-// Package smon speaks the smon compressed token stream: named values, made small by numbering
-// the names and sending differences.
+// Package smon speaks smon's compressed token stream: named values, compressed by numbering the
+// names (tokens) and sending differences.
 //
-// [Protocol] is the receiver. It listens where --smon says, and reads files and standard input.
+// [Protocol] is the receiver. It listens at the address of --smon, and reads files and standard
+// input.
 //
-// Below it, [Decoder] turns a stream, in pieces of any size, into values, and [Encoder] makes a
-// stream of them. A Decoder is the whole state machine: tokens defined on the way, unsigned and
-// string tokens, differences and absolute numbers of up to 16 bytes, indexes, indexed tokens, and
-// the reset after which a damaged stream is right again.
+// A [Decoder] turns a stream, in pieces of any size, into values; an [Encoder] makes such a stream.
+// The Decoder is the whole state machine: tokens that the stream defines, unsigned and string
+// tokens, differences and absolute numbers of up to 16 bytes, indexes, indexed tokens, and the
+// reset after which a damaged stream can be read again.
 //
-// Limits: 65535 tokens, texts of 65536 bytes, indexes 8 deep, and a bound on all that a stream
-// makes a decoder keep. The wire is described in docs/wire/smon.md.
+// Limits: 65535 tokens, texts of 65536 bytes, 8 levels of indexes, and a bound on the memory that
+// one stream takes. docs/wire/smon.md describes the protocol.
 package smon

@@ -6,9 +6,9 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// This file is what a decoder does once it has a number or a string.
+// This file is what a Decoder does with complete numbers and strings.
 
-// number takes a number that is complete.
+// number takes a complete number.
 func (d *Decoder) number(next int64, h Handler) *receivers.Error {
 	if d.place == placePeek {
 		return d.peeked(next, h)
@@ -57,7 +57,7 @@ func (d *Decoder) number(next int64, h Handler) *receivers.Error {
 	return nil
 }
 
-// value returns the number that has been read, relative to base.
+// value returns the number that was read, relative to base.
 func (d *Decoder) value(base uint64) (uint64, *receivers.Error) {
 	switch {
 	case d.sign == leadEqual && d.over:
@@ -74,7 +74,7 @@ func (d *Decoder) value(base uint64) (uint64, *receivers.Error) {
 	return 0, malformed("%s is out of range", d.place)
 }
 
-// named takes the token number that an element begins with.
+// named takes the token number at the beginning of an element.
 func (d *Decoder) named(n uint64) *receivers.Error {
 	if n == 0 {
 		d.indexed, d.source = false, nil
@@ -97,22 +97,22 @@ func (d *Decoder) expectValue() {
 	}
 }
 
-// declare hands a definition over, now that its element is complete.
+// declare hands over a definition, now that its element is complete.
 func (d *Decoder) declare(h Handler) {
 	if d.defined {
 		h.Declare(d.token)
 	}
 }
 
-// finish ends an element. The next byte has the offset next.
+// finish ends an element. next is the offset of the next byte.
 func (d *Decoder) finish(next int64) {
 	d.previous = uint64(d.token.Number)
 	d.defined, d.row, d.start = false, 0, next
 	d.expect(placeToken)
 }
 
-// beginDeclaration takes a declaration's length. It may be one short, because it does not count the
-// type.
+// beginDeclaration takes the length of a declaration. Some senders do not count the type, so the
+// length may be one too small.
 func (d *Decoder) beginDeclaration(n uint64) *receivers.Error {
 	switch {
 	case n < MinName:
@@ -160,7 +160,7 @@ func (d *Decoder) endString(next int64, h Handler) {
 	d.finish(next)
 }
 
-// declared checks the length of a declaration that is complete.
+// declared checks the length of a complete declaration.
 func (d *Decoder) declared() *receivers.Error {
 	switch n := len(d.text) - 1; {
 	case n < MinName:
@@ -179,8 +179,8 @@ func (d *Decoder) shortReading() *receivers.Error {
 	return d.define(uint64(d.saved))
 }
 
-// peeked takes the second number after a declaration, which is the one after the byte that may
-// belong to it.
+// peeked takes the number after the byte that follows a declaration. If it is the number of the new
+// token, the byte belongs to the declaration; otherwise the byte was the number of the new token.
 func (d *Decoder) peeked(next int64, h Handler) *receivers.Error {
 	if v, err := d.value(0); err == nil && v == d.highest+1 {
 		d.text = append(d.text, d.saved)

@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// standardInput is the name that stands for it, and inputPeer the peer that it is.
+// standardInput is the name that means standard input, inputPeer the name of its peer.
 const (
 	standardInput = "-"
 	inputPeer     = "stdin"
@@ -20,11 +20,11 @@ const (
 type file struct {
 	*os.File
 	peer string
-	wait bool // it may have nothing to read yet: a pipe, a terminal
+	wait bool // a pipe or a terminal, which may have nothing to read yet
 }
 
-// openFiles opens files and gives each its peer: its name without folder and extension, the second
-// of them with #2.
+// openFiles opens files. The peer of a file is its FilePeer, and with #2 that of the second file
+// with the same one.
 func openFiles(names []string) (files []*file, err error) {
 	peers := make(map[string]int)
 	for _, name := range names {
@@ -70,7 +70,7 @@ func openFile(name string) (*file, error) {
 	return &file{File: f, peer: receivers.FilePeer(name), wait: mode != 0}, nil
 }
 
-// close closes the file, unless it is standard input, which is the process's.
+// close closes the file, except for standard input, which belongs to the process.
 func (f *file) close() {
 	if f.File != os.Stdin {
 		_ = f.Close() // only read

@@ -26,7 +26,7 @@ func (d *Decoder) indexCode(c byte) *receivers.Error {
 	return nil
 }
 
-// index takes the number behind an index code.
+// index takes the number after an index code.
 func (d *Decoder) index(n uint64) {
 	switch d.code {
 	case codeAppend:
@@ -43,8 +43,8 @@ func (d *Decoder) index(n uint64) {
 	d.expect(d.back)
 }
 
-// effective returns the index that a value of t has now: its own, and from there on the current
-// one.
+// effective returns the index of a value of t: the token's own index, followed by the rest of the
+// current one.
 func (d *Decoder) effective(t *Token) []uint64 {
 	own := len(t.Index)
 	switch {

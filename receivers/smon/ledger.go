@@ -2,13 +2,14 @@ package smon
 
 import "sync"
 
-// What streams may hold in memory: names, texts, references. One of them may hold some 32 MiB.
+// How many bytes of memory streams may take: for names, texts and references. One stream may take
+// about 32 MiB.
 const (
-	maxHeld     = 256 << 20 // all together
-	maxHostHeld = 64 << 20  // those of one address
+	maxHeld     = 256 << 20 // all streams together
+	maxHostHeld = 64 << 20  // the streams of one address
 )
 
-// A ledger counts what streams hold.
+// A ledger counts how much memory streams take.
 type ledger struct {
 	most, hostMost int
 
@@ -17,7 +18,7 @@ type ledger struct {
 	hosts map[string]int
 }
 
-// add counts n bytes more of an address, and reports whether that is not too much.
+// add counts n more bytes of an address, and reports whether that is within the limits.
 func (l *ledger) add(host string, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	readBytes = 8 << 10 // read at once
-	skipBytes = 1 << 20 // of a stream that makes no sense; then its connection is closed
+	readBytes = 8 << 10 // bytes read at once
+	skipBytes = 1 << 20 // bytes of an invalid stream, after which its connection is closed
 )
 
 // handle reads one connection to its end.
@@ -37,14 +37,14 @@ func (s *server) handle(ctx context.Context, conn *sockets.Conn) {
 	}
 }
 
-// closed logs why a connection is.
+// closed logs why a connection is closed.
 func (c *source) closed(why string) {
 	if ok, held := c.s.lines.Allow("closed "+c.host, c.s.cfg.Now()); ok {
 		c.s.cfg.Logger.Info("smon: "+why, "peer", c.peer, "held_back_lines", held)
 	}
 }
 
-// readFile reads a file to its end, or until ctx ends. It waits for the store instead of shedding.
+// readFile reads a file to its end, or until ctx ends. It waits for the store and sheds nothing.
 func (s *server) readFile(ctx context.Context, f *file) {
 	defer f.close()
 	c := s.newSource(f.peer, f.peer)

@@ -13,7 +13,7 @@ func (d *Decoder) fail(err *receivers.Error, h Handler) {
 	h.Invalid(err)
 }
 
-// Refuse makes the stream invalid, and forgets what it has brought.
+// Refuse makes the stream invalid, and forgets its tokens.
 func (d *Decoder) Refuse() { d.invalidate() }
 
 func (d *Decoder) invalidate() {
@@ -21,14 +21,14 @@ func (d *Decoder) invalidate() {
 	d.forget()
 }
 
-// forget lets tokens and indexes go.
+// forget forgets tokens and indexes.
 func (d *Decoder) forget() {
 	d.tokens.clear()
 	d.token, d.source, d.defined = nil, nil, false
 	d.previous, d.highest, d.size, d.depth, d.row = 0, 0, 0, 0, 0
 }
 
-// skip looks for a reset and returns how many bytes are done with; the first has the offset at.
+// skip looks for a reset, and returns how many bytes of b it has read. at is the offset of b.
 func (d *Decoder) skip(b []byte, at int64, h Handler) int {
 	for i := 0; i < len(b); i++ {
 		if d.fills == 0 {

@@ -32,7 +32,8 @@ func appendIndex(dst []byte, index []uint64) []byte {
 	return dst
 }
 
-// Identify returns what the series of a token at an index is called: smon/PEER/NAME[/I1/I2…].
+// Identify returns the path of the series of a token at an index, smon/PEER/NAME[/I1/I2…], and its
+// labels.
 func Identify(peer string, t *Token, index []uint64) receivers.Identity {
 	prefix := receivers.AppendComponent(append(make([]byte, 0, 128), "smon/"...), peer)
 	return receivers.Identity{
@@ -45,8 +46,7 @@ func Identify(peer string, t *Token, index []uint64) receivers.Identity {
 	}
 }
 
-// heartbeat is how many seconds a series may go without a value; of a step that is longer than half
-// of it, two steps.
+// heartbeat is the heartbeat of a series in seconds. It is two steps if that is longer.
 const heartbeat = 120
 
 // define returns the definition of the series of a token.
@@ -56,14 +56,14 @@ func define(kind rra.Kind, step int64) *rra.Definition {
 	return d
 }
 
-// kinds says what the numbers of tokens mean: the first pattern that a token's name matches
+// kinds are the kinds of series by patterns of tokens' names. The first pattern that matches
 // decides.
 type kinds []struct {
 	name *regexp.Regexp
 	kind rra.Kind
 }
 
-// parseKinds reads texts of the form GLOB=KIND.
+// parseKinds parses texts of the form GLOB=KIND.
 func parseKinds(texts []string) (kinds, error) {
 	k := make(kinds, len(texts))
 	for n, s := range texts {
@@ -83,7 +83,7 @@ func parseKinds(texts []string) (kinds, error) {
 	return k, nil
 }
 
-// of returns the kind of a new token's series.
+// of returns the kind of the series of a new token.
 func (k kinds) of(name string) rra.Kind {
 	for i := range k {
 		if k[i].name.MatchString(name) {

@@ -18,7 +18,7 @@ var (
 	flagConns = receivers.NewConnFlags("smon", "a sender", "senders")
 )
 
-// settings is what the protocol's flags say.
+// settings are the values of the protocol's flags.
 type settings struct {
 	files []string
 	kinds kinds

@@ -73,7 +73,7 @@ func (s *server) Close() error {
 	return s.tcp.Close()
 }
 
-// Serve reads files and connections until ctx ends; that files have ended changes nothing.
+// Serve reads files and connections until ctx ends. It goes on when all files have been read.
 func (s *server) Serve(ctx context.Context) error {
 	s.queue = receivers.NewSharedQueue(s.sink, &s.Counters, s.cfg)
 	defer s.queue.Stop()

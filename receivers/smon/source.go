@@ -10,9 +10,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A source is one stream on its way to the sink: a connection or a file. Values wait until the
-// bytes that were read at once are decoded; then the references that are missing are asked for
-// together, and all values are handed over in order.
+// A source is one stream, of a connection or a file, on its way to the sink. Values wait until the
+// bytes of one read are decoded. Then missing references are asked for together, and all values are
+// handed over in order.
 type source struct {
 	s      *server
 	peer   string
@@ -21,31 +21,32 @@ type source struct {
 	dec    Decoder
 	refs   cache
 	gen    uint64 // generation of the references
-	held   int    // what is counted in server.held
-	series int64  // what is counted in Counters.Series
+	held   int    // bytes counted in server.held
+	series int64  // series counted in Counters.Series
 
 	values   []value
 	asked    []uint32 // entries whose reference is to be asked for
 	texts    texts
-	elements uint64
-	fault    *receivers.Error // why the stream is invalid, until it is told
+	elements uint64           // decoded and not counted yet
+	fault    *receivers.Error // why the stream is invalid, until that is logged
 
-	ctx    context.Context // during feed
-	at     rra.Time        // when what is being fed was read
-	second uint32          // of that
-	pause  receivers.Pause // while it lasts no references are asked for
-	add    func(*receivers.Queue)
+	ctx    context.Context        // during feed
+	at     rra.Time               // when the bytes that are being fed were read
+	second uint32                 // the same in seconds since 1970
+	pause  receivers.Pause        // while it lasts no references are asked for
+	add    func(*receivers.Queue) // addTo, made once
 	one    [1]rra.Value
 }
 
+// A value is a number that waits.
 type value struct {
-	entry uint32
+	entry uint32 // number of its entry in refs
 	v     uint64
 }
 
 const (
-	keptBytes   = 16 << 20 // of references and places of texts
-	resolveMost = 256      // series asked for together
+	keptBytes   = 16 << 20 // bytes of references and of places of texts
+	resolveMost = 256      // series that are asked for together
 )
 
 func (s *server) newSource(peer, host string) *source {
@@ -54,7 +55,7 @@ func (s *server) newSource(peer, host string) *source {
 	return c
 }
 
-// feed takes what was read at once.
+// feed takes the bytes of one read.
 func (c *source) feed(ctx context.Context, b []byte) {
 	now := c.s.cfg.Now()
 	c.ctx, c.at, c.second = ctx, timeOf(now), uint32(now.Unix())
@@ -72,10 +73,10 @@ func (c *source) feed(ctx context.Context, b []byte) {
 	c.count()
 }
 
-// timeOf is the time of values read at t, cut to milliseconds. The page weighs that against whole
-// seconds, which make the rates of a sender that is not exactly on time wrong by a tenth and lose
-// what comes twice a second, and microseconds, which make the rows of gauges more than twice as
-// large.
+// timeOf returns the time of values that were read at t: t cut to milliseconds. Whole seconds would
+// make the rates of a sender that is not exactly on time wrong by a tenth, and would lose values
+// that come twice a second. Microseconds would make the rows of gauges more than twice as large.
+// docs/wire/smon.md compares the three.
 func timeOf(t time.Time) rra.Time { return rra.Time(t.UnixMilli() * 1000) }
 
 func (c *source) generation() uint64 {
@@ -88,7 +89,8 @@ func (c *source) generation() uint64 {
 	return c.s.queue.Generation()
 }
 
-// count counts what the stream holds now. Where all streams hold too much, this one ends.
+// count updates the counts of memory and series. If all streams together take too much memory, it
+// makes this one invalid.
 func (c *source) count() {
 	held := c.dec.Size() + c.refs.size() + c.texts.held
 	if held != c.held {
@@ -108,7 +110,7 @@ func (c *source) count() {
 	}
 }
 
-// release ends the stream.
+// release ends the stream and frees what it holds.
 func (c *source) release() {
 	c.tell()
 	if c.dec.Pending() > 0 {
@@ -158,8 +160,8 @@ func (c *source) String(t *Token, index []uint64, text []byte) {
 	}
 }
 
-// Invalid is Handler's. What is wrong is told once it is clear that it is no reset between two
-// elements.
+// Invalid is Handler's. The error is logged once it is clear that the bytes are not a reset between
+// two elements.
 func (c *source) Invalid(err *receivers.Error) {
 	c.forget()
 	c.fault = err
@@ -174,7 +176,7 @@ func (c *source) Reset() {
 	c.tell()
 }
 
-// tell counts and logs what has made the stream invalid.
+// tell counts and logs the error that has made the stream invalid.
 func (c *source) tell() {
 	err := c.fault
 	if err == nil {
@@ -187,14 +189,14 @@ func (c *source) tell() {
 	}
 }
 
-// forget hands over what waits, and forgets all references.
+// forget hands over values and texts that wait, and forgets all references.
 func (c *source) forget() {
 	c.flush()
 	c.refs.clear()
 	c.texts.clear()
 }
 
-// flush hands over what waits.
+// flush hands over values and texts that wait.
 func (c *source) flush() {
 	if len(c.values) == 0 && len(c.texts.said) == 0 {
 		return
@@ -211,7 +213,7 @@ func (c *source) flush() {
 	c.asked, c.values = c.asked[:0], c.values[:0]
 }
 
-// addTo adds what waits to q.
+// addTo adds values and texts that wait to q.
 func (c *source) addTo(q *receivers.Queue) {
 	for i, v := range c.values {
 		e := &c.refs.entries[v.entry]
@@ -220,7 +222,7 @@ func (c *source) addTo(q *receivers.Queue) {
 			continue
 		}
 		if c.queue != nil && q.Room(c.ctx) != nil {
-			// What a file holds can wait; the server that is to stop cannot.
+			// The server is stopping. It does not wait for the rest of a file.
 			c.s.Drop(receivers.Overload, uint64(len(c.values)-i))
 			break
 		}
@@ -230,7 +232,7 @@ func (c *source) addTo(q *receivers.Queue) {
 	c.texts.describe(q, c.host, c.at, c.second)
 }
 
-// resolve has the sink resolve the series of entries.
+// resolve makes the sink find or make the series of entries.
 func (c *source) resolve(entries []uint32) {
 	cfg := &c.s.cfg
 	for _, i := range entries {

@@ -10,8 +10,8 @@ func (d *Decoder) beginString(n uint64) {
 	d.want, d.fills, d.step = int(n), 0, stepString
 }
 
-// take takes bytes of the string being read, up to a run that calls for a stuffing byte, and
-// returns how many.
+// take takes bytes of a string, up to the end of a run after which a stuffing byte must follow, and
+// returns their number.
 func (d *Decoder) take(b []byte) (int, *receivers.Error) {
 	b = b[:min(len(b), d.want)]
 	i := 0
@@ -35,11 +35,11 @@ func (d *Decoder) take(b []byte) (int, *receivers.Error) {
 	return i, d.keep(b[:i])
 }
 
-// keep puts bytes of a string behind those there are.
+// keep appends bytes to the string that is being read.
 func (d *Decoder) keep(b []byte) *receivers.Error {
 	if t := d.token; t != nil {
 		if need := len(t.text) + len(b); need > cap(t.text) {
-			// Grown as bytes come, not as they are announced.
+			// The memory grows with the bytes that come, not with those that are announced.
 			n := min(max(2*cap(t.text), need, 32), MaxText)
 			if err := d.charge(n - cap(t.text)); err != nil {
 				return err
@@ -56,7 +56,7 @@ func (d *Decoder) keep(b []byte) *receivers.Error {
 	return nil
 }
 
-// charge counts n bytes more of state.
+// charge counts n more bytes of state.
 func (d *Decoder) charge(n int) *receivers.Error {
 	most := d.State
 	if most <= 0 {

@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	keptText     = 16 << 10  // bytes of a text that are kept to be shown
-	queuedTexts  = 256 << 10 // bytes of texts that wait; then they are handed over
-	idleTexts    = 64 << 10  // bytes of room for texts that a source keeps when none waits
+	keptText     = 16 << 10  // bytes of a text that are stored
+	queuedTexts  = 256 << 10 // bytes of texts that may wait; then they are handed over
+	idleTexts    = 64 << 10  // bytes of memory for texts that a source keeps when none waits
 	sameTextWait = 60        // seconds after which a text that is the same is handed over again
-	shownBytes   = 160       // that a place takes, about, beside its path
-	sayingBytes  = 32
+	shownBytes   = 160       // bytes that a place takes without its path, about
+	sayingBytes  = 32        // size of a saying
 )
 
-// texts are the texts of a stream on their way: the newest of each path. Several tokens may have
-// one name and index, and then write one path.
+// texts are the texts of a stream that wait to be handed over: the newest of each path. Several
+// tokens may have the same name and index; then they write the same path.
 type texts struct {
 	seed   maphash.Seed
 	places []shown
-	byPath map[string]uint32
-	said   []saying // what waits
-	size   int      // bytes in it
-	room   int      // bytes that said takes
-	held   int      // bytes that places take
+	byPath map[string]uint32 // path → index into places
+	said   []saying          // the texts that wait
+	size   int               // bytes of the texts that wait
+	room   int               // bytes of memory that said takes
+	held   int               // bytes of memory that places take
 }
 
-// A shown is a place where texts are shown.
+// A shown is a path whose metadata shows a text.
 type shown struct {
 	path  string
-	hash  uint64 // of the text that was handed over last; 0: none
-	token *Token // which said that
-	seen  uint32 // its Token.changes then
+	hash  uint64 // of the text that was handed over last; 0: none was
+	token *Token // the token that said this text
+	seen  uint32 // Token.changes of this text
 	due   uint32 // second from which the same text is handed over again
-	said  uint32 // 1 + index into texts.said; 0: nothing waits
+	said  uint32 // 1 + index into texts.said; 0: no text waits
 }
 
 // A saying is a text that waits.
@@ -61,14 +61,14 @@ func (x *texts) place(path string) uint32 {
 	return i
 }
 
-// clear forgets all places. Nothing must wait.
+// clear forgets all places. No text may be waiting.
 func (x *texts) clear() {
 	if len(x.places) > 0 {
 		x.places, x.byPath, x.held = nil, nil, 0
 	}
 }
 
-// say takes the text of t at a place. What is long is cut at its end.
+// say takes the text of t at a place. The end of a long text is cut off.
 func (x *texts) say(at uint32, t *Token, text []byte, second uint32) {
 	p := &x.places[at]
 	same := p.token == t && p.seen == t.changes
@@ -87,7 +87,8 @@ func (x *texts) say(at uint32, t *Token, text []byte, second uint32) {
 	x.room += cap(s.text)
 }
 
-// add makes room for a text, where an earlier one has left some if there is.
+// add adds an empty saying to x.said, with the memory of an earlier one if possible. It returns 1 +
+// its index.
 func (x *texts) add(at uint32) uint32 {
 	if len(x.said) < cap(x.said) {
 		x.said = x.said[:len(x.said)+1]
@@ -100,7 +101,7 @@ func (x *texts) add(at uint32) uint32 {
 	return uint32(len(x.said))
 }
 
-// describe hands over what waits, but for texts that are as they were.
+// describe hands over the texts that wait, except for those that have not changed.
 func (x *texts) describe(q *receivers.Queue, sender string, at rra.Time, second uint32) {
 	for i := range x.said {
 		s := &x.said[i]

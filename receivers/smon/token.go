@@ -2,14 +2,14 @@ package smon
 
 // A Token is a name that a stream has given a number.
 type Token struct {
-	Name   string   // as sent, without the type: bytes of any kind
-	Index  []uint64 // its own indexes, of an indexed token
+	Name   string   // as sent, without the type; any bytes
+	Index  []uint64 // the own indexes of an indexed token
 	Type   Type
-	Number uint16 // in the stream
+	Number uint16 // its number in the stream
 
-	changes uint32 // of text
-	last    uint64 // value; the base of the next
-	text    []byte
+	changes uint32 // how often text has changed
+	last    uint64 // the last value, to which the next is relative
+	text    []byte // the current text of a string token
 }
 
 const (
@@ -17,14 +17,15 @@ const (
 	pageTokens = 1 << pageBits
 )
 
-// What is counted as a decoder's state, in bytes; what the allocator rounds up is in it.
+// How many bytes a token and a page count in a decoder's state, with what the allocator rounds up.
 const (
 	tokenCost = 96 + 16
 	pageCost  = 8 * pageTokens
 )
 
-// tokens are the tokens of a stream by their numbers, which need not be dense: a page is there when
-// it is needed. No page costs more than a small multiple of the bytes that define a token in it.
+// tokens are the tokens of a stream by their numbers. The numbers need not be dense: a page is made
+// when it is needed. A page takes no more memory than a small multiple of the bytes that define a
+// token in it.
 type tokens struct {
 	pages []*[pageTokens]*Token
 }
@@ -36,7 +37,7 @@ func (ts *tokens) get(n uint64) *Token {
 	return nil
 }
 
-// newPage reports whether a token with the number n begins a page.
+// newPage reports whether a token with the number n needs a new page.
 func (ts *tokens) newPage(n uint64) bool {
 	p := n >> pageBits
 	return p >= uint64(len(ts.pages)) || ts.pages[p] == nil

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// canWait says that there are files which may have nothing to read yet.
+// canWait says that this system cannot wait for pipes and terminals.
 const canWait = false
 
 type waiter struct{}

@@ -12,24 +12,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canWait says that there are files which may have nothing to read yet.
+// canWait says that this system can wait for pipes and terminals, which may have nothing to read
+// yet.
 const canWait = true
 
 const (
-	// what is not there so long after the context has ended is not read
+	// After the context has ended, bytes that are there are still read: until there are none for
+	// lastWait, and for lastTime at most.
 	lastWait = 10 * time.Millisecond
-	lastTime = 100 * time.Millisecond // and nothing after so long
+	lastTime = 100 * time.Millisecond
 )
 
-// A waiter reads a file that may have nothing to read yet, until its context ends. Standard input
-// has no deadlines, and its flags are shared with other processes: so it is asked before each read
-// whether there is anything.
+// A waiter reads a file that may have nothing to read yet, until its context ends. It polls the
+// file before each read, because standard input has no deadlines, and its flags are shared with
+// other processes.
 type waiter struct {
 	ctx  context.Context
 	f    *os.File
-	r, w *os.File // a pipe: what waits sees its end when the context ends
+	r, w *os.File // a pipe, which is closed when the context ends, so that poll returns
 	stop func() bool
-	end  time.Time // when reading ends; zero: the context has not
+	end  time.Time // when reading ends at the latest; zero: the context has not ended
 }
 
 func newWaiter(ctx context.Context, f *os.File) (*waiter, error) {
@@ -46,8 +48,8 @@ func (w *waiter) close() {
 	_ = w.r.Close() // nothing was read
 }
 
-// Read reads what is there, or waits for it. Its error is the context's when that has ended and
-// what was there by then is read.
+// Read waits until the file has something to read, and reads it. When the context has ended and the
+// bytes that were there are read, it returns the context's error.
 func (w *waiter) Read(p []byte) (int, error) {
 	if w.ctx.Err() == nil {
 		if ready, err := w.poll(-1); ready || err != nil {
@@ -72,8 +74,8 @@ func (w *waiter) read(p []byte, err error) (int, error) {
 	return w.f.Read(p)
 }
 
-// poll waits until the file has something to read, for at most d, or with a d of -1 until the
-// context ends.
+// poll waits until the file has something to read, for at most d. If d is negative it waits until
+// the context ends.
 func (w *waiter) poll(d time.Duration) (ready bool, err error) {
 	conns := [2]interface {
 		Control(func(uintptr)) error

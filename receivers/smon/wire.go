@@ -2,26 +2,27 @@ package smon
 
 import "math/bits"
 
-// Leads: the first byte of a number, of a string's length, or an index code.
+// Leads: the first byte of a number, of the length of a string, or an index code. They are part of
+// the format.
 const (
-	leadMost   = 0xdf // up to here the lead is the number itself, to be added
-	leadPlus   = 0xe0 // … e7: add 224 and the number in the next 1 to 8 bytes
-	leadMinus  = 0xe8 // … ef: subtract
-	leadEqual  = 0xf0 // … f7: absolute
-	leadEqual2 = 0xf8 // absolute, 12 bytes
-	leadEqual3 = 0xf9 // absolute, 16 bytes
-	codeAppend = 0xfa // one more index
-	codeLast   = 0xfb // the last index
-	codeBefore = 0xfc // the one before it
-	codeClear  = 0xfd // no indexes; after token 0: an indexed definition
-	stuffing   = 0xfe // stands after each run of 16 fill bytes in a string; ends a reset
+	leadMost   = 0xdf // 00 to df: the lead itself is the number to add
+	leadPlus   = 0xe0 // e0 to e7: add 224 and the number in the next 1 to 8 bytes
+	leadMinus  = 0xe8 // e8 to ef: subtract the number in the next 1 to 8 bytes
+	leadEqual  = 0xf0 // f0 to f7: the number itself is in the next 1 to 8 bytes
+	leadEqual2 = 0xf8 // the number itself is in the next 12 bytes
+	leadEqual3 = 0xf9 // the number itself is in the next 16 bytes
+	codeAppend = 0xfa // add one index
+	codeLast   = 0xfb // replace the last index
+	codeBefore = 0xfc // replace the index before the one that was replaced last
+	codeClear  = 0xfd // remove all indexes; after token 0: define an indexed token
+	stuffing   = 0xfe // follows each run of 16 fill bytes in a string; ends a reset
 	fill       = 0xff
 )
 
 const (
 	plusOffset = leadMost + 1 // what leadPlus adds to its number
 	stuffRun   = 16
-	resetRun   = 17 // so many fill bytes and a stuffing byte are a reset
+	resetRun   = 17 // so many fill bytes or more, and a stuffing byte, are a reset
 )
 
 // Limits of the protocol.
@@ -42,8 +43,8 @@ const (
 	String   Type = 's'
 )
 
-// nameByte reports whether c may stand in the name of a token whose declaration's length does not
-// count the type.
+// nameByte reports whether c may be in the name of a token whose declaration has a length that does
+// not count the type.
 func nameByte(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
@@ -55,7 +56,8 @@ func nameByte(c byte) bool {
 // size returns how many bytes n takes, 1 to 8.
 func size(n uint64) int { return max((bits.Len64(n)+7)/8, 1) }
 
-// appendTail appends a lead of the given row and n in as few bytes as it takes.
+// appendTail appends a lead of the given row (leadPlus, leadMinus, leadEqual), and n in as few
+// bytes as possible.
 func appendTail(dst []byte, row byte, n uint64) []byte {
 	k := size(n)
 	dst = append(dst, row+byte(k)-1)
@@ -65,7 +67,7 @@ func appendTail(dst []byte, row byte, n uint64) []byte {
 	return dst
 }
 
-// numberSize returns the length of what appendNumber appends.
+// numberSize returns how many bytes appendNumber appends.
 func numberSize(base, v uint64) int {
 	absolute := 1 + size(v)
 	switch {
@@ -77,8 +79,8 @@ func numberSize(base, v uint64) int {
 	return min(absolute, 1+size(base-v))
 }
 
-// appendNumber appends v as the shortest of a difference to base and an absolute number; of two
-// that are equally long it is the absolute one, which needs no base.
+// appendNumber appends v as a difference to base or as an absolute number, whichever is shorter. If
+// both are equally long it appends the absolute number, which needs no base.
 func appendNumber(dst []byte, base, v uint64) []byte {
 	switch n := numberSize(base, v); {
 	case n == 1:
@@ -91,7 +93,8 @@ func appendNumber(dst []byte, base, v uint64) []byte {
 	return appendTail(dst, leadMinus, base-v)
 }
 
-// appendString appends a string that goes behind the text there is, or with replace in its place.
+// appendString appends a string that is to be added to the text of a token, or with replace is to
+// replace it.
 func appendString[T string | []byte](dst []byte, s T, replace bool) []byte {
 	switch n := uint64(len(s)); {
 	case replace:
