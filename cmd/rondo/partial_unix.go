@@ -7,12 +7,14 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/rondo-db/rondo/internal/owner"
 )
 
 // createPartial makes a file that no other process writes, or reuses one that a killed process has
-// left.
+// left. It refuses a link, and a file with a second name: somebody else may have put it there.
 func createPartial(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := owner.OpenOwn(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -46,5 +46,11 @@ func OpenFile(name string, flag int, perm os.FileMode) (*os.File, error) {
 	if flag&(os.O_WRONLY|os.O_RDWR|os.O_CREATE) == 0 {
 		return os.OpenFile(name, flag, perm)
 	}
-	return openToWrite(filepath.Clean(name), flag, perm)
+	return openToWrite(filepath.Clean(name), flag, perm, true)
+}
+
+// OpenOwn is OpenFile for a file that is no part of a database, as a backup is not: a new one stays
+// with the user who makes it. The owner of the folder must not be able to read it.
+func OpenOwn(name string, flag int, perm os.FileMode) (*os.File, error) {
+	return openToWrite(filepath.Clean(name), flag, perm, false)
 }

@@ -12,12 +12,12 @@ import (
 )
 
 // openToWrite opens a file without changing it, checks it, and only then empties it if flag says
-// so.
-func openToWrite(name string, flag int, perm os.FileMode) (*os.File, error) {
+// so. With given, a new file gets the owner of its folder.
+func openToWrite(name string, flag int, perm os.FileMode, given bool) (*os.File, error) {
 	asItIs := flag&^os.O_TRUNC | unix.O_NOFOLLOW
 	var f *os.File
 	var err error
-	if flag&os.O_CREATE != 0 && os.Geteuid() == 0 {
+	if given && flag&os.O_CREATE != 0 && os.Geteuid() == 0 {
 		f, err = createAsRoot(name, asItIs, perm)
 	} else {
 		f, err = os.OpenFile(name, asItIs, perm)
