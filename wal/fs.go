@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
-// FS is what a log asks of a file system. Package waltest has one in memory that loses power.
+// FS is the file system that a log needs. Package waltest has one in memory that loses power.
 type FS interface {
 	// MkdirAll makes a folder and those above it.
 	MkdirAll(dir string) error

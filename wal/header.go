@@ -35,8 +35,8 @@ type segmentHead struct {
 	Prev     link
 }
 
-// A link names the segment before: the newest one that held something when this one was begun. Its
-// zero value says that there was none.
+// A link names the segment before: the newest one that held a record when this one was begun. The
+// zero link says that this segment is the first.
 type link struct {
 	ID   uint64
 	Salt uint64

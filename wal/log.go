@@ -44,7 +44,7 @@ type Log struct {
 	nextID  uint64
 	written Pos        // last position that was committed
 	synced  Pos        // last position that is on the disk; with SyncAlways the same
-	keep    Pos        // all at or below it may be dropped
+	keep    Pos        // records at or below it may be dropped
 	flight  *flight    // a sync of active that runs without io
 	lost    *tail      // acknowledged, but not synced: to be copied into the next segment
 	dead    []*segment // segments to remove in which nothing counts
@@ -133,7 +133,7 @@ func (l *Log) enqueue(rec []byte) (Pos, *batch, error) {
 	return p, b, nil
 }
 
-// newBlock takes a block from those committed before. mu is held.
+// newBlock takes a block from those committed before. The caller holds mu.
 func (l *Log) newBlock(first Pos) *block {
 	if n := len(l.spare); n > 0 {
 		k := l.spare[n-1]
@@ -151,7 +151,7 @@ func (l *Log) newBlock(first Pos) *block {
 // spareBlocks bounds the memory kept for the next batches.
 const spareBlocks = 16
 
-// reuse keeps the blocks of a finished batch for the next ones. mu is held.
+// reuse keeps the blocks of a finished batch for the next ones. The caller holds mu.
 func (l *Log) reuse(b *batch) {
 	for _, k := range b.blocks {
 		if len(l.spare) < spareBlocks && cap(k.raw) <= 2*blockBytes {

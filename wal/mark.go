@@ -8,14 +8,14 @@ import (
 
 // The mark
 //
-// The end of a log does not show whether more stood behind it: a newest segment that is missing, or
-// cut where a block ends, looks like a log that was never longer. So the file mark beside the
-// segments says how far the log reaches at least. It is written when a segment is begun, before the
-// first record goes into it; when the log is closed; and when Open has found the end of a log that
-// was not closed. Appending does not touch it.
+// A log whose newest segment is missing, or cut where a block ends, looks like a log that was never
+// longer. So the file mark beside the segments says how far the log reaches at least. The log
+// writes the mark at three times: when it begins a segment, before the first record goes into it;
+// when it is closed; and when Open has found the end of a log that was not closed. Appending does
+// not write the mark.
 //
-// It has two slots in sectors of their own, which are written in turn: whatever a crash leaves of
-// one, the other is whole, and says what was true before.
+// The mark has two slots in sectors of their own, which are written in turn. Whatever a crash
+// leaves of one slot, the other is whole and holds the mark before.
 
 const (
 	markName    = "mark"
@@ -26,9 +26,9 @@ const (
 	markSize    = 48  // of a Mark in it
 )
 
-// A Mark is how far a log reaches at least. Whoever keeps one, from [Log.Mark], and gives it to
-// Open as [Options].Holds is told when the log that is there is another one or does not reach that
-// far any more.
+// A Mark says which log it is and how far the log reaches at least. A caller keeps the mark that
+// [Log.Mark] returned and gives it to Open as [Options].Holds. Open then returns an error if the
+// log is another one, or no longer reaches that far.
 type Mark struct {
 	Log     ID
 	Segment uint64 // the newest; 0 if there was none
@@ -59,7 +59,7 @@ func (m *Mark) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// slots is the file mark as it is known.
+// slots is the known content of the file mark.
 type slots struct {
 	mark  Mark   // durable
 	seq   uint64 // of mark

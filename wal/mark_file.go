@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// readMark reads the file mark. The error wraps fs.ErrNotExist if there is none.
+// readMark reads the file mark. The error wraps fs.ErrNotExist if the file does not exist.
 func (l *Log) readMark() (slots, error) {
 	var s slots
 	// A log that may not write its mark learns it now.
@@ -62,8 +62,7 @@ func (l *Log) makeMark(m Mark) error {
 	if err := l.fs.Rename(temp, filepath.Join(l.dir, markName)); err != nil {
 		return err
 	}
-	// The folder may be new, and a crash must not take it away with all that will be
-	// acknowledged in it.
+	// The folder may be new. A crash must not remove it with the records acknowledged in it.
 	for _, dir := range []string{l.dir, filepath.Dir(filepath.Clean(l.dir))} {
 		if err := l.fs.SyncDir(dir); err != nil {
 			return err
@@ -73,8 +72,8 @@ func (l *Log) makeMark(m Mark) error {
 	return nil
 }
 
-// markNow returns what the mark may say by now: the newest segment, and how far it is durable. io
-// is held.
+// markNow returns the mark as it should be now: the newest segment, and how far it is durable. The
+// caller holds io.
 func (l *Log) markNow() Mark {
 	m := Mark{Log: l.slots.mark.Log, Last: l.synced}
 	if n := len(l.segs); n > 0 {
@@ -84,8 +83,8 @@ func (l *Log) markNow() Mark {
 	return m
 }
 
-// writeMark writes m into the file mark. If that fails, the mark says m or what it said before. io
-// is held.
+// writeMark writes m into the file mark. After an error the file holds m or the mark before. The
+// caller holds io.
 func (l *Log) writeMark(m Mark) error {
 	if m == l.slots.mark {
 		return nil
@@ -110,15 +109,16 @@ func (l *Log) writeMark(m Mark) error {
 	return nil
 }
 
-// Mark returns how far the log reaches at least, durably. It waits for a commit under way.
+// Mark returns a mark of the log: everything up to it is durable. It waits for a commit in
+// progress.
 func (l *Log) Mark() Mark {
 	l.io.Lock()
 	defer l.io.Unlock()
 	return l.markNow()
 }
 
-// check returns an error if the headers of the segments show that the log is not the one of m, or
-// does not reach as far. what says who holds the mark.
+// check returns an error if the headers of the segments show that m is a mark of another log, or
+// that the log does not reach as far as m. what names the holder of the mark.
 func (m Mark) check(l *Log, what string) error {
 	if m == (Mark{}) {
 		return nil
@@ -139,7 +139,7 @@ func (m Mark) check(l *Log, what string) error {
 	return nil
 }
 
-// floor is the offset up to which the segment s must be whole, from what the marks say.
+// floor returns the offset up to which the segment s must be whole according to the marks.
 func (l *Log) floor(s *segment) int64 {
 	floor := int64(segmentHeader)
 	for _, m := range []Mark{l.slots.mark, l.o.Holds} {

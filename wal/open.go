@@ -8,10 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Open opens the log in dir, whatever crash came before, and makes one if there is none. It returns
-// a *CorruptError if something that was durable cannot be read at the end of the log, and an error
-// wrapping ErrLocked if another process has the log open for writing. Damage before the end is
-// found by Replay.
+// Open opens the log in dir after any crash, and makes one if dir holds no log. It returns a
+// *CorruptError if a durable record at the end of the log cannot be read, and an error that wraps
+// ErrLocked if another process has the log open for writing. Replay finds damage before the end.
 func Open(dir string, o Options) (l *Log, err error) {
 	o, err = o.withDefaults()
 	if err != nil {
@@ -50,8 +49,8 @@ func Open(dir string, o Options) (l *Log, err error) {
 	return l, nil
 }
 
-// acquire makes the folder, if the caller does not hold a mark of a log that was there, and locks
-// it.
+// acquire locks the folder. It makes the folder first, unless the caller holds a mark: then the log
+// must exist.
 func (l *Log) acquire() (err error) {
 	if l.o.ReadOnly {
 		return nil
@@ -68,8 +67,7 @@ func (l *Log) acquire() (err error) {
 	return err
 }
 
-// find reads what is in the folder and finds the end of the log. fresh says that there is no log
-// yet.
+// find reads the folder and finds the end of the log. fresh says that the folder holds no log yet.
 func (l *Log) find() (fresh bool, err error) {
 	// While another process writes, a reader may see names vanish and the tail grow.
 	for range 3 {
@@ -93,7 +91,7 @@ func (l *Log) find() (fresh bool, err error) {
 	return fresh, err
 }
 
-// start readies a log, whose end was found, for records.
+// start readies a log for records, after its end was found.
 func (l *Log) start(fresh bool) error {
 	l.tidy()
 	if fresh {
@@ -110,7 +108,7 @@ func (l *Log) start(fresh bool) error {
 	return l.bury()
 }
 
-// release closes the files and gives up the lock.
+// release closes the files and releases the lock.
 func (l *Log) release() error {
 	var errs []error
 	if l.active != nil {
@@ -128,9 +126,9 @@ func (l *Log) release() error {
 	return errors.Join(errs...)
 }
 
-// Close commits what is enqueued, syncs, and gives up the folder. From then on Enqueue returns
-// ErrClosed. Space that was reserved ahead is given back: the files of a closed log are as long as
-// what is in them.
+// Close commits the enqueued records, syncs, and releases the folder. From then on Enqueue returns
+// ErrClosed. Close frees space that was reserved ahead: the files of a closed log are as long as
+// their content.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closing {

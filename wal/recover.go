@@ -10,33 +10,32 @@ import (
 
 // Recovery
 //
-// A file that has a segment's name has a whole header: it was durable before the file got the name.
-// So a header that does not parse is damage and never the trace of a crash.
+// A file with the name of a segment has a whole header, because the header is durable before the
+// file gets that name. So a header that does not parse is damage, and never the trace of a crash.
 //
-// The first position of a segment was the first that was not durable when the segment was begun. It
-// cuts what earlier segments hold at or above it: the tail of one that was abandoned after a failed
-// write, whose records were told as failed and whose positions were given out again. A segment cut
-// to nothing goes.
+// The first position of a segment was the first position that was not durable when the segment was
+// begun. Records of earlier segments at or above that position do not count. They are the tail of a
+// segment that was abandoned after a failed write: their appenders were told that they failed, and
+// their positions were given to other records. A segment without a record that counts is removed.
 //
-// Each header names the segment before it, so one that is missing in the middle, exchanged or
-// shorter than it was is noticed here, without reading it. All segments but the newest are known to
-// be durable up to the next one's first position, and what is missing there is damage; Replay finds
-// it.
+// Each header names the segment before it. So Open notices a segment in the middle that is missing,
+// exchanged or shorter than it was, without reading it. Every segment but the newest was durable up
+// to the first position of the next one. Records missing there are damage, and Replay finds it.
 //
-// The newest one ends where its blocks stop making sense. That is the torn tail of a crash, or it
-// is damage to something that was acknowledged. The file mark knows how far the log reached when
-// the segment was begun or the log closed: damage up to there is damage. Behind that the blocks
-// further on tell, because each carries the position up to which all was durable when it was
-// written. If none of them knows of the position that is missing, nobody was ever told that it is
-// there: it is cut, and reported in Stats.
+// The newest segment ends where its blocks stop parsing. That is the torn tail of a crash, or
+// damage to records that were acknowledged. The file mark says how far the log reached when the
+// segment was begun or the log was closed: up to there it is damage. Behind that point, later
+// blocks decide: each carries the position up to which everything was durable when it was written.
+// If no later block vouches for the missing position, no appender was told that it is durable. Open
+// then cuts the segment there, and reports the cut in Stats.
 //
-// After a clean end the mark stands at the end, and there is nothing to do. Else what is left of
-// the newest segment is written once more where it is, and synced, before anyone is shown it: after
-// a kill it may so far be in the page cache only, even if a sync was tried, and a record that was
-// read must not vanish in the next loss of power. The cut is synced with it, so that blocks behind
-// it, which were sealed for this same segment, cannot come back behind new ones. The folder is
-// synced for the same reason: the name of the newest segment may be in the page cache only. Then
-// the mark is moved there.
+// After a clean end the mark stands at the end of the log, and Open has nothing to do. Otherwise
+// Open writes the newest part of the newest segment once more in place and syncs it, before anyone
+// reads it. After a kill this part may be in the page cache only, even if a sync was tried, and a
+// record that was read must not vanish in the next loss of power. The same sync makes the cut
+// durable, so that blocks behind it, which were sealed for this segment, cannot come back behind
+// new blocks. Open also syncs the folder, because the name of the newest segment may be in the page
+// cache only. Then it moves the mark to the end.
 
 // list reads the folder: the mark, the headers of the segments, and what else lies there. Nothing
 // is changed. The log is new if there is neither a mark nor a segment.
@@ -52,7 +51,7 @@ func (l *Log) list() (fresh bool, err error) {
 	l.begun, l.free = nil, nil
 	for _, name := range names {
 		if id, ok := parseName(name, segmentSuffix); ok {
-			if l.tailErr != nil { // who only reads gets what stands before a damaged header
+			if l.tailErr != nil { // a read-only log ends before a damaged header
 				continue
 			}
 			if err := l.loadHead(id); err != nil {
@@ -252,9 +251,9 @@ func (l *Log) loadTail() (err error) {
 	return nil
 }
 
-// rewrite writes what stands in a file from one offset to another once more where it is. The
-// process that wrote it may have been told that a sync of it failed, and been killed: then the page
-// cache calls clean what never reached the disk, and a sync alone would return nil.
+// rewrite writes the bytes of a file from one offset to another once more in place. A sync of them
+// may have failed in the process that wrote them, before it was killed. Then the page cache counts
+// the bytes as clean although they never reached the disk, and a sync alone would return nil.
 func rewrite(f File, from, to int64) error {
 	buf := make([]byte, min(readBytes, max(to-from, 0)))
 	for at := from; at < to; {
@@ -270,9 +269,9 @@ func rewrite(f File, from, to int64) error {
 	return nil
 }
 
-// rewriteTail puts what the mark does not vouch for into a new segment after a failed sync: the
-// error may be older than this process, it is told once, and the page cache may call clean what
-// never reached the disk.
+// rewriteTail copies the records behind the mark into a new segment after a failed sync. The error
+// may stem from writes of an earlier process. The system reports it only once, and the page cache
+// may count bytes as clean that never reached the disk.
 func (l *Log) rewriteTail(err error) error {
 	l.o.Logger.Error("log could not sync its newest segment, and writes the end of it again", "segment", l.active.ID, "error", err)
 	s, m := l.active, l.slots.mark
@@ -281,7 +280,7 @@ func (l *Log) rewriteTail(err error) error {
 		s.synced, l.synced = m.End, m.Last
 	}
 	l.abandon(true)
-	if l.lost == nil { // the error is of nothing that counts
+	if l.lost == nil { // nothing that counts was to be synced
 		return nil
 	}
 	if again := l.begin(); again != nil {
@@ -290,8 +289,8 @@ func (l *Log) rewriteTail(err error) error {
 	return nil
 }
 
-// findTail walks the newest segment to its end and tells the last position before it and how many
-// bytes behind it are the rest of an interrupted commit. All before floor was durable.
+// findTail walks the newest segment to its end. It returns the last position before the end, and
+// how many bytes behind it an interrupted commit left. Everything before floor was durable.
 func findTail(f File, s *segment, floor int64) (end int64, last Pos, torn int64, err error) {
 	r := blockReader{file: f, salt: s.Salt, off: segmentHeader, size: s.size}
 	last = s.First - 1

@@ -12,7 +12,7 @@ type Block struct {
 	Offset  int64 // of the block's header in the segment
 	First   Pos   // position of the first record
 	Count   int   // records
-	Durable Pos   // all up to here was durable when the block was written
+	Durable Pos   // everything up to here was durable when the block was written
 	Codec   Codec
 	Stored  int // bytes of payload in the file
 	Raw     int // bytes of payload unpacked
@@ -24,7 +24,7 @@ type Block struct {
 func (b Block) Last() Pos { return b.First + Pos(b.Count) - 1 }
 
 // Records yields the records with their positions, and checks the checksum of each. A record is
-// valid until the next one is yielded. An error is the last thing yielded.
+// valid until the next one is yielded. After an error Records yields nothing more.
 func (b Block) Records() iter.Seq2[Pos, Record] {
 	return func(yield func(Pos, Record) bool) {
 		p := b.First
@@ -51,7 +51,7 @@ func (b Block) corrupt(err error) error {
 	return &CorruptError{Segment: b.Segment, Offset: b.Offset, Err: err}
 }
 
-// Record is a record of a Block, or the error that stands in its place.
+// Record is a record of a Block, or the error that ends the block.
 type Record struct {
 	Data []byte
 	Err  error
@@ -88,7 +88,7 @@ func (l *Log) Replay(from Pos, fn func(p Pos, rec []byte) error) error {
 	})
 }
 
-// Blocks is Replay by the block. The first block holds position from; records above Last are left
+// Blocks is Replay by the block. The first block holds position from. Records above Last are left
 // out. A block is valid during the call.
 func (l *Log) Blocks(from Pos, fn func(Block) error) error {
 	segs, last, err := l.pin(from)
@@ -117,10 +117,10 @@ func (l *Log) Blocks(from Pos, fn func(Block) error) error {
 }
 
 // Whole returns nil if a read-only log is complete up to its end, or an error that says what is
-// missing or damaged there. A log opened for writing is always complete: Open refuses another one.
+// missing or damaged there. A log opened for writing is always complete: Open refuses any other.
 func (l *Log) Whole() error { return l.tailErr }
 
-// A Segment is what a segment's header says.
+// A Segment is the content of a segment's header.
 type Segment struct {
 	ID       uint64
 	First    Pos    // position of its first record

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// ready makes sure that the active segment has room, its name, and a mark. io is held.
+// ready makes sure that the active segment has room, its name, and a mark. The caller holds io.
 func (l *Log) ready() error {
 	if s := l.active; s == nil || s.end >= l.o.SegmentBytes {
 		if err := l.roll(); err != nil {
@@ -22,7 +22,7 @@ func (l *Log) ready() error {
 }
 
 // marked makes sure that the file mark names the active segment, so that a segment with records
-// cannot vanish without a trace. io is held.
+// cannot vanish without a trace. The caller holds io.
 func (l *Log) marked() error {
 	if s := l.active; s == nil || l.slots.mark.Segment == s.ID {
 		return nil
@@ -38,7 +38,7 @@ func (l *Log) marked() error {
 // without a name are lost when the process ends.
 const lookEvery = time.Second
 
-// present returns ErrGone if the active segment or the mark has lost its name. io is held.
+// present returns ErrGone if the active segment or the mark has lost its name. The caller holds io.
 func (l *Log) present() error {
 	s := l.active
 	now := time.Now()
@@ -57,7 +57,7 @@ func (l *Log) present() error {
 	return nil
 }
 
-// roll ends the active segment, if there is one, and begins the next. io is held.
+// roll ends the active segment, if there is one, and begins the next. The caller holds io.
 func (l *Log) roll() error {
 	// The next segment's header says that all before it is durable.
 	if err := l.syncActive(); err != nil {
@@ -71,7 +71,7 @@ func (l *Log) roll() error {
 }
 
 // begin makes the next segment. If records of the last one could not be synced, begin copies them
-// to the new one. io is held.
+// to the new one. The caller holds io.
 func (l *Log) begin() (err error) {
 	_ = l.bury() // drop tries again
 	first := l.written + 1
@@ -139,7 +139,7 @@ func (l *Log) newSalt() uint64 {
 }
 
 // fileFor opens a file for the next segment, and returns the name that it has until the segment's
-// header is durable. io is held.
+// header is durable. The caller holds io.
 func (l *Log) fileFor(head *segmentHead) (temp string, f File, err error) {
 	// A copy of what was lost goes into a new file, never into a recycled one. The copy is sealed
 	// before its id is taken for good. What a crash left of it in a recycled file would parse when
@@ -159,8 +159,7 @@ func (l *Log) fileFor(head *segmentHead) (temp string, f File, err error) {
 	return temp, f, err
 }
 
-// link returns what the header of a segment that begins with position first says of the segment
-// before.
+// link returns the link for the header of a segment that begins with position first.
 func (l *Log) link(first Pos) link {
 	n := len(l.segs)
 	if n == 0 {
@@ -176,7 +175,7 @@ func (l *Log) link(first Pos) link {
 	return link{ID: s.ID, Salt: s.Salt, End: s.end}
 }
 
-// abandon leaves the active segment for good after a write or a sync of it has failed. io is held.
+// abandon leaves the active segment for good after a failed write or sync. The caller holds io.
 func (l *Log) abandon(syncFailed bool) {
 	s := l.active
 	if s == nil {
@@ -216,7 +215,7 @@ func (l *Log) abandon(syncFailed bool) {
 // bury removes the dead segments: nothing in them counts, because a newer segment begins at the
 // same position. Open leaves out a dead segment as long as the newer one is there, so the newer one
 // must not go first. A segment that the mark names, or may name, stays until the mark names another
-// one, and one that a replay reads until that is over. io is held.
+// one, and one that a replay reads until that is over. The caller holds io.
 func (l *Log) bury() error {
 	var kept []*segment
 	n := 0

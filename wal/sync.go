@@ -7,11 +7,12 @@ import (
 
 // Syncing
 //
-// Linux tells a failed write-back once for each open file: of two fdatasync calls on one descriptor
-// one gets the error, and the other, which began later and covers as much, returns nil. So no two
-// syncs of a segment run at the same time, and the result of each is settled before another one
-// starts: with SyncInterval and SyncNone commits go on while a sync is under way (a flight), but
-// whoever wants to sync, end or abandon the segment waits for the flight to land first.
+// Linux reports a failed write-back once for each open file. Of two fdatasync calls on one
+// descriptor one gets the error; the other, which began later and covers the same bytes, returns
+// nil. So no two syncs of a segment run at the same time, and the log acts on the result of each
+// before it starts another one. With SyncInterval and SyncNone commits go on during a sync, which
+// is called a flight. But a caller that wants to sync, end or abandon the segment first waits for
+// the flight to land.
 
 // A flight is a sync of the active segment that runs without Log.io.
 type flight struct {
@@ -35,7 +36,7 @@ func (l *Log) sync(id uint64, f File) error {
 }
 
 // syncActive syncs the records of the active segment that were acknowledged before they were on the
-// disk (SyncInterval and SyncNone). io is held.
+// disk (SyncInterval and SyncNone). The caller holds io.
 func (l *Log) syncActive() error {
 	if err := l.land(); err != nil {
 		return err
@@ -97,9 +98,9 @@ func (l *Log) syncNow() error {
 	return appendError(fl.err) // landed by somebody else, who left the segment if it failed
 }
 
-// land waits for the flight under way, if there is one, and takes its result. After an error the
-// segment is abandoned, and what it could not sync goes into the next one. io is held; the flight
-// does not need it.
+// land waits for a flight in progress, and acts on its result. After an error it abandons the
+// segment, and the records that were not synced go into the next one. The caller holds io; the
+// flight does not need io.
 func (l *Log) land() error {
 	fl := l.flight
 	if fl == nil {

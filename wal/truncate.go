@@ -18,9 +18,9 @@ const (
 	rollBytes = 256 << 10
 )
 
-// Truncate gives up the records at and below upto, by whole segments: some of the records may stay
-// readable. Truncate waits for a commit under way, so OnDurable must not call it. A Replay under
-// way keeps the segments that it reads.
+// Truncate drops the records at and below upto, by whole segments, so some of them may stay
+// readable. Truncate waits for a commit in progress, so OnDurable must not call it. It keeps the
+// segments that a Replay in progress reads.
 func (l *Log) Truncate(upto Pos) error {
 	if l.o.ReadOnly {
 		return ErrSealed
@@ -46,8 +46,8 @@ func (l *Log) Truncate(upto Pos) error {
 	return nil
 }
 
-// drop removes the oldest segments in which nothing is needed, or keeps their files for reuse. io
-// is held.
+// drop removes the oldest segments in which no record is needed, or keeps their files for reuse.
+// The caller holds io.
 func (l *Log) drop() error {
 	if err := l.marked(); err != nil {
 		return err
