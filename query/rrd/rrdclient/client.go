@@ -26,9 +26,9 @@ const (
 	lineBytes   = 32              // what keeping a line as a text costs beside its bytes
 	longestLine = 16 << 20
 
-	// A connection that was silent for longer than this is made anew before the next request. The
-	// server may have closed it, or another server may listen there by now, and once a request has
-	// been sent on a dead connection nobody knows whether it was carried out.
+	// A connection that was silent for longer than this is replaced before the next request. The
+	// server may have closed it, or another server may listen there by now. After a request on a
+	// dead connection it is unknown whether the request was carried out.
 	silentTime = 20 * time.Second
 )
 
@@ -54,11 +54,11 @@ type Client struct {
 	// the working folder without its first slash; empty if names start at the server's base
 	dir string
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below, and is held from a request to its answer
 	conn   net.Conn
 	in     *bufio.Reader
 	broken bool      // the last answer was not read to its end
-	used   time.Time // when the last answer was
+	used   time.Time // time of the last answer
 	files  []*file
 	known  map[string]int // index among files, by path
 }
@@ -93,7 +93,7 @@ func Dial(ctx context.Context, addr string) (*Client, error) {
 // The caller holds mu, or nobody else has the client yet.
 func (c *Client) connect(ctx context.Context) error {
 	if c.conn != nil {
-		_ = c.conn.Close() // it is of no use any more
+		_ = c.conn.Close() // the old connection is given up
 	}
 	c.broken = true
 	d := net.Dialer{Timeout: connectTime}
@@ -107,7 +107,7 @@ func (c *Client) connect(ctx context.Context) error {
 		err = replies[0].err
 	}
 	if err != nil {
-		_ = conn.Close() // the first error is the one to tell
+		_ = conn.Close() // the first error is the one to report
 		c.broken = true
 	}
 	return err
@@ -129,7 +129,7 @@ func workingFolder() (string, error) {
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.broken { // it is closed, or of no use
+	if c.broken { // the connection is closed already, or unusable
 		_ = c.conn.Close()
 		return nil
 	}
@@ -137,10 +137,10 @@ func (c *Client) Close() error {
 	return c.conn.Close()
 }
 
-// Dir returns the folder that relative names start at, without its first slash.
+// Dir returns the folder where relative names start, without its first slash.
 func (c *Client) Dir() string { return c.dir }
 
-// name returns the name that the server knows a path by, as a word of a request.
+// name returns the server's name for a path, as a word of a request.
 func (c *Client) name(path string) string {
 	if c.dir != "" {
 		path = "/" + path
@@ -155,7 +155,7 @@ type AnswerError struct {
 
 func (e *AnswerError) Error() string { return "rrdcached@" + e.Addr + ": " + e.Text }
 
-// missing reports whether an error says that there is no such file.
+// missing reports whether an error says that a file does not exist.
 func missing(err error) bool {
 	var e *AnswerError
 	return errors.As(err, &e) && (strings.HasPrefix(e.Text, "No such file: ") || strings.HasSuffix(e.Text, "No such file or directory"))
@@ -182,8 +182,8 @@ type reply struct {
 	err error
 }
 
-// doAll sends requests in one go and reads their answers. An error is one of the connection; errors
-// that the server answers are in the replies.
+// doAll sends requests together and reads their answers. It returns an error of the connection;
+// errors in the server's answers are in the replies.
 func (c *Client) doAll(ctx context.Context, requests []string) ([]reply, error) {
 	var text strings.Builder
 	for _, r := range requests {
@@ -206,7 +206,7 @@ func (c *Client) doAll(ctx context.Context, requests []string) ([]reply, error) 
 // converse sends n requests, a line each, and reads their answers. The caller holds mu, or nobody
 // else has the client yet.
 func (c *Client) converse(ctx context.Context, requests string, n int) ([]reply, error) {
-	conn := c.conn // c.conn may be another one before the function below has run
+	conn := c.conn // c.conn may be replaced before the function below runs
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	replies, err := c.exchange(requests, n)

@@ -16,7 +16,8 @@ import (
 )
 
 // This file makes a client a store of package rrdtool. The protocol can do less than a store: the
-// server chooses the archive of a fetch, and it shows states but does not take them.
+// server chooses the archive of a fetch, and it shows the state of a series but cannot be given
+// one.
 
 // errNotSpoken says that the protocol has no request for what was asked.
 var errNotSpoken = errors.New("rrdcached's protocol has no words for it: ask a rondo server, or the database")
@@ -95,7 +96,7 @@ func (c *Client) Info(ref core.Ref) (core.Info, error) {
 	return info, err
 }
 
-// Last returns the second of the last update.
+// Last returns the time of the last update, in whole seconds.
 func (c *Client) Last(ref core.Ref) (rra.Time, error) {
 	info, err := c.Info(ref)
 	if err != nil {
@@ -104,7 +105,7 @@ func (c *Client) Last(ref core.Ref) (rra.Time, error) {
 	return info.Machine.LastUpdate(info.State.W), nil
 }
 
-// Create has the server make a series.
+// Create asks the server to make a series.
 func (c *Client) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
 	words := []string{"CREATE", c.name(spec.Path), "-b", strconv.FormatInt(spec.Start.Unix(), 10), "-s", strconv.FormatInt(spec.Definition.Step, 10)}
 	if !spec.Overwrite {
@@ -190,7 +191,7 @@ func appendSample(dst []byte, x core.BatchSample) []byte {
 	return dst
 }
 
-// Flush has the server write the samples that it holds back for series.
+// Flush asks the server to write the samples that it holds back for series.
 func (c *Client) Flush(ctx context.Context, refs []core.Ref) error {
 	for _, ref := range refs {
 		f, err := c.file(ref)
@@ -248,7 +249,7 @@ func (c *Client) Alter(context.Context, string, func(core.Copy) (core.Copy, erro
 	return 0, errNotSpoken
 }
 
-// Tune has the server change a series.
+// Tune asks the server to change a series.
 func (c *Client) Tune(ctx context.Context, path string, args []string) error {
 	words := []string{"TUNE", c.name(path)}
 	for _, arg := range args {
