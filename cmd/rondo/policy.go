@@ -357,6 +357,9 @@ func (p *policy) problems(ways server.Ways) (found []problem, err error) {
 		}
 	}
 	for i := range p.rules {
+		if what := misspelt(p.rules[i].Path, ways.Receivers); what != "" {
+			found = append(found, problem{i, what})
+		}
 		if j := p.hiddenBy(i); j >= 0 {
 			found = append(found, problem{i, fmt.Sprintf("it never decides: all that it matches gets rule %d, at line %d", j+1, p.rules[j].Line)})
 			continue

@@ -34,6 +34,9 @@ func newProcess() *process {
 // version, tell prints which commands help.
 func (p *process) tell(err error) {
 	told := err.Error()
+	if e, ok := err.(*connect.Error); ok { // without its code, a word for programs
+		told = e.Message()
+	}
 	if errors.Is(err, rpc.ErrEnded) { // the place where it was noticed does not help the user
 		told = rpc.ErrEnded.Error()
 	}

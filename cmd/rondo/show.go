@@ -225,7 +225,7 @@ func (s *showing) times(last, row int64) (start, end int64, err error) {
 	}
 	switch {
 	case err != nil:
-		return 0, 0, fmt.Errorf("%w (times are like 2026-11-20, 2026-11-20T15:04, -1h, or seconds since 1970)", err)
+		return 0, 0, fmt.Errorf("%w (times are like 2026-11-20, 2026-11-20T15:04, 07:00, midnight, -1h, \"-2 hours\", or seconds since 1970)", err)
 	case start < 0 || end < start:
 		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", stamp(end, location), stamp(start, location))
 	}
