@@ -19,8 +19,10 @@ const LastReadWait = 10 * time.Millisecond
 const (
 	// lastWriteTime is how long a Write may take after the end of Serve's context.
 	lastWriteTime = time.Second
-	// lastReadTime is how long Read goes on after reading has ended, at most.
+	// lastReadTime is how long Read goes on after reading has ended, at most. It tries lastReads
+	// times at least: a busy machine may not let the process run for so long.
 	lastReadTime = 100 * time.Millisecond
+	lastReads    = 16
 )
 
 // Errors of a Conn.
@@ -56,7 +58,8 @@ type Conn struct {
 	place *Place
 	set   time.Time // when the read deadline was set last
 	why   error     // why reading ends; nil: it goes on
-	end   time.Time // when reading ends at the latest; set with why
+	end   time.Time // when reading ends; set with why
+	tries int       // reads since why was set
 	first foreign.Sniffer
 }
 
@@ -115,18 +118,24 @@ func (c *Conn) ends(otherwise error) error {
 
 // readLast reads bytes that have arrived although reading has ended, then returns c.why.
 func (c *Conn) readLast(p []byte) (int, error) {
-	for now := time.Now(); now.Before(c.end); now = time.Now() {
-		until := now.Add(LastReadWait)
+	wait := LastReadWait
+	for now := time.Now(); c.tries < lastReads || now.Before(c.end); now = time.Now() {
+		c.tries++
+		until := now.Add(wait)
 		_ = c.SetReadDeadline(until) // else Read sees it closed
 		n, err := c.Conn.Read(p)
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
+		switch {
+		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return n, err
+		case time.Now().Before(until): // interrupt came late
+			continue
+		case wait > LastReadWait:
+			c.tries, c.end = lastReads, time.Time{} // nothing is left
 		}
-		if !time.Now().Before(until) {
-			break
-		} // else interrupt came late
+		// On a busy machine the deadline may have passed before Read began to look for bytes. So
+		// one more try follows, with a longer wait.
+		wait = 4 * LastReadWait
 	}
-	c.end = time.Time{}
 	return 0, c.why
 }
 

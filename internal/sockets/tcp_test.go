@@ -217,18 +217,27 @@ func TestTCPYields(t *testing.T) {
 	})
 	s.dial(t, "")
 	receive(t, taken)
-	young := s.dial(t, "")
-	for { // until the first one is seen to be silent
-		_ = young.SetReadDeadline(time.Now().Add(50 * time.Millisecond)) // Read says so
-		if got, _ := io.ReadAll(young); string(got) != "bye" {
-			break
+	peer := ""
+	for peer == "" { // until the first one is seen to be silent
+		young, refused := s.dial(t, ""), make(chan string, 1)
+		go func() {
+			got, _ := io.ReadAll(young) // ends with the connection
+			refused <- string(got)
+		}()
+		select {
+		case peer = <-taken:
+		case got := <-refused:
+			if got != "bye" {
+				t.Fatalf("refused with %q", got)
+			}
+		case <-time.After(waitFor):
+			t.Fatal("a connection is neither taken nor refused")
 		}
-		young = s.dial(t, "")
 	}
 	if err := receive(t, ends); !errors.Is(err, sockets.ErrYielded) || !errors.Is(err, sockets.ErrIdle) {
 		t.Errorf("read ends with %v, want %v", err, sockets.ErrYielded)
 	}
-	if got := receive(t, taken); got != "127.0.0.1" {
+	if got := peer; got != "127.0.0.1" {
 		t.Errorf("peer %q, want the first one's name", got)
 	}
 	s.stop()

@@ -98,7 +98,7 @@ func (s *server) restart() {
 		}
 		for i, d := range described {
 			if d.listed || d.fresh {
-				yield(i, func(i uint32) { s.texts.keep(i, d) })
+				yield(i, func(i uint32) { s.texts.restore(i, d) })
 			}
 		}
 		for _, i := range asks {

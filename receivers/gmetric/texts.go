@@ -84,8 +84,8 @@ func (t *texts) put(i uint32) *described {
 
 func (t *texts) full() bool { return len(t.byEntry) >= maxTexts || t.bytes >= maxTextBytes }
 
-// keep takes d over from before the cache was restarted. i is the entry's new number.
-func (t *texts) keep(i uint32, d *described) {
+// restore takes d over from before the cache was restarted. i is the entry's new number.
+func (t *texts) restore(i uint32, d *described) {
 	t.byEntry[i] = d
 	t.bytes += d.weight
 	if d.listed {

@@ -222,7 +222,7 @@ func connLimit(t *testing.T, c Case, flag string) {
 }
 
 func idle(t *testing.T, c Case) {
-	r := withFlag(t, c, c.Limits.Idle, "500ms")
+	r := withFlag(t, c, c.Limits.Idle, "1s")
 	whole := c.begin(0, 1)
 	var conns []net.Conn
 	for _, b := range [][]byte{nil, c.Opening, whole, whole[:len(whole)-1]} {

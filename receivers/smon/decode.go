@@ -14,7 +14,7 @@ func (d *Decoder) Decode(b []byte, h Handler) {
 			i += d.skip(b[i:], d.at+int64(i), h)
 			continue
 		case stepString:
-			n, err := d.take(b[i:])
+			n, err := d.stringBytes(b[i:])
 			i += n
 			if err != nil {
 				d.clean = false

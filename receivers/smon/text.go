@@ -10,9 +10,9 @@ func (d *Decoder) beginString(n uint64) {
 	d.want, d.fills, d.step = int(n), 0, stepString
 }
 
-// take takes bytes of a string, up to the end of a run after which a stuffing byte must follow, and
+// stringBytes takes bytes of a string, up to the end of a run after which a stuffing byte must follow, and
 // returns their number.
-func (d *Decoder) take(b []byte) (int, *receivers.Error) {
+func (d *Decoder) stringBytes(b []byte) (int, *receivers.Error) {
 	b = b[:min(len(b), d.want)]
 	i := 0
 	for i < len(b) && d.fills < stuffRun {
@@ -32,11 +32,11 @@ func (d *Decoder) take(b []byte) (int, *receivers.Error) {
 	if d.fills == stuffRun {
 		d.step = stepStuff
 	}
-	return i, d.keep(b[:i])
+	return i, d.appendString(b[:i])
 }
 
-// keep appends bytes to the string that is being read.
-func (d *Decoder) keep(b []byte) *receivers.Error {
+// appendString appends bytes to the string that is being read.
+func (d *Decoder) appendString(b []byte) *receivers.Error {
 	if t := d.token; t != nil {
 		if need := len(t.text) + len(b); need > cap(t.text) {
 			// The memory grows with the bytes that come, not with those that are announced.

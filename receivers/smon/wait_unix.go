@@ -18,9 +18,11 @@ const canWait = true
 
 const (
 	// After the context has ended, bytes that are there are still read: until there are none for
-	// lastWait, and for lastTime at most.
-	lastWait = 10 * time.Millisecond
-	lastTime = 100 * time.Millisecond
+	// lastWait. They are read for lastTime at most, but lastReads times at least: a busy machine may
+	// not let the process run for so long.
+	lastWait  = 10 * time.Millisecond
+	lastTime  = 100 * time.Millisecond
+	lastReads = 16
 )
 
 // A waiter reads a file that may have nothing to read yet, until its context ends. It polls the
@@ -31,7 +33,9 @@ type waiter struct {
 	f    *os.File
 	r, w *os.File // a pipe, which is closed when the context ends, so that poll returns
 	stop func() bool
-	end  time.Time // when reading ends at the latest; zero: the context has not ended
+	end  time.Time // when reading ends; zero: the context has not ended
+	// reads counts reads since the context has ended.
+	reads int
 }
 
 func newWaiter(ctx context.Context, f *os.File) (*waiter, error) {
@@ -59,7 +63,7 @@ func (w *waiter) Read(p []byte) (int, error) {
 	if w.end.IsZero() {
 		w.end = time.Now().Add(lastTime)
 	}
-	if time.Now().Before(w.end) {
+	if w.reads++; w.reads <= lastReads || time.Now().Before(w.end) {
 		if ready, err := w.poll(lastWait); ready || err != nil {
 			return w.read(p, err)
 		}
