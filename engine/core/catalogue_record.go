@@ -19,7 +19,7 @@ func appendCreate(dst []byte, plan []planned) []byte {
 			flags |= 1
 		}
 		if p.def != last {
-			flags |= 2 // a definition follows; else that of the series before
+			flags |= 2 // a definition follows; else the series has the definition of the one before
 		}
 		named := p.SmoothHash != 0 && p.m.Seasonal()
 		if named {

@@ -27,8 +27,8 @@ var ErrDamaged = damage.ErrDamaged
 // From and To are in seconds since 1970. Step, From and To are 0 if the value holds no rows.
 type DamageError = damage.Error
 
-// damagedRows is damage of a row block of a group: of one column, or of all with column -1. The
-// caller holds no lock.
+// damagedRows returns damage of one column of a row block, or of the whole block if column is -1,
+// and notes it. The caller holds no lock.
 func (l *loader) damagedRows(tx *boltfile.Tx, g *group, stream int, slot int64, sub uint16, column int, err error) *DamageError {
 	e := damage.InValue(bucketRows, rowblock.Key(nil, g.c.id, stream, slot, sub, g.id), err)
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, sub-block %d, group %d", g.c.id, stream, slot, sub, g.id)
@@ -41,7 +41,7 @@ func (l *loader) damagedRows(tx *boltfile.Tx, g *group, stream int, slot int64, 
 	return e
 }
 
-// damagedLag is damage of a record of the bucket lag. The caller holds no lock.
+// damagedLag returns damage of a record of the bucket lag, and notes it. The caller holds no lock.
 func (l *loader) damagedLag(tx *boltfile.Tx, g *group, column, stream int, slot int64, err error) *DamageError {
 	e := damage.InValue(bucketLag, lagKey(g, column, stream, slot), err)
 	e.Place = fmt.Sprintf("class %d, stream %d, slot %d, group %d, column %d", g.c.id, stream, slot, g.id, column)
@@ -51,7 +51,7 @@ func (l *loader) damagedLag(tx *boltfile.Tx, g *group, column, stream int, slot 
 	return e
 }
 
-// damagedState is damage of the state record of a group.
+// damagedState returns damage of the state record of a group, and notes it.
 func (l *loader) damagedState(g *group, err error) *DamageError {
 	e := damage.InValue(bucketState, g.stateKey(), err)
 	if page, ok := errors.AsType[*DamageError](err); ok {

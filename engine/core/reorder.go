@@ -49,7 +49,7 @@ func (sh *shard) applyHeld(g *group, d *definition, index int, h *held.Samples, 
 	n := 0
 	for n < len(h.List) && h.List[n].At <= until {
 		x := &h.List[n]
-		// A reading that does not parse was accepted when it came: nobody waits for this error.
+		// A held reading that does not parse was accepted before: nobody waits for this error.
 		_ = sh.step(g, d, index, x.At, x.Values, x.Texts, nil)
 		g.c.space.Count(-x.Size())
 		n++

@@ -11,16 +11,16 @@ import (
 	"github.com/rondo-db/rondo/internal/owner"
 )
 
-// dirRestore is where Restore works, inside of the folder that it restores into. When all of it is
-// there and on the disk, the log moves out of it, then the database, and it is removed. So a folder
-// with it and without a database is one whose restore was ended half-way: Open refuses it, and
-// another Restore begins anew.
+// dirRestore is the folder in which Restore works, inside of the folder that it restores into. When
+// everything is there and durable, Restore moves the log out of it, then the database, and removes
+// it. So a folder that has dirRestore and no database is left from a restore that was ended
+// half-way. Open refuses such a folder, and another Restore begins anew.
 const dirRestore = "restoring"
 
-// Restore makes the folder dir from what Backup wrote. dir must be absent or empty, or hold what a
-// Restore left that was killed. After an error what was written is removed. The backup is checked
-// whole before Restore returns nil. The error wraps ErrLocked if another process restores into dir
-// or has it open.
+// Restore makes the folder dir from a backup. dir must be absent or empty, or hold what a killed
+// Restore left. After an error Restore removes what it wrote. It returns nil only after it has
+// checked the whole backup. The error wraps ErrLocked if another process restores into dir or has
+// it open.
 func Restore(r io.Reader, dir string) (err error) {
 	defer func() {
 		if err != nil {
@@ -39,7 +39,7 @@ func Restore(r io.Reader, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	// Again: another Restore may just have come to its end.
+	// Check again: another Restore may just have ended.
 	if err = checkEmpty(dir); err == nil {
 		err = restore(r, dir)
 	}
@@ -81,7 +81,7 @@ func restore(r io.Reader, dir string) error {
 	return syncFolder(dir)
 }
 
-// checkEmpty refuses a folder that holds more than what a Restore left that was killed.
+// checkEmpty refuses a folder that holds anything but what a killed Restore left.
 func checkEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !os.IsNotExist(err) {
@@ -108,18 +108,18 @@ func removeRestored(dir string) {
 	for _, name := range []string{filepath.Join(dir, dirLog), filepath.Join(dir, fileDB), filepath.Join(inside, dirLog), filepath.Join(inside, fileDB)} {
 		_ = os.RemoveAll(name) // what stays is found by the next Restore
 	}
-	_ = os.Remove(inside) // if somebody put more into it, it is theirs
+	_ = os.Remove(inside) // fails if it holds files of somebody else
 }
 
-// finishRestore refuses a folder whose Restore was ended half-way, and removes what is left of one
-// that was all but through.
+// finishRestore refuses a folder whose Restore was ended half-way. If the Restore had moved the
+// database already, finishRestore removes dirRestore.
 func finishRestore(dir string) error {
 	inside := filepath.Join(dir, dirRestore)
 	if _, err := os.Lstat(inside); err != nil {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err == nil {
-		_ = os.Remove(inside) // it is empty, or not ours
+		_ = os.Remove(inside) // fails if it holds files of somebody else
 		return nil
 	}
 	return fmt.Errorf("a restore of a backup into it was ended half-way: restore it again, or remove %s", inside)

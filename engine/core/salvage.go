@@ -12,28 +12,28 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// dirSalvage is the log that Salvage writes, until it takes the place of the damaged one.
+// dirSalvage is the folder of the log that Salvage writes, until it replaces the damaged log.
 const dirSalvage = "wal.salvage"
 
-// Salvaged is what became of a log, or what would.
+// Salvaged tells what Salvage has done with a log, or would do.
 type Salvaged struct {
-	Catalogue wal.Pos // what the database holds by itself
-	Last      wal.Pos // the log was read from the position behind it up to here: this is kept
-	// the log is known to have reached up to here at least: what lies between is given up
+	Catalogue wal.Pos // the database holds the log up to here
+	Last      wal.Pos // the log can be read behind Catalogue up to here: these records are kept
+	// the log is known to have reached up to here at least: records above Last are lost
 	Known  wal.Pos
 	Damage error // why the log was refused
-	// the folder that the damaged log was renamed to; empty if there was none, or nothing was done
+	// the folder that the damaged log was renamed to; empty if no log was there, or nothing was
+	// done
 	Aside string
 }
 
 // ErrWhole says that there is nothing to salvage.
 var ErrWhole = errors.New("the log is whole")
 
-// Salvage makes a database openable again whose log was refused: it copies what can be read of the
-// log behind the database's own position into a new one, and sets the damaged one aside. What
-// cannot be read is given up. Without write it only tells what it would do. It returns ErrWhole if
-// the log is whole, and refuses where the database itself was written from records that cannot be
-// read any more.
+// Salvage makes a database usable whose log was refused. It copies the readable records behind the
+// position of the database into a new log, and sets the damaged log aside. Records that cannot be
+// read are lost. Without write, Salvage only tells what it would do. It returns ErrWhole if the log
+// is whole. It refuses a database that was written from records that cannot be read any more.
 func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvaged, err error) {
 	s := newStore(dir, o)
 	s.options.ReadOnly = !write
@@ -91,8 +91,8 @@ func Salvage(ctx context.Context, dir string, o Options, write bool) (got Salvag
 	return got, s.replaceLog(ctx, from, &got)
 }
 
-// readable walks what can be read of the log behind the catalogue's position, into to if that is
-// not nil, and returns why the log would be refused.
+// readable walks the readable records of the log behind the catalogue's position, and appends them
+// to the log to, if it is not nil. It returns why the log would be refused.
 func (s *Store) readable(ctx context.Context, from string, got *Salvaged, to *wal.Log) error {
 	l, err := wal.Open(from, wal.Options{ReadOnly: true, Holds: s.holds, After: got.Known})
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Store) readable(ctx context.Context, from string, got *Salvaged, to *wa
 	return errors.Join(err, l.Close())
 }
 
-// replaceLog copies what can be read into a new log and puts it in the place of the old one.
+// replaceLog copies the readable records into a new log and replaces the old log by it.
 func (s *Store) replaceLog(ctx context.Context, from string, got *Salvaged) error {
 	made := filepath.Join(s.dir, dirSalvage)
 	if err := os.RemoveAll(made); err != nil {
@@ -129,7 +129,7 @@ func (s *Store) replaceLog(ctx context.Context, from string, got *Salvaged) erro
 		return err
 	}
 	last := got.Last
-	_ = s.readable(ctx, from, got, to) // its error is known: where it meets the damage it ends
+	_ = s.readable(ctx, from, got, to) // it ends with the damage that is known already
 	if err := to.Close(); err != nil {
 		return err
 	}

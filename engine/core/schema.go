@@ -110,8 +110,8 @@ func (s *Store) openVersion() (madeAnew bool, err error) {
 	})
 }
 
-// createDatabase makes an empty database. The file gets its name when it is complete and on the
-// disk, so that loss of power leaves all of it or nothing.
+// createDatabase makes an empty database. The file gets its name when it is complete and durable,
+// so that a loss of power leaves a whole database or none.
 func (s *Store) createDatabase(name string, o boltfile.Options) error {
 	fresh := name + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {

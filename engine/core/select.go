@@ -15,10 +15,10 @@ import (
 	"github.com/rondo-db/rondo/engine/internal/record"
 )
 
-// Select yields the series that match all of ms, in order of their references. A matcher that asks
-// for one non-empty value is answered by the label index; without one every series is looked at.
-// Damaged entries are passed over; where there are some, the last thing yielded is an error that
-// wraps ErrDamaged.
+// Select yields the series that match all of ms, in order of their references. The label index
+// finds series by a matcher for one non-empty value; without such a matcher Select looks at every
+// series. Select skips damaged entries; if it met any, it yields an error that wraps ErrDamaged
+// last.
 func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
 		for i := range ms {
@@ -62,7 +62,7 @@ func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, erro
 	}
 }
 
-// candidates returns references, sorted, among which are all that match ms.
+// candidates returns sorted references that include all series that match ms.
 func (cat *catalogue) candidates(ms []Matcher, passed *passedOver) ([]Ref, error) {
 	cat.mu.RLock()
 	overlay := make(map[Ref]*seriesRecord, len(cat.records))
@@ -111,7 +111,7 @@ func (cat *catalogue) storedCandidates(ms []Matcher, passed *passedOver) (refs [
 		n := uint64(0)
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			n++
-			// A damaged key may be that of another series. Its value does not belong to it.
+			// The key of another series may have become this one by damage: ignore its value.
 			if _, err := boltfile.OpenValue(bucketSeries, k, v); passed.over(err) {
 				continue
 			}
@@ -160,7 +160,7 @@ func (cat *catalogue) refsOf(set map[groupID]posting) []Ref {
 	return refs
 }
 
-// matches says whether a series with these labels satisfies m.
+// matches reports whether a series with these labels satisfies m.
 func (m *Matcher) matches(labels []Label) bool {
 	value := ""
 	for _, l := range labels {

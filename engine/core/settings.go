@@ -7,7 +7,7 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// logSettings logs the settings of the options where they differ from those in force.
+// logSettings logs the reorder window of the options if another window is in force.
 func (s *Store) logSettings() error {
 	want := rra.TimeOf(time.UnixMicro(int64(s.options.Reorder / time.Microsecond)))
 	if s.options.ReadOnly || want == s.appender.shards[0].reorder {
