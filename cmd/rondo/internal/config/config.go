@@ -134,14 +134,14 @@ func (r *reader) mapping(prefix string, n *yaml.Node) error {
 		return r.errorf(n, "want keys and values")
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if err := r.entry(prefix, n.Content[i], n.Content[i+1]); err != nil {
+		if err := r.pair(prefix, n.Content[i], n.Content[i+1]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *reader) entry(prefix string, key, value *yaml.Node) error {
+func (r *reader) pair(prefix string, key, value *yaml.Node) error {
 	name := prefix + key.Value
 	if prefix != "" && key.Value == own {
 		name = strings.TrimSuffix(prefix, "-")

@@ -32,7 +32,7 @@ func newRoom(places, share int) *room {
 func (r *room) enter(ctx context.Context, client string, patience time.Duration) bool {
 	r.mu.Lock()
 	if r.free(client) {
-		r.take(client)
+		r.occupy(client)
 		r.mu.Unlock()
 		return true
 	}
@@ -62,7 +62,7 @@ func (r *room) enter(ctx context.Context, client string, patience time.Duration)
 
 func (r *room) free(client string) bool { return r.taken < r.places && r.clients[client] < r.share }
 
-func (r *room) take(client string) {
+func (r *room) occupy(client string) {
 	r.taken++
 	r.clients[client]++
 }
@@ -78,7 +78,7 @@ func (r *room) leave(client string) {
 	if i := slices.IndexFunc(r.waiting, func(w *waiter) bool { return r.free(w.client) }); i >= 0 {
 		w := r.waiting[i]
 		r.waiting = slices.Delete(r.waiting, i, i+1)
-		r.take(w.client)
+		r.occupy(w.client)
 		close(w.place)
 	}
 }
