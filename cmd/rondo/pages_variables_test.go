@@ -56,3 +56,24 @@ func TestVariablesInPages(t *testing.T) {
 		t.Errorf("only %d variables found", len(used))
 	}
 }
+
+// TestStepsInPages looks for the steps of the gate in the page on changing rondo.
+func TestStepsInPages(t *testing.T) {
+	gate, err := os.ReadFile(filepath.Join(root, ".ci", "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^steps=\((.*)\)$`).FindStringSubmatch(string(gate))
+	if m == nil {
+		t.Fatal(".ci/run has no list of steps")
+	}
+	for _, step := range strings.Fields(m[1]) {
+		if !strings.Contains(string(page), "`"+step+"`") {
+			t.Errorf("CONTRIBUTING.md does not name the step %s", step)
+		}
+	}
+}
