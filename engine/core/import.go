@@ -125,6 +125,9 @@ func (s *Store) enqueueImport(ctx context.Context, t *Ticket, x *importing, rec 
 // applyImport makes the series. It runs in log order.
 func (s *Store) applyImport(t *Ticket, x *importing, out *Created) {
 	old, err := s.catalogue.lookup(x.key)
+	if s.options.rebuild != nil && errors.Is(err, ErrNotFound) && s.nameLost(x.replaces) {
+		old, err = x.replaces, nil
+	}
 	switch {
 	case x.replaces != 0 && (errors.Is(err, ErrNotFound) || err == nil && old != x.replaces):
 		out.Err = errReplaced

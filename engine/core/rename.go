@@ -71,6 +71,9 @@ func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 		return fmt.Errorf("rename %q to %q: %w", from, to, ErrExists)
 	}
 	rec, err := s.catalogue.record(ref)
+	if s.options.rebuild != nil && errors.Is(err, ErrNotFound) {
+		rec, err = &seriesRecord{}, nil // a name is all that is left of it: the repair drops it later
+	}
 	if err != nil {
 		return s.catalogue.whileReplaying(err)
 	}

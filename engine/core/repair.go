@@ -32,6 +32,7 @@ type repairing struct {
 	moreDone, moreLost int // that the report has no room for
 
 	proof           logProof
+	nameOnly        map[Ref]string    // series that only a name is left of
 	undefined       map[uint32]string // definitions that are lost, each with the reason
 	stirred         bool              // states in memory are other than those of the new file
 	shut, stillShut bool              // Open refuses the old file, and the new one
@@ -73,7 +74,7 @@ func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
 		return got, err
 	}
-	r := &repairing{}
+	r := &repairing{nameOnly: make(map[Ref]string)}
 	if r.got.Found, r.shut, err = inspect(ctx, dir, o); err != nil || len(r.got.Found) == 0 {
 		return r.got, err
 	}
@@ -153,6 +154,9 @@ func (r *repairing) mend(ctx context.Context, dir string, o Options) error {
 	s.checkpoints.pins++ // the log stays: it and the file that is set aside are all that was there
 	err = r.dropUndefined()
 	if err == nil {
+		err = r.dropNameOnly()
+	}
+	if err == nil {
 		err = r.strays()
 	}
 	if err == nil && (o.rebuild.anyState() || r.stirred) {
@@ -160,6 +164,9 @@ func (r *repairing) mend(ctx context.Context, dir string, o Options) error {
 	}
 	if err == nil {
 		err = r.rows(ctx)
+	}
+	if err == nil {
+		err = r.count()
 	}
 	if err == nil {
 		r.got.Left, err = s.Check(ctx)

@@ -245,3 +245,52 @@ func TestRepairReplaysLogWithLostDefinition(t *testing.T) {
 		}
 	}
 }
+
+// A series was forgotten before the log was replayed if its name and its record were lost, or its
+// record and its state. A copy in the log that took its place was then refused, and the series that
+// were made later got the numbers of others, with their samples; or the store was refused.
+func TestRepairReplaysLogWithLostSeries(t *testing.T) {
+	x := newShortLog(t)
+	ctx := context.Background()
+	if _, err := x.s.Alter(ctx, "a", func(c core.Copy) (core.Copy, error) { return c, nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"b1", "b2"} {
+		_, err := x.s.Create(ctx, core.Spec{Path: path, Definition: definition(t, shortDefinitions["b"]...), Start: rra.Seconds(programStart + 10*x.step)})
+		mustClose(t, err)
+		x.feed(3)
+	}
+	mustClose(t, x.s.Rename(ctx, "c", "cc"))
+	want := x.tell(x.s)
+	mustClose(t, x.s.Abandon())
+	for _, c := range []struct {
+		buckets []string // where the first key is lost
+		same    []string
+	}{
+		{[]string{"names", "series", "labels"}, []string{"a", "b", "b1", "b2", "cc", "d", "e"}},
+		{[]string{"series", "state"}, []string{"a", "b1", "b2", "cc", "d", "e"}},
+	} {
+		hurt := copyStore(t, x.dir)
+		damageDB(t, hurt, func(tx *bolt.Tx) error {
+			for _, bucket := range c.buckets {
+				k, _ := tx.Bucket([]byte(bucket)).Cursor().First()
+				mustClose(t, tx.Bucket([]byte(bucket)).Delete(bytes.Clone(k)))
+			}
+			return nil
+		})
+		got, err := core.Repair(ctx, hurt, core.Options{})
+		if err != nil || len(got.Left) > 0 {
+			t.Errorf("%v: %+v, %v", c.buckets, got, err)
+			continue
+		}
+		mustCheck(t, hurt)
+		s := mustOpen(t, hurt, core.Options{NoBackground: true})
+		have := x.tell(s)
+		mustClose(t, s.Close())
+		for _, path := range c.same {
+			if have[path] != want[path] {
+				t.Errorf("%v: %s: %.300s, want %.300s", c.buckets, path, have[path], want[path])
+			}
+		}
+	}
+}

@@ -74,7 +74,8 @@ func (r *repairing) numbers() error {
 	}, nil)
 }
 
-// window puts the reorder window that was in force at the catalogue's position, as the log tells it.
+// window puts the reorder window that was in force at the catalogue's position, as the log tells
+// it.
 func (r *repairing) window(tx *boltfile.Tx) error {
 	upto, err := metaNumber(tx, metaCatalogue)
 	if err != nil {
@@ -118,7 +119,7 @@ func (r *repairing) index() error {
 				old[ref] = string(k)
 			}
 		}
-		if err := r.records(tx, old, names, series); err != nil {
+		if err := r.records(tx, old, series); err != nil {
 			return err
 		}
 		if err := errors.Join(putAll(tx, bucketNames, names), putAll(tx, bucketSeries, series)); err != nil {
@@ -186,7 +187,7 @@ func (r *repairing) labels(tx *boltfile.Tx, labels map[string]*posting) error {
 
 // records makes the records of series that have names only: their states have the definitions, the
 // index the labels.
-func (r *repairing) records(tx *boltfile.Tx, old map[Ref]string, names, series map[string][]byte) error {
+func (r *repairing) records(tx *boltfile.Tx, old map[Ref]string, series map[string][]byte) error {
 	if len(old) == 0 {
 		return nil
 	}
@@ -214,8 +215,7 @@ func (r *repairing) records(tx *boltfile.Tx, old map[Ref]string, names, series m
 			err = g.decodeState(v)
 		}
 		if err != nil || i >= g.n || !g.alive(i) || g.defs[i] == 0 || int(g.defs[i]) > len(*r.s.catalogue.defs.Load()) {
-			r.lose("series %q: its record and its state are damaged", name)
-			names[name] = nil
+			r.nameOnly[ref] = name
 		} else {
 			rec := &seriesRecord{def: g.defs[i], path: name, labels: carried[ref]}
 			series[string(refKey(ref))] = rec.append(nil)

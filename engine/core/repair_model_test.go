@@ -201,7 +201,7 @@ func (x *repairRun) damage(dir, bucket string, n int) (hit int) {
 // lost something.
 func TestRepairAgainstModel(t *testing.T) {
 	seed := testSeed(t)
-	states, blocks, restarted := 0, 0, 0
+	states, blocks, restarted, gone := 0, 0, 0, 0
 	for round := range uint64(testPrograms(16, 40)) {
 		x := &repairRun{t: t, r: rand.New(rand.NewPCG(seed, round)), dir: t.TempDir()}
 		x.open()
@@ -223,6 +223,12 @@ func TestRepairAgainstModel(t *testing.T) {
 		if x.r.IntN(2) == 0 {
 			m = x.damage(hurt, "rows", 1+x.r.IntN(8))
 		}
+		entries := 0
+		for _, bucket := range []string{"defs", "names", "series", "labels"} {
+			if x.r.IntN(4) == 0 {
+				entries += x.damage(hurt, bucket, 1+x.r.IntN(4))
+			}
+		}
 		states, blocks = states+n, blocks+m
 		got, err := core.Repair(context.Background(), hurt, core.Options{})
 		if err != nil || len(got.Left) > 0 {
@@ -231,6 +237,16 @@ func TestRepairAgainstModel(t *testing.T) {
 		x.open()
 		mended := mustOpen(t, hurt, x.o)
 		report := strings.Join(got.Lost, "\n")
+		x.paths = slices.DeleteFunc(x.paths, func(path string) bool {
+			if _, err := mended.Lookup(path); err == nil {
+				return false
+			}
+			if !strings.Contains(report, fmt.Sprintf("%q", path)) && !strings.Contains(report, "its name is lost") || entries == 0 || !x.short {
+				t.Errorf("round %d: %q is not there any more: %s", round, path, report)
+			}
+			gone++
+			return true
+		})
 		for _, path := range x.paths {
 			same := x.compare(path, mended, x.s)
 			if !same && !strings.Contains(report, fmt.Sprintf("%q", path)) && !strings.Contains(report, " others") {
@@ -262,7 +278,7 @@ func TestRepairAgainstModel(t *testing.T) {
 			t.Fatalf("round %d: %+v", round, got)
 		}
 	}
-	t.Logf("%d states and %d row blocks damaged, %d series lost something", states, blocks, restarted)
+	t.Logf("%d states and %d row blocks damaged, %d series lost something, %d all", states, blocks, restarted, gone)
 	if states == 0 || blocks == 0 || restarted == 0 {
 		t.Error("nothing was tried")
 	}

@@ -3,6 +3,9 @@ package core
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"maps"
+	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/damage"
@@ -69,8 +72,56 @@ func (r *repairing) strays() error {
 	}, nil)
 }
 
-// unnamed says that neither the database nor the log has a record of a series.
+// nameLost says, while a repair replays the log, that the series ref was in the catalogue and that
+// neither its name nor its record can be read. What the log did with it must be done again: series
+// that it made later have the numbers behind.
+func (s *Store) nameLost(ref Ref) bool {
+	if ref == 0 || !s.catalogue.numbered(ref) {
+		return false
+	}
+	_, err := s.catalogue.record(ref)
+	_, changed := s.catalogue.changedRecord(ref)
+	return errors.Is(err, ErrNotFound) && !changed
+}
+
+// dropNameOnly drops series of which only a name is left, unless the log has dropped them.
+func (r *repairing) dropNameOnly() error {
+	for _, ref := range slices.Sorted(maps.Keys(r.nameOnly)) {
+		rec, changed := r.s.catalogue.changedRecord(ref)
+		if changed && rec == nil {
+			continue
+		}
+		if !changed {
+			rec = &seriesRecord{path: r.nameOnly[ref]}
+		}
+		r.lose("series %q: its record and its state are damaged", rec.path)
+		if err := r.drop(ref, rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count puts the number of series.
+func (r *repairing) count() error {
+	var is, was uint64
+	if err := r.s.db.View(bucketSeries, func(tx *boltfile.Tx) (err error) {
+		is = uint64(tx.Bucket(bucketSeries).Stats().KeyN)
+		was, err = metaNumber(tx, metaCount)
+		return err
+	}); err != nil || is == was {
+		return err
+	}
+	return r.s.db.Update(bucketMeta, func(tx *boltfile.Tx) error { return putNumber(tx, metaCount, is) }, nil)
+}
+
+// unnamed says that neither the database nor the log has a record of a series that a state record
+// has.
 func (r *repairing) unnamed(tx *boltfile.Tx, ref Ref) bool {
+	if tx.Bucket(bucketSeries).Get(refKey(ref)) != nil {
+		return false
+	}
 	_, changed := r.s.catalogue.changedRecord(ref) // one that is dropped has ended in its group
-	return !changed && tx.Bucket(bucketSeries).Get(refKey(ref)) == nil
+	r.stirred = r.stirred || changed
+	return !changed
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/rondo-db/rondo/wal"
 )
 
-// A log that still has its first record has everything that was ever stored. So what a repair would
-// lose, or cannot mend, of such a store costs nothing: the whole database is made anew from the log.
-// The damaged file proves that it is the right log, and that the log reaches far enough.
+// A log that still has its first record has everything that was ever stored. So what a repair
+// would lose, or cannot mend, of such a store costs nothing: the whole database is made anew from
+// the log. The damaged file proves that it is the right log, and that the log reaches far enough.
 
 // A logProof is what a damaged file tells of its log.
 type logProof struct {
@@ -103,6 +103,7 @@ func (r *repairing) fromLog(fresh string, mark wal.Mark) (err error) {
 	}
 	r.got.Done, r.got.Lost, r.got.Left = nil, nil, nil
 	r.moreDone, r.moreLost, r.undefined = 0, 0, nil
+	clear(r.nameOnly)
 	r.stirred = true // all of it
 	r.done("all of the database is made anew from the log, which has everything since its first record")
 	return db.Sync()
