@@ -119,8 +119,8 @@ func Define(step time.Duration, keep string, sources ...string) (*rra.Definition
 	return d, nil
 }
 
-// Create makes a series and returns once it is durable. If there is one of that path the error
-// wraps ErrExists, and the reference is that of the existing series.
+// Create makes a series and returns once it is durable. If a series of that path exists, Create
+// returns the reference of that series and an error that wraps ErrExists.
 func (s *Store) Create(ctx context.Context, spec Spec) (Ref, error) {
 	return s.core.Create(ctx, core.Spec{Path: spec.Path, Labels: spec.Labels, Definition: spec.Definition, Start: timeOf(spec.Start)})
 }

@@ -123,8 +123,8 @@ func (l *load) lastRow(i, readings int) int64 {
 	return l.gen.At(i/HostSeries, readings-1).Unix() / step * step
 }
 
-// checkHour refuses rows that are not an hour's, or of which one in the middle is unknown although
-// it was sent.
+// checkHour refuses rows that do not make an hour, or that have an unknown row in the middle
+// although it was sent.
 func checkHour(r *core.Rows, readings int) error {
 	if len(r.Values) != hourRows || r.Step != step {
 		return fmt.Errorf("%d rows of %d s, want %d of %d s", len(r.Values), r.Step, hourRows, step)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// maxAhead is how many readings an appender may be ahead of the slowest. Hosts read by
-// the same clock: a load in which some are hours ahead of others is none that a store meets.
+// maxAhead is how many readings an appender may be ahead of the slowest. Hosts read by the same
+// clock, so no store meets a load in which some senders are hours ahead of others.
 const maxAhead = 6
 
 // A pace keeps the appenders together.

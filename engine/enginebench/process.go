@@ -35,8 +35,8 @@ func peakRSS() int64 { return 1024 * procNumber("/proc/self/status", "VmHWM:") }
 // anonRSS returns the memory now resident that is not pages of files.
 func anonRSS() int64 { return 1024 * procNumber("/proc/self/status", "RssAnon:") }
 
-// resetPeak lets peakRSS count from now. Where it is not allowed the peak is that of the whole
-// process.
+// resetPeak lets peakRSS count from now. If the system refuses, the peak counts from the start of
+// the process.
 func resetPeak() error { return os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
 // procNumber returns the number after key in a file of /proc, or 0.

@@ -130,7 +130,7 @@ func fill(ctx context.Context, o order, out io.Writer) error {
 func look(ctx context.Context, o order, out io.Writer) error {
 	gen := newHostGenerator(o.Config.Seed, 0)
 	end := gen.At(0, o.Done[0]-1).Unix() / step * step
-	_ = resetPeak() // without it the peak is that of a young process, which is as good
+	_ = resetPeak() // the process is young: its whole peak serves as well
 	watch := watchAnon()
 	stopProfile, err := profileTo(o.Config.RecoveryProfile)
 	if err != nil {
