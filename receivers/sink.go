@@ -79,12 +79,3 @@ type Request struct {
 	// Err says why there is no series: ErrSenderLimit, core.ErrSeriesLimit, an invalid definition.
 	Err error
 }
-
-// Append stores b and returns once b is durable: it calls Submit, then Wait.
-func Append(ctx context.Context, s Sink, b *core.Batch) error {
-	p, err := s.Submit(ctx, b)
-	if err != nil {
-		return err
-	}
-	return p.Wait()
-}

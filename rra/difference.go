@@ -9,12 +9,12 @@ import (
 // maxCounterDigits is the longest decimal string that rrdtool subtracts.
 const maxCounterDigits = 30
 
-// Difference returns new − old of two COUNTER or DERIVE readings given as text. As rrdtool does, it
+// difference returns new − old of two COUNTER or DERIVE readings given as text. As rrdtool does, it
 // subtracts digit by digit, and converts only the result to a double: for each digit it multiplies
 // by ten and adds. The result is NaN if a text has no digit or more than 30, or if one reading is
 // negative and the other is not (0 is not negative, -0 is). Only the first run of digits of a text
 // counts, and a minus sign before it.
-func Difference(new, old string) float64 {
+func difference(new, old string) float64 {
 	a, aNegative := counterDigits(new)
 	b, bNegative := counterDigits(old)
 	if len(a) == 0 || len(b) == 0 || len(a) > maxCounterDigits || len(b) > maxCounterDigits || aNegative != bNegative {
@@ -71,17 +71,17 @@ func counterDigits(s string) (digits string, negative bool) {
 	return s[i:j], negative
 }
 
-// DifferenceValues is [Difference] of two readings. newTexts and oldTexts are the texts that they
+// DifferenceValues is difference of two readings. newTexts and oldTexts are the texts that they
 // refer to. Integers are subtracted without being printed. The result is NaN if either reading is
 // unknown.
 func DifferenceValues(new, old Value, newTexts, oldTexts []string) float64 {
 	if isInteger(new) && isInteger(old) {
 		return integerDifference(new, old)
 	}
-	if IsUnknown(new, newTexts) || IsUnknown(old, oldTexts) {
+	if isUnknown(new, newTexts) || isUnknown(old, oldTexts) {
 		return math.NaN()
 	}
-	return Difference(wholeText(new, newTexts), wholeText(old, oldTexts))
+	return difference(wholeText(new, newTexts), wholeText(old, oldTexts))
 }
 
 func isInteger(v Value) bool { return v.Tag == TagInt || v.Tag == TagUint }

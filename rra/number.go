@@ -298,8 +298,8 @@ func appendDigits(dst []byte, f float64, precision int) []byte {
 	return dst
 }
 
-// IsUnknown reports whether a reading is unknown: U, or a text that begins with U.
-func IsUnknown(v Value, texts []string) bool {
+// isUnknown reports whether a reading is unknown: U, or a text that begins with U.
+func isUnknown(v Value, texts []string) bool {
 	if v.Tag != TagText {
 		return v.Tag == TagUnknown
 	}
@@ -308,7 +308,8 @@ func IsUnknown(v Value, texts []string) bool {
 }
 
 // NumericValue returns a reading as the double that rrdtool computes with; NaN if it is unknown.
-// For COUNTER and DERIVE it is only good for display: their arithmetic is that of [Difference].
+// For COUNTER and DERIVE it is only good for display: their arithmetic is that of
+// [DifferenceValues].
 func NumericValue(k Kind, v Value, texts []string) float64 {
 	switch v.Tag {
 	case TagInt:
@@ -322,7 +323,7 @@ func NumericValue(k Kind, v Value, texts []string) float64 {
 	case TagFloat:
 		return math.Float64frombits(v.Bits)
 	case TagText:
-		if !IsUnknown(v, texts) {
+		if !isUnknown(v, texts) {
 			f, err := ParseNumber(readingText(v, texts))
 			if err == nil {
 				return f

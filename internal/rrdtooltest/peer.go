@@ -47,17 +47,17 @@ func Need(tb testing.TB, names ...string) {
 	}
 }
 
-// RRDtool returns the path of rrdtool and logs its version. If rrdtool of that Version is not
+// RRDtool returns the path of rrdtool and logs its version. If rrdtool of the right version is not
 // installed, it ends the test as Lacks does.
 func RRDtool(tb testing.TB) string {
 	tb.Helper()
 	path := Peer(tb, "rrdtool")
-	version, err := exec.Command(path, "--version").Output()
-	line, _, _ := strings.Cut(string(version), "\n")
+	out, err := exec.Command(path, "--version").Output()
+	line, _, _ := strings.Cut(string(out), "\n")
 	switch {
 	case err != nil:
 		Lacks(tb, "rrdtool does not say its version: ", err)
-	case !strings.HasPrefix(line, Version):
+	case !strings.HasPrefix(line, version):
 		Lacks(tb, "another version of rrdtool: ", line)
 	}
 	tb.Log(line)
@@ -118,8 +118,8 @@ func Listening(tb testing.TB, network, addr string) {
 func RRDCached(tb testing.TB, base, socket string, args ...string) {
 	tb.Helper()
 	path := Peer(tb, "rrdcached")
-	version, _ := exec.Command(path, "-h").CombinedOutput() // it says its version and ends
-	line, _, _ := bytes.Cut(version, []byte("\n"))
+	out, _ := exec.Command(path, "-h").CombinedOutput() // it says its version and ends
+	line, _, _ := bytes.Cut(out, []byte("\n"))
 	tb.Logf("peer: %s", line)
 	// With several threads, rrdcached may write an update before an earlier one of the same file,
 	// and then loses the earlier one.
@@ -131,5 +131,5 @@ func RRDCached(tb testing.TB, base, socket string, args ...string) {
 	Listening(tb, "unix", socket)
 }
 
-// Version is the version of rrdtool that rondo is compared with.
-const Version = "RRDtool 1.7.2 "
+// version is the version of rrdtool that rondo is compared with.
+const version = "RRDtool 1.7.2 "

@@ -27,8 +27,8 @@ type Tool struct {
 	pipe *Pipe
 }
 
-// Start starts rrdtool and logs its version. Without rrdtool 1.7.2 the test is
-// skipped, or fails if RONDO_REQUIRE_PEERS is 1.
+// Start starts rrdtool and logs its version. If rrdtool 1.7.2 is not installed the test is skipped,
+// or fails if RONDO_REQUIRE_PEERS is 1.
 func Start(tb testing.TB) *Tool {
 	tb.Helper()
 	return StartIn(tb, "UTC")

@@ -30,7 +30,7 @@ func NewPolicy(rules []Rule, parse ArchiveParser) (*Policy, error) {
 			return nil, &RuleError{i + 1, field, err}
 		}
 		c := compiled{Rule: r}
-		c.sources, _ = ParseSources(r.Sources) // check has seen it
+		c.sources, _ = parseSources(r.Sources) // check has seen it
 		if r.Path != "" {
 			c.path = glob.Path(r.Path)
 		}

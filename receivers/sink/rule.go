@@ -133,7 +133,7 @@ func (r *Rule) check(parse ArchiveParser) (field string, err error) {
 		}
 	}
 	if len(r.Sources) > 0 {
-		sources, err := ParseSources(r.Sources)
+		sources, err := parseSources(r.Sources)
 		if err != nil {
 			return FieldSources, err
 		}
@@ -164,8 +164,8 @@ func ParseArchives(step int64, texts []string) ([]rra.Archive, error) {
 	return d.Archives, nil
 }
 
-// ParseSources parses data sources, written as rrdtool does.
-func ParseSources(texts []string) ([]rra.DataSource, error) {
+// parseSources parses data sources, written as rrdtool does.
+func parseSources(texts []string) ([]rra.DataSource, error) {
 	for _, s := range texts {
 		if !strings.HasPrefix(s, "DS:") {
 			return nil, fmt.Errorf("%q is no data source, which begins with DS:…", s)

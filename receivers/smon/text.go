@@ -10,8 +10,8 @@ func (d *Decoder) beginString(n uint64) {
 	d.want, d.fills, d.step = int(n), 0, stepString
 }
 
-// stringBytes takes bytes of a string, up to the end of a run after which a stuffing byte must follow, and
-// returns their number.
+// stringBytes takes bytes of a string, up to the end of a run after which a stuffing byte must
+// follow, and returns their number.
 func (d *Decoder) stringBytes(b []byte) (int, *receivers.Error) {
 	b = b[:min(len(b), d.want)]
 	i := 0

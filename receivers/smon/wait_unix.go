@@ -18,8 +18,8 @@ const canWait = true
 
 const (
 	// After the context has ended, bytes that are there are still read: until there are none for
-	// lastWait. They are read for lastTime at most, but lastReads times at least: a busy machine may
-	// not let the process run for so long.
+	// lastWait. They are read for lastTime at most, but lastReads times at least: a busy machine
+	// may not let the process run for so long.
 	lastWait  = 10 * time.Millisecond
 	lastTime  = 100 * time.Millisecond
 	lastReads = 16

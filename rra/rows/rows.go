@@ -40,9 +40,6 @@ func RunOf(src []byte, pdpsPerRow int64) (x float64, used int, ok bool) {
 // MaxBytes returns the most bytes that Append writes for n rows.
 func MaxBytes(n int) int { return 10*n + 64 }
 
-// MaxRunBytes is the most bytes that AppendRun writes.
-const MaxRunBytes = 64
-
 func appendBlocks(dst []byte, rows []float64, pdps int64, h *Hint) []byte {
 	var e blockEncoder
 	e.pdps, e.hint = pdps, h

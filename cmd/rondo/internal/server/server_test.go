@@ -158,7 +158,10 @@ func (f *fakeReceiver) take(path string) error {
 	}
 	var b core.Batch
 	b.Add(reqs[0].Ref, f.at, rra.Float(1))
-	err := receivers.Append(context.Background(), f.sink, &b)
+	p, err := f.sink.Submit(context.Background(), &b)
+	if err == nil {
+		err = p.Wait()
+	}
 	if errors.As(err, new(*core.RejectedError)) {
 		return nil // sent twice
 	}
