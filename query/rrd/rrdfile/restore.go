@@ -60,8 +60,8 @@ func (p *restorer) document() {
 	}
 }
 
-// complete fills in what the dump lacks. It refuses a dump of which rrdtool makes a file that it
-// cannot read itself.
+// complete adds the parts that a dump may lack. It refuses a dump if rrdtool's file of it would be
+// one that rrdtool itself cannot read.
 func (p *restorer) complete(version int) {
 	f := p.f
 	f.Version = max(version, 3)

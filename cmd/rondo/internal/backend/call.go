@@ -27,7 +27,7 @@ type Call struct {
 	Now            func() time.Time
 	// Plain has a verb print what rrdtool prints, and nothing else.
 	Plain bool
-	// Base is the folder of files that the database stands for; empty: there is none.
+	// Base is the folder of files that the database stands for; empty means no folder.
 	Base string
 	// HidesFiles has no files made where programs look for them.
 	HidesFiles bool

@@ -171,7 +171,7 @@ func (c *callerFiles) series(op rondov1.FileRequest_Op, path string) error {
 // close closes the file that is open.
 func (c *callerFiles) close() {
 	if c.file != nil {
-		_ = c.file.Close() // whoever wanted it has gone
+		_ = c.file.Close() // the command that opened it has ended
 		c.file = nil
 	}
 }

@@ -87,7 +87,7 @@ func (t Target) Here() error {
 	return nil
 }
 
-// DefaultFolder is the database's folder where nobody names one.
+// DefaultFolder is the database's folder if the user names none.
 const DefaultFolder = "rondo.db"
 
 // checkFolder returns an error if the database's folder is a file.

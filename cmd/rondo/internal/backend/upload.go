@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/transfer"
 )
 
-// Upload has a server make series of files, each of which it sends. It calls done for each file,
+// Upload sends files to a server, which makes series of them. It calls done for each file,
 // from one goroutine at a time.
 func Upload(ctx context.Context, server rondov1.LocalClient, o transfer.Options, items []transfer.Item, done func(transfer.Result)) error {
 	ctx, cancel := context.WithCancel(ctx)
