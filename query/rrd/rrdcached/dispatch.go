@@ -94,17 +94,27 @@ func (c *conn) receiveLast() (more bool, err error) {
 		return false, os.ErrDeadlineExceeded
 	}
 	c.ended = true
-	for range 3 { // interrupt may still set its deadline
-		until := time.Now().Add(sockets.LastReadWait)
+	// The first read does not wait and needs no deadline: a busy machine may let one pass before it
+	// reads.
+	n, err := c.readLast(time.Time{}, false)
+	if n == 0 && err == nil {
+		n, err = c.readLast(time.Now().Add(sockets.LastReadWait), true)
+	}
+	c.to += n
+	return c.to > c.from, err
+}
+
+// readLast reads with the deadline until; zero: none. It sets the deadline again if interrupt has
+// overwritten it.
+func (c *conn) readLast(until time.Time, wait bool) (n int, err error) {
+	for range 3 { // the server ends once, and another takes the place once
 		_ = c.nc.SetReadDeadline(until) // on an error the read fails too
-		n := 0
-		n, err = c.in.read(c.buf[c.to:], true)
-		c.to += n
-		if !errors.Is(err, os.ErrDeadlineExceeded) || !time.Now().Before(until) {
+		n, err = c.in.read(c.buf[c.to:], wait)
+		if !errors.Is(err, os.ErrDeadlineExceeded) || wait && !time.Now().Before(until) {
 			break
 		}
 	}
-	return c.to > c.from, err
+	return n, err
 }
 
 // chunk answers the requests among the bytes that were read, as far as their lines are complete.

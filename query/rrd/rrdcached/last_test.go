@@ -72,3 +72,39 @@ func connected(t *testing.T, s *Server, l net.Listener) (client net.Conn, c *con
 	c.place, _ = s.places.Enter(nc, c.host, c.peer, time.Now())
 	return client, c
 }
+
+// A lateConn lets a deadline of reading pass before it says that it is set, as a busy machine does.
+type lateConn struct{ *net.UnixConn }
+
+func (c lateConn) SetReadDeadline(t time.Time) error {
+	err := c.UnixConn.SetReadDeadline(t)
+	if left := time.Until(t); left < time.Second {
+		time.Sleep(left)
+	}
+	return err
+}
+
+// TestLastWordsOnBusyMachine: what a client had sent was lost where the machine let the deadline of
+// the last read pass before it read.
+func TestLastWordsOnBusyMachine(t *testing.T) {
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // it has served
+	s, err := New(Options{Store: enginetest.Open(t), Idle: time.Nanosecond, Conns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	client, c := connected(t, s, l)
+	c.nc = lateConn{c.nc.(*net.UnixConn)}
+	if _, err := io.WriteString(client, "PING\nPING\n"); err != nil {
+		t.Fatal(err)
+	}
+	c.serve()
+	_ = c.nc.Close() // the client has what was written
+	if got, err := io.ReadAll(client); string(got) != "0 PONG\n0 PONG\n" {
+		t.Errorf("answered %q (%v)", got, err)
+	}
+}
