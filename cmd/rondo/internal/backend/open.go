@@ -57,7 +57,9 @@ func (t Target) Open(ctx context.Context, o core.Options, create bool) (*Databas
 	w := t.wait()
 	defer w.over()
 	for {
+		w.asks(true)
 		c, noServer := rpc.DialLocal(ctx, t.DB)
+		w.asks(false)
 		if noServer == nil {
 			return &Database{Client: c}, nil
 		}

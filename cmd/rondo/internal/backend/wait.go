@@ -17,9 +17,10 @@ type waiting struct {
 	target Target
 	timer  *time.Timer
 
-	mu   sync.Mutex // guards what follows; held while Tell runs
-	why  error      // why the database could not be opened; nil: a server has yet to answer
-	done bool
+	mu    sync.Mutex // guards what follows; held while Tell runs
+	asked bool       // a server was asked and has yet to answer
+	why   error      // why the database could not be opened; nil: it was not tried, or is being opened
+	done  bool
 }
 
 // wait begins to wait.
@@ -29,6 +30,14 @@ func (t Target) wait() *waiting {
 		w.timer = time.AfterFunc(silentWait, w.tell)
 	}
 	return w
+}
+
+// asks notes whether a server is being asked. If none is, the command opens the database itself.
+// That may take long too, and is not told.
+func (w *waiting) asks(server bool) {
+	w.mu.Lock()
+	w.asked = server
+	w.mu.Unlock()
 }
 
 // heldUp notes why the database could not be opened.
@@ -53,9 +62,11 @@ func (w *waiting) tell() {
 	defer w.mu.Unlock()
 	switch {
 	case w.done:
-	case w.why == nil:
+	case w.why != nil:
+		w.target.Tell(fmt.Sprintf("waiting up to %v: %v", lockPatience, w.why))
+	case w.asked:
 		w.target.Tell(fmt.Sprintf("waiting for the server at %s to answer", filepath.Join(w.target.Folder(), rpc.SocketName)))
 	default:
-		w.target.Tell(fmt.Sprintf("waiting up to %v: %v", lockPatience, w.why))
+		w.timer.Reset(silentWait) // perhaps it waits later
 	}
 }
