@@ -222,8 +222,10 @@ func (b *rebuild) tell(u unreadRows) {
 	if u.column < 0 {
 		of = b.names(lg)
 	} else if rec := b.now(lg, u.column/lg.g.c.sources); rec != nil {
-		m := b.s.catalogue.definition(rec.def).m
-		of = fmt.Sprintf("data source %s of %q", m.Definition().Sources[u.column%lg.g.c.sources].Name, rec.path)
+		of = fmt.Sprintf("%q", rec.path)
+		if d := b.s.catalogue.definition(rec.def); !d.lost() {
+			of = fmt.Sprintf("data source %s of %q", d.m.Definition().Sources[u.column%lg.g.c.sources].Name, rec.path)
+		}
 	}
 	if of != "" {
 		b.r.lose("%d s rows from %s to %s of %s: %v", e.Step, damage.TimeText(e.From), damage.TimeText(e.To), of, u.err)

@@ -3,6 +3,7 @@ package core_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -292,5 +293,39 @@ func TestRepairReplaysLogWithLostSeries(t *testing.T) {
 				t.Errorf("%v: %s: %.300s, want %.300s", c.buckets, path, have[path], want[path])
 			}
 		}
+	}
+}
+
+// A repair ended in a panic if a definition was lost and rows of its series were damaged, in a slot
+// whose other rows came from the log.
+func TestRepairPanickedOnRowsOfLostDefinition(t *testing.T) {
+	x := newShortLog(t)
+	ctx := context.Background()
+	_, err := x.s.Create(ctx, core.Spec{
+		Path: "f", Labels: []core.Label{{Name: "n", Value: "f"}}, Start: rra.Seconds(programStart + 10*x.step),
+		Definition: definition(t, "DS:x:ABSOLUTE:30:U:U", "RRA:AVERAGE:0.5:1:100", "RRA:MAX:0.5:6:50"), // of the class of a and b
+	})
+	mustClose(t, err)
+	x.feed(150)
+	mustClose(t, x.s.Checkpoint(ctx))
+	mustClose(t, x.s.Abandon())
+	lost := x.loses(func(b *bolt.Bucket, keys [][]byte) error {
+		rows, damaged := b.Tx().Bucket([]byte("rows")), 0
+		for _, k := range keysOf(rows) {
+			v := bytes.Clone(rows.Get(k))
+			columns, width := int(binary.LittleEndian.Uint16(v[1:])), int(v[3])
+			if binary.BigEndian.Uint32(k) == 1 && columns == 3 { // a, b and f
+				v[8+(width+4)+width] ^= 1 // the checksum of the column of b
+				mustClose(t, rows.Put(k, v))
+				damaged++
+			}
+		}
+		if damaged == 0 {
+			t.Fatal("no row block has all three series")
+		}
+		return b.Delete(keys[1])
+	})
+	if len(lost) != 1 || lost[0] != "b" {
+		t.Errorf("series %q are lost", lost)
 	}
 }
