@@ -33,6 +33,7 @@ type repairing struct {
 
 	proof           logProof
 	nameOnly        map[Ref]string    // series that only a name is left of
+	damagedDefs     []pair            // definitions whose number or value is damaged
 	undefined       map[uint32]string // definitions that are lost, each with the reason
 	stirred         bool              // states in memory are other than those of the new file
 	shut, stillShut bool              // Open refuses the old file, and the new one

@@ -56,8 +56,13 @@ func (c *pageCopy) BucketOf(bucket string, k, v []byte) string {
 	return ""
 }
 
-// Put takes an entry for the new file.
+// Put takes an entry for the new file. A damaged definition waits for a step that looks for its
+// number.
 func (c *pageCopy) Put(bucket string, k, v []byte) error {
+	if bucket == string(bucketDefs) && c.BucketOf(bucket, k, v) == "" {
+		c.r.damagedDefs = append(c.r.damagedDefs, pair{k, v})
+		return nil
+	}
 	c.pending[bucket] = append(c.pending[bucket], pair{k, v})
 	if c.bytes += len(k) + len(v); c.bytes < 8<<20 {
 		return nil

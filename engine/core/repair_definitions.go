@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -27,7 +28,8 @@ type definitionSearch struct {
 	shapes map[uint32]string       // by class
 	lost   map[uint32]int          // those that cannot be read, with the number of their series
 	born   map[wal.Pos][]definedAt // where the log has made series of these
-	found  map[uint32]string       // codes
+	found  map[uint32]string       // codes that the log has
+	proved map[uint32]string       // codes whose checksum tells their number
 	first  wal.Pos                 // of the log
 	reason error                   // why the log cannot be read, or not to its end
 	stray  [][]byte                // keys that no definition can have
@@ -44,7 +46,7 @@ type definedAt struct {
 func (r *repairing) definitions() error {
 	x := &definitionSearch{
 		r: r, known: make(map[string]bool), shapes: make(map[uint32]string), lost: make(map[uint32]int),
-		born: make(map[wal.Pos][]definedAt), found: make(map[uint32]string),
+		born: make(map[wal.Pos][]definedAt), found: make(map[uint32]string), proved: make(map[uint32]string),
 	}
 	if err := r.s.db.View(nil, x.read); err != nil {
 		return err
@@ -58,7 +60,7 @@ func (r *repairing) definitions() error {
 // read finds out which definitions there are, and which series have one that cannot be read.
 func (x *definitionSearch) read(tx *boltfile.Tx) error {
 	there := make(map[uint32]bool)
-	top := uint32(0)
+	top := uint32(0) // the highest number that is proved
 	cur := tx.Bucket(bucketDefs).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		if len(k) != 4 || binary.BigEndian.Uint32(k) == 0 {
@@ -74,37 +76,87 @@ func (x *definitionSearch) read(tx *boltfile.Tx) error {
 		}
 		there[id] = err == nil
 	}
-	cur = tx.Bucket(bucketClasses).Cursor()
-	for k, v := cur.First(); k != nil; k, v = cur.Next() {
-		if b, err := record.CutSum(v, bucketClasses, k); err == nil && len(k) == 4 {
-			x.shapes[binary.BigEndian.Uint32(k)], _ = shapeOf(b) // a damaged class is told of later
-		}
-	}
+	x.readClasses(tx)
+	series := make(map[uint32][]definedBy)
 	cur = tx.Bucket(bucketSeries).Cursor()
 	for k, v := cur.First(); k != nil; k, v = cur.Next() {
 		b, err := record.CutSum(v, bucketSeries, k)
 		if err != nil || len(k) != 8 {
 			continue
 		}
-		rec, err := parseRecord(b)
-		if err != nil || there[rec.def] {
-			continue
-		}
-		top = max(top, rec.def)
-		x.lost[rec.def]++
-		if rec.born.pos > 0 {
-			x.born[rec.born.pos] = append(x.born[rec.born.pos], definedAt{rec.born.nth, Ref(binary.BigEndian.Uint64(k)).class(), rec.def})
+		if rec, err := parseRecord(b); err == nil && !there[rec.def] {
+			top = max(top, rec.def)
+			series[rec.def] = append(series[rec.def], definedBy{rec.born, Ref(binary.BigEndian.Uint64(k)).class()})
 		}
 	}
 	if top > mostDefinitions {
 		return damage.InValue(bucketDefs, binary.BigEndian.AppendUint32(nil, top), errors.New("no database has so many definitions"))
 	}
+	top = x.number(there, top)
 	for id := uint32(1); id <= top; id++ {
-		if !there[id] {
-			x.lost[id] += 0
+		if there[id] {
+			continue
+		}
+		x.lost[id] = len(series[id])
+		for _, is := range series[id] {
+			if is.born.pos > 0 {
+				x.born[is.born.pos] = append(x.born[is.born.pos], definedAt{is.born.nth, is.class, id})
+			}
 		}
 	}
 	return nil
+}
+
+// definedBy is a series whose definition cannot be read.
+type definedBy struct {
+	born  birth
+	class uint32
+}
+
+// readClasses reads the shapes of the classes.
+func (x *definitionSearch) readClasses(tx *boltfile.Tx) {
+	cur := tx.Bucket(bucketClasses).Cursor()
+	for k, v := cur.First(); k != nil; k, v = cur.Next() {
+		if b, err := record.CutSum(v, bucketClasses, k); err == nil && len(k) == 4 {
+			x.shapes[binary.BigEndian.Uint32(k)], _ = shapeOf(b) // a damaged class is told of later
+		}
+	}
+}
+
+// number finds the numbers of damaged definitions: there are those whose numbers are known, up to
+// top. It returns the highest number. The checksum of a value covers its key, so a value whose key
+// is damaged proves its number. A damaged value has the number that its key says, if that can be:
+// definitions are numbered without gaps.
+func (x *definitionSearch) number(there map[uint32]bool, top uint32) uint32 {
+	damaged := x.r.damagedDefs
+	end := top + uint32(len(damaged))
+	for id := uint32(1); id <= end && len(damaged) > 0; id++ {
+		if there[id] {
+			continue
+		}
+		key := binary.BigEndian.AppendUint32(nil, id)
+		damaged = slices.DeleteFunc(damaged, func(p pair) bool {
+			code, err := record.CutSum(p.v, bucketDefs, key)
+			if err == nil && len(code) > 0 {
+				_, err = compileCode(code)
+			}
+			if err != nil || there[id] {
+				return false
+			}
+			x.proved[id], x.known[string(code)], there[id] = string(code), true, true
+			top = max(top, id)
+			return true
+		})
+	}
+	for _, p := range damaged {
+		switch id := binary.BigEndian.Uint32(p.k); {
+		case id == 0 || id > end:
+			x.r.lose("defs %s: no such definition", damage.KeyText(p.k))
+		default:
+			top = max(top, id)
+		}
+	}
+	return top
 }
 
 // mostDefinitions bounds how many empty values a repair may write.
@@ -169,8 +221,15 @@ func (x *definitionSearch) write(tx *boltfile.Tx) error {
 			return err
 		}
 	}
+	for _, id := range slices.Sorted(maps.Keys(x.proved)) {
+		if err := tx.Put(bucketDefs, binary.BigEndian.AppendUint32(nil, id), []byte(x.proved[id])); err != nil {
+			return err
+		}
+		r.done("definition %d has its number again", id)
+	}
 	r.undefined = make(map[uint32]string)
-	for id, series := range x.lost {
+	for _, id := range slices.Sorted(maps.Keys(x.lost)) {
+		series := x.lost[id]
 		code, found := x.found[id]
 		if err := tx.Put(bucketDefs, binary.BigEndian.AppendUint32(nil, id), []byte(code)); err != nil {
 			return err
