@@ -76,7 +76,8 @@ func (c *pageCopy) Done(format string, args ...any) { c.r.done(format, args...) 
 // Lose is described with Done.
 func (c *pageCopy) Lose(format string, args ...any) { c.r.lose(format, args...) }
 
-// flush writes the entries that were put. Of two entries with one key the first stays.
+// flush writes the entries that were put. Of two entries with one key the first stays, unless only
+// the second is sound: a damaged key may be that of another entry.
 func (c *pageCopy) flush() error {
 	err := c.to.Update(nil, func(tx *boltfile.Tx) error {
 		for name, pairs := range c.pending {
@@ -86,7 +87,7 @@ func (c *pageCopy) flush() error {
 			}
 			b.FillPercent = 0.9
 			for _, p := range pairs {
-				if b.Get(p.k) != nil {
+				if old := b.Get(p.k); old != nil && (c.BucketOf(name, p.k, old) != "" || c.BucketOf(name, p.k, p.v) == "") {
 					continue
 				}
 				if err := b.Put(p.k, p.v); err != nil {
