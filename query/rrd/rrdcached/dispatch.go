@@ -43,10 +43,8 @@ func (c *conn) receive() (more bool, err error) {
 			return true, nil
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.expired()
-			return false, nil
-		}
-		if err != nil {
+			c.expired() // the next call reads
+		} else if err != nil {
 			return false, err
 		}
 		if c.submit(); len(c.flight) > 0 {

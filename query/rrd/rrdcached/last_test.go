@@ -108,3 +108,36 @@ func TestLastWordsOnBusyMachine(t *testing.T) {
 		t.Errorf("answered %q (%v)", got, err)
 	}
 }
+
+// TestBusyConnectionGetsOn: where deadlines passed as soon as they were set, a connection with an
+// answer on its way set them again for ever, and never gave the answer.
+func TestBusyConnectionGetsOn(t *testing.T) {
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // it has served
+	s, err := New(Options{Store: enginetest.Open(t), Idle: time.Nanosecond, Conns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	client, c := connected(t, s, l)
+	c.slot("0 PONG\n")
+	c.submit()
+	if err := c.nc.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // it sees the deadline and gives the answer, then waits for the client
+		if _, err := c.receive(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(c.flight) > 0 {
+		t.Fatal("the answer is still on its way")
+	}
+	_ = c.nc.Close() // the client has what was written
+	if got, err := io.ReadAll(client); string(got) != "0 PONG\n" {
+		t.Errorf("answered %q (%v)", got, err)
+	}
+}
