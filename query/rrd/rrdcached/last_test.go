@@ -123,7 +123,7 @@ func TestBusyConnectionGetsOn(t *testing.T) {
 	}
 	defer s.Close()
 	client, c := connected(t, s, l)
-	c.slot("0 PONG\n")
+	c.slot("0 PONG")
 	c.submit()
 	if err := c.nc.SetReadDeadline(time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
