@@ -54,7 +54,7 @@ type conn struct {
 	sniffed    bool                // the first bytes were checked for HTTP and TLS
 	charged    int64               // bytes of rows that the connection occupies of the server's room
 	patience   time.Duration       // how long the peer may still take to read its answers
-	endBy      time.Time           // when writing ends because the server ends; zero: it does not end
+	endBy      time.Time           // when writing ends: the server ends, or the place is lost; zero: not yet
 	place      *sockets.Place
 	counts     [numCommands]count
 	closing    bool      // no further request is answered
@@ -170,7 +170,7 @@ func (c *conn) flush() error {
 	began := time.Now()
 	_ = c.nc.SetWriteDeadline(began.Add(c.patience)) // on an error the write fails too
 	// checked after the deadline was set, because interrupt's may just have been overwritten
-	if c.ctx.Err() != nil {
+	if c.ctx.Err() != nil || c.place.Yields() {
 		if c.endBy.IsZero() {
 			c.endBy = began.Add(lastTime)
 		}

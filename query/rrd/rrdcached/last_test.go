@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,5 +140,43 @@ func TestBusyConnectionGetsOn(t *testing.T) {
 	_ = c.nc.Close() // the client has what was written
 	if got, err := io.ReadAll(client); string(got) != "0 PONG\n" {
 		t.Errorf("answered %q (%v)", got, err)
+	}
+}
+
+// TestLastWordsHoldNoConnection: a client that had lost its place and did not read the answers to
+// its last words kept its connection for WriteTime, beside the one that had its place.
+func TestLastWordsHoldNoConnection(t *testing.T) {
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // it has served
+	s, err := New(Options{Store: enginetest.Open(t), Conns: 1, WriteTime: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	client, c := connected(t, s, l)
+	if _, err := io.WriteString(client, strings.Repeat("HELP\n", smallBuffer/5)); err != nil {
+		t.Fatal(err)
+	}
+	c.place.Silent(time.Now().Add(-time.Hour))
+	if connected(t, s, l); !c.place.Yields() {
+		t.Fatal("the silent client keeps its place")
+	}
+	ended := make(chan struct{})
+	go func() {
+		c.serve()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * lastTime):
+		t.Error("it is still served")
+		_ = client.Close() // so that it ends
+		<-ended
+	}
+	if s.Stats().Stalled == 0 {
+		t.Error("it is not counted as stalled")
 	}
 }

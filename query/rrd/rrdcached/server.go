@@ -22,7 +22,7 @@ const (
 
 const (
 	largeConns = 32              // connections that may have large buffers
-	lastTime   = time.Second     // time to write answers after the server has been told to end
+	lastTime   = time.Second     // time to write answers when the server ends or another has the place
 	graceTime  = 5 * time.Second // time for the engine to accept the last samples
 	cacheSpare = 10_000          // aliases remembered beyond two for each series
 )
