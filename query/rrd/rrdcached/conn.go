@@ -54,7 +54,7 @@ type conn struct {
 	sniffed    bool                // the first bytes were checked for HTTP and TLS
 	charged    int64               // bytes of rows that the connection occupies of the server's room
 	patience   time.Duration       // how long the peer may still take to read its answers
-	endBy      time.Time           // when writing ends: the server ends, or the place is lost; zero: not yet
+	endBy      time.Time           // when writing ends, as the server does or the place is lost
 	place      *sockets.Place
 	counts     [numCommands]count
 	closing    bool      // no further request is answered
