@@ -10,6 +10,9 @@ import (
 // enlist puts a new series, the nth of its record, into the catalogue. If old is not 0, the new
 // series replaces the series old in the same step. enlist runs in log order.
 func (cat *catalogue) enlist(t *Ticket, p *planned, old Ref, nth int) (*definition, Ref, *group) {
+	if b := cat.options.rebuild; b != nil {
+		b.learn(p, t.pos)
+	}
 	var was *seriesRecord
 	if old != 0 {
 		was = cat.recordOr(old)

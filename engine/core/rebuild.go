@@ -42,6 +42,9 @@ type rebuild struct {
 	size   int // bytes of fixes
 	unread []unreadRows
 	remade []remadeRows
+
+	peeked   *group // that learn has looked at last; may be nil
+	peekedAt groupID
 }
 
 // A lostGroup is a group whose state is made anew.
@@ -208,6 +211,7 @@ func (b *rebuild) load(lg *lostGroup) {
 
 // finish goes on once the log is replayed: then it is known which series there are.
 func (b *rebuild) finish(ctx context.Context) error {
+	b.unpeek()
 	h := &rebuild{r: b.r}
 	h.init(b.s, b.window)
 	if err := h.mendRows(ctx); err != nil {

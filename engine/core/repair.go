@@ -31,12 +31,14 @@ type repairing struct {
 
 	moreDone, moreLost int // that the report has no room for
 
-	proof           logProof
-	nameOnly        map[Ref]string    // series that only a name is left of
-	damagedDefs     []pair            // definitions whose number or value is damaged
-	undefined       map[uint32]string // definitions that are lost, each with the reason
-	stirred         bool              // states in memory are other than those of the new file
-	shut, stillShut bool              // Open refuses the old file, and the new one
+	proof       logProof
+	nameOnly    map[Ref]string    // series that only a name is left of
+	damagedDefs []pair            // definitions whose number or value is damaged
+	undefined   map[uint32]string // definitions that are lost, each with the reason
+	// codes of lost definitions that replay of the log has told; empty: it has told two
+	learned         map[uint32]string
+	stirred         bool // states in memory are other than those of the new file
+	shut, stillShut bool // Open refuses the old file, and the new one
 }
 
 // toldRepairs bounds how many lines a report has of one kind.
@@ -75,7 +77,7 @@ func Repair(ctx context.Context, dir string, o Options) (got Repaired, err error
 	if _, err := os.Stat(filepath.Join(dir, fileDB)); err != nil {
 		return got, err
 	}
-	r := &repairing{nameOnly: make(map[Ref]string)}
+	r := &repairing{nameOnly: make(map[Ref]string), learned: make(map[uint32]string)}
 	if r.got.Found, r.shut, err = inspect(ctx, dir, o); err != nil || len(r.got.Found) == 0 {
 		return r.got, err
 	}
@@ -117,6 +119,16 @@ func (r *repairing) repair(ctx context.Context, dir string, o Options) (err erro
 	if err = r.makeFile(name, fresh); err == nil {
 		err = r.mend(ctx, dir, o)
 	}
+	for r.hasLearned() {
+		if err := os.Remove(fresh); err != nil {
+			return err
+		}
+		r.beginAnew()
+		r.s = newStore(dir, o)
+		if err = r.makeFile(name, fresh); err == nil {
+			err = r.mend(ctx, dir, o)
+		}
+	}
 	if poor := len(r.got.Lost)+len(r.got.Left) > 0; err == nil && poor || errors.Is(err, ErrDamaged) {
 		if mark, whole := r.wholeLog(dir); whole {
 			if err = r.fromLog(fresh, mark); err == nil {
@@ -137,6 +149,14 @@ func (r *repairing) repair(ctx context.Context, dir string, o Options) (err erro
 		r.got.Lost = append(r.got.Lost, fmt.Sprintf("and %d more", r.moreLost))
 	}
 	return r.exchange(dir, name, fresh)
+}
+
+// beginAnew forgets what was done to the new file.
+func (r *repairing) beginAnew() {
+	r.got.Done, r.got.Lost, r.got.Left = nil, nil, nil
+	r.moreDone, r.moreLost, r.damagedDefs, r.undefined = 0, 0, nil, nil
+	clear(r.nameOnly)
+	r.stirred, r.stillShut = false, false
 }
 
 // mend opens the new file as a store of the folder, which takes what the log has, and puts right

@@ -46,8 +46,9 @@ type definedAt struct {
 func (r *repairing) definitions() error {
 	x := &definitionSearch{
 		r: r, known: make(map[string]bool), shapes: make(map[uint32]string), lost: make(map[uint32]int),
-		born: make(map[wal.Pos][]definedAt), found: make(map[uint32]string), proved: make(map[uint32]string),
+		born: make(map[wal.Pos][]definedAt), found: maps.Clone(r.learned), proved: make(map[uint32]string),
 	}
+	maps.DeleteFunc(x.found, func(_ uint32, code string) bool { return code == "" })
 	if err := r.s.db.View(nil, x.read); err != nil {
 		return err
 	}
@@ -234,16 +235,20 @@ func (x *definitionSearch) write(tx *boltfile.Tx) error {
 		if err := tx.Put(bucketDefs, binary.BigEndian.AppendUint32(nil, id), []byte(code)); err != nil {
 			return err
 		}
-		switch {
-		case found:
+		if found {
 			r.done("definition %d is taken from the log", id)
 			continue
-		case series == 0:
-			r.lose("definition %d, which no series has", id)
+		}
+		switch {
 		case x.reason != nil:
 			r.undefined[id] = fmt.Sprintf("the log cannot be read: %v", x.reason)
+		case x.first == 0:
+			r.undefined[id] = "it is not known which record of the log made it"
 		default:
 			r.undefined[id] = fmt.Sprintf("the log begins at record %d, after the one that made it", x.first)
+		}
+		if series == 0 {
+			r.lose("definition %d, which no series has", id)
 		}
 	}
 	return nil

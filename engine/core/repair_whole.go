@@ -101,9 +101,7 @@ func (r *repairing) fromLog(fresh string, mark wal.Mark) (err error) {
 	if err := db.Update(nil, func(tx *boltfile.Tx) error { return makeBuckets(tx, mark) }, nil); err != nil {
 		return err
 	}
-	r.got.Done, r.got.Lost, r.got.Left = nil, nil, nil
-	r.moreDone, r.moreLost, r.undefined = 0, 0, nil
-	clear(r.nameOnly)
+	r.beginAnew()
 	r.stirred = true // all of it
 	r.done("all of the database is made anew from the log, which has everything since its first record")
 	return db.Sync()
