@@ -74,13 +74,16 @@ func (p *filling) donors(cf rra.CF, span int64, columns []column) []donor {
 }
 
 // reaching returns the donors whose rows cover the whole time from start to end. As in rrdtool,
-// create asks no others for a row of that time.
+// create asks no others for a row of that time, nor a donor that it would need every row of.
 func (p *filling) reaching(from []donor, start, end int64) []donor {
-	short := func(d donor) bool { return d.oldest > start || d.newest < end }
-	if p.goesOn || !slices.ContainsFunc(from, short) {
+	refused := func(d donor) bool {
+		first, last := (start-d.oldest)/d.span, (end-d.oldest-1)/d.span
+		return d.oldest > start || d.newest < end || (last-first+1)*d.span == d.newest-d.oldest
+	}
+	if p.goesOn || !slices.ContainsFunc(from, refused) {
 		return from
 	}
-	return slices.DeleteFunc(slices.Clone(from), short)
+	return slices.DeleteFunc(slices.Clone(from), refused)
 }
 
 // sameRows returns the donors whose rows are rows of a, with span seconds each. Donors with the

@@ -2,6 +2,7 @@ package reshape
 
 import (
 	"math"
+	"slices"
 
 	"github.com/rondo-db/rondo/rra"
 )
@@ -10,18 +11,19 @@ import (
 // was unknown.
 const noReading = "U"
 
-// fillSource takes over the last reading and the open PDP from the first series that is in the same
-// step, gives rows, and has a known last reading. If there is no such series, the open PDP is
-// unknown.
+// fillSource takes over the last reading and the open PDP from a series that is in the same step
+// and has a known last reading. The archives are asked in order: the first that such a series gives
+// rows to takes the first series that does. If there is none, the open PDP is unknown.
 func (p *filling) fillSource(ds int, columns []column) {
 	x := &p.State.Sources[ds]
 	*x = rra.SourceSnapshot{LastReading: noReading, Value: math.NaN(), UnknownSec: p.Last() % p.Definition.Step}
-	for _, c := range columns {
-		if !p.continues(ds, c) || !p.gives(c.from) || c.from.State.Sources[c.ds].LastReading == noReading {
-			continue
+	for i := range p.Definition.Archives {
+		for _, c := range columns {
+			if p.continues(ds, c) && p.gives(c.from, i) && c.from.State.Sources[c.ds].LastReading != noReading {
+				p.takeOver(ds, c, columns)
+				return
+			}
 		}
-		p.takeOver(ds, c, columns)
-		return
 	}
 }
 
@@ -40,15 +42,11 @@ func (p *filling) continues(ds int, c column) bool {
 	return c.from.Definition.Sources[c.ds].Kind == p.Definition.Sources[ds].Kind && p.sameSlot(c.from, c.from.Definition.Step)
 }
 
-// gives reports whether a series has an archive that gives rows to an archive of p.
-func (p *filling) gives(from *Series) bool {
-	for i := range from.Definition.Archives {
-		cf := from.Definition.Archives[i].CF
-		if cf == rra.Average || p.Archive(cf) >= 0 {
-			return true
-		}
-	}
-	return false
+// gives reports whether a series has an archive that gives rows to archive i of p.
+func (p *filling) gives(from *Series, i int) bool {
+	return slices.ContainsFunc(from.Definition.Archives, func(a rra.Archive) bool {
+		return a.CF == rra.Average || a.CF == p.Definition.Archives[i].CF
+	})
 }
 
 // takeOver takes over the last reading of a column, and what its open PDP has gathered. If the step

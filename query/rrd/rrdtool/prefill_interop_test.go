@@ -15,8 +15,8 @@ import (
 )
 
 // TestPrefillAsOriginal makes series of what several others hold with rrdtool and with Run, and
-// updates them. Dumps must be equal, but for what docs/cli.md lists: rows of one second, and
-// archives so short that one row takes all of theirs.
+// updates them. Dumps must be equal, but for what docs/cli.md lists: rows of one second, and open
+// rows where archives are so short that a row takes nearly all of theirs.
 func TestPrefillAsOriginal(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
