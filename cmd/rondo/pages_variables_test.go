@@ -71,7 +71,7 @@ func TestStepsInPages(t *testing.T) {
 	if m == nil {
 		t.Fatal(".ci/run has no list of steps")
 	}
-	for _, step := range strings.Fields(m[1]) {
+	for step := range strings.FieldsSeq(m[1]) {
 		if !strings.Contains(string(page), "`"+step+"`") {
 			t.Errorf("CONTRIBUTING.md does not name the step %s", step)
 		}

@@ -68,6 +68,9 @@ func (c *checker) lost(cl *class, group uint32) string {
 	if n > len(paths) {
 		return fmt.Sprintf("%s and %d others (references %#x to %#x)", strings.Join(paths, ", "), n-len(paths), uint64(first), uint64(first+1<<cl.shift-1))
 	}
+	if n == 0 {
+		return "no series that is there"
+	}
 	return strings.Join(paths, ", ")
 }
 

@@ -53,10 +53,10 @@ type Log interface {
 	Close() error
 }
 
-// A log calls OnDurable to tell the store that the records first to last are durable. If err is not
-// nil, it kept none of them, and gives their positions to later records. The log makes the calls in
-// the order of positions, one at a time. Records enqueued behind failed records fail, too, because
-// they were coded against these.
+// OnDurable is what a log calls to tell the store that the records first to last are durable. If
+// err is not nil, it kept none of them, and gives their positions to later records. The log makes
+// the calls in the order of positions, one at a time. Records enqueued behind failed records fail,
+// too, because they were coded against these.
 type OnDurable = func(first, last wal.Pos, err error)
 
 // A log may offer more than a Log must. Segments do, and the store uses it.

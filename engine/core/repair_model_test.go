@@ -241,7 +241,9 @@ func TestRepairAgainstModel(t *testing.T) {
 			if _, err := mended.Lookup(path); err == nil {
 				return false
 			}
-			if !strings.Contains(report, fmt.Sprintf("%q", path)) && !strings.Contains(report, "its name is lost") || entries == 0 || !x.short {
+			// A series that has lost both its name and its record can only be told of by its number.
+			told := strings.Contains(report, fmt.Sprintf("%q", path)) || strings.Contains(report, "its name is lost") || strings.Contains(report, "series: a damaged entry, near")
+			if !told || entries == 0 || !x.short {
 				t.Errorf("round %d: %q is not there any more: %s", round, path, report)
 			}
 			gone++

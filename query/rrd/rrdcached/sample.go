@@ -1,5 +1,7 @@
 package rrdcached
 
+//lint:file-ignore ST1005 The messages are rrdcached's.
+
 import (
 	"bytes"
 	"fmt"
