@@ -37,9 +37,6 @@ func (t *Tx) Bucket(name []byte) *Bucket { return t.tx.Bucket(name) }
 // MakeBucket returns the bucket name, and makes it if the database does not have it.
 func (t *Tx) MakeBucket(name []byte) (*Bucket, error) { return t.tx.CreateBucketIfNotExists(name) }
 
-// DropBucket removes the bucket name with all that it holds.
-func (t *Tx) DropBucket(name []byte) error { return t.tx.DeleteBucket(name) }
-
 // Begin starts a transaction that reads. The caller ends it soon: pages that the transaction sees
 // are not reused before.
 func (f *File) Begin() (t Tx, err error) {
