@@ -176,6 +176,7 @@ func (c *checker) rows() {
 		if !c.blocks[string(k)] && !c.broken[groupID{class, group}] {
 			c.add(where, "no directory names it")
 			c.mended(bucketRows, k, nil, where, "which nothing refers to")
+			continue
 		}
 		delete(c.blocks, string(k))
 		b, err := rowblock.Open(k, v)
