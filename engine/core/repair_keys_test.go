@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // One flipped bit of a definition's number lost its series, although the definition was there.
@@ -101,5 +103,53 @@ func TestRepairLostEntryWhoseKeyAnotherTook(t *testing.T) {
 			}
 		}
 		mustClose(t, s.Close())
+	}
+}
+
+// An entry was lost if one bit of its key was flipped, although its checksum told the right key. If
+// it was a class or the position of the log, the repair was refused.
+func TestRepairLostEntryWithFlippedKey(t *testing.T) {
+	x := newShortLog(t)
+	ctx := context.Background()
+	out, err := x.s.SetMetadata(ctx, []core.PathMetadata{{Path: "a", Metadata: core.Metadata{Time: rra.Seconds(programStart), Text: "x"}}})
+	if err != nil || out[0] != nil {
+		t.Fatal(out, err)
+	}
+	mustClose(t, x.s.AddNote(ctx, "a", core.Note{Text: "x"}))
+	mustClose(t, x.s.Checkpoint(ctx))
+	x.feed(5)
+	want := x.tell(x.s)
+	mustClose(t, x.s.Abandon())
+	keys := make(map[string][][]byte)
+	damageDB(t, x.dir, func(tx *bolt.Tx) error {
+		return tx.ForEach(func(name []byte, b *bolt.Bucket) error { keys[string(name)] = keysOf(b); return nil })
+	})
+	tried := 0
+	for bucket, list := range keys {
+		for i := 0; i < len(list); i += max(len(list)/3, 1) {
+			if string(list[i]) == "version" {
+				continue // a database without a version is a restore that was ended half-way
+			}
+			hurt := copyStore(t, x.dir)
+			flipKey(t, hurt, bucket, list[i], len(list[i])/2)
+			tried++
+			got, err := core.Repair(ctx, hurt, core.Options{})
+			if err != nil || len(got.Left) > 0 || got.Aside == "" {
+				t.Errorf("%s %x: %+v, %v", bucket, list[i], got, err)
+				continue
+			}
+			mustCheck(t, hurt)
+			s := mustOpen(t, hurt, core.Options{NoBackground: true})
+			have := x.tell(s)
+			m, err := s.Metadata("a")
+			notes, err2 := s.Notes(ctx, "a")
+			if !maps.Equal(have, want) || err != nil || m.Text != "x" || err2 != nil || len(notes["a"]) != 1 {
+				t.Errorf("%s %x: %.300v, want %.300v: metadata %+v, %v, notes %v, %v: %+v", bucket, list[i], have, want, m, err, notes, err2, got)
+			}
+			mustClose(t, s.Close())
+		}
+	}
+	if tried < 20 {
+		t.Errorf("%d keys were tried: %v", tried, keys)
 	}
 }

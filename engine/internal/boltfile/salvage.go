@@ -198,7 +198,11 @@ func (c *salvage) elements(start, end int64, bucket string) error {
 				continue
 			}
 			k, v := kv[:try[1]:try[1]], kv[try[1]:]
-			if of := c.to.BucketOf(bucket, k, v); of != "" {
+			of := c.to.BucketOf(bucket, k, v)
+			if of == "" && j == 0 && c.mendKey(bucket, k, v) {
+				of = bucket
+			}
+			if of != "" {
 				if err := c.to.Put(of, k, v); err != nil {
 					return err
 				}
@@ -221,4 +225,26 @@ func (c *salvage) elements(start, end int64, bucket string) error {
 		}
 	}
 	return nil
+}
+
+// mendBytes bounds how many bytes mendKey sums for an entry.
+const mendBytes = 64 << 20
+
+// mendKey mends the key of an entry if one flipped bit of the key is all the damage. The checksum
+// proves the right key.
+func (c *salvage) mendKey(bucket string, k, v []byte) bool {
+	if bucket == "" || 8*len(k)*(len(k)+len(v)) > mendBytes {
+		return false
+	}
+	for i := range k {
+		for bit := byte(1); bit != 0; bit <<= 1 {
+			k[i] ^= bit
+			if c.to.BucketOf(bucket, k, v) != "" {
+				c.to.Done("%s: one bit of the key %s is put right", bucket, damage.KeyText(k))
+				return true
+			}
+			k[i] ^= bit
+		}
+	}
+	return false
 }
