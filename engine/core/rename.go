@@ -64,6 +64,9 @@ func (s *Store) rename(from, to string) error {
 func (s *Store) applyRename(t *Ticket, from, to string, m *Metadata) error {
 	ref, err := s.catalogue.lookup(from)
 	if err != nil {
+		if b := s.options.rebuild; b != nil {
+			b.lostRename(from, to)
+		}
 		return fmt.Errorf("rename %q: %w", from, err)
 	}
 	key := nameKey(to)

@@ -125,3 +125,11 @@ func (r *repairing) unnamed(tx *boltfile.Tx, ref Ref) bool {
 	r.stirred = r.stirred || changed
 	return !changed
 }
+
+// lostRename tells of a rename in the log whose series cannot be found. If entries of the old file
+// are lost, the series may be one of them, and people know it by its new name.
+func (b *rebuild) lostRename(from, to string) {
+	if len(b.r.got.Lost) > 0 {
+		b.r.lose("series %q, which the log renames to %q, is not there", from, to)
+	}
+}
