@@ -23,7 +23,7 @@ func (p *filling) fillRows(i, ds int, columns []column) {
 		if v, ok := keptRow(same, end); ok {
 			return v
 		}
-		return p.row(a, start, end, from)
+		return p.row(a, start, end, p.spare(from, start, end))
 	})
 }
 
@@ -74,12 +74,22 @@ func (p *filling) donors(cf rra.CF, span int64, columns []column) []donor {
 }
 
 // reaching returns the donors whose rows cover the whole time from start to end. As in rrdtool,
-// create asks no others for a row of that time, nor a donor that it would need every row of.
+// create asks no others for a row of that time.
 func (p *filling) reaching(from []donor, start, end int64) []donor {
-	refused := func(d donor) bool {
+	return p.without(from, func(d donor) bool { return d.oldest > start || d.newest < end })
+}
+
+// spare returns the donors that have more rows than the time from start to end needs. As in
+// rrdtool, create takes nothing for a row of an archive from a donor that it needs every row of.
+func (p *filling) spare(from []donor, start, end int64) []donor {
+	return p.without(from, func(d donor) bool {
 		first, last := (start-d.oldest)/d.span, (end-d.oldest-1)/d.span
-		return d.oldest > start || d.newest < end || (last-first+1)*d.span == d.newest-d.oldest
-	}
+		return (last-first+1)*d.span == d.newest-d.oldest
+	})
+}
+
+// without returns the donors that create does not refuse. alter refuses none.
+func (p *filling) without(from []donor, refused func(donor) bool) []donor {
 	if p.goesOn || !slices.ContainsFunc(from, refused) {
 		return from
 	}
