@@ -70,8 +70,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestPagesAreLinked: README.md leads to every page of docs, and the page of the decisions to each of
-// them. Some were linked by nobody.
+// TestPagesAreLinked: README.md leads to every page of docs, and the page of the decisions to each
+// decision. No page linked to some of them.
 func TestPagesAreLinked(t *testing.T) {
 	linked := map[string]bool{}
 	for _, p := range readPages(t) {
@@ -97,8 +97,8 @@ var (
 	plain    = regexp.MustCompile(`^[\w.*/-]+$`)
 )
 
-// notOurs are words in backquotes that look like names of this module and are something else: a file
-// of the database, a word of a configuration, what another program or module has.
+// notOurs are words in backquotes that look like names of this module and are something else: a
+// file of the database, a word of a configuration, what another program or module has.
 var notOurs = []string{
 	"wal/mark", "meta/log", "FILE.partial", "docs/wire/NAME.md", "receivers/NAME", "extra.KEY", "net.core.rmem_max",
 	"rondo.v1.Rondo", "rondo.v1.Local", "connect.WithGRPC", "WorkDir", "lastUpdateUs", "nextPage",

@@ -15,7 +15,7 @@ import (
 
 // An appender takes records into the log and, once they are durable, to the shards:
 //
-//	split, code, enqueue ─► log ─► durable ─► dispatch ─► shards ─► the ticket is acknowledged
+//	split, code, enqueue ─► log ─► durable ─► dispatch ─► shards ─► acknowledged
 //
 // A record is coded and enqueued under mu, so that the order of codes is the order of the log.
 // Values are coded against the value logged before (see prepareContext), which a record that the

@@ -170,8 +170,9 @@ func (x *shortLog) loses(damage func(b *bolt.Bucket, keys [][]byte) error) (lost
 	return lost
 }
 
-// A damaged definition made the repair refuse a database, although the log had it. Now it comes from
-// the log; where the log does not have it, its series are lost, and the others are as they were.
+// A damaged definition made the repair refuse a database, although the log had it. Now it comes
+// from the log. Where the log does not have it, its series are lost, and the others are as they
+// were.
 func TestRepairRefusedDamagedDefinition(t *testing.T) {
 	x := newShortLog(t)
 	mustClose(t, x.s.Abandon())

@@ -1,5 +1,5 @@
-// Gen writes the Go code of rondo.proto. It stands in for protoc: protocompile parses the file,
-// and the two generators, pinned as tools in this folder's go.mod, are run as protoc would run them.
+// Gen writes the Go code of rondo.proto. It stands in for protoc: protocompile parses the file, and
+// the two generators, pinned as tools in this folder's go.mod, are run as protoc would run them.
 // The module is its own, so that nothing of this reaches the go.mod of those who use rondo.
 package main
 
