@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ FILE.partial. A FILE that exists is left alone, unless --force replaces it.`,
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.Close()) }()
+			defer func() { err = cmp.Or(err, o.Close()) }()
 			if args[0] == "-" {
 				return o.Backup(cmd.Context(), c.stdout)
 			}
@@ -72,7 +73,7 @@ func replaceFile(name string, write func(io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), name); err != nil {
 		return err
 	}
-	return firstError(f.Close(), syncFolder(filepath.Dir(name)))
+	return cmp.Or(f.Close(), syncFolder(filepath.Dir(name)))
 }
 
 // syncFolder makes a new name in dir durable.
@@ -81,7 +82,7 @@ func syncFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	return firstError(d.Sync(), d.Close())
+	return cmp.Or(d.Sync(), d.Close())
 }
 
 func newRestoreBackup(c *common) *cobra.Command {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ are known again from the second reading on. It prints what was found, what was m
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.Close()) }()
+			defer func() { err = cmp.Or(err, o.Close()) }()
 			problems, err := o.Check(cmd.Context())
 			if err != nil {
 				return err
@@ -51,7 +52,7 @@ are known again from the second reading on. It prints what was found, what was m
 					return err
 				}
 			}
-			return firstError(w.Close(), exitError(1))
+			return cmp.Or(w.Close(), exitCode(1))
 		},
 	}
 	addOutput(cmd, &format)
@@ -79,7 +80,7 @@ func repair(cmd *cobra.Command, c *common, format string) error {
 	if err != nil {
 		return err
 	}
-	row := func(what, details string) { err = firstError(err, w.Row(what, details)) }
+	row := func(what, details string) { err = cmp.Or(err, w.Row(what, details)) }
 	for _, p := range got.Found {
 		row("found", p.String())
 	}
@@ -95,7 +96,7 @@ func repair(cmd *cobra.Command, c *common, format string) error {
 	if got.Aside != "" {
 		row("the damaged file", got.Aside)
 	}
-	if err = firstError(err, w.Close()); err == nil && len(got.Left) > 0 {
+	if err = cmp.Or(err, w.Close()); err == nil && len(got.Left) > 0 {
 		err = exitError(1)
 	}
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (d *dropping) run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, o.Close()) }()
+	defer func() { err = cmp.Or(err, o.Close()) }()
 	p, err := newPicker(d.common, o, d.labels)
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (d *dropping) run(ctx context.Context, args []string) (err error) {
 	})
 	_, failed := fmt.Fprintf(d.stdout, "%d series deleted\n", n)
 	leftFiles(d.process, p.env.Base, paths)
-	return firstError(err, failed)
+	return cmp.Or(err, failed)
 }
 
 // leftFiles warns of native files of rrdtool that have the names of deleted series. rondo never
@@ -201,5 +202,5 @@ func each(ctx context.Context, paths []string, fn func(ctx context.Context, path
 	}
 	close(next)
 	workers.Wait()
-	return done, firstError(first, ctx.Err())
+	return done, cmp.Or(first, ctx.Err())
 }

@@ -6,16 +6,6 @@ import (
 	"os"
 )
 
-// firstError returns the first error that is not nil.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // pathError returns an error of the file system without the names of files.
 func pathError(err error) error {
 	if at, ok := errors.AsType[*fs.PathError](err); ok {

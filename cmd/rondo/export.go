@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, s.Close()) }()
+	defer func() { err = cmp.Or(err, s.Close()) }()
 	var written, failed atomic.Int64
 	show := newProgress(e.stderr, 0)
 	write := func(path string, data []byte, err error) error {
@@ -89,7 +90,7 @@ func (e *exporting) run(ctx context.Context, prefix string) (err error) {
 		err = nil // the exit code says it
 	}
 	_, told := fmt.Fprintf(e.stdout, "%d series exported, %d failed\n", written.Load(), failed.Load())
-	if err := firstError(err, told); err != nil {
+	if err := cmp.Or(err, told); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -78,7 +79,7 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, s.Close()) }()
+	defer func() { err = cmp.Or(err, s.Close()) }()
 	var count tally
 	total := len(items) + len(files.failed)
 	show := newProgress(i.stderr, total)
@@ -103,7 +104,7 @@ func (i *importing) run(ctx context.Context, args []string, prefixed bool) (err 
 		_, _ = fmt.Fprintln(i.stderr, "stopped; run again, it goes on where it was") // the last word
 		return exitError(stopped)
 	}
-	if err := firstError(err, e); err != nil {
+	if err := cmp.Or(err, e); err != nil {
 		return err
 	}
 	if count.failed > 0 {

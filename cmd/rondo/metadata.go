@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -29,12 +30,12 @@ func newMetadata(c *common) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.Close()) }()
+			defer func() { err = cmp.Or(err, o.Close()) }()
 			w, err := table.New(c.stdout, format, "path", "time", "text", "expire", "expired", "attributes")
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, w.Close()) }()
+			defer func() { err = cmp.Or(err, w.Close()) }()
 			req := &rondov1.MetadataRequest{Prefix: strings.Join(args, "")}
 			ask := (&rpc.Server{Store: o.Store}).Metadata
 			if o.Client != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"time"
 
 	"connectrpc.com/connect"
@@ -28,7 +29,7 @@ func newNotes(c *common) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.Close()) }()
+			defer func() { err = cmp.Or(err, o.Close()) }()
 			var notes []*rondov1.Note
 			if o.Client != nil {
 				answer, err := o.Client.Notes(cmd.Context(), connect.NewRequest(&rondov1.NotesRequest{Key: key}))

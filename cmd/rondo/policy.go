@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,7 +150,7 @@ func (p *policy) subject(ctx context.Context, name string) (_ *subject, err erro
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = firstError(err, o.Close()) }()
+	defer func() { err = cmp.Or(err, o.Close()) }()
 	ask := (&rpc.Server{Store: o.Store}).Info
 	switch {
 	case o.Client != nil:
@@ -329,7 +330,7 @@ func (p *policy) check() error {
 			return err
 		}
 	}
-	return firstError(w.Close(), exitError(1))
+	return cmp.Or(w.Close(), exitCode(1))
 }
 
 // A problem is a mistake in a setting that can be read.

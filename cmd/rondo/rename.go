@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -48,7 +49,7 @@ func (r *renaming) run(ctx context.Context, from, to string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, o.Close()) }()
+	defer func() { err = cmp.Or(err, o.Close()) }()
 	p, err := newPicker(r.common, o, nil)
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func (r *renaming) run(ctx context.Context, from, to string) (err error) {
 	}
 	_, failed := fmt.Fprintf(r.stdout, "%d series renamed\n", n)
 	leftFiles(r.process, p.env.Base, paths)
-	return firstError(err, failed)
+	return cmp.Or(err, failed)
 }
 
 // plan returns the paths of the series to rename, and a function that returns the new path of an

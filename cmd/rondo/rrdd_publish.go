@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func newRRDDPublish(c *common) *cobra.Command {
 			if strings.ContainsRune(args[0], filepath.Separator) {
 				return fmt.Errorf("plugin %q: want a name, and the folder with --dir", args[0])
 			}
-			defer func() { err = firstError(err, w.Close()) }()
+			defer func() { err = cmp.Or(err, w.Close()) }()
 			return p.run(cmd.Context(), c.stdin, &w, args[1:])
 		},
 	}

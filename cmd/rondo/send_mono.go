@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -97,7 +98,7 @@ func (s *monoSend) record(sender *mono.Sender, when mono.Samples) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, f.Close()) }()
+	defer func() { err = cmp.Or(err, f.Close()) }()
 	return sender.Record(f, when)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func (s *smonSend) run(ctx context.Context, c *common, args []string) (err error
 			err = nil
 			return
 		}
-		err = firstError(err, w.Close())
+		err = cmp.Or(err, w.Close())
 	}()
 	o := &smonStream{w: w}
 	if s.reset {
@@ -229,7 +230,7 @@ func (s *smonSend) copyLines(o *smonStream, r io.Reader) error {
 		}
 		if text := strings.TrimSpace(string(b)); text != "" {
 			if err := s.putLine(o, text); err != nil {
-				return firstError(fmt.Errorf("standard input, line %d: %w", line, err), o.flush())
+				return cmp.Or(fmt.Errorf("standard input, line %d: %w", line, err), o.flush())
 			}
 		}
 		if err == io.EOF {

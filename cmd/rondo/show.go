@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -100,7 +101,7 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = firstError(err, o.Close()) }()
+	defer func() { err = cmp.Or(err, o.Close()) }()
 	p, err := newPicker(s.common, o, nil)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func newStats(c *common) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer func() { err = firstError(err, o.Close()) }()
+			defer func() { err = cmp.Or(err, o.Close()) }()
 			var m *rondov1.StatsResponse
 			if o.Client != nil {
 				answer, err := o.Client.Stats(cmd.Context(), connect.NewRequest(&rondov1.StatsRequest{}))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -58,7 +59,7 @@ func dumpLog(c *common, dir string, from wal.Pos, format string) (err error) {
 	if err != nil {
 		return err // it names the folder
 	}
-	defer func() { err = firstError(err, l.Close()) }()
+	defer func() { err = cmp.Or(err, l.Close()) }()
 	w, err := table.New(c.stdout, format, "position", "segment", "offset", "length", "kind")
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func dumpLog(c *common, dir string, from wal.Pos, format string) (err error) {
 		}
 		return nil
 	})
-	return firstError(w.Close(), err)
+	return cmp.Or(w.Close(), err)
 }
 
 func newWALSegments(c *common) *cobra.Command {
@@ -106,7 +107,7 @@ func dumpSegments(c *common, dir, format string) (err error) {
 	if err != nil {
 		return err // it names the folder
 	}
-	defer func() { err = firstError(err, l.Close()) }()
+	defer func() { err = cmp.Or(err, l.Close()) }()
 	w, err := table.New(c.stdout, format, "segment", "first", "last", "bytes", "salt", "recycled", "follows", "end")
 	if err != nil {
 		return err
@@ -125,7 +126,7 @@ func dumpSegments(c *common, dir, format string) (err error) {
 	if err := w.Row("mark", "", uint64(m.Last), m.End, fmt.Sprintf("%016x", m.Salt), "", m.Segment, ""); err != nil {
 		return err
 	}
-	return firstError(w.Close(), l.Whole())
+	return cmp.Or(w.Close(), l.Whole())
 }
 
 // recordKinds are the names of the engine's records, by their first byte (docs/format.md).

@@ -19,13 +19,3 @@ func Explain(err error) error {
 	}
 	return err
 }
-
-// firstError returns the first error that is not nil.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -22,7 +23,7 @@ func (l local) Run(ctx context.Context, c *Call, args []string) (int, error) {
 		env.Extra = l.store
 	}
 	code := rrdtool.Run(ctx, env, args)
-	if err := firstError(l.store.Close(), out.release()); err != nil {
+	if err := cmp.Or(l.store.Close(), out.release()); err != nil {
 		return 1, err
 	}
 	return code, nil

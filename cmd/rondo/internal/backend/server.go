@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -86,7 +87,7 @@ func (s server) runThere(ctx context.Context, c *Call, env *rrdtool.Env, args []
 	}
 	f := &laterFile{name: out}
 	code, err = s.execute(ctx, f, c.Stderr, req)
-	return code, firstError(err, f.close())
+	return code, cmp.Or(err, f.close())
 }
 
 // adopt has the server make a series of the native file of a name, unless it has a series of that

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -34,7 +35,7 @@ var errServer = errors.New("a server has the database now")
 // runSession runs the commands of standard input on the database of this process. If a server takes
 // the database, the server runs the rest.
 func runSession(ctx context.Context, c *Call, s *session, kind PipeKind) (code int, err error) {
-	defer func() { err = firstError(err, s.letGo()) }()
+	defer func() { err = cmp.Or(err, s.letGo()) }()
 	env := c.pipeEnv(kind)
 	env.Store = s
 	if kind == OwnPipe {
