@@ -2,16 +2,10 @@ package rrdtool
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/rondo-db/rondo/query/graphdata"
 )
-
-// daemonOptions are the options of the verbs that have the option --daemon.
-var daemonOptions = map[string][]option{
-	"create": createOptions, "update": updateOptions, "fetch": fetchOptions, "first": firstOptions, "last": lastOptions,
-	"lastupdate": lastOptions, "info": infoOptions, "list": listOptions, "dump": dumpOptions, "tune": tuneOptions,
-	"flushcached": flushcachedOptions, "xport": xportOptions,
-}
 
 // Daemon takes the option --daemon out of a command. takes reports whether the verb has that
 // option. Wrong arguments are returned unchanged, for the verb to report.
@@ -19,8 +13,8 @@ func Daemon(args []string) (addr string, rest []string, takes bool) {
 	if len(args) == 0 {
 		return "", args, false
 	}
-	known, takes := daemonOptions[args[0]]
-	if !takes {
+	known := tables[args[0]]
+	if !slices.ContainsFunc(known, func(o option) bool { return o.long == "daemon" }) {
 		return "", args, false
 	}
 	rest = []string{args[0]}
