@@ -48,35 +48,35 @@ func (item *Item) open() (content, int64, error) {
 
 // opened returns an open file and its size in bytes. It closes a file that cannot be imported.
 func opened(f *os.File) (*os.File, int64, error) {
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		err = unnamed(err)
-	case !info.Mode().IsRegular():
-		err = errors.New("not a regular file")
-	case info.Size() > MaxFile:
-		err = fmt.Errorf("%d bytes, more than the %d of the largest file", info.Size(), int64(MaxFile))
-	default:
-		return f, info.Size(), nil
+	size, err := importable(f.Stat())
+	if err != nil {
+		_ = f.Close() // nothing was read
+		return nil, 0, err
 	}
-	_ = f.Close() // nothing was read
-	return nil, 0, err
+	return f, size, nil
 }
 
 // OpenFile opens a file that is to be imported and returns its size in bytes. It refuses everything
 // but regular files, so it does not block on a named pipe. The error does not contain the name.
 func OpenFile(name string) (f *os.File, size int64, err error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return nil, 0, unnamed(err)
-	case !info.Mode().IsRegular():
-		return nil, 0, errors.New("not a regular file")
-	case info.Size() > MaxFile:
-		return nil, 0, fmt.Errorf("%d bytes, more than the %d of the largest file", info.Size(), int64(MaxFile))
+	if size, err = importable(os.Stat(name)); err != nil {
+		return nil, 0, err
 	}
 	f, err = os.Open(name)
-	return f, info.Size(), unnamed(err)
+	return f, size, unnamed(err)
+}
+
+// importable returns the size in bytes of a file that can be imported, from the results of Stat.
+func importable(info fs.FileInfo, err error) (size int64, _ error) {
+	switch {
+	case err != nil:
+		return 0, unnamed(err)
+	case !info.Mode().IsRegular():
+		return 0, errors.New("not a regular file")
+	case info.Size() > MaxFile:
+		return 0, fmt.Errorf("%d bytes, more than the %d of the largest file", info.Size(), int64(MaxFile))
+	}
+	return info.Size(), nil
 }
 
 // unnamed returns an error of the file system without the file's name, which the caller prints
