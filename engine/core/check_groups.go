@@ -205,12 +205,12 @@ func (c *checker) block(key []byte, where string, b *rowblock.Block, cl *class, 
 			err = rowblock.SplitColumn(col, &cl.streams[stream], func(int, int, []byte) {})
 		}
 		if err != nil {
-			c.mended(bucketRows, key, wholeColumns(key, b, &cl.streams[stream]), where, c.lostRows(cl, group, stream, slot, i))
+			c.mended(bucketRows, key, wholeColumns(key, b, cl, stream, slot), where, c.lostRows(cl, group, stream, slot, i))
 			c.add(where, "column %d: %v: %s are lost", i, err, c.lostRows(cl, group, stream, slot, i))
 		}
 	}
 	if b.Size() != b.Len() {
-		c.mended(bucketRows, key, wholeColumns(key, b, &cl.streams[stream]), where, "bytes behind its end")
+		c.mended(bucketRows, key, wholeColumns(key, b, cl, stream, slot), where, "bytes behind its end")
 		c.add(where, "%d bytes, not %d", b.Len(), b.Size())
 	}
 }

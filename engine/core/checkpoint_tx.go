@@ -195,13 +195,7 @@ func (w *checkpointTx) subBlock(strips []rowblock.Strip, sn *snapshot, stream in
 		if !keep(i / c.sources) {
 			continue
 		}
-		col, err := b.Column(i)
-		if err == nil {
-			err = rowblock.SplitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
-				strips = append(strips, rowblock.Strip{Stream: stream, Slot: slot, Column: i, Skip: skip, Rows: rows, Data: data})
-			})
-		}
-		if err != nil {
+		if strips, err = b.AppendStrips(strips, &c.streams[stream], stream, slot, i); err != nil {
 			return strips, w.cp.loader.damagedRows(w.tx, sn.g, stream, slot, sub, i, err)
 		}
 	}

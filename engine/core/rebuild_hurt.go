@@ -271,15 +271,7 @@ func (b *rebuild) patchSlot(tx *boltfile.Tx, lg *lostGroup, at slotAt, e rowbloc
 			if !lg.keeps(i / c.sources) {
 				continue
 			}
-			from := len(strips)
-			col, err := bl.Column(i)
-			if err == nil {
-				err = rowblock.SplitColumn(col, &c.streams[at.stream], func(skip, rows int, data []byte) {
-					strips = append(strips, rowblock.Strip{Stream: at.stream, Slot: at.slot, Column: i, Skip: skip, Rows: rows, Data: data})
-				})
-			}
-			if err != nil {
-				strips = strips[:from]
+			if strips, err = bl.AppendStrips(strips, &c.streams[at.stream], at.stream, at.slot, i); err != nil {
 				b.lostRows(lg, at.stream, at.slot, i, err)
 			}
 		}

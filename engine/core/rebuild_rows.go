@@ -115,15 +115,9 @@ func (b *rebuild) siftBlock(k, v []byte) {
 			continue
 		}
 		at := len(strips)
-		col, err := bl.Column(i)
-		if err == nil {
-			err = rowblock.SplitColumn(col, &c.streams[stream], func(skip, rows int, data []byte) {
-				strips = append(strips, rowblock.Strip{Column: i, Skip: skip, Rows: rows, Data: data})
-			})
-		}
-		if err != nil {
+		if strips, err = bl.AppendStrips(strips, &c.streams[stream], stream, slot, i); err != nil {
 			b.lostRows(lg, stream, slot, i, err)
-			strips, changed = strips[:at], true
+			changed = true
 		}
 		for j := range strips[at:] {
 			lg.sawRow(index, &c.streams[stream], slot, strips[at+j].Skip+strips[at+j].Rows-1)

@@ -70,20 +70,11 @@ func (r *repairing) recount(id groupID, found []rowblock.LagCount) error {
 	return nil
 }
 
-// wholeColumns is a row block of the columns of b that can be read.
-func wholeColumns(key []byte, b *rowblock.Block, st *rowblock.Geometry) []byte {
+// wholeColumns returns a row block of the columns of b that can be read.
+func wholeColumns(key []byte, b *rowblock.Block, c *class, stream int, slot int64) []byte {
 	var strips []rowblock.Strip
 	for i := range b.Columns {
-		col, err := b.Column(i)
-		var of []rowblock.Strip
-		if err == nil {
-			err = rowblock.SplitColumn(col, st, func(skip, rows int, data []byte) {
-				of = append(of, rowblock.Strip{Column: i, Skip: skip, Rows: rows, Data: data})
-			})
-		}
-		if err == nil {
-			strips = append(strips, of...)
-		}
+		strips, _ = b.AppendStrips(strips, &c.streams[stream], stream, slot, i) // a damaged column has none
 	}
 	if len(strips) == 0 {
 		return rowblock.Empty(key)
