@@ -178,7 +178,7 @@ func (cat *catalogue) seriesOf(ref Ref, rec *seriesRecord) Series {
 // transaction that met the damage: a second transaction could wait for a writer that waits for the
 // first.
 func (cat *catalogue) pathOf(tx *boltfile.Tx, c *class, group uint32, index int) string {
-	ref := makeRef(c.id, group<<c.shift+uint32(index))
+	ref := c.refAt(group, index)
 	rec, ok := cat.changedRecord(ref)
 	if !ok {
 		rec, _ = cat.recordIn(tx, ref) // a damaged record has no path to tell

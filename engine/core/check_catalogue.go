@@ -84,7 +84,7 @@ func (c *checker) series(k, v []byte) {
 		return
 	}
 	c.next[cl.id] = max(c.next[cl.id], ref.number()+1)
-	c.members[groupID{cl.id, ref.number() >> cl.shift}]++
+	c.members[cl.groupOf(ref.number())]++
 	if c.tx.Bucket(bucketDefs).Get(binary.BigEndian.AppendUint32(nil, rec.def)) == nil {
 		c.add(where, "no definition %d", rec.def)
 	}

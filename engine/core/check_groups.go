@@ -54,7 +54,7 @@ func keyHex(k []byte) string { return fmt.Sprintf("%x", k[:min(len(k), 64)]) }
 // lost names the series of a group, the first few by their paths.
 func (c *checker) lost(cl *class, group uint32) string {
 	var paths []string
-	n, first := 0, makeRef(cl.id, group<<cl.shift)
+	n, first := 0, cl.refAt(group, 0)
 	cur := c.tx.Bucket(bucketSeries).Cursor()
 	for k, v := cur.Seek(refKey(first)); len(k) == 8 && Ref(binary.BigEndian.Uint64(k)) < first+1<<cl.shift; k, v = cur.Next() {
 		if c.s.catalogue.removed(Ref(binary.BigEndian.Uint64(k))) {
@@ -93,7 +93,7 @@ func (c *checker) lostRows(cl *class, group uint32, stream int, slot int64, colu
 	if column < 0 {
 		return what + " of " + c.lost(cl, group)
 	}
-	ref := makeRef(cl.id, group<<cl.shift+uint32(column/cl.sources))
+	ref := cl.refAt(group, column/cl.sources)
 	rec := c.nowRecord(refKey(ref), c.tx.Bucket(bucketSeries).Get(refKey(ref)))
 	if rec == nil {
 		return fmt.Sprintf("%s of series %#x, which the catalogue does not have", what, uint64(ref))
@@ -125,7 +125,7 @@ func (c *checker) group(where string, g *group) {
 		c.member(where, g, i)
 	}
 	for i, err := range g.refused {
-		c.add(where, "series %#x: %v", uint64(makeRef(g.c.id, g.id<<g.c.shift+uint32(i))), errors.Unwrap(err))
+		c.add(where, "series %#x: %v", uint64(g.ref(i)), errors.Unwrap(err))
 	}
 	for _, e := range g.dir.Lags {
 		c.lags[string(binary.BigEndian.AppendUint16(g.stateKey(), e.Index))] = e
@@ -141,7 +141,7 @@ func (c *checker) group(where string, g *group) {
 
 // member compares one series of a state record with the catalogue.
 func (c *checker) member(where string, g *group, i int) {
-	ref := makeRef(g.c.id, g.id<<g.c.shift+uint32(i))
+	ref := g.ref(i)
 	raw := c.tx.Bucket(bucketSeries).Get(refKey(ref))
 	if g.pos <= c.pos && (raw != nil) != g.alive(i) {
 		c.add(where, "series %#x: in the catalogue %v, in the group %v", uint64(ref), raw != nil, g.alive(i))
@@ -278,7 +278,7 @@ func (c *checker) lag() {
 
 // lostLag says of which series rows in lag are lost.
 func (c *checker) lostLag(id groupID, index int, what string) string {
-	ref := makeRef(id.class, id.group<<c.s.catalogue.class(id.class).shift+uint32(index))
+	ref := c.s.catalogue.class(id.class).refAt(id.group, index)
 	if rec := c.nowRecord(refKey(ref), c.tx.Bucket(bucketSeries).Get(refKey(ref))); rec != nil {
 		return fmt.Sprintf("rows of %q that its group keeps no more are lost: %s", rec.path, what)
 	}

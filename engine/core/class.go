@@ -135,6 +135,14 @@ func (c *class) layout() {
 // half.
 func makeRef(class, number uint32) Ref { return Ref(class)<<32 | Ref(number) }
 
+// refAt returns the reference of the series at an index of a group.
+func (c *class) refAt(group uint32, index int) Ref {
+	return makeRef(c.id, group<<c.shift+uint32(index))
+}
+
+// groupOf returns the group of a series number.
+func (c *class) groupOf(number uint32) groupID { return groupID{c.id, number >> c.shift} }
+
 func (r Ref) class() uint32  { return uint32(r >> 32) }
 func (r Ref) number() uint32 { return uint32(r) }
 

@@ -51,7 +51,7 @@ func (s *Store) digest(ctx context.Context, g *group) (uint64, error) {
 		if !g.alive(i) {
 			continue
 		}
-		refs = append(refs, makeRef(g.c.id, g.id<<g.c.shift+uint32(i)))
+		refs = append(refs, g.ref(i))
 		put(uint64(g.defs[i]))
 		for _, w := range g.words[i*g.c.words : (i+1)*g.c.words] {
 			put(w)

@@ -38,7 +38,7 @@ func (a *appender) prepareContext(g *group, index int) error {
 		g.encReady, g.encEpoch = true, a.epoch
 	}
 	if len(g.encTag) <= index*g.c.sources {
-		return notFound(makeRef(g.c.id, g.id<<g.c.shift+uint32(index)))
+		return notFound(g.ref(index))
 	}
 	return nil
 }

@@ -107,6 +107,9 @@ const (
 	flagLost = 2
 )
 
+// ref returns the reference of the series at an index of g.
+func (g *group) ref(index int) Ref { return g.c.refAt(g.id, index) }
+
 // resize makes room for at least n series and keeps what the arrays hold.
 func (g *group) resize(n int) {
 	if n <= g.capacity {

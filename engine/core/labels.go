@@ -85,7 +85,7 @@ func (cat *catalogue) overlayLabels(pick func(Label) (string, bool)) (set map[st
 	for i := range cat.ops {
 		if o := &cat.ops[i]; o.old != nil && (!o.rename || o.relabel) {
 			c := cat.class(o.ref.class())
-			id := groupID{c.id, o.ref.number() >> c.shift}
+			id := c.groupOf(o.ref.number())
 			p := removed[id]
 			p.set(c.index(o.ref.number()))
 			removed[id] = p

@@ -151,7 +151,7 @@ func (b *rebuild) find(tx *boltfile.Tx) error {
 		if c == nil || c.group(ref.number()) == nil {
 			continue
 		}
-		id := groupID{c.id, ref.number() >> c.shift}
+		id := c.groupOf(ref.number())
 		if whole[id] {
 			continue
 		}

@@ -93,7 +93,7 @@ func (b *rebuild) findHurt(ctx context.Context) error {
 			h.held = make([]bool, stored.n)
 			for i := range stored.n {
 				h.held[i] = stored.alive(i)
-				if rec := b.recordOf(tx, makeRef(id.class, id.group<<stored.c.shift+uint32(i))); rec != nil && stored.alive(i) {
+				if rec := b.recordOf(tx, stored.ref(i)); rec != nil && stored.alive(i) {
 					lg.members[i] = rec
 					h.unfit[i] = stored.refused[i] != nil || rec.def != stored.defs[i]
 				}

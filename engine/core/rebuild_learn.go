@@ -25,7 +25,7 @@ func (b *rebuild) learn(p *planned, pos wal.Pos) {
 		return
 	}
 	number := c.next.Load()
-	g := b.peek(groupID{c.id, number >> c.shift})
+	g := b.peek(c.groupOf(number))
 	if i := c.index(number); g != nil && g.pos >= pos && i < g.n {
 		d := cat.definition(g.defs[i])
 		if d == nil || !d.lost() {

@@ -228,7 +228,7 @@ func (b *rebuild) tell(u unreadRows) {
 
 // now is the record of a series with what the log changes of it; nil: it is dropped.
 func (b *rebuild) now(lg *lostGroup, index int) *seriesRecord {
-	if rec, changed := b.s.catalogue.changedRecord(makeRef(lg.g.c.id, lg.g.id<<lg.g.c.shift+uint32(index))); changed {
+	if rec, changed := b.s.catalogue.changedRecord(lg.g.ref(index)); changed {
 		return rec
 	}
 	return lg.members[index]

@@ -25,7 +25,7 @@ func (g *group) refuse(i int, err error) {
 // refused.
 func (g *group) usable(i int) error {
 	if !g.alive(i) {
-		return notFound(makeRef(g.c.id, g.id<<g.c.shift+uint32(i)))
+		return notFound(g.ref(i))
 	}
 	return g.refused[i]
 }

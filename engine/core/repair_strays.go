@@ -35,7 +35,7 @@ func (r *repairing) strays() error {
 			g := &group{c: c, id: id}
 			if g.decodeState(v) == nil { // else it was made anew
 				for i := range g.n {
-					if g.alive(i) && r.unnamed(tx, makeRef(c.id, id<<c.shift+uint32(i))) {
+					if g.alive(i) && r.unnamed(tx, g.ref(i)) {
 						list = append(list, stray{(*c.groups.Load())[id], i})
 					}
 				}
@@ -56,7 +56,7 @@ func (r *repairing) strays() error {
 		x.g.mu.Unlock()
 		r.stirred = true
 		r.lose("series %#x: its name is lost, and its rows with it; its last update was at %s",
-			uint64(makeRef(x.g.c.id, x.g.id<<x.g.c.shift+uint32(x.index))), damage.TimeText(last.Unix()))
+			uint64(x.g.ref(x.index)), damage.TimeText(last.Unix()))
 	}
 	if len(beyond) == 0 {
 		return nil

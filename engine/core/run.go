@@ -36,7 +36,6 @@ func readSamples(r *record.Reader, g *group, at rra.Time, b *Batch) {
 		r.Fail()
 		return
 	}
-	base := Ref(g.id) << c.shift
 	from := len(b.samples)
 	for range ranges {
 		first, count := r.Uvarint(), r.Uvarint()
@@ -45,7 +44,7 @@ func readSamples(r *record.Reader, g *group, at rra.Time, b *Batch) {
 			return
 		}
 		for i := range count {
-			b.samples = append(b.samples, sample{ref: makeRef(c.id, uint32(base)+uint32(first+i)), at: at, n: uint16(n)})
+			b.samples = append(b.samples, sample{ref: g.ref(int(first + i)), at: at, n: uint16(n)})
 		}
 	}
 	for i := from; i < len(b.samples); i++ {
@@ -68,7 +67,7 @@ func readCommand(r *record.Reader, g *group, at rra.Time, b *Batch) (index int, 
 		r.Fail()
 		return 0, 0
 	}
-	ref := makeRef(c.id, g.id<<c.shift+uint32(index))
+	ref := g.ref(index)
 	for range count {
 		n := r.Uvarint()
 		at = r.Time(at)

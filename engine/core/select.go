@@ -153,7 +153,7 @@ func (cat *catalogue) refsOf(set map[groupID]posting) []Ref {
 		c := cat.class(id.class)
 		for i := range 1 << c.shift {
 			if p.has(i) {
-				refs = append(refs, makeRef(id.class, id.group<<c.shift+uint32(i)))
+				refs = append(refs, c.refAt(id.group, i))
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func (a *appender) split(t *Ticket, b *Batch) {
 		}
 		t.runs = append(t.runs, run{g: g, from: uint32(i), to: uint32(i + 1), top: sm.ref})
 		r, first = &t.runs[len(t.runs)-1], sm
-		from = makeRef(c.id, g.id<<c.shift)
+		from = c.refAt(g.id, 0)
 		below = from // in seasonal classes every sample is a command
 		if !c.seasonal {
 			below = makeRef(c.id, min((g.id+1)<<c.shift, c.next.Load()))
