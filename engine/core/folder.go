@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,6 +54,16 @@ func checkForeign(dir string) error {
 		return errForeign
 	}
 	return nil
+}
+
+// asideName returns the name that the damaged file or folder name is renamed to. No file has it.
+func asideName(name string) string {
+	for i := 1; ; i++ {
+		aside := fmt.Sprintf("%s.damaged-%d", name, i)
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+			return aside
+		}
+	}
 }
 
 // syncFolder makes the names in a folder durable.

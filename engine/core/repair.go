@@ -203,13 +203,7 @@ func (r *repairing) vain() bool {
 
 // exchange puts the new file in the place of the damaged one, and that aside.
 func (r *repairing) exchange(dir, name, fresh string) error {
-	aside := ""
-	for i := 1; ; i++ {
-		aside = fmt.Sprintf("%s.damaged-%d", name, i)
-		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-	}
+	aside := asideName(name)
 	if err := os.Link(name, aside); err != nil { // the folder has a database at every moment
 		return err
 	}

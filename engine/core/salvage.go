@@ -136,12 +136,7 @@ func (s *Store) replaceLog(ctx context.Context, from string, got *Salvaged) erro
 	if got.Last != last || to.Last() != last {
 		return fmt.Errorf("copied the log up to position %d of %d", to.Last(), last)
 	}
-	for i := 1; ; i++ {
-		got.Aside = fmt.Sprintf("%s.damaged-%d", from, i)
-		if _, err := os.Lstat(got.Aside); errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-	}
+	got.Aside = asideName(from)
 	if err := os.Rename(from, got.Aside); errors.Is(err, fs.ErrNotExist) {
 		got.Aside = ""
 	} else if err != nil {
