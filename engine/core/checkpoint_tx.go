@@ -146,20 +146,15 @@ func (w *checkpointTx) rescue(sn *snapshot, stream int, e rowblock.SubBlocks) bo
 	st := &c.streams[stream]
 	end := (e.Slot + 1) * st.Slot
 	behind := func(i int) bool { return i < len(sn.alive) && sn.alive[i] && sn.lows[stream][i] < end }
-	if !slices.ContainsFunc(indices(len(sn.alive)), behind) {
+	lagging := false
+	for i := range sn.alive {
+		lagging = lagging || behind(i)
+	}
+	if !lagging {
 		return true
 	}
 	strips, from := w.stored(sn, stream, e, behind)
 	return from == e.Lo && w.addLags(sn, stream, e.Slot, strips)
-}
-
-// indices returns the numbers from 0 to n-1.
-func indices(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 // stored returns the strips that the sub-blocks of a slot hold, sorted, of the series that keep
