@@ -27,8 +27,8 @@ type salvage struct {
 	size int64
 	to   Salvager
 	walk *pageWalk
-	free []uint64 // a bit a page; nil: the list cannot be read
-	seen []uint64 // a bit a page that was read; walk also counts pages that a damaged page claims
+	free pageSet // nil: the list cannot be read
+	seen pageSet // pages that were read; walk also counts pages that a damaged page claims
 }
 
 // Salvage reads all buckets of a damaged file of size bytes, bucket by bucket and page by page. It
@@ -42,8 +42,8 @@ func Salvage(f io.ReaderAt, size int64, to Salvager) error {
 		return err
 	}
 	c := &salvage{f: f, size: size, to: to}
-	c.walk = &pageWalk{f: f, meta: m, used: make([]uint64, m.pages/64+1), unfit: make(map[string]bool), again: true}
-	c.seen = make([]uint64, m.pages/64+1)
+	c.walk = &pageWalk{f: f, meta: m, used: newPageSet(m.pages), unfit: make(map[string]bool), again: true}
+	c.seen = newPageSet(m.pages)
 	return c.run()
 }
 
@@ -51,12 +51,12 @@ func Salvage(f io.ReaderAt, size int64, to Salvager) error {
 func (c *salvage) run() error {
 	m := c.walk.meta
 	if ids, n, err := readFreelist(c.f, m); err == nil {
-		c.free = make([]uint64, m.pages/64+1)
+		c.free = newPageSet(m.pages)
 		for i := range n {
 			c.walk.use(m.freelist + i)
 		}
 		for _, id := range ids {
-			c.free[id/64] |= 1 << (id % 64)
+			c.free.add(id)
 		}
 	} else {
 		c.to.Done("the list of free pages is made anew (%v)", err)
@@ -65,7 +65,7 @@ func (c *salvage) run() error {
 		return err
 	}
 	for id := uint64(2); c.free != nil && id < m.pages; id++ {
-		if c.walk.used[id/64]>>(id%64)&1 != 0 || c.free[id/64]>>(id%64)&1 != 0 {
+		if c.walk.used.has(id) || c.free.has(id) {
 			continue
 		}
 		b := c.at(int64(id)*m.pageSize, pageHeader)
@@ -99,11 +99,11 @@ func (c *salvage) at(off, n int64) []byte {
 // page reads a page of bucket (empty: the bucket of buckets) and the pages below it.
 func (c *salvage) page(id uint64, bucket string, depth int) error {
 	w := c.walk
-	if id < 2 || id >= w.meta.pages || c.free != nil && c.free[id/64]>>(id%64)&1 != 0 || c.seen[id/64]>>(id%64)&1 != 0 {
+	if id < 2 || id >= w.meta.pages || c.free != nil && c.free.has(id) || c.seen.has(id) {
 		c.to.Lose("page %d of bucket %q: what leads to it is damaged", id, bucket)
 		return nil
 	}
-	c.seen[id/64] |= 1 << (id % 64)
+	c.seen.add(id)
 	w.use(id)
 	b, err := w.read(id)
 	if err != nil {

@@ -63,7 +63,7 @@ func (t *Tx) walkOf(bucket []byte, found func(*damage.Error)) *pageWalk {
 	w := &pageWalk{f: t.from.file, unfit: make(map[string]bool), bucket: string(bucket)}
 	w.meta.pageSize = int64(t.tx.DB().Info().PageSize)
 	w.meta.pages = uint64(t.tx.Size() / w.meta.pageSize)
-	w.used = make([]uint64, w.meta.pages/64+1)
+	w.used = newPageSet(w.meta.pages)
 	w.report = func(bucket, what string) {
 		e := &damage.Error{Bucket: bucket, Err: errors.New(what)}
 		t.file.options.Damage.Note(e)

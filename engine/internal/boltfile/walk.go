@@ -19,7 +19,7 @@ import (
 type pageWalk struct {
 	f    io.ReaderAt
 	meta metaPage
-	used []uint64 // a bit a page
+	used pageSet
 	// report is called with what is wrong with the pages of a bucket; bucket is empty for the file
 	// as a whole.
 	report func(bucket, what string)
@@ -53,7 +53,7 @@ func walkPages(f io.ReaderAt, size int64, branches bool, report func(bucket, wha
 	if m.pageSize <= 0 || int64(m.pages) > size/m.pageSize {
 		return nil, &damage.Error{Err: fmt.Errorf("the file has %d bytes, but %d pages of %d: it was cut", size, m.pages, m.pageSize)}
 	}
-	w := &pageWalk{f: f, meta: m, used: make([]uint64, m.pages/64+1), report: report, unfit: make(map[string]bool), branches: branches}
+	w := &pageWalk{f: f, meta: m, used: newPageSet(m.pages), report: report, unfit: make(map[string]bool), branches: branches}
 	w.tree(m.root, true)
 	w.free()
 	return w.unfit, nil
@@ -78,11 +78,11 @@ func (w *pageWalk) bad(page uint64, format string, args ...any) {
 
 // use notes that a page is in use. It returns false if the page was in use already.
 func (w *pageWalk) use(id uint64) bool {
-	if w.used[id/64]>>(id%64)&1 != 0 {
+	if w.used.has(id) {
 		w.unfit[w.bucket] = true
 		return false
 	}
-	w.used[id/64] |= 1 << (id % 64)
+	w.used.add(id)
 	return true
 }
 
@@ -287,7 +287,7 @@ func (w *pageWalk) free() {
 	}
 	lost := 0
 	for id := uint64(2); id < w.meta.pages; id++ {
-		if w.used[id/64]>>(id%64)&1 == 0 {
+		if !w.used.has(id) {
 			lost++
 		}
 	}
