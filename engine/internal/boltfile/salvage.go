@@ -12,7 +12,8 @@ type Salvager interface {
 	// BucketOf returns the bucket that the checksum of an entry proves it to belong to. Only bucket
 	// comes into question, or every bucket if bucket is empty. It returns "" if nothing is proved.
 	BucketOf(bucket string, k, v []byte) string
-	// KeepDamaged reports whether an entry whose value is damaged is to be put all the same.
+	// KeepDamaged reports whether an entry whose value is damaged is to be put all the same, because
+	// its key names its owner.
 	KeepDamaged(bucket string, k []byte) bool
 	// Put takes an entry, and may keep k and v. Several entries may have one key; the first counts.
 	Put(bucket string, k, v []byte) error
@@ -199,23 +200,17 @@ func (c *salvage) elements(start, end int64, bucket string) error {
 			}
 			k, v := kv[:try[1]:try[1]], kv[try[1]:]
 			of := c.to.BucketOf(bucket, k, v)
-			if of == "" && j == 0 && c.mendKey(bucket, k, v) {
+			if of == "" && j == 0 && (c.mendKey(bucket, k, v) || c.to.KeepDamaged(bucket, k)) {
 				of = bucket
 			}
-			if of != "" {
-				if err := c.to.Put(of, k, v); err != nil {
-					return err
-				}
-				found, last = true, try[0]+try[1]+try[2]
-				break
+			if of == "" {
+				continue
 			}
-			if j == 0 && c.to.KeepDamaged(bucket, k) { // the key names its owner
-				if err := c.to.Put(bucket, k, v); err != nil {
-					return err
-				}
-				found, last = true, pos+ks+vs
-				break
+			if err := c.to.Put(of, k, v); err != nil {
+				return err
 			}
+			found, last = true, try[0]+try[1]+try[2]
+			break
 		}
 		if !found {
 			if bucket != "" && i < int64(e.Uint16(head[10:])) {
