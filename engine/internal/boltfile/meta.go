@@ -75,3 +75,12 @@ func newestMeta(f io.ReaderAt, size int64) (newest metaPage, at int64, page []by
 	}
 	return newest, at, page, nil
 }
+
+// wholeMeta returns the meta page that counts, and refuses a file that ends before its pages do.
+func wholeMeta(f io.ReaderAt, size int64) (metaPage, error) {
+	m, _, _, err := newestMeta(f, size)
+	if err == nil && (m.pageSize < 1<<10 || m.pages > 1<<48 || int64(m.pages) > size/m.pageSize) {
+		err = &damage.Error{Err: fmt.Errorf("the file has %d bytes, but its pages take %d: it was cut", size, int64(m.pages)*m.pageSize)}
+	}
+	return m, err
+}

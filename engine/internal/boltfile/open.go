@@ -2,7 +2,6 @@ package boltfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -140,12 +139,9 @@ func (f *File) checkFile() error {
 	if st.Size() == 0 {
 		return &damage.Error{Err: errors.New("the file is empty: it was cut")}
 	}
-	m, _, _, err := newestMeta(file, st.Size())
+	m, err := wholeMeta(file, st.Size())
 	if err != nil {
 		return err
-	}
-	if m.pageSize < 1<<10 || m.pages > 1<<48 || int64(m.pages)*m.pageSize > st.Size() {
-		return &damage.Error{Err: fmt.Errorf("the file has %d bytes, but its pages take %d: it was cut", st.Size(), int64(m.pages)*m.pageSize)}
 	}
 	_, _, err = readFreelist(file, m)
 	return err
@@ -159,10 +155,7 @@ func checkLength(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	m, _, _, err := newestMeta(f, st.Size())
-	if err == nil && int64(m.pages)*m.pageSize > st.Size() {
-		err = &damage.Error{Err: fmt.Errorf("the file has %d bytes, but its pages take %d: it was cut", st.Size(), int64(m.pages)*m.pageSize)}
-	}
+	_, err = wholeMeta(f, st.Size())
 	return err
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"sort"
-
-	"github.com/rondo-db/rondo/engine/internal/damage"
 )
 
 // A pageWalk reads the pages of the database from the file, not through the mapping, and trusts
@@ -46,12 +44,9 @@ const mostDepth = 64
 // walkPages walks all pages of the newest transaction, or all branch pages. Nobody may write
 // meanwhile. See File.Walk for report and unfit.
 func walkPages(f io.ReaderAt, size int64, branches bool, report func(bucket, what string)) (unfit map[string]bool, err error) {
-	m, _, _, err := newestMeta(f, size)
+	m, err := wholeMeta(f, size)
 	if err != nil {
 		return nil, err
-	}
-	if m.pageSize <= 0 || int64(m.pages) > size/m.pageSize {
-		return nil, &damage.Error{Err: fmt.Errorf("the file has %d bytes, but %d pages of %d: it was cut", size, m.pages, m.pageSize)}
 	}
 	w := &pageWalk{f: f, meta: m, used: newPageSet(m.pages), report: report, unfit: make(map[string]bool), branches: branches}
 	w.tree(m.root, true)
