@@ -10,13 +10,13 @@ func (f *File) Size() (bytes, free int64) {
 		}
 		bytes = t.tx.Size()
 		m, _, _, err := newestMeta(t.from.file, bytes)
+		same := m.tx == uint64(t.ID())
 		var list freelist
-		if err == nil && m.tx == uint64(t.ID()) { // t keeps the list from being overwritten
+		if err == nil && same { // t keeps the list from being overwritten
 			list, err = findFreelist(t.from.file, m)
 		}
-		id := uint64(t.ID())
 		t.End()
-		if err != nil || m.tx == id {
+		if err != nil || same {
 			return bytes, int64(list.count) * m.pageSize
 		}
 	}
