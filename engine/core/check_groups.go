@@ -181,16 +181,19 @@ func (c *checker) rows() {
 		delete(c.blocks, string(k))
 		b, err := rowblock.Open(k, v)
 		if err != nil {
-			c.add(where, "%v: %s are lost", err, c.lostRows(cl, group, stream, slot, -1))
-			c.mended(bucketRows, k, rowblock.Empty(k), where, c.lostRows(cl, group, stream, slot, -1))
+			lost := c.lostRows(cl, group, stream, slot, -1)
+			c.add(where, "%v: %s are lost", err, lost)
+			c.mended(bucketRows, k, rowblock.Empty(k), where, lost)
 			continue
 		}
 		c.block(k, where, &b, cl, group, stream, slot)
 	}
 	for k := range c.blocks {
+		where := "rows " + keyHex([]byte(k))
 		class, stream, slot, _, group, _ := rowblock.ParseKey([]byte(k))
-		c.mended(bucketRows, []byte(k), rowblock.Empty([]byte(k)), fmt.Sprintf("rows %x", k), c.lostRows(c.s.catalogue.class(class), group, stream, slot, -1))
-		c.add(fmt.Sprintf("rows %x", k), "%v: %s are lost", damage.ErrMissing, c.lostRows(c.s.catalogue.class(class), group, stream, slot, -1))
+		lost := c.lostRows(c.s.catalogue.class(class), group, stream, slot, -1)
+		c.add(where, "%v: %s are lost", damage.ErrMissing, lost)
+		c.mended(bucketRows, []byte(k), rowblock.Empty([]byte(k)), where, lost)
 	}
 }
 
@@ -205,8 +208,9 @@ func (c *checker) block(key []byte, where string, b *rowblock.Block, cl *class, 
 			err = rowblock.SplitColumn(col, &cl.streams[stream], func(int, int, []byte) {})
 		}
 		if err != nil {
-			c.mended(bucketRows, key, wholeColumns(key, b, cl, stream, slot), where, c.lostRows(cl, group, stream, slot, i))
-			c.add(where, "column %d: %v: %s are lost", i, err, c.lostRows(cl, group, stream, slot, i))
+			lost := c.lostRows(cl, group, stream, slot, i)
+			c.add(where, "column %d: %v: %s are lost", i, err, lost)
+			c.mended(bucketRows, key, wholeColumns(key, b, cl, stream, slot), where, lost)
 		}
 	}
 	if b.Size() != b.Len() {
@@ -253,8 +257,9 @@ func (c *checker) lag() {
 			continue
 		}
 		if err != nil {
-			c.add(where, "%v: %s are lost", err, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
-			c.mended(bucketLag, k, record.AppendSum(nil, bucketLag, k), where, c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k)))
+			lost := c.lostRows(cl, group, stream, lagSlot(k), lagColumn(k))
+			c.add(where, "%v: %s are lost", err, lost)
+			c.mended(bucketLag, k, record.AppendSum(nil, bucketLag, k), where, lost)
 		}
 		e := found[name]
 		e.Index = index
