@@ -116,18 +116,18 @@ func (r *repairing) repair(ctx context.Context, dir string, o Options) (err erro
 		return err
 	}
 	defer func() { _ = os.Remove(fresh) }() // what stays is removed by the next repair
-	if err = r.makeFile(name, fresh); err == nil {
-		err = r.mend(ctx, dir, o)
-	}
-	for r.hasLearned() {
+	for {
+		if err = r.makeFile(name, fresh); err == nil {
+			err = r.mend(ctx, dir, o)
+		}
+		if !r.hasLearned() {
+			break
+		}
 		if err := os.Remove(fresh); err != nil {
 			return err
 		}
 		r.beginAnew()
 		r.s = newStore(dir, o)
-		if err = r.makeFile(name, fresh); err == nil {
-			err = r.mend(ctx, dir, o)
-		}
 	}
 	if poor := len(r.got.Lost)+len(r.got.Left) > 0; err == nil && poor || errors.Is(err, ErrDamaged) {
 		if mark, whole := r.wholeLog(dir); whole {
