@@ -12,10 +12,6 @@ import (
 	"github.com/rondo-db/rondo/internal/loglimit"
 )
 
-// LastReadWait is how long more may arrive after reading has ended: bytes that have arrived are
-// still read, until none arrives for so long.
-const LastReadWait = 10 * time.Millisecond
-
 const (
 	// lastWriteTime is how long a Write may take after the end of Serve's context.
 	lastWriteTime = time.Second
@@ -60,6 +56,7 @@ type Conn struct {
 	why   error     // why reading ends; nil: it goes on
 	end   time.Time // when reading ends; set with why
 	tries int       // reads since why was set
+	in    *Input    // reads after why was set; nil: none did yet
 	first foreign.Sniffer
 }
 
@@ -118,25 +115,23 @@ func (c *Conn) ends(otherwise error) error {
 
 // readLast reads bytes that have arrived although reading has ended, then returns c.why.
 func (c *Conn) readLast(p []byte) (int, error) {
-	wait := LastReadWait
-	for now := time.Now(); c.tries < lastReads || now.Before(c.end); now = time.Now() {
-		c.tries++
-		until := now.Add(wait)
-		_ = c.SetReadDeadline(until) // else Read sees it closed
-		n, err := c.Conn.Read(p)
-		switch {
-		case !errors.Is(err, os.ErrDeadlineExceeded):
-			return n, err
-		case time.Now().Before(until): // interrupt came late
-			continue
-		case wait > LastReadWait:
-			c.tries, c.end = lastReads, time.Time{} // nothing is left
-		}
-		// On a busy machine the deadline may have passed before Read began to look for bytes. So
-		// one more try follows, with a longer wait.
-		wait = 4 * LastReadWait
+	if c.tries >= lastReads && !time.Now().Before(c.end) {
+		return 0, c.why
 	}
-	return 0, c.why
+	c.tries++
+	if c.in == nil {
+		in, err := NewInput(c.Conn)
+		if err != nil {
+			return 0, err
+		}
+		c.in = in
+	}
+	n, err := c.in.ReadLast(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) { // nothing is left
+		c.tries, c.end = lastReads, time.Time{}
+		err = c.why
+	}
+	return n, err
 }
 
 // interrupt ends a waiting Read at once and a waiting Write soon. It is called when ctx has ended.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"path/filepath"
 	"testing"
 	"time"
 )
@@ -57,5 +58,44 @@ func TestLastWordsAreRead(t *testing.T) {
 		if n, err := c.Read(make([]byte, 1)); n != 0 || !errors.Is(err, tt.want) {
 			t.Errorf("idle %v: a further read returns %d, %v", tt.idle, n, err)
 		}
+	}
+}
+
+// A lateConn lets a deadline of reading pass before it says that it is set, as a busy machine does.
+type lateConn struct{ *net.UnixConn }
+
+func (c lateConn) SetReadDeadline(t time.Time) error {
+	err := c.UnixConn.SetReadDeadline(t)
+	if left := time.Until(t); left < time.Second {
+		time.Sleep(left)
+	}
+	return err
+}
+
+// TestLastWordsOnBusyMachine: what a peer had sent was lost where the machine let the deadlines of
+// the last reads pass before it read.
+func TestLastWordsOnBusyMachine(t *testing.T) {
+	// What is written to a socket of the file system has arrived when Write returns.
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // it has served
+	peer, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nc, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = peer.Close(), nc.Close() }) // they have served
+	tcp := &TCP{o: TCPOptions{Idle: time.Nanosecond}.withDefaults(), places: NewPlaces(1, 1, 0)}
+	c := tcp.enter(t.Context(), lateConn{nc.(*net.UnixConn)})
+	if _, err := io.WriteString(peer, "sample\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(c); string(got) != "sample\n" || !errors.Is(err, ErrIdle) {
+		t.Errorf("read %q, %v, want all and %v", got, err, ErrIdle)
 	}
 }

@@ -26,7 +26,7 @@ type conn struct {
 	s     *Server
 	ctx   context.Context
 	nc    net.Conn
-	in    *input
+	in    *sockets.Input
 	allow Commands
 
 	buf        []byte // requests that were read

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/foreign"
-	"github.com/rondo-db/rondo/internal/sockets"
 )
 
 // serve reads and answers requests until the peer closes the connection or the context ends.
@@ -37,7 +36,7 @@ func (c *conn) receive() (more bool, err error) {
 		return c.receiveLast()
 	}
 	if len(c.flight) > 0 || c.burst != nil {
-		n, err := c.in.read(c.buf[c.to:], false)
+		n, err := c.in.Read(c.buf[c.to:], false)
 		if n > 0 {
 			c.to += n
 			return true, nil
@@ -67,7 +66,7 @@ func (c *conn) receive() (more bool, err error) {
 	c.patience = c.s.o.WriteTime // the peer has read everything
 	c.place.Silent(time.Now())
 	c.deadline()
-	n, err := c.in.read(c.buf[c.to:], true)
+	n, err := c.in.Read(c.buf[c.to:], true)
 	c.place.Heard()
 	c.to += n
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -92,27 +91,9 @@ func (c *conn) receiveLast() (more bool, err error) {
 		return false, os.ErrDeadlineExceeded
 	}
 	c.ended = true
-	// The first read does not wait and needs no deadline: a busy machine may let one pass before it
-	// reads.
-	n, err := c.readLast(time.Time{}, false)
-	if n == 0 && err == nil {
-		n, err = c.readLast(time.Now().Add(sockets.LastReadWait), true)
-	}
+	n, err := c.in.ReadLast(c.buf[c.to:])
 	c.to += n
 	return c.to > c.from, err
-}
-
-// readLast reads with the deadline until; zero: none. It sets the deadline again if interrupt has
-// overwritten it.
-func (c *conn) readLast(until time.Time, wait bool) (n int, err error) {
-	for range 3 { // the server ends once, and another takes the place once
-		_ = c.nc.SetReadDeadline(until) // on an error the read fails too
-		n, err = c.in.read(c.buf[c.to:], wait)
-		if !errors.Is(err, os.ErrDeadlineExceeded) || wait && !time.Now().Before(until) {
-			break
-		}
-	}
-	return n, err
 }
 
 // chunk answers the requests among the bytes that were read, as far as their lines are complete.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/sockets"
 )
 
 // TestLastWordsAreAnswered: what a client had sent when it lost its place to another, or was silent
@@ -100,6 +101,9 @@ func TestLastWordsOnBusyMachine(t *testing.T) {
 	defer s.Close()
 	client, c := connected(t, s, l)
 	c.nc = lateConn{c.nc.(*net.UnixConn)}
+	if c.in, err = sockets.NewInput(c.nc); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := io.WriteString(client, "PING\nPING\n"); err != nil {
 		t.Fatal(err)
 	}

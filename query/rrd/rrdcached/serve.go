@@ -39,7 +39,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) erro
 }
 
 func (s *Server) newConn(ctx context.Context, nc net.Conn, allow Commands) (*conn, error) {
-	in, err := newInput(nc)
+	in, err := sockets.NewInput(nc)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package rrdcached
+package sockets
 
 import (
 	"errors"
@@ -9,12 +9,10 @@ import (
 	"syscall"
 )
 
-// openFlags are the flags for opening a file that may be a named pipe without a writer.
-const openFlags = syscall.O_NONBLOCK
-
-// An input reads from a connection, with or without waiting.
-type input struct {
-	raw syscall.RawConn
+// An Input reads from a connection, with or without waiting. One goroutine at a time may use it.
+type Input struct {
+	conn net.Conn
+	raw  syscall.RawConn
 
 	buf  []byte
 	wait bool
@@ -23,7 +21,8 @@ type input struct {
 	try  func(fd uintptr) bool // the method attempt, kept here so that a read allocates nothing
 }
 
-func newInput(c net.Conn) (*input, error) {
+// NewInput returns the Input of a connection. It fails if c has no file descriptor.
+func NewInput(c net.Conn) (*Input, error) {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
 		return nil, errors.New("connection without a descriptor")
@@ -32,12 +31,12 @@ func newInput(c net.Conn) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &input{raw: raw}
+	in := &Input{conn: c, raw: raw}
 	in.try = in.attempt
 	return in, nil
 }
 
-func (in *input) attempt(fd uintptr) bool {
+func (in *Input) attempt(fd uintptr) bool {
 	for {
 		in.n, in.err = syscall.Read(int(fd), in.buf)
 		switch {
@@ -53,8 +52,8 @@ func (in *input) attempt(fd uintptr) bool {
 	}
 }
 
-// read reads into buf. Without wait it returns 0 if nothing has arrived.
-func (in *input) read(buf []byte, wait bool) (int, error) {
+// Read reads into buf, which must not be empty. Without wait it returns 0 if nothing has arrived.
+func (in *Input) Read(buf []byte, wait bool) (int, error) {
 	in.buf, in.wait, in.n, in.err = buf, wait, 0, nil
 	err := in.raw.Read(in.try)
 	in.buf = nil
