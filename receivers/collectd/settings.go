@@ -46,11 +46,11 @@ func configure(cfg receivers.Config) (settings, error) {
 	s := settings{types: StandardTypes()}
 	var err error
 	if s.level, err = ParseLevel(cfg.Option(flagLevel)); err != nil {
-		return s, fmt.Errorf("--%s: %w", flagLevel.Name, err)
+		return s, flagLevel.Wrong(err)
 	}
 	if name := cfg.Option(flagAuthFile); name != "" {
 		if s.users, err = openAuthFile(name); err != nil {
-			return s, fmt.Errorf("--%s: %w", flagAuthFile.Name, err)
+			return s, flagAuthFile.Wrong(err)
 		}
 	}
 	if s.level != None && s.users == nil {
@@ -58,7 +58,7 @@ func configure(cfg receivers.Config) (settings, error) {
 	}
 	for _, name := range cfg.OptionValues(flagTypesDB) {
 		if err := s.types.Add(name, func(err error) { cfg.Logger.Warn("types.db line left out", "err", err) }); err != nil {
-			return s, fmt.Errorf("--%s: %w", flagTypesDB.Name, err)
+			return s, flagTypesDB.Wrong(err)
 		}
 	}
 	for _, g := range cfg.OptionValues(flagGroup) {

@@ -63,7 +63,7 @@ func configure(cfg receivers.Config) (settings, error) {
 	for _, text := range cfg.OptionValues(flagAllow) {
 		p, err := parsePrefix(text)
 		if err != nil {
-			return s, fmt.Errorf("--%s: %w", flagAllow.Name, err)
+			return s, flagAllow.Wrong(err)
 		}
 		s.allow = append(s.allow, p)
 	}
@@ -82,7 +82,7 @@ func configure(cfg receivers.Config) (settings, error) {
 		return s, err
 	}
 	if err := new(metric).define(s.step).Validate(); err != nil {
-		return s, fmt.Errorf("--%s: %w", flagStep.Name, err)
+		return s, flagStep.Wrong(err)
 	}
 	switch expire := cfg.Option(flagExpire); expire {
 	case expireKeep:

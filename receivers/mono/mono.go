@@ -3,7 +3,6 @@ package mono
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"sync"
 
@@ -22,7 +21,7 @@ var Protocol = receivers.Protocol{
 	Name:    "mono",
 	Title:   "Mono's counters agents",
 	Network: "tcp",
-	Usage:   "TCP `address` that Mono's counters agents connect to; they look for " + DefaultAddress + "",
+	Usage:   "TCP `address` that Mono's counters agents connect to; they look for " + DefaultAddress,
 	Flags:   append([]receivers.Flag{flagFile, flagDialect, flagAdd, flagStep}, flagConns.All()...),
 	Enabled: func(c receivers.Config) bool { return c.Address != "" || len(c.OptionValues(flagFile)) > 0 },
 	Default: func(c receivers.Config, step int64) *rra.Definition {
@@ -46,7 +45,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 		f, err := openRecording(name)
 		if err != nil {
 			_ = s.Close() // the first error counts
-			return nil, fmt.Errorf("--%s: %w", flagFile.Name, err)
+			return nil, flagFile.Wrong(err)
 		}
 		s.files = append(s.files, f)
 	}

@@ -2,7 +2,6 @@ package smon
 
 import (
 	"context"
-	"fmt"
 	"hash/maphash"
 	"net"
 	"sync"
@@ -40,7 +39,7 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (receivers.Receiver, e
 		cfg: cfg, set: set, sink: sink, seed: maphash.MakeSeed(), held: ledger{most: maxHeld, hostMost: maxHostHeld},
 	}
 	if s.files, err = openFiles(set.files); err != nil {
-		return nil, fmt.Errorf("--%s: %w", flagFile.Name, err)
+		return nil, flagFile.Wrong(err)
 	}
 	if cfg.Address == "" && cfg.Listener == nil {
 		return s, nil
