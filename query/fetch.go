@@ -65,7 +65,7 @@ func (e *RangeError) Error() string {
 }
 
 // Fetch returns the rows that rrdtool would fetch for r. The error is a [*RangeError] if they are
-// too many, ErrNoArchive if no archive has the CF, or that of the store.
+// too many, ErrNoArchive if no archive has the CF, or an error of the store.
 func Fetch(ctx context.Context, s Store, ref core.Ref, r Request) (*Table, error) {
 	p, err := NewPlan(s, ref, r)
 	if err != nil {
@@ -100,8 +100,8 @@ type Plan struct {
 }
 
 // NewPlan chooses the archive for r and widens the range to whole rows as rrdtool does. It moves
-// the start down to the end of a row. It moves the end up to the end of the row that contains it,
-// or, if the end is the end of a row, to that of the next row.
+// the start down to the end of a row. It moves the end up to the end of the row that contains it.
+// An end that is the end of a row moves up to the end of the next row.
 func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 	if c, ok := s.(Chooser); ok {
 		t, err := c.Table(ref, r)

@@ -16,7 +16,7 @@ type ManyStore interface {
 // ReadMany reads all rows of many plans. It reads storage that series share only once for plans
 // with the same range. It calls fn once for each plan, in any order, with the values in the order
 // of a Table; they are valid until fn returns. The plans must be small, because all rows of a plan
-// are in memory at once. Errors of single plans go to fn; ReadMany itself returns that of ctx.
+// are in memory at once. Errors of single plans go to fn. ReadMany itself returns ctx's.
 func ReadMany(ctx context.Context, s ManyStore, plans []*Plan, fn func(i int, values []float64, err error)) error {
 	type span struct {
 		archive    int

@@ -48,7 +48,7 @@ func sealed(json string) []byte {
 	return fmt.Appendf(nil, "DATASOURCES\n%08x\n%x\n%s", len(json), md5.Sum([]byte(json)), json)
 }
 
-// monsters are files of which each is legal for the system, and bad for who reads it without care.
+// monsters are files that the system allows and that harm a careless reader.
 func monsters(dir string) []func() error {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name string, b []byte) func() error {

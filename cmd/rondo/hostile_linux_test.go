@@ -25,14 +25,14 @@ type victim struct {
 	// seeds are the messages that attackers damage.
 	seeds   func(t *testing.T) [][]byte
 	attacks []func(*attack, context.Context) error
-	// hoard returns a stream of which the receiver has to keep as much as it may; nil: the protocol
-	// has no streams.
+	// hoard returns a stream that makes the receiver keep as much as it may; nil: the protocol has
+	// no streams.
 	hoard func() []byte
-	// fresh returns the message i of a sender that makes another series with each; nil: nobody
-	// does.
+	// fresh returns message i of a sender whose every message makes another series; nil: the
+	// victim has no such sender.
 	fresh func(i int) []byte
-	// flood is what the paths of the series of one sender, who is allowed some, begin with; empty:
-	// there is none.
+	// flood is the prefix of the paths that one sender makes, who may make a few series; empty: the
+	// victim has no such sender.
 	flood string
 	// good connects a sender whose values must all be stored.
 	good func(t *testing.T, addr string) goodSender
@@ -146,7 +146,7 @@ func newHostility(t *testing.T) *hostility {
 	return h
 }
 
-// rule is that of the policy for the series of the good sender.
+// rule returns the rule of the policy for the series of the good sender.
 func (v *victim) rule() string {
 	return fmt.Sprintf("  - {path: %q, step: 1s, heartbeat: 1h, archives: [\"RRA:LAST:0.5:1:3600\"]}\n", v.path)
 }

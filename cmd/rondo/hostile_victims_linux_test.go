@@ -75,8 +75,8 @@ func dialGood(t *testing.T, network, addr string) net.Conn {
 	return c
 }
 
-// collectdSeeds are captures, of which some are damaged before they are signed or encrypted: what
-// is inside is read only if that is right.
+// collectdSeeds are captures. Some are damaged before they are signed or encrypted, because the
+// content is read only if the signature or the encryption is right.
 func collectdSeeds(t *testing.T) [][]byte {
 	t.Helper()
 	seeds := receivertest.Hex(t, filepath.Join(captures, "collectd", "*.hex"))

@@ -51,7 +51,7 @@ func (h *hostility) readMetrics() (metrics, error) {
 	return m, s.Err()
 }
 
-// last returns the last reading of a good series; -1 if there is none.
+// last returns the last reading of a good series, or -1 if the series has no reading.
 func (h *hostility) last(path string) (float64, error) {
 	r, err := http.Post(h.server.url+"/rondo.v1.Rondo/Info", "application/json", strings.NewReader(fmt.Sprintf(`{"path":%q}`, path)))
 	if err != nil {

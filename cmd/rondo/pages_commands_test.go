@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
-// notCalls are lines of pages that begin as a call of rondo and are none that this program knows.
+// notCalls are the beginnings of lines that look like a call of rondo and are something else.
 var notCalls = []string{
 	"serve --lines 127.0.0.1:2003", // of the receiver that a page shows how to add
 	"ended before it had answered", // a message

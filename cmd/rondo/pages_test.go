@@ -15,7 +15,7 @@ import (
 	"github.com/rondo-db/rondo/internal/pages"
 )
 
-// readPages reads every page, but for those that lie beside captured data.
+// readPages reads every page except those that lie beside captured data.
 func readPages(t *testing.T) (all []*pages.Page) {
 	t.Helper()
 	read, err := pages.Read(root)
@@ -176,7 +176,7 @@ func TestNamesInPages(t *testing.T) {
 }
 
 // exists says whether a file or folder is there, from the root of the module or from a folder of
-// it. A name without a folder may be that of any file.
+// it. A name without a folder may belong to any file.
 func exists(t *testing.T, name, from string) bool {
 	for _, dir := range []string{root, filepath.Join(root, from)} {
 		if found, err := filepath.Glob(filepath.Join(dir, name)); err == nil && len(found) > 0 {
@@ -202,14 +202,14 @@ func exists(t *testing.T, name, from string) bool {
 
 var errFound = errors.New("found")
 
-// declared says whether a name begins with that of a package of the module, and whether that
-// package declares the rest of it.
+// declared says whether the part of a word before the point names a package of the module, and
+// whether that package declares the rest of the word.
 func declared(m *pages.Module, word string) (isPackage, ok bool) {
 	pkg, name, _ := strings.Cut(word, ".")
 	return m.InPackage(pkg, name)
 }
 
-// standard says whether a name may be that of a package of the standard library.
+// standard says whether a word may be a name that a package of the standard library declares.
 func standard(word string) bool {
 	pkg, name, _ := strings.Cut(word, ".")
 	_, err := os.Stat(filepath.Join(build.Default.GOROOT, "src", pkg))

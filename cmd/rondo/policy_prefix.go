@@ -7,10 +7,10 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 )
 
-// misspelt says that the first part of a rule's path looks like that of a protocol and is not;
-// empty: it does not. Paths of rrdcached's clients may begin with anything. Short words
-// like mongo, mon and rrd are plausible names of theirs. So a protocol's name of four letters is
-// misspelt only in its capitals.
+// misspelt returns a warning if the first part of a rule's path resembles the prefix of a protocol
+// without being one, and otherwise "". Paths of rrdcached's clients may begin with anything, and
+// short words like mongo, mon and rrd are plausible there. So a prefix of four letters counts as
+// misspelt only if nothing but its capitals are wrong.
 func misspelt(path string, protocols []server.Receiver) string {
 	first, _, _ := strings.Cut(path, "/")
 	if first == "" || strings.ContainsAny(first, "*?") {

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// moved compares the files that a program leaves with what rondo makes of the series: those that it
-// exports, which rrdtool updates as its own, and the series that it imports. theirs is the folder
-// of rrdtool's files, folder that of the series.
+// moved compares the files that a program leaves with the files that rondo exports, which rrdtool
+// updates as its own, and with the series that rondo imports. rrdtool's files are in the folder
+// theirs, and the series in the folder named folder.
 func (c *contest) moved(one, two site, theirs, folder string, files []*file, later [][]string) (failure string) {
 	out := filepath.Join(two.dir, "out")
 	tool, rondo := &single{one}, &single{two}
@@ -52,7 +52,7 @@ func (c *contest) moved(one, two site, theirs, folder string, files []*file, lat
 	return ""
 }
 
-// differ says in what the answers to two commands differ, but for the name of the file.
+// differ says how the answers to two commands differ, apart from the name of the file.
 func (c *contest) differ(one, two peer, first, second []string) string {
 	want, ok := one.run(first)
 	got, also := two.run(second)

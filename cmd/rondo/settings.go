@@ -21,8 +21,9 @@ const baseKey = "base"
 // settingKeys are the keys that every command reads. All others are the server's.
 var settingKeys = []string{"db", "daemon", "sync", baseKey}
 
-// configFile returns the name of the configuration file. It is given by the flag, or else by
-// RONDO_CONFIG, or else it is the user's own file or the machine's. It returns "" if there is none.
+// configFile returns the name of the configuration file. The flag names it, or else RONDO_CONFIG.
+// If neither is set, the user's own file is read, or else the machine's. The name is "" if no file
+// is to be read.
 func (p *process) configFile(flag string) string {
 	if flag != "" {
 		return flag

@@ -13,7 +13,7 @@ import (
 
 // extraSeries are those that a faultRun has imported and altered, which are not of the model.
 type extraSeries struct {
-	sure  map[string]string    // by path: what Export gives, in text
+	sure  map[string]string    // the result of Export as text, by path
 	maybe map[string][2]string // where a call has failed: what was so before (empty: none) and what would be so
 	next  int
 }
@@ -96,7 +96,8 @@ func (f *faultRun) extras(s *core.Store) int {
 	return len(x.sure)
 }
 
-// exportText returns what Export gives of a path, in text; empty: there is none.
+// exportText exports the series at a path and returns it as text. It returns "" if no series has
+// the path.
 func (f *faultRun) exportText(s *core.Store, path string) string {
 	f.t.Helper()
 	ref, err := s.Lookup(path)

@@ -183,8 +183,8 @@ func (f *format) appendValue(dst []byte, v float64) ([]byte, bool) {
 	return appendExponent(dst, 'e', exponent), true
 }
 
-// layout returns how a finite number that is not negative is written: whether with an exponent and
-// with which, and how many digits stand behind the point.
+// layout returns how a finite number that is not negative is written. scientific says whether it
+// has an exponent, and precision how many digits stand behind the point.
 func (f *format) layout(v float64) (exponent, precision int, scientific bool) {
 	precision = f.precision
 	if precision < 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// A reducer combines rows of an archive into rows of a coarser step, for one column. A row of which
-// a part is missing, at either end, is unknown.
+// A reducer combines rows of an archive into rows of a coarser step, for one column. The first or
+// last row is unknown if a part of it is missing.
 type reducer struct {
 	elem   int // index of the DEF
 	ds     int // index of the data source

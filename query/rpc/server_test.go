@@ -188,7 +188,7 @@ func TestWriteTellsWhatIsRefused(t *testing.T) {
 			}
 		})
 	}
-	// One bad sample does not keep the others out; the index is that of the request.
+	// One bad sample does not keep the others out. Its index counts the samples of the request.
 	got := write(
 		t, c,
 		&rondov1.Sample{Path: "b", Update: "N:1:1"},

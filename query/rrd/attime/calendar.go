@@ -82,7 +82,8 @@ func (f *fields) second(loc *time.Location) int64 {
 }
 
 // asked returns t, at which the wall time was found, moved to the offset of the daylight saving
-// time that f asks for. The offset is that of the nearest time with it.
+// time that f asks for. The offset is the one that the nearest
+// such time has.
 func (f *fields) asked(t, wall int64, dst bool, loc *time.Location) int64 {
 	if f.dst < 0 || dst == (f.dst != 0) {
 		return t

@@ -77,8 +77,8 @@ func TestAdopt(t *testing.T) {
 		t.Error("web/6.rrd is a series, and nobody named it")
 	}
 
-	// What is damaged says so, what leads out of the base is none of ours, what is no file of
-	// rrdtool's is as if it were not there.
+	// A damaged file is reported. A link out of the base, and a file that is not rrdtool's, are
+	// treated as if they were absent.
 	b, err := os.ReadFile(file("web/7.rrd"))
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// leadingInt reads the number that a text begins with, as C's atoi does. It returns 0 if there is
-// none. A number that does not fit becomes -1 or 0, as in glibc on 64 bits.
+// leadingInt reads the number that a text begins with, as C's atoi does. It returns 0 for a text
+// that begins with anything else. A number that does not fit becomes -1 or 0, as in glibc on 64
+// bits.
 func leadingInt(text []byte) int {
 	n, _, overflow := scanInt(text, 10)
 	if overflow && n > 0 {

@@ -72,7 +72,7 @@ func serve(t testing.TB, o rrdcached.Options, allow rrdcached.Commands) *served 
 	return &served{s, o.Store, o.Base, l.Addr(), stop}
 }
 
-// shortDir returns a folder whose name leaves room for that of a socket.
+// shortDir returns a folder whose name is so short that a socket in it can have a name.
 func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "rc")

@@ -216,7 +216,7 @@ func freePort(t *testing.T) net.Addr {
 	return l.Addr()
 }
 
-// sorted sorts lines, of which the same may be there twice.
+// sorted sorts lines. A line may occur twice.
 func sorted(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)

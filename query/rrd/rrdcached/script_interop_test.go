@@ -83,7 +83,7 @@ func (s *script) derive() []string {
 	}
 }
 
-// file picks a file, of which there may be none.
+// file picks a file, and sometimes one that does not exist.
 func (s *script) file() *scripted {
 	if len(s.files) == 0 || s.r.IntN(15) == 0 {
 		return &scripted{name: s.prefix + s.pick("nosuch.rrd", "no/such.rrd", "x"), kinds: []string{"GAUGE"}, cfs: []string{"AVERAGE"}, last: 1e10, fresh: true}

@@ -9,8 +9,8 @@ import (
 )
 
 // Serve accepts connections of l until ctx ends, and answers the commands in allow; the zero value
-// allows all commands. Serve closes l and returns when all its connections have ended. An error
-// other than that of ctx says why it could accept no more connections.
+// allows all commands. Serve closes l and returns when all its connections have ended. The error is
+// ctx's, or says why Serve could accept no more connections.
 func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) error {
 	defer context.AfterFunc(ctx, func() {
 		t := time.AfterFunc(graceTime, s.end)

@@ -10,7 +10,7 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
-// benchFile has 22,000 rows, and 184 kB in its native form: what collectd makes of a value.
+// benchFile returns a file as collectd makes it for a value: 22,000 rows, 184 kB in native form.
 func benchFile(b *testing.B) *rrdfile.File {
 	args := []string{"DS:value:GAUGE:20:U:U"}
 	for _, rra := range []string{"1:1200", "7:1235", "50:1210", "223:1202", "2635:1201"} {

@@ -47,7 +47,8 @@ func example(t *testing.T) []byte {
 	return b
 }
 
-// TestPage: the page's example is what it says, and what rondo makes of the same updates.
+// TestPage: the page describes its example rightly, and rondo writes the same file after the same
+// updates.
 func TestPage(t *testing.T) {
 	raw := example(t)
 	f, err := rrdfile.Decode(raw)

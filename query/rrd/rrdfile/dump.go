@@ -38,8 +38,8 @@ func ParseHeader(s string) (h Header, ok bool) {
 const dumpBuffer = 64 << 10
 
 // WriteXML writes the dump that `rrdtool dump` prints for the file. loc is the time zone of the
-// times in comments; nil means time.Local. The error is that of w, or a [*FieldError] before
-// anything is written.
+// times in comments; nil means time.Local. The error is an error of w, or a [*FieldError], which
+// comes before anything is written.
 func (f *File) WriteXML(w io.Writer, header Header, loc *time.Location) error {
 	if err := f.check(); err != nil {
 		return err

@@ -98,7 +98,7 @@ func checkXML(t *testing.T, b []byte) {
 	}
 }
 
-// TestEdited: FuzzReadXML's promises hold for dumps of which pieces were cut, doubled and changed.
+// TestEdited: FuzzReadXML's promises hold for dumps with pieces that were cut, doubled or changed.
 func TestEdited(t *testing.T) {
 	r := newRand(t)
 	texts := []string{old, dump(t, sample(t, rand.New(rand.NewPCG(1, 2))), time.UTC)[:2000], dump(t, fixed(t, 10, whole...), time.UTC)}

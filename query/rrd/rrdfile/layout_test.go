@@ -16,9 +16,9 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// A machine is a kind of machine whose files rondo reads. There is none of them here, so that their
-// files are made of those of a 64-bit little-endian one, by the rules that C compilers lay structs
-// out by there.
+// A machine is a kind of machine whose files rondo reads. The tests run on no such machine. So they
+// make its files from files of a 64-bit little-endian machine, by the rules by which C compilers
+// lay structs out on the other.
 type machine struct {
 	name  string
 	order binary.AppendByteOrder
@@ -80,7 +80,7 @@ func (x *translation) double() {
 	x.out = x.order.AppendUint64(x.out, binary.LittleEndian.Uint64(x.take(8)))
 }
 
-// params writes ten unions, of which some are longs.
+// params writes ten unions. The unions with the given indices are longs.
 func (x *translation) params(longs ...int) {
 	for i := range 10 {
 		x.pad(max(x.align, x.long), 0)

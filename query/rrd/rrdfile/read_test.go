@@ -238,7 +238,7 @@ func TestOpen(t *testing.T) {
 	if _, err := rrdfile.Open(dir); !errors.Is(err, rrdfile.ErrNotRRD) {
 		t.Error(err)
 	}
-	// Of a large file that is none no more than its start is read.
+	// Only the start of a large file that is not rrdtool's is read.
 	if _, err := rrdfile.Read(bytes.NewReader(make([]byte, 8192)), 1<<30); !errors.Is(err, rrdfile.ErrNotRRD) {
 		t.Error(err)
 	}

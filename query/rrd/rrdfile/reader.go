@@ -9,15 +9,15 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// Read reads a native file of size bytes. The error is that of r, or one of those of [Decode].
+// Read reads a native file of size bytes. The error is an error of r or of [Decode].
 func Read(r io.ReaderAt, size int64) (*File, error) { return new(Reader).Read(r, size) }
 
 // Decode reads a native file from memory. It keeps no part of b. The error is [ErrNotRRD], a
 // [*VersionError] or a [*FormatError].
 func Decode(b []byte) (*File, error) { return new(Reader).Decode(b) }
 
-// LastUpdate returns the time of the last update in a native file. b must be the whole file. The
-// errors are those of [Decode].
+// LastUpdate returns the time of the last update in a native file. b must be the whole file. It
+// returns the errors of [Decode].
 func LastUpdate(b []byte) (rra.Time, error) {
 	d := decoder{b: b, size: int64(len(b))}
 	err := d.head()

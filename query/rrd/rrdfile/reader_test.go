@@ -9,8 +9,8 @@ import (
 	"github.com/rondo-db/rondo/query/rrd/rrdfile"
 )
 
-// readBoth reads a file piece by piece, and says how that differs from what Decode makes of it;
-// empty: not at all.
+// readBoth reads a file piece by piece, and whole with Decode. It says how the results differ, and
+// returns "" if they are the same.
 func readBoth(x *rrdfile.Reader, raw []byte) string {
 	want, wantErr := rrdfile.Decode(raw)
 	got, gotErr := x.Read(bytes.NewReader(raw), int64(len(raw)))

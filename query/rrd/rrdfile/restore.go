@@ -13,7 +13,7 @@ import (
 // A dump does not say which rows are the current ones. rrdtool chooses them at random; here they
 // are 0.
 //
-// The error is an [*XMLError], or that of r.
+// The error is an [*XMLError], or an error of r.
 func ReadXML(r io.Reader, o XMLOptions) (*File, error) {
 	p := restorer{x: newXMLReader(r), o: o, f: &File{}}
 	p.document()

@@ -101,7 +101,8 @@ func scanInteger(w []byte) (v uint64, negative, ok bool) {
 	return v, negative, true
 }
 
-// leadingInt reads the number at the beginning of a short text. It returns 0 if there is none.
+// leadingInt reads the digits at the beginning of a short text. It returns 0 for a text that begins
+// with anything else.
 func leadingInt(s string) int {
 	n := 0
 	for n < len(s) && '0' <= s[n] && s[n] <= '9' {

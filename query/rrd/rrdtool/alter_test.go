@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestAlterNothing: a series that is altered to what it is already goes on as one that is not.
+// TestAlterNothing: a series that is altered to the definition it already has goes on unchanged.
 func TestAlterNothing(t *testing.T) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {

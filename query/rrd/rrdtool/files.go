@@ -88,8 +88,7 @@ func (c *command) owned(name string) (core.Ref, error) {
 	return c.lookup(name)
 }
 
-// IsNative reports whether a name is that of a regular file that begins like a native file of
-// rrdtool.
+// IsNative reports whether a name names a regular file that begins like a native file of rrdtool.
 func IsNative(files Readable, name string) bool {
 	info, err := files.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {

@@ -43,7 +43,7 @@ func check(t *testing.T, r *rondo, commands, want string) {
 	}
 }
 
-// What rrdtool 1.7.2 printed for the same commands, for where there is none to ask.
+// TestWitness compares with what rrdtool 1.7.2 printed, for machines without an rrdtool.
 func TestWitness(t *testing.T) {
 	b, err := os.ReadFile("testdata/rrdtool/series.txt")
 	if err != nil {

@@ -57,9 +57,10 @@ func scanInt(text string) (v int64, ok bool) {
 	return v, true
 }
 
-// leadingInt reads the integer that a text begins with. It returns 0 if there is none.
+// leadingInt reads the integer that a text begins with. It returns 0 for a text that begins with
+// anything else.
 func leadingInt(s string) int64 {
 	var v int64
-	_, _ = fmt.Sscanf(s, "%d", &v) // v stays 0 if there is none
+	_, _ = fmt.Sscanf(s, "%d", &v) // v stays 0 if the text begins with no integer
 	return v
 }

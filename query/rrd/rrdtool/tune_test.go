@@ -89,7 +89,7 @@ $ last a.rrd
 `)
 }
 
-// TestTuneStep: what is gathered of a step and a row stays what it is when the step becomes finer.
+// TestTuneStep: the open step and the open row keep their sums when the step becomes finer.
 func TestTuneStep(t *testing.T) {
 	r := newRondo()
 	for _, line := range []string{

@@ -25,7 +25,7 @@ type ExportOptions struct {
 
 // Export calls fn with the file of every series whose path begins with prefix, or with the error
 // why a series has no file. The calls come in any order, up to Jobs at a time. data is valid until
-// fn returns. Export itself returns the error of ctx or of fn, or that of a store that is closed.
+// fn returns. Export itself returns the error of ctx, of fn, or of a closed store.
 func Export(ctx context.Context, s ExportStore, prefix string, o ExportOptions, fn func(path string, data []byte, err error) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -24,7 +24,7 @@ type Single struct {
 // singleRef is the reference of the only series.
 const singleRef core.Ref = 1
 
-// NewSingle returns a store with the series of f under a path. Its error is that of [CopyOf].
+// NewSingle returns a store with the series of f under a path. It returns the error of [CopyOf].
 func NewSingle(path string, f *rrdfile.File) (*Single, error) {
 	c, m, err := copyOf(path, f)
 	if err != nil {

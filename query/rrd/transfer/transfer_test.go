@@ -158,8 +158,8 @@ func TestImportStops(t *testing.T) {
 	}
 }
 
-// TestImportBeside: a series that another import makes meanwhile is skipped, if it is that of the
-// file.
+// TestImportBeside: a file is skipped if another import makes the same series meanwhile. It fails
+// if the other series differs.
 func TestImportBeside(t *testing.T) {
 	s := enginetest.Open(t)
 	imported(t, s, transfer.Options{}, transfer.Item{Path: "a", Data: typical(t, 1)}, transfer.Item{Path: "b", Data: later(t)})
@@ -173,7 +173,7 @@ func TestImportBeside(t *testing.T) {
 	}
 }
 
-// later is a file that was updated after that of typical.
+// later returns a file that was updated later than the file of typical.
 func later(t *testing.T) []byte {
 	t.Helper()
 	f, err := transfer.Decode(typical(t, 3))

@@ -37,7 +37,7 @@ type collectdPacket struct {
 	from, till int // cells
 }
 
-// A timeSite is where a time stands, and of which series it is the first.
+// A timeSite is the place of a time, and the series that begins with this time.
 type timeSite struct{ at, series int }
 
 // A cell is a source and where its value stands in its packet.

@@ -19,8 +19,8 @@ import (
 )
 
 // The peer is a collectd whose network plugin listens. Its write side is the same plugin, which
-// sends on what collectd makes itself, its own statistics, and passes over what was received: the
-// least there can be behind a collectd that receives. The statistics say how many value lists went
+// sends collectd's own statistics and passes over received values. A collectd that receives cannot
+// do less than that with the values. The statistics say how many value lists went
 // through.
 
 // peerConf is collectd's configuration.

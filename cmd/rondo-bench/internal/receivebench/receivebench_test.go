@@ -259,7 +259,7 @@ func (i *inside) look(context.Context) (progress, error) {
 
 func (i *inside) mark(ctx context.Context, _ bool) (progress, error) { return i.look(ctx) }
 
-// A model is what package rra makes of one series: rows of each archive by their ends.
+// A model is one series in package rra, with the rows of each archive by their ends.
 type model struct {
 	*rra.Series
 	rows []map[int64][]float64
@@ -302,8 +302,8 @@ func (m *model) step(t *testing.T, at int64, values []rra.Value) {
 	}
 }
 
-// compare fails if a row of a series is not that of m. It returns how many known rows it has
-// compared.
+// compare fails if a row of a series differs from the row in m. It returns how many known rows it
+// has compared.
 func (m *model) compare(t *testing.T, store *core.Store, path string) (known int) {
 	t.Helper()
 	info := infoOf(t, store, path)

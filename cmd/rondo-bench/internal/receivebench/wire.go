@@ -41,8 +41,8 @@ func openWire(s subject, address string, hosts int, segments bool) (wire, error)
 	return w, nil
 }
 
-// streams are connections, one for each message of a round, which is that of one host. Each host
-// has an address of its own.
+// streams are connections, one for each host. A message of a round comes from one host, and each
+// host has an address of its own.
 type streams []net.Conn
 
 func openStreams(address string, hosts int) (streams, error) {

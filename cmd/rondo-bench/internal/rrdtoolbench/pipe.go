@@ -199,7 +199,7 @@ func (p *process) pipelined(text []byte, n int) (time.Duration, error) {
 	return time.Since(began), errors.Join(err, <-sent)
 }
 
-// answers reads n answers, all of which must be OK. It must be fast, because its time counts for
+// answers reads n answers. Every answer must be OK. It must be fast, because its time counts for
 // every program.
 func (p *process) answers(n int) error {
 	for n > 0 {

@@ -32,7 +32,7 @@ func (m *maker) use(s *core.Store) {
 	}
 }
 
-// make makes the database if there is none.
+// make makes the database unless it exists.
 func (m *maker) make(ctx context.Context) error {
 	if m.store != nil {
 		return nil

@@ -30,7 +30,7 @@ type Config struct {
 	// MaxFuture is how far ahead of the clock a sample may be; 0 means one hour, a negative time
 	// means no limit.
 	MaxFuture time.Duration
-	// Limits are the limits of senders; its field Policy is replaced by that of Ways.
+	// Limits are the limits of senders. Its field Policy is replaced by Ways.Policy.
 	Limits sink.Options
 	// Memory bounds the Go heap of the process, in bytes; 0 means the limit of GOMEMLIMIT.
 	Memory int64

@@ -49,7 +49,7 @@ func loopback(t *testing.T, settings string) rrdcached.Address {
 	return a
 }
 
-// defineGauges is what the command line makes of names that say nothing.
+// defineGauges defines a series as the command line does for a name that says nothing.
 func defineGauges(_ string, values int, sources []rra.DataSource, step int64) *rra.Definition {
 	d := receivers.StandardDefinition(max(step, 5))
 	if sources != nil {
