@@ -22,10 +22,11 @@ func main() {
 }
 
 // run runs one command and returns its exit code. The first SIGINT or SIGTERM ends the command's
-// context; one that comes a second or more later ends the process.
+// context; one that comes a second or more later ends the process. Both signals stay caught when
+// run returns: a second signal must not turn a clean end, whose code the process is about to
+// return, into a death by signal.
 func run(p *process) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	context.AfterFunc(ctx, func() { time.AfterFunc(together, stop) })
 	if base := filepath.Base(p.args[0]); strings.TrimSuffix(base, ".exe") == "rrdtool" {
 		t := p.newTarget("", "", "", "")
