@@ -1,0 +1,203 @@
+package canvas
+
+import (
+	_ "embed" // the fonts
+	"math"
+	"sync"
+
+	"github.com/rondo-db/rondo/query/graph/canvas/internal/truetype"
+)
+
+// The fonts are DejaVu Sans Mono 2.37, made smaller by gen; font/LICENSE is theirs.
+//
+//go:generate go run ./gen /usr/share/fonts/truetype/dejavu
+var (
+	//go:embed font/regular.ttf
+	regularTTF []byte
+	//go:embed font/bold.ttf
+	boldTTF []byte
+)
+
+// Italic glyphs are upright ones, slanted around the middle of a capital letter. DejaVu Sans Mono
+// Oblique is the same.
+const (
+	slant      = 0.19438 // the tangent of 11 degrees
+	slantShift = -146    // units
+)
+
+// A face is one of the two fonts, and what hinting has to know of it.
+type face struct {
+	*truetype.Font
+	name     string // as PostScript knows it
+	measures measures
+}
+
+var faces = sync.OnceValue(func() [2]*face {
+	var both [2]*face
+	for i, data := range [][]byte{regularTTF, boldTTF} {
+		f, err := truetype.Parse(data)
+		if err != nil {
+			panic("canvas: the embedded font: " + err.Error()) // tests parse it
+		}
+		both[i] = &face{Font: f, name: [...]string{"DejaVuSansMono", "DejaVuSansMono-Bold"}[i]}
+		both[i].measures = measuresOf(f)
+	}
+	return both
+})
+
+// A glyph is one character of a text, ready to be drawn.
+type glyph struct {
+	id            uint16
+	char          rune
+	bold, italic  bool
+	size          float64 // points
+	x, advance    float64 // from the start of the text, pixels
+	color         Color
+	underl, strik bool
+	tab           bool
+}
+
+// A line is a text whose glyphs have places.
+type line struct {
+	glyphs []glyph
+	origin Point // of the start of the baseline, pixels
+	angle  int
+	width  float64
+	above  float64
+	below  float64
+}
+
+// maxText is the number of characters of a text that are drawn.
+const maxText = 1 << 16
+
+// lay gives the glyphs of a text their places. It reports false where there is nothing to draw.
+func lay(t Text) (line, bool) {
+	l := line{angle: t.Angle}
+	l.width, l.above, l.below = Measure(t.Font, t.Runs)
+	both := faces()
+	x := 0.0
+	for _, r := range t.Runs {
+		g := glyph{
+			bold: t.Font.Bold || r.Bold, italic: t.Font.Italic || r.Italic, underl: r.Underline, strik: r.Strike,
+			size: clampSize(runSize(t.Font, r)), color: t.Color,
+		}
+		if r.Color != nil {
+			g.color = *r.Color
+		}
+		if !(g.size > 0) || g.color.A == 0 {
+			x = end(t.Font, r, x)
+			continue
+		}
+		f := both[0]
+		if g.bold {
+			f = both[1]
+		}
+		for _, c := range r.Text {
+			if len(l.glyphs) >= maxText {
+				break
+			}
+			next := after(t.Font, g.size, x, c)
+			if !unseen(c) {
+				g.char, g.x, g.advance = drawable(c), x, next-x
+				if g.tab = c == '\t'; g.tab {
+					g.char = ' '
+				} else if next == x { // over the character before
+					g.x = max(0, x-advance(g.size))
+				}
+				g.id = f.Glyph(g.char)
+				l.glyphs = append(l.glyphs, g)
+			}
+			x = next
+		}
+	}
+	if len(l.glyphs) == 0 || math.IsNaN(t.At.X) || math.IsNaN(t.At.Y) {
+		return l, false
+	}
+	l.place(t)
+	return l, true
+}
+
+// place finds where the baseline starts. Half of a text is whole pixels, as in rrdtool.
+func (l *line) place(t Text) {
+	dx, dy := 0.0, l.above
+	switch t.Align {
+	case Center:
+		dx = -math.Floor(l.width / 2)
+	case Right:
+		dx = -l.width
+	}
+	switch t.VAlign {
+	case Middle:
+		dy = l.above - math.Floor((l.above+l.below)/2)
+	case Baseline:
+		dy = 0
+	case Bottom:
+		dy = -l.below
+	}
+	d := l.turn(Point{dx, dy})
+	at := Point{min(max(t.At.X, -farAway), farAway), min(max(t.At.Y, -farAway), farAway)}
+	l.origin = Point{at.X + d.X, at.Y + d.Y}
+}
+
+// turn turns a distance by the angle of the text.
+func (l *line) turn(p Point) Point {
+	switch l.angle {
+	case 90:
+		return Point{p.Y, -p.X}
+	case -90:
+		return Point{-p.Y, p.X}
+	}
+	return p
+}
+
+// A rule is a line under or through a part of a text, as an upright rectangle from a to b in
+// the text's own directions, from the start of its baseline.
+type rule struct {
+	a, b  Point
+	color Color
+}
+
+// A shape is a polygon of one colour, in pixels before zoom.
+type shape struct {
+	polygon []Point
+	color   Color
+}
+
+// shapes returns the lines under and through a text, where they are drawn.
+func (l *line) shapes() (shapes []shape) {
+	for _, u := range l.rules() {
+		polygon := []Point{u.a, {u.b.X, u.a.Y}, u.b, {u.a.X, u.b.Y}}
+		for i, p := range polygon {
+			p = l.turn(p)
+			polygon[i] = Point{p.X + l.origin.X, p.Y + l.origin.Y}
+		}
+		shapes = append(shapes, shape{polygon, u.color})
+	}
+	return shapes
+}
+
+// rules returns the lines under and through a text.
+func (l *line) rules() (rules []rule) {
+	add := func(g glyph, height float64) {
+		px := g.size * pixelsPerPoint
+		thick := max(1, math.Floor(px*90/unitsPerEm+0.5))
+		y := math.Floor(px*height/unitsPerEm + 0.5)
+		next := rule{Point{g.x, y}, Point{g.x + g.advance, y + thick}, g.color}
+		for i := range rules {
+			if last := &rules[i]; last.b == (Point{next.a.X, next.b.Y}) && last.color == next.color {
+				last.b.X = next.b.X
+				return
+			}
+		}
+		rules = append(rules, next)
+	}
+	for _, g := range l.glyphs {
+		if g.underl {
+			add(g, 130)
+		}
+		if g.strik {
+			add(g, -530)
+		}
+	}
+	return rules
+}

@@ -1,0 +1,257 @@
+package canvas
+
+import (
+	"image"
+	"math"
+	"sync"
+
+	"github.com/rondo-db/rondo/query/graph/canvas/internal/truetype"
+)
+
+// A look is all that decides what a glyph looks like in pixels.
+type look struct {
+	id           uint16
+	bold, italic bool
+	hard         bool
+	angle        int16
+	size         float32 // device pixels a em square
+}
+
+// A picture is a glyph in pixels. The origin of the glyph is at 0, 0.
+type picture struct {
+	image.Rectangle
+	cover []uint8
+}
+
+// The pictures of glyphs that were drawn lately, for all canvases. When there are too many the
+// cache begins anew.
+var pictures = struct {
+	sync.Mutex
+	of     map[look]*picture
+	pixels int
+}{of: map[look]*picture{}}
+
+// Limits of the cache of pictures.
+const (
+	cachedPixels  = 8 << 20
+	cachedPicture = 1 << 16 // larger ones are not kept
+)
+
+func pictureOf(k look) *picture {
+	pictures.Lock()
+	p := pictures.of[k]
+	pictures.Unlock()
+	if p != nil {
+		return p
+	}
+	p = drawGlyph(k)
+	if n := len(p.cover) + 64; n < cachedPicture {
+		pictures.Lock()
+		if pictures.pixels += n; pictures.pixels > cachedPixels {
+			clear(pictures.of)
+			pictures.pixels = n
+		}
+		pictures.of[k] = p
+		pictures.Unlock()
+	}
+	return p
+}
+
+// drawGlyph draws a glyph.
+func drawGlyph(k look) *picture {
+	f := faces()[0]
+	if k.bold {
+		f = faces()[1]
+	}
+	contours := outlineOf(f, k)
+	if len(contours) == 0 {
+		return &picture{}
+	}
+	lo, hi := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
+	for _, c := range contours {
+		for _, p := range c {
+			lo, hi = Point{min(lo.X, p.X), min(lo.Y, p.Y)}, Point{max(hi.X, p.X), max(hi.Y, p.Y)}
+		}
+	}
+	box := image.Rect(int(math.Floor(lo.X)), int(math.Floor(lo.Y)), int(math.Ceil(hi.X)), int(math.Ceil(hi.Y)))
+	p := &picture{Rectangle: box, cover: make([]uint8, box.Dx()*box.Dy())}
+	s := scanner{hard: k.hard}
+	for _, c := range contours {
+		s.polygon(c, box)
+	}
+	s.scan(box, func(x, y int, cover []uint8) { copy(p.cover[(y-box.Min.Y)*box.Dx()+x-box.Min.X:], cover) })
+	return p.turned(k.angle)
+}
+
+// outlineOf returns the outline of a glyph as polygons, in device pixels, y downward.
+func outlineOf(f *face, k look) (contours [][]Point) {
+	outline := f.Outline(k.id)
+	scale := float64(k.size) / unitsPerEm
+	high, wide := warp{scale: scale}, warp{scale: scale}
+	if k.size >= minHinted && k.size <= maxHinted {
+		// Hinted letters have the size of whole pixels that is nearest, as FreeType's.
+		scale = math.Floor(float64(k.size)+0.5) / unitsPerEm
+		wide.scale = scale
+		high = fitHeights(outline, &f.measures, scale)
+		if !k.italic {
+			wide = fitWidths(outline, &f.measures, scale)
+		}
+	}
+	move := func(p truetype.Point) Point {
+		q := Point{wide.at(float64(p.X)), -high.at(float64(p.Y))}
+		if k.italic {
+			q.X += -q.Y*slant + slantShift*scale
+		}
+		return q
+	}
+	for _, c := range outline {
+		if polygon := curve(c, move); len(polygon) > 2 {
+			contours = append(contours, polygon)
+		}
+	}
+	return contours
+}
+
+// curve returns a contour as a polygon.
+func curve(c []truetype.Point, move func(truetype.Point) Point) (out []Point) {
+	n := len(c)
+	if n < 2 {
+		return nil
+	}
+	half := func(a, b Point) Point { return Point{(a.X + b.X) / 2, (a.Y + b.Y) / 2} }
+	last := c[n-1]
+	from := move(last)
+	if !last.On {
+		if c[0].On {
+			from = move(c[0])
+		} else {
+			from = half(from, move(c[0]))
+		}
+	}
+	for i, p := range c {
+		to := move(p)
+		if p.On {
+			out = append(out, to)
+			from = to
+			continue
+		}
+		control := to
+		if next := c[(i+1)%n]; next.On {
+			to = move(next)
+		} else {
+			to = half(control, move(next))
+		}
+		// The curve is this far from the line between its ends, about.
+		bend := math.Hypot(from.X-2*control.X+to.X, from.Y-2*control.Y+to.Y)
+		steps := int(math.Ceil(math.Sqrt(bend*4))) + 1
+		for s := 1; s <= steps; s++ {
+			t := float64(s) / float64(steps)
+			out = append(out, Point{
+				(1-t)*(1-t)*from.X + 2*t*(1-t)*control.X + t*t*to.X,
+				(1-t)*(1-t)*from.Y + 2*t*(1-t)*control.Y + t*t*to.Y,
+			})
+		}
+		from = to
+	}
+	return out
+}
+
+// turned returns the picture turned by an angle.
+func (p *picture) turned(angle int16) *picture {
+	w, h := p.Dx(), p.Dy()
+	var q *picture
+	switch angle {
+	case 90:
+		q = &picture{Rectangle: image.Rect(p.Min.Y, -p.Max.X, p.Max.Y, -p.Min.X), cover: make([]uint8, w*h)}
+		for y := range h {
+			for x := range w {
+				q.cover[(w-1-x)*h+y] = p.cover[y*w+x]
+			}
+		}
+	case -90:
+		q = &picture{Rectangle: image.Rect(-p.Max.Y, p.Min.X, -p.Min.Y, p.Max.X), cover: make([]uint8, w*h)}
+		for y := range h {
+			for x := range w {
+				q.cover[x*h+h-1-y] = p.cover[y*w+x]
+			}
+		}
+	default:
+		return p
+	}
+	return q
+}
+
+func (r *raster) Text(t Text) {
+	l, ok := lay(t)
+	if !ok {
+		return
+	}
+	round := func(v float64) int { return int(math.Floor(v*r.zoom + 0.5)) }
+	for _, g := range l.glyphs {
+		if g.char == ' ' {
+			continue
+		}
+		px := g.size * pixelsPerPoint * r.zoom
+		if px > 2*MaxSide {
+			continue
+		}
+		d := l.turn(Point{g.x, 0})
+		x, y := round(l.origin.X+d.X), round(l.origin.Y+d.Y)
+		if l.angle == 90 { // half a pixel goes forward in reading upward, too
+			y = int(math.Ceil((l.origin.Y+d.Y)*r.zoom - 0.5))
+		}
+		reach := int(3*px) + 1
+		if !image.Rect(x-reach, y-reach, x+reach, y+reach).Overlaps(r.clip()) {
+			continue
+		}
+		k := look{id: g.id, bold: g.bold, italic: g.italic, hard: r.hardText, size: float32(px)}
+		if l.angle == 90 || l.angle == -90 {
+			k.angle = int16(l.angle)
+		}
+		if px > maxPicture {
+			r.large(k, x, y, premultiplied(g.color))
+			continue
+		}
+		r.stamp(pictureOf(k), x, y, premultiplied(g.color))
+	}
+	for _, u := range l.rules() {
+		a, b := l.turn(u.a), l.turn(u.b)
+		a, b = Point{a.X + l.origin.X, a.Y + l.origin.Y}, Point{b.X + l.origin.X, b.Y + l.origin.Y}
+		r.rectangle(Point{float64(round(min(a.X, b.X))), float64(round(min(a.Y, b.Y)))},
+			Point{float64(round(max(a.X, b.X))), float64(round(max(a.Y, b.Y)))}, u.color)
+	}
+}
+
+// maxPicture is the size in device pixels from which on glyphs are drawn without a picture of them.
+const maxPicture = 160
+
+// large draws a glyph whose origin is at x, y.
+func (r *raster) large(k look, x, y int, c pixel) {
+	f := faces()[0]
+	if k.bold {
+		f = faces()[1]
+	}
+	l := line{angle: int(k.angle)}
+	clip := r.clip()
+	hard := r.scanner.hard
+	r.scanner.begin()
+	for _, polygon := range outlineOf(f, k) {
+		for i, p := range polygon {
+			p = l.turn(p)
+			polygon[i] = Point{p.X + float64(x), p.Y + float64(y)}
+		}
+		r.scanner.polygon(polygon, clip)
+	}
+	r.scanner.hard = k.hard
+	r.scanner.scan(clip, func(x, y int, cover []uint8) { r.blend(x, y, cover, c) })
+	r.scanner.hard = hard
+}
+
+// stamp paints the picture of a glyph whose origin is at x, y.
+func (r *raster) stamp(p *picture, x, y int, c pixel) {
+	box := p.Add(image.Pt(x, y)).Intersect(r.clip())
+	for row := box.Min.Y; row < box.Max.Y; row++ {
+		at := (row-y-p.Min.Y)*p.Dx() + box.Min.X - x - p.Min.X
+		r.blend(box.Min.X, row, p.cover[at:at+box.Dx()], c)
+	}
+}

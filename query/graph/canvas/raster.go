@@ -1,0 +1,163 @@
+package canvas
+
+import (
+	"image"
+	"math"
+)
+
+// A raster draws into pixels.
+type raster struct {
+	pix      []uint8 // red, green, blue, alpha; multiplied by alpha
+	size     image.Rectangle
+	zoom     float64
+	clips    []image.Rectangle // the last one holds
+	scanner  scanner
+	points   []Point
+	mask     mask
+	hardText bool
+}
+
+func newRaster(w, h int, zoom float64, o Options) *raster {
+	size := image.Rect(0, 0, w, h)
+	return &raster{
+		pix: make([]uint8, 4*w*h), size: size, zoom: zoom, clips: []image.Rectangle{size},
+		scanner: scanner{hard: o.Hard}, hardText: o.HardText,
+	}
+}
+
+func (r *raster) Fit() bool            { return true }
+func (r *raster) Zoom() float64        { return r.zoom }
+func (r *raster) Group(string, string) {}
+func (r *raster) End()                 {}
+
+func (r *raster) clip() image.Rectangle { return r.clips[len(r.clips)-1] }
+
+func (r *raster) Clip(c Rect) {
+	p := device([]Point{c.Min, c.Max}, r.zoom, nil)
+	next := image.Rectangle{}
+	if len(p) == 2 {
+		round := func(v float64) int { return int(math.Floor(v + 0.5)) }
+		next = image.Rect(round(p[0].X), round(p[0].Y), round(p[1].X), round(p[1].Y)).Intersect(r.clip())
+	}
+	r.clips = append(r.clips, next)
+}
+
+func (r *raster) Unclip() {
+	if len(r.clips) > 1 {
+		r.clips = r.clips[:len(r.clips)-1]
+	}
+}
+
+func (r *raster) Fill(c Color, paths ...[]Point) {
+	if c.A == 0 {
+		return
+	}
+	if len(paths) == 1 {
+		r.points = device(paths[0], r.zoom, r.points)
+		if a, b, ok := upright(r.points); ok {
+			r.rectangle(a, b, c)
+			return
+		}
+	}
+	r.scanner.begin()
+	for _, path := range paths {
+		r.points = device(path, r.zoom, r.points)
+		r.scanner.polygon(r.points, r.clip())
+	}
+	p := premultiplied(c)
+	r.scanner.scan(r.clip(), func(x, y int, cover []uint8) { r.blend(x, y, cover, p) })
+}
+
+func (r *raster) Gradient(path []Point, y1 float64, c1 Color, y2 float64, c2 Color) {
+	shade := shader(y1*r.zoom, c1, y2*r.zoom, c2)
+	r.points = device(path, r.zoom, r.points)
+	r.scanner.begin()
+	r.scanner.polygon(r.points, r.clip())
+	r.scanner.scan(r.clip(), func(x, y int, cover []uint8) {
+		r.blend(x, y, cover, premultiplied(shade(float64(y)+0.5)))
+	})
+}
+
+// shader returns the colours of a gradient by height.
+func shader(y1 float64, c1 Color, y2 float64, c2 Color) func(y float64) Color {
+	return func(y float64) Color {
+		f := (y - y1) / (y2 - y1)
+		if math.IsNaN(f) || math.IsInf(f, 0) { // both ends at one height, or nowhere
+			f = 0
+			if y > y2 {
+				f = 1
+			}
+		}
+		f = min(max(f, 0), 1)
+		mix := func(a, b uint8) uint8 { return uint8(float64(a) + (float64(b)-float64(a))*f + 0.5) }
+		return Color{R: mix(c1.R, c2.R), G: mix(c1.G, c2.G), B: mix(c1.B, c2.B), A: mix(c1.A, c2.A)}
+	}
+}
+
+func (r *raster) Stroke(s Stroke, path []Point) {
+	half := s.Width * r.zoom / 2
+	if s.Color.A == 0 || !(half > 0) || half > farAway {
+		return
+	}
+	if r.scanner.hard { // a thinner line would be seen here and there
+		half = max(half, 0.5)
+	}
+	r.points = device(path, r.zoom, r.points)
+	if len(r.points) == 0 {
+		return
+	}
+	dash := make([]float64, len(s.Dash))
+	for i, d := range s.Dash {
+		dash[i] = d * r.zoom
+	}
+	if half < maxStairs && stairs(r.points) {
+		r.strokeStairs(s, half, dash)
+		return
+	}
+	clip := r.clip()
+	r.scanner.begin()
+	o := outliner{half: half, cap: s.Cap, join: s.Join, emit: func(p []Point) { r.scanner.polygon(p, clip) }}
+	dashed(r.points, dash, s.DashOffset*r.zoom, o.line)
+	p := premultiplied(s.Color)
+	r.scanner.scan(clip, func(x, y int, cover []uint8) { r.blend(x, y, cover, p) })
+}
+
+// A pixel is a colour multiplied by its alpha.
+type pixel struct{ r, g, b, a uint8 }
+
+func premultiplied(c Color) pixel {
+	return pixel{mul(c.R, c.A), mul(c.G, c.A), mul(c.B, c.A), c.A}
+}
+
+// mul multiplies two fractions of 255, rounded.
+func mul(a, b uint8) uint8 {
+	t := uint32(a)*uint32(b) + 0x80
+	return uint8((t + t>>8) >> 8)
+}
+
+// blend puts a colour over pixels of one row, as far as they are covered.
+func (r *raster) blend(x, y int, cover []uint8, c pixel) {
+	at := 4 * (y*r.size.Dx() + x)
+	dst := r.pix[at : at+4*len(cover)]
+	for i, v := range cover {
+		switch {
+		case v == 0:
+		case v == 255 && c.a == 255:
+			d := dst[4*i : 4*i+4 : 4*i+4]
+			d[0], d[1], d[2], d[3] = c.r, c.g, c.b, 255
+		default:
+			d := dst[4*i : 4*i+4 : 4*i+4]
+			if v == 255 {
+				over(d, c)
+			} else {
+				over(d, pixel{mul(c.r, v), mul(c.g, v), mul(c.b, v), mul(c.a, v)})
+			}
+		}
+	}
+}
+
+// over puts a colour over one pixel.
+func over(d []uint8, c pixel) {
+	rest := 255 - c.a
+	d[0], d[1], d[2], d[3] = c.r+mul(d[0], rest), c.g+mul(d[1], rest), c.b+mul(d[2], rest), c.a+mul(d[3], rest)
+}

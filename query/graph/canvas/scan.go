@@ -1,0 +1,209 @@
+package canvas
+
+import (
+	"cmp"
+	"image"
+	"math"
+	"slices"
+)
+
+// Shapes are scanned on lines-in-a-pixel horizontal lines per pixel. Where a line enters and leaves
+// the shape is known to 1/256 of a pixel.
+const (
+	subLines  = 16
+	subPixels = 256
+	whole     = subLines * subPixels // what a wholly covered pixel adds up to
+)
+
+// An edge is a straight line between two scan lines, with the direction that it had in its path.
+type edge struct {
+	first, last int32 // scan lines, both crossed
+	dir         int32
+	slanted     bool
+	x, step     int64 // where it crosses the next scan line, and how that changes; 1/2^32 pixel
+}
+
+// A scanner turns polygons into covered pixels. It is used again and again, one shape at a time.
+type scanner struct {
+	edges  []edge
+	active []edge  // those that cross the scan line, from left to right
+	until  int32   // the scan line at which the first of them ends
+	sum    []int32 // differences of coverage along one row of pixels
+	row    []uint8
+	hard   bool // pixels are covered or not
+}
+
+func (s *scanner) begin() { s.edges = s.edges[:0] }
+
+// polygon adds a closed polygon, in device pixels. Only its edges between the heights of clip are
+// kept.
+func (s *scanner) polygon(p []Point, clip image.Rectangle) {
+	left, right := math.Inf(1), math.Inf(-1)
+	for _, q := range p {
+		left, right = min(left, q.X), max(right, q.X)
+	}
+	if right <= float64(clip.Min.X) || left >= float64(clip.Max.X) {
+		return
+	}
+	for i, b := range p {
+		a := p[(i+len(p)-1)%len(p)]
+		s.edge(a, b, clip)
+	}
+}
+
+func (s *scanner) edge(a, b Point, clip image.Rectangle) {
+	dir := int32(1)
+	if a.Y > b.Y {
+		a, b, dir = b, a, -1
+	}
+	// Lines lie in the middle of their part of a pixel.
+	first := max(int64(math.Ceil(a.Y*subLines-0.5)), int64(clip.Min.Y)*subLines)
+	last := min(int64(math.Ceil(b.Y*subLines-0.5)), int64(clip.Max.Y)*subLines) - 1
+	if first > last {
+		return
+	}
+	e := edge{first: int32(first), last: int32(last), dir: dir}
+	slope := (b.X - a.X) / (b.Y - a.Y)
+	e.slanted = a.X != b.X
+	e.x = int64((a.X + slope*((float64(first)+0.5)/subLines-a.Y)) * (1 << 32))
+	e.step = int64(slope / subLines * (1 << 32))
+	s.edges = append(s.edges, e)
+}
+
+// scan calls paint for every row of pixels that the shape touches, with the coverage of the pixels
+// from x on, 0 to 255, within clip. The slice is valid during the call.
+func (s *scanner) scan(clip image.Rectangle, paint func(x, y int, cover []uint8)) {
+	if len(s.edges) == 0 || clip.Empty() {
+		return
+	}
+	slices.SortFunc(s.edges, func(a, b edge) int { return int(a.first - b.first) })
+	width := clip.Dx()
+	if len(s.sum) < width+2 {
+		s.sum, s.row = make([]int32, width+2), make([]uint8, width+2)
+	}
+	s.active, s.until = s.active[:0], math.MaxInt32
+	next := 0
+	for y := int(s.edges[0].first) / subLines; y < clip.Max.Y && (next < len(s.edges) || len(s.active) > 0); y++ {
+		line, end := int32(y*subLines), int32((y+1)*subLines)
+		if len(s.active) == 0 && s.edges[next].first >= end {
+			y = int(s.edges[next].first)/subLines - 1
+			continue
+		}
+		lo, hi := width, 0
+		for line < end {
+			if line > s.until {
+				s.drop(line)
+			}
+			began := next
+			for next < len(s.edges) && s.edges[next].first <= line {
+				s.active = append(s.active, s.edges[next])
+				s.until = min(s.until, s.edges[next].last)
+				next++
+			}
+			if next > began+fewEdges {
+				slices.SortFunc(s.active, func(a, b edge) int { return cmp.Compare(a.x, b.x) })
+			}
+			lines := s.alike(line, end, next)
+			a, b := s.line(clip.Min.X, width, int32(lines))
+			lo, hi = min(lo, a), max(hi, b)
+			line += int32(lines)
+		}
+		if lo < hi {
+			s.flush(lo, hi)
+			paint(clip.Min.X+lo, y, s.row[lo:hi])
+		}
+	}
+}
+
+// fewEdges is how many edges that begin at a scan line find their places one by one.
+const fewEdges = 8
+
+// drop takes out the edges that end above a scan line.
+func (s *scanner) drop(line int32) {
+	kept := s.active[:0]
+	s.until = math.MaxInt32
+	for i := range s.active {
+		if e := &s.active[i]; e.last >= line {
+			s.until = min(s.until, e.last)
+			kept = append(kept, *e)
+		}
+	}
+	s.active = kept
+}
+
+// alike returns the number of scan lines from line on that cross the shape at the same places.
+func (s *scanner) alike(line, end int32, next int) int {
+	if next < len(s.edges) {
+		end = min(end, s.edges[next].first)
+	}
+	for i := range s.active {
+		if s.active[i].slanted {
+			return 1
+		}
+		end = min(end, s.active[i].last+1)
+	}
+	return int(max(1, end-line))
+}
+
+// line adds a number of equal scan lines to the sums of the row. It returns the pixels that they
+// touch.
+func (s *scanner) line(left, width int, lines int32) (lo, hi int) {
+	// The edges are nearly in order from the line before.
+	for i := 1; i < len(s.active); i++ {
+		e := s.active[i]
+		j := i
+		for ; j > 0 && s.active[j-1].x > e.x; j-- {
+			s.active[j] = s.active[j-1]
+		}
+		if j != i {
+			s.active[j] = e
+		}
+	}
+	lo, hi = width, 0
+	winding, from := int32(0), 0
+	most := width * subPixels
+	for i := range s.active {
+		e := &s.active[i]
+		x := min(max(int(e.x>>24)-left*subPixels, 0), most)
+		e.x += e.step
+		before := winding
+		winding += e.dir
+		switch {
+		case before == 0:
+			from = x
+		case winding == 0 && x > from:
+			s.add(from, lines)
+			s.add(x, -lines)
+			lo, hi = min(lo, from/subPixels), max(hi, (x+subPixels-1)/subPixels)
+		}
+	}
+	return lo, hi
+}
+
+// add begins a covered stretch at x, or ends one with a negative number of lines.
+func (s *scanner) add(x int, lines int32) {
+	i, part := x/subPixels, int32(x%subPixels)
+	s.sum[i] += (subPixels - part) * lines
+	s.sum[i+1] += part * lines
+}
+
+// flush adds the sums up to coverage, and clears them.
+func (s *scanner) flush(lo, hi int) {
+	total := int32(0)
+	for i := lo; i < hi; i++ {
+		total += s.sum[i]
+		s.sum[i] = 0
+		s.row[i] = uint8((total*255 + whole/2) / whole)
+	}
+	s.sum[hi], s.sum[hi+1] = 0, 0
+	if s.hard {
+		harden(s.row[lo:hi])
+	}
+}
+
+// harden makes covered what is covered by half, and the rest not.
+func harden(cover []uint8) {
+	for i, c := range cover {
+		cover[i] = uint8(int8(c) >> 7) // 255 from 128 on
+	}
+}
