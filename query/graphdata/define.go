@@ -275,6 +275,6 @@ func (p *Program) addExport(l *line) error {
 	} else if legend = l.next(); legend != nil {
 		x.Legend = legend.text
 	}
-	p.exports = append(p.exports, x)
+	p.exports, p.columns = append(p.exports, x), append(p.columns, x)
 	return nil
 }

@@ -9,6 +9,9 @@ import (
 // Exports returns the XPORT lines in order.
 func (p *Program) Exports() []Export { return p.exports }
 
+// ExportDrawn makes Exports return the DEFs and CDEFs that LINE, AREA and STACK draw, too.
+func (p *Program) ExportDrawn() { p.exports = p.columns }
+
 // Lookup returns the variable of a name and the kind of the line that defines it. ok is false if no
 // line does.
 func (p *Program) Lookup(name string) (variable int, kind Kind, ok bool) {

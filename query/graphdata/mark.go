@@ -79,8 +79,11 @@ func (m *mark) align(l *line) error {
 // addPrint reads PRINT:VDEF:FORMAT and PRINT:VARIABLE:CF:FORMAT.
 func (p *Program) addPrint(l *line, m *mark) error {
 	x := &printed{time: l.byKey("strftime") != nil}
-	if a := l.byKey("vformatter"); a != nil && !slices.Contains([]string{"timestamp", "duration", "numeric"}, a.value) {
-		return fmt.Errorf("Unsupported vformatter: %s", a.value)
+	if a := l.byKey("vformatter"); a != nil {
+		if !slices.Contains([]string{"timestamp", "duration", "numeric"}, a.value) {
+			return fmt.Errorf("Unsupported vformatter: %s", a.value)
+		}
+		x.formatter = a.value
 	}
 	cf, format := l.byKey("cf"), l.byKey("format")
 	if cf != nil {
@@ -167,6 +170,7 @@ func (l *line) painting(kind MarkKind) (x painting, err error) {
 // addDrawing reads a line that draws. It returns false if a colour is wrong: rrdtool then ignores
 // the rest of this line and all lines after it, without an error.
 func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err error) {
+	m.Drawing = &Drawing{Variable: -1, Width: 1, GradHeight: defaultGradHeight}
 	if err := m.style(l, width); err != nil {
 		return false, err
 	}
@@ -180,46 +184,59 @@ func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err er
 			return false, fmt.Errorf("%s is not a vname nor a number", x.vname)
 		}
 	}
-	if slices.ContainsFunc(x.colors, func(c string) bool { return !isColor(c) }) {
-		return false, nil
+	if m.Drawing.Variable = of; !isVariable {
+		m.Drawing.Variable, m.Drawing.Value = -1, number(x.vname)
+	}
+	for _, text := range x.colors {
+		c, ok := ParseColor(text)
+		if !ok {
+			return false, nil
+		}
+		m.Drawing.Colors = append(m.Drawing.Colors, c)
 	}
 	if x.fraction != nil {
-		if _, err := rra.ParseNumber(x.fraction.value); err != nil {
+		if m.Drawing.Fraction, err = rra.ParseNumber(x.fraction.value); err != nil {
 			return false, fmt.Errorf("error parsing number %s", x.vname)
 		}
 	}
 	if x.legend != nil {
 		m.Text = cut(x.legend.whole("legend"), maxLegend)
 	}
+	text := m.Text
 	switch m.Kind {
 	case HRULE, VRULE:
 		if isVariable && p.elems[of].kind != VDEF {
 			return false, fmt.Errorf("Using vname %s of wrong type in line %s\n", x.vname, l.text)
 		}
 	case STACK:
-		if m.Kind = p.lastDrawn(); m.Kind == STACK {
+		last := p.lastDrawn()
+		if last == nil {
 			return false, fmt.Errorf("No previous LINE or AREA found for %s", l.text)
 		}
+		m.Kind, m.Drawing.Stack, m.Drawing.Width = last.Kind, true, last.Drawing.Width
 	}
 	if m.Kind == AREA && m.Text != "" {
 		m.Text = "  " + m.Text
 	}
+	if (m.Kind == AREA || m.Kind == LINE) && isVariable && p.elems[of].kind != VDEF {
+		p.columns = append(p.columns, Export{Variable: of, Legend: text})
+	}
 	return true, nil
 }
 
-// lastDrawn returns the kind of the last LINE or AREA, which a STACK is stacked on, or STACK if the
-// program has neither.
-func (p *Program) lastDrawn() MarkKind {
+// lastDrawn returns the last LINE or AREA, which a STACK is stacked on, or nil if the program has
+// neither.
+func (p *Program) lastDrawn() *mark {
 	for i := len(p.marks) - 1; i >= 0; i-- {
 		if k := p.marks[i].Kind; k == LINE || k == AREA {
-			return k
+			return &p.marks[i]
 		}
 	}
-	return STACK
+	return nil
 }
 
 // style takes and checks the arguments for the appearance: line width, gradient, dashes, stacking.
-func (m *mark) style(l *line, width string) error {
+func (m *mark) style(l *line, width string) (err error) {
 	if m.Kind == LINE {
 		if width == "" {
 			if a := l.byKey("linewidth"); a != nil {
@@ -227,32 +244,38 @@ func (m *mark) style(l *line, width string) error {
 			}
 		}
 		if width != "" {
-			if v, err := rra.ParseNumber(width); err != nil || v < 0 {
+			if m.Drawing.Width, err = rra.ParseNumber(width); err != nil || m.Drawing.Width < 0 {
 				return fmt.Errorf("Bad line width: %s", width)
 			}
 		}
 	}
 	if m.Kind == AREA {
 		if a := l.byKey("gradheight"); a != nil {
-			if _, err := rra.ParseNumber(a.value); err != nil {
+			if m.Drawing.GradHeight, err = rra.ParseNumber(a.value); err != nil {
 				return fmt.Errorf("Bad gradheight: %s", a.value)
 			}
 		}
 	}
 	if m.Kind == LINE || m.Kind == AREA {
-		l.byKey("stack")
-		l.byKey("skipscale")
+		m.Drawing.Stack = l.byKey("stack") != nil
+		m.Drawing.SkipScale = l.byKey("skipscale") != nil
 	}
-	if m.Kind != LINE && m.Kind != HRULE && m.Kind != VRULE {
-		return nil
+	if m.Kind == LINE || m.Kind == HRULE || m.Kind == VRULE {
+		return m.dashes(l)
 	}
+	return nil
+}
+
+// dashes takes and checks the arguments for dashes.
+func (m *mark) dashes(l *line) (err error) {
 	if a := l.byKey("dashes"); a != nil {
 		if err := dashes(a.value); err != nil {
 			return err
 		}
+		m.Drawing.Dashes = dashLengths(a.value)
 	}
 	if a := l.byKey("dash-offset"); a != nil {
-		if _, err := rra.ParseNumber(a.value); err != nil {
+		if m.Drawing.Offset, err = rra.ParseNumber(a.value); err != nil {
 			return fmt.Errorf("Could not parse dash-offset: %s", a.value)
 		}
 	}

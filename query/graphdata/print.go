@@ -55,14 +55,17 @@ func (p *Program) print(x *printed, text string, s *printing) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("bad format for PRINT in \"%s'", text)
 	}
-	var v float64
-	if e.kind == VDEF {
-		v = e.series.Values[0]
-	} else {
-		v = consolidated(e.series, x.cf)
-	}
-	v, prefix := s.scale.of(f.prefix, v)
+	v, prefix := s.scale.of(f.prefix, p.printedValue(x))
 	return cut(string(f.append(nil, v, prefix)), maxPrinted), nil
+}
+
+// printedValue returns the number that PRINT or GPRINT prints.
+func (p *Program) printedValue(x *printed) float64 {
+	e := &p.elems[x.of]
+	if e.kind == VDEF {
+		return e.series.Values[0]
+	}
+	return consolidated(e.series, x.cf)
 }
 
 // consolidated reduces the finite values of a column to one number.
@@ -78,9 +81,13 @@ func consolidated(c rpn.Series, cf rra.CF) float64 {
 		}
 		switch cf {
 		case rra.Min:
-			v = min(v, x)
+			if x < v { // of two zeros the first stays, whatever its sign
+				v = x
+			}
 		case rra.Max, rra.Failures:
-			v = max(v, x)
+			if x > v {
+				v = x
+			}
 		case rra.Last:
 			v = x
 		default:

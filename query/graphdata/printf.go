@@ -221,7 +221,8 @@ func thousand(power int) float64 {
 // A scale is the SI prefix that was used last, for formats with %S.
 type scale struct {
 	set   bool
-	power int // of 1,000
+	power int // of base
+	base  int // 1,000 or 1,024; 0 means 1,000
 }
 
 var prefixes = [...]string{"a", "f", "p", "n", "u", "m", " ", "k", "M", "G", "T", "P", "E"}
@@ -240,16 +241,38 @@ func (s *scale) of(prefix byte, v float64) (float64, string) {
 		case math.IsInf(v, 0):
 			s.power = math.MinInt32 // C's conversion of infinity to int
 		case v != 0 && v == v:
-			s.power = int(math.Floor(math.Log(math.Abs(v)) / math.Log(1000)))
+			s.power = int(math.Floor(math.Log(math.Abs(v)) / math.Log(float64(s.theBase()))))
 		}
 	}
 	name := "?"
 	if i := s.power + noPrefix; i >= 0 && i < len(prefixes) {
 		name = prefixes[i]
 	}
-	v /= thousand(s.power)
+	v /= s.unit()
 	if prefix == 'S' && own && v == 0 { // zero does not decide on a prefix
 		s.set = false
 	}
 	return v, name
+}
+
+// Prefix returns the SI prefix of a number for base 1000 or 1024, and the number to divide it by.
+func Prefix(base int, v float64) (divide float64, name string) {
+	s := scale{base: base}
+	_, name = s.of('s', v)
+	return s.unit(), name
+}
+
+// unit returns the power of the base.
+func (s *scale) unit() float64 {
+	if s.base == 1024 {
+		return math.Ldexp(1, 10*s.power)
+	}
+	return thousand(s.power)
+}
+
+func (s *scale) theBase() int {
+	if s.base == 0 {
+		return 1000
+	}
+	return s.base
 }

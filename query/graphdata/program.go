@@ -25,6 +25,9 @@ type Options struct {
 	Now        time.Time // the present; its location is the time zone
 	WeekStart  time.Weekday
 	Names      *Names // names of days and months for strftime; nil means POSIXNames
+
+	// MissingIsUnknown makes a series that cannot be opened one of unknown rows, without an error.
+	MissingIsUnknown bool
 }
 
 // A Source finds the series that a DEF names. The program returns its errors unchanged.
@@ -59,6 +62,7 @@ type Program struct {
 	elems   []element
 	names   map[string]int // index of the first element that defines the name
 	exports []Export
+	columns []Export // exports, and the columns that are drawn
 	marks   []mark
 	ended   bool // a colour was wrong: all further lines are ignored
 }
@@ -112,6 +116,8 @@ const (
 type Mark struct {
 	Kind MarkKind
 	Text string // the legend, the printed text, or the word of TEXTALIGN
+
+	Drawing *Drawing // of LINE, AREA, TICK, HRULE and VRULE
 }
 
 // A mark is a Mark before its text is made.
@@ -122,9 +128,10 @@ type mark struct {
 
 // A printed is the value that PRINT or GPRINT prints: a number, or a time.
 type printed struct {
-	of   int    // the element
-	cf   rra.CF // how a column becomes one number
-	time bool   // the format is one of strftime
+	of        int    // the element
+	cf        rra.CF // how a column becomes one number
+	time      bool   // the format is one of strftime
+	formatter string // timestamp or duration, which xport ignores
 }
 
 // New returns a program without lines. It lowers o.Step to 2^31-1 if it is larger.

@@ -81,6 +81,9 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	d := p.elems[i].def
 	store, ref, err := s.Open(ctx, d.file, d.daemon)
 	if err != nil {
+		if p.options.MissingIsUnknown && ctx.Err() == nil {
+			return p.missing(i)
+		}
 		return err
 	}
 	plan, err := query.NewPlan(store, ref, query.Request{CF: d.cf, Start: d.start, End: d.end, Resolution: d.step})
@@ -125,6 +128,23 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	for _, r := range columns {
 		p.elems[r.elem].series = r.finish()
 	}
+	return nil
+}
+
+// missing gives DEF i rows that are unknown.
+func (p *Program) missing(i int) error {
+	d := p.elems[i].def
+	step := max(p.options.Step, d.step, 1)
+	start, end := floor(d.start, step), floor(d.end, step)+step
+	rows := (end - start) / step
+	if rows > MaxRows {
+		return &query.RangeError{Rows: rows, Most: MaxRows}
+	}
+	values := make([]float64, rows)
+	for k := range values {
+		values[k] = math.NaN()
+	}
+	p.elems[i].series = rpn.Series{Start: start, Step: step, Values: values}
 	return nil
 }
 

@@ -196,7 +196,8 @@ func (l *leastSquares) add(x, y float64) {
 
 func (l *leastSquares) result(name string) float64 {
 	n := float64(l.n)
-	slope := (float64(n*l.xy) - float64(l.x*l.y)) / (float64(n*l.xx) - float64(l.x*l.x))
+	// In this order a slope of 0 has rrdtool's sign.
+	slope := (float64(l.x*l.y) - float64(n*l.xy)) / (float64(l.x*l.x) - float64(n*l.xx))
 	switch name {
 	case statSlope:
 		return slope

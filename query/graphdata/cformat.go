@@ -1,0 +1,67 @@
+package graphdata
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// A CFormat is a format of one number as C's printf has it, perhaps with an SI prefix behind it.
+type CFormat struct{ format }
+
+// ParseCFormat reads %[flag][width][.precision]l and a verb of eEfFgG, with text around it where
+// %% is a per cent sign. prefixed says that one %s or %S may follow the number. It is not ok if
+// there is anything else in it.
+func ParseCFormat(text string, prefixed bool) (f CFormat, ok bool) {
+	f.format, ok = parseFormat(text)
+	return f, ok && (prefixed || f.prefix == 0)
+}
+
+// Prefix returns s or S where the format has %s or %S, and 0 where it has neither.
+func (f CFormat) Prefix() byte { return f.prefix }
+
+// Append prints a number with the digits that C's printf gives, and the prefix.
+func (f CFormat) Append(dst []byte, v float64, prefix string) []byte {
+	dst = append(dst, f.before...)
+	dst = append(dst, f.number(v)...)
+	dst = append(dst, f.after...)
+	if f.prefix != 0 {
+		dst = append(dst, prefix...)
+	}
+	return append(dst, f.end...)
+}
+
+// maxCWidth bounds the width and the precision of a number, in bytes.
+const maxCWidth = 1000
+
+func (f CFormat) number(v float64) string {
+	flags, width := f.flags, min(f.width, maxCWidth)
+	if v-v != 0 { // not finite
+		word := "inf"
+		switch {
+		case math.IsNaN(v):
+			word = "-nan" // as the machines that rrdtool runs on have it
+		case v < 0:
+			word = "-inf"
+		case strings.Contains(flags, "+"):
+			word = "+inf"
+		case strings.Contains(flags, " "):
+			word = " inf"
+		}
+		if f.verb < 'a' {
+			word = strings.ToUpper(word)
+		}
+		if strings.Contains(flags, "-") {
+			return fmt.Sprintf("%-*s", width, word)
+		}
+		return fmt.Sprintf("%*s", width, word)
+	}
+	if strings.Contains(flags, "-") {
+		flags = "-"
+	}
+	precision := f.precision
+	if precision < 0 {
+		precision = 6
+	}
+	return fmt.Sprintf("%"+flags+"*.*"+string(f.verb), width, min(precision, maxCWidth), v)
+}

@@ -1,0 +1,81 @@
+package graphdata
+
+//lint:file-ignore ST1005 The messages are rrdtool's.
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrDuration is the error of a format that is none of a duration.
+var ErrDuration = errors.New("Wrong duration format")
+
+// maxGPRINT is how many bytes of what GPRINT prints are kept.
+const maxGPRINT = 197
+
+// Written returns what the lines that draw and print write into a graph, in their order, after Run.
+// It differs from [Program.Marks] as rrdtool's graph differs from its xport: numbers have the
+// digits of C's printf, valstrftime and valstrfduration hold, and base, 1000 or 1024, is that of SI
+// prefixes.
+func (p *Program) Written(base int) ([]Mark, error) {
+	s := printing{at: p.options.Now, scale: scale{base: base}}
+	out := make([]Mark, 0, len(p.marks))
+	for i := range p.marks {
+		m := p.marks[i].Mark
+		if x := p.marks[i].printed; x != nil {
+			var err error
+			if m.Text, err = p.write(x, m.Text, &s); err != nil {
+				return nil, err
+			}
+			if m.Kind == GPRINT {
+				m.Text = cut(m.Text, maxGPRINT)
+			}
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// write returns what PRINT or GPRINT writes into a graph.
+func (p *Program) write(x *printed, text string, s *printing) (string, error) {
+	names := p.options.Names
+	if names == nil {
+		names = POSIXNames
+	}
+	e := &p.elems[x.of]
+	if e.kind == VDEF {
+		s.at = time.Unix(e.at, 0).In(p.options.Now.Location())
+	}
+	switch {
+	case x.time && e.kind == VDEF && !e.timed:
+		return dashesOf(text), nil
+	case x.time:
+		return names.Strftime(text, s.at), nil
+	case x.formatter == "timestamp":
+		return names.FormatTimestamp(text, p.printedValue(x)), nil
+	case x.formatter == "duration":
+		out, ok := FormatDuration(text, p.printedValue(x))
+		if !ok {
+			return "", ErrDuration
+		}
+		return out, nil
+	}
+	f, ok := ParseCFormat(text, true)
+	if !ok {
+		return "", BadFormat(text, true)
+	}
+	v, prefix := s.scale.of(f.prefix, p.printedValue(x))
+	return string(f.Append(nil, v, prefix)), nil
+}
+
+// BadFormat is the error that a format of a number is none; prefixed as for [ParseCFormat].
+func BadFormat(text string, prefixed bool) error {
+	const number, end = `^(?:[^%]+|%%)*%[-+ 0#]?[0-9]*(?:[.][0-9]+)?l[eEfFgG](?:[^%]+|%%)*`, `$`
+	var prefix strings.Builder
+	if prefixed {
+		prefix.WriteString(`(?:%[sS])?(?:[^%]+|%%)*`)
+	}
+	return fmt.Errorf("invalid format string '%s' (should match '%s')", text, number+prefix.String()+end)
+}
