@@ -46,6 +46,7 @@ var rooms = map[string][]string{
 
 	"query":                    {"engine", "rra"},
 	"query/graphdata":          {"=query", "query/rrd/attime", "engine", "rra"},
+	"query/graph":              {"=query", "query/graph/canvas", "query/graphdata", "query/rrd/attime", "engine", "rra"},
 	"query/graph/canvas":       {"query/graph/canvas"},
 	"query/rpc":                {"=query", "query/rpc", "query/rrd/attime", "query/rrd/rrdtool", "query/rrd/transfer", "query/unixsocket", "internal", "engine", "rra"},
 	"query/rpc/rondov1":        {},

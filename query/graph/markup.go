@@ -1,0 +1,212 @@
+package graph
+
+import (
+	"image/color"
+	"strconv"
+	"strings"
+
+	"github.com/rondo-db/rondo/query/graph/canvas"
+	"github.com/rondo-db/rondo/query/graphdata"
+)
+
+// runs are the pieces of a text that look alike: one, unless markup is asked for.
+func (o *Options) runs(text string) []canvas.Run {
+	if !o.Markup || !strings.ContainsAny(text, "<&") {
+		return canvas.Plain(text)
+	}
+	if runs, ok := markup(text); ok {
+		return runs
+	}
+	return canvas.Plain(text)
+}
+
+// maxNesting bounds how deep tags may stand in each other.
+const maxNesting = 64
+
+// markup reads pango's markup: <b>, <i>, <u>, <s>, and <span> with weight, style, underline,
+// strikethrough, size, font and color. Other tags and attributes are dropped. It is not ok if tags
+// do not fit together.
+func markup(text string) (runs []canvas.Run, ok bool) {
+	style := []canvas.Run{{}}
+	var open []string
+	for text != "" {
+		i := strings.IndexByte(text, '<')
+		if i < 0 {
+			i = len(text)
+		}
+		if i > 0 {
+			r := style[len(style)-1]
+			if r.Text, ok = unescaped(text[:i]); !ok {
+				return nil, false
+			}
+			runs = append(runs, r)
+			text = text[i:]
+			continue
+		}
+		end := strings.IndexByte(text, '>')
+		if end < 0 {
+			return nil, false
+		}
+		tag := text[1:end]
+		text = text[end+1:]
+		if name, closing := strings.CutPrefix(tag, "/"); closing {
+			if len(open) == 0 || open[len(open)-1] != strings.TrimSpace(name) {
+				return nil, false
+			}
+			open, style = open[:len(open)-1], style[:len(style)-1]
+			continue
+		}
+		if strings.HasSuffix(tag, "/") {
+			continue
+		}
+		name, attributes, _ := strings.Cut(strings.TrimSpace(tag), " ")
+		if name == "" || len(open) == maxNesting {
+			return nil, false
+		}
+		open = append(open, name)
+		style = append(style, styled(style[len(style)-1], name, attributes))
+	}
+	if runs == nil {
+		runs = canvas.Plain("")
+	}
+	return runs, len(open) == 0
+}
+
+// unescaped replaces the entities of XML.
+func unescaped(text string) (string, bool) {
+	var b strings.Builder
+	for {
+		before, rest, more := strings.Cut(text, "&")
+		b.WriteString(before)
+		if !more {
+			return b.String(), true
+		}
+		name, after, ended := strings.Cut(rest, ";")
+		if !ended {
+			return "", false
+		}
+		switch name {
+		case "lt":
+			b.WriteByte('<')
+		case "gt":
+			b.WriteByte('>')
+		case "amp":
+			b.WriteByte('&')
+		case "quot":
+			b.WriteByte('"')
+		case "apos":
+			b.WriteByte('\'')
+		default:
+			number, isNumber := strings.CutPrefix(name, "#")
+			base := 10
+			if digits, isHex := strings.CutPrefix(number, "x"); isHex {
+				number, base = digits, 16
+			}
+			n, err := strconv.ParseInt(number, base, 32)
+			if !isNumber || err != nil || n < 1 {
+				return "", false
+			}
+			b.WriteRune(rune(n))
+		}
+		text = after
+	}
+}
+
+// styled is how text within a tag looks.
+func styled(r canvas.Run, tag, attributes string) canvas.Run {
+	switch tag {
+	case "b":
+		r.Bold = true
+	case "i":
+		r.Italic = true
+	case "u":
+		r.Underline = true
+	case "s":
+		r.Strike = true
+	case "span":
+		for name, value := range attributesOf(attributes) {
+			setStyle(&r, name, value)
+		}
+	}
+	return r
+}
+
+// attributesOf yields the attributes of a tag, name="value" or name='value'.
+func attributesOf(text string) func(yield func(name, value string) bool) {
+	return func(yield func(name, value string) bool) {
+		for {
+			name, rest, more := strings.Cut(text, "=")
+			rest = strings.TrimLeft(rest, " ")
+			if !more || rest == "" || rest[0] != '"' && rest[0] != '\'' {
+				return
+			}
+			value, after, ended := strings.Cut(rest[1:], rest[:1])
+			if !ended || !yield(strings.TrimSpace(name), value) {
+				return
+			}
+			text = after
+		}
+	}
+}
+
+// Sizes in words, in points.
+var sizes = map[string]float64{
+	"xx-small": 5.79, "x-small": 6.94, "small": 8.33, "medium": 10, "large": 12, "x-large": 14.4, "xx-large": 17.28,
+}
+
+// setStyle takes an attribute of <span>.
+func setStyle(r *canvas.Run, name, value string) {
+	switch name {
+	case "weight", "font_weight":
+		n := atoi(value)
+		r.Bold = value == "bold" || value == "heavy" || value == "ultrabold" || n >= 600
+	case "style", "font_style":
+		r.Italic = value == "italic" || value == "oblique"
+	case "underline":
+		r.Underline = value != "none"
+	case "strikethrough":
+		r.Strike = value == "true"
+	case "size", "font_size":
+		if size, ok := sizes[value]; ok {
+			r.Size = size
+		} else if n, err := strconv.Atoi(value); err == nil && n > 0 { // in 1024ths of a point
+			r.Size = min(float64(n)/1024, maxFont)
+		}
+	case "font", "font_desc", "face", "font_family":
+		fontDescription(r, value)
+	case "color", "foreground", "fgcolor":
+		if c, ok := colorOf(value); ok {
+			r.Color = &c
+		}
+	}
+}
+
+// fontDescription takes what is known of FAMILY STYLE SIZE.
+func fontDescription(r *canvas.Run, text string) {
+	for word := range strings.FieldsSeq(text) {
+		switch word {
+		case "Bold":
+			r.Bold = true
+		case "Italic", "Oblique":
+			r.Italic = true
+		default:
+			if size, err := strconv.ParseFloat(word, 64); err == nil && size > 0 {
+				r.Size = min(size, maxFont)
+			}
+		}
+	}
+}
+
+// names of colours that markup often has.
+var colorNames = map[string]string{
+	"black": "000000", "white": "ffffff", "red": "ff0000", "green": "00ff00", "blue": "0000ff", "yellow": "ffff00",
+	"orange": "ffa500", "purple": "a020f0", "brown": "a52a2a", "gray": "bebebe", "grey": "bebebe", "cyan": "00ffff",
+	"magenta": "ff00ff", "darkgreen": "006400", "darkblue": "00008b", "darkred": "8b0000", "navy": "000080", "pink": "ffc0cb",
+}
+
+func colorOf(text string) (color.NRGBA, bool) {
+	if digits, ok := strings.CutPrefix(text, "#"); ok {
+		return graphdata.ParseColor(digits)
+	}
+	return graphdata.ParseColor(colorNames[strings.ToLower(text)])
+}

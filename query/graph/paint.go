@@ -1,0 +1,77 @@
+package graph
+
+import (
+	"math"
+
+	"github.com/rondo-db/rondo/query/graph/canvas"
+)
+
+// A painter draws a layout on a canvas.
+type painter struct {
+	*Layout
+	c    canvas.Canvas
+	fit  bool // lines and areas are moved to whole pixels
+	zoom float64
+}
+
+// group draws a part of the picture that has a name.
+func (p *painter) group(id, title string, draw func()) {
+	p.c.Group(id, title)
+	draw()
+	p.c.End()
+}
+
+func (p *painter) right() float64  { return p.Left + float64(p.Width) }
+func (p *painter) bottom() float64 { return p.Top + float64(p.Height) }
+
+// box is an upright rectangle.
+func (p *painter) box(left, top, right, bottom float64) []canvas.Point {
+	return []canvas.Point{p.corner(left, top), p.corner(right, top), p.corner(right, bottom), p.corner(left, bottom)}
+}
+
+// corner moves a corner of an area to whole pixels.
+func (p *painter) corner(x, y float64) canvas.Point {
+	if p.fit {
+		x, y = math.Floor(x*p.zoom)/p.zoom, math.Ceil(y*p.zoom)/p.zoom
+	}
+	return canvas.Point{X: x, Y: y}
+}
+
+// point moves a point of a line to where the line fills whole pixels.
+func (p *painter) point(x, y, width float64) canvas.Point {
+	if p.fit {
+		half := width * p.zoom / 2
+		e := half - math.Ceil(half)
+		x, y = (math.Floor(x*p.zoom-0.5)-e)/p.zoom, (math.Ceil(y*p.zoom+0.5)+e)/p.zoom
+	}
+	return canvas.Point{X: x, Y: y}
+}
+
+// line draws a straight line.
+func (p *painter) line(x1, y1, x2, y2 float64, s canvas.Stroke) {
+	p.c.Stroke(s, []canvas.Point{p.point(x1, y1, s.Width), p.point(x2, y2, s.Width)})
+}
+
+// text draws a text. One that is centred stands half of its size, cut to whole pixels, off its
+// place.
+func (p *painter) text(t canvas.Text, s string) {
+	t.Runs = p.o.runs(s)
+	across, down := 0.0, 0.0
+	if t.Align == canvas.Center {
+		t.Align, across = canvas.Left, math.Floor(canvas.Width(t.Font, t.Runs)/2)
+	}
+	if t.VAlign == canvas.Middle {
+		t.VAlign, down = canvas.Top, math.Floor(canvas.Height(t.Font)/2)
+	}
+	if t.Angle == 90 {
+		t.At.X -= down
+		t.At.Y += across
+	} else {
+		t.At.X -= across
+		t.At.Y -= down
+	}
+	if t.Color == (canvas.Color{}) {
+		t.Color = p.o.Colors[FontColor]
+	}
+	p.c.Text(t)
+}

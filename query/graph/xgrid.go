@@ -1,0 +1,218 @@
+package graph
+
+import (
+	"math"
+	"time"
+
+	"github.com/rondo-db/rondo/query/graphdata"
+)
+
+const (
+	maxSpan = 1 << 40 // seconds
+
+	minute = 60
+	hour   = 60 * minute
+	day    = 24 * hour
+)
+
+// A density is the grid for graphs of at least some seconds a pixel, and of a least length.
+type density struct {
+	perPixel float64
+	length   int64
+	grid     XGrid
+}
+
+// weekFormat stands for the format of --week-fmt.
+const weekFormat = ""
+
+var densities = []density{
+	{0, 0, XGrid{Every{Second, 1}, Every{Second, 5}, Every{Second, 1}, 0, "%H:%M:%S"}},
+	{0.015, 0, XGrid{Every{Second, 1}, Every{Second, 5}, Every{Second, 5}, 0, "%H:%M:%S"}},
+	{0.08, 0, XGrid{Every{Second, 1}, Every{Second, 5}, Every{Second, 10}, 0, "%H:%M:%S"}},
+	{0.15, 0, XGrid{Every{Second, 5}, Every{Second, 15}, Every{Second, 30}, 0, "%H:%M:%S"}},
+	{0.4, 0, XGrid{Every{Second, 10}, Every{Minute, 1}, Every{Minute, 1}, 0, "%H:%M"}},
+	{0.7, 0, XGrid{Every{Second, 20}, Every{Minute, 1}, Every{Minute, 1}, 0, "%H:%M"}},
+	{1, 0, XGrid{Every{Second, 30}, Every{Minute, 1}, Every{Minute, 2}, 0, "%H:%M"}},
+	{2, 0, XGrid{Every{Minute, 1}, Every{Minute, 5}, Every{Minute, 5}, 0, "%H:%M"}},
+	{5, 0, XGrid{Every{Minute, 2}, Every{Minute, 10}, Every{Minute, 10}, 0, "%H:%M"}},
+	{10, 0, XGrid{Every{Minute, 5}, Every{Minute, 20}, Every{Minute, 20}, 0, "%H:%M"}},
+	{30, 0, XGrid{Every{Minute, 10}, Every{Minute, 30}, Every{Hour, 1}, 0, "%H:%M"}},
+	{60, 0, XGrid{Every{Minute, 30}, Every{Hour, 1}, Every{Hour, 2}, 0, "%H:%M"}},
+	{60, day, XGrid{Every{Minute, 30}, Every{Hour, 1}, Every{Hour, 3}, 0, "%a %H:%M"}},
+	{140, 0, XGrid{Every{Hour, 1}, Every{Hour, 2}, Every{Hour, 4}, 0, "%a %H:%M"}},
+	{180, 0, XGrid{Every{Hour, 1}, Every{Hour, 3}, Every{Hour, 6}, 0, "%a %H:%M"}},
+	{300, 0, XGrid{Every{Hour, 2}, Every{Hour, 6}, Every{Hour, 12}, 0, "%a %H:%M"}},
+	{600, 0, XGrid{Every{Hour, 6}, Every{Day, 1}, Every{Day, 1}, day, "%a %d %b"}},
+	{1200, 0, XGrid{Every{Hour, 6}, Every{Day, 1}, Every{Day, 1}, day, "%d %b"}},
+	{1800, 0, XGrid{Every{Hour, 12}, Every{Day, 1}, Every{Day, 2}, day, "%a %d %b"}},
+	{2400, 0, XGrid{Every{Hour, 12}, Every{Day, 1}, Every{Day, 2}, day, "%d %b"}},
+	{3600, 0, XGrid{Every{Day, 1}, Every{Week, 1}, Every{Week, 1}, 7 * day, weekFormat}},
+	{12000, 0, XGrid{Every{Day, 1}, Every{Month, 1}, Every{Month, 1}, 30 * day, "%B %Y"}},
+	{18000, 0, XGrid{Every{Day, 2}, Every{Month, 1}, Every{Month, 1}, 30 * day, "%B %Y"}},
+	{23000, 0, XGrid{Every{Week, 1}, Every{Month, 1}, Every{Month, 1}, 30 * day, "%b %Y"}},
+	{32000, 0, XGrid{Every{Week, 1}, Every{Month, 1}, Every{Month, 1}, 30 * day, "%b '%g"}},
+	{42000, 0, XGrid{Every{Week, 1}, Every{Month, 1}, Every{Month, 2}, 30 * day, "%B %Y"}},
+	{52000, 0, XGrid{Every{Week, 1}, Every{Month, 1}, Every{Month, 2}, 30 * day, "%b %Y"}},
+	{78000, 0, XGrid{Every{Week, 1}, Every{Month, 1}, Every{Month, 2}, 30 * day, "%b '%g"}},
+	{84000, 0, XGrid{Every{Week, 2}, Every{Month, 1}, Every{Month, 3}, 30 * day, "%B %Y"}},
+	{94000, 0, XGrid{Every{Week, 2}, Every{Month, 1}, Every{Month, 3}, 30 * day, "%b %Y"}},
+	{120000, 0, XGrid{Every{Week, 2}, Every{Month, 1}, Every{Month, 3}, 30 * day, "%b '%g"}},
+	{130000, 0, XGrid{Every{Month, 1}, Every{Month, 2}, Every{Month, 4}, 0, "%Y-%m-%d"}},
+	{142000, 0, XGrid{Every{Month, 1}, Every{Month, 3}, Every{Month, 6}, 0, "%Y-%m-%d"}},
+	{220000, 0, XGrid{Every{Month, 1}, Every{Month, 6}, Every{Month, 12}, 0, "%Y-%m-%d"}},
+	{400000, 0, XGrid{Every{Month, 2}, Every{Month, 12}, Every{Month, 12}, 365 * day, "%Y"}},
+	{800000, 0, XGrid{Every{Month, 4}, Every{Month, 12}, Every{Month, 24}, 365 * day, "%Y"}},
+	{2000000, 0, XGrid{Every{Month, 6}, Every{Month, 12}, Every{Month, 24}, 365 * day, "'%g"}},
+}
+
+// xGrid returns the grid of the x axis for so many columns.
+func (o *Options) xGrid(columns int) XGrid {
+	if o.XGrid != nil {
+		return *o.XGrid
+	}
+	length := o.End - o.Start
+	perPixel := float64(length) / float64(columns)
+	chosen := densities[0].grid
+	for _, d := range densities {
+		if d.perPixel <= perPixel && d.length <= length {
+			chosen = d.grid
+		}
+	}
+	if chosen.Format == weekFormat {
+		chosen.Format = o.WeekFormat
+	}
+	return chosen
+}
+
+// A clock is local time broken down as C's mktime takes it: fields may be out of range, and dst
+// says whether summer time holds, whatever the date.
+type clock struct {
+	year, month, day, hour, minute, second int
+	dst                                    bool
+	loc                                    *time.Location
+}
+
+func clockOf(t int64, loc *time.Location) clock {
+	at := time.Unix(t, 0).In(loc)
+	return clock{at.Year(), int(at.Month()), at.Day(), at.Hour(), at.Minute(), at.Second(), at.IsDST(), loc}
+}
+
+// unix returns the time that the fields mean. Where summer time does not hold as dst has it, the
+// offset is that of the nearest time at which it does, as mktime has it.
+func (c *clock) unix() int64 {
+	wall := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.UTC).Unix()
+	near := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, c.loc)
+	for weeks := range nearestWeeks {
+		for _, at := range [2]time.Time{near.AddDate(0, 0, 7*weeks), near.AddDate(0, 0, -7*weeks)} {
+			if at.IsDST() == c.dst {
+				_, offset := at.Zone()
+				return wall - int64(offset)
+			}
+		}
+	}
+	return near.Unix()
+}
+
+// nearestWeeks is how far from a date summer time is looked for.
+const nearestWeeks = 53
+
+// first returns the last line at or before a time.
+func (e Every) first(t int64, loc *time.Location, weekStart time.Weekday) int64 {
+	c := clockOf(t, loc)
+	switch e.Unit {
+	case Second:
+		c.second -= c.second % e.Count
+	case Minute:
+		c.second = 0
+		c.minute -= c.minute % e.Count
+	case Hour:
+		c.second, c.minute = 0, 0
+		c.hour -= c.hour % e.Count
+	case Day:
+		c.second, c.minute, c.hour = 0, 0, 0
+	case Week:
+		c.second, c.minute, c.hour = 0, 0, 0
+		c.day -= (int(time.Unix(t, 0).In(loc).Weekday()) - int(weekStart) + 7) % 7
+	case Month:
+		c.second, c.minute, c.hour, c.day = 0, 0, 0, 1
+		c.month -= (c.month - 1) % e.Count
+	case Year:
+		c.second, c.minute, c.hour, c.day, c.month = 0, 0, 0, 1, 1
+		c.year -= c.year % e.Count
+	}
+	return c.unix()
+}
+
+// next returns the line behind one, by local time. It keeps to summer or winter time as it was at
+// t, as rrdtool does: behind a change, lines are an hour off.
+func (e Every) next(t int64, loc *time.Location) int64 {
+	c := clockOf(t, loc)
+	switch e.Unit {
+	case Second:
+		c.second += e.Count
+	case Minute:
+		c.minute += e.Count
+	case Hour:
+		c.hour += e.Count
+	case Day:
+		c.day += e.Count
+	case Week:
+		c.day += 7 * e.Count
+	case Month:
+		c.month += e.Count
+	case Year:
+		c.year += e.Count
+	}
+	return max(c.unix(), t+1)
+}
+
+// maxLines bounds the lines and the labels of an axis.
+const maxLines = 1 << 16
+
+// A column is the place of a time.
+func (l *Layout) column(t int64) float64 {
+	return math.Trunc(l.Left + float64(l.Width)/float64(l.o.End-l.o.Start)*float64(t-l.o.Start))
+}
+
+// xLines lays out the lines and the labels of the x axis.
+func (l *Layout) xLines() {
+	o := l.o
+	if o.End <= o.Start {
+		return
+	}
+	g, loc := o.xGrid(l.Width), o.Now.Location()
+	major := g.Major.first(o.Start, loc, o.WeekStart)
+	if !o.NoMinor {
+		n := 0
+		for t := g.Grid.first(o.Start, loc, o.WeekStart); t < o.End && n < maxLines; t, n = g.Grid.next(t, loc), n+1 {
+			for major < t && n < maxLines {
+				major = g.Major.next(major, loc)
+				n++
+			}
+			if t >= o.Start && t != major {
+				l.XLines = append(l.XLines, Line{At: l.column(t)})
+			}
+		}
+	}
+	n := 0
+	for t := g.Major.first(o.Start, loc, o.WeekStart); t < o.End && n < maxLines; t, n = g.Major.next(t, loc), n+1 {
+		if t >= o.Start {
+			l.XLines = append(l.XLines, Line{At: l.column(t), Major: true})
+		}
+	}
+	l.xLabels(g)
+}
+
+func (l *Layout) xLabels(g XGrid) {
+	o := l.o
+	names, loc, n := o.Names, o.Now.Location(), 0
+	if names == nil {
+		names = graphdata.POSIXNames
+	}
+	half := g.Span / 2
+	for t := g.Label.first(o.Start-half, loc, o.WeekStart); t <= o.End-half && n < maxLines; t, n = g.Label.next(t, loc), n+1 {
+		if centre := t + half; centre >= o.Start && centre <= o.End {
+			l.XLabels = append(l.XLabels, Label{At: l.column(centre), Text: names.Strftime(g.Format, time.Unix(centre, 0).In(loc))})
+		}
+	}
+}
