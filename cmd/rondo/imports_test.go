@@ -56,7 +56,7 @@ var rooms = map[string][]string{
 	"query/rrd/rrdfile":        {"internal/replace", "rra"},
 	"query/rrd/reshape":        {"engine", "rra"},
 	"query/rrd/transfer":       {"query/rrd/rrdfile", "engine", "rra"},
-	"query/rrd/rrdtool":        {"=query", "query/graphdata", "query/rrd/attime", "query/rrd/reshape", "query/rrd/rrdfile", "query/rrd/transfer", "internal/text", "engine", "rra"},
+	"query/rrd/rrdtool":        {"=query", "query/graph", "query/graphdata", "query/rrd/attime", "query/rrd/reshape", "query/rrd/rrdfile", "query/rrd/transfer", "internal/text", "engine", "rra"},
 	"query/rrd/rrdcached":      {"=query", "query/rrd/rrdcached/wire", "query/rrd/rrdfile", "query/rrd/rrdtool", "query/rrd/transfer", "query/unixsocket", "internal", "engine", "rra"},
 	"query/rrd/rrdcached/wire": {},
 	"query/rrd/rrdclient":      {"=query", "query/rrd/rrdcached/wire", "query/rrd/rrdfile", "query/rrd/transfer", "engine", "rra"},

@@ -28,15 +28,13 @@ var summaries = map[string]string{
 	"restore":     "Make a series of XML",
 	"list":        "Print the names of series",
 	"xport":       "Print columns of several series side by side",
+	"graph":       "Draw a graph",
+	"graphv":      "Draw a graph and print its numbers",
 	"flushcached": "Apply the samples of series that are held",
 	"tune":        "Change the definition of a series",
 	"alter":       "Change what a series keeps, with its history",
 	"resize":      "Copy a series with more or fewer rows",
 }
-
-// unbuilt are the verbs of rrdtool that rondo does not have. They exist as commands whose help says
-// so.
-var unbuilt = []string{"graph", "graphv"}
 
 // verbHelpTemplate leaves out cobra's list of flags. The text of a verb has its own list, in which
 // -h may be an option.
@@ -48,13 +46,11 @@ const verbHelpTemplate = `{{.Long | trimTrailingWhitespaces}}
 // newVerbs returns a command for each of rrdtool's verbs, and for those that are rondo's own.
 // Their arguments are passed on as they are; only the flags of every rondo command are taken out.
 func newVerbs(c *common) (verbs, own []*cobra.Command) {
-	for _, verb := range slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs(), unbuilt) {
-		_, built := summaries[verb]
+	for _, verb := range slices.Concat(rrdtool.Verbs(), rrdtool.OwnVerbs()) {
 		cmd := &cobra.Command{
 			Use:                verb,
 			Short:              summaries[verb],
 			Long:               verbHelp(verb),
-			Hidden:             !built,
 			DisableFlagParsing: true,
 			ValidArgsFunction:  c.completeVerb(verb),
 			RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +58,7 @@ func newVerbs(c *common) (verbs, own []*cobra.Command) {
 				if err != nil {
 					return err
 				}
-				if built && isHelp(args) {
+				if isHelp(args) {
 					return cmd.Help()
 				}
 				return exitCode(runVerb(cmd.Context(), c.process, c.target(), append([]string{verb}, args...), false))
@@ -78,18 +74,8 @@ func newVerbs(c *common) (verbs, own []*cobra.Command) {
 	return verbs, own
 }
 
-// drawHelp is the help of the verbs that draw.
-const drawHelp = `rondo does not draw yet. The original rrdtool draws rondo's series, if a server runs:
-
-  rrdtool graph out.png --daemon unix:FOLDER/rrdcached.sock DEF:v=NAME:DS:AVERAGE LINE1:v#0000ff
-
-FOLDER is the database's folder. The Perl and Python modules of rrdtool draw so, too, with RRDCACHED_ADDRESS set to that socket.`
-
 // verbHelp returns the help of a verb, which is its usage in package rrdtool.
 func verbHelp(verb string) string {
-	if slices.Contains(unbuilt, verb) {
-		return drawHelp
-	}
 	var usage strings.Builder
 	call := &backend.Call{Stdout: &usage, Stderr: io.Discard, LookupEnv: os.LookupEnv}
 	// The verb help needs no database and cannot fail.

@@ -143,8 +143,6 @@ die "perl -T: $told" if $told !~ /^rondo: cannot run \S+: Insecure [^\n]+\n\z/;
 
 RRDs::update( 'x', '1000000600:' . '1' x ( 1 << 20 ) );
 fails( 'a long command', qr/^the command is longer than/ );
-RRDs::graph('x.png');
-fails( 'graph', qr/not built into this rondo/ );
 RRDs::list();
 fails( 'list of nothing', qr/^Usage: rrdtool list / );
 RRDs::last('x');

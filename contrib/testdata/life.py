@@ -126,7 +126,6 @@ fails("rondo ended before it had answered", "last", "x")
 os.environ["RONDO"] = program
 fails("Usage: rrdtool list [--daemon <addr> [--noflush]] [--recursive] <directory>", "list")
 fails("the command is longer than 1048575 bytes", "update", "x", "1000000600:" + "1" * (1 << 20))
-fails("'graph' is not built into this rondo yet: the original rrdtool draws a server's series, with --daemon unix:/path/rondo.db/rrdcached.sock", "graph", "x.png")
 try:
     rrdtool.last(1)
     sys.exit("a number was taken for a name")

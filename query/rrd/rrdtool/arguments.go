@@ -3,6 +3,7 @@ package rrdtool
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/rondo-db/rondo/query/graphdata"
 )
@@ -16,6 +17,10 @@ func Daemon(args []string) (addr string, rest []string, takes bool) {
 	known := tables[args[0]]
 	if !slices.ContainsFunc(known, func(o option) bool { return o.long == "daemon" }) {
 		return "", args, false
+	}
+	if args[0] == "graph" || args[0] == "graphv" {
+		addr, rest = daemonInPlace(args, known)
+		return addr, rest, true
 	}
 	rest = []string{args[0]}
 	given := false
@@ -38,11 +43,50 @@ func Daemon(args []string) (addr string, rest []string, takes bool) {
 	return addr, append(append(rest, "--"), others...), true
 }
 
+// daemonInPlace takes the option --daemon out of arguments whose order matters: what graph prints
+// depends on how its options are written.
+func daemonInPlace(args []string, known []option) (addr string, rest []string) {
+	o := options{known: known, args: args[1:]}
+	rest = []string{args[0]}
+	for {
+		before := o.args
+		clustered := o.short != ""
+		name, arg, err := o.next()
+		if err != nil {
+			return "", args // the verb says what is wrong
+		}
+		words := before[:len(before)-len(o.args)]
+		if name == "daemon" {
+			addr = arg
+			words = words[:len(words)-wordsOf(words, arg)]
+			if clustered { // -gd ADDRESS: the cluster stands in rest already
+				last := &rest[len(rest)-1]
+				*last = (*last)[:strings.LastIndexByte((*last)[:len(*last)-len(o.short)], 'd')]
+			}
+		}
+		rest = append(rest, words...)
+		if name == "" {
+			return addr, rest
+		}
+	}
+}
+
+// wordsOf is how many words at the end of some stand for an option with an argument.
+func wordsOf(words []string, arg string) int {
+	switch n := len(words); {
+	case n == 0:
+		return 0
+	case n > 1 && words[n-1] == arg && (words[n-2] == "--daemon" || words[n-2] == "-d"):
+		return 2
+	}
+	return 1
+}
+
 // tables are the options of rrdtool's verbs, by verb.
 var tables = map[string][]option{
 	"create": createOptions, "update": updateOptions, "updatev": updatevOptions, "dump": dumpOptions, "restore": restoreOptions,
 	"last": lastOptions, "lastupdate": lastOptions, "first": firstOptions, "info": infoOptions, "list": listOptions, "fetch": fetchOptions,
-	"tune": tuneOptions, "xport": xportOptions, "flushcached": flushcachedOptions,
+	"tune": tuneOptions, "xport": xportOptions, "flushcached": flushcachedOptions, "graph": graphOptions, "graphv": graphOptions,
 }
 
 // OptionsOf returns the long names of the options of a verb of rrdtool.
@@ -190,7 +234,7 @@ func FileNames(line []byte, frames bool) []string {
 	}
 	_, in, out := Split(args)
 	var names []string
-	for _, name := range append(XportReads(args), in, out, Reads(args)) {
+	for _, name := range append(XportReads(args), in, out, Reads(args), Draws(args)) {
 		if name != "" && name != "-" {
 			names = append(names, name)
 		}
@@ -198,16 +242,10 @@ func FileNames(line []byte, frames bool) []string {
 	return names
 }
 
-// XportReads returns the names of the series or native files that an xport reads, up to the first
-// mistake in its lines. It returns nil for other verbs.
+// XportReads returns the names of the series or native files that an xport or a graph reads, up to
+// the first mistake in its lines. It returns nil for other verbs.
 func XportReads(args []string) []string {
-	if len(args) == 0 || args[0] != "xport" {
-		return nil
-	}
-	lines, err := parse(args[1:], xportOptions, func(string, string) error { return nil })
-	if err != nil {
-		return nil
-	}
+	lines := dataLines(args)
 	program := graphdata.New(graphdata.Options{})
 	for _, line := range lines {
 		if program.Add(line) != nil {
@@ -215,4 +253,34 @@ func XportReads(args []string) []string {
 		}
 	}
 	return program.Files()
+}
+
+// dataLines are the lines of an xport or a graph; none of other verbs.
+func dataLines(args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
+	switch args[0] {
+	case "xport", "graph", "graphv":
+	default:
+		return nil
+	}
+	lines, err := parse(args[1:], tables[args[0]], func(string, string) error { return nil })
+	if err != nil {
+		return nil
+	}
+	if args[0] != "xport" {
+		return lines[min(len(lines), 1):]
+	}
+	return lines
+}
+
+// Draws returns the file that graph or graphv is to write; the empty string if that is standard
+// output, or if it is another verb or its options are wrong.
+func Draws(args []string) string {
+	name := firstName(args, map[string][]option{"graph": graphOptions, "graphv": graphOptions})
+	if name == "-" {
+		return ""
+	}
+	return name
 }

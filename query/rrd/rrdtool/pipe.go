@@ -145,7 +145,7 @@ func (p *pipe) run(args []string) error {
 }
 
 // keeping are the verbs that do not change which series a name means. Other verbs empty the names.
-var keeping = []string{"update", "updatev", "last", "lastupdate", "first", "info", "fetch", "xport", "dump", "list", "flushcached"}
+var keeping = []string{"update", "updatev", "last", "lastupdate", "first", "info", "fetch", "xport", "graph", "graphv", "dump", "list", "flushcached"}
 
 // unless returns err if it is not nil, or else the result of do.
 func unless(err error, do func() error) error {

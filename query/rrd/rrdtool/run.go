@@ -12,9 +12,9 @@ import (
 // A verb is one of rrdtool's commands.
 type verb struct {
 	name  string
-	usage string                                // the arguments, and a line for each option
-	does  string                                // the effect, in a few words
-	run   func(c *command, args []string) error // nil: a verb of rrdtool that rondo does not have
+	usage string // the arguments, and a line for each option
+	does  string // the effect, in a few words
+	run   func(c *command, args []string) error
 }
 
 // own are rondo's own verbs, which rrdtool does not have. They exist if Env.Rondo is set.
@@ -36,8 +36,8 @@ var verbs = []verb{
 	{"create", createUsage, "make a series", (*command).create},
 	{"update", updateUsage, "store samples in a series", (*command).update},
 	{"updatev", updatevUsage, "store samples and print the rows they closed", (*command).updatev},
-	{"graph", "", "", nil},
-	{"graphv", "", "", nil},
+	{"graph", graphUsage, "draw a graph", (*command).graph},
+	{"graphv", graphUsage, "draw a graph and print its numbers", (*command).graphv},
 	{"dump", dumpUsage, "print a series as XML", (*command).dump},
 	{"restore", restoreUsage, "make a series of XML", (*command).restore},
 	{"last", lastUsage, "print the time of the last update", (*command).last},
@@ -56,9 +56,7 @@ var verbs = []verb{
 func Verbs() []string {
 	var names []string
 	for _, v := range verbs {
-		if v.run != nil {
-			names = append(names, v.name)
-		}
+		names = append(names, v.name)
 	}
 	return names
 }
@@ -111,10 +109,6 @@ func (c *command) dispatch(args []string) error {
 	if v == nil {
 		return fmt.Errorf("unknown function '%s'", args[0])
 	}
-	if v.run == nil {
-		return fmt.Errorf("'%s' is not built into this rondo yet: the original rrdtool draws a server's series, "+
-			"with --daemon unix:/path/rondo.db/rrdcached.sock", v.name)
-	}
 	return v.run(c, args[1:])
 }
 
@@ -145,7 +139,7 @@ func (c *command) usage(v *verb) {
 		usage = "Usage: rrdtool" // scripts look for the word
 		_, _ = w.WriteString(standsFor)
 	}
-	if v != nil && v.run != nil {
+	if v != nil {
 		text := v.usage
 		if v.name == "list" && c.Rondo {
 			text = strings.Replace(text, "\n", "\n"+listsAll, 1)
@@ -155,9 +149,7 @@ func (c *command) usage(v *verb) {
 	}
 	_, _ = fmt.Fprintf(w, "%s VERB ARGUMENTS\n\n", usage)
 	for i := range verbs {
-		if verbs[i].run != nil {
-			_, _ = fmt.Fprintf(w, "  %-11s %s\n", verbs[i].name, verbs[i].does)
-		}
+		_, _ = fmt.Fprintf(w, "  %-11s %s\n", verbs[i].name, verbs[i].does)
 	}
 	_, _ = fmt.Fprint(w, "\nOver standard input (rondo rrdtool -) also cd, ls, mkdir, pwd and quit.\nrondo help VERB says more.\n")
 }

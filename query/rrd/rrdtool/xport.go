@@ -122,7 +122,7 @@ func (c *command) xport(args []string) error {
 		return err
 	}
 	if len(x.program.Exports()) == 0 {
-		return errors.New("no XPORT found, nothing to do")
+		return errNoExport
 	}
 	switch {
 	case x.exact:
@@ -137,6 +137,8 @@ func (c *command) xport(args []string) error {
 	}
 	return c.ctx.Err()
 }
+
+var errNoExport = errors.New("no XPORT found, nothing to do")
 
 // Open finds the series that a DEF names.
 func (x *xporting) Open(_ context.Context, name, daemon string) (query.Store, core.Ref, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// A served is the store of a server's series for an xport of this process, which reads native
-// files, too. The series can be fetched, and nothing else.
+// A served is the store of a server's series for an xport or a graph of this process, which reads
+// native files, too. The series can be fetched, and nothing else.
 type served struct {
 	absent
 	ctx    context.Context // of the command: Lookup has none

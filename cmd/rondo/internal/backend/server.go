@@ -44,8 +44,8 @@ func (s server) Run(ctx context.Context, c *Call, args []string) (int, error) {
 	return s.runThere(ctx, c, env, args)
 }
 
-// storeHere returns the store for a verb that reads native files, which runs in this process; nil:
-// the server runs the verb.
+// storeHere returns the store for a verb that reads native files or draws, which runs in this
+// process; nil: the server runs the verb.
 func (s server) storeHere(ctx context.Context, env *rrdtool.Env, args []string) (rrdtool.Store, error) {
 	if name := rrdtool.Reads(args); name != "" && rrdtool.IsNative(env.Files, name) {
 		known, err := s.hasSeries(ctx, env, name)
@@ -55,6 +55,9 @@ func (s server) storeHere(ctx context.Context, env *rrdtool.Env, args []string) 
 		if !known {
 			return absent{}, nil
 		}
+	}
+	if len(args) > 1 && (args[0] == "graph" || args[0] == "graphv") { // the picture is this process's
+		return newServed(ctx, s.client), nil
 	}
 	native, err := s.anyNative(ctx, env, rrdtool.XportReads(args))
 	if err != nil || !native {

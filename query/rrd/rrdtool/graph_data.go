@@ -1,0 +1,111 @@
+package rrdtool
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"math"
+	"strconv"
+
+	"github.com/rondo-db/rondo/query/graph"
+	"github.com/rondo-db/rondo/query/graphdata"
+)
+
+// maxExported bounds what a data format may have, in bytes.
+const maxExported = 256 << 20
+
+// export writes the columns of a graph in one of the data formats.
+func (d *drawing) export(source graphdata.Source) error {
+	d.Program.ExportDrawn()
+	if err := d.Program.Run(d.ctx, source); err != nil {
+		return err
+	}
+	if len(d.Program.Exports()) == 0 {
+		return errNoExport
+	}
+	g := d.Program.Grid()
+	d.infof("graph_start = %d", g.Start)
+	d.infof("graph_end = %d", g.End)
+	d.infof("graph_step = %d", g.Step)
+	var b bytes.Buffer
+	if err := d.exportTo(&b); err != nil {
+		d.info = nil
+		return err
+	}
+	if err := d.write(func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
+		d.info, d.image = nil, nil
+		return err
+	}
+	if err := d.Print(); err != nil {
+		d.info, d.image = nil, nil
+		return err
+	}
+	for i, text := range d.Prints {
+		d.infof("print[%d] = \"%s\"", i, text)
+	}
+	d.plain = imageInfo{format: d.Options.ImageInfo}
+	return nil
+}
+
+func (d *drawing) exportTo(b *bytes.Buffer) error {
+	c := *d.command
+	c.out = bufio.NewWriter(&limited{to: b, left: maxExported})
+	x := &xporting{command: &c, program: d.Program, time: true}
+	var err error
+	switch f := d.Options.Data; f {
+	case graph.XML, graph.XMLENUM:
+		x.num = f == graph.XMLENUM
+		err = x.printXML()
+	case graph.JSON, graph.JSONTIME:
+		x.time = f == graph.JSONTIME || d.Options.AddTime
+		err = x.printJSON()
+	case graph.TSV:
+		x.printTable('\t')
+	case graph.SSV:
+		x.printTable(';')
+	default:
+		x.printTable(',')
+	}
+	if e := c.out.Flush(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// printTable prints a line of legends, and a line a row that begins with its time.
+func (x *xporting) printTable(separator byte) {
+	x.printf("\"time\"")
+	for _, e := range x.program.Exports() {
+		x.printf("%c\"%s\"", separator, e.Legend)
+	}
+	x.printf("\n")
+	x.rows(x.program.Grid(), func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
+		line = strconv.AppendInt(line, at, 10)
+		for i := range cursors {
+			line = append(line, separator, '"')
+			switch v := cursors[i].At(at); {
+			case math.IsNaN(v):
+				line = append(line, "NaN"...)
+			case math.IsInf(v, 0):
+				line = appendValue(line, v)
+			default:
+				line = graphdata.AppendNumber(line, v)
+			}
+			line = append(line, '"')
+		}
+		return append(line, '\n')
+	})
+}
+
+// A limited is a writer that takes so many bytes.
+type limited struct {
+	to   *bytes.Buffer
+	left int
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.left -= len(b); l.left < 0 {
+		return 0, errTooLarge
+	}
+	return l.to.Write(b)
+}

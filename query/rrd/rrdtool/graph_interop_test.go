@@ -1,0 +1,114 @@
+package rrdtool_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+)
+
+// files are those below a folder.
+type files string
+
+func (f files) Stat(name string) (fs.FileInfo, error)      { return os.Stat(f.path(name)) }
+func (f files) Open(name string) (io.ReadCloser, error)    { return os.Open(f.path(name)) }
+func (f files) Create(name string) (io.WriteCloser, error) { return os.Create(f.path(name)) }
+func (f files) path(name string) string                    { return filepath.Join(string(f), name) }
+
+// TestGraphAsOriginal runs random graph commands through rrdtool and Run: what they print, with the
+// places and the numbers of graphv, and how they end.
+func TestGraphAsOriginal(t *testing.T) {
+	r, _ := newRand(t)
+	o := newOriginal(t)
+	n, failed, crashed := programs(100)/2, 0, 0
+	reached := map[string]int{}
+	var g *graphGenerator
+	var me *rondo
+	folder, mine := "", ""
+	for i := range n {
+		if i%20 == 0 {
+			g = &graphGenerator{xportGenerator: xportGenerator{r: rand.New(rand.NewPCG(r.Uint64(), 5))}, reached: reached}
+			folder, mine = filepath.Join(o.dir, fmt.Sprint(i)), t.TempDir()
+			if err := os.Mkdir(folder, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			me = &rondo{store: newMemory(), now: time.Now(), loc: berlin(t)}
+			for _, args := range g.files() {
+				if want, got := o.run(folder, args), me.run(args); want.Exit != 0 || got.Exit != 0 {
+					t.Fatalf("%s: %v, %v", quoted(args), want, got)
+				}
+			}
+		}
+		args := g.graph()
+		me.now = time.Now()
+		want, got := o.runFor(3*time.Second, folder, args), me.draw(files(mine), args)
+		switch {
+		case want.Exit == -1, strings.Contains(got.Stderr, "more than 4194304 rows"):
+			crashed++ // or takes memory that Run does not
+			continue
+		case want.Exit == 1:
+			failed++
+		}
+		if d := cmp.Diff(numbers(want), numbers(got)); d != "" {
+			t.Errorf("program %d (-rrdtool +rondo):\ncd %s\nrrdtool %s\n%s", i, folder, quoted(args), d)
+			return
+		}
+	}
+	t.Logf("%d commands compared, of which %d failed alike; rrdtool crashed at %d", n, failed, crashed)
+	for _, what := range slices.Sorted(maps.Keys(reached)) {
+		t.Logf("%6d %s", reached[what], what)
+	}
+}
+
+// runFor runs a command in a process of its own, which is killed if it takes too long: some grids
+// have more lines than rrdtool ever comes to the end of.
+func (o *original) runFor(most time.Duration, dir string, args []string) answer {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, o.path, args...)
+	cmd.Dir, cmd.Env = dir, o.env
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if _, ok := err.(*exec.ExitError); err != nil && !ok {
+		o.t.Fatal(err)
+	}
+	return answer{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+func (r *rondo) draw(f rrdtool.Files, args []string) answer {
+	var out, errs bytes.Buffer
+	env := &rrdtool.Env{
+		Store: r.store, Dir: r.dir, Stdout: &out, Stderr: &errs, Location: r.loc, Files: f,
+		Now: func() time.Time { return r.now },
+	}
+	code := rrdtool.Run(context.Background(), env, args)
+	return answer{out.String(), errs.String(), code}
+}
+
+// oops is what rrdtool's drawing library says of itself.
+var oops = regexp.MustCompile(`(?m)^OOPS: .*\n|^\n?\(process.*Pango.*\n`)
+
+// numbers leaves out what cannot be compared: the sign of what is unknown, and remarks of
+// rrdtool's libraries.
+func numbers(a answer) answer {
+	a.Stdout = strings.ReplaceAll(a.Stdout, "-nan", "nan")
+	a.Stderr = oops.ReplaceAllString(a.Stderr, "")
+	return a
+}
