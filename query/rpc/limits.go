@@ -15,6 +15,7 @@ const (
 	// MaxRequestBytes bounds a Write, the largest of all requests.
 	MaxRequestBytes = 4 << 20
 	maxCreateBytes  = 1 << 20   // bytes of one Create
+	maxManyBytes    = 256 << 10 // bytes of one FetchMany or SaveDashboard
 	maxQueryBytes   = 64 << 10  // bytes of any other request
 	maxMatchers     = 32        // matchers of one List
 	maxAnswerBytes  = 256 << 20 // bytes of one answer that a Client accepts
@@ -42,6 +43,8 @@ func messageLimits(spec connect.Spec) []connect.HandlerOption {
 		n = MaxRequestBytes
 	case rondov1.RondoCreateProcedure:
 		n = maxCreateBytes
+	case rondov1.RondoFetchManyProcedure, rondov1.RondoSaveDashboardProcedure:
+		n = maxManyBytes
 	}
 	gunzip := func() connect.Decompressor { return &unpacker{limit: int64(n)} }
 	return []connect.HandlerOption{

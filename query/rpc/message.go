@@ -148,7 +148,8 @@ func fields(b []byte, num protowire.Number, f func([]byte) bool) {
 // know would delete.
 func changes(m any) bool {
 	switch m.(type) {
-	case *rondov1.WriteRequest, *rondov1.CreateRequest, *rondov1.DropRequest, *rondov1.RenameRequest, *rondov1.CheckpointRequest:
+	case *rondov1.WriteRequest, *rondov1.CreateRequest, *rondov1.DropRequest, *rondov1.RenameRequest, *rondov1.CheckpointRequest,
+		*rondov1.SaveDashboardRequest, *rondov1.DropDashboardRequest:
 		return true
 	}
 	return false

@@ -15,6 +15,8 @@ import (
 
 // A Server is the service Rondo over one store.
 type Server struct {
+	rondov1.UnimplementedRondoHandler // answers the methods that this program lacks
+
 	Store   *core.Store
 	Version string    // the program's version, for the answer of Stats
 	Started time.Time // when the server began, likewise

@@ -70,6 +70,24 @@ const (
 	RondoNotesProcedure = "/rondo.v1.Rondo/Notes"
 	// RondoMetadataProcedure is the fully-qualified name of the Rondo's Metadata RPC.
 	RondoMetadataProcedure = "/rondo.v1.Rondo/Metadata"
+	// RondoSearchProcedure is the fully-qualified name of the Rondo's Search RPC.
+	RondoSearchProcedure = "/rondo.v1.Rondo/Search"
+	// RondoTreeProcedure is the fully-qualified name of the Rondo's Tree RPC.
+	RondoTreeProcedure = "/rondo.v1.Rondo/Tree"
+	// RondoChartsProcedure is the fully-qualified name of the Rondo's Charts RPC.
+	RondoChartsProcedure = "/rondo.v1.Rondo/Charts"
+	// RondoFetchManyProcedure is the fully-qualified name of the Rondo's FetchMany RPC.
+	RondoFetchManyProcedure = "/rondo.v1.Rondo/FetchMany"
+	// RondoDashboardsProcedure is the fully-qualified name of the Rondo's Dashboards RPC.
+	RondoDashboardsProcedure = "/rondo.v1.Rondo/Dashboards"
+	// RondoDashboardProcedure is the fully-qualified name of the Rondo's Dashboard RPC.
+	RondoDashboardProcedure = "/rondo.v1.Rondo/Dashboard"
+	// RondoSaveDashboardProcedure is the fully-qualified name of the Rondo's SaveDashboard RPC.
+	RondoSaveDashboardProcedure = "/rondo.v1.Rondo/SaveDashboard"
+	// RondoDropDashboardProcedure is the fully-qualified name of the Rondo's DropDashboard RPC.
+	RondoDropDashboardProcedure = "/rondo.v1.Rondo/DropDashboard"
+	// RondoStatusProcedure is the fully-qualified name of the Rondo's Status RPC.
+	RondoStatusProcedure = "/rondo.v1.Rondo/Status"
 	// RondoCheckpointProcedure is the fully-qualified name of the Rondo's Checkpoint RPC.
 	RondoCheckpointProcedure = "/rondo.v1.Rondo/Checkpoint"
 	// LocalExecProcedure is the fully-qualified name of the Local's Exec RPC.
@@ -111,6 +129,25 @@ type RondoClient interface {
 	Notes(context.Context, *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error)
 	// Metadata returns facts about paths: the newest text, units, a description.
 	Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error)
+	// Search finds series, and folders of series, by words: what a reader types into a search box.
+	Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error)
+	// Tree returns one level of the tree of paths, page by page.
+	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
+	// Charts returns charts of the series below a prefix.
+	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
+	// FetchMany returns rows of several series, with as many rows as a chart has points.
+	FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error)
+	// Dashboards returns the names and titles of the saved dashboards.
+	Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error)
+	// Dashboard returns one saved dashboard.
+	Dashboard(context.Context, *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error)
+	// SaveDashboard saves a dashboard. The error is permission_denied unless the server listens on
+	// loopback only.
+	SaveDashboard(context.Context, *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error)
+	// DropDashboard removes a saved dashboard, under the same condition.
+	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
+	// Status returns the state of the server: receivers, senders, and problems in words.
+	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
 	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
 }
@@ -199,6 +236,67 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		search: connect.NewClient[SearchRequest, SearchResponse](
+			httpClient,
+			baseURL+RondoSearchProcedure,
+			connect.WithSchema(rondoMethods.ByName("Search")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		tree: connect.NewClient[TreeRequest, TreeResponse](
+			httpClient,
+			baseURL+RondoTreeProcedure,
+			connect.WithSchema(rondoMethods.ByName("Tree")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		charts: connect.NewClient[ChartsRequest, ChartsResponse](
+			httpClient,
+			baseURL+RondoChartsProcedure,
+			connect.WithSchema(rondoMethods.ByName("Charts")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		fetchMany: connect.NewClient[FetchManyRequest, FetchManyResponse](
+			httpClient,
+			baseURL+RondoFetchManyProcedure,
+			connect.WithSchema(rondoMethods.ByName("FetchMany")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		dashboards: connect.NewClient[DashboardsRequest, DashboardsResponse](
+			httpClient,
+			baseURL+RondoDashboardsProcedure,
+			connect.WithSchema(rondoMethods.ByName("Dashboards")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		dashboard: connect.NewClient[DashboardRequest, DashboardResponse](
+			httpClient,
+			baseURL+RondoDashboardProcedure,
+			connect.WithSchema(rondoMethods.ByName("Dashboard")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		saveDashboard: connect.NewClient[SaveDashboardRequest, SaveDashboardResponse](
+			httpClient,
+			baseURL+RondoSaveDashboardProcedure,
+			connect.WithSchema(rondoMethods.ByName("SaveDashboard")),
+			connect.WithClientOptions(opts...),
+		),
+		dropDashboard: connect.NewClient[DropDashboardRequest, DropDashboardResponse](
+			httpClient,
+			baseURL+RondoDropDashboardProcedure,
+			connect.WithSchema(rondoMethods.ByName("DropDashboard")),
+			connect.WithClientOptions(opts...),
+		),
+		status: connect.NewClient[StatusRequest, StatusResponse](
+			httpClient,
+			baseURL+RondoStatusProcedure,
+			connect.WithSchema(rondoMethods.ByName("Status")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		checkpoint: connect.NewClient[CheckpointRequest, CheckpointResponse](
 			httpClient,
 			baseURL+RondoCheckpointProcedure,
@@ -210,18 +308,27 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 
 // rondoClient implements RondoClient.
 type rondoClient struct {
-	write      *connect.Client[WriteRequest, WriteResponse]
-	create     *connect.Client[CreateRequest, CreateResponse]
-	drop       *connect.Client[DropRequest, DropResponse]
-	rename     *connect.Client[RenameRequest, RenameResponse]
-	fetch      *connect.Client[FetchRequest, FetchResponse]
-	list       *connect.Client[ListRequest, ListResponse]
-	labels     *connect.Client[LabelsRequest, LabelsResponse]
-	info       *connect.Client[InfoRequest, InfoResponse]
-	stats      *connect.Client[StatsRequest, StatsResponse]
-	notes      *connect.Client[NotesRequest, NotesResponse]
-	metadata   *connect.Client[MetadataRequest, MetadataResponse]
-	checkpoint *connect.Client[CheckpointRequest, CheckpointResponse]
+	write         *connect.Client[WriteRequest, WriteResponse]
+	create        *connect.Client[CreateRequest, CreateResponse]
+	drop          *connect.Client[DropRequest, DropResponse]
+	rename        *connect.Client[RenameRequest, RenameResponse]
+	fetch         *connect.Client[FetchRequest, FetchResponse]
+	list          *connect.Client[ListRequest, ListResponse]
+	labels        *connect.Client[LabelsRequest, LabelsResponse]
+	info          *connect.Client[InfoRequest, InfoResponse]
+	stats         *connect.Client[StatsRequest, StatsResponse]
+	notes         *connect.Client[NotesRequest, NotesResponse]
+	metadata      *connect.Client[MetadataRequest, MetadataResponse]
+	search        *connect.Client[SearchRequest, SearchResponse]
+	tree          *connect.Client[TreeRequest, TreeResponse]
+	charts        *connect.Client[ChartsRequest, ChartsResponse]
+	fetchMany     *connect.Client[FetchManyRequest, FetchManyResponse]
+	dashboards    *connect.Client[DashboardsRequest, DashboardsResponse]
+	dashboard     *connect.Client[DashboardRequest, DashboardResponse]
+	saveDashboard *connect.Client[SaveDashboardRequest, SaveDashboardResponse]
+	dropDashboard *connect.Client[DropDashboardRequest, DropDashboardResponse]
+	status        *connect.Client[StatusRequest, StatusResponse]
+	checkpoint    *connect.Client[CheckpointRequest, CheckpointResponse]
 }
 
 // Write calls rondo.v1.Rondo.Write.
@@ -279,6 +386,51 @@ func (c *rondoClient) Metadata(ctx context.Context, req *connect.Request[Metadat
 	return c.metadata.CallUnary(ctx, req)
 }
 
+// Search calls rondo.v1.Rondo.Search.
+func (c *rondoClient) Search(ctx context.Context, req *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error) {
+	return c.search.CallUnary(ctx, req)
+}
+
+// Tree calls rondo.v1.Rondo.Tree.
+func (c *rondoClient) Tree(ctx context.Context, req *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error) {
+	return c.tree.CallUnary(ctx, req)
+}
+
+// Charts calls rondo.v1.Rondo.Charts.
+func (c *rondoClient) Charts(ctx context.Context, req *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error) {
+	return c.charts.CallUnary(ctx, req)
+}
+
+// FetchMany calls rondo.v1.Rondo.FetchMany.
+func (c *rondoClient) FetchMany(ctx context.Context, req *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error) {
+	return c.fetchMany.CallUnary(ctx, req)
+}
+
+// Dashboards calls rondo.v1.Rondo.Dashboards.
+func (c *rondoClient) Dashboards(ctx context.Context, req *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error) {
+	return c.dashboards.CallUnary(ctx, req)
+}
+
+// Dashboard calls rondo.v1.Rondo.Dashboard.
+func (c *rondoClient) Dashboard(ctx context.Context, req *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error) {
+	return c.dashboard.CallUnary(ctx, req)
+}
+
+// SaveDashboard calls rondo.v1.Rondo.SaveDashboard.
+func (c *rondoClient) SaveDashboard(ctx context.Context, req *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error) {
+	return c.saveDashboard.CallUnary(ctx, req)
+}
+
+// DropDashboard calls rondo.v1.Rondo.DropDashboard.
+func (c *rondoClient) DropDashboard(ctx context.Context, req *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error) {
+	return c.dropDashboard.CallUnary(ctx, req)
+}
+
+// Status calls rondo.v1.Rondo.Status.
+func (c *rondoClient) Status(ctx context.Context, req *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error) {
+	return c.status.CallUnary(ctx, req)
+}
+
 // Checkpoint calls rondo.v1.Rondo.Checkpoint.
 func (c *rondoClient) Checkpoint(ctx context.Context, req *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error) {
 	return c.checkpoint.CallUnary(ctx, req)
@@ -309,6 +461,25 @@ type RondoHandler interface {
 	Notes(context.Context, *connect.Request[NotesRequest]) (*connect.Response[NotesResponse], error)
 	// Metadata returns facts about paths: the newest text, units, a description.
 	Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error)
+	// Search finds series, and folders of series, by words: what a reader types into a search box.
+	Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error)
+	// Tree returns one level of the tree of paths, page by page.
+	Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error)
+	// Charts returns charts of the series below a prefix.
+	Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error)
+	// FetchMany returns rows of several series, with as many rows as a chart has points.
+	FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error)
+	// Dashboards returns the names and titles of the saved dashboards.
+	Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error)
+	// Dashboard returns one saved dashboard.
+	Dashboard(context.Context, *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error)
+	// SaveDashboard saves a dashboard. The error is permission_denied unless the server listens on
+	// loopback only.
+	SaveDashboard(context.Context, *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error)
+	// DropDashboard removes a saved dashboard, under the same condition.
+	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
+	// Status returns the state of the server: receivers, senders, and problems in words.
+	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
 	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
 }
@@ -393,6 +564,67 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	rondoSearchHandler := connect.NewUnaryHandler(
+		RondoSearchProcedure,
+		svc.Search,
+		connect.WithSchema(rondoMethods.ByName("Search")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoTreeHandler := connect.NewUnaryHandler(
+		RondoTreeProcedure,
+		svc.Tree,
+		connect.WithSchema(rondoMethods.ByName("Tree")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoChartsHandler := connect.NewUnaryHandler(
+		RondoChartsProcedure,
+		svc.Charts,
+		connect.WithSchema(rondoMethods.ByName("Charts")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoFetchManyHandler := connect.NewUnaryHandler(
+		RondoFetchManyProcedure,
+		svc.FetchMany,
+		connect.WithSchema(rondoMethods.ByName("FetchMany")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoDashboardsHandler := connect.NewUnaryHandler(
+		RondoDashboardsProcedure,
+		svc.Dashboards,
+		connect.WithSchema(rondoMethods.ByName("Dashboards")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoDashboardHandler := connect.NewUnaryHandler(
+		RondoDashboardProcedure,
+		svc.Dashboard,
+		connect.WithSchema(rondoMethods.ByName("Dashboard")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoSaveDashboardHandler := connect.NewUnaryHandler(
+		RondoSaveDashboardProcedure,
+		svc.SaveDashboard,
+		connect.WithSchema(rondoMethods.ByName("SaveDashboard")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoDropDashboardHandler := connect.NewUnaryHandler(
+		RondoDropDashboardProcedure,
+		svc.DropDashboard,
+		connect.WithSchema(rondoMethods.ByName("DropDashboard")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoStatusHandler := connect.NewUnaryHandler(
+		RondoStatusProcedure,
+		svc.Status,
+		connect.WithSchema(rondoMethods.ByName("Status")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	rondoCheckpointHandler := connect.NewUnaryHandler(
 		RondoCheckpointProcedure,
 		svc.Checkpoint,
@@ -423,6 +655,24 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 			rondoNotesHandler.ServeHTTP(w, r)
 		case RondoMetadataProcedure:
 			rondoMetadataHandler.ServeHTTP(w, r)
+		case RondoSearchProcedure:
+			rondoSearchHandler.ServeHTTP(w, r)
+		case RondoTreeProcedure:
+			rondoTreeHandler.ServeHTTP(w, r)
+		case RondoChartsProcedure:
+			rondoChartsHandler.ServeHTTP(w, r)
+		case RondoFetchManyProcedure:
+			rondoFetchManyHandler.ServeHTTP(w, r)
+		case RondoDashboardsProcedure:
+			rondoDashboardsHandler.ServeHTTP(w, r)
+		case RondoDashboardProcedure:
+			rondoDashboardHandler.ServeHTTP(w, r)
+		case RondoSaveDashboardProcedure:
+			rondoSaveDashboardHandler.ServeHTTP(w, r)
+		case RondoDropDashboardProcedure:
+			rondoDropDashboardHandler.ServeHTTP(w, r)
+		case RondoStatusProcedure:
+			rondoStatusHandler.ServeHTTP(w, r)
 		case RondoCheckpointProcedure:
 			rondoCheckpointHandler.ServeHTTP(w, r)
 		default:
@@ -476,6 +726,42 @@ func (UnimplementedRondoHandler) Notes(context.Context, *connect.Request[NotesRe
 
 func (UnimplementedRondoHandler) Metadata(context.Context, *connect.Request[MetadataRequest]) (*connect.Response[MetadataResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Metadata is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Search(context.Context, *connect.Request[SearchRequest]) (*connect.Response[SearchResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Search is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Tree(context.Context, *connect.Request[TreeRequest]) (*connect.Response[TreeResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Tree is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Charts(context.Context, *connect.Request[ChartsRequest]) (*connect.Response[ChartsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Charts is not implemented"))
+}
+
+func (UnimplementedRondoHandler) FetchMany(context.Context, *connect.Request[FetchManyRequest]) (*connect.Response[FetchManyResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.FetchMany is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Dashboards(context.Context, *connect.Request[DashboardsRequest]) (*connect.Response[DashboardsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Dashboards is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Dashboard(context.Context, *connect.Request[DashboardRequest]) (*connect.Response[DashboardResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Dashboard is not implemented"))
+}
+
+func (UnimplementedRondoHandler) SaveDashboard(context.Context, *connect.Request[SaveDashboardRequest]) (*connect.Response[SaveDashboardResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.SaveDashboard is not implemented"))
+}
+
+func (UnimplementedRondoHandler) DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.DropDashboard is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Status is not implemented"))
 }
 
 func (UnimplementedRondoHandler) Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error) {

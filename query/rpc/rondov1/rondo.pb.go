@@ -90,7 +90,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{37, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{62, 0}
 }
 
 // A Label is one name and value of a series' label set.
@@ -2272,6 +2272,1617 @@ func (x *MetadataResponse) GetNextPage() string {
 	return ""
 }
 
+type SearchRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Words with spaces between them. A series fits if each word is a part of its path, of a label's
+	// value, of its unit or of its description. Case does not matter. No words fit nothing.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Hits in the answer, at most 200; 0 means 20.
+	Limit         int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchRequest) Reset() {
+	*x = SearchRequest{}
+	mi := &file_rondo_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchRequest) ProtoMessage() {}
+
+func (x *SearchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
+func (*SearchRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *SearchRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+// A SearchHit is a series or a folder of series.
+type SearchHit struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Path        string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	Unit        string                 `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
+	Labels      []*Label               `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
+	// The path is a prefix of paths of series, such as a host, without its last slash.
+	Folder        bool `protobuf:"varint,5,opt,name=folder,proto3" json:"folder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchHit) Reset() {
+	*x = SearchHit{}
+	mi := &file_rondo_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchHit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchHit) ProtoMessage() {}
+
+func (x *SearchHit) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
+func (*SearchHit) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *SearchHit) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *SearchHit) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *SearchHit) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *SearchHit) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *SearchHit) GetFolder() bool {
+	if x != nil {
+		return x.Folder
+	}
+	return false
+}
+
+// SearchResponse has folders first, then series, the best first: a word that is a whole segment of
+// the path, the beginning of a segment, a part of one, then what only labels and texts have.
+type SearchResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Hits  []*SearchHit           `protobuf:"bytes,1,rep,name=hits,proto3" json:"hits,omitempty"`
+	// More series fit than the answer has.
+	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchResponse) Reset() {
+	*x = SearchResponse{}
+	mi := &file_rondo_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchResponse) ProtoMessage() {}
+
+func (x *SearchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
+func (*SearchResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *SearchResponse) GetHits() []*SearchHit {
+	if x != nil {
+		return x.Hits
+	}
+	return nil
+}
+
+func (x *SearchResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+type TreeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The folder whose children are wanted, such as "collectd/web1". Empty gives the tops of the
+	// tree, which are hosts: the folders below a receiver's name ("collectd/web1", "ganglia/web1"),
+	// and every other first segment of a path.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// "name" (or empty), or "activity": the node that was updated last comes first.
+	Sort string `protobuf:"bytes,2,opt,name=sort,proto3" json:"sort,omitempty"`
+	// Nodes in a page, at most 1,000; 0 means 100.
+	Limit int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The next_page of the answer before.
+	Page          string `protobuf:"bytes,4,opt,name=page,proto3" json:"page,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TreeRequest) Reset() {
+	*x = TreeRequest{}
+	mi := &file_rondo_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TreeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TreeRequest) ProtoMessage() {}
+
+func (x *TreeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TreeRequest.ProtoReflect.Descriptor instead.
+func (*TreeRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *TreeRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *TreeRequest) GetSort() string {
+	if x != nil {
+		return x.Sort
+	}
+	return ""
+}
+
+func (x *TreeRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *TreeRequest) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+// A TreeNode is a folder, a series, or both.
+type TreeNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The path from the top, and the part of it that names the node in its folder.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// Series at the node and below it.
+	Series int64 `protobuf:"varint,3,opt,name=series,proto3" json:"series,omitempty"`
+	// The newest update of these series; where a folder has very many, the newest of some.
+	LastUpdateUs int64 `protobuf:"varint,4,opt,name=last_update_us,json=lastUpdateUs,proto3" json:"last_update_us,omitempty"`
+	// A series has this path.
+	IsSeries bool `protobuf:"varint,5,opt,name=is_series,json=isSeries,proto3" json:"is_series,omitempty"`
+	// The series and data source that say most about the node, such as its CPU or its load.
+	SparkPath  string `protobuf:"bytes,6,opt,name=spark_path,json=sparkPath,proto3" json:"spark_path,omitempty"`
+	SparkDs    string `protobuf:"bytes,7,opt,name=spark_ds,json=sparkDs,proto3" json:"spark_ds,omitempty"`
+	SparkTitle string `protobuf:"bytes,8,opt,name=spark_title,json=sparkTitle,proto3" json:"spark_title,omitempty"`
+	// The unit of its values; "%" if they are shares of a whole.
+	Unit string `protobuf:"bytes,9,opt,name=unit,proto3" json:"unit,omitempty"`
+	// What a value is multiplied with before it has that unit; 0 means 1.
+	SparkFactor float64 `protobuf:"fixed64,10,opt,name=spark_factor,json=sparkFactor,proto3" json:"spark_factor,omitempty"`
+	// What is added after that.
+	SparkOffset float64 `protobuf:"fixed64,11,opt,name=spark_offset,json=sparkOffset,proto3" json:"spark_offset,omitempty"`
+	// The consolidation function to fetch it with.
+	SparkCf string `protobuf:"bytes,12,opt,name=spark_cf,json=sparkCf,proto3" json:"spark_cf,omitempty"`
+	// There is something below the node.
+	IsFolder      bool `protobuf:"varint,13,opt,name=is_folder,json=isFolder,proto3" json:"is_folder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TreeNode) Reset() {
+	*x = TreeNode{}
+	mi := &file_rondo_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TreeNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TreeNode) ProtoMessage() {}
+
+func (x *TreeNode) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TreeNode.ProtoReflect.Descriptor instead.
+func (*TreeNode) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *TreeNode) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *TreeNode) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *TreeNode) GetSeries() int64 {
+	if x != nil {
+		return x.Series
+	}
+	return 0
+}
+
+func (x *TreeNode) GetLastUpdateUs() int64 {
+	if x != nil {
+		return x.LastUpdateUs
+	}
+	return 0
+}
+
+func (x *TreeNode) GetIsSeries() bool {
+	if x != nil {
+		return x.IsSeries
+	}
+	return false
+}
+
+func (x *TreeNode) GetSparkPath() string {
+	if x != nil {
+		return x.SparkPath
+	}
+	return ""
+}
+
+func (x *TreeNode) GetSparkDs() string {
+	if x != nil {
+		return x.SparkDs
+	}
+	return ""
+}
+
+func (x *TreeNode) GetSparkTitle() string {
+	if x != nil {
+		return x.SparkTitle
+	}
+	return ""
+}
+
+func (x *TreeNode) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *TreeNode) GetSparkFactor() float64 {
+	if x != nil {
+		return x.SparkFactor
+	}
+	return 0
+}
+
+func (x *TreeNode) GetSparkOffset() float64 {
+	if x != nil {
+		return x.SparkOffset
+	}
+	return 0
+}
+
+func (x *TreeNode) GetSparkCf() string {
+	if x != nil {
+		return x.SparkCf
+	}
+	return ""
+}
+
+func (x *TreeNode) GetIsFolder() bool {
+	if x != nil {
+		return x.IsFolder
+	}
+	return false
+}
+
+type TreeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Nodes []*TreeNode            `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// Empty if this is the last page.
+	NextPage string `protobuf:"bytes,2,opt,name=next_page,json=nextPage,proto3" json:"next_page,omitempty"`
+	// Nodes of this level on all pages.
+	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TreeResponse) Reset() {
+	*x = TreeResponse{}
+	mi := &file_rondo_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TreeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TreeResponse) ProtoMessage() {}
+
+func (x *TreeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TreeResponse.ProtoReflect.Descriptor instead.
+func (*TreeResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *TreeResponse) GetNodes() []*TreeNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *TreeResponse) GetNextPage() string {
+	if x != nil {
+		return x.NextPage
+	}
+	return ""
+}
+
+func (x *TreeResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+type ChartsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A folder, such as "collectd/web1", or a series.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Charts in a page, at most 200; 0 means 50.
+	Limit int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The next_page of the answer before.
+	Page          string `protobuf:"bytes,3,opt,name=page,proto3" json:"page,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChartsRequest) Reset() {
+	*x = ChartsRequest{}
+	mi := &file_rondo_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChartsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChartsRequest) ProtoMessage() {}
+
+func (x *ChartsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChartsRequest.ProtoReflect.Descriptor instead.
+func (*ChartsRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ChartsRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *ChartsRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ChartsRequest) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+// A ChartLine is one data source in a chart. Its value is the stored value times factor plus
+// offset.
+type ChartLine struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Ds    string                 `protobuf:"bytes,2,opt,name=ds,proto3" json:"ds,omitempty"`
+	Label string                 `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	// 8 for bits of bytes; negative for a line that is mirrored below zero. It is never 0.
+	Factor float64 `protobuf:"fixed64,4,opt,name=factor,proto3" json:"factor,omitempty"`
+	// "line", "area" or "band". A band is the range from min_cf to max_cf with a line of cf in it.
+	Style string `protobuf:"bytes,5,opt,name=style,proto3" json:"style,omitempty"`
+	// The consolidation functions to fetch: of the line, and of its upper and lower edges. Empty if
+	// the series has no archive of MAX or MIN.
+	Cf     string  `protobuf:"bytes,6,opt,name=cf,proto3" json:"cf,omitempty"`
+	MaxCf  string  `protobuf:"bytes,7,opt,name=max_cf,json=maxCf,proto3" json:"max_cf,omitempty"`
+	MinCf  string  `protobuf:"bytes,8,opt,name=min_cf,json=minCf,proto3" json:"min_cf,omitempty"`
+	Offset float64 `protobuf:"fixed64,9,opt,name=offset,proto3" json:"offset,omitempty"`
+	// "#rrggbb".
+	Color string `protobuf:"bytes,10,opt,name=color,proto3" json:"color,omitempty"`
+	// In a stacked chart: this line starts a stack of its own instead of lying on the one before.
+	Restart       bool `protobuf:"varint,11,opt,name=restart,proto3" json:"restart,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChartLine) Reset() {
+	*x = ChartLine{}
+	mi := &file_rondo_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChartLine) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChartLine) ProtoMessage() {}
+
+func (x *ChartLine) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChartLine.ProtoReflect.Descriptor instead.
+func (*ChartLine) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ChartLine) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ChartLine) GetDs() string {
+	if x != nil {
+		return x.Ds
+	}
+	return ""
+}
+
+func (x *ChartLine) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *ChartLine) GetFactor() float64 {
+	if x != nil {
+		return x.Factor
+	}
+	return 0
+}
+
+func (x *ChartLine) GetStyle() string {
+	if x != nil {
+		return x.Style
+	}
+	return ""
+}
+
+func (x *ChartLine) GetCf() string {
+	if x != nil {
+		return x.Cf
+	}
+	return ""
+}
+
+func (x *ChartLine) GetMaxCf() string {
+	if x != nil {
+		return x.MaxCf
+	}
+	return ""
+}
+
+func (x *ChartLine) GetMinCf() string {
+	if x != nil {
+		return x.MinCf
+	}
+	return ""
+}
+
+func (x *ChartLine) GetOffset() float64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ChartLine) GetColor() string {
+	if x != nil {
+		return x.Color
+	}
+	return ""
+}
+
+func (x *ChartLine) GetRestart() bool {
+	if x != nil {
+		return x.Restart
+	}
+	return false
+}
+
+// A Chart is several data sources that are looked at together.
+type Chart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The same as long as the series are: the path of the folder and the name of the recipe.
+	Id    string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// Heading under which charts stand together, such as "CPU" or "Network".
+	Group string `protobuf:"bytes,3,opt,name=group,proto3" json:"group,omitempty"`
+	Unit  string `protobuf:"bytes,4,opt,name=unit,proto3" json:"unit,omitempty"`
+	// 1000, or 1024 for bytes of memory.
+	Base int32 `protobuf:"varint,5,opt,name=base,proto3" json:"base,omitempty"`
+	// Limits of the values shown; absent where the values decide.
+	Lower *float64     `protobuf:"fixed64,6,opt,name=lower,proto3,oneof" json:"lower,omitempty"`
+	Upper *float64     `protobuf:"fixed64,7,opt,name=upper,proto3,oneof" json:"upper,omitempty"`
+	Stack bool         `protobuf:"varint,8,opt,name=stack,proto3" json:"stack,omitempty"`
+	Lines []*ChartLine `protobuf:"bytes,9,rep,name=lines,proto3" json:"lines,omitempty"`
+	// The same chart as arguments of `rondo graph` and `rrdtool graph`, without size and range.
+	Arg []string `protobuf:"bytes,10,rep,name=arg,proto3" json:"arg,omitempty"`
+	// The values of each time are shown as shares of their sum, in percent.
+	Percent       bool `protobuf:"varint,11,opt,name=percent,proto3" json:"percent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Chart) Reset() {
+	*x = Chart{}
+	mi := &file_rondo_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Chart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Chart) ProtoMessage() {}
+
+func (x *Chart) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Chart.ProtoReflect.Descriptor instead.
+func (*Chart) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Chart) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Chart) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *Chart) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *Chart) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+func (x *Chart) GetBase() int32 {
+	if x != nil {
+		return x.Base
+	}
+	return 0
+}
+
+func (x *Chart) GetLower() float64 {
+	if x != nil && x.Lower != nil {
+		return *x.Lower
+	}
+	return 0
+}
+
+func (x *Chart) GetUpper() float64 {
+	if x != nil && x.Upper != nil {
+		return *x.Upper
+	}
+	return 0
+}
+
+func (x *Chart) GetStack() bool {
+	if x != nil {
+		return x.Stack
+	}
+	return false
+}
+
+func (x *Chart) GetLines() []*ChartLine {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+func (x *Chart) GetArg() []string {
+	if x != nil {
+		return x.Arg
+	}
+	return nil
+}
+
+func (x *Chart) GetPercent() bool {
+	if x != nil {
+		return x.Percent
+	}
+	return false
+}
+
+type ChartsResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Charts []*Chart               `protobuf:"bytes,1,rep,name=charts,proto3" json:"charts,omitempty"`
+	// Empty if this is the last page.
+	NextPage      string `protobuf:"bytes,2,opt,name=next_page,json=nextPage,proto3" json:"next_page,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChartsResponse) Reset() {
+	*x = ChartsResponse{}
+	mi := &file_rondo_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChartsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChartsResponse) ProtoMessage() {}
+
+func (x *ChartsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChartsResponse.ProtoReflect.Descriptor instead.
+func (*ChartsResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ChartsResponse) GetCharts() []*Chart {
+	if x != nil {
+		return x.Charts
+	}
+	return nil
+}
+
+func (x *ChartsResponse) GetNextPage() string {
+	if x != nil {
+		return x.NextPage
+	}
+	return ""
+}
+
+// A Selection is data sources of one series.
+type Selection struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Names of the data sources; empty means all.
+	Ds []string `protobuf:"bytes,2,rep,name=ds,proto3" json:"ds,omitempty"`
+	// AVERAGE, MIN, MAX, LAST and so on; empty means AVERAGE.
+	Cf            string `protobuf:"bytes,3,opt,name=cf,proto3" json:"cf,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Selection) Reset() {
+	*x = Selection{}
+	mi := &file_rondo_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Selection) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Selection) ProtoMessage() {}
+
+func (x *Selection) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Selection.ProtoReflect.Descriptor instead.
+func (*Selection) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *Selection) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Selection) GetDs() []string {
+	if x != nil {
+		return x.Ds
+	}
+	return nil
+}
+
+func (x *Selection) GetCf() string {
+	if x != nil {
+		return x.Cf
+	}
+	return ""
+}
+
+type FetchManyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 200.
+	Select []*Selection `protobuf:"bytes,1,rep,name=select,proto3" json:"select,omitempty"`
+	// Empty means "end-1day".
+	Start string `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`
+	// Empty means "now".
+	End string `protobuf:"bytes,3,opt,name=end,proto3" json:"end,omitempty"`
+	// Rows wanted of each series, at most 20,000. The archive with the fewest rows that still has so
+	// many in the range is taken, and rows are put together by the consolidation function until
+	// there are no more than that. 0 means as many as the archive has.
+	MaxPoints int32 `protobuf:"varint,4,opt,name=max_points,json=maxPoints,proto3" json:"max_points,omitempty"`
+	// The wished seconds a row, if max_points is 0; 0 means the finest rows.
+	Resolution    int64 `protobuf:"varint,5,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchManyRequest) Reset() {
+	*x = FetchManyRequest{}
+	mi := &file_rondo_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchManyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchManyRequest) ProtoMessage() {}
+
+func (x *FetchManyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchManyRequest.ProtoReflect.Descriptor instead.
+func (*FetchManyRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *FetchManyRequest) GetSelect() []*Selection {
+	if x != nil {
+		return x.Select
+	}
+	return nil
+}
+
+func (x *FetchManyRequest) GetStart() string {
+	if x != nil {
+		return x.Start
+	}
+	return ""
+}
+
+func (x *FetchManyRequest) GetEnd() string {
+	if x != nil {
+		return x.End
+	}
+	return ""
+}
+
+func (x *FetchManyRequest) GetMaxPoints() int32 {
+	if x != nil {
+		return x.MaxPoints
+	}
+	return 0
+}
+
+func (x *FetchManyRequest) GetResolution() int64 {
+	if x != nil {
+		return x.Resolution
+	}
+	return 0
+}
+
+// A FetchResult is the answer to one Selection: rows or an error.
+type FetchResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Rows  *FetchResponse         `protobuf:"bytes,1,opt,name=rows,proto3" json:"rows,omitempty"`
+	Error string                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// The error's code, such as "not_found".
+	Code          string `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchResult) Reset() {
+	*x = FetchResult{}
+	mi := &file_rondo_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchResult) ProtoMessage() {}
+
+func (x *FetchResult) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchResult.ProtoReflect.Descriptor instead.
+func (*FetchResult) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *FetchResult) GetRows() *FetchResponse {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *FetchResult) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *FetchResult) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type FetchManyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the request's selections.
+	Results       []*FetchResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FetchManyResponse) Reset() {
+	*x = FetchManyResponse{}
+	mi := &file_rondo_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FetchManyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FetchManyResponse) ProtoMessage() {}
+
+func (x *FetchManyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FetchManyResponse.ProtoReflect.Descriptor instead.
+func (*FetchManyResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *FetchManyResponse) GetResults() []*FetchResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+type DashboardsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DashboardsRequest) Reset() {
+	*x = DashboardsRequest{}
+	mi := &file_rondo_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DashboardsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DashboardsRequest) ProtoMessage() {}
+
+func (x *DashboardsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DashboardsRequest.ProtoReflect.Descriptor instead.
+func (*DashboardsRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{47}
+}
+
+// A DashboardEntry is a saved dashboard in a list.
+type DashboardEntry struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Title         string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DashboardEntry) Reset() {
+	*x = DashboardEntry{}
+	mi := &file_rondo_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DashboardEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DashboardEntry) ProtoMessage() {}
+
+func (x *DashboardEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DashboardEntry.ProtoReflect.Descriptor instead.
+func (*DashboardEntry) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *DashboardEntry) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DashboardEntry) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+type DashboardsResponse struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Dashboards []*DashboardEntry      `protobuf:"bytes,1,rep,name=dashboards,proto3" json:"dashboards,omitempty"`
+	// This client may save and drop dashboards.
+	MaySave       bool `protobuf:"varint,2,opt,name=may_save,json=maySave,proto3" json:"may_save,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DashboardsResponse) Reset() {
+	*x = DashboardsResponse{}
+	mi := &file_rondo_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DashboardsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DashboardsResponse) ProtoMessage() {}
+
+func (x *DashboardsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DashboardsResponse.ProtoReflect.Descriptor instead.
+func (*DashboardsResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *DashboardsResponse) GetDashboards() []*DashboardEntry {
+	if x != nil {
+		return x.Dashboards
+	}
+	return nil
+}
+
+func (x *DashboardsResponse) GetMaySave() bool {
+	if x != nil {
+		return x.MaySave
+	}
+	return false
+}
+
+type DashboardRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DashboardRequest) Reset() {
+	*x = DashboardRequest{}
+	mi := &file_rondo_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DashboardRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DashboardRequest) ProtoMessage() {}
+
+func (x *DashboardRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DashboardRequest.ProtoReflect.Descriptor instead.
+func (*DashboardRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *DashboardRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type DashboardResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Title string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// The file: plain text with graph definitions.
+	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DashboardResponse) Reset() {
+	*x = DashboardResponse{}
+	mi := &file_rondo_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DashboardResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DashboardResponse) ProtoMessage() {}
+
+func (x *DashboardResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DashboardResponse.ProtoReflect.Descriptor instead.
+func (*DashboardResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *DashboardResponse) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *DashboardResponse) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *DashboardResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type SaveDashboardRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveDashboardRequest) Reset() {
+	*x = SaveDashboardRequest{}
+	mi := &file_rondo_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveDashboardRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveDashboardRequest) ProtoMessage() {}
+
+func (x *SaveDashboardRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveDashboardRequest.ProtoReflect.Descriptor instead.
+func (*SaveDashboardRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *SaveDashboardRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SaveDashboardRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type SaveDashboardResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveDashboardResponse) Reset() {
+	*x = SaveDashboardResponse{}
+	mi := &file_rondo_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveDashboardResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveDashboardResponse) ProtoMessage() {}
+
+func (x *SaveDashboardResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveDashboardResponse.ProtoReflect.Descriptor instead.
+func (*SaveDashboardResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{53}
+}
+
+type DropDashboardRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DropDashboardRequest) Reset() {
+	*x = DropDashboardRequest{}
+	mi := &file_rondo_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DropDashboardRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DropDashboardRequest) ProtoMessage() {}
+
+func (x *DropDashboardRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DropDashboardRequest.ProtoReflect.Descriptor instead.
+func (*DropDashboardRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *DropDashboardRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type DropDashboardResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DropDashboardResponse) Reset() {
+	*x = DropDashboardResponse{}
+	mi := &file_rondo_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DropDashboardResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DropDashboardResponse) ProtoMessage() {}
+
+func (x *DropDashboardResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DropDashboardResponse.ProtoReflect.Descriptor instead.
+func (*DropDashboardResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{55}
+}
+
+type StatusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatusRequest) Reset() {
+	*x = StatusRequest{}
+	mi := &file_rondo_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatusRequest) ProtoMessage() {}
+
+func (x *StatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
+func (*StatusRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{56}
+}
+
+// StatusResponse is the state of the server.
+type StatusResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	StartedUs     int64                  `protobuf:"varint,2,opt,name=started_us,json=startedUs,proto3" json:"started_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatusResponse) Reset() {
+	*x = StatusResponse{}
+	mi := &file_rondo_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatusResponse) ProtoMessage() {}
+
+func (x *StatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
+func (*StatusResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *StatusResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *StatusResponse) GetStartedUs() int64 {
+	if x != nil {
+		return x.StartedUs
+	}
+	return 0
+}
+
 type CheckpointRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2280,7 +3891,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[33]
+	mi := &file_rondo_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2292,7 +3903,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[33]
+	mi := &file_rondo_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2305,7 +3916,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{33}
+	return file_rondo_proto_rawDescGZIP(), []int{58}
 }
 
 type CheckpointResponse struct {
@@ -2317,7 +3928,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[34]
+	mi := &file_rondo_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +3940,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[34]
+	mi := &file_rondo_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +3953,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{34}
+	return file_rondo_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -2384,7 +3995,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[35]
+	mi := &file_rondo_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2396,7 +4007,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[35]
+	mi := &file_rondo_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2409,7 +4020,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{35}
+	return file_rondo_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -2506,7 +4117,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2518,7 +4129,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2531,7 +4142,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{36}
+	return file_rondo_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -2578,7 +4189,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2590,7 +4201,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2603,7 +4214,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{37}
+	return file_rondo_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -2648,7 +4259,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2660,7 +4271,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2673,7 +4284,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{38}
+	return file_rondo_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -2712,7 +4323,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2724,7 +4335,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2737,7 +4348,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{39}
+	return file_rondo_proto_rawDescGZIP(), []int{64}
 }
 
 type BackupResponse struct {
@@ -2749,7 +4360,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2761,7 +4372,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2774,7 +4385,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{40}
+	return file_rondo_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -2792,7 +4403,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2804,7 +4415,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2817,7 +4428,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{41}
+	return file_rondo_proto_rawDescGZIP(), []int{66}
 }
 
 type CheckResponse struct {
@@ -2830,7 +4441,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2842,7 +4453,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2855,7 +4466,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{42}
+	return file_rondo_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -2883,7 +4494,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2895,7 +4506,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2908,7 +4519,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{43}
+	return file_rondo_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -2936,7 +4547,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2948,7 +4559,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2961,7 +4572,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{44}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -2997,7 +4608,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3009,7 +4620,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3022,7 +4633,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{45}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -3083,7 +4694,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3095,7 +4706,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3108,7 +4719,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{46}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -3151,7 +4762,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[47]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3163,7 +4774,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[47]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3176,7 +4787,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{47}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -3209,7 +4820,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3221,7 +4832,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3234,7 +4845,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{48}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -3274,7 +4885,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[50]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3286,7 +4897,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[50]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3299,7 +4910,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{44, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{69, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -3473,7 +5084,126 @@ const file_rondo_proto_rawDesc = "" +
 	"\aexpired\x18\x06 \x01(\bR\aexpired\"_\n" +
 	"\x10MetadataResponse\x12.\n" +
 	"\bmetadata\x18\x01 \x03(\v2\x12.rondo.v1.MetadataR\bmetadata\x12\x1b\n" +
-	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"\x13\n" +
+	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"9\n" +
+	"\rSearchRequest\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\x05R\x05limit\"\x96\x01\n" +
+	"\tSearchHit\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x12\n" +
+	"\x04unit\x18\x03 \x01(\tR\x04unit\x12'\n" +
+	"\x06labels\x18\x04 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\x12\x16\n" +
+	"\x06folder\x18\x05 \x01(\bR\x06folder\"M\n" +
+	"\x0eSearchResponse\x12'\n" +
+	"\x04hits\x18\x01 \x03(\v2\x13.rondo.v1.SearchHitR\x04hits\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\"c\n" +
+	"\vTreeRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x12\n" +
+	"\x04sort\x18\x02 \x01(\tR\x04sort\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\x05R\x05limit\x12\x12\n" +
+	"\x04page\x18\x04 \x01(\tR\x04page\"\xfa\x02\n" +
+	"\bTreeNode\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
+	"\x06series\x18\x03 \x01(\x03R\x06series\x12$\n" +
+	"\x0elast_update_us\x18\x04 \x01(\x03R\flastUpdateUs\x12\x1b\n" +
+	"\tis_series\x18\x05 \x01(\bR\bisSeries\x12\x1d\n" +
+	"\n" +
+	"spark_path\x18\x06 \x01(\tR\tsparkPath\x12\x19\n" +
+	"\bspark_ds\x18\a \x01(\tR\asparkDs\x12\x1f\n" +
+	"\vspark_title\x18\b \x01(\tR\n" +
+	"sparkTitle\x12\x12\n" +
+	"\x04unit\x18\t \x01(\tR\x04unit\x12!\n" +
+	"\fspark_factor\x18\n" +
+	" \x01(\x01R\vsparkFactor\x12!\n" +
+	"\fspark_offset\x18\v \x01(\x01R\vsparkOffset\x12\x19\n" +
+	"\bspark_cf\x18\f \x01(\tR\asparkCf\x12\x1b\n" +
+	"\tis_folder\x18\r \x01(\bR\bisFolder\"k\n" +
+	"\fTreeResponse\x12(\n" +
+	"\x05nodes\x18\x01 \x03(\v2\x12.rondo.v1.TreeNodeR\x05nodes\x12\x1b\n" +
+	"\tnext_page\x18\x02 \x01(\tR\bnextPage\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"Q\n" +
+	"\rChartsRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\x05R\x05limit\x12\x12\n" +
+	"\x04page\x18\x03 \x01(\tR\x04page\"\xf9\x01\n" +
+	"\tChartLine\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x0e\n" +
+	"\x02ds\x18\x02 \x01(\tR\x02ds\x12\x14\n" +
+	"\x05label\x18\x03 \x01(\tR\x05label\x12\x16\n" +
+	"\x06factor\x18\x04 \x01(\x01R\x06factor\x12\x14\n" +
+	"\x05style\x18\x05 \x01(\tR\x05style\x12\x0e\n" +
+	"\x02cf\x18\x06 \x01(\tR\x02cf\x12\x15\n" +
+	"\x06max_cf\x18\a \x01(\tR\x05maxCf\x12\x15\n" +
+	"\x06min_cf\x18\b \x01(\tR\x05minCf\x12\x16\n" +
+	"\x06offset\x18\t \x01(\x01R\x06offset\x12\x14\n" +
+	"\x05color\x18\n" +
+	" \x01(\tR\x05color\x12\x18\n" +
+	"\arestart\x18\v \x01(\bR\arestart\"\xa2\x02\n" +
+	"\x05Chart\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n" +
+	"\x05group\x18\x03 \x01(\tR\x05group\x12\x12\n" +
+	"\x04unit\x18\x04 \x01(\tR\x04unit\x12\x12\n" +
+	"\x04base\x18\x05 \x01(\x05R\x04base\x12\x19\n" +
+	"\x05lower\x18\x06 \x01(\x01H\x00R\x05lower\x88\x01\x01\x12\x19\n" +
+	"\x05upper\x18\a \x01(\x01H\x01R\x05upper\x88\x01\x01\x12\x14\n" +
+	"\x05stack\x18\b \x01(\bR\x05stack\x12)\n" +
+	"\x05lines\x18\t \x03(\v2\x13.rondo.v1.ChartLineR\x05lines\x12\x10\n" +
+	"\x03arg\x18\n" +
+	" \x03(\tR\x03arg\x12\x18\n" +
+	"\apercent\x18\v \x01(\bR\apercentB\b\n" +
+	"\x06_lowerB\b\n" +
+	"\x06_upper\"V\n" +
+	"\x0eChartsResponse\x12'\n" +
+	"\x06charts\x18\x01 \x03(\v2\x0f.rondo.v1.ChartR\x06charts\x12\x1b\n" +
+	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"?\n" +
+	"\tSelection\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x0e\n" +
+	"\x02ds\x18\x02 \x03(\tR\x02ds\x12\x0e\n" +
+	"\x02cf\x18\x03 \x01(\tR\x02cf\"\xa6\x01\n" +
+	"\x10FetchManyRequest\x12+\n" +
+	"\x06select\x18\x01 \x03(\v2\x13.rondo.v1.SelectionR\x06select\x12\x14\n" +
+	"\x05start\x18\x02 \x01(\tR\x05start\x12\x10\n" +
+	"\x03end\x18\x03 \x01(\tR\x03end\x12\x1d\n" +
+	"\n" +
+	"max_points\x18\x04 \x01(\x05R\tmaxPoints\x12\x1e\n" +
+	"\n" +
+	"resolution\x18\x05 \x01(\x03R\n" +
+	"resolution\"d\n" +
+	"\vFetchResult\x12+\n" +
+	"\x04rows\x18\x01 \x01(\v2\x17.rondo.v1.FetchResponseR\x04rows\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\x12\x12\n" +
+	"\x04code\x18\x03 \x01(\tR\x04code\"D\n" +
+	"\x11FetchManyResponse\x12/\n" +
+	"\aresults\x18\x01 \x03(\v2\x15.rondo.v1.FetchResultR\aresults\"\x13\n" +
+	"\x11DashboardsRequest\":\n" +
+	"\x0eDashboardEntry\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\"i\n" +
+	"\x12DashboardsResponse\x128\n" +
+	"\n" +
+	"dashboards\x18\x01 \x03(\v2\x18.rondo.v1.DashboardEntryR\n" +
+	"dashboards\x12\x19\n" +
+	"\bmay_save\x18\x02 \x01(\bR\amaySave\"&\n" +
+	"\x10DashboardRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"Q\n" +
+	"\x11DashboardResponse\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\">\n" +
+	"\x14SaveDashboardRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x17\n" +
+	"\x15SaveDashboardResponse\"*\n" +
+	"\x14DropDashboardRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\x17\n" +
+	"\x15DropDashboardResponse\"\x0f\n" +
+	"\rStatusRequest\"I\n" +
+	"\x0eStatusResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1d\n" +
+	"\n" +
+	"started_us\x18\x02 \x01(\x03R\tstartedUs\"\x13\n" +
 	"\x11CheckpointRequest\".\n" +
 	"\x12CheckpointResponse\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\x8e\x03\n" +
@@ -3553,7 +5283,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error2\xfa\x05\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error2\x84\v\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -3565,7 +5295,17 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04Info\x12\x15.rondo.v1.InfoRequest\x1a\x16.rondo.v1.InfoResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\x05Stats\x12\x16.rondo.v1.StatsRequest\x1a\x17.rondo.v1.StatsResponse\"\x03\x90\x02\x01\x12=\n" +
 	"\x05Notes\x12\x16.rondo.v1.NotesRequest\x1a\x17.rondo.v1.NotesResponse\"\x03\x90\x02\x01\x12F\n" +
-	"\bMetadata\x12\x19.rondo.v1.MetadataRequest\x1a\x1a.rondo.v1.MetadataResponse\"\x03\x90\x02\x01\x12G\n" +
+	"\bMetadata\x12\x19.rondo.v1.MetadataRequest\x1a\x1a.rondo.v1.MetadataResponse\"\x03\x90\x02\x01\x12@\n" +
+	"\x06Search\x12\x17.rondo.v1.SearchRequest\x1a\x18.rondo.v1.SearchResponse\"\x03\x90\x02\x01\x12:\n" +
+	"\x04Tree\x12\x15.rondo.v1.TreeRequest\x1a\x16.rondo.v1.TreeResponse\"\x03\x90\x02\x01\x12@\n" +
+	"\x06Charts\x12\x17.rondo.v1.ChartsRequest\x1a\x18.rondo.v1.ChartsResponse\"\x03\x90\x02\x01\x12I\n" +
+	"\tFetchMany\x12\x1a.rondo.v1.FetchManyRequest\x1a\x1b.rondo.v1.FetchManyResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\n" +
+	"Dashboards\x12\x1b.rondo.v1.DashboardsRequest\x1a\x1c.rondo.v1.DashboardsResponse\"\x03\x90\x02\x01\x12I\n" +
+	"\tDashboard\x12\x1a.rondo.v1.DashboardRequest\x1a\x1b.rondo.v1.DashboardResponse\"\x03\x90\x02\x01\x12P\n" +
+	"\rSaveDashboard\x12\x1e.rondo.v1.SaveDashboardRequest\x1a\x1f.rondo.v1.SaveDashboardResponse\x12P\n" +
+	"\rDropDashboard\x12\x1e.rondo.v1.DropDashboardRequest\x1a\x1f.rondo.v1.DropDashboardResponse\x12@\n" +
+	"\x06Status\x12\x17.rondo.v1.StatusRequest\x1a\x18.rondo.v1.StatusResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\n" +
 	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xfb\x02\n" +
 	"\x05Local\x127\n" +
@@ -3589,60 +5329,85 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
 var file_rondo_proto_goTypes = []any{
-	(FileRequest_Op)(0),         // 0: rondo.v1.FileRequest.Op
-	(*Label)(nil),               // 1: rondo.v1.Label
-	(*Matcher)(nil),             // 2: rondo.v1.Matcher
-	(*Definition)(nil),          // 3: rondo.v1.Definition
-	(*Value)(nil),               // 4: rondo.v1.Value
-	(*Sample)(nil),              // 5: rondo.v1.Sample
-	(*WriteRequest)(nil),        // 6: rondo.v1.WriteRequest
-	(*Rejection)(nil),           // 7: rondo.v1.Rejection
-	(*WriteResponse)(nil),       // 8: rondo.v1.WriteResponse
-	(*CreateRequest)(nil),       // 9: rondo.v1.CreateRequest
-	(*CreateResponse)(nil),      // 10: rondo.v1.CreateResponse
-	(*DropRequest)(nil),         // 11: rondo.v1.DropRequest
-	(*DropResponse)(nil),        // 12: rondo.v1.DropResponse
-	(*RenameRequest)(nil),       // 13: rondo.v1.RenameRequest
-	(*RenameResponse)(nil),      // 14: rondo.v1.RenameResponse
-	(*FetchRequest)(nil),        // 15: rondo.v1.FetchRequest
-	(*Column)(nil),              // 16: rondo.v1.Column
-	(*FetchResponse)(nil),       // 17: rondo.v1.FetchResponse
-	(*ListRequest)(nil),         // 18: rondo.v1.ListRequest
-	(*Series)(nil),              // 19: rondo.v1.Series
-	(*ListResponse)(nil),        // 20: rondo.v1.ListResponse
-	(*LabelsRequest)(nil),       // 21: rondo.v1.LabelsRequest
-	(*LabelsResponse)(nil),      // 22: rondo.v1.LabelsResponse
-	(*InfoRequest)(nil),         // 23: rondo.v1.InfoRequest
-	(*SourceState)(nil),         // 24: rondo.v1.SourceState
-	(*InfoResponse)(nil),        // 25: rondo.v1.InfoResponse
-	(*StatsRequest)(nil),        // 26: rondo.v1.StatsRequest
-	(*StatsResponse)(nil),       // 27: rondo.v1.StatsResponse
-	(*NotesRequest)(nil),        // 28: rondo.v1.NotesRequest
-	(*Note)(nil),                // 29: rondo.v1.Note
-	(*NotesResponse)(nil),       // 30: rondo.v1.NotesResponse
-	(*MetadataRequest)(nil),     // 31: rondo.v1.MetadataRequest
-	(*Metadata)(nil),            // 32: rondo.v1.Metadata
-	(*MetadataResponse)(nil),    // 33: rondo.v1.MetadataResponse
-	(*CheckpointRequest)(nil),   // 34: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),  // 35: rondo.v1.CheckpointResponse
-	(*ExecRequest)(nil),         // 36: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),          // 37: rondo.v1.FileAnswer
-	(*FileRequest)(nil),         // 38: rondo.v1.FileRequest
-	(*ExecResponse)(nil),        // 39: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),       // 40: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),      // 41: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),        // 42: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),       // 43: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),      // 44: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),     // 45: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),       // 46: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),      // 47: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),       // 48: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),      // 49: rondo.v1.ExportResponse
-	nil,                         // 50: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil), // 51: rondo.v1.ControlResponse.Row
+	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
+	(*Label)(nil),                 // 1: rondo.v1.Label
+	(*Matcher)(nil),               // 2: rondo.v1.Matcher
+	(*Definition)(nil),            // 3: rondo.v1.Definition
+	(*Value)(nil),                 // 4: rondo.v1.Value
+	(*Sample)(nil),                // 5: rondo.v1.Sample
+	(*WriteRequest)(nil),          // 6: rondo.v1.WriteRequest
+	(*Rejection)(nil),             // 7: rondo.v1.Rejection
+	(*WriteResponse)(nil),         // 8: rondo.v1.WriteResponse
+	(*CreateRequest)(nil),         // 9: rondo.v1.CreateRequest
+	(*CreateResponse)(nil),        // 10: rondo.v1.CreateResponse
+	(*DropRequest)(nil),           // 11: rondo.v1.DropRequest
+	(*DropResponse)(nil),          // 12: rondo.v1.DropResponse
+	(*RenameRequest)(nil),         // 13: rondo.v1.RenameRequest
+	(*RenameResponse)(nil),        // 14: rondo.v1.RenameResponse
+	(*FetchRequest)(nil),          // 15: rondo.v1.FetchRequest
+	(*Column)(nil),                // 16: rondo.v1.Column
+	(*FetchResponse)(nil),         // 17: rondo.v1.FetchResponse
+	(*ListRequest)(nil),           // 18: rondo.v1.ListRequest
+	(*Series)(nil),                // 19: rondo.v1.Series
+	(*ListResponse)(nil),          // 20: rondo.v1.ListResponse
+	(*LabelsRequest)(nil),         // 21: rondo.v1.LabelsRequest
+	(*LabelsResponse)(nil),        // 22: rondo.v1.LabelsResponse
+	(*InfoRequest)(nil),           // 23: rondo.v1.InfoRequest
+	(*SourceState)(nil),           // 24: rondo.v1.SourceState
+	(*InfoResponse)(nil),          // 25: rondo.v1.InfoResponse
+	(*StatsRequest)(nil),          // 26: rondo.v1.StatsRequest
+	(*StatsResponse)(nil),         // 27: rondo.v1.StatsResponse
+	(*NotesRequest)(nil),          // 28: rondo.v1.NotesRequest
+	(*Note)(nil),                  // 29: rondo.v1.Note
+	(*NotesResponse)(nil),         // 30: rondo.v1.NotesResponse
+	(*MetadataRequest)(nil),       // 31: rondo.v1.MetadataRequest
+	(*Metadata)(nil),              // 32: rondo.v1.Metadata
+	(*MetadataResponse)(nil),      // 33: rondo.v1.MetadataResponse
+	(*SearchRequest)(nil),         // 34: rondo.v1.SearchRequest
+	(*SearchHit)(nil),             // 35: rondo.v1.SearchHit
+	(*SearchResponse)(nil),        // 36: rondo.v1.SearchResponse
+	(*TreeRequest)(nil),           // 37: rondo.v1.TreeRequest
+	(*TreeNode)(nil),              // 38: rondo.v1.TreeNode
+	(*TreeResponse)(nil),          // 39: rondo.v1.TreeResponse
+	(*ChartsRequest)(nil),         // 40: rondo.v1.ChartsRequest
+	(*ChartLine)(nil),             // 41: rondo.v1.ChartLine
+	(*Chart)(nil),                 // 42: rondo.v1.Chart
+	(*ChartsResponse)(nil),        // 43: rondo.v1.ChartsResponse
+	(*Selection)(nil),             // 44: rondo.v1.Selection
+	(*FetchManyRequest)(nil),      // 45: rondo.v1.FetchManyRequest
+	(*FetchResult)(nil),           // 46: rondo.v1.FetchResult
+	(*FetchManyResponse)(nil),     // 47: rondo.v1.FetchManyResponse
+	(*DashboardsRequest)(nil),     // 48: rondo.v1.DashboardsRequest
+	(*DashboardEntry)(nil),        // 49: rondo.v1.DashboardEntry
+	(*DashboardsResponse)(nil),    // 50: rondo.v1.DashboardsResponse
+	(*DashboardRequest)(nil),      // 51: rondo.v1.DashboardRequest
+	(*DashboardResponse)(nil),     // 52: rondo.v1.DashboardResponse
+	(*SaveDashboardRequest)(nil),  // 53: rondo.v1.SaveDashboardRequest
+	(*SaveDashboardResponse)(nil), // 54: rondo.v1.SaveDashboardResponse
+	(*DropDashboardRequest)(nil),  // 55: rondo.v1.DropDashboardRequest
+	(*DropDashboardResponse)(nil), // 56: rondo.v1.DropDashboardResponse
+	(*StatusRequest)(nil),         // 57: rondo.v1.StatusRequest
+	(*StatusResponse)(nil),        // 58: rondo.v1.StatusResponse
+	(*CheckpointRequest)(nil),     // 59: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 60: rondo.v1.CheckpointResponse
+	(*ExecRequest)(nil),           // 61: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 62: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 63: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 64: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 65: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 66: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 67: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 68: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 69: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 70: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 71: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 72: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 73: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 74: rondo.v1.ExportResponse
+	nil,                           // 75: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 76: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	4,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -3662,53 +5427,80 @@ var file_rondo_proto_depIdxs = []int32{
 	29, // 14: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
 	1,  // 15: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
 	32, // 16: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
-	50, // 17: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	37, // 18: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,  // 19: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	38, // 20: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	51, // 21: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	1,  // 22: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	6,  // 23: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	9,  // 24: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	11, // 25: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	13, // 26: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	15, // 27: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	18, // 28: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	21, // 29: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	23, // 30: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	26, // 31: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	28, // 32: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	31, // 33: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	34, // 34: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	36, // 35: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	40, // 36: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	42, // 37: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	44, // 38: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	46, // 39: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	48, // 40: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	8,  // 41: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10, // 42: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12, // 43: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14, // 44: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17, // 45: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20, // 46: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22, // 47: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	25, // 48: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	27, // 49: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	30, // 50: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	33, // 51: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	35, // 52: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	39, // 53: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	41, // 54: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	43, // 55: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	45, // 56: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	47, // 57: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	49, // 58: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	41, // [41:59] is the sub-list for method output_type
-	23, // [23:41] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	1,  // 17: rondo.v1.SearchHit.labels:type_name -> rondo.v1.Label
+	35, // 18: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
+	38, // 19: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
+	41, // 20: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
+	42, // 21: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
+	44, // 22: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
+	17, // 23: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
+	46, // 24: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
+	49, // 25: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
+	75, // 26: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	62, // 27: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,  // 28: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	63, // 29: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	76, // 30: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	1,  // 31: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
+	6,  // 32: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	9,  // 33: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	11, // 34: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	13, // 35: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	15, // 36: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	18, // 37: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	21, // 38: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	23, // 39: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	26, // 40: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	28, // 41: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	31, // 42: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	34, // 43: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	37, // 44: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	40, // 45: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	45, // 46: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	48, // 47: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	51, // 48: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	53, // 49: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	55, // 50: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	57, // 51: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	59, // 52: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	61, // 53: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	65, // 54: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	67, // 55: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	69, // 56: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	71, // 57: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	73, // 58: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	8,  // 59: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10, // 60: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12, // 61: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14, // 62: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17, // 63: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20, // 64: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22, // 65: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	25, // 66: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	27, // 67: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	30, // 68: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	33, // 69: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	36, // 70: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	39, // 71: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	43, // 72: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	47, // 73: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	50, // 74: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	52, // 75: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	54, // 76: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	56, // 77: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	58, // 78: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	60, // 79: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	64, // 80: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	66, // 81: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	68, // 82: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	70, // 83: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	72, // 84: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	74, // 85: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	59, // [59:86] is the sub-list for method output_type
+	32, // [32:59] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -3723,14 +5515,15 @@ func file_rondo_proto_init() {
 		(*Value_Text)(nil),
 	}
 	file_rondo_proto_msgTypes[6].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[38].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[41].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[63].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   51,
+			NumMessages:   76,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
