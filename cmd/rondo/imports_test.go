@@ -51,6 +51,7 @@ var rooms = map[string][]string{
 	"query/rpc":                {"=query", "query/rpc", "query/rrd/attime", "query/rrd/rrdtool", "query/rrd/transfer", "query/unixsocket", "internal", "engine", "rra"},
 	"query/rpc/rondov1":        {},
 	"query/unixsocket":         {},
+	"query/web":                {"query", "internal", "engine", "rra"},
 	"query/rrd":                {},
 	"query/rrd/attime":         {},
 	"query/rrd/rrdfile":        {"internal/replace", "rra"},

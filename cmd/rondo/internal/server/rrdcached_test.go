@@ -110,7 +110,7 @@ func TestRRDCachedPorts(t *testing.T) {
 			t.Errorf("no %s in\n%s", line, page)
 		}
 	}
-	if _, page := get(t, r.url("/")); !strings.Contains(page, "rrdcached at <code>"+r.RRDCached[0].String()) {
+	if _, page := get(t, r.url("/status")); !strings.Contains(page, "rrdcached at <code>"+r.RRDCached[0].String()) {
 		t.Errorf("page:\n%s", page)
 	}
 	promtool(t, page)

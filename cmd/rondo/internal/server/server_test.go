@@ -204,7 +204,7 @@ func TestMetrics(t *testing.T) {
 		return strings.Contains(page, "\nrondo_samples_accepted_total 1\n") &&
 			strings.Contains(page, `rondo_receiver_dropped_total{receiver="fake",reason="malformed"} 1`)
 	})
-	if code, body := get(t, r.url("/")); code != 200 || !strings.Contains(body, "fake at") {
+	if code, body := get(t, r.url("/status")); code != 200 || !strings.Contains(body, "fake at") {
 		t.Errorf("page: %d\n%s", code, body)
 	}
 	if code, _ := get(t, r.url("/nosuch")); code != 404 {

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/rondo-db/rondo/query/web"
+)
+
+// pages returns the handler of the pages for people.
+func (s *server) pages() http.Handler {
+	return (&web.Server{
+		Store: s.store, RPC: s.rpc, Version: s.Version, DB: absolute(s.DB), Started: s.started, Ways: s.waysIn,
+	}).Handler()
+}
+
+// waysIn returns the addresses at which samples come in.
+func (s *server) waysIn() []web.Way {
+	var ways []web.Way
+	for _, r := range s.receivers.all() {
+		ways = append(ways, web.Way{Name: r.settings.Protocol.Name, Addr: r.receiver.Addr().String()})
+	}
+	if s.daemon != nil {
+		for _, a := range s.daemon.addrs {
+			ways = append(ways, web.Way{Name: "rrdcached", Addr: a.String()})
+		}
+	}
+	return ways
+}
