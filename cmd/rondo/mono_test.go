@@ -108,7 +108,7 @@ func TestMonoFile(t *testing.T) {
 		}
 	}
 	d.stop(t)
-	if out, ok := runProgram(t, "serve", "--db", db, "--http", "", "--collectd", "", "--mono-file", filepath.Join(dir, "nosuch")); ok || !strings.Contains(out, "nosuch") {
+	if out, ok := runProgram(t, "serve", "--db", db, "--http", "", "--collectd", "", "--gmetric", "", "--mono-file", filepath.Join(dir, "nosuch")); ok || !strings.Contains(out, "nosuch") {
 		t.Errorf("a file that is not there: %s", out)
 	}
 }

@@ -28,7 +28,7 @@ func TestHUP(t *testing.T) {
 	}
 	configure("http: 127.0.0.1:0\ncollectd: ''\n")
 	db := filepath.Join(dir, "db")
-	cmd := exec.Command("rondo", "serve", "--db", db, "--config", file)
+	cmd := exec.Command("rondo", "serve", "--db", db, "--gmetric", "", "--config", file)
 	logs, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

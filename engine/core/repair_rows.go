@@ -74,7 +74,8 @@ func (r *repairing) recount(id groupID, found []rowblock.LagCount) error {
 func wholeColumns(key []byte, b *rowblock.Block, c *class, stream int, slot int64) []byte {
 	var strips []rowblock.Strip
 	for i := range b.Columns {
-		strips, _ = b.AppendStrips(strips, &c.streams[stream], stream, slot, i) // a damaged column has none
+		// A damaged column has no strips.
+		strips, _ = b.AppendStrips(strips, &c.streams[stream], stream, slot, i)
 	}
 	if len(strips) == 0 {
 		return rowblock.Empty(key)

@@ -12,8 +12,8 @@ type Salvager interface {
 	// BucketOf returns the bucket that the checksum of an entry proves it to belong to. Only bucket
 	// comes into question, or every bucket if bucket is empty. It returns "" if nothing is proved.
 	BucketOf(bucket string, k, v []byte) string
-	// KeepDamaged reports whether an entry whose value is damaged is to be put all the same, because
-	// its key names its owner.
+	// KeepDamaged reports whether an entry whose value is damaged is to be put all the same,
+	// because its key names its owner.
 	KeepDamaged(bucket string, k []byte) bool
 	// Put takes an entry, and may keep k and v. Several entries may have one key; the first counts.
 	Put(bucket string, k, v []byte) error

@@ -101,8 +101,8 @@ func ReadColumn(b []byte, st *Geometry, slot int64, p *Target, buf []float64) ([
 	return buf, nil
 }
 
-// AppendStrips appends the strips of column i of b, a block of a stream and a slot, to dst. After an
-// error dst is as it was.
+// AppendStrips appends the strips of column i of b, a block of a stream and a slot, to dst. After
+// an error dst is as it was.
 func (b *Block) AppendStrips(dst []Strip, st *Geometry, stream int, slot int64, i int) ([]Strip, error) {
 	col, err := b.Column(i)
 	if err != nil {
