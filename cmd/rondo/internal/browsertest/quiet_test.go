@@ -1,0 +1,60 @@
+//go:build !race
+
+package browsertest
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// pages are addresses of every kind of page, by the names of their photographs.
+var pages = []struct{ name, path string }{
+	{"home", "/"},
+	{"search", "/?q=load"},
+	{"host", "/host/collectd/" + slowHost},
+	{"host-week", "/host/collectd/" + slowHost + "?from=-1w"},
+	{"host-ganglia", "/host/ganglia/db1.example.org"},
+	{"series", "/series/collectd/" + slowHost + "/load/load?from=-1w"},
+	{"series-year", "/series/collectd/web01/interface-eth0/if_octets?from=-1y"},
+	{"series-seasonal", "/series/shop/requests?from=-2d"},
+	{"workbench", "/workbench"},
+	{"status", "/status"},
+	{"hostile-host", "/host/" + escaped("collectd/"+hostileHost)},
+	{"hostile-series", "/series/" + escaped(hostileSeries)},
+}
+
+// escaped writes a path of series into an address.
+func escaped(path string) string {
+	parts := strings.Split(path, "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	return strings.Join(parts, "/")
+}
+
+// settled is true when a page has all it asked for: it says so itself.
+const settled = `document.readyState === 'complete' && !document.querySelector('[aria-busy=true]')`
+
+// TestPagesAreQuiet opens every page in three sizes, light and dark. None says anything in the
+// console, asks another host, breaks the policy, or is wider than the window.
+func TestPagesAreQuiet(t *testing.T) {
+	s := hosting(t)
+	for _, p := range pages {
+		t.Run(p.name, func(t *testing.T) {
+			x := newTab(t, s.url)
+			for _, at := range []size{laptop, screen, phone} {
+				x.resize(at)
+				for _, scheme := range []string{"light", "dark"} {
+					x.scheme(scheme)
+					x.open(p.path)
+					x.wait("the page has come", settled)
+					x.keep(p.name + "-" + at.name + "-" + scheme)
+					if wide := eval[int64](x, "document.documentElement.scrollWidth"); wide > at.width {
+						t.Errorf("%s is %d pixels wide in a window of %d", p.name, wide, at.width)
+					}
+				}
+			}
+		})
+	}
+}
