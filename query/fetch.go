@@ -103,6 +103,20 @@ type Plan struct {
 // the start down to the end of a row. It moves the end up to the end of the row that contains it.
 // An end that is the end of a row moves up to the end of the next row.
 func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
+	if _, ok := s.(Chooser); !ok {
+		r.Resolution = max(r.Resolution, 1)
+		if r.Align {
+			d := r.Start - floor(r.Start, r.Resolution)
+			r.Start, r.End = r.Start-d, r.End-d
+		}
+	}
+	return newPlan(s, ref, r, func(d *rra.Definition, last int64) (int, error) {
+		return d.Choose(last, r.CF, r.Start, r.Resolution)
+	})
+}
+
+// newPlan is NewPlan with the archive that choose takes.
+func newPlan(s Store, ref core.Ref, r Request, choose func(d *rra.Definition, last int64) (int, error)) (*Plan, error) {
 	if c, ok := s.(Chooser); ok {
 		t, err := c.Table(ref, r)
 		if err != nil {
@@ -119,15 +133,8 @@ func NewPlan(s Store, ref core.Ref, r Request) (*Plan, error) {
 		return nil, err
 	}
 	d := series.Definition
-	if r.Resolution < 1 {
-		r.Resolution = 1
-	}
-	if r.Align {
-		d := r.Start - floor(r.Start, r.Resolution)
-		r.Start, r.End = r.Start-d, r.End-d
-	}
 	p := &Plan{store: s, ref: ref}
-	if p.Archive, err = d.Choose(last.Unix(), r.CF, r.Start, r.Resolution); err != nil {
+	if p.Archive, err = choose(d, last.Unix()); err != nil {
 		return nil, err
 	}
 	p.from, p.to = d.Window(p.Archive, last.Unix())

@@ -63,3 +63,40 @@ func (d *Definition) Window(archive int, last int64) (from, to int64) {
 	}
 	return to - span*a.Rows, to
 }
+
+// ChooseFiner returns the index of the archive of d that serves rows of cf from the second start on
+// with at least one row every resolution seconds, and with no more rows than that needs: the
+// coarsest archive that is fine enough.
+//
+// An archive that reaches back to start is better than one that does not. Among archives that do,
+// the coarsest one that is fine enough is best; if none is fine enough, the finest is. Among
+// archives that do not reach back, the one that reaches back farthest is best.
+func (d *Definition) ChooseFiner(last int64, cf CF, start, resolution int64) (int, error) {
+	best := -1
+	var bestMiss, bestStep int64
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		if !serves(a, cf) {
+			continue
+		}
+		from, _ := d.Window(i, last)
+		miss, step := max(0, from-start), d.Step*a.PDPs
+		fine, bestFine := step <= resolution, bestStep <= resolution
+		switch {
+		case best < 0 || miss < bestMiss:
+		case miss > bestMiss || step == bestStep:
+			continue
+		case fine != bestFine:
+			if !fine {
+				continue
+			}
+		case fine == (step < bestStep): // of two that are fine enough the coarser, else the finer
+			continue
+		}
+		best, bestMiss, bestStep = i, miss, step
+	}
+	if best < 0 {
+		return 0, ErrNoArchive
+	}
+	return best, nil
+}

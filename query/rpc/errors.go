@@ -69,6 +69,20 @@ func exhausted(format string, args ...any) error {
 	return connect.NewError(connect.CodeResourceExhausted, bounded(fmt.Errorf(format, args...)))
 }
 
+// errNoSource returns an error for a data source that a series lacks.
+func errNoSource(name, path string) error {
+	return bounded(fmt.Errorf("%.200q has no data source %.200q", path, name))
+}
+
+// messageOf returns the text of an error without its code.
+func messageOf(err error) string {
+	var e *connect.Error
+	if errors.As(err, &e) {
+		return e.Message()
+	}
+	return bounded(err).Error()
+}
+
 // maxError bounds the text of an error that is sent to a client, in bytes. An error may quote what
 // the client has sent, which may be long.
 const maxError = 1024

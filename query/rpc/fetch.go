@@ -62,8 +62,14 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 	return connect.NewResponse(rows), nil
 }
 
+// A ranged is a request for the rows of a range.
+type ranged interface {
+	GetStart() string
+	GetEnd() string
+}
+
 // timeRange returns the requested range in seconds since 1970.
-func timeRange(m *rondov1.FetchRequest, now time.Time) (start, end int64, err error) {
+func timeRange(m ranged, now time.Time) (start, end int64, err error) {
 	from, err := attime.FromISO(or(m.GetStart(), "end-1day"), now.Location())
 	if err != nil {
 		return 0, 0, fmt.Errorf("start time: %w", err)
@@ -80,7 +86,7 @@ var fewM = regexp.MustCompile(`[-+]\s*[1-5]m$`)
 
 // monthsHint returns a hint for the error message if an offset was read as months but probably
 // meant minutes.
-func monthsHint(m *rondov1.FetchRequest) string {
+func monthsHint(m ranged) string {
 	for _, text := range []string{m.GetStart(), m.GetEnd()} {
 		if fewM.MatchString(text) {
 			return fmt.Sprintf(": %.40q are months, write min for minutes", text)

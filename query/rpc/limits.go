@@ -23,6 +23,9 @@ const (
 	maxRejections   = 16        // rejections listed in the answer of one Write
 	maxReading      = 4 << 10   // bytes of one reading that is given as text
 	maxFetchValues  = 4 << 20   // values in one answer of Fetch
+	maxSelections   = 200       // selections of one FetchMany
+	maxPoints       = 20_000    // rows of one selection
+	maxReadValues   = 64 << 20  // values that one FetchMany reads to make its rows of
 	defaultPage     = 1_000     // series or paths in a page of List or Metadata
 	maxPage         = 10_000    // likewise, if the request asks for more
 	maxLabelValues  = 1_000_000 // names or values in one answer of Labels
