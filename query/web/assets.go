@@ -71,9 +71,13 @@ func newAsset(name string, data []byte) asset {
 	return a
 }
 
-// serve answers the request for a file. A browser asks each time whether the file has changed, so
-// that a new version of the program never runs beside scripts of the former one.
+// serve answers the request for a file. What the shell names has an address that changes with the
+// files: a browser keeps it. Of other addresses it asks each time whether the file has changed.
 func (all assets) serve(w http.ResponseWriter, r *http.Request, name string) {
+	keep := "no-cache"
+	if rest, ok := strings.CutPrefix("/assets/"+name, all.base()); ok {
+		name, keep = rest, "public, max-age=31536000, immutable"
+	}
 	a, ok := all[name]
 	if !ok {
 		http.Error(w, "no such file.", http.StatusNotFound)
@@ -81,7 +85,7 @@ func (all assets) serve(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", a.kind)
-	h.Set("Cache-Control", "no-cache")
+	h.Set("Cache-Control", keep)
 	h.Set("Vary", "Accept-Encoding")
 	data, tag := a.data, `"`+a.etag+`"`
 	if a.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {

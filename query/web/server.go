@@ -26,7 +26,7 @@ type Way struct{ Name, Addr string }
 
 // Handler returns the handler of all pages and of the files below /assets/.
 func (s *Server) Handler() http.Handler {
-	assets := readAssets()
+	assets := builtIn()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -62,9 +62,10 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(p.code)
 	}
 	_ = shell.Execute(w, struct {
-		Title string
-		Plain template.HTML
-	}{p.title, p.plain()}) // the client may be gone
+		Title, Base string
+		Modules     []string
+		Plain       template.HTML
+	}{p.title, builtIn().base(), builtIn().modules(r.URL.Path), p.plain()}) // the client may be gone
 }
 
 // A page is what one address shows.

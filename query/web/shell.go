@@ -2,7 +2,7 @@ package web
 
 import "html/template"
 
-// shell is the frame of every page. The script fills the element app.
+// shell is the frame of every page. The script fills the element page.
 var shell = template.Must(template.New("shell").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -10,17 +10,33 @@ var shell = template.Must(template.New("shell").Parse(`<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{{.Title}}</title>
-<link rel="icon" href="/assets/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/assets/style.css">
-<script type="module" src="/assets/main.js"></script>
+<link rel="icon" href="{{.Base}}icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="{{.Base}}style.css">
+<script src="{{.Base}}boot.js"></script>
+{{range .Modules}}<link rel="modulepreload" href="{{$.Base}}{{.}}">
+{{end}}<script type="module" src="{{.Base}}main.js"></script>
 </head>
 <body>
-<div id="app"></div>
-<noscript>
-<nav class="plain"><a href="/">rondo</a> <a href="/dashboards">dashboards</a> <a href="/status">status</a></nav>
-<main class="plain">
-{{.Plain}}</main>
-</noscript>
+<a class="skip" href="#page">Skip to the content</a>
+<header id="top">
+<a class="brand" href="/"><img src="{{.Base}}icon.svg" alt="" width="22" height="22"><span>rondo</span></a>
+<form id="search" role="search" action="/">
+<label class="unseen" for="q">Search hosts and series</label>
+<input id="q" name="q" type="search" placeholder="Search hosts and series" autocomplete="off" autocapitalize="off" spellcheck="false">
+<kbd aria-hidden="true">/</kbd>
+</form>
+<nav id="nav" aria-label="Pages">
+<a href="/">Home</a>
+<a href="/workbench">Workbench</a>
+<a href="/dashboards">Dashboards</a>
+<a href="/status">Status</a>
+</nav>
+<div id="tools"></div>
+</header>
+<main id="page" tabindex="-1"></main>
+<noscript><main class="plain">
+{{.Plain}}</main></noscript>
+<div id="said" class="unseen" role="status" aria-live="polite"></div>
 </body>
 </html>
 `))

@@ -1,1 +1,161 @@
-// The script of the page starts here.
+// The page starts here: routes, header, keyboard.
+//
+// A page is a module in pages/. It exports
+//
+//     show(root, url, context) → end, or { update, end }
+//
+// root is an empty element, url the page's address (a URL), and context has
+//
+//     signal       an AbortSignal: the page is left; give it to `call`
+//     go(address, { replace })   goes to another address; the same path with another query only calls update
+//     title(text)  the title of the window
+//     say(text)    tells a screen reader
+//     keys(list)   keys of this page: [{ key: 'l', words: 'live on and off', run() }]; gone with the page
+//
+// end() is called when the page is left. update(url) is called when only the query of the address has
+// changed; a page without it is shown anew.
+
+import { el, fill, icon } from './dom.js';
+import { bindKeys, pageKeys, showHelp } from './keys.js';
+import { problem } from './problem.js';
+import { startSearch } from './search.js';
+import { setTheme, theme } from './theme.js';
+
+const routes = [
+  { pattern: /^\/$/, load: () => import('./pages/home.js') },
+  { pattern: /^\/host\/.+/, load: () => import('./pages/host.js') },
+  { pattern: /^\/series\/.+/, load: () => import('./pages/series.js') },
+  { pattern: /^\/workbench$/, load: () => import('./pages/workbench.js') },
+  { pattern: /^\/dashboards?(\/.*)?$/, load: () => import('./pages/dashboard.js') },
+  { pattern: /^\/status$/, load: () => import('./pages/status.js') },
+];
+
+const root = document.getElementById('page');
+let shown = null; // the page that is shown: { path, route, controller, update, end }
+let visit = 0;
+
+/** Goes to an address of this site. @param {string} address @param {{replace?: boolean}} [how] */
+export function go(address, { replace = false } = {}) {
+  const url = new URL(address, location.href);
+  if (url.href === location.href) replace = true;
+  history[replace ? 'replaceState' : 'pushState']({ y: 0 }, '', url);
+  return render();
+}
+
+async function render() {
+  const url = new URL(location.href);
+  const route = routes.find((r) => r.pattern.test(url.pathname));
+  if (shown && shown.path === url.pathname && shown.update) {
+    shown.update(url);
+    return;
+  }
+  const mine = ++visit;
+  let module;
+  try {
+    module = route ? await route.load() : null;
+  } catch {
+    module = { show: (at) => fill(at, problem('This page could not be loaded', 'The server may have been restarted. Load the page again.')) };
+  }
+  if (mine !== visit) return; // the reader went on meanwhile
+  leave();
+  const controller = new AbortController();
+  const holder = el('div', { class: 'page' });
+  shown = { path: url.pathname, controller };
+  fill(root, holder);
+  const wanted = history.state?.y || 0;
+  const context = {
+    signal: controller.signal, go, say,
+    title: (text) => { document.title = text ? `${text} · rondo` : 'rondo'; },
+    keys: (list) => pageKeys(list, controller.signal),
+  };
+  context.title('');
+  mark(url);
+  const made = module ? await module.show(holder, url, context) : fill(holder, problem('No such page', `There is nothing at ${url.pathname}.`));
+  if (mine !== visit) {
+    (made?.end || made)?.call?.(made);
+    return;
+  }
+  if (made?.update) shown.update = (next) => made.update(next);
+  shown.end = typeof made === 'function' ? made : made?.end && (() => made.end());
+  scrollTo(0, wanted);
+}
+
+function leave() {
+  if (!shown) return;
+  shown.controller.abort();
+  shown.end?.();
+  shown = null;
+}
+
+function say(text) {
+  document.getElementById('said').textContent = text;
+}
+
+// mark shows in the header where the reader is.
+function mark(url) {
+  for (const link of document.querySelectorAll('#nav a')) {
+    const here = link.pathname === url.pathname || (link.pathname !== '/' && url.pathname.startsWith(link.pathname));
+    if (here) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+}
+
+// A click on a link of this site changes the page without loading it anew.
+function follow(event) {
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const link = event.target.closest?.('a[href]');
+  if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
+  if (!routes.some((r) => r.pattern.test(link.pathname))) return;
+  if (link.hash && link.pathname === location.pathname && link.search === location.search) return;
+  event.preventDefault();
+  history.replaceState({ ...history.state, y: scrollY }, '');
+  go(link.href).then(() => {
+    if (document.activeElement === document.body) root.focus({ preventScroll: true });
+  });
+}
+
+function themeButton() {
+  const names = { auto: ['auto', 'Theme: as the system'], light: ['sun', 'Theme: light'], dark: ['moon', 'Theme: dark'] };
+  const button = el('button', { class: 'tool', type: 'button' });
+  const show = () => {
+    const [picture, words] = names[theme()];
+    fill(button, icon(picture));
+    button.title = words;
+    button.setAttribute('aria-label', words);
+  };
+  const turn = () => {
+    setTheme({ auto: 'light', light: 'dark', dark: 'auto' }[theme()]);
+    show();
+    say(names[theme()][1]);
+  };
+  button.addEventListener('click', turn);
+  show();
+  return { button, turn };
+}
+
+function start() {
+  const { button, turn } = themeButton();
+  const help = el('button', { class: 'tool', type: 'button', title: 'Keyboard (?)', 'aria-label': 'Help for the keyboard', onclick: showHelp }, icon('help'));
+  document.getElementById('tools').append(button, help);
+  const search = startSearch(document.getElementById('search'), go);
+  bindKeys([
+    { key: '/', words: 'search', run: () => search.focus() },
+    { key: 'g h', words: 'home', run: () => go('/') },
+    { key: 'g w', words: 'workbench', run: () => go('/workbench') },
+    { key: 'g d', words: 'dashboards', run: () => go('/dashboards') },
+    { key: 'g s', words: 'status', run: () => go('/status') },
+    { key: 't', words: 'dark, light, or as the system', run: turn },
+    { key: '?', words: 'this help', run: showHelp },
+  ]);
+  history.scrollRestoration = 'manual';
+  document.addEventListener('click', follow);
+  addEventListener('popstate', render);
+  let waits = 0;
+  addEventListener('scroll', () => {
+    clearTimeout(waits);
+    waits = setTimeout(() => history.replaceState({ ...history.state, y: scrollY }, ''), 200);
+  }, { passive: true });
+  render();
+}
+
+start();

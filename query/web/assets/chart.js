@@ -1,0 +1,399 @@
+// A chart on canvas, with a legend that shows values, and a table behind it.
+//
+//     const chart = new Chart(root, { title: 'load', crosshair, onRange: (from, to, final) => …, onBack: () => … });
+//     chart.setRange(from, to);
+//     chart.setLines([{ label: 'shortterm', start, step, values, min, max }]);
+//     …
+//     chart.destroy();
+//
+// Set range and lines as often as you like: all changes of a moment are drawn in one frame, and
+// what has not changed does not flash. Lines may be older than the range: the chart draws what it has.
+
+import { Crosshair } from './crosshair.js';
+import { extent, shapes, valueAt } from './chart/data.js';
+import { drawAxes, drawMarks, drawShape, timeOf, xOf } from './chart/draw.js';
+import { listen } from './chart/input.js';
+import { Legend } from './chart/legend.js';
+import { axis } from './chart/scale.js';
+import { table } from './chart/table.js';
+import { el, fill, icon, setText } from './dom.js';
+import * as format from './format.js';
+import { colourOf, inks, onTheme, usualNames } from './theme.js';
+
+/**
+ * One line of a chart. Value i stands for the time from start+i*step to start+(i+1)*step.
+ * @typedef {object} Line
+ * @property {string} label unique in its chart
+ * @property {'line'|'area'|'band'} [style] 'line' if it is left out; in a stacked chart 'area'. A band
+ *   is the room between min and max, without values (a prediction of Holt-Winters, say)
+ * @property {number} start seconds since 1970
+ * @property {number} step seconds
+ * @property {ArrayLike<number>} values NaN is unknown
+ * @property {ArrayLike<number>} [min] with max: a faint band behind the line
+ * @property {ArrayLike<number>} [max]
+ * @property {number|string} [color] a place in the palette, 'faint', or a CSS colour; left out, the name or the order chooses
+ * @property {'left'|'right'} [axis]
+ * @property {boolean} [mirror] values are below zero only to be told apart: legend and axis show them without sign
+ * @property {number[]} [dash]
+ * @property {string} [href] where the label leads
+ */
+
+/**
+ * A moment, or a span if it has `to`, that is hatched.
+ * @typedef {{time: number, to?: number, text: string, severity?: 'okay'|'warning'|'failure'}} Mark
+ */
+
+/**
+ * @typedef {object} Options
+ * @property {string} [title]
+ * @property {string} [href] where the title leads
+ * @property {string} [unit] @property {1000|1024} [base]
+ * @property {string} [rightUnit] of lines with axis 'right'
+ * @property {number} [lower] @property {number} [upper] the axis is at least so long
+ * @property {boolean} [stack] @property {boolean} [log]
+ * @property {number} [height] of the canvas in pixels; 180 if left out
+ * @property {boolean} [small] no legend, and small labels
+ * @property {number} [fold] the legend shows so many lines until it is unfolded; 6 if left out
+ * @property {Crosshair} [crosshair] shared by the charts of a page
+ * @property {(from: number, to: number, final: boolean) => void} [onRange] the reader zooms or pans: final is
+ *   false while the pointer is still down. The chart itself changes only by setRange
+ * @property {() => void} [onBack] double-click: back to the range before
+ * @property {Array<{label: string, icon?: string, onclick?: Function, href?: string}>} [actions] small buttons beside the title
+ */
+
+const dirty = new Set();
+let frame = 0;
+
+// All charts that have changed are drawn in one frame.
+function schedule(chart) {
+  dirty.add(chart);
+  frame ||= requestAnimationFrame(() => {
+    frame = 0;
+    const charts = [...dirty];
+    dirty.clear();
+    for (const c of charts) c.draw();
+  });
+}
+
+export class Chart {
+  #o; #root; #plot; #base; #over; #message; #flag; #legend; #sheet = null;
+  #lines = []; #marks = []; #hidden = new Set();
+  #from = 0; #to = 1; #width = 0; #frame = null; #left = null; #right = null;
+  #selection = null; #ends = []; #onlyOver = true; #announced = '';
+
+  /** @param {HTMLElement} root is filled by the chart @param {Options} options */
+  constructor(root, options = {}) {
+    this.#o = { height: 180, fold: 6, crosshair: new Crosshair(), ...options };
+    this.#root = root;
+    this.#build();
+    const sized = new ResizeObserver(([entry]) => {
+      const width = Math.round(entry.contentRect.width);
+      if (width && width !== this.#width) {
+        this.#width = width;
+        this.#changed();
+      }
+    });
+    sized.observe(this.#plot);
+    this.#ends.push(() => sized.disconnect(), onTheme(() => this.#changed()),
+      this.#o.crosshair.on((time) => { this.#legend?.point(time); schedule(this); }),
+      listen(this.#plot, this));
+  }
+
+  #build() {
+    const o = this.#o;
+    this.#base = el('canvas');
+    this.#over = el('canvas');
+    this.#message = el('p', { class: 'chart-message', hidden: true });
+    this.#flag = el('div', { class: 'chart-flag', hidden: true });
+    this.#plot = el('div', { class: 'chart-plot', tabindex: '0', role: 'img', 'aria-label': o.title || 'chart' },
+      this.#base, this.#over, this.#flag, this.#message);
+    this.#plot.style.height = `${o.height}px`;
+    const parts = [this.#plot];
+    if (o.title !== undefined) parts.unshift(this.#head());
+    if (!o.small) {
+      this.#legend = new Legend({
+        fold: o.fold, onToggle: (label, alone) => this.#toggle(label, alone),
+        onHover: (label) => { this.highlight = label; this.#changed(); },
+      });
+      parts.push(this.#legend.element);
+    }
+    this.#root.classList.add('chart');
+    this.#root.classList.toggle('small', Boolean(o.small));
+    fill(this.#root, parts);
+  }
+
+  #head() {
+    const o = this.#o;
+    const acts = (o.actions || []).map((a) => {
+      const inside = [a.icon ? icon(a.icon) : a.label];
+      const props = { class: 'act', title: a.label, 'aria-label': `${a.label}: ${o.title}` };
+      return a.href ? el('a', { ...props, href: a.href }, inside) : el('button', { ...props, type: 'button', onclick: a.onclick }, inside);
+    });
+    if (!o.small) {
+      acts.push(el('button', {
+        class: 'act', type: 'button', title: 'Values as a table', 'aria-label': `Values as a table: ${o.title}`,
+        'aria-expanded': 'false', onclick: (event) => this.#toggleTable(event.currentTarget),
+      }, icon('table')));
+    }
+    return el('div', { class: 'chart-head' },
+      el('h3', {}, o.href ? el('a', { href: o.href }, o.title) : o.title),
+      el('span', { class: 'unit' }, o.unit || ''), el('div', { class: 'acts' }, acts));
+  }
+
+  /** The options. Change them by `set`. */
+  get options() { return this.#o; }
+
+  /** The lines, as they were set. */
+  get lines() { return this.#lines; }
+
+  /** The range in seconds. */
+  get range() { return { from: this.#from, to: this.#to }; }
+
+  /** @param {Line[]} lines replaces all lines; those that the reader has hidden stay so */
+  setLines(lines) {
+    this.#lines = lines;
+    this.#legend?.setLines(lines, this.#hidden, (line, index) => this.#colour(line, index));
+    this.setMessage('');
+    this.#changed();
+    this.#renewTable();
+  }
+
+  /** @param {number} from seconds @param {number} to seconds */
+  setRange(from, to) {
+    if (from === this.#from && to === this.#to) return;
+    this.#from = from;
+    this.#to = to;
+    this.#changed();
+  }
+
+  /** Changes options that concern drawing: stack, log, unit, lower … @param {Options} options */
+  set(options) {
+    Object.assign(this.#o, options);
+    if (options.height) this.#plot.style.height = `${options.height}px`;
+    this.#changed();
+  }
+
+  /** @param {Mark[]} marks */
+  setMarks(marks) {
+    this.#marks = marks;
+    this.#changed();
+  }
+
+  /** Shows a text in place of lines ("no data in this range"); '' takes it away. */
+  setMessage(text) {
+    this.#message.hidden = !text;
+    setText(this.#message, text);
+  }
+
+  /** Says that new data is on its way: the old stays, a little paler. */
+  setBusy(busy) {
+    this.#root.classList.toggle('busy', busy);
+  }
+
+  /** What is seen, as a table: the names of the columns, and rows of [seconds, value, …]. */
+  table() {
+    return table(this.#visible(), this.#from, this.#to);
+  }
+
+  /** Ends the chart. The element is empty afterwards. */
+  destroy() {
+    for (const end of this.#ends) end();
+    dirty.delete(this);
+    this.#root.textContent = '';
+  }
+
+  // What input.js needs.
+
+  /** @ignore the time under a pixel of the plot */
+  timeAt(x) { return this.#frame ? timeOf(this.#frame, x) : NaN; }
+
+  /** @ignore true if a pixel lies below the plot, on the axis of time */
+  onAxis(y) { return this.#frame !== null && y > this.#frame.bottom; }
+
+  /** @ignore pixels of the plot's width */
+  get plotWidth() { return this.#frame ? this.#frame.right - this.#frame.left : 1; }
+
+  /** @ignore shows what is being selected: seconds, or null */
+  select(selection) {
+    this.#selection = selection;
+    schedule(this);
+  }
+
+  /** Moves the crosshair by so many values, and says them to a screen reader. */
+  step(by) {
+    const line = this.#visible()[0];
+    if (!line) return;
+    const from = this.#o.crosshair.at ?? (by > 0 ? this.#from : this.#to);
+    const at = Math.min(this.#to, Math.max(this.#from, from + by * line.step));
+    this.#o.crosshair.set(at, this);
+    const said = document.getElementById('said');
+    if (said) said.textContent = this.#words(at);
+  }
+
+  #words(at) {
+    const values = this.#visible().map((l) => `${l.label} ${this.#text(valueAt(l, at), l)}`);
+    return `${format.moment(at, this.#lines[0]?.step)}: ${values.join(', ')}`;
+  }
+
+  #text(v, line) {
+    const unit = line.axis === 'right' ? this.#o.rightUnit : this.#o.unit;
+    return format.value(line.mirror ? Math.abs(v) : v, { unit, base: this.#o.base });
+  }
+
+  #visible() {
+    return this.#lines.filter((l) => !this.#hidden.has(l.label));
+  }
+
+  #colour(line, index) {
+    this.named ??= usualNames(this.#lines.map((l) => l.label));
+    return colourOf(line.color, this.named ? line.label : '', index);
+  }
+
+  #toggle(label, alone) {
+    const others = this.#lines.filter((l) => l.label !== label).map((l) => l.label);
+    if (alone) {
+      const isAlone = !this.#hidden.has(label) && others.every((l) => this.#hidden.has(l));
+      this.#hidden = new Set(isAlone ? [] : others);
+    } else if (!this.#hidden.delete(label)) {
+      this.#hidden.add(label);
+    }
+    this.setLines(this.#lines);
+  }
+
+  #toggleTable(button) {
+    if (this.#sheet) this.#sheet.remove();
+    else this.#root.append(el('div', { class: 'chart-table', tabindex: '0', role: 'region', 'aria-label': `Values: ${this.#o.title}` }));
+    this.#sheet = this.#sheet ? null : this.#root.lastElementChild;
+    button.setAttribute('aria-expanded', String(this.#sheet !== null));
+    this.#renewTable();
+  }
+
+  #renewTable() {
+    if (!this.#sheet) return;
+    const { columns, rows, step } = this.table();
+    const lines = this.#visible();
+    fill(this.#sheet, el('table', {},
+      el('thead', {}, el('tr', {}, columns.map((c) => el('th', { scope: 'col' }, c)))),
+      el('tbody', {}, rows.slice(-500).reverse().map((row) => el('tr', {}, row.map((v, i) => (i === 0
+        ? el('th', { scope: 'row' }, format.moment(v, step)) : el('td', {}, this.#text(v, lines[i - 1])))))))));
+  }
+
+  #changed() {
+    this.#onlyOver = false;
+    schedule(this);
+  }
+
+  /** @ignore draws what has changed; called once a frame */
+  draw() {
+    if (!this.#width) return;
+    if (!this.#onlyOver || !this.#frame) this.#drawBase();
+    this.#onlyOver = true;
+    this.#drawOver();
+  }
+
+  #drawBase() {
+    const o = this.#o, ink = inks();
+    const g = prepare(this.#base, this.#width, o.height);
+    const rightLines = this.#visible().some((l) => l.axis === 'right');
+    const f = {
+      width: this.#width, left: o.small ? 40 : 54, right: this.#width - (rightLines ? 54 : 10), top: 9, bottom: o.height - 22,
+      from: this.#from, to: this.#to,
+    };
+    this.#frame = f;
+    const all = shapes(this.#visible(), Boolean(o.stack));
+    const sides = ['left', 'right'].map((side) => all.filter((s) => (s.line.axis || 'left') === side));
+    const absolute = this.#lines.some((l) => l.mirror);
+    const scale = (list, unit, limits) => axis(extent(list, f.from, f.to, o.log), { base: o.base, log: o.log, unit, absolute, ...limits }, f.top, f.bottom);
+    this.#left = scale(sides[0], o.unit, { lower: o.lower, upper: o.upper });
+    this.#right = rightLines ? scale(sides[1], o.rightUnit, {}) : null;
+    drawAxes(g, f, this.#left, this.#right, ink, o.small);
+    g.save();
+    g.beginPath();
+    g.rect(f.left, 0, f.right - f.left, f.bottom + 1);
+    g.clip();
+    for (const shape of o.stack ? all : areasFirst(all)) {
+      const index = this.#lines.indexOf(shape.line);
+      const pale = this.highlight && this.highlight !== shape.line.label;
+      g.globalAlpha = 1;
+      drawShape(g, f, shape, shape.line.axis === 'right' ? this.#right.y : this.#left.y, {
+        colour: this.#colour(shape.line, index), width: this.highlight === shape.line.label ? 2.25 : o.stack && shape.bottom ? 1 : 1.5,
+        areaAlpha: pale ? 0.1 : o.stack && shape.bottom ? 0.62 : 0.2, bandAlpha: pale ? 0.05 : 0.18,
+      });
+    }
+    g.restore();
+    drawMarks(g, f, this.#marks, ink);
+    this.#legend?.setRange(f.from, f.to, (v, line) => this.#text(v, line));
+    const summary = this.#visible().slice(0, 8).map((l) => `${l.label} ${this.#legend?.last(l.label) ?? ''}`).join(', ');
+    const label = `${o.title || 'Chart'}, ${format.span(f.from, f.to)}. ${summary}`;
+    if (label !== this.#announced) this.#plot.setAttribute('aria-label', this.#announced = label);
+  }
+
+  #drawOver() {
+    const f = this.#frame, ink = inks(), at = this.#o.crosshair.at;
+    const g = prepare(this.#over, this.#width, this.#o.height);
+    if (this.#selection) {
+      const [a, b] = this.#selection.map((t) => Math.min(f.right, Math.max(f.left, xOf(f, t)))).sort((p, q) => p - q);
+      g.globalAlpha = 0.16;
+      g.fillStyle = ink.accent;
+      g.fillRect(a, f.top, b - a, f.bottom - f.top);
+      g.globalAlpha = 0.9;
+      g.fillRect(a, f.top, 1, f.bottom - f.top);
+      g.fillRect(b, f.top, 1, f.bottom - f.top);
+      g.globalAlpha = 1;
+    }
+    const shown = at !== null && at >= f.from && at <= f.to;
+    this.#flag.hidden = !shown;
+    if (!shown) return;
+    const x = Math.round(xOf(f, at)) + 0.5;
+    g.strokeStyle = ink.soft;
+    g.lineWidth = 1;
+    g.beginPath();
+    g.moveTo(x, f.top);
+    g.lineTo(x, f.bottom);
+    g.stroke();
+    this.#dots(g, f, at, ink);
+    this.#showFlag(f, x, at);
+  }
+
+  #dots(g, f, at, ink) {
+    for (const shape of shapes(this.#visible(), Boolean(this.#o.stack))) {
+      const v = valueAt(shape, at, shape.top);
+      if (Number.isNaN(v) || shape.line.style === 'band') continue;
+      const i = Math.floor((at - shape.start) / shape.step);
+      const x = Math.min(f.right, Math.max(f.left, xOf(f, shape.start + (i + 0.5) * shape.step)));
+      g.fillStyle = this.#colour(shape.line, this.#lines.indexOf(shape.line));
+      g.strokeStyle = ink.surface;
+      g.lineWidth = 1.5;
+      g.beginPath();
+      g.arc(x, (shape.line.axis === 'right' ? this.#right : this.#left).y(v), 3.2, 0, 7);
+      g.fill();
+      g.stroke();
+    }
+  }
+
+  #showFlag(f, x, at) {
+    const near = this.#marks.filter((m) => (m.to ? at >= m.time && at <= m.to : Math.abs(xOf(f, m.time) - x) < 6));
+    const texts = [format.moment(at, this.#lines[0]?.step || 1), ...near.slice(0, 3).map((m) => m.text)];
+    setText(this.#flag, texts.join(' · '));
+    const half = this.#flag.offsetWidth / 2;
+    this.#flag.style.transform = `translateX(${Math.round(Math.min(f.width - half * 2 - 2, Math.max(2, x - half)))}px)`;
+  }
+}
+
+const areasFirst = (list) => [...list].sort((a, b) => weight(a) - weight(b));
+const weight = (s) => (s.line.style === 'band' ? 0 : s.line.style === 'area' ? 1 : 2);
+
+function prepare(canvas, width, height) {
+  const ratio = globalThis.devicePixelRatio || 1;
+  const w = Math.round(width * ratio), h = Math.round(height * ratio);
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const g = canvas.getContext('2d');
+  g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  g.clearRect(0, 0, width, height);
+  return g;
+}

@@ -1,0 +1,182 @@
+// Draws on a canvas: axes, areas, bands, lines, marks. All sizes are CSS pixels.
+
+import { timeTicks } from '../ticks.js';
+
+/**
+ * @typedef {{left: number, right: number, top: number, bottom: number, from: number, to: number}} Frame
+ *   the plot's edges in pixels, and the range in seconds
+ */
+
+/** The pixel of a time. @param {Frame} f @param {number} time */
+export function xOf(f, time) {
+  return f.left + (time - f.from) / (f.to - f.from) * (f.right - f.left);
+}
+
+/** The time of a pixel. @param {Frame} f @param {number} x */
+export function timeOf(f, x) {
+  return f.from + (x - f.left) / (f.right - f.left) * (f.to - f.from);
+}
+
+/** Draws grid and labels. */
+export function drawAxes(g, f, left, right, ink, small) {
+  g.font = `${small ? 10 : 11}px ${ink.font}`;
+  g.lineWidth = 1;
+  g.textBaseline = 'middle';
+  g.textAlign = 'right';
+  left.ticks.forEach((tick, i) => {
+    const y = Math.round(left.y(tick)) + 0.5;
+    if (y < f.top - 1 || y > f.bottom + 1) return;
+    g.strokeStyle = tick === 0 ? ink.axis : ink.grid;
+    line(g, f.left, y, f.right, y);
+    g.fillStyle = ink.soft;
+    g.fillText(left.labels[i], f.left - 7, y);
+  });
+  if (right) {
+    g.textAlign = 'left';
+    right.ticks.forEach((tick, i) => g.fillText(right.labels[i], f.right + 7, Math.round(right.y(tick)) + 0.5));
+  }
+  drawTimes(g, f, ink, small);
+}
+
+function drawTimes(g, f, ink, small) {
+  const ticks = timeTicks(f.from, f.to, Math.max(2, (f.right - f.left) / (small ? 62 : 76)));
+  g.textAlign = 'center';
+  g.textBaseline = 'alphabetic';
+  let free = -Infinity;
+  for (const tick of ticks) {
+    const x = Math.round(xOf(f, tick.time)) + 0.5;
+    g.strokeStyle = tick.major ? ink.axis : ink.grid;
+    line(g, x, f.top, x, f.bottom + (tick.major ? 4 : 0));
+    const half = g.measureText(tick.label).width / 2;
+    const at = Math.min(Math.max(x, half + 2), f.width - half - 2);
+    if (at - half < free || Math.abs(at - x) > half) continue;
+    g.fillStyle = tick.major ? ink.text : ink.soft;
+    g.fillText(tick.label, at, f.bottom + 16);
+    free = at + half + 8;
+  }
+}
+
+/** Draws a shape: its area or band, and its line. */
+export function drawShape(g, f, shape, y, look) {
+  const { line: of, start, step, top } = shape;
+  if (!top || !top.length) return;
+  const runs = known(shape, f);
+  const x = (i) => f.left + (start + (i + 0.5) * step - f.from) / (f.to - f.from) * (f.right - f.left);
+  const half = step / 2 / (f.to - f.from) * (f.right - f.left);
+  const zero = Math.min(f.bottom, Math.max(f.top, y(0)));
+  if (of.style === 'band') {
+    g.fillStyle = look.colour;
+    g.globalAlpha = look.bandAlpha;
+    for (const run of runs) fillRun(g, run, x, half, (i) => y(top[i]), (i) => y(shape.bottom[i]));
+    g.globalAlpha = 1;
+    return;
+  }
+  if (of.min && of.max && top === of.values) {
+    g.fillStyle = look.colour;
+    g.globalAlpha = look.bandAlpha;
+    for (const run of runs) fillRun(g, run, x, half, (i) => y(or(of.max[i], top[i])), (i) => y(or(of.min[i], top[i])));
+    g.globalAlpha = 1;
+  }
+  if (of.style === 'area' || shape.bottom) {
+    g.fillStyle = look.colour;
+    g.globalAlpha = look.areaAlpha;
+    const floor = shape.bottom ? (i) => y(shape.bottom[i]) : () => zero;
+    for (const run of runs) fillRun(g, run, x, half, (i) => y(top[i]), floor);
+    g.globalAlpha = 1;
+  }
+  g.strokeStyle = look.colour;
+  g.lineWidth = look.width;
+  g.lineJoin = 'round';
+  g.setLineDash(of.dash || []);
+  g.beginPath();
+  for (const [first, last] of runs) {
+    g.moveTo(x(first) - half, y(top[first]));
+    for (let i = first; i <= last; i++) g.lineTo(x(i), y(top[i]));
+    g.lineTo(x(last) + half, y(top[last]));
+  }
+  g.stroke();
+  g.setLineDash([]);
+}
+
+const or = (value, instead) => (Number.isNaN(value) || value === undefined ? instead : value);
+
+// known gives the runs of known values that the frame shows, with one value more at each end.
+function known({ start, step, top, bottom }, f) {
+  const first = Math.max(0, Math.floor((f.from - start) / step) - 1);
+  const last = Math.min(top.length - 1, Math.ceil((f.to - start) / step));
+  const runs = [];
+  let begin = -1;
+  for (let i = first; i <= last + 1; i++) {
+    const has = i <= last && !Number.isNaN(top[i]) && (!bottom || !Number.isNaN(bottom[i]));
+    if (has && begin < 0) begin = i;
+    if (!has && begin >= 0) {
+      runs.push([begin, i - 1]);
+      begin = -1;
+    }
+  }
+  return runs;
+}
+
+function fillRun(g, [first, last], x, half, high, low) {
+  g.beginPath();
+  g.moveTo(x(first) - half, high(first));
+  for (let i = first; i <= last; i++) g.lineTo(x(i), high(i));
+  g.lineTo(x(last) + half, high(last));
+  g.lineTo(x(last) + half, low(last));
+  for (let i = last; i >= first; i--) g.lineTo(x(i), low(i));
+  g.lineTo(x(first) - half, low(first));
+  g.closePath();
+  g.fill();
+}
+
+/** Draws marks: spans hatched, moments as a dashed line with a flag. */
+export function drawMarks(g, f, marks, ink) {
+  for (const mark of marks) {
+    const colour = mark.severity === 'failure' || mark.severity === 'bad' ? ink.bad : mark.severity === 'warning' ? ink.warn : mark.severity === 'okay' ? ink.good : ink.soft;
+    const a = xOf(f, mark.time);
+    g.strokeStyle = colour;
+    g.fillStyle = colour;
+    if (mark.to) {
+      const b = xOf(f, mark.to);
+      if (b >= f.left && a <= f.right) hatch(g, Math.max(a, f.left), Math.min(Math.max(b, a + 2), f.right), f);
+      continue;
+    }
+    if (a < f.left || a > f.right) continue;
+    const x = Math.round(a) + 0.5;
+    g.setLineDash([3, 3]);
+    g.lineWidth = 1;
+    line(g, x, f.top, x, f.bottom);
+    g.setLineDash([]);
+    g.beginPath();
+    g.moveTo(x - 4.5, f.top);
+    g.lineTo(x + 4.5, f.top);
+    g.lineTo(x, f.top + 7);
+    g.fill();
+  }
+}
+
+function hatch(g, a, b, f) {
+  g.save();
+  g.beginPath();
+  g.rect(a, f.top, b - a, f.bottom - f.top);
+  g.clip();
+  g.globalAlpha = 0.1;
+  g.fill();
+  g.globalAlpha = 0.55;
+  g.lineWidth = 1;
+  g.beginPath();
+  const height = f.bottom - f.top;
+  for (let x = Math.floor((a - height) / 7) * 7; x < b; x += 7) {
+    g.moveTo(x, f.bottom);
+    g.lineTo(x + height, f.top);
+  }
+  g.stroke();
+  g.restore();
+}
+
+function line(g, x1, y1, x2, y2) {
+  g.beginPath();
+  g.moveTo(x1, y1);
+  g.lineTo(x2, y2);
+  g.stroke();
+}

@@ -1,0 +1,22 @@
+// The table behind a chart.
+
+import { valueAt, within } from './data.js';
+
+/**
+ * What a chart shows, as rows: one for each step of the finest line.
+ * @param {import('../chart.js').Line[]} lines
+ * @returns {{columns: string[], rows: number[][], step: number}} rows of [seconds, value, …]; a row's time is
+ *   where its values end, as with rrdtool
+ */
+export function table(lines, from, to) {
+  const finest = lines.filter((l) => l.values.length).sort((a, b) => a.step - b.step)[0];
+  const columns = ['Time', ...lines.map((l) => l.label)];
+  if (!finest) return { columns, rows: [], step: 1 };
+  const rows = [];
+  const [first, last] = within(finest, from, to);
+  for (let i = first; i <= last; i++) {
+    const middle = finest.start + (i + 0.5) * finest.step;
+    rows.push([finest.start + (i + 1) * finest.step, ...lines.map((l) => valueAt(l, middle))]);
+  }
+  return { columns, rows, step: finest.step };
+}

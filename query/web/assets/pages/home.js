@@ -1,0 +1,3 @@
+import { problem } from '../problem.js';
+/** Comes next. */
+export function show(root) { root.append(problem('rondo', 'Home is being built.')); }

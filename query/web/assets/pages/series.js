@@ -1,0 +1,7 @@
+import { problem } from '../problem.js';
+
+/** Not there yet. */
+export function show(root, url, context) {
+  context.title('series');
+  root.append(problem('Not there yet', 'This page comes with a later version.'));
+}

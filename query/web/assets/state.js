@@ -1,0 +1,107 @@
+// The range of time, and how it stands in the address.
+
+/** A range as the reader chose it: `-1d` to `now`, or seconds since 1970 as text. */
+export const ranges = [
+  { key: '1', name: '1h', from: '-1h', words: 'the last hour' },
+  { key: '2', name: '6h', from: '-6h', words: 'the last 6 hours' },
+  { key: '3', name: '1d', from: '-1d', words: 'the last day' },
+  { key: '4', name: '1w', from: '-1w', words: 'the last week' },
+  { key: '5', name: '1M', from: '-31d', words: 'the last month' },
+  { key: '6', name: '1y', from: '-1y', words: 'the last year' },
+];
+
+const lengths = { s: 1, sec: 1, min: 60, h: 3600, d: 86400, w: 604800, mon: 31 * 86400, M: 31 * 86400, y: 365 * 86400 };
+
+/** The least and the greatest range that a page shows, in seconds. */
+export const shortest = 10;
+export const longest = 100 * 365 * 86400;
+
+/**
+ * The seconds that a text of the address means, or NaN. Known are `now`, `-90min`, `-1d`, `now-1d`
+ * and seconds since 1970. Anything else is for the server only.
+ * @param {string} text @param {number} now seconds
+ */
+export function seconds(text, now) {
+  if (text === 'now' || text === '') return now;
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  const relative = /^(?:now)?-(\d+(?:\.\d+)?)(s|sec|min|h|d|w|mon|M|y)$/.exec(text);
+  return relative ? now - Number(relative[1]) * lengths[relative[2]] : NaN;
+}
+
+/**
+ * The range of an address. What is missing or wrong becomes the last day.
+ * @param {URL} url @param {number} [now] seconds @param {string} [fallback] `-1d`
+ * @returns {{from: number, to: number, live: boolean, name: string, query: {from: string, to: string}}}
+ *   from and to in seconds; live: it ends now and moves on; name: `1d` if it is one of `ranges`
+ */
+export function rangeOf(url, now = Date.now() / 1000, fallback = '-1d') {
+  let query = { from: url.searchParams.get('from') || fallback, to: url.searchParams.get('to') || 'now' };
+  let from = seconds(query.from, now), to = seconds(query.to, now);
+  if (!(to - from >= shortest) || !(to - from <= longest)) {
+    query = { from: fallback, to: 'now' };
+    from = seconds(fallback, now);
+    to = now;
+  }
+  const live = query.to === 'now';
+  const known = live && ranges.find((r) => r.from === query.from);
+  return { from, to, live, name: known ? known.name : '', query };
+}
+
+/**
+ * The address of the same page with other parameters; null or '' takes one away.
+ * @param {URL} url @param {Object<string, string|number|null>} changes
+ * @returns {string} path and query
+ */
+export function withParams(url, changes) {
+  const next = new URLSearchParams(url.search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === undefined || value === '') next.delete(name);
+    else next.set(name, String(value));
+  }
+  const query = next.toString();
+  return url.pathname + (query ? '?' + query : '');
+}
+
+/** The parameters for a range in seconds; one that ends now stays live. */
+export function rangeParams(from, to, now = Date.now() / 1000) {
+  const length = Math.max(shortest, Math.round(to - from));
+  if (to >= now - 1) return { from: `-${length}s`, to: null };
+  const end = Math.round(to);
+  return { from: end - length, to: end };
+}
+
+/** A range that is moved by a part of its length, and does not run into the future. */
+export function moved({ from, to }, part, now = Date.now() / 1000) {
+  const length = to - from;
+  const end = Math.min(to + part * length, now);
+  return { from: end - length, to: end };
+}
+
+/** A range that is factor times as long, around a time that stays where it is. */
+export function zoomed({ from, to, live }, factor, around = live ? to : (from + to) / 2, now = Date.now() / 1000) {
+  const length = Math.min(longest, Math.max(shortest, (to - from) * factor));
+  const part = (around - from) / (to - from);
+  const end = Math.min(now, around + (1 - part) * length);
+  return { from: end - length, to: end };
+}
+
+/** The address of a host, or of any folder of paths. */
+export function hostURL(path) {
+  return '/host/' + path.split('/').map(encodeURIComponent).join('/');
+}
+
+/** The address of a series. */
+export function seriesURL(path, ds) {
+  const url = '/series/' + path.split('/').map(encodeURIComponent).join('/');
+  return ds ? `${url}?ds=${encodeURIComponent(ds)}` : url;
+}
+
+/** The path that an address names behind `/host/` or `/series/`. */
+export function pathOf(url, prefix) {
+  const rest = url.pathname.slice(prefix.length);
+  try {
+    return decodeURIComponent(rest);
+  } catch {
+    return rest;
+  }
+}

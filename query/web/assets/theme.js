@@ -1,0 +1,90 @@
+// Dark and light, and the colours of charts.
+
+// Twelve colours that are told apart in both themes, at 3:1 or more against the page. The names of
+// a chart's lines choose among them where the names are usual ones; see colourOf.
+const palettes = {
+  light: ['#2264d1', '#b8580c', '#1a7f4b', '#c7353b', '#7a4bc9', '#0b7f88', '#8f6a00', '#bb3587', '#557a0c', '#5c6b7a', '#2f4fae', '#8a4b2a'],
+  dark: ['#6aa5ff', '#f0975a', '#4dc48b', '#f27a7e', '#b697f5', '#45c2cb', '#dfba4a', '#ee80c3', '#a5cc57', '#93a3b5', '#8c9cf0', '#cf9a79'],
+};
+
+const usual = {
+  user: 0, system: 1, wait: 3, iowait: 3, nice: 5, interrupt: 7, irq: 7, softirq: 4, steal: 6, guest: 10,
+  used: 0, cached: 5, buffered: 6, buffers: 6, slab_recl: 10, slab_unrecl: 4, slab: 4, reserved: 6,
+  read: 0, write: 1, reads: 0, writes: 1, rx: 2, tx: 0, in: 2, out: 0, received: 2, sent: 0, receive: 2, transmit: 0,
+  shortterm: 0, midterm: 1, longterm: 4, errors: 3, dropped: 6,
+};
+const faint = new Set(['idle', 'free']);
+
+let cached = null;
+const listeners = new Set();
+
+/**
+ * The colour of a line in the present theme.
+ * @param {number|string|undefined} wish a place in the palette, a CSS colour, 'faint', or undefined
+ * @param {string} label @param {number} index its place in the chart
+ */
+export function colourOf(wish, label, index) {
+  const ink = inks();
+  if (wish === 'faint') return ink.rest;
+  if (typeof wish === 'string' && wish) return wish;
+  if (typeof wish === 'number') return ink.palette[wish % ink.palette.length];
+  const name = label.toLowerCase();
+  if (faint.has(name)) return ink.rest;
+  if (name in usual) return ink.palette[usual[name]];
+  return ink.palette[index % ink.palette.length];
+}
+
+/** True if lines of a chart have usual names, which give the colours; else their order gives them. */
+export function usualNames(labels) {
+  const known = labels.filter((l) => faint.has(l.toLowerCase()) || l.toLowerCase() in usual);
+  const places = new Set(known.map((l) => usual[l.toLowerCase()] ?? l));
+  return known.length === labels.length && places.size === labels.length;
+}
+
+/** The colours of the present theme, as canvas needs them. */
+export function inks() {
+  if (cached) return cached;
+  const style = getComputedStyle(document.documentElement);
+  const of = (name) => style.getPropertyValue(name).trim();
+  cached = {
+    dark: isDark(), text: of('--text'), soft: of('--soft'), grid: of('--grid'), axis: of('--axis'), surface: of('--surface'),
+    accent: of('--accent'), rest: of('--rest'), bad: of('--bad'), warn: of('--warn'), good: of('--good'), font: of('--font'),
+    palette: palettes[isDark() ? 'dark' : 'light'],
+  };
+  return cached;
+}
+
+/** True if the page is dark now. */
+export function isDark() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+}
+
+/** What the reader chose: 'dark', 'light', or 'auto', the system's. */
+export function theme() {
+  return document.documentElement.dataset.theme || 'auto';
+}
+
+/** Chooses a theme, and keeps the choice in this browser. */
+export function setTheme(name) {
+  if (name === 'auto') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  try {
+    if (name === 'auto') localStorage.removeItem('theme');
+    else localStorage.setItem('theme', name);
+  } catch { /* storage is forbidden: the choice lasts for this page */ }
+  changed();
+}
+
+/** Calls listener after each change of the theme; returns a function that ends that. */
+export function onTheme(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function changed() {
+  cached = null;
+  for (const listener of listeners) listener();
+}
+
+if (globalThis.matchMedia) matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed);
