@@ -111,6 +111,9 @@ func (b *Batch) keep() int {
 // Len returns the number of samples in b.
 func (b *Batch) Len() int { return len(b.samples) }
 
+// Ref returns the series of sample i, counted from 0. It panics if i is not below Len.
+func (b *Batch) Ref(i int) Ref { return b.samples[i].ref }
+
 // Reset empties b and keeps its memory.
 func (b *Batch) Reset() {
 	b.samples, b.values, b.texts = b.samples[:0], b.values[:0], b.texts[:0]

@@ -36,6 +36,7 @@ func (s *Sink) Resolve(ctx context.Context, reqs []receivers.Request) error {
 	for i, j := range c.repeated {
 		reqs[i].Ref, reqs[i].Definition, reqs[i].Err = reqs[j].Ref, reqs[j].Definition, reqs[j].Err
 	}
+	s.roll.enter(reqs, s.o.Now())
 	return nil
 }
 

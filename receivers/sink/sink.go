@@ -72,6 +72,7 @@ type Sink struct {
 	refused refusalCount
 	allowed allowances
 	heard   heard
+	roll    roll
 }
 
 // New returns a Sink over s.
@@ -98,6 +99,7 @@ func (s *Sink) Submit(ctx context.Context, b *core.Batch) (receivers.Pending, er
 	if !ok {
 		t = &ticket{pool: &s.tickets}
 	}
+	s.roll.count(b, s.o.Now()) // before the store has b
 	if err := s.store.Submit(ctx, b, &t.Ticket); err != nil {
 		return nil, err
 	}
