@@ -24,6 +24,9 @@ type Server struct {
 	MaxFuture time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Report returns the answer of Status, with at most so many senders; nil means that there is no
+	// Status.
+	Report func(senders int) *rondov1.StatusResponse
 	// Calls counts the answered calls.
 	Calls Calls
 }

@@ -90,7 +90,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{62, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{68, 0}
 }
 
 // A Label is one name and value of a series' label set.
@@ -3795,7 +3795,9 @@ func (*DropDashboardResponse) Descriptor() ([]byte, []int) {
 }
 
 type StatusRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The most senders to list, at most 4,100; 0 means 100. Those heard last come first.
+	Senders       int32 `protobuf:"varint,1,opt,name=senders,proto3" json:"senders,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3830,11 +3832,34 @@ func (*StatusRequest) Descriptor() ([]byte, []int) {
 	return file_rondo_proto_rawDescGZIP(), []int{56}
 }
 
-// StatusResponse is the state of the server.
+func (x *StatusRequest) GetSenders() int32 {
+	if x != nil {
+		return x.Senders
+	}
+	return 0
+}
+
+// StatusResponse is the state of the server. Counts begin with the server; a rate is of the last
+// minute, or less if the server is younger.
 type StatusResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Version       string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
-	StartedUs     int64                  `protobuf:"varint,2,opt,name=started_us,json=startedUs,proto3" json:"started_us,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Version   string                 `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	StartedUs int64                  `protobuf:"varint,2,opt,name=started_us,json=startedUs,proto3" json:"started_us,omitempty"`
+	// The server's clock.
+	NowUs int64 `protobuf:"varint,3,opt,name=now_us,json=nowUs,proto3" json:"now_us,omitempty"`
+	// The database's folder.
+	Database string `protobuf:"bytes,4,opt,name=database,proto3" json:"database,omitempty"`
+	// What is wrong, the worst first; empty means that all is well.
+	Problems []*Problem `protobuf:"bytes,5,rep,name=problems,proto3" json:"problems,omitempty"`
+	// Every address at which the server listens.
+	Listeners []*Listener       `protobuf:"bytes,6,rep,name=listeners,proto3" json:"listeners,omitempty"`
+	Receivers []*ReceiverStatus `protobuf:"bytes,7,rep,name=receivers,proto3" json:"receivers,omitempty"`
+	Senders   []*SenderStatus   `protobuf:"bytes,8,rep,name=senders,proto3" json:"senders,omitempty"`
+	// How many senders there are, those included that are not listed.
+	SendersTotal int64         `protobuf:"varint,9,opt,name=senders_total,json=sendersTotal,proto3" json:"senders_total,omitempty"`
+	Engine       *EngineStatus `protobuf:"bytes,10,opt,name=engine,proto3" json:"engine,omitempty"`
+	// The series with the server's own figures have paths below this one: "rondo/samples".
+	OwnPrefix     string `protobuf:"bytes,11,opt,name=own_prefix,json=ownPrefix,proto3" json:"own_prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3883,6 +3908,776 @@ func (x *StatusResponse) GetStartedUs() int64 {
 	return 0
 }
 
+func (x *StatusResponse) GetNowUs() int64 {
+	if x != nil {
+		return x.NowUs
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetDatabase() string {
+	if x != nil {
+		return x.Database
+	}
+	return ""
+}
+
+func (x *StatusResponse) GetProblems() []*Problem {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetListeners() []*Listener {
+	if x != nil {
+		return x.Listeners
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetReceivers() []*ReceiverStatus {
+	if x != nil {
+		return x.Receivers
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetSenders() []*SenderStatus {
+	if x != nil {
+		return x.Senders
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetSendersTotal() int64 {
+	if x != nil {
+		return x.SendersTotal
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetEngine() *EngineStatus {
+	if x != nil {
+		return x.Engine
+	}
+	return nil
+}
+
+func (x *StatusResponse) GetOwnPrefix() string {
+	if x != nil {
+		return x.OwnPrefix
+	}
+	return ""
+}
+
+// A Problem is something wrong, in words.
+type Problem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// error (data are being lost, or will be soon), warning or info.
+	Severity string `protobuf:"bytes,1,opt,name=severity,proto3" json:"severity,omitempty"`
+	Text     string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// What to do about it.
+	Advice string `protobuf:"bytes,3,opt,name=advice,proto3" json:"advice,omitempty"`
+	// Since when it lasts.
+	SinceUs int64 `protobuf:"varint,4,opt,name=since_us,json=sinceUs,proto3" json:"since_us,omitempty"`
+	// Names the kind of problem and stays the same while it lasts: "kernel_dropped/collectd".
+	Id            string `protobuf:"bytes,5,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Problem) Reset() {
+	*x = Problem{}
+	mi := &file_rondo_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Problem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Problem) ProtoMessage() {}
+
+func (x *Problem) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Problem.ProtoReflect.Descriptor instead.
+func (*Problem) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *Problem) GetSeverity() string {
+	if x != nil {
+		return x.Severity
+	}
+	return ""
+}
+
+func (x *Problem) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Problem) GetAdvice() string {
+	if x != nil {
+		return x.Advice
+	}
+	return ""
+}
+
+func (x *Problem) GetSinceUs() int64 {
+	if x != nil {
+		return x.SinceUs
+	}
+	return 0
+}
+
+func (x *Problem) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type Listener struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// collectd, http, rrdcached and so on.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// udp, tcp, unix, or file for a receiver that reads files.
+	Network string `protobuf:"bytes,2,opt,name=network,proto3" json:"network,omitempty"`
+	Addr    string `protobuf:"bytes,3,opt,name=addr,proto3" json:"addr,omitempty"`
+	// Other machines can reach it.
+	Reachable     bool `protobuf:"varint,4,opt,name=reachable,proto3" json:"reachable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Listener) Reset() {
+	*x = Listener{}
+	mi := &file_rondo_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Listener) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Listener) ProtoMessage() {}
+
+func (x *Listener) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Listener.ProtoReflect.Descriptor instead.
+func (*Listener) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *Listener) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Listener) GetNetwork() string {
+	if x != nil {
+		return x.Network
+	}
+	return ""
+}
+
+func (x *Listener) GetAddr() string {
+	if x != nil {
+		return x.Addr
+	}
+	return ""
+}
+
+func (x *Listener) GetReachable() bool {
+	if x != nil {
+		return x.Reachable
+	}
+	return false
+}
+
+// A DropCount is how much was not stored for one reason.
+type DropCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// truncated, malformed, unsupported, auth, checksum, limit, state, late, overload, failed, foreign
+	// or kernel.
+	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	Count  uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Drops a second.
+	Rate          float64 `protobuf:"fixed64,3,opt,name=rate,proto3" json:"rate,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DropCount) Reset() {
+	*x = DropCount{}
+	mi := &file_rondo_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DropCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DropCount) ProtoMessage() {}
+
+func (x *DropCount) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DropCount.ProtoReflect.Descriptor instead.
+func (*DropCount) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *DropCount) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *DropCount) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *DropCount) GetRate() float64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+type ReceiverStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its series have paths below this one.
+	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	Addr   string `protobuf:"bytes,3,opt,name=addr,proto3" json:"addr,omitempty"`
+	// Datagrams, messages or files read, and the bytes in them.
+	Packets uint64 `protobuf:"varint,4,opt,name=packets,proto3" json:"packets,omitempty"`
+	Bytes   uint64 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Samples handed to the store, and the values in them.
+	Samples uint64 `protobuf:"varint,6,opt,name=samples,proto3" json:"samples,omitempty"`
+	Values  uint64 `protobuf:"varint,7,opt,name=values,proto3" json:"values,omitempty"`
+	// Events that are not numbers.
+	Notes uint64 `protobuf:"varint,8,opt,name=notes,proto3" json:"notes,omitempty"`
+	// A second.
+	PacketRate float64 `protobuf:"fixed64,9,opt,name=packet_rate,json=packetRate,proto3" json:"packet_rate,omitempty"`
+	SampleRate float64 `protobuf:"fixed64,10,opt,name=sample_rate,json=sampleRate,proto3" json:"sample_rate,omitempty"`
+	// Only reasons that have occurred.
+	Dropped []*DropCount `protobuf:"bytes,11,rep,name=dropped,proto3" json:"dropped,omitempty"`
+	// Peers connected; 0 for datagrams.
+	Connections int64 `protobuf:"varint,12,opt,name=connections,proto3" json:"connections,omitempty"`
+	// Series the receiver knows.
+	Series        int64 `protobuf:"varint,13,opt,name=series,proto3" json:"series,omitempty"`
+	Senders       int64 `protobuf:"varint,14,opt,name=senders,proto3" json:"senders,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReceiverStatus) Reset() {
+	*x = ReceiverStatus{}
+	mi := &file_rondo_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReceiverStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReceiverStatus) ProtoMessage() {}
+
+func (x *ReceiverStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReceiverStatus.ProtoReflect.Descriptor instead.
+func (*ReceiverStatus) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *ReceiverStatus) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ReceiverStatus) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *ReceiverStatus) GetAddr() string {
+	if x != nil {
+		return x.Addr
+	}
+	return ""
+}
+
+func (x *ReceiverStatus) GetPackets() uint64 {
+	if x != nil {
+		return x.Packets
+	}
+	return 0
+}
+
+func (x *ReceiverStatus) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *ReceiverStatus) GetSamples() uint64 {
+	if x != nil {
+		return x.Samples
+	}
+	return 0
+}
+
+func (x *ReceiverStatus) GetValues() uint64 {
+	if x != nil {
+		return x.Values
+	}
+	return 0
+}
+
+func (x *ReceiverStatus) GetNotes() uint64 {
+	if x != nil {
+		return x.Notes
+	}
+	return 0
+}
+
+func (x *ReceiverStatus) GetPacketRate() float64 {
+	if x != nil {
+		return x.PacketRate
+	}
+	return 0
+}
+
+func (x *ReceiverStatus) GetSampleRate() float64 {
+	if x != nil {
+		return x.SampleRate
+	}
+	return 0
+}
+
+func (x *ReceiverStatus) GetDropped() []*DropCount {
+	if x != nil {
+		return x.Dropped
+	}
+	return nil
+}
+
+func (x *ReceiverStatus) GetConnections() int64 {
+	if x != nil {
+		return x.Connections
+	}
+	return 0
+}
+
+func (x *ReceiverStatus) GetSeries() int64 {
+	if x != nil {
+		return x.Series
+	}
+	return 0
+}
+
+func (x *ReceiverStatus) GetSenders() int64 {
+	if x != nil {
+		return x.Senders
+	}
+	return 0
+}
+
+// A SenderStatus is a sender of a receiver's samples. What comes by RPC or rrdcached's protocol is
+// not counted by sender.
+type SenderStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The host that the protocol names, or else its address.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The receiver; empty if none listens for it any more.
+	Receiver string `protobuf:"bytes,2,opt,name=receiver,proto3" json:"receiver,omitempty"`
+	// The first component of the paths of its series.
+	Prefix  string `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	FirstUs int64  `protobuf:"varint,4,opt,name=first_us,json=firstUs,proto3" json:"first_us,omitempty"`
+	LastUs  int64  `protobuf:"varint,5,opt,name=last_us,json=lastUs,proto3" json:"last_us,omitempty"`
+	Samples uint64 `protobuf:"varint,6,opt,name=samples,proto3" json:"samples,omitempty"`
+	// Different series that it has sent, those included that were dropped since.
+	Series        int64 `protobuf:"varint,7,opt,name=series,proto3" json:"series,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SenderStatus) Reset() {
+	*x = SenderStatus{}
+	mi := &file_rondo_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SenderStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SenderStatus) ProtoMessage() {}
+
+func (x *SenderStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SenderStatus.ProtoReflect.Descriptor instead.
+func (*SenderStatus) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *SenderStatus) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SenderStatus) GetReceiver() string {
+	if x != nil {
+		return x.Receiver
+	}
+	return ""
+}
+
+func (x *SenderStatus) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *SenderStatus) GetFirstUs() int64 {
+	if x != nil {
+		return x.FirstUs
+	}
+	return 0
+}
+
+func (x *SenderStatus) GetLastUs() int64 {
+	if x != nil {
+		return x.LastUs
+	}
+	return 0
+}
+
+func (x *SenderStatus) GetSamples() uint64 {
+	if x != nil {
+		return x.Samples
+	}
+	return 0
+}
+
+func (x *SenderStatus) GetSeries() int64 {
+	if x != nil {
+		return x.Series
+	}
+	return 0
+}
+
+type EngineStatus struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Series         int64                  `protobuf:"varint,1,opt,name=series,proto3" json:"series,omitempty"`
+	SeriesLimit    int64                  `protobuf:"varint,2,opt,name=series_limit,json=seriesLimit,proto3" json:"series_limit,omitempty"`
+	Samples        uint64                 `protobuf:"varint,3,opt,name=samples,proto3" json:"samples,omitempty"`
+	SamplesLate    uint64                 `protobuf:"varint,4,opt,name=samples_late,json=samplesLate,proto3" json:"samples_late,omitempty"`
+	SamplesRefused uint64                 `protobuf:"varint,5,opt,name=samples_refused,json=samplesRefused,proto3" json:"samples_refused,omitempty"`
+	// Samples stored a second.
+	SampleRate float64 `protobuf:"fixed64,6,opt,name=sample_rate,json=sampleRate,proto3" json:"sample_rate,omitempty"`
+	// Samples in the reorder window.
+	Held              int64 `protobuf:"varint,7,opt,name=held,proto3" json:"held,omitempty"`
+	MemoryBytes       int64 `protobuf:"varint,8,opt,name=memory_bytes,json=memoryBytes,proto3" json:"memory_bytes,omitempty"`
+	MemoryBudgetBytes int64 `protobuf:"varint,9,opt,name=memory_budget_bytes,json=memoryBudgetBytes,proto3" json:"memory_budget_bytes,omitempty"`
+	// The memory of the whole process, mapped files included; 0 if it is not known.
+	ResidentBytes int64 `protobuf:"varint,10,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"`
+	LogBytes      int64 `protobuf:"varint,11,opt,name=log_bytes,json=logBytes,proto3" json:"log_bytes,omitempty"`
+	// Bytes written to the log a second.
+	LogRate           float64 `protobuf:"fixed64,12,opt,name=log_rate,json=logRate,proto3" json:"log_rate,omitempty"`
+	LogFailures       uint64  `protobuf:"varint,13,opt,name=log_failures,json=logFailures,proto3" json:"log_failures,omitempty"`
+	DatabaseBytes     int64   `protobuf:"varint,14,opt,name=database_bytes,json=databaseBytes,proto3" json:"database_bytes,omitempty"`
+	DatabaseFreeBytes int64   `protobuf:"varint,15,opt,name=database_free_bytes,json=databaseFreeBytes,proto3" json:"database_free_bytes,omitempty"`
+	// Space on the disk of the database's folder; 0 if it is not known.
+	DiskFreeBytes      int64  `protobuf:"varint,16,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
+	DiskBytes          int64  `protobuf:"varint,17,opt,name=disk_bytes,json=diskBytes,proto3" json:"disk_bytes,omitempty"`
+	Checkpoints        uint64 `protobuf:"varint,18,opt,name=checkpoints,proto3" json:"checkpoints,omitempty"`
+	CheckpointFailures uint64 `protobuf:"varint,19,opt,name=checkpoint_failures,json=checkpointFailures,proto3" json:"checkpoint_failures,omitempty"`
+	// Duration of the last checkpoint, and of the longest.
+	CheckpointSeconds    float64 `protobuf:"fixed64,20,opt,name=checkpoint_seconds,json=checkpointSeconds,proto3" json:"checkpoint_seconds,omitempty"`
+	CheckpointSecondsMax float64 `protobuf:"fixed64,21,opt,name=checkpoint_seconds_max,json=checkpointSecondsMax,proto3" json:"checkpoint_seconds_max,omitempty"`
+	// Places in the database that were found damaged.
+	Damaged int64 `protobuf:"varint,22,opt,name=damaged,proto3" json:"damaged,omitempty"`
+	// Mean of the last minute, from the arrival of a batch until it was durable; 0 if there was none.
+	AppendSeconds float64 `protobuf:"fixed64,23,opt,name=append_seconds,json=appendSeconds,proto3" json:"append_seconds,omitempty"`
+	// Processors in use: 1 means that one is busy all the time.
+	Processors    float64 `protobuf:"fixed64,24,opt,name=processors,proto3" json:"processors,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EngineStatus) Reset() {
+	*x = EngineStatus{}
+	mi := &file_rondo_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EngineStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EngineStatus) ProtoMessage() {}
+
+func (x *EngineStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EngineStatus.ProtoReflect.Descriptor instead.
+func (*EngineStatus) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{63}
+}
+
+func (x *EngineStatus) GetSeries() int64 {
+	if x != nil {
+		return x.Series
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetSeriesLimit() int64 {
+	if x != nil {
+		return x.SeriesLimit
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetSamples() uint64 {
+	if x != nil {
+		return x.Samples
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetSamplesLate() uint64 {
+	if x != nil {
+		return x.SamplesLate
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetSamplesRefused() uint64 {
+	if x != nil {
+		return x.SamplesRefused
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetSampleRate() float64 {
+	if x != nil {
+		return x.SampleRate
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetHeld() int64 {
+	if x != nil {
+		return x.Held
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetMemoryBytes() int64 {
+	if x != nil {
+		return x.MemoryBytes
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetMemoryBudgetBytes() int64 {
+	if x != nil {
+		return x.MemoryBudgetBytes
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetResidentBytes() int64 {
+	if x != nil {
+		return x.ResidentBytes
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetLogBytes() int64 {
+	if x != nil {
+		return x.LogBytes
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetLogRate() float64 {
+	if x != nil {
+		return x.LogRate
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetLogFailures() uint64 {
+	if x != nil {
+		return x.LogFailures
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetDatabaseBytes() int64 {
+	if x != nil {
+		return x.DatabaseBytes
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetDatabaseFreeBytes() int64 {
+	if x != nil {
+		return x.DatabaseFreeBytes
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetDiskFreeBytes() int64 {
+	if x != nil {
+		return x.DiskFreeBytes
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetDiskBytes() int64 {
+	if x != nil {
+		return x.DiskBytes
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetCheckpoints() uint64 {
+	if x != nil {
+		return x.Checkpoints
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetCheckpointFailures() uint64 {
+	if x != nil {
+		return x.CheckpointFailures
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetCheckpointSeconds() float64 {
+	if x != nil {
+		return x.CheckpointSeconds
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetCheckpointSecondsMax() float64 {
+	if x != nil {
+		return x.CheckpointSecondsMax
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetDamaged() int64 {
+	if x != nil {
+		return x.Damaged
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetAppendSeconds() float64 {
+	if x != nil {
+		return x.AppendSeconds
+	}
+	return 0
+}
+
+func (x *EngineStatus) GetProcessors() float64 {
+	if x != nil {
+		return x.Processors
+	}
+	return 0
+}
+
 type CheckpointRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -3891,7 +4686,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3903,7 +4698,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3916,7 +4711,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{58}
+	return file_rondo_proto_rawDescGZIP(), []int{64}
 }
 
 type CheckpointResponse struct {
@@ -3928,7 +4723,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3940,7 +4735,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3953,7 +4748,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{59}
+	return file_rondo_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -3995,7 +4790,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4007,7 +4802,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4020,7 +4815,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{60}
+	return file_rondo_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -4117,7 +4912,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4129,7 +4924,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4142,7 +4937,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{61}
+	return file_rondo_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -4189,7 +4984,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4201,7 +4996,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4214,7 +5009,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{62}
+	return file_rondo_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -4259,7 +5054,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4271,7 +5066,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4284,7 +5079,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{63}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -4323,7 +5118,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4335,7 +5130,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4348,7 +5143,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{64}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 type BackupResponse struct {
@@ -4360,7 +5155,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4372,7 +5167,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4385,7 +5180,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{65}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -4403,7 +5198,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4415,7 +5210,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4428,7 +5223,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{66}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 type CheckResponse struct {
@@ -4441,7 +5236,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4453,7 +5248,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4466,7 +5261,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -4494,7 +5289,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4506,7 +5301,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4519,7 +5314,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68}
+	return file_rondo_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -4547,7 +5342,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4559,7 +5354,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4572,7 +5367,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69}
+	return file_rondo_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -4608,7 +5403,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4620,7 +5415,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4633,7 +5428,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70}
+	return file_rondo_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -4694,7 +5489,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4706,7 +5501,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4719,7 +5514,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -4762,7 +5557,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4774,7 +5569,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4787,7 +5582,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -4820,7 +5615,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4832,7 +5627,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4845,7 +5640,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -4885,7 +5680,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4897,7 +5692,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4910,7 +5705,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{75, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -5198,12 +5993,95 @@ const file_rondo_proto_rawDesc = "" +
 	"\x15SaveDashboardResponse\"*\n" +
 	"\x14DropDashboardRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x17\n" +
-	"\x15DropDashboardResponse\"\x0f\n" +
-	"\rStatusRequest\"I\n" +
+	"\x15DropDashboardResponse\")\n" +
+	"\rStatusRequest\x12\x18\n" +
+	"\asenders\x18\x01 \x01(\x05R\asenders\"\xbb\x03\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1d\n" +
 	"\n" +
-	"started_us\x18\x02 \x01(\x03R\tstartedUs\"\x13\n" +
+	"started_us\x18\x02 \x01(\x03R\tstartedUs\x12\x15\n" +
+	"\x06now_us\x18\x03 \x01(\x03R\x05nowUs\x12\x1a\n" +
+	"\bdatabase\x18\x04 \x01(\tR\bdatabase\x12-\n" +
+	"\bproblems\x18\x05 \x03(\v2\x11.rondo.v1.ProblemR\bproblems\x120\n" +
+	"\tlisteners\x18\x06 \x03(\v2\x12.rondo.v1.ListenerR\tlisteners\x126\n" +
+	"\treceivers\x18\a \x03(\v2\x18.rondo.v1.ReceiverStatusR\treceivers\x120\n" +
+	"\asenders\x18\b \x03(\v2\x16.rondo.v1.SenderStatusR\asenders\x12#\n" +
+	"\rsenders_total\x18\t \x01(\x03R\fsendersTotal\x12.\n" +
+	"\x06engine\x18\n" +
+	" \x01(\v2\x16.rondo.v1.EngineStatusR\x06engine\x12\x1d\n" +
+	"\n" +
+	"own_prefix\x18\v \x01(\tR\townPrefix\"|\n" +
+	"\aProblem\x12\x1a\n" +
+	"\bseverity\x18\x01 \x01(\tR\bseverity\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
+	"\x06advice\x18\x03 \x01(\tR\x06advice\x12\x19\n" +
+	"\bsince_us\x18\x04 \x01(\x03R\asinceUs\x12\x0e\n" +
+	"\x02id\x18\x05 \x01(\tR\x02id\"j\n" +
+	"\bListener\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\anetwork\x18\x02 \x01(\tR\anetwork\x12\x12\n" +
+	"\x04addr\x18\x03 \x01(\tR\x04addr\x12\x1c\n" +
+	"\treachable\x18\x04 \x01(\bR\treachable\"M\n" +
+	"\tDropCount\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x12\n" +
+	"\x04rate\x18\x03 \x01(\x01R\x04rate\"\x8d\x03\n" +
+	"\x0eReceiverStatus\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12\x12\n" +
+	"\x04addr\x18\x03 \x01(\tR\x04addr\x12\x18\n" +
+	"\apackets\x18\x04 \x01(\x04R\apackets\x12\x14\n" +
+	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x18\n" +
+	"\asamples\x18\x06 \x01(\x04R\asamples\x12\x16\n" +
+	"\x06values\x18\a \x01(\x04R\x06values\x12\x14\n" +
+	"\x05notes\x18\b \x01(\x04R\x05notes\x12\x1f\n" +
+	"\vpacket_rate\x18\t \x01(\x01R\n" +
+	"packetRate\x12\x1f\n" +
+	"\vsample_rate\x18\n" +
+	" \x01(\x01R\n" +
+	"sampleRate\x12-\n" +
+	"\adropped\x18\v \x03(\v2\x13.rondo.v1.DropCountR\adropped\x12 \n" +
+	"\vconnections\x18\f \x01(\x03R\vconnections\x12\x16\n" +
+	"\x06series\x18\r \x01(\x03R\x06series\x12\x18\n" +
+	"\asenders\x18\x0e \x01(\x03R\asenders\"\xbc\x01\n" +
+	"\fSenderStatus\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
+	"\breceiver\x18\x02 \x01(\tR\breceiver\x12\x16\n" +
+	"\x06prefix\x18\x03 \x01(\tR\x06prefix\x12\x19\n" +
+	"\bfirst_us\x18\x04 \x01(\x03R\afirstUs\x12\x17\n" +
+	"\alast_us\x18\x05 \x01(\x03R\x06lastUs\x12\x18\n" +
+	"\asamples\x18\x06 \x01(\x04R\asamples\x12\x16\n" +
+	"\x06series\x18\a \x01(\x03R\x06series\"\xf0\x06\n" +
+	"\fEngineStatus\x12\x16\n" +
+	"\x06series\x18\x01 \x01(\x03R\x06series\x12!\n" +
+	"\fseries_limit\x18\x02 \x01(\x03R\vseriesLimit\x12\x18\n" +
+	"\asamples\x18\x03 \x01(\x04R\asamples\x12!\n" +
+	"\fsamples_late\x18\x04 \x01(\x04R\vsamplesLate\x12'\n" +
+	"\x0fsamples_refused\x18\x05 \x01(\x04R\x0esamplesRefused\x12\x1f\n" +
+	"\vsample_rate\x18\x06 \x01(\x01R\n" +
+	"sampleRate\x12\x12\n" +
+	"\x04held\x18\a \x01(\x03R\x04held\x12!\n" +
+	"\fmemory_bytes\x18\b \x01(\x03R\vmemoryBytes\x12.\n" +
+	"\x13memory_budget_bytes\x18\t \x01(\x03R\x11memoryBudgetBytes\x12%\n" +
+	"\x0eresident_bytes\x18\n" +
+	" \x01(\x03R\rresidentBytes\x12\x1b\n" +
+	"\tlog_bytes\x18\v \x01(\x03R\blogBytes\x12\x19\n" +
+	"\blog_rate\x18\f \x01(\x01R\alogRate\x12!\n" +
+	"\flog_failures\x18\r \x01(\x04R\vlogFailures\x12%\n" +
+	"\x0edatabase_bytes\x18\x0e \x01(\x03R\rdatabaseBytes\x12.\n" +
+	"\x13database_free_bytes\x18\x0f \x01(\x03R\x11databaseFreeBytes\x12&\n" +
+	"\x0fdisk_free_bytes\x18\x10 \x01(\x03R\rdiskFreeBytes\x12\x1d\n" +
+	"\n" +
+	"disk_bytes\x18\x11 \x01(\x03R\tdiskBytes\x12 \n" +
+	"\vcheckpoints\x18\x12 \x01(\x04R\vcheckpoints\x12/\n" +
+	"\x13checkpoint_failures\x18\x13 \x01(\x04R\x12checkpointFailures\x12-\n" +
+	"\x12checkpoint_seconds\x18\x14 \x01(\x01R\x11checkpointSeconds\x124\n" +
+	"\x16checkpoint_seconds_max\x18\x15 \x01(\x01R\x14checkpointSecondsMax\x12\x18\n" +
+	"\adamaged\x18\x16 \x01(\x03R\adamaged\x12%\n" +
+	"\x0eappend_seconds\x18\x17 \x01(\x01R\rappendSeconds\x12\x1e\n" +
+	"\n" +
+	"processors\x18\x18 \x01(\x01R\n" +
+	"processors\"\x13\n" +
 	"\x11CheckpointRequest\".\n" +
 	"\x12CheckpointResponse\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\x8e\x03\n" +
@@ -5329,7 +6207,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 82)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Label)(nil),                 // 1: rondo.v1.Label
@@ -5390,24 +6268,30 @@ var file_rondo_proto_goTypes = []any{
 	(*DropDashboardResponse)(nil), // 56: rondo.v1.DropDashboardResponse
 	(*StatusRequest)(nil),         // 57: rondo.v1.StatusRequest
 	(*StatusResponse)(nil),        // 58: rondo.v1.StatusResponse
-	(*CheckpointRequest)(nil),     // 59: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),    // 60: rondo.v1.CheckpointResponse
-	(*ExecRequest)(nil),           // 61: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 62: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 63: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 64: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 65: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 66: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 67: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 68: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 69: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 70: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 71: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 72: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 73: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 74: rondo.v1.ExportResponse
-	nil,                           // 75: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 76: rondo.v1.ControlResponse.Row
+	(*Problem)(nil),               // 59: rondo.v1.Problem
+	(*Listener)(nil),              // 60: rondo.v1.Listener
+	(*DropCount)(nil),             // 61: rondo.v1.DropCount
+	(*ReceiverStatus)(nil),        // 62: rondo.v1.ReceiverStatus
+	(*SenderStatus)(nil),          // 63: rondo.v1.SenderStatus
+	(*EngineStatus)(nil),          // 64: rondo.v1.EngineStatus
+	(*CheckpointRequest)(nil),     // 65: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 66: rondo.v1.CheckpointResponse
+	(*ExecRequest)(nil),           // 67: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 68: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 69: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 70: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 71: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 72: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 73: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 74: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 75: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 76: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 77: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 78: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 79: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 80: rondo.v1.ExportResponse
+	nil,                           // 81: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 82: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	4,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -5436,71 +6320,77 @@ var file_rondo_proto_depIdxs = []int32{
 	17, // 23: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
 	46, // 24: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
 	49, // 25: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
-	75, // 26: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	62, // 27: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,  // 28: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	63, // 29: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	76, // 30: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	1,  // 31: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	6,  // 32: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	9,  // 33: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	11, // 34: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	13, // 35: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	15, // 36: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	18, // 37: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	21, // 38: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	23, // 39: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	26, // 40: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	28, // 41: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	31, // 42: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	34, // 43: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	37, // 44: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	40, // 45: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	45, // 46: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	48, // 47: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	51, // 48: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	53, // 49: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	55, // 50: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	57, // 51: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	59, // 52: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	61, // 53: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	65, // 54: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	67, // 55: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	69, // 56: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	71, // 57: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	73, // 58: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	8,  // 59: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10, // 60: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12, // 61: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14, // 62: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17, // 63: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20, // 64: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22, // 65: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	25, // 66: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	27, // 67: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	30, // 68: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	33, // 69: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	36, // 70: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	39, // 71: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	43, // 72: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	47, // 73: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	50, // 74: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	52, // 75: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	54, // 76: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	56, // 77: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	58, // 78: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	60, // 79: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	64, // 80: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	66, // 81: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	68, // 82: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	70, // 83: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	72, // 84: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	74, // 85: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	59, // [59:86] is the sub-list for method output_type
-	32, // [32:59] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	59, // 26: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
+	60, // 27: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
+	62, // 28: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
+	63, // 29: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
+	64, // 30: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
+	61, // 31: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
+	81, // 32: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	68, // 33: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,  // 34: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	69, // 35: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	82, // 36: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	1,  // 37: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
+	6,  // 38: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	9,  // 39: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	11, // 40: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	13, // 41: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	15, // 42: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	18, // 43: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	21, // 44: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	23, // 45: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	26, // 46: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	28, // 47: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	31, // 48: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	34, // 49: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	37, // 50: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	40, // 51: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	45, // 52: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	48, // 53: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	51, // 54: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	53, // 55: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	55, // 56: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	57, // 57: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	65, // 58: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	67, // 59: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	71, // 60: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	73, // 61: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	75, // 62: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	77, // 63: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	79, // 64: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	8,  // 65: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10, // 66: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12, // 67: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14, // 68: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17, // 69: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20, // 70: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22, // 71: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	25, // 72: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	27, // 73: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	30, // 74: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	33, // 75: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	36, // 76: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	39, // 77: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	43, // 78: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	47, // 79: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	50, // 80: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	52, // 81: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	54, // 82: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	56, // 83: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	58, // 84: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	66, // 85: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	70, // 86: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	72, // 87: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	74, // 88: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	76, // 89: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	78, // 90: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	80, // 91: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	65, // [65:92] is the sub-list for method output_type
+	38, // [38:65] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -5516,14 +6406,14 @@ func file_rondo_proto_init() {
 	}
 	file_rondo_proto_msgTypes[6].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[41].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[63].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[69].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   76,
+			NumMessages:   82,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

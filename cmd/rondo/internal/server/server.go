@@ -93,6 +93,7 @@ func (s *server) serve(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	wg.Go(func() { s.record(ctx) })
+	wg.Go(func() { s.observe(ctx) })
 	wg.Go(func() { s.watchdog(ctx) })
 	wg.Go(func() { s.sweep(ctx) })
 	for {
@@ -183,7 +184,7 @@ func (s *server) watchdog(ctx context.Context) {
 }
 
 func (s *server) newRPC() *rpc.Server {
-	return &rpc.Server{Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture}
+	return &rpc.Server{Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, Report: s.report}
 }
 
 // handlers returns the handlers of the HTTP port once the store is open: one for all paths, and one

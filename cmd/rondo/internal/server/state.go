@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -30,6 +31,7 @@ type server struct {
 	receivers   *manager
 	daemon      *daemon // nil: rrdcached's protocol is off
 	swept       swept
+	watch       health.Watch
 	activated   map[string][]*os.File
 	opened      int      // inputs that listen, or read files
 	missed      []string // default addresses that are in use, as flags

@@ -1,0 +1,65 @@
+// Package health says what is wrong with a server, in words, and since when.
+//
+// A [Watch] looks at the server's figures every few seconds. A problem lasts while a figure is out
+// of bounds, or while a counter of losses keeps growing and for a while after.
+package health
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
+)
+
+// A State is the figures of a server at one time.
+type State struct {
+	Now     time.Time
+	Started time.Time
+	Dir     string // the database's folder
+	Store   core.Stats
+	// DiskFree and DiskSize are of the disk of Dir, in bytes; 0 means that they are not known.
+	DiskFree, DiskSize int64
+	// Processor is how long the process has used processors.
+	Processor time.Duration
+	Receivers []Receiver
+	Sink      sink.Stats
+	Senders   []sink.Sender
+	// Missed are the default addresses that other programs had taken, as flags.
+	Missed []string
+	// Open are the listeners that other machines reach and that ask for no password.
+	Open []string
+	// ConfigBad says that the configuration was read again and not taken; Restart counts settings
+	// that wait for a restart.
+	ConfigBad bool
+	Restart   int
+	// HostRefused counts HTTP requests by a name that is not the server's.
+	HostRefused uint64
+	// Shed counts HTTP requests refused because too many were under way.
+	Shed uint64
+}
+
+// A Receiver is the figures of one receiver.
+type Receiver struct {
+	Name  string
+	Addr  string
+	Stats receivers.Stats
+}
+
+// Receiver returns the figures of the receiver called name; zeros if it has none.
+func (s *State) Receiver(name string) receivers.Stats {
+	i := slices.IndexFunc(s.Receivers, func(r Receiver) bool { return r.Name == name })
+	if i < 0 {
+		return receivers.Stats{}
+	}
+	return s.Receivers[i].Stats
+}
+
+// since returns by how much a counter has grown. A counter that fell has begun anew.
+func since(was, is uint64) uint64 {
+	if is < was {
+		return is
+	}
+	return is - was
+}

@@ -1,0 +1,210 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
+)
+
+// watchPause is how often the server looks at itself.
+const watchPause = 10 * time.Second
+
+// observe looks at the server's state from time to time, until ctx ends, so that problems are
+// noticed when they begin.
+func (s *server) observe(ctx context.Context) {
+	t := time.NewTicker(watchPause)
+	defer t.Stop()
+	for {
+		s.watch.Observe(s.state(time.Now()))
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// state returns the figures of the server at now.
+func (s *server) state(now time.Time) health.State {
+	st := health.State{
+		Now: now, Started: s.started, Dir: absolute(s.DB), Store: s.store.Stats(),
+		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Missed: s.missed,
+		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
+		HostRefused: s.page.refused[refusedHost].Load(), Shed: s.page.shed(),
+	}
+	st.DiskFree, st.DiskSize = diskSpace(s.DB)
+	st.Processor, _ = processorTime()
+	for _, r := range s.receivers.all() {
+		st.Receivers = append(st.Receivers, health.Receiver{
+			Name: r.settings.Protocol.Name, Addr: addressOf(r.receiver), Stats: r.receiver.Stats(),
+		})
+	}
+	for _, l := range s.listeners() {
+		if l.open {
+			st.Open = append(st.Open, l.GetName()+" at "+l.GetAddr())
+		}
+	}
+	return st
+}
+
+// addressOf returns where a receiver listens.
+func addressOf(r receivers.Receiver) string {
+	if a := r.Addr(); a != nil {
+		return a.String()
+	}
+	return "files"
+}
+
+// A listening is an address at which the server listens.
+type listening struct {
+	*rondov1.Listener
+	open bool // other machines can reach it, and it asks for no password
+}
+
+// listeners returns every address at which the server listens.
+func (s *server) listeners() []listening {
+	var ls []listening
+	add := func(name string, a net.Addr, secured bool) {
+		l := &rondov1.Listener{Name: name, Network: "file"}
+		if a != nil {
+			l.Network, l.Addr, l.Reachable = a.Network(), a.String(), beyondLoopback(a)
+		}
+		ls = append(ls, listening{l, l.Reachable && !secured})
+	}
+	if s.http != nil {
+		add("http", s.http.Addr(), false)
+	}
+	for _, r := range s.receivers.all() {
+		p := r.settings.Protocol
+		add(p.Name, r.receiver.Addr(), p.Secured != nil && p.Secured(s.settings(r.settings)))
+	}
+	if s.daemon != nil {
+		for _, a := range s.daemon.addrs {
+			add("rrdcached", a, false)
+		}
+	}
+	socket := &rondov1.Listener{Name: "command line", Network: "unix", Addr: absolute(filepath.Join(s.DB, rpc.SocketName))}
+	return append(ls, listening{Listener: socket})
+}
+
+// report returns the answer of Status with at most so many senders.
+func (s *server) report(senders int) *rondov1.StatusResponse {
+	now := s.state(time.Now())
+	was, ok := s.watch.Before(now.Now)
+	if !ok {
+		was = now // every rate is 0
+	}
+	answer := &rondov1.StatusResponse{
+		Version: s.Version, StartedUs: s.started.UnixMicro(), NowUs: now.Now.UnixMicro(), Database: absolute(s.DB),
+		SendersTotal: int64(len(now.Senders)), Engine: engineStatus(&was, &now), OwnPrefix: ownFolder,
+	}
+	for _, l := range s.listeners() {
+		answer.Listeners = append(answer.Listeners, l.Listener)
+	}
+	for _, p := range s.watch.Problems(now) {
+		answer.Problems = append(answer.Problems, &rondov1.Problem{
+			Id: p.ID, Severity: p.Severity.String(), Text: p.Text, Advice: p.Advice, SinceUs: p.Since.UnixMicro(),
+		})
+	}
+	protocols := make(map[string]string) // the prefix of its paths → the receiver
+	for i, r := range s.receivers.all() {
+		if i >= len(now.Receivers) || now.Receivers[i].Name != r.settings.Protocol.Name {
+			continue // the configuration is just being read again
+		}
+		protocols[r.settings.Protocol.PathPrefix()] = r.settings.Protocol.Name
+		x := receiverStatus(&was, &now, i)
+		x.Prefix = r.settings.Protocol.PathPrefix()
+		answer.Receivers = append(answer.Receivers, x)
+	}
+	for _, x := range now.Senders {
+		for _, r := range answer.GetReceivers() {
+			if r.GetPrefix() == x.Prefix {
+				r.Senders++
+			}
+		}
+	}
+	slices.SortStableFunc(now.Senders, func(a, b sink.Sender) int { return cmp.Compare(b.Last.UnixMicro(), a.Last.UnixMicro()) })
+	for _, x := range now.Senders[:min(len(now.Senders), senders)] {
+		answer.Senders = append(answer.Senders, &rondov1.SenderStatus{
+			Name: strings.ToValidUTF8(x.Name, "\uFFFD"), Receiver: protocols[x.Prefix], Prefix: strings.ToValidUTF8(x.Prefix, "\uFFFD"),
+			FirstUs: x.First.UnixMicro(), LastUs: x.Last.UnixMicro(), Samples: x.Samples, Series: x.Series,
+		})
+	}
+	return answer
+}
+
+// rate returns by how much a counter has grown a second from was to now.
+func rate(was, now *health.State, counter func(*health.State) uint64) float64 {
+	seconds := now.Now.Sub(was.Now).Seconds()
+	a, b := counter(was), counter(now)
+	if seconds <= 0 || b < a {
+		return 0
+	}
+	return float64(b-a) / seconds
+}
+
+// receiverStatus returns what receiver i of now does.
+func receiverStatus(was, now *health.State, i int) *rondov1.ReceiverStatus {
+	r := now.Receivers[i]
+	per := func(counter func(receivers.Stats) uint64) float64 {
+		return rate(was, now, func(s *health.State) uint64 { return counter(s.Receiver(r.Name)) })
+	}
+	st := r.Stats
+	x := &rondov1.ReceiverStatus{
+		Name: r.Name, Addr: r.Addr, Packets: st.Packets, Bytes: st.Bytes, Samples: st.Samples, Values: st.Values, Notes: st.Notes,
+		PacketRate:  per(func(s receivers.Stats) uint64 { return s.Packets }),
+		SampleRate:  per(func(s receivers.Stats) uint64 { return s.Samples }),
+		Connections: st.Connections, Series: st.Series,
+	}
+	if st.KernelDropped > 0 {
+		x.Dropped = append(x.Dropped, &rondov1.DropCount{
+			Reason: "kernel", Count: st.KernelDropped,
+			Rate: per(func(s receivers.Stats) uint64 { return s.KernelDropped }),
+		})
+	}
+	for reason, n := range st.Dropped {
+		if n > 0 {
+			x.Dropped = append(x.Dropped, &rondov1.DropCount{
+				Reason: receivers.Reason(reason).String(), Count: n,
+				Rate: per(func(s receivers.Stats) uint64 { return s.Dropped[reason] }),
+			})
+		}
+	}
+	return x
+}
+
+// engineStatus returns what the store does.
+func engineStatus(was, now *health.State) *rondov1.EngineStatus {
+	st := &now.Store
+	x := &rondov1.EngineStatus{
+		Series: st.Series, SeriesLimit: st.SeriesLimit,
+		Samples: st.SamplesAccepted, SamplesLate: st.SamplesLate, SamplesRefused: st.SamplesRefused, Held: st.Held,
+		MemoryBytes: st.MemoryBytes, MemoryBudgetBytes: st.MemoryBudget,
+		LogBytes: st.LogBytes, LogFailures: st.LogFailures,
+		DatabaseBytes: st.DatabaseBytes, DatabaseFreeBytes: st.DatabaseFree, DiskFreeBytes: now.DiskFree, DiskBytes: now.DiskSize,
+		Checkpoints: st.Checkpoints, CheckpointFailures: st.CheckpointFailures,
+		CheckpointSeconds: st.CheckpointSeconds, CheckpointSecondsMax: st.CheckpointSecondsMax, Damaged: st.Damaged,
+		SampleRate: rate(was, now, func(s *health.State) uint64 { return s.Store.SamplesAccepted }),
+		LogRate:    rate(was, now, func(s *health.State) uint64 { return s.Store.LogWritten }),
+	}
+	if rss, ok := residentBytes(); ok {
+		x.ResidentBytes = int64(rss)
+	}
+	if n := st.AppendSeconds.Count() - was.Store.AppendSeconds.Count(); n > 0 {
+		x.AppendSeconds = (st.AppendSeconds.Sum() - was.Store.AppendSeconds.Sum()) / float64(n)
+	}
+	if d := now.Now.Sub(was.Now); d > 0 {
+		x.Processors = (now.Processor - was.Processor).Seconds() / d.Seconds()
+	}
+	return x
+}

@@ -1,0 +1,36 @@
+package rpc
+
+import (
+	"context"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// The senders that one answer of Status lists.
+const (
+	defaultSenders = 100
+	maxSenders     = 4100
+)
+
+// Status returns the state of the server.
+func (s *Server) Status(ctx context.Context, req *connect.Request[rondov1.StatusRequest]) (*connect.Response[rondov1.StatusResponse], error) {
+	n := int(req.Msg.GetSenders())
+	switch {
+	case s.Report == nil:
+		return s.UnimplementedRondoHandler.Status(ctx, req)
+	case n < 0:
+		return nil, invalid("senders: %d is negative", n)
+	case n == 0:
+		n = defaultSenders
+	}
+	answer := s.Report(min(n, maxSenders))
+	charge := chargeFor(ctx, req)
+	for _, x := range answer.GetSenders() {
+		if err := charge.texts(len(x.GetName()) + len(x.GetPrefix()) + len(x.GetReceiver())); err != nil {
+			return nil, err
+		}
+	}
+	return connect.NewResponse(answer), nil
+}
