@@ -33,6 +33,8 @@ type catalogue struct {
 	renames atomic.Uint64 // since the store was opened
 	arrives atomic.Int32  // the length of arriving
 
+	watches watches
+
 	planMu sync.Mutex // guards coming
 	coming int64      // series planned and not yet in the catalogue
 
@@ -91,6 +93,7 @@ type catOp struct {
 // append adds a change to the overlay. The caller holds mu.
 func (cat *catalogue) append(o catOp) {
 	cat.ops = append(cat.ops, o)
+	cat.watches.tellOp(&o)
 	if len(cat.ops) > overlayOps {
 		cat.admission.wake()
 	}

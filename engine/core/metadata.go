@@ -68,6 +68,13 @@ func (m *Metadata) none() bool {
 	return m.Time == 0 && m.Text == "" && len(m.Attributes) == 0 && m.Expire == 0 && !m.Expired
 }
 
+func attributesOf(m *Metadata) []Label {
+	if m == nil {
+		return nil
+	}
+	return m.Attributes
+}
+
 // check returns why m cannot be stored, or nil.
 func (m *Metadata) check() error {
 	switch {
@@ -239,6 +246,9 @@ func (s *Store) putMetadata(key string, m *Metadata) error {
 	}
 	many := len(md.changed) > overlayOps || md.bytes > metadataBytes
 	md.mu.Unlock()
+	if !slices.Equal(attributesOf(old), attributesOf(m)) {
+		s.catalogue.watches.tell(Change{Path: key, Metadata: true})
+	}
 	switch {
 	case old == nil:
 		md.count.Add(1)
