@@ -128,12 +128,12 @@ const boxSide = 1.2
 // legend draws the legend.
 func (p *painter) legend() {
 	font := p.o.Fonts[Legend]
-	side := boxSide * canvas.Width(font, canvas.Plain("o"))
+	side, height := boxSide*canvas.Width(font, canvas.Plain("o")), canvas.Height(font)
 	for i := range p.Legend {
 		it := &p.Legend[i]
 		p.group(legendID(i), "", func() {
 			for _, piece := range p.pieces(it.runs) {
-				at := canvas.Point{X: it.Left + piece.at, Y: it.Bottom}
+				at := canvas.Point{X: it.Left + piece.at, Y: it.Top + height*float64(piece.line+1)}
 				p.c.Text(canvas.Text{At: at, Align: canvas.Left, VAlign: canvas.Bottom, Font: font, Color: p.o.Colors[FontColor], Runs: piece.runs})
 			}
 			if it.Boxed && len(it.Mark.Drawing.Colors) > 0 {

@@ -232,80 +232,8 @@ func (l *Layout) moveLegend(x, y float64) {
 		it.Left += x
 		it.Right += x
 		it.Bottom += y
-		it.Top = it.Bottom - height
+		it.Top = it.Bottom - height*float64(lines(it.runs))
 	}
-}
-
-// width is how wide a text of the legend is.
-func (l *Layout) width(runs []canvas.Run) float64 {
-	w := 0.0
-	for _, p := range l.pieces(runs) {
-		w = p.at + canvas.Width(l.o.Fonts[Legend], p.runs)
-	}
-	return w
-}
-
-// A piece is the part of a text between two tabs, and where it begins in the text.
-type piece struct {
-	at   float64
-	runs []canvas.Run
-}
-
-// pieces splits a text of the legend at its tabs.
-func (l *Layout) pieces(runs []canvas.Run) []piece {
-	tabs := 0
-	for _, r := range runs {
-		tabs += strings.Count(r.Text, "\t")
-	}
-	l.setTabs(tabs)
-	if tabs == 0 {
-		return []piece{{0, runs}}
-	}
-	out := []piece{{}}
-	for _, r := range runs {
-		for i, text := range strings.Split(r.Text, "\t") {
-			last := &out[len(out)-1]
-			if i > 0 {
-				out = append(out, piece{at: l.tabs.behind(last.at + canvas.Width(l.o.Fonts[Legend], last.runs))})
-				last = &out[len(out)-1]
-			}
-			part := r
-			part.Text = text
-			last.runs = append(last.runs, part)
-		}
-	}
-	return out
-}
-
-// setTabs works out the stops for a first text with so many tabs in it.
-func (l *Layout) setTabs(n int) {
-	if l.tabs.set {
-		return
-	}
-	l.tabs.set = true
-	width, border, at := min(l.o.TabWidth, MaxSide), float64(l.border()), 0.0
-	if !(width > -MaxSide) { // or is no number
-		width = 0
-	}
-	if !l.tabs.known {
-		at = math.Mod(border, width)
-	}
-	l.tabs.first = width - at + border
-	if !l.tabs.known && n > 0 {
-		l.tabs.step = width
-		return
-	}
-	l.tabs.first = math.Trunc(l.tabs.first)
-	l.tabs.step = l.tabs.first
-}
-
-// behind is the first stop behind a place.
-func (t tabs) behind(x float64) float64 {
-	step := max(t.step, 1) // rrdtool puts all on one place
-	if x < math.Trunc(t.first) {
-		return math.Trunc(t.first)
-	}
-	return math.Trunc(t.first + (math.Floor((x-t.first)/step)+1)*step)
 }
 
 func trunc(v float64) float64 {

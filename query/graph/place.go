@@ -70,7 +70,7 @@ func (l *Layout) Drawn(it LegendItem) float64 {
 	font.Size *= l.o.Zoom
 	width := 0.0
 	for _, p := range l.pieces(it.runs) {
-		width = math.Ceil(p.at + canvas.Width(font, p.runs)/l.o.Zoom)
+		width = max(width, math.Ceil(p.at+canvas.Width(font, p.runs)/l.o.Zoom))
 	}
 	return width
 }

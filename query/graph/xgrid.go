@@ -203,16 +203,31 @@ func (l *Layout) xLines() {
 	l.xLabels(g)
 }
 
-func (l *Layout) xLabels(g XGrid) {
-	o := l.o
-	names, loc, n := o.Names, o.Now.Location(), 0
+// TimeFormat returns how the data formats write a time: as --x-grid labels it. Without that option
+// it is nil, and times are seconds since 1970.
+func (o *Options) TimeFormat() func(unix int64) string {
+	if o.XGrid == nil {
+		return nil
+	}
+	return func(unix int64) string { return o.label(o.XGrid.Format, unix) }
+}
+
+// label formats a time.
+func (o *Options) label(format string, unix int64) string {
+	names := o.Names
 	if names == nil {
 		names = graphdata.POSIXNames
 	}
+	return names.Strftime(format, time.Unix(unix, 0).In(o.Now.Location()))
+}
+
+func (l *Layout) xLabels(g XGrid) {
+	o := l.o
+	loc, n := o.Now.Location(), 0
 	half := g.Span / 2
 	for t := g.Label.first(o.Start-half, loc, o.WeekStart); t <= o.End-half && n < maxLines; t, n = g.Label.next(t, loc), n+1 {
 		if centre := t + half; centre >= o.Start && centre <= o.End {
-			l.XLabels = append(l.XLabels, Label{At: l.column(centre), Text: names.Strftime(g.Format, time.Unix(centre, 0).In(loc))})
+			l.XLabels = append(l.XLabels, Label{At: l.column(centre), Text: o.label(g.Format, centre)})
 		}
 	}
 }

@@ -85,7 +85,7 @@ func FuzzProgram(f *testing.F) {
 		if p.Run(t.Context(), source) != nil {
 			return
 		}
-		if marks, err := p.Marks(); err == nil {
+		if marks, err := p.Marks(1000); err == nil {
 			for _, m := range marks {
 				if len(m.Text) > 250 {
 					t.Errorf("%d bytes are printed", len(m.Text))

@@ -44,7 +44,7 @@ func TestMarks(t *testing.T) {
 			p, err := run(t, o, data+tt.script)
 			var marks []graphdata.Mark
 			if err == nil {
-				marks, err = p.Marks()
+				marks, err = p.Marks(1000)
 			}
 			said := ""
 			if err != nil {

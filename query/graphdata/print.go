@@ -11,10 +11,10 @@ import (
 	"github.com/rondo-db/rondo/rra/rpn"
 )
 
-// Marks returns the lines that draw and print, in order, with the texts that they write. Call it
-// after Run.
-func (p *Program) Marks() ([]Mark, error) {
-	s := printing{at: p.options.Now}
+// Marks returns the lines that draw and print, in order, with the texts that they write. Base, 1000
+// or 1024, is that of SI prefixes. Call it after Run.
+func (p *Program) Marks(base int) ([]Mark, error) {
+	s := printing{at: p.options.Now, scale: scale{base: base}}
 	out := make([]Mark, 0, len(p.marks))
 	for i := range p.marks {
 		m := p.marks[i].Mark

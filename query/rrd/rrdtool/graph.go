@@ -97,7 +97,7 @@ func (c *command) graphv(args []string) error {
 		c.printf("%s\n", line)
 	}
 	if text := d.imageInfo(); text != "" {
-		c.printf("image_info = \"%s\"\n", text)
+		c.printf("image_info = \"%s\"\n", c.escaped(text))
 	}
 	if d.image != nil {
 		c.printf("image = BLOB_SIZE:%d\n", len(d.image))
@@ -166,9 +166,7 @@ func (d *drawing) picture(source graphdata.Source) (err error) {
 	if err := d.Run(d.ctx, source); err != nil {
 		return err
 	}
-	for i, text := range d.Prints {
-		d.infof("print[%d] = \"%s\"", i, text)
-	}
+	d.prints()
 	d.plain = imageInfo{format: o.ImageInfo}
 	if !d.Drawn {
 		return nil
@@ -217,6 +215,29 @@ func (d *drawing) infof(format string, args ...any) {
 	d.info = append(d.info, fmt.Sprintf(format, args...))
 }
 
+// prints are the texts of PRINT lines.
+func (d *drawing) prints() {
+	for i, text := range d.Prints {
+		d.infof("print[%d] = \"%s\"", i, d.escaped(text))
+	}
+}
+
+// escaped is a text in quotes: for a program it is one line.
+func (c *command) escaped(text string) string {
+	if c.exact {
+		return oneLine.Replace(text)
+	}
+	return text
+}
+
+// double is a number that is no integer: for a program in full.
+func (c *command) double(v float64) string {
+	if c.exact {
+		return string(appendExact(nil, v))
+	}
+	return fmt.Sprintf("%0.10e", v)
+}
+
 // places are the numbers that are known before anything is measured.
 func (d *drawing) places() {
 	l, o := d.layout, d.Options
@@ -233,10 +254,10 @@ func (d *drawing) places() {
 // values are the limits and the legend.
 func (d *drawing) values() {
 	l := d.layout
-	d.infof("value_min = %0.10e", l.Min)
-	d.infof("value_max = %0.10e", l.Max)
+	d.infof("value_min = %s", d.double(l.Min))
+	d.infof("value_max = %s", d.double(l.Max))
 	for i, it := range l.Legend {
-		d.infof("legend[%d] = \"%s\"", i, it.Text)
+		d.infof("legend[%d] = \"%s\"", i, d.escaped(it.Text))
 		d.infof("coords[%d] = \"%.0f,%.0f,%.0f,%.0f\"", i, it.Left, it.Top, it.Left+l.Drawn(it), it.Bottom)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"io"
 	"math"
-	"strconv"
 
 	"github.com/rondo-db/rondo/query/graph"
 	"github.com/rondo-db/rondo/query/graphdata"
@@ -40,9 +39,7 @@ func (d *drawing) export(source graphdata.Source) error {
 		d.info, d.image = nil, nil
 		return err
 	}
-	for i, text := range d.Prints {
-		d.infof("print[%d] = \"%s\"", i, text)
-	}
+	d.prints()
 	d.plain = imageInfo{format: d.Options.ImageInfo}
 	return nil
 }
@@ -50,7 +47,7 @@ func (d *drawing) export(source graphdata.Source) error {
 func (d *drawing) exportTo(b *bytes.Buffer) error {
 	c := *d.command
 	c.out = bufio.NewWriter(&limited{to: b, left: maxExported})
-	x := &xporting{command: &c, program: d.Program, time: true}
+	x := &xporting{command: &c, program: d.Program, time: true, base: d.Options.Base, when: d.Options.TimeFormat()}
 	var err error
 	switch f := d.Options.Data; f {
 	case graph.XML, graph.XMLENUM:
@@ -72,15 +69,16 @@ func (d *drawing) exportTo(b *bytes.Buffer) error {
 	return err
 }
 
-// printTable prints a line of legends, and a line a row that begins with its time.
+// printTable prints a line of legends, and a line a row that begins with its time. Lines end as in
+// DOS.
 func (x *xporting) printTable(separator byte) {
 	x.printf("\"time\"")
 	for _, e := range x.program.Exports() {
 		x.printf("%c\"%s\"", separator, e.Legend)
 	}
-	x.printf("\n")
+	x.printf("\r\n")
 	x.rows(x.program.Grid(), func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
-		line = strconv.AppendInt(line, at, 10)
+		line = x.appendTime(line, at)
 		for i := range cursors {
 			line = append(line, separator, '"')
 			switch v := cursors[i].At(at); {
@@ -93,7 +91,7 @@ func (x *xporting) printTable(separator byte) {
 			}
 			line = append(line, '"')
 		}
-		return append(line, '\n')
+		return append(line, "\r\n"...)
 	})
 }
 

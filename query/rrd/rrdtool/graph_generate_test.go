@@ -131,9 +131,9 @@ func (g *graphGenerator) legend() string {
 	}
 	text := g.pick("legend", "a b", "in", "a longer legend of several words", "x", `with\:colon`, `tab\tbed`, "ü", "k=v")
 	if g.data {
-		return ":" + text
+		return ":" + g.pick(text, text, `q"uote`, `back\\slash`)
 	}
-	return ":" + text + g.marker()
+	return ":" + g.pick(text, text, text, text+"\nbelow", "a\r\n"+text) + g.marker()
 }
 
 func (g *graphGenerator) marker() string {
@@ -211,7 +211,7 @@ func (g *graphGenerator) element() string {
 	}
 	format := "%" + g.pick("", "6", "-8", "+", "08", " ") + g.pick("", ".2", ".0", ".5") + g.pick("lf", "lf", "le", "lg", "lG") + g.pick("", "%s", " %S", "%%", " %s")
 	switch {
-	case g.one(4) && len(g.numbers) > 0:
+	case g.one(4) && len(g.numbers) > 0 && !g.data: // of an unknown time, data have what was printed last
 		format = ":" + g.pick(`%H\:%M %d.%m.%Y`, "%c", "%a %e") + marker + ":strftime"
 		return verb + ":" + g.numbers[g.r.IntN(len(g.numbers))] + format
 	case g.one(5) && !g.data:

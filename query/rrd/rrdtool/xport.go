@@ -48,6 +48,8 @@ type xporting struct {
 	program         *graphdata.Program // the lines
 	server          string             // address of a daemon; empty: none
 	json, time, num bool               // the options --json, --showtime and --enumds
+	base            int                // of SI prefixes; 0: 1000
+	when            func(int64) string // how a time is written; nil: in seconds since 1970
 }
 
 // newXporting reads the options of xport and returns the lines.
@@ -156,18 +158,18 @@ func (x *xporting) printXML() error {
 
 <xport>
   <meta>
-    <start>%d</start>
-    <end>%d</end>
+    <start>%s</start>
+    <end>%s</end>
     <step>%d</step>
     <rows>%d</rows>
     <columns>%d</columns>
     <legend>
-`, g.Start+g.Step, g.End, g.Step, g.Rows(), len(exports))
+`, x.appendTime(nil, g.Start+g.Step), x.appendTime(nil, g.End), g.Step, g.Rows(), len(exports))
 	for _, e := range exports {
 		x.printf("      <entry>%s</entry>\n", e.Legend)
 	}
 	x.printf("    </legend>\n")
-	marks, err := x.program.Marks()
+	marks, err := x.program.Marks(x.base)
 	if err != nil {
 		return err
 	}
@@ -183,7 +185,7 @@ func (x *xporting) printXML() error {
 	x.rows(g, func(line []byte, at int64, cursors []graphdata.Cursor) []byte {
 		line = append(line, "    <row>"...)
 		if x.time {
-			line = append(strconv.AppendInt(append(line, "<t>"...), at, 10), "</t>"...)
+			line = append(x.appendTime(append(line, "<t>"...), at), "</t>"...)
 		}
 		for i := range cursors {
 			line = append(line, begin[i]...)
@@ -205,13 +207,17 @@ func (x *xporting) printXML() error {
 
 func (x *xporting) printJSON() error {
 	g, exports := x.program.Grid(), x.program.Exports()
+	quote := ""
+	if x.when != nil {
+		quote = `"`
+	}
 	x.printf(`{ "about": "RRDtool graph JSON output",
   "meta": {
-    "start": %d,
-    "end": %d,
-    "step": %d,
+    "start": %[1]s%[2]s%[1]s,
+    "end": %[1]s%[3]s%[1]s,
+    "step": %[4]d,
     "legend": [
-`, g.Start+g.Step, g.End, g.Step)
+`, quote, x.appendTime(nil, g.Start+g.Step), x.appendTime(nil, g.End), g.Step)
 	for i, e := range exports {
 		comma := ","
 		if i == len(exports)-1 {
@@ -220,7 +226,7 @@ func (x *xporting) printJSON() error {
 		x.printf("      \"%s\"%s\n", e.Legend, comma)
 	}
 	x.printf("          ]\n")
-	marks, err := x.program.Marks()
+	marks, err := x.program.Marks(x.base)
 	if err != nil {
 		return err
 	}
@@ -231,7 +237,7 @@ func (x *xporting) printJSON() error {
 		line = append(append(line, comma...), "\n    [ "...)
 		comma = ","
 		if x.time {
-			line = append(strconv.AppendInt(append(line, '"'), at, 10), "\","...)
+			line = append(x.appendTime(append(line, '"'), at), "\","...)
 		}
 		for i := range cursors {
 			if i > 0 {
@@ -247,6 +253,14 @@ func (x *xporting) printJSON() error {
 	})
 	x.printf("\n  ]\n}\n")
 	return nil
+}
+
+// appendTime appends a time as it is written.
+func (x *xporting) appendTime(dst []byte, at int64) []byte {
+	if x.when != nil {
+		return append(dst, x.when(at)...)
+	}
+	return strconv.AppendInt(dst, at, 10)
 }
 
 // rows prints all rows; row appends one.

@@ -1,6 +1,7 @@
 package rrdtool
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/rondo-db/rondo/query/graphdata"
@@ -58,6 +59,9 @@ func (c *command) marksXML(marks []graphdata.Mark) {
 
 var quotes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
 
+// unquoted are the entries whose texts rrdtool puts into JSON as they are, quotes included.
+var unquoted = []string{"line", "area", "stack"}
+
 // marksJSON prints marks with rrdtool's commas, which are not valid JSON if there is a PRINT.
 func (c *command) marksJSON(marks []graphdata.Mark) {
 	for i, s := range sections {
@@ -75,7 +79,11 @@ func (c *command) marksJSON(marks []graphdata.Mark) {
 			if k == len(entries)-1 {
 				comma = ""
 			}
-			c.printf("        { \"%s\": \"%s\" }%s\n", e[0], quotes.Replace(e[1]), comma)
+			text := e[1]
+			if !slices.Contains(unquoted, e[0]) {
+				text = quotes.Replace(text)
+			}
+			c.printf("        { \"%s\": \"%s\" }%s\n", e[0], text, comma)
 		}
 		c.printf("        ]%s\n", after)
 	}
