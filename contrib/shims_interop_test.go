@@ -60,7 +60,7 @@ func compareCalls(t *testing.T, original, shim *driver, more func(*caller) [][]s
 		c := &caller{Rand: rand.New(rand.NewPCG(r.Uint64(), 6)), number: i}
 		for _, call := range c.program(more) {
 			calls++
-			want, got := original.call(call), shim.call(call)
+			want, got := pictured(call, original.call(call)), pictured(call, shim.call(call))
 			if d := same(call, want, got); d != "" {
 				t.Fatalf("program %d: %q (-librrd +rondo):\n%s", i, call, d)
 			}
@@ -104,7 +104,7 @@ func sameInPython(call []string, want, got result) string {
 	}
 	mine, _ := got.Got.(map[string]any)
 	for key, v := range mine {
-		if _, ok := has[key]; !ok && (call[0] == "info" || call[0] == "updatev") {
+		if _, ok := has[key]; !ok && (call[0] == "info" || call[0] == "updatev" || call[0] == "graphv") {
 			if _, double := v.(string); !double && v != nil {
 				return fmt.Sprintf("%s is no double: %v", key, v)
 			}
@@ -146,6 +146,9 @@ func (c *caller) program(more func(*caller) [][]string) [][]string {
 	}
 	for range 4 {
 		calls = append(calls, c.fetch(), c.update("update"), c.xport())
+	}
+	for range 8 {
+		calls = append(calls, c.graph())
 	}
 	calls = append(calls, []string{"info", c.name}, []string{"first", c.name}, []string{"first", c.name, "--rraindex", c.oneOf("1", "2", "9")}, []string{"last", c.name},
 		[]string{"tune", c.name, "-h", c.oneOf("d0:99", "none:9", "d0")}, []string{"info", c.name}, []string{"dump", c.name, "out.xml"}, c.mistake(), c.mistake())
@@ -206,6 +209,11 @@ func (c *caller) mistake() []string {
 		{"xport", "DEF:a=none:x:AVERAGE", "XPORT:a"},
 		{"xport", "bogus"},
 		{"dump", "none", "x.xml"},
+		{"graph"},
+		{"graphv"},
+		{"graph", "x.png", "bogus"},
+		{"graphv", "x.png", "--width", "5", "LINE:1"},
+		{"graphv", "x.png", "DEF:a=none:x:AVERAGE", "LINE:a"},
 	}
 	return mistakes[c.IntN(len(mistakes))]
 }

@@ -102,7 +102,7 @@ var (
 var notOurs = []string{
 	"wal/mark", "meta/log", "FILE.partial", "docs/wire/NAME.md", "receivers/NAME", "extra.KEY", "net.core.rmem_max",
 	"rondo.v1.Rondo", "rondo.v1.Local", "connect.WithGRPC", "WorkDir", "lastUpdateUs", "nextPage",
-	"rrdtool.restore", "rrdtool.error", "rrdtool.info", "rrdtool.updatev", "rrdtool.fetch", "rrdtool.OperationalError", // Python's
+	"rrdtool.restore", "rrdtool.error", "rrdtool.info", "rrdtool.updatev", "rrdtool.fetch", "rrdtool.graph", "rrdtool.graphv", "rrdtool.OperationalError", // Python's
 }
 
 // dataFiles are the ends of names of files that no module has.

@@ -15,6 +15,7 @@ use warnings;
 
 use Cwd   ();
 use Errno ();
+use IO::Handle ();
 use POSIX ();
 
 our $VERSION = '1.7002';    # of the interface
@@ -111,18 +112,44 @@ sub lastupdate (@) {
     return ( 0 + $time, [ map { $_->[0] } @pairs ], [ map { $_->[1] } @pairs ] );
 }
 
-# graph returns what it prints, and the width and the height of the image.
+# graph returns what is printed, and the width and the height of the picture. A picture that is
+# called - goes to standard output.
 sub graph (@) {
-    my $out = _run( 'graph', @_ );
-    return undef if !defined $out;
-    my ( $size, @prints ) = split /\n/, $out;
-    my ( $width, $height ) = $size =~ /^(\d+)x(\d+)$/;
-    return ( \@prints, $width, $height );
+    my $found = graphv(@_) or return undef;
+    _print( delete $found->{image} );
+    my @prints = defined $found->{image_info} ? $found->{image_info} : ();
+    push @prints, $found->{ 'print[' . $_ . ']' } for 0 .. ( grep {/^print/} keys %$found ) - 1;
+    return ( \@prints, $found->{image_width} // 0, $found->{image_height} // 0 );
 }
 
+# graphv returns everything that is to be said of the picture, and the picture if it is called -.
 sub graphv (@) {
     my $out = _run( 'graphv', @_ );
-    return defined $out ? _pairs($out) : undef;
+    return undef if !defined $out;
+    my $image;
+    if ( $out =~ /^image = BLOB_SIZE:\d+\n/m ) {
+        $image = substr $out, $+[0];
+        $out   = substr $out, 0, $-[0];
+    }
+    my $found = _pairs($out);
+    $found->{image} = $image if defined $image;
+    for ( grep {/^(?:graph_(?:left|top)|image_)/} keys %$found ) {
+        $found->{$_} = unpack 'q', pack 'Q', $found->{$_} if $found->{$_} =~ /^\d+\z/;
+    }
+    return $found;
+}
+
+# _print writes bytes to standard output, behind what the program has printed there.
+sub _print {
+    my ($bytes) = @_;
+    return if !defined $bytes;
+    STDOUT->flush;
+    while ( length $bytes ) {
+        my $n = POSIX::write( 1, $bytes, length $bytes );
+        if ( defined $n ) { substr $bytes, 0, $n, '' }
+        elsif ( !$!{EINTR} ) { return }
+    }
+    return;
 }
 
 sub fetch_cb_register { return _fail('rondo does not fetch from callbacks') }
@@ -146,10 +173,15 @@ sub _list (@) {
 
 my $minus_zero = unpack 'd', pack 'd', -1e-200 * 1e-200;    # which a text does not become
 
-sub _value { return $_[0] eq 'nan' ? undef : $_[0] eq '-0' ? $minus_zero : 0 + $_[0] }
+sub _value { return ${ _row( $_[0] ) }[0] }
 
+# _row makes numbers of a line of them. Perl would make an integer of 1e+18, which prints otherwise.
 sub _row {
-    return [ map { $_ eq 'nan' ? undef : $_ eq '-0' ? $minus_zero : 0 + $_ } split / /, $_[0] ];
+    my $large = index( $_[0], 'e+' ) >= 0;
+    return [
+        map { $_ eq 'nan' ? undef : $_ eq '-0' ? $minus_zero : $large ? unpack 'd', pack 'd', $_ : 0 + $_ }
+            split / /, $_[0]
+    ];
 }
 
 # _plain takes the backslashes out of a text.

@@ -157,15 +157,36 @@ def restore(*args):
 
 
 def graph(*args):
-    """Draw series: return width, height and what is printed."""
-    size, lines = _lines(_session.ask("graph", *_arguments(args))[0])
-    width, _, height = size.partition("x")
-    return int(width), int(height), lines
+    """Draw a picture and return its width, its height and what is printed.
+
+    What is printed is a list, or None if nothing is. A picture that is called - goes to standard output.
+    """
+    found = graphv(*args)
+    if not found:
+        raise OperationalError("there is nothing to draw or to print")
+    if "image" in found:
+        _print(found["image"])
+    prints = [found["image_info"]] if "image_info" in found else []
+    prints += [v for k, v in found.items() if k.startswith("print[")]
+    return found.get("image_width", 0), found.get("image_height", 0), prints or None
 
 
 def graphv(*args):
-    """Draw series: return what there is to say about the image."""
-    return _pairs(_session.ask("graphv", *_arguments(args))[0])
+    """Draw a picture and return what is to be said of it, and the picture itself ("image") if it is called -."""
+    out = _session.ask("graphv", *_arguments(args))[0]
+    image = re.search(rb"^image = BLOB_SIZE:\d+\n", out, re.MULTILINE)
+    if not image:
+        return _pairs(out)
+    found = _pairs(out[: image.start()])
+    found["image"] = out[image.end() :]
+    return found
+
+
+def _print(image):
+    """Write bytes to standard output, behind what the program has printed there."""
+    sys.stdout.flush()
+    while image:
+        image = image[os.write(1, image) :]
 
 
 def register_fetch_cb(*args):
@@ -237,9 +258,9 @@ def _pairs(b):
     return found
 
 
-# What info and updatev say that is a double, even where it looks like an integer.
+# What info, updatev and graphv say that is a double, even where it looks like an integer.
 _DOUBLE = re.compile(
-    r"\.(min|max|value|xff|alpha|beta|gamma|smoothing_window|delta_pos|delta_neg|intercept|slope|seasonal|deviation)$|^\[-?\d+\]RRA"
+    r"\.(min|max|value|xff|alpha|beta|gamma|smoothing_window|delta_pos|delta_neg|intercept|slope|seasonal|deviation)$|^\[-?\d+\]RRA|^value_(min|max)$"
 )
 
 

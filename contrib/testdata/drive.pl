@@ -1,7 +1,9 @@
 # Calls what it reads, a JSON array [FUNCTION, ARGUMENT…] a line, and prints what comes back, a line each: the values
-# and the error. Doubles are shown as their bits.
+# and the error. Doubles are shown as their bits, large ones also as they
+# print; texts of numbers with a mark.
 use strict;
 use warnings;
+use B;
 use JSON::PP;
 use RRDs;
 use Scalar::Util qw(looks_like_number);
@@ -14,7 +16,8 @@ sub shown {
     return undef if !defined $v;
     return [ map { shown($_) } @$v ] if ref $v eq 'ARRAY';
     return { map { $_ => shown( $v->{$_} ) } keys %$v } if ref $v eq 'HASH';
-    return unpack 'H*', pack 'd>', $v if looks_like_number($v);
+    return "text $v" if looks_like_number($v) && B::svref_2object( \$v )->FLAGS & B::SVf_POK;
+    return ( unpack 'H*', pack 'd>', $v ) . ( $v == int $v && abs $v > 1e6 ? " $v" : '' ) if looks_like_number($v);
     return "$v";
 }
 

@@ -16,6 +16,8 @@ def shown(v):
         return {k: shown(x) for k, x in v.items()}
     if isinstance(v, float):
         return struct.pack(">d", v).hex()
+    if isinstance(v, bytes):
+        return v.decode("latin-1")
     if isinstance(v, datetime.datetime):
         return v.isoformat()
     return v
