@@ -19,7 +19,9 @@
   if (path === '/' && !new URLSearchParams(location.search).get('q')) {
     ask('Tree', { prefix: '', sort: 'activity', limit: 60 });
   } else if (path.indexOf('/host/') === 0) {
-    ask('Charts', { prefix: decodeURIComponent(path.slice(6)) });
+    var prefix = decodeURIComponent(path.slice(6)).replace(/\/+$/, '');
+    ask('Charts', { prefix: prefix });
+    ask('Tree', { prefix: prefix, sort: 'name', limit: 200 });
   }
   window.rondoEarly = early;
 })();

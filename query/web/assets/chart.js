@@ -34,6 +34,7 @@ import { colourOf, inks, onTheme, usualNames } from './theme.js';
  * @property {number|string} [color] a place in the palette, 'faint', or a CSS colour; left out, the name or the order chooses
  * @property {'left'|'right'} [axis]
  * @property {boolean} [mirror] values are below zero only to be told apart: legend and axis show them without sign
+ * @property {boolean} [restart] in a stacked chart: it begins a stack of its own, on zero
  * @property {number[]} [dash]
  * @property {string} [href] where the label leads
  */

@@ -3,10 +3,10 @@
 import { call, floats, num, RPCError } from './rpc.js';
 
 /** The selections that one request takes. */
-export const most = 100;
+export const most = 200;
 
 /**
- * @typedef {{path: string, ds?: string, cf: string}} Selection
+ * @typedef {{path: string, ds?: string[], cf: string}} Selection
  * @typedef {{start: number, step: number, columns: Map<string, Float64Array>}} Rows
  */
 
@@ -43,39 +43,62 @@ export async function fetchMany(select, { from, to, points = 400 }, signal) {
 export function selectionsOf(chart) {
   const found = new Map();
   for (const line of chart.lines || []) {
-    for (const cf of [line.cf || 'AVERAGE', line.maxCf, line.minCf]) {
-      if (cf) found.set(`${cf} ${line.path}`, { path: line.path, cf });
+    for (const cf of new Set([line.cf || 'AVERAGE', line.maxCf, line.minCf])) {
+      if (!cf) continue;
+      const key = selectionKey(line.path, cf);
+      if (!found.has(key)) found.set(key, { path: line.path, ds: [], cf });
+      const { ds } = found.get(key);
+      if (!ds.includes(line.ds)) ds.push(line.ds);
     }
   }
   return [...found.values()];
 }
 
+/** What tells selections apart. */
+export function selectionKey(path, cf) {
+  return `${cf} ${path}`;
+}
+
 /**
  * The lines of such a chart.
- * @param {object} chart @param {(selection: Selection) => Rows|Error|undefined} rows
+ * @param {object} chart @param {(key: string) => Rows|Error|undefined} rows by selectionKey
  * @returns {import('./chart.js').Line[]} without those that have no rows
  */
 export function linesOf(chart, rows) {
   const lines = [];
+  const labels = new Set();
   for (const of of chart.lines || []) {
-    const factor = of.factor ?? 1, offset = of.offset ?? 0;
-    const take = (cf) => {
-      const r = cf && rows({ path: of.path, cf });
-      const values = r && r.columns && r.columns.get(of.ds);
-      if (!values) return null;
-      return { start: r.start, step: r.step, values: factor === 1 && offset === 0 ? values : values.map((v) => v * factor + offset) };
-    };
-    const main = take(of.cf || 'AVERAGE');
+    const main = take(of, of.cf || 'AVERAGE', rows);
     if (!main) continue;
-    let max = take(of.maxCf), min = take(of.minCf);
-    const fits = (other) => other && other.start === main.start && other.step === main.step;
-    if (!fits(max)) max = fits(min) ? main : null;
-    if (!fits(min)) min = max ? main : null;
-    if (factor < 0) [min, max] = [max, min];
+    let max = take(of, of.maxCf, rows), min = take(of, of.minCf, rows);
+    if (!fits(max, main) || !fits(min, main) || chart.stack) max = min = null;
+    if (of.factor < 0) [min, max] = [max, min];
+    let label = of.label || of.ds;
+    if (labels.has(label)) label = `${of.path} ${of.ds}`;
+    labels.add(label);
     lines.push({
-      label: of.label || of.ds, style: of.style || 'line', start: main.start, step: main.step, values: main.values,
-      min: min?.values, max: max?.values, mirror: factor < 0, path: of.path, ds: of.ds,
+      label, style: of.style === 'area' ? 'area' : 'line', ...main, min: min?.values, max: max?.values,
+      mirror: of.factor < 0, restart: Boolean(of.restart), path: of.path, ds: of.ds,
     });
   }
-  return lines;
+  return chart.percent ? shares(lines) : lines;
+}
+
+function take({ path, ds, factor = 1, offset = 0 }, cf, rows) {
+  const r = cf && rows(selectionKey(path, cf));
+  const values = r && r.columns && r.columns.get(ds);
+  if (!values) return null;
+  return { start: r.start, step: r.step, values: factor === 1 && offset === 0 ? values : values.map((v) => v * factor + offset) };
+}
+
+const fits = (other, main) => Boolean(other) && other.start === main.start && other.step === main.step;
+
+// shares turns values into percent of the sum of all lines at their time.
+function shares(lines) {
+  const sums = new Map();
+  const at = (line, i) => line.start + i * line.step;
+  for (const line of lines) {
+    line.values.forEach((v, i) => { if (v > 0) sums.set(at(line, i), (sums.get(at(line, i)) || 0) + v); });
+  }
+  return lines.map((line) => ({ ...line, min: undefined, max: undefined, values: line.values.map((v, i) => v / (sums.get(at(line, i)) || NaN) * 100) }));
 }

@@ -40,11 +40,12 @@ export function value(value, how = {}) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '−∞';
   if (unit === 's' && Math.abs(value) >= 300) return duration(value);
+  if (unit === '%') return withUnit(digits(Number(value.toFixed(2))), '', unit);
   const scale = scaleFor(value, how);
   return withUnit(digits(value / scale.divisor), scale.prefix, unit);
 }
 
-/** A number with about three significant digits: 1.23, 12.3, 123, 0.00123, 1,234,567. */
+/** A number with about three significant digits: 1.23, 12.3, 123, 0.0012, 1,234,567. */
 export function digits(number) {
   const size = Math.abs(number);
   if (size === 0) return '0';
@@ -53,8 +54,8 @@ export function digits(number) {
   else if (Number.isInteger(number) && size < 1e5) text = String(number);
   else if (size >= 99.95) text = Math.round(number).toLocaleString('en-US');
   else if (size >= 9.995) text = number.toFixed(1);
-  else if (size >= 0.9995) text = number.toFixed(2);
-  else text = String(Number(number.toPrecision(3)));
+  else if (size >= 0.0995) text = number.toFixed(2);
+  else text = String(Number(number.toPrecision(2)));
   return text.replace('-', '−');
 }
 

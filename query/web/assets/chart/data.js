@@ -75,6 +75,7 @@ function stacked(areas) {
   return areas.map((line) => {
     const top = new Float64Array(length), bottom = new Float64Array(length);
     const same = line.step === step;
+    if (line.restart) [above, below].forEach((base) => base.fill(0));
     const shift = Math.round((line.start - start) / step);
     for (let i = 0; i < length; i++) {
       const v = same ? line.values[i - shift] : valueAt(line, start + (i + 0.5) * step);

@@ -1,0 +1,94 @@
+// Cards of hosts and folders: name, age, sparkline, last value.
+
+import { fetchMany } from './data.js';
+import { el, setText } from './dom.js';
+import * as format from './format.js';
+import { num } from './rpc.js';
+import { Spark } from './spark.js';
+import { hostURL, seriesURL } from './state.js';
+
+const hour = 3600;
+
+/** A grid of cards, one a TreeNode. Setting nodes again changes what has changed, and nothing else. */
+export class Cards {
+  #cards = new Map(); #signal; #titles;
+
+  /** @param {AbortSignal} signal of the page @param {{receiver?: boolean}} [options] receiver: show the first segment of the path */
+  constructor(signal, { receiver = false } = {}) {
+    this.#signal = signal;
+    this.#titles = receiver;
+    this.element = el('ul', { class: 'cards' });
+  }
+
+  /** The number of cards. */
+  get size() { return this.#cards.size; }
+
+  /**
+   * Shows nodes. Cards that are there keep their places, so that nothing jumps under the pointer;
+   * new ones come behind them.
+   * @param {object[]} nodes
+   */
+  set(nodes) {
+    const now = Date.now() / 1000;
+    for (const node of nodes) {
+      let card = this.#cards.get(node.path);
+      if (!card) {
+        card = this.#make(node);
+        this.#cards.set(node.path, card);
+        this.element.append(card.element);
+      }
+      card.node = node;
+      this.#write(card, now);
+    }
+  }
+
+  #make(node) {
+    const canvas = el('canvas', { class: 'card-spark', 'aria-hidden': 'true' });
+    const card = {
+      node, canvas, age: el('span', { class: 'card-age' }), value: el('span', { class: 'card-value' }), more: el('span', { class: 'card-more' }),
+      dot: el('i', { class: 'dot' }), spark: new Spark(canvas, { upper: node.unit === '%' ? 100 : undefined }), last: NaN,
+    };
+    this.#signal.addEventListener('abort', () => card.spark.destroy());
+    const folder = node.path.slice(0, -node.name.length - 1);
+    const href = node.isSeries && !node.isFolder ? seriesURL(node.path) : hostURL(node.path);
+    card.element = el('li', {}, el('a', { class: 'card', href, title: node.path },
+      el('span', { class: 'card-head' }, el('strong', {}, node.name), el('span', { class: 'card-when' }, card.dot, card.age)),
+      canvas,
+      el('span', { class: 'card-foot' }, el('span', { class: 'card-title' }, node.sparkTitle || ''), card.value),
+      el('span', { class: 'card-foot' }, card.more, this.#titles && folder ? el('span', { class: 'card-from' }, folder) : null)));
+    return card;
+  }
+
+  #write(card, now) {
+    const { node } = card;
+    const at = num(node.lastUpdateUs) / 1e6;
+    setText(card.age, at ? format.ago(at, now) : 'no data yet');
+    card.dot.dataset.age = !at || now - at > hour ? 'old' : now - at > 180 ? 'late' : 'fresh';
+    const series = num(node.series);
+    setText(card.more, series === 1 ? '1 series' : `${format.count(series)} series`);
+  }
+
+  /** Writes again how long ago each was updated. */
+  tick() {
+    const now = Date.now() / 1000;
+    for (const card of this.#cards.values()) this.#write(card, now);
+  }
+
+  /** Fetches the last hour of all cards, in one request. */
+  async fetch() {
+    const cards = [...this.#cards.values()].filter((c) => c.node.sparkPath);
+    if (!cards.length) return;
+    const to = Date.now() / 1000, from = to - hour;
+    const select = cards.map(({ node }) => ({ path: node.sparkPath, ds: node.sparkDs ? [node.sparkDs] : [], cf: node.sparkCf || 'AVERAGE' }));
+    const rows = await fetchMany(select, { from, to, points: 90 }, this.#signal);
+    rows.forEach((r, i) => {
+      const { node, spark, value } = cards[i];
+      const column = r.columns && (r.columns.get(node.sparkDs) || r.columns.values().next().value);
+      if (!column) return;
+      const values = column.map((v) => v * (node.sparkFactor || 1) + (node.sparkOffset || 0));
+      spark.set({ start: r.start, step: r.step, values, from, to });
+      const last = values.findLast((v) => !Number.isNaN(v));
+      setText(value, last === undefined ? '–' : format.value(last, { unit: node.unit, base: /^B/.test(node.unit || '') ? 1024 : 1000 }));
+    });
+  }
+}

@@ -1,0 +1,128 @@
+// Charts of the method Charts on a page: drawn when they come into view, fetched together.
+
+import { Chart } from './chart.js';
+import { Crosshair } from './crosshair.js';
+import { fetchMany, linesOf, selectionKey, selectionsOf } from './data.js';
+import { seriesURL } from './state.js';
+
+/**
+ * Charts that share a range and a crosshair.
+ *
+ *     const set = new ChartSet({ signal, onRange: bar.drag, onBack: bar.back });
+ *     set.add(element, chart);       // a message Chart of the method Charts
+ *     set.show(range);               // fetches what is in view
+ *     set.move(range);               // while the reader drags: moves, and fetches nothing
+ */
+export class ChartSet {
+  #o; #cells = new Map(); #seen; #range = null; #planned = 0; #turn = 0; #crosshair = new Crosshair();
+
+  /**
+   * @param {{signal: AbortSignal, onRange?: Function, onBack?: Function, points?: number, actions?: (chart: object) => Array,
+   *   options?: import('./chart.js').Options, title?: string, href?: string}} options
+   */
+  constructor(options) {
+    this.#o = { points: 400, ...options };
+    this.#seen = new IntersectionObserver((entries) => this.#scrolled(entries), { rootMargin: '250px 400px' });
+    options.signal.addEventListener('abort', () => this.clear());
+  }
+
+  /** Adds a chart, which is made when its element comes into view. @param {HTMLElement} element @param {object} of */
+  add(element, of) {
+    this.#cells.set(element, { of, element, chart: null, visible: false, turn: -1 });
+    this.#seen.observe(element);
+  }
+
+  /** Takes all charts away. */
+  clear() {
+    this.#seen.disconnect();
+    cancelAnimationFrame(this.#planned);
+    for (const cell of this.#cells.values()) cell.chart?.destroy();
+    this.#cells.clear();
+  }
+
+  /** Moves the charts; what they have stays on them. @param {{from: number, to: number}} range */
+  move(range) {
+    this.#range = range;
+    for (const { chart } of this.#cells.values()) chart?.setRange(range.from, range.to);
+  }
+
+  /** Shows a range: what is in view is fetched now, the rest when it is seen. @param {{from: number, to: number}} range */
+  show(range) {
+    this.move(range);
+    this.#turn++;
+    return this.#fetch();
+  }
+
+  /** The seconds after which new rows are worth a look: a pixel or two of the range. */
+  every() {
+    const steps = [...this.#cells.values()].filter((c) => c.visible && c.chart).flatMap((c) => c.chart.lines.map((l) => l.step));
+    const step = steps.length ? Math.min(...steps) : 10;
+    return Math.min(300, Math.max(2, step, (this.#range.to - this.#range.from) / 800));
+  }
+
+  #scrolled(entries) {
+    for (const entry of entries) {
+      const cell = this.#cells.get(entry.target);
+      if (cell) cell.visible = entry.isIntersecting;
+    }
+    this.#planned ||= requestAnimationFrame(() => {
+      this.#planned = 0;
+      this.#fetch().catch(() => {});
+    });
+  }
+
+  #make(cell) {
+    const { of } = cell;
+    const single = new Set((of.lines || []).map((l) => l.path)).size === 1;
+    cell.chart = new Chart(cell.element, {
+      title: this.#o.title || of.title || of.id, href: this.#o.href || (single ? seriesURL(of.lines[0].path) : undefined), unit: of.unit, base: of.base || 1000,
+      lower: of.lower, upper: of.upper, stack: of.stack, crosshair: this.#crosshair,
+      onRange: this.#o.onRange, onBack: this.#o.onBack, actions: this.#o.actions?.(of), ...this.#o.options,
+    });
+    cell.chart.setRange(this.#range.from, this.#range.to);
+  }
+
+  // Fetches for the charts in view that have nothing of this turn yet.
+  async #fetch() {
+    if (!this.#range) return;
+    const turn = this.#turn;
+    const cells = [...this.#cells.values()].filter((c) => c.visible && c.turn !== turn);
+    if (!cells.length) return;
+    const wanted = new Map();
+    for (const cell of cells) {
+      cell.turn = turn;
+      if (!cell.chart) this.#make(cell);
+      for (const s of selectionsOf(cell.of)) {
+        const key = selectionKey(s.path, s.cf);
+        const known = wanted.get(key);
+        if (known) known.ds = [...new Set([...known.ds, ...s.ds])];
+        else wanted.set(key, s);
+      }
+    }
+    try {
+      const keys = [...wanted.keys()];
+      const rows = await fetchMany([...wanted.values()], { ...this.#range, points: this.#o.points }, this.#o.signal);
+      if (turn !== this.#turn) return;
+      const found = new Map(keys.map((key, i) => [key, rows[i]]));
+      for (const cell of cells) this.#fill(cell, found);
+      performance.mark('charts');
+    } catch (error) {
+      if (error.name === 'AbortError') return;
+      for (const cell of cells) {
+        cell.turn = -1;
+        if (cell.chart && !cell.chart.lines.length) cell.chart.setMessage(error.message);
+      }
+      throw error;
+    }
+  }
+
+  #fill(cell, found) {
+    if (!cell.chart) return;
+    const lines = linesOf(cell.of, (key) => found.get(key));
+    for (const line of lines) line.href = seriesURL(line.path, line.ds);
+    cell.chart.setLines(lines);
+    if (lines.some((l) => l.values.some((v) => !Number.isNaN(v)))) return;
+    const failed = selectionsOf(cell.of).map((s) => found.get(selectionKey(s.path, s.cf))).find((r) => r instanceof Error);
+    cell.chart.setMessage(lines.length || !failed ? 'No data in this range' : failed.message);
+  }
+}

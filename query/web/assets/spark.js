@@ -1,0 +1,80 @@
+// A sparkline: the shape of the last hour, without axes.
+
+import { inks, onTheme } from './theme.js';
+
+export class Spark {
+  #canvas; #line = null; #upper; #width = 0; #ends;
+
+  /** @param {HTMLCanvasElement} canvas sized by CSS @param {{upper?: number}} [options] upper: the least top */
+  constructor(canvas, { upper } = {}) {
+    this.#canvas = canvas;
+    this.#upper = upper;
+    const sized = new ResizeObserver(([entry]) => {
+      this.#width = entry.contentRect.width;
+      this.#draw();
+    });
+    sized.observe(canvas);
+    this.#ends = [() => sized.disconnect(), onTheme(() => this.#draw())];
+  }
+
+  /** @param {{start: number, step: number, values: ArrayLike<number>, from: number, to: number}} line */
+  set(line) {
+    this.#line = line;
+    this.#draw();
+  }
+
+  /** Ends it. */
+  destroy() {
+    for (const end of this.#ends) end();
+  }
+
+  #draw() {
+    const width = this.#width, height = this.#canvas.clientHeight;
+    if (!width || !height || !this.#line) return;
+    const ratio = globalThis.devicePixelRatio || 1;
+    if (this.#canvas.width !== Math.round(width * ratio)) this.#canvas.width = Math.round(width * ratio);
+    if (this.#canvas.height !== Math.round(height * ratio)) this.#canvas.height = Math.round(height * ratio);
+    const g = this.#canvas.getContext('2d');
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.clearRect(0, 0, width, height);
+    const { start, step, values, from, to } = this.#line;
+    let low = 0, high = this.#upper || 0;
+    for (const v of values) {
+      if (v < low) low = v;
+      if (v > high) high = v;
+    }
+    if (high === low) high = low + 1;
+    const x = (i) => (start + (i + 0.5) * step - from) / (to - from) * width;
+    const y = (v) => height - 1.5 - (v - low) / (high - low) * (height - 4);
+    const ink = inks();
+    for (const [first, last] of runsOf(values)) {
+      const path = new Path2D();
+      path.moveTo(x(first - 0.5), y(values[first]));
+      for (let i = first; i <= last; i++) path.lineTo(x(i), y(values[i]));
+      path.lineTo(x(last + 0.5), y(values[last]));
+      g.strokeStyle = g.fillStyle = ink.palette[0];
+      g.lineWidth = 1.5;
+      g.lineJoin = 'round';
+      g.stroke(path);
+      path.lineTo(x(last + 0.5), height);
+      path.lineTo(x(first - 0.5), height);
+      g.globalAlpha = 0.13;
+      g.fill(path);
+      g.globalAlpha = 1;
+    }
+  }
+}
+
+function runsOf(values) {
+  const runs = [];
+  let begin = -1;
+  for (let i = 0; i <= values.length; i++) {
+    const has = i < values.length && !Number.isNaN(values[i]);
+    if (has && begin < 0) begin = i;
+    if (!has && begin >= 0) {
+      runs.push([begin, i - 1]);
+      begin = -1;
+    }
+  }
+  return runs;
+}
