@@ -145,7 +145,8 @@ func (t *tally) add(r transfer.Result) {
 	}
 }
 
-// stopped is the exit code of an import that SIGINT ended early: a shell's 128 and the signal.
+// stopped is the exit code of a command that SIGINT or SIGTERM ended early: a shell's 128 and
+// SIGINT.
 const stopped = 128 + 2
 
 // A finder finds the files that are to be imported.

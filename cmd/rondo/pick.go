@@ -132,11 +132,26 @@ func distance(a, b string, limit int) int {
 }
 
 func (p *picker) page(ctx context.Context, req *rondov1.ListRequest) ([]*rondov1.Series, error) {
+	series, _, err := p.pageAndNext(ctx, req)
+	return series, err
+}
+
+// pageAndNext returns a page of series, and the name of the next page; empty: it was the last.
+func (p *picker) pageAndNext(ctx context.Context, req *rondov1.ListRequest) ([]*rondov1.Series, string, error) {
 	answer, err := p.api.List(ctx, connect.NewRequest(req))
+	if err != nil {
+		return nil, "", err
+	}
+	return answer.Msg.GetSeries(), answer.Msg.GetNextPage(), nil
+}
+
+// info returns the series of a path.
+func (p *picker) info(ctx context.Context, path string) (*rondov1.InfoResponse, error) {
+	answer, err := p.api.Info(ctx, connect.NewRequest(&rondov1.InfoRequest{Path: path}))
 	if err != nil {
 		return nil, err
 	}
-	return answer.Msg.GetSeries(), nil
+	return answer.Msg, nil
 }
 
 // folderOf returns the prefix of all paths below a path.

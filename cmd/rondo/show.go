@@ -84,13 +84,18 @@ func (s *showing) check(cmd *cobra.Command) error {
 	if s.cf != "" && !slices.Contains(functions, strings.ToUpper(s.cf)) {
 		return fmt.Errorf("--cf %s: want %s", quoted(s.cf), strings.Join(functions, ", "))
 	}
-	for _, text := range []string{s.start, s.end} {
+	s.hintMonths(s.start, s.end)
+	return nil
+}
+
+// hintMonths explains times whose months were probably meant as minutes.
+func (c *common) hintMonths(times ...string) {
+	for _, text := range times {
 		if months.MatchString(text) {
 			// If this fails, the hint cannot be delivered.
-			_, _ = fmt.Fprintf(s.stderr, "%s: up to 5m, m is months, as to rrdtool; minutes are min\n", quoted(text))
+			_, _ = fmt.Fprintf(c.stderr, "%s: up to 5m, m is months, as to rrdtool; minutes are min\n", quoted(text))
 		}
 	}
-	return nil
 }
 
 // months matches offsets of a few m, which rrdtool reads as months and users often mean as minutes.
@@ -133,8 +138,8 @@ func (s *showing) run(ctx context.Context, name string) (err error) {
 }
 
 // location returns the time zone in which times are read and printed.
-func (s *showing) location() *time.Location {
-	if tz := s.getenv("TZ"); tz != "" {
+func (c *common) location() *time.Location {
+	if tz := c.getenv("TZ"); tz != "" {
 		return rrdtool.Location(tz)
 	}
 	return time.Local
@@ -226,12 +231,15 @@ func (s *showing) times(last, row int64) (start, end int64, err error) {
 	}
 	switch {
 	case err != nil:
-		return 0, 0, fmt.Errorf("%w (times are like 2026-11-20, 2026-11-20T15:04, 07:00, midnight, -1h, \"-2 hours\", or seconds since 1970)", err)
+		return 0, 0, fmt.Errorf("%w (%s)", err, timesHint)
 	case start < 0 || end < start:
 		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", stamp(end, location), stamp(start, location))
 	}
 	return start, end, nil
 }
+
+// timesHint ends the error of a time that cannot be read.
+const timesHint = `times are like 2026-11-20, 2026-11-20T15:04, 07:00, midnight, -1h, "-2 hours", or seconds since 1970`
 
 // stamp prints a time for people.
 func stamp(second int64, location *time.Location) string {

@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
@@ -95,9 +96,6 @@ func retentions(step int64, archives []string) []string {
 	return kept
 }
 
-// bars are the characters of a chart, from the smallest to the largest value.
-var bars = []rune("▁▂▃▄▅▆▇█")
-
 // charts draws each data source on a line.
 func (v *view) charts(b *strings.Builder) {
 	if len(v.ends) == 0 {
@@ -122,7 +120,7 @@ func (v *view) charts(b *strings.Builder) {
 		x := spread(c.GetValues())
 		// The chart comes last: its width in bytes is not its width on the screen.
 		_, _ = fmt.Fprintf(w, "%s\tmin %s\tavg %s\tmax %s\tlast %s\t%s\n", // a Builder does not fail
-			c.GetDs(), human(x.least), human(x.mean), human(x.greatest), human(x.last), chart(c.GetValues(), x))
+			c.GetDs(), human(x.least), human(x.mean), human(x.greatest), human(x.last), chart.Spark(c.GetValues(), chartedRows, false))
 	}
 	_ = w.Flush() // likewise
 }
@@ -150,30 +148,6 @@ func spread(values []float64) spreadOf {
 		x.mean = sum / float64(n)
 	}
 	return x
-}
-
-// chart draws values as bars, one column for each. If there are more than chartedRows, several
-// share a column, which shows the largest of them. Unknown values leave a gap.
-func chart(values []float64, x spreadOf) string {
-	width := min(len(values), chartedRows)
-	line := make([]rune, width)
-	for i := range line {
-		top := math.NaN()
-		for _, v := range values[i*len(values)/width : (i+1)*len(values)/width] {
-			if math.IsNaN(top) || v > top {
-				top = v
-			}
-		}
-		switch part := (top - x.least) / (x.greatest - x.least); {
-		case math.IsNaN(top):
-			line[i] = ' '
-		case math.IsNaN(part): // all values are equal, or infinite
-			line[i] = bars[0]
-		default:
-			line[i] = bars[min(int(part*float64(len(bars))), len(bars)-1)]
-		}
-	}
-	return string(line)
 }
 
 // table prints the newest rows.

@@ -1,0 +1,171 @@
+package chart
+
+import (
+	"math"
+	"strconv"
+)
+
+// A scale maps values to dot rows, which count from the bottom.
+type scale struct {
+	lower, upper float64 // in logarithms, if log
+	rows         int
+	log          bool
+	step         float64 // between ticks, in values; of a log scale: the number of decades
+	units        Units
+}
+
+// slack is the part of half a step by which a value may lie outside of the scale, so that 100.001
+// does not double it. It is less than a dot.
+const slack = 0.01
+
+// row returns the dot row of a value. It may lie outside. A logarithmic scale has no row for zero
+// and what is below.
+func (s *scale) row(v float64) (int, bool) {
+	if s.log {
+		if v <= 0 {
+			return 0, false
+		}
+		v = math.Log10(v)
+	}
+	r := (v - s.lower) / (s.upper - s.lower) * float64(s.rows-1)
+	if math.IsNaN(r) {
+		return 0, false
+	}
+	return int(math.Round(math.Min(math.Max(r, -1e6), 1e6))), true
+}
+
+// newScale returns a scale for the values from lowest to highest on so many dot rows, with about
+// one tick for each three cells. Limits that were asked for are kept; others move out to a tick.
+func newScale(c *Chart, lowest, highest float64, rows, cells int) *scale {
+	s := &scale{rows: rows, log: c.Log, units: c.units()}
+	if !(lowest <= highest) { // nothing is known
+		lowest, highest = 0, 1
+		if c.Log {
+			lowest = 0.1
+		}
+	}
+	if c.Log {
+		return s.logarithmic(c, lowest, highest, cells)
+	}
+	if lowest > 0 && lowest < 0.6*highest || c.Stack && lowest > 0 {
+		lowest = 0
+	}
+	if highest < 0 && highest > 0.6*lowest || c.Stack && highest < 0 {
+		highest = 0
+	}
+	if c.Lower != nil {
+		lowest = *c.Lower
+	}
+	if c.Upper != nil {
+		highest = *c.Upper
+	}
+	if lowest >= highest { // a constant, or a limit beyond all values
+		room := math.Max(math.Abs(highest)*0.1, 1e-12)
+		if highest == 0 {
+			room = 1
+		}
+		if c.Upper == nil {
+			highest = lowest + room
+		}
+		if c.Lower == nil && lowest != 0 || lowest >= highest {
+			lowest -= room
+		}
+	}
+	s.step = s.nice((highest - lowest) / math.Max(1, float64(cells)/3))
+	half := s.step / 2
+	s.lower, s.upper = math.Floor(lowest/half+slack)*half, math.Ceil(highest/half-slack)*half
+	if c.Lower != nil {
+		s.lower = lowest
+	}
+	if c.Upper != nil {
+		s.upper = highest
+	}
+	return s
+}
+
+func (s *scale) logarithmic(c *Chart, lowest, highest float64, cells int) *scale {
+	if c.Lower != nil && *c.Lower > 0 {
+		lowest = *c.Lower
+	}
+	if c.Upper != nil && *c.Upper > 0 {
+		highest = *c.Upper
+	}
+	s.lower, s.upper = math.Floor(math.Log10(lowest)+1e-9), math.Ceil(math.Log10(highest)-1e-9)
+	if c.Lower != nil && *c.Lower > 0 {
+		s.lower = math.Log10(lowest)
+	}
+	if c.Upper != nil && *c.Upper > 0 {
+		s.upper = math.Log10(highest)
+	}
+	if s.upper <= s.lower {
+		s.upper = s.lower + 1
+	}
+	s.step = math.Max(1, math.Ceil((s.upper-s.lower)/math.Max(1, float64(cells)/2.5)))
+	return s
+}
+
+// nice returns a step of at least the given size whose multiples are round numbers.
+func (s *scale) nice(least float64) float64 {
+	if s.units.Binary && least >= 1 {
+		return math.Pow(2, math.Ceil(math.Log2(least)-1e-9))
+	}
+	power := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, n := range []float64{1, 2, 5} {
+		if n*power >= least*(1-1e-9) {
+			return n * power
+		}
+	}
+	return 10 * power
+}
+
+// A tick is a labelled place of an axis.
+type tick struct {
+	at    int // dot row from the bottom, or dot column
+	label string
+}
+
+// ticks returns the ticks of the axis, from the bottom up.
+func (s *scale) ticks() []tick {
+	var out []tick
+	if s.log {
+		for decade := math.Ceil(s.lower - 1e-9); decade <= s.upper+1e-9; decade += s.step {
+			if row, ok := s.row(math.Pow(10, decade)); ok {
+				out = append(out, tick{row, s.units.Number(math.Pow(10, decade))})
+			}
+		}
+		return out
+	}
+	power := s.units.power(math.Max(math.Abs(s.lower), math.Abs(s.upper)))
+	if size := math.Max(math.Abs(s.lower), math.Abs(s.upper)); size >= 0.01 && size < 1 {
+		power = 0
+	}
+	factor := s.units.factor(power)
+	digits := 0
+	for digits < 6 && math.Abs(math.Round(s.step/factor*pow10(digits))-s.step/factor*pow10(digits)) > 1e-6 {
+		digits++
+	}
+	if s.units.Binary {
+		digits = min(digits, 3)
+	}
+	first := math.Ceil(s.lower/s.step - 1e-9)
+	for i := range 100 {
+		v := (first + float64(i)) * s.step
+		if v > s.upper+s.step*1e-9 {
+			break
+		}
+		if row, ok := s.row(v); ok {
+			out = append(out, tick{row, tickLabel(v/factor, digits, s.units.name(power))})
+		}
+	}
+	return out
+}
+
+func pow10(n int) float64 { return math.Pow(10, float64(n)) }
+
+func tickLabel(v float64, digits int, prefix string) string {
+	text := strconv.FormatFloat(v, 'f', digits, 64)
+	if f, err := strconv.ParseFloat(text, 64); err == nil && f == 0 {
+		return "0"
+	}
+	return text + prefix
+}
