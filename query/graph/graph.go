@@ -66,11 +66,15 @@ func (g *Graph) Print() (err error) {
 	return nil
 }
 
-// constant is the number that a rule stands at.
+// constant is the number that a rule stands at: a VRULE at the time of a VDEF, an HRULE at its
+// value.
 func (g *Graph) constant(m graphdata.Mark) float64 {
 	d := m.Drawing
-	if d.Variable < 0 {
+	switch {
+	case d.Variable < 0:
 		return d.Value
+	case m.Kind == graphdata.VRULE:
+		return float64(g.Program.Time(d.Variable))
 	}
 	if s := g.Program.Series(d.Variable); len(s.Values) > 0 {
 		return s.Values[0]

@@ -26,6 +26,15 @@ func (p *Program) Lookup(name string) (variable int, kind Kind, ok bool) {
 // and one value.
 func (p *Program) Series(variable int) rpn.Series { return p.elems[variable].series }
 
+// Time returns the time of the result of a VDEF, in seconds since 1970; 0 if it has none. Call it
+// after Run.
+func (p *Program) Time(variable int) int64 {
+	if e := &p.elems[variable]; e.timed {
+		return e.at
+	}
+	return 0
+}
+
 // A Grid is the rows that all exported columns have in common. They end at Start+Step,
 // Start+2*Step, and so on up to End, in seconds since 1970.
 type Grid struct {
