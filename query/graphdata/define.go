@@ -271,10 +271,13 @@ func (p *Program) addExport(l *line) error {
 	}
 	x := Export{Variable: i}
 	if legend != nil {
-		x.Legend = legend.value
+		x.Legend = withoutBlanks(legend.value)
 	} else if legend = l.next(); legend != nil {
-		x.Legend = legend.text
+		x.Legend = withoutBlanks(legend.text)
 	}
 	p.exports, p.columns = append(p.exports, x), append(p.columns, x)
 	return nil
 }
+
+// withoutBlanks is the legend of a column: as in rrdtool, without the blanks that it begins with.
+func withoutBlanks(legend string) string { return strings.TrimLeft(legend, " \t\n\v\f\r") }

@@ -219,7 +219,7 @@ func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err er
 		m.Text = "  " + m.Text
 	}
 	if (m.Kind == AREA || m.Kind == LINE) && isVariable && p.elems[of].kind != VDEF {
-		p.columns = append(p.columns, Export{Variable: of, Legend: text})
+		p.columns = append(p.columns, Export{Variable: of, Legend: withoutBlanks(text)})
 	}
 	return true, nil
 }

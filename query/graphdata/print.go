@@ -16,6 +16,7 @@ import (
 func (p *Program) Marks(base int) ([]Mark, error) {
 	s := printing{at: p.options.Now, scale: scale{base: base}}
 	out := make([]Mark, 0, len(p.marks))
+	p.marked = true
 	for i := range p.marks {
 		m := p.marks[i].Mark
 		if x := p.marks[i].printed; x != nil {

@@ -64,6 +64,7 @@ type Program struct {
 	exports []Export
 	columns []Export // exports, and the columns that are drawn
 	marks   []mark
+	marked  bool // Marks has printed
 	ended   bool // a colour was wrong: all further lines are ignored
 }
 

@@ -18,7 +18,8 @@ const maxGPRINT = 197
 // Written returns what the lines that draw and print write into a graph, in their order, after Run.
 // It differs from [Program.Marks] as rrdtool's graph differs from its xport: numbers have the
 // digits of C's printf, valstrftime and valstrfduration hold, and base, 1000 or 1024, is that of SI
-// prefixes.
+// prefixes. After Marks a %S is a %s: rrdtool, too, forgets the difference when it has printed
+// once.
 func (p *Program) Written(base int) ([]Mark, error) {
 	s := printing{at: p.options.Now, scale: scale{base: base}}
 	out := make([]Mark, 0, len(p.marks))
@@ -65,6 +66,9 @@ func (p *Program) write(x *printed, text string, s *printing) (string, error) {
 	f, ok := ParseCFormat(text, true)
 	if !ok {
 		return "", BadFormat(text, true)
+	}
+	if p.marked && f.prefix == 'S' {
+		f.prefix = 's'
 	}
 	v, prefix := s.scale.of(f.prefix, p.printedValue(x))
 	return string(f.Append(nil, v, prefix)), nil

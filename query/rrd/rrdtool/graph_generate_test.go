@@ -2,7 +2,6 @@ package rrdtool_test
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -10,8 +9,10 @@ import (
 type graphGenerator struct {
 	xportGenerator
 	reached map[string]int // options and elements
-	log     bool
-	data    bool // a data format
+	data    bool           // a data format
+	markup  bool
+	lazy    bool
+	drawn   bool // there is a LINE or an AREA
 }
 
 func (g *graphGenerator) reach(what string) string {
@@ -19,13 +20,18 @@ func (g *graphGenerator) reach(what string) string {
 	return what
 }
 
+// span chooses what time is shown.
+func (g *graphGenerator) span() {
+	g.to = g.begin + g.r.Int64N(g.end-g.begin+200)
+	g.start = g.to - 20 - g.r.Int64N([]int64{100, 1000, 10000, 100000, 10000000, 300000000}[g.r.IntN(6)])
+}
+
 // graph is a command, whose picture goes to a file.
 func (g *graphGenerator) graph() []string {
 	g.vars, g.numbers, g.margin = nil, nil, 0
-	g.to = g.begin + g.r.Int64N(g.end-g.begin+200)
-	g.start = g.to - 20 - g.r.Int64N([]int64{100, 1000, 10000, 100000, 10000000}[g.r.IntN(5)])
+	g.span()
 	args := []string{g.pick("graph", "graphv", "graphv", "graphv"), "o.png", g.pick("-s", "--start"), fmt.Sprint(g.start), g.pick("-e", "--end"), fmt.Sprint(g.to)}
-	g.log, g.data = false, false
+	g.data, g.markup, g.lazy, g.drawn = false, false, false, false
 	for range g.r.IntN(8) {
 		args = append(args, g.option()...)
 	}
@@ -35,90 +41,12 @@ func (g *graphGenerator) graph() []string {
 	if g.one(4) {
 		g.margin = 2000
 	}
-	return append(args, g.graphLines()...)
-}
-
-// option is an option and its argument.
-func (g *graphGenerator) option() []string {
-	number := func(s ...string) string { return g.pick(s...) }
-	all := [][]string{
-		{"--width", strconv.Itoa(10 + g.r.IntN(600))},
-		{"-w", strconv.Itoa(100 + g.r.IntN(400))},
-		{"--height", strconv.Itoa(10 + g.r.IntN(300))},
-		{"-h", strconv.Itoa(50 + g.r.IntN(200))},
-		{"--upper-limit", number("100", "5", "0", "-3", "1e6", "1e-5", "750", "1e")},
-		{"--lower-limit", number("0", "-10", "3", "1e-3", "-1e7", "20")},
-		{"-u", number("10", "1000", "2e9")},
-		{"-l", number("0", "0", "1", "-5")},
-		{"--rigid"},
-		{"--allow-shrink"},
-		{"--alt-autoscale"},
-		{"--alt-autoscale-min"},
-		{"--alt-autoscale-max"},
-		{"--alt-y-grid"},
-		{"--logarithmic"},
-		{"--base", g.pick("1000", "1024")},
-		{"--units-exponent", g.pick("0", "3", "-3", "6", "1", "x", "-7", "30")},
-		{"--units-length", g.pick("2", "6", "10", "0", "x", "-2")},
-		{"--units=si"},
-		{"--step", g.pick("1", "60", "300", "17", "x")},
-		{"--x-grid", g.pick("none", "MINUTE:10:HOUR:1:HOUR:4:0:%X", "HOUR:8:DAY:1:DAY:1:86400:%a %d", "SECOND:30:MINUTE:5:MINUTE:10:0:%H:%M", "WEEK:1:MONTH:1:MONTH:1:2592000:%b")},
-		{"--y-grid", g.pick("none", "1:2", "10:1", "0.5:5", "100:1", "2.5e3:4", ".1:1")},
-		{"--right-axis", g.pick("1:0", "0.001:5", "-2:10", "1e3:0")},
-		{"--right-axis-label", g.pick("right", "")},
-		{"--right-axis-format", g.pick("%.2lf", "%6.1le", "%lg%%")},
-		{"--left-axis-format", g.pick("%.2lf", "%6.1le", "a%5.0lfb")},
-		{"--left-axis-formatter", g.pick("timestamp", "duration", "numeric")},
-		{"--right-axis-formatter", g.pick("timestamp", "duration", "numeric")},
-		{"--title", g.pick("a title", "two\\nlines", "a<br>b<br/>c", "a\nb\nc\nd", "")},
-		{"--vertical-label", g.pick("bits per second", "ü", "")},
-		{"--watermark", g.pick("made today", "")},
-		{"--disable-rrdtool-tag"},
-		{"--no-legend"},
-		{"--force-rules-legend"},
-		{"--only-graph"},
-		{"--full-size-mode"},
-		{"--legend-position", g.pick("north", "south", "east", "west")},
-		{"--legend-direction", g.pick("topdown", "bottomup", "bottomup2")},
-		{"--dynamic-labels"},
-		{"--font", g.pick("DEFAULT:8", "DEFAULT:10:", "LEGEND:12", "TITLE:14:", "AXIS:6", "UNIT:9", "WATERMARK:8", "LEGEND:7", "AXIS:10", "DEFAULT:0:", "LEGEND:6.5")},
-		{"--color", g.pick("BACK#ffffff", "CANVAS#000", "SHADEA#12345678", "GRID#eee8", "MGRID#ff0000", "FONT#00f", "FRAME#abcdef", "ARROW#fff", "AXIS#000", "SHADEB#fff")},
-		{"--border", g.pick("0", "1", "5", "x")},
-		{"--grid-dash", g.pick("1:1", "0:0", "3:2")},
-		{"--no-minor"},
-		{"--slope-mode"},
-		{"--no-gridfit"},
-		{"--tabwidth", g.pick("40", "20", "55.5")},
-		{"--interlaced"},
-		{"--alt-y-mrtg"},
-		{"--use-nan-for-all-missing-data"},
-		{"--week-fmt", "W%V"},
-		{"--pango-markup"},
-		{"--font-render-mode", g.pick("normal", "light", "mono")},
-		{"--graph-render-mode", g.pick("normal", "mono")},
-		{"--font-smoothing-threshold", "3"},
-		{"--graph-type", "TIME"},
-		{"--imginfo", g.pick("%s %lu %lu", "<%s %% %lux%lu>")},
-		{"--imginfo=%s-%lu-%lu"},
-		{"--zoom", g.pick("2", "1.5", "0.5", "3", "1e")},
-		{"--imgformat", g.pick("SVG", "PDF", "EPS")},
+	lines := g.graphLines()
+	if g.one(10) { // options may stand anywhere
+		g.reach("options behind lines")
+		return append(append(args[:2:2], lines...), args[2:]...)
 	}
-	o := all[g.r.IntN(len(all))]
-	if g.one(12) {
-		o = []string{"--imgformat", g.pick("XML", "XMLENUM", "JSON", "JSONTIME", "CSV", "TSV", "SSV")}
-		g.data = true
-	}
-	g.reach(strings.Split(o[0], "=")[0])
-	g.log = g.log || o[0] == "--logarithmic"
-	return o
-}
-
-func (g *graphGenerator) wrongOption() []string {
-	g.reach("a wrong option")
-	return strings.Fields(g.pick("--width 5", "--height x", "--foo", "-q", "--upper-limit x", "-l 5x", "--base 999", "--color BACK", "--color FOO#fff", "--color BACK#12345", "--font FOO:8", "--font DEFAULT",
-		"--imgformat png", "--imginfo %s", "--units foo", "--units=si --units=si", "--zoom 0", "--zoom x", "--right-axis 0:1", "--right-axis 1", "--right-axis-format %s", "--left-axis-format %d",
-		"--left-axis-formatter x", "--legend-position up", "--legend-direction up", "--grid-dash 1", "--x-grid foo", "--x-grid FOO:1:HOUR:1:HOUR:1:0:%H", "--y-grid 1", "--y-grid 0:1", "--y-grid 1:0", "--y-grid 1..2:1",
-		"--tabwidth x", "--font-render-mode x", "--graph-render-mode x", "--graph-type XY", "--graph-type foo", "--start foo", "--end foo", "--start end --end start", "-s 1200000000 -e 1100000000", "-o -l 0", "--lazy=1", "--title"))
+	return append(args, lines...)
 }
 
 func (g *graphGenerator) color() string {
@@ -129,11 +57,20 @@ func (g *graphGenerator) legend() string {
 	if g.one(3) {
 		return g.pick("", ":")
 	}
-	text := g.pick("legend", "a b", "in", "a longer legend of several words", "x", `with\:colon`, `tab\tbed`, "ü", "k=v")
-	if g.data {
+	text := g.pick("legend", "a b", "&<>", "in", "a longer legend of several words", "x", `with\:colon`, `tab\tbed`, `\ttab\t\tb`, "ü", "k=v", "  blanks  ", `a\\bc`)
+	switch {
+	case g.data:
 		return ":" + g.pick(text, text, `q"uote`, `back\\slash`)
+	case g.markup && (g.one(2) || text[0] == '&'): // rrdtool draws nothing of wrong markup
+		g.reach("markup in a legend")
+		text = g.markedUp()
 	}
 	return ":" + g.pick(text, text, text, text+"\nbelow", "a\r\n"+text) + g.marker()
+}
+
+// markedUp is a text with markup.
+func (g *graphGenerator) markedUp() string {
+	return g.pick("<b>bold</b> text", "<i>slanted</i>", "a<u>b</u>c", "<s>no</s>", "<span foreground='red'>red</span>", "<b>both <i>of</i></b> it", "1 &lt; 2 &amp; 3", "<span weight='bold' style='italic'>x</span> y", "&quot;q&quot;")
 }
 
 func (g *graphGenerator) marker() string {
@@ -147,12 +84,17 @@ func (g *graphGenerator) marker() string {
 
 // graphLines are the lines of a graph.
 func (g *graphGenerator) graphLines() []string {
-	lines := g.lines()
-	lines = lines[:0]
-	g.vars, g.numbers = nil, nil
+	var lines []string
 	for _, line := range g.lines() {
-		if strings.HasPrefix(line, "XPORT") || strings.Contains(line, "ABS") { // what is unknown loses its sign
+		if strings.HasPrefix(line, "XPORT") {
 			continue
+		}
+		line = strings.ReplaceAll(line, ",ABS", "") // what is unknown loses its sign
+		g.reach(line[:strings.IndexByte(line, ':')])
+		for _, key := range []string{":step=", ":start=", ":reduce="} {
+			if strings.Contains(line, key) {
+				g.reach("DEF…" + key[:len(key)-1])
+			}
 		}
 		lines = append(lines, line)
 	}
@@ -161,63 +103,113 @@ func (g *graphGenerator) graphLines() []string {
 	}
 	if g.one(25) {
 		g.reach("a wrong line")
-		lines = append(lines, g.pick("LINE:nosuch", "LINEx:1", "AREA", "TICK:"+g.vars[0]+"#fff", "PRINT:x", "COMMENT:bad\\x", "GPRINT:"+g.vars[0]+":MAX:%d", "VRULE:"+g.vars[0]+"#fff", "STACK:"+g.vars[0], "HRULE:5#ff0000:a:STACK", "FOO:1"))
+		lines = append(lines, g.pick(g.wrong(), g.wrong(), "LINE:nosuch", "LINEx:1", "LINE-1:1", "AREA", "TICK:"+g.vars[0]+"#fff", "TICK:"+g.vars[0]+"#fff:x", "PRINT:x", "PRINT:"+g.vars[0], "PRINT:"+g.vars[0]+":FOO:%lf",
+			"COMMENT:bad\\x", "COMMENT", "GPRINT:"+g.vars[0]+":MAX:%d", "VRULE:"+g.vars[0]+"#fff", "STACK:"+g.vars[0], "HRULE:5#ff0000:a:STACK", "FOO:1", "LINE:1#fff:a:dashes=x", "LINE:1#fff:a:dashes=1;2",
+			"LINE:1#fff:a:dash-offset=x", "LINE:1#fff:a:gradheight=3", "AREA:1#fff:a:gradheight=x", "AREA:1#fff:a:dashes", "AREA:1#gg0000:a", "TEXTALIGN:top", "TEXTALIGN", "SHIFT:nosuch:5", "LINE:1#fff:a:b:c",
+			"PRINT:"+g.vars[0]+":MAX:%lf:strftime=x:foo", "PRINT:"+g.vars[0]+":MAX:%lf:vformatter=foo", "PRINT:"+g.vars[0]+":MAX:%q:valstrfduration", "VRULE:x#fff", "HRULE"))
 	}
 	return lines
 }
 
-func (g *graphGenerator) element() string {
-	v := func() string { return g.vars[g.r.IntN(len(g.vars))] }
-	any := func() string {
-		if len(g.numbers) > 0 && g.one(6) && !g.data {
-			return g.numbers[g.r.IntN(len(g.numbers))]
-		}
-		if g.one(8) && !g.data {
-			return g.pick("5", "100", "-3", "1e4")
-		}
-		return v()
+// value is what a line draws: mostly a column, sometimes a number.
+func (g *graphGenerator) value() string {
+	if len(g.numbers) > 0 && g.one(6) && !g.data {
+		return g.numbers[g.r.IntN(len(g.numbers))]
 	}
-	style := func() string { return g.pick("", "", "", ":dashes", ":dashes=5,2,1,2", ":dashes=3:dash-offset=2") }
-	switch g.r.IntN(12) {
+	if g.one(8) && !g.data {
+		return g.pick("5", "100", "-3", "1e4", "INF", "-inf", "0")
+	}
+	return g.column()
+}
+
+func (g *graphGenerator) column() string { return g.vars[g.r.IntN(len(g.vars))] }
+
+// stacking is how a LINE or an AREA says that it stands on what is before it.
+func (g *graphGenerator) stacking() string {
+	return g.pick("", "", ":STACK", ":stack=1", ":skipscale", ":STACK:skipscale", ":skipscale=1")
+}
+
+func (g *graphGenerator) dashes() string {
+	d := g.pick("", "", "", ":dashes", ":dashes=5,2,1,2", ":dashes=3:dash-offset=2", ":dashes=2,2.5,3")
+	if d != "" {
+		g.reach("dashes")
+	}
+	return d
+}
+
+func (g *graphGenerator) element() string {
+	switch g.r.IntN(13) {
 	case 0, 1, 2:
 		g.reach("LINE")
-		return "LINE" + g.pick("", "1", "2", "0.5", "3") + ":" + any() + g.color() + g.legend() + g.pick("", "", ":STACK", ":skipscale") + style()
+		g.drawn = true
+		return "LINE" + g.pick("", "1", "2", "0.5", "3", "0") + ":" + g.value() + g.color() + g.legend() + g.stacking() + g.dashes()
 	case 3, 4:
 		g.reach("AREA")
+		g.drawn = true
 		if g.one(4) {
-			return "AREA:" + any() + "#ff0000#00ff00" + g.legend() + g.pick("", ":gradheight=0", ":gradheight=-20", ":gradheight=30")
+			g.reach("a gradient")
+			return "AREA:" + g.value() + "#ff0000#00ff00" + g.legend() + g.pick("", ":gradheight=0", ":gradheight=-20", ":gradheight=30") + g.stacking()
 		}
-		return "AREA:" + any() + g.color() + g.legend() + g.pick("", "", ":STACK", ":skipscale")
+		return "AREA:" + g.value() + g.color() + g.legend() + g.stacking()
 	case 5:
 		g.reach("TICK")
-		return "TICK:" + v() + g.pick("#ff0000", "#0f08") + ":" + g.pick("1", "0.3", "-0.2") + g.legend()
+		return "TICK:" + g.column() + g.pick("#ff0000", "#0f08") + ":" + g.pick("1", "0.3", "-0.2", "0") + g.legend()
 	case 6:
 		g.reach("HRULE")
-		return "HRULE:" + g.pick("5", "100", "-5", "1e6", "0") + "#00ff00" + g.legend() + style()
+		return "HRULE:" + g.rule("5", "100", "-5", "1e6", "0") + "#00ff00" + g.legend() + g.dashes()
 	case 7:
 		g.reach("VRULE")
-		return "VRULE:" + fmt.Sprint(g.start+g.r.Int64N(2*(g.to-g.start))) + "#00ffff" + g.legend() + style()
+		return "VRULE:" + g.rule(fmt.Sprint(g.start+g.r.Int64N(2*(g.to-g.start)))) + "#00ffff" + g.legend() + g.dashes()
 	case 8:
 		g.reach("COMMENT")
 		return "COMMENT:" + strings.TrimPrefix(g.legend(), ":")
 	case 9:
 		g.reach("TEXTALIGN")
 		return "TEXTALIGN:" + g.pick("left", "right", "center", "justified")
+	case 10:
+		if g.drawn {
+			return g.reach("STACK") + ":" + g.column() + g.color() + g.legend()
+		}
 	}
+	return g.print()
+}
+
+// rule is where a rule stands: a number, or a VDEF.
+func (g *graphGenerator) rule(numbers ...string) string {
+	if len(g.numbers) > 0 && g.one(3) {
+		g.reach("a rule at a VDEF")
+		return g.numbers[g.r.IntN(len(g.numbers))]
+	}
+	return g.pick(numbers...)
+}
+
+// print is a line that prints.
+func (g *graphGenerator) print() string {
 	verb := g.reach(g.pick("PRINT", "GPRINT"))
 	marker := ""
 	if verb == "GPRINT" && !g.data {
 		marker = g.marker()
 	}
-	format := "%" + g.pick("", "6", "-8", "+", "08", " ") + g.pick("", ".2", ".0", ".5") + g.pick("lf", "lf", "le", "lg", "lG") + g.pick("", "%s", " %S", "%%", " %s")
+	format := "%" + g.pick("", "6", "-8", "+", "08", " ", "#", "20") + g.pick("", ".2", ".0", ".5", ".12") + g.pick("lf", "lf", "le", "lg", "lG", "lE") + g.pick("", "%s", " %S", "%%", " %s", "%S per cent %%")
 	switch {
 	case g.one(4) && len(g.numbers) > 0 && !g.data: // of an unknown time, data have what was printed last
-		format = ":" + g.pick(`%H\:%M %d.%m.%Y`, "%c", "%a %e") + marker + ":strftime"
-		return verb + ":" + g.numbers[g.r.IntN(len(g.numbers))] + format
+		g.reach("strftime")
+		return verb + ":" + g.numbers[g.r.IntN(len(g.numbers))] + ":" + g.timeFormat() + marker + ":strftime"
 	case g.one(5) && !g.data:
-		return verb + ":" + v() + ":LAST:" + g.pick("%Y-%m-%d"+marker+":valstrftime", `%H\:%02m\:%02s`+marker+":valstrfduration", ":valstrftime")
+		g.reach("valstrftime, valstrfduration")
+		return verb + ":" + g.column() + ":LAST:" + g.pick(g.timeFormat()+marker+":valstrftime", `%H\:%02m\:%02s`+marker+":valstrfduration", ":valstrftime", "%D days %h %.3S %f %W %d %M"+marker+":valstrfduration", ":valstrfduration")
 	case len(g.numbers) > 0 && g.one(2):
+		g.reach("prints a VDEF")
 		return verb + ":" + g.numbers[g.r.IntN(len(g.numbers))] + ":x" + format + marker
 	}
-	return verb + ":" + v() + ":" + g.pick("AVERAGE", "MIN", "MAX", "LAST") + ":y " + format + marker
+	return verb + ":" + g.column() + ":" + g.pick("AVERAGE", "MIN", "MAX", "LAST") + ":y " + format + marker
+}
+
+// timeFormat is one of strftime.
+func (g *graphGenerator) timeFormat() string {
+	if g.one(2) {
+		return g.pick(`%H\:%M %d.%m.%Y`, "%c", "%a %e")
+	}
+	m := markGenerator{g.xportGenerator}
+	return m.timeFormat()
 }

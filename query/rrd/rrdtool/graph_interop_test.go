@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"io/fs"
 	"maps"
@@ -55,6 +57,9 @@ func TestGraphAsOriginal(t *testing.T) {
 			}
 		}
 		args := g.graph()
+		if g.lazy {
+			g.before(t, folder, mine)
+		}
 		me.now = time.Now()
 		want, got := o.runFor(3*time.Second, folder, args), me.draw(files(mine), args)
 		switch {
@@ -63,6 +68,7 @@ func TestGraphAsOriginal(t *testing.T) {
 			continue
 		case want.Exit == 1:
 			failed++
+			g.reach("error: " + errorWords(want.Stderr))
 		}
 		if d := cmp.Diff(numbers(want), numbers(got)); d != "" {
 			t.Errorf("program %d (-rrdtool +rondo):\ncd %s\nrrdtool %s\n%s", i, folder, quoted(args), d)
@@ -80,6 +86,41 @@ func TestGraphAsOriginal(t *testing.T) {
 	t.Logf("%d commands compared, of which %d failed alike and %d wrote data; rrdtool crashed at %d", n, failed, exported, crashed)
 	for _, what := range slices.Sorted(maps.Keys(reached)) {
 		t.Logf("%6d %s", reached[what], what)
+	}
+}
+
+// errorWords are the first words of an error, without what differs from one to the next.
+func errorWords(text string) string {
+	words := strings.Fields(strings.TrimPrefix(oops.ReplaceAllString(text, ""), "ERROR: "))
+	for i, w := range words {
+		if strings.ContainsAny(w, "0123456789'\"") {
+			words[i] = "…"
+		}
+	}
+	return strings.Join(words[:min(len(words), 6)], " ")
+}
+
+// before puts a picture, or something else, to where the next one goes, older or newer than any
+// graph may be to be drawn anew.
+func (g *graphGenerator) before(t *testing.T, folders ...string) {
+	t.Helper()
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 3+g.r.IntN(500), 3+g.r.IntN(500)))); err != nil {
+		t.Fatal(err)
+	}
+	content := g.pick(picture.String(), picture.String(), "no picture", "")
+	at := time.Now().Add(time.Hour)
+	if g.one(3) {
+		at = time.Unix(100_000_000, 0)
+	}
+	for _, folder := range folders {
+		name := filepath.Join(folder, "o.png")
+		if err := os.WriteFile(name, []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, at, at); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -121,7 +162,7 @@ func (r *rondo) draw(f rrdtool.Files, args []string) answer {
 }
 
 // oops is what rrdtool's drawing library says of itself.
-var oops = regexp.MustCompile(`(?m)^OOPS: .*\n|^\n?\(process.*Pango.*\n`)
+var oops = regexp.MustCompile(`(?m)^OOPS: .*\n|^libpng error: .*\n|^\n?\(process.*Pango.*\n`)
 
 // numbers leaves out what cannot be compared: the sign of what is unknown, and remarks of
 // rrdtool's libraries.

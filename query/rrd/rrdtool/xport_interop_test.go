@@ -256,7 +256,7 @@ func (g *xportGenerator) lines() []string {
 		}
 	}
 	for range 1 + g.r.IntN(4) {
-		lines = append(lines, "XPORT:"+g.vars[g.r.IntN(len(g.vars))]+g.pick("", ":", ":leg", ":a text", `:x\:y`, ":legend=l", ":k=v", `:a\\b<&"`, ":ü"))
+		lines = append(lines, "XPORT:"+g.vars[g.r.IntN(len(g.vars))]+g.pick("", ":", ":leg", ":  a text", `:x\:y`, ":legend=l", ":k=v", `:a\\b<&"`, ":ü"))
 	}
 	return lines
 }

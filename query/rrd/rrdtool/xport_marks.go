@@ -14,7 +14,7 @@ type section struct {
 }
 
 // sections are the sections of xport's output, in rrdtool's order. The text of a rule is not
-// printed: rrdtool prints 0.
+// printed: rrdtool prints 0, or where times have a format the time of a VRULE.
 var sections = []section{
 	{"prints", map[graphdata.MarkKind]string{graphdata.PRINT: "print"}},
 	{"gprints", map[graphdata.MarkKind]string{
@@ -25,7 +25,7 @@ var sections = []section{
 }
 
 // entries returns the marks of a section, as pairs of a name and a text.
-func (s section) entries(marks []graphdata.Mark) (entries [][2]string) {
+func (s section) entries(marks []graphdata.Mark, when func(int64) string) (entries [][2]string) {
 	for _, m := range marks {
 		name, ok := s.kinds[m.Kind]
 		if !ok {
@@ -33,27 +33,31 @@ func (s section) entries(marks []graphdata.Mark) (entries [][2]string) {
 		}
 		text := m.Text
 		switch m.Kind {
+		case graphdata.LINE: // and no other
+			text = strings.TrimLeft(text, " \t\n\v\f\r")
 		case graphdata.HRULE:
 			text = "0.0000000000e+00"
 		case graphdata.VRULE:
-			text = "0"
+			if text = "0"; when != nil {
+				text = when(int64(m.Drawing.Value))
+			}
 		}
 		entries = append(entries, [2]string{name, text})
 	}
 	return entries
 }
 
-func (c *command) marksXML(marks []graphdata.Mark) {
+func (x *xporting) marksXML(marks []graphdata.Mark) {
 	for _, s := range sections {
-		entries := s.entries(marks)
+		entries := s.entries(marks, x.when)
 		if len(entries) == 0 {
 			continue
 		}
-		c.printf("    <%s>\n", s.name)
+		x.printf("    <%s>\n", s.name)
 		for _, e := range entries {
-			c.printf("        <%s>%s</%s>\n", e[0], e[1], e[0])
+			x.printf("        <%s>%s</%s>\n", e[0], e[1], e[0])
 		}
-		c.printf("    </%s>\n", s.name)
+		x.printf("    </%s>\n", s.name)
 	}
 }
 
@@ -63,9 +67,9 @@ var quotes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
 var unquoted = []string{"line", "area", "stack"}
 
 // marksJSON prints marks with rrdtool's commas, which are not valid JSON if there is a PRINT.
-func (c *command) marksJSON(marks []graphdata.Mark) {
+func (x *xporting) marksJSON(marks []graphdata.Mark) {
 	for i, s := range sections {
-		entries := s.entries(marks)
+		entries := s.entries(marks, x.when)
 		if len(entries) == 0 {
 			continue
 		}
@@ -73,7 +77,7 @@ func (c *command) marksJSON(marks []graphdata.Mark) {
 		if i == 0 {
 			before, after = "", ","
 		}
-		c.printf("    %s\"%s\": [\n", before, s.name)
+		x.printf("    %s\"%s\": [\n", before, s.name)
 		for k, e := range entries {
 			comma := ","
 			if k == len(entries)-1 {
@@ -83,8 +87,8 @@ func (c *command) marksJSON(marks []graphdata.Mark) {
 			if !slices.Contains(unquoted, e[0]) {
 				text = quotes.Replace(text)
 			}
-			c.printf("        { \"%s\": \"%s\" }%s\n", e[0], text, comma)
+			x.printf("        { \"%s\": \"%s\" }%s\n", e[0], text, comma)
 		}
-		c.printf("        ]%s\n", after)
+		x.printf("        ]%s\n", after)
 	}
 }

@@ -1,0 +1,114 @@
+package rrdtool_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// graphed is a series of nine minutes with the values 1 to 9, and what draws it into a folder.
+func graphed(t *testing.T) (draw func(args ...string) answer, folder string) {
+	t.Helper()
+	me := &rondo{store: newMemory(), now: time.Unix(1200001000, 0), loc: time.UTC}
+	for _, c := range []string{
+		"create a.rrd -b 1200000000 -s 60 DS:x:GAUGE:120:U:U RRA:AVERAGE:0:1:50",
+		"update a.rrd 1200000060:1 1200000120:2 1200000180:3 1200000240:9 1200000300:5 1200000360:6",
+	} {
+		if a := me.run(strings.Fields(c)); a.Exit != 0 {
+			t.Fatal(a)
+		}
+	}
+	folder = t.TempDir()
+	return func(args ...string) answer {
+		t.Helper()
+		if len(args) == 1 {
+			args = strings.Fields(args[0])
+		}
+		return me.draw(files(folder), args)
+	}, folder
+}
+
+// TestVRuleStandsAtTimeOfVDEF has rules at the time of a greatest value, which is not the value, and
+// at a time that there is not.
+func TestVRuleStandsAtTimeOfVDEF(t *testing.T) {
+	draw, _ := graphed(t)
+	a := draw("graphv o.svg -a SVG -s 1200000060 -e 1200000360 DEF:a=a.rrd:x:AVERAGE VDEF:most=a,MAXIMUM VDEF:mean=a,AVERAGE LINE:a VRULE:most#ff0000:most VRULE:mean#ff0000:mean HRULE:mean#00ff00:height")
+	if !strings.Contains(a.Stdout, `legend[0] = "  most"`) || strings.Contains(a.Stdout, `"  mean"`) || !strings.Contains(a.Stdout, `legend[1] = "  height"`) {
+		t.Errorf("%v", a)
+	}
+}
+
+// TestDataFormatsWriteTimesAsXGrid has data formats whose times have the format of --x-grid, and
+// numbers without it.
+func TestDataFormatsWriteTimesAsXGrid(t *testing.T) {
+	draw, folder := graphed(t)
+	const grid, lines = " -x HOUR:1:HOUR:1:HOUR:1:0:%H:%M ", " -s 1200000060 -e 1200000180 DEF:a=a.rrd:x:AVERAGE LINE:a#ff0000:one VRULE:1200000120#000"
+	for options, want := range map[string]string{
+		"-a CSV":            "\"time\",\"one\"\r\n1200000120,\"2.0000000000e+00\"\r\n1200000180,\"3.0000000000e+00\"\r\n",
+		"-a TSV" + grid:     "\"time\"\t\"one\"\r\n21:22\t\"2.0000000000e+00\"\r\n21:23\t\"3.0000000000e+00\"\r\n",
+		"-a JSON" + grid:    "\"start\": \"21:22\",\n    \"end\": \"21:23\"",
+		"-a JSON":           "\"start\": 1200000120,\n    \"end\": 1200000180",
+		"-a XML" + grid:     "<start>21:22</start>\n    <end>21:23</end>",
+		"-a XML " + grid:    "<vrule>21:22</vrule>",
+		"-a JSONTIME":       "[ \"1200000120\",2.0000000000e+00 ]",
+		"-aJSONTIME" + grid: "[ \"21:22\",2.0000000000e+00 ]",
+	} {
+		if a := draw("graph o.txt " + options + lines); a.Exit != 0 {
+			t.Fatal(a)
+		}
+		got, err := os.ReadFile(filepath.Join(folder, "o.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(got), want) {
+			t.Errorf("%s: no %q in\n%s", options, want, got)
+		}
+	}
+}
+
+// TestColumnsWithoutBlanks has legends that begin with blanks: those of columns and of lines lose
+// them, and those of areas do not.
+func TestColumnsWithoutBlanks(t *testing.T) {
+	draw, folder := graphed(t)
+	for _, args := range [][]string{
+		{"graph", "o.txt", "-a", "XML"},
+		{"xport", "XPORT:a:   one", "XPORT:a:legend= \ttwo"},
+	} {
+		args = slices.Insert(args, len(args)-2, "-s", "1200000060", "-e", "1200000180", "DEF:a=a.rrd:x:AVERAGE", "LINE:a#ff0000:   one", "AREA:a#ff0000: \ttwo")
+		a := draw(args...)
+		got := a.Stdout
+		if args[0] == "graph" {
+			b, err := os.ReadFile(filepath.Join(folder, "o.txt"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = string(b)
+		}
+		var entries []string
+		for line := range strings.Lines(got) {
+			if strings.Contains(line, "one") || strings.Contains(line, "two") {
+				entries = append(entries, strings.TrimSpace(line))
+			}
+		}
+		if d := cmp.Diff([]string{"<entry>one</entry>", "<entry>two</entry>", "<line>one</line>", "<area>   \ttwo</area>"}, entries); d != "" {
+			t.Errorf("%s (-want +got):\n%s", quoted(args), d)
+		}
+	}
+}
+
+// TestPrefixForgottenByDataFormats prints %S twice. XML and JSON print by themselves first, and then
+// each of the lines has a prefix of its own.
+func TestPrefixForgottenByDataFormats(t *testing.T) {
+	draw, _ := graphed(t)
+	for format, want := range map[string]string{"CSV": "1e+08 k", "JSON": "100 G", "XML": "100 G"} {
+		a := draw("graph", "o.txt", "-a", format, "-s", "1200000060", "-e", "1200000180", "DEF:a=a.rrd:x:AVERAGE", "CDEF:k=a,0,*,4000,+", "CDEF:g=a,0,*,1e11,+", "LINE:a", "PRINT:k:MAX:%lg %S", "PRINT:g:MAX:%lg %S")
+		if want = "0x0\n4 k\n" + want + "\n"; a.Stdout != want {
+			t.Errorf("%s: %q, want %q", format, a.Stdout, want)
+		}
+	}
+}
