@@ -80,6 +80,8 @@ export class ChartSet {
       onRange: this.#o.onRange, onBack: this.#o.onBack, actions: this.#o.actions?.(of), ...this.#o.options,
     });
     cell.chart.setRange(this.#range.from, this.#range.to);
+    const { chart } = cell;
+    setTimeout(() => { if (!chart.lines.length && cell.turn >= 0) chart.setMessage('Loading …'); }, 400);
   }
 
   // Fetches for the charts in view that have nothing of this turn yet.
@@ -121,6 +123,7 @@ export class ChartSet {
     const lines = linesOf(cell.of, (key) => found.get(key));
     for (const line of lines) line.href = seriesURL(line.path, line.ds);
     cell.chart.setLines(lines);
+    cell.turn = this.#turn;
     if (lines.some((l) => l.values.some((v) => !Number.isNaN(v)))) return;
     const failed = selectionsOf(cell.of).map((s) => found.get(selectionKey(s.path, s.cf))).find((r) => r instanceof Error);
     cell.chart.setMessage(lines.length || !failed ? 'No data in this range' : failed.message);

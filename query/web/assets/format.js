@@ -131,13 +131,29 @@ export function moment(seconds, step = 1) {
   return `${day} ${minutes}${step < 60 ? ':' + two(d.getSeconds()) : ''}`;
 }
 
-/** A range in words: "Sun 2026-11-22 13:00 to 14:00". @param {number} from seconds @param {number} to seconds */
+/** A range in words, for a screen reader: "Sun 2026-11-22 13:00 to 14:00". @param {number} from seconds @param {number} to seconds */
 export function span(from, to) {
   const step = to - from < 600 ? 1 : 60;
   const a = moment(from, step);
   const b = moment(to, step);
   const day = a.lastIndexOf(' ') + 1;
   return a.slice(0, day) === b.slice(0, day) ? `${a} to ${b.slice(day)}` : `${a} to ${b}`;
+}
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/**
+ * A range, short: "22 Nov 13:00 – 14:00", "22 Nov 2025 – 22 Nov 2026".
+ * @param {number} from seconds @param {number} to seconds @param {number} [now] seconds; its year is left out
+ */
+export function shortSpan(from, to, now = Date.now() / 1000) {
+  const [a, b, n] = [from, to, now].map((s) => new Date(s * 1000));
+  const year = a.getFullYear() !== n.getFullYear() || b.getFullYear() !== n.getFullYear();
+  const day = (d) => `${d.getDate()} ${months[d.getMonth()]}${year ? ' ' + d.getFullYear() : ''}`;
+  const clock = (d) => `${two(d.getHours())}:${two(d.getMinutes())}${to - from < 600 ? ':' + two(d.getSeconds()) : ''}`;
+  if (to - from > 60 * 86400) return `${day(a)} – ${day(b)}`;
+  if (day(a) === day(b)) return `${day(a)} ${clock(a)} – ${clock(b)}`;
+  return `${day(a)} ${clock(a)} – ${day(b)} ${clock(b)}`;
 }
 
 /** The name of the reader's time zone: "UTC", "Europe/Berlin". */

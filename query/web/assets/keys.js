@@ -53,14 +53,15 @@ export function showHelp() {
   const list = (title, keys) => (keys.length ? [el('h3', {}, title), el('dl', {}, keys.filter((k) => !k.hidden).map((k) => el('div', {},
     el('dt', {}, k.key.split(' ').map((part) => el('kbd', {}, shown[part] || part))), el('dd', {}, k.words))))] : []);
   const pointer = [
-    ['drag', 'zoom into a range'], ['drag the times below', 'pan; with Shift anywhere on the chart'],
-    ['double-click', 'back to the range before'], ['Ctrl wheel', 'zoom in and out'], ['Alt click', 'on a name in a legend: only this line'],
+    ['drag', 'zoom into a range'], ['Shift drag', 'pan; so does dragging the times below a chart'],
+    ['double-click', 'back to the range before'], ['Ctrl wheel', 'zoom in and out'], ['Shift ← →', 'move the crosshair, on a chart that has the focus'],
+    ['Alt click', 'on a name in a legend: only this line'],
   ];
   const dialog = el('dialog', { class: 'help', 'aria-labelledby': 'help-title' },
     el('form', { method: 'dialog' }, el('h2', { id: 'help-title' }, 'Keyboard and pointer'), el('button', { class: 'quiet', 'aria-label': 'Close' }, 'Close')),
     el('div', { class: 'help-columns' },
-      el('div', {}, list('This page', [...ofPage]), list('Everywhere', everywhere)),
-      el('div', {}, el('h3', {}, 'On a chart'), el('dl', {}, pointer.map(([what, words]) => el('div', {}, el('dt', {}, el('kbd', {}, what)), el('dd', {}, words)))))));
+      el('div', {}, list('This page', [...ofPage])),
+      el('div', {}, list('Everywhere', everywhere), el('h3', {}, 'On a chart'), el('dl', {}, pointer.map(([what, words]) => el('div', {}, el('dt', {}, el('kbd', {}, what)), el('dd', {}, words)))))));
   dialog.addEventListener('close', () => dialog.remove());
   dialog.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
   document.body.append(dialog);

@@ -1,7 +1,7 @@
 // The bar that chooses a range of time: 1h … 1y, custom, back and forth, live.
 
 import { el, icon, setText } from './dom.js';
-import { span, zone } from './format.js';
+import { shortSpan, span, zone } from './format.js';
 import { moved, rangeOf, rangeParams, ranges, withParams, zoomed } from './state.js';
 
 /**
@@ -143,7 +143,8 @@ export class RangeBar {
     const { from, to, live, name } = this.#range;
     for (const [of, button] of this.#buttons) button.setAttribute('aria-pressed', String(of === name));
     this.#live.setAttribute('aria-pressed', String(live));
-    setText(this.#words, span(from, to));
+    setText(this.#words, shortSpan(from, to));
+    this.#words.setAttribute('aria-label', `${span(from, to)}. Choose another range`);
   }
 
   // A dialog for any range, in the reader's time zone.
