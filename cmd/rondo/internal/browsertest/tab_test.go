@@ -29,9 +29,12 @@ type tab struct {
 	ctx  context.Context
 	base string // the server's address, without a slash at its end
 
+	silenced bool // scripts are forbidden
+
 	mu       sync.Mutex
-	wrong    []string // what must not happen: errors, warnings, strangers, breaches of the policy
-	requests []string // addresses below base
+	wrong    []string                   // what must not happen: errors, warnings, strangers, breaches of the policy
+	requests []string                   // addresses below base
+	awaited  map[network.RequestID]bool // requests without an end
 	expected []*regexp.Regexp
 }
 
@@ -69,7 +72,7 @@ func (x *tab) another() *tab {
 // watch collects what goes wrong in a new window, and says it when the test ends.
 func watch(t *testing.T, ctx context.Context, base string) *tab {
 	t.Helper()
-	x := &tab{t: t, ctx: ctx, base: base}
+	x := &tab{t: t, ctx: ctx, base: base, awaited: make(map[network.RequestID]bool)}
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -129,11 +132,22 @@ func (x *tab) see(ev any) {
 		case ok:
 			x.mu.Lock()
 			x.requests = append(x.requests, "/"+below)
+			x.awaited[ev.RequestID] = true
 			x.mu.Unlock()
 		case !strings.HasPrefix(at, "data:") && !strings.HasPrefix(at, "blob:"+x.base) && at != "about:blank":
 			x.blame("a request off the host: %s", at)
 		}
+	case *network.EventLoadingFinished:
+		x.ended(ev.RequestID)
+	case *network.EventLoadingFailed:
+		x.ended(ev.RequestID)
 	}
+}
+
+func (x *tab) ended(id network.RequestID) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.awaited, id)
 }
 
 func (x *tab) blame(format string, args ...any) {
@@ -226,6 +240,52 @@ func (x *tab) wait(what, expression string) {
 	x.t.Fatalf("never so: %s (%s; %v), at %s, where one reads:\n%s", what, expression, last, x.address(), text)
 }
 
+// settle returns when the page has loaded, every request has ended, and what came has been drawn.
+func (x *tab) settle() {
+	x.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		before := x.silent()
+		err := x.frames()
+		if done, _ := try[bool](x, `document.readyState === 'complete'`); err == nil && done && before >= 0 && x.silent() == before {
+			return
+		}
+		if time.Now().After(deadline) {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.t.Fatalf("the page does not come to rest: %d requests have no end, the last was %s", len(x.awaited), x.requests[len(x.requests)-1])
+		}
+	}
+}
+
+// frames returns when the page was drawn twice.
+func (x *tab) frames() error {
+	if x.silenced {
+		ctx, cancel := context.WithTimeout(x.ctx, patience)
+		defer cancel()
+		_, err := chromedp.Run(ctx, chromedp.CaptureScreenshot()) // which has it drawn
+		return err
+	}
+	_, err := try[bool](x, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(() => done(true)))))`)
+	return err
+}
+
+// silent returns how many requests were made until now, or -1 while one of them has no end.
+func (x *tab) silent() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.awaited) > 0 {
+		return -1
+	}
+	return len(x.requests)
+}
+
+// charts waits until the page has settled and at least n charts are drawn.
+func (x *tab) charts(n int) {
+	x.t.Helper()
+	x.wait(fmt.Sprintf("%d charts or more", n), fmt.Sprintf("document.querySelectorAll('.chart canvas').length >= %d", n))
+	x.settle()
+}
+
 // key presses a key that a person would, such as "/" or kb.Enter.
 func (x *tab) key(keys string, options ...chromedp.KeyOption) {
 	x.t.Helper()
@@ -256,7 +316,9 @@ func (x *tab) box(selector string) box {
 	}
 	b := place()
 	for deadline := time.Now().Add(patience); ; {
-		eval[bool](x, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+		if err := x.frames(); err != nil {
+			x.t.Fatal(err)
+		}
 		again := place()
 		if again == b && b.W > 0 {
 			return b
@@ -300,6 +362,7 @@ func (x *tab) scheme(name string) {
 // scripts allows or forbids scripts in pages that are opened from now on.
 func (x *tab) scripts(allowed bool) {
 	x.t.Helper()
+	x.silenced = !allowed
 	x.must(chromedp.Func(func(ctx context.Context, s *chromedp.Target) error {
 		return s.Call(ctx, emulation.CommandSetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !allowed}, nil)
 	}))
