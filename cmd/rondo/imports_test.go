@@ -32,6 +32,7 @@ var rooms = map[string][]string{
 	"internal/sockets":       {"internal/foreign", "internal/loglimit"},
 	"internal/pages":         {},
 	"internal/replace":       {},
+	"internal/room":          {},
 	"internal/rrdtooltest":   {},
 	"internal/text":          {},
 	"rra":                    {"rra", "internal/text", "internal/rrdtooltest"},

@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/internal/histogram"
+	"github.com/rondo-db/rondo/internal/room"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -66,9 +67,9 @@ type gate struct {
 	state   atomic.Pointer[string]       // why the server is not ready; nil: it is ready
 	inner   atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
 	scraped atomic.Pointer[http.Handler] // the handler of /metrics; nil: inner
-	pending *room                        // all requests that have begun
-	work    *room                        // requests that are being handled
-	scrape  *room                        // requests for /metrics that are being handled
+	pending *room.Room                   // all requests that have begun
+	work    *room.Room                   // requests that are being handled
+	scrape  *room.Room                   // requests for /metrics that are being handled
 	bodies  *rpc.Budget
 	answers *rpc.Budget
 	refused [refusals]atomic.Uint64
@@ -99,9 +100,9 @@ func (r refusal) String() string {
 func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 	g := &gate{
 		bounds: b, log: log, hosts: h,
-		pending: newRoom(b.pending, b.clientPending),
-		work:    newRoom(b.places, b.clientPlaces),
-		scrape:  newRoom(b.scrapes, b.clientScrapes),
+		pending: room.New(b.pending, b.clientPending),
+		work:    room.New(b.places, b.clientPlaces),
+		scrape:  room.New(b.scrapes, b.clientScrapes),
 		bodies:  rpc.NewBudget(b.bodies, b.clientBodies),
 		answers: rpc.NewBudget(b.answers, b.clientAnswers),
 
@@ -175,11 +176,11 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.serve(c, w, r, *g.scraped.Load(), client, conn, g.scrape)
 		return
 	}
-	if !g.pending.enter(r.Context(), client, 0) {
+	if !g.pending.Enter(r.Context(), client, 0) {
 		g.refuse(w, r, refusedPending)
 		return
 	}
-	defer g.pending.leave(client)
+	defer g.pending.Leave(client)
 	g.serve(c, w, r, *h, client, conn, g.work)
 }
 
@@ -196,11 +197,11 @@ func (g *gate) endpoint(path string) *histogram.Histogram {
 // metrics answers /metrics, which has places of its own. The page is complete before it is sent, so
 // a slow reader occupies no place.
 func (g *gate) metrics(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
-	if !g.scrape.enter(r.Context(), client, g.patience) {
+	if !g.scrape.Enter(r.Context(), client, g.patience) {
 		g.refuse(w, r, refusedPlace)
 		return
 	}
-	leave := sync.OnceFunc(func() { g.scrape.leave(client) })
+	leave := sync.OnceFunc(func() { g.scrape.Leave(client) })
 	defer leave()
 	g.pass(c, w, r, *g.scraped.Load(), leave)
 }
@@ -216,7 +217,7 @@ func (g *gate) pass(c *http.ResponseController, w http.ResponseWriter, r *http.R
 }
 
 // serve reads the request, waits for a place in a room and lets h answer.
-func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn, in *room) {
+func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.Request, h http.Handler, client string, conn *conn, in *room.Room) {
 	arriving := g.bodies.Open(client)
 	defer arriving.Close()
 	body, err := readBody(c, r, g.body, g.send, arriving)
@@ -235,13 +236,13 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 		http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if !in.enter(r.Context(), client, g.patience) {
+	if !in.Enter(r.Context(), client, g.patience) {
 		g.refuse(w, r, refusedPlace)
 		return
 	}
 	conn.admit()
 	leave := sync.OnceFunc(func() {
-		in.leave(client)
+		in.Leave(client)
 		conn.leave()
 	})
 	defer leave()

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -203,53 +202,4 @@ func TestLongWorkIsNotCutByDeadlines(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestRoom(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRoom(3, 2)
-		ctx := t.Context()
-		for range 2 {
-			if !r.enter(ctx, "a", 0) {
-				t.Fatal("no place in an empty room")
-			}
-		}
-		if r.enter(ctx, "a", 0) {
-			t.Error("a client has more than its share")
-		}
-		got := make(chan string, 3)
-		wait := func(client string) {
-			go func() {
-				if r.enter(ctx, client, time.Hour) {
-					got <- client
-				}
-			}()
-			synctest.Wait()
-		}
-		wait("a") // waits for its own place, and is passed by
-		wait("b")
-		if len(got) != 1 || <-got != "b" {
-			t.Fatal("a client at its share keeps another from a free place")
-		}
-		wait("c")
-		r.leave("b")
-		synctest.Wait()
-		if len(got) != 1 || <-got != "c" {
-			t.Error("a place that became free was not given to the client that may have it")
-		}
-		r.leave("a")
-		synctest.Wait()
-		if len(got) != 1 || <-got != "a" {
-			t.Error("the first who waited has no place")
-		}
-		if r.enter(ctx, "d", time.Second) {
-			t.Error("a place in a full room")
-		}
-		for _, client := range []string{"a", "a", "c"} {
-			r.leave(client)
-		}
-		if r.inside() != 0 || len(r.clients) != 0 || len(r.waiting) != 0 {
-			t.Errorf("the room is not empty: %d, %v, %d wait", r.taken, r.clients, len(r.waiting))
-		}
-	})
 }

@@ -1,4 +1,5 @@
-package server
+// Package room bounds how many requests are worked on at once, all together and by client.
+package room
 
 import (
 	"context"
@@ -7,9 +8,9 @@ import (
 	"time"
 )
 
-// A room has places for requests. One client may have at most a share of them, so that others
+// A Room has places for requests. One client may have at most a share of them, so that others
 // always find some. Requests that wait get places in the order of their arrival.
-type room struct {
+type Room struct {
 	places, share int
 
 	mu      sync.Mutex // guards the fields below
@@ -23,13 +24,14 @@ type waiter struct {
 	place  chan struct{} // closed when the waiter has a place
 }
 
-func newRoom(places, share int) *room {
-	return &room{places: places, share: share, clients: make(map[string]int)}
+// New returns a room of places, of which one client may have share at most.
+func New(places, share int) *Room {
+	return &Room{places: places, share: share, clients: make(map[string]int)}
 }
 
-// enter takes a place for client. It waits for one until ctx ends or patience is over, and does not
+// Enter takes a place for client. It waits for one until ctx ends or patience is over, and does not
 // wait if patience is 0.
-func (r *room) enter(ctx context.Context, client string, patience time.Duration) bool {
+func (r *Room) Enter(ctx context.Context, client string, patience time.Duration) bool {
 	r.mu.Lock()
 	if r.free(client) {
 		r.occupy(client)
@@ -60,15 +62,15 @@ func (r *room) enter(ctx context.Context, client string, patience time.Duration)
 	return true // the waiter got a place meanwhile
 }
 
-func (r *room) free(client string) bool { return r.taken < r.places && r.clients[client] < r.share }
+func (r *Room) free(client string) bool { return r.taken < r.places && r.clients[client] < r.share }
 
-func (r *room) occupy(client string) {
+func (r *Room) occupy(client string) {
 	r.taken++
 	r.clients[client]++
 }
 
-// leave frees a place of client.
-func (r *room) leave(client string) {
+// Leave frees a place of client.
+func (r *Room) Leave(client string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.taken--
@@ -83,8 +85,8 @@ func (r *room) leave(client string) {
 	}
 }
 
-// inside returns how many places are taken.
-func (r *room) inside() int {
+// Inside returns how many places are taken.
+func (r *Room) Inside() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.taken
