@@ -150,6 +150,10 @@ func newPlan(s Store, ref core.Ref, r Request, choose func(d *rra.Definition, la
 // Rows returns the number of rows.
 func (p *Plan) Rows() int64 { return (p.End - p.Start) / p.Step }
 
+// Held returns the part (from, to] of the range whose rows the archive holds, in seconds since
+// 1970. from is not before to if the archive holds none of them. All other rows are unknown.
+func (p *Plan) Held() (from, to int64) { return max(p.from, p.Start), min(p.to, p.End) }
+
 // The limits of a piece. A piece has at least one row.
 const (
 	pieceRows   = 8192

@@ -31,7 +31,7 @@ func New(o *Options, lines []string) (*Graph, error) {
 	}
 	g := &Graph{Options: o}
 	g.Program = graphdata.New(graphdata.Options{
-		Start: o.Start, End: o.End, Step: o.Step, Now: o.Now, WeekStart: o.WeekStart, Names: o.Names, MissingIsUnknown: o.MissingIsUnknown,
+		Start: o.Start, End: o.End, Step: o.Step, Now: o.Now, WeekStart: o.WeekStart, Names: o.Names, MissingIsUnknown: o.MissingIsUnknown, Work: o.Work,
 	})
 	for _, line := range lines {
 		if err := g.Program.Add(line); err != nil {

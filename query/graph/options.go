@@ -232,6 +232,8 @@ type Options struct {
 	Daemon    string
 	// MissingIsUnknown says that series which cannot be read are unknown throughout.
 	MissingIsUnknown bool
+
+	Work int // bounds the work of CDEFs, as in graphdata.Options
 }
 
 // The limits of a graph.

@@ -28,6 +28,9 @@ type Options struct {
 
 	// MissingIsUnknown makes a series that cannot be opened one of unknown rows, without an error.
 	MissingIsUnknown bool
+	// Work bounds the work of each CDEF, and the values of all CDEFs together. 0 means rpn.MaxWork
+	// for each, and no bound together.
+	Work int
 }
 
 // A Source finds the series that a DEF names. The program returns its errors unchanged.
@@ -66,6 +69,7 @@ type Program struct {
 	marks   []mark
 	marked  bool // Marks has printed
 	ended   bool // a colour was wrong: all further lines are ignored
+	values  int  // of the CDEFs that were calculated
 }
 
 // An element is one line that defines data.

@@ -23,6 +23,9 @@ func (p *Program) Run(ctx context.Context, s Source) error {
 		}
 	}
 	for i := range p.elems {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		e := &p.elems[i]
 		switch e.kind {
 		case CDEF:
@@ -45,8 +48,15 @@ func (p *Program) calculate(e *element) error {
 	for i, v := range e.vars {
 		vars[i] = p.elems[v].series
 	}
+	o := rpn.Options{Now: p.options.Now.Unix(), Location: p.options.Now.Location(), WeekStart: p.options.WeekStart}
+	if p.options.Work > 0 {
+		if o.Work = p.options.Work - p.values; o.Work <= 0 {
+			return rpn.ErrWork
+		}
+	}
 	var err error
-	e.series, err = e.rpn.EvalColumns(vars, rpn.Options{Now: p.options.Now.Unix(), Location: p.options.Now.Location(), WeekStart: p.options.WeekStart})
+	e.series, err = e.rpn.EvalColumns(vars, o)
+	p.values += len(e.series.Values)
 	return err
 }
 
@@ -86,7 +96,7 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 		}
 		return err
 	}
-	plan, err := query.NewPlan(store, ref, query.Request{CF: d.cf, Start: d.start, End: d.end, Resolution: d.step})
+	plan, err := query.NewPlan(store, ref, d.request())
 	if err != nil {
 		return err
 	}

@@ -84,6 +84,12 @@ func WithAccount(ctx context.Context, a *Account) context.Context {
 	return context.WithValue(ctx, accountKey{}, a)
 }
 
+// AccountOf returns the account in ctx; nil if there is none.
+func AccountOf(ctx context.Context) *Account {
+	a, _ := ctx.Value(accountKey{}).(*Account)
+	return a
+}
+
 // An answerCharge charges an answer to the account of its request while the answer is put together.
 type answerCharge struct {
 	account *Account
@@ -97,8 +103,7 @@ const chargeBytes = 64 << 10
 
 // chargeFor returns what charges the answer of req to the account in ctx.
 func chargeFor(ctx context.Context, req connect.AnyRequest) answerCharge {
-	a, _ := ctx.Value(accountKey{}).(*Account)
-	return answerCharge{account: a, json: req.HTTPMethod() == http.MethodGet || strings.Contains(req.Header().Get("Content-Type"), "json")}
+	return answerCharge{account: AccountOf(ctx), json: req.HTTPMethod() == http.MethodGet || strings.Contains(req.Header().Get("Content-Type"), "json")}
 }
 
 // doubles charges n doubles. Each is in memory twice, as a number and as it is sent. The latter

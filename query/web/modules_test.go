@@ -26,7 +26,7 @@ func TestModulesOfEachPageAreThere(t *testing.T) {
 }
 
 func TestShellLoadsFilesThatMayBeKept(t *testing.T) {
-	h := (&Server{}).Handler()
+	h := New(Config{})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/host/web1", nil))
 	links := regexp.MustCompile(`(?:href|src)="(/assets/[^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1)

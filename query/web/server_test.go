@@ -20,10 +20,10 @@ import (
 func newServer(t *testing.T) (*web.Server, *core.Store) {
 	t.Helper()
 	store := enginetest.Open(t)
-	return &web.Server{
+	return web.New(web.Config{
 		Store: store, RPC: &rpc.Server{Store: store}, Version: "v<1>", DB: "/tmp/<db>", Started: time.Now(),
 		Ways: func() []web.Way { return []web.Way{{Name: "<b>way", Addr: "127.0.0.1:1"}} },
-	}, store
+	}), store
 }
 
 // ask asks a handler and returns the answer with its body.
@@ -44,7 +44,7 @@ func ask(t *testing.T, h http.Handler, method, target string, header ...string) 
 
 func TestEveryAnswerIsSecured(t *testing.T) {
 	s, _ := newServer(t)
-	h := s.Handler()
+	h := http.Handler(s)
 	for _, target := range []string{"/", "/status", "/nosuch", "/assets/main.js", "/assets/nosuch.js"} {
 		r, _ := ask(t, h, "GET", target)
 		policy := r.Header.Get("Content-Security-Policy")
@@ -69,7 +69,7 @@ var scriptFiles = regexp.MustCompile(`<script (type="module" )?src="/assets/[0-9
 func TestPagesRunNoInlineScript(t *testing.T) {
 	s, _ := newServer(t)
 	for _, target := range []string{"/", "/status", "/" + url.PathEscape(`<script>alert(1)</script>`)} {
-		_, body := ask(t, s.Handler(), "GET", target)
+		_, body := ask(t, s, "GET", target)
 		if n := strings.Count(body, "<script"); n != 2 || len(scriptFiles.FindAllString(body, -1)) != 2 {
 			t.Errorf("%s: %d scripts in\n%s", target, n, body)
 		}
@@ -81,7 +81,7 @@ func TestPagesRunNoInlineScript(t *testing.T) {
 
 func TestAssetsAreSentOnce(t *testing.T) {
 	s, _ := newServer(t)
-	h := s.Handler()
+	h := http.Handler(s)
 	first, body := ask(t, h, "GET", "/assets/main.js")
 	if first.StatusCode != 200 || body == "" || first.Header.Get("Content-Type") != "text/javascript; charset=utf-8" {
 		t.Fatalf("main.js: %s %v", first.Status, first.Header)

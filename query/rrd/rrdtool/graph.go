@@ -60,6 +60,7 @@ type drawing struct {
 	memory bool // the picture goes to standard output
 	size   [2]int
 	layout *graph.Layout
+	most   float64  // pixels of the picture; 0: as many as a canvas has
 	info   []string // lines of graphv
 	image  []byte   // for standard output
 	plain  imageInfo
@@ -182,6 +183,9 @@ func (d *drawing) picture(source graphdata.Source) (err error) {
 	if fresh {
 		return nil
 	}
+	if n := float64(l.ImageWidth) * float64(l.ImageHeight) * o.Zoom * o.Zoom; d.most > 0 && n > d.most {
+		return &SizeError{n, d.most}
+	}
 	picture, err := canvas.New(o.Format, float64(l.ImageWidth), float64(l.ImageHeight), o.Zoom, o.Canvas())
 	if err != nil {
 		d.info, d.plain = nil, imageInfo{}
@@ -189,7 +193,10 @@ func (d *drawing) picture(source graphdata.Source) (err error) {
 	}
 	l.Measure()
 	d.values()
-	l.Draw(picture)
+	l.Draw(until{picture, d.ctx})
+	if err := d.ctx.Err(); err != nil {
+		return err
+	}
 	if err := d.write(picture.Encode); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/internal/room"
 	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/web"
 )
 
 // bounds are the limits of the HTTP port. A client is an address.
@@ -25,6 +26,7 @@ type bounds struct {
 	pending, clientPending int           // requests that have begun, including those that wait
 	places, clientPlaces   int           // requests that are being handled
 	scrapes, clientScrapes int           // requests for /metrics
+	graphs, clientGraphs   int           // requests for graphs, waiting or not
 	streams                int           // requests at a time on one connection of HTTP/2
 	patience               time.Duration // how long a request waits for a place
 	work                   time.Duration // how long a request may be handled
@@ -46,6 +48,7 @@ func defaultBounds(memory int64) bounds {
 		pending: 1024, clientPending: 256,
 		places: 32, clientPlaces: 24,
 		scrapes: 4, clientScrapes: 2,
+		graphs: 128, clientGraphs: 64,
 		streams:  100,
 		patience: 5 * time.Second,
 		work:     2 * time.Minute,
@@ -70,6 +73,7 @@ type gate struct {
 	pending *room.Room                   // all requests that have begun
 	work    *room.Room                   // requests that are being handled
 	scrape  *room.Room                   // requests for /metrics that are being handled
+	graph   *room.Room                   // requests for graphs
 	bodies  *rpc.Budget
 	answers *rpc.Budget
 	refused [refusals]atomic.Uint64
@@ -103,12 +107,13 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 		pending: room.New(b.pending, b.clientPending),
 		work:    room.New(b.places, b.clientPlaces),
 		scrape:  room.New(b.scrapes, b.clientScrapes),
+		graph:   room.New(b.graphs, b.clientGraphs),
 		bodies:  rpc.NewBudget(b.bodies, b.clientBodies),
 		answers: rpc.NewBudget(b.answers, b.clientAnswers),
 
 		endpoints: make(map[string]*histogram.Histogram),
 	}
-	for _, path := range append(rpc.Procedures(), "/", "/metrics", otherEndpoint) {
+	for _, path := range append(rpc.Procedures(), "/", "/metrics", web.GraphPath, otherEndpoint) {
 		g.endpoints[path] = new(histogram.Histogram)
 	}
 	g.setState("starting")
@@ -181,13 +186,20 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer g.pending.Leave(client)
-	g.serve(c, w, r, *h, client, conn, g.work)
+	in := g.work
+	if web.Draws(r.URL.Path) {
+		in = g.graph // graphs that wait for their turn keep nobody from the other places
+	}
+	g.serve(c, w, r, *h, client, conn, in)
 }
 
 // otherEndpoint is the name under which requests for unknown paths are counted.
 const otherEndpoint = "other"
 
 func (g *gate) endpoint(path string) *histogram.Histogram {
+	if web.Draws(path) {
+		path = web.GraphPath
+	}
 	if h := g.endpoints[path]; h != nil {
 		return h
 	}

@@ -52,6 +52,21 @@ func (s *server) writeHTTP(w *metrics.Writer) {
 	}
 }
 
+// writeGraphs writes the metrics of graphs that were asked for over HTTP.
+func (s *server) writeGraphs(w *metrics.Writer) {
+	st := s.pages.Stats()
+	w.Family("rondo_graphs_total", "counter", "Graphs asked for over HTTP, by outcome.")
+	for _, o := range []struct {
+		name string
+		n    uint64
+	}{{"drawn", st.Drawn}, {"kept", st.Kept}, {"unchanged", st.Unchanged}, {"busy", st.Busy}, {"failed", st.Failed}} {
+		w.Sample(float64(o.n), "outcome", o.name)
+	}
+	w.Gauge("rondo_graphs_waiting", "Graphs that wait for a place, or are being drawn.", float64(st.Waiting))
+	w.Family("rondo_graph_seconds", "histogram", "Fetching and drawing of a graph.")
+	writeHistogram(w, st.Seconds)
+}
+
 func writeHistogram(w *metrics.Writer, s histogram.Snapshot, labels ...string) {
 	w.Histogram(s.Buckets, s.Count(), s.Sum(), labels...)
 }

@@ -28,6 +28,7 @@ func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
 	s.writeRRDCached(w)
 	writeTimes(w, s.store.Stats())
 	s.writeHTTP(w)
+	s.writeGraphs(w)
 	_ = w.Flush() // the client may be gone
 }
 

@@ -6,11 +6,12 @@ import (
 	"github.com/rondo-db/rondo/query/web"
 )
 
-// pages returns the handler of the pages for people.
-func (s *server) pages() http.Handler {
-	return (&web.Server{
+// newPages returns the server of the pages for people.
+func (s *server) newPages() *web.Server {
+	return web.New(web.Config{
 		Store: s.store, RPC: s.rpc, Version: s.Version, DB: absolute(s.DB), Started: s.started, Ways: s.waysIn,
-	}).Handler()
+		Client: func(r *http.Request) string { return clientOf(r.RemoteAddr) },
+	})
 }
 
 // waysIn returns the addresses at which samples come in.

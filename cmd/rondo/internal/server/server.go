@@ -61,6 +61,7 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
 		"recovery", time.Since(s.started).Round(time.Millisecond))
 	s.rpc = s.newRPC()
+	s.pages = s.newPages()
 	s.receivers = newManager(s)
 	if err := s.receivers.start(s.Ways, fail); err != nil {
 		return err
@@ -192,7 +193,7 @@ func (s *server) newRPC() *rpc.Server {
 func (s *server) handlers() (all, scrapes http.Handler) {
 	mux, metrics := http.NewServeMux(), http.NewServeMux()
 	mux.Handle(s.rpc.Handler())
-	mux.Handle("/", s.pages())
+	mux.Handle("/", s.pages)
 	mux.HandleFunc("GET /rondo.proto", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write(rpc.Proto) // the client may be gone

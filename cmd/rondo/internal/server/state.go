@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
+	"github.com/rondo-db/rondo/query/web"
 )
 
 // A server is one running Config.
@@ -21,6 +22,7 @@ type server struct {
 	Config
 	started     time.Time
 	rpc         *rpc.Server
+	pages       *web.Server
 	reloads     reloads
 	store       *core.Store
 	page        *gate

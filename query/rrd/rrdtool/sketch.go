@@ -1,0 +1,125 @@
+package rrdtool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/rondo-db/rondo/query/graph"
+	"github.com/rondo-db/rondo/query/graph/canvas"
+	"github.com/rondo-db/rondo/query/graphdata"
+)
+
+// A Sketch is a graph whose arguments have been read, and whose data have not.
+type Sketch struct {
+	drawing *drawing
+	lines   int
+}
+
+// NewSketch reads the arguments of graph, without the name of a file. set may change the options
+// after the arguments; nil changes nothing. env need not have a store: [Sketch.Draw] gets the
+// series. The errors have rrdtool's words.
+func NewSketch(env *Env, args []string, set func(o *graph.Options) error) (*Sketch, error) {
+	c := &command{Env: env.withDefaults(), ctx: context.Background()}
+	o := graph.NewOptions(c.now())
+	o.Names, o.WeekStart = c.locale.names, c.locale.weekStart
+	lines, err := parse(args, graphOptions, o.Set)
+	if err == nil && set != nil {
+		err = set(o)
+	}
+	if err == nil {
+		err = o.Finish()
+	}
+	if err != nil {
+		return nil, c.locale.localError(err)
+	}
+	d := &drawing{command: c, file: "-", memory: true}
+	if d.Graph, err = graph.New(o, lines); err != nil {
+		return nil, c.locale.localError(err)
+	}
+	return &Sketch{d, len(lines)}, nil
+}
+
+// Options are the options of the graph, with its range of time.
+func (s *Sketch) Options() *graph.Options { return s.drawing.Options }
+
+// Lines is how many lines the graph has.
+func (s *Sketch) Lines() int { return s.lines }
+
+// Readings returns the rows that Draw will read, without reading them.
+func (s *Sketch) Readings(ctx context.Context, source graphdata.Source) ([]graphdata.Reading, error) {
+	return s.drawing.Program.Readings(ctx, source)
+}
+
+// ErrNothing says that a graph has no line that draws.
+var ErrNothing = errors.New("the graph draws nothing: it has no LINE, AREA, TICK, HRULE or VRULE")
+
+// A SizeError says that a picture would have too many pixels.
+type SizeError struct{ Pixels, Most float64 }
+
+func (e *SizeError) Error() string {
+	return fmt.Sprintf("the picture would have %.0f pixels, more than %.0f", e.Pixels, e.Most)
+}
+
+// Draw fetches the data and returns the picture. It may be called once. The error is a [*SizeError]
+// if the picture would have more than most pixels, and ErrNothing if nothing would be on it. The
+// end of ctx ends the drawing.
+func (s *Sketch) Draw(ctx context.Context, source graphdata.Source, most int) ([]byte, error) {
+	d := s.drawing
+	d.ctx, d.most = ctx, float64(most)
+	err := d.picture(source)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, d.locale.localError(err)
+	case d.image == nil:
+		return nil, ErrNothing
+	}
+	return d.image, nil
+}
+
+// Columns fetches the data of the lines that draw or export, for those who want numbers instead of
+// a picture. The program has run: its exports are the columns. The error is ErrNothing if there are
+// none.
+func (s *Sketch) Columns(ctx context.Context, source graphdata.Source) (*graphdata.Program, error) {
+	p := s.drawing.Program
+	p.ExportDrawn()
+	if err := p.Run(ctx, source); err != nil {
+		return nil, s.drawing.locale.localError(err)
+	}
+	if len(p.Exports()) == 0 {
+		return nil, ErrNothing
+	}
+	return p, nil
+}
+
+// until is a canvas that takes nothing more after its context has ended.
+type until struct {
+	canvas.Canvas
+	ctx context.Context
+}
+
+func (u until) Fill(c canvas.Color, paths ...[]canvas.Point) {
+	if u.ctx.Err() == nil {
+		u.Canvas.Fill(c, paths...)
+	}
+}
+
+func (u until) Gradient(path []canvas.Point, y1 float64, c1 canvas.Color, y2 float64, c2 canvas.Color) {
+	if u.ctx.Err() == nil {
+		u.Canvas.Gradient(path, y1, c1, y2, c2)
+	}
+}
+
+func (u until) Stroke(s canvas.Stroke, path []canvas.Point) {
+	if u.ctx.Err() == nil {
+		u.Canvas.Stroke(s, path)
+	}
+}
+
+func (u until) Text(t canvas.Text) {
+	if u.ctx.Err() == nil {
+		u.Canvas.Text(t)
+	}
+}

@@ -1,0 +1,185 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/graphdata"
+	"github.com/rondo-db/rondo/query/rpc"
+	"github.com/rondo-db/rondo/query/rrd/rrdtool"
+)
+
+// graph answers the request for a graph. What costs little comes first: the arguments, the limits,
+// and whether the client has the picture already. Only then the request waits for its place.
+func (s *Server) graph(w http.ResponseWriter, r *http.Request, format string) {
+	_, picture := pictures[format]
+	kind, number := numbers[format]
+	if picture {
+		kind = pictures[format].kind
+	} else if !number {
+		http.Error(w, "a graph ends in .svg, .png, .pdf, .eps, .json, .xml, .csv, .tsv or .ssv.", http.StatusNotFound)
+		return
+	}
+	d, err := s.prepare(r.Context(), format, r.URL.RawQuery)
+	if err != nil {
+		s.counts.failed.Add(1)
+		fail(w, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	// A picture that somebody opens by itself runs nothing and loads nothing. Its texts have
+	// style attributes.
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+	h.Set("Cache-Control", fmt.Sprintf("max-age=%d", int64(d.fresh/time.Second)))
+	h.Set("ETag", d.tag)
+	if hasTag(r.Header.Values("If-None-Match"), d.tag) {
+		s.counts.unchanged.Add(1)
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	data, err := s.picture(r.Context(), d, s.Client(r))
+	switch {
+	case errors.Is(err, errBusy):
+		s.counts.busy.Add(1)
+	case err != nil:
+		s.counts.failed.Add(1)
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	send(w, r, data, d.tag)
+}
+
+// prepare reads the address of a graph, checks its limits and names the picture. The present is
+// rounded down to a pixel of the graph, so that all who ask within that time see the same picture.
+func (s *Server) prepare(ctx context.Context, format, query string) (*prepared, error) {
+	q, err := s.ask(format, query)
+	if err != nil {
+		return nil, err
+	}
+	now := s.Now()
+	sketch, err := s.sketch(q, now)
+	if err != nil {
+		return nil, err
+	}
+	pixel := pixelOf(sketch)
+	rounded := now.Add(-time.Duration(now.Unix()%pixel) * time.Second).Truncate(time.Second)
+	if sketch, err = s.sketch(q, rounded); err != nil {
+		return nil, err
+	}
+	readings, err := sketch.Readings(ctx, source{s.Store})
+	if err != nil {
+		return nil, err
+	}
+	d := &prepared{question: q, sketch: sketch}
+	if d.values, err = volume(readings); err != nil {
+		return nil, err
+	}
+	d.tag = s.tagOf(d, rounded, readings)
+	d.fresh = min(rounded.Add(time.Duration(pixel)*time.Second).Sub(now), maxFresh)
+	return d, nil
+}
+
+// maxFresh is how long a browser may show a picture without asking again.
+const maxFresh = 5 * time.Minute
+
+// pixelOf returns how many seconds a pixel of a graph is wide.
+func pixelOf(sketch *rrdtool.Sketch) int64 {
+	o := sketch.Options()
+	return max(1, (o.End-o.Start)/int64(max(o.Width, 1)))
+}
+
+// volume returns how many values are read for some readings.
+func volume(readings []graphdata.Reading) (n int64, err error) {
+	type read struct {
+		ref        core.Ref
+		archive    int
+		start, end int64
+	}
+	seen := map[read]bool{}
+	for _, r := range readings {
+		k := read{r.Ref, r.Plan.Archive, r.Plan.Start, r.Plan.End}
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		if rows := r.Plan.Rows(); rows > maxRead {
+			return 0, &query.RangeError{Rows: rows, Most: maxRead}
+		}
+		if n += r.Plan.Rows() * int64(max(1, len(r.Plan.DS))); n > maxRead {
+			return 0, wrong("the graph reads %d values or more, at most %d are possible: ask for a shorter time, or for fewer series", n, maxRead)
+		}
+	}
+	return n, nil
+}
+
+// picture returns the body of the answer: one that was drawn for somebody else, or a new one.
+func (s *Server) picture(ctx context.Context, d *prepared, client string) ([]byte, error) {
+	if data := s.gallery.get(d.tag); data != nil {
+		s.counts.kept.Add(1)
+		return data, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	leave, err := s.queue.enter(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if data := s.gallery.get(d.tag); data != nil { // it was drawn meanwhile
+		s.counts.kept.Add(1)
+		return data, nil
+	}
+	account := rpc.AccountOf(ctx)
+	if err := account.Charge(8 * d.values); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	data, err := s.draw(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	s.counts.drawn.Add(1)
+	s.counts.seconds.Observe(time.Since(began))
+	s.gallery.put(d.tag, data)
+	return data, account.Charge(int64(len(data)))
+}
+
+func (s *Server) draw(ctx context.Context, d *prepared) ([]byte, error) {
+	if _, ok := pictures[d.format]; ok {
+		return d.sketch.Draw(ctx, source{s.Store}, maxPixels)
+	}
+	p, err := d.sketch.Columns(ctx, source{s.Store})
+	if err != nil {
+		return nil, err
+	}
+	return columns(ctx, d.format, p)
+}
+
+// A source finds the series of the database, and nothing else: no file of this machine, and no
+// other server.
+type source struct{ store *core.Store }
+
+// Open finds the series that a DEF names.
+func (s source) Open(_ context.Context, name, daemon string) (query.Store, core.Ref, error) {
+	if daemon != "" {
+		return nil, 0, wrong("this server does not ask others: daemon= is for the command line")
+	}
+	path, err := rrdtool.Path("", "", name)
+	if err != nil {
+		return nil, 0, wrong("%.200q names no series", name)
+	}
+	ref, err := s.store.Lookup(strings.TrimPrefix(path, "/"))
+	if errors.Is(err, core.ErrNotFound) {
+		err = fmt.Errorf("there is no series %.200q (a graph over HTTP shows series of the database, and no files): %w", name, core.ErrNotFound)
+	}
+	return s.store, ref, err
+}

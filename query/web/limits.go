@@ -1,0 +1,32 @@
+package web
+
+import (
+	"runtime"
+	"time"
+)
+
+// The limits of one graph.
+const (
+	maxArgs   = 512              // arguments
+	maxLines  = 256              // lines: DEF, CDEF, LINE and so on
+	maxSide   = 4096             // pixels of the graph's width and height, after zoom
+	maxPixels = 4 << 20          // of the whole picture
+	maxRange  = 200 * 366        // days from the start to the end
+	maxRead   = 4 << 20          // values that are read: rows times data sources
+	maxWork   = 8 << 20          // values of all CDEFs together, and the work of each
+	maxSent   = 2 << 20          // values that one answer in numbers has
+	maxTime   = 20 * time.Second // for waiting and drawing
+)
+
+// The limits of all graphs together.
+const (
+	maxWaiting       = 96       // requests that wait or are drawn
+	maxClientWaiting = 32       // likewise of one client
+	retryAfter       = "2"      // seconds, for those that find no place
+	galleryBytes     = 16 << 20 // pictures that are kept for the next who asks
+	galleryPicture   = 1 << 20  // bytes of the largest picture that is kept
+)
+
+// drawingPlaces is how many graphs are drawn at once. Half of the processors are left to those who
+// append.
+func drawingPlaces() int { return max(1, runtime.GOMAXPROCS(0)/2) }

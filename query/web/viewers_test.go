@@ -1,0 +1,72 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestViewersBesideAppends: while many look at graphs, each at another one, every sample is stored.
+// A viewer gets its graph, or is told to come again.
+func TestViewersBesideAppends(t *testing.T) {
+	s, store, ref, c := newGraphs(t)
+	const viewers, looks, batches = 120, 4, 40
+	c.at = begin + 3600 + batches*10
+	var wg sync.WaitGroup
+	var busy, drawn atomic.Int64
+	for v := range viewers {
+		wg.Go(func() {
+			for i := range looks {
+				w := httptest.NewRecorder()
+				r := httptest.NewRequest("GET", address("svg", append([]string{"width", fmt.Sprint(100 + v*looks + i)}, usual...)...), nil)
+				r.RemoteAddr = fmt.Sprintf("10.0.0.%d:1", v%20)
+				s.ServeHTTP(w, r)
+				switch {
+				case w.Code == http.StatusOK:
+					drawn.Add(1)
+				case w.Code == http.StatusServiceUnavailable && w.Header().Get("Retry-After") != "":
+					busy.Add(1)
+				default:
+					t.Errorf("%d %s", w.Code, w.Body)
+				}
+			}
+		})
+	}
+	wg.Go(func() {
+		for i := range batches {
+			var b core.Batch
+			b.Add(ref, rra.Time((begin+3610+int64(i)*10)*1e6), rra.Float(1), rra.Float(2))
+			if err := store.Append(t.Context(), &b); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wg.Wait()
+	st := s.Stats()
+	if drawn.Load() == 0 || drawn.Load()+busy.Load() != viewers*looks || st.Drawn+st.Kept != uint64(drawn.Load()) || st.Busy != uint64(busy.Load()) || st.Waiting != 0 {
+		t.Errorf("%d drawn, %d busy, counts %+v", drawn.Load(), busy.Load(), st)
+	}
+	if last, err := store.Last(ref); err != nil || last != rra.Time((begin+3600+batches*10)*1e6) {
+		t.Errorf("the last sample is at %v: %v", last, err)
+	}
+}
+
+// TestGoneViewerIsNotDrawnFor: the end of the request's context ends the drawing.
+func TestGoneViewerIsNotDrawnFor(t *testing.T) {
+	s, _, _, _ := newGraphs(t)
+	r := httptest.NewRequest("GET", address("png", usual...), nil)
+	ctx, cancel := context.WithCancel(r.Context())
+	cancel()
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r.WithContext(ctx))
+	if st := s.Stats(); w.Code == http.StatusOK || st.Drawn != 0 || st.Waiting != 0 {
+		t.Errorf("status %d, counts %+v", w.Code, st)
+	}
+}
