@@ -1,0 +1,8 @@
+import { run } from './check.js';
+import './chart_test.js';
+import './data_test.js';
+import './format_test.js';
+import './state_test.js';
+import './ticks_test.js';
+
+run().then((result) => { globalThis.result = result; });
