@@ -146,11 +146,11 @@ class Engine {
     setText(tile.words, words);
     if (!(part >= 0)) return;
     if (!tile.bar) {
-      tile.bar = el('i', { class: 'bar', 'aria-hidden': 'true' }, el('i'));
+      tile.bar = el('i', { class: 'meter', 'aria-hidden': 'true' }, el('i'));
       tile.element.append(tile.bar);
     }
     tile.bar.firstChild.style.width = `${Math.min(100, Math.max(part > 0 ? 1 : 0, part * 100))}%`;
-    tile.bar.className = part > 0.9 ? 'bar warn' : 'bar';
+    tile.bar.className = part > 0.9 ? 'meter warn' : 'meter';
   }
 }
 
