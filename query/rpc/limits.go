@@ -28,6 +28,8 @@ const (
 	maxReadValues   = 64 << 20  // values that one FetchMany reads to make its rows of
 	defaultPage     = 1_000     // series or paths in a page of List or Metadata
 	maxPage         = 10_000    // likewise, if the request asks for more
+	maxLatestPaths  = 1_000     // paths of one Latest
+	maxLatestRows   = 64        // rows of a series in one answer of Latest
 	maxLabelValues  = 1_000_000 // names or values in one answer of Labels
 )
 

@@ -88,6 +88,8 @@ const (
 	RondoDropDashboardProcedure = "/rondo.v1.Rondo/DropDashboard"
 	// RondoStatusProcedure is the fully-qualified name of the Rondo's Status RPC.
 	RondoStatusProcedure = "/rondo.v1.Rondo/Status"
+	// RondoLatestProcedure is the fully-qualified name of the Rondo's Latest RPC.
+	RondoLatestProcedure = "/rondo.v1.Rondo/Latest"
 	// RondoCheckpointProcedure is the fully-qualified name of the Rondo's Checkpoint RPC.
 	RondoCheckpointProcedure = "/rondo.v1.Rondo/Checkpoint"
 	// LocalExecProcedure is the fully-qualified name of the Local's Exec RPC.
@@ -148,6 +150,8 @@ type RondoClient interface {
 	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
 	// Status returns the state of the server: receivers, senders, and problems in words.
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
+	// Latest returns the newest rows of many series at once: of given ones, or page by page.
+	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
 	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
 }
@@ -297,6 +301,13 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 			connect.WithClientOptions(opts...),
 		),
+		latest: connect.NewClient[LatestRequest, LatestResponse](
+			httpClient,
+			baseURL+RondoLatestProcedure,
+			connect.WithSchema(rondoMethods.ByName("Latest")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
 		checkpoint: connect.NewClient[CheckpointRequest, CheckpointResponse](
 			httpClient,
 			baseURL+RondoCheckpointProcedure,
@@ -328,6 +339,7 @@ type rondoClient struct {
 	saveDashboard *connect.Client[SaveDashboardRequest, SaveDashboardResponse]
 	dropDashboard *connect.Client[DropDashboardRequest, DropDashboardResponse]
 	status        *connect.Client[StatusRequest, StatusResponse]
+	latest        *connect.Client[LatestRequest, LatestResponse]
 	checkpoint    *connect.Client[CheckpointRequest, CheckpointResponse]
 }
 
@@ -431,6 +443,11 @@ func (c *rondoClient) Status(ctx context.Context, req *connect.Request[StatusReq
 	return c.status.CallUnary(ctx, req)
 }
 
+// Latest calls rondo.v1.Rondo.Latest.
+func (c *rondoClient) Latest(ctx context.Context, req *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error) {
+	return c.latest.CallUnary(ctx, req)
+}
+
 // Checkpoint calls rondo.v1.Rondo.Checkpoint.
 func (c *rondoClient) Checkpoint(ctx context.Context, req *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error) {
 	return c.checkpoint.CallUnary(ctx, req)
@@ -480,6 +497,8 @@ type RondoHandler interface {
 	DropDashboard(context.Context, *connect.Request[DropDashboardRequest]) (*connect.Response[DropDashboardResponse], error)
 	// Status returns the state of the server: receivers, senders, and problems in words.
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
+	// Latest returns the newest rows of many series at once: of given ones, or page by page.
+	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
 	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
 }
@@ -625,6 +644,13 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
 		connect.WithHandlerOptions(opts...),
 	)
+	rondoLatestHandler := connect.NewUnaryHandler(
+		RondoLatestProcedure,
+		svc.Latest,
+		connect.WithSchema(rondoMethods.ByName("Latest")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
 	rondoCheckpointHandler := connect.NewUnaryHandler(
 		RondoCheckpointProcedure,
 		svc.Checkpoint,
@@ -673,6 +699,8 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 			rondoDropDashboardHandler.ServeHTTP(w, r)
 		case RondoStatusProcedure:
 			rondoStatusHandler.ServeHTTP(w, r)
+		case RondoLatestProcedure:
+			rondoLatestHandler.ServeHTTP(w, r)
 		case RondoCheckpointProcedure:
 			rondoCheckpointHandler.ServeHTTP(w, r)
 		default:
@@ -762,6 +790,10 @@ func (UnimplementedRondoHandler) DropDashboard(context.Context, *connect.Request
 
 func (UnimplementedRondoHandler) Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Status is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Latest is not implemented"))
 }
 
 func (UnimplementedRondoHandler) Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error) {

@@ -90,7 +90,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{71, 0}
 }
 
 // A Label is one name and value of a series' label set.
@@ -4678,6 +4678,230 @@ func (x *EngineStatus) GetProcessors() float64 {
 	return 0
 }
 
+type LatestRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The series, at most 1,000, in the order of the answer. Those that do not exist are left out. If
+	// it is empty, the request is for a page of all series.
+	Paths []string `protobuf:"bytes,1,rep,name=paths,proto3" json:"paths,omitempty"`
+	// Prefix of the paths of a page.
+	Prefix string `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// Series in a page, at most 10,000; 0 means 1,000. Series that since_us leaves out count.
+	Limit int32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// The next_page of the answer before.
+	Page string `protobuf:"bytes,4,opt,name=page,proto3" json:"page,omitempty"`
+	// Rows of each series, at most 64; 0 means 1.
+	Rows int32 `protobuf:"varint,5,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Leave out series that were not updated after this time.
+	SinceUs       int64 `protobuf:"varint,6,opt,name=since_us,json=sinceUs,proto3" json:"since_us,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LatestRequest) Reset() {
+	*x = LatestRequest{}
+	mi := &file_rondo_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LatestRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LatestRequest) ProtoMessage() {}
+
+func (x *LatestRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
+func (*LatestRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *LatestRequest) GetPaths() []string {
+	if x != nil {
+		return x.Paths
+	}
+	return nil
+}
+
+func (x *LatestRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *LatestRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *LatestRequest) GetPage() string {
+	if x != nil {
+		return x.Page
+	}
+	return ""
+}
+
+func (x *LatestRequest) GetRows() int32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *LatestRequest) GetSinceUs() int64 {
+	if x != nil {
+		return x.SinceUs
+	}
+	return 0
+}
+
+// LatestSeries is the newest rows of a series, from its finest archive: of AVERAGE, or else of MIN,
+// MAX or LAST. It has no columns if the series keeps none of them.
+type LatestSeries struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Path         string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	LastUpdateUs int64                  `protobuf:"varint,2,opt,name=last_update_us,json=lastUpdateUs,proto3" json:"last_update_us,omitempty"`
+	// When the newest row ends, which is not after the last update.
+	End int64 `protobuf:"varint,3,opt,name=end,proto3" json:"end,omitempty"`
+	// Seconds a row.
+	Step          int64     `protobuf:"varint,4,opt,name=step,proto3" json:"step,omitempty"`
+	Columns       []*Column `protobuf:"bytes,5,rep,name=columns,proto3" json:"columns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LatestSeries) Reset() {
+	*x = LatestSeries{}
+	mi := &file_rondo_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LatestSeries) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LatestSeries) ProtoMessage() {}
+
+func (x *LatestSeries) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LatestSeries.ProtoReflect.Descriptor instead.
+func (*LatestSeries) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *LatestSeries) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *LatestSeries) GetLastUpdateUs() int64 {
+	if x != nil {
+		return x.LastUpdateUs
+	}
+	return 0
+}
+
+func (x *LatestSeries) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+func (x *LatestSeries) GetStep() int64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *LatestSeries) GetColumns() []*Column {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+type LatestResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Series []*LatestSeries        `protobuf:"bytes,1,rep,name=series,proto3" json:"series,omitempty"`
+	// Empty if this is the last page.
+	NextPage      string `protobuf:"bytes,2,opt,name=next_page,json=nextPage,proto3" json:"next_page,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LatestResponse) Reset() {
+	*x = LatestResponse{}
+	mi := &file_rondo_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LatestResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LatestResponse) ProtoMessage() {}
+
+func (x *LatestResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
+func (*LatestResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *LatestResponse) GetSeries() []*LatestSeries {
+	if x != nil {
+		return x.Series
+	}
+	return nil
+}
+
+func (x *LatestResponse) GetNextPage() string {
+	if x != nil {
+		return x.NextPage
+	}
+	return ""
+}
+
 type CheckpointRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -4686,7 +4910,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4698,7 +4922,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4711,7 +4935,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{64}
+	return file_rondo_proto_rawDescGZIP(), []int{67}
 }
 
 type CheckpointResponse struct {
@@ -4723,7 +4947,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4735,7 +4959,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4748,7 +4972,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{65}
+	return file_rondo_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -4790,7 +5014,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4802,7 +5026,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4815,7 +5039,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{66}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -4912,7 +5136,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4924,7 +5148,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4937,7 +5161,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -4984,7 +5208,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4996,7 +5220,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5009,7 +5233,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -5054,7 +5278,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5066,7 +5290,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5079,7 +5303,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -5118,7 +5342,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5130,7 +5354,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5143,7 +5367,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 type BackupResponse struct {
@@ -5155,7 +5379,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5167,7 +5391,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5180,7 +5404,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -5198,7 +5422,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5210,7 +5434,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5223,7 +5447,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{75}
 }
 
 type CheckResponse struct {
@@ -5236,7 +5460,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5248,7 +5472,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5261,7 +5485,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -5289,7 +5513,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5301,7 +5525,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5314,7 +5538,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{74}
+	return file_rondo_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -5342,7 +5566,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5354,7 +5578,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5367,7 +5591,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75}
+	return file_rondo_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -5403,7 +5627,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5415,7 +5639,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5428,7 +5652,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{76}
+	return file_rondo_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -5489,7 +5713,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5501,7 +5725,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5514,7 +5738,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{77}
+	return file_rondo_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -5557,7 +5781,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5569,7 +5793,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5582,7 +5806,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78}
+	return file_rondo_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -5615,7 +5839,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5627,7 +5851,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5640,7 +5864,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79}
+	return file_rondo_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -5680,7 +5904,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5692,7 +5916,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5705,7 +5929,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{78, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -6081,7 +6305,23 @@ const file_rondo_proto_rawDesc = "" +
 	"\x0eappend_seconds\x18\x17 \x01(\x01R\rappendSeconds\x12\x1e\n" +
 	"\n" +
 	"processors\x18\x18 \x01(\x01R\n" +
-	"processors\"\x13\n" +
+	"processors\"\x96\x01\n" +
+	"\rLatestRequest\x12\x14\n" +
+	"\x05paths\x18\x01 \x03(\tR\x05paths\x12\x16\n" +
+	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\x05R\x05limit\x12\x12\n" +
+	"\x04page\x18\x04 \x01(\tR\x04page\x12\x12\n" +
+	"\x04rows\x18\x05 \x01(\x05R\x04rows\x12\x19\n" +
+	"\bsince_us\x18\x06 \x01(\x03R\asinceUs\"\x9a\x01\n" +
+	"\fLatestSeries\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12$\n" +
+	"\x0elast_update_us\x18\x02 \x01(\x03R\flastUpdateUs\x12\x10\n" +
+	"\x03end\x18\x03 \x01(\x03R\x03end\x12\x12\n" +
+	"\x04step\x18\x04 \x01(\x03R\x04step\x12*\n" +
+	"\acolumns\x18\x05 \x03(\v2\x10.rondo.v1.ColumnR\acolumns\"]\n" +
+	"\x0eLatestResponse\x12.\n" +
+	"\x06series\x18\x01 \x03(\v2\x16.rondo.v1.LatestSeriesR\x06series\x12\x1b\n" +
+	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"\x13\n" +
 	"\x11CheckpointRequest\".\n" +
 	"\x12CheckpointResponse\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\x8e\x03\n" +
@@ -6161,7 +6401,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error2\x84\v\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error2\xc6\v\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -6183,7 +6423,8 @@ const file_rondo_proto_rawDesc = "" +
 	"\tDashboard\x12\x1a.rondo.v1.DashboardRequest\x1a\x1b.rondo.v1.DashboardResponse\"\x03\x90\x02\x01\x12P\n" +
 	"\rSaveDashboard\x12\x1e.rondo.v1.SaveDashboardRequest\x1a\x1f.rondo.v1.SaveDashboardResponse\x12P\n" +
 	"\rDropDashboard\x12\x1e.rondo.v1.DropDashboardRequest\x1a\x1f.rondo.v1.DropDashboardResponse\x12@\n" +
-	"\x06Status\x12\x17.rondo.v1.StatusRequest\x1a\x18.rondo.v1.StatusResponse\"\x03\x90\x02\x01\x12G\n" +
+	"\x06Status\x12\x17.rondo.v1.StatusRequest\x1a\x18.rondo.v1.StatusResponse\"\x03\x90\x02\x01\x12@\n" +
+	"\x06Latest\x12\x17.rondo.v1.LatestRequest\x1a\x18.rondo.v1.LatestResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\n" +
 	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xfb\x02\n" +
 	"\x05Local\x127\n" +
@@ -6207,7 +6448,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 82)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Label)(nil),                 // 1: rondo.v1.Label
@@ -6274,24 +6515,27 @@ var file_rondo_proto_goTypes = []any{
 	(*ReceiverStatus)(nil),        // 62: rondo.v1.ReceiverStatus
 	(*SenderStatus)(nil),          // 63: rondo.v1.SenderStatus
 	(*EngineStatus)(nil),          // 64: rondo.v1.EngineStatus
-	(*CheckpointRequest)(nil),     // 65: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),    // 66: rondo.v1.CheckpointResponse
-	(*ExecRequest)(nil),           // 67: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 68: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 69: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 70: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 71: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 72: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 73: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 74: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 75: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 76: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 77: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 78: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 79: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 80: rondo.v1.ExportResponse
-	nil,                           // 81: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 82: rondo.v1.ControlResponse.Row
+	(*LatestRequest)(nil),         // 65: rondo.v1.LatestRequest
+	(*LatestSeries)(nil),          // 66: rondo.v1.LatestSeries
+	(*LatestResponse)(nil),        // 67: rondo.v1.LatestResponse
+	(*CheckpointRequest)(nil),     // 68: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 69: rondo.v1.CheckpointResponse
+	(*ExecRequest)(nil),           // 70: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 71: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 72: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 73: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 74: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 75: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 76: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 77: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 78: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 79: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 80: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 81: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 82: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 83: rondo.v1.ExportResponse
+	nil,                           // 84: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 85: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	4,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -6326,71 +6570,75 @@ var file_rondo_proto_depIdxs = []int32{
 	63, // 29: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
 	64, // 30: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
 	61, // 31: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	81, // 32: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	68, // 33: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,  // 34: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	69, // 35: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	82, // 36: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	1,  // 37: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	6,  // 38: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	9,  // 39: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	11, // 40: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	13, // 41: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	15, // 42: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	18, // 43: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	21, // 44: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	23, // 45: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	26, // 46: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	28, // 47: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	31, // 48: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	34, // 49: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	37, // 50: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	40, // 51: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	45, // 52: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	48, // 53: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	51, // 54: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	53, // 55: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	55, // 56: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	57, // 57: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	65, // 58: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	67, // 59: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	71, // 60: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	73, // 61: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	75, // 62: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	77, // 63: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	79, // 64: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	8,  // 65: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10, // 66: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12, // 67: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14, // 68: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17, // 69: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20, // 70: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22, // 71: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	25, // 72: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	27, // 73: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	30, // 74: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	33, // 75: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	36, // 76: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	39, // 77: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	43, // 78: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	47, // 79: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	50, // 80: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	52, // 81: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	54, // 82: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	56, // 83: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	58, // 84: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	66, // 85: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	70, // 86: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	72, // 87: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	74, // 88: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	76, // 89: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	78, // 90: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	80, // 91: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	65, // [65:92] is the sub-list for method output_type
-	38, // [38:65] is the sub-list for method input_type
-	38, // [38:38] is the sub-list for extension type_name
-	38, // [38:38] is the sub-list for extension extendee
-	0,  // [0:38] is the sub-list for field type_name
+	16, // 32: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	66, // 33: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	84, // 34: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	71, // 35: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,  // 36: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	72, // 37: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	85, // 38: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	1,  // 39: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
+	6,  // 40: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	9,  // 41: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	11, // 42: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	13, // 43: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	15, // 44: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	18, // 45: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	21, // 46: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	23, // 47: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	26, // 48: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	28, // 49: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	31, // 50: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	34, // 51: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	37, // 52: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	40, // 53: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	45, // 54: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	48, // 55: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	51, // 56: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	53, // 57: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	55, // 58: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	57, // 59: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	65, // 60: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	68, // 61: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	70, // 62: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	74, // 63: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	76, // 64: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	78, // 65: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	80, // 66: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	82, // 67: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	8,  // 68: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10, // 69: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12, // 70: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14, // 71: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17, // 72: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20, // 73: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22, // 74: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	25, // 75: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	27, // 76: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	30, // 77: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	33, // 78: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	36, // 79: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	39, // 80: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	43, // 81: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	47, // 82: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	50, // 83: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	52, // 84: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	54, // 85: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	56, // 86: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	58, // 87: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	67, // 88: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	69, // 89: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	73, // 90: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	75, // 91: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	77, // 92: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	79, // 93: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	81, // 94: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	83, // 95: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	68, // [68:96] is the sub-list for method output_type
+	40, // [40:68] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -6406,14 +6654,14 @@ func file_rondo_proto_init() {
 	}
 	file_rondo_proto_msgTypes[6].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[41].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[69].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[72].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   82,
+			NumMessages:   85,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -1,0 +1,206 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Latest returns the newest rows of many series at once.
+func (s *Server) Latest(ctx context.Context, req *connect.Request[rondov1.LatestRequest]) (*connect.Response[rondov1.LatestResponse], error) {
+	m := req.Msg
+	switch {
+	case m.GetLimit() < 0:
+		return nil, invalid("limit %d is negative", m.GetLimit())
+	case m.GetRows() < 0 || m.GetRows() > maxLatestRows:
+		return nil, invalid("rows %d is not in 0..%d", m.GetRows(), maxLatestRows)
+	case len(m.GetPaths()) > maxLatestPaths:
+		return nil, invalid("%d paths, at most %d are possible", len(m.GetPaths()), maxLatestPaths)
+	}
+	charge := chargeFor(ctx, req)
+	r := &latestReader{server: s, rows: int64(max(1, m.GetRows())), since: rra.Time(m.GetSinceUs()), charge: &charge, answer: &rondov1.LatestResponse{}}
+	var err error
+	if len(m.GetPaths()) > 0 {
+		err = r.named(m.GetPaths())
+	} else {
+		err = r.page(ctx, m)
+	}
+	if err == nil {
+		err = r.read(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(r.answer), nil
+}
+
+// A latestReader reads the rows of one Latest.
+type latestReader struct {
+	server *Server
+	rows   int64
+	since  rra.Time
+	charge *answerCharge
+	answer *rondov1.LatestResponse
+	spans  map[latestSpan]*latestGroup
+	finest map[*rra.Definition]int // archive, by definition; -1: none has plain rows
+}
+
+// A latestSpan is a range of rows. Series with the same range are read together.
+type latestSpan struct {
+	archive          int
+	start, end, step int64
+}
+
+// A latestGroup is the series of a span.
+type latestGroup struct {
+	refs  []core.Ref
+	items []*rondov1.LatestSeries
+}
+
+// named adds the series of paths. Series that do not exist are left out.
+func (r *latestReader) named(paths []string) error {
+	for _, path := range paths {
+		e, err := r.server.series(path, 0)
+		if connect.CodeOf(err) == connect.CodeNotFound {
+			continue
+		}
+		if err == nil {
+			err = r.add(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page adds the series of a page. Damaged entries of the catalogue are left out; List tells of
+// them.
+func (r *latestReader) page(ctx context.Context, m *rondov1.LatestRequest) error {
+	limit := min(int(m.GetLimit()), maxPage)
+	if limit == 0 {
+		limit = defaultPage
+	}
+	var page []core.Series // added when List has ended: what add reads may need a transaction of its own
+	for e, err := range r.server.Store.List(ctx, m.GetPrefix(), m.GetPage()) {
+		if errors.Is(err, core.ErrDamaged) {
+			break
+		}
+		if err != nil {
+			return fail(err, "list %.200q", m.GetPrefix())
+		}
+		if n := len(page); n == limit {
+			r.answer.NextPage = page[n-1].Path
+			break
+		}
+		page = append(page, e)
+	}
+	for _, e := range page {
+		if err := r.add(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds a series to the answer, without its rows, and to the group that they are read with.
+func (r *latestReader) add(e core.Series) error {
+	last, err := r.server.Store.Last(e.Ref)
+	if errors.Is(err, core.ErrNotFound) || err == nil && last <= r.since {
+		return nil
+	}
+	if err != nil {
+		return fail(err, "last update of %.200q", e.Path)
+	}
+	item := &rondov1.LatestSeries{Path: e.Path, LastUpdateUs: int64(last)}
+	if err := r.charge.texts(len(e.Path) + 16); err != nil {
+		return err
+	}
+	r.answer.Series = append(r.answer.Series, item)
+	archive := r.archive(e.Definition)
+	if archive < 0 {
+		return nil
+	}
+	step := e.Definition.Step * e.Definition.Archives[archive].PDPs
+	end := last.Unix() - last.Unix()%step
+	rows := min(r.rows, e.Definition.Archives[archive].Rows)
+	item.End, item.Step = end, step
+	if err := r.charge.doubles(rows * int64(len(e.Definition.Sources))); err != nil {
+		return err
+	}
+	if r.spans == nil {
+		r.spans = make(map[latestSpan]*latestGroup)
+	}
+	k := latestSpan{archive, max(0, end-rows*step), end, step}
+	g := r.spans[k]
+	if g == nil {
+		g = &latestGroup{}
+		r.spans[k] = g
+	}
+	g.refs, g.items = append(g.refs, e.Ref), append(g.items, item)
+	return nil
+}
+
+// archive returns the index of the archive whose rows are the finest, of AVERAGE if there is one.
+func (r *latestReader) archive(d *rra.Definition) int {
+	if i, ok := r.finest[d]; ok {
+		return i
+	}
+	best := -1
+	for i := range d.Archives {
+		a := &d.Archives[i]
+		if a.CF > rra.Last {
+			continue
+		}
+		if best >= 0 {
+			b := &d.Archives[best]
+			average, before := a.CF == rra.Average, b.CF == rra.Average
+			if average == before && a.PDPs >= b.PDPs || !average && before {
+				continue
+			}
+		}
+		best = i
+	}
+	if r.finest == nil {
+		r.finest = make(map[*rra.Definition]int)
+	}
+	r.finest[d] = best
+	return best
+}
+
+// read reads the rows of all groups. A series that was dropped meanwhile, or whose rows are
+// damaged, has none.
+func (r *latestReader) read(ctx context.Context) error {
+	for k, g := range r.spans {
+		// fn gets the errors of single series
+		_ = r.server.Store.FetchMany(ctx, g.refs, k.archive, k.start, k.end, func(i int, rows *core.Rows, err error) {
+			if err == nil && rows.Step == k.step {
+				g.items[i].Columns = columnsOf(rows)
+			}
+		})
+		if err := ctx.Err(); err != nil {
+			return fail(err, "fetch")
+		}
+	}
+	return nil
+}
+
+// columnsOf copies rows, column by column.
+func columnsOf(rows *core.Rows) []*rondov1.Column {
+	n := len(rows.DS)
+	count := len(rows.Values) / max(1, n)
+	columns := make([]*rondov1.Column, n)
+	for j, name := range rows.DS {
+		values := make([]float64, count)
+		for i := range values {
+			values[i] = rows.Values[i*n+j]
+		}
+		columns[j] = &rondov1.Column{Ds: name, Values: values}
+	}
+	return columns
+}
