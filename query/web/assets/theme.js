@@ -7,6 +7,9 @@ const palettes = {
   dark: ['#6aa5ff', '#f0975a', '#4dc48b', '#f27a7e', '#b697f5', '#45c2cb', '#dfba4a', '#ee80c3', '#a5cc57', '#93a3b5', '#8c9cf0', '#cf9a79'],
 };
 
+/** The palette for what is drawn on white: pictures, and commands that draw them. */
+export const printed = palettes.light;
+
 const usual = {
   user: 0, system: 1, wait: 3, iowait: 3, nice: 5, interrupt: 7, irq: 7, softirq: 4, steal: 6, guest: 10,
   used: 0, cached: 5, buffered: 6, buffers: 6, slab_recl: 10, slab_unrecl: 4, slab: 4, reserved: 6,
