@@ -316,9 +316,10 @@ export class Chart {
       const index = this.#lines.indexOf(shape.line);
       const pale = this.highlight && this.highlight !== shape.line.label;
       g.globalAlpha = 1;
+      const colour = this.#colour(shape.line, index), stacked = o.stack && shape.bottom;
       drawShape(g, f, shape, shape.line.axis === 'right' ? this.#right.y : this.#left.y, {
-        colour: this.#colour(shape.line, index), width: this.highlight === shape.line.label ? 2.25 : o.stack && shape.bottom ? 1 : 1.5,
-        areaAlpha: pale ? 0.1 : o.stack && shape.bottom ? 0.62 : 0.2, bandAlpha: pale ? 0.05 : 0.18,
+        colour, width: this.highlight === shape.line.label ? 2.25 : stacked ? 1 : 1.5,
+        areaAlpha: pale ? 0.1 : !stacked ? 0.2 : colour === ink.rest ? 0.2 : 0.62, bandAlpha: pale ? 0.05 : 0.18,
       });
     }
     g.restore();

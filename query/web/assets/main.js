@@ -7,7 +7,8 @@
 // root is an empty element, url the page's address (a URL), and context has
 //
 //     signal       an AbortSignal: the page is left; give it to `call`
-//     go(address, { replace })   goes to another address; the same path with another query only calls update
+//     go(address, { replace, anew })   goes to another address; the same path with another query only calls
+//                  update, unless anew is true
 //     title(text)  the title of the window
 //     say(text)    tells a screen reader
 //     keys(list)   keys of this page: [{ key: 'l', words: 'live on and off', run() }]; gone with the page
@@ -34,18 +35,18 @@ const root = document.getElementById('page');
 let shown = null; // the page that is shown: { path, route, controller, update, end }
 let visit = 0;
 
-/** Goes to an address of this site. @param {string} address @param {{replace?: boolean}} [how] */
-export function go(address, { replace = false } = {}) {
+/** Goes to an address of this site. @param {string} address @param {{replace?: boolean, anew?: boolean}} [how] */
+export function go(address, { replace = false, anew = false } = {}) {
   const url = new URL(address, location.href);
   if (url.href === location.href) replace = true;
   history[replace ? 'replaceState' : 'pushState']({ y: 0 }, '', url);
-  return render();
+  return render({ anew });
 }
 
-async function render() {
+async function render({ anew = false } = {}) {
   const url = new URL(location.href);
   const route = routes.find((r) => r.pattern.test(url.pathname));
-  if (shown && shown.path === url.pathname && shown.update) {
+  if (!anew && shown && shown.path === url.pathname && shown.update) {
     shown.update(url);
     return;
   }
@@ -149,7 +150,7 @@ function start() {
   ]);
   history.scrollRestoration = 'manual';
   document.addEventListener('click', follow);
-  addEventListener('popstate', render);
+  addEventListener('popstate', () => render());
   let waits = 0;
   addEventListener('scroll', () => {
     clearTimeout(waits);

@@ -17,13 +17,13 @@ import { moved, rangeOf, rangeParams, ranges, withParams, zoomed } from './state
  * charts, but fetch nothing. Call `bar.now()` before each live fetch: it gives the range as of now.
  */
 export class RangeBar {
-  #context; #url; #o; #words; #buttons = new Map(); #live; #custom; #before = []; #range;
+  #context; #url; #o; #words; #buttons = new Map(); #live; #custom; #before = []; #range; #muted = false;
 
   /**
    * @param {{go: Function, keys: Function}} context of the page
    * @param {URL} url
-   * @param {{onChange: (range: object) => void, fallback?: string, extra?: Node[]}} options extra: more
-   *   buttons at the end of the bar
+   * @param {{onChange: (range: object) => void, fallback?: string, extra?: Node[], params?: object}} options
+   *   extra: more buttons at the end of the bar; params: changes of the address that go with each new range
    */
   constructor(context, url, options) {
     this.#context = context;
@@ -62,6 +62,12 @@ export class RangeBar {
 
   /** The range now: {from, to, live, name}. */
   get range() { return this.#range; }
+
+  /** True while the page shows other ranges than that of the bar: no button looks pressed then. */
+  set muted(on) {
+    this.#muted = on;
+    this.#show();
+  }
 
   /** The range as of this moment: a live one has moved on. */
   now() {
@@ -102,7 +108,7 @@ export class RangeBar {
   /** @param {typeof ranges[number]} range one of `ranges` */
   choose(range) {
     this.#remember();
-    this.#context.go(withParams(this.#url, { from: range.from, to: null }));
+    this.#go({ from: range.from, to: null });
   }
 
   /** @param {number} part of the length; negative is earlier */
@@ -122,7 +128,7 @@ export class RangeBar {
     const { from, to, live } = this.#range;
     if (live) {
       this.#remember();
-      this.#context.go(withParams(this.#url, { from: Math.round(from), to: Math.round(to) }));
+      this.#go({ from: Math.round(from), to: Math.round(to) });
     } else {
       this.#to(Date.now() / 1000 - (to - from), Date.now() / 1000);
     }
@@ -130,7 +136,11 @@ export class RangeBar {
 
   #to(from, to) {
     this.#remember();
-    this.#context.go(withParams(this.#url, rangeParams(from, to)));
+    this.#go(rangeParams(from, to));
+  }
+
+  #go(params) {
+    this.#context.go(withParams(this.#url, { ...params, ...this.#o.params }));
   }
 
   #remember() {
@@ -141,8 +151,9 @@ export class RangeBar {
 
   #show() {
     const { from, to, live, name } = this.#range;
-    for (const [of, button] of this.#buttons) button.setAttribute('aria-pressed', String(of === name));
+    for (const [of, button] of this.#buttons) button.setAttribute('aria-pressed', String(of === name && !this.#muted));
     this.#live.setAttribute('aria-pressed', String(live));
+    this.#words.disabled = this.#muted;
     setText(this.#words, shortSpan(from, to));
     this.#words.setAttribute('aria-label', `${span(from, to)}. Choose another range`);
   }

@@ -10,6 +10,7 @@ import { hitLine, hitURL } from '../search.js';
 import { withParams } from '../state.js';
 import { welcome } from './welcome.js';
 
+const own = 'rondo'; // the series in which a server measures itself: no reason to hide the first steps
 const first = 60; // cards at the beginning; boot.js asks for so many
 
 /** Shows home. */
@@ -25,7 +26,9 @@ export async function show(root, url, context) {
     if (error.name !== 'AbortError') root.append(problem('The server does not answer as it should', error.message));
     return undefined;
   }
-  if (!answer.nodes) return welcome(root, context, () => show(fill(root), url, context));
+  const others = (nodes = []) => nodes.some((n) => n.path !== own);
+  let isNew = !others(answer.nodes);
+  if (isNew) root.append(welcome(context));
 
   const cards = new Cards(context.signal, { receiver: true });
   const facts = el('p', { class: 'soft facts' });
@@ -34,7 +37,8 @@ export async function show(root, url, context) {
   }, text));
   const more = el('button', { class: 'quiet more', type: 'button', hidden: true, onclick: () => next() }, 'Show more');
   const boards = el('div', { class: 'boards', hidden: true });
-  root.append(el('div', { class: 'page-head' }, el('div', {}, el('h1', {}, 'Hosts'), facts), el('div', { class: 'segments', role: 'group', 'aria-label': 'Order' }, orders)),
+  const title = isNew ? el('h2', {}, 'Meanwhile, the server measures itself') : el('h1', {}, 'Hosts');
+  if (!isNew || answer.nodes) root.append(el('div', { class: 'page-head' }, el('div', {}, title, facts), isNew ? null : el('div', { class: 'segments', role: 'group', 'aria-label': 'Order' }, orders)),
     boards, cards.element, more);
 
   let { nextPage } = answer;
@@ -53,7 +57,7 @@ export async function show(root, url, context) {
   }
   const seen = new IntersectionObserver((entries) => { if (entries.some((e) => e.isIntersecting) && !more.disabled) next(); }, { rootMargin: '600px' });
   seen.observe(more);
-  arrived(answer.nodes).catch(() => {});
+  arrived(answer.nodes || []).catch(() => {});
   performance.mark('home');
   counts(state, facts, context.signal).catch(() => {});
   dashboards(boards, context.signal).catch(() => {});
@@ -61,10 +65,15 @@ export async function show(root, url, context) {
   repeat(async () => {
     const limit = Math.min(1000, Math.max(first, cards.size));
     const now = await call('Tree', { ...request, limit }, context.signal);
+    if (isNew && others(now.nodes)) { // the first data: home as it will be from now on
+      isNew = false;
+      context.go(url.href, { replace: true, anew: true });
+      return;
+    }
     state.hosts = num(now.total);
     cards.set(now.nodes || []);
     await Promise.all([cards.fetch(), counts(state, facts, context.signal)]);
-  }, () => 10, context.signal);
+  }, () => (isNew ? 2 : 10), context.signal);
   const clock = setInterval(() => cards.tick(), 1000);
   return () => {
     clearInterval(clock);

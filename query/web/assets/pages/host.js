@@ -65,7 +65,7 @@ class Host {
     const series = nodes.reduce((sum, n) => sum + num(n.series), 0);
     this.#age = el('span', { class: 'soft' });
     this.#rows = el('button', { type: 'button', title: 'Hour, day, week, month and year beside each other (r)', onclick: () => this.#toggleRow() }, 'All ranges');
-    this.#bar = new RangeBar(this.#context, this.#url, { onChange: (range) => this.#changed(range), extra: [this.#rows] });
+    this.#bar = new RangeBar(this.#context, this.#url, { onChange: (range) => this.#changed(range), extra: [this.#rows], params: { row: null } });
     this.#context.keys([
       { key: 'r', words: 'hour, day, week, month, year on one row', run: () => this.#toggleRow() },
       { key: 'f', words: 'filter the charts', run: () => this.#filter.focus() },
@@ -126,6 +126,7 @@ class Host {
     this.#sets = this.#inRow ? row.map(([name, from]) => new ChartSet({
       signal, points: 200, title: name, href: withParams(this.#url, { from, row: null }), options: { small: true, height: 130 },
     })) : [new ChartSet({ signal, onRange: this.#bar.drag, onBack: this.#bar.back })];
+    this.#bar.muted = this.#inRow;
     this.#rows.setAttribute('aria-pressed', String(this.#inRow));
     fill(this.#body, [...groups].map(([name, charts]) => this.#section(name, charts)));
     if (!groups.size && this.#charts.length) fill(this.#body, el('p', { class: 'note' }, 'No chart fits the filter.'));

@@ -1,42 +1,38 @@
 // What home shows while the store is empty: how to get the first data in.
 
 import { el, fill, setText } from '../dom.js';
-import { repeat } from '../live.js';
 import { call } from '../rpc.js';
 
-/**
- * Shows the first steps, and goes on as soon as there is data.
- * @param {HTMLElement} root @param {object} context of the page @param {() => void} arrived
- */
-export function welcome(root, context, arrived) {
-  const state = el('p', { class: 'waiting', role: 'status' }, el('i', { class: 'dot' }), 'Waiting for the first sample. This page shows it by itself.');
+/** The first steps, with the addresses of this server. @param {object} context of the page */
+export function welcome(context) {
+  const state = el('p', { class: 'waiting', role: 'status' }, el('i', { class: 'dot' }), 'Waiting for the first sample. It appears here by itself.');
   const steps = el('div', { class: 'steps' });
-  root.append(el('div', { class: 'welcome' }, el('h1', {}, 'Nothing has come in yet'), state, steps));
   fill(steps, stepsFor(new Map()));
   call('Status', {}, context.signal).then((status) => {
-    const ways = new Map((status.receivers || []).map((r) => [r.name, r.addr || r.address]));
-    if (ways.size) fill(steps, stepsFor(ways));
+    const ways = new Map((status.receivers || []).map((r) => [r.name, r.addr]));
+    fill(steps, stepsFor(ways, status.database));
   }).catch(() => {});
-  repeat(async () => {
-    const answer = await call('Tree', { prefix: '', sort: 'activity', limit: 1 }, context.signal);
-    if (answer.nodes) arrived();
-  }, () => 2, context.signal);
+  return el('div', { class: 'welcome' }, el('h1', {}, 'Nothing has come in yet'), state, steps);
 }
 
-function stepsFor(ways) {
+function stepsFor(ways, database) {
   const collectd = split(ways.get('collectd') || '127.0.0.1:25826');
   const gmetric = ways.get('gmetric') || '127.0.0.1:8649';
   const all = [
-    ['From this machine, with collectd', 'Add this to /etc/collectd/collectd.conf (some systems have it in /etc), and restart collectd.',
+    ['From this machine, with collectd', 'Add this to collectd.conf, in /etc or /etc/collectd, and restart collectd.',
       `LoadPlugin network\n<Plugin network>\n  Server "${collectd.host}" "${collectd.port}"\n</Plugin>`],
     ['One value, to try it', 'Each call sends one more. gmetric of Ganglia works as well.',
       `rondo send gmetric --to ${gmetric} --name temperature --value 21.5 --type float --units °C`],
     ['From rrdtool’s world', 'create, update and all other verbs take rrdtool’s arguments. Send a value every ten seconds or so.',
-      'rondo create web1/load --step 10 DS:load:GAUGE:60:0:U RRA:AVERAGE:0.5:1:8640\nrondo update web1/load N:0.42'],
+      `${database ? `export RONDO_DB=${quoted(database)}\n` : ''}rondo create web1/load --step 10 DS:load:GAUGE:60:0:U RRA:AVERAGE:0.5:1:8640\nrondo update web1/load N:0.42`],
   ];
+  if (ways.size && !ways.has('gmetric')) all.splice(1, 1);
   if (ways.size && !ways.has('collectd')) all.shift();
   return all.map(([title, text, code]) => el('section', {}, el('h2', {}, title), el('p', { class: 'soft' }, text), codeBox(code)));
 }
+
+// quoted makes a path one word of a shell.
+const quoted = (path) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 function split(address) {
   const at = address.lastIndexOf(':');
