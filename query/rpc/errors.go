@@ -12,6 +12,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/search"
 )
 
 // codes gives each error the code by which a client decides what to do about it. The first match
@@ -27,6 +28,9 @@ var codes = []struct {
 	{core.ErrTooLarge, connect.CodeInvalidArgument},
 	{core.ErrNotFound, connect.CodeNotFound},
 	{query.ErrNoArchive, connect.CodeNotFound},
+	{search.ErrFolder, connect.CodeNotFound},
+	{search.ErrQuery, connect.CodeInvalidArgument},
+	{search.ErrPage, connect.CodeInvalidArgument},
 	{core.ErrExists, connect.CodeAlreadyExists},
 	{ErrBudget, connect.CodeResourceExhausted},
 	{core.ErrSeriesLimit, connect.CodeResourceExhausted},

@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/search"
 )
 
 // A Server is the service Rondo over one store.
@@ -29,6 +31,10 @@ type Server struct {
 	Report func(senders int) *rondov1.StatusResponse
 	// Calls counts the answered calls.
 	Calls Calls
+	// Index is the index of the store's names, for Search and Tree; nil means one of the server's own.
+	Index *search.Index
+
+	indexOnce sync.Once
 }
 
 // Handler returns the path of the service and the handler that answers below it.

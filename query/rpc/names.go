@@ -1,0 +1,138 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/query/search"
+)
+
+// The hits of a Search and the nodes of a Tree that are given if the request does not say.
+const (
+	defaultHits  = 20
+	defaultNodes = 100
+)
+
+// names returns the index of the store's names. It is made at the first call.
+func (s *Server) names() *search.Index {
+	s.indexOnce.Do(func() {
+		if s.Index == nil {
+			s.Index = search.New(s.Store)
+		}
+	})
+	return s.Index
+}
+
+// Search finds series and folders by words.
+func (s *Server) Search(ctx context.Context, req *connect.Request[rondov1.SearchRequest]) (*connect.Response[rondov1.SearchResponse], error) {
+	limit := int(req.Msg.GetLimit())
+	if limit < 0 {
+		return nil, invalid("limit %d is negative", limit)
+	}
+	if limit == 0 {
+		limit = defaultHits
+	}
+	hits, more, err := s.names().Search(ctx, req.Msg.GetText(), limit)
+	if err != nil {
+		return nil, coded(err)
+	}
+	charge := chargeFor(ctx, req)
+	answer := &rondov1.SearchResponse{More: more}
+	for _, h := range hits {
+		x, err := s.hit(h)
+		if err != nil {
+			return nil, err
+		}
+		if x == nil {
+			continue
+		}
+		if err := charge.texts(proto.Size(x)); err != nil {
+			return nil, err
+		}
+		answer.Hits = append(answer.Hits, x)
+	}
+	return connect.NewResponse(answer), nil
+}
+
+// hit describes a hit. It returns nil if the series was dropped meanwhile.
+func (s *Server) hit(h search.Hit) (*rondov1.SearchHit, error) {
+	x := &rondov1.SearchHit{Path: h.Path, Folder: h.Folder}
+	if h.Folder {
+		return x, nil
+	}
+	ref, err := s.Store.Lookup(h.Path)
+	if err == nil {
+		var e core.Series
+		if e, err = s.Store.Series(ref); err == nil {
+			x.Labels = seriesOf(e, true).GetLabels()
+		}
+	}
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return nil, nil
+	case err != nil && !errors.Is(err, core.ErrDamaged):
+		return nil, coded(err)
+	}
+	m, err := s.Store.Metadata(h.Path)
+	if err != nil && !errors.Is(err, core.ErrDamaged) {
+		return nil, coded(err)
+	}
+	for _, a := range m.Attributes {
+		switch a.Name {
+		case "units":
+			x.Unit = a.Value
+		case "description":
+			x.Description = a.Value
+		case "title":
+			if x.Description == "" {
+				x.Description = a.Value
+			}
+		}
+	}
+	return x, nil
+}
+
+// Tree returns one level of the tree of paths.
+func (s *Server) Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequest]) (*connect.Response[rondov1.TreeResponse], error) {
+	m := req.Msg
+	limit := int(m.GetLimit())
+	switch {
+	case limit < 0:
+		return nil, invalid("limit %d is negative", limit)
+	case limit == 0:
+		limit = defaultNodes
+	case m.GetSort() != "" && m.GetSort() != "name" && m.GetSort() != "activity":
+		return nil, invalid("sort %q is neither name nor activity", cut(m.GetSort()))
+	}
+	level, err := s.names().Level(ctx, m.GetPrefix(), m.GetSort() == "activity", limit, m.GetPage(), s.now())
+	if err != nil {
+		return nil, coded(err)
+	}
+	charge := chargeFor(ctx, req)
+	answer := &rondov1.TreeResponse{NextPage: level.Next, Total: int64(level.Total)}
+	for i := range level.Nodes {
+		x := nodeOf(&level.Nodes[i])
+		if err := charge.texts(proto.Size(x)); err != nil {
+			return nil, err
+		}
+		answer.Nodes = append(answer.Nodes, x)
+	}
+	return connect.NewResponse(answer), nil
+}
+
+func nodeOf(n *search.Node) *rondov1.TreeNode {
+	x := &rondov1.TreeNode{
+		Path: n.Path, Name: n.Name, Series: n.Series, IsSeries: n.IsSeries, IsFolder: n.IsFolder,
+		SparkPath: n.Spark.Path, SparkDs: n.Spark.DS, SparkTitle: n.Spark.Title, SparkCf: n.Spark.CF,
+		Unit: n.Spark.Unit, SparkFactor: n.Spark.Factor, SparkOffset: n.Spark.Offset,
+	}
+	if !n.Last.IsZero() {
+		x.LastUpdateUs = n.Last.UnixMicro()
+	}
+	return x
+}

@@ -1,0 +1,318 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// The limits of a search.
+const (
+	MaxWords = 8       // words of one search
+	MaxWord  = 256     // bytes of one word
+	MaxHits  = 200     // hits of one answer
+	ctxEach  = 1 << 16 // nodes after which the context is looked at
+)
+
+// ErrQuery says that a search cannot be made of a text.
+var ErrQuery = errors.New("search")
+
+// A Hit is a series or a folder that fits.
+type Hit struct {
+	Path   string
+	Folder bool // Path is a folder of series; it may be a series as well
+}
+
+// How well a word fits a name is four bits, each of which includes those below, so that the best of
+// two is their union and the number of bits ranks them.
+const (
+	fitsText   = 0b0001 // only a label, unit or description has the word
+	fitsInside = 0b0011
+	fitsPrefix = 0b0111
+	fitsWhole  = 0b1111
+)
+
+// Search returns the best hits for the words of a text: folders first, then series. A folder fits
+// if its path has all words and the path above it lacks one. more says that there are further hits.
+// The error wraps ErrQuery if the text has too many or too long words, and core.ErrMemory if the
+// names do not fit into the store's budget.
+func (x *Index) Search(ctx context.Context, text string, limit int) (hits []Hit, more bool, err error) {
+	q, err := parseQuery(text)
+	if err != nil || len(q) == 0 {
+		return nil, false, err
+	}
+	if err := x.enter(ctx); err != nil {
+		return nil, false, err
+	}
+	defer x.leave()
+	limit = min(max(limit, 1), MaxHits)
+	folders, series := best{most: max(limit/4, 1)}, best{most: limit}
+	if err := x.scan(ctx, q, &folders, &series); err != nil {
+		return nil, false, err
+	}
+	for _, f := range folders.sorted(x.tree) {
+		hits = append(hits, Hit{x.tree.path(f.node), true})
+	}
+	for _, f := range series.sorted(x.tree) {
+		if len(hits) == limit {
+			break
+		}
+		hits = append(hits, Hit{Path: x.tree.path(f.node)})
+	}
+	return hits, folders.seen+series.seen > len(hits), nil
+}
+
+// A query is the words of a search, in lower case.
+type query []string
+
+func parseQuery(text string) (query, error) {
+	if len(text) > MaxWords*(MaxWord+1)*2 {
+		return nil, fmt.Errorf("%w: a text of %d bytes", ErrQuery, len(text))
+	}
+	var q query
+	for _, w := range strings.Fields(strings.ToLower(text)) {
+		switch {
+		case len(w) > MaxWord:
+			return nil, fmt.Errorf("%w: a word of %d bytes, at most %d are possible", ErrQuery, len(w), MaxWord)
+		case slices.Contains(q, w):
+		case len(q) == MaxWords:
+			return nil, fmt.Errorf("%w: more than %d words", ErrQuery, MaxWords)
+		default:
+			q = append(q, w)
+		}
+	}
+	return q, nil
+}
+
+// need returns the bits that a node has which fits all words.
+func (q query) need() uint32 { return 0x11111111 >> (4 * (MaxWords - len(q))) }
+
+// rarest returns the indices of the words, the longest first: if nothing has it, the others need
+// not be looked for.
+func (q query) rarest() []int {
+	order := make([]int, len(q))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(q[b]), len(q[a])) })
+	return order
+}
+
+// scan walks all nodes and collects those that fit.
+func (x *Index) scan(ctx context.Context, q query, folders, series *best) error {
+	t := x.tree
+	if err := x.makeRoom(); err != nil {
+		return err
+	}
+	inName, inExtra := x.inName[:t.names.len()+1], x.inExtra[:t.extras.len()+2]
+	clear(inName)
+	clear(inExtra)
+	var slashed []slashedWord
+	for _, i := range q.rarest() {
+		hits, parts := 0, strings.Split(q[i], "/")
+		if len(parts) > 1 {
+			w := slashedWord{parts: parts, shift: 4 * i, ends: make([]bool, t.names.len()+1)}
+			hits = w.find(&t.names)
+			slashed = append(slashed, w)
+		} else {
+			t.names.each([]byte(q[i]), func(id uint32, at int) {
+				hits++
+				inName[id] |= fit(at, len(q[i]), len(t.names.fold(id))) << (4 * i)
+			})
+		}
+		t.extras.each([]byte(q[i]), func(id uint32, _ int) {
+			hits++
+			inExtra[id+1] |= fitsText << (4 * i)
+		})
+		if hits == 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	x.walk(ctx, q.need(), slashed, folders, series)
+	return ctx.Err()
+}
+
+// makeRoom makes what a search notes of nodes, names and texts long enough.
+func (x *Index) makeRoom() error {
+	t := x.tree
+	if len(x.masks) >= len(t.parent) && len(x.inName) > t.names.len() && len(x.inExtra) >= t.extras.len()+2 {
+		return nil
+	}
+	x.makeRoomUncharged()
+	return x.charge()
+}
+
+func (x *Index) makeRoomUncharged() {
+	t := x.tree
+	x.masks = make([]uint32, len(t.parent)+len(t.parent)/8)
+	x.inName = make([]uint32, t.names.len()+t.names.len()/8+1)
+	x.inExtra = make([]uint32, t.extras.len()+t.extras.len()/8+2)
+}
+
+// walk goes through all nodes, and carries what their names fit from parents to children.
+func (x *Index) walk(ctx context.Context, need uint32, slashed []slashedWord, folders, series *best) {
+	t, inName, inExtra := x.tree, x.inName, x.inExtra
+	masks := x.masks[:len(t.parent)]
+	parent, name, extra := t.parent[:len(masks)], t.name[:len(masks)], t.extra[:len(masks)]
+	masks[0] = 0
+	for i := 1; i < len(masks); i++ {
+		if i%ctxEach == 0 && ctx.Err() != nil {
+			return
+		}
+		above := masks[parent[i]]
+		m := above | inName[name[i]]
+		for k := range slashed {
+			if w := &slashed[k]; w.ends[name[i]] {
+				m |= w.fits(t, uint32(i)) << w.shift
+			}
+		}
+		masks[i] = m
+		e := extra[i]
+		m |= inExtra[e]
+		if m&need != need {
+			continue
+		}
+		if e != 0 {
+			series.add(found{uint32(i), int32(bits.OnesCount32(m)), t.weight(uint32(i), name[i])})
+		}
+		if masks[i]&need == need && above&need != need && t.isFolder(uint32(i)) {
+			folders.add(found{uint32(i), int32(bits.OnesCount32(masks[i])), t.weight(uint32(i), name[i])})
+		}
+	}
+}
+
+// fit tells how a word of n bytes fits a name of size bytes in which it first is at a place.
+func fit(at, n, size int) uint32 {
+	switch {
+	case at > 0:
+		return fitsInside
+	case n < size:
+		return fitsPrefix
+	}
+	return fitsWhole
+}
+
+// A slashedWord is a word with slashes: the end of a name, whole names, and the beginning of one.
+type slashedWord struct {
+	parts []string
+	shift int
+	ends  []bool // by name: it begins with the last part
+}
+
+// find notes the names that begin with the last part, and returns how many there are.
+func (w *slashedWord) find(names *texts) (n int) {
+	last := w.parts[len(w.parts)-1]
+	if last == "" {
+		for i := range w.ends {
+			w.ends[i] = true
+		}
+		return len(w.ends)
+	}
+	names.each([]byte(last), func(id uint32, at int) {
+		if at == 0 {
+			w.ends[id] = true
+			n++
+		}
+	})
+	return n
+}
+
+// fits tells how a word fits the names of a node, which begins with the last part, and of those
+// above it.
+func (w *slashedWord) fits(t *tree, node uint32) uint32 {
+	for i := len(w.parts) - 2; i >= 0; i-- {
+		if node = t.parent[node]; node == 0 {
+			if i == 0 && w.parts[0] == "" {
+				break // the slash before the first name
+			}
+			return 0
+		}
+		name, part := t.names.fold(t.name[node]), w.parts[i]
+		switch {
+		case string(name) == part:
+		case i > 0 || !bytes.HasSuffix(name, []byte(part)):
+			return 0
+		case part != "":
+			return fitsInside
+		}
+	}
+	return fitsPrefix
+}
+
+// weight ranks nodes that fit equally: those with few names in their path and a short last one come
+// first.
+func (t *tree) weight(node, name uint32) int32 {
+	depth := int32(0)
+	for n := node; n != 0 && depth < 255; n = t.parent[n] {
+		depth++
+	}
+	return depth<<16 | int32(min(len(t.names.fold(name)), 1<<16-1))
+}
+
+// A found is a node that fits.
+type found struct {
+	node   uint32
+	fit    int32 // more is better
+	weight int32 // less is better
+}
+
+// before reports whether f is a better hit than g.
+func (f found) before(g found) bool {
+	if f.fit != g.fit {
+		return f.fit > g.fit
+	}
+	if f.weight != g.weight {
+		return f.weight < g.weight
+	}
+	return f.node < g.node
+}
+
+// A best keeps the best of many hits, as a heap with the worst on top.
+type best struct {
+	most, seen int
+	kept       []found
+}
+
+// add keeps a hit if it is among the best.
+func (b *best) add(f found) {
+	b.seen++
+	switch {
+	case len(b.kept) < b.most:
+		heap.Push(b, f)
+	case f.before(b.kept[0]):
+		b.kept[0] = f
+		heap.Fix(b, 0)
+	}
+}
+
+// sorted returns the hits, the best first, and those that are equally good in order of their paths.
+func (b *best) sorted(t *tree) []found {
+	paths := make(map[uint32]string, len(b.kept))
+	for _, f := range b.kept {
+		paths[f.node] = t.path(f.node)
+	}
+	slices.SortFunc(b.kept, func(f, g found) int {
+		return cmp.Or(cmp.Compare(g.fit, f.fit), cmp.Compare(f.weight, g.weight), cmp.Compare(paths[f.node], paths[g.node]))
+	})
+	return b.kept
+}
+
+func (b *best) Len() int           { return len(b.kept) }
+func (b *best) Less(i, j int) bool { return b.kept[j].before(b.kept[i]) }
+func (b *best) Swap(i, j int)      { b.kept[i], b.kept[j] = b.kept[j], b.kept[i] }
+
+// Push is for package heap.
+func (b *best) Push(f any) { b.kept = append(b.kept, f.(found)) }
+
+// Pop is for package heap.
+func (b *best) Pop() any {
+	last := b.kept[len(b.kept)-1]
+	b.kept = b.kept[:len(b.kept)-1]
+	return last
+}
