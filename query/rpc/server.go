@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/search"
 )
@@ -29,6 +30,10 @@ type Server struct {
 	// Report returns the answer of Status, with at most so many senders; nil means that there is no
 	// Status.
 	Report func(senders int) *rondov1.StatusResponse
+	// Pages are the saved dashboards; nil means that the server has none.
+	Pages *dashboards.Folder
+	// MaySave lets clients save and drop dashboards.
+	MaySave bool
 	// Calls counts the answered calls.
 	Calls Calls
 	// Index is the index of the store's names, for Search and Tree; nil means one of the server's own.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -25,7 +26,7 @@ func statusOf(err error) int {
 	var size *rrdtool.SizeError
 	var rows *query.RangeError
 	switch {
-	case errors.Is(err, core.ErrNotFound):
+	case errors.Is(err, core.ErrNotFound), errors.Is(err, dashboards.ErrNotFound):
 		return http.StatusNotFound
 	case errors.Is(err, errBusy), errors.Is(err, rpc.ErrBudget), errors.Is(err, core.ErrClosed):
 		return http.StatusServiceUnavailable

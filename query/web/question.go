@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/internal/text"
+	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/graph"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
@@ -64,7 +65,7 @@ func (s *Server) ask(format, query string) (*question, error) {
 			}
 		}
 	}
-	if err := q.subject(values); err != nil {
+	if err := s.subject(q, values); err != nil {
 		return nil, err
 	}
 	for _, o := range short {
@@ -80,14 +81,50 @@ func (s *Server) ask(format, query string) (*question, error) {
 	return q, nil
 }
 
-// subject takes the arguments of the graph.
-func (q *question) subject(values url.Values) error {
+// subject takes the arguments of the graph: those of the address, or those of a dashboard.
+func (s *Server) subject(q *question, values url.Values) error {
 	q.args = values["arg"]
+	name := values.Get("dashboard")
 	switch {
+	case name != "" && len(q.args) > 0:
+		return wrong("arg and dashboard are given: one of them says what the graph is")
+	case name != "":
+		return s.saved(q, name, values.Get("graph"))
+	case values.Get("graph") != "":
+		return wrong("graph is given without dashboard")
 	case len(q.args) > maxArgs:
 		return wrong("a graph of %d arguments: at most %d are possible", len(q.args), maxArgs)
 	case len(q.args) == 0:
 		return wrong("there is no graph: give its options and lines as arg=…&arg=…, each word of rrdtool graph behind the name of the file")
+	}
+	return nil
+}
+
+// saved takes the arguments of the graph of a number of a dashboard; the first is 1.
+func (s *Server) saved(q *question, name, number string) error {
+	if s.Pages == nil {
+		return dashboards.ErrNotFound
+	}
+	text, err := s.Pages.Read(name)
+	if err != nil {
+		return err
+	}
+	page, err := dashboards.Parse(text)
+	if err != nil {
+		return wrong("dashboard %s: %w", name, err)
+	}
+	n := 1
+	if number != "" {
+		if n, err = strconv.Atoi(number); err != nil {
+			return wrong("graph %q is no number", number)
+		}
+	}
+	if n < 1 || n > len(page.Graphs) {
+		return fmt.Errorf("%w: %s has %d graphs, and no graph %d", dashboards.ErrNotFound, name, len(page.Graphs), n)
+	}
+	g := page.Graphs[n-1]
+	if q.args = g.Args; g.Title != "" {
+		q.args = append([]string{"--title", g.Title}, g.Args...)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -13,6 +14,7 @@ import (
 type Config struct {
 	Store   *core.Store
 	RPC     rondov1.RondoHandler // answers what plain pages ask
+	Pages   *dashboards.Folder   // saved pages of graphs; nil means none
 	Version string
 	DB      string // the database's folder, as the status page shows it
 	Started time.Time

@@ -90,7 +90,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{72, 0}
 }
 
 // A Label is one name and value of a series' label set.
@@ -3565,19 +3565,86 @@ func (x *DashboardRequest) GetName() string {
 	return ""
 }
 
+// A DashboardGraph is one graph of a dashboard.
+type DashboardGraph struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Title string                 `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	// Options and lines of the graph language, as behind the file name of `rondo graph`.
+	Arg []string `protobuf:"bytes,2,rep,name=arg,proto3" json:"arg,omitempty"`
+	// The line of the text at which the graph begins; the first is 1.
+	Line          int32 `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DashboardGraph) Reset() {
+	*x = DashboardGraph{}
+	mi := &file_rondo_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DashboardGraph) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DashboardGraph) ProtoMessage() {}
+
+func (x *DashboardGraph) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DashboardGraph.ProtoReflect.Descriptor instead.
+func (*DashboardGraph) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *DashboardGraph) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *DashboardGraph) GetArg() []string {
+	if x != nil {
+		return x.Arg
+	}
+	return nil
+}
+
+func (x *DashboardGraph) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
 type DashboardResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Title string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// The file: plain text with graph definitions.
-	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// The graphs in the text.
+	Graphs []*DashboardGraph `protobuf:"bytes,4,rep,name=graphs,proto3" json:"graphs,omitempty"`
+	// What is wrong with the text; empty if nothing is. A wrong text has no graphs.
+	Problem       string `protobuf:"bytes,5,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DashboardResponse) Reset() {
 	*x = DashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[51]
+	mi := &file_rondo_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3589,7 +3656,7 @@ func (x *DashboardResponse) String() string {
 func (*DashboardResponse) ProtoMessage() {}
 
 func (x *DashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[51]
+	mi := &file_rondo_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3602,7 +3669,7 @@ func (x *DashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardResponse.ProtoReflect.Descriptor instead.
 func (*DashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{51}
+	return file_rondo_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DashboardResponse) GetName() string {
@@ -3626,6 +3693,20 @@ func (x *DashboardResponse) GetText() string {
 	return ""
 }
 
+func (x *DashboardResponse) GetGraphs() []*DashboardGraph {
+	if x != nil {
+		return x.Graphs
+	}
+	return nil
+}
+
+func (x *DashboardResponse) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
 type SaveDashboardRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -3636,7 +3717,7 @@ type SaveDashboardRequest struct {
 
 func (x *SaveDashboardRequest) Reset() {
 	*x = SaveDashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[52]
+	mi := &file_rondo_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3648,7 +3729,7 @@ func (x *SaveDashboardRequest) String() string {
 func (*SaveDashboardRequest) ProtoMessage() {}
 
 func (x *SaveDashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[52]
+	mi := &file_rondo_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3661,7 +3742,7 @@ func (x *SaveDashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveDashboardRequest.ProtoReflect.Descriptor instead.
 func (*SaveDashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{52}
+	return file_rondo_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SaveDashboardRequest) GetName() string {
@@ -3686,7 +3767,7 @@ type SaveDashboardResponse struct {
 
 func (x *SaveDashboardResponse) Reset() {
 	*x = SaveDashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[53]
+	mi := &file_rondo_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3698,7 +3779,7 @@ func (x *SaveDashboardResponse) String() string {
 func (*SaveDashboardResponse) ProtoMessage() {}
 
 func (x *SaveDashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[53]
+	mi := &file_rondo_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3711,7 +3792,7 @@ func (x *SaveDashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveDashboardResponse.ProtoReflect.Descriptor instead.
 func (*SaveDashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{53}
+	return file_rondo_proto_rawDescGZIP(), []int{54}
 }
 
 type DropDashboardRequest struct {
@@ -3723,7 +3804,7 @@ type DropDashboardRequest struct {
 
 func (x *DropDashboardRequest) Reset() {
 	*x = DropDashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[54]
+	mi := &file_rondo_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3735,7 +3816,7 @@ func (x *DropDashboardRequest) String() string {
 func (*DropDashboardRequest) ProtoMessage() {}
 
 func (x *DropDashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[54]
+	mi := &file_rondo_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3748,7 +3829,7 @@ func (x *DropDashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropDashboardRequest.ProtoReflect.Descriptor instead.
 func (*DropDashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{54}
+	return file_rondo_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *DropDashboardRequest) GetName() string {
@@ -3766,7 +3847,7 @@ type DropDashboardResponse struct {
 
 func (x *DropDashboardResponse) Reset() {
 	*x = DropDashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[55]
+	mi := &file_rondo_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3778,7 +3859,7 @@ func (x *DropDashboardResponse) String() string {
 func (*DropDashboardResponse) ProtoMessage() {}
 
 func (x *DropDashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[55]
+	mi := &file_rondo_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3791,7 +3872,7 @@ func (x *DropDashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropDashboardResponse.ProtoReflect.Descriptor instead.
 func (*DropDashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{55}
+	return file_rondo_proto_rawDescGZIP(), []int{56}
 }
 
 type StatusRequest struct {
@@ -3804,7 +3885,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_rondo_proto_msgTypes[56]
+	mi := &file_rondo_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3816,7 +3897,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[56]
+	mi := &file_rondo_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3829,7 +3910,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{56}
+	return file_rondo_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *StatusRequest) GetSenders() int32 {
@@ -3866,7 +3947,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_rondo_proto_msgTypes[57]
+	mi := &file_rondo_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3878,7 +3959,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[57]
+	mi := &file_rondo_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3891,7 +3972,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{57}
+	return file_rondo_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -3989,7 +4070,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4001,7 +4082,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4014,7 +4095,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{58}
+	return file_rondo_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Problem) GetSeverity() string {
@@ -4067,7 +4148,7 @@ type Listener struct {
 
 func (x *Listener) Reset() {
 	*x = Listener{}
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4079,7 +4160,7 @@ func (x *Listener) String() string {
 func (*Listener) ProtoMessage() {}
 
 func (x *Listener) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4092,7 +4173,7 @@ func (x *Listener) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Listener.ProtoReflect.Descriptor instead.
 func (*Listener) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{59}
+	return file_rondo_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Listener) GetName() string {
@@ -4138,7 +4219,7 @@ type DropCount struct {
 
 func (x *DropCount) Reset() {
 	*x = DropCount{}
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4150,7 +4231,7 @@ func (x *DropCount) String() string {
 func (*DropCount) ProtoMessage() {}
 
 func (x *DropCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4163,7 +4244,7 @@ func (x *DropCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropCount.ProtoReflect.Descriptor instead.
 func (*DropCount) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{60}
+	return file_rondo_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *DropCount) GetReason() string {
@@ -4217,7 +4298,7 @@ type ReceiverStatus struct {
 
 func (x *ReceiverStatus) Reset() {
 	*x = ReceiverStatus{}
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4229,7 +4310,7 @@ func (x *ReceiverStatus) String() string {
 func (*ReceiverStatus) ProtoMessage() {}
 
 func (x *ReceiverStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4242,7 +4323,7 @@ func (x *ReceiverStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReceiverStatus.ProtoReflect.Descriptor instead.
 func (*ReceiverStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{61}
+	return file_rondo_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ReceiverStatus) GetName() string {
@@ -4364,7 +4445,7 @@ type SenderStatus struct {
 
 func (x *SenderStatus) Reset() {
 	*x = SenderStatus{}
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4376,7 +4457,7 @@ func (x *SenderStatus) String() string {
 func (*SenderStatus) ProtoMessage() {}
 
 func (x *SenderStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4389,7 +4470,7 @@ func (x *SenderStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SenderStatus.ProtoReflect.Descriptor instead.
 func (*SenderStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{62}
+	return file_rondo_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SenderStatus) GetName() string {
@@ -4482,7 +4563,7 @@ type EngineStatus struct {
 
 func (x *EngineStatus) Reset() {
 	*x = EngineStatus{}
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4494,7 +4575,7 @@ func (x *EngineStatus) String() string {
 func (*EngineStatus) ProtoMessage() {}
 
 func (x *EngineStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4507,7 +4588,7 @@ func (x *EngineStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineStatus.ProtoReflect.Descriptor instead.
 func (*EngineStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{63}
+	return file_rondo_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *EngineStatus) GetSeries() int64 {
@@ -4699,7 +4780,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4711,7 +4792,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4724,7 +4805,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{64}
+	return file_rondo_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *LatestRequest) GetPaths() []string {
@@ -4786,7 +4867,7 @@ type LatestSeries struct {
 
 func (x *LatestSeries) Reset() {
 	*x = LatestSeries{}
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4798,7 +4879,7 @@ func (x *LatestSeries) String() string {
 func (*LatestSeries) ProtoMessage() {}
 
 func (x *LatestSeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4811,7 +4892,7 @@ func (x *LatestSeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestSeries.ProtoReflect.Descriptor instead.
 func (*LatestSeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{65}
+	return file_rondo_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *LatestSeries) GetPath() string {
@@ -4860,7 +4941,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4872,7 +4953,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4885,7 +4966,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{66}
+	return file_rondo_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *LatestResponse) GetSeries() []*LatestSeries {
@@ -4910,7 +4991,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4922,7 +5003,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4935,7 +5016,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67}
+	return file_rondo_proto_rawDescGZIP(), []int{68}
 }
 
 type CheckpointResponse struct {
@@ -4947,7 +5028,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4959,7 +5040,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4972,7 +5053,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -5014,7 +5095,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5026,7 +5107,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5039,7 +5120,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -5136,7 +5217,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5148,7 +5229,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5161,7 +5242,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -5208,7 +5289,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5220,7 +5301,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5233,7 +5314,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -5278,7 +5359,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5290,7 +5371,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5303,7 +5384,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -5342,7 +5423,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5354,7 +5435,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5367,7 +5448,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{74}
 }
 
 type BackupResponse struct {
@@ -5379,7 +5460,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5391,7 +5472,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5404,7 +5485,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{74}
+	return file_rondo_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -5422,7 +5503,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5434,7 +5515,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5447,7 +5528,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75}
+	return file_rondo_proto_rawDescGZIP(), []int{76}
 }
 
 type CheckResponse struct {
@@ -5460,7 +5541,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5472,7 +5553,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5485,7 +5566,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{76}
+	return file_rondo_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -5513,7 +5594,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5525,7 +5606,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5538,7 +5619,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{77}
+	return file_rondo_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -5566,7 +5647,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5578,7 +5659,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5591,7 +5672,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78}
+	return file_rondo_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -5627,7 +5708,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5639,7 +5720,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5652,7 +5733,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79}
+	return file_rondo_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -5713,7 +5794,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5725,7 +5806,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5738,7 +5819,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{80}
+	return file_rondo_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -5781,7 +5862,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5793,7 +5874,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5806,7 +5887,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{81}
+	return file_rondo_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -5839,7 +5920,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5851,7 +5932,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5864,7 +5945,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{82}
+	return file_rondo_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -5904,7 +5985,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5916,7 +5997,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5929,7 +6010,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{79, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -6206,11 +6287,17 @@ const file_rondo_proto_rawDesc = "" +
 	"dashboards\x12\x19\n" +
 	"\bmay_save\x18\x02 \x01(\bR\amaySave\"&\n" +
 	"\x10DashboardRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"Q\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"L\n" +
+	"\x0eDashboardGraph\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x12\x10\n" +
+	"\x03arg\x18\x02 \x03(\tR\x03arg\x12\x12\n" +
+	"\x04line\x18\x03 \x01(\x05R\x04line\"\x9d\x01\n" +
 	"\x11DashboardResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\">\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x120\n" +
+	"\x06graphs\x18\x04 \x03(\v2\x18.rondo.v1.DashboardGraphR\x06graphs\x12\x18\n" +
+	"\aproblem\x18\x05 \x01(\tR\aproblem\">\n" +
 	"\x14SaveDashboardRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"\x17\n" +
@@ -6448,7 +6535,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Label)(nil),                 // 1: rondo.v1.Label
@@ -6502,40 +6589,41 @@ var file_rondo_proto_goTypes = []any{
 	(*DashboardEntry)(nil),        // 49: rondo.v1.DashboardEntry
 	(*DashboardsResponse)(nil),    // 50: rondo.v1.DashboardsResponse
 	(*DashboardRequest)(nil),      // 51: rondo.v1.DashboardRequest
-	(*DashboardResponse)(nil),     // 52: rondo.v1.DashboardResponse
-	(*SaveDashboardRequest)(nil),  // 53: rondo.v1.SaveDashboardRequest
-	(*SaveDashboardResponse)(nil), // 54: rondo.v1.SaveDashboardResponse
-	(*DropDashboardRequest)(nil),  // 55: rondo.v1.DropDashboardRequest
-	(*DropDashboardResponse)(nil), // 56: rondo.v1.DropDashboardResponse
-	(*StatusRequest)(nil),         // 57: rondo.v1.StatusRequest
-	(*StatusResponse)(nil),        // 58: rondo.v1.StatusResponse
-	(*Problem)(nil),               // 59: rondo.v1.Problem
-	(*Listener)(nil),              // 60: rondo.v1.Listener
-	(*DropCount)(nil),             // 61: rondo.v1.DropCount
-	(*ReceiverStatus)(nil),        // 62: rondo.v1.ReceiverStatus
-	(*SenderStatus)(nil),          // 63: rondo.v1.SenderStatus
-	(*EngineStatus)(nil),          // 64: rondo.v1.EngineStatus
-	(*LatestRequest)(nil),         // 65: rondo.v1.LatestRequest
-	(*LatestSeries)(nil),          // 66: rondo.v1.LatestSeries
-	(*LatestResponse)(nil),        // 67: rondo.v1.LatestResponse
-	(*CheckpointRequest)(nil),     // 68: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),    // 69: rondo.v1.CheckpointResponse
-	(*ExecRequest)(nil),           // 70: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 71: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 72: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 73: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 74: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 75: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 76: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 77: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 78: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 79: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 80: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 81: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 82: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 83: rondo.v1.ExportResponse
-	nil,                           // 84: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 85: rondo.v1.ControlResponse.Row
+	(*DashboardGraph)(nil),        // 52: rondo.v1.DashboardGraph
+	(*DashboardResponse)(nil),     // 53: rondo.v1.DashboardResponse
+	(*SaveDashboardRequest)(nil),  // 54: rondo.v1.SaveDashboardRequest
+	(*SaveDashboardResponse)(nil), // 55: rondo.v1.SaveDashboardResponse
+	(*DropDashboardRequest)(nil),  // 56: rondo.v1.DropDashboardRequest
+	(*DropDashboardResponse)(nil), // 57: rondo.v1.DropDashboardResponse
+	(*StatusRequest)(nil),         // 58: rondo.v1.StatusRequest
+	(*StatusResponse)(nil),        // 59: rondo.v1.StatusResponse
+	(*Problem)(nil),               // 60: rondo.v1.Problem
+	(*Listener)(nil),              // 61: rondo.v1.Listener
+	(*DropCount)(nil),             // 62: rondo.v1.DropCount
+	(*ReceiverStatus)(nil),        // 63: rondo.v1.ReceiverStatus
+	(*SenderStatus)(nil),          // 64: rondo.v1.SenderStatus
+	(*EngineStatus)(nil),          // 65: rondo.v1.EngineStatus
+	(*LatestRequest)(nil),         // 66: rondo.v1.LatestRequest
+	(*LatestSeries)(nil),          // 67: rondo.v1.LatestSeries
+	(*LatestResponse)(nil),        // 68: rondo.v1.LatestResponse
+	(*CheckpointRequest)(nil),     // 69: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 70: rondo.v1.CheckpointResponse
+	(*ExecRequest)(nil),           // 71: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 72: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 73: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 74: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 75: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 76: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 77: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 78: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 79: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 80: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 81: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 82: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 83: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 84: rondo.v1.ExportResponse
+	nil,                           // 85: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 86: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	4,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -6564,81 +6652,82 @@ var file_rondo_proto_depIdxs = []int32{
 	17, // 23: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
 	46, // 24: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
 	49, // 25: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
-	59, // 26: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
-	60, // 27: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
-	62, // 28: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
-	63, // 29: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
-	64, // 30: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	61, // 31: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	16, // 32: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	66, // 33: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	84, // 34: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	71, // 35: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,  // 36: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	72, // 37: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	85, // 38: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	1,  // 39: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	6,  // 40: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	9,  // 41: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	11, // 42: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	13, // 43: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	15, // 44: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	18, // 45: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	21, // 46: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	23, // 47: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	26, // 48: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	28, // 49: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	31, // 50: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	34, // 51: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	37, // 52: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	40, // 53: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	45, // 54: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	48, // 55: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	51, // 56: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	53, // 57: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	55, // 58: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	57, // 59: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	65, // 60: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	68, // 61: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	70, // 62: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	74, // 63: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	76, // 64: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	78, // 65: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	80, // 66: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	82, // 67: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	8,  // 68: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10, // 69: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12, // 70: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14, // 71: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17, // 72: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20, // 73: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22, // 74: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	25, // 75: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	27, // 76: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	30, // 77: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	33, // 78: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	36, // 79: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	39, // 80: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	43, // 81: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	47, // 82: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	50, // 83: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	52, // 84: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	54, // 85: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	56, // 86: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	58, // 87: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	67, // 88: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	69, // 89: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	73, // 90: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	75, // 91: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	77, // 92: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	79, // 93: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	81, // 94: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	83, // 95: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	68, // [68:96] is the sub-list for method output_type
-	40, // [40:68] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	52, // 26: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
+	60, // 27: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
+	61, // 28: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
+	63, // 29: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
+	64, // 30: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
+	65, // 31: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
+	62, // 32: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
+	16, // 33: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	67, // 34: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	85, // 35: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	72, // 36: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,  // 37: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	73, // 38: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	86, // 39: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	1,  // 40: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
+	6,  // 41: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	9,  // 42: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	11, // 43: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	13, // 44: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	15, // 45: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	18, // 46: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	21, // 47: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	23, // 48: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	26, // 49: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	28, // 50: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	31, // 51: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	34, // 52: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	37, // 53: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	40, // 54: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	45, // 55: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	48, // 56: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	51, // 57: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	54, // 58: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	56, // 59: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	58, // 60: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	66, // 61: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	69, // 62: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	71, // 63: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	75, // 64: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	77, // 65: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	79, // 66: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	81, // 67: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	83, // 68: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	8,  // 69: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10, // 70: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12, // 71: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14, // 72: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17, // 73: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20, // 74: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22, // 75: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	25, // 76: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	27, // 77: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	30, // 78: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	33, // 79: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	36, // 80: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	39, // 81: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	43, // 82: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	47, // 83: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	50, // 84: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	53, // 85: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	55, // 86: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	57, // 87: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	59, // 88: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	68, // 89: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	70, // 90: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	74, // 91: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	76, // 92: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	78, // 93: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	80, // 94: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	82, // 95: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	84, // 96: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	69, // [69:97] is the sub-list for method output_type
+	41, // [41:69] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -6654,14 +6743,14 @@ func file_rondo_proto_init() {
 	}
 	file_rondo_proto_msgTypes[6].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[41].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[72].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[73].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   85,
+			NumMessages:   86,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

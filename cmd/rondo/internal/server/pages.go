@@ -9,7 +9,7 @@ import (
 // newPages returns the server of the pages for people.
 func (s *server) newPages() *web.Server {
 	return web.New(web.Config{
-		Store: s.store, RPC: s.rpc, Version: s.Version, DB: absolute(s.DB), Started: s.started, Ways: s.waysIn,
+		Store: s.store, RPC: s.rpc, Pages: s.rpc.Pages, Version: s.Version, DB: absolute(s.DB), Started: s.started, Ways: s.waysIn,
 		Client: func(r *http.Request) string { return clientOf(r.RemoteAddr) },
 	})
 }

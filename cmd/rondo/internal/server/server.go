@@ -18,6 +18,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -185,7 +186,10 @@ func (s *server) watchdog(ctx context.Context) {
 }
 
 func (s *server) newRPC() *rpc.Server {
-	return &rpc.Server{Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, Report: s.report}
+	return &rpc.Server{
+		Store: s.store, Version: s.Version, Started: s.started, MaxFuture: s.MaxFuture, Report: s.report,
+		Pages: dashboards.In(s.DB), MaySave: s.http == nil || !beyondLoopback(s.http.Addr()),
+	}
 }
 
 // handlers returns the handlers of the HTTP port once the store is open: one for all paths, and one

@@ -1,0 +1,6 @@
+// Package dashboards keeps saved pages of graphs as plain text, one file each, in a folder beside
+// the database.
+//
+// [Parse] reads the text of a page. A [Folder] lists, reads, saves and removes the files.
+// docs/dashboards.md describes the text.
+package dashboards

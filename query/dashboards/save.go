@@ -1,0 +1,97 @@
+package dashboards
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// Save writes the text of a page, in place of the page that has the name now. After a crash the
+// file has the former text or the new one. The error is a [*ParseError] if the text is no page;
+// otherwise it wraps ErrName or ErrFull, or is one of the file system.
+func (f *Folder) Save(name, text string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if _, err := Parse(text); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	root, err := f.open(true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // its files are synced
+	if err := room(root, name); err != nil {
+		return err
+	}
+	draft := "." + name + ".new" // no page has such a name
+	if err := write(root, draft, text); err != nil {
+		_ = root.Remove(draft) // the next Save removes it otherwise
+		return err
+	}
+	if err := root.Rename(draft, name); err != nil {
+		return err
+	}
+	return syncFolder(root)
+}
+
+// room returns an error if one more page is too many, or if something else than a file has the
+// name.
+func room(root *os.Root, name string) error {
+	info, err := root.Lstat(name)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return ErrFile
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	names, err := namesIn(root)
+	if err == nil && len(names) >= MaxPages {
+		err = ErrFull
+	}
+	return err
+}
+
+// write makes a file and waits until it is on the disk.
+func write(root *os.Root, name, text string) error {
+	_ = root.Remove(name) // what a crash has left
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// syncFolder waits until the names in a folder are on the disk.
+func syncFolder(root *os.Root) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Drop removes a page. The error wraps ErrNotFound or ErrName, or is one of the file system.
+func (f *Folder) Drop(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	root, err := f.open(false)
+	if err == nil {
+		defer func() { _ = root.Close() }() // its files are synced
+		if err = root.Remove(name); err == nil {
+			return syncFolder(root)
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect"
+
+	"github.com/rondo-db/rondo/query/dashboards"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// Dashboards returns the names and titles of the saved dashboards.
+func (s *Server) Dashboards(ctx context.Context, req *connect.Request[rondov1.DashboardsRequest]) (*connect.Response[rondov1.DashboardsResponse], error) {
+	if s.Pages == nil {
+		return s.UnimplementedRondoHandler.Dashboards(ctx, req)
+	}
+	entries, err := s.Pages.List()
+	if err != nil {
+		return nil, fail(err, "list dashboards")
+	}
+	charge := chargeFor(ctx, req)
+	answer := &rondov1.DashboardsResponse{MaySave: s.MaySave}
+	for _, e := range entries {
+		if err := charge.texts(len(e.Name) + len(e.Title)); err != nil {
+			return nil, err
+		}
+		answer.Dashboards = append(answer.Dashboards, &rondov1.DashboardEntry{Name: e.Name, Title: e.Title})
+	}
+	return connect.NewResponse(answer), nil
+}
+
+// Dashboard returns one saved dashboard.
+func (s *Server) Dashboard(ctx context.Context, req *connect.Request[rondov1.DashboardRequest]) (*connect.Response[rondov1.DashboardResponse], error) {
+	if s.Pages == nil {
+		return s.UnimplementedRondoHandler.Dashboard(ctx, req)
+	}
+	name := req.Msg.GetName()
+	text, err := s.Pages.Read(name)
+	if err != nil {
+		return nil, dashboardError(name, err)
+	}
+	charge := chargeFor(ctx, req)
+	if err := charge.texts(2 * len(text)); err != nil {
+		return nil, err
+	}
+	answer := &rondov1.DashboardResponse{Name: name, Text: text}
+	page, err := dashboards.Parse(text)
+	if err != nil {
+		answer.Problem = bounded(err).Error()
+		return connect.NewResponse(answer), nil
+	}
+	answer.Title = page.Title
+	for _, g := range page.Graphs {
+		answer.Graphs = append(answer.Graphs, &rondov1.DashboardGraph{Title: g.Title, Arg: g.Args, Line: int32(g.Line)})
+	}
+	return connect.NewResponse(answer), nil
+}
+
+// SaveDashboard saves a dashboard. It is refused unless MaySave is set.
+func (s *Server) SaveDashboard(ctx context.Context, req *connect.Request[rondov1.SaveDashboardRequest]) (*connect.Response[rondov1.SaveDashboardResponse], error) {
+	if s.Pages == nil {
+		return s.UnimplementedRondoHandler.SaveDashboard(ctx, req)
+	}
+	if err := s.maySave(); err != nil {
+		return nil, err
+	}
+	if err := s.Pages.Save(req.Msg.GetName(), req.Msg.GetText()); err != nil {
+		return nil, dashboardError(req.Msg.GetName(), err)
+	}
+	return connect.NewResponse(&rondov1.SaveDashboardResponse{}), nil
+}
+
+// DropDashboard removes a saved dashboard. It is refused unless MaySave is set.
+func (s *Server) DropDashboard(ctx context.Context, req *connect.Request[rondov1.DropDashboardRequest]) (*connect.Response[rondov1.DropDashboardResponse], error) {
+	if s.Pages == nil {
+		return s.UnimplementedRondoHandler.DropDashboard(ctx, req)
+	}
+	if err := s.maySave(); err != nil {
+		return nil, err
+	}
+	if err := s.Pages.Drop(req.Msg.GetName()); err != nil {
+		return nil, dashboardError(req.Msg.GetName(), err)
+	}
+	return connect.NewResponse(&rondov1.DropDashboardResponse{}), nil
+}
+
+func (s *Server) maySave() error {
+	if s.MaySave {
+		return nil
+	}
+	return connect.NewError(connect.CodePermissionDenied, errors.New("dashboards are changed on the machine itself: the HTTP port can be reached from other machines"))
+}
+
+func dashboardError(name string, err error) error {
+	var parse *dashboards.ParseError
+	switch {
+	case errors.Is(err, dashboards.ErrNotFound):
+		return connect.NewError(connect.CodeNotFound, bounded(errors.New("there is no dashboard "+cut(name))))
+	case errors.Is(err, dashboards.ErrName), errors.As(err, &parse):
+		return connect.NewError(connect.CodeInvalidArgument, bounded(err))
+	case errors.Is(err, dashboards.ErrFull):
+		return connect.NewError(connect.CodeResourceExhausted, err)
+	case errors.Is(err, dashboards.ErrFile):
+		return connect.NewError(connect.CodeFailedPrecondition, err)
+	}
+	return fail(err, "dashboard %.200q", name)
+}
