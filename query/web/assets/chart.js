@@ -11,7 +11,7 @@
 
 import { Crosshair } from './crosshair.js';
 import { extent, shapes, valueAt } from './chart/data.js';
-import { drawAxes, drawMarks, drawShape, timeOf, xOf } from './chart/draw.js';
+import { drawAxes, drawMarks, drawShape, prepare, timeOf, xOf } from './chart/draw.js';
 import { listen } from './chart/input.js';
 import { Legend } from './chart/legend.js';
 import { axis } from './chart/scale.js';
@@ -384,18 +384,3 @@ export class Chart {
 
 const areasFirst = (list) => [...list].sort((a, b) => weight(a) - weight(b));
 const weight = (s) => (s.line.style === 'band' ? 0 : s.line.style === 'area' ? 1 : 2);
-
-function prepare(canvas, width, height) {
-  const ratio = globalThis.devicePixelRatio || 1;
-  const w = Math.round(width * ratio), h = Math.round(height * ratio);
-  if (canvas.width !== w || canvas.height !== h) {
-    canvas.width = w;
-    canvas.height = h;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-  }
-  const g = canvas.getContext('2d');
-  g.setTransform(ratio, 0, 0, ratio, 0, 0);
-  g.clearRect(0, 0, width, height);
-  return g;
-}

@@ -81,6 +81,9 @@ export class RangeBar {
   /** The address has changed. @param {URL} url */
   update(url) {
     this.#url = url;
+    // The browser's own Back may have been there already.
+    const here = this.#params();
+    while (this.#before.length && this.#before.at(-1).from === here.from && this.#before.at(-1).to === here.to) this.#before.pop();
     this.#range = rangeOf(url, undefined, this.#o.fallback);
     this.#show();
     this.#o.onChange({ ...this.#range, final: true });
@@ -102,7 +105,12 @@ export class RangeBar {
   /** For a chart's onBack: the range before the last zoom, or a range that is twice as long. */
   back() {
     const before = this.#before.pop();
-    if (before) this.#context.go(withParams(this.#url, before));
+    if (before) {
+      this.#context.go(withParams(this.#url, before));
+    } else if (!this.#range.name) { // the address was opened zoomed in
+      const { from, to } = zoomed(this.#range, 2);
+      this.#go(rangeParams(from, to));
+    }
   }
 
   /** @param {typeof ranges[number]} range one of `ranges` */
@@ -144,9 +152,12 @@ export class RangeBar {
   }
 
   #remember() {
-    const params = this.#url.searchParams;
-    this.#before.push({ from: params.get('from'), to: params.get('to') });
+    this.#before.push(this.#params());
     if (this.#before.length > 100) this.#before.shift();
+  }
+
+  #params() {
+    return { from: this.#url.searchParams.get('from'), to: this.#url.searchParams.get('to') };
   }
 
   #show() {

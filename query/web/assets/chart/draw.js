@@ -7,6 +7,25 @@ import { timeTicks } from '../ticks.js';
  *   the plot's edges in pixels, and the range in seconds
  */
 
+/**
+ * Gives a canvas its size in CSS pixels, and returns an empty context that counts in them.
+ * @param {HTMLCanvasElement} canvas
+ */
+export function prepare(canvas, width, height) {
+  const ratio = globalThis.devicePixelRatio || 1;
+  const w = Math.round(width * ratio), h = Math.round(height * ratio);
+  if (canvas.width !== w || canvas.height !== h) {
+    canvas.width = w;
+    canvas.height = h;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const g = canvas.getContext('2d');
+  g.setTransform(ratio, 0, 0, ratio, 0, 0);
+  g.clearRect(0, 0, width, height);
+  return g;
+}
+
 /** The pixel of a time. @param {Frame} f @param {number} time */
 export function xOf(f, time) {
   return f.left + (time - f.from) / (f.to - f.from) * (f.right - f.left);

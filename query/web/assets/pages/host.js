@@ -125,7 +125,7 @@ class Host {
     const { signal } = this.#context;
     this.#sets = this.#inRow ? row.map(([name, from]) => new ChartSet({
       signal, points: 200, title: name, href: withParams(this.#url, { from, row: null }), options: { small: true, height: 130 },
-    })) : [new ChartSet({ signal, onRange: this.#bar.drag, onBack: this.#bar.back })];
+    })) : [new ChartSet({ signal, onRange: this.#bar.drag, onBack: this.#bar.back, actions: (chart) => this.#actions(chart) })];
     this.#bar.muted = this.#inRow;
     this.#rows.setAttribute('aria-pressed', String(this.#inRow));
     fill(this.#body, [...groups].map(([name, charts]) => this.#section(name, charts)));
@@ -140,6 +140,15 @@ class Host {
   #section(name, charts) {
     const cells = charts.map((chart) => (this.#inRow ? this.#rowOf(chart) : this.#cell(this.#sets[0], chart)));
     return el('section', { class: 'group', id: anchor(name), 'aria-label': name }, el('h2', {}, name), el('div', { class: this.#inRow ? 'rows' : 'charts' }, cells));
+  }
+
+  #actions(chart) {
+    if (!chart.arg) return [];
+    const open = () => {
+      const { from, to } = this.#bar.range.query;
+      this.#context.go(withParams(new URL('/workbench', location.origin), { g: chart.arg.join('\n'), from: from === '-1d' ? null : from, to: to === 'now' ? null : to }));
+    };
+    return [{ label: 'Open in the workbench', icon: 'bench', onclick: open }];
   }
 
   #cell(set, chart) {
