@@ -39,6 +39,61 @@ export function graphURL(format, args, { from, to, width, height } = {}) {
   return `/graph.${format}?${q}`;
 }
 
+/**
+ * The arguments of lines: an option and its value may share a line, with a blank between them. Empty
+ * lines and those that begin with # are left out, blanks before a line too.
+ * @param {string} text @returns {string[]}
+ */
+export function argsOf(text) {
+  const out = [];
+  for (const whole of text.split(/\r?\n/)) {
+    const line = whole.trimStart();
+    if (line === '' || line.startsWith('#')) continue;
+    const option = /^(-[^\s=]+)\s+(.*\S)\s*$/.exec(line);
+    if (option) out.push(option[1], option[2]);
+    else out.push(line);
+  }
+  return out;
+}
+
+/** The lines of arguments: the reverse of argsOf. @param {string[]} args */
+export function linesOfArgs(args) {
+  const out = [];
+  for (let i = 0; i < args.length; i++) {
+    const next = args[i + 1];
+    if (isOption(args[i]) && !args[i].includes('=') && next !== undefined && !isOption(next, true) && !isElement(next)) out.push(`${args[i]} ${args[++i]}`);
+    else out.push(args[i]);
+  }
+  return out;
+}
+
+/** True for an option. @param {string} arg @param {boolean} [strict] a negative number is none */
+export function isOption(arg, strict = false) {
+  return strict ? /^-(-|[A-Za-z])/.test(arg) : arg.startsWith('-');
+}
+
+/** True for a DEF, a LINE or any other element of a graph. */
+export function isElement(arg) {
+  return /^(DEF|CDEF|VDEF|LINE[\d.]*|AREA|G?PRINT|COMMENT|[VH]RULE|TICK|SHIFT|STACK|TEXTALIGN|XPORT):/.test(arg);
+}
+
+/**
+ * A page of graphs, as docs/dashboards.md has it.
+ * @param {string} text @returns {{title: string, graphs: {title: string, args: string[]}[]}}
+ */
+export function pageOf(text) {
+  const page = { title: '', graphs: [] };
+  let lines = null;
+  for (const line of text.split(/\r?\n/)) {
+    const head = /^\s*(title|graph):\s*(.*?)\s*$/.exec(line);
+    if (head?.[1] === 'graph') page.graphs.push({ title: head[2], lines: lines = [] });
+    else if (head && !lines) page.title = head[2];
+    else lines?.push(line);
+  }
+  page.graphs = page.graphs.map((g) => ({ title: g.title, args: argsOf(g.lines.join('\n')) }));
+  return page;
+}
+
 /** Names of variables: a, b … z, a1, b1 … that are not taken. @param {Set<string>} taken */
 export function freeName(taken) {
   for (let i = 0; ; i++) {
