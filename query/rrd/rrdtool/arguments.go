@@ -186,6 +186,40 @@ func Makes(args []string) string {
 	return ""
 }
 
+// Sources returns the names of the series that create takes a definition or rows from.
+func Sources(args []string) (names []string) {
+	if len(args) == 0 || args[0] != "create" {
+		return nil
+	}
+	_, err := parse(args[1:], createOptions, func(name, arg string) error {
+		if name == "template" || name == "source" {
+			names = append(names, arg)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil // the verb says so
+	}
+	return names
+}
+
+// Taken returns an error if a command is a create with --no-overwrite, and a file of the caller's
+// stands where the file of the series would.
+func Taken(env *Env, args []string) error {
+	keep := false
+	if len(args) > 0 && args[0] == "create" {
+		_, err := parse(args[1:], createOptions, func(name, _ string) error {
+			keep = keep || name == "no-overwrite"
+			return nil
+		})
+		keep = keep && err == nil
+	}
+	if name := Makes(args); keep && (&command{Env: env}).taken(name) {
+		return exists(name)
+	}
+	return nil
+}
+
 // Split takes the caller's file out of a dump or restore that will run elsewhere. The caller must
 // write the output of dump to the file out, and give the file in to restore as standard input.
 // Commands of other verbs, and wrong ones, are returned unchanged.

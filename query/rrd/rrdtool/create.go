@@ -120,8 +120,8 @@ func (c *command) create(args []string) error {
 		return fmt.Errorf("creating '%s': %w", name, err)
 	}
 	if o.keep {
-		if _, err := c.Store.Lookup(path); err == nil {
-			return fmt.Errorf("creating '%s': File exists", name)
+		if _, err := c.Store.Lookup(path); err == nil || c.taken(name) {
+			return exists(name)
 		}
 	}
 	d, err := c.created(&o, args)
@@ -146,13 +146,15 @@ func (c *command) create(args []string) error {
 		_, err = c.Store.Create(c.ctx, core.Spec{Path: path, Definition: d, Start: rra.Seconds(o.start), Overwrite: !o.keep, SmoothHash: rra.NameHash(name)})
 	}
 	if errors.Is(err, core.ErrExists) {
-		return fmt.Errorf("creating '%s': File exists", name)
+		return exists(name)
 	}
 	if err == nil {
 		c.made(path)
 	}
 	return err
 }
+
+func exists(name string) error { return fmt.Errorf("creating '%s': File exists", name) }
 
 // created returns the definition of the series that create makes: the template's, if there is one,
 // extended by args. If no start was given, the series begins when the template was last updated.

@@ -104,6 +104,19 @@ func IsNative(files Readable, name string) bool {
 	return err == nil && transfer.IsNative(head[:])
 }
 
+// taken reports whether a file stands where the series of a name would: a native one, which verbs
+// take for a series, or with Base any other that is no note of rondo's.
+func (c *command) taken(name string) bool {
+	if c.Files == nil {
+		return false
+	}
+	if IsNative(c.Files, name) {
+		return true
+	}
+	info, err := c.Files.Stat(name)
+	return err == nil && c.Base != "" && info.Mode().IsRegular() && c.noted(name, nil) == nil
+}
+
 func readNative(files Files, name string) (*rrdfile.File, error) {
 	f, err := files.Open(name)
 	if err != nil {

@@ -38,8 +38,13 @@ func (s server) Run(ctx context.Context, c *Call, args []string) (int, error) {
 		env.Store = store
 		return rrdtool.Run(ctx, env, args), nil
 	}
-	if err := s.adopt(ctx, env, rrdtool.Changes(args)); err != nil {
+	if err := rrdtool.Taken(env, args); err != nil {
 		return 1, err
+	}
+	for _, name := range append(rrdtool.Sources(args), rrdtool.Changes(args)) {
+		if err := s.adopt(ctx, env, name); err != nil {
+			return 1, err
+		}
 	}
 	return s.runThere(ctx, c, env, args)
 }
