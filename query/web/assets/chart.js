@@ -138,7 +138,7 @@ export class Chart {
     }
     return el('div', { class: 'chart-head' },
       el('h3', {}, o.href ? el('a', { href: o.href }, o.title) : o.title),
-      el('span', { class: 'unit' }, o.unit || ''), el('div', { class: 'acts' }, acts));
+      el('span', { class: 'unit' }, [o.unit, o.rightUnit && `right: ${o.rightUnit}`].filter(Boolean).join(' · ')), el('div', { class: 'acts' }, acts));
   }
 
   /** The options. Change them by `set`. */

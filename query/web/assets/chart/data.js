@@ -16,6 +16,12 @@ export function valueAt(line, time, values = line.values) {
   return i >= 0 && i < values.length ? values[i] : NaN;
 }
 
+/** The values that a legend tells: of a band the middle. @param {Line} line */
+export function seen(line) {
+  if (line.style !== 'band' || line.values?.length) return line.values || [];
+  return Array.from(line.max || [], (v, i) => (v + line.min[i]) / 2);
+}
+
 /** The first and the last index of values that lie in a range, even in part. */
 export function within(line, from, to, length = line.values.length) {
   const first = Math.max(0, Math.floor((from - line.start) / line.step));
@@ -29,7 +35,7 @@ export function within(line, from, to, length = line.values.length) {
  * @param {Line} line
  */
 export function statistics(line, from, to) {
-  const values = line.values || line.max || [];
+  const values = seen(line);
   const [first, last] = within(line, from, to, values.length);
   let low = Infinity, high = -Infinity, sum = 0, known = 0, latest = NaN;
   for (let i = first; i <= last; i++) {

@@ -115,6 +115,11 @@ export function drawShape(g, f, shape, y, look) {
   }
   g.stroke();
   g.setLineDash([]);
+  // A value alone between unknown ones would be a speck.
+  g.fillStyle = look.colour;
+  for (const [first, last] of runs) {
+    if ((last - first + 1) * half * 2 < 3) g.fillRect(x((first + last) / 2) - 1.25, y(top[first]) - 1.25, 2.5, 2.5);
+  }
 }
 
 const or = (value, instead) => (Number.isNaN(value) || value === undefined ? instead : value);

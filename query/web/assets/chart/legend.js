@@ -3,7 +3,7 @@
 
 import { el, fill, setText } from '../dom.js';
 import { moment } from '../format.js';
-import { statistics, valueAt } from './data.js';
+import { seen, statistics, valueAt } from './data.js';
 
 export class Legend {
   #o; #body; #first; #more; #rows = new Map(); #open = false; #text = String; #from = 0; #to = 0; #at = null; #colour = () => '';
@@ -98,7 +98,7 @@ export class Legend {
     setText(this.#first, inside ? clock(time, rows[0]?.line.step) : 'last');
     for (const { line, cells, element, last } of rows) {
       if (element.hidden) continue;
-      setText(cells[0], inside ? this.#text(valueAt(line, time, line.values.length ? line.values : line.max), line) : last ?? '');
+      setText(cells[0], inside ? this.#text(valueAt(line, time, seen(line)), line) : last ?? '');
     }
   }
 

@@ -1,6 +1,6 @@
 // The table behind a chart.
 
-import { valueAt, within } from './data.js';
+import { seen, valueAt, within } from './data.js';
 
 /**
  * What a chart shows, as rows: one for each step of the finest line.
@@ -9,14 +9,15 @@ import { valueAt, within } from './data.js';
  *   where its values end, as with rrdtool
  */
 export function table(lines, from, to) {
-  const finest = lines.filter((l) => l.values.length).sort((a, b) => a.step - b.step)[0];
+  const finest = lines.filter((l) => seen(l).length).sort((a, b) => a.step - b.step)[0];
   const columns = ['Time', ...lines.map((l) => l.label)];
   if (!finest) return { columns, rows: [], step: 1 };
   const rows = [];
-  const [first, last] = within(finest, from, to);
+  const values = lines.map(seen);
+  const [first, last] = within(finest, from, to, seen(finest).length);
   for (let i = first; i <= last; i++) {
     const middle = finest.start + (i + 0.5) * finest.step;
-    rows.push([finest.start + (i + 1) * finest.step, ...lines.map((l) => valueAt(l, middle))]);
+    rows.push([finest.start + (i + 1) * finest.step, ...values.map((v, k) => valueAt(lines[k], middle, v))]);
   }
   return { columns, rows, step: finest.step };
 }

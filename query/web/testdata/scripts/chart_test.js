@@ -17,6 +17,12 @@ test('statistics are of the range that is seen, and of the finest data', () => {
   equal(statistics(line([]), 0, 10).last, NaN);
 });
 
+test('a band is told by its middle', () => {
+  const band = line([], { style: 'band', min: [1, NaN, 3], max: [3, 4, 5] });
+  equal(statistics(band, 0, 30), { last: 4, min: 1, avg: 3, max: 5 });
+  equal(table([band], 0, 30).rows, [[10, 2], [20, NaN], [30, 4]]);
+});
+
 test('areas stand on each other, those below zero apart, and lines on nothing', () => {
   const list = shapes([line([1, NaN]), line([2, 3], { label: 'b' }), line([-1, -2], { label: 'c' }), line([7, 7], { label: 'd', style: 'line' })], true);
   equal(list.map((s) => s.top), [[1, NaN], [3, 3], [-1, -2], [7, 7]]);
