@@ -222,9 +222,13 @@ func (p *painter) area(d *graphdata.Drawing, values, below []float64) {
 	})
 }
 
-// gradient draws an area whose colour changes with the height.
+// gradient draws an area whose colour changes with the height. As in rrdtool it begins a column
+// later than one of a single colour.
 func (p *painter) gradient(d *graphdata.Drawing, values, below []float64) {
 	p.strips(values, below, func(run []strip) {
+		if !p.o.Slope {
+			run = run[1:]
+		}
 		for i := 0; i < len(run); {
 			s := run[i]
 			k := i + 1

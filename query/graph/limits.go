@@ -60,17 +60,18 @@ func (l *Layout) limits(low, high float64) {
 	}
 }
 
-// near reports whether two numbers are the same in single precision, or nearly so.
+// near reports whether two numbers are the same in single precision, or nearly so. As in rrdtool the
+// difference is one of 32 bits, so that -4 and 1 are the same, too.
 func near(a, b float64) bool {
-	order := func(v float64) int64 {
-		n := int64(int32(math.Float32bits(float32(v))))
+	order := func(v float64) int32 {
+		n := int32(math.Float32bits(float32(v)))
 		if n < 0 {
 			n = math.MinInt32 - n
 		}
 		return n
 	}
 	d := order(a) - order(b)
-	return -4 <= d && d <= 4
+	return max(d, -d) <= 4
 }
 
 // unit works out in which unit the numbers of the y axis are shown.
@@ -83,7 +84,7 @@ func (l *Layout) unit() {
 		s.viewDigits = float64(o.UnitsExponent / 3)
 	}
 	s.factor = power(o.Base, int(s.digits))
-	s.viewFactor = s.factor / power(o.Base, int(s.viewDigits))
+	s.viewFactor = float64(float32(s.factor / power(o.Base, int(s.viewDigits)))) // as rrdtool keeps it
 	s.symbol = outOfScale
 	if i := s.viewDigits + noSymbol; i >= 0 && i < float64(len(symbols)) {
 		s.symbol = symbols[int(i)]

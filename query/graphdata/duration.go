@@ -112,6 +112,9 @@ func (CFormat) plain(v float64) string {
 	return CFormat{format{precision: -1, verb: 'f'}}.number(v)
 }
 
+// gmt is UTC with the name that %Z of C's gmtime has.
+var gmt = time.FixedZone("GMT", 0)
+
 // FormatTimestamp formats a number of seconds since 1970 as a time in UTC, as strftime does; an
 // empty format is %Y-%m-%d %H:%M:%S. A number that no time can be is printed as it is.
 func (n *Names) FormatTimestamp(format string, v float64) string {
@@ -127,7 +130,7 @@ func (n *Names) FormatTimestamp(format string, v float64) string {
 	if n == nil {
 		n = POSIXNames
 	}
-	return cut(n.Strftime(format, time.Unix(int64(v), 0).UTC()), maxDuration)
+	return cut(n.Strftime(format, time.Unix(int64(v), 0).In(gmt)), maxDuration)
 }
 
 // lastSecond is how far from 1970 a time may be, in seconds.
@@ -152,8 +155,11 @@ func dashesOf(format string) string {
 		switch letter {
 		case '%':
 			b.WriteByte('%')
+		case ' ', '.', '@': // are no conversions
+			b.WriteByte('%')
+			b.WriteByte(letter)
 		case 'n':
-			b.WriteByte('\n')
+			b.WriteString("\r\n")
 		case 't':
 			b.WriteByte('\t')
 		case 'C', 'd', 'g', 'H', 'I', 'm', 'M', 'S', 'U', 'V', 'W', 'y':

@@ -112,3 +112,24 @@ func TestPrefixForgottenByDataFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitsOfMinusFourAndOne has limits whose difference rrdtool takes for none, as it overflows,
+// and the name of the time zone of a value that is a time.
+func TestLimitsOfMinusFourAndOne(t *testing.T) {
+	draw, _ := graphed(t)
+	a := draw("graphv o.svg -a SVG -s 1200000060 -e 1200000360 -l -4 -J DEF:a=a.rrd:x:AVERAGE LINE:a:x:skipscale PRINT:a:MAX:%Z:valstrftime")
+	for _, want := range []string{"value_min = -4.5010000000e+00\n", "value_max = 1.0100000000e+00\n", "print[0] = \"GMT\"\n"} {
+		if !strings.Contains(a.Stdout, want) {
+			t.Errorf("no %q in %v", want, a)
+		}
+	}
+}
+
+// TestTimeThatIsNever prints a time that there is not, in a format with what is no conversion.
+func TestTimeThatIsNever(t *testing.T) {
+	draw, _ := graphed(t)
+	a := draw("graph", "o.svg", "-a", "SVG", "-s", "1200000060", "-e", "1200000360", "DEF:a=a.rrd:x:AVERAGE", "VDEF:v=a,AVERAGE", "PRINT:v:%H% x%.x%@%%%n%^|%Y:strftime")
+	if want := "0x0\n--% x%.x%@%\r\n-|----\n"; a.Stdout != want {
+		t.Errorf("%q, want %q", a.Stdout, want)
+	}
+}

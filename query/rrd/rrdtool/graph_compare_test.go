@@ -1,0 +1,121 @@
+package rrdtool_test
+
+import (
+	"image"
+	"image/color"
+	"strings"
+	"testing"
+)
+
+// A pictureColor is the colour of an element.
+type pictureColor struct {
+	color.NRGBA
+	dashed bool // upright, a dash may end elsewhere
+	soft   bool // edges are half covered
+}
+
+// dashLength is how long the longest dash is with the gap behind it, zoomed.
+const dashLength = 45
+
+// compareHeights compares where a colour is seen in every column of the graph. Half-covered pixels
+// are seen in one picture and not in the other, so that a column may differ by one where its
+// neighbours say so.
+func compareHeights(t *testing.T, a, b *picture, c pictureColor) {
+	t.Helper()
+	for x := a.left + 1; x < a.left+a.width-1; x++ {
+		from, to := a.span(x, c.NRGBA)
+		beside, off := 0, 1
+		if c.dashed {
+			beside, off = 1, dashLength
+		} else if c.soft {
+			beside = 1
+		}
+		alike := false
+		for k := x - beside; k <= x+beside; k++ {
+			from2, to2 := b.span(k, c.NRGBA)
+			alike = alike || near(from, from2, off) && near(to, to2, off) ||
+				from < 0 && to2-from2 <= 1 || from2 < 0 && to-from <= 1 // a thin line between two rows
+		}
+		if !alike {
+			from2, to2 := b.span(x, c.NRGBA)
+			t.Errorf("column %d of colour %v: %d to %d in rrdtool's, %d to %d in rondo's", x-a.left, c, from, to, from2, to2)
+			return
+		}
+	}
+}
+
+func near(a, b, off int) bool { return a-b <= off && b-a <= off }
+
+// compareTexts compares where the labels of both axes stand.
+func compareTexts(t *testing.T, a, b *picture) {
+	t.Helper()
+	rows := func(p *picture) []uint8 {
+		return p.ink(image.Rect(max(p.left-40, 18), p.top-8, p.left-5, p.top+p.height+5), false)
+	}
+	columns := func(p *picture) []uint8 {
+		return p.ink(image.Rect(0, p.top+p.height+5, p.left+p.width+10, p.top+p.height+12), true)
+	}
+	compareInk(t, "labels of the y axis", rows(a), rows(b), 1)
+	compareInk(t, "labels of the x axis", columns(a), columns(b), 2)
+}
+
+// Ink is from 0, black, to 255. What is dark in one picture may be half covered in the other:
+// letters are not shaped alike to the pixel.
+const (
+	dark = 150
+	gray = 225
+)
+
+// compareInk wants to see something in both pictures at the same places, or some pixels beside.
+func compareInk(t *testing.T, what string, a, b []uint8, beside int) {
+	t.Helper()
+	for _, p := range [][2][]uint8{{a, b}, {b, a}} {
+		for i, v := range p[0] {
+			found := v >= dark
+			for _, w := range p[1][max(0, i-beside):min(len(p[1]), i+beside+1)] {
+				found = found || w < gray
+			}
+			if !found {
+				t.Errorf("%s: place %d is dark in one picture only\nrrdtool %s\nrondo   %s", what, i, inkShown(a), inkShown(b))
+				return
+			}
+		}
+	}
+}
+
+func inkShown(ink []uint8) string {
+	var b strings.Builder
+	for _, v := range ink {
+		switch {
+		case v < dark:
+			b.WriteByte('#')
+		case v < gray:
+			b.WriteByte('+')
+		default:
+			b.WriteByte('.')
+		}
+	}
+	return b.String()
+}
+
+// ink is the darkest pixel of each row, or column, of a region.
+func (p *picture) ink(r image.Rectangle, columns bool) []uint8 {
+	r = r.Intersect(p.Bounds())
+	ink := make([]uint8, r.Dy())
+	if columns {
+		ink = make([]uint8, r.Dx())
+	}
+	for i := range ink {
+		ink[i] = 255
+	}
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			i := y - r.Min.Y
+			if columns {
+				i = x - r.Min.X
+			}
+			ink[i] = min(ink[i], color.GrayModel.Convert(p.At(x, y)).(color.Gray).Y)
+		}
+	}
+	return ink
+}
