@@ -11,13 +11,15 @@
   var early = {};
   function ask(method, message) {
     var body = JSON.stringify(message);
-    early[method + ' ' + body] = fetch('/rondo.v1.Rondo/' + method, {
+    var answer = early[method + ' ' + body] = fetch('/rondo.v1.Rondo/' + method, {
       method: 'POST', headers: { 'Content-Type': 'application/json' }, body: body,
     });
+    answer.catch(function () { /* rpc.js sees it, too */ });
   }
   var path = location.pathname;
-  if (path === '/' && !new URLSearchParams(location.search).get('q')) {
-    ask('Tree', { prefix: '', sort: 'activity', limit: 60 });
+  var query = new URLSearchParams(location.search);
+  if (path === '/' && !query.get('q')) {
+    ask('Tree', { prefix: '', sort: query.get('sort') === 'name' ? 'name' : 'activity', limit: 60 });
   } else if (path.indexOf('/host/') === 0) {
     var prefix = decodeURIComponent(path.slice(6)).replace(/\/+$/, '');
     ask('Charts', { prefix: prefix });

@@ -18,10 +18,11 @@ export class ChartSet {
 
   /**
    * @param {{signal: AbortSignal, onRange?: Function, onBack?: Function, points?: number, actions?: (chart: object) => Array,
-   *   options?: import('./chart.js').Options, title?: string, href?: string}} options
+   *   options?: import('./chart.js').Options, title?: string, href?: string}} options points: rows of a line; left out, as the
+   *   widest chart needs
    */
   constructor(options) {
-    this.#o = { points: 400, ...options };
+    this.#o = options;
     this.#seen = new IntersectionObserver((entries) => this.#scrolled(entries), { rootMargin: '250px 400px' });
     options.signal.addEventListener('abort', () => this.clear());
   }
@@ -103,7 +104,9 @@ export class ChartSet {
     }
     try {
       const keys = [...wanted.keys()];
-      const rows = await fetchMany([...wanted.values()], { ...this.#range, points: this.#o.points }, this.#o.signal);
+      const widest = Math.max(...cells.map((c) => c.element.clientWidth));
+      const points = this.#o.points || Math.min(1000, Math.max(300, Math.round(widest * 0.8)));
+      const rows = await fetchMany([...wanted.values()], { ...this.#range, points }, this.#o.signal);
       if (turn !== this.#turn) return;
       const found = new Map(keys.map((key, i) => [key, rows[i]]));
       for (const cell of cells) this.#fill(cell, found);
