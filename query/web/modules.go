@@ -29,8 +29,8 @@ var pageModules = map[string]string{
 // loads a page when it is first shown, is none of these.
 var importLine = regexp.MustCompile(`(?m)^(?:import|export)\s(?:[^'"();]*\sfrom\s)?'(\.[^']+)'`)
 
-// base returns the folder of the files in addresses. It changes with each of them, so that a browser
-// may keep what it has loaded for good.
+// base returns the folder of the files in addresses. It changes with each of them, so a browser
+// may keep for good what it has loaded.
 func (all assets) base() string {
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(all)) {

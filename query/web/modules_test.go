@@ -30,9 +30,9 @@ func TestShellLoadsFilesThatMayBeKept(t *testing.T) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/host/web1", nil))
 	links := regexp.MustCompile(`(?:href|src)="(/assets/[^"]+)"`).FindAllStringSubmatch(w.Body.String(), -1)
-	var found string
+	var found strings.Builder
 	for _, link := range links {
-		found += link[1] + "\n"
+		found.WriteString(link[1] + "\n")
 		file := httptest.NewRecorder()
 		h.ServeHTTP(file, httptest.NewRequest("GET", link[1], nil))
 		if file.Code != 200 || !strings.Contains(file.Header().Get("Cache-Control"), "immutable") {
@@ -40,7 +40,7 @@ func TestShellLoadsFilesThatMayBeKept(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"/main.js", "/style.css", "/boot.js", "/pages/host.js", "/chart/draw.js"} {
-		if !strings.Contains(found, name) {
+		if !strings.Contains(found.String(), name) {
 			t.Errorf("the shell does not name %s", name)
 		}
 	}

@@ -1,27 +1,14 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"html/template"
 	"net/http"
 	"strings"
-	"time"
-)
 
-// page answers the request for a page.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) {
-	p := s.find(r)
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Cache-Control", "no-cache")
-	if p.code != 0 {
-		w.WriteHeader(p.code)
-	}
-	_ = shell.Execute(w, struct {
-		Title, Base string
-		Modules     []string
-		Plain       template.HTML
-	}{p.title, builtIn().base(), builtIn().modules(r.URL.Path), p.plain()}) // the client may be gone
-}
+	"connectrpc.com/connect"
+)
 
 // A page is what one address shows.
 type page struct {
@@ -40,32 +27,35 @@ func (p *page) plain() template.HTML {
 	return template.HTML(b.String())
 }
 
-// find returns the page of a request.
-func (s *Server) find(r *http.Request) *page {
-	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	switch first {
-	case "":
-		return &page{title: "rondo", name: "home"}
-	case "host", "series", "workbench", "dashboard", "dashboards":
-		return &page{title: "rondo", name: "home"}
-	case "status":
-		return s.status()
+// call calls a method of the service Rondo on behalf of a page.
+func call[Q, A any](ctx context.Context, method func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
+	answer, err := method(ctx, connect.NewRequest(message))
+	if err != nil {
+		return nil, err
 	}
-	return &page{title: "no such page", code: http.StatusNotFound, name: "missing", data: r.URL.Path}
+	return answer.Msg, nil
 }
 
-// status is the page of the server itself.
-func (s *Server) status() *page {
-	st := s.Store.Stats()
-	data := struct {
-		Version, DB string
-		Series      int64
-		Samples     uint64
-		Up          time.Duration
-		Ways        []Way
-	}{Version: s.Version, DB: s.DB, Series: st.Series, Samples: st.SamplesAccepted, Up: time.Since(s.Started).Round(time.Second)}
-	if s.Ways != nil {
-		data.Ways = s.Ways()
+// problem returns what a page says of an error; empty if there is none, or if this program lacks
+// the method.
+func problem(err error) string {
+	if err == nil || connect.CodeOf(err) == connect.CodeUnimplemented {
+		return ""
 	}
-	return &page{title: "status", name: "status", data: data}
+	var c *connect.Error
+	if errors.As(err, &c) {
+		return c.Message()
+	}
+	return err.Error()
+}
+
+// codeOf returns the status of a page that could not be made because of err.
+func codeOf(err error) int {
+	switch connect.CodeOf(err) {
+	case connect.CodeNotFound:
+		return http.StatusNotFound
+	case connect.CodeInvalidArgument:
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
 }

@@ -13,7 +13,7 @@ import (
 // A Config is what the pages are about.
 type Config struct {
 	Store   *core.Store
-	RPC     rondov1.RondoHandler // answers what plain pages ask
+	RPC     rondov1.RondoHandler // answers what plain pages ask; nil means that they show little
 	Pages   *dashboards.Folder   // saved pages of graphs; nil means none
 	Version string
 	DB      string // the database's folder, as the status page shows it
@@ -47,6 +47,9 @@ func New(c Config) *Server {
 	}
 	if c.Location == nil {
 		c.Location = time.Local
+	}
+	if c.RPC == nil {
+		c.RPC = rondov1.UnimplementedRondoHandler{}
 	}
 	if c.Client == nil {
 		c.Client = addressOf

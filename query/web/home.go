@@ -1,0 +1,63 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// The sizes of plain pages.
+const (
+	plainNodes  = 100  // hosts at home, and entries below a host
+	plainHits   = 100  // hits of a search
+	plainCharts = 20   // charts in a page of a host
+	plainRows   = 20   // newest rows of a series
+	maxQuery    = 4096 // bytes of a text in an address
+)
+
+// home is the page at /: hosts and dashboards, or the hits of a search.
+func (s *Server) home(r *http.Request) *page {
+	ctx, q := r.Context(), r.URL.Query()
+	data := struct {
+		Query, Problem, Next string
+		Nodes                []*rondov1.TreeNode
+		Hits                 []*rondov1.SearchHit
+		More                 bool
+		Boards               []*rondov1.DashboardEntry
+	}{Query: clean(q.Get("q"))}
+	if data.Query != "" {
+		found, err := call(ctx, s.RPC.Search, &rondov1.SearchRequest{Text: data.Query, Limit: plainHits})
+		data.Hits, data.More, data.Problem = found.GetHits(), found.GetMore(), problem(err)
+	} else {
+		tree, err := call(ctx, s.RPC.Tree, &rondov1.TreeRequest{Sort: "activity", Limit: plainNodes, Page: clean(q.Get("page"))})
+		data.Nodes, data.Next, data.Problem = tree.GetNodes(), tree.GetNextPage(), problem(err)
+	}
+	if boards, err := call(ctx, s.RPC.Dashboards, &rondov1.DashboardsRequest{}); err == nil {
+		data.Boards = boards.GetDashboards()
+	}
+	return &page{title: "rondo", name: "home", data: data}
+}
+
+// clean returns a text of an address for a message, which must be UTF-8.
+func clean(text string) string { return strings.ToValidUTF8(text[:min(len(text), maxQuery)], "") }
+
+// status is the page of the server itself.
+func (s *Server) status(r *http.Request) *page {
+	st := s.Store.Stats()
+	data := struct {
+		Version, DB string
+		Series      int64
+		Samples     uint64
+		Up          time.Duration
+		Ways        []Way
+		Report      *rondov1.StatusResponse
+	}{Version: s.Version, DB: s.DB, Series: st.Series, Samples: st.SamplesAccepted, Up: time.Since(s.Started).Round(time.Second)}
+	if s.Ways != nil {
+		data.Ways = s.Ways()
+	}
+	// Without a report the page shows the rest.
+	data.Report, _ = call(r.Context(), s.RPC.Status, &rondov1.StatusRequest{})
+	return &page{title: "status · rondo", name: "status", data: data}
+}

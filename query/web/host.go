@@ -1,0 +1,67 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// A section is one chart of a page, as pictures.
+type section struct {
+	Title  string
+	Images []image
+}
+
+// A view is the range that a page shows.
+type view struct {
+	from, to string
+	row      bool // all spans side by side
+}
+
+// viewOf reads the range of an address; the last day if it has none.
+func viewOf(q url.Values) view {
+	v := view{clean(q.Get("from")), clean(q.Get("to")), q.Get("row") == "all"}
+	if v.from == "" && v.to == "" {
+		v.from = "-1day"
+	}
+	return v
+}
+
+// maxChartLink bounds the address of a picture in a page. Longer ones do not fit into a request.
+const maxChartLink = 48 << 10
+
+// host is the page of a folder of series: its charts, and what is below it.
+func (s *Server) host(r *http.Request, path string) *page {
+	ctx, q := r.Context(), r.URL.Query()
+	path, v, at := clean(path), viewOf(q), pathLink("host", clean(path))
+	data := struct {
+		Path, Problem, Next string
+		Choices             []choice
+		Charts              []section
+		Nodes               []*rondov1.TreeNode
+		More                bool
+	}{Path: path, Choices: choices(at, v.from, v.row)}
+	answer, err := call(ctx, s.RPC.Charts, &rondov1.ChartsRequest{Prefix: path, Limit: plainCharts, Page: clean(q.Get("page"))})
+	data.Problem = problem(err)
+	for _, c := range answer.GetCharts() {
+		if all := images(c.GetArg(), v.from, v.to, v.row); len(all[0].Link) <= maxChartLink {
+			data.Charts = append(data.Charts, section{c.GetTitle(), all})
+		}
+	}
+	if next := answer.GetNextPage(); next != "" {
+		q.Set("page", next)
+		data.Next = at + "?" + q.Encode()
+	}
+	p := &page{title: path + " · rondo", name: "host"}
+	tree, err := call(ctx, s.RPC.Tree, &rondov1.TreeRequest{Prefix: path, Limit: plainNodes})
+	if err != nil && data.Problem == "" {
+		data.Problem = problem(err)
+	}
+	data.Nodes, data.More = tree.GetNodes(), tree.GetNextPage() != ""
+	if err == nil && len(data.Nodes) == 0 && len(data.Charts) == 0 {
+		p.code, data.Choices, data.Problem = http.StatusNotFound, nil, "There is no series below this path."
+	}
+	p.data = data
+	return p
+}

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// pathLink returns the address of the page of a series or of a folder of series: kind is "series"
+// or "host".
+func pathLink(kind, path string) string {
+	parts := strings.Split(path, "/")
+	for i := range parts {
+		parts[i] = url.PathEscape(parts[i])
+	}
+	return "/" + kind + "/" + strings.Join(parts, "/")
+}
+
+// graphLink returns the address of a graph.
+func graphLink(format string, args []string, from, to string, width, height int) string {
+	v := url.Values{"arg": args}
+	if from != "" {
+		v.Set("from", from)
+	}
+	if to != "" {
+		v.Set("to", to)
+	}
+	v.Set("width", strconv.Itoa(width))
+	v.Set("height", strconv.Itoa(height))
+	return GraphPath + format + "?" + v.Encode()
+}
+
+// A span is a length of time that plain pages show, up to now.
+type span struct{ Name, From string }
+
+var spans = []span{{"hour", "-1h"}, {"day", "-1day"}, {"week", "-1week"}, {"month", "-1month"}, {"year", "-1year"}}
+
+// escapeColons makes a text an argument of a line of the graph language.
+var escapeColons = strings.NewReplacer(":", `\:`)
+
+// An image is a picture in a page.
+type image struct{ Title, Link, Alt string }
+
+// images returns pictures of one graph: of all spans if row is set, or of the range from to to.
+func images(args []string, from, to string, row bool) (all []image) {
+	if row {
+		for _, s := range spans {
+			all = append(all, image{s.Name, graphLink("svg", args, s.From, "", 300, 100), "the last " + s.Name})
+		}
+		return all
+	}
+	return []image{{"", graphLink("svg", args, from, to, 700, 150), "the graph"}}
+}
+
+// A choice is a link in the row of ranges of a page.
+type choice struct {
+	Name, Link string
+	On         bool
+}
+
+// choices returns the links of a page to itself with other ranges. at is the page's address without
+// a query.
+func choices(at, from string, row bool) (all []choice) {
+	for _, s := range spans {
+		all = append(all, choice{s.Name, at + "?from=" + s.From, !row && s.From == from})
+	}
+	return append(all, choice{"all", at + "?row=all", row})
+}

@@ -1,0 +1,139 @@
+package web
+
+import (
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// plain are the contents of pages for readers without script.
+var plain = template.Must(template.New("plain").Funcs(template.FuncMap{
+	"host":   func(path string) string { return pathLink("host", path) },
+	"series": func(path string) string { return pathLink("series", path) },
+	"time":   func(us int64) string { return readableTime(us) },
+	"value":  readableValue,
+	"words":  func(s []string) string { return strings.Join(s, "\n") },
+}).Parse(homeText + hostText + seriesText + boardText + statusText))
+
+// readableTime returns a time in microseconds since 1970 for people.
+func readableTime(us int64) string {
+	if us == 0 {
+		return "never"
+	}
+	return time.UnixMicro(us).UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// readableValue returns a value for people.
+func readableValue(v float64) string {
+	if math.IsNaN(v) {
+		return "–"
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
+const homeText = `
+{{define "problem"}}{{if .}}<p class="problem">{{.}}</p>{{end}}{{end}}
+{{define "missing"}}<h1>No such page</h1>
+<p>There is nothing at <code>{{.}}</code>.</p>
+{{end}}
+{{define "nodes"}}{{if .}}<table>
+<tr><th>Name</th><th>Series</th><th>Last update</th></tr>
+{{range .}}<tr><td>{{if .IsSeries}}<a href="{{series .Path}}">{{.Name}}</a>{{if .IsFolder}} <a href="{{host .Path}}">…</a>{{end}}{{else}}<a href="{{host .Path}}">{{.Path}}</a>{{end}}</td><td>{{.Series}}</td><td>{{time .LastUpdateUs}}</td></tr>
+{{end}}</table>{{end}}{{end}}
+{{define "home"}}<h1>rondo</h1>
+<form action="/" method="get"><label>Search <input name="q" type="search" value="{{.Query}}"></label> <button>Search</button></form>
+{{template "problem" .Problem}}
+{{if .Query}}<h2>Found</h2>
+<ul>{{range .Hits}}<li>{{if .Folder}}<a href="{{host .Path}}">{{.Path}}</a>{{else}}<a href="{{series .Path}}">{{.Path}}</a>{{end}} {{.Description}} {{.Unit}}</li>{{else}}<li>nothing</li>{{end}}</ul>
+{{if .More}}<p>There are more: search for more words.</p>{{end}}
+{{else}}<h2>Hosts</h2>
+{{template "nodes" .Nodes}}
+{{if .Next}}<p><a href="/?page={{.Next}}">more</a></p>{{end}}
+{{end}}{{if .Boards}}<h2>Dashboards</h2>
+<ul>{{range .Boards}}<li><a href="/dashboard/{{.Name}}">{{or .Title .Name}}</a></li>{{end}}</ul>{{end}}
+{{end}}`
+
+const hostText = `
+{{define "images"}}{{range .}}<figure>{{with .Title}}<figcaption>{{.}}</figcaption>{{end}}<img src="{{.Link}}" alt="{{.Alt}}" loading="lazy"></figure>
+{{end}}{{end}}
+{{define "choices"}}<p>{{range .}}{{if .On}}<b>{{.Name}}</b>{{else}}<a href="{{.Link}}">{{.Name}}</a>{{end}} {{end}}</p>{{end}}
+{{define "host"}}<h1>{{.Path}}</h1>
+{{template "choices" .Choices}}
+{{template "problem" .Problem}}
+{{range .Charts}}<section><h2>{{.Title}}</h2>
+{{template "images" .Images}}</section>
+{{end}}{{if .Next}}<p><a href="{{.Next}}">more charts</a></p>{{end}}
+<h2>Below</h2>
+{{template "nodes" .Nodes}}
+{{if .More}}<p>There are more: search for them.</p>{{end}}
+{{end}}`
+
+const seriesText = `
+{{define "series"}}<h1>{{.Path}}</h1>
+{{template "problem" .Problem}}{{if .Info}}
+{{template "choices" .Choices}}
+{{template "images" .Images}}
+<p>{{range .Formats}}<a href="{{.Link}}">{{.Name}}</a> {{end}}</p>
+<h2>Newest rows</h2>
+<table><tr><th>Time</th>{{range .Columns}}<th>{{.}}</th>{{end}}</tr>
+{{range .Rows}}<tr><td>{{time .At}}</td>{{range .Values}}<td>{{value .}}</td>{{end}}</tr>
+{{end}}</table>
+<h2>Definition</h2>
+<p>A step of {{.Info.Series.Definition.Step}} s, last update {{time .Info.LastUpdateUs}}.</p>
+<pre>{{words .Info.Series.Definition.Ds}}
+{{words .Info.Series.Definition.Rra}}</pre>
+{{if .Info.Series.Labels}}<h2>Labels</h2>
+<table>{{range .Info.Series.Labels}}<tr><td>{{.Name}}</td><td>{{.Value}}</td></tr>{{end}}</table>{{end}}
+{{with .Info.Metadata}}<h2>Metadata</h2>
+<table>{{range .Attributes}}<tr><td>{{.Name}}</td><td>{{.Value}}</td></tr>{{end}}{{if .Text}}<tr><td>text</td><td>{{.Text}}</td></tr>{{end}}</table>{{end}}
+{{if .Notes}}<h2>Notes</h2>
+<table>{{range .Notes}}<tr><td>{{time .TimeUs}}</td><td>{{.Severity}}</td><td>{{.Text}}</td></tr>{{end}}</table>{{end}}
+<h2>As a graph</h2>
+<pre>{{words .Args}}</pre>
+{{end}}{{end}}`
+
+const boardText = `
+{{define "boards"}}<h1>Dashboards</h1>
+{{template "problem" .Problem}}
+<ul>{{range .Boards}}<li><a href="/dashboard/{{.Name}}">{{or .Title .Name}}</a></li>{{else}}<li>none is saved</li>{{end}}</ul>
+{{end}}
+{{define "board"}}<h1>{{.Title}}</h1>
+{{template "choices" .Choices}}
+{{template "problem" .Problem}}
+{{range .Charts}}<section>{{with .Title}}<h2>{{.}}</h2>{{end}}
+{{template "images" .Images}}</section>
+{{end}}{{if .Text}}<h2>Text</h2>
+<pre>{{.Text}}</pre>{{end}}
+{{end}}
+{{define "workbench"}}<h1>Workbench</h1>
+<form action="/workbench" method="get">
+<p><label>Options and lines of the graph, each on a line of its own<br><textarea name="g" rows="12" cols="100">{{.Text}}</textarea></label></p>
+<p><label>From <input name="from" value="{{.From}}"></label> <label>to <input name="to" value="{{.To}}"></label> <button>Draw</button></p></form>
+{{template "problem" .Problem}}
+{{template "images" .Images}}
+{{end}}`
+
+const statusText = `
+{{define "status"}}<h1>Status</h1>
+<p>{{.Version}}, up {{.Up}}, writes to <code>{{.DB}}</code>: <b>{{.Series}}</b> series, {{.Samples}} samples since the start.</p>
+{{with .Report}}<h2>What is wrong</h2>
+<ul>{{range .Problems}}<li><b>{{.Severity}}</b>: {{.Text}}. {{.Advice}}</li>{{else}}<li>nothing</li>{{end}}</ul>
+<h2>Receivers</h2>
+<table><tr><th>Receiver</th><th>Samples</th><th>a second</th><th>Dropped</th></tr>
+{{range .Receivers}}<tr><td>{{.Name}}</td><td>{{.Samples}}</td><td>{{printf "%.1f" .SampleRate}}</td><td>{{range .Dropped}}{{.Reason}} {{.Count}} {{end}}</td></tr>
+{{end}}</table>
+{{if .Senders}}<h2>Senders</h2>
+<table><tr><th>Sender</th><th>Receiver</th><th>Samples</th><th>Series</th><th>Last</th></tr>
+{{range .Senders}}<tr><td>{{.Name}}</td><td>{{.Receiver}}</td><td>{{.Samples}}</td><td>{{.Series}}</td><td>{{time .LastUs}}</td></tr>
+{{end}}</table>{{end}}{{end}}
+<h2>Ways in</h2>
+<ul>{{range .Ways}}<li>{{.Name}} at <code>{{.Addr}}</code></li>{{else}}<li>none is open</li>{{end}}</ul>
+<h2>Ways out</h2>
+<ul>
+<li><a href="/metrics">/metrics</a>: counters for Prometheus</li>
+<li><a href="/-/healthy">/-/healthy</a>, <a href="/-/ready">/-/ready</a></li>
+<li><a href="/rondo.proto">/rondo.proto</a>: the methods below <code>/rondo.v1.Rondo/</code>, by Connect, gRPC, gRPC-Web or JSON</li>
+</ul>
+{{end}}`

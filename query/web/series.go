@@ -1,0 +1,99 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+// A row is one row of the table of a series.
+type row struct {
+	At     int64 // microseconds since 1970
+	Values []float64
+}
+
+// series is the page of one series.
+func (s *Server) series(r *http.Request, path string) *page {
+	ctx := r.Context()
+	path, v := clean(path), viewOf(r.URL.Query())
+	data := struct {
+		Path, Problem string
+		Choices       []choice
+		Images        []image
+		Formats       []choice
+		Info          *rondov1.InfoResponse
+		Columns       []string
+		Rows          []row
+		Notes         []*rondov1.Note
+		Args          []string
+	}{Path: path}
+	p := &page{title: path + " · rondo", name: "series"}
+	info, err := call(ctx, s.RPC.Info, &rondov1.InfoRequest{Path: path})
+	if err != nil {
+		p.code, data.Problem = codeOf(err), problem(err)
+		p.data = data
+		return p
+	}
+	data.Info, data.Path = info, info.GetSeries().GetPath()
+	data.Args = seriesGraph(info)
+	data.Choices = choices(pathLink("series", path), v.from, v.row)
+	data.Images = images(data.Args, v.from, v.to, v.row)
+	for _, f := range []string{"png", "pdf", "csv", "json"} {
+		data.Formats = append(data.Formats, choice{Name: f, Link: graphLink(f, data.Args, v.from, v.to, 700, 150)})
+	}
+	latest, err := call(ctx, s.RPC.Latest, &rondov1.LatestRequest{Paths: []string{data.Path}, Rows: plainRows})
+	data.Problem = problem(err)
+	for _, x := range latest.GetSeries() {
+		data.Columns, data.Rows = newest(x)
+	}
+	if notes, err := call(ctx, s.RPC.Notes, &rondov1.NotesRequest{Key: data.Path}); err == nil {
+		data.Notes = notes.GetNotes()
+	}
+	p.data = data
+	return p
+}
+
+// newest returns the columns and the rows of a series, the newest row first.
+func newest(x *rondov1.LatestSeries) (columns []string, rows []row) {
+	n := 0
+	for _, c := range x.GetColumns() {
+		columns = append(columns, c.GetDs())
+		n = max(n, len(c.GetValues()))
+	}
+	for i := n - 1; i >= 0; i-- {
+		w := row{At: (x.GetEnd() - int64(n-1-i)*x.GetStep()) * 1e6}
+		for _, c := range x.GetColumns() {
+			if i < len(c.GetValues()) {
+				w.Values = append(w.Values, c.GetValues()[i])
+			}
+		}
+		rows = append(rows, w)
+	}
+	return columns, rows
+}
+
+// colors are those of the lines of a series' graph, in the order of its data sources.
+var colors = []string{"#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#bf3989", "#0a7ea4", "#57606a"}
+
+// seriesGraph returns the graph of a series: a line for each data source, of the first eight.
+func seriesGraph(info *rondov1.InfoResponse) []string {
+	cf := "AVERAGE"
+	rras := info.GetSeries().GetDefinition().GetRra()
+	if len(rras) > 0 && !strings.HasPrefix(strings.Join(rras, "\n")+"\n", "RRA:AVERAGE") && !strings.Contains(strings.Join(rras, "\n"), "\nRRA:AVERAGE") {
+		if parts := strings.Split(rras[0], ":"); len(parts) > 1 {
+			cf = parts[1]
+		}
+	}
+	var defs, lines []string
+	for i, x := range info.GetSources() {
+		if i == len(colors) {
+			break
+		}
+		name := escapeColons.Replace(x.GetName())
+		defs = append(defs, fmt.Sprintf("DEF:v%d=%s:%s:%s", i, escapeColons.Replace(info.GetSeries().GetPath()), name, cf))
+		lines = append(lines, fmt.Sprintf("LINE1:v%d%s:%s", i, colors[i], name))
+	}
+	return append(defs, lines...)
+}
