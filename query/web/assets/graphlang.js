@@ -49,7 +49,7 @@ export function argsOf(text) {
   for (const whole of text.split(/\r?\n/)) {
     const line = whole.trimStart();
     if (line === '' || line.startsWith('#')) continue;
-    const option = /^(-[^\s=]+)\s+(.*\S)\s*$/.exec(line);
+    const option = /^(-\S*)\s+(.*\S)\s*$/.exec(line);
     if (option) out.push(option[1], option[2]);
     else out.push(line);
   }
@@ -61,7 +61,9 @@ export function linesOfArgs(args) {
   const out = [];
   for (let i = 0; i < args.length; i++) {
     const next = args[i + 1];
-    if (isOption(args[i]) && !args[i].includes('=') && next !== undefined && !isOption(next, true) && !isElement(next)) out.push(`${args[i]} ${args[++i]}`);
+    const inline = /^(-[^\s=]+)=(.*)$/.exec(args[i]);
+    if (inline) out.push(`${inline[1]} ${inline[2]}`.trimEnd());
+    else if (isOption(args[i]) && next !== undefined && !isOption(next, true) && !isElement(next)) out.push(`${args[i]} ${args[++i]}`);
     else out.push(args[i]);
   }
   return out;

@@ -93,8 +93,9 @@ function readDraw(m, style, width, text) {
   const [, ref, colour] = /^([^#]*)(#.*)?$/.exec(value);
   const [, label, tail] = /^(.*?)((?:\\[lrcjgsnu])*)$/s.exec(legend);
   const others = more.filter((x) => x !== 'STACK');
-  if (others.length || (colour || '').indexOf('#', 1) > 0) m.whole &&= others.every((x) => x === 'skipscale');
-  m.draws.push({ ref, style, width, colour: (colour || '').slice(0, 9).replace(/#$/, ''), label, tail, stack: more.includes('STACK'), right: false, more: others });
+  const gradient = (colour || '').indexOf('#', 1) > 0;
+  m.whole &&= !gradient && others.every((x) => x === 'skipscale');
+  m.draws.push({ ref, style, width, colour: colour || '', label, tail, stack: more.includes('STACK'), right: false, more: others });
 }
 
 // A line of the second axis draws x,scale,/ in place of x.
@@ -176,7 +177,7 @@ export function chartLines(m, answer) {
     for (let k = 2; used.has(label); k++) label = `${d.label.trim() || d.ref} (${k})`;
     used.add(label);
     const place = printed.indexOf(d.colour.slice(0, 7).toLowerCase());
-    return { label, start, step, values, style: d.style, axis: d.right ? 'right' : 'left', color: place >= 0 ? place : d.colour || undefined };
+    return { label, start, step, values, style: d.style, axis: d.right ? 'right' : 'left', color: place >= 0 ? place : d.colour.slice(0, 9) || undefined };
   });
 }
 

@@ -1,0 +1,88 @@
+import { argsOf, command, freeName, graphURL, guard, linesOfArgs, pageOf, parts, shellWord } from '../../assets/graphlang.js';
+import { chartLines, dataArgs, emptyModel, freeColour, niceScale, readGraph, writeGraph } from '../../assets/graphmodel.js';
+import { equal, test } from './check.js';
+
+test('lines become arguments, and arguments lines', () => {
+  const text = '# a comment\n--title Two words\n  --logarithmic\n\n--lower-limit -5\nDEF:a=web1/load:one:AVERAGE\r\nLINE1:a#ff0000:load  ';
+  const args = ['--title', 'Two words', '--logarithmic', '--lower-limit', '-5', 'DEF:a=web1/load:one:AVERAGE', 'LINE1:a#ff0000:load  '];
+  equal(argsOf(text), args);
+  equal(argsOf(linesOfArgs(args).join('\n')), args);
+  equal(argsOf(linesOfArgs(['--title=Two words', '-o', 'LINE1:a']).join('\n')), ['--title', 'Two words', '-o', 'LINE1:a']);
+});
+
+test('colons and backslashes are protected', () => {
+  for (const text of ['a:b', 'a\\b', '::', 'plain', '\\:']) equal(parts(`DEF:${guard(text)}:x`), ['DEF', text, 'x'], text);
+  equal(parts('load\\l'), ['load\\l']);
+});
+
+test('a command can be pasted into a shell', () => {
+  equal(shellWord("it's"), "'it'\\''s'");
+  equal(shellWord('DEF:a=x:y:AVERAGE'), 'DEF:a=x:y:AVERAGE');
+  equal(command(['rondo', 'graph', 'a b.png'], ['LINE1:a#f00:$(x)']), "rondo graph 'a b.png' \\\n  'LINE1:a#f00:$(x)'");
+});
+
+test('the address of a graph holds every argument', () => {
+  equal(new URL(graphURL('svg', ['--title', 'a&b', 'LINE:x#f00'], { from: 5, to: 6 }), 'http://x').searchParams.getAll('arg'), ['--title', 'a&b', 'LINE:x#f00']);
+});
+
+test('names that are free', () => {
+  equal(freeName(new Set(['a', 'b'])), 'c');
+  equal(freeName(new Set([...'abcdefghijklmnopqrstuvwxyz'])), 'a1');
+});
+
+test('a page of graphs', () => {
+  const page = pageOf('# of the shop\ntitle: Web: all\n\ngraph: Load\n  --rigid\n  title: of no page\ngraph:\nHRULE:5#f00\n');
+  equal(page, { title: 'Web: all', graphs: [{ title: 'Load', args: ['--rigid', 'title: of no page'] }, { title: '', args: ['HRULE:5#f00'] }] });
+});
+
+const whole = [
+  '--title', 'Two words', '--vertical-label', 'B/s', '--logarithmic', '--base', '1024', '--lower-limit', '-5', '--right-axis', '0.001:0', '--right-axis-label', 'req',
+  '--rigid', '--font', 'DEFAULT:8:', 'DEF:a=web1/if\\:0:rx:AVERAGE', 'DEF:b=web1/x:y:MAX:step=60', 'CDEF:c=a,b,+', 'VDEF:d=c,MAXIMUM',
+  'AREA:a#2264d1:in\\: all\\l', 'AREA:b#b8580c80:out:STACK', 'LINE1.5:c#1a7f4b', 'CDEF:b_right=b,0.001,/', 'LINE2:b_right#112233:right', 'GPRINT:d:%lf',
+];
+
+test('a graph is read and written without loss', () => {
+  equal(writeGraph(readGraph(whole)), whole);
+  const m = readGraph(whole);
+  equal([m.title, m.unit, m.log, m.base, m.lower, m.right], ['Two words', 'B/s', true, 1024, -5, { scale: 0.001, unit: 'req' }]);
+  equal(m.series[0], { name: 'a', path: 'web1/if:0', ds: 'rx', cf: 'AVERAGE', more: [] });
+  equal(m.draws.map((d) => [d.ref, d.style, d.stack, d.right, d.label]), [
+    ['a', 'area', false, false, 'in: all'], ['b', 'area', true, false, 'out'], ['c', 'line', false, false, ''], ['b', 'line', false, true, 'right']]);
+  equal(m.whole, true);
+});
+
+test('size and range are the page’s own', () => {
+  equal(writeGraph(readGraph(['--start', '-1d', '-w', '400', '--end=now', '-t', 'x'])), ['--title', 'x']);
+});
+
+test('what a chart cannot show is kept, and told', () => {
+  for (const arg of ['TICK:a#f00', 'HRULE:5#f00', 'SHIFT:a:3600', 'LINE1:a#f00:x:dashes', 'AREA:a#ff0000#00ff00:x']) {
+    const m = readGraph(['DEF:a=x:y:AVERAGE', arg]);
+    equal(m.whole, false, arg);
+  }
+  equal(writeGraph(readGraph(['AREA:a#ff0000#00ff00:x'])), ['AREA:a#ff0000#00ff00:x']);
+  equal(readGraph(['COMMENT:hello', 'GPRINT:a:LAST:%lf']).whole, true);
+  equal(writeGraph(readGraph(['TICK:a#f00', 'LINE1:a#ff0000:x:dashes=1,2'])), ['LINE1:a#ff0000:x:dashes=1,2', 'TICK:a#f00']);
+});
+
+test('values are asked for with a step of a pixel', () => {
+  const m = readGraph(whole);
+  const args = dataArgs(m, 61.7);
+  equal(args.slice(0, 4), ['DEF:a=web1/if\\:0:rx:AVERAGE:step=61', 'DEF:b=web1/x:y:MAX:step=60', 'CDEF:c=a,b,+', 'VDEF:d=c,MAXIMUM']);
+  equal(args.length, 4 + m.draws.length);
+});
+
+test('an answer becomes lines', () => {
+  const m = { ...emptyModel(), ...readGraph(['DEF:a=x:y:AVERAGE', 'AREA:a#2264d1:one', 'LINE1:a#2264d1:one:STACK', 'LINE1:a#123456']) };
+  const lines = chartLines(m, { meta: { step: 10 }, data: [[110, 1, 2, null], [120, 3, 4, 5]] });
+  equal(lines.map((l) => [l.label, l.start, l.step, l.style, l.color]), [['one', 100, 10, 'area', 0], ['one (2)', 100, 10, 'line', 0], ['a', 100, 10, 'line', '#123456']]);
+  equal([...lines[1].values], [3, 7]);
+  equal(Number.isNaN(lines[2].values[0]), true);
+  equal(chartLines(m, { meta: { step: 10 }, data: [] })[0].values.length, 0);
+});
+
+test('a scale for the second axis, and a free colour', () => {
+  equal([niceScale(100, 1), niceScale(1, 350), niceScale(0, 5), niceScale(3, 0)], [0.01, 500, 1, 1]);
+  const m = readGraph(['LINE1:a#2264d1:x']);
+  equal(freeColour(m), '#b8580c');
+});
