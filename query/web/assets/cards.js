@@ -40,6 +40,7 @@ export class Cards {
       card.node = node;
       this.#write(card, now);
     }
+    this.element.classList.toggle('few', this.#cards.size <= 3);
   }
 
   #make(node) {

@@ -1,6 +1,7 @@
 // Rows for charts: what several charts want at one moment goes to the server in one FetchMany.
 
 import { call, floats, num, RPCError } from './rpc.js';
+import { recipeColour } from './theme.js';
 
 /** The selections that one request takes. */
 export const most = 200;
@@ -78,7 +79,7 @@ export function linesOf(chart, rows) {
     labels.add(label);
     lines.push({
       label, style: of.style === 'area' ? 'area' : 'line', ...main, min: min?.values, max: max?.values,
-      mirror: of.factor < 0, restart: Boolean(of.restart), path: of.path, ds: of.ds,
+      color: recipeColour(of.color), mirror: of.factor < 0, restart: Boolean(of.restart), path: of.path, ds: of.ds,
     });
   }
   return chart.percent ? shares(lines) : lines;

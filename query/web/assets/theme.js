@@ -18,6 +18,17 @@ const usual = {
 };
 const faint = new Set(['idle', 'free']);
 
+// The colours that recipes of charts name, which are those of `rondo graph`, in the palette above.
+const named = {
+  '#3b78d8': 0, '#f0a13a': 1, '#3fa66b': 2, '#d9534f': 3, '#8e63ce': 4, '#2aa5a0': 5, '#e8c547': 6, '#d65fb8': 7, '#9aa83a': 8, '#6b7280': 9,
+  '#6fb7e8': 10, '#9c6b43': 11, '#c9d1d9': 'faint',
+};
+
+/** What `Line.color` is for a colour of a recipe: the same one in both themes. @param {string} [colour] "#rrggbb" */
+export function recipeColour(colour) {
+  return named[(colour || '').toLowerCase()];
+}
+
 let cached = null;
 const listeners = new Set();
 

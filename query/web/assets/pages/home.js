@@ -28,7 +28,8 @@ export async function show(root, url, context) {
   }
   const others = (nodes = []) => nodes.some((n) => n.path !== own);
   let isNew = !others(answer.nodes);
-  if (isNew) root.append(welcome(context));
+  const holder = isNew ? welcome(context) : root;
+  if (isNew) root.append(holder);
 
   const cards = new Cards(context.signal, { receiver: true });
   const facts = el('p', { class: 'soft facts' });
@@ -38,7 +39,8 @@ export async function show(root, url, context) {
   const more = el('button', { class: 'quiet more', type: 'button', hidden: true, onclick: () => next() }, 'Show more');
   const boards = el('div', { class: 'boards', hidden: true });
   const title = isNew ? el('h2', {}, 'Meanwhile, the server measures itself') : el('h1', {}, 'Hosts');
-  if (!isNew || answer.nodes) root.append(el('div', { class: 'page-head' }, el('div', {}, title, facts), isNew ? null : el('div', { class: 'segments', role: 'group', 'aria-label': 'Order' }, orders)),
+  facts.hidden = isNew;
+  if (!isNew || answer.nodes) holder.append(el('div', { class: 'page-head' }, el('div', {}, title, facts), isNew ? null : el('div', { class: 'segments', role: 'group', 'aria-label': 'Order' }, orders)),
     boards, cards.element, more);
 
   let { nextPage } = answer;

@@ -9,7 +9,7 @@ import { problem } from '../problem.js';
 import { RangeBar } from '../rangebar.js';
 import { call, num } from '../rpc.js';
 import { hostURL, pathOf, rangeOf, seriesURL, withParams } from '../state.js';
-import { colourOf, onTheme, usualNames } from '../theme.js';
+import { colourOf, onTheme, recipeColour, usualNames } from '../theme.js';
 
 const row = [['hour', '-1h'], ['day', '-1d'], ['week', '-1w'], ['month', '-31d'], ['year', '-1y']];
 
@@ -160,7 +160,7 @@ class Host {
   #rowOf(chart) {
     const labels = (chart.lines || []).map((l) => l.label || l.ds);
     const swatches = labels.slice(0, 12).map(() => el('i', { class: 'swatch' }));
-    const paint = () => swatches.forEach((s, i) => { s.style.backgroundColor = colourOf(undefined, usualNames(labels) ? labels[i] : '', i); });
+    const paint = () => swatches.forEach((s, i) => { s.style.backgroundColor = colourOf(recipeColour(chart.lines[i].color), usualNames(labels) ? labels[i] : '', i); });
     paint();
     this.#ends.push(onTheme(paint));
     return el('div', { class: 'row' },
