@@ -85,6 +85,9 @@ var rooms = map[string][]string{
 	"cmd/rondo/internal/metrics":              {},
 	"cmd/rondo/internal/table":                {"internal/text"},
 	"cmd/rondo/internal/config":               {},
+	"cmd/rondo/internal/chart":                {},
+	"cmd/rondo/internal/live":                 {"cmd/rondo/internal/chart"},
+	"cmd/rondo/internal/top":                  {"cmd/rondo/internal/chart", "query/rpc/rondov1", "internal/text", "rra"},
 }
 
 // testOnly are packages that none but tests (and the first packages listed) may import.

@@ -86,13 +86,15 @@ func (w *watched) put(c *chart.Chart, err error) {
 }
 
 // Load reads the rows again.
-func (w *watched) Load(ctx context.Context) func() {
+func (w *watched) Load() func(context.Context) func() {
 	if w.paused {
 		return nil
 	}
 	p := *w.plotting // keys change it meanwhile
-	c, err := w.read(ctx, p)
-	return func() { w.put(c, err) }
+	return func(ctx context.Context) func() {
+		c, err := w.read(ctx, p)
+		return func() { w.put(c, err) }
+	}
 }
 
 // Draw draws the newest chart at the size that the terminal has now.
@@ -102,6 +104,13 @@ func (w *watched) Draw(width, height int) *chart.Grid {
 	}
 	if w.plotting.height > 0 {
 		height = w.plotting.height + 1
+	}
+	if w.chart == nil { // the first load has not ended
+		g := chart.NewGrid(width, height)
+		if w.err != nil {
+			g.Put(0, 0, "ERROR: "+oneLine(w.err.Error()), chart.Style{Bold: true})
+		}
+		return g
 	}
 	c := *w.chart
 	c.Width, c.Height, c.Log, c.Stack = width, height-1, w.log, w.stack
@@ -127,7 +136,10 @@ func intervalText(d time.Duration) string { return (*duration)(&d).String() }
 
 // Key obeys a key.
 func (w *watched) Key(name string) live.Action {
-	length := w.chart.End - w.chart.Start
+	length := int64(leastPlotted)
+	if w.chart != nil {
+		length = w.chart.End - w.chart.Start
+	}
 	switch name {
 	case "q", "esc":
 		return live.Quit

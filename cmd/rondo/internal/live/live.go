@@ -13,11 +13,12 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
 )
 
-// A Program is what the screen shows. Run calls Draw, Key and what Load has returned one after
-// another; Load runs beside them.
+// A Program is what the screen shows. Run calls its methods one after another.
 type Program interface {
-	// Load reads what is shown next, and returns a function that puts it into the program.
-	Load(ctx context.Context) func()
+	// Load returns the function that reads what is shown next. That function runs beside the
+	// methods and must not touch what they change. It returns a function that puts what it has read
+	// into the program, which is called like a method. Each of the two may be nil.
+	Load() (read func(ctx context.Context) (put func()))
 	// Draw returns the screen.
 	Draw(width, height int) *chart.Grid
 	// Key is told of a key: a character, or one of the names of keys.
@@ -176,6 +177,11 @@ func (r *run) load(ctx context.Context) {
 		return
 	}
 	r.busy = true
+	read := r.program.Load()
+	if read == nil {
+		r.loaded <- loading{}
+		return
+	}
 	go func() {
 		var l loading
 		defer func() {
@@ -184,7 +190,7 @@ func (r *run) load(ctx context.Context) {
 			}
 			r.loaded <- l
 		}()
-		l.put = r.program.Load(ctx)
+		l.put = read(ctx)
 	}()
 }
 
