@@ -82,14 +82,35 @@ export class Cards {
     const to = Date.now() / 1000, from = to - hour;
     const select = cards.map(({ node }) => ({ path: node.sparkPath, ds: node.sparkDs ? [node.sparkDs] : [], cf: node.sparkCf || 'AVERAGE' }));
     const rows = await fetchMany(select, { from, to, points: 90 }, this.#signal);
-    rows.forEach((r, i) => {
-      const { node, spark, value } = cards[i];
+    const lines = rows.map((r, i) => {
+      const { node } = cards[i];
       const column = r.columns && (r.columns.get(node.sparkDs) || r.columns.values().next().value);
-      if (!column) return;
-      const values = column.map((v) => v * (node.sparkFactor || 1) + (node.sparkOffset || 0));
-      spark.set({ start: r.start, step: r.step, values, from, to });
-      const last = values.findLast((v) => !Number.isNaN(v));
+      return column && { start: r.start, step: r.step, from, to, values: column.map((v) => v * (node.sparkFactor || 1) + (node.sparkOffset || 0)) };
+    });
+    const tops = topsOf(cards, lines);
+    lines.forEach((line, i) => {
+      if (!line) return;
+      const { node, spark, value } = cards[i];
+      spark.set({ ...line, top: tops.get(kindOf(node)) });
+      const last = line.values.findLast((v) => !Number.isNaN(v));
       setText(value, last === undefined ? '–' : format.value(last, { unit: node.unit, base: /^B/.test(node.unit || '') ? 1024 : 1000 }));
     });
   }
+}
+
+const kindOf = (node) => `${node.sparkTitle} ${node.unit}`;
+
+// Cards that show the same thing share one scale, or a host that stands out would look as all others
+// do. Its top is four times the middle host's greatest value at most: one host does not press the
+// others flat.
+function topsOf(cards, lines) {
+  const greatest = new Map();
+  lines.forEach((line, i) => {
+    const top = line ? line.values.reduce((a, v) => (v > a ? v : a), 0) : 0;
+    if (top > 0) greatest.set(kindOf(cards[i].node), [...(greatest.get(kindOf(cards[i].node)) || []), top]);
+  });
+  return new Map([...greatest].map(([kind, tops]) => {
+    tops.sort((a, b) => a - b);
+    return [kind, Math.min(tops[tops.length - 1], 4 * tops[Math.floor((tops.length - 1) / 2)])];
+  }));
 }

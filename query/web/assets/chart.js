@@ -10,7 +10,7 @@
 // what has not changed does not flash. Lines may be older than the range: the chart draws what it has.
 
 import { Crosshair } from './crosshair.js';
-import { extent, shapes, valueAt } from './chart/data.js';
+import { extent, newest, shapes, valueAt } from './chart/data.js';
 import { drawAxes, drawMarks, drawShape, prepare, timeOf, xOf } from './chart/draw.js';
 import { listen } from './chart/input.js';
 import { Legend } from './chart/legend.js';
@@ -224,8 +224,9 @@ export class Chart {
   step(by) {
     const line = this.#visible()[0];
     if (!line) return;
-    const from = this.#o.crosshair.at ?? (by > 0 ? this.#from : this.#to);
-    const at = Math.min(this.#to, Math.max(this.#from, from + by * line.step));
+    const rest = this.#o.crosshair.at;
+    const end = by > 0 ? this.#from : newest(line) ?? this.#to; // where to begin
+    const at = Math.min(this.#to, Math.max(this.#from, rest === null ? end : rest + by * line.step));
     this.#o.crosshair.set(at, this);
     const said = document.getElementById('said');
     if (said) said.textContent = this.#words(at);
@@ -236,9 +237,11 @@ export class Chart {
     return `${format.moment(at, this.#lines[0]?.step)}: ${values.join(', ')}`;
   }
 
-  #text(v, line) {
+  // The title has the unit: in the legend a long one would only push values out of sight.
+  #text(v, line, legend = false) {
     const unit = line.axis === 'right' ? this.#o.rightUnit : this.#o.unit;
-    return format.value(line.mirror ? Math.abs(v) : v, { unit, base: this.#o.base });
+    const shown = legend && this.#o.title !== undefined && !format.isShort(unit) ? '' : unit;
+    return format.value(line.mirror ? Math.abs(v) : v, { unit: shown, base: this.#o.base });
   }
 
   #visible() {
@@ -324,7 +327,7 @@ export class Chart {
     }
     g.restore();
     drawMarks(g, f, this.#marks, ink);
-    this.#legend?.setRange(f.from, f.to, (v, line) => this.#text(v, line));
+    this.#legend?.setRange(f.from, f.to, (v, line) => this.#text(v, line, true));
     const summary = this.#visible().slice(0, 8).map((l) => `${l.label} ${this.#legend?.last(l.label) ?? ''}`).join(', ');
     const label = `${o.title || 'Chart'}, ${format.span(f.from, f.to)}. ${summary}`;
     if (label !== this.#announced) this.#plot.setAttribute('aria-label', this.#announced = label);

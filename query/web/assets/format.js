@@ -6,6 +6,9 @@ const small = ['', 'm', 'µ', 'n', 'p'];
 
 // Units that take a prefix: 12 MiB/s. Others follow the number: 12 k packets/s.
 const short = /^(B|B\/s|b|b\/s|bit|bit\/s|bps|s|Hz|W|V|A|J|Wh|VA|pkt\/s|m|g|l)$/;
+
+/** Whether a unit is a letter or two that take a prefix, or per cent. @param {string} [unit] */
+export const isShort = (unit = '') => unit === '' || unit === '%' || short.test(unit);
 const space = ' '; // narrow, and no line ends there
 
 /**

@@ -17,7 +17,10 @@ export class Spark {
     this.#ends = [() => sized.disconnect(), onTheme(() => this.#draw())];
   }
 
-  /** @param {{start: number, step: number, values: ArrayLike<number>, from: number, to: number}} line */
+  /**
+   * @param {{start: number, step: number, values: ArrayLike<number>, from: number, to: number, top?: number}} line
+   *   top: the value at the upper edge, shared by sparklines that are compared; more is cut off
+   */
   set(line) {
     this.#line = line;
     this.#draw();
@@ -37,15 +40,16 @@ export class Spark {
     const g = this.#canvas.getContext('2d');
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     g.clearRect(0, 0, width, height);
-    const { start, step, values, from, to } = this.#line;
+    const { start, step, values, from, to, top } = this.#line;
     let low = 0, high = this.#upper || 0;
     for (const v of values) {
       if (v < low) low = v;
       if (v > high) high = v;
     }
+    if (top > low) high = Math.max(top, this.#upper || 0);
     if (high === low) high = low + 1;
     const x = (i) => (start + (i + 0.5) * step - from) / (to - from) * width;
-    const y = (v) => height - 1.5 - (v - low) / (high - low) * (height - 4);
+    const y = (v) => height - 1.5 - (Math.min(v, high) - low) / (high - low) * (height - 4);
     const ink = inks();
     for (const [first, last] of runsOf(values)) {
       const path = new Path2D();

@@ -50,6 +50,7 @@ func TestPagesAreQuiet(t *testing.T) {
 					x.settle()
 					x.keep(p.name + "-" + at.name + "-" + scheme)
 				}
+				x.keepWhole(p.name + "-" + at.name + "-whole")
 				if wide := eval[int64](x, "document.documentElement.scrollWidth"); wide > at.width {
 					t.Errorf("%s is %d pixels wide in a window of %d", p.name, wide, at.width)
 				}

@@ -17,10 +17,12 @@ import (
 
 	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // A tab is a window of its own: it shares no storage with the tabs of other tests.
@@ -286,10 +288,28 @@ func (x *tab) charts(n int) {
 	x.settle()
 }
 
-// key presses a key that a person would, such as "/" or kb.Enter.
+// key presses keys, one after the other, as a person would: "/", "load", kb.Enter.
 func (x *tab) key(keys string, options ...chromedp.KeyOption) {
 	x.t.Helper()
-	x.must(chromedp.KeyEvent(keys, options...))
+	for _, r := range keys {
+		if k, ok := kb.Keys[r]; ok && !k.Print || len(options) > 0 {
+			x.must(chromedp.KeyEvent(string(r), options...))
+			continue
+		}
+		// One event with the text, so that a page which takes the key keeps it out of its boxes.
+		for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeKeyDown, input.DispatchKeyEventTypeKeyUp} {
+			p := input.DispatchKeyEventParams{Type: kind, Key: string(r)}
+			if kind == input.DispatchKeyEventTypeKeyDown {
+				p.Text = string(r)
+			}
+			ctx, cancel := context.WithTimeout(x.ctx, patience)
+			_, err := chromedp.Call(ctx, input.DispatchKeyEvent, p)
+			cancel()
+			if err != nil {
+				x.t.Fatal(err)
+			}
+		}
+	}
 }
 
 // click clicks the middle of the first visible element of a CSS selector.
@@ -371,13 +391,24 @@ func (x *tab) scripts(allowed bool) {
 // keep photographs the window into a file of the folder that RONDO_SHOTS names.
 func (x *tab) keep(name string) {
 	x.t.Helper()
+	x.photograph(name, chromedp.CaptureScreenshot())
+}
+
+// keepWhole photographs the page with what is below the window.
+func (x *tab) keepWhole(name string) {
+	x.t.Helper()
+	x.photograph(name, chromedp.FullScreenshot(100))
+}
+
+func (x *tab) photograph(name string, take chromedp.Action[[]byte]) {
+	x.t.Helper()
 	dir := os.Getenv("RONDO_SHOTS")
 	if dir == "" {
 		dir = filepath.Join(work, "shots")
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, patience)
 	defer cancel()
-	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	png, err := chromedp.Run(ctx, take)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}

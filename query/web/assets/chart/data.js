@@ -128,3 +128,11 @@ export function extent(list, from, to, positive) {
   }
   return high >= low ? { low, high, zero } : null;
 }
+
+/** The time in the middle of the newest row with a value, or undefined. @param {import('../chart.js').Line} line */
+export function newest({ start, step, values }) {
+  for (let i = values.length - 1; i >= 0; i--) {
+    if (!Number.isNaN(values[i])) return start + (i + 0.5) * step;
+  }
+  return undefined;
+}
