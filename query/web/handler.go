@@ -21,15 +21,19 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.graph(w, r, format)
 		return
 	}
+	if r.URL.Path == UpdatesPath {
+		s.updates(w, r)
+		return
+	}
 	s.page(w, r)
 }
 
 // GraphPath is what the paths of graphs begin with. The format follows.
 const GraphPath = "/graph."
 
-// Draws reports whether requests for a path draw a graph. They wait for their turn, so they should
-// not take the places of other requests meanwhile.
-func Draws(path string) bool { return strings.HasPrefix(path, GraphPath) }
+// Draws reports whether requests for a path draw a graph, or read as much. They wait for their
+// turn, so they should not take the places of other requests meanwhile.
+func Draws(path string) bool { return strings.HasPrefix(path, GraphPath) || path == UpdatesPath }
 
 // secure sets the headers that keep a page from loading anything from elsewhere, from running
 // script that is not a file of this server, and from being shown inside another page.
