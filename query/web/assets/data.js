@@ -79,7 +79,7 @@ export function linesOf(chart, rows) {
     labels.add(label);
     lines.push({
       label, style: of.style === 'area' ? 'area' : 'line', ...main, min: min?.values, max: max?.values,
-      color: recipeColour(of.color), mirror: of.factor < 0, restart: Boolean(of.restart), path: of.path, ds: of.ds,
+      color: recipeColour(of.color, of.label), mirror: of.factor < 0, restart: Boolean(of.restart), path: of.path, ds: of.ds,
     });
   }
   return chart.percent ? shares(lines) : lines;

@@ -65,6 +65,7 @@ export function digits(number) {
 /** Puts number, prefix and unit together. */
 export function withUnit(number, prefix, unit) {
   if (!unit) return number + prefix;
+  if (unit.startsWith('1/')) return number + prefix + unit.slice(1); // 2.6k/s
   if (short.test(unit) || unit === '%') return number + space + prefix + unit;
   return number + prefix + space + unit;
 }

@@ -24,9 +24,15 @@ const named = {
   '#6fb7e8': 10, '#9c6b43': 11, '#c9d1d9': 'faint',
 };
 
-/** What `Line.color` is for a colour of a recipe: the same one in both themes. @param {string} [colour] "#rrggbb" */
-export function recipeColour(colour) {
-  return named[(colour || '').toLowerCase()];
+// What there is most of is calm on a screen: used is blue, and what is not used is hardly seen.
+const calm = { used: 0, cached: 5, free: 'faint', idle: 'faint' };
+
+/**
+ * What `Line.color` is for a colour of a recipe: the same one in both themes.
+ * @param {string} [colour] "#rrggbb" @param {string} [label] of the line
+ */
+export function recipeColour(colour, label = '') {
+  return calm[label.toLowerCase()] ?? named[(colour || '').toLowerCase()];
 }
 
 let cached = null;

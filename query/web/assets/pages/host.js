@@ -160,7 +160,7 @@ class Host {
   #rowOf(chart) {
     const labels = (chart.lines || []).map((l) => l.label || l.ds);
     const swatches = labels.slice(0, 12).map(() => el('i', { class: 'swatch' }));
-    const paint = () => swatches.forEach((s, i) => { s.style.backgroundColor = colourOf(recipeColour(chart.lines[i].color), usualNames(labels) ? labels[i] : '', i); });
+    const paint = () => swatches.forEach((s, i) => { s.style.backgroundColor = colourOf(recipeColour(chart.lines[i].color, labels[i]), usualNames(labels) ? labels[i] : '', i); });
     paint();
     this.#ends.push(onTheme(paint));
     return el('div', { class: 'row' },

@@ -10,7 +10,7 @@ test('values have three digits, a prefix and a unit', () => {
     [1536, { unit: 'B', base: 1024 }, '1.50 KiB'], [1023.9, { unit: 'B', base: 1024 }, '1.00 KiB'], [2 ** 40, { unit: 'B', base: 1024 }, '1 TiB'],
     [12.3e6, { unit: 'bit/s' }, '12.3 Mbit/s'], [1200, { unit: 'packets/s' }, '1.20k packets/s'], [45.678, { unit: '%' }, '45.7 %'],
     [0.0408, { unit: '%' }, '0.04 %'], [1234, { unit: '%' }, '1234 %'], [0.0123, { unit: 's' }, '12.3 ms'], [0.00002, { unit: 's' }, '20.0 µs'],
-    [0.5, {}, '0.50'], [0.0123, {}, '0.012'], [7200, { unit: 's' }, '2 h'], [41.2, { unit: '°C' }, '41.2 °C'],
+    [0.5, {}, '0.50'], [0.0123, {}, '0.012'], [7200, { unit: 's' }, '2 h'], [41.2, { unit: '°C' }, '41.2 °C'], [2610, { unit: '1/s' }, '2.61k/s'],
     [NaN, { unit: 'B' }, '–'], [undefined, {}, '–'], [Infinity, {}, '∞'], [-Infinity, {}, '−∞'],
   ];
   for (const [value, how, want] of cases) equal(plain(format.value(value, how)), want, `${value} ${how.unit || ''}`);
