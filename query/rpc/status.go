@@ -28,7 +28,7 @@ func (s *Server) Status(ctx context.Context, req *connect.Request[rondov1.Status
 	answer := s.Report(min(n, maxSenders))
 	charge := chargeFor(ctx, req)
 	for _, x := range answer.GetSenders() {
-		if err := charge.texts(len(x.GetName()) + len(x.GetPrefix()) + len(x.GetReceiver())); err != nil {
+		if err := charge.texts(len(x.GetName()) + 2*len(x.GetFolder()) + len(x.GetReceiver())); err != nil {
 			return nil, err
 		}
 	}

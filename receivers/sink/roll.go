@@ -26,6 +26,9 @@ const OtherSenders = "others"
 type Sender struct {
 	Name   string
 	Prefix string // the first component of its paths, which tells the protocol
+	// Folder is the first two components of the path that it sent first: its series, or most of
+	// them, are below.
+	Folder string
 	First  time.Time
 	Last   time.Time // when samples of it were last handed to the store, or asked for a series
 	// Samples is how many samples were handed to the store.
@@ -54,6 +57,7 @@ type chunk [rollChunk]atomic.Uint32
 // A record is the figures of one sender.
 type record struct {
 	sender
+	folder  string
 	first   time.Time
 	last    atomic.Int64 // Unix microseconds
 	samples atomic.Uint64
@@ -91,13 +95,25 @@ func (r *roll) number(q *receivers.Request, now time.Time) uint16 {
 			r.numbers = make(map[sender]uint16)
 		}
 		k.name, k.prefix = strings.Clone(k.name), strings.Clone(k.prefix)
-		all := append(slices.Clip(r.list()), &record{sender: k, first: now})
+		all := append(slices.Clip(r.list()), &record{sender: k, folder: strings.Clone(folderOf(q.Path)), first: now})
 		r.senders.Store(&all)
 		n = uint16(len(all))
 		r.numbers[k] = n
 	}
 	r.list()[n-1].last.Store(now.UnixMicro())
 	return n
+}
+
+// folderOf returns the first two components of a path, or one less if the path has no more.
+func folderOf(path string) string {
+	i := strings.IndexByte(path, '/')
+	if i < 0 {
+		return ""
+	}
+	if j := strings.IndexByte(path[i+1:], '/'); j >= 0 {
+		return path[:i+1+j]
+	}
+	return path[:i]
 }
 
 func (r *roll) list() []*record {
@@ -179,7 +195,7 @@ func (s *Sink) Senders() []Sender {
 	out := make([]Sender, len(list))
 	for i, r := range list {
 		out[i] = Sender{
-			Name: r.name, Prefix: r.prefix, First: r.first, Last: time.UnixMicro(r.last.Load()),
+			Name: r.name, Prefix: r.prefix, Folder: r.folder, First: r.first, Last: time.UnixMicro(r.last.Load()),
 			Samples: r.samples.Load(), Series: r.series.Load(),
 		}
 	}

@@ -43,17 +43,17 @@ func TestSendersAreCounted(t *testing.T) {
 	submit(t, to, "web2", 1_700_000_010, "b/1")
 	now = now.Add(time.Minute)
 	submit(t, to, "web1", 1_700_000_020, "a/3", "a/1")
-	submit(t, to, "web1", 1_700_000_020, "c/1") // by another protocol
-	submit(t, to, "web3", 1_700_000_020, "b/1") // a host may get another name
+	submit(t, to, "web1", 1_700_000_020, "c/web1/1") // by another protocol
+	submit(t, to, "web3", 1_700_000_020, "b/1")      // a host may get another name
 	got := to.Senders()
 	for i := range got {
 		got[i].First, got[i].Last = got[i].First.UTC(), got[i].Last.UTC()
 	}
 	want := []sink.Sender{
-		{Name: "web1", Prefix: "a", First: began, Last: now, Samples: 5, Series: 3},
-		{Name: "web1", Prefix: "c", First: now, Last: now, Samples: 1, Series: 1},
-		{Name: "web2", Prefix: "b", First: began, Last: began, Samples: 1, Series: 0},
-		{Name: "web3", Prefix: "b", First: now, Last: now, Samples: 1, Series: 1},
+		{Name: "web1", Prefix: "a", Folder: "a", First: began, Last: now, Samples: 5, Series: 3},
+		{Name: "web1", Prefix: "c", Folder: "c/web1", First: now, Last: now, Samples: 1, Series: 1},
+		{Name: "web2", Prefix: "b", Folder: "b", First: began, Last: began, Samples: 1, Series: 0},
+		{Name: "web3", Prefix: "b", Folder: "b", First: now, Last: now, Samples: 1, Series: 1},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("senders differ (-want +got):\n%s", d)

@@ -4438,7 +4438,10 @@ type SenderStatus struct {
 	LastUs  int64  `protobuf:"varint,5,opt,name=last_us,json=lastUs,proto3" json:"last_us,omitempty"`
 	Samples uint64 `protobuf:"varint,6,opt,name=samples,proto3" json:"samples,omitempty"`
 	// Different series that it has sent, those included that were dropped since.
-	Series        int64 `protobuf:"varint,7,opt,name=series,proto3" json:"series,omitempty"`
+	Series int64 `protobuf:"varint,7,opt,name=series,proto3" json:"series,omitempty"`
+	// The first two components of the path that it sent first: its series, or most of them, are
+	// below.
+	Folder        string `protobuf:"bytes,8,opt,name=folder,proto3" json:"folder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4520,6 +4523,13 @@ func (x *SenderStatus) GetSeries() int64 {
 		return x.Series
 	}
 	return 0
+}
+
+func (x *SenderStatus) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
 }
 
 type EngineStatus struct {
@@ -6354,7 +6364,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\adropped\x18\v \x03(\v2\x13.rondo.v1.DropCountR\adropped\x12 \n" +
 	"\vconnections\x18\f \x01(\x03R\vconnections\x12\x16\n" +
 	"\x06series\x18\r \x01(\x03R\x06series\x12\x18\n" +
-	"\asenders\x18\x0e \x01(\x03R\asenders\"\xbc\x01\n" +
+	"\asenders\x18\x0e \x01(\x03R\asenders\"\xd4\x01\n" +
 	"\fSenderStatus\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\breceiver\x18\x02 \x01(\tR\breceiver\x12\x16\n" +
@@ -6362,7 +6372,8 @@ const file_rondo_proto_rawDesc = "" +
 	"\bfirst_us\x18\x04 \x01(\x03R\afirstUs\x12\x17\n" +
 	"\alast_us\x18\x05 \x01(\x03R\x06lastUs\x12\x18\n" +
 	"\asamples\x18\x06 \x01(\x04R\asamples\x12\x16\n" +
-	"\x06series\x18\a \x01(\x03R\x06series\"\xf0\x06\n" +
+	"\x06series\x18\a \x01(\x03R\x06series\x12\x16\n" +
+	"\x06folder\x18\b \x01(\tR\x06folder\"\xf0\x06\n" +
 	"\fEngineStatus\x12\x16\n" +
 	"\x06series\x18\x01 \x01(\x03R\x06series\x12!\n" +
 	"\fseries_limit\x18\x02 \x01(\x03R\vseriesLimit\x12\x18\n" +

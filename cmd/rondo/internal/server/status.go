@@ -137,7 +137,7 @@ func (s *server) report(senders int) *rondov1.StatusResponse {
 	for _, x := range now.Senders[:min(len(now.Senders), senders)] {
 		answer.Senders = append(answer.Senders, &rondov1.SenderStatus{
 			Name: strings.ToValidUTF8(x.Name, "\uFFFD"), Receiver: protocols[x.Prefix], Prefix: strings.ToValidUTF8(x.Prefix, "\uFFFD"),
-			FirstUs: x.First.UnixMicro(), LastUs: x.Last.UnixMicro(), Samples: x.Samples, Series: x.Series,
+			FirstUs: x.First.UnixMicro(), LastUs: x.Last.UnixMicro(), Samples: x.Samples, Series: x.Series, Folder: strings.ToValidUTF8(x.Folder, "\uFFFD"),
 		})
 	}
 	return answer

@@ -56,7 +56,8 @@ class SeriesPage {
   }
 
   #attribute(name) {
-    return (this.#info.metadata?.attributes || []).find((a) => a.name.toLowerCase() === name)?.value || '';
+    const all = [...(this.#info.metadata?.attributes || []), ...(this.#info.series.labels || [])];
+    return all.find((a) => a.name.toLowerCase() === name)?.value || '';
   }
 
   get #unit() { return this.#attribute('units') || this.#attribute('unit'); }

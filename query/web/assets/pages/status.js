@@ -9,7 +9,7 @@ import { repeat } from '../live.js';
 import { problem } from '../problem.js';
 import { call, num, RPCError } from '../rpc.js';
 import { Sheet } from '../sheet.js';
-import { seriesURL } from '../state.js';
+import { hostURL, seriesURL } from '../state.js';
 import { styles } from '../styles.js';
 
 const every = 5; // seconds between two looks
@@ -243,7 +243,7 @@ class Senders {
   #more = el('p', { class: 'soft' });
   #now = 0;
   #sheet = new Sheet([
-    { name: 'Sender', value: (s) => s.name, nodes: (s) => el('a', { href: `/?q=${encodeURIComponent(s.name)}` }, s.name || '(no name)') },
+    { name: 'Sender', value: (s) => s.name, nodes: (s) => (s.folder ? el('a', { href: hostURL(s.folder), title: s.folder }, s.name || '(no name)') : el('span', {}, s.name || '(no name)')) },
     { name: 'Receiver', value: (s) => s.receiver || s.prefix || '' },
     { name: 'Last heard', number: true, value: (s) => num(s.lastUs), text: (s) => format.ago(num(s.lastUs) / 1e6, this.#now) },
     { name: 'First heard', number: true, wide: true, value: (s) => num(s.firstUs), text: (s) => format.ago(num(s.firstUs) / 1e6, this.#now) },

@@ -157,7 +157,7 @@ class Workbench {
     const { definition = {} } = info.series;
     const sources = (definition.ds || []).map(source);
     const { main } = functions((definition.rra || []).map((r) => archive(r, num(definition.step))));
-    const unit = (info.metadata?.attributes || []).find((a) => /^units?$/i.test(a.name))?.value;
+    const unit = [...(info.metadata?.attributes || []), ...(info.series.labels || [])].find((a) => /^units?$/i.test(a.name))?.value;
     if (!model.unit && !model.series.length && unit) model.unit = unit;
     for (const s of sources.slice(0, Math.max(1, most - model.draws.length))) {
       const name = freeName(this.#names());
