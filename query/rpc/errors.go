@@ -78,6 +78,11 @@ func errNoSource(name, path string) error {
 	return bounded(fmt.Errorf("%.200q has no data source %.200q", path, name))
 }
 
+// errNothingBelow returns an error for a prefix without series.
+func errNothingBelow(prefix string) error {
+	return bounded(fmt.Errorf("no series is %.200q or below it", prefix))
+}
+
 // messageOf returns the text of an error without its code.
 func messageOf(err error) string {
 	var e *connect.Error

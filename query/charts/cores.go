@@ -1,0 +1,48 @@
+package charts
+
+import "strings"
+
+// groupCores is the heading of the charts of each core where there are many.
+const groupCores = "CPU by core"
+
+// manyCores is how many cores of a host have charts of their own among its first charts.
+const manyCores = 4
+
+// coresInOne gives hosts with many cores one chart of how busy each is, and puts the charts of each
+// core behind all others.
+func (b *builder) coresInOne() {
+	hosts := make(map[string][]*draft)
+	for _, d := range b.sorted() {
+		if d.Group == "CPU" && d.Stack && isCore(d.ID) {
+			hosts[d.base] = append(hosts[d.base], d)
+		}
+	}
+	for base, cores := range hosts {
+		if len(cores) <= manyCores {
+			continue
+		}
+		busy := &draft{base: base, rank: rankOf("CPU"), Chart: Chart{
+			Title: "Busy cores", Group: "CPU", Unit: "%", Base: 1000, Lower: 0, Upper: 100,
+		}}
+		for i, d := range cores {
+			d.Group, d.rank = groupCores, rankOf(groupCores)
+			for _, l := range d.Lines {
+				if l.Label != "Idle" {
+					continue
+				}
+				l.Label = d.ID[strings.LastIndexByte(d.ID, '-')+1:]
+				l.Factor, l.Offset, l.Style, l.Color, l.order = -1, 100, styleLine, "", i
+				busy.Lines = append(busy.Lines, l)
+			}
+		}
+		if len(busy.Lines) > 0 {
+			b.draft(strings.TrimPrefix(base+"/cpu-busy", "/"), func() *draft { return busy })
+		}
+	}
+}
+
+// isCore reports whether the ID of a chart is that of a core: it ends in cpu- and a number.
+func isCore(id string) bool {
+	n, ok := strings.CutPrefix(id[strings.LastIndexByte(id, '/')+1:], "cpu-")
+	return ok && n != "" && leading(n) == len(n)
+}

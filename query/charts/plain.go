@@ -1,0 +1,186 @@
+package charts
+
+import (
+	"strings"
+)
+
+// plain adds a series that no recipe takes. Data sources of one folder and one unit stand together.
+func (b *builder) plain(s *Series) {
+	path := strings.TrimSuffix(s.Path, ".rrd")
+	i := strings.LastIndexByte(path, '/')
+	folder, name := path[:max(i, 0)], path[i+1:]
+	heading := folder[strings.LastIndexByte(folder, '/')+1:]
+	base := folder
+	stem, instance := name, ""
+	if strings.HasPrefix(path, "collectd/") && strings.Count(path, "/") == 3 {
+		base = folder[:strings.LastIndexByte(folder, '/')]
+		stem, instance, _ = strings.Cut(name, "-")
+	} else if strings.HasPrefix(path, "mono/") && strings.Count(path, "/") == 3 {
+		base = folder[:strings.LastIndexByte(folder, '/')]
+	}
+	if s.Group != "" {
+		heading = words(s.Group)
+	}
+	for _, ds := range s.Sources {
+		u := unitOf(s, stem, ds)
+		key, title := s.together(stem, instance, name, base == folder, heading, &u)
+		label := name
+		switch {
+		case instance != "":
+			label = instance
+		case s.Title != "" && len(s.Sources) == 1:
+			label = s.Title
+		case key == name && len(s.Sources) > 1:
+			label = ds.Name
+		}
+		if len(s.Sources) > 1 && label != ds.Name {
+			label += " " + ds.Name
+		}
+		l := s.line(ds.Name, label)
+		l.Factor = u.factor
+		if out, ok := opposite(ds.Name); ok && hasSource(s, out.of) {
+			l.Style, l.Color = styleArea, out.color
+			l.Factor *= out.sign
+			l.order = out.order
+			key, title = name, words(name) // each such pair stands alone
+		}
+		id := strings.TrimPrefix(folder+"/"+key+u.suffix(), "/")
+		d := b.draft(id, func() *draft {
+			return &draft{base: base, rank: rankOf(heading), Chart: Chart{
+				Title: title, Group: heading, Unit: u.text, Base: u.base, Lower: none, Upper: none,
+			}, byUnit: key == ""}
+		})
+		d.Lines = append(d.Lines, l)
+	}
+}
+
+// together returns the key and the title of the chart that a series stands in with others. whole
+// says that the chart is about the whole of what the series are about, such as a host.
+func (s *Series) together(stem, instance, name string, whole bool, heading string, u *unit) (key, title string) {
+	switch {
+	case instance != "":
+		return stem, words(stem)
+	case !u.known && s.Title != "":
+		return name, s.Title
+	case !u.known:
+		return name, words(name)
+	case u.text == "":
+		title = "Numbers"
+	default:
+		title = "Values in " + u.text
+	}
+	if !whole || s.Group != "" {
+		title = words(heading) + ", " + strings.ToLower(title[:1]) + title[1:]
+	}
+	return "", title
+}
+
+// A direction is one of two data sources that are shown above and below zero.
+type direction struct {
+	of    string // the other one
+	sign  float64
+	color string
+	order int
+}
+
+// directions is pairs of names of data sources.
+var directions = [][2]string{{"rx", "tx"}, {"in", "out"}, {"read", "write"}, {"received", "sent"}, {"ds_in", "ds_out"}, {"traffic_in", "traffic_out"}}
+
+// opposite returns the direction of a data source, if its name is one of a pair.
+func opposite(name string) (direction, bool) {
+	for _, p := range directions {
+		switch name {
+		case p[0]:
+			return direction{p[1], 1, green, 0}, true
+		case p[1]:
+			return direction{p[0], -1, blue, 1}, true
+		}
+	}
+	return direction{}, false
+}
+
+func hasSource(s *Series, name string) bool {
+	for _, ds := range s.Sources {
+		if ds.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// words returns a name as words.
+func words(name string) string {
+	out := strings.TrimSpace(strings.ReplaceAll(name, "_", " "))
+	if out == "" {
+		return name
+	}
+	return strings.ToUpper(out[:1]) + out[1:]
+}
+
+// A unit is what a line is shown in.
+type unit struct {
+	text   string
+	base   int
+	factor float64
+	known  bool // the sender tells it, or the name does
+}
+
+// suffix is what the unit adds to the key of a chart.
+func (u *unit) suffix() string {
+	if !u.known || u.text == "" {
+		return ""
+	}
+	return "@" + strings.ReplaceAll(u.text, "/", " per ")
+}
+
+// typeUnits is the units of collectd's types.
+var typeUnits = map[string]string{
+	"temperature": "°C", "voltage": "V", "fanspeed": "rpm", "power": "W", "current": "A", "humidity": "%", "percent": "%", "frequency": "Hz",
+	"bytes": "B", "duration": "s", "latency": "s", "response_time": "s", "delay": "s", "total_bytes": "B", "cache_size": "B", "file_size": "B",
+	"pressure": "hPa", "if_octets": "B", "disk_octets": "B", "total_time_in_ms": "ms", "memory": "B", "df_complex": "B",
+}
+
+// unitOf returns the unit of a data source: as its sender says, or by collectd's type.
+func unitOf(s *Series, stem string, ds Source) unit {
+	u := unit{text: s.Unit, base: 1000, factor: 1, known: s.Unit != ""}
+	if !u.known {
+		u.text = typeUnits[stem]
+	}
+	switch strings.ToLower(strings.Trim(u.text, " ()")) {
+	case "":
+		u.text = ""
+	case "b", "byte", "bytes":
+		u.text, u.base = "B", 1024
+	case "kb", "kib", "kbytes":
+		u.text, u.base, u.factor = "B", 1024, 1024
+	case "mb", "mib", "mbytes":
+		u.text, u.base, u.factor = "B", 1024, 1<<20
+	case "gb", "gib", "gbytes":
+		u.text, u.base, u.factor = "B", 1024, 1<<30
+	case "bytes/sec", "bytes/s", "b/s":
+		u.text = "B/s"
+	case "packets/sec", "packets/s", "/s", "per second":
+		u.text = "1/s"
+	case "fraction":
+		u.text, u.factor = "%", 100
+	case "percentage", "percent":
+		u.text = "%"
+	case "100ns":
+		u.text, u.factor = "s", 1e-7
+		if ds.Rate { // seconds of each second
+			u.text, u.factor = "%", 1e-5
+		}
+	case "degc":
+		u.text = "°C"
+	case "none", "config", "events", "count":
+		u.text = ""
+	}
+	if ds.Rate && u.text != "%" && !strings.HasSuffix(u.text, "/s") {
+		if u.text == "" {
+			u.text = "1"
+		}
+		u.text += "/s"
+		u.base = 1000
+	}
+	return u
+}

@@ -1,0 +1,181 @@
+package charts
+
+// The colours of families, and those that lines without one get in turn.
+const (
+	blue, green, orange, red  = "#3b78d8", "#3fa66b", "#f0a13a", "#d9534f"
+	purple, pink, teal, brown = "#8e63ce", "#d65fb8", "#2aa5a0", "#9c6b43"
+	gray, pale, olive, sky    = "#6b7280", "#c9d1d9", "#9aa83a", "#6fb7e8"
+)
+
+var palette = []string{blue, orange, green, red, purple, teal, pink, olive, sky, brown, gray, "#e8c547"}
+
+var cpuParts = []part{
+	{name: "system", label: "System", color: red},
+	{name: "user", label: "User", color: blue},
+	{name: "nice", label: "Nice", color: green},
+	{name: "wait", label: "Wait", color: orange},
+	{name: "wio", label: "Wait", color: orange},
+	{name: "interrupt", label: "Interrupt", color: purple},
+	{name: "intr", label: "Interrupt", color: purple},
+	{name: "softirq", label: "Soft interrupt", color: pink},
+	{name: "sintr", label: "Soft interrupt", color: pink},
+	{name: "steal", label: "Steal", color: gray},
+	{name: "idle", label: "Idle", color: pale},
+}
+
+var memoryParts = []part{
+	{name: "used", label: "Used", color: red},
+	{name: "arc", label: "ARC", color: purple},
+	{name: "wired", label: "Wired", color: purple},
+	{name: "active", label: "Active", color: pink},
+	{name: "inactive", label: "Inactive", color: brown},
+	{name: "slab_unrecl", label: "Slab, not reclaimable", color: gray},
+	{name: "slab_recl", label: "Slab, reclaimable", color: teal},
+	{name: "slab", label: "Slab", color: teal},
+	{name: "shared", label: "Shared", color: purple},
+	{name: "buffered", label: "Buffers", color: orange},
+	{name: "buffers", label: "Buffers", color: orange},
+	{name: "cached", label: "Cached", color: blue},
+	{name: "free", label: "Free", color: green},
+	{name: "total", label: "Total", color: gray, style: styleLine},
+}
+
+var usedParts = []part{
+	{name: "used", label: "Used", color: red},
+	{name: "reserved", label: "Reserved", color: orange},
+	{name: "cached", label: "Cached", color: blue},
+	{name: "free", label: "Free", color: green},
+}
+
+// mirrored is what comes in above zero and what goes out below it.
+func mirrored(in, out, inLabel, outLabel string, factor float64) []part {
+	return []part{
+		{name: in, label: inLabel, color: green, factor: factor, style: styleArea},
+		{name: out, label: outLabel, color: blue, factor: -factor, style: styleArea},
+	}
+}
+
+// recipes is all families. The first that matches and has a part for a series takes it.
+var recipes = func() []recipe {
+	var all []recipe
+	for _, f := range []struct {
+		sender string
+		some   []recipe
+	}{{"", collectdRecipes}, {ganglia, gangliaRecipes}, {"rrdd/", xenRecipes}, {"mono/", monoRecipes}} {
+		for _, r := range f.some {
+			r.sender = f.sender
+			all = append(all, r)
+		}
+	}
+	return all
+}()
+
+// ganglia is the beginning of the paths of Ganglia's series.
+const ganglia = "ganglia/"
+
+var collectdRecipes = []recipe{
+	{tail: "aggregation-cpu-*/cpu-*", key: "aggregation-cpu-$1", title: "CPU $1", group: "CPU", unit: "%", to100: true, stack: true, percent: true, style: styleArea, parts: cpuParts},
+	{tail: "aggregation-cpu-*/percent-*", key: "aggregation-cpu-$1", title: "CPU $1", group: "CPU", unit: "%", to100: true, stack: true, style: styleArea, parts: cpuParts},
+	{tail: "cpu/percent-*", key: "cpu", title: "CPU", group: "CPU", unit: "%", to100: true, stack: true, style: styleArea, parts: cpuParts},
+	{tail: "cpu/cpu-*", key: "cpu", title: "CPU", group: "CPU", unit: "%", to100: true, stack: true, percent: true, style: styleArea, parts: cpuParts},
+	{tail: "cpu-*/percent-*", key: "cpu-$1", title: "CPU $1", group: "CPU", unit: "%", to100: true, stack: true, style: styleArea, parts: cpuParts},
+	{tail: "cpu-*/cpu-*", key: "cpu-$1", title: "CPU $1", group: "CPU", unit: "%", to100: true, stack: true, percent: true, style: styleArea, parts: cpuParts},
+	{tail: "cpufreq/cpufreq-*", key: "cpufreq", title: "CPU frequency", group: "CPU", unit: "Hz", open: true},
+	{tail: "cpufreq-*/cpufreq", key: "cpufreq", title: "CPU frequency", group: "CPU", unit: "Hz", open: true},
+
+	{tail: "load/load", key: "load", title: "Load", group: "Load", from0: true, parts: loadParts},
+	{tail: "load/load-relative", key: "load-relative", title: "Load by CPU", group: "Load", from0: true, bySource: true, parts: loadParts},
+
+	{tail: "memory/memory-*", key: "memory", title: "Memory", group: "Memory", unit: "B", base: 1024, from0: true, stack: true, style: styleArea, parts: memoryParts, open: true},
+	{tail: "memory/percent-*", key: "memory-percent", title: "Memory", group: "Memory", unit: "%", to100: true, stack: true, style: styleArea, parts: memoryParts, open: true},
+	{tail: "memory-*/memory-*", key: "memory-$1", title: "Memory $1", group: "Memory", unit: "B", base: 1024, from0: true, stack: true, style: styleArea, parts: memoryParts, open: true},
+
+	{tail: "swap/swap-*", key: "swap", title: "Swap", group: "Swap", unit: "B", base: 1024, from0: true, stack: true, style: styleArea, parts: usedParts, open: true},
+	{tail: "swap-*/swap-*", key: "swap-$1", title: "Swap $1", group: "Swap", unit: "B", base: 1024, from0: true, stack: true, style: styleArea, parts: usedParts, open: true},
+	{tail: "swap/percent-*", key: "swap-percent", title: "Swap", group: "Swap", unit: "%", to100: true, stack: true, style: styleArea, parts: usedParts, open: true},
+	{tail: "swap/swap_io-*", key: "swap_io", title: "Swapped in and out", group: "Swap", unit: "1/s", parts: mirrored("in", "out", "In", "Out", 1)},
+
+	{tail: "interface-*/if_octets", key: "if_octets-$1", title: "$1 traffic", group: "Network", unit: "bit/s", bySource: true, parts: mirrored("rx", "tx", "In", "Out", 8)},
+	{tail: "interface/if_octets-*", key: "if_octets-$1", title: "$1 traffic", group: "Network", unit: "bit/s", bySource: true, parts: mirrored("rx", "tx", "In", "Out", 8)},
+	{tail: "interface-*/if_packets", key: "if_packets-$1", title: "$1 packets", group: "Network", unit: "1/s", bySource: true, parts: mirrored("rx", "tx", "In", "Out", 1)},
+	{tail: "interface/if_packets-*", key: "if_packets-$1", title: "$1 packets", group: "Network", unit: "1/s", bySource: true, parts: mirrored("rx", "tx", "In", "Out", 1)},
+	{tail: "interface-*/if_errors", key: "if_errors-$1", title: "$1 errors", group: "Network", unit: "1/s", bySource: true, parts: mirrored("rx", "tx", "In", "Out", 1)},
+	{tail: "interface/if_errors-*", key: "if_errors-$1", title: "$1 errors", group: "Network", unit: "1/s", bySource: true, parts: mirrored("rx", "tx", "In", "Out", 1)},
+	{tail: "interface-*/if_dropped", key: "if_dropped-$1", title: "$1 dropped", group: "Network", unit: "1/s", bySource: true, parts: mirrored("rx", "tx", "In", "Out", 1)},
+	{tail: "tcpconns-*/tcp_connections-*", key: "tcpconns-$1", title: "TCP connections $1", group: "Network", from0: true, stack: true, style: styleArea, parts: tcpParts, open: true},
+	{tail: "conntrack/conntrack-max", key: "conntrack", title: "Tracked connections", group: "Network", from0: true, parts: []part{{label: "Most possible", color: gray}}},
+	{tail: "conntrack/conntrack", key: "conntrack", title: "Tracked connections", group: "Network", from0: true, parts: []part{{label: "Tracked", color: blue}}},
+	{tail: "wireless-*/bitrate", key: "bitrate-$1", title: "$1 bit rate", group: "Network", unit: "bit/s", from0: true, bySource: true, open: true},
+
+	{tail: "disk-*/disk_octets", key: "disk_octets-$1", title: "$1 throughput", group: "Disk", unit: "B/s", bySource: true, parts: mirrored("read", "write", "Read", "Written", 1)},
+	{tail: "disk-*/disk_ops", key: "disk_ops-$1", title: "$1 operations", group: "Disk", unit: "1/s", bySource: true, parts: mirrored("read", "write", "Reads", "Writes", 1)},
+	{tail: "disk-*/disk_time", key: "disk_time-$1", title: "$1 time of an operation", group: "Disk", unit: "s", bySource: true, parts: mirrored("read", "write", "Read", "Write", 0.001)},
+	{tail: "disk-*/disk_merged", key: "disk_merged-$1", title: "$1 merged operations", group: "Disk", unit: "1/s", bySource: true, parts: mirrored("read", "write", "Reads", "Writes", 1)},
+	{tail: "disk-*/disk_io_time", key: "disk_io_time-$1", title: "$1 busy", group: "Disk", unit: "%", from0: true, bySource: true, parts: []part{
+		{name: "io_time", label: "Busy", color: blue, factor: 0.1}, {name: "weighted_io_time", label: "Busy, weighted by waiting operations", color: orange, factor: 0.1},
+	}},
+	{tail: "disk-*/pending_operations", key: "pending_operations-$1", title: "$1 waiting operations", group: "Disk", from0: true, bySource: true, open: true},
+
+	{tail: "df-*/df_complex-*", key: "df-$1", title: "$1", group: "File systems", unit: "B", base: 1024, from0: true, stack: true, style: styleArea, parts: usedParts, open: true},
+	{tail: "df-*/percent_bytes-*", key: "df-percent-$1", title: "$1, used", group: "File systems", unit: "%", to100: true, stack: true, style: styleArea, parts: usedParts, open: true},
+	{tail: "df-*/df_inodes-*", key: "df-inodes-$1", title: "$1 inodes", group: "File systems", from0: true, stack: true, style: styleArea, parts: usedParts, open: true},
+	{tail: "df-*/percent_inodes-*", key: "df-percent-inodes-$1", title: "$1 inodes, used", group: "File systems", unit: "%", to100: true, stack: true, style: styleArea, parts: usedParts, open: true},
+	{tail: "df/df-*", key: "df-$1", title: "$1", group: "File systems", unit: "B", base: 1024, from0: true, stack: true, style: styleArea, bySource: true, parts: usedParts, open: true},
+
+	{tail: "ping/ping-*", key: "ping-$1", title: "Ping $1", group: "Latency", unit: "ms", from0: true, parts: []part{{label: "Round trip"}}},
+	{tail: "ping/ping_stddev-*", key: "ping_stddev", title: "Ping, standard deviation", group: "Latency", unit: "ms", from0: true, open: true},
+	{tail: "ping/ping_droprate-*", key: "ping_droprate", title: "Ping, lost", group: "Latency", unit: "%", from0: true, parts: []part{{factor: 100}}},
+	{tail: "ntpd/time_offset-*", key: "ntpd_offset", title: "Clock offset", group: "Latency", unit: "s", parts: []part{{factor: 0.001}}},
+
+	{tail: "processes/ps_state-*", key: "ps_state", title: "Processes", group: "Processes", from0: true, stack: true, style: styleArea, parts: stateParts, open: true},
+	{tail: "processes/fork_rate", key: "fork_rate", title: "New processes", group: "Processes", unit: "1/s", from0: true, open: true},
+	{tail: "processes-*/ps_rss", key: "ps_rss-$1", title: "$1 resident memory", group: "Processes", unit: "B", base: 1024, from0: true, bySource: true, open: true},
+	{tail: "processes-*/ps_vm", key: "ps_vm-$1", title: "$1 virtual memory", group: "Processes", unit: "B", base: 1024, from0: true, bySource: true, open: true},
+	{tail: "processes-*/ps_count", key: "ps_count-$1", title: "$1 processes and threads", group: "Processes", from0: true, bySource: true, open: true},
+	{tail: "processes-*/ps_cputime", key: "ps_cputime-$1", title: "$1 CPU time", group: "Processes", unit: "%", from0: true, stack: true, style: styleArea, bySource: true, parts: []part{
+		{name: "syst", label: "System", color: red, factor: 1e-4}, {name: "user", label: "User", color: blue, factor: 1e-4},
+	}},
+	{tail: "processes-*/ps_pagefaults", key: "ps_pagefaults-$1", title: "$1 page faults", group: "Processes", unit: "1/s", from0: true, bySource: true, open: true},
+
+	{tail: "users/users", key: "users", title: "Users", group: "System", from0: true, parts: []part{{label: "Logged in"}}},
+	{tail: "uptime/uptime", key: "uptime", title: "Uptime", group: "System", unit: "d", from0: true, parts: []part{{label: "Days", factor: 1.0 / 86400}}},
+	{tail: "entropy/entropy", key: "entropy", title: "Entropy", group: "System", unit: "bit", from0: true, parts: []part{{label: "Available"}}},
+	{tail: "contextswitch/contextswitch", key: "contextswitch", title: "Context switches", group: "System", unit: "1/s", from0: true, parts: []part{{label: "Switches"}}},
+	{tail: "irq/irq-*", key: "irq", title: "Interrupts", group: "System", unit: "1/s", from0: true, open: true},
+	{tail: "vmem/vmpage_io-*", key: "vmpage_io-$1", title: "Paging, $1", group: "System", unit: "1/s", bySource: true, parts: mirrored("in", "out", "In", "Out", 1)},
+	{tail: "thermal-*/temperature", key: "thermal", title: "Temperature", group: "System", unit: "°C", open: true},
+	{tail: "sensors-*/temperature-*", key: "sensors-temperature-$1", title: "Temperature $1", group: "System", unit: "°C", open: true},
+	{tail: "sensors-*/fanspeed-*", key: "sensors-fanspeed-$1", title: "Fans $1", group: "System", unit: "rpm", from0: true, open: true},
+	{tail: "sensors-*/voltage-*", key: "sensors-voltage-$1", title: "Voltage $1", group: "System", unit: "V", open: true},
+	{tail: "battery-*/charge", key: "battery-$1", title: "Battery $1 charge", group: "System", unit: "Ah", from0: true, bySource: true, open: true},
+}
+
+var loadParts = []part{
+	{name: "shortterm", label: "1 minute", color: orange},
+	{name: "midterm", label: "5 minutes", color: red},
+	{name: "longterm", label: "15 minutes", color: purple},
+}
+
+var stateParts = []part{
+	{name: "running", label: "Running", color: green},
+	{name: "blocked", label: "Blocked", color: red},
+	{name: "paging", label: "Paging", color: orange},
+	{name: "zombies", label: "Zombies", color: purple},
+	{name: "stopped", label: "Stopped", color: gray},
+	{name: "idle", label: "Idle", color: sky},
+	{name: "sleeping", label: "Sleeping", color: pale},
+}
+
+var tcpParts = []part{
+	{name: "ESTABLISHED", color: green},
+	{name: "LISTEN", color: blue},
+	{name: "SYN_SENT", color: sky},
+	{name: "SYN_RECV", color: teal},
+	{name: "FIN_WAIT1", color: orange},
+	{name: "FIN_WAIT2", color: brown},
+	{name: "TIME_WAIT", color: pale},
+	{name: "CLOSE_WAIT", color: red},
+	{name: "LAST_ACK", color: purple},
+	{name: "CLOSING", color: pink},
+	{name: "CLOSED", color: gray},
+}
