@@ -128,6 +128,9 @@ func (v *View) Draw(width, height int) *chart.Grid {
 func (v *View) heading(g *chart.Grid) {
 	series, lines := v.Model.Counts()
 	text := fmt.Sprintf("%s series, %s sources", grouped(series), grouped(lines))
+	if g.Width < 60 {
+		text = grouped(lines) + " sources"
+	}
 	if v.Model.Passes() == 0 {
 		text += " so far"
 	}
