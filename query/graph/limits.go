@@ -60,8 +60,8 @@ func (l *Layout) limits(low, high float64) {
 	}
 }
 
-// near reports whether two numbers are the same in single precision, or nearly so. As in rrdtool the
-// difference is one of 32 bits, so that -4 and 1 are the same, too.
+// near reports whether two numbers are the same in single precision, or nearly so. As in rrdtool
+// the difference is one of 32 bits, so that -4 and 1 are the same, too.
 func near(a, b float64) bool {
 	order := func(v float64) int32 {
 		n := int32(math.Float32bits(float32(v)))

@@ -19,7 +19,7 @@ var (
 )
 
 // Italic glyphs are upright ones, slanted around the middle of a capital letter. DejaVu Sans Mono
-// Oblique is the same.
+// Oblique looks much the same.
 const (
 	slant      = 0.19438 // the tangent of 11 degrees
 	slantShift = -146    // units

@@ -145,6 +145,9 @@ func (o *original) runFor(most time.Duration, dir string, args []string) answer 
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
+	if ctx.Err() != nil { // perhaps before it began: the machine is busy
+		return answer{Exit: -1}
+	}
 	if _, ok := err.(*exec.ExitError); err != nil && !ok {
 		o.t.Fatal(err)
 	}
