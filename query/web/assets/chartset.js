@@ -29,7 +29,7 @@ export class ChartSet {
 
   /** Adds a chart, which is made when its element comes into view. @param {HTMLElement} element @param {object} of */
   add(element, of) {
-    this.#cells.set(element, { of, element, chart: null, visible: false, turn: -1 });
+    this.#cells.set(element, { of, element, chart: null, visible: null, turn: -1 });
     this.#seen.observe(element);
   }
 
@@ -51,6 +51,7 @@ export class ChartSet {
   show(range) {
     this.move(range);
     this.#turn++;
+    this.#look();
     return this.#fetch();
   }
 
@@ -59,6 +60,16 @@ export class ChartSet {
     const steps = [...this.#cells.values()].filter((c) => c.visible && c.chart).flatMap((c) => c.chart.lines.map((l) => l.step));
     const step = steps.length ? Math.min(...steps) : 10;
     return Math.min(300, Math.max(2, step, (this.#range.to - this.#range.from) / 800));
+  }
+
+  // The observer tells a frame or two later what is in view: the first charts need not wait for it.
+  #look() {
+    for (const cell of this.#cells.values()) {
+      if (cell.visible !== null) continue;
+      const { top, left } = cell.element.getBoundingClientRect();
+      if (top > innerHeight) break;
+      cell.visible = left < innerWidth && top > -1000;
+    }
   }
 
   #scrolled(entries) {
@@ -91,10 +102,21 @@ export class ChartSet {
     const turn = this.#turn;
     const cells = [...this.#cells.values()].filter((c) => c.visible && c.turn !== turn);
     if (!cells.length) return;
-    const wanted = new Map();
+    // Charts of one width share a request: more rows than pixels would only be noise.
+    const groups = new Map();
     for (const cell of cells) {
       cell.turn = turn;
       if (!cell.chart) this.#make(cell);
+      const points = this.#o.points || Math.min(1000, Math.max(300, Math.round(cell.element.clientWidth / 125) * 100));
+      groups.set(points, [...(groups.get(points) || []), cell]);
+    }
+    await Promise.all([...groups].map(([points, some]) => this.#request(some, points, turn)));
+    performance.mark('charts');
+  }
+
+  async #request(cells, points, turn) {
+    const wanted = new Map();
+    for (const cell of cells) {
       for (const s of selectionsOf(cell.of)) {
         const key = selectionKey(s.path, s.cf);
         const known = wanted.get(key);
@@ -104,13 +126,10 @@ export class ChartSet {
     }
     try {
       const keys = [...wanted.keys()];
-      const widest = Math.max(...cells.map((c) => c.element.clientWidth));
-      const points = this.#o.points || Math.min(1000, Math.max(300, Math.round(widest * 0.8)));
       const rows = await fetchMany([...wanted.values()], { ...this.#range, points }, this.#o.signal);
       if (turn !== this.#turn) return;
       const found = new Map(keys.map((key, i) => [key, rows[i]]));
       for (const cell of cells) this.#fill(cell, found);
-      performance.mark('charts');
     } catch (error) {
       if (error.name === 'AbortError') return;
       for (const cell of cells) {

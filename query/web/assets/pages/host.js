@@ -134,7 +134,7 @@ class Host {
     this.#spy();
     setText(this.#more, this.#next ? 'More charts follow …' : '');
     if (this.#next) this.#loadMore();
-    this.#range();
+    this.#range().catch(() => {}); // the charts say it
   }
 
   #section(name, charts) {
