@@ -20,7 +20,7 @@ import (
 const begin = 1_200_000_000
 
 // create makes a series of a step of 10 s with some archives.
-func create(t *testing.T, s *core.Store, path string) core.Ref {
+func create(t testing.TB, s *core.Store, path string) core.Ref {
 	t.Helper()
 	d, err := rra.ParseDefinition(10, []string{"DS:in:GAUGE:60:U:U", "DS:out:GAUGE:60:U:U", "RRA:AVERAGE:0.5:1:1000", "RRA:MAX:0.5:6:1000"})
 	if err != nil {
@@ -34,7 +34,7 @@ func create(t *testing.T, s *core.Store, path string) core.Ref {
 }
 
 // fill appends a sample for each step up to a time, in seconds since 1970.
-func fill(t *testing.T, s *core.Store, ref core.Ref, from, to int64) {
+func fill(t testing.TB, s *core.Store, ref core.Ref, from, to int64) {
 	t.Helper()
 	var b core.Batch
 	for at := from; at <= to; at += 10 {
@@ -51,7 +51,7 @@ type clock struct{ at int64 }
 func (c *clock) now() time.Time { return time.Unix(c.at, 500) }
 
 // newGraphs returns a server with the series net/eth0, and its clock.
-func newGraphs(t *testing.T) (*web.Server, *core.Store, core.Ref, *clock) {
+func newGraphs(t testing.TB) (*web.Server, *core.Store, core.Ref, *clock) {
 	t.Helper()
 	s, store := newServer(t)
 	c := &clock{begin + 3600}

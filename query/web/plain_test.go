@@ -17,7 +17,7 @@ import (
 const hostile = `<script>alert(1)</script>"'&<img src=x onerror=alert(1)>?a=b#c%41 +`
 
 // newPlain returns a server with series of plain and of hostile names.
-func newPlain(t *testing.T) (*web.Server, string) {
+func newPlain(t testing.TB) (*web.Server, string) {
 	t.Helper()
 	s, store, _, _ := newGraphs(t)
 	c := s.Config

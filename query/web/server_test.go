@@ -17,7 +17,7 @@ import (
 )
 
 // newServer returns a server of the pages of a new store.
-func newServer(t *testing.T) (*web.Server, *core.Store) {
+func newServer(t testing.TB) (*web.Server, *core.Store) {
 	t.Helper()
 	store := enginetest.Open(t)
 	return web.New(web.Config{

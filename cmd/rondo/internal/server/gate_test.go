@@ -123,6 +123,52 @@ func TestGateShedsRequests(t *testing.T) {
 	}
 }
 
+// TestGraphsTakeNoOtherPlaces: while as many graphs wait as may, calls are served and another graph
+// is refused.
+func TestGraphsTakeNoOtherPlaces(t *testing.T) {
+	b := defaultBounds(0)
+	b.places, b.clientPlaces = 1, 1
+	b.graphs, b.clientGraphs = 3, 3
+	b.patience = time.Millisecond
+	g := quietGate(b)
+	block, entered := make(chan struct{}), make(chan struct{}, b.graphs)
+	g.open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/graph.svg" || r.URL.Path == "/rrd_updates" {
+			entered <- struct{}{}
+			<-block
+		}
+	}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s := httptest.NewServer(g)
+	defer s.Close()
+	done := make(chan error, b.graphs)
+	for range b.graphs {
+		go func() {
+			r, err := http.Get(s.URL + "/graph.svg")
+			if err == nil {
+				err = r.Body.Close()
+			}
+			done <- err
+		}()
+	}
+	for range b.graphs {
+		<-entered
+	}
+	if code, body := post(t, s.URL+"/rondo.v1.Rondo/List", "{}"); code != 200 {
+		t.Errorf("a call is answered %d %s", code, body)
+	}
+	for _, path := range []string{"/graph.svg", "/rrd_updates"} {
+		if code, _ := get(t, s.URL+path); code != http.StatusServiceUnavailable {
+			t.Errorf("%s beyond the limit is answered %d", path, code)
+		}
+	}
+	close(block)
+	for range b.graphs {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestClientThatHasGoneIsNotWorkedFor: what a client asked for went on after it had gone.
 func TestClientThatHasGoneIsNotWorkedFor(t *testing.T) {
 	g := quietGate(defaultBounds(0))
