@@ -106,3 +106,24 @@ func TestGraphOnOutput(t *testing.T) {
 		})
 	}
 }
+
+// TestGraphvAddsData has both modules return the columns of a picture beside it.
+func TestGraphvAddsData(t *testing.T) {
+	const args = `'-', '--add-jsontime', '-s', '1000000000', '-e', '1000000020', 'DEF:a=a.rrd:v:AVERAGE', 'LINE:a#ff0000:x'`
+	for _, program := range [][]string{
+		{"perl", "-MRRDs", "-MJSON::PP", "-e", `my $h = RRDs::graphv(` + args + `) or die RRDs::error; print join ' ', substr($h->{image}, 1, 3), @{ decode_json($h->{datapoints})->{data}[1] }`},
+		{"python3", "-c", `import rrdtool, json; h = rrdtool.graphv(` + args + `); print(h["image"][1:4].decode(), *json.loads(h["datapoints"])["data"][1], end="")`},
+	} {
+		t.Run(program[0], func(t *testing.T) {
+			rrdtooltest.Need(t, program[0])
+			dir := t.TempDir()
+			rondo(t, dir, "create", "a.rrd", "--start", "1000000000", "--step", "10", "DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+			rondo(t, dir, "update", "a.rrd", "1000000010:5.5", "1000000020:6.5")
+			cmd := exec.Command(program[0], program[1:]...)
+			cmd.Dir, cmd.Env = dir, environment(t, dir)
+			if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSuffix(string(out), "000000000e+00") != "PNG 1000000020 6.5" {
+				t.Errorf("%v\n%q", err, out)
+			}
+		})
+	}
+}

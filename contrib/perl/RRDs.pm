@@ -126,13 +126,17 @@ sub graph (@) {
 sub graphv (@) {
     my $out = _run( 'graphv', @_ );
     return undef if !defined $out;
-    my $image;
-    if ( $out =~ /^image = BLOB_SIZE:\d+\n/m ) {
-        $image = substr $out, $+[0];
-        $out   = substr $out, 0, $-[0];
+    my %blobs;
+    if ( $out =~ /^(?:image|datapoints) = BLOB_SIZE:\d+\n/m ) {
+        my $rest = substr $out, $-[0];
+        $out = substr $out, 0, $-[0];
+        while ( $rest =~ s/^(\w+) = BLOB_SIZE:(\d+)\n// ) {
+            my ( $name, $size ) = ( $1, $2 );
+            $blobs{$name} = substr $rest, 0, $size, '';
+        }
     }
     my $found = _pairs($out);
-    $found->{image} = $image if defined $image;
+    %$found = ( %$found, %blobs );
     for ( grep {/^(?:graph_(?:left|top)|image_)/} keys %$found ) {
         $found->{$_} = unpack 'q', pack 'Q', $found->{$_} if $found->{$_} =~ /^\d+\z/;
     }

@@ -174,11 +174,15 @@ def graph(*args):
 def graphv(*args):
     """Draw a picture and return what is to be said of it, and the picture itself ("image") if it is called -."""
     out = _session.ask("graphv", *_arguments(args))[0]
-    image = re.search(rb"^image = BLOB_SIZE:\d+\n", out, re.MULTILINE)
-    if not image:
+    blob = re.search(rb"^(image|datapoints) = BLOB_SIZE:(\d+)\n", out, re.MULTILINE)
+    if not blob:
         return _pairs(out)
-    found = _pairs(out[: image.start()])
-    found["image"] = out[image.end() :]
+    found = _pairs(out[: blob.start()])
+    while blob:
+        name, out = blob.group(1).decode(), out[blob.end() :]
+        size = int(blob.group(2))
+        found[name], out = out[:size], out[size:]
+        blob = re.match(rb"(datapoints) = BLOB_SIZE:(\d+)\n", out)
     return found
 
 

@@ -187,7 +187,7 @@ type Options struct {
 	Zoom          float64
 	Format        canvas.Format
 	Data          Data // empty: a picture
-	AddTime       bool // to JSON
+	AddData       bool // the columns as JSONTIME, to what graphv says
 
 	Min, Max                    float64 // NaN: not given
 	Rigid, AllowShrink, Log     bool

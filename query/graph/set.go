@@ -51,7 +51,7 @@ var switches = map[string]func(o *Options){
 	"disable-rrdtool-tag":          func(o *Options) { o.NoTag = true },
 	"dynamic-labels":               func(o *Options) { o.Dynamic = true },
 	"utc":                          func(o *Options) { o.UTC = true },
-	"add-jsontime":                 func(o *Options) { o.AddTime = true },
+	"add-jsontime":                 func(o *Options) { o.AddData = true },
 	"interlaced":                   func(*Options) {},
 	"alt-y-mrtg":                   func(*Options) {},
 }

@@ -63,6 +63,7 @@ type drawing struct {
 	most   float64  // pixels of the picture; 0: as many as a canvas has
 	info   []string // lines of graphv
 	image  []byte   // for standard output
+	points []byte   // of --add-jsontime
 	plain  imageInfo
 }
 
@@ -103,6 +104,10 @@ func (c *command) graphv(args []string) error {
 	if d.image != nil {
 		c.printf("image = BLOB_SIZE:%d\n", len(d.image))
 		_, _ = c.out.Write(d.image) // as printf
+	}
+	if d.points != nil {
+		c.printf("datapoints = BLOB_SIZE:%d\n", len(d.points))
+		_, _ = c.out.Write(d.points) // as printf
 	}
 	return err
 }
@@ -153,6 +158,9 @@ func (c *command) draw(args []string) (*drawing, error) {
 		err = d.export(source)
 	} else {
 		err = d.picture(source)
+	}
+	if err == nil && o.AddData && d.layout != nil {
+		err = d.addData(source, lines)
 	}
 	if e := o.CheckImageInfo(); e != nil && (err == nil || d.layout != nil) {
 		return nil, e

@@ -44,6 +44,26 @@ func (d *drawing) export(source graphdata.Source) error {
 	return nil
 }
 
+// addData takes the columns of a picture as JSON with times.
+func (d *drawing) addData(source graphdata.Source, lines []string) error {
+	o := *d.Options
+	o.Data = graph.JSONTIME
+	g, err := graph.New(&o, lines)
+	if err != nil {
+		return err
+	}
+	g.Program.ExportDrawn()
+	if err := g.Program.Run(d.ctx, source); err != nil || len(g.Program.Exports()) == 0 {
+		return err
+	}
+	var b bytes.Buffer
+	if err := (&drawing{command: d.command, Graph: g}).exportTo(&b); err != nil {
+		return err
+	}
+	d.points = b.Bytes()
+	return nil
+}
+
 func (d *drawing) exportTo(b *bytes.Buffer) error {
 	c := *d.command
 	c.out = bufio.NewWriter(&limited{to: b, left: maxExported})
@@ -54,7 +74,7 @@ func (d *drawing) exportTo(b *bytes.Buffer) error {
 		x.num = f == graph.XMLENUM
 		err = x.printXML()
 	case graph.JSON, graph.JSONTIME:
-		x.time = f == graph.JSONTIME || d.Options.AddTime
+		x.time = f == graph.JSONTIME
 		err = x.printJSON()
 	case graph.TSV:
 		x.printTable('\t')

@@ -1,6 +1,7 @@
 package rrdtool_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,5 +132,38 @@ func TestTimeThatIsNever(t *testing.T) {
 	a := draw("graph", "o.svg", "-a", "SVG", "-s", "1200000060", "-e", "1200000360", "DEF:a=a.rrd:x:AVERAGE", "VDEF:v=a,AVERAGE", "PRINT:v:%H% x%.x%@%%%n%^|%Y:strftime")
 	if want := "0x0\n--% x%.x%@%\r\n-|----\n"; a.Stdout != want {
 		t.Errorf("%q, want %q", a.Stdout, want)
+	}
+}
+
+// TestAddJSONTime has graphv add the columns of a picture, as rrdtool 1.8 does. --add-jsontime put
+// times into the format JSON, and did nothing with a picture.
+func TestAddJSONTime(t *testing.T) {
+	draw, folder := graphed(t)
+	const lines = " -s 1200000060 -e 1200000180 DEF:a=a.rrd:x:AVERAGE LINE:a#ff0000:one"
+	if a := draw("graph j.json -a JSON" + lines); a.Exit != 0 {
+		t.Fatal(a)
+	}
+	if a := draw("graph t.json -a JSONTIME" + lines); a.Exit != 0 {
+		t.Fatal(a)
+	}
+	if a := draw("graph added.json --add-jsontime -a JSON" + lines); a.Exit != 0 {
+		t.Fatal(a)
+	}
+	content := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if content("added.json") != content("j.json") {
+		t.Errorf("with the format JSON: %s", content("added.json"))
+	}
+	want := fmt.Sprintf("datapoints = BLOB_SIZE:%d\n%s", len(content("t.json")), content("t.json"))
+	if a := draw("graphv o.png --add-jsontime" + lines); !strings.Contains(a.Stdout, "coords[0]") || !strings.HasSuffix(a.Stdout, "\n"+want) {
+		t.Errorf("beside a picture: %s", a.Stdout)
+	}
+	if a := draw("graph o.png --add-jsontime" + lines); a.Stdout != "481x155\n" {
+		t.Errorf("of graph: %s", a.Stdout)
 	}
 }
