@@ -53,10 +53,10 @@ export class GraphView {
   }
 
   /**
-   * Shows a range. @param {{from: number, to: number}} range
+   * Shows a range. @param {{from: number, to: number}} range @param {boolean} [quiet] it only moves on: nothing turns pale
    * @returns {Promise<import('./chart.js').Line[]|undefined>} rejected with an RPCError; undefined if overtaken
    */
-  async show(range) {
+  async show(range, quiet = false) {
     const mine = ++this.#turn, m = this.#model;
     this.#chart.setRange(range.from, range.to);
     if (!m.draws.length) {
@@ -64,7 +64,7 @@ export class GraphView {
       return [];
     }
     const points = Math.max(200, Math.round(this.#root.clientWidth || 800));
-    const busy = setTimeout(() => this.#chart.setBusy(true), 300);
+    const busy = quiet ? 0 : setTimeout(() => this.#chart.setBusy(true), 300);
     try {
       const from = Math.floor(range.from), to = Math.ceil(range.to);
       const answer = await values(dataArgs(m, (to - from) / points), { from, to, width: points }, this.#o.signal);

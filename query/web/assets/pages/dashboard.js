@@ -81,7 +81,7 @@ class Dashboard {
     fill(this.#root, this.#head, this.#bar.element, this.#wrong, this.#grid);
     this.#arrange();
     repeat(async () => {
-      if (this.#bar.range.live) await this.#fetch(this.#bar.now());
+      if (this.#bar.range.live) await this.#fetch(this.#bar.now(), true);
     }, () => Math.max(5, Math.min(60, (this.#bar.range.to - this.#bar.range.from) / 400)), this.#context.signal);
   }
 
@@ -201,9 +201,9 @@ class Dashboard {
     });
     return {
       key, element, view, move: (range) => view.move(range),
-      show: async (range) => {
+      show: async (range, quiet) => {
         try {
-          await view.show(range);
+          await view.show(range, quiet);
         } catch (error) {
           if (error.name === 'AbortError') throw error;
           view.chart.setLines([]);
@@ -218,10 +218,10 @@ class Dashboard {
     if (range.final) this.#fetch(range).catch(() => {}); // each graph says what is wrong with it
   }
 
-  async #fetch(range) {
+  async #fetch(range, quiet = false) {
     const wait = [...this.#cells];
     const work = async () => {
-      for (let cell = wait.shift(); cell; cell = wait.shift()) await cell.show(range);
+      for (let cell = wait.shift(); cell; cell = wait.shift()) await cell.show(range, quiet);
     };
     await Promise.all(Array.from({ length: atOnce }, work));
   }

@@ -184,7 +184,7 @@ class SeriesPage {
     repeat(async () => {
       this.#info = await call('Info', { path: this.#path }, this.#context.signal);
       this.#write();
-      if (this.#bar.range.live) await this.#fetch(this.#bar.now());
+      if (this.#bar.range.live) await this.#fetch(this.#bar.now(), true);
     }, () => Math.min(60, Math.max(2, this.#step / 2, (this.#bar.range.to - this.#bar.range.from) / 1000)), this.#context.signal);
   }
 
@@ -208,14 +208,14 @@ class SeriesPage {
   }
 
   // Rows of all functions for a range, in one request. An answer that was overtaken is left out.
-  async #fetch(range) {
+  async #fetch(range, quiet = false) {
     const mine = ++this.#turn;
     const names = ['main', 'min', 'max', 'predicted', 'deviation', 'failures'].filter((n) => this.#uses[n]);
     if (!this.#uses.main) {
       this.#chart.setMessage('This series keeps no rows that can be drawn.');
       return;
     }
-    const busy = setTimeout(() => this.#chart.setBusy(true), 300);
+    const busy = quiet ? 0 : setTimeout(() => this.#chart.setBusy(true), 300);
     try {
       const points = Math.min(1600, Math.max(200, this.#box.clientWidth - 90));
       const answers = await fetchMany(names.map((n) => ({ path: this.#path, cf: this.#uses[n] })), { ...range, points }, this.#context.signal);

@@ -80,7 +80,7 @@ class Workbench {
   start() {
     this.#show();
     repeat(async () => {
-      if (this.#bar.range.live && this.#view.model.draws.length) await this.#view.show(this.#bar.now());
+      if (this.#bar.range.live && this.#view.model.draws.length) await this.#view.show(this.#bar.now(), true);
     }, () => Math.max(5, Math.min(60, (this.#bar.range.to - this.#bar.range.from) / 800)), this.#context.signal);
   }
 
