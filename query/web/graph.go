@@ -97,7 +97,8 @@ func pixelOf(sketch *rrdtool.Sketch) int64 {
 	return max(1, (o.End-o.Start)/int64(max(o.Width, 1)))
 }
 
-// volume returns how many values are read for some readings.
+// volume returns how many values are read for some readings. Rows that the archives do not hold are
+// unknown without being read, so that a year of a series that keeps a day costs little.
 func volume(readings []graphdata.Reading) (n int64, err error) {
 	type read struct {
 		ref        core.Ref
@@ -105,16 +106,19 @@ func volume(readings []graphdata.Reading) (n int64, err error) {
 		start, end int64
 	}
 	seen := map[read]bool{}
+	all := int64(0)
 	for _, r := range readings {
 		k := read{r.Ref, r.Plan.Archive, r.Plan.Start, r.Plan.End}
 		if seen[k] {
 			continue
 		}
 		seen[k] = true
-		if rows := r.Plan.Rows(); rows > maxRead {
-			return 0, &query.RangeError{Rows: rows, Most: maxRead}
+		wide := int64(max(1, len(r.Plan.DS)))
+		if all += r.Plan.Rows() * wide; r.Plan.Rows() > maxSpanned || all > maxSpanned {
+			return 0, wrong("the graph spans %d rows or more, at most %d are possible: ask for a shorter time, or for fewer series", max(all, r.Plan.Rows()), maxSpanned)
 		}
-		if n += r.Plan.Rows() * int64(max(1, len(r.Plan.DS))); n > maxRead {
+		from, to := r.Plan.Held()
+		if n += max(0, (to-from)/r.Plan.Step) * wide; n > maxRead {
 			return 0, wrong("the graph reads %d values or more, at most %d are possible: ask for a shorter time, or for fewer series", n, maxRead)
 		}
 	}

@@ -181,7 +181,13 @@ func TestGraphRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Create(t.Context(), core.Spec{Path: "wide", Definition: wide}); err != nil {
+	ref, err := store.Create(t.Context(), core.Spec{Path: "wide", Definition: wide, Start: rra.Time((begin + 3500) * 1e6)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b core.Batch
+	b.Add(ref, rra.Time((begin+3600)*1e6), rra.Float(1))
+	if err := store.Append(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
 	line := []string{"arg", "LINE:5#ff0000"}
@@ -220,7 +226,8 @@ func TestGraphRefuses(t *testing.T) {
 		{"too many arguments", 400, "513 arguments: at most 512", many(513, "LINE:5#ff0000")},
 		{"too many lines", 400, "257 lines: at most 256", many(257, "LINE:5#ff0000")},
 		{"too long a time", 400, "at most 73200", append([]string{"arg", "--start", "arg", "19810101", "to", "9000000000"}, line...)},
-		{"too many values", 400, "more than 4194304", []string{"arg", "DEF:a=wide:a:AVERAGE:start=end-5000000", "arg", "LINE:a#ff0000", "from", "-1h", "width", "4000"}},
+		{"too many values", 400, "values or more, at most 4194304", []string{"arg", "DEF:a=wide:a:AVERAGE:start=end-5000000", "arg", "LINE:a#ff0000", "from", "-1h", "width", "4000"}},
+		{"too many rows that are unknown", 400, "spans", []string{"arg", "DEF:a=wide:a:AVERAGE:start=end-100000000", "arg", "LINE:a#ff0000", "from", "-1h", "width", "4000"}},
 		{"too much work", 400, "takes too long", []string{
 			"arg", "DEF:a=wide:a:AVERAGE:start=end-4000000", "arg", "CDEF:b=a,a,+,a,+,a,+,a,+", "arg", "LINE:b#ff0000", "from", "-1h", "width", "4000",
 		}},
