@@ -75,15 +75,15 @@ func programSeries(graphs []programGraph) (commands [][]string) {
 		commands = append(commands, create)
 		update := []string{"update", file}
 		for row := range programRows {
-			sample := fmt.Sprint(programStart + programStep*(row+1))
+			sample := []string{fmt.Sprint(programStart + programStep*(row+1))}
 			for ds := range sources[file] {
 				reading := fmt.Sprintf("%.4f", 40*(1+float64(number))*(1.2+math.Sin(float64(row+70*ds)/60))+float64(row*7919%100)/9)
 				if (row+13*ds)%97 < 5 {
 					reading = "U"
 				}
-				sample += ":" + reading
+				sample = append(sample, reading)
 			}
-			update = append(update, sample)
+			update = append(update, strings.Join(sample, ":"))
 		}
 		commands = append(commands, update)
 	}
