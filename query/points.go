@@ -22,8 +22,8 @@ type Points struct {
 }
 
 // NewPoints plans at most most rows for r, but at least [MinPoints]. The resolution and the
-// alignment of r do not matter. A Chooser chooses rows of its own. The error is ErrNoArchive if no archive has the CF, or an
-// error of the store.
+// alignment of r do not matter. A Chooser chooses rows of its own. The error is ErrNoArchive if no
+// archive has the CF, or an error of the store.
 func NewPoints(s Store, ref core.Ref, r Request, most int64) (*Points, error) {
 	most = max(most, MinPoints)
 	r.Resolution, r.Align = max((r.End-r.Start)/most, 1), false

@@ -10,8 +10,8 @@ import (
 )
 
 // All yields every series in no order, faster than List. It skips damaged entries; if it met any,
-// it yields an error that wraps ErrDamaged last. A series that is made, dropped or renamed meanwhile
-// may be yielded as it was or as it is: see [Store.Watch].
+// it yields an error that wraps ErrDamaged last. A series that is made, dropped or renamed
+// meanwhile may be yielded as it was or as it is: see [Store.Watch].
 func (s *Store) All(ctx context.Context) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
 		if err := s.enter(); err != nil {

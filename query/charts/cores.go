@@ -2,9 +2,6 @@ package charts
 
 import "strings"
 
-// groupCores is the heading of the charts of each core where there are many.
-const groupCores = "CPU by core"
-
 // manyCores is how many cores of a host have charts of their own among its first charts.
 const manyCores = 4
 

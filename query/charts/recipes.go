@@ -1,14 +1,5 @@
 package charts
 
-// The colours of families, and those that lines without one get in turn.
-const (
-	blue, green, orange, red  = "#3b78d8", "#3fa66b", "#f0a13a", "#d9534f"
-	purple, pink, teal, brown = "#8e63ce", "#d65fb8", "#2aa5a0", "#9c6b43"
-	gray, pale, olive, sky    = "#6b7280", "#c9d1d9", "#9aa83a", "#6fb7e8"
-)
-
-var palette = []string{blue, orange, green, red, purple, teal, pink, olive, sky, brown, gray, "#e8c547"}
-
 var cpuParts = []part{
 	{name: "system", label: "System", color: red},
 	{name: "user", label: "User", color: blue},
@@ -69,9 +60,6 @@ var recipes = func() []recipe {
 	}
 	return all
 }()
-
-// ganglia is the beginning of the paths of Ganglia's series.
-const ganglia = "ganglia/"
 
 var collectdRecipes = []recipe{
 	{tail: "aggregation-cpu-*/cpu-*", key: "aggregation-cpu-$1", title: "CPU $1", group: "CPU", unit: "%", to100: true, stack: true, percent: true, style: styleArea, parts: cpuParts},

@@ -104,10 +104,10 @@ func (s *Server) Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequ
 	switch {
 	case limit < 0:
 		return nil, invalid("limit %d is negative", limit)
-	case limit == 0:
-		limit = defaultNodes
 	case m.GetSort() != "" && m.GetSort() != "name" && m.GetSort() != "activity":
 		return nil, invalid("sort %q is neither name nor activity", cut(m.GetSort()))
+	case limit == 0:
+		limit = defaultNodes
 	}
 	level, err := s.names().Level(ctx, m.GetPrefix(), m.GetSort() == "activity", limit, m.GetPage(), s.now())
 	if err != nil {

@@ -36,7 +36,8 @@ type Server struct {
 	MaySave bool
 	// Calls counts the answered calls.
 	Calls Calls
-	// Index is the index of the store's names, for Search and Tree; nil means one of the server's own.
+	// Index is the index of the store's names, for Search and Tree; nil means one of the server's
+	// own.
 	Index *search.Index
 
 	indexOnce sync.Once

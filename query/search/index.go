@@ -92,8 +92,8 @@ func (x *Index) release() {
 }
 
 // update makes the tree, or applies the changes since the last request to it. It goes on when the
-// request is cancelled, because the next request needs the tree as well: a page cancels its requests
-// while somebody types.
+// request is cancelled, because the next request needs the tree as well: a page cancels its
+// requests while somebody types.
 func (x *Index) update(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	if x.tree != nil {

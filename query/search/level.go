@@ -209,7 +209,7 @@ func (x *Index) last(node uint32, n int) (time.Time, error) {
 	for _, s := range x.tree.below(node, n) {
 		at, err := x.store.Last(x.tree.links[s].ref)
 		switch {
-		case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrDamaged): // dropped meanwhile, or lost
+		case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrDamaged): // dropped, or lost
 		case err != nil:
 			return newest, err
 		case at > 0 && at.Std().After(newest):

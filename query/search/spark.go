@@ -89,7 +89,7 @@ func (x *Index) spark(node uint32) (Spark, error) {
 	}
 	e, err := x.store.Series(x.tree.links[chosen].ref)
 	switch {
-	case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrDamaged): // dropped meanwhile, or lost
+	case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrDamaged): // dropped, or lost
 		return Spark{}, nil
 	case err != nil:
 		return Spark{}, err

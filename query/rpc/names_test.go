@@ -1,0 +1,111 @@
+package rpc_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+)
+
+func TestSearchTreeAndCharts(t *testing.T) {
+	store, url := serve(t)
+	c := client(t, url, false)
+	for _, p := range []string{"collectd/web1/net/a", "collectd/web1/net/b", "collectd/web2/net/a", "top"} {
+		create(t, c, p, &rondov1.Label{Name: "room", Value: "Cellar"})
+	}
+	found, err := c.Search(t.Context(), connect.NewRequest(&rondov1.SearchRequest{Text: "web1 CELLAR net/a"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits := found.Msg.GetHits()
+	if len(hits) != 1 || hits[0].GetPath() != "collectd/web1/net/a" || hits[0].GetLabels()[0].GetValue() != "Cellar" || found.Msg.GetMore() {
+		t.Errorf("search: %v", found.Msg)
+	}
+	if found, err = c.Search(t.Context(), connect.NewRequest(&rondov1.SearchRequest{Text: "net", Limit: 2})); err != nil || !found.Msg.GetMore() || len(found.Msg.GetHits()) != 2 || !found.Msg.GetHits()[0].GetFolder() {
+		t.Errorf("two of many: %v, %v", found, err)
+	}
+	var got []string
+	for page := ""; ; {
+		r, err := c.Tree(t.Context(), connect.NewRequest(&rondov1.TreeRequest{Sort: "activity", Limit: 1, Page: page}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range r.Msg.GetNodes() {
+			got = append(got, fmt.Sprint(n.GetPath(), " ", n.GetSeries(), " ", n.GetIsSeries(), n.GetIsFolder(), " ", n.GetSparkPath(), ":", n.GetSparkDs(), " of ", r.Msg.GetTotal()))
+		}
+		if page = r.Msg.GetNextPage(); page == "" {
+			break
+		}
+	}
+	want := []string{
+		"collectd/web1 2 false true collectd/web1/net/a:in of 3",
+		"collectd/web2 1 false true collectd/web2/net/a:in of 3",
+		"top 1 true false top:in of 3",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tree (-want +got):\n%s", diff)
+	}
+	got = nil
+	for page := ""; ; {
+		r, err := c.Charts(t.Context(), connect.NewRequest(&rondov1.ChartsRequest{Prefix: "/collectd/web1/", Limit: 1, Page: page}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range r.Msg.GetCharts() {
+			got = append(got, fmt.Sprintf("%s %s %d", x.GetId(), x.GetTitle(), len(x.GetLines())))
+		}
+		if page = r.Msg.GetNextPage(); page == "" {
+			break
+		}
+	}
+	want = []string{"collectd/web1/net/a A 1", "collectd/web1/net/a@1 per s A per second 1", "collectd/web1/net/b B 1", "collectd/web1/net/b@1 per s B per second 1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("charts (-want +got):\n%s", diff)
+	}
+	if store.Stats().MemoryBytes == 0 {
+		t.Error("the index is not charged")
+	}
+}
+
+func TestSearchTreeAndChartsRefuse(t *testing.T) {
+	_, url := serve(t)
+	c := client(t, url, false)
+	create(t, c, "a")
+	ctx := t.Context()
+	search := func(m *rondov1.SearchRequest) error {
+		_, err := c.Search(ctx, connect.NewRequest(m))
+		return err
+	}
+	tree := func(m *rondov1.TreeRequest) error {
+		_, err := c.Tree(ctx, connect.NewRequest(m))
+		return err
+	}
+	chart := func(m *rondov1.ChartsRequest) error {
+		_, err := c.Charts(ctx, connect.NewRequest(m))
+		return err
+	}
+	for _, tt := range []struct {
+		err  error
+		code connect.Code
+		text string
+	}{
+		{search(&rondov1.SearchRequest{Text: "a", Limit: -1}), connect.CodeInvalidArgument, "limit -1"},
+		{search(&rondov1.SearchRequest{Text: "1 2 3 4 5 6 7 8 9"}), connect.CodeInvalidArgument, "more than 8 words"},
+		{search(&rondov1.SearchRequest{Text: strings.Repeat("a", 300)}), connect.CodeInvalidArgument, "a word of 300 bytes"},
+		{tree(&rondov1.TreeRequest{Limit: -1}), connect.CodeInvalidArgument, "limit -1"},
+		{tree(&rondov1.TreeRequest{Sort: "size"}), connect.CodeInvalidArgument, `sort "size"`},
+		{tree(&rondov1.TreeRequest{Page: "9 x"}), connect.CodeInvalidArgument, "not a next page"},
+		{tree(&rondov1.TreeRequest{Prefix: "nosuch"}), connect.CodeNotFound, `"nosuch": no series has this path`},
+		{chart(&rondov1.ChartsRequest{Prefix: "nosuch"}), connect.CodeNotFound, `no series is "nosuch" or below it`},
+		{chart(&rondov1.ChartsRequest{Prefix: "a", Limit: -1}), connect.CodeInvalidArgument, "limit -1"},
+		{chart(&rondov1.ChartsRequest{Prefix: "a", Page: "-1"}), connect.CodeInvalidArgument, "not a next_page"},
+	} {
+		if connect.CodeOf(tt.err) != tt.code || !strings.Contains(tt.err.Error(), tt.text) {
+			t.Errorf("got %v, want %v: …%s…", tt.err, tt.code, tt.text)
+		}
+	}
+}
