@@ -89,15 +89,15 @@ class Host {
     return el('nav', { class: 'crumbs', 'aria-label': 'Path' }, above, el('h1', {}, parts.at(-1)));
   }
 
-  // Folders below that are hosts themselves, if there are no charts of this folder.
+  // The folders below as cards: in the folder of a receiver they are its hosts.
   #folders(nodes) {
     const folders = nodes.filter((n) => n.isFolder);
-    if (this.#charts.length || !folders.length) return null;
+    if (!folders.length || (this.#path.includes('/') && this.#charts.length)) return null;
     const cards = new Cards(this.#context.signal);
     cards.set(folders);
     cards.fetch().catch(() => {});
     repeat(() => cards.fetch(), () => 10, this.#context.signal);
-    return cards.element;
+    return el('section', { class: 'group' }, cards.element);
   }
 
   #parts(nodes) {
@@ -132,8 +132,7 @@ class Host {
     if (!groups.size && this.#charts.length) fill(this.#body, el('p', { class: 'note' }, 'No chart fits the filter.'));
     fill(this.#groups, [...groups].map(([name, charts]) => el('li', {}, el('a', { href: `#${anchor(name)}` }, name, el('small', {}, charts.length)))));
     this.#spy();
-    setText(this.#more, this.#next ? 'More charts follow …' : '');
-    if (this.#next) this.#loadMore();
+    this.#follow();
     this.#range().catch(() => {}); // the charts say it
   }
 
@@ -168,12 +167,19 @@ class Host {
       el('div', { class: 'row-charts' }, this.#sets.map((set) => this.#cell(set, chart))));
   }
 
+  // A host shows all its charts; a folder of hosts has too many to do so unasked.
+  #follow() {
+    setText(this.#more, this.#next ? 'More charts follow …' : '');
+    if (this.#next && this.#path.includes('/')) this.#loadMore();
+    else if (this.#next) fill(this.#more, el('button', { class: 'quiet more', type: 'button', onclick: () => this.#loadMore() }, 'Show more charts'));
+  }
+
   // Pages of charts follow each other while the reader looks at the first.
   async #loadMore() {
     const page = this.#next;
     this.#next = '';
     try {
-      const answer = await call('Charts', { prefix: this.#path, page }, this.#context.signal);
+      const answer = await call('Charts', { prefix: this.#path, page, limit: 200 }, this.#context.signal);
       this.#charts.push(...(answer.charts || []));
       if (this.#charts.length < 500) this.#next = answer.nextPage || '';
       this.#show();
