@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 
@@ -41,7 +42,7 @@ func (s *Server) board(r *http.Request, name string) *page {
 	}
 	data.Choices = choices(pathLink("dashboard", name), v.from, v.row)
 	for i, g := range answer.GetGraphs() {
-		all := images(nil, v.from, v.to, v.row)
+		all := images(cmp.Or(g.GetTitle(), name), nil, v.from, v.to, v.row)
 		for k := range all {
 			all[k].Link += "&dashboard=" + name + "&graph=" + strconv.Itoa(i+1)
 		}
@@ -65,7 +66,7 @@ func (s *Server) workbench(r *http.Request) *page {
 		case err != nil:
 			data.Problem = err.Error()
 		case len(g.Graphs) == 1:
-			data.Images = images(g.Graphs[0].Args, v.from, v.to, false)
+			data.Images = images("the workbench", g.Graphs[0].Args, v.from, v.to, false)
 		}
 	}
 	return &page{title: "workbench · rondo", name: "workbench", data: data}

@@ -45,7 +45,7 @@ func (s *Server) host(r *http.Request, path string) *page {
 	answer, err := call(ctx, s.RPC.Charts, &rondov1.ChartsRequest{Prefix: path, Limit: plainCharts, Page: clean(q.Get("page"))})
 	data.Problem = problem(err)
 	for _, c := range answer.GetCharts() {
-		if all := images(c.GetArg(), v.from, v.to, v.row); len(all[0].Link) <= maxChartLink {
+		if all := images(c.GetTitle(), c.GetArg(), v.from, v.to, v.row); len(all[0].Link) <= maxChartLink {
 			data.Charts = append(data.Charts, section{c.GetTitle(), all})
 		}
 	}

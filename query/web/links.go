@@ -41,15 +41,16 @@ var escapeColons = strings.NewReplacer(":", `\:`)
 // An image is a picture in a page.
 type image struct{ Title, Link, Alt string }
 
-// images returns pictures of one graph: of all spans if row is set, or of the range from to to.
-func images(args []string, from, to string, row bool) (all []image) {
+// images returns pictures of one graph, which is called name: of all spans if row is set, or of the
+// range from to to.
+func images(name string, args []string, from, to string, row bool) (all []image) {
 	if row {
 		for _, s := range spans {
-			all = append(all, image{s.Name, graphLink("svg", args, s.From, "", 300, 100), "the last " + s.Name})
+			all = append(all, image{s.Name, graphLink("svg", args, s.From, "", 300, 100), name + ", the last " + s.Name})
 		}
 		return all
 	}
-	return []image{{"", graphLink("svg", args, from, to, 700, 150), "the graph"}}
+	return []image{{"", graphLink("svg", args, from, to, 700, 150), "graph of " + name}}
 }
 
 // A choice is a link in the row of ranges of a page.

@@ -39,7 +39,7 @@ func (s *Server) series(r *http.Request, path string) *page {
 	data.Info, data.Path = info, info.GetSeries().GetPath()
 	data.Args = seriesGraph(info)
 	data.Choices = choices(pathLink("series", path), v.from, v.row)
-	data.Images = images(data.Args, v.from, v.to, v.row)
+	data.Images = images(data.Path, data.Args, v.from, v.to, v.row)
 	for _, f := range []string{"png", "pdf", "csv", "json"} {
 		data.Formats = append(data.Formats, choice{Name: f, Link: graphLink(f, data.Args, v.from, v.to, 700, 150)})
 	}
