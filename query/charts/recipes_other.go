@@ -34,9 +34,6 @@ var gangliaRecipes = []recipe{
 	{tail: "boottime", key: "boottime", title: "Time of boot", group: "System", unit: "s", parts: []part{{label: "Seconds since 1970"}}},
 }
 
-// readWritten is what XenServer names the two directions of a device.
-func readWritten(factor float64) []part { return mirrored("read", "write", "Read", "Written", factor) }
-
 var xenRecipes = []recipe{
 	{tail: "cpu_avg", key: "cpu_avg", title: "CPU", group: "CPU", unit: "%", to100: true, parts: []part{{label: "All cores", factor: 100}}},
 	{tail: "cpu#", key: "cpu", title: "Busy cores", group: "CPU", unit: "%", to100: true, parts: []part{{factor: 100}}},

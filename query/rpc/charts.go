@@ -144,10 +144,10 @@ func chartOf(c *charts.Chart) *rondov1.Chart {
 		Arg: c.Arguments(),
 	}
 	if !math.IsNaN(c.Lower) {
-		x.Lower = proto.Float64(c.Lower)
+		x.Lower = new(c.Lower)
 	}
 	if !math.IsNaN(c.Upper) {
-		x.Upper = proto.Float64(c.Upper)
+		x.Upper = new(c.Upper)
 	}
 	for i := range c.Lines {
 		l := &c.Lines[i]

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -20,13 +21,14 @@ func latest(t *testing.T, c rondov1.RondoClient, req *rondov1.LatestRequest) (li
 		t.Fatal(err)
 	}
 	for _, s := range r.Msg.GetSeries() {
-		line := fmt.Sprintf("%s %d+%d", s.GetPath(), s.GetEnd(), s.GetStep())
+		var line strings.Builder
+		line.WriteString(fmt.Sprintf("%s %d+%d", s.GetPath(), s.GetEnd(), s.GetStep()))
 		for _, col := range s.GetColumns() {
 			if col.GetDs() == "level" {
-				line += fmt.Sprint(" ", col.GetValues())
+				line.WriteString(fmt.Sprint(" ", col.GetValues()))
 			}
 		}
-		lines = append(lines, line)
+		lines = append(lines, line.String())
 	}
 	return lines, r.Msg.GetNextPage()
 }

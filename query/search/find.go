@@ -76,7 +76,7 @@ func parseQuery(text string) (query, error) {
 		return nil, fmt.Errorf("%w: a text of %d bytes", ErrQuery, len(text))
 	}
 	var q query
-	for _, w := range strings.Fields(strings.ToLower(text)) {
+	for w := range strings.FieldsSeq(strings.ToLower(text)) {
 		switch {
 		case len(w) > MaxWord:
 			return nil, fmt.Errorf("%w: a word of %d bytes, at most %d are possible", ErrQuery, len(w), MaxWord)

@@ -237,13 +237,13 @@ var searched = []string{"description", "title", "units"}
 
 // descriptionOf returns the texts of attributes that are searched.
 func descriptionOf(as []core.Label) string {
-	out := ""
+	var out strings.Builder
 	for _, a := range as {
 		if slices.Contains(searched, a.Name) {
-			out += a.Value + "\x1f"
+			out.WriteString(a.Value + "\x1f")
 		}
 	}
-	return out
+	return out.String()
 }
 
 // extraText returns what a search may find of a series beside its path: the values of its labels
