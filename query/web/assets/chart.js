@@ -113,7 +113,7 @@ export class Chart {
     if (o.title !== undefined) parts.unshift(this.#head());
     if (!o.small) {
       this.#legend = new Legend({
-        fold: o.fold, onToggle: (label, alone) => this.#toggle(label, alone),
+        title: `Legend of ${o.title || 'the chart'}`, fold: o.fold, onToggle: (label, alone) => this.#toggle(label, alone),
         onHover: (label) => { this.highlight = label; this.#changed(); },
       });
       parts.push(this.#legend.element);

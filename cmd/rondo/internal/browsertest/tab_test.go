@@ -129,6 +129,9 @@ func (x *tab) see(ev any) {
 			x.blame("against the security policy: %s %s%s", d.ViolatedDirective, d.BlockedURL, where)
 		}
 	case *network.EventRequestWillBeSent:
+		if ev.Type == network.ResourceTypeDocument {
+			x.forget() // the page before is left, and its requests with it
+		}
 		at := ev.Request.URL
 		switch below, ok := strings.CutPrefix(at, x.base+"/"); {
 		case ok:
@@ -144,6 +147,12 @@ func (x *tab) see(ev any) {
 	case *network.EventLoadingFailed:
 		x.ended(ev.RequestID)
 	}
+}
+
+func (x *tab) forget() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	clear(x.awaited)
 }
 
 func (x *tab) ended(id network.RequestID) {

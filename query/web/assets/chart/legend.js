@@ -8,7 +8,7 @@ import { seen, statistics, valueAt } from './data.js';
 export class Legend {
   #o; #body; #first; #more; #rows = new Map(); #open = false; #text = String; #from = 0; #to = 0; #at = null; #colour = () => '';
 
-  /** @param {{fold: number, onToggle: (label: string, alone: boolean) => void, onHover: (label: string|null) => void}} options */
+  /** @param {{title: string, fold: number, onToggle: (label: string, alone: boolean) => void, onHover: (label: string|null) => void}} options */
   constructor(options) {
     this.#o = options;
     this.#first = el('th', { scope: 'col' }, 'last');
@@ -16,7 +16,7 @@ export class Legend {
     this.#more = el('button', { class: 'legend-more', type: 'button', hidden: true, onclick: () => this.#unfold() });
     const head = el('tr', {}, el('th', { scope: 'col' }, el('span', { class: 'unseen' }, 'line')), this.#first,
       ['min', 'avg', 'max'].map((name) => el('th', { scope: 'col', class: 'statistic' }, name)));
-    this.element = el('div', { class: 'legend' }, el('table', {}, el('thead', {}, head), this.#body), this.#more);
+    this.element = el('div', { class: 'legend' }, el('table', { 'aria-label': options.title }, el('thead', {}, head), this.#body), this.#more);
   }
 
   /** @param {import('../chart.js').Line[]} lines @param {Set<string>} hidden */
