@@ -86,7 +86,8 @@ func (r *latestReader) page(ctx context.Context, m *rondov1.LatestRequest) error
 	if limit == 0 {
 		limit = defaultPage
 	}
-	var page []core.Series // added when List has ended: what add reads may need a transaction of its own
+	// The series are added when List has ended: what add reads may need a transaction of its own.
+	var page []core.Series
 	for e, err := range r.server.Store.List(ctx, m.GetPrefix(), m.GetPage()) {
 		if errors.Is(err, core.ErrDamaged) {
 			break
