@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -103,6 +104,18 @@ func TestRangeByKeys(t *testing.T) {
 	if to3-from3 <= to2-from2 {
 		t.Errorf("minus makes %.0f s of %.0f s", to3-from3, to2-from2)
 	}
+}
+
+// TestOneCrosshair: pointing at one chart shows the values of that moment in all of them.
+func TestOneCrosshair(t *testing.T) {
+	s := hosting(t)
+	x := newTab(t, s.url)
+	x.open("/host/collectd/web01?from=-1d")
+	x.charts(4)
+	x.hover(plot, 0.5, 0.4)
+	x.wait("the legends of other charts follow", "document.querySelectorAll('.legend.pointed').length >= 3")
+	x.must(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 5, 5))
+	x.wait("and go back when the pointer leaves", "document.querySelectorAll('.legend.pointed').length === 0")
 }
 
 // TestSharedAddress: what one reader sees, another sees who opens the address.

@@ -128,10 +128,11 @@ func (s *server) call(t *testing.T, method string, message any) map[string]any {
 // write appends a sample by RPC, as any client may.
 func (s *server) write(t *testing.T, path string, at int64, values ...float64) {
 	t.Helper()
-	update := fmt.Sprint(at)
+	fields := []string{fmt.Sprint(at)}
 	for _, v := range values {
-		update += fmt.Sprintf(":%g", v)
+		fields = append(fields, fmt.Sprint(v))
 	}
+	update := strings.Join(fields, ":")
 	answer := s.call(t, "Write", map[string]any{"samples": []any{map[string]any{"path": path, "update": update}}})
 	if fmt.Sprint(answer["accepted"]) != "1" {
 		t.Fatalf("write %s %s: %v", path, update, answer)
