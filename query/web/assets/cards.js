@@ -101,7 +101,7 @@ export class Cards {
 const kindOf = (node) => `${node.sparkTitle} ${node.unit}`;
 
 // Cards that show the same thing share one scale, or a host that stands out would look as all others
-// do. Its top is four times the middle host's greatest value at most: one host does not press the
+// do. Its top is three times the middle host's greatest value at most: one host does not press the
 // others flat.
 function topsOf(cards, lines) {
   const greatest = new Map();
@@ -111,6 +111,6 @@ function topsOf(cards, lines) {
   });
   return new Map([...greatest].map(([kind, tops]) => {
     tops.sort((a, b) => a - b);
-    return [kind, Math.min(tops[tops.length - 1], 4 * tops[Math.floor((tops.length - 1) / 2)])];
+    return [kind, Math.min(tops[tops.length - 1], 3 * tops[Math.floor((tops.length - 1) / 2)])];
   }));
 }
