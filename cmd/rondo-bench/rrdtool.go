@@ -11,7 +11,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/rrdtoolbench"
 )
 
-// rrdtoolOptions are the flags that pipe and oneshot share.
+// rrdtoolOptions are the flags that pipe, oneshot and graph share.
 type rrdtoolOptions struct {
 	*common
 	dir         string
@@ -76,6 +76,35 @@ durable before it ends, but for rrdtool's.`,
 	o.addFlags(c)
 	c.Flags().IntSliceVar(&o.series, "series", []int{10_000, 100_000}, "`numbers` of series, a database each")
 	c.Flags().IntVar(&runs, "runs", 200, "runs of each command")
+	return c
+}
+
+func newGraph(common *common) *cobra.Command {
+	o := rrdtoolOptions{common: common}
+	var rounds, pictures int
+	c := &cobra.Command{
+		Use:   "graph",
+		Short: "Compare the drawing of graphs with rrdtool's",
+		Long: `Draws graphs of 400 x 100 pixels of a year of hourly rows, as SVG and as PNG: three
+lines, the same in slope mode, and twenty stacked areas, all with a legend. Programs
+that run on draw through "rrdtool -", "rondo -" and GET /graph.svg of "rondo serve".
+Others are processes of their own, one a picture: "rrdtool graph" of files, and "rondo
+graph" of the same files, of a database, and through a server.
+
+The programs take turns. Every picture shows another year, so that none is shown again.
+Processor time is that of the program, and of the server where there is one, a picture;
+it is the least of all rounds. Behind it is what it is in terms of rrdtool's.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return o.run(cmd, func(p rrdtoolbench.Programs) (any, func(io.Writer) error, error) {
+				ms, err := rrdtoolbench.Graph(cmd.Context(), rrdtoolbench.GraphConfig{Programs: p, Rounds: rounds, Pictures: pictures})
+				return ms, func(w io.Writer) error { return rrdtoolbench.WriteGraph(w, ms) }, err
+			})
+		},
+	}
+	o.addFlags(c)
+	c.Flags().IntVar(&rounds, "rounds", 8, "how often the programs take turns")
+	c.Flags().IntVar(&pictures, "pictures", 10, "pictures of a kind that a program draws when it is its turn")
 	return c
 }
 

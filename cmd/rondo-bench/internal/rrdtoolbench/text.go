@@ -46,3 +46,19 @@ func WriteOneShot(w io.Writer, ms []OneShotCase) error {
 	}
 	return t.Flush()
 }
+
+// WriteGraph writes the figures of graphs for people.
+func WriteGraph(w io.Writer, ms []GraphCase) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	// Flush returns the error
+	_, _ = fmt.Fprintln(t, "graph\tformat\tprogram\tCPU ms a picture\tof rrdtool's\tbytes")
+	for _, m := range ms {
+		ratio := ""
+		if m.Ratio != 0 && m.Name != rrdtoolName(m.Running) {
+			ratio = fmt.Sprintf("×%.2f", m.Ratio)
+		}
+		// as above
+		_, _ = fmt.Fprintf(t, "%s\t%s\t%s\t%.1f\t%s\t%d\n", m.Graph, m.Format, m.Name, m.CPU, ratio, m.Bytes)
+	}
+	return t.Flush()
+}
