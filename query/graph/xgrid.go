@@ -2,6 +2,7 @@ package graph
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/query/graphdata"
@@ -166,8 +167,20 @@ func (e Every) next(t int64, loc *time.Location) int64 {
 	return max(c.unix(), t+1)
 }
 
-// maxLines bounds the lines and the labels of an axis.
-const maxLines = 1 << 16
+// The limits of an axis. There is room for less.
+const (
+	maxLines  = 1 << 16 // lines
+	maxLabels = 1 << 12 // labels
+	maxLabel  = 255     // bytes of a label
+)
+
+// short cuts a label that is too long.
+func short(label string) string {
+	if len(label) <= maxLabel {
+		return label
+	}
+	return strings.ToValidUTF8(label[:maxLabel], "")
+}
 
 // A column is the place of a time.
 func (l *Layout) column(t int64) float64 {
@@ -225,9 +238,9 @@ func (l *Layout) xLabels(g XGrid) {
 	o := l.o
 	loc, n := o.Now.Location(), 0
 	half := g.Span / 2
-	for t := g.Label.first(o.Start-half, loc, o.WeekStart); t <= o.End-half && n < maxLines; t, n = g.Label.next(t, loc), n+1 {
+	for t := g.Label.first(o.Start-half, loc, o.WeekStart); t <= o.End-half && n < maxLabels; t, n = g.Label.next(t, loc), n+1 {
 		if centre := t + half; centre >= o.Start && centre <= o.End {
-			l.XLabels = append(l.XLabels, Label{At: l.column(centre), Text: o.label(g.Format, centre)})
+			l.XLabels = append(l.XLabels, Label{At: l.column(centre), Text: short(o.label(g.Format, centre))})
 		}
 	}
 }

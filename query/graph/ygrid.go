@@ -123,11 +123,11 @@ func (l *Layout) yLines() {
 		}
 		next := l.y(s.step * float64(i+1))
 		alone := len(l.YLabels) == 1 && (next < l.Top || next > l.Top+float64(l.Height))
-		if i%s.factor == 0 || alone {
+		if (i%s.factor == 0 || alone) && len(l.YLabels) < maxLabels {
 			l.YLines = append(l.YLines, Line{At: y, Major: true})
-			l.YLabels = append(l.YLabels, Label{At: y, Text: axis.left(i)})
+			l.YLabels = append(l.YLabels, Label{At: y, Text: short(axis.left(i))})
 			if l.o.HasRight {
-				l.RightLabels = append(l.RightLabels, Label{At: y, Text: axis.right(v*l.o.RightScale + l.o.RightBase)})
+				l.RightLabels = append(l.RightLabels, Label{At: y, Text: short(axis.right(v*l.o.RightScale + l.o.RightBase))})
 			}
 		} else if !l.o.NoMinor {
 			l.YLines = append(l.YLines, Line{At: y})

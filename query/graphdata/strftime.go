@@ -40,8 +40,9 @@ func (n *Names) Strftime(format string, t time.Time) string {
 }
 
 const (
-	maxNested = 4   // depth of formats within the formats of a locale
-	maxWidth  = 512 // width of one conversion
+	maxNested = 4    // depth of formats within the formats of a locale
+	maxWidth  = 512  // width of one conversion
+	maxTime   = 4096 // bytes of a time from which on no further conversion is printed
 )
 
 // A conversion is the flags, width and modifier between a % and its letter.
@@ -67,6 +68,9 @@ func (n *Names) appendTime(dst []byte, format string, t time.Time, depth int) []
 		format = rest[k+1:]
 		if c.other && strings.IndexByte("AbBh", letter) >= 0 {
 			c.upper = true
+		}
+		if len(dst) > maxTime {
+			return dst
 		}
 		piece, ok := n.convert(c, letter, t, depth)
 		if !ok {
