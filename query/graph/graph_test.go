@@ -180,6 +180,7 @@ func (r *recorder) Group(string, string)   { r.groups++ }
 func (r *recorder) End()                   { r.groups-- }
 func (r *recorder) Fit() bool              { return true }
 func (r *recorder) Zoom() float64          { return 1 }
+func (r *recorder) Len() int               { return 0 }
 func (r *recorder) Encode(io.Writer) error { return nil }
 
 func TestDraw(t *testing.T) {

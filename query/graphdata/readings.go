@@ -10,11 +10,12 @@ import (
 // A Reading is the rows that Run will read for a DEF.
 type Reading struct {
 	Ref  core.Ref
-	Plan *query.Plan
+	Plan *query.Plan // nil: the series cannot be opened, and its rows are unknown
+	Kept int64       // rows that the DEF has when those that were read are reduced
 }
 
 // Readings returns what Run will read, in the order of the DEFs, and reads no rows. DEFs that need
-// the same rows have equal readings. A DEF whose series cannot be opened has none if
+// the same rows have equal readings. One whose series cannot be opened is an error, unless
 // Options.MissingIsUnknown is set. The errors are those of Run.
 func (p *Program) Readings(ctx context.Context, s Source) ([]Reading, error) {
 	var readings []Reading
@@ -29,6 +30,8 @@ func (p *Program) Readings(ctx context.Context, s Source) ([]Reading, error) {
 		store, ref, err := s.Open(ctx, d.file, d.daemon)
 		if err != nil {
 			if p.options.MissingIsUnknown {
+				_, _, rows := p.unknown(d)
+				readings = append(readings, Reading{Kept: rows})
 				continue
 			}
 			return nil, err
@@ -37,7 +40,7 @@ func (p *Program) Readings(ctx context.Context, s Source) ([]Reading, error) {
 		if err != nil {
 			return nil, err
 		}
-		readings = append(readings, Reading{ref, plan})
+		readings = append(readings, Reading{ref, plan, reducedRows(plan, p.factor(d, plan))})
 	}
 	return readings, nil
 }

@@ -26,13 +26,19 @@ type reducer struct {
 func newReducer(plan *query.Plan, cf rra.CF, factor int64, elem, ds int) *reducer {
 	step := plan.Step * factor
 	r := &reducer{elem: elem, ds: ds, cf: cf, factor: factor, series: rpn.Series{Start: floor(plan.Start, step), Step: step}}
-	r.rows = (floor(plan.End+step-1, step) - r.series.Start) / step
+	r.rows = reducedRows(plan, factor)
 	r.seen = (plan.Start - r.series.Start) / plan.Step
 	r.whole = r.seen == 0
 	if r.rows <= MaxRows {
 		r.series.Values = make([]float64, 0, r.rows)
 	}
 	return r
+}
+
+// reducedRows is how many rows a column has whose rows are factor rows of an archive.
+func reducedRows(plan *query.Plan, factor int64) int64 {
+	step := plan.Step * factor
+	return (floor(plan.End+step-1, step) - floor(plan.Start, step)) / step
 }
 
 func floor(t, step int64) int64 {

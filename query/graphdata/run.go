@@ -100,10 +100,7 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	if err != nil {
 		return err
 	}
-	factor := int64(1)
-	if want := max(p.options.Step, d.step); plan.Step < want {
-		factor = (want-1)/plan.Step + 1
-	}
+	factor := p.factor(d, plan)
 	if factor&(factor-1) != 0 && plan.Start%(plan.Step*factor) != 0 && plan.End < floor(plan.Start, plan.Step*factor)+plan.Step*factor {
 		// The range lies inside one row. rrdtool then counts minus factor rows, in 64 bits without
 		// a sign, and goes on if that is a multiple of factor.
@@ -141,12 +138,26 @@ func (p *Program) fetch(ctx context.Context, s Source, i int) error {
 	return nil
 }
 
+// factor is how many rows of an archive are one row of a DEF.
+func (p *Program) factor(d *definition, plan *query.Plan) int64 {
+	if want := max(p.options.Step, d.step); plan.Step < want {
+		return (want-1)/plan.Step + 1
+	}
+	return 1
+}
+
+// unknown returns where the rows of a DEF begin whose series cannot be opened, how long they are, in
+// seconds, and how many there are.
+func (p *Program) unknown(d *definition) (start, step, rows int64) {
+	step = max(p.options.Step, d.step, 1)
+	start = floor(d.start, step)
+	return start, step, (floor(d.end, step) + step - start) / step
+}
+
 // missing gives DEF i rows that are unknown.
 func (p *Program) missing(i int) error {
 	d := p.elems[i].def
-	step := max(p.options.Step, d.step, 1)
-	start, end := floor(d.start, step), floor(d.end, step)+step
-	rows := (end - start) / step
+	start, step, rows := p.unknown(d)
 	if rows > MaxRows {
 		return &query.RangeError{Rows: rows, Most: MaxRows}
 	}

@@ -97,17 +97,22 @@ func pixelOf(sketch *rrdtool.Sketch) int64 {
 	return max(1, (o.End-o.Start)/int64(max(o.Width, 1)))
 }
 
-// volume returns how many values are read for some readings. Rows that the archives do not hold are
-// unknown without being read, so that a year of a series that keeps a day costs little.
+// volume returns how many values are read for some readings, and kept by their DEFs. Rows that
+// several DEFs need are counted once, but each DEF keeps its own. Rows that the archives do not
+// hold are unknown without being read, so that a year of a series that keeps a day costs little.
 func volume(readings []graphdata.Reading) (n int64, err error) {
 	type read struct {
 		ref        core.Ref
 		archive    int
 		start, end int64
 	}
-	seen := map[read]bool{}
+	seen, kept := map[read]bool{}, int64(0)
 	all := int64(0)
 	for _, r := range readings {
+		kept += min(r.Kept, maxRead+1) // so that the sum fits
+		if r.Plan == nil {
+			continue
+		}
 		k := read{r.Ref, r.Plan.Archive, r.Plan.Start, r.Plan.End}
 		if seen[k] {
 			continue
@@ -122,7 +127,10 @@ func volume(readings []graphdata.Reading) (n int64, err error) {
 			return 0, wrong("the graph reads %d values or more, at most %d are possible: ask for a shorter time, or for fewer series", n, maxRead)
 		}
 	}
-	return n, nil
+	if kept > maxRead {
+		return 0, wrong("the graph keeps %d values of its DEFs, at most %d are possible: ask for a shorter time, or for fewer DEFs", kept, maxRead)
+	}
+	return n + kept, nil
 }
 
 // picture returns the body of the answer: one that was drawn for somebody else, or a new one.
@@ -159,7 +167,7 @@ func (s *Server) picture(ctx context.Context, d *prepared, client string) ([]byt
 
 func (s *Server) draw(ctx context.Context, d *prepared) ([]byte, error) {
 	if _, ok := pictures[d.format]; ok {
-		return d.sketch.Draw(ctx, source{s.Store}, maxPixels)
+		return d.sketch.Draw(ctx, source{s.Store}, rrdtool.Most{Pixels: maxPixels, Bytes: maxBytes})
 	}
 	p, err := d.sketch.Columns(ctx, source{s.Store})
 	if err != nil {

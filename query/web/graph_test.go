@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -192,8 +193,8 @@ func TestGraphRefuses(t *testing.T) {
 	}
 	line := []string{"arg", "LINE:5#ff0000"}
 	many := func(n int, arg string) (args []string) {
-		for range n {
-			args = append(args, "arg", arg)
+		for i := range n {
+			args = append(args, "arg", strings.ReplaceAll(arg, "$", strconv.Itoa(i)))
 		}
 		return args
 	}
@@ -231,13 +232,25 @@ func TestGraphRefuses(t *testing.T) {
 		{"too much work", 400, "takes too long", []string{
 			"arg", "DEF:a=wide:a:AVERAGE:start=end-4000000", "arg", "CDEF:b=a,a,+,a,+,a,+,a,+", "arg", "LINE:b#ff0000", "from", "-1h", "width", "4000",
 		}},
+		{"too much for one file", 400, "more than 16777216 bytes", append([]string{
+			"width", "4000", "arg", "DEF:a=net/eth0:in:AVERAGE", "arg", "CDEF:b=a,POP,TIME,17,%",
+		}, many(250, "TICK:b#ff000010:1")...)},
+		{"the same rows too often", 400, "values of its DEFs, at most 4194304", append([]string{
+			"arg", "LINE:5#ff0000", "from", "-1h", "width", "4000",
+		}, many(100, "DEF:a$=net/eth0:in:AVERAGE:start=1195000000:end=1200000000")...)},
+		{"too many unknown rows", 400, "values of its DEFs, at most 4194304", append([]string{
+			"arg", "-Z", "arg", "LINE:5#ff0000", "from", "-1h", "width", "4000",
+		}, many(100, "DEF:a$=no/series:in:AVERAGE:start=1195000000:end=1200000000")...)},
 		{"too many numbers", 400, "values, at most 2097152", append([]string{
 			"arg", "DEF:a=wide:a:AVERAGE", "from", "-500000", "arg", "--width", "arg", "4000", "arg", "DEF:b=wide:a:AVERAGE:step=126", "arg", "LINE:b#ff0000",
 		}, many(200, "LINE:a#ff0000")...)},
 	} {
 		r, body := ask(t, s, "GET", address("png", tt.values...))
-		if tt.name == "too many numbers" {
+		switch tt.name {
+		case "too many numbers":
 			r, body = ask(t, s, "GET", address("csv", tt.values...))
+		case "too much for one file":
+			r, body = ask(t, s, "GET", address("svg", tt.values...))
 		}
 		if r.StatusCode != tt.code || !strings.Contains(body, tt.text) {
 			t.Errorf("%s: %s %.200q, want %d and %q", tt.name, r.Status, body, tt.code, tt.text)

@@ -11,6 +11,7 @@ const (
 	maxLines   = 256              // lines: DEF, CDEF, LINE and so on
 	maxSide    = 4096             // pixels of the graph's width and height, after zoom
 	maxPixels  = 4 << 20          // of the whole picture
+	maxBytes   = 16 << 20         // of SVG, PDF and EPS, without fonts
 	maxRange   = 200 * 366        // days from the start to the end
 	maxRead    = 4 << 20          // values that are read: rows times data sources
 	maxSpanned = 64 << 20         // the same with those that the archives do not hold

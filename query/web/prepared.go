@@ -15,7 +15,7 @@ import (
 type prepared struct {
 	*question
 	sketch *rrdtool.Sketch
-	values int64         // that are to be read
+	values int64         // that are to be read and kept
 	tag    string        // of the picture, in quotes
 	fresh  time.Duration // until the picture will be another one
 }
@@ -35,6 +35,10 @@ func (s *Server) tagOf(d *prepared, now time.Time, readings []graphdata.Reading)
 		}
 	}
 	for _, r := range readings {
+		if r.Plan == nil {
+			_, _ = fmt.Fprintln(h, "unknown")
+			continue
+		}
 		from, to := r.Plan.Held()
 		_, _ = fmt.Fprintf(h, "%d %d %d %d %d %d %d\n", r.Ref, r.Plan.Archive, r.Plan.Step, r.Plan.Start, r.Plan.End, from, to)
 	}

@@ -122,6 +122,8 @@ type Canvas interface {
 	Fit() bool
 	// Zoom is the number of device pixels to a pixel.
 	Zoom() float64
+	// Len is how many bytes the picture has so far, without fonts; 0 for one of pixels.
+	Len() int
 	// Encode writes the picture. Nothing may be drawn afterwards. The error is the writer's.
 	Encode(w io.Writer) error
 }

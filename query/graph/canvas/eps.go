@@ -29,6 +29,7 @@ func newEPS(width, height, zoom float64, o Options) *eps {
 
 func (e *eps) Fit() bool            { return false }
 func (e *eps) Zoom() float64        { return e.zoom }
+func (e *eps) Len() int             { return len(e.b) }
 func (e *eps) Group(string, string) {}
 func (e *eps) End()                 {}
 

@@ -37,6 +37,7 @@ func newPDF(width, height, zoom float64, o Options) *pdf {
 
 func (p *pdf) Fit() bool            { return false }
 func (p *pdf) Zoom() float64        { return p.zoom }
+func (p *pdf) Len() int             { return len(p.b) }
 func (p *pdf) Group(string, string) {}
 func (p *pdf) End()                 {}
 

@@ -27,6 +27,7 @@ func newRaster(w, h int, zoom float64, o Options) *raster {
 
 func (r *raster) Fit() bool            { return true }
 func (r *raster) Zoom() float64        { return r.zoom }
+func (r *raster) Len() int             { return 0 }
 func (r *raster) Group(string, string) {}
 func (r *raster) End()                 {}
 

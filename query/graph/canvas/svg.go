@@ -44,6 +44,7 @@ func newSVG(width, height, zoom float64, o Options) *svg {
 
 func (s *svg) Fit() bool     { return false }
 func (s *svg) Zoom() float64 { return s.zoom }
+func (s *svg) Len() int      { return len(s.b) }
 
 // number writes a text and a number.
 func (s *svg) number(before string, v float64) {

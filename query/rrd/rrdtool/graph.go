@@ -60,7 +60,7 @@ type drawing struct {
 	memory bool // the picture goes to standard output
 	size   [2]int
 	layout *graph.Layout
-	most   float64  // pixels of the picture; 0: as many as a canvas has
+	most   Most     // of the picture; without a bound: as much as a canvas has
 	info   []string // lines of graphv
 	image  []byte   // for standard output
 	points []byte   // of --add-jsontime
@@ -191,8 +191,8 @@ func (d *drawing) picture(source graphdata.Source) (err error) {
 	if fresh {
 		return nil
 	}
-	if n := float64(l.ImageWidth) * float64(l.ImageHeight) * o.Zoom * o.Zoom; d.most > 0 && n > d.most {
-		return &SizeError{n, d.most}
+	if n := float64(l.ImageWidth) * float64(l.ImageHeight) * o.Zoom * o.Zoom; d.most.Pixels > 0 && n > float64(d.most.Pixels) {
+		return &SizeError{Pixels: n, Most: float64(d.most.Pixels)}
 	}
 	picture, err := canvas.New(o.Format, float64(l.ImageWidth), float64(l.ImageHeight), o.Zoom, o.Canvas())
 	if err != nil {
@@ -201,9 +201,13 @@ func (d *drawing) picture(source graphdata.Source) (err error) {
 	}
 	l.Measure()
 	d.values()
-	l.Draw(until{picture, d.ctx})
+	u := until{picture, d.ctx, d.most.Bytes}
+	l.Draw(u)
 	if err := d.ctx.Err(); err != nil {
 		return err
+	}
+	if u.tooLong() {
+		return &SizeError{Bytes: u.most}
 	}
 	if err := d.write(picture.Encode); err != nil {
 		return err

@@ -54,19 +54,31 @@ func (s *Sketch) Readings(ctx context.Context, source graphdata.Source) ([]graph
 // ErrNothing says that a graph has no line that draws.
 var ErrNothing = errors.New("the graph draws nothing: it has no LINE, AREA, TICK, HRULE or VRULE")
 
-// A SizeError says that a picture would have too many pixels.
-type SizeError struct{ Pixels, Most float64 }
+// A SizeError says that a picture would have too many pixels, or that its file would be too long.
+type SizeError struct {
+	Pixels, Most float64
+	Bytes        int // the greatest length of the file; 0: the pixels are too many
+}
 
 func (e *SizeError) Error() string {
+	if e.Bytes > 0 {
+		return fmt.Sprintf("the picture would have more than %d bytes: draw less, or as PNG", e.Bytes)
+	}
 	return fmt.Sprintf("the picture would have %.0f pixels, more than %.0f", e.Pixels, e.Most)
 }
 
+// Most bounds a picture. 0 is no bound.
+type Most struct {
+	Pixels int
+	Bytes  int // of the file, without fonts
+}
+
 // Draw fetches the data and returns the picture. It may be called once. The error is a [*SizeError]
-// if the picture would have more than most pixels, and ErrNothing if nothing would be on it. The
-// end of ctx ends the drawing.
-func (s *Sketch) Draw(ctx context.Context, source graphdata.Source, most int) ([]byte, error) {
+// if the picture would be larger than most says, and ErrNothing if nothing would be on it. The end
+// of ctx ends the drawing.
+func (s *Sketch) Draw(ctx context.Context, source graphdata.Source, most Most) ([]byte, error) {
 	d := s.drawing
-	d.ctx, d.most = ctx, float64(most)
+	d.ctx, d.most = ctx, most
 	err := d.picture(source)
 	switch {
 	case ctx.Err() != nil:
@@ -94,32 +106,38 @@ func (s *Sketch) Columns(ctx context.Context, source graphdata.Source) (*graphda
 	return p, nil
 }
 
-// until is a canvas that takes nothing more after its context has ended.
+// until is a canvas that takes nothing more after its context has ended, or when it has too many
+// bytes.
 type until struct {
 	canvas.Canvas
-	ctx context.Context
+	ctx  context.Context
+	most int // bytes; 0: any number
 }
 
+func (u until) tooLong() bool { return u.most > 0 && u.Len() > u.most }
+
+func (u until) ended() bool { return u.tooLong() || u.ctx.Err() != nil }
+
 func (u until) Fill(c canvas.Color, paths ...[]canvas.Point) {
-	if u.ctx.Err() == nil {
+	if !u.ended() {
 		u.Canvas.Fill(c, paths...)
 	}
 }
 
 func (u until) Gradient(path []canvas.Point, y1 float64, c1 canvas.Color, y2 float64, c2 canvas.Color) {
-	if u.ctx.Err() == nil {
+	if !u.ended() {
 		u.Canvas.Gradient(path, y1, c1, y2, c2)
 	}
 }
 
 func (u until) Stroke(s canvas.Stroke, path []canvas.Point) {
-	if u.ctx.Err() == nil {
+	if !u.ended() {
 		u.Canvas.Stroke(s, path)
 	}
 }
 
 func (u until) Text(t canvas.Text) {
-	if u.ctx.Err() == nil {
+	if !u.ended() {
 		u.Canvas.Text(t)
 	}
 }

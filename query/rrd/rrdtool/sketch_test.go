@@ -37,7 +37,7 @@ func TestSketchEndsWithItsContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		picture, err := s.Draw(&dying{t.Context(), asked}, noSeries{}, 0)
+		picture, err := s.Draw(&dying{t.Context(), asked}, noSeries{}, rrdtool.Most{})
 		if err == nil && len(picture) > 0 {
 			if asked < 10 {
 				t.Errorf("a whole drawing asks %d times whether it should end", asked)
@@ -59,14 +59,22 @@ func TestSketchSaysWhatIsWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Draw(t.Context(), noSeries{}, 0); !errors.Is(err, rrdtool.ErrNothing) {
+	if _, err := s.Draw(t.Context(), noSeries{}, rrdtool.Most{}); !errors.Is(err, rrdtool.ErrNothing) {
 		t.Errorf("a graph of a comment: %v", err)
 	}
 	if s, err = rrdtool.NewSketch(&rrdtool.Env{}, []string{"LINE:5"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	var size *rrdtool.SizeError
-	if _, err := s.Draw(t.Context(), noSeries{}, 1000); !errors.As(err, &size) {
+	if _, err := s.Draw(t.Context(), noSeries{}, rrdtool.Most{Pixels: 1000}); !errors.As(err, &size) {
 		t.Errorf("a picture of 1,000 pixels: %v", err)
+	}
+	for _, format := range []string{"SVG", "PDF", "EPS"} {
+		if s, err = rrdtool.NewSketch(&rrdtool.Env{}, []string{"-a", format, "LINE:5#ff0000"}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Draw(t.Context(), noSeries{}, rrdtool.Most{Bytes: 1000}); !errors.As(err, &size) || size.Bytes != 1000 {
+			t.Errorf("%s of 1,000 bytes: %v", format, err)
+		}
 	}
 }
