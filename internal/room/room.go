@@ -9,7 +9,9 @@ import (
 )
 
 // A Room has places for requests. One client may have at most a share of them, so that others
-// always find some. Requests that wait get places in the order of their arrival.
+// always find some. Requests that wait get places in the order of their arrival, but a place that a
+// client leaves goes to another client if one waits: who asks for much in a row does not keep the
+// others waiting for all of it.
 type Room struct {
 	places, share int
 
@@ -77,7 +79,11 @@ func (r *Room) Leave(client string) {
 	if r.clients[client]--; r.clients[client] == 0 {
 		delete(r.clients, client)
 	}
-	if i := slices.IndexFunc(r.waiting, func(w *waiter) bool { return r.free(w.client) }); i >= 0 {
+	i := slices.IndexFunc(r.waiting, func(w *waiter) bool { return w.client != client && r.free(w.client) })
+	if i < 0 {
+		i = slices.IndexFunc(r.waiting, func(w *waiter) bool { return r.free(w.client) })
+	}
+	if i >= 0 {
 		w := r.waiting[i]
 		r.waiting = slices.Delete(r.waiting, i, i+1)
 		r.occupy(w.client)

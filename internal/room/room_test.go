@@ -6,6 +6,36 @@ import (
 	"time"
 )
 
+// TestRoomTakesTurns: a client with many requests in the queue does not go first with all of them.
+func TestRoomTakesTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(1, 1)
+		if !r.Enter(t.Context(), "greedy", 0) {
+			t.Fatal("no place in an empty room")
+		}
+		got := make(chan string, 8)
+		for _, client := range []string{"greedy", "greedy", "greedy", "modest"} {
+			go func() {
+				if r.Enter(t.Context(), client, time.Hour) {
+					got <- client
+				}
+			}()
+			synctest.Wait()
+		}
+		for _, turn := range [][2]string{{"greedy", "modest"}, {"modest", "greedy"}, {"greedy", "greedy"}, {"greedy", "greedy"}} {
+			r.Leave(turn[0])
+			synctest.Wait()
+			if len(got) != 1 {
+				t.Fatalf("after %s: %d have a place", turn[0], len(got))
+			}
+			if client := <-got; client != turn[1] {
+				t.Errorf("after %s: %s has the place, want %s", turn[0], client, turn[1])
+			}
+		}
+		r.Leave("greedy")
+	})
+}
+
 func TestRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(3, 2)
