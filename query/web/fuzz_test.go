@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"context"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -9,85 +11,120 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/query/web"
 )
 
-// FuzzGraphAddress: whatever stands behind the question mark, the answer is a picture or an error
-// that says what is wrong, and a picture is well-formed and has no script.
-func FuzzGraphAddress(f *testing.F) {
-	s, _, _, _ := newGraphs(f)
-	f.Add("svg", "--title\n<script>\nDEF:a=net/eth0:in:AVERAGE\nCDEF:b=a,2,*\nLINE:b#ff0000:</text>", "-1h", "400")   // markup
-	f.Add("svg", "--pango-markup\nHRULE:5#ff0000:<b>x</b><i", "0", "10")                                              // markup that is meant
-	f.Add("json", "DEF:a=net/eth0:in:MAX\nXPORT:a:\"\\", "1200000000", "100")                                         // a legend in JSON
-	f.Add("csv", "DEF:a=net/eth0:in:AVERAGE:start=0:end=now:step=1\nVDEF:m=a,MAXIMUM\nLINE:m#f00\nSHIFT:a:m", "", "") // a shift by data
-	f.Add("xml", "CDEF:a=1,1,/,DUP,SORT\nAREA:a", "now-1y", "4097")                                                   // a stack that runs empty
-	f.Fuzz(func(t *testing.T, format, args, from, width string) {
-		if _, ok := map[string]bool{"svg": true, "json": true, "xml": true, "csv": true}[format]; !ok {
-			format = "svg"
-		}
-		v := url.Values{"arg": strings.Split(args, "\n")}
-		if from != "" {
-			v.Set("from", from)
-		}
-		if width != "" {
-			v.Set("width", width)
-		}
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequest("GET", "/graph."+format+"?"+v.Encode(), nil))
-		switch {
-		case w.Code == http.StatusOK && (format == "svg" || format == "xml"):
-			wellFormed(t, w.Body.String())
-		case w.Code != http.StatusOK && (w.Code >= 500 && w.Code != http.StatusGatewayTimeout || w.Body.Len() < 2):
-			t.Errorf("%d %q", w.Code, w.Body)
-		}
-	})
+// get sends a request whose address need not be a right one. It has a second.
+func get(t *testing.T, h http.Handler, path, query string) *httptest.ResponseRecorder {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	r := httptest.NewRequest("GET", "/", nil).WithContext(ctx)
+	r.URL = &url.URL{Path: path, RawQuery: query}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if w.Code == http.StatusInternalServerError && ctx.Err() == nil {
+		t.Errorf("%q?%q: %d %.300s", path, query, w.Code, w.Body)
+	}
+	return w
 }
 
-// wellFormed looks for what may not be in a picture.
-func wellFormed(t *testing.T, text string) {
-	t.Helper()
+// wellFormed returns what is wrong with XML, and what it has that runs or loads something.
+func wellFormed(text string) error {
 	d := xml.NewDecoder(strings.NewReader(text))
 	for {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, text)
-		}
-		e, ok := token.(xml.StartElement)
-		if !ok {
-			continue
-		}
-		if n := e.Name.Local; n == "script" || n == "img" || n == "foreignObject" || n == "a" {
-			t.Errorf("element %s in\n%s", n, text)
-		}
-		for _, a := range e.Attr {
-			if n := strings.ToLower(a.Name.Local); strings.HasPrefix(n, "on") || n == "href" {
-				t.Errorf("attribute %s in\n%s", n, text)
+		x, err := d.Token()
+		switch e := x.(type) {
+		case xml.StartElement:
+			if e.Name.Local == "script" || e.Name.Local == "foreignObject" || e.Name.Local == "a" {
+				return errors.New("the element " + e.Name.Local)
 			}
+			for _, a := range e.Attr {
+				if strings.HasPrefix(a.Name.Local, "on") || strings.Contains(strings.ToLower(a.Value), "script:") {
+					return errors.New("the attribute " + a.Name.Local)
+				}
+			}
+		case nil:
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
 		}
 	}
 }
 
-// FuzzPage: every address has an answer, and no part of it becomes markup.
-func FuzzPage(f *testing.F) {
+// FuzzGraph asks for graphs by any address: what comes back is a graph that runs nothing, or a
+// short text that says what is wrong.
+func FuzzGraph(f *testing.F) {
+	formats := []string{"svg", "png", "pdf", "eps", "json", "xml", "csv"}
+	for i, query := range []string{
+		"arg=DEF:a=net/eth0:in:AVERAGE&arg=LINE:a%23ff0000:in&from=-1h",
+		"arg=-P&arg=--title&arg=%3Cscript%3Ealert(1)%3C/script%3E&arg=COMMENT:%3Cb%3Ex%3C/b%3E%5Cl&arg=HRULE:5%23f00::dashes=1,2",
+		"arg=--x-grid&arg=SECOND:1:MINUTE:1:HOUR:1:0:%25H%25512d&arg=--y-grid&arg=0.1:2&arg=AREA:5%23ff000080%2300ff0080:x:STACK:gradheight=5",
+		"arg=-o&arg=-l&arg=1e-300&arg=-u&arg=1e300&arg=--right-axis&arg=1e9:-5&arg=TICK:1%23000:-0.5:x%5Cu",
+		"dashboard=../../x&graph=9", "width=4096&height=4096&arg=LINE:1", "tz=../x&arg=LINE:1",
+		"arg=DEF:a=net/eth0:in:MAX:step=7:start=end-5d:reduce=LAST&arg=CDEF:b=a,PREV,TIME,%25&arg=VDEF:v=b,95,PERCENT&arg=XPORT:b:%22x%22&arg=GPRINT:v:%25500.300lf%25s&arg=SHIFT:b:-1e9",
+		"arg=-Z&arg=DEF:a=nosuch:x:AVERAGE:start=19810101&arg=AREA:a%23000&arg=--legend-position&arg=west&arg=-m&arg=0.01&arg=-n&arg=DEFAULT:1e9:x%22%3E",
+	} {
+		f.Add(uint8(i), query)
+	}
 	s, _ := newPlain(f)
-	f.Add("/series/net/eth0", "from=<script>")
-	f.Add("/host/h", "row=all&page=<b>")
-	f.Add("/dashboard/bad", "from=-1h&to=\x00")
-	f.Add("/workbench", "g=--title\n\"><script>")
-	f.Add("/", "q=<script>")
-	f.Add("/rrd_updates", "start=-1&json=true&cf=AVERAGE")
-	f.Fuzz(func(t *testing.T, path, query string) {
-		r := httptest.NewRequest("GET", "/", nil)
-		r.URL.Path, r.URL.RawQuery = "/"+strings.TrimPrefix(path, "/"), query
-		w := httptest.NewRecorder()
-		s.ServeHTTP(w, r)
-		if w.Code >= 500 {
-			t.Errorf("%d %s", w.Code, w.Body)
+	f.Fuzz(func(t *testing.T, format uint8, query string) {
+		kind := formats[int(format)%len(formats)]
+		w := get(t, s, web.GraphPath+kind, query)
+		body := w.Body.String()
+		if w.Code != http.StatusOK {
+			if len(body) > 1100 || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || w.Header().Get("ETag") != "" {
+				t.Errorf("%q: an error of %d bytes, %v", query, len(body), w.Header())
+			}
+			return
 		}
-		if kind := w.Header().Get("Content-Type"); strings.HasPrefix(kind, "text/html") && strings.Count(w.Body.String(), "<script") != 2 {
-			t.Errorf("markup in\n%s", w.Body)
+		switch {
+		case len(body) > 64<<20:
+			t.Errorf("%q: %d bytes", query, len(body))
+		case kind == "svg" || kind == "xml":
+			if err := wellFormed(body); err != nil {
+				t.Errorf("%s %q: %v", kind, query, err)
+			}
+		case kind == "json" && !json.Valid(w.Body.Bytes()):
+			t.Errorf("%q: no JSON: %.300s", query, body)
+		}
+	})
+}
+
+// FuzzPage asks for pages by any address: no text of it becomes markup.
+func FuzzPage(f *testing.F) {
+	for _, x := range [][2]string{
+		{"/", "q=%3Cscript%3E&page=0+x"},
+		{"/host/h", "row=all&from=%22%3E%3Cscript%3E"},
+		{"/series/net/eth0", "from=-1h&to=%27"},
+		{"/workbench", "g=HRULE:5%23f00:%3C/textarea%3E%3Cscript%3E%0Agraph:%0A&from=javascript:alert(1)"},
+		{"/dashboard/bad", "row=all"},
+		{"/dashboard/..", ""},
+		{"/</noscript><script>alert(1)</script>", ""},
+		{"//host/x", "\xff"},
+		{"/assets/../x", ""},
+		{"/rrd_updates", "start=-3600&host=true&json=true&cf=AVERAGE&interval=5&vm_uuid=%3Cx%3E"},
+		{"/rrd_updates", "start=0&sr_uuid=all"},
+	} {
+		f.Add(x[0], x[1])
+	}
+	s, _ := newPlain(f)
+	f.Fuzz(func(t *testing.T, path, query string) {
+		w := get(t, s, path, query)
+		body := w.Body.String()
+		if !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+			return
+		}
+		if n := strings.Count(strings.ToLower(body), "<script"); n != 2 || strings.Count(body, "</noscript>") != 1 || strings.Contains(body, "<img src=x") {
+			t.Errorf("%q?%q: markup in\n%s", path, query, body)
+		}
+		for _, link := range links.FindAllStringSubmatch(body, -1) {
+			if to := entity.Replace(link[1]); !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "#") || strings.HasPrefix(to, "//") {
+				t.Errorf("%q?%q: a link to %q", path, query, to)
+			}
 		}
 	})
 }
