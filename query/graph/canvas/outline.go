@@ -134,7 +134,7 @@ func dashed(p []Point, dash []float64, offset float64, emit func([]Point)) {
 		a, b := p[k-1], p[k]
 		stretch := math.Hypot(b.X-a.X, b.Y-a.Y)
 		at := 0.0
-		for stretch-at > left {
+		for stretch-at >= left { // a dash that begins where the line ends is a dot
 			at += left
 			q := Point{a.X + (b.X-a.X)*at/stretch, a.Y + (b.Y-a.Y)*at/stretch}
 			if i%2 == 0 {
@@ -148,7 +148,7 @@ func dashed(p []Point, dash []float64, offset float64, emit func([]Point)) {
 		left -= stretch - at
 		piece = append(piece, b)
 	}
-	if i%2 == 0 && left < dash[i%len(dash)] {
+	if i%2 == 0 {
 		emit(distinct(piece))
 	}
 }

@@ -70,6 +70,7 @@ func TestCoverage(t *testing.T) {
 		{"dashes", stroke(Stroke{Width: 2, Dash: []float64{3, 2}}, Point{10, 10}, Point{40, 10}), 36},
 		{"dashes that begin later", stroke(Stroke{Width: 2, Dash: []float64{3, 2}, DashOffset: 4}, Point{10, 10}, Point{40, 10}), 36},
 		{"dashes of odd number", stroke(Stroke{Width: 2, Dash: []float64{3}}, Point{10, 10}, Point{40, 10}), 30},
+		{"a dash that begins where the line ends", stroke(Stroke{Width: 5, Dash: []float64{12, 8}, Cap: RoundCap}, Point{10, 10.5}, Point{30, 10.5}), 5*12 + 2*math.Pi*25/4},
 		{"sloping dashes", stroke(Stroke{Width: 2, Dash: []float64{length / 5, length / 10}}, slope...), 2 * length * 0.7},
 		{"dashes of nothing", stroke(Stroke{Width: 2, Dash: []float64{0, 0}}, Point{10, 10}, Point{40, 10}), 60},
 		{"dashes without number", stroke(Stroke{Width: 2, Dash: []float64{math.NaN(), -1}}, Point{10, 10}, Point{40, 10}), 60},

@@ -14,9 +14,11 @@ type pictureGenerator struct {
 	zoom   float64
 	slope  bool
 	soft   bool // without --no-gridfit lines are whole pixels
+	above  int  // columns without what is below zero
 }
 
-var pictureColors = []string{"ff0000", "00c000", "0000ff", "ff8000", "00b0b0", "c000c0"}
+// pictureColors are farther from each other, and from black and white, than seenLoosely.
+var pictureColors = []string{"ff0000", "00c000", "0000ff", "c0a000", "00b0b0", "c000c0"}
 
 func (g *pictureGenerator) picture() []string {
 	g.vars, g.numbers, g.margin, g.colors, g.zoom = nil, nil, 0, nil, 1
@@ -41,7 +43,7 @@ func (g *pictureGenerator) picture() []string {
 		return g.mirrored(args)
 	}
 	for i := range 1 + g.r.IntN(4) {
-		args = append(args, g.pictureElement(pictureColors[i]))
+		args = append(args, g.pictureElement(pictureColors[i])...)
 	}
 	if g.soft { // what is below shines through half-covered pixels
 		g.colors = g.colors[len(g.colors)-1:]
@@ -95,8 +97,8 @@ func (g *pictureGenerator) paint(hex string, dashed bool) {
 	g.colors = append(g.colors, pictureColor{color.NRGBA{R: uint8(n >> 16), G: uint8(n >> 8), B: uint8(n), A: 255}, dashed, g.soft})
 }
 
-// pictureElement is an element of a colour.
-func (g *pictureGenerator) pictureElement(hex string) string {
+// pictureElement is an element of a colour, behind what it needs.
+func (g *pictureGenerator) pictureElement(hex string) []string {
 	v := g.column()
 	dashes := g.pick("", "", "", ":dashes", ":dashes=8,4", ":dashes=10,5:dash-offset=3")
 	kind := g.r.IntN(8)
@@ -107,28 +109,30 @@ func (g *pictureGenerator) pictureElement(hex string) string {
 	case 0, 1, 2:
 		g.reach("LINE")
 		g.paint(hex, dashes != "")
-		return "LINE" + g.pick("1", "2", "3") + ":" + v + "#" + hex + g.pick("", ":text") + g.pick("", ":STACK") + dashes
+		return []string{"LINE" + g.pick("1", "2", "3") + ":" + v + "#" + hex + g.pick("", ":text") + g.pick("", ":STACK") + dashes}
 	case 3, 4:
 		g.reach("AREA")
 		g.paint(hex, false)
-		return "AREA:" + v + "#" + hex + g.pick("", ":text") + g.pick("", ":STACK")
+		return []string{"AREA:" + v + "#" + hex + g.pick("", ":text") + g.pick("", ":STACK")}
 	case 5: // both colours are the same, so that the height can be seen
 		g.reach("gradient")
 		g.paint(hex, false)
-		return "AREA:" + v + "#" + hex + "#" + hex + g.pick("", ":text") + g.pick("", ":gradheight=0", ":gradheight=-20", ":gradheight=30") // stacked, rrdtool is a column off where the base changes
+		g.above++ // rrdtool's gradients begin where the first of a run does, above or below zero
+		name := fmt.Sprint("above", g.above)
+		return []string{"CDEF:" + name + "=" + v + ",0,MAX", "AREA:" + name + "#" + hex + "#" + hex + g.pick("", ":text") + g.pick("", ":gradheight=0", ":gradheight=-20", ":gradheight=30")} // stacked, rrdtool is a column off where the base changes
 	case 6:
 		g.reach("TICK")
 		g.paint(hex, false)
-		return "TICK:" + v + "#" + hex + ":" + g.pick("0.2", "-0.3", "1")
+		return []string{"TICK:" + v + "#" + hex + ":" + g.pick("0.2", "-0.3", "1")}
 	}
 	if g.one(2) {
 		g.reach("HRULE")
 		g.paint(hex, dashes != "")
-		return "HRULE:" + g.pick("5", "100", "1e6", "1e10") + "#" + hex + dashes
+		return []string{"HRULE:" + g.pick("5", "100", "1e6", "1e10") + "#" + hex + dashes}
 	}
 	g.reach("VRULE")
 	g.paint(hex, dashes != "")
-	return "VRULE:" + fmt.Sprint(g.start+(g.to-g.start)/3) + "#" + hex + dashes
+	return []string{"VRULE:" + fmt.Sprint(g.start+(g.to-g.start)/3) + "#" + hex + dashes}
 }
 
 // mirrored are two areas, the second below the zero line.
