@@ -40,7 +40,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("TZ", "UTC")
 			e.Setenv("LC_ALL", "C")
 			e.Setenv("GORACE", os.Getenv("GORACE"))
-			return nil
+			c, err := net.ListenPacket("udp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Setenv("UDP", c.LocalAddr().String()) // a free port, for one server of the script
+			return c.Close()
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"answering": answering,

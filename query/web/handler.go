@@ -9,6 +9,10 @@ import (
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if !s.has(r.URL.Path) {
+			http.NotFound(w, r) // clients of a service that this port lacks know it by this
+			return
+		}
 		w.Header().Set("Allow", "GET, HEAD")
 		http.Error(w, "this address is read by GET.", http.StatusMethodNotAllowed)
 		return
@@ -26,6 +30,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.page(w, r)
+}
+
+// has reports whether the handler answers requests for a path.
+func (s *Server) has(path string) bool {
+	show, _ := s.route(path)
+	return show != nil || Draws(path) || strings.HasPrefix(path, "/assets/")
 }
 
 // GraphPath is what the paths of graphs begin with. The format follows.

@@ -25,23 +25,35 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 
 // find returns the page of a request.
 func (s *Server) find(r *http.Request) *page {
-	first, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	switch {
-	case !utf8.ValidString(r.URL.Path):
-	case first == "" && rest == "":
-		return s.home(r)
-	case first == "host" && rest != "":
-		return s.host(r, rest)
-	case first == "series" && rest != "":
-		return s.series(r, rest)
-	case first == "dashboard" && rest != "":
-		return s.board(r, rest)
-	case first == "dashboards" && rest == "", first == "dashboard":
-		return s.boards(r)
-	case first == "workbench" && rest == "":
-		return s.workbench(r)
-	case first == "status" && rest == "":
-		return s.status(r)
+	if show, rest := s.route(r.URL.Path); show != nil {
+		return show(r, rest)
 	}
 	return &page{title: "no such page", code: http.StatusNotFound, name: "missing", data: clean(r.URL.Path)}
+}
+
+// route returns what makes the page of a path, and the part of the path that names a host, a series
+// or a dashboard. It returns nil if no page has the path.
+func (s *Server) route(path string) (show func(*http.Request, string) *page, rest string) {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	alone := func(show func(*http.Request) *page) func(*http.Request, string) *page {
+		return func(r *http.Request, _ string) *page { return show(r) }
+	}
+	switch {
+	case !utf8.ValidString(path):
+	case first == "" && rest == "":
+		return alone(s.home), ""
+	case first == "host" && rest != "":
+		return s.host, rest
+	case first == "series" && rest != "":
+		return s.series, rest
+	case first == "dashboard" && rest != "":
+		return s.board, rest
+	case first == "dashboards" && rest == "", first == "dashboard":
+		return alone(s.boards), ""
+	case first == "workbench" && rest == "":
+		return alone(s.workbench), ""
+	case first == "status" && rest == "":
+		return alone(s.status), ""
+	}
+	return nil, ""
 }

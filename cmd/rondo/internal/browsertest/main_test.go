@@ -68,9 +68,13 @@ var built = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// chromium returns the context of the browser that all tests share.
+// chromium returns the context of the browser that all tests share. The tests take minutes and want
+// the processors for themselves, so they run only if they are asked for.
 func chromium(t *testing.T) context.Context {
 	t.Helper()
+	if !rrdtooltest.Required() && os.Getenv("RONDO_SHOTS") == "" {
+		t.Skip("takes minutes: RONDO_SHOTS=FOLDER or RONDO_REQUIRE_PEERS=1 runs it")
+	}
 	path := rrdtooltest.Peer(t, "chromium", "chromium-browser", "google-chrome")
 	started.Do(func() {
 		options := append(chromedp.DefaultExecAllocatorOptions[:],

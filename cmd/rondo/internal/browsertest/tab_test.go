@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -16,10 +17,12 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/audits"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -34,9 +37,9 @@ type tab struct {
 	silenced bool // scripts are forbidden
 
 	mu       sync.Mutex
-	wrong    []string                   // what must not happen: errors, warnings, strangers, breaches of the policy
-	requests []string                   // addresses below base
-	awaited  map[network.RequestID]bool // requests without an end
+	wrong    []string                           // what must not happen: errors, warnings, strangers, breaches of the policy
+	requests []string                           // addresses below base
+	awaited  map[network.RequestID]cdp.LoaderID // requests without an end, and the page of each
 	expected []*regexp.Regexp
 }
 
@@ -74,7 +77,7 @@ func (x *tab) another() *tab {
 // watch collects what goes wrong in a new window, and says it when the test ends.
 func watch(t *testing.T, ctx context.Context, base string) *tab {
 	t.Helper()
-	x := &tab{t: t, ctx: ctx, base: base, awaited: make(map[network.RequestID]bool)}
+	x := &tab{t: t, ctx: ctx, base: base, awaited: make(map[network.RequestID]cdp.LoaderID)}
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -129,18 +132,19 @@ func (x *tab) see(ev any) {
 			x.blame("against the security policy: %s %s%s", d.ViolatedDirective, d.BlockedURL, where)
 		}
 	case *network.EventRequestWillBeSent:
-		if ev.Type == network.ResourceTypeDocument {
-			x.forget() // the page before is left, and its requests with it
-		}
 		at := ev.Request.URL
 		switch below, ok := strings.CutPrefix(at, x.base+"/"); {
 		case ok:
 			x.mu.Lock()
 			x.requests = append(x.requests, "/"+below)
-			x.awaited[ev.RequestID] = true
+			x.awaited[ev.RequestID] = ev.LoaderID
 			x.mu.Unlock()
 		case !strings.HasPrefix(at, "data:") && !strings.HasPrefix(at, "blob:"+x.base) && at != "about:blank":
 			x.blame("a request off the host: %s", at)
+		}
+	case *page.EventFrameNavigated:
+		if ev.Frame.ParentID == "" {
+			x.forget(ev.Frame.LoaderID)
 		}
 	case *network.EventLoadingFinished:
 		x.ended(ev.RequestID)
@@ -149,10 +153,12 @@ func (x *tab) see(ev any) {
 	}
 }
 
-func (x *tab) forget() {
+// forget awaits no request of the pages before: the browser does not tell the end of requests that
+// a page had made until it was left.
+func (x *tab) forget(now cdp.LoaderID) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	clear(x.awaited)
+	maps.DeleteFunc(x.awaited, func(_ network.RequestID, of cdp.LoaderID) bool { return of != now })
 }
 
 func (x *tab) ended(id network.RequestID) {
