@@ -8,7 +8,8 @@ import (
 )
 
 // Arguments returns the chart as arguments of rrdtool's graph: options and lines, without size and
-// range. It returns nothing if a name ends in a backslash, which graph cannot be told.
+// range. It returns nil if a path or a data source ends in a backslash, because the graph language
+// cannot express that.
 func (c *Chart) Arguments() []string {
 	for i := range c.Lines {
 		if strings.HasSuffix(c.Lines[i].Path, `\`) || strings.HasSuffix(c.Lines[i].DS, `\`) {
@@ -55,7 +56,8 @@ func (c *Chart) mirrored() bool {
 	return false
 }
 
-// arguments collects arguments. Line i has the variable v and i: positive, if the line is mirrored.
+// arguments collects the arguments of a chart. The values of line i are the variable v0, v1 and so
+// on. They are above zero even if the line is mirrored.
 type arguments struct {
 	chart *Chart
 	args  []string
@@ -65,7 +67,7 @@ func (a *arguments) add(format string, args ...any) {
 	a.args = append(a.args, fmt.Sprintf(format, args...))
 }
 
-// define adds the DEF and CDEF of a line, and those of the edges of its band.
+// define adds the DEF and CDEF of a line, and for a band those of its two edges as well.
 func (a *arguments) define(i int) {
 	l := &a.chart.Lines[i]
 	factor := l.Factor
@@ -110,7 +112,7 @@ func (a *arguments) shares() {
 	}
 }
 
-// draw adds what draws a line, and its legend with the last, mean and largest value.
+// draw adds the arguments that draw a line and print its last, mean and largest value.
 func (a *arguments) draw(i int) {
 	c, l := a.chart, &a.chart.Lines[i]
 	value := fmt.Sprintf("v%d", i)
@@ -159,11 +161,12 @@ func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(n-len([]rune(s)), 0))
 }
 
-// escape returns a text as a part of a line of graph, in which a backslash is one except before a
-// colon.
+// escape makes a text a part of an argument: colons get a backslash. Other backslashes need none,
+// because the graph language takes a backslash literally unless a colon follows.
 func escape(s string) string { return strings.ReplaceAll(s, ":", `\:`) }
 
-// oneLine returns a text without what the legend takes as an instruction.
+// oneLine replaces the characters that a legend takes as instructions: backslashes and control
+// characters.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

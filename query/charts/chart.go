@@ -23,7 +23,7 @@ type Source struct {
 
 // A Chart is several data sources that are looked at together.
 type Chart struct {
-	ID    string // the same as long as the series are
+	ID    string // stays the same while the series do
 	Title string
 	Group string // the heading under which it stands
 	Unit  string
@@ -56,7 +56,7 @@ const (
 	styleBand = "band"
 )
 
-// line returns the line of a data source with a label.
+// line returns a line that shows a data source under a label.
 func (s *Series) line(ds, label string) Line {
 	l := Line{Path: s.Path, DS: ds, Label: label, Factor: 1, Style: styleLine, CF: s.CFs[0]}
 	if slices.Contains(s.CFs, "AVERAGE") {
@@ -71,5 +71,5 @@ func (s *Series) line(ds, label string) Line {
 	return l
 }
 
-// none is a limit that is not given.
+// none stands for a limit that is not given.
 var none = math.NaN()

@@ -48,7 +48,7 @@ func (r *recipe) caption(s *Series, name string, captures []string) string {
 	case len(s.Sources) == 1 || r.bySource || len(captures) == 0:
 		return name
 	}
-	return "" // the data source is added
+	return "" // line makes a label of the name and the data source
 }
 
 // line returns the line of a data source, if the recipe has a part for it.

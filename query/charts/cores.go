@@ -2,7 +2,7 @@ package charts
 
 import "strings"
 
-// manyCores is how many cores of a host have charts of their own among its first charts.
+// manyCores is the most cores whose charts stand among the other charts of a host.
 const manyCores = 4
 
 // coresInOne gives hosts with many cores one chart of how busy each is, and puts the charts of each

@@ -12,10 +12,10 @@ const (
 	maxStacked = 16
 )
 
-// A draft is a chart that gets its lines.
+// A draft is a chart that is being filled with lines.
 type draft struct {
 	Chart
-	base  string // the folder of what it is about, such as a host
+	base  string // the folder that the chart is about, such as a host
 	rank  int    // of its group
 	place int    // among the charts of its group
 	about string // what its title begins with: the part of base that is below the prefix
@@ -43,7 +43,7 @@ func (b *builder) draft(id string, make func() *draft) *draft {
 	return d
 }
 
-// below returns what a path has behind a prefix, or "" if it is not below it.
+// below returns the part of a path behind a prefix, or "" if the path is not below the prefix.
 func below(path, prefix string) string {
 	if prefix == "" {
 		return path
@@ -68,7 +68,7 @@ func (b *builder) sorted() []*draft {
 	return out
 }
 
-// charts returns the draft as charts that are not too full.
+// charts returns the draft as a chart, or as several if it has too many lines for one.
 func (d *draft) charts() []Chart {
 	slices.SortStableFunc(d.Lines, func(x, y Line) int { return cmp.Or(cmp.Compare(x.order, y.order), natural(x.Label, y.Label)) })
 	if d.byUnit && len(d.Lines) == 1 {
@@ -110,12 +110,13 @@ func (c *Chart) finish() {
 	}
 }
 
-// groups is the headings in the order in which they are shown.
+// groups lists the headings in the order in which they are shown.
 var groups = []string{
 	"CPU", "Load", "Memory", "Swap", "Network", "Disk", "File systems", "Latency", "Processes", "System", "Storage", "Virtual machine",
 }
 
-// rankOf returns the place of a heading. Others come behind, but before the cores of many.
+// rankOf returns the place of a heading. Headings that groups lacks come behind it, groupCores
+// last.
 func rankOf(group string) int {
 	for i, g := range groups {
 		if g == group {
@@ -128,5 +129,5 @@ func rankOf(group string) int {
 	return len(groups)
 }
 
-// groupCores is the heading of the charts of each core where there are many.
+// groupCores is the heading of the charts of single cores on a host that has many.
 const groupCores = "CPU by core"

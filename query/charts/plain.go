@@ -38,11 +38,11 @@ func (b *builder) plain(s *Series) {
 		}
 		l := s.line(ds.Name, label)
 		l.Factor = u.factor
-		if out, ok := opposite(ds.Name); ok && hasSource(s, out.of) {
+		if out, ok := directionOf(ds.Name); ok && hasSource(s, out.other) {
 			l.Style, l.Color = styleArea, out.color
 			l.Factor *= out.sign
 			l.order = out.order
-			key, title = name, words(name) // each such pair stands alone
+			key, title = name, words(name) // a pair has a chart of its own
 		}
 		if !u.known && ds.Rate && s.mixed() {
 			title += " per second"
@@ -57,8 +57,9 @@ func (b *builder) plain(s *Series) {
 	}
 }
 
-// together returns the key and the title of the chart that a series stands in with others. whole
-// says that the chart is about the whole of what the series are about, such as a host.
+// together returns the key and the title of the chart that a series shares with others. whole says
+// that the series lies directly in the folder that the chart is about, such as a host; otherwise
+// the title begins with the heading.
 func (s *Series) together(stem, instance, name string, whole bool, heading string, u *unit) (key, title string) {
 	switch {
 	case instance != "":
@@ -78,7 +79,7 @@ func (s *Series) together(stem, instance, name string, whole bool, heading strin
 	return "", title
 }
 
-// mixed reports whether a series has changes a second as well as other values.
+// mixed reports whether some data sources of a series are rates and others are not.
 func (s *Series) mixed() bool {
 	for _, ds := range s.Sources {
 		if ds.Rate != s.Sources[0].Rate {
@@ -90,17 +91,17 @@ func (s *Series) mixed() bool {
 
 // A direction is one of two data sources that are shown above and below zero.
 type direction struct {
-	of    string // the other one
+	other string // the other one of the two
 	sign  float64
 	color string
 	order int
 }
 
-// directions is pairs of names of data sources.
+// directions lists pairs of names of data sources. The first is shown above zero, the second below.
 var directions = [][2]string{{"rx", "tx"}, {"in", "out"}, {"read", "write"}, {"received", "sent"}, {"ds_in", "ds_out"}, {"traffic_in", "traffic_out"}}
 
-// opposite returns the direction of a data source, if its name is one of a pair.
-func opposite(name string) (direction, bool) {
+// directionOf returns the direction of a data source, if its name is one of a pair.
+func directionOf(name string) (direction, bool) {
 	for _, p := range directions {
 		switch name {
 		case p[0]:

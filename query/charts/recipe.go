@@ -6,8 +6,8 @@ import (
 
 // A recipe is a family of series that make charts together.
 type recipe struct {
-	// sender is the first name of the paths; empty: any. Ganglia's may also be in its own files,
-	// whose only data source is sum.
+	// sender is what the paths begin with, such as ganglia/; empty: anything. Ganglia's series may
+	// also come from its own files, whose only data source is sum.
 	sender string
 	// tail is the end of the paths, name by name. A * stands for any part of a name, a # for
 	// digits; what they stand for is $1, $2 and so on in key and title.
@@ -17,12 +17,12 @@ type recipe struct {
 	group string
 	unit  string
 	base  int // 0: 1000
-	// from0 and to100 give the limits 0 and 100.
+	// from0 sets the lower limit to 0. to100 sets the limits to 0 and 100.
 	from0, to100   bool
 	stack, percent bool
 	style          string // of lines; empty: line
-	// The last * of tail tells the parts apart, or the data source if there is none or if bySource
-	// is true.
+	// What the last * of tail stands for names the part. The data source names it if tail has no *
+	// or if bySource is true.
 	bySource bool
 	parts    []part
 	open     bool // parts that are not listed are shown as well
@@ -62,7 +62,7 @@ func (r *recipe) match(path string) (captures []string, base string, ok bool) {
 	}
 }
 
-// sentBy reports whether a series may be one of a recipe's sender.
+// sentBy reports whether a series may come from the recipe's sender.
 func (r *recipe) sentBy(s *Series) bool {
 	if r.sender == "" || strings.HasPrefix(s.Path, r.sender) {
 		return true

@@ -38,7 +38,7 @@ var usedParts = []part{
 	{name: "free", label: "Free", color: green},
 }
 
-// mirrored is what comes in above zero and what goes out below it.
+// mirrored returns two parts: what comes in is shown above zero, what goes out below it.
 func mirrored(in, out, inLabel, outLabel string, factor float64) []part {
 	return []part{
 		{name: in, label: inLabel, color: green, factor: factor, style: styleArea},
@@ -46,7 +46,8 @@ func mirrored(in, out, inLabel, outLabel string, factor float64) []part {
 	}
 }
 
-// recipes is all families. The first that matches and has a part for a series takes it.
+// recipes lists all families. A series belongs to the first one that matches its path and has a
+// part for it.
 var recipes = func() []recipe {
 	var all []recipe
 	for _, f := range []struct {

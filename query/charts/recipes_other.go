@@ -1,6 +1,6 @@
 package charts
 
-// memoryKB is memoryParts of values in units of 1024 bytes.
+// memoryKB is memoryParts for values in units of 1024 bytes.
 func memoryKB() []part {
 	out := make([]part, len(memoryParts))
 	for i, p := range memoryParts {

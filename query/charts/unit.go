@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// A unit is what a line is shown in.
+// A unit is the unit of the values that a line shows, and how stored values become them.
 type unit struct {
 	text   string
 	base   int
@@ -12,7 +12,7 @@ type unit struct {
 	known  bool // the sender tells it, or the name does
 }
 
-// suffix is what the unit adds to the key of a chart.
+// suffix returns what is appended to the key of a chart, so that each unit has a chart of its own.
 func (u *unit) suffix() string {
 	if u.text == "" {
 		return ""
@@ -20,7 +20,7 @@ func (u *unit) suffix() string {
 	return "@" + strings.ReplaceAll(u.text, "/", " per ")
 }
 
-// typeUnits is the units of collectd's types.
+// typeUnits maps collectd's types to their units.
 var typeUnits = map[string]string{
 	"temperature": "°C", "voltage": "V", "fanspeed": "rpm", "power": "W", "current": "A", "humidity": "%", "percent": "%", "frequency": "Hz",
 	"bytes": "B", "duration": "s", "latency": "s", "response_time": "s", "delay": "s", "total_bytes": "B", "cache_size": "B", "file_size": "B",

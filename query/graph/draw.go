@@ -7,7 +7,7 @@ import (
 	"github.com/rondo-db/rondo/query/graph/canvas"
 )
 
-// Canvas returns what the options say of the canvas.
+// Canvas returns the options of the canvas on which the graph is drawn.
 func (o *Options) Canvas() canvas.Options {
 	title := ""
 	if lines := titleLines(o.Title); len(lines) > 0 {

@@ -44,7 +44,7 @@ type Layout struct {
 	margins
 	legendWidth int // of one at a side
 
-	// Failed is what rrdtool finds wrong while it draws, and says behind everything else.
+	// Failed is the error that rrdtool finds while it draws, and prints behind everything else.
 	Failed error
 }
 
@@ -90,7 +90,8 @@ type scale struct {
 	symbol     byte    // of viewDigits; 0: there is none
 }
 
-// y is the place of a value, in pixels; of one that a logarithmic axis does not have the bottom.
+// y returns the place of a value, in pixels. A value that a logarithmic axis cannot show has its
+// place at the bottom.
 func (l *Layout) y(v float64) float64 {
 	bottom, height := l.Top+float64(l.Height), float64(l.Height)
 	if !l.o.Log {
@@ -130,8 +131,7 @@ type LegendItem struct {
 	space, line int // the gap behind it; the line that it stands in
 }
 
-// tabs are the stops of texts with tabs in them: all texts have those that the first text has that
-// is measured.
+// tabs are the tab stops of the legend. The first text that is measured sets them for all texts.
 type tabs struct {
 	known       bool // by a text without tabs, at the left edge
 	set         bool

@@ -11,7 +11,8 @@ import (
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
-// newItems are the marks of a graph with their legends. Rules out of sight lose theirs.
+// newItems returns the marks of a graph with their legends. A rule that is out of sight has no
+// legend.
 func newItems(marks []graphdata.Mark, value func(graphdata.Mark) float64, o *Options) []item {
 	items := make([]item, 0, len(marks))
 	for i, m := range marks {
@@ -36,7 +37,7 @@ func newItems(marks []graphdata.Mark, value func(graphdata.Mark) float64, o *Opt
 	return items
 }
 
-// hidden reports whether a rule stands out of the limits that are given.
+// hidden reports whether a rule stands outside of the limits that the options give.
 func (it *item) hidden(o *Options) bool {
 	switch it.mark.Kind {
 	case graphdata.HRULE:
@@ -47,7 +48,7 @@ func (it *item) hidden(o *Options) bool {
 	return false
 }
 
-// outside reports whether a VRULE stands out of the time of the graph.
+// outside reports whether a VRULE stands outside of the graph's range of time.
 func (it *item) outside(o *Options) bool {
 	at := trunc(it.value)
 	return at < float64(o.Start) || at > float64(o.End)
@@ -114,8 +115,8 @@ func (l *Layout) placeLegend(items []item, width int) (w, h int, err error) {
 	return w, int(float64(t.y) + 0.6*float64(border)), nil
 }
 
-// add adds an item, and ends the line where the item says so, where it is the last, and before it
-// where it does not fit.
+// add adds an item to the line. The line ends before an item that does not fit, and behind an item
+// that says so or is the last.
 func (t *typesetter) add(it *item, last bool) {
 	marker, space := it.marker, t.l.border()
 	if marker == 'g' {

@@ -12,7 +12,7 @@ const (
 	outOfScale = '?'
 )
 
-// limits works out the limits of the y axis from those of the data, NaN where there is none.
+// limits works out the limits of the y axis from those of the data, which are NaN without data.
 func (l *Layout) limits(low, high float64) {
 	o := l.o
 	switch {
@@ -61,7 +61,7 @@ func (l *Layout) limits(low, high float64) {
 }
 
 // near reports whether two numbers are the same in single precision, or nearly so. As in rrdtool
-// the difference is one of 32 bits, so that -4 and 1 are the same, too.
+// the difference has 32 bits and overflows, so that -4 and 1 count as the same, too.
 func near(a, b float64) bool {
 	order := func(v float64) int32 {
 		n := int32(math.Float32bits(float32(v)))

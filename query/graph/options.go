@@ -226,7 +226,7 @@ type Options struct {
 	Fonts                                 [tags]canvas.Font
 	Colors                                [parts]color.NRGBA
 
-	XY        bool // asks for a diagram that there is not
+	XY        bool // asks for an XY diagram, which rrdtool refuses
 	Lazy      bool
 	ImageInfo string
 	Daemon    string
@@ -255,7 +255,7 @@ func shade(r, g, b, a float64) color.NRGBA {
 	return color.NRGBA{R: eight(r), G: eight(g), B: eight(b), A: eight(a)}
 }
 
-// NewOptions returns those of a graph for which none is given: the day up to now.
+// NewOptions returns the options of a graph for which none is given. Its range is the last day.
 func NewOptions(now time.Time) *Options {
 	o := &Options{
 		Now: now, Width: 400, Height: 100, Zoom: 1, Min: math.NaN(), Max: math.NaN(), Base: 1000, UnitsLength: 6,

@@ -56,7 +56,7 @@ var switches = map[string]func(o *Options){
 	"alt-y-mrtg":                   func(*Options) {},
 }
 
-// texts are options that take any text. What is behind a number does not matter to rrdtool.
+// texts are options that take any text. Where one is a number, rrdtool ignores what follows it.
 var texts = map[string]func(o *Options, arg string){
 	"vertical-label":           func(o *Options, arg string) { o.VerticalLabel = arg },
 	"right-axis-label":         func(o *Options, arg string) { o.RightLabel = arg },
@@ -164,8 +164,8 @@ func (o *Options) setUnits(arg string) error {
 	return nil
 }
 
-// CheckImageInfo says whether the format of --imginfo is wrong, which rrdtool looks at when the
-// picture is drawn.
+// CheckImageInfo returns an error if the format of --imginfo is wrong. It is a method of its own
+// because rrdtool looks at the format only when the picture is drawn.
 func (o *Options) CheckImageInfo() error {
 	if o.ImageInfo != "" && imageInfoParts(o.ImageInfo) == nil {
 		return fmt.Errorf("invalid format string '%s' (should match '^(?:[^%%]+|%%%%)*%%s(?:[^%%]+|%%%%)*%%lu(?:[^%%]+|%%%%)*%%lu(?:[^%%]+|%%%%)*$')", o.ImageInfo)

@@ -182,7 +182,7 @@ func short(label string) string {
 	return strings.ToValidUTF8(label[:maxLabel], "")
 }
 
-// A column is the place of a time.
+// column returns the place of a time, in whole pixels.
 func (l *Layout) column(t int64) float64 {
 	return math.Trunc(l.Left + float64(l.Width)/float64(l.o.End-l.o.Start)*float64(t-l.o.Start))
 }

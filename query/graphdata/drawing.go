@@ -46,7 +46,7 @@ func ParseColor(text string) (c color.NRGBA, ok bool) {
 	return color.NRGBA{R: uint8(n >> 24), G: uint8(n >> 16), B: uint8(n >> 8), A: uint8(n)}, err == nil
 }
 
-// number is what an argument that is known to be right says; 0 without one.
+// number returns the number in an argument that was checked before; 0 if the argument is empty.
 func number(text string) float64 {
 	v, err := rra.ParseNumber(text)
 	if err != nil {
@@ -55,8 +55,9 @@ func number(text string) float64 {
 	return v
 }
 
-// dashLengths are the numbers of an argument that is known to be right. What is drawn and what is
-// not take turns, so that an odd number of them goes round twice.
+// dashLengths returns the lengths in an argument that was checked before: drawn and left out in
+// turn. An odd number of lengths is gone through twice, so that each is drawn once and left out
+// once.
 func dashLengths(text string) []float64 {
 	var lengths []float64
 	for {

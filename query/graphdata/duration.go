@@ -136,8 +136,8 @@ func (n *Names) FormatTimestamp(format string, v float64) string {
 // lastSecond is how far from 1970 a time may be, in seconds.
 const lastSecond = 1 << 55
 
-// dashes stands for a time that there is not: each conversion of a format becomes dashes, as many
-// as what it stands for is known to have.
+// dashesOf returns the text for a time that does not exist. Each conversion of the format becomes
+// dashes: as many as its text would have characters, if that number is always the same.
 func dashesOf(format string) string {
 	var b strings.Builder
 	for {
@@ -155,7 +155,7 @@ func dashesOf(format string) string {
 		switch letter {
 		case '%':
 			b.WriteByte('%')
-		case ' ', '.', '@': // are no conversions
+		case ' ', '.', '@': // these are no conversions
 			b.WriteByte('%')
 			b.WriteByte(letter)
 		case 'n':

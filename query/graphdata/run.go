@@ -146,8 +146,8 @@ func (p *Program) factor(d *definition, plan *query.Plan) int64 {
 	return 1
 }
 
-// unknown returns where the rows of a DEF begin whose series cannot be opened, how long they are, in
-// seconds, and how many there are.
+// unknown lays out unknown rows for a DEF whose series cannot be opened. It returns where they
+// begin, how long a row is, in seconds, and how many rows there are.
 func (p *Program) unknown(d *definition) (start, step, rows int64) {
 	step = max(p.options.Step, d.step, 1)
 	start = floor(d.start, step)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ErrDuration is the error of a format that is none of a duration.
+// ErrDuration is the error for a format that no duration can be printed with.
 var ErrDuration = errors.New("Wrong duration format")
 
 // maxGPRINT is how many bytes of what GPRINT prints are kept.
@@ -74,7 +74,8 @@ func (p *Program) write(x *printed, text string, s *printing) (string, error) {
 	return string(f.Append(nil, v, prefix)), nil
 }
 
-// BadFormat is the error that a format of a number is none; prefixed as for [ParseCFormat].
+// BadFormat returns the error for a format that no number can be printed with. prefixed is the
+// argument of [ParseCFormat].
 func BadFormat(text string, prefixed bool) error {
 	const number, end = `^(?:[^%]+|%%)*%[-+ 0#]?[0-9]*(?:[.][0-9]+)?l[eEfFgG](?:[^%]+|%%)*`, `$`
 	var prefix strings.Builder

@@ -12,7 +12,7 @@ import (
 	"github.com/rondo-db/rondo/query/search"
 )
 
-// The hits of a Search and the nodes of a Tree that are given if the request does not say.
+// How many hits a Search gives, and how many nodes a Tree, if the request does not say.
 const (
 	defaultHits  = 20
 	defaultNodes = 100

@@ -29,8 +29,8 @@ type Hit struct {
 	Folder bool // Path is a folder of series; it may be a series as well
 }
 
-// How well a word fits a name is four bits, each of which includes those below, so that the best of
-// two is their union and the number of bits ranks them.
+// How well a word fits a name. A better fit has all bits of the worse ones: the union of two fits
+// is the better one, and the number of bits ranks them.
 const (
 	fitsText   = 0b0001 // only a label, unit or description has the word
 	fitsInside = 0b0011
@@ -90,7 +90,7 @@ func parseQuery(text string) (query, error) {
 	return q, nil
 }
 
-// need returns the bits that a node has which fits all words.
+// need returns the bits of a node that fits all words.
 func (q query) need() uint32 { return 0x11111111 >> (4 * (MaxWords - len(q))) }
 
 // rarest returns the indices of the words, the longest first: if nothing has it, the others need
@@ -138,7 +138,7 @@ func (x *Index) scan(ctx context.Context, q query, folders, series *best) error 
 	return ctx.Err()
 }
 
-// makeRoom makes what a search notes of nodes, names and texts long enough.
+// makeRoom lengthens the slices in which a search notes how nodes, names and texts fit.
 func (x *Index) makeRoom() error {
 	t := x.tree
 	if len(x.masks) >= len(t.parent) && len(x.inName) > t.names.len() && len(x.inExtra) >= t.extras.len()+2 {

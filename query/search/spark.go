@@ -16,7 +16,7 @@ type Spark struct {
 	Factor, Offset            float64
 }
 
-// A telling is series that say much about what they are of.
+// A telling matches series that say much about their host or folder, such as its load.
 type telling struct {
 	path           string // the end of the path, as matches takes it
 	ds             string // empty: the first
@@ -24,7 +24,7 @@ type telling struct {
 	factor, offset float64
 }
 
-// tellings is what says most about a host or another folder, the best first.
+// tellings lists what says most about a host or another folder, the best first.
 var tellings = []telling{
 	{"cpu-average/cpu-idle", "", "CPU", "%", -1, 100},
 	{"cpu/percent-idle", "", "CPU", "%", -1, 100},

@@ -49,8 +49,8 @@ func (h *hashed) put(hash uint64, id uint32) {
 	h.slots[at] = id
 }
 
-// Texts is different strings with numbers from 1 on, and the same strings in lower case, in which
-// words are found.
+// texts numbers different strings, from 1 on. It also has them in lower case, to find words in
+// them.
 type texts struct {
 	table  hashed
 	ends   []uint32 // of string i-1 in all; ends[0] is 0

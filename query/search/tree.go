@@ -25,7 +25,7 @@ type tree struct {
 	dead, replaced int
 }
 
-// A link is what a walk through all nodes does not need.
+// A link holds the fields of a node that a walk through all nodes does not need.
 type link struct {
 	ref         core.Ref
 	count       uint32 // series at the node and below it

@@ -16,7 +16,7 @@ import (
 //go:embed assets
 var embedded embed.FS
 
-// contentTypes are those of the files below assets, by the end of their names.
+// contentTypes maps the ends of the names of the files below assets to media types.
 var contentTypes = map[string]string{
 	".css":         "text/css; charset=utf-8",
 	".html":        "text/html; charset=utf-8",

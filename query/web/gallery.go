@@ -36,7 +36,8 @@ func (g *gallery) get(tag string) []byte {
 	return e.Value.(*picture).data
 }
 
-// put keeps a picture and forgets those that nobody has asked for.
+// put keeps a picture. If the pictures then take too much memory, it forgets those that were asked
+// for longest ago.
 func (g *gallery) put(tag string, data []byte) {
 	if len(data) > galleryPicture {
 		return

@@ -100,7 +100,7 @@ func (s *Server) subject(q *question, values url.Values) error {
 	return nil
 }
 
-// saved takes the arguments of the graph of a number of a dashboard; the first is 1.
+// saved takes the arguments of one graph of a dashboard, by its number; the first is 1.
 func (s *Server) saved(q *question, name, number string) error {
 	if s.Pages == nil {
 		return dashboards.ErrNotFound
@@ -135,7 +135,7 @@ func checkText(s string) error {
 	return text.Check(strings.NewReplacer("\n", " ", "\t", " ").Replace(s))
 }
 
-// refused are options that mean nothing, or nothing good, in a server that others ask.
+// refused lists options that mean nothing, or are not safe, in a server that answers others.
 var refused = map[string]string{
 	"daemon":  "this server does not ask others: --daemon is for the command line",
 	"imginfo": "--imginfo is for the command line",
@@ -171,7 +171,7 @@ func (s *Server) sketch(q *question, now time.Time) (*rrdtool.Sketch, error) {
 	return sketch, nil
 }
 
-// check refuses options that are too much, or not for an address.
+// check refuses options that ask for too much, or that an address may not have.
 func check(o *graph.Options) error {
 	switch {
 	case o.Daemon != "":

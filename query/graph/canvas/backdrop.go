@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A backdrop is the picture so far in pixels, with hard edges, so that all of them have colours
-// that were drawn.
+// A backdrop is the picture so far, in pixels. Its edges are hard, so that every pixel has a colour
+// that was drawn and none has a mixture.
 type backdrop struct {
 	raster *raster
 	scale  float64 // pixels of the backdrop to a pixel before zoom
@@ -17,8 +17,10 @@ type backdrop struct {
 const (
 	backdropScale  = 2 // pixels to a pixel after zoom, if that is not too many
 	backdropPixels = 1 << 22
-	mostRuns       = 20_000 // of equal pixels below a shape; with more one colour counts
-	mostColours    = 64     // likewise
+	// If a shape lies on more runs of equal pixels or on more colours than these, it is drawn as if
+	// the colour of the largest patch were everywhere below it.
+	mostRuns    = 20_000
+	mostColours = 64
 )
 
 func newBackdrop(width, height, zoom float64) *backdrop {

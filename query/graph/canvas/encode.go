@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// What PNG calls kinds of pixels.
+// The colour types of PNG.
 const (
 	pngRGB     = 2
 	pngPalette = 3
@@ -135,7 +135,7 @@ func (r *raster) trueColour() (kind byte, rows []byte, stride int) {
 // zlibLevel makes files half as large as the fastest level, in a millisecond for a usual graph.
 const zlibLevel = 6
 
-// zlibs are writers that wait: each takes a megabyte.
+// zlibs keeps writers for the next picture, because each takes a megabyte.
 var zlibs = sync.Pool{New: func() any {
 	z, err := zlib.NewWriterLevel(nil, zlibLevel)
 	if err != nil {

@@ -20,7 +20,8 @@ type eps struct {
 	points              []Point
 }
 
-// An epsState is what holds until it is set again.
+// An epsState is the part of PostScript's state that the canvas sets. A value holds until it is set
+// again.
 type epsState struct{ colour, stroke string }
 
 func newEPS(width, height, zoom float64, o Options) *eps {
@@ -88,7 +89,7 @@ func (e *eps) Gradient(path []Point, y1 float64, c1 Color, y2 float64, c2 Color)
 	alpha := c1
 	alpha.A = min(c1.A, c2.A)
 	if alpha.A == 0 && max(c1.A, c2.A) > 0 {
-		alpha.A = 1 // not nothing
+		alpha.A = 1 // one end of the gradient can be seen
 	}
 	patches := e.below.under(alpha, around(0, path))
 	for _, p := range patches {
@@ -126,7 +127,7 @@ func (e *eps) Clip(r Rect) {
 	e.saved = append(e.saved, e.state)
 	c := device([]Point{r.Min, r.Max}, 1, nil)
 	if len(c) < 2 {
-		c = []Point{{-2, -2}, {-2, -2}} // nothing is seen
+		c = []Point{{-2, -2}, {-2, -2}} // outside: everything is clipped away
 	}
 	e.b = append(e.b, "q\n"...)
 	e.rectangles([]Rect{{c[0], Point{max(c[0].X, c[1].X), max(c[0].Y, c[1].Y)}}})
@@ -242,7 +243,7 @@ func (e *eps) Encode(w io.Writer) error {
 		fmt.Fprintf(&b, "%%%%Title: (%s)\n", literal(e.title))
 	}
 	width, height := e.width*e.zoom, e.height*e.zoom
-	up := func(v float64) int { // not a whole point more for a rounding
+	up := func(v float64) int { // a rounding error adds no whole point
 		n := int(v)
 		if v-float64(n) > 1e-6 {
 			n++

@@ -45,7 +45,7 @@ type measures struct {
 	round float64 // the part of a pixel from which on one more is taken
 }
 
-// measuresOf measures a font by letters that have what is looked for.
+// measuresOf measures a font by letters that show each measure clearly.
 func measuresOf(f *truetype.Font) measures {
 	m := measures{zones: zonesOf(f), round: 0.5}
 	first := func(edges []hedge) float64 {
@@ -96,7 +96,7 @@ func zonesOf(f *truetype.Font) (zones []zone) {
 	return zones
 }
 
-// An hedge is a level stretch of an outline.
+// A hedge is a level edge: a level stretch of an outline.
 type hedge struct {
 	at       float64 // its height
 	lo, hi   float64 // its ends

@@ -2,8 +2,8 @@ package canvas
 
 import "math"
 
-// outline appends polygons that together cover a line. They overlap, and all turn the same way, so
-// that what one of them covers is covered.
+// outline appends polygons that together cover a line. They overlap and all turn the same way, so
+// that a place is filled if any of them covers it.
 type outliner struct {
 	half  float64 // the width
 	cap   Cap
@@ -12,7 +12,8 @@ type outliner struct {
 	piece []Point
 }
 
-// miterLimit is the length of a corner over half of the line's width from which on it is cut off.
+// miterLimit is how many times half of the line's width a corner may be long. Longer ones are cut
+// off.
 const miterLimit = 10
 
 // arcError is how far an arc may be from its circle, in pixels.

@@ -20,7 +20,8 @@ type pdf struct {
 	points              []Point
 }
 
-// A pdfState is what holds until it is set again.
+// A pdfState is the part of PDF's graphics state that the canvas sets. A value holds until it is
+// set again.
 type pdfState struct {
 	fill, stroke string
 	alpha        uint8
@@ -186,7 +187,7 @@ func (p *pdf) Clip(r Rect) {
 	p.b = append(p.b, "q\n"...)
 	c := device([]Point{r.Min, r.Max}, 1, nil)
 	if len(c) < 2 {
-		c = []Point{{-2, -2}, {-2, -2}} // nothing is seen
+		c = []Point{{-2, -2}, {-2, -2}} // outside: everything is clipped away
 	}
 	p.numbers(c[0].X, c[0].Y, max(0, c[1].X-c[0].X), max(0, c[1].Y-c[0].Y))
 	p.b = append(p.b, "re W n\n"...)

@@ -10,7 +10,7 @@ type raster struct {
 	pix      []uint8 // red, green, blue, alpha; multiplied by alpha
 	size     image.Rectangle
 	zoom     float64
-	clips    []image.Rectangle // the last one holds
+	clips    []image.Rectangle // the last one is in force
 	scanner  scanner
 	points   []Point
 	mask     mask

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Shapes are scanned on lines-in-a-pixel horizontal lines per pixel. Where a line enters and leaves
-// the shape is known to 1/256 of a pixel.
+// Shapes are scanned along horizontal lines, subLines of them in a row of pixels. The places where
+// a line enters and leaves the shape are known to 1/subPixels of a pixel.
 const (
 	subLines  = 16
 	subPixels = 256

@@ -12,7 +12,7 @@ import (
 // fontFamily names the font, and what else will do.
 const fontFamily = "'DejaVu Sans Mono','Bitstream Vera Sans Mono',monospace"
 
-// An svg writes elements. Its texts are as wide as they are laid out, whatever font is there.
+// An svg writes elements. Its texts are as wide as they are laid out, whatever font the viewer has.
 type svg struct {
 	zoom      float64
 	b         []byte
@@ -21,7 +21,7 @@ type svg struct {
 	points    []Point
 }
 
-// A element is an element that others lie in.
+// An element is an element of SVG that is open: those written next lie in it.
 type element struct {
 	tag  string // the whole opening tag
 	clip bool
@@ -283,7 +283,7 @@ func (p *piece) style() (attributes string) {
 	return attributes
 }
 
-// familyName leaves of a name what cannot end it.
+// familyName drops the characters of a name that could end the attribute in which it stands.
 func familyName(name string) string {
 	name, _, _ = strings.Cut(name, ",")
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
@@ -324,7 +324,8 @@ func (p *element) end() string {
 	return "</g>\n"
 }
 
-// again returns the tag for the rest of an element that had to be closed: the name is taken.
+// again returns the tag that opens an element once more that had to be closed. A group has its id
+// and its title only the first time, because an id is unique.
 func (p *element) again() string {
 	if p.clip {
 		return p.tag
@@ -336,7 +337,7 @@ func (s *svg) Clip(c Rect) {
 	p := device([]Point{c.Min, c.Max}, 1, nil)
 	t := svg{}
 	if len(p) < 2 || p[0].X >= p[1].X || p[0].Y >= p[1].Y {
-		p = []Point{{-2, -2}, {-1, -1}} // nothing is seen
+		p = []Point{{-2, -2}, {-1, -1}} // outside: everything is clipped away
 	}
 	// An svg in an svg clips, and needs no name.
 	t.number(`<svg x="`, p[0].X)

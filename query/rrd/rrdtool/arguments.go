@@ -71,7 +71,8 @@ func daemonInPlace(args []string, known []option) (addr string, rest []string) {
 	}
 }
 
-// wordsOf is how many words at the end of some stand for an option with an argument.
+// wordsOf returns how many of the last words are the option --daemon with its argument: 2, or 1 if
+// the argument stands in the same word.
 func wordsOf(words []string, arg string) int {
 	switch n := len(words); {
 	case n == 0:
@@ -289,7 +290,7 @@ func XportReads(args []string) []string {
 	return program.Files()
 }
 
-// dataLines are the lines of an xport or a graph; none of other verbs.
+// dataLines returns the lines of an xport or a graph; nil for other verbs.
 func dataLines(args []string) []string {
 	if len(args) == 0 {
 		return nil

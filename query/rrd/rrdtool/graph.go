@@ -249,7 +249,7 @@ func (c *command) escaped(text string) string {
 	return text
 }
 
-// double is a number that is no integer: for a program in full.
+// double returns a number that is no integer as text, for a program with all its digits.
 func (c *command) double(v float64) string {
 	if c.exact {
 		return string(appendExact(nil, v))

@@ -96,7 +96,7 @@ export class ChartSet {
     setTimeout(() => { if (!chart.lines.length && cell.turn >= 0) chart.setMessage('Loading …'); }, 400);
   }
 
-  // Fetches for the charts in view that have nothing of this turn yet.
+  // Fetches rows for the charts in view that have none of the range yet.
   async #fetch() {
     if (!this.#range) return;
     const turn = this.#turn;

@@ -55,7 +55,7 @@ export function selectionsOf(chart) {
   return [...found.values()];
 }
 
-/** What tells selections apart. */
+/** A key that tells selections apart. */
 export function selectionKey(path, cf) {
   return `${cf} ${path}`;
 }

@@ -19,7 +19,7 @@ export class Spark {
 
   /**
    * @param {{start: number, step: number, values: ArrayLike<number>, from: number, to: number, top?: number}} line
-   *   top: the value at the upper edge, shared by sparklines that are compared; more is cut off
+   *   top: the value at the upper edge, shared by sparklines that are compared; greater values are cut off
    */
   set(line) {
     this.#line = line;

@@ -24,7 +24,7 @@ const named = {
   '#6fb7e8': 10, '#9c6b43': 11, '#c9d1d9': 'faint',
 };
 
-// What there is most of is calm on a screen: used is blue, and what is not used is hardly seen.
+// Large areas have calm colours: what is used is blue, and what is free or idle is hardly seen.
 const calm = { used: 0, cached: 5, free: 'faint', idle: 'faint' };
 
 /**

@@ -1,4 +1,4 @@
-// Out of the page: files to save, texts to copy.
+// How data leave the page: as files to save, as texts to copy.
 
 import { el, fill } from './dom.js';
 

@@ -91,7 +91,7 @@ func series(l *look) {
 	}
 }
 
-// refused tells of series that were not made for another reason than their number.
+// refused tells of series that were not made although the store has room for more.
 func refused(l *look) {
 	l.grows(func(s *State) uint64 { return s.Sink.Refused[sink.RefusedSender] }, Problem{
 		ID: "sender_limit", Severity: Warning,

@@ -52,7 +52,7 @@ var names = map[tcell.Key]string{
 	tcell.KeyDelete: "delete", tcell.KeyTab: "tab",
 }
 
-// Run shows a program until a key ends it, or ctx, whose cause Run then returns.
+// Run shows a program until a key ends it or ctx ends. In the second case it returns ctx's cause.
 func Run(ctx context.Context, p Program, o Options) error {
 	screen, err := newScreen(o.Tty)
 	if err != nil {

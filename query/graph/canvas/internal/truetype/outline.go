@@ -17,7 +17,7 @@ const (
 	words, offsets, oneScale, more, twoScales, matrix, instructions = 0x01, 0x02, 0x08, 0x20, 0x40, 0x80, 0x100
 )
 
-// data returns what the table says of a glyph.
+// data returns the bytes of the table glyf that describe a glyph.
 func (f *Font) data(id uint16) []byte {
 	if int(id) >= f.Glyphs() {
 		return nil

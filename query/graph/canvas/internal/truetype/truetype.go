@@ -1,4 +1,4 @@
-// Package truetype reads TrueType fonts that the house trusts, and writes subsets of them.
+// Package truetype reads TrueType fonts that can be trusted, and writes subsets of them.
 //
 // It knows outlines of quadratic curves (glyf), the Basic Multilingual Plane (cmap, format 4) and
 // horizontal advances. The font is part of the program, so tests meet its errors and users do not:
@@ -31,7 +31,7 @@ type segment struct {
 	glyphs      []byte // two bytes a character; nil where delta alone says the glyph
 }
 
-// errFont is what is wrong with a font, without details.
+// errFont is the error for any damage to a font.
 var errFont = errors.New("truetype: damaged font")
 
 // Parse reads a font. It keeps data.
