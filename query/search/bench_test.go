@@ -3,8 +3,11 @@ package search
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // hostsTree is n series of hosts with 100 series each, as collectd names them.
@@ -42,7 +45,7 @@ func BenchmarkScan(b *testing.B) {
 	}{{"hosts", hostsTree}, {"distinct", distinctTree}} {
 		x := names.make(b, 1_000_000)
 		x.makeRoomUncharged()
-		for _, text := range []string{"e", "web77", "web77 idle", "web12/cpu-1 idle", "no such name"} {
+		for _, text := range []string{"e", "c", "web77", "web77 idle", "web12/cpu-1 idle", "no such name"} {
 			b.Run(fmt.Sprintf("names=%s/series=1000000/text=%s", names.name, text), func(b *testing.B) {
 				q, err := parseQuery(text)
 				if err != nil {
@@ -64,5 +67,67 @@ func BenchmarkScan(b *testing.B) {
 func BenchmarkBuild(b *testing.B) {
 	for b.Loop() {
 		hostsTree(b, 100_000)
+	}
+}
+
+// BenchmarkHome is what home and a search cost in a store of 10,000 hosts with 100 series each,
+// once the index is made.
+func BenchmarkHome(b *testing.B) {
+	s := enginetest.OpenDir(b, b.TempDir(), core.Options{})
+	x := New(s)
+	b.Cleanup(x.Close)
+	now := time.Unix(1_700_000_100, 0)
+	fillHosts(b, s, 10_000, now)
+	if _, err := x.Level(b.Context(), "", true, 60, "", now); err != nil {
+		b.Fatal(err)
+	}
+	for name, later := range map[string]time.Duration{"now": 0, "active": time.Second, "silent": time.Hour} {
+		b.Run("level="+name, func(b *testing.B) {
+			at := now
+			for b.Loop() {
+				at = at.Add(later)
+				if _, err := x.Level(b.Context(), "", true, 60, "", at); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for _, text := range []string{"e", "c", "web7", "cpu idle"} {
+		b.Run("search="+text, func(b *testing.B) {
+			for b.Loop() {
+				if _, _, err := x.Search(b.Context(), text, 20); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// fillHosts makes hosts with 100 series each, of which every tenth has a sample.
+func fillHosts(b *testing.B, s *core.Store, hosts int, now time.Time) {
+	b.Helper()
+	d, err := rra.ParseDefinition(10, []string{"DS:value:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const atOnce = 100
+	for first := 0; first < hosts; first += atOnce {
+		specs := make([]core.Spec, 100*atOnce)
+		for i := range specs {
+			host, k := first+i/100, i%100
+			path := fmt.Sprintf("collectd/web%d.example.org/cpu-%d/cpu-%s", host, k/5, []string{"user", "system", "idle", "wait", "nice"}[k%5])
+			specs[i] = core.Spec{Path: path, Definition: d, Start: rra.TimeOf(now.Add(-time.Minute))}
+		}
+		made, err := s.CreateBatch(b.Context(), specs)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var batch core.Batch
+		for i := 0; i < len(made); i += 10 {
+			batch.Add(made[i].Ref, rra.TimeOf(now), rra.Float(1))
+		}
+		if err := s.Append(b.Context(), &batch); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

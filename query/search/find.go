@@ -179,10 +179,10 @@ func (x *Index) walk(ctx context.Context, need uint32, slashed []slashedWord, fo
 			continue
 		}
 		if e != 0 {
-			series.add(found{uint32(i), int32(bits.OnesCount32(m)), t.weight(uint32(i), name[i])})
+			series.add(t, uint32(i), int32(bits.OnesCount32(m)))
 		}
 		if masks[i]&need == need && above&need != need && t.isFolder(uint32(i)) {
-			folders.add(found{uint32(i), int32(bits.OnesCount32(masks[i])), t.weight(uint32(i), name[i])})
+			folders.add(t, uint32(i), int32(bits.OnesCount32(masks[i])))
 		}
 	}
 }
@@ -247,12 +247,8 @@ func (w *slashedWord) fits(t *tree, node uint32) uint32 {
 
 // weight ranks nodes that fit equally: those with few names in their path and a short last one come
 // first.
-func (t *tree) weight(node, name uint32) int32 {
-	depth := int32(0)
-	for n := node; n != 0 && depth < 255; n = t.parent[n] {
-		depth++
-	}
-	return depth<<16 | int32(min(len(t.names.fold(name)), 1<<16-1))
+func (t *tree) weight(node uint32) int32 {
+	return int32(t.depth[node])<<16 | int32(min(len(t.names.fold(t.name[node])), 1<<16-1))
 }
 
 // A found is a node that fits.
@@ -279,9 +275,17 @@ type best struct {
 	kept       []found
 }
 
-// add keeps a hit if it is among the best.
-func (b *best) add(f found) {
+// add keeps a node if it is among the best. Most nodes that a short word fits are told to be worse
+// by their fit or their depth, which are at hand.
+func (b *best) add(t *tree, node uint32, fit int32) {
 	b.seen++
+	if len(b.kept) == b.most {
+		worst := &b.kept[0]
+		if fit < worst.fit || fit == worst.fit && int32(t.depth[node]) > worst.weight>>16 {
+			return
+		}
+	}
+	f := found{node, fit, t.weight(node)}
 	switch {
 	case len(b.kept) < b.most:
 		heap.Push(b, f)

@@ -8,18 +8,13 @@ import (
 	"iter"
 	"slices"
 	"time"
-
-	"github.com/rondo-db/rondo/engine/core"
 )
 
 // The limits of a level.
 const (
-	MaxNodes   = 1000   // nodes of one answer
-	maxRanked  = 20_000 // nodes of a level that is put in order of activity
-	rankedBy   = 6      // series of a node whose last updates rank it
-	lastOf     = 100    // series of a node whose last updates are its own
-	sparkFrom  = 500    // series of a node among which its own is chosen
-	ageClasses = 6
+	MaxNodes  = 1000   // nodes of one answer
+	maxRanked = 20_000 // nodes of a level that is put in order of activity
+	sparkFrom = 500    // series of a node among which its own is chosen
 )
 
 // receivers is the first names of paths below which hosts stand.
@@ -81,11 +76,9 @@ func (x *Index) Level(ctx context.Context, prefix string, activity bool, limit i
 		}
 		class := 0
 		if ranked {
-			last, err := x.last(node, rankedBy)
-			if err != nil {
+			if class, err = x.rank(node, now); err != nil {
 				return Level{}, err
 			}
-			class = ageClass(now.Sub(last))
 		}
 		some.add(node, class, path)
 	}
@@ -191,34 +184,6 @@ func (s *smallest) sorted() []child {
 	return s.kept[:min(len(s.kept), s.most)]
 }
 
-// ageClass returns 0 for what is younger than ten minutes, up to ageClasses-1.
-func ageClass(age time.Duration) int {
-	const day = 24 * time.Hour
-	bounds := [ageClasses - 1]time.Duration{10 * time.Minute, time.Hour, day, 7 * day, 30 * day}
-	for i, b := range bounds {
-		if age < b {
-			return i
-		}
-	}
-	return ageClasses - 1
-}
-
-// last returns the newest update of up to n series at and below a node.
-func (x *Index) last(node uint32, n int) (time.Time, error) {
-	var newest time.Time
-	for _, s := range x.tree.below(node, n) {
-		at, err := x.store.Last(x.tree.links[s].ref)
-		switch {
-		case errors.Is(err, core.ErrNotFound), errors.Is(err, core.ErrDamaged): // dropped, or lost
-		case err != nil:
-			return newest, err
-		case at > 0 && at.Std().After(newest):
-			newest = at.Std()
-		}
-	}
-	return newest, nil
-}
-
 // node describes a child.
 func (x *Index) node(c child) (Node, error) {
 	t := x.tree
@@ -227,7 +192,7 @@ func (x *Index) node(c child) (Node, error) {
 		IsSeries: t.isSeries(c.node), IsFolder: t.isFolder(c.node),
 	}
 	var err error
-	if n.Last, err = x.last(c.node, lastOf); err != nil {
+	if n.Last, err = x.last(c.node, lastOf, time.Time{}); err != nil {
 		return n, err
 	}
 	n.Spark, err = x.spark(c.node)

@@ -19,6 +19,7 @@ type tree struct {
 	parent []uint32 // of a node
 	name   []uint32 // in names
 	extra  []uint32 // 0: no series; 1: a series without extra text; else the text's number plus 1
+	depth  []uint8  // names in the path of a node, at most 255
 	links  []link
 	series int
 	// nodes without series, and texts in extras that series have lost, at most
@@ -33,7 +34,7 @@ type link struct {
 }
 
 func newTree() *tree {
-	return &tree{parent: []uint32{0}, name: []uint32{0}, extra: []uint32{0}, links: []link{{}}, dead: 1}
+	return &tree{parent: []uint32{0}, name: []uint32{0}, extra: []uint32{0}, depth: []uint8{0}, links: []link{{}}, dead: 1}
 }
 
 // isSeries reports whether a node is a series.
@@ -119,6 +120,7 @@ func (t *tree) add(path, extra string, ref core.Ref) error {
 func (t *tree) grow(parent, name uint32) uint32 {
 	node := uint32(len(t.parent))
 	t.parent, t.name, t.extra = append(t.parent, parent), append(t.name, name), append(t.extra, 0)
+	t.depth = append(t.depth, uint8(min(int(t.depth[parent])+1, 255)))
 	t.links = append(t.links, link{next: t.links[parent].first})
 	t.links[parent].first = node
 	t.dead++ // until it is counted
@@ -216,7 +218,7 @@ func (t *tree) below(node uint32, n int) []uint32 {
 func (t *tree) memory() int64 {
 	const perLink = 24
 	return t.names.memory() + t.extras.memory() + int64(4*cap(t.table.slots)) +
-		int64(4*cap(t.parent)+4*cap(t.name)+4*cap(t.extra)+perLink*cap(t.links))
+		int64(4*cap(t.parent)+4*cap(t.name)+4*cap(t.extra)+cap(t.depth)+perLink*cap(t.links))
 }
 
 // wasteful reports whether so much of the tree belongs to series that are gone, or to texts that
