@@ -83,6 +83,10 @@ export function startSearch(form, go) {
     choose(-1);
     setText(document.getElementById('said'), hits.length ? `${hits.length}${answer.more ? ' or more' : ''} found` : 'nothing found');
   }
+  function say(text) {
+    fill(list, el('li', { class: 'hits-none', role: 'presentation' }, text));
+    list.hidden = false;
+  }
   async function ask() {
     const words = input.value.trim();
     if (words === asked) return;
@@ -93,13 +97,16 @@ export function startSearch(form, go) {
     asked = words;
     controller?.abort();
     controller = new AbortController();
+    const { signal } = controller;
+    const slow = setTimeout(() => { if (!signal.aborted && list.hidden) say('Searching …'); }, 500);
     try {
-      const answer = await call('Search', { text: words, limit: wanted }, controller.signal);
+      const answer = await call('Search', { text: words, limit: wanted }, signal);
       if (words === asked && document.activeElement === input) show(words, answer);
     } catch (error) {
       if (error.name === 'AbortError' || words !== asked) return;
-      fill(list, el('li', { class: 'hits-none', role: 'presentation' }, error.message));
-      list.hidden = false;
+      say(error.message);
+    } finally {
+      clearTimeout(slow);
     }
   }
   const leave = () => {

@@ -8,6 +8,7 @@ import { problem } from '../problem.js';
 import { call, num } from '../rpc.js';
 import { hitLine, hitURL } from '../search.js';
 import { withParams } from '../state.js';
+import { waiting } from '../waiting.js';
 import { welcome } from './welcome.js';
 
 const own = 'rondo'; // the series in which a server measures itself: no reason to hide the first steps
@@ -21,7 +22,7 @@ export async function show(root, url, context) {
   const request = { prefix: '', sort, limit: first };
   let answer;
   try {
-    answer = await call('Tree', request, context.signal);
+    answer = await waiting(root, call('Tree', request, context.signal), context.signal);
   } catch (error) {
     if (error.name !== 'AbortError') root.append(problem('The server does not answer as it should', error.message));
     return undefined;
@@ -112,7 +113,7 @@ async function results(root, words, context) {
   const limit = 200;
   let answer;
   try {
-    answer = await call('Search', { text: words, limit }, context.signal);
+    answer = await waiting(root, call('Search', { text: words, limit }, context.signal), context.signal);
   } catch (error) {
     if (error.name !== 'AbortError') root.append(problem('The search failed', error.message));
     return undefined;

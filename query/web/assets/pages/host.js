@@ -10,6 +10,7 @@ import { RangeBar } from '../rangebar.js';
 import { call, num } from '../rpc.js';
 import { hostURL, pathOf, rangeOf, seriesURL, withParams } from '../state.js';
 import { colourOf, onTheme, recipeColour, usualNames } from '../theme.js';
+import { waiting } from '../waiting.js';
 
 const row = [['hour', '-1h'], ['day', '-1d'], ['week', '-1w'], ['month', '-31d'], ['year', '-1y']];
 
@@ -39,13 +40,13 @@ class Host {
   get #inRow() { return this.#url.searchParams.get('row') === 'all'; }
 
   async start() {
-    const [charts, tree] = await Promise.all([
+    const [charts, tree] = await waiting(this.#root, Promise.all([
       call('Charts', { prefix: this.#path }, this.#context.signal),
       call('Tree', { prefix: this.#path, sort: 'name', limit: 200 }, this.#context.signal).catch((error) => {
         if (error.name === 'AbortError') throw error;
         return {};
       }),
-    ]);
+    ]), this.#context.signal);
     this.#charts = charts.charts || [];
     this.#next = charts.nextPage || '';
     const nodes = tree.nodes || [];
