@@ -177,7 +177,8 @@ export function chartLines(m, answer) {
     for (let k = 2; used.has(label); k++) label = `${d.label.trim() || d.ref} (${k})`;
     used.add(label);
     const place = printed.indexOf(d.colour.slice(0, 7).toLowerCase());
-    return { label, start, step, values, style: d.style, axis: d.right ? 'right' : 'left', color: place >= 0 ? place : d.colour.slice(0, 9) || undefined };
+    const restart = d.style === 'area' && !d.stack; // as rrdgraph: an AREA without STACK stands on zero
+    return { label, start, step, values, style: d.style, restart, axis: d.right ? 'right' : 'left', color: place >= 0 ? place : d.colour.slice(0, 9) || undefined };
   });
 }
 

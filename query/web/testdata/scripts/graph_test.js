@@ -1,3 +1,4 @@
+import { shapes } from '../../assets/chart/data.js';
 import { argsOf, command, freeName, graphURL, guard, linesOfArgs, pageOf, parts, shellWord } from '../../assets/graphlang.js';
 import { chartLines, dataArgs, emptyModel, freeColour, niceScale, readGraph, writeGraph } from '../../assets/graphmodel.js';
 import { equal, test } from './check.js';
@@ -79,6 +80,13 @@ test('an answer becomes lines', () => {
   equal([...lines[1].values], [3, 7]);
   equal(Number.isNaN(lines[2].values[0]), true);
   equal(chartLines(m, { meta: { step: 10 }, data: [] })[0].values.length, 0);
+});
+
+// As rrdgraph draws it: 3 stands on 2, and 5 on zero again.
+test('an area without STACK behind a stack starts anew', () => {
+  const m = readGraph(['DEF:a=x:y:AVERAGE', 'AREA:a#f00:one', 'AREA:a#0f0:two:STACK', 'AREA:a#00f:three', 'AREA:a#0ff:four:STACK']);
+  const made = shapes(chartLines(m, { meta: { step: 10 }, data: [[110, 2, 3, 5, 7]] }), true);
+  equal(made.map((s) => [s.bottom[0], s.top[0]]), [[0, 2], [2, 5], [0, 5], [5, 12]]);
 });
 
 test('a scale for the second axis, and a free colour', () => {
