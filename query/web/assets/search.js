@@ -69,6 +69,7 @@ export function startSearch(form, go) {
     }
   }
   function show(words, answer) {
+    const before = list.children[chosen]?.querySelector('a')?.href;
     hits = answer.hits || [];
     const items = hits.map((hit, i) => el('li', { id: `hit${i}`, role: 'option', 'aria-selected': 'false' },
       el('a', { href: hitURL(hit), tabindex: '-1' }, hitLine(hit, words))));
@@ -80,7 +81,7 @@ export function startSearch(form, go) {
     fill(list, items);
     list.hidden = false;
     input.setAttribute('aria-expanded', 'true');
-    choose(-1);
+    choose(items.findIndex((item) => before && item.querySelector('a')?.href === before)); // a choice outlives a late answer
     setText(document.getElementById('said'), hits.length ? `${hits.length}${answer.more ? ' or more' : ''} found` : 'nothing found');
   }
   function say(text) {

@@ -25,7 +25,7 @@ func TestSearchAndOpen(t *testing.T) {
 	x.wait("the hits show the series while one types", `[...document.querySelectorAll('[role=option]')].some(e => e.textContent.includes('collectd/web07/load/load'))`)
 	x.key("d")
 	const chosen = `document.querySelector('[role=option][aria-selected=true] a')`
-	x.wait("the hits are those of all that was typed", `document.querySelectorAll('[role=option]').length === 2`)
+	x.wait("the hits are those of all that was typed", `(e => e.length === 2 && e.every(e => [...e.querySelectorAll('mark')].some(m => m.textContent === 'load')))([...document.querySelectorAll('[role=option]')])`)
 	for range 2 { // the series comes behind its folder
 		x.key(kb.ArrowDown)
 	}
