@@ -15,7 +15,7 @@ import (
 )
 
 // daemonCommands are run by rrdtool and by rondo against one rrdcached, on files of a folder of
-// their own, which is called @ here. A tilde stands for a blank.
+// their own, which is called @ here. A tilde stands for a blank, and daemon=! for the address.
 var daemonCommands = []string{
 	"create @/a.rrd -s 10 -b 1000000000 " + daemonMade,
 	"create @/a.rrd -O -s 10 -b 1000000000 " + daemonMade,
@@ -50,6 +50,16 @@ var daemonCommands = []string{
 	"xport -s 1000000000 -e 1000000060 DEF:a=@/a.rrd:x:AVERAGE DEF:b=@/b.rrd:x:AVERAGE DEF:c=@/c.rrd:x:AVERAGE CDEF:s=a,b,c,ADDNAN,ADDNAN XPORT:s:sum XPORT:b",
 	"xport --json -t --enumds --step 20 -s 1000000000 -e 1000000060 DEF:a=@/a.rrd:x:AVERAGE DEF:b=@/b.rrd:y:AVERAGE XPORT:a:a~legend XPORT:b",
 	"xport --step 30 --maxrows 10 -s 1000000000 -e 1000000060 DEF:a=@/a.rrd:x:AVERAGE:step=60:reduce=MAX XPORT:a",
+	"update @/a.rrd 1000000070:7:500 1000000080:8:520", // graph has it flushed
+	"graph @/o.svg -a SVG -s 1000000000 -e 1000000080 DEF:a=@/a.rrd:x:AVERAGE LINE:a#f00:x PRINT:a:LAST:%lf",
+	"update @/a.rrd 1000000090:9:530",
+	"graphv @/o.svg -a SVG -s 1000000000 -e 1000000090 DEF:a=@/a.rrd:x:AVERAGE DEF:b=@/b.rrd:y:MAX:step=60:reduce=MIN CDEF:c=a,b,+ AREA:c#0f0:sum~of~both LINE:a#f00:x GPRINT:a:MAX:%.2lf PRINT:c:AVERAGE:%lf",
+	"update @/a.rrd 1000000100:10:540",
+	"graphv @/o.svg -a SVG -s 1000000000 -e 1000000100 DEF:a=@/a.rrd:x:AVERAGE:daemon=! LINE:a#f00:x PRINT:a:LAST:%lf",
+	"graph @/o.json -a JSON -s 1000000000 -e 1000000100 DEF:a=@/a.rrd:x:AVERAGE:daemon=! DEF:b=@/b.rrd:x:AVERAGE LINE:a#f00:x LINE:b#f00:x PRINT:a:LAST:%lf PRINT:b:LAST:%lf",
+	"graph @/o.svg -a SVG -s 1000000000 -e 1000000080 DEF:a=@/none.rrd:x:AVERAGE LINE:a#f00:x",
+	"graph @/o.svg -a SVG -s 1000000000 -e 1000000080 DEF:a=@/a.rrd:none:AVERAGE LINE:a#f00:x",
+	"graph @/o.svg -a SVG -s 1000000000 -e 1000000080 DEF:a=@/a.rrd:x:LAST LINE:a#f00:x",
 	"flushcached @/a.rrd",
 	"flushcached @/a.rrd @/b.rrd",
 	"lastupdate @/a.rrd",
@@ -91,7 +101,7 @@ func TestDaemonsAsRRDTool(t *testing.T) {
 		t.Helper()
 		args := strings.Fields(strings.ReplaceAll(line, "@", folder))
 		for i := range args {
-			args[i] = strings.ReplaceAll(args[i], "~", " ")
+			args[i] = strings.NewReplacer("~", " ", "daemon=!", "daemon="+strings.ReplaceAll(addr, ":", `\:`)).Replace(args[i])
 		}
 		env := append(os.Environ(), "TZ=UTC", "LC_ALL=C", "RONDO_DB="+filepath.Join(dir, "nosuch"))
 		if byOption {

@@ -25,6 +25,8 @@ func TestUnreachedAsOriginal(t *testing.T) {
 		for _, line := range []string{
 			"last a.rrd", "first a.rrd", "lastupdate a.rrd", "info a.rrd", "fetch a.rrd AVERAGE -s 1000000000 -e 1000000020", "update a.rrd 1000000010:1",
 			"xport -s 1000000000 -e 1000000020 DEF:a=a.rrd:x:AVERAGE XPORT:a", "flushcached a.rrd", "updatev a.rrd 1000000010:1",
+			"graph o.svg -a SVG -s 1000000000 -e 1000000020 DEF:a=a.rrd:x:AVERAGE LINE:a#f00:x", "graphv o.svg -a SVG -s 1000000000 -e 1000000020 DEF:a=a.rrd:x:AVERAGE LINE:a#f00:x",
+			`graph o.svg -a SVG -s 1000000000 -e 1000000020 DEF:a=a.rrd:x:AVERAGE:daemon=unix\:/none2 LINE:a#f00:x`,
 			"last a.rrd b", "info -q", "fetch a.rrd AVERAGE -s foo", "update a.rrd", "update a.rrd -q 5:1", "xport -m 5", "flushcached -q",
 		} {
 			args := strings.Fields(line)
