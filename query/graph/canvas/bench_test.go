@@ -97,6 +97,52 @@ func BenchmarkDraw(b *testing.B) {
 	}
 }
 
+// BenchmarkRaster draws the parts of a graph one by one, and encodes a graph that is drawn.
+func BenchmarkRaster(b *testing.B) {
+	var slope, steps, area []Point
+	for i := range 400 {
+		x, y := 51+float64(i), math.Floor(70-30*math.Sin(float64(i)/30)-8*math.Sin(float64(i)*1.7))
+		slope = append(slope, Point{x + 0.5, y + 0.5})
+		steps = append(steps, Point{x + 0.5, y + 0.5}, Point{x + 1.5, y + 0.5})
+		area = append(area, Point{x, y}, Point{x + 1, y})
+	}
+	area = append(area, Point{451, 115}, Point{51, 115})
+	line := Stroke{Width: 1, Color: rgba(0, 0, 255, 255), Cap: RoundCap, Join: RoundJoin}
+	dots := Stroke{Width: 0.4, Color: rgba(143, 143, 143, 191), Dash: []float64{1, 1}, Cap: RoundCap}
+	legend := Text{At: Point{15, 137}, Font: Font{Size: 8}, Color: rgba(0, 0, 0, 255), Runs: Plain("  eth0 received   max  102.4 k")}
+	for _, bench := range []struct {
+		name string
+		draw func(Canvas)
+	}{
+		{"rectangle", func(c Canvas) {
+			c.Fill(rgba(255, 255, 255, 255), []Point{{51, 15}, {451, 15}, {451, 115}, {51, 115}})
+		}},
+		{"area", func(c Canvas) { c.Fill(rgba(0, 204, 0, 255), area) }},
+		{"steps", func(c Canvas) { c.Stroke(line, steps) }},
+		{"slope", func(c Canvas) { c.Stroke(line, slope) }},
+		{"dots", func(c Canvas) { c.Stroke(dots, []Point{{51, 65.5}, {451, 65.5}}) }},
+		{"text", func(c Canvas) { c.Text(legend) }},
+	} {
+		b.Run("draw="+bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			c := newRaster(481, 169, 1, Options{})
+			for b.Loop() {
+				bench.draw(c)
+			}
+		})
+	}
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		c := newRaster(481, 169, 1, Options{})
+		typical(c, false)
+		for b.Loop() {
+			if err := c.Encode(io.Discard); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
 // A counter counts what is written.
 type counter int
 

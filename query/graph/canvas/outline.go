@@ -28,24 +28,27 @@ func (o *outliner) line(p []Point) {
 		}
 		return
 	}
-	var normals []Point // of the stretches, as long as half the width
+	var first, last Point // across the stretches, as long as half the width
 	for i := 1; i < len(p); i++ {
 		dx, dy := p[i].X-p[i-1].X, p[i].Y-p[i-1].Y
 		k := o.half / math.Hypot(dx, dy)
 		n := Point{dy * k, -dx * k}
-		normals = append(normals, n)
+		// A corner comes before its second stretch: edges of lines that go from left to right are
+		// nearly in order then, for the scanner.
+		if i == 1 {
+			first = n
+		} else {
+			o.corner(p[i-1], last, n)
+		}
 		a, b := p[i-1], p[i]
 		o.polygon(Point{a.X + n.X, a.Y + n.Y}, Point{b.X + n.X, b.Y + n.Y}, Point{b.X - n.X, b.Y - n.Y}, Point{a.X - n.X, a.Y - n.Y})
+		last = n
 	}
-	for i := 1; i < len(normals); i++ {
-		o.corner(p[i], normals[i-1], normals[i])
-	}
-	last := normals[len(normals)-1]
 	switch {
 	case closed:
-		o.corner(p[0], last, normals[0])
+		o.corner(p[0], last, first)
 	case o.cap == RoundCap:
-		o.arc(p[0], Point{-normals[0].X, -normals[0].Y}, math.Pi)
+		o.arc(p[0], Point{-first.X, -first.Y}, math.Pi)
 		o.arc(p[len(p)-1], last, math.Pi)
 	}
 }
@@ -88,7 +91,10 @@ func (o *outliner) arc(at, r Point, angle float64) {
 	o.emit(o.piece)
 }
 
-func (o *outliner) polygon(p ...Point) { o.emit(p) }
+func (o *outliner) polygon(p ...Point) {
+	o.piece = append(o.piece[:0], p...) // so that p stays on the stack
+	o.emit(o.piece)
+}
 
 // maxDashes is the number of dashes from which on a line is drawn without gaps.
 const maxDashes = 40_000

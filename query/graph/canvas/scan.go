@@ -26,6 +26,9 @@ type edge struct {
 // A scanner turns polygons into covered pixels. It is used again and again, one shape at a time.
 type scanner struct {
 	edges  []edge
+	spare  []edge  // where order puts them
+	counts []int32 // of order
+	fresh  []edge  // those that merge puts among the active ones
 	active []edge  // those that cross the scan line, from left to right
 	until  int32   // the scan line at which the first of them ends
 	sum    []int32 // differences of coverage along one row of pixels
@@ -76,7 +79,7 @@ func (s *scanner) scan(clip image.Rectangle, paint func(x, y int, cover []uint8)
 	if len(s.edges) == 0 || clip.Empty() {
 		return
 	}
-	slices.SortFunc(s.edges, func(a, b edge) int { return int(a.first - b.first) })
+	s.order()
 	width := clip.Dx()
 	if len(s.sum) < width+2 {
 		s.sum, s.row = make([]int32, width+2), make([]uint8, width+2)
@@ -94,15 +97,13 @@ func (s *scanner) scan(clip image.Rectangle, paint func(x, y int, cover []uint8)
 			if line > s.until {
 				s.drop(line)
 			}
-			began := next
+			old := len(s.active)
 			for next < len(s.edges) && s.edges[next].first <= line {
 				s.active = append(s.active, s.edges[next])
 				s.until = min(s.until, s.edges[next].last)
 				next++
 			}
-			if next > began+fewEdges {
-				slices.SortFunc(s.active, func(a, b edge) int { return cmp.Compare(a.x, b.x) })
-			}
+			s.merge(old)
 			lines := s.alike(line, end, next)
 			a, b := s.line(clip.Min.X, width, int32(lines))
 			lo, hi = min(lo, a), max(hi, b)
@@ -115,8 +116,81 @@ func (s *scanner) scan(clip image.Rectangle, paint func(x, y int, cover []uint8)
 	}
 }
 
-// fewEdges is how many edges that begin at a scan line find their places one by one.
-const fewEdges = 8
+// countedEdges is how many edges are put in order by counting. Fewer are compared.
+const countedEdges = 32
+
+// order puts the edges in the order of their first scan lines.
+func (s *scanner) order() {
+	least, most := s.edges[0].first, s.edges[0].first
+	for i := range s.edges {
+		least, most = min(least, s.edges[i].first), max(most, s.edges[i].first)
+	}
+	n := int(most-least) + 1
+	if len(s.edges) < countedEdges || n > 16*len(s.edges) {
+		slices.SortFunc(s.edges, func(a, b edge) int { return int(a.first - b.first) })
+		return
+	}
+	s.counts = slices.Grow(s.counts[:0], n)[:n]
+	clear(s.counts)
+	for i := range s.edges {
+		s.counts[s.edges[i].first-least]++
+	}
+	place := int32(0)
+	for i, c := range s.counts {
+		s.counts[i] = place
+		place += c
+	}
+	s.spare = slices.Grow(s.spare[:0], len(s.edges))[:len(s.edges)]
+	for i := range s.edges {
+		at := &s.counts[s.edges[i].first-least]
+		s.spare[*at] = s.edges[i]
+		*at++
+	}
+	s.edges, s.spare = s.spare, s.edges
+}
+
+// merge puts the edges from old on among those before, which were in order one scan line above.
+func (s *scanner) merge(old int) {
+	fresh := s.active[old:]
+	if len(fresh) == 0 {
+		return
+	}
+	settle(fresh)
+	if old == 0 {
+		return
+	}
+	settle(s.active[:old])
+	s.fresh = append(s.fresh[:0], fresh...)
+	to := len(s.active) - 1
+	for i, j := old-1, len(s.fresh)-1; j >= 0; to-- {
+		if i >= 0 && s.active[i].x > s.fresh[j].x {
+			s.active[to] = s.active[i]
+			i--
+		} else {
+			s.active[to] = s.fresh[j]
+			j--
+		}
+	}
+}
+
+// settle sorts edges that are nearly in order from left to right.
+func settle(edges []edge) {
+	moves := 8 * len(edges)
+	for i := 1; i < len(edges); i++ {
+		if edges[i-1].x <= edges[i].x {
+			continue
+		}
+		e, j := edges[i], i
+		for ; j > 0 && edges[j-1].x > e.x; j-- {
+			edges[j] = edges[j-1]
+		}
+		edges[j] = e
+		if moves -= i - j; moves < 0 { // they are not
+			slices.SortFunc(edges, func(a, b edge) int { return cmp.Compare(a.x, b.x) })
+			return
+		}
+	}
+}
 
 // drop takes out the edges that end above a scan line.
 func (s *scanner) drop(line int32) {
@@ -149,16 +223,7 @@ func (s *scanner) alike(line, end int32, next int) int {
 // touch.
 func (s *scanner) line(left, width int, lines int32) (lo, hi int) {
 	// The edges are nearly in order from the line before.
-	for i := 1; i < len(s.active); i++ {
-		e := s.active[i]
-		j := i
-		for ; j > 0 && s.active[j-1].x > e.x; j-- {
-			s.active[j] = s.active[j-1]
-		}
-		if j != i {
-			s.active[j] = e
-		}
-	}
+	settle(s.active)
 	lo, hi = width, 0
 	winding, from := int32(0), 0
 	most := width * subPixels
