@@ -17,9 +17,6 @@ func ParseCFormat(text string, prefixed bool) (f CFormat, ok bool) {
 	return f, ok && (prefixed || f.prefix == 0)
 }
 
-// Prefix returns s or S where the format has %s or %S, and 0 where it has neither.
-func (f CFormat) Prefix() byte { return f.prefix }
-
 // Append prints a number with the digits that C's printf gives, and the prefix.
 func (f CFormat) Append(dst []byte, v float64, prefix string) []byte {
 	dst = append(dst, f.before...)
