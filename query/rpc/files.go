@@ -90,7 +90,7 @@ func (f remoteFiles) Stat(name string) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	return remoteInfo{name, a.GetRegular()}, nil
+	return remoteInfo{name, a}, nil
 }
 
 func (f remoteFiles) Open(name string) (io.ReadCloser, error) {
@@ -109,20 +109,21 @@ func (f remoteFiles) Create(name string) (io.WriteCloser, error) {
 	return &remoteFile{in: f.in}, nil
 }
 
-// remoteInfo is the answer to a Stat: whether the file is a regular one, and no more.
+// remoteInfo is the answer to a Stat: whether the file is a regular one, when it was written, and
+// nothing else.
 type remoteInfo struct {
-	name    string
-	regular bool
+	name   string
+	answer *rondov1.FileAnswer
 }
 
 func (i remoteInfo) Name() string       { return i.name }
 func (i remoteInfo) Size() int64        { return 0 }
-func (i remoteInfo) ModTime() time.Time { return time.Time{} }
+func (i remoteInfo) ModTime() time.Time { return time.Unix(i.answer.GetModified(), 0) }
 func (i remoteInfo) IsDir() bool        { return false }
 func (i remoteInfo) Sys() any           { return nil }
 
 func (i remoteInfo) Mode() fs.FileMode {
-	if i.regular {
+	if i.answer.GetRegular() {
 		return 0
 	}
 	return fs.ModeIrregular

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
@@ -73,5 +74,51 @@ func TestPipeFiles(t *testing.T) {
 	}
 	if !strings.HasSuffix(out.String(), "ERROR: creating 'nowhere': No such file or directory\n") {
 		t.Errorf("the last answers are %q", out.String()[max(0, out.Len()-200):])
+	}
+}
+
+// TestPipeLeavesFreshPicture: graph --lazy leaves a picture of the caller that is fresh, and draws an
+// old one again. The server took every picture for old.
+func TestPipeLeavesFreshPicture(t *testing.T) {
+	dir := t.TempDir()
+	serveLocal(t, dir, enginetest.Open(t))
+	c := dialLocal(t, dir)
+	for name, modified := range map[string]time.Time{"fresh": time.Now(), "old": time.Now().AddDate(-1, 0, 0)} {
+		stream, err := c.Pipe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		input := []byte("graph x.png --lazy --start end-1y --end now HRULE:1#ff0000\n")
+		for _, m := range []*rondov1.ExecRequest{{Argv: []string{"-"}, Plain: true, Files: true, Stdin: input}, {StdinEnd: true}} {
+			if err := stream.Send(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out strings.Builder
+		drawn := false
+		for {
+			m, err := stream.Receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out.Write(m.GetStdout())
+			if m.ExitCode != nil {
+				break
+			}
+			if q := m.GetFile(); q != nil {
+				a := &rondov1.FileAnswer{Regular: true, Modified: modified.Unix()}
+				drawn = drawn || q.GetOp() == rondov1.FileRequest_CREATE
+				if q.GetOp() == rondov1.FileRequest_READ {
+					a.Data = []byte("\x89PNG\r\n\x1a\n")
+				}
+				if err := stream.Send(&rondov1.ExecRequest{File: a}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if drawn == (name == "fresh") || !strings.Contains(out.String(), "481x") {
+			t.Errorf("%s: drawn: %t, %q", name, drawn, out.String())
+		}
+		_ = stream.Close() // its answers have been read
 	}
 }

@@ -5220,7 +5220,9 @@ type FileAnswer struct {
 	// For STAT: whether it is a regular file.
 	Regular bool `protobuf:"varint,3,opt,name=regular,proto3" json:"regular,omitempty"`
 	// For READ: the bytes; empty at the end of the file.
-	Data          []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	Data []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	// For STAT: when the file was last written, in seconds since 1970.
+	Modified      int64 `protobuf:"varint,5,opt,name=modified,proto3" json:"modified,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5281,6 +5283,13 @@ func (x *FileAnswer) GetData() []byte {
 		return x.Data
 	}
 	return nil
+}
+
+func (x *FileAnswer) GetModified() int64 {
+	if x != nil {
+		return x.Modified
+	}
+	return 0
 }
 
 // A FileRequest is an operation on one of the caller's files. Only one file is open at a time.
@@ -6438,13 +6447,14 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04file\x18\v \x01(\v2\x14.rondo.v1.FileAnswerR\x04file\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"f\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x82\x01\n" +
 	"\n" +
 	"FileAnswer\x12\x14\n" +
 	"\x05error\x18\x01 \x01(\tR\x05error\x12\x14\n" +
 	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
 	"\aregular\x18\x03 \x01(\bR\aregular\x12\x12\n" +
-	"\x04data\x18\x04 \x01(\fR\x04data\"\xb9\x01\n" +
+	"\x04data\x18\x04 \x01(\fR\x04data\x12\x1a\n" +
+	"\bmodified\x18\x05 \x01(\x03R\bmodified\"\xb9\x01\n" +
 	"\vFileRequest\x12(\n" +
 	"\x02op\x18\x01 \x01(\x0e2\x18.rondo.v1.FileRequest.OpR\x02op\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +

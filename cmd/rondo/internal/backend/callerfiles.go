@@ -116,7 +116,7 @@ func (c *callerFiles) do(req *rondov1.FileRequest, a *rondov1.FileAnswer) (err e
 	case rondov1.FileRequest_STAT:
 		var info os.FileInfo
 		if info, err = os.Stat(req.GetName()); err == nil {
-			a.Regular = info.Mode().IsRegular()
+			a.Regular, a.Modified = info.Mode().IsRegular(), info.ModTime().Unix()
 		}
 	case rondov1.FileRequest_OPEN:
 		c.close()
