@@ -41,7 +41,7 @@ for my $name (@names) {
     eval { require "$name.pm"; &{"${name}::${name}_init"}( $name, \%config, 0 ); 1 } or next;
     push @able, $name;
 }
-Recorded::fill();
+Recorded::fill( 60, \&Recorded::value );
 for my $name (@able) {
     no strict 'refs';
     local $SIG{__WARN__} = sub { };
