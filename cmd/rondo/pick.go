@@ -37,6 +37,9 @@ func (p *picker) path(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("an empty name is no series and no folder; / is all of them")
 	}
+	if strings.Trim(name, "/") == "" { // with RONDO_BASE as well: as a file it would be outside
+		return "", nil
+	}
 	path, err := p.env.Path(name)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", quoted(name), err)
