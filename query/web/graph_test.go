@@ -176,6 +176,20 @@ func TestGraphIsDrawnOnce(t *testing.T) {
 	}
 }
 
+// TestGraphThatShowsThePresentIsDrawnAgain: GPRINT with strftime writes the present into a picture of
+// the past, so it is another picture a pixel later.
+func TestGraphThatShowsThePresentIsDrawnAgain(t *testing.T) {
+	s, _, _, c := newGraphs(t)
+	at := address("svg", "arg", "DEF:a=net/eth0:in:AVERAGE", "arg", "LINE:a#ff0000", "arg", "GPRINT:a:LAST:%H.%M.%S:strftime",
+		"from", fmt.Sprint(begin), "to", fmt.Sprint(begin+3600))
+	r, before := ask(t, s, "GET", at)
+	c.at += 1000
+	again, after := ask(t, s, "GET", at, "If-None-Match", r.Header.Get("ETag"))
+	if again.StatusCode != http.StatusOK || before == after || before == "" {
+		t.Errorf("%s, the same picture: %t", again.Status, before == after)
+	}
+}
+
 func TestGraphRefuses(t *testing.T) {
 	s, store, _, _ := newGraphs(t)
 	wide, err := rra.ParseDefinition(1, []string{"DS:a:GAUGE:60:U:U", "RRA:AVERAGE:0.5:1:50000000"})

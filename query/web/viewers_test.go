@@ -58,6 +58,60 @@ func TestViewersBesideAppends(t *testing.T) {
 	}
 }
 
+// TestViewersWhileThingsChange: dashboards are saved and dropped, and series made and dropped, while
+// many look at both. A viewer gets a graph, or is told what is gone.
+func TestViewersWhileThingsChange(t *testing.T) {
+	s, path := newPlain(t)
+	const rounds = 30
+	text := "title: x\ngraph: x\nDEF:a=net/eth1:in:AVERAGE\nLINE:a#ff0000:in\n"
+	var viewers, changes sync.WaitGroup
+	ended := make(chan struct{})
+	for v := range 12 {
+		viewers.Go(func() {
+			targets := []string{
+				"/graph.svg?dashboard=moving&from=-1h", "/graph.csv?arg=DEF:a=net/eth1:in:AVERAGE&arg=LINE:a&from=-1h", "/dashboard/moving", "/", "/host/net", "/series/" + segments(path),
+			}
+			for i := v; ; i++ {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				w := httptest.NewRecorder()
+				s.ServeHTTP(w, httptest.NewRequest("GET", targets[i%len(targets)], nil))
+				if w.Code == http.StatusInternalServerError {
+					t.Errorf("%s: %d %s", targets[i%len(targets)], w.Code, w.Body)
+				}
+			}
+		})
+	}
+	changes.Go(func() {
+		for range rounds {
+			if err := s.Pages.Save("moving", text); err != nil {
+				t.Error(err)
+			}
+			if err := s.Pages.Drop("moving"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	changes.Go(func() {
+		for range rounds {
+			ref := create(t, s.Store, "net/eth1")
+			fill(t, s.Store, ref, begin, begin+3600)
+			if err := s.Store.Drop(t.Context(), "net/eth1"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	changes.Wait()
+	close(ended)
+	viewers.Wait()
+	if n := s.Stats().Waiting; n != 0 {
+		t.Errorf("%d are still waiting", n)
+	}
+}
+
 // TestGoneViewerIsNotDrawnFor: the end of the request's context ends the drawing.
 func TestGoneViewerIsNotDrawnFor(t *testing.T) {
 	s, _, _, _ := newGraphs(t)
