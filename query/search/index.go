@@ -14,7 +14,6 @@ import (
 const (
 	maxChanges = 64 << 10         // of the catalogue that wait for the next request
 	idleTime   = 10 * time.Minute // without a request, after which the index is given up
-	maxExtra   = 1 << 10          // bytes of labels, unit and description kept of a series
 	chargeEach = 4096             // series after which the memory is charged
 )
 

@@ -14,7 +14,6 @@ import (
 const (
 	MaxNodes  = 1000   // nodes of one answer
 	maxRanked = 20_000 // nodes of a level that is put in order of activity
-	sparkFrom = 500    // series of a node among which its own is chosen
 )
 
 // receivers is the first names of paths below which hosts stand.

@@ -9,6 +9,8 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
+const sparkFrom = 500 // series of a node among which its own is chosen
+
 // A Spark is the series and data source that say most about a node. A value in Unit is the stored
 // value times Factor plus Offset. The zero Spark says that nothing is known.
 type Spark struct {

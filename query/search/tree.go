@@ -9,6 +9,8 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
+const maxExtra = 1 << 10 // bytes of labels, unit and description kept of a series
+
 // A tree is the paths of series as nodes. Node 0 is the root. A parent has a lower number than its
 // children, so that a walk in the order of the numbers meets it first. A node whose series are gone
 // stays, with a count of 0, and is used again for the same path.

@@ -10,6 +10,7 @@ import { RangeBar } from '../rangebar.js';
 import { call, num } from '../rpc.js';
 import { hostURL, pathOf, rangeOf, seriesURL, withParams } from '../state.js';
 import { colourOf, onTheme, recipeColour, usualNames } from '../theme.js';
+import { unknown } from '../unknown.js';
 import { waiting } from '../waiting.js';
 
 const row = [['hour', '-1h'], ['day', '-1d'], ['week', '-1w'], ['month', '-31d'], ['year', '-1y']];
@@ -22,9 +23,15 @@ export async function show(root, url, context) {
   try {
     await page.start();
   } catch (error) {
-    if (error.name !== 'AbortError') fill(root, problem(`${path} cannot be shown`, error.message));
+    if (error.code === 'not_found') await nothing(root, path, context.signal);
+    else if (error.name !== 'AbortError') fill(root, problem(`${path} cannot be shown`, error.message));
   }
   return { update: (next) => page.update(next), end: () => page.end() };
+}
+
+function nothing(root, path, signal) {
+  fill(root);
+  return unknown(root, { title: 'Nothing is here', text: `No series has a path that begins with ${path}/.`, path }, signal);
 }
 
 class Host {
@@ -51,7 +58,7 @@ class Host {
     this.#next = charts.nextPage || '';
     const nodes = tree.nodes || [];
     if (!this.#charts.length && !nodes.length) {
-      this.#root.append(problem('Nothing is here', `No series has a path that begins with ${this.#path}/.`));
+      await nothing(this.#root, this.#path, this.#context.signal);
       return;
     }
     this.#build(nodes);

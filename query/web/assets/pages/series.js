@@ -14,6 +14,7 @@ import { hostURL, pathOf, withParams } from '../state.js';
 import { styles } from '../styles.js';
 import { printed } from '../theme.js';
 import { copyButton, save } from '../transfer.js';
+import { unknown } from '../unknown.js';
 import { details } from './series-details.js';
 
 /** @param {HTMLElement} root @param {URL} url @param {object} context */
@@ -27,8 +28,8 @@ export async function show(root, url, context) {
     info = await call('Info', { path }, context.signal);
   } catch (error) {
     if (error.name === 'AbortError') return undefined;
-    const words = error.code === 'not_found' ? `There is no series ${path}. It may have been dropped or renamed.` : error.message;
-    root.append(problem(error.code === 'not_found' ? 'No such series' : 'The series cannot be had', words));
+    if (error.code !== 'not_found') root.append(problem('The series cannot be had', error.message));
+    else await unknown(root, { title: 'No such series', text: `There is no series ${path}. It may have been dropped or renamed.`, path }, context.signal);
     return undefined;
   }
   await styled;

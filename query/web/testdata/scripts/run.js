@@ -6,6 +6,7 @@ import './format_test.js';
 import './graph_test.js';
 import './state_test.js';
 import './ticks_test.js';
+import './unknown_test.js';
 import './waiting_test.js';
 
 run().then((result) => { globalThis.result = result; });
