@@ -28,6 +28,7 @@ type telling struct {
 
 // tellings lists what says most about a host or another folder, the best first.
 var tellings = []telling{
+	{"rondo/samples", "", "Samples", "/s", 1, 0},
 	{"cpu-average/cpu-idle", "", "CPU", "%", -1, 100},
 	{"cpu/percent-idle", "", "CPU", "%", -1, 100},
 	{"cpu-average/percent-idle", "", "CPU", "%", -1, 100},
