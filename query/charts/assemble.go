@@ -21,7 +21,37 @@ func Assemble(prefix string, series []Series) []Chart {
 	for _, d := range b.sorted() {
 		out = append(out, d.charts()...)
 	}
+	tellApart(out, prefix)
 	return out
+}
+
+// tellApart gives charts of one title other titles: with their units if these differ, or else their
+// groups, or else what their IDs have behind the prefix.
+func tellApart(all []Chart, prefix string) {
+	places := make(map[string][]int)
+	for i := range all {
+		places[all[i].Title] = append(places[all[i].Title], i)
+	}
+	for _, some := range places {
+		if len(some) == 1 {
+			continue
+		}
+		units, groups := make(map[string]bool), make(map[string]bool)
+		for _, i := range some {
+			units[all[i].Unit], groups[all[i].Group] = true, true
+		}
+		for _, i := range some {
+			c := &all[i]
+			switch {
+			case len(units) == len(some) && !units[""]:
+				c.Title += ", in " + c.Unit
+			case len(groups) == len(some) && !groups[""]:
+				c.Title += ", " + c.Group
+			default:
+				c.Title += " (" + below(c.ID, prefix) + ")"
+			}
+		}
+	}
 }
 
 // add adds the data sources of a series to the charts that they belong to.

@@ -95,7 +95,7 @@ func describe(all []charts.Chart) string {
 
 // senders are the names that each sender's real programs have sent.
 var senders = []struct{ name, prefix string }{
-	{"collectd", "collectd/web1"}, {"ganglia", "ganglia/web1"}, {"rrdd", "rrdd/xcp-rrdd"}, {"mono", "mono/10.0.0.1"}, {"other", ""},
+	{"collectd", "collectd/web1"}, {"ganglia", "ganglia/web1"}, {"rrdd", "rrdd/xcp-rrdd"}, {"mono", "mono/10.0.0.1"}, {"other", ""}, {"own", "rondo"},
 }
 
 // The charts of each sender are in testdata, to be read by eye.
@@ -114,6 +114,19 @@ func TestChartsOfEachSender(t *testing.T) {
 		}
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", s.name, diff)
+		}
+	}
+}
+
+// Two charts of a host were both called Memory.
+func TestChartsOfOneTitleAreToldApart(t *testing.T) {
+	for _, s := range senders {
+		titles := make(map[string]string)
+		for _, c := range charts.Assemble(s.prefix, readSeries(t, s.name+".series")) {
+			if other, ok := titles[c.Title]; ok {
+				t.Errorf("%s and %s are both called %q", other, c.ID, c.Title)
+			}
+			titles[c.Title] = c.ID
 		}
 	}
 }

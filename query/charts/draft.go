@@ -112,7 +112,7 @@ func (c *Chart) finish() {
 
 // groups lists the headings in the order in which they are shown.
 var groups = []string{
-	"CPU", "Load", "Memory", "Swap", "Network", "Disk", "File systems", "Latency", "Processes", "System", "Storage", "Virtual machine",
+	groupSamples, "CPU", "Load", "Memory", "Swap", "Network", "Disk", "File systems", "Latency", "Processes", "System", "Storage", "Virtual machine",
 }
 
 // rankOf returns the place of a heading. Headings that groups lacks come behind it, groupCores

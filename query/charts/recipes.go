@@ -53,7 +53,7 @@ var recipes = func() []recipe {
 	for _, f := range []struct {
 		sender string
 		some   []recipe
-	}{{"", collectdRecipes}, {ganglia, gangliaRecipes}, {"rrdd/", xenRecipes}, {"mono/", monoRecipes}} {
+	}{{"", collectdRecipes}, {ganglia, gangliaRecipes}, {"rrdd/", xenRecipes}, {"mono/", monoRecipes}, {"rondo/", ownRecipes}} {
 		for _, r := range f.some {
 			r.sender = f.sender
 			all = append(all, r)
