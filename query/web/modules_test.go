@@ -25,6 +25,16 @@ func TestModulesOfEachPageAreThere(t *testing.T) {
 	}
 }
 
+// TestPagesDoNotSearchModules: what a page names of the program's files is worked out once.
+func TestPagesDoNotSearchModules(t *testing.T) {
+	h := New(Config{})
+	look := func() { h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/host/web1", nil)) }
+	searched := testing.AllocsPerRun(5, func() { builtIn().modules("/host/web1"); builtIn().base() })
+	if n := testing.AllocsPerRun(5, look); n >= searched {
+		t.Errorf("a page allocates %.0f times, the search for modules alone %.0f times", n, searched)
+	}
+}
+
 func TestShellLoadsFilesThatMayBeKept(t *testing.T) {
 	h := New(Config{})
 	w := httptest.NewRecorder()

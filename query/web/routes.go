@@ -16,11 +16,16 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if p.code != 0 {
 		w.WriteHeader(p.code)
 	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	modules, ok := frames().modules[first]
+	if !ok {
+		modules = []string{"main.js"}
+	}
 	_ = shell.Execute(w, struct {
 		Title, Base string
 		Modules     []string
 		Plain       template.HTML
-	}{p.title, builtIn().base(), builtIn().modules(r.URL.Path), p.plain()}) // the client may be gone
+	}{p.title, frames().base, modules, p.plain()}) // the client may be gone
 }
 
 // find returns the page of a request.
