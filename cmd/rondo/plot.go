@@ -63,7 +63,7 @@ type plotting struct {
 	color         string
 	watch         string
 
-	moved moved
+	shift shift
 }
 
 // watchDefault is the interval of --watch without a value.
@@ -249,6 +249,6 @@ func (p *plotting) times(lines []*plotLine) (start, end int64, err error) {
 	case start < 0 || end <= start:
 		return 0, 0, fmt.Errorf("the range ends (%s) before it starts (%s)", stamp(end, location), stamp(start, location))
 	}
-	start, end = p.moved.apply(start, end)
+	start, end = p.shift.apply(start, end)
 	return start, end, nil
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 )
 
-// A moved is what keys have done to the range of a chart.
-type moved struct {
+// A shift is how keys have changed the range of a chart.
+type shift struct {
 	length int64 // seconds; 0: as it was
 	back   int64 // seconds from its end
 }
 
-func (m moved) apply(start, end int64) (int64, int64) {
-	if m.length > 0 {
-		start = end - m.length
+func (s shift) apply(start, end int64) (int64, int64) {
+	if s.length > 0 {
+		start = end - s.length
 	}
-	return max(0, start-m.back), max(1, end-m.back)
+	return max(0, start-s.back), max(1, end-s.back)
 }
 
 // The limits of keys that change the range, in seconds.
@@ -35,9 +35,9 @@ const (
 // A watched is a chart that is drawn again and again.
 type watched struct {
 	*plotting
-	names []string
-	every time.Duration
-	using *using
+	names  []string
+	every  time.Duration
+	reader *repeatReader
 
 	chart  *chart.Chart // nil: nothing was loaded yet
 	err    error        // of the last load
@@ -50,9 +50,9 @@ func (p *plotting) watching(ctx context.Context, names []string, every time.Dura
 	if !isTerminal(p.stdout) {
 		return errors.New("--watch needs a terminal; without it the chart is printed once")
 	}
-	u := &using{target: p.target()}
+	u := &repeatReader{target: p.target()}
 	defer func() { err = cmp.Or(err, u.close()) }()
-	w := &watched{plotting: p, names: names, every: every, using: u}
+	w := &watched{plotting: p, names: names, every: every, reader: u}
 	c, err := w.read(ctx, *p) // what is wrong with the names is told before the screen is taken
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func ended(err error) error {
 
 // read returns the chart as it is now.
 func (w *watched) read(ctx context.Context, p plotting) (c *chart.Chart, err error) {
-	err = w.using.with(ctx, func(o *backend.Database) error {
+	err = w.reader.with(ctx, func(o *backend.Database) error {
 		c, err = p.draw(ctx, o, w.names, p.look(p.stdout))
 		return err
 	})
@@ -150,31 +150,30 @@ func (w *watched) Key(name string) live.Action {
 	case "s":
 		w.stack, w.log = !w.stack, false
 	case "+", "=", "up":
-		w.moved.length = max(shortestRange, length/2)
+		w.shift.length = max(shortestRange, length/2)
 	case "-", "down":
-		w.moved.length = min(longestRange, length*2)
+		w.shift.length = min(longestRange, length*2)
 	case "left":
-		w.moved.back += length / 4
+		w.shift.back += length / 4
 	case "right":
-		w.moved.back = max(0, w.moved.back-length/4)
+		w.shift.back = max(0, w.shift.back-length/4)
 	case "home", "0":
-		w.moved = moved{}
+		w.shift = shift{}
 	default:
 		return live.Stay
 	}
 	return live.Reload
 }
 
-// A using is a database that a command reads again and again. It keeps the connection to a server.
-// Without a server it opens the database for each reading, because nobody else can write while it
-// is open.
-type using struct {
+// A repeatReader reads a database again and again. It keeps the connection to a server. Without a
+// server it opens the database for each reading, because nobody else can write while it is open.
+type repeatReader struct {
 	target backend.Target
 	server *backend.Database // nil: no connection
 }
 
 // with calls read with the database. If the server has ended, the next call looks for it anew.
-func (u *using) with(ctx context.Context, read func(*backend.Database) error) (err error) {
+func (u *repeatReader) with(ctx context.Context, read func(*backend.Database) error) (err error) {
 	o := u.server
 	if o == nil {
 		if o, err = u.target.Must(ctx, core.Options{ReadOnly: true}); err != nil {
@@ -192,7 +191,7 @@ func (u *using) with(ctx context.Context, read func(*backend.Database) error) (e
 	return err
 }
 
-func (u *using) close() error {
+func (u *repeatReader) close() error {
 	if u.server == nil {
 		return nil
 	}

@@ -78,7 +78,7 @@ func newTop(c *common) *cobra.Command {
 	f.BoolVar(&t.once, "once", false, "print one table and end")
 	f.BoolVar(&t.json, "json", false, "print one table as JSON: --once -o json")
 	f.StringVar(&t.sort, "sort", top.Keys[0], "what to sort by: `key` "+strings.Join(top.Keys, ", "))
-	f.BoolVar(&t.reverse, "reverse", false, "the other way round")
+	f.BoolVar(&t.reverse, "reverse", false, "turn the order round")
 	f.StringVar(&t.filter, "filter", "", "only names with these `words`")
 	f.IntVarP(&t.rows, "rows", "n", 0, "with --once, the `number` of lines (default: all)")
 	f.VarP(&t.interval, "interval", "i", "how often the screen is brought up to date")
@@ -112,9 +112,9 @@ func (t *topRun) run(ctx context.Context, folder string) (err error) {
 	if !t.once && !isTerminal(t.stdout) {
 		return &usageError{errors.New("top needs a terminal; --once prints one table"), "rondo top --help"}
 	}
-	u := &using{target: t.target()}
+	u := &repeatReader{target: t.target()}
 	defer func() { err = cmp.Or(err, u.close()) }()
-	s := &topScreen{topRun: t, using: u, view: top.View{Model: &top.Model{}, ASCII: t.ascii || !t.utf8()}}
+	s := &topScreen{topRun: t, reader: u, view: top.View{Model: &top.Model{}, ASCII: t.ascii || !t.utf8()}}
 	s.view.Now = func() time.Time { return t.now().In(t.location()) }
 	s.view.Model.Sort, s.view.Model.Reverse, s.view.Model.Filter = top.Key(slices.Index(top.Keys, t.sort)), t.reverse, t.filter
 	if err := s.find(ctx, folder); err != nil {
@@ -128,7 +128,7 @@ func (t *topRun) run(ctx context.Context, folder string) (err error) {
 
 // find sets the prefix of the paths that a folder means, which must have series.
 func (s *topScreen) find(ctx context.Context, folder string) error {
-	return s.using.with(ctx, func(o *backend.Database) error {
+	return s.reader.with(ctx, func(o *backend.Database) error {
 		p, err := newPicker(s.common, o, nil)
 		if err != nil || folder == "" {
 			return err
@@ -152,7 +152,7 @@ func (s *topScreen) find(ctx context.Context, folder string) error {
 // print prints one table.
 func (t *topRun) print(ctx context.Context, s *topScreen) error {
 	m := s.view.Model
-	err := s.using.with(ctx, func(o *backend.Database) error {
+	err := s.reader.with(ctx, func(o *backend.Database) error {
 		for page := ""; ; {
 			answer, err := latestPage(ctx, o.API(), s.prefix, page)
 			if err != nil {

@@ -16,7 +16,7 @@ import (
 // A topScreen is the screen of rondo top.
 type topScreen struct {
 	*topRun
-	using  *using
+	reader *repeatReader
 	prefix string
 	view   top.View
 	page   string        // where the pass through all series goes on
@@ -75,7 +75,7 @@ func (s *topScreen) Load() func(context.Context) func() {
 func (s *topScreen) read(ctx context.Context, paths []string, page string, budget time.Duration) *topReading {
 	r := &topReading{page: page}
 	began := time.Now()
-	r.err = s.using.with(ctx, func(o *backend.Database) error {
+	r.err = s.reader.with(ctx, func(o *backend.Database) error {
 		api := o.API()
 		for len(paths) > 0 {
 			n := min(len(paths), 500)
@@ -152,5 +152,5 @@ func (s *topScreen) Key(name string) live.Action {
 // plotOf returns the plot of a line.
 func (s *topScreen) plotOf(l *top.Line) *watched {
 	p := &plotting{common: s.common, ascii: s.ascii, band: whens[0], color: whens[0]}
-	return &watched{plotting: p, names: []string{l.Path + ":" + l.DS}, every: time.Duration(s.interval), using: s.using}
+	return &watched{plotting: p, names: []string{l.Path + ":" + l.DS}, every: time.Duration(s.interval), reader: s.reader}
 }

@@ -55,7 +55,7 @@ func (s *Server) ask(format, query string) (*question, error) {
 			slices.ContainsFunc(short, func(o [2]string) bool { return o[0] == key })
 		switch {
 		case !known:
-			return nil, wrong("the key %q means nothing: those of a graph are arg, from, to, width, height, title, tz, dashboard and graph", key)
+			return nil, wrong("the key %q means nothing: the keys of a graph are arg, from, to, width, height, title, tz, dashboard and graph", key)
 		case len(v) > 1 && key != "arg":
 			return nil, wrong("%s is given %d times", key, len(v))
 		}

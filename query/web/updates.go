@@ -71,8 +71,8 @@ func (s *Server) recent(r *http.Request) (body []byte, kind string, err error) {
 	return e.xml(), "text/xml; charset=utf-8", ctx.Err()
 }
 
-// An asked is what a request for UpdatesPath asks for.
-type asked struct {
+// An updatesQuery is what a request for UpdatesPath asks for.
+type updatesQuery struct {
 	start    int64   // seconds since 1970; below zero: before the newest sample
 	interval int64   // seconds a row, at least
 	cf       *rra.CF // nil: every function
@@ -85,12 +85,12 @@ type asked struct {
 // noHost is the UUID of the host in legends if the request names none.
 const noHost = "00000000-0000-0000-0000-000000000000"
 
-func updatesOf(query string) (*asked, error) {
+func updatesOf(query string) (*updatesQuery, error) {
 	v, err := url.ParseQuery(query)
 	if err != nil {
 		return nil, wrong("the query is malformed: %w", err)
 	}
-	q := &asked{host: v.Get("host") == "true", json: v.Get("json") == "true", vm: "all", sr: "none", hostUUID: noHost}
+	q := &updatesQuery{host: v.Get("host") == "true", json: v.Get("json") == "true", vm: "all", sr: "none", hostUUID: noHost}
 	if q.start, err = strconv.ParseInt(v.Get("start"), 10, 64); err != nil || q.start > math.MaxInt64/4 || q.start < -math.MaxInt64/4 {
 		return nil, wrong("start %.50q: want seconds since 1970, or, below zero, seconds before the newest sample", v.Get("start"))
 	}
@@ -118,7 +118,7 @@ func updatesOf(query string) (*asked, error) {
 }
 
 // wants reports whether the data sources of an owner are asked for.
-func (q *asked) wants(owner, uuid string) bool {
+func (q *updatesQuery) wants(owner, uuid string) bool {
 	one := func(want string) bool { return want == "all" || want == uuid }
 	switch owner {
 	case "host":
@@ -131,10 +131,10 @@ func (q *asked) wants(owner, uuid string) bool {
 	return false
 }
 
-// An export is the answer to an asked: the rows of one length of all series that have it.
+// An export is the answer to an updatesQuery: the rows of one length of all series that have it.
 type export struct {
 	store *core.Store
-	ask   *asked
+	ask   *updatesQuery
 
 	step, rows int64 // of a row, in seconds; of the archives
 	start, end int64 // the rows end at start, start+step and so on, up to end
