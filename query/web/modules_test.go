@@ -25,13 +25,15 @@ func TestModulesOfEachPageAreThere(t *testing.T) {
 	}
 }
 
-// TestPagesDoNotSearchModules: what a page names of the program's files is worked out once.
+// TestPagesDoNotSearchModules: the shell takes what it names from a search that was done once.
 func TestPagesDoNotSearchModules(t *testing.T) {
-	h := New(Config{})
-	look := func() { h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/host/web1", nil)) }
-	searched := testing.AllocsPerRun(5, func() { builtIn().modules("/host/web1"); builtIn().base() })
-	if n := testing.AllocsPerRun(5, look); n >= searched {
-		t.Errorf("a page allocates %.0f times, the search for modules alone %.0f times", n, searched)
+	f := frames()
+	f.modules["nosuch"] = []string{"only-this.js"}
+	defer delete(f.modules, "nosuch")
+	w := httptest.NewRecorder()
+	New(Config{}).ServeHTTP(w, httptest.NewRequest("GET", "/nosuch", nil))
+	if n := strings.Count(w.Body.String(), "modulepreload"); n != 1 || !strings.Contains(w.Body.String(), f.base+"only-this.js") {
+		t.Errorf("the shell names %d modules", n)
 	}
 }
 
