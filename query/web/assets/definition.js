@@ -113,6 +113,26 @@ export function json({ columns, rows, step }) {
 
 const iso = (seconds) => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 
+/**
+ * The unit in which a series is stored, as charts assembled from its folder tell it.
+ * @param {object[]} charts messages Chart @param {string} path @param {string[]} names data sources that are shown
+ * @returns {{unit: string, base: 1000|1024}|null} null if no chart tells, or they differ
+ */
+export function unitFrom(charts, path, names) {
+  const found = new Map();
+  for (const chart of charts) {
+    for (const line of chart.lines || []) {
+      if (line.path !== path || !names.includes(line.ds)) continue;
+      const { factor = 1, offset = 0 } = line;
+      let unit = !chart.percent && !offset && Math.abs(factor) === 1 ? chart.unit : '';
+      if (chart.unit === 'bit/s' && Math.abs(factor) === 8) unit = 'B/s';
+      found.set(line.ds, { unit, base: unit && chart.base === 1024 ? 1024 : 1000 });
+    }
+  }
+  const [first, ...others] = found.values();
+  return first?.unit && found.size === names.length && others.every((o) => o.unit === first.unit) ? first : null;
+}
+
 /** The paths under which notes about a series may stand: its own, and the folders above. @param {string} path */
 export function noteKeys(path) {
   const parts = path.split('/');

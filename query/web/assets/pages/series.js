@@ -2,7 +2,7 @@
 
 import { Chart } from '../chart.js';
 import { fetchMany } from '../data.js';
-import { aligned, archive, csv, expected, functions, json, noteKeys, source, spans } from '../definition.js';
+import { aligned, archive, csv, expected, functions, json, noteKeys, source, spans, unitFrom } from '../definition.js';
 import { el, fill, setText } from '../dom.js';
 import * as format from '../format.js';
 import { command, graphURL, guard } from '../graphlang.js';
@@ -40,7 +40,7 @@ export async function show(root, url, context) {
 
 class SeriesPage {
   #context; #url; #path; #info; #sources; #step; #uses; #bar; #chart; #notes = []; #marks = []; #root;
-  #about; #foot; #log; #picks = new Map(); #turn = 0; #details; #box;
+  #about; #foot; #log; #picks = new Map(); #turn = 0; #details; #box; #recipe = null;
 
   constructor(root, url, context, path, info) {
     this.#context = context;
@@ -61,7 +61,7 @@ class SeriesPage {
     return all.find((a) => a.name.toLowerCase() === name)?.value || '';
   }
 
-  get #unit() { return this.#attribute('units') || this.#attribute('unit'); }
+  get #unit() { return this.#attribute('units') || this.#attribute('unit') || this.#recipe?.unit || ''; }
 
   #build() {
     const crumbs = this.#path.split('/');
@@ -182,6 +182,7 @@ class SeriesPage {
     this.#write();
     this.#range({ ...this.#bar.range, final: true });
     this.#readNotes();
+    this.#readUnit().catch(() => {}); // the values are shown without a unit
     repeat(async () => {
       this.#info = await call('Info', { path: this.#path }, this.#context.signal);
       this.#write();
@@ -261,6 +262,18 @@ class SeriesPage {
     if (main.step > this.#step && lines.some((l) => l.min && l.style !== 'band')) words.push('The band is from the least to the greatest.');
     if (failures) words.push(`Hatched: ${failures === 1 ? 'a time' : `${failures} times`} when values were not as expected.`);
     setText(this.#foot, words.join(' '));
+  }
+
+  // A sender that tells no unit has one by the recipe of its charts.
+  async #readUnit() {
+    const folder = this.#path.slice(0, Math.max(0, this.#path.lastIndexOf('/')));
+    if (this.#unit || !folder) return;
+    const { charts = [] } = await call('Charts', { prefix: folder, limit: 200 }, this.#context.signal);
+    this.#recipe = unitFrom(charts, this.#path, this.shown);
+    if (!this.#recipe) return;
+    this.#chart.set(this.#recipe);
+    setText(this.#box.querySelector('.unit'), this.#recipe.unit);
+    this.#write();
   }
 
   async #readNotes() {

@@ -1,4 +1,4 @@
-import { aligned, archive, csv, expected, functions, json, noteKeys, source, spans } from '../../assets/definition.js';
+import { aligned, archive, csv, expected, functions, json, noteKeys, source, spans, unitFrom } from '../../assets/definition.js';
 import { rateOf, verdict } from '../../assets/pages/status.js';
 import { shortName } from '../../assets/pages/workbench.js';
 import { graphText } from '../../assets/pages/workbench-save.js';
@@ -70,4 +70,15 @@ test('short names, and a graph as text', () => {
   equal(shortName('collectd/web1/load/load'), 'web1 load load');
   equal(shortName('demo/x'), 'demo x');
   equal(graphText('Load', ['--rigid', 'LINE1:a']), 'graph: Load\n  --rigid\n  LINE1:a\n');
+});
+
+test('the unit of a series stands in the recipe of its charts', () => {
+  const chart = (more, ...lines) => ({ unit: 'B', base: 1024, lines, ...more });
+  equal(unitFrom([chart({}, { path: 'a/m', ds: 'value', factor: 1 })], 'a/m', ['value']), { unit: 'B', base: 1024 });
+  const octets = chart({ unit: 'bit/s', base: 1000 }, { path: 'a/o', ds: 'rx', factor: 8 }, { path: 'a/o', ds: 'tx', factor: -8 });
+  equal(unitFrom([octets], 'a/o', ['rx', 'tx']), { unit: 'B/s', base: 1000 });
+  equal(unitFrom([octets], 'a/other', ['rx']), null);
+  equal(unitFrom([octets], 'a/o', ['rx', 'unseen']), null);
+  equal(unitFrom([chart({ unit: '%', percent: true }, { path: 'a/c', ds: 'value', factor: 1 })], 'a/c', ['value']), null);
+  equal(unitFrom([chart({ unit: '%' }, { path: 'a/c', ds: 'value', factor: -1, offset: 100 })], 'a/c', ['value']), null);
 });
