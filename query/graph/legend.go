@@ -7,7 +7,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/rondo-db/rondo/query/graph/canvas"
 	"github.com/rondo-db/rondo/query/graphdata"
 )
 
@@ -227,13 +226,12 @@ func (l *Layout) turnLegend() {
 
 // moveLegend moves what is placed to where the legend stands.
 func (l *Layout) moveLegend(x, y float64) {
-	height := canvas.Height(l.o.Fonts[Legend])
 	for i := range l.Legend {
 		it := &l.Legend[i]
 		it.Left += x
 		it.Right += x
 		it.Bottom += y
-		it.Top = it.Bottom - height*float64(lines(it.runs))
+		it.Top = it.Bottom - l.heightOf(it.runs)
 	}
 }
 

@@ -26,6 +26,24 @@ func lines(runs []canvas.Run) int {
 	return n
 }
 
+// heightOf is how high a text of the legend is, in whole pixels. As in rrdtool a line without text is
+// not zoomed.
+func (l *Layout) heightOf(runs []canvas.Run) float64 {
+	var text strings.Builder
+	for _, r := range runs {
+		text.WriteString(r.Text)
+	}
+	height, sum := canvas.Height(l.o.Fonts[Legend]), 0.0
+	for line := range strings.SplitSeq(ends.Replace(text.String()), "\n") {
+		if line == "" {
+			sum += height / l.o.Zoom
+		} else {
+			sum += height
+		}
+	}
+	return math.Ceil(sum - 1.0/2048) // half of what text engines count in
+}
+
 // width is how wide a text of the legend is: its widest line.
 func (l *Layout) width(runs []canvas.Run) float64 {
 	w := 0.0
@@ -77,7 +95,7 @@ func (l *Layout) setTabs(n int) {
 	if !(width > -MaxSide) { // or is no number
 		width = 0
 	}
-	if !l.tabs.known {
+	if !l.tabs.known && width != 0 {
 		at = math.Mod(border, width)
 	}
 	l.tabs.first = width - at + border

@@ -37,6 +37,15 @@ func TestGraphsOverLimits(t *testing.T) {
 	}
 }
 
+// TestABillionPoints: what a graph reads follows from its width, however many seconds it shows.
+func TestABillionPoints(t *testing.T) {
+	draw, _ := graphed(t)
+	a := draw("graph", "o.png", "-S", "1", "-s", "end-32y", "-e", "1420000000", "DEF:a=a.rrd:x:AVERAGE:step=1", "CDEF:b=a,1,+", "LINE:b", "PRINT:b:MAX:%.0lf")
+	if a.Exit != 0 || a.Stdout != "481x141\n5\n" {
+		t.Errorf("%v", a)
+	}
+}
+
 // hostileText would be markup, script or the end of a comment.
 const hostileText = `</text></svg><script>alert(1)</script><a href="javascript:x" onload='y'>&x;]]>--`
 

@@ -167,3 +167,20 @@ func TestAddJSONTime(t *testing.T) {
 		t.Errorf("of graph: %s", a.Stdout)
 	}
 }
+
+// TestPlacesOfLegends: a line without text is not zoomed, as in rrdtool, and with tab stops of no
+// width a place was no number.
+func TestPlacesOfLegends(t *testing.T) {
+	draw, _ := graphed(t)
+	for _, tt := range []struct{ options, text, want string }{
+		{"--zoom 2", "x\n\ny", "16,113,23,148"},
+		{"--zoom 1.5", "x\n\n\ny", "16,101,23,148"},
+		{"--zoom 1", "x\n\ny", "16,106,23,148"},
+		{"-y none -T 0", `a\tb`, "16,134,39,148"},
+	} {
+		args := append(strings.Fields("graphv o.png -s 1200000060 -e 1200000180 "+tt.options), "DEF:a=a.rrd:x:AVERAGE", "COMMENT:"+tt.text, "LINE:a")
+		if a := draw(args...); !strings.Contains(a.Stdout, `coords[0] = "`+tt.want+`"`) {
+			t.Errorf("%s, %q: %s, want %s", tt.options, tt.text, a.Stdout, tt.want)
+		}
+	}
+}
