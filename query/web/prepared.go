@@ -29,7 +29,8 @@ func (s *Server) tagOf(d *prepared, now time.Time, readings []graphdata.Reading)
 	// A hash takes all.
 	_, _ = fmt.Fprintf(h, "%q %d %q %q %q %q %d %d\n", s.Version, s.Started.UnixNano(), d.format, d.zone.String(), d.args, d.settings, o.Start, o.End)
 	for _, arg := range d.args {
-		if strings.Contains(strings.ToLower(arg), "now") || strings.Contains(arg, "strftime") { // it may show it
+		// These arguments may show the present.
+		if strings.Contains(strings.ToLower(arg), "now") || strings.Contains(arg, "strftime") {
 			_, _ = fmt.Fprintf(h, "now %d\n", now.Unix())
 			break
 		}
