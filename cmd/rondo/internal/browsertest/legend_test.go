@@ -2,7 +2,10 @@
 
 package browsertest
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 // TestLegendsOfNarrowChartsKeepTheirNames: four charts stand in a row on the status page, and the
 // columns of their legends left no room for the names.
@@ -24,6 +27,6 @@ func TestLegendsOfNarrowChartsKeepTheirNames(t *testing.T) {
 				t.Errorf("at %d pixels %q has %v of %v pixels", width, n.Text, n.Shown, n.All)
 			}
 		}
-		x.keep("status-legends")
+		x.keep(fmt.Sprintf("status-legends-%d", width))
 	}
 }
