@@ -21,7 +21,7 @@ type page struct {
 // plain returns the content for readers without script.
 func (p *page) plain() template.HTML {
 	var b strings.Builder
-	if err := plain.ExecuteTemplate(&b, p.name, p.data); err != nil {
+	if err := plain().ExecuteTemplate(&b, p.name, p.data); err != nil {
 		return template.HTML("<p>" + template.HTMLEscapeString(err.Error()) + "</p>")
 	}
 	return template.HTML(b.String())

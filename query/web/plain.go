@@ -5,17 +5,21 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// plain are the contents of pages for readers without script.
-var plain = template.Must(template.New("plain").Funcs(template.FuncMap{
-	"host":   func(path string) string { return pathLink("host", path) },
-	"series": func(path string) string { return pathLink("series", path) },
-	"time":   func(us int64) string { return readableTime(us) },
-	"value":  readableValue,
-	"words":  func(s []string) string { return strings.Join(s, "\n") },
-}).Parse(homeText + hostText + seriesText + boardText + statusText))
+// plain returns the contents of pages for readers without script. They are parsed for the first
+// reader: commands, which show no pages, should not wait for that when they start.
+var plain = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("plain").Funcs(template.FuncMap{
+		"host":   func(path string) string { return pathLink("host", path) },
+		"series": func(path string) string { return pathLink("series", path) },
+		"time":   func(us int64) string { return readableTime(us) },
+		"value":  readableValue,
+		"words":  func(s []string) string { return strings.Join(s, "\n") },
+	}).Parse(homeText + hostText + seriesText + boardText + statusText))
+})
 
 // readableTime returns a time in microseconds since 1970 for people.
 func readableTime(us int64) string {

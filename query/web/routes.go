@@ -21,7 +21,7 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		modules = []string{"main.js"}
 	}
-	_ = shell.Execute(w, struct {
+	_ = shell().Execute(w, struct {
 		Title, Base string
 		Modules     []string
 		Plain       template.HTML

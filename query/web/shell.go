@@ -1,9 +1,15 @@
 package web
 
-import "html/template"
+import (
+	"html/template"
+	"sync"
+)
 
-// shell is the frame of every page. The script fills the element page.
-var shell = template.Must(template.New("shell").Parse(`<!DOCTYPE html>
+// shell returns the frame of every page. The script fills the element page. It is parsed for the
+// first reader, as plain is.
+var shell = sync.OnceValue(func() *template.Template { return template.Must(template.New("shell").Parse(shellText)) })
+
+const shellText = `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -39,4 +45,4 @@ var shell = template.Must(template.New("shell").Parse(`<!DOCTYPE html>
 <div id="said" class="unseen" role="status" aria-live="polite"></div>
 </body>
 </html>
-`))
+`
