@@ -26,8 +26,8 @@ func lines(runs []canvas.Run) int {
 	return n
 }
 
-// heightOf is how high a text of the legend is, in whole pixels. As in rrdtool a line without text is
-// not zoomed.
+// heightOf is how high a text of the legend is, in whole pixels. As in rrdtool a line without text
+// is not zoomed.
 func (l *Layout) heightOf(runs []canvas.Run) float64 {
 	var text strings.Builder
 	for _, r := range runs {
