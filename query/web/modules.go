@@ -26,7 +26,7 @@ var pageModules = map[string]string{
 }
 
 // importLine finds what a module imports before it runs. An import by the function import, which
-// loads a page when it is first shown, is none of these.
+// loads a page when it is first shown, does not match.
 var importLine = regexp.MustCompile(`(?m)^(?:import|export)\s(?:[^'"();]*\sfrom\s)?'(\.[^']+)'`)
 
 // A frame is what the shell of a page names.
@@ -35,7 +35,7 @@ type frame struct {
 	modules map[string][]string // by the first part of a page's address
 }
 
-// frames is that of this program. To work it out takes 30 ms, more than a page.
+// frames returns the frame of this program's pages. It is worked out once.
 var frames = sync.OnceValue(func() frame {
 	f := frame{builtIn().base(), make(map[string][]string)}
 	for first := range pageModules {
