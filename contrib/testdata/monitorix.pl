@@ -41,6 +41,10 @@ for my $name (@names) {
     eval { require "$name.pm"; &{"${name}::${name}_init"}( $name, \%config, 0 ); 1 } or next;
     push @able, $name;
 }
+{
+    no warnings qw(redefine once);
+    *system::uptime2str = sub { return '1h 02m' };    # how long the machine is up differs from run to run
+}
 Recorded::fill( 60, \&Recorded::value );
 for my $name (@able) {
     no strict 'refs';
