@@ -38,7 +38,7 @@ func compareHeights(t *testing.T, a, b *picture, c pictureColor) {
 		for k := x - beside; k <= x+beside; k++ {
 			for _, seen := range []int{seen, seenClosely, seenLoosely} {
 				from2, to2 := b.span(k, c.NRGBA, seen)
-				alike = alike || near(from, from2, off) && near(to, to2, off) ||
+				alike = alike || a.near(b, k, from, from2, off) && a.near(b, k, to, to2, off) ||
 					from < 0 && to2-from2 <= 1 || from2 < 0 && to-from <= 1 // a thin line between two rows
 				if alike {
 					break
@@ -53,7 +53,19 @@ func compareHeights(t *testing.T, a, b *picture, c pictureColor) {
 	}
 }
 
-func near(a, b, off int) bool { return a-b <= off && b-a <= off }
+// near reports whether two ends of a colour in the column x of p and of q are at most off rows
+// apart. Rows between them that look the same in both pictures do not count: another element covers
+// them.
+func (p *picture) near(q *picture, x, y1, y2, off int) bool {
+	apart := 0
+	for y := min(y1, y2) + 1; y <= max(y1, y2); y++ {
+		if y < max(y1, y2) && y1 >= 0 && y2 >= 0 && p.At(x, y) == q.At(x, y) {
+			continue
+		}
+		apart++
+	}
+	return apart <= off
+}
 
 // compareTexts compares where the labels of both axes stand; those of the y axis only if rrdtool's
 // are defined.
