@@ -168,7 +168,8 @@ func (l *line) painting(kind MarkKind) (x painting, err error) {
 }
 
 // addDrawing reads a line that draws. It returns false if a colour is wrong: rrdtool then ignores
-// the rest of this line and all lines after it, without an error.
+// the rest of this line and all lines after it, without an error. The data formats still have a
+// column of such a LINE or AREA, without a legend.
 func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err error) {
 	m.Drawing = &Drawing{Variable: -1, Width: 1, GradHeight: defaultGradHeight}
 	if err := m.style(l, width); err != nil {
@@ -190,6 +191,7 @@ func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err er
 	for _, text := range x.colors {
 		c, ok := ParseColor(text)
 		if !ok {
+			p.addColumn(m, "")
 			return false, nil
 		}
 		m.Drawing.Colors = append(m.Drawing.Colors, c)
@@ -218,10 +220,15 @@ func (p *Program) addDrawing(l *line, m *mark, width string) (whole bool, err er
 	if m.Kind == AREA && m.Text != "" {
 		m.Text = "  " + m.Text
 	}
-	if (m.Kind == AREA || m.Kind == LINE) && isVariable && p.elems[of].kind != VDEF {
-		p.columns = append(p.columns, Export{Variable: of, Legend: withoutBlanks(text)})
-	}
+	p.addColumn(m, withoutBlanks(text))
 	return true, nil
+}
+
+// addColumn adds what a LINE or AREA of a DEF or CDEF writes into the data formats.
+func (p *Program) addColumn(m *mark, legend string) {
+	if of := m.Drawing.Variable; (m.Kind == AREA || m.Kind == LINE) && of >= 0 && p.elems[of].kind != VDEF {
+		p.columns = append(p.columns, Export{Variable: of, Legend: legend})
+	}
 }
 
 // lastDrawn returns the last LINE or AREA, which a STACK is stacked on, or nil if the program has

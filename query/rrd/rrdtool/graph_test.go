@@ -102,6 +102,20 @@ func TestColumnsWithoutBlanks(t *testing.T) {
 	}
 }
 
+// TestColumnOfWrongColor draws a line whose colour is wrong. It ends the graph's lines, and lost its
+// column in the data formats, which rrdtool keeps.
+func TestColumnOfWrongColor(t *testing.T) {
+	draw, folder := graphed(t)
+	draw("graph", "o.txt", "-a", "XML", "-s", "1200000060", "-e", "1200000180", "DEF:a=a.rrd:x:AVERAGE", "LINE:a#ff0000:one", "AREA:a#gg0000:two", "LINE:a#ff0000:three")
+	got, err := os.ReadFile(filepath.Join(folder, "o.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(got), "<columns>2</columns>") || !strings.Contains(string(got), "<entry></entry>") {
+		t.Errorf("the line of a wrong colour has no column:\n%s", got)
+	}
+}
+
 // TestPrefixForgottenByDataFormats prints %S twice. XML and JSON print by themselves first, and then
 // each of the lines has a prefix of its own.
 func TestPrefixForgottenByDataFormats(t *testing.T) {
