@@ -2,6 +2,7 @@ package rrdtool_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -199,7 +200,7 @@ func (g *graphGenerator) print() string {
 		return verb + ":" + g.numbers[g.r.IntN(len(g.numbers))] + ":" + g.timeFormat() + marker + ":strftime"
 	case g.one(5) && !g.data:
 		g.reach("valstrftime, valstrfduration")
-		return verb + ":" + g.column() + ":LAST:" + g.pick(g.timeFormat()+marker+":valstrftime", `%H\:%02m\:%02s`+marker+":valstrfduration", ":valstrftime", "%D days %h %.3S %f %W %d %M"+marker+":valstrfduration", ":valstrfduration")
+		return verb + ":" + g.column() + ":LAST:" + g.pick(epoch.ReplaceAllString(g.timeFormat(), "${1}S")+marker+":valstrftime", `%H\:%02m\:%02s`+marker+":valstrfduration", ":valstrftime", "%D days %h %.3S %f %W %d %M"+marker+":valstrfduration", ":valstrfduration")
 	case len(g.numbers) > 0 && g.one(2):
 		g.reach("prints a VDEF")
 		return verb + ":" + g.numbers[g.r.IntN(len(g.numbers))] + ":x" + format + marker
@@ -208,6 +209,10 @@ func (g *graphGenerator) print() string {
 }
 
 // timeFormat is one of strftime.
+// epoch is strftime's conversion into seconds since 1970. docs/graph.md says how rrdtool's differs for
+// a value that is a time.
+var epoch = regexp.MustCompile(`(%[-_0^#]*[0-9]*[EO]?)s`)
+
 func (g *graphGenerator) timeFormat() string {
 	if g.one(2) {
 		return g.pick(`%H\:%M %d.%m.%Y`, "%c", "%a %e")
