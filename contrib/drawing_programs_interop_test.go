@@ -34,7 +34,7 @@ func drawingProgram(t *testing.T, name string) string {
 		if set {
 			t.Fatalf("%s: %v", drawingPrograms, err)
 		}
-		t.Skip("there is no ", folder)
+		rrdtooltest.Lacks(t, "there is no ", folder)
 	}
 	return folder
 }
