@@ -19,7 +19,7 @@ type Protocol struct {
 	Title string
 	// Prefix is the first component of the series' paths; empty: Name.
 	Prefix string
-	// Network is what the address is for: "udp", "tcp" or "dir".
+	// Network is what the address is for: "udp", "tcp", "tcp+udp" (both at one address) or "dir".
 	Network string
 	// Address is where it listens by default; empty: only where it is told to.
 	Address string
@@ -27,6 +27,8 @@ type Protocol struct {
 	Usage string
 	// Flags are the further flags of the protocol.
 	Flags []Flag
+	// Shares are flags of another protocol whose values this one gets, too.
+	Shares []Flag
 	// Enabled reports whether a configuration receives anything; nil: it does if its address is not
 	// empty. If it is enabled with an empty address, the Addr of its Receiver is nil.
 	Enabled func(Config) bool
@@ -49,6 +51,18 @@ type Protocol struct {
 // PathPrefix returns the first component of the paths of the protocol's series.
 func (p *Protocol) PathPrefix() string { return cmp.Or(p.Prefix, p.Name) }
 
+// Sockets returns the networks on which the protocol listens: "tcp", "udp" or both; none if its
+// address is a folder.
+func (p *Protocol) Sockets() []string {
+	switch p.Network {
+	case "tcp", "udp":
+		return []string{p.Network}
+	case "tcp+udp":
+		return []string{"tcp", "udp"}
+	}
+	return nil
+}
+
 // A Flag is one command-line flag of a protocol. Its value reaches New in Config.Options.
 type Flag struct {
 	Name    string // with the protocol's name in front: collectd-group
@@ -69,7 +83,8 @@ type Config struct {
 	Options map[string][]string
 	// PacketConn, if not nil, is an open socket to use in place of Address (socket activation).
 	PacketConn net.PacketConn
-	// Listener, if not nil, is the same for a protocol over TCP.
+	// Listener, if not nil, is the same for a protocol over TCP. A protocol over both listens only
+	// at the sockets that are not nil, if one is.
 	Listener net.Listener
 	// MaxFuture is how far ahead of the clock the time of a sample may be; 0: one hour, negative:
 	// no limit.

@@ -70,8 +70,8 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	}
 	address("http", "tcp", p.http)
 	for _, r := range ways.Receivers {
-		if n := r.Protocol.Network; n == "udp" || n == "tcp" {
-			address(r.Protocol.Name, n, r.Address.Addr)
+		if n := r.Protocol.Sockets(); len(n) > 0 {
+			address(r.Protocol.Name, n[0], r.Address.Addr)
 		} else if info, err := os.Stat(r.Address.Addr); r.Address.Addr != "" && (err != nil || !info.IsDir()) {
 			wrong("%s: %s is no folder", r.Protocol.Name, r.Address.Addr)
 		}

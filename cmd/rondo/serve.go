@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -106,6 +107,7 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	for _, p := range protocols {
 		s.ways = append(s.ways, addProtocol(f, p))
 	}
+	share(s.ways)
 	s.rrd.addFlags(f)
 	f.StringVar(&s.mode, "socket-mode", "", "octal `mode` of rondo.sock, the socket through which commands reach the server (default: 0600, or 0660 with --socket-group)")
 	f.StringVar(&s.socket.Group, "socket-group", "", "`group` of rondo.sock; its members may do everything that the owner may do")
@@ -157,6 +159,19 @@ func addProtocol(f *pflag.FlagSet, p receivers.Protocol) way {
 		w.options[o.Name] = func() []string { return []string{*v} }
 	}
 	return w
+}
+
+// share gives each protocol the flags of others that it shares.
+func share(ways []way) {
+	for _, w := range ways {
+		for _, o := range w.protocol.Shares {
+			for _, owner := range ways {
+				if slices.ContainsFunc(owner.protocol.Flags, func(f receivers.Flag) bool { return f.Name == o.Name }) {
+					w.options[o.Name] = owner.options[o.Name]
+				}
+			}
+		}
+	}
 }
 
 func (s *serve) run(ctx context.Context) error {

@@ -39,6 +39,8 @@ type Case struct {
 	Message func(n int) []byte
 	// Arrival says that messages have no time: a sample has the time of its arrival, which is Now.
 	Arrival bool
+	// Named says that messages name their series: all peers write the same one.
+	Named bool
 	// Garbage are messages that must do no harm. None may hold a sample of the series of Message.
 	Garbage [][]byte
 	// Dial connects to the receiver; nil: net.Dial.

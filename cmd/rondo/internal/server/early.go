@@ -18,7 +18,7 @@ func (s *server) early() error {
 		if err := s.check(r); err != nil {
 			return err
 		}
-		if n := r.Protocol.Network; r.Address.Addr != "" && (n == "udp" || n == "tcp") {
+		if r.Address.Addr != "" && len(r.Protocol.Sockets()) > 0 {
 			if _, _, err := net.SplitHostPort(r.Address.Addr); err != nil {
 				return fmt.Errorf("--%s %s: want HOST:PORT, such as %s", r.Protocol.Name, r.Address.Addr, example(r))
 			}
@@ -62,12 +62,22 @@ func (s *server) free() error {
 		if r.Address.Named || r.Address.Addr == "" || r.Protocol.Enabled != nil && r.Protocol.Enabled(c) {
 			return nil // a named address fails by itself, and files can be read without an address
 		}
-		if err := try(r.Protocol.Network, r.Address.Addr); err == nil {
+		if n := r.Protocol.Sockets(); len(n) > 0 && tryAll(n, r.Address.Addr) == nil {
 			return nil
 		}
 		missed = append(missed, fmt.Sprintf("--%s %s", r.Protocol.Name, r.Address.Addr))
 	}
 	return noneFree(missed)
+}
+
+// tryAll returns an error if it cannot listen at an address on one of the networks.
+func tryAll(networks []string, addr string) error {
+	for _, n := range networks {
+		if err := try(n, addr); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // try returns an error if it cannot listen at an address.

@@ -89,7 +89,7 @@ func (m *manager) open(r Receiver) error {
 	c := m.settings(r)
 	files := m.activated[name]
 	if len(files) > 0 {
-		if err := adopt(&c, r.Protocol.Network, files[0]); err != nil {
+		if err := adopt(&c, r.Protocol.Sockets(), files); err != nil {
 			return fmt.Errorf("socket %s of systemd: %w", name, err)
 		}
 	}
@@ -115,13 +115,24 @@ func (m *manager) open(r Receiver) error {
 	return nil
 }
 
-// adopt makes c use a copy of the open socket f. f itself stays open for the next reload.
-func adopt(c *receivers.Config, network string, f *os.File) (err error) {
-	if network == "udp" {
-		c.PacketConn, err = net.FilePacketConn(f)
-		return err
+// adopt makes c use copies of open sockets, the first for each network. The files themselves stay
+// open for the next reload.
+func adopt(c *receivers.Config, networks []string, files []*os.File) (err error) {
+	for _, network := range networks {
+		for _, f := range files {
+			if network == "udp" {
+				c.PacketConn, err = net.FilePacketConn(f)
+			} else {
+				c.Listener, err = net.FileListener(f)
+			}
+			if err == nil {
+				break
+			}
+		}
 	}
-	c.Listener, err = net.FileListener(f)
+	if c.PacketConn != nil || c.Listener != nil {
+		return nil
+	}
 	return err
 }
 
