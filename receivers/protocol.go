@@ -19,10 +19,16 @@ type Protocol struct {
 	Title string
 	// Prefix is the first component of the series' paths; empty: Name.
 	Prefix string
-	// Network is what the address is for: "udp", "tcp", "tcp+udp" (both at one address) or "dir".
+	// Network is what the address is for: "udp", "tcp", "tcp+udp" (both at one address) or "dir";
+	// or "http" for requests to the server's own HTTP port. Such a protocol has Routes and no
+	// address: the flag --Name is on or off, and the Receiver is a Handler.
 	Network string
-	// Address is where it listens by default; empty: only where it is told to.
+	// Address is where it listens by default; empty: only where it is told to. Of the network
+	// "http": On or empty.
 	Address string
+	// Routes are the requests that the protocol takes, each a method and a path without wildcards:
+	// "POST /api/v1/write".
+	Routes []string
 	// Usage is the help text of the flag --Name.
 	Usage string
 	// Flags are the further flags of the protocol.
@@ -52,7 +58,7 @@ type Protocol struct {
 func (p *Protocol) PathPrefix() string { return cmp.Or(p.Prefix, p.Name) }
 
 // Sockets returns the networks on which the protocol listens: "tcp", "udp" or both; none if its
-// address is a folder.
+// address is a folder, or it is requests to the HTTP port.
 func (p *Protocol) Sockets() []string {
 	switch p.Network {
 	case "tcp", "udp":
@@ -76,7 +82,8 @@ type Flag struct {
 // Config configures a receiver. Except for Address, the zero value of each field is what production
 // runs.
 type Config struct {
-	// Address is the listen address, host:port, or the folder of a "dir" protocol.
+	// Address is the listen address, host:port; or the folder of a "dir" protocol; or the address
+	// of the HTTP port.
 	Address string
 	// Options holds the values of the protocol's flags by name. A flag that is missing has its
 	// default.

@@ -70,9 +70,11 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	}
 	address("http", "tcp", p.http)
 	for _, r := range ways.Receivers {
-		if n := r.Protocol.Sockets(); len(n) > 0 {
+		n := r.Protocol.Sockets()
+		switch info, err := os.Stat(r.Address.Addr); {
+		case len(n) > 0:
 			address(r.Protocol.Name, n[0], r.Address.Addr)
-		} else if info, err := os.Stat(r.Address.Addr); r.Address.Addr != "" && (err != nil || !info.IsDir()) {
+		case r.Protocol.Network == "dir" && r.Address.Addr != "" && (err != nil || !info.IsDir()):
 			wrong("%s: %s is no folder", r.Protocol.Name, r.Address.Addr)
 		}
 	}

@@ -36,3 +36,49 @@ func TestAddedReceiver(t *testing.T) {
 		t.Errorf("the help lacks %q, or has a part of others:\n%s", want, help.String())
 	}
 }
+
+// TestReceiverOverHTTP: the flag of a protocol over the HTTP port is on or off, and nothing else.
+func TestReceiverOverHTTP(t *testing.T) {
+	defer func(list []receivers.Protocol) { protocols = list }(protocols)
+	protocols = append(
+		slices.Clip(protocols),
+		receivers.Protocol{Name: "posted", Network: receivers.HTTP, Address: receivers.On},
+		receivers.Protocol{Name: "seldom", Network: receivers.HTTP},
+	)
+	for args, want := range map[string][2]string{
+		"":                              {"on", ""},
+		"--posted=off --seldom=on":      {"", "on"},
+		"--posted=false --seldom=true":  {"", "on"},
+		"--posted= --seldom=off":        {"", ""},
+		"--posted=127.0.0.1:1234":       {"error"},
+		"--posted=on --seldom=whatever": {"error"},
+	} {
+		s := settings(t, strings.Fields(args)...)
+		ways, _, err := s.apply()
+		if want[0] == "error" {
+			if err == nil || !strings.Contains(err.Error(), "want on or off") {
+				t.Errorf("%s: %v", args, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]string{receiver(t, ways, "posted").Address.Addr, receiver(t, ways, "seldom").Address.Addr}; got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+	s := settings(t)
+	_, cmd := newServeSettings(s.common)
+	var help bytes.Buffer
+	cmd.SetOut(&help)
+	cmd.SetErr(&help)
+	if err := cmd.Usage(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"--posted ON|OFF", "(default on)", "--seldom ON|OFF", "(default off)"} {
+		if !strings.Contains(help.String(), want) {
+			t.Errorf("the help lacks %q:\n%s", want, help.String())
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -80,13 +79,6 @@ type serve struct {
 	rules   []rules.Rule // of the file that was applied last
 }
 
-// A way is the flags of one protocol.
-type way struct {
-	protocol receivers.Protocol
-	address  *string
-	options  map[string]func() []string // by flag
-}
-
 func newServe(c *common) *cobra.Command {
 	_, cmd := newServeSettings(c)
 	return cmd
@@ -130,48 +122,13 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	cmd.SetUsageFunc(serveUsage)
 	completeFlag(cmd, "sync", backend.SyncModes)
 	completeFlag(cmd, "log-level", logLevels)
+	for _, p := range protocols {
+		if p.Network == receivers.HTTP {
+			completeFlag(cmd, p.Name, []string{receivers.On, off})
+		}
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context()) }
 	return s, cmd
-}
-
-// addProtocol adds the flags of p.
-func addProtocol(f *pflag.FlagSet, p receivers.Protocol) way {
-	w := way{protocol: p, options: make(map[string]func() []string)}
-	usage := fmt.Sprintf("listen `address` of %s", p.Name)
-	if p.Usage != "" {
-		usage = p.Usage
-	}
-	w.address = f.String(p.Name, p.Address, usage)
-	for _, o := range p.Flags {
-		if o.Repeat {
-			var def []string
-			if o.Default != "" {
-				def = []string{o.Default}
-			}
-			v := f.StringSlice(o.Name, def, o.Usage)
-			w.options[o.Name] = func() []string { return *v }
-			continue
-		}
-		v := f.String(o.Name, o.Default, o.Usage)
-		if o.Switch {
-			f.Lookup(o.Name).NoOptDefVal = "true"
-		}
-		w.options[o.Name] = func() []string { return []string{*v} }
-	}
-	return w
-}
-
-// share gives each protocol the flags of others that it shares.
-func share(ways []way) {
-	for _, w := range ways {
-		for _, o := range w.protocol.Shares {
-			for _, owner := range ways {
-				if slices.ContainsFunc(owner.protocol.Flags, func(f receivers.Flag) bool { return f.Name == o.Name }) {
-					w.options[o.Name] = owner.options[o.Name]
-				}
-			}
-		}
-	}
 }
 
 func (s *serve) run(ctx context.Context) error {
@@ -259,9 +216,13 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 	s.rules = list.Rules
 	ways := server.Ways{Policy: list.Policy}
 	for _, w := range s.ways {
+		addr, err := w.listens()
+		if err != nil {
+			return server.Ways{}, nil, err
+		}
 		r := server.Receiver{
 			Protocol: w.protocol,
-			Address:  server.Address{Addr: *w.address, Named: named[w.protocol.Name]},
+			Address:  server.Address{Addr: addr, Named: named[w.protocol.Name]},
 			Options:  make(map[string][]string),
 		}
 		for name, values := range w.options {

@@ -3,6 +3,7 @@ package receivertest
 import (
 	"math"
 	"net"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -45,6 +46,9 @@ type Case struct {
 	Garbage [][]byte
 	// Dial connects to the receiver; nil: net.Dial.
 	Dial func(t testing.TB, r receivers.Receiver) net.Conn
+	// Request returns the request that brings a message to the server at url, such as
+	// "http://127.0.0.1:80"; for HTTP.
+	Request func(t testing.TB, url string, message []byte) *http.Request
 	// Deliver, in place of Dial, brings a message to a receiver that has no socket: it writes a
 	// file, say. It must not return before the receiver has looked at the message, because the next
 	// message may replace it. Garbage is delivered to the same place, and may be looked at again.

@@ -13,6 +13,9 @@ import (
 
 // Run runs the suite on loopback. A receiver of the network "tcp" passes more tests than others;
 // one of the network "dir" may share its folder.
+//
+// A receiver of the network "http" answers each message with success, which means that the sample
+// is durable, or says in its answer that it is not. So in some tests it must do more than others.
 func Run(t *testing.T, c Case) {
 	steps := []step{
 		{"serves", serves},
@@ -24,7 +27,10 @@ func Run(t *testing.T, c Case) {
 		{"sheds and counts when the sink is slow", sheds},
 		{"refuses series over the limit", limits},
 	}
-	if c.Protocol.Network != "dir" {
+	if c.Protocol.Network == receivers.HTTP {
+		steps = httpSteps()
+	}
+	if n := c.Protocol.Network; n != "dir" && n != receivers.HTTP {
 		steps = append(steps, step{"says that its address is taken", taken})
 	}
 	if c.Protocol.Network == "tcp" {

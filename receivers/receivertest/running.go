@@ -30,6 +30,7 @@ type Running struct {
 	cancel context.CancelFunc
 	err    chan error
 	conn   net.Conn
+	site   *site // of a receiver over HTTP
 }
 
 // Start makes a receiver of c, whose configuration change may alter, and serves into rec. When the
@@ -57,6 +58,11 @@ func Start(t testing.TB, c Case, rec *Recorder, change func(*receivers.Config)) 
 	if change != nil {
 		change(&cfg)
 	}
+	var web *site
+	if c.Protocol.Network == receivers.HTTP {
+		web = newSite(t)
+		cfg.Address = web.listener.Addr().String()
+	}
 	var r receivers.Receiver
 	var err error
 	pprof.Do(context.Background(), labels, func(context.Context) { r, err = c.Protocol.New(cfg, rec) })
@@ -64,7 +70,10 @@ func Start(t testing.TB, c Case, rec *Recorder, change func(*receivers.Config)) 
 		t.Fatalf("new: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	run := &Running{Receiver: r, Recorder: rec, t: t, c: c, cancel: cancel, err: make(chan error, 1)}
+	run := &Running{Receiver: r, Recorder: rec, t: t, c: c, cancel: cancel, err: make(chan error, 1), site: web}
+	if web != nil {
+		web.serve(t, c.Protocol, r)
+	}
 	go pprof.Do(ctx, labels, func(ctx context.Context) { run.err <- r.Serve(ctx) })
 	t.Cleanup(func() {
 		if run.conn != nil {
@@ -109,9 +118,18 @@ func (r *Running) Stop() {
 	}
 }
 
-// Send sends messages to the receiver, over one connection or as the Case delivers them.
+// Send sends messages to the receiver, over one connection or as the Case delivers them. A receiver
+// over HTTP must answer each with success.
 func (r *Running) Send(messages ...[]byte) {
 	r.t.Helper()
+	if r.site != nil {
+		for _, m := range messages {
+			if a := r.Ask(m); a.Status/100 != 2 {
+				r.t.Fatalf("the answer is %d %s, want success", a.Status, a.Text)
+			}
+		}
+		return
+	}
 	if r.c.Deliver != nil {
 		for _, m := range messages {
 			r.c.Deliver(r.t, r.Receiver, m)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/query/unixsocket"
+	"github.com/rondo-db/rondo/receivers"
 )
 
 // early finds mistakes before the database is opened. A failed start must not leave an empty
@@ -54,7 +55,7 @@ func (s *server) free() error {
 	}
 	missed := s.missed
 	for _, r := range s.Ways.Receivers {
-		if !s.enabled(r) {
+		if !s.enabled(r) || r.Protocol.Network == receivers.HTTP {
 			continue
 		}
 		c := s.settings(r)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/internal/room"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/web"
+	"github.com/rondo-db/rondo/receivers"
 )
 
 // bounds are the limits of the HTTP port. A client is an address.
@@ -78,7 +78,7 @@ type gate struct {
 	answers *rpc.Budget
 	refused [refusals]atomic.Uint64
 
-	endpoints map[string]*histogram.Histogram // how long requests took, by path; does not change
+	endpoints map[string]*histogram.Histogram // how long requests took, by path
 
 	mu   sync.Mutex // guards told
 	told time.Time  // when a request by a foreign name was last logged
@@ -196,6 +196,13 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // otherEndpoint is the name under which requests for unknown paths are counted.
 const otherEndpoint = "other"
 
+// routes counts requests for further paths apart. It is called before the first request.
+func (g *gate) routes(paths []string) {
+	for _, path := range paths {
+		g.endpoints[path] = new(histogram.Histogram)
+	}
+}
+
 func (g *gate) endpoint(path string) *histogram.Histogram {
 	if web.Draws(path) {
 		path = web.GraphPath
@@ -264,7 +271,7 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 	defer cancel()
 	whole := r.WithContext(ctx)
 	if whole.Body = http.NoBody; body != nil {
-		whole.Body = io.NopCloser(bytes.NewReader(body))
+		whole.Body = receivers.NewWholeBody(body)
 	}
 	whole.ContentLength = int64(len(body))
 	g.pass(c, w, whole, h, leave)

@@ -33,6 +33,7 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	}
 	s.page = newGate(b, newHosts(l.Addr(), s.HTTPHosts, machineNames), s.Logger)
 	s.connections = limitConnections(l, b.conns, b.clientConns)
+	s.page.routes(s.Ways.paths())
 	s.announce("http", l.Addr(), false)
 	return serve(s.connections, &http.Server{
 		Handler:           s.page,

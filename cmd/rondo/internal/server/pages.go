@@ -18,7 +18,7 @@ func (s *server) newPages() *web.Server {
 func (s *server) waysIn() []web.Way {
 	var ways []web.Way
 	for _, r := range s.receivers.all() {
-		ways = append(ways, web.Way{Name: r.settings.Protocol.Name, Addr: r.receiver.Addr().String()})
+		ways = append(ways, web.Way{Name: r.settings.Protocol.Name, Addr: addressOf(r.receiver)})
 	}
 	if s.daemon != nil {
 		for _, a := range s.daemon.addrs {

@@ -21,8 +21,9 @@ type manager struct {
 	sink *sink.Sink // lives as long as the server, because it counts what senders may still make
 	fail context.CancelCauseFunc
 
-	mu   sync.Mutex // guards runs
-	runs []*run     // in the order of the configuration
+	mu     sync.Mutex      // guards what follows
+	runs   []*run          // in the order of the configuration
+	wanted map[string]bool // the protocols that have an address
 }
 
 // A run is one receiver being served.
@@ -41,6 +42,7 @@ func newManager(s *server) *manager {
 func (m *manager) start(w Ways, fail context.CancelCauseFunc) error {
 	m.fail = fail
 	m.sink.SetPolicy(w.Policy)
+	m.want(w)
 	for _, r := range w.Receivers {
 		if err := m.open(r); err != nil {
 			return err
@@ -73,8 +75,12 @@ func (s *server) enabled(r Receiver) bool {
 }
 
 func (s *server) settings(r Receiver) receivers.Config {
+	addr := r.Address.Addr
+	if r.Protocol.Network == receivers.HTTP && addr != "" && s.http != nil {
+		addr = s.http.Addr().String()
+	}
 	return receivers.Config{
-		Address:   r.Address.Addr,
+		Address:   addr,
 		Options:   r.Options,
 		MaxFuture: s.MaxFuture,
 		Logger:    s.Logger.With("receiver", r.Protocol.Name),
@@ -85,6 +91,9 @@ func (m *manager) open(r Receiver) error {
 	name := r.Protocol.Name
 	if !m.enabled(r) {
 		return nil
+	}
+	if r.Protocol.Network == receivers.HTTP {
+		return m.openRoutes(r)
 	}
 	c := m.settings(r)
 	files := m.activated[name]
@@ -168,6 +177,7 @@ func (r Receiver) same(o Receiver) bool {
 // with bad settings keeps running with the old ones; ok is then false.
 func (m *manager) reload(w Ways) (ok bool) {
 	m.sink.SetPolicy(w.Policy)
+	m.want(w)
 	var stay []string // receivers that keep the old settings
 	for _, r := range w.Receivers {
 		name := r.Protocol.Name

@@ -198,6 +198,7 @@ func (s *server) handlers() (all, scrapes http.Handler) {
 	mux, metrics := http.NewServeMux(), http.NewServeMux()
 	mux.Handle(s.rpc.Handler())
 	mux.Handle("/", s.pages)
+	s.receivers.mount(mux, s.Ways)
 	mux.HandleFunc("GET /rondo.proto", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write(rpc.Proto) // the client may be gone

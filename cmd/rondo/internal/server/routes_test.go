@@ -1,0 +1,142 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// posted is a protocol over the HTTP port that answers with the body of the request.
+var posted = receivers.Protocol{
+	Name: "posted", Network: receivers.HTTP, Address: receivers.On, Routes: []string{"POST /posted", "GET /posted/ping"},
+	New: func(c receivers.Config, sink receivers.Sink) (receivers.Receiver, error) {
+		p := new(postedReceiver)
+		p.Requests = receivers.NewRequests(sink, &p.Counters, c)
+		return p, nil
+	},
+}
+
+type postedReceiver struct {
+	receivers.Counters
+	*receivers.Requests
+}
+
+func (p *postedReceiver) Stats() receivers.Stats { return p.Counters.Stats() }
+
+func (p *postedReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.Handle(w, r, func(_ context.Context, body []byte) { _, _ = fmt.Fprintf(w, "%s %s", r.Method, body) })
+}
+
+func postedWays(addr string) Ways {
+	return Ways{Receivers: []Receiver{{Protocol: posted, Address: Address{Addr: addr}}}}
+}
+
+// request sends a request and returns status and text of the answer.
+func request(t *testing.T, method, url, body string, header ...string) string {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		q.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultClient.Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }() // it has been read
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%d %s", res.StatusCode, strings.TrimSpace(string(text)))
+}
+
+// TestRoutes: requests for the routes of a receiver reach it through the gate, which checks Host
+// and Origin, and the requests are counted by path.
+func TestRoutes(t *testing.T) {
+	r := start(t, Config{HTTP: anyPort, Ways: postedWays(receivers.On)})
+	for _, tt := range []struct {
+		method, path, body, want string
+		header                   []string
+	}{
+		{"POST", "/posted", "hello", "200 POST hello", nil},
+		{"GET", "/posted/ping", "", "200 GET", nil},
+		{"GET", "/posted", "", "405 Method Not Allowed", nil},
+		{"POST", "/posted/ping", "", "405 Method Not Allowed", nil},
+		{"POST", "/posted", "x", "403 Origin", []string{"Origin", "http://elsewhere.example"}},
+	} {
+		if got := request(t, tt.method, r.url(tt.path), tt.body, tt.header...); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s %s of %d bytes: %.200s, want %s", tt.method, tt.path, len(tt.body), got, tt.want)
+		}
+	}
+	if got := r.Receivers["posted"]; got == nil || got.String() != r.HTTP.String() {
+		t.Errorf("the receiver is at %v, want %v", got, r.HTTP)
+	}
+	page := request(t, "GET", r.url("/metrics"), "")
+	for _, want := range []string{
+		`rondo_http_request_seconds_count{path="/posted"} 3`,
+		`rondo_http_request_seconds_count{path="/posted/ping"} 2`,
+		`rondo_receiver_packets_total{receiver="posted"} 2`,
+		`rondo_receiver_bytes_total{receiver="posted"} 5`,
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+	if got := request(t, "GET", r.url("/"), ""); !strings.HasPrefix(got, "200") {
+		t.Errorf("the page of the ways in: %.200s", got)
+	}
+}
+
+// TestRoutesReload: a receiver over HTTP is turned off and on while the server runs.
+func TestRoutesReload(t *testing.T) {
+	reload := make(chan Ways)
+	r := start(t, Config{HTTP: anyPort, Ways: postedWays(""), Reload: reload})
+	const off = "404 this server does not receive posted: it needs --posted on"
+	for i, tt := range []struct{ addr, want string }{{"", off}, {receivers.On, "200 POST x"}, {"", off}} {
+		if i > 0 {
+			reload <- postedWays(tt.addr)
+			reload <- postedWays(tt.addr) // the server takes it when it has done the first
+		}
+		if got := request(t, "POST", r.url("/posted"), "x"); got != tt.want {
+			t.Errorf("%q: %s, want %s", tt.addr, got, tt.want)
+		}
+	}
+}
+
+// TestRoutesBetween: a client whose request comes while the receiver is replaced, or when it has
+// ended, is told to try again; an answer of 404 would make it drop its samples.
+func TestRoutesBetween(t *testing.T) {
+	m := &manager{server: &server{Config: Config{}.withDefaults()}}
+	m.want(postedWays(receivers.On))
+	mux := http.NewServeMux()
+	m.mount(mux, postedWays(receivers.On))
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/posted", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, q)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("the answer is %d, want 503 with Retry-After", w.Code)
+	}
+}
+
+// TestRoutesWithoutPort: a server without the HTTP port has no receivers over it, and says so if
+// one was asked for.
+func TestRoutesWithoutPort(t *testing.T) {
+	w := postedWays(receivers.On)
+	w.Receivers[0].Address.Named = true
+	r := start(t, Config{Ways: w})
+	if len(r.Receivers) != 0 || !strings.Contains(r.log.String(), "the HTTP port is off") {
+		t.Errorf("receivers %v\n%s", r.Receivers, r.log)
+	}
+}

@@ -1,0 +1,226 @@
+package receivers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// HTTP is the network of protocols that are requests to the server's HTTP port.
+const HTTP = "http"
+
+// On is the address of a protocol of the network "http" that is received by default.
+const On = "on"
+
+// A Handler is a Receiver of the network "http". The server calls ServeHTTP for each request that
+// matches one of the protocol's Routes, from the time when New has returned until Serve has
+// returned, and possibly a little later. The body of a request is complete and in memory, and no
+// longer than a few megabytes, before the call begins: [Body] returns it.
+type Handler interface {
+	Receiver
+	http.Handler
+}
+
+// maxUnpacked is how many bytes of unpacked bodies may be in memory at a time, of all requests of a
+// receiver.
+const maxUnpacked = 256 << 20
+
+// Requests is what receivers over HTTP have in common. It lets requests in while Serve runs, counts
+// them, and stores their samples before they are answered: an answer of success means that the
+// samples are durable. Its methods may be called concurrently.
+type Requests struct {
+	sink   Sink
+	c      *Counters
+	cfg    Config
+	places chan struct{} // one for each request that is being handled
+	now    func() time.Time
+	base   context.Context // of calls of the sink; ends when the grace of Serve is over
+	cut    context.CancelFunc
+	stale  atomic.Uint64
+
+	mu       sync.Mutex // guards what follows
+	closed   bool       // no request is let in any more
+	under    sync.WaitGroup
+	unpacked int64 // bytes
+}
+
+// NewRequests returns Requests that store in sink and count in c. cfg.Address is the address of the
+// HTTP port.
+func NewRequests(sink Sink, c *Counters, cfg Config) *Requests {
+	cfg = cfg.WithDefaults()
+	q := &Requests{sink: sink, c: c, cfg: cfg, now: cfg.Now, places: make(chan struct{}, cfg.InFlight)}
+	q.base, q.cut = context.WithCancel(context.Background())
+	return q
+}
+
+// Addr returns the address of the HTTP port; nil if the configuration names none.
+func (q *Requests) Addr() net.Addr {
+	a, err := netip.ParseAddrPort(q.cfg.Address)
+	if err != nil {
+		return nil
+	}
+	return net.TCPAddrFromAddrPort(a)
+}
+
+// Serve waits until ctx ends. Then it lets no more requests in and waits for those under way. When
+// Config.Grace is over, it cancels what they ask of the sink.
+func (q *Requests) Serve(ctx context.Context) error {
+	<-ctx.Done()
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	t := time.AfterFunc(q.cfg.Grace, q.cut)
+	q.under.Wait()
+	t.Stop()
+	q.cut()
+	return nil
+}
+
+// Close lets no more requests in.
+func (q *Requests) Close() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	return nil
+}
+
+// Handle calls serve with the body of r. If the receiver has ended, or as many requests as
+// Config.InFlight are handled for as long as Config.Patience, it answers r itself with 503. ctx is
+// for calls of the sink. It does not end when the client goes away.
+func (q *Requests) Handle(w http.ResponseWriter, r *http.Request, serve func(ctx context.Context, body []byte)) {
+	if !q.begin() {
+		TryAgain(w, "the receiver is ending")
+		return
+	}
+	defer q.under.Done()
+	body, err := Body(r)
+	q.c.Packets.Add(1)
+	q.c.Bytes.Add(uint64(len(body)))
+	if err != nil {
+		q.c.Drop(Truncated, 1)
+		http.Error(w, "the request did not arrive: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	t := time.NewTimer(q.cfg.Patience)
+	defer t.Stop()
+	select {
+	case q.places <- struct{}{}:
+	case <-t.C:
+		q.c.Drop(Overload, 1)
+		TryAgain(w, "too many requests are under way")
+		return
+	}
+	defer func() { <-q.places }()
+	serve(q.base, body)
+}
+
+func (q *Requests) begin() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	q.under.Add(1)
+	return true
+}
+
+// Unpack reserves n bytes for an unpacked body, before it is unpacked. Call release when the body
+// is not used any more. If unpacked bodies take too much memory, ok is false, the request is
+// counted as Overload, and the answer is that of TryAgain.
+func (q *Requests) Unpack(n int64) (release func(), ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.unpacked+n > maxUnpacked {
+		q.c.Drop(Overload, 1)
+		return nil, false
+	}
+	q.unpacked += n
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.unpacked -= n
+	}, true
+}
+
+// Store stores b and returns when it is durable. values is the number of values in b. The error is
+// a *core.RejectedError if some samples were refused and the others stored; any other error means
+// that nothing was stored. Store waits for memory of the store as long as Config.Patience. It
+// counts what was stored and what was not.
+func (q *Requests) Store(ctx context.Context, b *core.Batch, values int) error {
+	ctx, cancel := context.WithTimeout(ctx, q.cfg.Patience)
+	defer cancel()
+	p, err := q.sink.Submit(ctx, b)
+	if err == nil {
+		q.c.Samples.Add(uint64(b.Len()))
+		q.c.Values.Add(uint64(values))
+		err = p.Wait()
+	}
+	var rejected *core.RejectedError
+	switch {
+	case err == nil:
+	case errors.As(err, &rejected):
+		q.c.Drop(Late, uint64(rejected.Late))
+		q.c.Drop(State, uint64(rejected.Other))
+		for _, f := range rejected.First {
+			if errors.Is(f.Err, core.ErrNotFound) {
+				q.stale.Add(1)
+				break
+			}
+		}
+	default:
+		q.c.Drop(FailureReason(err), uint64(b.Len()))
+	}
+	return err
+}
+
+// Generation returns a number that changes when the sink has refused a reference: some series was
+// dropped. References from an earlier generation must be resolved again.
+func (q *Requests) Generation() uint64 { return q.stale.Load() }
+
+// TryAgain answers a request with 503: the client is to send it again, a second later at the
+// earliest.
+func TryAgain(w http.ResponseWriter, why string) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, why+".", http.StatusServiceUnavailable)
+}
+
+// A WholeBody is the body of a request that has been read into memory.
+type WholeBody struct {
+	bytes.Reader
+	all []byte
+}
+
+// NewWholeBody returns a body that consists of b.
+func NewWholeBody(b []byte) *WholeBody {
+	w := &WholeBody{all: b}
+	w.Reset(b)
+	return w
+}
+
+// Close does nothing.
+func (*WholeBody) Close() error { return nil }
+
+// Body returns the body of r. It copies nothing if the body is a WholeBody, as the server gives it.
+func Body(r *http.Request) ([]byte, error) {
+	switch b := r.Body.(type) {
+	case nil:
+		return nil, nil
+	case *WholeBody:
+		return b.all, nil
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the body: %w", err)
+	}
+	return body, nil
+}
