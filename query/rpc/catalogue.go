@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/attime"
 	"github.com/rondo-db/rondo/rra"
@@ -50,7 +51,12 @@ func (s *Server) Create(ctx context.Context, req *connect.Request[rondov1.Create
 		Start:      rra.Seconds(start),
 		Overwrite:  m.GetOverwrite(),
 	}
-	ref, err := s.Store.Create(ctx, spec)
+	if spec.Overwrite {
+		if err := access.From(ctx).Need(access.Admin); err != nil {
+			return nil, fail(err, "overwrite")
+		}
+	}
+	ref, err := s.view(ctx).Create(ctx, spec)
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -76,7 +82,7 @@ func definition(m *rondov1.Definition) (*rra.Definition, error) {
 
 // Drop removes a series with all its rows.
 func (s *Server) Drop(ctx context.Context, req *connect.Request[rondov1.DropRequest]) (*connect.Response[rondov1.DropResponse], error) {
-	if err := s.Store.Drop(ctx, req.Msg.GetPath()); err != nil {
+	if err := s.view(ctx).Drop(ctx, req.Msg.GetPath()); err != nil {
 		return nil, coded(err)
 	}
 	return connect.NewResponse(&rondov1.DropResponse{}), nil
@@ -87,7 +93,7 @@ func (s *Server) Rename(ctx context.Context, req *connect.Request[rondov1.Rename
 	if req.Msg.GetTo() == "" {
 		return nil, invalid("no path to rename to")
 	}
-	if err := s.Store.Rename(ctx, req.Msg.GetPath(), req.Msg.GetTo()); err != nil {
+	if err := s.view(ctx).Rename(ctx, req.Msg.GetPath(), req.Msg.GetTo()); err != nil {
 		return nil, coded(err)
 	}
 	return connect.NewResponse(&rondov1.RenameResponse{}), nil
@@ -110,7 +116,7 @@ func (s *Server) List(ctx context.Context, req *connect.Request[rondov1.ListRequ
 	charge := chargeFor(ctx, req)
 	var page rondov1.ListResponse
 	damaged := s.Store.Damaged() > 0
-	all := func(page string) iter.Seq2[core.Series, error] { return s.Store.List(ctx, m.GetPrefix(), page) }
+	all := func(page string) iter.Seq2[core.Series, error] { return s.view(ctx).List(ctx, m.GetPrefix(), page) }
 	for e, err := range all(m.GetPage()) {
 		if errors.Is(err, core.ErrDamaged) {
 			damaged = true // endPage says where
@@ -170,7 +176,7 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 	charge := chargeFor(ctx, req)
 	var page rondov1.ListResponse
 	damaged := s.Store.Damaged() > 0
-	for e, err := range s.Store.Select(ctx, matchers) {
+	for e, err := range s.view(ctx).Select(ctx, matchers) {
 		if errors.Is(err, core.ErrDamaged) {
 			damaged = true // endPage says where
 			break
@@ -191,7 +197,7 @@ func (s *Server) selectPage(ctx context.Context, req *connect.Request[rondov1.Li
 		}
 		page.Series = append(page.Series, x)
 	}
-	err = endPage(&page, damaged, func(string) iter.Seq2[core.Series, error] { return s.Store.Select(ctx, matchers) },
+	err = endPage(&page, damaged, func(string) iter.Seq2[core.Series, error] { return s.view(ctx).Select(ctx, matchers) },
 		func(x *rondov1.Series) string { return strconv.FormatUint(x.GetRef(), 10) })
 	if err != nil {
 		return nil, fail(err, "list by labels")
@@ -223,9 +229,9 @@ func matchersOf(ms []*rondov1.Matcher) ([]core.Matcher, error) {
 
 // Labels returns the label names in use, or the values of one.
 func (s *Server) Labels(ctx context.Context, req *connect.Request[rondov1.LabelsRequest]) (*connect.Response[rondov1.LabelsResponse], error) {
-	get := s.Store.LabelNames
+	get := s.view(ctx).LabelNames
 	if name := req.Msg.GetName(); name != "" {
-		get = func(ctx context.Context) ([]string, error) { return s.Store.LabelValues(ctx, name) }
+		get = func(ctx context.Context) ([]string, error) { return s.view(ctx).LabelValues(ctx, name) }
 	}
 	values, err := get(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/charts"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
@@ -70,18 +71,18 @@ func (s *Server) charted(ctx context.Context, prefix string) ([]charts.Series, e
 	below := prefix + "/"
 	if prefix == "" {
 		below = ""
-	} else if ref, err := s.Store.Lookup(prefix); err == nil {
-		e, err := s.Store.Series(ref)
+	} else if ref, err := s.view(ctx).Lookup(prefix); err == nil {
+		e, err := s.view(ctx).Series(ref)
 		if err != nil {
 			return nil, fail(err, "charts of %.200q", prefix)
 		}
 		if err := add(e); err != nil {
 			return nil, err
 		}
-	} else if !errors.Is(err, core.ErrNotFound) {
+	} else if !errors.Is(err, core.ErrNotFound) && !errors.Is(err, access.ErrDenied) {
 		return nil, fail(err, "charts of %.200q", prefix)
 	}
-	for e, err := range s.Store.List(ctx, below, "") {
+	for e, err := range s.view(ctx).List(ctx, below, "") {
 		if errors.Is(err, core.ErrDamaged) {
 			break // the others have their charts
 		}

@@ -1,11 +1,13 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -15,12 +17,15 @@ func (s *Server) Dashboards(ctx context.Context, req *connect.Request[rondov1.Da
 	if s.Pages == nil {
 		return s.UnimplementedRondoHandler.Dashboards(ctx, req)
 	}
+	if err := access.From(ctx).NeedAll(); err != nil {
+		return nil, fail(err, "list dashboards")
+	}
 	entries, err := s.Pages.List()
 	if err != nil {
 		return nil, fail(err, "list dashboards")
 	}
 	charge := chargeFor(ctx, req)
-	answer := &rondov1.DashboardsResponse{MaySave: s.MaySave}
+	answer := &rondov1.DashboardsResponse{MaySave: s.maySave(ctx) == nil}
 	for _, e := range entries {
 		if err := charge.texts(len(e.Name) + len(e.Title)); err != nil {
 			return nil, err
@@ -36,6 +41,9 @@ func (s *Server) Dashboard(ctx context.Context, req *connect.Request[rondov1.Das
 		return s.UnimplementedRondoHandler.Dashboard(ctx, req)
 	}
 	name := req.Msg.GetName()
+	if err := access.From(ctx).NeedAll(); err != nil {
+		return nil, fail(err, "dashboard %.200q", name)
+	}
 	text, err := s.Pages.Read(name)
 	if err != nil {
 		return nil, dashboardError(name, err)
@@ -62,7 +70,7 @@ func (s *Server) SaveDashboard(ctx context.Context, req *connect.Request[rondov1
 	if s.Pages == nil {
 		return s.UnimplementedRondoHandler.SaveDashboard(ctx, req)
 	}
-	if err := s.maySave(); err != nil {
+	if err := s.maySave(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.Pages.Save(req.Msg.GetName(), req.Msg.GetText()); err != nil {
@@ -76,7 +84,7 @@ func (s *Server) DropDashboard(ctx context.Context, req *connect.Request[rondov1
 	if s.Pages == nil {
 		return s.UnimplementedRondoHandler.DropDashboard(ctx, req)
 	}
-	if err := s.maySave(); err != nil {
+	if err := s.maySave(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.Pages.Drop(req.Msg.GetName()); err != nil {
@@ -85,8 +93,13 @@ func (s *Server) DropDashboard(ctx context.Context, req *connect.Request[rondov1
 	return connect.NewResponse(&rondov1.DropDashboardResponse{}), nil
 }
 
-func (s *Server) maySave() error {
-	if s.MaySave {
+// maySave returns why the user of a request may not change dashboards; nil: it may.
+func (s *Server) maySave(ctx context.Context) error {
+	u := access.From(ctx)
+	if err := cmp.Or(u.Need(access.Write), u.NeedAll()); err != nil {
+		return fail(err, "change dashboards")
+	}
+	if s.MaySave || u.Name != "" {
 		return nil
 	}
 	return connect.NewError(connect.CodePermissionDenied, errors.New("dashboards are changed on the machine itself: the HTTP port can be reached from other machines"))

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/search"
 )
@@ -22,6 +23,7 @@ var codes = []struct {
 	err  error
 	code connect.Code
 }{
+	{access.ErrDenied, connect.CodePermissionDenied},
 	{core.ErrDamaged, connect.CodeDataLoss},
 	{core.ErrInvalid, connect.CodeInvalidArgument},
 	{core.ErrShape, connect.CodeInvalidArgument},

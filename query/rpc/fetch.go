@@ -31,7 +31,7 @@ func (s *Server) Fetch(ctx context.Context, req *connect.Request[rondov1.FetchRe
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.series(m.GetPath(), m.GetRef())
+	e, err := s.series(ctx, m.GetPath(), m.GetRef())
 	if err != nil {
 		return nil, err
 	}

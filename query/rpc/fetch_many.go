@@ -73,7 +73,7 @@ func (x *manyReader) selection(ctx context.Context, sel *rondov1.Selection, r qu
 	if r.CF, err = parseCF(sel.GetCf()); err != nil {
 		return nil, err
 	}
-	e, err := x.server.series(sel.GetPath(), 0)
+	e, err := x.server.series(ctx, sel.GetPath(), 0)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (s *Server) Latest(ctx context.Context, req *connect.Request[rondov1.Latest
 	r := &latestReader{server: s, rows: int64(max(1, m.GetRows())), since: rra.Time(m.GetSinceUs()), charge: &charge, answer: &rondov1.LatestResponse{}}
 	var err error
 	if len(m.GetPaths()) > 0 {
-		err = r.named(m.GetPaths())
+		err = r.named(ctx, m.GetPaths())
 	} else {
 		err = r.page(ctx, m)
 	}
@@ -63,9 +63,9 @@ type latestGroup struct {
 }
 
 // named adds the series of paths. Series that do not exist are left out.
-func (r *latestReader) named(paths []string) error {
+func (r *latestReader) named(ctx context.Context, paths []string) error {
 	for _, path := range paths {
-		e, err := r.server.series(path, 0)
+		e, err := r.server.series(ctx, path, 0)
 		if connect.CodeOf(err) == connect.CodeNotFound {
 			continue
 		}
@@ -88,7 +88,7 @@ func (r *latestReader) page(ctx context.Context, m *rondov1.LatestRequest) error
 	}
 	// The series are added when List has ended: what add reads may need a transaction of its own.
 	var page []core.Series
-	for e, err := range r.server.Store.List(ctx, m.GetPrefix(), m.GetPage()) {
+	for e, err := range r.server.view(ctx).List(ctx, m.GetPrefix(), m.GetPage()) {
 		if errors.Is(err, core.ErrDamaged) {
 			break
 		}

@@ -23,7 +23,7 @@ func (s *Server) Metadata(ctx context.Context, req *connect.Request[rondov1.Meta
 	limit = min(limit, maxPage)
 	charge := chargeFor(ctx, req)
 	var page rondov1.MetadataResponse
-	for x, err := range s.Store.ListMetadata(ctx, m.GetPrefix(), m.GetPage()) {
+	for x, err := range s.view(ctx).ListMetadata(ctx, m.GetPrefix(), m.GetPage()) {
 		if err != nil {
 			return nil, fail(err, "metadata of %.200q", m.GetPrefix())
 		}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/search"
 )
@@ -37,7 +38,7 @@ func (s *Server) Search(ctx context.Context, req *connect.Request[rondov1.Search
 	if limit == 0 {
 		limit = defaultHits
 	}
-	hits, more, err := s.names().Search(ctx, req.Msg.GetText(), limit)
+	hits, more, err := s.names().Search(ctx, req.Msg.GetText(), limit, access.From(ctx).Folders)
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -109,7 +110,7 @@ func (s *Server) Tree(ctx context.Context, req *connect.Request[rondov1.TreeRequ
 	case limit == 0:
 		limit = defaultNodes
 	}
-	level, err := s.names().Level(ctx, m.GetPrefix(), m.GetSort() == "activity", limit, m.GetPage(), s.now())
+	level, err := s.names().Level(ctx, m.GetPrefix(), m.GetSort() == "activity", limit, m.GetPage(), s.now(), access.From(ctx).Folders)
 	if err != nil {
 		return nil, coded(err)
 	}

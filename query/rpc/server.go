@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/search"
@@ -70,15 +72,18 @@ func (s *Server) now() time.Time {
 	return s.Now()
 }
 
+// view returns the store as the user of a request sees it.
+func (s *Server) view(ctx context.Context) access.View { return access.Of(ctx, s.Store) }
+
 // ref returns the series that a request names by path or by ref.
-func (s *Server) ref(path string, ref uint64) (core.Ref, error) {
+func (s *Server) ref(ctx context.Context, path string, ref uint64) (core.Ref, error) {
 	switch {
 	case ref != 0:
-		return core.Ref(ref), nil
+		return core.Ref(ref), nil // the caller asks a view for it
 	case path == "":
 		return 0, invalid("no path and no ref")
 	}
-	r, err := s.Store.Lookup(path)
+	r, err := s.view(ctx).Lookup(path)
 	switch {
 	case errors.Is(err, core.ErrInvalid): // the error names the path already
 		return 0, coded(err)
@@ -89,12 +94,12 @@ func (s *Server) ref(path string, ref uint64) (core.Ref, error) {
 }
 
 // series returns the catalogue entry of the series that a request names by path or by ref.
-func (s *Server) series(path string, ref uint64) (core.Series, error) {
-	r, err := s.ref(path, ref)
+func (s *Server) series(ctx context.Context, path string, ref uint64) (core.Series, error) {
+	r, err := s.ref(ctx, path, ref)
 	if err != nil {
 		return core.Series{}, err
 	}
-	e, err := s.Store.Series(r)
+	e, err := s.view(ctx).Series(r)
 	if err != nil {
 		return core.Series{}, coded(err)
 	}

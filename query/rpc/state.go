@@ -9,16 +9,17 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
 // Info returns the definition and the state of one series.
-func (s *Server) Info(_ context.Context, req *connect.Request[rondov1.InfoRequest]) (*connect.Response[rondov1.InfoResponse], error) {
-	ref, err := s.ref(req.Msg.GetPath(), req.Msg.GetRef())
+func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequest]) (*connect.Response[rondov1.InfoResponse], error) {
+	ref, err := s.ref(ctx, req.Msg.GetPath(), req.Msg.GetRef())
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.Store.Info(ref)
+	info, err := s.view(ctx).Info(ref)
 	if err != nil {
 		return nil, coded(err)
 	}
@@ -46,7 +47,10 @@ func (s *Server) Info(_ context.Context, req *connect.Request[rondov1.InfoReques
 }
 
 // Stats returns the counters of the store.
-func (s *Server) Stats(context.Context, *connect.Request[rondov1.StatsRequest]) (*connect.Response[rondov1.StatsResponse], error) {
+func (s *Server) Stats(ctx context.Context, _ *connect.Request[rondov1.StatsRequest]) (*connect.Response[rondov1.StatsResponse], error) {
+	if err := access.From(ctx).NeedAll(); err != nil {
+		return nil, fail(err, "stats")
+	}
 	answer := StatsOf(s.Store.Stats())
 	answer.Version = s.Version
 	answer.StartedUs = s.Started.UnixMicro()
@@ -83,7 +87,7 @@ func StatsOf(st core.Stats) *rondov1.StatsResponse {
 
 // Notes returns the events that are kept beside the series, such as collectd's notifications.
 func (s *Server) Notes(ctx context.Context, req *connect.Request[rondov1.NotesRequest]) (*connect.Response[rondov1.NotesResponse], error) {
-	notes, err := s.Store.Notes(ctx, req.Msg.GetKey())
+	notes, err := s.view(ctx).Notes(ctx, req.Msg.GetKey())
 	if err != nil {
 		return nil, fail(err, "notes of %.200q", req.Msg.GetKey())
 	}

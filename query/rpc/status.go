@@ -5,6 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -16,6 +17,9 @@ const (
 
 // Status returns the state of the server.
 func (s *Server) Status(ctx context.Context, req *connect.Request[rondov1.StatusRequest]) (*connect.Response[rondov1.StatusResponse], error) {
+	if err := access.From(ctx).NeedAll(); err != nil {
+		return nil, fail(err, "status")
+	}
 	n := int(req.Msg.GetSenders())
 	switch {
 	case s.Report == nil:

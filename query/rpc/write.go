@@ -14,6 +14,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -25,7 +26,7 @@ func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRe
 	if len(samples) > maxSamples {
 		return nil, invalid("%d samples in one request, at most %d are possible", len(samples), maxSamples)
 	}
-	w := writer{Server: s, now: rra.TimeOf(s.now()), refs: make(map[string]core.Series)}
+	w := writer{Server: s, view: s.view(ctx), now: rra.TimeOf(s.now()), refs: make(map[string]core.Series)}
 	for i, m := range samples {
 		err := w.add(m)
 		if errors.Is(err, core.ErrClosed) {
@@ -48,6 +49,7 @@ func (s *Server) Write(ctx context.Context, req *connect.Request[rondov1.WriteRe
 // A writer turns the samples of one request into a batch.
 type writer struct {
 	*Server
+	view   access.View
 	now    rra.Time
 	refs   map[string]core.Series // by path
 	batch  core.Batch
@@ -93,7 +95,7 @@ func (w *writer) add(m *rondov1.Sample) error {
 
 func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
 	if m.GetRef() != 0 {
-		series, err := w.Store.Series(core.Ref(m.GetRef()))
+		series, err := w.view.Series(core.Ref(m.GetRef()))
 		if err != nil {
 			return core.Series{}, err // the error names the ref already
 		}
@@ -102,7 +104,7 @@ func (w *writer) lookup(m *rondov1.Sample) (core.Series, error) {
 	if series, ok := w.refs[m.GetPath()]; ok {
 		return series, nil
 	}
-	ref, err := w.Store.Lookup(m.GetPath())
+	ref, err := w.view.Lookup(m.GetPath())
 	if err != nil {
 		return core.Series{}, fmt.Errorf("%.200q: %w", m.GetPath(), err)
 	}

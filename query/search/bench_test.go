@@ -78,7 +78,7 @@ func BenchmarkHome(b *testing.B) {
 	b.Cleanup(x.Close)
 	now := time.Unix(1_700_000_100, 0)
 	fillHosts(b, s, 10_000, now)
-	if _, err := x.Level(b.Context(), "", true, 60, "", now); err != nil {
+	if _, err := x.Level(b.Context(), "", true, 60, "", now, nil); err != nil {
 		b.Fatal(err)
 	}
 	for name, later := range map[string]time.Duration{"now": 0, "active": time.Second, "silent": time.Hour} {
@@ -86,7 +86,7 @@ func BenchmarkHome(b *testing.B) {
 			at := now
 			for b.Loop() {
 				at = at.Add(later)
-				if _, err := x.Level(b.Context(), "", true, 60, "", at); err != nil {
+				if _, err := x.Level(b.Context(), "", true, 60, "", at, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -95,7 +95,7 @@ func BenchmarkHome(b *testing.B) {
 	for _, text := range []string{"e", "c", "web7", "cpu idle"} {
 		b.Run("search="+text, func(b *testing.B) {
 			for b.Loop() {
-				if _, _, err := x.Search(b.Context(), text, 20); err != nil {
+				if _, _, err := x.Search(b.Context(), text, 20, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -41,8 +41,9 @@ const (
 // Search returns the best hits for the words of a text: folders first, then series. A folder fits
 // if its path has all words and the path above it lacks one. more says that there are further hits.
 // The error wraps ErrQuery if the text has too many or too long words, and core.ErrMemory if the
-// names do not fit into the store's budget.
-func (x *Index) Search(ctx context.Context, text string, limit int) (hits []Hit, more bool, err error) {
+// names do not fit into the store's budget. The hits are at and below the folders in within, or
+// anywhere if it is nil.
+func (x *Index) Search(ctx context.Context, text string, limit int, within []string) (hits []Hit, more bool, err error) {
 	q, err := parseQuery(text)
 	if err != nil || len(q) == 0 {
 		return nil, false, err
@@ -52,7 +53,8 @@ func (x *Index) Search(ctx context.Context, text string, limit int) (hits []Hit,
 	}
 	defer x.leave()
 	limit = min(max(limit, 1), MaxHits)
-	folders, series := best{most: max(limit/4, 1)}, best{most: limit}
+	s := x.tree.scope(within)
+	folders, series := best{scope: s, most: max(limit/4, 1)}, best{scope: s, most: limit}
 	if err := x.scan(ctx, q, &folders, &series); err != nil {
 		return nil, false, err
 	}
@@ -271,6 +273,7 @@ func (f found) before(g found) bool {
 
 // A best keeps the best of many hits, as a heap with the worst on top.
 type best struct {
+	scope      scope // of the nodes that are taken
 	most, seen int
 	kept       []found
 }
@@ -278,6 +281,9 @@ type best struct {
 // add keeps a node if it is among the best. Most nodes that a short word fits are told to be worse
 // by their fit or their depth, which are at hand.
 func (b *best) add(t *tree, node uint32, fit int32) {
+	if !b.scope.has(t, node) {
+		return
+	}
 	b.seen++
 	if len(b.kept) == b.most {
 		worst := &b.kept[0]

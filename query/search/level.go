@@ -48,7 +48,10 @@ var ErrPage = errors.New("the page is not a next page of this folder and order")
 // in order of their names; a folder with more than 20,000 children stays in order of names. page is
 // the Next of the page before, or empty. The error wraps ErrFolder, ErrPage, core.ErrMemory, or is
 // one of the store or ctx's.
-func (x *Index) Level(ctx context.Context, prefix string, activity bool, limit int, page string, now time.Time) (Level, error) {
+//
+// If within is not nil, nothing else than the folders in it and what is below them is shown. Above
+// them, and without a prefix, the children are these folders themselves.
+func (x *Index) Level(ctx context.Context, prefix string, activity bool, limit int, page string, now time.Time, within []string) (Level, error) {
 	after, err := parsePage(page)
 	if err != nil {
 		return Level{}, err
@@ -61,15 +64,21 @@ func (x *Index) Level(ctx context.Context, prefix string, activity bool, limit i
 	if err != nil {
 		return Level{}, err
 	}
+	level := x.tree.level(folder)
+	if s := x.tree.scope(within); !s.has(x.tree, folder) {
+		if level = s.level(x.tree, folder); folder != 0 && !some(level) {
+			return Level{}, fmt.Errorf("%.200q: %w", prefix, ErrFolder)
+		}
+	}
 	var out Level
-	for range x.tree.level(folder) {
+	for range level {
 		out.Total++
 	}
 	limit = min(max(limit, 1), MaxNodes)
-	some := smallest{most: limit + 1, after: after}
+	children := smallest{most: limit + 1, after: after}
 	ranked := activity && out.Total <= maxRanked
 	seen := 0
-	for node, path := range x.tree.level(folder) {
+	for node, path := range level {
 		if seen++; seen%1024 == 0 && ctx.Err() != nil {
 			return Level{}, ctx.Err()
 		}
@@ -79,9 +88,9 @@ func (x *Index) Level(ctx context.Context, prefix string, activity bool, limit i
 				return Level{}, err
 			}
 		}
-		some.add(node, class, path)
+		children.add(node, class, path)
 	}
-	first := some.sorted()
+	first := children.sorted()
 	if len(first) > limit {
 		first = first[:limit]
 		out.Next = fmt.Sprintf("%d %s", first[limit-1].class, first[limit-1].path)

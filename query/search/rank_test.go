@@ -29,7 +29,7 @@ func updated(t testing.TB, s *core.Store, path string, at time.Time) {
 func first(t testing.TB, x *search.Index, now time.Time) (path string, reads int) {
 	t.Helper()
 	before := x.Reads()
-	l, err := x.Level(t.Context(), "", true, 1, "", now)
+	l, err := x.Level(t.Context(), "", true, 1, "", now, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestShortWordsFindTheBestAmongMany(t *testing.T) {
 	}
 	paths = append(paths, "z/e", "z/e2", "e")
 	x := made(t, s, paths...)
-	hits, more, err := x.Search(t.Context(), "e", 3)
+	hits, more, err := x.Search(t.Context(), "e", 3, nil)
 	if err != nil || !more {
 		t.Fatalf("more %v: %v", more, err)
 	}

@@ -80,7 +80,7 @@ func TestSearchRanks(t *testing.T) {
 		{"plain", []string{"plain.rrd"}},
 		{"plain.rrd", []string{"plain.rrd"}},
 	} {
-		hits, more, err := x.Search(t.Context(), tt.text, 100)
+		hits, more, err := x.Search(t.Context(), tt.text, 100, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,12 +88,12 @@ func TestSearchRanks(t *testing.T) {
 			t.Errorf("%q: more %v, hits (-want +got):\n%s", tt.text, more, diff)
 		}
 	}
-	hits, more, err := x.Search(t.Context(), "load", 3)
+	hits, more, err := x.Search(t.Context(), "load", 3, nil)
 	if err != nil || len(hits) != 3 || !more {
 		t.Errorf("three of many: %v, more %v, %v", pathsOf(hits), more, err)
 	}
 	for _, text := range []string{"a b c d e f g h i", strings.Repeat("x", 257), strings.Repeat("x ", 1e4)} {
-		if _, _, err := x.Search(t.Context(), text, 3); !errors.Is(err, search.ErrQuery) {
+		if _, _, err := x.Search(t.Context(), text, 3, nil); !errors.Is(err, search.ErrQuery) {
 			t.Errorf("%.20q: %v", text, err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestSearchFindsLabelsUnitsAndDescriptions(t *testing.T) {
 	x := made(t, s, "rrdd/one/host/a", "rrdd/one/host/b")
 	ask := func(text string, want ...string) {
 		t.Helper()
-		hits, _, err := x.Search(t.Context(), text, 10)
+		hits, _, err := x.Search(t.Context(), text, 10, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func TestIndexFollowsTheCatalogue(t *testing.T) {
 					want = append(want, e.Path)
 				}
 			}
-			hits, _, err := x.Search(t.Context(), text, search.MaxHits)
+			hits, _, err := x.Search(t.Context(), text, search.MaxHits, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func compareTree(t *testing.T, s *core.Store, x *search.Index) {
 	walk = func(prefix string) {
 		page, last, total := "", "", 0
 		for {
-			l, err := x.Level(t.Context(), prefix, false, 2, page, time.Unix(epoch, 0))
+			l, err := x.Level(t.Context(), prefix, false, 2, page, time.Unix(epoch, 0), nil)
 			if err != nil {
 				t.Fatalf("%q: %v", prefix, err)
 			}
@@ -254,7 +254,7 @@ func TestLevelShowsHostsByActivity(t *testing.T) {
 	}
 	var got []string
 	for page := ""; ; {
-		l, err := x.Level(t.Context(), "", true, 2, page, now)
+		l, err := x.Level(t.Context(), "", true, 2, page, now, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,11 +276,11 @@ func TestLevelShowsHostsByActivity(t *testing.T) {
 		t.Errorf("hosts (-want +got):\n%s", diff)
 	}
 	for _, prefix := range []string{"nosuch", "collectd/old/load/load/x"} {
-		if _, err := x.Level(t.Context(), prefix, false, 10, "", now); !errors.Is(err, search.ErrFolder) {
+		if _, err := x.Level(t.Context(), prefix, false, 10, "", now, nil); !errors.Is(err, search.ErrFolder) {
 			t.Errorf("%q: %v", prefix, err)
 		}
 	}
-	if _, err := x.Level(t.Context(), "", false, 10, "x", now); !errors.Is(err, search.ErrPage) {
+	if _, err := x.Level(t.Context(), "", false, 10, "x", now, nil); !errors.Is(err, search.ErrPage) {
 		t.Errorf("a page that was not given: %v", err)
 	}
 }
@@ -294,7 +294,7 @@ func TestIndexKeepsWithinTheBudget(t *testing.T) {
 	}
 	x := made(t, s, paths...)
 	before := s.Stats().MemoryBytes
-	if _, _, err := x.Search(t.Context(), "x", 1); !errors.Is(err, core.ErrMemory) {
+	if _, _, err := x.Search(t.Context(), "x", 1, nil); !errors.Is(err, core.ErrMemory) {
 		t.Errorf("got %v", err)
 	}
 	if n := x.Memory(); n != 0 || s.Stats().MemoryBytes != before {
@@ -305,7 +305,7 @@ func TestIndexKeepsWithinTheBudget(t *testing.T) {
 	if n := y.Memory(); n != 0 {
 		t.Errorf("%d bytes before anybody asked", n)
 	}
-	if _, _, err := y.Search(t.Context(), "b", 1); err != nil || y.Memory() == 0 {
+	if _, _, err := y.Search(t.Context(), "b", 1, nil); err != nil || y.Memory() == 0 {
 		t.Errorf("%v; %d bytes are charged", err, y.Memory())
 	}
 }
@@ -315,7 +315,7 @@ func TestIndexIsMadeAnewAfterTooManyChanges(t *testing.T) {
 	s := enginetest.Open(t)
 	x := made(t, s, "first")
 	x.KeepChanges(10)
-	if _, _, err := x.Search(t.Context(), "first", 1); err != nil {
+	if _, _, err := x.Search(t.Context(), "first", 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	paths := make([]string, 20)
@@ -323,7 +323,7 @@ func TestIndexIsMadeAnewAfterTooManyChanges(t *testing.T) {
 		paths[i] = fmt.Sprintf("many/s%d", i)
 	}
 	made(t, s, paths...)
-	hits, _, err := x.Search(t.Context(), "s19", 5)
+	hits, _, err := x.Search(t.Context(), "s19", 5, nil)
 	if err != nil || len(hits) != 1 {
 		t.Errorf("%v, %v", pathsOf(hits), err)
 	}
@@ -336,7 +336,7 @@ func FuzzSearch(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		hits, _, err := x.Search(t.Context(), text, 5)
+		hits, _, err := x.Search(t.Context(), text, 5, nil)
 		if err != nil && !errors.Is(err, search.ErrQuery) || len(hits) > 5 {
 			t.Errorf("%v, %v", hits, err)
 		}
@@ -345,7 +345,7 @@ func FuzzSearch(f *testing.F) {
 				t.Errorf("%q: %v", h.Path, err)
 			}
 		}
-		if l, err := x.Level(t.Context(), text, true, 5, text, time.Unix(epoch, 0)); err == nil && len(l.Nodes) > 5 {
+		if l, err := x.Level(t.Context(), text, true, 5, text, time.Unix(epoch, 0), nil); err == nil && len(l.Nodes) > 5 {
 			t.Errorf("%d nodes", len(l.Nodes))
 		}
 	})

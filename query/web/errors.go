@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -26,6 +27,8 @@ func statusOf(err error) int {
 	var size *rrdtool.SizeError
 	var rows *query.RangeError
 	switch {
+	case errors.Is(err, access.ErrDenied):
+		return http.StatusForbidden
 	case errors.Is(err, core.ErrNotFound), errors.Is(err, dashboards.ErrNotFound):
 		return http.StatusNotFound
 	case errors.Is(err, errBusy), errors.Is(err, rpc.ErrBudget), errors.Is(err, core.ErrClosed):

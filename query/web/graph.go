@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query"
 	"github.com/rondo-db/rondo/query/graphdata"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -61,7 +62,7 @@ func (s *Server) graph(w http.ResponseWriter, r *http.Request, format string) {
 // prepare reads the address of a graph, checks its limits and names the picture. The present is
 // rounded down to a pixel of the graph, so that all who ask within that time see the same picture.
 func (s *Server) prepare(ctx context.Context, format, query string) (*prepared, error) {
-	q, err := s.ask(format, query)
+	q, err := s.ask(access.From(ctx), format, query)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func (s *Server) prepare(ctx context.Context, format, query string) (*prepared, 
 	if sketch, err = s.sketch(q, rounded); err != nil {
 		return nil, err
 	}
-	readings, err := sketch.Readings(ctx, source{s.Store})
+	readings, err := sketch.Readings(ctx, source{access.Of(ctx, s.Store), s.Store})
 	if err != nil {
 		return nil, err
 	}
@@ -167,9 +168,9 @@ func (s *Server) picture(ctx context.Context, d *prepared, client string) ([]byt
 
 func (s *Server) draw(ctx context.Context, d *prepared) ([]byte, error) {
 	if _, ok := pictures[d.format]; ok {
-		return d.sketch.Draw(ctx, source{s.Store}, rrdtool.Most{Pixels: maxPixels, Bytes: maxBytes})
+		return d.sketch.Draw(ctx, source{access.Of(ctx, s.Store), s.Store}, rrdtool.Most{Pixels: maxPixels, Bytes: maxBytes})
 	}
-	p, err := d.sketch.Columns(ctx, source{s.Store})
+	p, err := d.sketch.Columns(ctx, source{access.Of(ctx, s.Store), s.Store})
 	if err != nil {
 		return nil, err
 	}
@@ -177,8 +178,11 @@ func (s *Server) draw(ctx context.Context, d *prepared) ([]byte, error) {
 }
 
 // A source finds the series of the database, and nothing else: no file of this machine, and no
-// other server.
-type source struct{ store *core.Store }
+// other server. view is the store as the sender of the request sees it.
+type source struct {
+	view  access.View
+	store *core.Store
+}
 
 // Open finds the series that a DEF names.
 func (s source) Open(_ context.Context, name, daemon string) (query.Store, core.Ref, error) {
@@ -189,7 +193,7 @@ func (s source) Open(_ context.Context, name, daemon string) (query.Store, core.
 	if err != nil {
 		return nil, 0, wrong("%.200q names no series", name)
 	}
-	ref, err := s.store.Lookup(strings.TrimPrefix(path, "/"))
+	ref, err := s.view.Lookup(strings.TrimPrefix(path, "/"))
 	if errors.Is(err, core.ErrNotFound) {
 		err = fmt.Errorf("there is no series %.200q (a graph over HTTP shows series of the database, and no files): %w", name, core.ErrNotFound)
 	}

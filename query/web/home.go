@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -45,6 +46,9 @@ func clean(text string) string { return strings.ToValidUTF8(text[:min(len(text),
 
 // status is the page of the server itself.
 func (s *Server) status(r *http.Request) *page {
+	if err := access.From(r.Context()).NeedAll(); err != nil {
+		return &page{title: "status · rondo", code: http.StatusForbidden, name: "refused", data: err.Error()}
+	}
 	st := s.Store.Stats()
 	data := struct {
 		Version, DB string

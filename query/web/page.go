@@ -52,6 +52,8 @@ func problem(err error) string {
 // codeOf returns the status of a page that could not be made because of err.
 func codeOf(err error) int {
 	switch connect.CodeOf(err) {
+	case connect.CodePermissionDenied:
+		return http.StatusForbidden
 	case connect.CodeNotFound:
 		return http.StatusNotFound
 	case connect.CodeInvalidArgument:

@@ -42,6 +42,9 @@ const homeText = `
 {{define "missing"}}<h1>No such page</h1>
 <p>There is nothing at <code>{{.}}</code>.</p>
 {{end}}
+{{define "refused"}}<h1>Not for you</h1>
+<p>{{.}}</p>
+{{end}}
 {{define "nodes"}}{{if .}}<table>
 <tr><th>Name</th><th>Series</th><th>Last update</th></tr>
 {{range .}}<tr><td>{{if .IsSeries}}<a href="{{series .Path}}">{{.Name}}</a>{{if .IsFolder}} <a href="{{host .Path}}">…</a>{{end}}{{else}}<a href="{{host .Path}}">{{.Path}}</a>{{end}}</td><td>{{.Series}}</td><td>{{time .LastUpdateUs}}</td></tr>

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/internal/text"
 	"github.com/rondo-db/rondo/query/dashboards"
 	"github.com/rondo-db/rondo/query/graph"
@@ -43,8 +44,8 @@ var numbers = map[string]string{
 }
 
 // ask reads the query of an address. Keys that it does not know are errors, except "_", with which
-// scripts make addresses unique.
-func (s *Server) ask(format, query string) (*question, error) {
+// scripts make addresses unique. u is who asks.
+func (s *Server) ask(u *access.User, format, query string) (*question, error) {
 	q := &question{format: format, zone: s.Location}
 	values, err := url.ParseQuery(query)
 	if err != nil {
@@ -65,7 +66,7 @@ func (s *Server) ask(format, query string) (*question, error) {
 			}
 		}
 	}
-	if err := s.subject(q, values); err != nil {
+	if err := s.subject(u, q, values); err != nil {
 		return nil, err
 	}
 	for _, o := range short {
@@ -82,13 +83,16 @@ func (s *Server) ask(format, query string) (*question, error) {
 }
 
 // subject takes the arguments of the graph: those of the address, or those of a dashboard.
-func (s *Server) subject(q *question, values url.Values) error {
+func (s *Server) subject(u *access.User, q *question, values url.Values) error {
 	q.args = values["arg"]
 	name := values.Get("dashboard")
 	switch {
 	case name != "" && len(q.args) > 0:
 		return wrong("arg and dashboard are given: one of them says what the graph is")
 	case name != "":
+		if err := u.NeedAll(); err != nil { // its texts name other series
+			return err
+		}
 		return s.saved(q, name, values.Get("graph"))
 	case values.Get("graph") != "":
 		return wrong("graph is given without dashboard")

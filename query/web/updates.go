@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -53,7 +54,7 @@ func (s *Server) recent(r *http.Request) (body []byte, kind string, err error) {
 	}
 	defer leave()
 	began := time.Now()
-	e := &export{store: s.Store, ask: q}
+	e := &export{store: s.Store, view: access.Of(ctx, s.Store), ask: q}
 	if err := e.find(ctx); err != nil {
 		return nil, "", err
 	}
@@ -134,6 +135,7 @@ func (q *updatesQuery) wants(owner, uuid string) bool {
 // An export is the answer to an updatesQuery: the rows of one length of all series that have it.
 type export struct {
 	store *core.Store
+	view  access.View // the store as the sender of the request sees it
 	ask   *updatesQuery
 
 	step, rows int64 // of a row, in seconds; of the archives
@@ -168,7 +170,7 @@ func (e *export) find(ctx context.Context) error {
 	var all []core.Series
 	var names [][3]string
 	newest := int64(math.MinInt64)
-	for x, err := range e.store.List(ctx, "rrdd/", "") {
+	for x, err := range e.view.List(ctx, "rrdd/", "") {
 		if err != nil {
 			return err
 		}

@@ -67,6 +67,7 @@ type gate struct {
 	bounds
 	log     *slog.Logger
 	hosts   *hosts
+	guard   guard                        // does not change once requests are let through
 	state   atomic.Pointer[string]       // why the server is not ready; nil: it is ready
 	inner   atomic.Pointer[http.Handler] // the next handler; nil: the store is not open yet
 	scraped atomic.Pointer[http.Handler] // the handler of /metrics; nil: inner
@@ -94,11 +95,14 @@ const (
 	refusedSlow                   // the body did not arrive in time
 	refusedMemory                 // requests or answers occupy too much memory
 	refusedLong                   // the body is too long
+	refusedUser                   // no credentials, or wrong ones
+	refusedRole                   // the user may not do this
+	refusedTries                  // too many credentials are being checked
 	refusals
 )
 
 func (r refusal) String() string {
-	return [...]string{"host", "pending", "place", "slow", "memory", "long"}[r]
+	return [...]string{"host", "pending", "place", "slow", "memory", "long", "user", "role", "tries"}[r]
 }
 
 func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
@@ -167,12 +171,21 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, why+".", http.StatusForbidden)
 		return
 	}
-	h := g.inner.Load()
-	if h == nil {
+	if g.inner.Load() == nil {
 		unavailable(w, "rondo is starting.")
 		return
 	}
 	client := clientOf(r.RemoteAddr)
+	in := g.admit(w, r, client)
+	if in == nil {
+		return
+	}
+	g.dispatch(c, w, in, client)
+}
+
+// dispatch lets a request of a user who may send it wait for its place, and answers it.
+func (g *gate) dispatch(c *http.ResponseController, w http.ResponseWriter, r *http.Request, client string) {
+	conn := connOf(r.Context())
 	if r.URL.Path == "/metrics" {
 		g.metrics(c, w, r, client)
 		return
@@ -190,7 +203,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if web.Draws(r.URL.Path) {
 		in = g.graph // graphs that wait for their turn keep nobody from the other places
 	}
-	g.serve(c, w, r, *h, client, conn, in)
+	g.serve(c, w, r, *g.inner.Load(), client, conn, in)
 }
 
 // otherEndpoint is the name under which requests for unknown paths are counted.
@@ -288,6 +301,9 @@ var refusalTexts = [refusals]struct {
 	refusedSlow:    {http.StatusRequestTimeout, connect.CodeDeadlineExceeded, errBodySlow.Error()},
 	refusedMemory:  {http.StatusServiceUnavailable, connect.CodeResourceExhausted, rpc.ErrBudget.Error()},
 	refusedLong:    {http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted, errBodyLong.Error()},
+	refusedUser:    {http.StatusUnauthorized, connect.CodeUnauthenticated, "say who you are"},
+	refusedRole:    {http.StatusForbidden, connect.CodePermissionDenied, "permission denied"},
+	refusedTries:   {http.StatusTooManyRequests, connect.CodeResourceExhausted, "too many credentials are being checked"},
 }
 
 // shed returns how many requests were refused because too many were under way.
@@ -297,17 +313,7 @@ func (g *gate) shed() uint64 {
 
 // refuse answers a refused request in the form of its protocol, and counts it.
 func (g *gate) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
-	g.refused[why].Add(1)
-	end(w, r)
-	t := refusalTexts[why]
-	if e := connect.NewErrorWriter(); e.IsSupported(r) {
-		_ = e.Write(w, r, connect.NewError(t.rpc, errors.New(t.text))) // the client may be gone
-		return
-	}
-	if t.code == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
-	}
-	http.Error(w, t.text+".", t.code)
+	g.refuseWith(w, r, why, refusalTexts[why].text)
 }
 
 // end closes a connection of HTTP/1 after the answer, if the body of r has not been read. Otherwise

@@ -23,7 +23,7 @@ func (w Ways) paths() (paths []string) {
 
 // mount adds the routes of all protocols over the HTTP port to mux. A route is there whether its
 // protocol is on or off, because a reload turns protocols on and off.
-func (m *manager) mount(mux *http.ServeMux, w Ways) {
+func (m *manager) mount(mux *routes, w Ways) {
 	for _, path := range w.paths() {
 		byMethod := make(map[string]string) // the protocol
 		for _, r := range w.Receivers {
@@ -33,7 +33,7 @@ func (m *manager) mount(mux *http.ServeMux, w Ways) {
 				}
 			}
 		}
-		mux.Handle(path, m.route(byMethod))
+		mux.receive(path, m.route(byMethod))
 	}
 }
 

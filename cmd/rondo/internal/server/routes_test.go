@@ -117,7 +117,7 @@ func TestRoutesReload(t *testing.T) {
 func TestRoutesBetween(t *testing.T) {
 	m := &manager{server: &server{Config: Config{}.withDefaults()}}
 	m.want(postedWays(receivers.On))
-	mux := http.NewServeMux()
+	mux := new(routes)
 	m.mount(mux, postedWays(receivers.On))
 	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "/posted", http.NoBody)
 	if err != nil {

@@ -76,7 +76,9 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if s.local, err = s.listenLocal(fail); err != nil {
 		return err
 	}
-	s.page.open(s.handlers())
+	all, scrapes := s.handlers()
+	s.page.guard.need = all.need
+	s.page.open(all, scrapes)
 	return nil
 }
 
@@ -194,16 +196,16 @@ func (s *server) newRPC() *rpc.Server {
 
 // handlers returns the handlers of the HTTP port once the store is open: one for all paths, and one
 // for /metrics and gRPC's health check.
-func (s *server) handlers() (all, scrapes http.Handler) {
-	mux, metrics := http.NewServeMux(), http.NewServeMux()
+func (s *server) handlers() (all, scrapes *routes) {
+	mux, metrics := new(routes), new(routes)
 	mux.Handle(s.rpc.Handler())
 	mux.Handle("/", s.pages)
 	s.receivers.mount(mux, s.Ways)
-	mux.HandleFunc("GET /rondo.proto", func(w http.ResponseWriter, _ *http.Request) {
+	mux.Handle("GET /rondo.proto", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write(rpc.Proto) // the client may be gone
-	})
-	metrics.HandleFunc("GET /metrics", s.metrics)
+	}))
+	metrics.Handle("GET /metrics", http.HandlerFunc(s.metrics))
 	metrics.Handle(rpc.HealthProcedure, rpc.HealthHandler(s.page.ready))
 	return mux, metrics
 }

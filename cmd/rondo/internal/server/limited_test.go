@@ -1,0 +1,213 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// The series of the store that limitedServer serves. Those of others have "secret" in all names.
+var (
+	ownPaths    = []string{"team/a/cpu", "team/a/mem", "team/a.rrd"}
+	secretPaths = []string{"secret/x", "team/secret", "team/a-secret/x", "team/asecret", "rrdd/secret/host/x", "collectd/secret/load"}
+)
+
+// limitedServer returns the handler of the HTTP port for a user who may do everything below team/a.
+func limitedServer(t *testing.T) (*core.Store, http.Handler) {
+	t.Helper()
+	store := enginetest.Open(t)
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), page: quietGate(defaultBounds(0)), store: store}
+	s.receivers = newManager(s)
+	s.rpc = s.newRPC()
+	s.pages = s.newPages()
+	all, scrapes := s.handlers()
+	folders, err := access.Folders([]string{"team/a/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.page.guard = guard{
+		need:       all.need,
+		challenges: func() []string { return nil },
+		identify: func(*http.Request, string) (*access.User, error) {
+			return &access.User{Name: "tenant", Role: access.Admin, Folders: folders}, nil
+		},
+	}
+	s.page.open(all, scrapes)
+	for i, path := range append(append([]string{}, ownPaths...), secretPaths...) {
+		d, err := rra.ParseDefinition(10, []string{"DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:100"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		owner := "own"
+		if i >= len(ownPaths) {
+			owner = "secret"
+		}
+		_, err = store.Create(t.Context(), core.Spec{Path: path, Labels: []core.Label{{Name: "owner_" + owner, Value: owner}, {Name: "all", Value: owner}}, Definition: d, Start: rra.Seconds(1_700_000_000)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.AddNote(t.Context(), path, core.Note{Time: rra.Seconds(1_700_000_000), Text: owner}); err != nil {
+			t.Fatal(err)
+		}
+		m := core.Metadata{Time: rra.Seconds(1_700_000_000), Text: owner, Attributes: []core.Label{{Name: "description", Value: owner + " series"}}}
+		if _, err := store.SetMetadata(t.Context(), []core.PathMetadata{{Path: path, Metadata: m}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.rpc.Pages.Save("board", "graph: secret\nDEF:v=secret/x:v:AVERAGE\nLINE:v\n"); err != nil {
+		t.Fatal(err)
+	}
+	return store, s.page
+}
+
+func asked(h http.Handler, method, target, body string) (int, string) {
+	r := httptest.NewRequest(method, target, strings.NewReader(body))
+	r.Host = "localhost"
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// limitedCalls are requests of a limited user that do not name what the user may not see. own is
+// part of an answer that shows what the user may see.
+var limitedCalls = []struct{ method, body, own string }{
+	{"Charts", `{}`, "team/a/cpu"},
+	{"Charts", `{"prefix":"team"}`, "team/a/cpu"},
+	{"Charts", `{"prefix":"team/a"}`, "team/a/cpu"},
+	{"Create", `{"path":"team/a/new","definition":{"step":10,"ds":["DS:v:GAUGE:20:U:U"],"rra":["RRA:AVERAGE:0.5:1:10"]}}`, "ref"},
+	{"Fetch", `{"path":"team/a/cpu"}`, "team/a/cpu"},
+	{"FetchMany", `{"select":[{"path":"team/a/cpu"}]}`, "team/a/cpu"},
+	{"Info", `{"path":"team/a/cpu"}`, "own series"},
+	{"Info", `{"path":"/team/./a"}`, "own series"},
+	{"Labels", `{}`, "owner_own"},
+	{"Labels", `{"name":"all"}`, "own"},
+	{"Latest", `{}`, "team/a/cpu"},
+	{"Latest", `{"prefix":"team"}`, "team/a/cpu"},
+	{"List", `{}`, "team/a/cpu"},
+	{"List", `{"limit":1}`, "team/a"},
+	{"List", `{"prefix":"team/a"}`, "team/a/mem"},
+	{"List", `{"prefix":"te","page":"team/a/cpu"}`, "team/a/mem"},
+	{"List", `{"matchers":[{"name":"all","op":"!=","value":""}]}`, "team/a/cpu"},
+	{"Metadata", `{}`, "own series"},
+	{"Notes", `{}`, "own"},
+	{"Notes", `{"key":"team"}`, "own"},
+	{"Rename", `{"path":"team/a/mem","to":"team/a/memory"}`, "{}"},
+	{"Search", `{"text":"e"}`, "team/a/cpu"},
+	{"Search", `{"text":"series"}`, "own series"},
+	{"Search", `{"text":"team"}`, "team/a/cpu"},
+	{"Tree", `{}`, "team/a"},
+	{"Tree", `{"sort":"activity"}`, "team/a"},
+	{"Tree", `{"prefix":"team"}`, "team/a"},
+	{"Tree", `{"prefix":"team/a"}`, "team/a/cpu"},
+	{"Write", `{"samples":[{"path":"team/a/cpu","update":"N:1"}]}`, `"accepted"`},
+	{"Drop", `{"path":"team/a/memory"}`, "{}"},
+}
+
+// TestLimitedUserSeesOnlyItsFolders: no procedure and no page names a series outside the folders of
+// a limited user, nor its labels, notes and metadata.
+func TestLimitedUserSeesOnlyItsFolders(t *testing.T) {
+	_, h := limitedServer(t)
+	called := make(map[string]bool)
+	for _, c := range limitedCalls {
+		called[c.method] = true
+		code, body := asked(h, "POST", "/rondo.v1.Rondo/"+c.method, c.body)
+		if code != http.StatusOK || !strings.Contains(body, c.own) {
+			t.Errorf("%s %s answers %d without %q: %s", c.method, c.body, code, c.own, body)
+		}
+		if strings.Contains(body, "secret") {
+			t.Errorf("%s %s shows what is not the user's: %s", c.method, c.body, body)
+		}
+	}
+	methods := rondov1.File_rondo_proto.Services().ByName("Rondo").Methods()
+	for i := range methods.Len() {
+		name := string(methods.Get(i).Name())
+		if n := needs["/rondo.v1.Rondo/"+name]; !n.all && !called[name] {
+			t.Errorf("no request of %s is tried for a limited user", name)
+		} else if n.all {
+			if code, body := asked(h, "POST", "/rondo.v1.Rondo/"+name, "{}"); code != http.StatusForbidden || !strings.Contains(body, "permission_denied") {
+				t.Errorf("%s, which is about all series, answers a limited user %d %s", name, code, body)
+			}
+		}
+	}
+	for _, target := range []string{"/", "/?q=e", "/host/team", "/host/team/a", "/series/team/a/cpu", "/dashboards", "/workbench", "/rrd_updates?start=0&host=true"} {
+		if code, body := asked(h, "GET", target, ""); code != http.StatusOK || strings.Contains(body, "secret") {
+			t.Errorf("%s answers %d: %s", target, code, body)
+		}
+	}
+	for target, want := range map[string]int{
+		"/status": 403, "/metrics": 403, "/dashboard/board": 403, "/graph.svg?dashboard=board": 403,
+		"/graph.csv?arg=DEF:v%3Dteam/a/cpu:v:AVERAGE&arg=LINE:v": 200,
+	} {
+		if code, body := asked(h, "GET", target, ""); code != want || strings.Contains(body, "secret") {
+			t.Errorf("%s answers %d, want %d: %s", target, code, want, body)
+		}
+	}
+}
+
+// TestLimitedUserReachesNothingElse: what a limited user names outside its folders is refused, with
+// the same words whether or not it exists, and stays as it is.
+func TestLimitedUserReachesNothingElse(t *testing.T) {
+	store, h := limitedServer(t)
+	created := `"definition":{"step":10,"ds":["DS:v:GAUGE:20:U:U"],"rra":["RRA:AVERAGE:0.5:1:10"]}`
+	for _, c := range []struct{ method, body string }{
+		{"Create", `{"path":"%s",` + created + `}`},
+		{"Create", `{"path":"%s","overwrite":true,` + created + `}`},
+		{"Drop", `{"path":"%s"}`},
+		{"Fetch", `{"path":"%s"}`},
+		{"FetchMany", `{"select":[{"path":"%s"}]}`},
+		{"Info", `{"path":"%s"}`},
+		{"Latest", `{"paths":["%s"]}`},
+		{"Rename", `{"path":"%s","to":"team/a/taken"}`},
+		{"Rename", `{"path":"team/a/cpu","to":"%s"}`},
+		{"Write", `{"samples":[{"path":"%s","update":"N:1"}]}`},
+	} {
+		for _, there := range []string{"secret/x", "team/a/../secret", "/team/asecret", "team/a-secret/x.rrd"} {
+			gone := there + "-gone"
+			code, body := asked(h, "POST", "/rondo.v1.Rondo/"+c.method, fmt.Sprintf(c.body, there))
+			other, text := asked(h, "POST", "/rondo.v1.Rondo/"+c.method, fmt.Sprintf(c.body, gone))
+			if !strings.Contains(body, "permission") || code == http.StatusOK && !strings.Contains(c.method, "Many") && c.method != "Write" {
+				t.Errorf("%s of %s answers %d %s", c.method, there, code, body)
+			}
+			if code != other || body != strings.ReplaceAll(text, gone, there) {
+				t.Errorf("%s tells whether %s exists: %d %s, and of another %d %s", c.method, there, code, body, other, text)
+			}
+		}
+	}
+	ref, err := store.Lookup("secret/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ method, body string }{
+		{"Info", `{"ref":"%d"}`}, {"Fetch", `{"ref":"%d"}`}, {"Write", `{"samples":[{"ref":"%d","update":"N:1"}]}`},
+	} {
+		_, body := asked(h, "POST", "/rondo.v1.Rondo/"+c.method, fmt.Sprintf(c.body, ref))
+		_, text := asked(h, "POST", "/rondo.v1.Rondo/"+c.method, fmt.Sprintf(c.body, uint64(1)<<40))
+		if want := strings.ReplaceAll(text, fmt.Sprint(uint64(1)<<40), fmt.Sprint(ref)); body != want || strings.Contains(body, "secret") {
+			t.Errorf("%s by reference answers %s, and %s for one without a series", c.method, body, text)
+		}
+	}
+	if code, body := asked(h, "GET", "/graph.svg?arg=DEF:v%3Dsecret/x:v:AVERAGE&arg=LINE:v", ""); code != http.StatusForbidden {
+		t.Errorf("a graph of another's series: %d %s", code, body)
+	}
+	for _, path := range secretPaths {
+		ref, err := store.Lookup(path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if last, err := store.Last(ref); err != nil || last != rra.Seconds(1_700_000_000) {
+			t.Errorf("%s was written: last update %v, %v", path, last, err)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// A View is a store as one user sees it. Series outside the user's folders are not yielded. A path
+// outside is refused with an error that wraps [ErrDenied], and a reference outside with one that
+// wraps core.ErrNotFound, both whether or not there is such a series. The methods do what those of
+// core.Store do.
+type View struct {
+	store *core.Store
+	user  *User
+}
+
+// Of returns a store as the user of ctx sees it.
+func Of(ctx context.Context, s *core.Store) View { return View{s, From(ctx)} }
+
+// Lookup returns the series of a path.
+func (v View) Lookup(path string) (core.Ref, error) {
+	if err := v.user.Check(path); err != nil {
+		return 0, err
+	}
+	return v.store.Lookup(path)
+}
+
+// Series returns the catalogue entry of a reference.
+func (v View) Series(ref core.Ref) (core.Series, error) {
+	e, err := v.store.Series(ref)
+	if err == nil && !v.user.Reaches(e.Path) {
+		return core.Series{}, noRef(ref)
+	}
+	if v.user.Limited() && errors.Is(err, core.ErrNotFound) {
+		err = noRef(ref)
+	}
+	return e, err
+}
+
+// noRef is the error for a reference that a limited user does not reach, or that has no series.
+func noRef(ref core.Ref) error { return fmt.Errorf("ref %d: %w", ref, core.ErrNotFound) }
+
+// Info returns the definition and the state of a series.
+func (v View) Info(ref core.Ref) (core.Info, error) {
+	if v.user.Limited() {
+		if _, err := v.Series(ref); err != nil {
+			return core.Info{}, err
+		}
+	}
+	return v.store.Info(ref)
+}
+
+// Metadata returns the metadata of a path.
+func (v View) Metadata(path string) (core.Metadata, error) {
+	if err := v.user.Check(path); err != nil {
+		return core.Metadata{}, err
+	}
+	return v.store.Metadata(path)
+}
+
+// Notes returns the notes under a key, and under keys below it.
+func (v View) Notes(ctx context.Context, key string) (map[string][]core.Note, error) {
+	notes, err := v.store.Notes(ctx, key)
+	if v.user.Limited() {
+		maps.DeleteFunc(notes, func(k string, _ []core.Note) bool { return !v.user.Reaches(k) })
+	}
+	return notes, err
+}
+
+// List yields the series whose path begins with prefix and sorts after after, in order of paths.
+func (v View) List(ctx context.Context, prefix, after string) iter.Seq2[core.Series, error] {
+	list := func(prefix string) iter.Seq2[core.Series, error] { return v.store.List(ctx, prefix, after) }
+	return within(v.user, prefix, list, func(e *core.Series) string { return e.Path })
+}
+
+// ListMetadata yields the metadata of paths that begin with prefix and sort after after.
+func (v View) ListMetadata(ctx context.Context, prefix, after string) iter.Seq2[core.PathMetadata, error] {
+	list := func(prefix string) iter.Seq2[core.PathMetadata, error] {
+		return v.store.ListMetadata(ctx, prefix, after)
+	}
+	return within(v.user, prefix, list, func(m *core.PathMetadata) string { return m.Path })
+}
+
+// within yields what list yields of the paths that begin with prefix and that a user reaches. It
+// reads only the user's folders, one after the other. An error that wraps core.ErrDamaged comes
+// last.
+func within[T any](u *User, prefix string, list func(prefix string) iter.Seq2[T, error], path func(*T) string) iter.Seq2[T, error] {
+	if !u.Limited() {
+		return list(prefix)
+	}
+	return func(yield func(T, error) bool) {
+		damaged := false
+		prefix := strings.TrimLeft(prefix, "/")
+		for _, f := range inOrder(u.Folders) {
+			switch {
+			case strings.HasPrefix(f, prefix):
+			case strings.HasPrefix(prefix, f):
+				f = prefix
+			default:
+				continue
+			}
+			for x, err := range list(f) {
+				switch {
+				case errors.Is(err, core.ErrDamaged):
+					damaged = true
+				case err == nil && !u.Reaches(path(&x)): // begins with the folder's name only
+				case !yield(x, err):
+					return
+				}
+			}
+		}
+		if damaged {
+			var none T
+			yield(none, errDamaged)
+		}
+	}
+}
+
+// errDamaged tells a limited user of damage without the names of series.
+var errDamaged = fmt.Errorf("%w: some entries cannot be read", core.ErrDamaged)
+
+// inOrder returns folders without those whose name begins with another one's: a list that begins
+// with the other one's name yields both, and in order of paths.
+func inOrder(folders []string) (out []string) {
+	for _, f := range folders {
+		if len(out) == 0 || !strings.HasPrefix(f, out[len(out)-1]) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// Select yields the series that match all of ms, in order of their references.
+func (v View) Select(ctx context.Context, ms []core.Matcher) iter.Seq2[core.Series, error] {
+	all := v.store.Select(ctx, ms)
+	if !v.user.Limited() {
+		return all
+	}
+	return func(yield func(core.Series, error) bool) {
+		for e, err := range all {
+			if err == nil && !v.user.Reaches(e.Path) {
+				continue
+			}
+			if errors.Is(err, core.ErrDamaged) {
+				err = errDamaged
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// LabelNames returns the label names in use, sorted. For a limited user it reads the user's series.
+func (v View) LabelNames(ctx context.Context) ([]string, error) {
+	if !v.user.Limited() {
+		return v.store.LabelNames(ctx)
+	}
+	return v.labels(ctx, func(l core.Label) (string, bool) { return l.Name, true })
+}
+
+// LabelValues returns the values in use of a label name, sorted. For a limited user it reads the
+// user's series.
+func (v View) LabelValues(ctx context.Context, name string) ([]string, error) {
+	if !v.user.Limited() {
+		return v.store.LabelValues(ctx, name)
+	}
+	return v.labels(ctx, func(l core.Label) (string, bool) { return l.Value, l.Name == name })
+}
+
+func (v View) labels(ctx context.Context, pick func(core.Label) (string, bool)) ([]string, error) {
+	set := make(map[string]bool)
+	for e, err := range v.List(ctx, "", "") {
+		if errors.Is(err, core.ErrDamaged) {
+			return slices.Sorted(maps.Keys(set)), err
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range e.Labels {
+			if text, ok := pick(l); ok {
+				set[text] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(set)), nil
+}
+
+// Create makes a series.
+func (v View) Create(ctx context.Context, spec core.Spec) (core.Ref, error) {
+	if err := v.user.Check(spec.Path); err != nil {
+		return 0, err
+	}
+	return v.store.Create(ctx, spec)
+}
+
+// Drop removes a series with all its rows.
+func (v View) Drop(ctx context.Context, path string) error {
+	if err := v.user.Check(path); err != nil {
+		return err
+	}
+	return v.store.Drop(ctx, path)
+}
+
+// Rename gives a series another path.
+func (v View) Rename(ctx context.Context, path, to string) error {
+	if err := errors.Join(v.user.Check(path), v.user.Check(to)); err != nil {
+		return err
+	}
+	return v.store.Rename(ctx, path, to)
+}
