@@ -157,14 +157,31 @@ func (q *Requests) Unpack(n int64) (release func(), ok bool) {
 // that nothing was stored. Store waits for memory of the store as long as Config.Patience. It
 // counts what was stored and what was not.
 func (q *Requests) Store(ctx context.Context, b *core.Batch, values int) error {
+	p, err := q.Submit(ctx, b, values)
+	if err != nil {
+		return err
+	}
+	return q.Wait(b, p)
+}
+
+// Submit is the first half of Store: batches are applied in the order of the calls. Call Wait with
+// what it returns.
+func (q *Requests) Submit(ctx context.Context, b *core.Batch, values int) (Pending, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.cfg.Patience)
 	defer cancel()
 	p, err := q.sink.Submit(ctx, b)
-	if err == nil {
-		q.c.Samples.Add(uint64(b.Len()))
-		q.c.Values.Add(uint64(values))
-		err = p.Wait()
+	if err != nil {
+		q.c.Drop(FailureReason(err), uint64(b.Len()))
+		return nil, err
 	}
+	q.c.Samples.Add(uint64(b.Len()))
+	q.c.Values.Add(uint64(values))
+	return p, nil
+}
+
+// Wait is the second half of Store.
+func (q *Requests) Wait(b *core.Batch, p Pending) error {
+	err := p.Wait()
 	var rejected *core.RejectedError
 	switch {
 	case err == nil:

@@ -29,6 +29,14 @@ type Sink interface {
 
 	// Metadata returns the metadata of a path; the zero Metadata if it has none.
 	Metadata(ctx context.Context, path string) (core.Metadata, error)
+
+	// Last returns the last sample that was applied to a series: its time, or the start of a series
+	// without samples, and the reading of the first data source that takes values; NaN: unknown.
+	Last(ctx context.Context, ref core.Ref) (at rra.Time, reading float64, err error)
+
+	// Replace puts copies in place of the series of the same paths, each at once, all with one wait
+	// for the store. out[i].Ref is the new reference of copies[i].
+	Replace(ctx context.Context, copies []core.Copy) (out []core.Created, err error)
 }
 
 // A Description is metadata of one path. A new path counts against its sender as a new series does.

@@ -2,9 +2,11 @@ package receivertest
 
 import (
 	"context"
+	"math"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
 )
 
 // Nowhere is a receivers.Sink that accepts every series and forgets every sample, for benchmarks of
@@ -37,4 +39,19 @@ func (*Nowhere) Describe(_ context.Context, ds []receivers.Description) ([]error
 // Metadata finds nothing.
 func (*Nowhere) Metadata(context.Context, string) (core.Metadata, error) {
 	return core.Metadata{}, nil
+}
+
+// Last knows no sample.
+func (*Nowhere) Last(context.Context, core.Ref) (rra.Time, float64, error) {
+	return 0, math.NaN(), nil
+}
+
+// Replace gives each copy the next reference.
+func (n *Nowhere) Replace(_ context.Context, copies []core.Copy) ([]core.Created, error) {
+	out := make([]core.Created, len(copies))
+	for i := range out {
+		n.refs++
+		out[i].Ref = n.refs
+	}
+	return out, nil
 }

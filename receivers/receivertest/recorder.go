@@ -3,6 +3,7 @@ package receivertest
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -138,6 +139,39 @@ func (r *Recorder) Metadata(_ context.Context, path string) (core.Metadata, erro
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.texts[path], nil
+}
+
+// Last returns the last sample of a series.
+func (r *Recorder) Last(_ context.Context, ref core.Ref) (rra.Time, float64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if ref == 0 || int(ref) > len(r.series) {
+		return 0, 0, core.ErrNotFound
+	}
+	for i := len(r.samples) - 1; i >= 0; i-- {
+		if s := r.samples[i]; s.Path == r.series[ref-1].Path && len(s.Values) > 0 {
+			return s.At, rra.NumericValue(rra.Gauge, s.Values[0], nil), nil
+		}
+	}
+	return 0, math.NaN(), nil
+}
+
+// Replace gives the series of copies their definitions and labels. The references stay.
+func (r *Recorder) Replace(_ context.Context, copies []core.Copy) ([]core.Created, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer r.change()
+	out := make([]core.Created, len(copies))
+	for i, c := range copies {
+		ref := r.refs[c.Path]
+		if ref == 0 {
+			out[i].Err = core.ErrNotFound
+			continue
+		}
+		r.series[ref-1].Labels, r.series[ref-1].Definition = c.Labels, c.Definition
+		out[i].Ref = ref
+	}
+	return out, nil
 }
 
 // Stall makes Submit wait until release is called or the context of Submit ends.

@@ -22,6 +22,8 @@ type Engine interface {
 	Relabel(ctx context.Context, ls []core.PathLabels) ([]error, error)
 	SetMetadata(ctx context.Context, ms []core.PathMetadata) ([]error, error)
 	Metadata(path string) (core.Metadata, error)
+	Info(ref core.Ref) (core.Info, error)
+	Import(ctx context.Context, copies []core.Copy, overwrite bool) ([]core.Created, error)
 }
 
 // The defaults of Options.

@@ -18,13 +18,14 @@ import (
 
 // fakeStore is a catalogue in memory.
 type fakeStore struct {
-	series  []core.Series
-	specs   []core.Spec
-	batches [][]string // paths of each CreateBatch
-	most    int
-	fail    error
-	lost    string // a path that cannot be looked up
-	parts   int    // CreateBatch fails after so many; 0: it does not
+	sink.Engine // what no test calls
+	series      []core.Series
+	specs       []core.Spec
+	batches     [][]string // paths of each CreateBatch
+	most        int
+	fail        error
+	lost        string // a path that cannot be looked up
+	parts       int    // CreateBatch fails after so many; 0: it does not
 }
 
 func (s *fakeStore) Lookup(path string) (core.Ref, error) {

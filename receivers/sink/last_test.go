@@ -1,0 +1,62 @@
+package sink_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/sink"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestLast: the last sample is what a receiver goes on from after a restart. Replace gives a series
+// another definition together with the sample that it has had.
+func TestLast(t *testing.T) {
+	ctx := t.Context()
+	store, err := core.Open(t.TempDir(), core.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := sink.New(store, sink.Options{})
+	reqs := []receivers.Request{{Identity: receivers.Identity{Path: "a"}, Time: rra.Seconds(1000), Define: receivers.StandardDefinition}}
+	if err := s.Resolve(ctx, reqs); err != nil || reqs[0].Err != nil {
+		t.Fatal(err, reqs[0].Err)
+	}
+	if at, v, err := s.Last(ctx, reqs[0].Ref); at != rra.Seconds(999) || !math.IsNaN(v) || err != nil {
+		t.Errorf("a new series: %v %v %v", at, v, err)
+	}
+	var b core.Batch
+	const value = 0.1 + 1e-17
+	b.Add(reqs[0].Ref, rra.Seconds(1000)+1500, rra.Float(value))
+	if err := store.Append(ctx, &b); err != nil {
+		t.Fatal(err)
+	}
+	if at, v, err := s.Last(ctx, reqs[0].Ref); at != rra.Seconds(1000)+1500 || v != value || err != nil {
+		t.Errorf("after a sample: %v %v %v", at, v, err)
+	}
+	d := receivers.StandardDefinition(60)
+	m, err := rra.Compile(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := m.NewState(rra.Seconds(999))
+	if _, err := m.Step(&state, rra.Seconds(1000), []rra.Value{rra.Float(7)}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Replace(ctx, []core.Copy{{Path: "a", Definition: d, State: state}})
+	if err != nil || out[0].Err != nil {
+		t.Fatal(err, out[0].Err)
+	}
+	if at, v, err := s.Last(ctx, out[0].Ref); at != rra.Seconds(1000) || v != 7 || err != nil {
+		t.Errorf("after a replacement: %v %v %v", at, v, err)
+	}
+	if _, _, err := s.Last(ctx, reqs[0].Ref); err == nil {
+		t.Error("the old reference still has a last sample")
+	}
+}
