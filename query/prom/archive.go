@@ -1,0 +1,70 @@
+package prom
+
+import (
+	"strings"
+
+	"github.com/prometheus/prometheus/storage"
+
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A selector reads one archive of each series: the coarsest one whose rows are fine enough, among
+// those that reach back to the start of the range. If no archive reaches back, the one that reaches
+// back farthest answers.
+//
+// What is fine enough depends on the query. A range query with a step of 5 minutes shows a value
+// every 5 minutes, so that rows of 5 minutes are fine enough; their values are true averages.
+// Within a range as [1h], an average, a maximum, a minimum or the rate of a counter is the same
+// from coarser rows, if there are enough of them. Functions that look at single samples, such as
+// count_over_time and stddev_over_time, take the finest rows.
+
+// rowsInRange is how many rows a range has at least, where finer rows would give the same result.
+const rowsInRange = 10
+
+// cfOf returns the consolidation function that answers a selector best.
+func cfOf(sel *selector, hints *storage.SelectHints) rra.CF {
+	switch {
+	case sel.forced:
+		return sel.cf
+	case hints == nil:
+	case hints.Func == "max_over_time":
+		return rra.Max
+	case hints.Func == "min_over_time":
+		return rra.Min
+	}
+	return rra.Average
+}
+
+// resolutionOf returns how wide rows may be, in seconds, for a query with the given hints.
+func resolutionOf(hints *storage.SelectHints) int64 {
+	switch {
+	case hints == nil:
+		return 1
+	case hints.Range == 0:
+		return max(hints.Step/1000, 1)
+	}
+	switch hints.Func {
+	case "avg_over_time", "max_over_time", "min_over_time", "rate", "increase", "delta", "deriv":
+		return max(hints.Range/1000/rowsInRange, 1)
+	}
+	return 1
+}
+
+// choose returns the index of the archive of d that answers, or -1 if none does. last is the second
+// of the last update, start that of the first row.
+func choose(d *rra.Definition, cf rra.CF, forced bool, last, start, resolution int64) int {
+	for _, c := range [...]rra.CF{cf, rra.Average, rra.Last, rra.Max, rra.Min} {
+		if i, err := d.ChooseFiner(last, c, start, resolution); err == nil {
+			return i
+		}
+		if forced {
+			break
+		}
+	}
+	return -1
+}
+
+// wantsData reports whether a selector wants samples, not only labels.
+func wantsData(hints *storage.SelectHints) bool {
+	return hints == nil || !strings.EqualFold(hints.Func, "series")
+}

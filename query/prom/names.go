@@ -1,0 +1,291 @@
+package prom
+
+import (
+	"path"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// The labels of a series tell which protocol it came by. A series that was sent with a name of
+// Prometheus keeps it in the label __name__.
+type scheme uint8
+
+const (
+	asSent scheme = iota
+	collectd
+	ganglia
+	xen
+	mono
+	smon
+	other
+)
+
+// gangliaDS is the name of the data source of Ganglia's series.
+const gangliaDS = "sum"
+
+// schemeOf returns the scheme of a series with the given labels.
+func schemeOf(ls []core.Label) scheme {
+	var has struct{ host, metric, plugin, owner, typ, category, peer, token bool }
+	for i := range ls {
+		if ls[i].Value == "" {
+			continue
+		}
+		switch ls[i].Name {
+		case model.MetricNameLabel:
+			return asSent
+		case "host":
+			has.host = true
+		case "metric":
+			has.metric = true
+		case "plugin":
+			has.plugin = true
+		case "owner":
+			has.owner = true
+		case "type":
+			has.typ = true
+		case "category":
+			has.category = true
+		case "peer":
+			has.peer = true
+		case "token":
+			has.token = true
+		}
+	}
+	switch {
+	case has.host && has.plugin && has.typ:
+		return collectd
+	case has.host && has.metric:
+		return ganglia
+	case has.plugin && has.owner:
+		return xen
+	case has.peer && has.category:
+		return mono
+	case has.peer && has.token:
+		return smon
+	}
+	return other
+}
+
+// A metric is a data source of a series as Prometheus sees it.
+type metric struct {
+	labels  labels.Labels
+	source  int  // index of the data source
+	counter bool // the virtual counter, not the rows
+}
+
+// An entry is what a storage knows of a stored series.
+type entry struct {
+	def     *rra.Definition
+	metrics []metric
+}
+
+// isRate reports whether the rows of a data source are rates of a counter.
+func isRate(k rra.Kind) bool {
+	switch k {
+	case rra.Counter, rra.Derive, rra.DCounter, rra.DDerive, rra.Absolute:
+		return true
+	}
+	return false
+}
+
+// entryOf returns the metrics of a stored series.
+func (s *Storage) entryOf(x *core.Series) *entry {
+	e := &entry{def: x.Definition, metrics: make([]metric, 0, 2*len(x.Definition.Sources))}
+	sch := schemeOf(x.Labels)
+	var b labels.ScratchBuilder
+	for j := range x.Definition.Sources {
+		ds := &x.Definition.Sources[j]
+		name := s.describe(&b, sch, x, ds.Name)
+		add := func(name string, counter bool) {
+			b.Add(model.MetricNameLabel, name)
+			b.Sort()
+			e.metrics = append(e.metrics, metric{distinct(&b), j, counter})
+		}
+		switch {
+		case !isRate(ds.Kind):
+			add(name, false)
+		default:
+			rate, counter := rateName(sch, name), counterName(sch, name)
+			add(rate, false)
+			s.describe(&b, sch, x, ds.Name)
+			add(counter, true)
+		}
+	}
+	return e
+}
+
+// rateName returns the name of the stored rate where name is that of a rate's data source.
+func rateName(sch scheme, name string) string {
+	if sch == asSent {
+		return name + ":rate"
+	}
+	return name
+}
+
+// counterName returns the name of the virtual counter where name is that of a rate's data source.
+func counterName(sch scheme, name string) string {
+	if sch == asSent || strings.HasSuffix(name, "_total") {
+		return name
+	}
+	return name + "_total"
+}
+
+// distinct returns the labels of b. Of labels with one name it keeps the first, and leaves out
+// empty values.
+func distinct(b *labels.ScratchBuilder) labels.Labels {
+	ls := b.Labels()
+	if name, twice := ls.HasDuplicateLabelNames(); twice || hasEmpty(ls) {
+		_ = name
+		var out labels.ScratchBuilder
+		last := ""
+		ls.Range(func(l labels.Label) {
+			if l.Name != last && l.Value != "" {
+				out.Add(l.Name, l.Value)
+				last = l.Name
+			}
+		})
+		return out.Labels()
+	}
+	return ls
+}
+
+func hasEmpty(ls labels.Labels) bool {
+	empty := false
+	ls.Range(func(l labels.Label) { empty = empty || l.Value == "" })
+	return empty
+}
+
+// describe puts the labels of a data source into b and returns the metric's name.
+func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series, ds string) string {
+	b.Reset()
+	get := func(name string) string {
+		for i := range x.Labels {
+			if x.Labels[i].Name == name {
+				return x.Labels[i].Value
+			}
+		}
+		return ""
+	}
+	last := func() string { return path.Base(strings.TrimSuffix(x.Path, ".rrd")) }
+	switch sch {
+	case asSent:
+		for _, l := range x.Labels {
+			if l.Name != model.MetricNameLabel {
+				b.Add(l.Name, l.Value)
+			}
+		}
+		if len(x.Definition.Sources) > 1 && ds != "value" {
+			return get(model.MetricNameLabel) + "_" + clean(ds)
+		}
+		return get(model.MetricNameLabel)
+	case collectd:
+		return describeCollectd(b, get, ds)
+	case ganglia:
+		b.Add("instance", get("host"))
+		b.Add("cluster", get("cluster"))
+		b.Add("group", get("group"))
+		b.Add("units", get("units"))
+		return withDS("ganglia_"+clean(get("metric")), ds, gangliaDS)
+	case xen:
+		b.Add("plugin", get("plugin"))
+		b.Add("scope", get("owner"))
+		b.Add("uuid", get("uuid"))
+		return withDS("xen_"+clean(last()), ds, "value")
+	case mono:
+		address, process, ok := strings.Cut(get("peer"), "#")
+		if !ok {
+			process = "1"
+		}
+		b.Add("instance", address)
+		b.Add("process", process)
+		return withDS("mono_"+clean(get("category"))+"_"+clean(last()), ds, "value")
+	case smon:
+		b.Add("instance", get("peer"))
+		b.Add("index", get("index"))
+		return withDS("smon_"+clean(get("token")), ds, "value")
+	}
+	return s.describeOther(b, x, ds)
+}
+
+// describeCollectd names a data source as collectd_exporter does.
+func describeCollectd(b *labels.ScratchBuilder, get func(string) string, ds string) string {
+	plugin, typ := get("plugin"), get("type")
+	pluginInstance, typeInstance := get("plugin_instance"), get("type_instance")
+	b.Add("instance", get("host"))
+	if pluginInstance != "" {
+		b.Add(cleanLabel(plugin), pluginInstance)
+		b.Add("type", typeInstance)
+	} else {
+		b.Add(cleanLabel(plugin), typeInstance)
+	}
+	name := "collectd_" + clean(plugin)
+	if plugin != typ {
+		name += "_" + clean(typ)
+	}
+	return withDS(name, ds, "value")
+}
+
+// describeOther names a data source of a series that no protocol names, by the first rule that
+// matches its path.
+func (s *Storage) describeOther(b *labels.ScratchBuilder, x *core.Series, ds string) string {
+	p := strings.TrimSuffix(x.Path, ".rrd")
+	for i := range s.options.Rules {
+		r := &s.options.Rules[i]
+		match := r.Path.FindStringSubmatchIndex(p)
+		if match == nil {
+			continue
+		}
+		for _, l := range r.Labels {
+			b.Add(l.Name, r.expand(l.Value, p, ds, match))
+		}
+		if ds != "value" && !r.saysDS() {
+			b.Add("ds", ds)
+		}
+		return clean(r.expand(r.Name, p, ds, match))
+	}
+	b.Add("path", p)
+	b.Add("ds", ds)
+	for _, l := range x.Labels {
+		b.Add(cleanLabel(l.Name), l.Value)
+	}
+	return "rrd"
+}
+
+// withDS adds the name of a data source to a metric's name, unless it is the usual one.
+func withDS(name, ds, usual string) string {
+	if ds == usual || ds == "value" {
+		return name
+	}
+	return name + "_" + clean(ds)
+}
+
+// clean returns name with a _ for each character that a metric's name cannot have.
+func clean(name string) string {
+	if i := strings.IndexFunc(name, func(r rune) bool { return !inName(r) }); i < 0 {
+		return name
+	}
+	return strings.Map(func(r rune) rune {
+		if inName(r) {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+func inName(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == ':'
+}
+
+// cleanLabel returns name as the name of a label.
+func cleanLabel(name string) string {
+	name = strings.ReplaceAll(clean(name), ":", "_")
+	if name == "" || '0' <= name[0] && name[0] <= '9' {
+		return "_" + name
+	}
+	return name
+}

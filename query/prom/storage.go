@@ -1,0 +1,88 @@
+package prom
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/prometheus/prometheus/storage"
+
+	"github.com/rondo-db/rondo/engine/core"
+)
+
+// Options are the settings of a Storage. The zero value is what the server uses.
+type Options struct {
+	// Rules name series that no protocol names: those of rrdcached, of the command line and of
+	// files. The first rule whose expression matches the path decides.
+	Rules []Rule
+	// MaxSeries is the largest number of metrics that one selector may find; 0: a million.
+	MaxSeries int
+	// MaxRows is the largest number of rows that the selectors of one query may read; 0: 64 Mi,
+	// which take 512 MiB.
+	MaxRows int64
+	// Lookback is the LookbackDelta of the engine; 0: five minutes.
+	Lookback time.Duration
+}
+
+// The defaults of Options.
+const (
+	DefaultMaxSeries = 1_000_000
+	DefaultMaxRows   = 64 << 20
+	DefaultLookback  = 5 * time.Minute
+)
+
+func (o Options) withDefaults() Options {
+	if o.MaxSeries == 0 {
+		o.MaxSeries = DefaultMaxSeries
+	}
+	if o.MaxRows == 0 {
+		o.MaxRows = DefaultMaxRows
+	}
+	if o.Lookback == 0 {
+		o.Lookback = DefaultLookback
+	}
+	return o
+}
+
+// A LimitError says that a selector asked for more than Options allow.
+type LimitError struct {
+	What string // series or rows
+	Most int64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the query selects more than %d %s", e.Most, e.What)
+}
+
+// A Storage is a store as Prometheus' engine reads it. Its methods may be called at the same time.
+type Storage struct {
+	store   *core.Store
+	options Options
+}
+
+// New returns the storage of a store.
+func New(s *core.Store, o Options) *Storage {
+	return &Storage{store: s, options: o.withDefaults()}
+}
+
+// Querier returns a querier of the samples from mint to maxt, both included, in milliseconds since
+// 1970. The caller closes it; the memory of its answers belongs to the budget of the store until
+// then.
+func (s *Storage) Querier(mint, maxt int64) (storage.Querier, error) {
+	return &querier{s: s, mint: mint, maxt: maxt, share: s.store.MemoryShare()}, nil
+}
+
+// A querier answers the selectors of one query. It is for one goroutine at a time.
+type querier struct {
+	s          *Storage
+	mint, maxt int64
+	share      *core.MemoryShare
+	rows       int64 // read so far
+}
+
+// Close gives the memory of the answers up.
+func (q *querier) Close() error { return q.share.Resize(0) }
+
+var (
+	_ storage.Queryable = (*Storage)(nil)
+	_ storage.Querier   = (*querier)(nil)
+)
