@@ -89,6 +89,7 @@ var rooms = map[string][]string{
 	"cmd/rondo/internal/table":                {"internal/text"},
 	"cmd/rondo/internal/config":               {},
 	"cmd/rondo/internal/chart":                {},
+	"cmd/rondo/internal/manual":               {},
 	"cmd/rondo/internal/live":                 {"cmd/rondo/internal/chart"},
 	"cmd/rondo/internal/top":                  {"cmd/rondo/internal/chart", "query/rpc/rondov1", "internal/text", "rra"},
 }

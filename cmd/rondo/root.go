@@ -57,7 +57,7 @@ func newRoot(p *process) *cobra.Command {
 			root.AddCommand(cmd)
 		}
 	}
-	root.AddCommand(newBenchCommand(), newVersion(c))
+	root.AddCommand(newBenchCommand(), newVersion(c), newMan(c))
 	root.SetHelpCommand(newHelp())
 	completeFlag(root, "sync", backend.SyncModes)
 	root.InitDefaultCompletionCmd() // before checkUsage, which then covers it, too
