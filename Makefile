@@ -1,4 +1,4 @@
-.PHONY: build rondo-bench check test fuzz crash interop bench million clean
+.PHONY: build rondo-bench deb rpm tar check test fuzz crash interop bench million clean
 
 build:
 	CGO_ENABLED=0 go build -o rondo ./cmd/rondo
@@ -6,6 +6,10 @@ build:
 # Compares rondo with the programs that it stands in for: docs/performance.md.
 rondo-bench: build
 	CGO_ENABLED=0 go build -o rondo-bench ./cmd/rondo-bench
+
+# Packages, into dist/: docs/install.md.
+deb rpm tar:
+	contrib/packages/build $@
 
 # What CI runs, and nothing else.
 check:
@@ -32,4 +36,4 @@ million: build
 	./rondo bench million
 
 clean:
-	rm -f rondo rondo-bench
+	rm -rf rondo rondo-bench dist

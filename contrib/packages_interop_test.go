@@ -1,0 +1,248 @@
+package contrib_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
+)
+
+// packages builds packages of the kinds given into a folder of the test and returns their names.
+func packages(t *testing.T, kinds ...string) []string {
+	t.Helper()
+	if testing.Short() || os.Getenv("RONDO_REQUIRE_PEERS") == "" {
+		t.Skip("packages are built where RONDO_REQUIRE_PEERS is set: they need a program of the Go proxy")
+	}
+	dist := t.TempDir()
+	cmd := exec.Command("packages/build", kinds...)
+	cmd.Env = append(os.Environ(), "RONDO_DIST="+dist, "RONDO_VERSION=0.1.0", "SOURCE_DATE_EPOCH=1700000000", "RONDO_BUILDVCS=false")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("build: %v\n%s", err, errs.String())
+	}
+	return strings.Fields(string(out))
+}
+
+// TestPackagesAgain: the same commit gives the same bytes.
+func TestPackagesAgain(t *testing.T) {
+	one, two := packages(t), packages(t)
+	if len(one) != 3 || len(two) != 3 {
+		t.Fatalf("built %q, then %q", one, two)
+	}
+	for i := range one {
+		a, err := os.ReadFile(one[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(two[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s differs from %s", one[i], two[i])
+		}
+	}
+}
+
+// installed are files that each package must hold.
+var installed = []string{
+	"/usr/bin/rondo", "/etc/rondo/rondo.yaml", "/usr/lib/systemd/system/rondo.service", "/usr/lib/sysusers.d/rondo.conf", "/usr/lib/tmpfiles.d/rondo.conf",
+	"/usr/share/man/man1/rondo.1.gz", "/usr/share/man/man1/rondo-serve.1.gz", "/usr/share/bash-completion/completions/rondo",
+	"/usr/share/rondo/perl/RRDs.pm", "/usr/share/doc/rondo/copyright",
+}
+
+// TestDebInCleanRoot installs the package in an empty root, starts what it installed as the user
+// that it made, upgrades it and removes it. Data and a changed configuration stay.
+func TestDebInCleanRoot(t *testing.T) {
+	for _, p := range []string{"dpkg", "systemd-sysusers", "systemd-tmpfiles", "systemd-analyze"} {
+		rrdtooltest.Peer(t, p)
+	}
+	if os.Getuid() != 0 {
+		rrdtooltest.Lacks(t, "only root can install packages")
+	}
+	deb := packages(t, "deb")[0]
+	root := cleanRoot(t)
+	dpkg := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("dpkg", append([]string{"--root=" + root, "--force-script-chrootless"}, args...)...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("dpkg %s: %v\n%s", args, err, out)
+		}
+	}
+	dpkg("--install", deb)
+	for _, name := range installed {
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	uid, gid := owner(t, filepath.Join(root, "var/lib/rondo"))
+	if uid == 0 || gid == 0 {
+		t.Errorf("the database's folder belongs to %d:%d", uid, gid)
+	}
+	checkUnit(t, root)
+	startInRoot(t, root, uid, gid)
+
+	config := filepath.Join(root, "etc/rondo/rondo.yaml")
+	mine := []byte("db: /var/lib/rondo # mine\n")
+	if err := os.WriteFile(config, mine, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	dpkg("--force-confold", "--install", deb)
+	dpkg("--remove", "rondo")
+	if got, err := os.ReadFile(config); err != nil || !bytes.Equal(got, mine) {
+		t.Errorf("the configuration is %q (%v)", got, err)
+	}
+	dpkg("--purge", "rondo")
+	if _, err := os.Stat(config); err == nil {
+		t.Error("purge leaves the configuration")
+	}
+	if _, err := os.Stat(filepath.Join(root, "usr/bin/rondo")); err == nil {
+		t.Error("the program is still there")
+	}
+	if _, err := os.Stat(filepath.Join(root, "var/lib/rondo/rondo.bolt")); err != nil {
+		t.Error("the database went with the package:", err)
+	}
+}
+
+// TestRPM installs the package in an empty root, without its scripts: they would need a shell there.
+func TestRPM(t *testing.T) {
+	rrdtooltest.Peer(t, "rpm")
+	rpm := packages(t, "rpm")[0]
+	root := t.TempDir()
+	out, err := exec.Command("rpm", "--root", root, "--nodeps", "--noscripts", "--ignorearch", "-i", rpm).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range installed {
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	out, err = exec.Command("rpm", "-qp", "--configfiles", "--scripts", rpm).CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("/etc/rondo/rondo.yaml")) || !bytes.Contains(out, []byte("systemd-sysusers")) {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestTar: the archive holds one folder, from which the program runs.
+func TestTar(t *testing.T) {
+	archive := packages(t, "tar")[0]
+	dir := t.TempDir()
+	if out, err := exec.Command("tar", "-C", dir, "-xzf", archive).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, name := range installed {
+		if _, err := os.Stat(filepath.Join(dir, "rondo-0.1.0", name)); err != nil {
+			t.Error(err)
+		}
+	}
+	out, err := exec.Command(filepath.Join(dir, "rondo-0.1.0/usr/bin/rondo"), "version").Output()
+	if err != nil || !bytes.HasPrefix(out, []byte("rondo ")) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// cleanRoot returns an empty root with what dpkg itself needs.
+func cleanRoot(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for d := root; d != os.TempDir() && d != "/"; d = filepath.Dir(d) { // the service's user must get there
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, d := range []string{"var/lib/dpkg/info", "var/lib/dpkg/updates", "etc", "tmp", "dev"} {
+		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(root, "var/lib/dpkg/status"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func owner(t *testing.T, name string) (uid, gid uint32) {
+	t.Helper()
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		t.Fatalf("%T", info.Sys())
+	}
+	return s.Uid, s.Gid
+}
+
+// checkUnit lets systemd judge the unit: whether it is right, and whether it is shut off.
+func checkUnit(t *testing.T, root string) {
+	t.Helper()
+	unit := filepath.Join(root, "usr/lib/systemd/system/rondo.service")
+	out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=20", unit).CombinedOutput()
+	if err != nil {
+		t.Errorf("systemd-analyze security: %v\n%s", err, out)
+	}
+	text, err := os.ReadFile(unit)
+	if err != nil || bytes.Contains(text, []byte("notify-reload")) {
+		t.Errorf("systemd 252 of Debian 12 knows no notify-reload (%v)", err)
+	}
+}
+
+// startInRoot starts the service as the unit does: as its user, in the root, with the configuration.
+// It asks the service for its health and ends it.
+func startInRoot(t *testing.T, root string, uid, gid uint32) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that was free a moment ago
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/usr/bin/rondo", "serve", "--config", "/etc/rondo/rondo.yaml", "--http", addr, "--collectd", "", "--gmetric", "")
+	cmd.Path, cmd.Err = "/usr/bin/rondo", nil // within the root
+	cmd.Dir, cmd.Env = "/", []string{"HOME=/var/lib/rondo"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root, Credential: &syscall.Credential{Uid: uid, Gid: gid}}
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for ctx.Err() == nil {
+		if ready(addr) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err != nil || ctx.Err() != nil {
+		t.Errorf("the service ended with %v\n%s", err, log.String())
+	}
+}
+
+// ready reports whether the server at addr says that it is ready.
+func ready(addr string) bool {
+	r, err := http.Get("http://" + addr + "/-/ready")
+	if err != nil {
+		return false
+	}
+	return r.Body.Close() == nil && r.StatusCode == http.StatusOK
+}
