@@ -75,7 +75,7 @@ func newAsset(name string, data []byte) asset {
 // files: a browser keeps it. Of other addresses it asks each time whether the file has changed.
 func (all assets) serve(w http.ResponseWriter, r *http.Request, name string) {
 	keep := "no-cache"
-	if rest, ok := strings.CutPrefix("/assets/"+name, frames().base); ok {
+	if rest, ok := strings.CutPrefix("/assets/"+name, base()); ok {
 		name, keep = rest, "public, max-age=31536000, immutable"
 	}
 	a, ok := all[name]

@@ -9,13 +9,13 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// The sizes of plain pages.
+// The sizes of plain pages. The script of the page asks for as many nodes.
 const (
-	plainNodes  = 100  // hosts at home, and entries below a host
-	plainHits   = 100  // hits of a search
-	plainCharts = 20   // charts in a page of a host
-	plainRows   = 20   // newest rows of a series
-	maxQuery    = 4096 // bytes of a text in an address
+	homeNodes = 60   // hosts at home
+	hostNodes = 200  // entries below a host
+	plainHits = 100  // hits of a search
+	plainRows = 20   // newest rows of a series
+	maxQuery  = 4096 // bytes of a text in an address
 )
 
 // home is the page at /: hosts and dashboards, or the hits of a search.
@@ -28,17 +28,23 @@ func (s *Server) home(r *http.Request) *page {
 		More                 bool
 		Boards               []*rondov1.DashboardEntry
 	}{Query: clean(q.Get("q"))}
+	p := &page{title: "rondo", name: "home"}
 	if data.Query != "" {
 		found, err := call(ctx, s.RPC.Search, &rondov1.SearchRequest{Text: data.Query, Limit: plainHits})
 		data.Hits, data.More, data.Problem = found.GetHits(), found.GetMore(), problem(err)
 	} else {
-		tree, err := call(ctx, s.RPC.Tree, &rondov1.TreeRequest{Sort: "activity", Limit: plainNodes, Page: clean(q.Get("page"))})
+		sort := "activity"
+		if q.Get("sort") == "name" {
+			sort = "name"
+		}
+		tree, err := begin(ctx, p, "Tree", s.RPC.Tree, &rondov1.TreeRequest{Sort: sort, Limit: homeNodes, Page: clean(q.Get("page"))})
 		data.Nodes, data.Next, data.Problem = tree.GetNodes(), tree.GetNextPage(), problem(err)
 	}
 	if boards, err := call(ctx, s.RPC.Dashboards, &rondov1.DashboardsRequest{}); err == nil {
 		data.Boards = boards.GetDashboards()
 	}
-	return &page{title: "rondo", name: "home", data: data}
+	p.data = data
+	return p
 }
 
 // clean returns a text of an address for a message, which must be UTF-8.

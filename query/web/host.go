@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
@@ -42,7 +43,8 @@ func (s *Server) host(r *http.Request, path string) *page {
 		Nodes               []*rondov1.TreeNode
 		More                bool
 	}{Path: path, Choices: choices(at, v.from, v.row)}
-	answer, err := call(ctx, s.RPC.Charts, &rondov1.ChartsRequest{Prefix: path, Limit: plainCharts, Page: clean(q.Get("page"))})
+	p, prefix := &page{title: path + " · rondo", name: "host"}, strings.TrimRight(path, "/")
+	answer, err := begin(ctx, p, "Charts", s.RPC.Charts, &rondov1.ChartsRequest{Prefix: prefix, Page: clean(q.Get("page"))})
 	data.Problem = problem(err)
 	for _, c := range answer.GetCharts() {
 		if all := images(c.GetTitle(), c.GetArg(), v.from, v.to, v.row); len(all[0].Link) <= maxChartLink {
@@ -53,8 +55,7 @@ func (s *Server) host(r *http.Request, path string) *page {
 		q.Set("page", next)
 		data.Next = at + "?" + q.Encode()
 	}
-	p := &page{title: path + " · rondo", name: "host"}
-	tree, err := call(ctx, s.RPC.Tree, &rondov1.TreeRequest{Prefix: path, Limit: plainNodes})
+	tree, err := begin(ctx, p, "Tree", s.RPC.Tree, &rondov1.TreeRequest{Prefix: prefix, Sort: "name", Limit: hostNodes})
 	if err != nil && data.Problem == "" {
 		data.Problem = problem(err)
 	}

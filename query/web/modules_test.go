@@ -10,7 +10,7 @@ import (
 func TestModulesOfEachPageAreThere(t *testing.T) {
 	all := builtIn()
 	for first, name := range pageModules {
-		got := all.modules("/" + first + "/x")
+		got := all.frame("/" + first + "/x").modules
 		if got[0] != "main.js" || got[1] != name {
 			t.Errorf("/%s begins with %v", first, got[:2])
 		}
@@ -20,19 +20,18 @@ func TestModulesOfEachPageAreThere(t *testing.T) {
 			}
 		}
 	}
-	if got := all.modules("/nosuch"); got[0] != "main.js" || len(got) < 2 {
+	if got := all.frame("/nosuch").modules; got[0] != "main.js" || len(got) < 2 {
 		t.Errorf("an unknown page needs %v", got)
 	}
 }
 
 // TestPagesDoNotSearchModules: the shell takes what it names from a search that was done once.
 func TestPagesDoNotSearchModules(t *testing.T) {
-	f := frames()
-	f.modules["nosuch"] = []string{"only-this.js"}
-	defer delete(f.modules, "nosuch")
+	frames()["nosuch"] = frame{modules: []string{"only-this.js"}}
+	defer delete(frames(), "nosuch")
 	w := httptest.NewRecorder()
 	New(Config{}).ServeHTTP(w, httptest.NewRequest("GET", "/nosuch", nil))
-	if n := strings.Count(w.Body.String(), "modulepreload"); n != 1 || !strings.Contains(w.Body.String(), f.base+"only-this.js") {
+	if n := strings.Count(w.Body.String(), "modulepreload"); n != 1 || !strings.Contains(w.Body.String(), base()+"only-this.js") {
 		t.Errorf("the shell names %d modules", n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 )
 
 // A page is what one address shows.
@@ -16,6 +17,8 @@ type page struct {
 	code  int    // the status; 0 means 200
 	name  string // of the template of the plain content
 	data  any    // for the template
+
+	answers []answer // that the script of the page begins with
 }
 
 // plain returns the content for readers without script.
@@ -34,6 +37,15 @@ func call[Q, A any](ctx context.Context, method func(context.Context, *connect.R
 		return nil, err
 	}
 	return answer.Msg, nil
+}
+
+// begin calls a method for a page, and writes the answer into the page for the script.
+func begin[Q, A any](ctx context.Context, p *page, name string, method func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), message *Q) (*A, error) {
+	got, err := call(ctx, method, message)
+	if ctx.Err() == nil { // or the error is of this page, and the script may have better luck
+		p.answers = append(p.answers, answerOf(name, any(message).(proto.Message), any(got).(proto.Message), err))
+	}
+	return got, err
 }
 
 // problem returns what a page says of an error; empty if there is none, or if this program lacks

@@ -17,15 +17,16 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(p.code)
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	modules, ok := frames().modules[first]
+	f, ok := frames()[first]
 	if !ok {
-		modules = []string{"main.js"}
+		f = frame{modules: []string{"main.js"}}
 	}
 	_ = shell().Execute(w, struct {
-		Title, Base string
-		Modules     []string
-		Plain       template.HTML
-	}{p.title, frames().base, modules, p.plain()}) // the client may be gone
+		Title, Base     string
+		Modules, Sheets []string
+		Plain           template.HTML
+		Answers         template.JS
+	}{p.title, base(), f.modules, f.sheets, p.plain(), written(p.answers)}) // the client may be gone
 }
 
 // find returns the page of a request.

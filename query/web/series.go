@@ -30,7 +30,7 @@ func (s *Server) series(r *http.Request, path string) *page {
 		Args          []string
 	}{Path: path}
 	p := &page{title: path + " · rondo", name: "series"}
-	info, err := call(ctx, s.RPC.Info, &rondov1.InfoRequest{Path: path})
+	info, err := begin(ctx, p, "Info", s.RPC.Info, &rondov1.InfoRequest{Path: path})
 	if err != nil {
 		p.code, data.Problem = codeOf(err), problem(err)
 		p.data = data

@@ -18,7 +18,8 @@ const shellText = `<!DOCTYPE html>
 <title>{{.Title}}</title>
 <link rel="icon" href="{{.Base}}icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="{{.Base}}style.css">
-<script src="{{.Base}}boot.js"></script>
+{{range .Sheets}}<link rel="stylesheet" href="{{$.Base}}{{.}}">
+{{end}}<script src="{{.Base}}boot.js"></script>
 {{range .Modules}}<link rel="modulepreload" href="{{$.Base}}{{.}}">
 {{end}}<script type="module" src="{{.Base}}main.js"></script>
 </head>
@@ -43,6 +44,7 @@ const shellText = `<!DOCTYPE html>
 <noscript><main class="plain">
 {{.Plain}}</main></noscript>
 <div id="said" class="unseen" role="status" aria-live="polite"></div>
-</body>
+{{with .Answers}}<script id="answers" type="application/json">{{.}}</script>
+{{end}}</body>
 </html>
 `

@@ -80,7 +80,7 @@ export class Chart {
   #o; #root; #plot; #base; #over; #message; #flag; #legend; #sheet = null;
   #lines = []; #marks = []; #hidden = new Set();
   #from = 0; #to = 1; #width = 0; #frame = null; #left = null; #right = null;
-  #selection = null; #ends = []; #onlyOver = true; #announced = '';
+  #selection = null; #ends = []; #onlyOver = true; #announced = ''; #begun = false; #pointed = false;
 
   /** @param {HTMLElement} root is filled by the chart @param {Options} options */
   constructor(root, options = {}) {
@@ -152,6 +152,7 @@ export class Chart {
 
   /** @param {Line[]} lines replaces all lines; those that the reader has hidden stay so */
   setLines(lines) {
+    this.#begun = true;
     this.#lines = lines;
     this.#legend?.setLines(lines, this.#hidden, (line, index) => this.#colour(line, index));
     this.setMessage('');
@@ -182,12 +183,14 @@ export class Chart {
 
   /** Shows a text in place of lines ("no data in this range"); '' takes it away. */
   setMessage(text) {
+    if (text && !this.#begun) this.#begin();
     this.#message.hidden = !text;
     setText(this.#message, text);
   }
 
   /** Says that new data is on its way: the old stays, a little paler. */
   setBusy(busy) {
+    if (busy && !this.#begun) this.#begin();
     this.#root.classList.toggle('busy', busy);
   }
 
@@ -287,9 +290,15 @@ export class Chart {
     schedule(this);
   }
 
+  // Axes alone are not worth a frame if lines come in a moment.
+  #begin() {
+    this.#begun = true;
+    this.#changed();
+  }
+
   /** @ignore draws what has changed; called once a frame */
   draw() {
-    if (!this.#width) return;
+    if (!this.#width || !this.#begun) return;
     if (!this.#onlyOver || !this.#frame) this.#drawBase();
     this.#onlyOver = true;
     this.#drawOver();
@@ -335,6 +344,10 @@ export class Chart {
 
   #drawOver() {
     const f = this.#frame, ink = inks(), at = this.#o.crosshair.at;
+    const shown = at !== null && at >= f.from && at <= f.to;
+    this.#flag.hidden = !shown;
+    if (!shown && !this.#selection && !this.#pointed) return; // a canvas that stays empty costs nothing
+    this.#pointed = shown || Boolean(this.#selection);
     const g = prepare(this.#over, this.#width, this.#o.height);
     if (this.#selection) {
       const [a, b] = this.#selection.map((t) => Math.min(f.right, Math.max(f.left, xOf(f, t)))).sort((p, q) => p - q);
@@ -346,8 +359,6 @@ export class Chart {
       g.fillRect(b, f.top, 1, f.bottom - f.top);
       g.globalAlpha = 1;
     }
-    const shown = at !== null && at >= f.from && at <= f.to;
-    this.#flag.hidden = !shown;
     if (!shown) return;
     const x = Math.round(xOf(f, at)) + 0.5;
     g.strokeStyle = ink.soft;

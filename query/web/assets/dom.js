@@ -36,6 +36,14 @@ export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Settles when the browser has painted what was changed. @returns {Promise<void>} */
+export function painted() {
+  return new Promise((done) => {
+    if (document.hidden) setTimeout(done); // nothing is painted now
+    else requestAnimationFrame(() => setTimeout(done));
+  });
+}
+
 /**
  * An icon: the path of a 16 × 16 drawing, stroked in the colour of the text.
  * @param {keyof typeof paths} name

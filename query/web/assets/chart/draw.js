@@ -107,13 +107,8 @@ export function drawShape(g, f, shape, y, look) {
   g.lineWidth = look.width;
   g.lineJoin = 'round';
   g.setLineDash(of.dash || []);
-  g.beginPath();
-  for (const [first, last] of runs) {
-    g.moveTo(x(first) - half, y(top[first]));
-    for (let i = first; i <= last; i++) g.lineTo(x(i), y(top[i]));
-    g.lineTo(x(last) + half, y(top[last]));
-  }
-  g.stroke();
+  const whole = of.dash || !opaque.test(look.colour); // pieces would be seen where they meet
+  for (const run of runs) strokeRun(g, run, x, half, (i) => y(top[i]), whole ? Infinity : piece);
   g.setLineDash([]);
   // A value alone between unknown ones would be a speck.
   g.fillStyle = look.colour;
@@ -141,16 +136,46 @@ function known({ start, step, top, bottom }, f) {
   return runs;
 }
 
-function fillRun(g, [first, last], x, half, high, low) {
+const opaque = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i;
+
+// The values of one path. A browser without a graphics card takes time for a path that grows with
+// the square of its corners: a long one is drawn in pieces.
+const piece = 32;
+
+// strokeRun draws the line of a run. Its pieces do not overlap: that would be seen as dots.
+function strokeRun(g, [first, last], x, half, at, length) {
   g.beginPath();
-  g.moveTo(x(first) - half, high(first));
-  for (let i = first; i <= last; i++) g.lineTo(x(i), high(i));
-  g.lineTo(x(last) + half, high(last));
-  g.lineTo(x(last) + half, low(last));
-  for (let i = last; i >= first; i--) g.lineTo(x(i), low(i));
-  g.lineTo(x(first) - half, low(first));
-  g.closePath();
-  g.fill();
+  g.moveTo(x(first) - half, at(first));
+  for (let i = first, n = 0; i <= last; i++) {
+    g.lineTo(x(i), at(i));
+    if (++n < length) continue;
+    g.stroke();
+    g.beginPath();
+    g.moveTo(x(i), at(i));
+    n = 0;
+  }
+  g.lineTo(x(last) + half, at(last));
+  g.stroke();
+}
+
+// fillRun fills between two edges. Its pieces meet between two pixels, so that no seam is seen.
+function fillRun(g, [first, last], x, half, high, low) {
+  const ratio = globalThis.devicePixelRatio || 1;
+  const place = (i) => ((i - first) % piece === 0 ? Math.round(x(i) * ratio) / ratio : x(i));
+  for (let begin = first; begin === first || begin < last; begin += piece) {
+    const end = Math.min(begin + piece, last);
+    const left = begin === first ? x(first) - half : place(begin);
+    const right = end === last ? x(last) + half : place(end);
+    g.beginPath();
+    g.moveTo(left, high(begin));
+    for (let i = begin; i <= end; i++) g.lineTo(place(i), high(i));
+    g.lineTo(right, high(end));
+    g.lineTo(right, low(end));
+    for (let i = end; i >= begin; i--) g.lineTo(place(i), low(i));
+    g.lineTo(left, low(begin));
+    g.closePath();
+    g.fill();
+  }
 }
 
 /** Draws marks: spans hatched, moments as a dashed line with a flag. */

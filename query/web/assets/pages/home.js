@@ -12,7 +12,7 @@ import { waiting } from '../waiting.js';
 import { welcome } from './welcome.js';
 
 const own = 'rondo'; // the series in which a server measures itself: no reason to hide the first steps
-const first = 60; // cards at the beginning; boot.js asks for so many
+const first = 60; // cards at the beginning; the server has written so many into the page
 
 /** Shows home. */
 export async function show(root, url, context) {

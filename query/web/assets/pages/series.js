@@ -3,7 +3,7 @@
 import { Chart } from '../chart.js';
 import { fetchMany } from '../data.js';
 import { aligned, archive, csv, expected, functions, json, noteKeys, source, spans, unitFrom } from '../definition.js';
-import { el, fill, setText } from '../dom.js';
+import { el, fill, painted, setText } from '../dom.js';
 import * as format from '../format.js';
 import { command, graphURL, guard } from '../graphlang.js';
 import { repeat } from '../live.js';
@@ -34,13 +34,13 @@ export async function show(root, url, context) {
   }
   await styled;
   const page = new SeriesPage(root, url, context, path, info);
-  page.start();
+  await page.start();
   return page;
 }
 
 class SeriesPage {
   #context; #url; #path; #info; #sources; #step; #uses; #bar; #chart; #notes = []; #marks = []; #root;
-  #about; #foot; #log; #picks = new Map(); #turn = 0; #details; #box; #recipe = null;
+  #about; #foot; #log; #picks = new Map(); #turn = 0; #details = null; #box; #recipe = null;
 
   constructor(root, url, context, path, info) {
     this.#context = context;
@@ -53,6 +53,9 @@ class SeriesPage {
     this.#sources = (definition.ds || []).map(source);
     this.archives = (definition.rra || []).map((r) => archive(r, this.#step));
     this.#uses = functions(this.archives);
+    this.#bar = new RangeBar(context, url, { onChange: (range) => this.#range(range), extra: [this.#tools()] });
+    this.first = this.#ask(this.#bar.range); // the rows are on their way while the page is built
+    this.first.catch(() => { /* #fetch says it */ });
     this.#build();
   }
 
@@ -65,17 +68,15 @@ class SeriesPage {
 
   #build() {
     const crumbs = this.#path.split('/');
-    this.#bar = new RangeBar(this.#context, this.#url, { onChange: (range) => this.#range(range), extra: [this.#tools()] });
     this.#about = el('p', { class: 'soft series-about' });
     const box = this.#box = el('div', { class: 'series-chart' });
     this.#foot = el('p', { class: 'soft series-foot', role: 'status' });
-    this.#details = details(this);
     fill(this.#root,
       el('header', { class: 'series-head' },
         el('nav', { class: 'crumbs', 'aria-label': 'Where this series stands' }, crumbs.slice(0, -1).map((part, i) => [
           el('a', { href: hostURL(crumbs.slice(0, i + 1).join('/')) }, part), el('span', { 'aria-hidden': 'true' }, '/')])),
         el('h1', {}, this.#attribute('title') || crumbs.at(-1)), this.#about),
-      this.#bar.element, this.#pickers(), box, this.#foot, this.#details.element);
+      this.#bar.element, this.#pickers(), box, this.#foot);
     this.#chart = new Chart(box, {
       title: this.#title(), unit: this.#unit, height: innerWidth < 720 ? 240 : 340, fold: 12, log: this.#flag('log'),
       onRange: this.#bar.drag, onBack: this.#bar.back,
@@ -178,9 +179,16 @@ class SeriesPage {
     return withParams(new URL('/workbench', location.origin), { g: g.join('\n'), from: range.from === '-1d' ? null : range.from, to: range.to === 'now' ? null : range.to });
   }
 
-  start() {
+  // The chart comes first: what else there is to say stands below it, and waits until it is drawn.
+  async start() {
     this.#write();
-    this.#range({ ...this.#bar.range, final: true });
+    this.#chart.setRange(this.#bar.range.from, this.#bar.range.to);
+    await this.#fetch(this.#bar.range, false, this.first).catch((error) => this.#failed(error));
+    await painted();
+    if (this.#context.signal.aborted) return;
+    this.#details = details(this);
+    this.#root.append(this.#details.element);
+    this.#write();
     this.#readNotes();
     this.#readUnit().catch(() => {}); // the values are shown without a unit
     repeat(async () => {
@@ -209,20 +217,26 @@ class SeriesPage {
     setText(this.#foot, `The rows cannot be had: ${error.message}.`);
   }
 
-  // Rows of all functions for a range, in one request. An answer that was overtaken is left out.
-  async #fetch(range, quiet = false) {
-    const mine = ++this.#turn;
+  // Rows of all functions for a range, in one request.
+  async #ask(range) {
     const names = ['main', 'min', 'max', 'predicted', 'deviation', 'failures'].filter((n) => this.#uses[n]);
+    const points = Math.min(1600, Math.max(200, innerWidth - 130)); // about the chart's width, which is not known before it is shown
+    if (!this.#uses.main) return {};
+    const answers = await fetchMany(names.map((n) => ({ path: this.#path, cf: this.#uses[n] })), { ...range, points }, this.#context.signal);
+    return Object.fromEntries(names.map((n, i) => [n, answers[i]]));
+  }
+
+  // Shows a range. An answer that was overtaken is left out.
+  async #fetch(range, quiet = false, asked = null) {
+    const mine = ++this.#turn;
     if (!this.#uses.main) {
       this.#chart.setMessage('This series keeps no rows that can be drawn.');
       return;
     }
     const busy = quiet ? 0 : setTimeout(() => this.#chart.setBusy(true), 300);
     try {
-      const points = Math.min(1600, Math.max(200, this.#box.clientWidth - 90));
-      const answers = await fetchMany(names.map((n) => ({ path: this.#path, cf: this.#uses[n] })), { ...range, points }, this.#context.signal);
-      if (mine !== this.#turn) return;
-      this.#draw(range, Object.fromEntries(names.map((n, i) => [n, answers[i]])));
+      const rows = await (asked || this.#ask(range));
+      if (mine === this.#turn) this.#draw(range, rows);
     } finally {
       clearTimeout(busy);
       if (mine === this.#turn) this.#chart.setBusy(false);
@@ -284,7 +298,7 @@ class SeriesPage {
       this.#notes = [...new Map(all.map((n) => [`${n.key} ${n.timeUs} ${n.text}`, n])).values()].sort((a, b) => num(b.timeUs) - num(a.timeUs));
     } catch { /* the series is shown without notes */ }
     this.#mark();
-    this.#details.update();
+    this.#details?.update();
   }
 
   #mark() {
@@ -298,7 +312,7 @@ class SeriesPage {
     setText(this.#about, words.join(' · '));
     const ds = this.#url.searchParams.get('ds') || '';
     for (const [name, button] of this.#picks) button.setAttribute('aria-pressed', String(name === ds || (name === '' && this.shown.length > 1)));
-    this.#details.update();
+    this.#details?.update();
   }
 
   end() {
