@@ -78,6 +78,9 @@ type Request struct {
 	Define func(step int64) *rra.Definition
 	// Relabel gives an existing series the labels of Identity.
 	Relabel bool
+	// Untyped says that the sender does not tell what its values are. The policy's data sources
+	// apply then, if the policy has any for the series.
+	Untyped bool
 
 	// Ref is the reference of the series. Resolve sets it, as it does the fields below.
 	Ref core.Ref

@@ -58,7 +58,7 @@ func (r *Recorder) Resolve(_ context.Context, reqs []receivers.Request) error {
 				q.Err = core.ErrSeriesLimit
 				continue
 			}
-			d, err := r.Policy.Define(q.Identity, q.Define)
+			d, err := r.Policy.DefineRequest(q)
 			if err != nil {
 				q.Err = err
 				continue

@@ -105,6 +105,26 @@ func (p *Policy) Define(id receivers.Identity, define func(step int64) *rra.Defi
 	return &d, nil
 }
 
+// DefineRequest returns the definition of the new series that r asks for.
+func (p *Policy) DefineRequest(r *receivers.Request) (*rra.Definition, error) {
+	d, err := p.Define(r.Identity, r.Define)
+	if err != nil || !r.Untyped {
+		return d, err
+	}
+	i := p.Match(r.Identity)
+	if i < 0 || len(p.rules[i].sources) == 0 {
+		return d, nil
+	}
+	own := *d
+	own.Sources = slices.Clone(p.rules[i].sources)
+	if h := p.rules[i].Heartbeat; h > 0 {
+		for i := range own.Sources {
+			own.Sources[i].Heartbeat = h
+		}
+	}
+	return &own, nil
+}
+
 // Names reports whether the first rule that matches the series id has a pattern for paths. A rule
 // without one was not written for series of that name.
 func (p *Policy) Names(id receivers.Identity) bool {

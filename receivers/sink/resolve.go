@@ -80,7 +80,7 @@ func (c *call) look(i int) error {
 		return nil
 	}
 	c.granted[r.Sender]++
-	d, err := c.Policy().Define(r.Identity, r.Define)
+	d, err := c.Policy().DefineRequest(r)
 	if err != nil {
 		r.Err = err
 		c.refused.count(err)

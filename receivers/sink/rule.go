@@ -30,7 +30,8 @@ type Rule struct {
 	// Archives are written as rrdtool does, "RRA:AVERAGE:0.5:5m:1w".
 	Archives []string
 	// Sources are written as rrdtool does, "DS:in:COUNTER:600:0:U". They apply to series whose
-	// sender does not say what its values are: those that an UPDATE of rrdcached's protocol makes.
+	// sender does not say what its values are: those that an UPDATE of rrdcached's protocol makes,
+	// and those of a receivers.Request that is Untyped.
 	Sources []string
 	// Expire is the seconds of silence after which a series is dropped; negative: never, whatever
 	// its protocol says.
