@@ -6,6 +6,7 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
 	"github.com/rondo-db/rondo/receivers/gmetric"
+	"github.com/rondo-db/rondo/receivers/influx"
 	"github.com/rondo-db/rondo/receivers/mono"
 	"github.com/rondo-db/rondo/receivers/rrdd"
 	"github.com/rondo-db/rondo/receivers/smon"
@@ -15,6 +16,7 @@ import (
 var protocols = []receivers.Protocol{
 	collectd.Protocol,
 	gmetric.Protocol,
+	influx.Protocol,
 	mono.Protocol,
 	rrdd.Protocol,
 	smon.Protocol,

@@ -1,0 +1,195 @@
+package influx
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// prefix is the first component of the paths of series.
+const prefix = "influx"
+
+// An intake knows the series. Readers share it.
+type intake struct {
+	receivers.Counters
+	cfg   receivers.Config
+	sink  receivers.Sink
+	step  int64 // of new series, in seconds
+	began time.Time
+	lines loglimit.Limit[string]
+
+	mu         sync.Mutex // guards what follows
+	cache      *cache
+	generation uint64          // how often the cache was emptied
+	pause      receivers.Pause // newcomers are shed while it lasts
+	forgot     time.Time       // when forget last emptied the cache
+}
+
+func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
+	return &intake{cfg: cfg, sink: sink, step: step, cache: newCache(cacheFields), began: cfg.Now()}
+}
+
+// A source is where lines come from.
+type source struct {
+	database string // that the sender names; empty: none
+	unit     Unit   // of times
+	sender   string // address
+}
+
+// A taker takes samples: a queue, or the batch of a request.
+type taker interface {
+	Add(ref core.Ref, at rra.Time, values []rra.Value) bool
+}
+
+// A reader reads the lines of one sender at a time. Its owner calls begin, Reset of dec, and then
+// read and resolve in turn until read is through.
+type reader struct {
+	*intake
+	dec  Decoder
+	line Line
+	src  source
+	out  taker
+	room func() bool     // out has room for a line; nil: always
+	bad  func(err error) // is told why a line was not read, or a value not stored
+	news newcomers       // values without a series
+	now  time.Time       // when the lines at hand were read
+	last rra.Time        // the latest time that a line may have
+	tick uint32          // seconds from the start to now, and one
+	one  [1]rra.Value
+}
+
+// begin notes the time.
+func (r *reader) begin(now time.Time) {
+	r.now, r.last = now, r.cfg.Latest(now)
+	r.tick = uint32(max(now.Sub(r.began), 0)/time.Second) + 1
+}
+
+// read reads lines until dec has no more, or newcomers or samples are so many that they must be
+// resolved or stored first. It reports whether dec has no more.
+func (r *reader) read() (through bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cache.full() && len(r.news.values) == 0 {
+		r.empty()
+	}
+	for !r.news.full() && (r.room == nil || r.room()) {
+		more, err := r.dec.Next(&r.line)
+		switch {
+		case err != nil:
+			r.refuse(err.(*Error)) // as Next says
+		case !more:
+			r.Series.Store(int64(r.cache.len()))
+			return true
+		default:
+			r.take()
+		}
+	}
+	return false
+}
+
+// empty forgets all series. r.mu is held.
+func (t *intake) empty() {
+	t.cache.clear()
+	t.generation++
+}
+
+// forget forgets all series because the sink has refused one. It does so once a second at most.
+func (t *intake) forget(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.Sub(t.forgot).Abs() >= time.Second {
+		t.forgot = now
+		t.empty()
+	}
+}
+
+// refuse counts a line that was not read.
+func (r *reader) refuse(err *Error) {
+	r.Drop(err.Reason, 1)
+	r.bad(err)
+}
+
+// take takes the values of the line. r.mu is held.
+func (r *reader) take() {
+	l := &r.line
+	key, hash, ok := r.cache.findKey(r.src.database, l.Key)
+	if !ok {
+		if _, err := ParseKey(l.Key); err != nil {
+			r.refuse(&Error{Reason: receivers.ReasonOf(err), What: what(err), Line: receivers.Text(l.Key[:min(len(l.Key), maxQuoted)])})
+			return
+		}
+		key = r.cache.addKey(r.src.database, l.Key, hash)
+	}
+	if !l.Timed {
+		l.Time = rra.TimeOf(r.now)
+	}
+	if l.Time < rra.Seconds(2) || l.Time > r.last {
+		r.Drop(receivers.State, uint64(len(l.Fields)))
+		r.bad(errFuture)
+		return
+	}
+	for i := range l.Fields {
+		r.field(key, &l.Fields[i])
+	}
+}
+
+// field takes the value of one field of the line. r.mu is held.
+func (r *reader) field(key uint32, f *Field) {
+	i, hash, ok := r.cache.findField(key, f.Name)
+	if !ok {
+		i = r.cache.addField(key, f.Name, hash)
+	}
+	e := &r.cache.fields[i]
+	switch {
+	case f.Text:
+		r.Drop(receivers.Unsupported, 1)
+		if !ok {
+			r.tellText(f.Name)
+		}
+	case e.ref != 0:
+		r.add(e.ref, e.kind, r.line.Time, f.Value)
+	case r.tick < e.retry:
+		r.Drop(e.why, 1)
+		r.bad(errNoSeries)
+	default:
+		r.news.add(newcomer{field: i, at: r.line.Time, value: f.Value, sender: r.src.sender}, r.generation, r.now)
+	}
+}
+
+// add hands a value over as a sample of a series.
+func (r *reader) add(ref core.Ref, kind rra.Kind, at rra.Time, v rra.Value) {
+	var ok bool
+	if r.one[0], ok = convert(kind, v); !ok {
+		r.Drop(receivers.State, 1)
+		r.bad(errKind)
+		return
+	}
+	if !r.out.Add(ref, at, r.one[:]) {
+		r.bad(errBusy)
+	}
+}
+
+// convert returns v for a data source of a kind. COUNTER and DERIVE take whole numbers only.
+func convert(kind rra.Kind, v rra.Value) (out rra.Value, ok bool) {
+	if v.Tag != rra.TagFloat || kind != rra.Counter && kind != rra.Derive {
+		return v, true
+	}
+	f := math.Float64frombits(v.Bits)
+	if f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
+		return rra.Unknown, false
+	}
+	return rra.Int(int64(f)), true
+}
+
+// tellText logs the first time that a field comes with a string. r.mu is held.
+func (r *reader) tellText(field []byte) {
+	name, _ := cut(r.line.Key, ',')
+	if ok, held := r.lines.Allow("text "+string(name), r.now); ok {
+		r.cfg.Logger.Info("influx: strings are not stored", "measurement", unescape(name), "field", unescape(field), "held_back_lines", held)
+	}
+}

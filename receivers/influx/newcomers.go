@@ -1,0 +1,188 @@
+package influx
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// newcomers are values that have no series yet. Their series are resolved together: one wait for
+// the store instead of one for each.
+type newcomers struct {
+	values     []newcomer
+	since      time.Time // when the first of them came
+	generation uint64    // of the cache whose entries they name
+	reqs       []receivers.Request
+	fields     []uint32       // of reqs: the numbers of the fields' entries
+	byField    map[uint32]int // number of a field's entry → index of its request
+}
+
+// A newcomer is a value of a field without a series.
+type newcomer struct {
+	field   uint32 // number of the field's entry
+	request int
+	at      rra.Time
+	value   rra.Value
+	sender  string // address
+}
+
+// add adds a value of a field, whose number is of a generation of the cache.
+func (n *newcomers) add(v newcomer, generation uint64, now time.Time) {
+	if len(n.values) == 0 {
+		n.generation, n.since = generation, now
+	}
+	n.values = append(n.values, v)
+}
+
+// full reports whether newcomers must be resolved before more are added.
+func (n *newcomers) full() bool { return len(n.values) >= receivers.MaxNewcomers }
+
+func (n *newcomers) reset() {
+	n.values = n.values[:0]
+	clear(n.reqs)
+	n.reqs, n.fields = n.reqs[:0], n.fields[:0]
+	clear(n.byField)
+}
+
+// What a sender is told about values that were not stored.
+var (
+	errFuture   = errors.New("time is before 1970 or too far ahead")
+	errNoSeries = errors.New("series were refused")
+	errKind     = errors.New("a series takes whole numbers only")
+	errBusy     = errors.New("the store does not keep up")
+	errSources  = errors.New("the series has more than one value")
+)
+
+// what returns what a *receivers.Error says is wrong.
+func what(err error) string {
+	var e *receivers.Error
+	if errors.As(err, &e) {
+		return e.What
+	}
+	return err.Error()
+}
+
+// resolve makes the sink find or make the series of the newcomers, and takes their values. The
+// error says that the sink has failed.
+func (r *reader) resolve(ctx context.Context) error {
+	n := &r.news
+	if len(n.values) == 0 {
+		return nil
+	}
+	defer n.reset()
+	if !r.requests() {
+		r.Drop(receivers.Overload, uint64(len(n.values)))
+		return errBusy
+	}
+	if err := receivers.Resolve(ctx, r.sink, n.reqs); err != nil {
+		r.mu.Lock()
+		r.pause.Begin(r.cfg.Now())
+		r.mu.Unlock()
+		r.Drop(receivers.FailureReason(err), uint64(len(n.values)))
+		if ok, held := r.lines.Allow("resolve", r.now); ok {
+			r.cfg.Logger.Error("influx: series not made", "series", len(n.reqs), "err", err, "held_back_lines", held)
+		}
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range n.reqs {
+		r.resolved(i)
+	}
+	for i := range n.values {
+		v := &n.values[i]
+		q := &n.reqs[v.request]
+		if q.Err != nil {
+			why, _ := receivers.Absence(q.Err)
+			r.Drop(why, 1)
+			r.bad(q.Err)
+			continue
+		}
+		ds, _ := receivers.OnlySource(q.Definition) // resolved has looked
+		r.add(q.Ref, ds.Kind, v.at, v.value)
+	}
+	return nil
+}
+
+// requests fills in one request for each series of the newcomers. It returns false if the sink is
+// not to be asked now.
+func (r *reader) requests() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := &r.news
+	if r.pause.Lasts(r.now) || n.generation != r.generation { // the cache was emptied meanwhile
+		return false
+	}
+	if n.byField == nil {
+		n.byField = make(map[uint32]int)
+	}
+	for i := range n.values {
+		v := &n.values[i]
+		at, ok := n.byField[v.field]
+		if !ok {
+			at = len(n.reqs)
+			n.byField[v.field] = at
+			n.reqs, n.fields = append(n.reqs, r.request(v)), append(n.fields, v.field)
+		}
+		v.request = at
+	}
+	return true
+}
+
+// request returns the request for the series of a newcomer. r.mu is held.
+func (r *reader) request(v *newcomer) receivers.Request {
+	e := &r.cache.fields[v.field]
+	k := &r.cache.keys[e.key]
+	b := r.cache.bytes.At(k.place)
+	key, _ := ParseKey(b[k.database:][:k.key]) // take has looked
+	sender := v.sender
+	for _, t := range key.Tags {
+		if t.Name == "host" {
+			sender = receivers.LabelText(t.Value)
+		}
+	}
+	key.With("db", receivers.Text(b[:k.database]))
+	return receivers.Request{
+		Identity: Identify(key, unescape(r.cache.bytes.At(e.place)[:e.name])),
+		Sender:   sender,
+		Time:     v.at,
+		Untyped:  true,
+		Define: func(step int64) *rra.Definition {
+			if step == 0 {
+				step = r.step
+			}
+			return receivers.StandardDefinition(step)
+		},
+	}
+}
+
+// resolved writes the outcome of request i into the cache. r.mu is held.
+func (r *reader) resolved(i int) {
+	q := &r.news.reqs[i]
+	kind := rra.Gauge
+	if q.Err == nil {
+		ds, ok := receivers.OnlySource(q.Definition)
+		if kind = ds.Kind; !ok {
+			q.Err = errSources
+		}
+	}
+	if q.Err != nil && !errors.Is(q.Err, core.ErrSeriesLimit) && !errors.Is(q.Err, receivers.ErrSenderLimit) {
+		if ok, held := r.lines.Allow("refused", r.now); ok {
+			r.cfg.Logger.Warn("influx: no series for a field", "series", q.Path, "err", q.Err, "held_back_lines", held)
+		}
+	}
+	if r.news.generation != r.generation {
+		return // the cache was emptied meanwhile
+	}
+	e := &r.cache.fields[r.news.fields[i]]
+	if q.Err == nil {
+		e.ref, e.kind = q.Ref, kind
+		return
+	}
+	why, retry := receivers.Absence(q.Err)
+	e.why, e.retry = why, r.tick+uint32(retry/time.Second)
+}
