@@ -6,6 +6,7 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/collectd"
 	"github.com/rondo-db/rondo/receivers/gmetric"
+	"github.com/rondo-db/rondo/receivers/graphite"
 	"github.com/rondo-db/rondo/receivers/influx"
 	"github.com/rondo-db/rondo/receivers/mono"
 	"github.com/rondo-db/rondo/receivers/rrdd"
@@ -16,6 +17,8 @@ import (
 var protocols = []receivers.Protocol{
 	collectd.Protocol,
 	gmetric.Protocol,
+	graphite.Protocol,
+	graphite.Pickle,
 	influx.Protocol,
 	mono.Protocol,
 	rrdd.Protocol,

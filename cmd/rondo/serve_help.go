@@ -65,6 +65,9 @@ func serveUsage(cmd *cobra.Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
 	for i, list := range lists {
+		if len(list) == 0 {
+			continue // its flags stand with those of another protocol
+		}
 		fmt.Fprintf(&b, "\n%s:\n%s", sections[i].title, strings.Join(list, ""))
 	}
 	if len(rest) > 0 {

@@ -1,0 +1,124 @@
+package graphite
+
+import (
+	"bytes"
+	"hash/maphash"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/successor"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A cache finds the series of a name by the bytes of the name. All connections and datagrams share
+// it. Senders repeat themselves, each in an order of its own, and each says which entry it found
+// last.
+//
+// A full cache is emptied; series are asked for again when they are needed.
+type cache struct {
+	table   successor.Table
+	entries []entry // by their numbers in table
+	keys    successor.Keys
+	seed    maphash.Seed
+	most    int   // entries
+	refs    int64 // entries that have a reference
+	gen     uint64
+}
+
+// An entry is what is known of one name.
+type entry struct {
+	ref   core.Ref         // the series; 0: there is none
+	key   uint32           // place of the name in keys
+	size  uint16           // length of the name
+	why   receivers.Reason // if ref is 0: why values are dropped,
+	retry uint32           // and until which second since 1970
+	kind  rra.Kind         // if ref is not 0: of its data source
+}
+
+const (
+	cacheEntries = 1 << 21 // entries at most: about 250 MB with names of 64 bytes
+	maxChunks    = 1 << 8  // chunks of names at most: 256 MB
+)
+
+func newCache(most int) *cache { return &cache{seed: maphash.MakeSeed(), most: most} }
+
+// clear forgets everything.
+func (c *cache) clear() {
+	c.table.Clear()
+	c.keys.Clear()
+	c.entries, c.refs = c.entries[:0], 0
+	c.gen++
+}
+
+// A cursor is where a sender is in the order of its names.
+type cursor struct {
+	last uint32 // the entry that was found last
+	gen  uint64 // of the cache
+}
+
+// begin makes the table foresee what follows the sender's last name.
+func (c *cache) begin(at cursor) {
+	c.table.Lose()
+	if at.gen == c.gen && int(at.last) < len(c.entries) {
+		c.table.Found(at.last)
+	}
+}
+
+// end returns where the sender is now.
+func (c *cache) end() cursor { return cursor{c.table.Last(), c.gen} }
+
+func (c *cache) is(i uint32, name []byte) bool {
+	e := &c.entries[i]
+	return int(e.size) == len(name) && bytes.Equal(c.keys.At(e.key)[:e.size], name)
+}
+
+// find returns the entry of a name; nil: it has none.
+func (c *cache) find(name []byte) *entry {
+	if i := c.table.Foreseen(); i != successor.None && c.is(i, name) {
+		c.table.Found(i)
+		return &c.entries[i]
+	}
+	h := uint32(maphash.Bytes(c.seed, name))
+	for i := c.table.First(h); i != successor.None; i = c.table.More(h) {
+		if c.is(i, name) {
+			c.table.Follow(i)
+			return &c.entries[i]
+		}
+	}
+	c.table.Lose()
+	return nil
+}
+
+// add returns a new entry for a name that has none.
+func (c *cache) add(name []byte) *entry {
+	if len(c.entries) >= c.most || c.keys.Chunks() >= maxChunks {
+		c.clear()
+	}
+	i := c.table.Add(uint32(maphash.Bytes(c.seed, name)))
+	c.table.Follow(i)
+	c.entries = append(c.entries, entry{key: c.keys.Add(name, nil), size: uint16(len(name))})
+	return &c.entries[i]
+}
+
+// set writes the outcome of a request into the entry of a name.
+func (c *cache) set(name []byte, x outcome) {
+	e := c.find(name)
+	if e == nil {
+		e = c.add(name)
+	}
+	if e.ref == 0 && x.ref != 0 {
+		c.refs++
+	}
+	if e.ref != 0 && x.ref == 0 {
+		c.refs--
+	}
+	e.ref, e.why, e.retry, e.kind = x.ref, x.why, x.retry, x.kind
+}
+
+// An outcome is the series that a request has led to.
+type outcome struct {
+	ref   core.Ref
+	why   receivers.Reason // if ref is 0: why there is none,
+	retry uint32           // and the second from which it is asked for again
+	kind  rra.Kind         // if ref is not 0: of its data source
+}

@@ -1,0 +1,55 @@
+package graphite
+
+import (
+	"log/slog"
+
+	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/receivers"
+)
+
+var (
+	flagSchemas = receivers.Flag{
+		Name: "graphite-schemas", File: true,
+		Usage: "carbon's storage-schemas.conf, a `file` that says the step and archives of new series; read again when it changes",
+	}
+	flagAggregation = receivers.Flag{
+		Name: "graphite-aggregation", File: true,
+		Usage: "carbon's storage-aggregation.conf, a `file` that says how archives are consolidated; read again when it changes",
+	}
+	flagStep  = receivers.StepFlag("graphite", "60s")
+	flagConns = receivers.NewConnFlags("graphite", "a sender", "senders")
+)
+
+// flags are those of the receiver of lines. That of pickles shares them.
+var flags = append([]receivers.Flag{flagSchemas, flagAggregation, flagStep}, flagConns.All()...)
+
+// settings are the values of the protocol's flags.
+type settings struct {
+	schemas *Schemas
+	tcp     sockets.TCPOptions
+}
+
+func configure(cfg receivers.Config) (s settings, err error) {
+	cfg = cfg.WithDefaults()
+	step, err := cfg.Step(flagStep)
+	if err != nil {
+		return s, err
+	}
+	if s.schemas, err = openSchemas(step, cfg.Option(flagSchemas), cfg.Option(flagAggregation), cfg.Logger); err != nil {
+		return s, err
+	}
+	s.tcp, err = flagConns.TCP(cfg)
+	return s, err
+}
+
+// openSchemas returns the schemas of two files, either of which may be empty. step is in seconds.
+func openSchemas(step int64, storage, aggregations string, log *slog.Logger) (*Schemas, error) {
+	s := &Schemas{step: step, log: log}
+	if err := s.storage.open(storage, parseSchema); err != nil {
+		return nil, flagSchemas.Wrong(err)
+	}
+	if err := s.aggregation.open(aggregations, parseAggregation); err != nil {
+		return nil, flagAggregation.Wrong(err)
+	}
+	return s, nil
+}
