@@ -58,6 +58,7 @@ var rooms = map[string][]string{
 	"query/rpc/rondov1":        {},
 	"query/unixsocket":         {},
 	"query/web":                {"query", "internal", "engine", "rra"},
+	"query/prom/api":           {"internal"},
 	"query/rrd":                {},
 	"query/rrd/attime":         {},
 	"query/rrd/rrdfile":        {"internal/replace", "rra"},

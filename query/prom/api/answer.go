@@ -1,0 +1,121 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// An endpoint answers a request. name is the label in its path.
+type endpoint func(r *http.Request, name string) (*result, error)
+
+// A result is the data of an answer.
+type result struct {
+	data     func(*output)           // writes the data as JSON
+	warnings annotations.Annotations // with those that Prometheus calls infos
+	query    string                  // which the warnings are about
+	bytes    int64                   // which the data occupy in memory until they are sent, about
+	done     func()                  // gives the data back; may be nil
+}
+
+func (res *result) close() {
+	if res != nil && res.done != nil {
+		res.done()
+	}
+}
+
+// constant returns an endpoint whose data never change.
+func constant(json string) endpoint {
+	return func(*http.Request, string) (*result, error) {
+		return &result{data: func(o *output) { o.text(json) }}, nil
+	}
+}
+
+// simple returns the handler of an endpoint that needs no place.
+func (h *Handler) simple(f endpoint) func(http.ResponseWriter, *http.Request, string) {
+	return func(w http.ResponseWriter, r *http.Request, name string) { h.answer(w, r, name, f, nil) }
+}
+
+// working returns the handler of an endpoint that reads series. It waits for a place. The request
+// holds the place while it computes and writes JSON, and not while its client reads.
+func (h *Handler) working(f endpoint) func(http.ResponseWriter, *http.Request, string) {
+	return func(w http.ResponseWriter, r *http.Request, name string) {
+		t, err := h.queue.enter(r.Context(), h.Client(r))
+		if err != nil {
+			h.fail(w, err, nil)
+			return
+		}
+		defer t.leave()
+		h.answer(w, r, name, f, t)
+	}
+}
+
+// answer answers a request by an endpoint. t may be nil.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, name string, f endpoint, t *turn) {
+	if err := form(r); err != nil {
+		h.fail(w, err, nil)
+		return
+	}
+	res, err := f(r, name)
+	defer res.close()
+	if err == nil {
+		err = h.charge(r.Context(), res.bytes)
+	}
+	if err != nil {
+		h.fail(w, err, res)
+		return
+	}
+	h.counts.answered.Add(1)
+	o := newOutput(r.Context(), w, acceptsGzip(r.Header), t)
+	o.text(`{"status":"success","data":`)
+	res.data(o)
+	o.annotations(res)
+	o.text("}")
+	o.end()
+}
+
+// charge charges an answer of n bytes to its request.
+func (h *Handler) charge(ctx context.Context, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	if err := h.Charge(ctx, n); err != nil {
+		return &failure{unavailable, err}
+	}
+	return nil
+}
+
+// fail answers with an error. res, if it is not nil, has warnings.
+func (h *Handler) fail(w http.ResponseWriter, err error, res *result) {
+	f := asFailure(err)
+	if h.counts.failed.Add(1); errors.Is(err, errFull) {
+		h.counts.busy.Add(1)
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	o := newOutput(context.Background(), w, false, nil)
+	o.status = f.kind.status()
+	o.text(`{"status":"error","errorType":`)
+	o.str(string(f.kind))
+	o.text(`,"error":`)
+	o.str(f.Error())
+	if res != nil {
+		o.annotations(res)
+	}
+	o.text("}")
+	o.end()
+}
+
+// annotations writes warnings and infos, ten of each at most.
+func (o *output) annotations(res *result) {
+	warnings, infos := res.warnings.AsStrings(res.query, 10, 10)
+	if len(warnings) > 0 {
+		o.text(`,"warnings":`)
+		o.list(warnings)
+	}
+	if len(infos) > 0 {
+		o.text(`,"infos":`)
+		o.list(infos)
+	}
+}

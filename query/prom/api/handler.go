@@ -1,0 +1,151 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/storage"
+)
+
+// Prefix is what the paths of the API begin with.
+const Prefix = "/api/v1/"
+
+// A Config configures a Handler. Only Storage must be set.
+type Config struct {
+	Storage storage.Queryable
+	// Metadata returns what is known of a metric; of all metrics if the name is empty. Nil means
+	// nothing.
+	Metadata func(ctx context.Context, metric string) (map[string][]Metadata, error)
+	// Rules returns the groups of rules, and Alerts the alerts that are active, as JSON arrays. Nil
+	// means that there are none.
+	Rules, Alerts func(ctx context.Context, r *http.Request) ([]byte, error)
+	// Memory is the memory budget of the process in bytes. It bounds the samples of a query. 0
+	// means no budget.
+	Memory int64
+	// Client returns who sends a request, for a fair share of the places. Nil means one client.
+	Client func(*http.Request) string
+	// Charge charges n bytes of an answer to the request with ctx. An error refuses the answer. Nil
+	// means no bound.
+	Charge func(ctx context.Context, n int64) error
+	// Version is rondo's version, and Started the start of the process.
+	Version string
+	Started time.Time
+
+	now      func() time.Time
+	timeout  time.Duration
+	samples  int
+	places   int
+	readRows int
+}
+
+// Metadata says what a metric is.
+type Metadata struct {
+	Type string // gauge, counter, histogram, summary or unknown
+	Help string
+	Unit string
+}
+
+func (c Config) withDefaults() Config {
+	if c.Client == nil {
+		c.Client = func(*http.Request) string { return "" }
+	}
+	if c.Charge == nil {
+		c.Charge = func(context.Context, int64) error { return nil }
+	}
+	if c.Metadata == nil {
+		c.Metadata = func(context.Context, string) (map[string][]Metadata, error) { return nil, nil }
+	}
+	none := func(context.Context, *http.Request) ([]byte, error) { return []byte("[]"), nil }
+	if c.Rules == nil {
+		c.Rules = none
+	}
+	if c.Alerts == nil {
+		c.Alerts = none
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	if c.timeout == 0 {
+		c.timeout = queryTime
+	}
+	if c.samples == 0 {
+		c.samples = samplesIn(c.Memory)
+	}
+	if c.places == 0 {
+		c.places = places()
+	}
+	if c.readRows == 0 {
+		c.readRows = c.samples
+	}
+	return c
+}
+
+// A Handler answers the requests below Prefix. Its methods may be called at the same time.
+type Handler struct {
+	Config
+	engine *promql.Engine
+	queue  *queue
+	routes map[string]route
+	counts counts
+}
+
+// New returns a handler.
+func New(c Config) *Handler {
+	c = c.withDefaults()
+	h := &Handler{Config: c, queue: newQueue(c.places)}
+	h.engine = promql.NewEngine(promql.EngineOpts{
+		MaxSamples:               c.samples,
+		Timeout:                  c.timeout,
+		LookbackDelta:            lookback,
+		NoStepSubqueryIntervalFn: func(int64) int64 { return subqueryStep.Milliseconds() },
+		EnableAtModifier:         true,
+		EnableNegativeOffset:     true,
+		EnablePerStepStats:       true,
+	})
+	h.routes = h.table()
+	return h
+}
+
+// ServeHTTP answers a request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	route, name, ok := h.find(r.URL.EscapedPath())
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	if !route.takes(r.Method) {
+		w.Header().Set("Allow", strings.Join(route.Methods, ", "))
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), h.timeout)
+	defer cancel()
+	began := time.Now()
+	route.serve(w, r.WithContext(ctx), name)
+	h.counts.seconds.Observe(time.Since(began))
+}
+
+// find returns the route of an escaped path, and the name in it that a label has.
+func (h *Handler) find(path string) (found route, name string, ok bool) {
+	path, ok = strings.CutPrefix(path, Prefix)
+	if !ok {
+		return route{}, "", false
+	}
+	if label, ok := strings.CutPrefix(path, "label/"); ok {
+		if label, ok = strings.CutSuffix(label, "/values"); ok && !strings.Contains(label, "/") {
+			name, err := url.PathUnescape(label)
+			return h.routes[labelValuesPath], name, err == nil && name != ""
+		}
+		return route{}, "", false
+	}
+	found, ok = h.routes[path]
+	return found, "", ok
+}

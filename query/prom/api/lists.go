@@ -1,0 +1,159 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+// series lists the labels of series.
+func (h *Handler) series(r *http.Request, _ string) (res *result, err error) {
+	if len(r.Form["match[]"]) == 0 {
+		return nil, bad("no match[] parameter provided")
+	}
+	s, err := spanOf(r)
+	if err != nil {
+		return nil, err
+	}
+	q, err := h.Storage.Querier(s.start.UnixMilli(), s.end.UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = q.Close() }() // it has been read
+	hints := &storage.SelectHints{Start: s.start.UnixMilli(), End: s.end.UnixMilli(), Func: "series", Limit: s.most() + 1}
+	var sets []storage.SeriesSet
+	for _, ms := range s.sets {
+		sets = append(sets, q.Select(r.Context(), true, hints, ms...))
+	}
+	set := sets[0]
+	if len(sets) > 1 {
+		set = storage.NewMergeSeriesSet(sets, 0, storage.ChainedSeriesMerge)
+	}
+	res = &result{}
+	found, cut, err := h.collect(r.Context(), set, s.most())
+	res.warnings = set.Warnings()
+	if err != nil {
+		return res, err
+	}
+	if cut {
+		res.warnings = res.warnings.Add(errCut)
+	}
+	res.data = func(o *output) {
+		o.text("[")
+		for i, ls := range found {
+			if i > 0 {
+				o.text(",")
+			}
+			o.labels(ls)
+			o.pass()
+		}
+		o.text("]")
+	}
+	return res, nil
+}
+
+// collect returns the labels of a set, most of them at most. It charges them while it reads.
+func (h *Handler) collect(ctx context.Context, set storage.SeriesSet, most int) (found []labels.Labels, cut bool, err error) {
+	due := int64(0)
+	for set.Next() {
+		if len(found) == most {
+			return found, true, h.charge(ctx, due)
+		}
+		ls := set.At().Labels()
+		found = append(found, ls)
+		if due += labelBytes(ls); due >= flushBytes {
+			if err := h.charge(ctx, due); err != nil {
+				return nil, false, err
+			}
+			due = 0
+		}
+		if len(found)%128 == 0 && ctx.Err() != nil {
+			return nil, false, ctx.Err()
+		}
+	}
+	if err := set.Err(); err != nil {
+		return nil, false, err
+	}
+	return found, false, h.charge(ctx, due)
+}
+
+// labelNames lists the names of labels.
+func (h *Handler) labelNames(r *http.Request, _ string) (*result, error) {
+	s, err := spanOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return h.names(r.Context(), s, func(q storage.Querier, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+		return q.LabelNames(r.Context(), hints, ms...)
+	})
+}
+
+// labelValues lists the values of a label. The name of the label may be escaped in Prometheus' way,
+// with U__ in front.
+func (h *Handler) labelValues(r *http.Request, name string) (*result, error) {
+	if strings.HasPrefix(name, "U__") {
+		name = model.UnescapeName(name, model.ValueEncodingEscaping)
+	}
+	if !model.UTF8Validation.IsValidLabelName(name) {
+		return nil, bad("invalid label name: %q", name)
+	}
+	s, err := spanOf(r)
+	if err != nil {
+		return nil, err
+	}
+	return h.names(r.Context(), s, func(q storage.Querier, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
+		return q.LabelValues(r.Context(), name, hints, ms...)
+	})
+}
+
+type lister func(q storage.Querier, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error)
+
+// names answers with the names that ask returns for each set of matchers, each once and sorted.
+func (h *Handler) names(ctx context.Context, s span, ask lister) (*result, error) {
+	q, err := h.Storage.Querier(s.start.UnixMilli(), s.end.UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = q.Close() }() // it has been read
+	hints := &storage.LabelHints{Limit: s.most() + 1}
+	res := &result{}
+	if len(s.sets) == 0 {
+		s.sets = [][]*labels.Matcher{nil}
+	}
+	seen := make(map[string]struct{})
+	var names []string
+	for _, ms := range s.sets {
+		got, warnings, err := ask(q, hints, ms...)
+		res.warnings = res.warnings.Merge(warnings)
+		if err != nil {
+			return res, err
+		}
+		if len(s.sets) == 1 {
+			names = slices.Clone(got)
+			break
+		}
+		for _, name := range got {
+			seen[name] = struct{}{}
+		}
+	}
+	if len(s.sets) > 1 {
+		names = slices.AppendSeq(names, maps.Keys(seen))
+	}
+	slices.Sort(names)
+	if len(names) > s.most() {
+		names = names[:s.most()]
+		res.warnings = res.warnings.Add(errCut)
+	}
+	for _, name := range names {
+		res.bytes += int64(len(name)) + 16
+	}
+	res.data = func(o *output) { o.list(names) }
+	return res, nil
+}

@@ -1,0 +1,197 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/stats"
+)
+
+// errCut is the warning of an answer that is shorter than it would be without its limit.
+var errCut = errors.New("results truncated due to limit")
+
+// query evaluates an expression at one time.
+func (h *Handler) query(r *http.Request, _ string) (*result, error) {
+	limit, err := limitParam(r, "limit")
+	if err != nil {
+		return nil, err
+	}
+	at, err := timeParam(r, "time", h.now())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel, err := withTimeout(r)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	opts, err := options(r)
+	if err != nil {
+		return nil, err
+	}
+	text := r.FormValue("query")
+	q, err := h.engine.NewInstantQuery(ctx, h.Storage, opts, text, at)
+	if err != nil {
+		return nil, badParameter("query", err)
+	}
+	return h.run(ctx, q, limit, text, r.FormValue("stats"))
+}
+
+// queryRange evaluates an expression at several times.
+func (h *Handler) queryRange(r *http.Request, _ string) (*result, error) {
+	limit, err := limitParam(r, "limit")
+	if err != nil {
+		return nil, err
+	}
+	start, err := parseTime(r.FormValue("start"))
+	if err != nil {
+		return nil, badParameter("start", err)
+	}
+	end, err := parseTime(r.FormValue("end"))
+	if err != nil {
+		return nil, badParameter("end", err)
+	}
+	if end.Before(start) {
+		return nil, badParameter("end", errors.New("end timestamp must not be before start time"))
+	}
+	step, err := stepParam(r, start, end)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel, err := withTimeout(r)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	opts, err := options(r)
+	if err != nil {
+		return nil, err
+	}
+	text := r.FormValue("query")
+	q, err := h.engine.NewRangeQuery(ctx, h.Storage, opts, text, start, end, step)
+	if err != nil {
+		return nil, badParameter("query", err)
+	}
+	return h.run(ctx, q, limit, text, r.FormValue("stats"))
+}
+
+// stepParam returns the step of a range query.
+func stepParam(r *http.Request, start, end time.Time) (time.Duration, error) {
+	step, err := parseDuration(r.FormValue("step"))
+	switch {
+	case err != nil:
+		return 0, badParameter("step", err)
+	case step <= 0:
+		return 0, badParameter("step", errors.New("zero or negative query resolution step widths are not accepted. Try a positive integer"))
+	case step < time.Millisecond:
+		return 0, badParameter("step", errors.New("steps of less than a millisecond are not accepted"))
+	// A Duration ends at 292 years, and the difference of two times may not fit an int64.
+	case (uint64(end.UnixMilli())-uint64(start.UnixMilli()))/uint64(step.Milliseconds()) > maxPoints:
+		return 0, bad("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)")
+	}
+	return step, nil
+}
+
+// withTimeout returns the context of a query with the timeout of its request.
+func withTimeout(r *http.Request) (context.Context, context.CancelFunc, error) {
+	s := r.FormValue("timeout")
+	if s == "" {
+		return r.Context(), func() {}, nil
+	}
+	d, err := parseDuration(s)
+	if err != nil {
+		return nil, nil, badParameter("timeout", err)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), d)
+	return ctx, cancel, nil
+}
+
+// options returns the options of a query.
+func options(r *http.Request) (promql.QueryOpts, error) {
+	perStep := r.FormValue("stats") == "all"
+	if s := r.FormValue("lookback_delta"); s != "" {
+		d, err := parseDuration(s)
+		if err != nil {
+			return nil, bad("error parsing lookback delta duration: %w", err)
+		}
+		return promql.NewPrometheusQueryOpts(perStep, d), nil
+	}
+	return promql.NewPrometheusQueryOpts(perStep, 0), nil
+}
+
+// run evaluates a query.
+func (h *Handler) run(ctx context.Context, q promql.Query, limit int, text, withStats string) (*result, error) {
+	out := q.Exec(ctx)
+	res := &result{warnings: out.Warnings, query: text, done: q.Close}
+	if out.Err != nil {
+		return res, out.Err
+	}
+	if limit > 0 && cut(out, limit) {
+		res.warnings = res.warnings.Add(errCut)
+	}
+	res.bytes = sizeOf(out.Value)
+	var figures []byte
+	if withStats != "" {
+		var err error
+		if figures, err = json.Marshal(stats.NewQueryStats(q.Stats())); err != nil {
+			return res, &failure{internal, fmt.Errorf("statistics of the query: %w", err)}
+		}
+	}
+	res.data = func(o *output) {
+		o.text(`{"resultType":`)
+		o.str(string(out.Value.Type()))
+		o.text(`,"result":`)
+		o.value(out.Value)
+		if figures != nil {
+			o.text(`,"stats":`)
+			o.text(string(figures))
+		}
+		o.text("}")
+	}
+	return res, nil
+}
+
+// cut shortens a list of series to limit, and reports whether it was longer.
+func cut(r *promql.Result, limit int) bool {
+	switch v := r.Value.(type) {
+	case promql.Matrix:
+		if len(v) > limit {
+			r.Value = v[:limit]
+			return true
+		}
+	case promql.Vector:
+		if len(v) > limit {
+			r.Value = v[:limit]
+			return true
+		}
+	}
+	return false
+}
+
+// sizeOf returns how many bytes a value occupies in memory, about.
+func sizeOf(v parser.Value) (n int64) {
+	switch v := v.(type) {
+	case promql.Matrix:
+		for i := range v {
+			n += labelBytes(v[i].Metric) + int64(len(v[i].Floats))*pointBytes
+		}
+	case promql.Vector:
+		for i := range v {
+			n += labelBytes(v[i].Metric) + pointBytes
+		}
+	}
+	return n
+}
+
+func labelBytes(ls labels.Labels) int64 {
+	n := int64(64)
+	ls.Range(func(l labels.Label) { n += int64(len(l.Name) + len(l.Value) + 2) })
+	return n
+}
