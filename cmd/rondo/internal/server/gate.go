@@ -13,8 +13,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/rondo-db/rondo/internal/histogram"
 	"github.com/rondo-db/rondo/internal/room"
+	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/web"
 	"github.com/rondo-db/rondo/receivers"
@@ -27,6 +27,7 @@ type bounds struct {
 	places, clientPlaces   int           // requests that are being handled
 	scrapes, clientScrapes int           // requests for /metrics
 	graphs, clientGraphs   int           // requests for graphs, waiting or not
+	queries, clientQueries int           // requests of Prometheus' API that read series, likewise
 	streams                int           // requests at a time on one connection of HTTP/2
 	patience               time.Duration // how long a request waits for a place
 	work                   time.Duration // how long a request may be handled
@@ -49,6 +50,7 @@ func defaultBounds(memory int64) bounds {
 		places: 32, clientPlaces: 24,
 		scrapes: 4, clientScrapes: 2,
 		graphs: 128, clientGraphs: 64,
+		queries: 128, clientQueries: 64,
 		streams:  100,
 		patience: 5 * time.Second,
 		work:     2 * time.Minute,
@@ -75,11 +77,12 @@ type gate struct {
 	work    *room.Room                   // requests that are being handled
 	scrape  *room.Room                   // requests for /metrics that are being handled
 	graph   *room.Room                   // requests for graphs
+	query   *room.Room                   // requests of Prometheus' API that read series
 	bodies  *rpc.Budget
 	answers *rpc.Budget
 	refused [refusals]atomic.Uint64
 
-	endpoints map[string]*histogram.Histogram // how long requests took, by path
+	endpoints endpoints
 
 	mu   sync.Mutex // guards told
 	told time.Time  // when a request by a foreign name was last logged
@@ -112,13 +115,11 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 		work:    room.New(b.places, b.clientPlaces),
 		scrape:  room.New(b.scrapes, b.clientScrapes),
 		graph:   room.New(b.graphs, b.clientGraphs),
+		query:   room.New(b.queries, b.clientQueries),
 		bodies:  rpc.NewBudget(b.bodies, b.clientBodies),
 		answers: rpc.NewBudget(b.answers, b.clientAnswers),
 
-		endpoints: make(map[string]*histogram.Histogram),
-	}
-	for _, path := range append(rpc.Procedures(), "/", "/metrics", web.GraphPath, otherEndpoint) {
-		g.endpoints[path] = new(histogram.Histogram)
+		endpoints: newEndpoints(),
 	}
 	g.setState("starting")
 	return g
@@ -163,7 +164,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	began := time.Now()
-	defer func() { g.endpoint(r.URL.Path).Observe(time.Since(began)) }()
+	defer func() { g.endpoints.of(r.URL.Path).Observe(time.Since(began)) }()
 	if why := g.hosts.refuse(r); why != "" {
 		g.stranger(r, why)
 		end(w, r)
@@ -200,30 +201,13 @@ func (g *gate) dispatch(c *http.ResponseController, w http.ResponseWriter, r *ht
 	}
 	defer g.pending.Leave(client)
 	in := g.work
-	if web.Draws(r.URL.Path) {
+	switch {
+	case web.Draws(r.URL.Path):
 		in = g.graph // graphs that wait for their turn keep nobody from the other places
+	case api.Queries(r.URL.Path):
+		in = g.query // likewise
 	}
 	g.serve(c, w, r, *g.inner.Load(), client, conn, in)
-}
-
-// otherEndpoint is the name under which requests for unknown paths are counted.
-const otherEndpoint = "other"
-
-// routes counts requests for further paths apart. It is called before the first request.
-func (g *gate) routes(paths []string) {
-	for _, path := range paths {
-		g.endpoints[path] = new(histogram.Histogram)
-	}
-}
-
-func (g *gate) endpoint(path string) *histogram.Histogram {
-	if web.Draws(path) {
-		path = web.GraphPath
-	}
-	if h := g.endpoints[path]; h != nil {
-		return h
-	}
-	return g.endpoints[otherEndpoint]
 }
 
 // metrics answers /metrics, which has places of its own. The page is complete before it is sent, so

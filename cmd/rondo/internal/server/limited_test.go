@@ -28,6 +28,7 @@ func limitedServer(t *testing.T) (*core.Store, http.Handler) {
 	s.receivers = newManager(s)
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
+	s.queries = s.newQueries()
 	all, scrapes := s.handlers()
 	folders, err := access.Folders([]string{"team/a/"})
 	if err != nil {

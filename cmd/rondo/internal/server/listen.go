@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -33,7 +34,7 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	}
 	s.page = newGate(b, newHosts(l.Addr(), s.HTTPHosts, machineNames), s.Logger)
 	s.connections = limitConnections(l, b.conns, b.clientConns)
-	s.page.routes(s.Ways.paths())
+	s.page.endpoints.add(s.Ways.paths())
 	s.announce("http", l.Addr(), false)
 	return serve(s.connections, &http.Server{
 		Handler:           s.page,
@@ -117,6 +118,7 @@ func (s *server) listenLocal(fail context.CancelCauseFunc) (*listener, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(s.rpc.Handler())
+	mux.Handle(api.Prefix, s.queries)
 	s.commands = &rpc.Local{Store: s.store, Command: s.receivers.command}
 	mux.Handle(s.commands.Handler())
 	s.Logger.Info("listening", "for", "command line", "network", "unix", "addr", absolute(l.Addr().String()))

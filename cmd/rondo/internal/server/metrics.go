@@ -29,6 +29,7 @@ func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
 	writeTimes(w, s.store.Stats())
 	s.writeHTTP(w)
 	s.writeGraphs(w)
+	s.writeQueries(w)
 	_ = w.Flush() // the client may be gone
 }
 

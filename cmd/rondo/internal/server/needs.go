@@ -36,6 +36,7 @@ var needs = map[string]need{
 	"/":                             reads,
 	"/rondo.proto":                  reads,
 	"/metrics":                      readAll,
+	"/api/v1/":                      readAll, // Prometheus' API
 	"/grpc.health.v1.Health/Check":  free,
 	"/rondo.v1.Rondo/":              reads, // what is no method of it: the answer is 404
 	"/rondo.v1.Rondo/Charts":        reads,

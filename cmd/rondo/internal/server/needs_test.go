@@ -17,6 +17,7 @@ func routed(t *testing.T) (all, scrapes *routes) {
 	s.receivers = newManager(s)
 	s.rpc, s.pages = s.newRPC(), nil
 	s.pages = s.newPages()
+	s.queries = s.newQueries()
 	return s.handlers()
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/dashboards"
+	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 )
 
@@ -63,6 +64,7 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 		"recovery", time.Since(s.started).Round(time.Millisecond))
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
+	s.queries = s.newQueries()
 	s.receivers = newManager(s)
 	if err := s.receivers.start(s.Ways, fail); err != nil {
 		return err
@@ -200,6 +202,7 @@ func (s *server) handlers() (all, scrapes *routes) {
 	mux, metrics := new(routes), new(routes)
 	mux.Handle(s.rpc.Handler())
 	mux.Handle("/", s.pages)
+	mux.Handle(api.Prefix, s.queries)
 	s.receivers.mount(mux, s.Ways)
 	mux.Handle("GET /rondo.proto", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/query/web"
@@ -23,6 +24,7 @@ type server struct {
 	started     time.Time
 	rpc         *rpc.Server
 	pages       *web.Server
+	queries     *api.Handler // Prometheus' API
 	reloads     reloads
 	store       *core.Store
 	page        *gate

@@ -1,0 +1,37 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
+	"github.com/rondo-db/rondo/query/prom"
+	"github.com/rondo-db/rondo/query/prom/api"
+	"github.com/rondo-db/rondo/query/rpc"
+)
+
+// newQueries returns the handler of Prometheus' API.
+func (s *server) newQueries() *api.Handler {
+	return api.New(api.Config{
+		Storage: prom.New(s.store, prom.Options{}),
+		Memory:  s.Memory,
+		Client:  func(r *http.Request) string { return clientOf(r.RemoteAddr) },
+		Charge:  func(ctx context.Context, n int64) error { return rpc.AccountOf(ctx).Charge(n) },
+		Version: s.Version, Started: s.started,
+	})
+}
+
+// writeQueries writes the metrics of requests of Prometheus' API.
+func (s *server) writeQueries(w *metrics.Writer) {
+	st := s.queries.Stats()
+	w.Family("rondo_promql_requests_total", "counter", "Requests of Prometheus' API, by outcome.")
+	for _, o := range []struct {
+		name string
+		n    uint64
+	}{{"answered", st.Answered}, {"busy", st.Busy}, {"failed", st.Failed - st.Busy}} {
+		w.Sample(float64(o.n), "outcome", o.name)
+	}
+	w.Gauge("rondo_promql_requests_waiting", "Requests of Prometheus' API that wait for a place or have one.", float64(st.Waiting))
+	w.Family("rondo_promql_request_seconds", "histogram", "Requests of Prometheus' API until they were answered, with their time in the queue.")
+	writeHistogram(w, st.Seconds)
+}

@@ -1,0 +1,65 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+	"github.com/rondo-db/rondo/query/prom/api"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestPrometheusAPI: the HTTP port answers queries in PromQL from stored rows, and counts each route
+// apart.
+func TestPrometheusAPI(t *testing.T) {
+	store := enginetest.Open(t)
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), page: quietGate(defaultBounds(0)), store: store}
+	s.receivers = newManager(s)
+	s.rpc = s.newRPC()
+	s.pages, s.queries = s.newPages(), s.newQueries()
+	s.page.open(s.handlers())
+	d, err := rra.ParseDefinition(10, []string{"DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:100"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const start = 1_700_000_000
+	ref, err := store.Create(t.Context(), core.Spec{Path: "x/load", Labels: []core.Label{{Name: "__name__", Value: "load"}, {Name: "host", Value: "a"}}, Definition: d, Start: rra.Seconds(start)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b core.Batch
+	for i := range int64(10) {
+		b.Add(ref, rra.Seconds(start+10*(i+1)), rra.Float(float64(i)))
+	}
+	if err := store.Append(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	for target, want := range map[string]string{
+		fmt.Sprintf("query?query=load&time=%d", start+100):                                                     `{"metric":{"__name__":"load","host":"a"},"value":[1700000100,"9"]}`,
+		fmt.Sprintf("query_range?query=sum_over_time(load[20s])&start=%d&end=%d&step=10", start+90, start+100): `"values":[[1700000090,"15"],[1700000100,"17"]]`,
+		"labels":                               `"data":["__name__","host"]`,
+		"label/host/values":                    `"data":["a"]`,
+		"series?match[]=load&start=1700000000": `[{"__name__":"load","host":"a"}]`,
+	} {
+		if code, body := asked(s.page, "GET", api.Prefix+target, ""); code != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%s: %d %s, want %s", target, code, body, want)
+		}
+	}
+	for _, path := range []string{"query", "label/:name/values"} {
+		if times := s.page.endpoints[api.Prefix+path].Snapshot(); times.Count() != 1 {
+			t.Errorf("%d requests are counted for %s", times.Count(), path)
+		}
+	}
+	if code, body := asked(s.page, "POST", api.Prefix+"read", ""); code != http.StatusBadRequest || !strings.Contains(body, "snappy") {
+		t.Errorf("remote read: %d %s", code, body)
+	}
+	if code, _ := asked(s.page, "OPTIONS", api.Prefix+"query", ""); code != http.StatusNoContent {
+		t.Errorf("OPTIONS: %d", code)
+	}
+	if _, body := asked(s.page, "GET", "/metrics", ""); !strings.Contains(body, `rondo_promql_requests_total{outcome="answered"} 5`) {
+		t.Error("/metrics does not count five requests that were answered")
+	}
+}
