@@ -45,6 +45,14 @@ func NewPoints(s Store, ref core.Ref, r Request, most int64) (*Points, error) {
 	return points, nil
 }
 
+// After leaves out the rows that end at t, in seconds since 1970, or before. The other rows are the
+// same as without it. It changes nothing if the store is a Chooser.
+func (p *Points) After(t int64) {
+	if p.Plan.whole == nil {
+		p.Plan.Start = max(p.Plan.Start, min(floor(t, p.Step()), p.Plan.End))
+	}
+}
+
 // Step returns the seconds of a row.
 func (p *Points) Step() int64 { return p.Plan.Step * p.Every }
 

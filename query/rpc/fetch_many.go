@@ -24,7 +24,7 @@ func (s *Server) FetchMany(ctx context.Context, req *connect.Request[rondov1.Fet
 	}
 	charge := chargeFor(ctx, req)
 	answer := &rondov1.FetchManyResponse{Results: make([]*rondov1.FetchResult, len(m.GetSelect()))}
-	read := &manyReader{server: s, points: most, fixed: m.GetMaxPoints() == 0, read: maxReadValues, given: maxFetchValues, charge: &charge}
+	read := &manyReader{server: s, points: most, after: m.GetAfter(), fixed: m.GetMaxPoints() == 0, read: maxReadValues, given: maxFetchValues, charge: &charge}
 	for i, sel := range m.GetSelect() {
 		rows, err := read.selection(ctx, sel, r)
 		if ctx.Err() != nil {
@@ -51,6 +51,8 @@ func (s *Server) manyRange(m *rondov1.FetchManyRequest) (query.Request, error) {
 		return query.Request{}, invalid("resolution %d is negative", m.GetResolution())
 	case m.GetMaxPoints() < 0 || m.GetMaxPoints() > maxPoints:
 		return query.Request{}, invalid("max_points %d is not in 0..%d", m.GetMaxPoints(), maxPoints)
+	case m.GetAfter() < 0:
+		return query.Request{}, invalid("after %d is negative", m.GetAfter())
 	case n == 0 || n > maxSelections:
 		return query.Request{}, invalid("%d selections, 1 to %d are possible", n, maxSelections)
 	}
@@ -61,6 +63,7 @@ func (s *Server) manyRange(m *rondov1.FetchManyRequest) (query.Request, error) {
 type manyReader struct {
 	server *Server
 	points int64 // rows of a selection
+	after  int64 // rows that end then or before are left out
 	fixed  bool  // the request asks for a resolution and not for points
 	read   int64 // values that may still be read
 	given  int64 // values that may still be given
@@ -87,6 +90,7 @@ func (x *manyReader) selection(ctx context.Context, sel *rondov1.Selection, r qu
 	if err != nil {
 		return nil, fail(err, "fetch %.200q", e.Path)
 	}
+	p.After(x.after)
 	wanted, err := sourcesOf(p.Plan.DS, sel.GetDs(), e.Path)
 	if err != nil {
 		return nil, err

@@ -94,6 +94,7 @@ func TestFetchManyIsBounded(t *testing.T) {
 		{"points", &rondov1.FetchManyRequest{Select: one, MaxPoints: 20_001}, "max_points 20001 is not in 0..20000"},
 		{"negative points", &rondov1.FetchManyRequest{Select: one, MaxPoints: -1}, "max_points -1"},
 		{"resolution", &rondov1.FetchManyRequest{Select: one, Resolution: -1}, "resolution -1 is negative"},
+		{"after", &rondov1.FetchManyRequest{Select: one, After: -1}, "after -1 is negative"},
 		{"time", &rondov1.FetchManyRequest{Select: one, Start: "soon"}, "start time"},
 		{"order", &rondov1.FetchManyRequest{Select: one, Start: "now", End: "-1d"}, "is not before end"},
 	} {
@@ -115,5 +116,47 @@ func TestFetchManyIsBounded(t *testing.T) {
 	}
 	if x := r.Msg.GetResults()[0]; x.GetCode() != "resource_exhausted" || !strings.Contains(x.GetError(), "would be read") {
 		t.Errorf("ten rows of many years of rows: %.200s", x.String())
+	}
+}
+
+// TestFetchManyGivesTheRowsAfterATime: a client that has the rows up to a time is given the others,
+// which are the same as those of the whole range, rows that are put together included.
+func TestFetchManyGivesTheRowsAfterATime(t *testing.T) {
+	_, url := serve(t)
+	c := client(t, url, false)
+	create(t, c, "a")
+	var samples []*rondov1.Sample
+	for at := int64(1_700_000_010); at <= 1_700_000_600; at += 10 {
+		samples = append(samples, &rondov1.Sample{Path: "a", Update: fmt.Sprintf("%d:%d:%d", at, at%70, at/10)})
+	}
+	if _, err := c.Write(t.Context(), connect.NewRequest(&rondov1.WriteRequest{Samples: samples})); err != nil {
+		t.Fatal(err)
+	}
+	for _, points := range []int32{0, 100, 12} {
+		m := &rondov1.FetchManyRequest{Select: []*rondov1.Selection{{Path: "a"}}, Start: "1699999990", End: "1700000600", MaxPoints: points}
+		rows := func(after int64) *rondov1.FetchResponse {
+			m.After = after
+			r, err := c.FetchMany(t.Context(), connect.NewRequest(m))
+			if err != nil || r.Msg.GetResults()[0].GetError() != "" {
+				t.Fatal(err, r.Msg.GetResults())
+			}
+			return r.Msg.GetResults()[0].GetRows()
+		}
+		whole := rows(0)
+		n := int64(len(whole.GetColumns()[0].GetValues()))
+		for have := range n + 1 {
+			at := whole.GetStart() + have*whole.GetStep()
+			for _, after := range []int64{at, at + whole.GetStep()/2} {
+				got := rows(after)
+				if got.GetStart() != at && have < n || got.GetEnd() != whole.GetEnd() || got.GetStep() != whole.GetStep() {
+					t.Fatalf("%d points after %d: %v", points, after, got)
+				}
+				for i, column := range got.GetColumns() {
+					if want := whole.GetColumns()[i].GetValues()[have:]; fmt.Sprint(column.GetValues()) != fmt.Sprint(want) {
+						t.Errorf("%d points after %d: %v, want %v", points, after, column.GetValues(), want)
+					}
+				}
+			}
+		}
 	}
 }

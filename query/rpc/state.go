@@ -43,6 +43,10 @@ func (s *Server) Info(ctx context.Context, req *connect.Request[rondov1.InfoRequ
 			UnknownSeconds: unknown,
 		})
 	}
+	for i := range info.Definition.Archives {
+		a := &info.Definition.Archives[i]
+		answer.Archives = append(answer.Archives, &rondov1.ArchiveState{DeltaPos: a.DeltaPos, DeltaNeg: a.DeltaNeg})
+	}
 	return connect.NewResponse(answer), nil
 }
 

@@ -90,7 +90,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{73, 0}
 }
 
 // A Label is one name and value of a series' label set.
@@ -1564,20 +1564,77 @@ func (x *SourceState) GetUnknownSeconds() int64 {
 	return 0
 }
 
+// ArchiveState is what the definition of an archive does not tell.
+type ArchiveState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of FAILURES: a value is as expected from prediction - delta_neg * deviation to
+	// prediction + delta_pos * deviation. 0 for other archives.
+	DeltaPos      float64 `protobuf:"fixed64,1,opt,name=delta_pos,json=deltaPos,proto3" json:"delta_pos,omitempty"`
+	DeltaNeg      float64 `protobuf:"fixed64,2,opt,name=delta_neg,json=deltaNeg,proto3" json:"delta_neg,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ArchiveState) Reset() {
+	*x = ArchiveState{}
+	mi := &file_rondo_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ArchiveState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ArchiveState) ProtoMessage() {}
+
+func (x *ArchiveState) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ArchiveState.ProtoReflect.Descriptor instead.
+func (*ArchiveState) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ArchiveState) GetDeltaPos() float64 {
+	if x != nil {
+		return x.DeltaPos
+	}
+	return 0
+}
+
+func (x *ArchiveState) GetDeltaNeg() float64 {
+	if x != nil {
+		return x.DeltaNeg
+	}
+	return 0
+}
+
 type InfoResponse struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Series       *Series                `protobuf:"bytes,1,opt,name=series,proto3" json:"series,omitempty"`
 	LastUpdateUs int64                  `protobuf:"varint,2,opt,name=last_update_us,json=lastUpdateUs,proto3" json:"last_update_us,omitempty"`
 	Sources      []*SourceState         `protobuf:"bytes,3,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Absent if the path has no metadata.
-	Metadata      *Metadata `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	Metadata *Metadata `protobuf:"bytes,4,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	// In the order of the definition's archives.
+	Archives      []*ArchiveState `protobuf:"bytes,5,rep,name=archives,proto3" json:"archives,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_rondo_proto_msgTypes[24]
+	mi := &file_rondo_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1646,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[24]
+	mi := &file_rondo_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1602,7 +1659,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{24}
+	return file_rondo_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *InfoResponse) GetSeries() *Series {
@@ -1633,6 +1690,13 @@ func (x *InfoResponse) GetMetadata() *Metadata {
 	return nil
 }
 
+func (x *InfoResponse) GetArchives() []*ArchiveState {
+	if x != nil {
+		return x.Archives
+	}
+	return nil
+}
+
 type StatsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1641,7 +1705,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_rondo_proto_msgTypes[25]
+	mi := &file_rondo_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1653,7 +1717,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[25]
+	mi := &file_rondo_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1666,7 +1730,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{25}
+	return file_rondo_proto_rawDescGZIP(), []int{26}
 }
 
 type StatsResponse struct {
@@ -1702,7 +1766,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_rondo_proto_msgTypes[26]
+	mi := &file_rondo_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +1778,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[26]
+	mi := &file_rondo_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1727,7 +1791,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{26}
+	return file_rondo_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *StatsResponse) GetVersion() string {
@@ -1908,7 +1972,7 @@ type NotesRequest struct {
 
 func (x *NotesRequest) Reset() {
 	*x = NotesRequest{}
-	mi := &file_rondo_proto_msgTypes[27]
+	mi := &file_rondo_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1920,7 +1984,7 @@ func (x *NotesRequest) String() string {
 func (*NotesRequest) ProtoMessage() {}
 
 func (x *NotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[27]
+	mi := &file_rondo_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1933,7 +1997,7 @@ func (x *NotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesRequest.ProtoReflect.Descriptor instead.
 func (*NotesRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{27}
+	return file_rondo_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *NotesRequest) GetKey() string {
@@ -1957,7 +2021,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_rondo_proto_msgTypes[28]
+	mi := &file_rondo_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1969,7 +2033,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[28]
+	mi := &file_rondo_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1982,7 +2046,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{28}
+	return file_rondo_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Note) GetKey() string {
@@ -2030,7 +2094,7 @@ type NotesResponse struct {
 
 func (x *NotesResponse) Reset() {
 	*x = NotesResponse{}
-	mi := &file_rondo_proto_msgTypes[29]
+	mi := &file_rondo_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2042,7 +2106,7 @@ func (x *NotesResponse) String() string {
 func (*NotesResponse) ProtoMessage() {}
 
 func (x *NotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[29]
+	mi := &file_rondo_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2055,7 +2119,7 @@ func (x *NotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotesResponse.ProtoReflect.Descriptor instead.
 func (*NotesResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{29}
+	return file_rondo_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *NotesResponse) GetNotes() []*Note {
@@ -2079,7 +2143,7 @@ type MetadataRequest struct {
 
 func (x *MetadataRequest) Reset() {
 	*x = MetadataRequest{}
-	mi := &file_rondo_proto_msgTypes[30]
+	mi := &file_rondo_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2091,7 +2155,7 @@ func (x *MetadataRequest) String() string {
 func (*MetadataRequest) ProtoMessage() {}
 
 func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[30]
+	mi := &file_rondo_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2104,7 +2168,7 @@ func (x *MetadataRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataRequest.ProtoReflect.Descriptor instead.
 func (*MetadataRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{30}
+	return file_rondo_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MetadataRequest) GetPrefix() string {
@@ -2148,7 +2212,7 @@ type Metadata struct {
 
 func (x *Metadata) Reset() {
 	*x = Metadata{}
-	mi := &file_rondo_proto_msgTypes[31]
+	mi := &file_rondo_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2160,7 +2224,7 @@ func (x *Metadata) String() string {
 func (*Metadata) ProtoMessage() {}
 
 func (x *Metadata) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[31]
+	mi := &file_rondo_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2173,7 +2237,7 @@ func (x *Metadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metadata.ProtoReflect.Descriptor instead.
 func (*Metadata) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{31}
+	return file_rondo_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Metadata) GetPath() string {
@@ -2230,7 +2294,7 @@ type MetadataResponse struct {
 
 func (x *MetadataResponse) Reset() {
 	*x = MetadataResponse{}
-	mi := &file_rondo_proto_msgTypes[32]
+	mi := &file_rondo_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2242,7 +2306,7 @@ func (x *MetadataResponse) String() string {
 func (*MetadataResponse) ProtoMessage() {}
 
 func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[32]
+	mi := &file_rondo_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2255,7 +2319,7 @@ func (x *MetadataResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MetadataResponse.ProtoReflect.Descriptor instead.
 func (*MetadataResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{32}
+	return file_rondo_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MetadataResponse) GetMetadata() []*Metadata {
@@ -2285,7 +2349,7 @@ type SearchRequest struct {
 
 func (x *SearchRequest) Reset() {
 	*x = SearchRequest{}
-	mi := &file_rondo_proto_msgTypes[33]
+	mi := &file_rondo_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2297,7 +2361,7 @@ func (x *SearchRequest) String() string {
 func (*SearchRequest) ProtoMessage() {}
 
 func (x *SearchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[33]
+	mi := &file_rondo_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2310,7 +2374,7 @@ func (x *SearchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRequest.ProtoReflect.Descriptor instead.
 func (*SearchRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{33}
+	return file_rondo_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SearchRequest) GetText() string {
@@ -2342,7 +2406,7 @@ type SearchHit struct {
 
 func (x *SearchHit) Reset() {
 	*x = SearchHit{}
-	mi := &file_rondo_proto_msgTypes[34]
+	mi := &file_rondo_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2418,7 @@ func (x *SearchHit) String() string {
 func (*SearchHit) ProtoMessage() {}
 
 func (x *SearchHit) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[34]
+	mi := &file_rondo_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2431,7 @@ func (x *SearchHit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchHit.ProtoReflect.Descriptor instead.
 func (*SearchHit) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{34}
+	return file_rondo_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SearchHit) GetPath() string {
@@ -2418,7 +2482,7 @@ type SearchResponse struct {
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_rondo_proto_msgTypes[35]
+	mi := &file_rondo_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2430,7 +2494,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[35]
+	mi := &file_rondo_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2443,7 +2507,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{35}
+	return file_rondo_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SearchResponse) GetHits() []*SearchHit {
@@ -2478,7 +2542,7 @@ type TreeRequest struct {
 
 func (x *TreeRequest) Reset() {
 	*x = TreeRequest{}
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2554,7 @@ func (x *TreeRequest) String() string {
 func (*TreeRequest) ProtoMessage() {}
 
 func (x *TreeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[36]
+	mi := &file_rondo_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2567,7 @@ func (x *TreeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TreeRequest.ProtoReflect.Descriptor instead.
 func (*TreeRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{36}
+	return file_rondo_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *TreeRequest) GetPrefix() string {
@@ -2566,7 +2630,7 @@ type TreeNode struct {
 
 func (x *TreeNode) Reset() {
 	*x = TreeNode{}
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2578,7 +2642,7 @@ func (x *TreeNode) String() string {
 func (*TreeNode) ProtoMessage() {}
 
 func (x *TreeNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[37]
+	mi := &file_rondo_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2591,7 +2655,7 @@ func (x *TreeNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TreeNode.ProtoReflect.Descriptor instead.
 func (*TreeNode) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{37}
+	return file_rondo_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *TreeNode) GetPath() string {
@@ -2698,7 +2762,7 @@ type TreeResponse struct {
 
 func (x *TreeResponse) Reset() {
 	*x = TreeResponse{}
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2710,7 +2774,7 @@ func (x *TreeResponse) String() string {
 func (*TreeResponse) ProtoMessage() {}
 
 func (x *TreeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[38]
+	mi := &file_rondo_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2723,7 +2787,7 @@ func (x *TreeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TreeResponse.ProtoReflect.Descriptor instead.
 func (*TreeResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{38}
+	return file_rondo_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *TreeResponse) GetNodes() []*TreeNode {
@@ -2761,7 +2825,7 @@ type ChartsRequest struct {
 
 func (x *ChartsRequest) Reset() {
 	*x = ChartsRequest{}
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2773,7 +2837,7 @@ func (x *ChartsRequest) String() string {
 func (*ChartsRequest) ProtoMessage() {}
 
 func (x *ChartsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[39]
+	mi := &file_rondo_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2786,7 +2850,7 @@ func (x *ChartsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChartsRequest.ProtoReflect.Descriptor instead.
 func (*ChartsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{39}
+	return file_rondo_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ChartsRequest) GetPrefix() string {
@@ -2837,7 +2901,7 @@ type ChartLine struct {
 
 func (x *ChartLine) Reset() {
 	*x = ChartLine{}
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2849,7 +2913,7 @@ func (x *ChartLine) String() string {
 func (*ChartLine) ProtoMessage() {}
 
 func (x *ChartLine) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[40]
+	mi := &file_rondo_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2862,7 +2926,7 @@ func (x *ChartLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChartLine.ProtoReflect.Descriptor instead.
 func (*ChartLine) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{40}
+	return file_rondo_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ChartLine) GetPath() string {
@@ -2968,7 +3032,7 @@ type Chart struct {
 
 func (x *Chart) Reset() {
 	*x = Chart{}
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2980,7 +3044,7 @@ func (x *Chart) String() string {
 func (*Chart) ProtoMessage() {}
 
 func (x *Chart) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[41]
+	mi := &file_rondo_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2993,7 +3057,7 @@ func (x *Chart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chart.ProtoReflect.Descriptor instead.
 func (*Chart) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{41}
+	return file_rondo_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Chart) GetId() string {
@@ -3084,7 +3148,7 @@ type ChartsResponse struct {
 
 func (x *ChartsResponse) Reset() {
 	*x = ChartsResponse{}
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3096,7 +3160,7 @@ func (x *ChartsResponse) String() string {
 func (*ChartsResponse) ProtoMessage() {}
 
 func (x *ChartsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[42]
+	mi := &file_rondo_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3109,7 +3173,7 @@ func (x *ChartsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChartsResponse.ProtoReflect.Descriptor instead.
 func (*ChartsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{42}
+	return file_rondo_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ChartsResponse) GetCharts() []*Chart {
@@ -3140,7 +3204,7 @@ type Selection struct {
 
 func (x *Selection) Reset() {
 	*x = Selection{}
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3152,7 +3216,7 @@ func (x *Selection) String() string {
 func (*Selection) ProtoMessage() {}
 
 func (x *Selection) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[43]
+	mi := &file_rondo_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3165,7 +3229,7 @@ func (x *Selection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Selection.ProtoReflect.Descriptor instead.
 func (*Selection) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{43}
+	return file_rondo_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Selection) GetPath() string {
@@ -3202,14 +3266,17 @@ type FetchManyRequest struct {
 	// there are no more than that. 0 means as many as the archive has.
 	MaxPoints int32 `protobuf:"varint,4,opt,name=max_points,json=maxPoints,proto3" json:"max_points,omitempty"`
 	// The wished seconds a row, if max_points is 0; 0 means the finest rows.
-	Resolution    int64 `protobuf:"varint,5,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	Resolution int64 `protobuf:"varint,5,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	// Seconds since 1970: rows that end then or before are left out. The others are the same as
+	// without it, so a client that has the rows up to some time can ask for those behind them.
+	After         int64 `protobuf:"varint,6,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FetchManyRequest) Reset() {
 	*x = FetchManyRequest{}
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3221,7 +3288,7 @@ func (x *FetchManyRequest) String() string {
 func (*FetchManyRequest) ProtoMessage() {}
 
 func (x *FetchManyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[44]
+	mi := &file_rondo_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3234,7 +3301,7 @@ func (x *FetchManyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchManyRequest.ProtoReflect.Descriptor instead.
 func (*FetchManyRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{44}
+	return file_rondo_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *FetchManyRequest) GetSelect() []*Selection {
@@ -3272,6 +3339,13 @@ func (x *FetchManyRequest) GetResolution() int64 {
 	return 0
 }
 
+func (x *FetchManyRequest) GetAfter() int64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
 // A FetchResult is the answer to one Selection: rows or an error.
 type FetchResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3285,7 +3359,7 @@ type FetchResult struct {
 
 func (x *FetchResult) Reset() {
 	*x = FetchResult{}
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3297,7 +3371,7 @@ func (x *FetchResult) String() string {
 func (*FetchResult) ProtoMessage() {}
 
 func (x *FetchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[45]
+	mi := &file_rondo_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3310,7 +3384,7 @@ func (x *FetchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResult.ProtoReflect.Descriptor instead.
 func (*FetchResult) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{45}
+	return file_rondo_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *FetchResult) GetRows() *FetchResponse {
@@ -3344,7 +3418,7 @@ type FetchManyResponse struct {
 
 func (x *FetchManyResponse) Reset() {
 	*x = FetchManyResponse{}
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3356,7 +3430,7 @@ func (x *FetchManyResponse) String() string {
 func (*FetchManyResponse) ProtoMessage() {}
 
 func (x *FetchManyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[46]
+	mi := &file_rondo_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3369,7 +3443,7 @@ func (x *FetchManyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchManyResponse.ProtoReflect.Descriptor instead.
 func (*FetchManyResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{46}
+	return file_rondo_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *FetchManyResponse) GetResults() []*FetchResult {
@@ -3387,7 +3461,7 @@ type DashboardsRequest struct {
 
 func (x *DashboardsRequest) Reset() {
 	*x = DashboardsRequest{}
-	mi := &file_rondo_proto_msgTypes[47]
+	mi := &file_rondo_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3399,7 +3473,7 @@ func (x *DashboardsRequest) String() string {
 func (*DashboardsRequest) ProtoMessage() {}
 
 func (x *DashboardsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[47]
+	mi := &file_rondo_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3412,7 +3486,7 @@ func (x *DashboardsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardsRequest.ProtoReflect.Descriptor instead.
 func (*DashboardsRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{47}
+	return file_rondo_proto_rawDescGZIP(), []int{48}
 }
 
 // A DashboardEntry is a saved dashboard in a list.
@@ -3426,7 +3500,7 @@ type DashboardEntry struct {
 
 func (x *DashboardEntry) Reset() {
 	*x = DashboardEntry{}
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3438,7 +3512,7 @@ func (x *DashboardEntry) String() string {
 func (*DashboardEntry) ProtoMessage() {}
 
 func (x *DashboardEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[48]
+	mi := &file_rondo_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3451,7 +3525,7 @@ func (x *DashboardEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardEntry.ProtoReflect.Descriptor instead.
 func (*DashboardEntry) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{48}
+	return file_rondo_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DashboardEntry) GetName() string {
@@ -3479,7 +3553,7 @@ type DashboardsResponse struct {
 
 func (x *DashboardsResponse) Reset() {
 	*x = DashboardsResponse{}
-	mi := &file_rondo_proto_msgTypes[49]
+	mi := &file_rondo_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3491,7 +3565,7 @@ func (x *DashboardsResponse) String() string {
 func (*DashboardsResponse) ProtoMessage() {}
 
 func (x *DashboardsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[49]
+	mi := &file_rondo_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3504,7 +3578,7 @@ func (x *DashboardsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardsResponse.ProtoReflect.Descriptor instead.
 func (*DashboardsResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{49}
+	return file_rondo_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DashboardsResponse) GetDashboards() []*DashboardEntry {
@@ -3530,7 +3604,7 @@ type DashboardRequest struct {
 
 func (x *DashboardRequest) Reset() {
 	*x = DashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[50]
+	mi := &file_rondo_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3616,7 @@ func (x *DashboardRequest) String() string {
 func (*DashboardRequest) ProtoMessage() {}
 
 func (x *DashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[50]
+	mi := &file_rondo_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +3629,7 @@ func (x *DashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardRequest.ProtoReflect.Descriptor instead.
 func (*DashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{50}
+	return file_rondo_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *DashboardRequest) GetName() string {
@@ -3579,7 +3653,7 @@ type DashboardGraph struct {
 
 func (x *DashboardGraph) Reset() {
 	*x = DashboardGraph{}
-	mi := &file_rondo_proto_msgTypes[51]
+	mi := &file_rondo_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3591,7 +3665,7 @@ func (x *DashboardGraph) String() string {
 func (*DashboardGraph) ProtoMessage() {}
 
 func (x *DashboardGraph) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[51]
+	mi := &file_rondo_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3604,7 +3678,7 @@ func (x *DashboardGraph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardGraph.ProtoReflect.Descriptor instead.
 func (*DashboardGraph) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{51}
+	return file_rondo_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DashboardGraph) GetTitle() string {
@@ -3644,7 +3718,7 @@ type DashboardResponse struct {
 
 func (x *DashboardResponse) Reset() {
 	*x = DashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[52]
+	mi := &file_rondo_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3656,7 +3730,7 @@ func (x *DashboardResponse) String() string {
 func (*DashboardResponse) ProtoMessage() {}
 
 func (x *DashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[52]
+	mi := &file_rondo_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3669,7 +3743,7 @@ func (x *DashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DashboardResponse.ProtoReflect.Descriptor instead.
 func (*DashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{52}
+	return file_rondo_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *DashboardResponse) GetName() string {
@@ -3717,7 +3791,7 @@ type SaveDashboardRequest struct {
 
 func (x *SaveDashboardRequest) Reset() {
 	*x = SaveDashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[53]
+	mi := &file_rondo_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3729,7 +3803,7 @@ func (x *SaveDashboardRequest) String() string {
 func (*SaveDashboardRequest) ProtoMessage() {}
 
 func (x *SaveDashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[53]
+	mi := &file_rondo_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3742,7 +3816,7 @@ func (x *SaveDashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveDashboardRequest.ProtoReflect.Descriptor instead.
 func (*SaveDashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{53}
+	return file_rondo_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SaveDashboardRequest) GetName() string {
@@ -3767,7 +3841,7 @@ type SaveDashboardResponse struct {
 
 func (x *SaveDashboardResponse) Reset() {
 	*x = SaveDashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[54]
+	mi := &file_rondo_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3779,7 +3853,7 @@ func (x *SaveDashboardResponse) String() string {
 func (*SaveDashboardResponse) ProtoMessage() {}
 
 func (x *SaveDashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[54]
+	mi := &file_rondo_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3792,7 +3866,7 @@ func (x *SaveDashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveDashboardResponse.ProtoReflect.Descriptor instead.
 func (*SaveDashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{54}
+	return file_rondo_proto_rawDescGZIP(), []int{55}
 }
 
 type DropDashboardRequest struct {
@@ -3804,7 +3878,7 @@ type DropDashboardRequest struct {
 
 func (x *DropDashboardRequest) Reset() {
 	*x = DropDashboardRequest{}
-	mi := &file_rondo_proto_msgTypes[55]
+	mi := &file_rondo_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3816,7 +3890,7 @@ func (x *DropDashboardRequest) String() string {
 func (*DropDashboardRequest) ProtoMessage() {}
 
 func (x *DropDashboardRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[55]
+	mi := &file_rondo_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3829,7 +3903,7 @@ func (x *DropDashboardRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropDashboardRequest.ProtoReflect.Descriptor instead.
 func (*DropDashboardRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{55}
+	return file_rondo_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *DropDashboardRequest) GetName() string {
@@ -3847,7 +3921,7 @@ type DropDashboardResponse struct {
 
 func (x *DropDashboardResponse) Reset() {
 	*x = DropDashboardResponse{}
-	mi := &file_rondo_proto_msgTypes[56]
+	mi := &file_rondo_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3859,7 +3933,7 @@ func (x *DropDashboardResponse) String() string {
 func (*DropDashboardResponse) ProtoMessage() {}
 
 func (x *DropDashboardResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[56]
+	mi := &file_rondo_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3872,7 +3946,7 @@ func (x *DropDashboardResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropDashboardResponse.ProtoReflect.Descriptor instead.
 func (*DropDashboardResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{56}
+	return file_rondo_proto_rawDescGZIP(), []int{57}
 }
 
 type StatusRequest struct {
@@ -3885,7 +3959,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_rondo_proto_msgTypes[57]
+	mi := &file_rondo_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3897,7 +3971,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[57]
+	mi := &file_rondo_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3910,7 +3984,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{57}
+	return file_rondo_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *StatusRequest) GetSenders() int32 {
@@ -3947,7 +4021,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3959,7 +4033,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[58]
+	mi := &file_rondo_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3972,7 +4046,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{58}
+	return file_rondo_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -4070,7 +4144,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4082,7 +4156,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[59]
+	mi := &file_rondo_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4095,7 +4169,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{59}
+	return file_rondo_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Problem) GetSeverity() string {
@@ -4148,7 +4222,7 @@ type Listener struct {
 
 func (x *Listener) Reset() {
 	*x = Listener{}
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4160,7 +4234,7 @@ func (x *Listener) String() string {
 func (*Listener) ProtoMessage() {}
 
 func (x *Listener) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[60]
+	mi := &file_rondo_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4173,7 +4247,7 @@ func (x *Listener) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Listener.ProtoReflect.Descriptor instead.
 func (*Listener) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{60}
+	return file_rondo_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Listener) GetName() string {
@@ -4219,7 +4293,7 @@ type DropCount struct {
 
 func (x *DropCount) Reset() {
 	*x = DropCount{}
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4231,7 +4305,7 @@ func (x *DropCount) String() string {
 func (*DropCount) ProtoMessage() {}
 
 func (x *DropCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[61]
+	mi := &file_rondo_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4244,7 +4318,7 @@ func (x *DropCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropCount.ProtoReflect.Descriptor instead.
 func (*DropCount) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{61}
+	return file_rondo_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *DropCount) GetReason() string {
@@ -4298,7 +4372,7 @@ type ReceiverStatus struct {
 
 func (x *ReceiverStatus) Reset() {
 	*x = ReceiverStatus{}
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4310,7 +4384,7 @@ func (x *ReceiverStatus) String() string {
 func (*ReceiverStatus) ProtoMessage() {}
 
 func (x *ReceiverStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[62]
+	mi := &file_rondo_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4323,7 +4397,7 @@ func (x *ReceiverStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReceiverStatus.ProtoReflect.Descriptor instead.
 func (*ReceiverStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{62}
+	return file_rondo_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ReceiverStatus) GetName() string {
@@ -4448,7 +4522,7 @@ type SenderStatus struct {
 
 func (x *SenderStatus) Reset() {
 	*x = SenderStatus{}
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4460,7 +4534,7 @@ func (x *SenderStatus) String() string {
 func (*SenderStatus) ProtoMessage() {}
 
 func (x *SenderStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[63]
+	mi := &file_rondo_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4473,7 +4547,7 @@ func (x *SenderStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SenderStatus.ProtoReflect.Descriptor instead.
 func (*SenderStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{63}
+	return file_rondo_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SenderStatus) GetName() string {
@@ -4573,7 +4647,7 @@ type EngineStatus struct {
 
 func (x *EngineStatus) Reset() {
 	*x = EngineStatus{}
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4585,7 +4659,7 @@ func (x *EngineStatus) String() string {
 func (*EngineStatus) ProtoMessage() {}
 
 func (x *EngineStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[64]
+	mi := &file_rondo_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4598,7 +4672,7 @@ func (x *EngineStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineStatus.ProtoReflect.Descriptor instead.
 func (*EngineStatus) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{64}
+	return file_rondo_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *EngineStatus) GetSeries() int64 {
@@ -4790,7 +4864,7 @@ type LatestRequest struct {
 
 func (x *LatestRequest) Reset() {
 	*x = LatestRequest{}
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4802,7 +4876,7 @@ func (x *LatestRequest) String() string {
 func (*LatestRequest) ProtoMessage() {}
 
 func (x *LatestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[65]
+	mi := &file_rondo_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4815,7 +4889,7 @@ func (x *LatestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestRequest.ProtoReflect.Descriptor instead.
 func (*LatestRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{65}
+	return file_rondo_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *LatestRequest) GetPaths() []string {
@@ -4877,7 +4951,7 @@ type LatestSeries struct {
 
 func (x *LatestSeries) Reset() {
 	*x = LatestSeries{}
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4889,7 +4963,7 @@ func (x *LatestSeries) String() string {
 func (*LatestSeries) ProtoMessage() {}
 
 func (x *LatestSeries) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[66]
+	mi := &file_rondo_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4902,7 +4976,7 @@ func (x *LatestSeries) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestSeries.ProtoReflect.Descriptor instead.
 func (*LatestSeries) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{66}
+	return file_rondo_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *LatestSeries) GetPath() string {
@@ -4951,7 +5025,7 @@ type LatestResponse struct {
 
 func (x *LatestResponse) Reset() {
 	*x = LatestResponse{}
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4963,7 +5037,7 @@ func (x *LatestResponse) String() string {
 func (*LatestResponse) ProtoMessage() {}
 
 func (x *LatestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[67]
+	mi := &file_rondo_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4976,7 +5050,7 @@ func (x *LatestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LatestResponse.ProtoReflect.Descriptor instead.
 func (*LatestResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{67}
+	return file_rondo_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *LatestResponse) GetSeries() []*LatestSeries {
@@ -5001,7 +5075,7 @@ type CheckpointRequest struct {
 
 func (x *CheckpointRequest) Reset() {
 	*x = CheckpointRequest{}
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5013,7 +5087,7 @@ func (x *CheckpointRequest) String() string {
 func (*CheckpointRequest) ProtoMessage() {}
 
 func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[68]
+	mi := &file_rondo_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5026,7 +5100,7 @@ func (x *CheckpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointRequest.ProtoReflect.Descriptor instead.
 func (*CheckpointRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{68}
+	return file_rondo_proto_rawDescGZIP(), []int{69}
 }
 
 type CheckpointResponse struct {
@@ -5038,7 +5112,7 @@ type CheckpointResponse struct {
 
 func (x *CheckpointResponse) Reset() {
 	*x = CheckpointResponse{}
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5050,7 +5124,7 @@ func (x *CheckpointResponse) String() string {
 func (*CheckpointResponse) ProtoMessage() {}
 
 func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[69]
+	mi := &file_rondo_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5063,7 +5137,7 @@ func (x *CheckpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointResponse.ProtoReflect.Descriptor instead.
 func (*CheckpointResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{69}
+	return file_rondo_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *CheckpointResponse) GetSeconds() float64 {
@@ -5105,7 +5179,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5117,7 +5191,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[70]
+	mi := &file_rondo_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5130,7 +5204,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{70}
+	return file_rondo_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -5229,7 +5303,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5241,7 +5315,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5254,7 +5328,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -5308,7 +5382,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5320,7 +5394,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5333,7 +5407,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -5378,7 +5452,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5390,7 +5464,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5403,7 +5477,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -5442,7 +5516,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5454,7 +5528,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5467,7 +5541,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{74}
+	return file_rondo_proto_rawDescGZIP(), []int{75}
 }
 
 type BackupResponse struct {
@@ -5479,7 +5553,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5491,7 +5565,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5504,7 +5578,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75}
+	return file_rondo_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -5522,7 +5596,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5534,7 +5608,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5547,7 +5621,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{76}
+	return file_rondo_proto_rawDescGZIP(), []int{77}
 }
 
 type CheckResponse struct {
@@ -5560,7 +5634,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5572,7 +5646,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5585,7 +5659,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{77}
+	return file_rondo_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -5613,7 +5687,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5625,7 +5699,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5638,7 +5712,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78}
+	return file_rondo_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -5666,7 +5740,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5678,7 +5752,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5691,7 +5765,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79}
+	return file_rondo_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -5727,7 +5801,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5739,7 +5813,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5752,7 +5826,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{80}
+	return file_rondo_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -5813,7 +5887,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5825,7 +5899,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5838,7 +5912,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{81}
+	return file_rondo_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -5881,7 +5955,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5893,7 +5967,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5906,7 +5980,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{82}
+	return file_rondo_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -5939,7 +6013,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5951,7 +6025,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5964,7 +6038,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{83}
+	return file_rondo_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -6004,7 +6078,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6016,7 +6090,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[85]
+	mi := &file_rondo_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6029,7 +6103,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{80, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -6143,12 +6217,16 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\flast_reading\x18\x02 \x01(\tR\vlastReading\x12\x14\n" +
 	"\x05value\x18\x03 \x01(\x01R\x05value\x12'\n" +
-	"\x0funknown_seconds\x18\x04 \x01(\x03R\x0eunknownSeconds\"\xbf\x01\n" +
+	"\x0funknown_seconds\x18\x04 \x01(\x03R\x0eunknownSeconds\"H\n" +
+	"\fArchiveState\x12\x1b\n" +
+	"\tdelta_pos\x18\x01 \x01(\x01R\bdeltaPos\x12\x1b\n" +
+	"\tdelta_neg\x18\x02 \x01(\x01R\bdeltaNeg\"\xf3\x01\n" +
 	"\fInfoResponse\x12(\n" +
 	"\x06series\x18\x01 \x01(\v2\x10.rondo.v1.SeriesR\x06series\x12$\n" +
 	"\x0elast_update_us\x18\x02 \x01(\x03R\flastUpdateUs\x12/\n" +
 	"\asources\x18\x03 \x03(\v2\x15.rondo.v1.SourceStateR\asources\x12.\n" +
-	"\bmetadata\x18\x04 \x01(\v2\x12.rondo.v1.MetadataR\bmetadata\"\x0e\n" +
+	"\bmetadata\x18\x04 \x01(\v2\x12.rondo.v1.MetadataR\bmetadata\x122\n" +
+	"\barchives\x18\x05 \x03(\v2\x16.rondo.v1.ArchiveStateR\barchives\"\x0e\n" +
 	"\fStatsRequest\"\xf5\x06\n" +
 	"\rStatsResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1d\n" +
@@ -6280,7 +6358,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\tSelection\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x0e\n" +
 	"\x02ds\x18\x02 \x03(\tR\x02ds\x12\x0e\n" +
-	"\x02cf\x18\x03 \x01(\tR\x02cf\"\xa6\x01\n" +
+	"\x02cf\x18\x03 \x01(\tR\x02cf\"\xbc\x01\n" +
 	"\x10FetchManyRequest\x12+\n" +
 	"\x06select\x18\x01 \x03(\v2\x13.rondo.v1.SelectionR\x06select\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\tR\x05start\x12\x10\n" +
@@ -6289,7 +6367,8 @@ const file_rondo_proto_rawDesc = "" +
 	"max_points\x18\x04 \x01(\x05R\tmaxPoints\x12\x1e\n" +
 	"\n" +
 	"resolution\x18\x05 \x01(\x03R\n" +
-	"resolution\"d\n" +
+	"resolution\x12\x14\n" +
+	"\x05after\x18\x06 \x01(\x03R\x05after\"d\n" +
 	"\vFetchResult\x12+\n" +
 	"\x04rows\x18\x01 \x01(\v2\x17.rondo.v1.FetchResponseR\x04rows\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\x12\x12\n" +
@@ -6556,7 +6635,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Label)(nil),                 // 1: rondo.v1.Label
@@ -6583,68 +6662,69 @@ var file_rondo_proto_goTypes = []any{
 	(*LabelsResponse)(nil),        // 22: rondo.v1.LabelsResponse
 	(*InfoRequest)(nil),           // 23: rondo.v1.InfoRequest
 	(*SourceState)(nil),           // 24: rondo.v1.SourceState
-	(*InfoResponse)(nil),          // 25: rondo.v1.InfoResponse
-	(*StatsRequest)(nil),          // 26: rondo.v1.StatsRequest
-	(*StatsResponse)(nil),         // 27: rondo.v1.StatsResponse
-	(*NotesRequest)(nil),          // 28: rondo.v1.NotesRequest
-	(*Note)(nil),                  // 29: rondo.v1.Note
-	(*NotesResponse)(nil),         // 30: rondo.v1.NotesResponse
-	(*MetadataRequest)(nil),       // 31: rondo.v1.MetadataRequest
-	(*Metadata)(nil),              // 32: rondo.v1.Metadata
-	(*MetadataResponse)(nil),      // 33: rondo.v1.MetadataResponse
-	(*SearchRequest)(nil),         // 34: rondo.v1.SearchRequest
-	(*SearchHit)(nil),             // 35: rondo.v1.SearchHit
-	(*SearchResponse)(nil),        // 36: rondo.v1.SearchResponse
-	(*TreeRequest)(nil),           // 37: rondo.v1.TreeRequest
-	(*TreeNode)(nil),              // 38: rondo.v1.TreeNode
-	(*TreeResponse)(nil),          // 39: rondo.v1.TreeResponse
-	(*ChartsRequest)(nil),         // 40: rondo.v1.ChartsRequest
-	(*ChartLine)(nil),             // 41: rondo.v1.ChartLine
-	(*Chart)(nil),                 // 42: rondo.v1.Chart
-	(*ChartsResponse)(nil),        // 43: rondo.v1.ChartsResponse
-	(*Selection)(nil),             // 44: rondo.v1.Selection
-	(*FetchManyRequest)(nil),      // 45: rondo.v1.FetchManyRequest
-	(*FetchResult)(nil),           // 46: rondo.v1.FetchResult
-	(*FetchManyResponse)(nil),     // 47: rondo.v1.FetchManyResponse
-	(*DashboardsRequest)(nil),     // 48: rondo.v1.DashboardsRequest
-	(*DashboardEntry)(nil),        // 49: rondo.v1.DashboardEntry
-	(*DashboardsResponse)(nil),    // 50: rondo.v1.DashboardsResponse
-	(*DashboardRequest)(nil),      // 51: rondo.v1.DashboardRequest
-	(*DashboardGraph)(nil),        // 52: rondo.v1.DashboardGraph
-	(*DashboardResponse)(nil),     // 53: rondo.v1.DashboardResponse
-	(*SaveDashboardRequest)(nil),  // 54: rondo.v1.SaveDashboardRequest
-	(*SaveDashboardResponse)(nil), // 55: rondo.v1.SaveDashboardResponse
-	(*DropDashboardRequest)(nil),  // 56: rondo.v1.DropDashboardRequest
-	(*DropDashboardResponse)(nil), // 57: rondo.v1.DropDashboardResponse
-	(*StatusRequest)(nil),         // 58: rondo.v1.StatusRequest
-	(*StatusResponse)(nil),        // 59: rondo.v1.StatusResponse
-	(*Problem)(nil),               // 60: rondo.v1.Problem
-	(*Listener)(nil),              // 61: rondo.v1.Listener
-	(*DropCount)(nil),             // 62: rondo.v1.DropCount
-	(*ReceiverStatus)(nil),        // 63: rondo.v1.ReceiverStatus
-	(*SenderStatus)(nil),          // 64: rondo.v1.SenderStatus
-	(*EngineStatus)(nil),          // 65: rondo.v1.EngineStatus
-	(*LatestRequest)(nil),         // 66: rondo.v1.LatestRequest
-	(*LatestSeries)(nil),          // 67: rondo.v1.LatestSeries
-	(*LatestResponse)(nil),        // 68: rondo.v1.LatestResponse
-	(*CheckpointRequest)(nil),     // 69: rondo.v1.CheckpointRequest
-	(*CheckpointResponse)(nil),    // 70: rondo.v1.CheckpointResponse
-	(*ExecRequest)(nil),           // 71: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 72: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 73: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 74: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 75: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 76: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 77: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 78: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 79: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 80: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 81: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 82: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 83: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 84: rondo.v1.ExportResponse
-	nil,                           // 85: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 86: rondo.v1.ControlResponse.Row
+	(*ArchiveState)(nil),          // 25: rondo.v1.ArchiveState
+	(*InfoResponse)(nil),          // 26: rondo.v1.InfoResponse
+	(*StatsRequest)(nil),          // 27: rondo.v1.StatsRequest
+	(*StatsResponse)(nil),         // 28: rondo.v1.StatsResponse
+	(*NotesRequest)(nil),          // 29: rondo.v1.NotesRequest
+	(*Note)(nil),                  // 30: rondo.v1.Note
+	(*NotesResponse)(nil),         // 31: rondo.v1.NotesResponse
+	(*MetadataRequest)(nil),       // 32: rondo.v1.MetadataRequest
+	(*Metadata)(nil),              // 33: rondo.v1.Metadata
+	(*MetadataResponse)(nil),      // 34: rondo.v1.MetadataResponse
+	(*SearchRequest)(nil),         // 35: rondo.v1.SearchRequest
+	(*SearchHit)(nil),             // 36: rondo.v1.SearchHit
+	(*SearchResponse)(nil),        // 37: rondo.v1.SearchResponse
+	(*TreeRequest)(nil),           // 38: rondo.v1.TreeRequest
+	(*TreeNode)(nil),              // 39: rondo.v1.TreeNode
+	(*TreeResponse)(nil),          // 40: rondo.v1.TreeResponse
+	(*ChartsRequest)(nil),         // 41: rondo.v1.ChartsRequest
+	(*ChartLine)(nil),             // 42: rondo.v1.ChartLine
+	(*Chart)(nil),                 // 43: rondo.v1.Chart
+	(*ChartsResponse)(nil),        // 44: rondo.v1.ChartsResponse
+	(*Selection)(nil),             // 45: rondo.v1.Selection
+	(*FetchManyRequest)(nil),      // 46: rondo.v1.FetchManyRequest
+	(*FetchResult)(nil),           // 47: rondo.v1.FetchResult
+	(*FetchManyResponse)(nil),     // 48: rondo.v1.FetchManyResponse
+	(*DashboardsRequest)(nil),     // 49: rondo.v1.DashboardsRequest
+	(*DashboardEntry)(nil),        // 50: rondo.v1.DashboardEntry
+	(*DashboardsResponse)(nil),    // 51: rondo.v1.DashboardsResponse
+	(*DashboardRequest)(nil),      // 52: rondo.v1.DashboardRequest
+	(*DashboardGraph)(nil),        // 53: rondo.v1.DashboardGraph
+	(*DashboardResponse)(nil),     // 54: rondo.v1.DashboardResponse
+	(*SaveDashboardRequest)(nil),  // 55: rondo.v1.SaveDashboardRequest
+	(*SaveDashboardResponse)(nil), // 56: rondo.v1.SaveDashboardResponse
+	(*DropDashboardRequest)(nil),  // 57: rondo.v1.DropDashboardRequest
+	(*DropDashboardResponse)(nil), // 58: rondo.v1.DropDashboardResponse
+	(*StatusRequest)(nil),         // 59: rondo.v1.StatusRequest
+	(*StatusResponse)(nil),        // 60: rondo.v1.StatusResponse
+	(*Problem)(nil),               // 61: rondo.v1.Problem
+	(*Listener)(nil),              // 62: rondo.v1.Listener
+	(*DropCount)(nil),             // 63: rondo.v1.DropCount
+	(*ReceiverStatus)(nil),        // 64: rondo.v1.ReceiverStatus
+	(*SenderStatus)(nil),          // 65: rondo.v1.SenderStatus
+	(*EngineStatus)(nil),          // 66: rondo.v1.EngineStatus
+	(*LatestRequest)(nil),         // 67: rondo.v1.LatestRequest
+	(*LatestSeries)(nil),          // 68: rondo.v1.LatestSeries
+	(*LatestResponse)(nil),        // 69: rondo.v1.LatestResponse
+	(*CheckpointRequest)(nil),     // 70: rondo.v1.CheckpointRequest
+	(*CheckpointResponse)(nil),    // 71: rondo.v1.CheckpointResponse
+	(*ExecRequest)(nil),           // 72: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 73: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 74: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 75: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 76: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 77: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 78: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 79: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 80: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 81: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 82: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 83: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 84: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 85: rondo.v1.ExportResponse
+	nil,                           // 86: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 87: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
 	4,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
@@ -6659,96 +6739,97 @@ var file_rondo_proto_depIdxs = []int32{
 	19, // 9: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
 	19, // 10: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
 	24, // 11: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
-	32, // 12: rondo.v1.InfoResponse.metadata:type_name -> rondo.v1.Metadata
-	1,  // 13: rondo.v1.Note.labels:type_name -> rondo.v1.Label
-	29, // 14: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
-	1,  // 15: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
-	32, // 16: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
-	1,  // 17: rondo.v1.SearchHit.labels:type_name -> rondo.v1.Label
-	35, // 18: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
-	38, // 19: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
-	41, // 20: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
-	42, // 21: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
-	44, // 22: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
-	17, // 23: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
-	46, // 24: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
-	49, // 25: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
-	52, // 26: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
-	60, // 27: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
-	61, // 28: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
-	63, // 29: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
-	64, // 30: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
-	65, // 31: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	62, // 32: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	16, // 33: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	67, // 34: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	85, // 35: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	72, // 36: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,  // 37: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	73, // 38: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	86, // 39: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	1,  // 40: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	6,  // 41: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	9,  // 42: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	11, // 43: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	13, // 44: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	15, // 45: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	18, // 46: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	21, // 47: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	23, // 48: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	26, // 49: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	28, // 50: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	31, // 51: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	34, // 52: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	37, // 53: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	40, // 54: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	45, // 55: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	48, // 56: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	51, // 57: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	54, // 58: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	56, // 59: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	58, // 60: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	66, // 61: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	69, // 62: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	71, // 63: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	75, // 64: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	77, // 65: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	79, // 66: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	81, // 67: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	83, // 68: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	8,  // 69: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10, // 70: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12, // 71: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14, // 72: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17, // 73: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20, // 74: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22, // 75: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	25, // 76: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	27, // 77: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	30, // 78: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	33, // 79: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	36, // 80: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	39, // 81: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	43, // 82: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	47, // 83: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	50, // 84: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	53, // 85: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	55, // 86: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	57, // 87: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	59, // 88: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	68, // 89: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	70, // 90: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	74, // 91: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	76, // 92: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	78, // 93: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	80, // 94: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	82, // 95: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	84, // 96: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	69, // [69:97] is the sub-list for method output_type
-	41, // [41:69] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	33, // 12: rondo.v1.InfoResponse.metadata:type_name -> rondo.v1.Metadata
+	25, // 13: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
+	1,  // 14: rondo.v1.Note.labels:type_name -> rondo.v1.Label
+	30, // 15: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
+	1,  // 16: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
+	33, // 17: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
+	1,  // 18: rondo.v1.SearchHit.labels:type_name -> rondo.v1.Label
+	36, // 19: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
+	39, // 20: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
+	42, // 21: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
+	43, // 22: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
+	45, // 23: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
+	17, // 24: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
+	47, // 25: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
+	50, // 26: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
+	53, // 27: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
+	61, // 28: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
+	62, // 29: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
+	64, // 30: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
+	65, // 31: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
+	66, // 32: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
+	63, // 33: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
+	16, // 34: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	68, // 35: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	86, // 36: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	73, // 37: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,  // 38: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	74, // 39: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	87, // 40: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	1,  // 41: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
+	6,  // 42: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	9,  // 43: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	11, // 44: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	13, // 45: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	15, // 46: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	18, // 47: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	21, // 48: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	23, // 49: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	27, // 50: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	29, // 51: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	32, // 52: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	35, // 53: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	38, // 54: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	41, // 55: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	46, // 56: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	49, // 57: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	52, // 58: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	55, // 59: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	57, // 60: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	59, // 61: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	67, // 62: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	70, // 63: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	72, // 64: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	76, // 65: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	78, // 66: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	80, // 67: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	82, // 68: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	84, // 69: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	8,  // 70: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10, // 71: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12, // 72: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14, // 73: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17, // 74: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20, // 75: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22, // 76: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	26, // 77: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	28, // 78: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	31, // 79: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	34, // 80: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	37, // 81: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	40, // 82: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	44, // 83: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	48, // 84: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	51, // 85: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	54, // 86: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	56, // 87: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	58, // 88: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	60, // 89: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	69, // 90: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	71, // 91: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	75, // 92: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	77, // 93: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	79, // 94: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	81, // 95: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	83, // 96: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	85, // 97: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	70, // [70:98] is the sub-list for method output_type
+	42, // [42:70] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -6763,15 +6844,15 @@ func file_rondo_proto_init() {
 		(*Value_Text)(nil),
 	}
 	file_rondo_proto_msgTypes[6].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[41].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[73].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[42].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[74].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   86,
+			NumMessages:   87,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -1,17 +1,17 @@
 // Cards of hosts and folders: name, age, sparkline, last value.
 
-import { fetchMany } from './data.js';
 import { el, setText } from './dom.js';
 import * as format from './format.js';
 import { num } from './rpc.js';
 import { Spark } from './spark.js';
 import { hostURL, seriesURL } from './state.js';
+import { Tail } from './tail.js';
 
 const hour = 3600;
 
 /** A grid of cards, one a TreeNode. Setting nodes again changes what has changed, and nothing else. */
 export class Cards {
-  #cards = new Map(); #signal; #titles;
+  #cards = new Map(); #signal; #titles; #tail = new Tail();
 
   /** @param {AbortSignal} signal of the page @param {{receiver?: boolean}} [options] receiver: show the first segment of the path */
   constructor(signal, { receiver = false } = {}) {
@@ -81,7 +81,7 @@ export class Cards {
     if (!cards.length) return;
     const to = Date.now() / 1000, from = to - hour;
     const select = cards.map(({ node }) => ({ path: node.sparkPath, ds: node.sparkDs ? [node.sparkDs] : [], cf: node.sparkCf || 'AVERAGE' }));
-    const rows = await fetchMany(select, { from, to, points: 90 }, this.#signal);
+    const rows = await this.#tail.fetch(select, { from, to, live: true }, 90, this.#signal);
     const lines = rows.map((r, i) => {
       const { node } = cards[i];
       const column = r.columns && (r.columns.get(node.sparkDs) || r.columns.values().next().value);

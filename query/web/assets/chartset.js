@@ -2,8 +2,9 @@
 
 import { Chart } from './chart.js';
 import { Crosshair } from './crosshair.js';
-import { fetchMany, linesOf, selectionKey, selectionsOf } from './data.js';
+import { linesOf, selectionKey, selectionsOf } from './data.js';
 import { seriesURL } from './state.js';
+import { Tail } from './tail.js';
 
 /**
  * Charts that share a range and a crosshair.
@@ -14,7 +15,7 @@ import { seriesURL } from './state.js';
  *     set.move(range);               // while the reader drags: moves, and fetches nothing
  */
 export class ChartSet {
-  #o; #cells = new Map(); #seen; #range = null; #planned = 0; #turn = 0; #crosshair = new Crosshair();
+  #o; #cells = new Map(); #seen; #range = null; #planned = 0; #turn = 0; #tail = new Tail(); #crosshair = new Crosshair();
 
   /**
    * @param {{signal: AbortSignal, onRange?: Function, onBack?: Function, points?: number, actions?: (chart: object) => Array,
@@ -126,7 +127,7 @@ export class ChartSet {
     }
     try {
       const keys = [...wanted.keys()];
-      const rows = await fetchMany([...wanted.values()], { ...this.#range, points }, this.#o.signal);
+      const rows = await this.#tail.fetch([...wanted.values()], this.#range, points, this.#o.signal);
       if (turn !== this.#turn) return;
       const found = new Map(keys.map((key, i) => [key, rows[i]]));
       for (const cell of cells) this.#fill(cell, found);

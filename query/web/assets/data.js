@@ -22,14 +22,15 @@ export function readRows(rows) {
 /**
  * Fetches rows of many series with as few requests as the limit allows.
  * @param {Selection[]} select
- * @param {{from: number, to: number, points?: number}} range seconds; points wanted a line
+ * @param {{from: number, to: number, points?: number, after?: number}} range seconds; points wanted a line; only
+ *   rows that end later than after
  * @param {AbortSignal} [signal]
  * @returns {Promise<(Rows|RPCError)[]>} in the order of select; an error where one series has no such rows
  */
-export async function fetchMany(select, { from, to, points = 400 }, signal) {
+export async function fetchMany(select, { from, to, points = 400, after }, signal) {
   const parts = [];
   for (let i = 0; i < select.length; i += most) parts.push(select.slice(i, i + most));
-  const range = { start: String(Math.floor(from)), end: String(Math.ceil(to)), maxPoints: Math.round(points) };
+  const range = { start: String(Math.floor(from)), end: String(Math.ceil(to)), maxPoints: Math.round(points), after: after ? String(Math.floor(after)) : undefined };
   const answers = await Promise.all(parts.map((part) => call('FetchMany', { select: part, ...range }, signal)));
   return answers.flatMap((answer, i) => parts[i].map((_, j) => {
     const result = answer.results?.[j] || {};

@@ -62,17 +62,18 @@ export function aligned(line, other, pick) {
 }
 
 /**
- * The band in which Holt-Winters expects values: the prediction and twice the deviation around it.
+ * The band in which Holt-Winters expects values: the prediction and some deviations around it.
  * @param {{start: number, step: number, values: ArrayLike<number>}} [predicted]
  * @param {{start: number, step: number, values: ArrayLike<number>}} [deviation]
+ * @param {{above?: number, below?: number}} [deltas] deviations; 2 as in rrdtool, if the series has none
  */
-export function expected(predicted, deviation) {
+export function expected(predicted, deviation, { above = 2, below = 2 } = {}) {
   if (!predicted || !deviation || predicted.step !== deviation.step || predicted.start !== deviation.start) return null;
   const n = Math.min(predicted.values.length, deviation.values.length);
   const min = new Float64Array(n), max = new Float64Array(n);
   for (let i = 0; i < n; i++) {
-    min[i] = predicted.values[i] - 2 * deviation.values[i];
-    max[i] = predicted.values[i] + 2 * deviation.values[i];
+    min[i] = predicted.values[i] - below * deviation.values[i];
+    max[i] = predicted.values[i] + above * deviation.values[i];
   }
   return { start: predicted.start, step: predicted.step, min, max, values: predicted.values };
 }

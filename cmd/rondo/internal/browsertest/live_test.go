@@ -5,6 +5,9 @@ package browsertest
 import (
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 )
 
 // TestLiveUpdate: a sample that is written by RPC appears on the open page, which is not loaded
@@ -26,5 +29,40 @@ func TestLiveUpdate(t *testing.T) {
 	x.wait("the new value is read on the page", `/\b7[5-7](\.\d+)?\b/.test(document.querySelector('main').innerText)`)
 	if !eval[bool](x, `window.witness && witness.isConnected && document.querySelector('.chart canvas') === witness && flashes === 0`) {
 		t.Error("the canvas was made anew, or the page was loaded again")
+	}
+}
+
+// answersSeen counts in window.answers, for each FetchMany, the time after which it asks for rows and
+// the values of the longest column that it is given.
+const answersSeen = `(() => {
+	window.answers = [];
+	const real = fetch;
+	window.fetch = async (at, how) => {
+		const r = await real(at, how);
+		if (String(at).endsWith('/FetchMany')) {
+			const given = await r.clone().json();
+			answers.push({After: Number(JSON.parse(how.body).after || 0),
+				Values: Math.max(...given.results.flatMap(x => (x.rows?.columns || []).map(c => (c.values || []).length)))});
+		}
+		return r;
+	};
+})()`
+
+// TestLivePagesFetchTheTail: a live page fetches its range once. Then it asks for the rows behind
+// those that it has.
+func TestLivePagesFetchTheTail(t *testing.T) {
+	s := hosting(t)
+	for _, path := range []string{"/series/collectd/web12/load/load?from=-2h", "/host/collectd/web12?from=-30min", "/"} {
+		x := newTab(t, s.url)
+		if _, err := chromedp.Call(x.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: answersSeen}); err != nil {
+			t.Fatal(err)
+		}
+		x.open(path)
+		x.wait("rows were fetched twice", "answers.length >= 2 && answers.at(-1).After > 0")
+		type answer struct{ After, Values int64 }
+		got := eval[[]answer](x, "answers")
+		if first, last := got[0], got[len(got)-1]; first.After != 0 || last.Values > 30 || last.Values*2 > first.Values {
+			t.Errorf("%s fetches %v", path, got)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 // One series: its values with their band, what was expected, notes, definition and state.
 
 import { Chart } from '../chart.js';
-import { fetchMany } from '../data.js';
 import { aligned, archive, csv, expected, functions, json, noteKeys, source, spans, unitFrom } from '../definition.js';
 import { el, fill, painted, setText } from '../dom.js';
 import * as format from '../format.js';
@@ -12,6 +11,7 @@ import { RangeBar } from '../rangebar.js';
 import { call, num } from '../rpc.js';
 import { hostURL, pathOf, withParams } from '../state.js';
 import { styles } from '../styles.js';
+import { Tail } from '../tail.js';
 import { printed } from '../theme.js';
 import { copyButton, save } from '../transfer.js';
 import { unknown } from '../unknown.js';
@@ -40,7 +40,7 @@ export async function show(root, url, context) {
 
 class SeriesPage {
   #context; #url; #path; #info; #sources; #step; #uses; #bar; #chart; #notes = []; #marks = []; #root;
-  #about; #foot; #log; #picks = new Map(); #turn = 0; #details = null; #box; #recipe = null;
+  #about; #foot; #log; #picks = new Map(); #turn = 0; #details = null; #box; #recipe = null; #tail = new Tail();
 
   constructor(root, url, context, path, info) {
     this.#context = context;
@@ -222,7 +222,7 @@ class SeriesPage {
     const names = ['main', 'min', 'max', 'predicted', 'deviation', 'failures'].filter((n) => this.#uses[n]);
     const points = Math.min(1600, Math.max(200, innerWidth - 130)); // about the chart's width, which is not known before it is shown
     if (!this.#uses.main) return {};
-    const answers = await fetchMany(names.map((n) => ({ path: this.#path, cf: this.#uses[n] })), { ...range, points }, this.#context.signal);
+    const answers = await this.#tail.fetch(names.map((n) => ({ path: this.#path, cf: this.#uses[n] })), range, points, this.#context.signal);
     return Object.fromEntries(names.map((n, i) => [n, answers[i]]));
   }
 
@@ -254,7 +254,7 @@ class SeriesPage {
       const main = take('main', ds);
       if (!main) return;
       const min = aligned(main, take('min', ds), Math.min), max = aligned(main, take('max', ds), Math.max);
-      const band = expected(take('predicted', ds), take('deviation', ds));
+      const band = expected(take('predicted', ds), take('deviation', ds), this.#deltas());
       if (band) lines.push({ ...band, label: `${ds} expected`, style: 'band', color: 4 });
       lines.push({ ...main, label: ds, color: this.shown.length > 1 ? undefined : this.#sources.findIndex((s) => s.name === ds), min: min && max && min, max: min && max && max, place: i });
       for (const s of spans(take('failures', ds))) marks.push({ ...s, severity: 'failure', text: `${ds}: not as expected` });
@@ -266,6 +266,12 @@ class SeriesPage {
     const known = lines.some((l) => l.values.some((v) => !Number.isNaN(v)));
     if (!known) this.#chart.setMessage('Nothing is known in this range.');
     this.#say(range, rows.main, lines, marks.length);
+  }
+
+  // How many deviations around the prediction are as expected: the archive FAILURES has it.
+  #deltas() {
+    const { deltaPos, deltaNeg } = this.#info.archives?.[this.archives.findIndex((a) => a.cf === 'FAILURES')] || {};
+    return { above: deltaPos, below: deltaNeg };
   }
 
   #say(range, main, lines, failures) {

@@ -31,6 +31,12 @@ test('a band has the steps of its line', () => {
   equal(aligned(line, undefined, Math.min), undefined);
 });
 
+test('the band has the deviations of the series', () => {
+  const rows = (...values) => ({ start: 0, step: 10, values });
+  const band = expected(rows(10, 20), rows(1, 2), { above: 3, below: 0.5 });
+  equal([band.min, band.max], [[9.5, 19], [13, 26]]);
+});
+
 test('what was expected, and when it was not so', () => {
   const band = expected({ start: 0, step: 10, values: [10, NaN] }, { start: 0, step: 10, values: [1, 1] });
   equal([[...band.min], [...band.max]], [[8, NaN], [12, NaN]]);
