@@ -20,6 +20,7 @@ var protocols = []receivers.Protocol{
 	graphite.Protocol,
 	graphite.Pickle,
 	influx.Protocol,
+	influx.HTTP,
 	mono.Protocol,
 	rrdd.Protocol,
 	smon.Protocol,

@@ -1,12 +1,19 @@
 package influx
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
 	"testing"
 
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/receivertest"
+	"github.com/rondo-db/rondo/receivers/sink"
 )
 
 // workload returns one line for each of some keys, with the same number of fields each.
@@ -27,7 +34,7 @@ func workload(keys, fields int) (input []byte) {
 // offline returns a reader without a socket, and what ends it.
 func offline(sink receivers.Sink) (*reader, *receivers.Queue) {
 	cfg := receivers.Config{MaxFuture: -1}.WithDefaults()
-	r := &reader{intake: newIntake(cfg, sink, 10), bad: func(error) {}}
+	r := &reader{intake: newIntake(cfg, sink, 10), bad: func(error, int) {}}
 	q := receivers.NewQueue(sink, &r.Counters, cfg)
 	r.out = q
 	r.begin(cfg.Now())
@@ -77,5 +84,80 @@ func TestNoAllocation(t *testing.T) {
 	r.all(t, input)
 	if n := testing.AllocsPerRun(20, func() { r.all(t, input) }); n > 1 {
 		t.Errorf("%v allocations for 100 lines", n)
+	}
+}
+
+// A client sends lines of its own series, one for each, with the next time in each round.
+type client struct {
+	bodies [][]byte // of a request each
+	round  int
+}
+
+// linesOf is how many lines a request of a client has.
+const linesOf = 5000
+
+func newClient(id, series int) *client {
+	c := new(client)
+	for from := 0; from < series; from += linesOf {
+		var body []byte
+		for i := from; i < from+linesOf; i++ {
+			body = fmt.Appendf(body, "cpu,cpu=cpu%d,host=host%d.%05d.example.org usage_idle=%d.5 0000000000\n", i%10, id, i/10, i%100)
+		}
+		c.bodies = append(c.bodies, body)
+	}
+	return c
+}
+
+// send makes s handle the requests of one round.
+func (c *client) send(b *testing.B, s *httpServer) {
+	c.round++
+	at := fmt.Appendf(nil, "%d", receivertest.Epoch+10*c.round)
+	for _, body := range c.bodies {
+		for i := len(body); i > 0; i = bytes.LastIndexByte(body[:i-1], '\n') + 1 {
+			copy(body[i-11:], at)
+		}
+		q := httptest.NewRequest(http.MethodPost, "/write?precision=s", nil)
+		q.Body = receivers.NewWholeBody(body)
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, q); w.Code != http.StatusNoContent {
+			b.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+}
+
+// BenchmarkStored is requests of 5000 lines with one field each, by some clients at a time, until
+// they are durable in a store: lines/s is the figure. There is no network between.
+func BenchmarkStored(b *testing.B) {
+	for _, clients := range []int{1, 4} {
+		const series = 20_000 // of each client
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			store := enginetest.OpenDir(b, b.TempDir(), core.Options{})
+			r, err := newHTTP(receivers.Config{MaxFuture: -1}, sink.New(store, sink.Options{SenderBurst: -1}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			s := r.(*httpServer)
+			ctx, stop := context.WithCancel(b.Context())
+			var serving, sending sync.WaitGroup
+			serving.Go(func() { _ = s.Serve(ctx) }) // it returns nil
+			all := make([]*client, clients)
+			for i := range all {
+				all[i] = newClient(i, series)
+				all[i].send(b, s)
+			}
+			b.ResetTimer()
+			for i := range all {
+				sending.Go(func() {
+					for range b.N {
+						all[i].send(b, s)
+					}
+				})
+			}
+			sending.Wait()
+			b.ReportMetric(float64(b.N*clients*series)/b.Elapsed().Seconds(), "lines/s")
+			b.StopTimer()
+			stop()
+			serving.Wait()
+		})
 	}
 }

@@ -278,11 +278,3 @@ func bare(b []byte, c byte) int {
 		at++
 	}
 }
-
-// skipBlanks returns b without the spaces at its beginning.
-func skipBlanks(b []byte) []byte {
-	for len(b) > 0 && b[0] == ' ' {
-		b = b[1:]
-	}
-	return b
-}

@@ -1,6 +1,7 @@
 package influx
 
 import (
+	"errors"
 	"math"
 	"sync"
 	"time"
@@ -11,8 +12,22 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
-// prefix is the first component of the paths of series.
-const prefix = "influx"
+// What a sender is told about values that were not stored.
+var (
+	errFuture   = errors.New("time is before 1970 or too far ahead")
+	errNoSeries = errors.New("series were refused")
+	errKind     = errors.New("a series takes whole numbers only")
+	errBusy     = errors.New("the store does not keep up")
+)
+
+// what returns what a *receivers.Error says is wrong.
+func what(err error) string {
+	var e *receivers.Error
+	if errors.As(err, &e) {
+		return e.What
+	}
+	return err.Error()
+}
 
 // An intake knows the series. Readers share it.
 type intake struct {
@@ -54,12 +69,12 @@ type reader struct {
 	line Line
 	src  source
 	out  taker
-	room func() bool     // out has room for a line; nil: always
-	bad  func(err error) // is told why a line was not read, or a value not stored
-	news newcomers       // values without a series
-	now  time.Time       // when the lines at hand were read
-	last rra.Time        // the latest time that a line may have
-	tick uint32          // seconds from the start to now, and one
+	room func() bool                 // out has room for a line; nil: always
+	bad  func(err error, values int) // is told why a line was not read, or values not stored
+	news newcomers                   // values without a series
+	now  time.Time                   // when the lines at hand were read
+	last rra.Time                    // the latest time that a line may have
+	tick uint32                      // seconds from the start to now, and one
 	one  [1]rra.Value
 }
 
@@ -111,7 +126,7 @@ func (t *intake) forget(now time.Time) {
 // refuse counts a line that was not read.
 func (r *reader) refuse(err *Error) {
 	r.Drop(err.Reason, 1)
-	r.bad(err)
+	r.bad(err, 0)
 }
 
 // take takes the values of the line. r.mu is held.
@@ -130,7 +145,7 @@ func (r *reader) take() {
 	}
 	if l.Time < rra.Seconds(2) || l.Time > r.last {
 		r.Drop(receivers.State, uint64(len(l.Fields)))
-		r.bad(errFuture)
+		r.bad(errFuture, len(l.Fields))
 		return
 	}
 	for i := range l.Fields {
@@ -155,7 +170,7 @@ func (r *reader) field(key uint32, f *Field) {
 		r.add(e.ref, e.kind, r.line.Time, f.Value)
 	case r.tick < e.retry:
 		r.Drop(e.why, 1)
-		r.bad(errNoSeries)
+		r.bad(errNoSeries, 1)
 	default:
 		r.news.add(newcomer{field: i, at: r.line.Time, value: f.Value, sender: r.src.sender}, r.generation, r.now)
 	}
@@ -166,11 +181,11 @@ func (r *reader) add(ref core.Ref, kind rra.Kind, at rra.Time, v rra.Value) {
 	var ok bool
 	if r.one[0], ok = convert(kind, v); !ok {
 		r.Drop(receivers.State, 1)
-		r.bad(errKind)
+		r.bad(errKind, 1)
 		return
 	}
 	if !r.out.Add(ref, at, r.one[:]) {
-		r.bad(errBusy)
+		r.bad(errBusy, 1)
 	}
 }
 

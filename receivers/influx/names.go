@@ -12,6 +12,9 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
+// prefix is the first component of the paths of series.
+const prefix = "influx"
+
 // What the tags of a line may have at most.
 const (
 	MaxTags     = 128

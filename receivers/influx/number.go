@@ -144,3 +144,11 @@ func parseTime(b []byte, unit Unit) (t rra.Time, ok bool) {
 	}
 	return rra.Time(i), true
 }
+
+// skipBlanks returns b without the spaces at its beginning.
+func skipBlanks(b []byte) []byte {
+	for len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
+	return b
+}

@@ -104,7 +104,7 @@ func (s *udpServer) datagrams(ctx context.Context, n int) {
 func (s *udpServer) resolve(ctx context.Context) { _ = s.reader.resolve(ctx) }
 
 // bad logs why a line was not read, or a value not stored.
-func (s *udpServer) bad(err error) {
+func (s *udpServer) bad(err error, _ int) {
 	if ok, held := s.lines.Allow(s.sender, s.reader.now); ok {
 		s.cfg.Logger.Warn("influx: not stored", "from", s.sender, "err", err, "held_back_lines", held)
 	}
