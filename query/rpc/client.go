@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -18,6 +19,9 @@ type Client struct {
 	Local rondov1.LocalClient // servers answer it on their socket only
 	// Streams is Local over HTTP/2, which Import needs because it streams both ways at once.
 	Streams rondov1.LocalClient
+
+	http *http.Client
+	url  string
 
 	transport, streams *http.Transport
 	dial               func(context.Context) (net.Conn, error) // to the socket; nil for a TCP address
@@ -46,9 +50,22 @@ func newClient(t *http.Transport, url string) *Client {
 		RondoClient: rondov1.NewRondoClient(h, url, limit),
 		Local:       rondov1.NewLocalClient(h, url, limit),
 		Streams:     rondov1.NewLocalClient(&http.Client{Transport: two}, url, limit),
+		http:        h,
+		url:         url,
 		transport:   t,
 		streams:     two,
 	}
+}
+
+// PostForm sends a form to a path of the server that is no procedure, such as those of Prometheus'
+// API. The caller closes the body of the answer.
+func (c *Client) PostForm(ctx context.Context, path string, form url.Values) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return c.http.Do(r)
 }
 
 // Close closes the idle connections of c.

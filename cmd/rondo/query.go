@@ -1,0 +1,208 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rrd/attime"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const queryHelp = `Evaluate an expression in PromQL over the archives, by Prometheus' own engine: at one time, or over a range.
+
+  rondo query 'collectd_load_shortterm'                             now
+  rondo query 'sum by (instance) (rate(collectd_cpu_total[5m]))' --time -1d
+  rondo query 'collectd_load_shortterm' --range 6h                  a chart, in a terminal
+  rondo query 'max(collectd_load_shortterm)' -s -1d --step 1h -o csv
+
+Without --range, --start and --end the expression is evaluated once. Times are those of rondo show: 2026-11-20T15:04, seconds since
+1970, -1h, -1d, midnight (-5m are months, -5min minutes). A range ends now; without --step it has a step that fits a chart. A range is
+drawn in a terminal and printed as a table elsewhere; --output chooses. JSON and tables print values as they are, NaN and +Inf included.
+
+Names of metrics and labels, and which archive answers: docs/prometheus.md.`
+
+// queryFormats are the values of --output.
+var queryFormats = append(slices.Clone(table.Formats), "chart")
+
+// The default range of rondo query.
+const (
+	queriedRange = "1h" // of a chart without one
+	queriedSteps = 240  // in a range, about
+)
+
+// A querying is a run of rondo query.
+type querying struct {
+	*common
+	at, length, start, end string
+	step                   string
+	format                 string
+	limit                  int
+	width, height          int
+	ascii                  bool
+	color                  string
+}
+
+func newQuery(c *common) *cobra.Command {
+	q := &querying{common: c}
+	cmd := &cobra.Command{
+		Use:               "query EXPR",
+		Short:             "Evaluate an expression in PromQL",
+		Long:              queryHelp,
+		Args:              takes(1, 1),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := q.check(cmd); err != nil {
+				return &usageError{err, "rondo query --help"}
+			}
+			return q.run(cmd.Context(), args[0])
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&q.at, "time", "t", "", "evaluate at this `time` (default: now)")
+	f.StringVarP(&q.length, "range", "r", "", "evaluate over this `length` of time up to the end: 1h, 2d")
+	f.StringVarP(&q.start, "start", "s", "", "`time` at which a range begins")
+	f.StringVarP(&q.end, "end", "e", "", "`time` at which a range ends (default: now)")
+	f.StringVar(&q.step, "step", "", "`length` of a step of a range: 15s, 5m (default: such that a chart is filled)")
+	f.StringVarP(&q.format, "output", "o", "", "output `format`: "+strings.Join(queryFormats, ", ")+" (default: chart for a range in a terminal, otherwise table)")
+	f.IntVar(&q.limit, "limit", 0, "the most `series` to print (default: all)")
+	f.IntVar(&q.width, "width", 0, "`columns` of a chart (default: the terminal's)")
+	f.IntVar(&q.height, "height", 0, "`lines` of a chart with title and legend (default: the terminal's)")
+	f.BoolVar(&q.ascii, "ascii", false, "draw with ASCII characters only (default: if the locale is not UTF-8)")
+	f.StringVar(&q.color, "color", "auto", "when to use colours: auto, always or never")
+	completeFlag(cmd, "output", queryFormats)
+	completeFlag(cmd, "color", whens)
+	return cmd
+}
+
+// ranges reports whether the expression is evaluated over a range.
+func (q *querying) ranges() bool { return q.length != "" || q.start != "" || q.end != "" }
+
+// check refuses flags without meaning, and chooses the format.
+func (q *querying) check(cmd *cobra.Command) error {
+	f := cmd.Flags()
+	if q.format == "chart" && !q.ranges() && q.at == "" {
+		q.length = queriedRange
+	}
+	switch {
+	case q.format != "" && !slices.Contains(queryFormats, q.format):
+		return fmt.Errorf("--output %s: want %s", quoted(q.format), strings.Join(queryFormats, ", "))
+	case q.at != "" && q.ranges():
+		return errors.New("--time is for one time: give --start, --end or --range for a range")
+	case q.at != "" && q.format == "chart":
+		return errors.New("--output chart is for a range: give --range, or --start and --end, and not --time")
+	case q.length != "" && q.start != "":
+		return errors.New("--range and --start do not go together: a range ends at --end, or now")
+	case q.step != "" && !q.ranges():
+		return errors.New("--step is for a range: give --range, or --start and --end")
+	case q.end != "" && q.start == "" && q.length == "":
+		return errors.New("--end is for a range: give --range or --start, too")
+	case q.limit < 0 || q.limit == 0 && f.Changed("limit"):
+		return fmt.Errorf("--limit %d: want 1 or more", q.limit)
+	case !slices.Contains(whens, q.color):
+		return fmt.Errorf("--color %s: want %s", quoted(q.color), strings.Join(whens, ", "))
+	case f.Changed("width") && (q.width < chart.LeastWidth || q.width > 1000):
+		return fmt.Errorf("--width %d: want %d to 1000", q.width, chart.LeastWidth)
+	case f.Changed("height") && (q.height < chart.LeastHeight || q.height > 1000):
+		return fmt.Errorf("--height %d: want %d to 1000", q.height, chart.LeastHeight)
+	}
+	for name, text := range map[string]string{"range": q.length, "step": q.step} {
+		if n, err := rra.ParseDuration(text); text != "" && (err != nil || n < 1) {
+			return fmt.Errorf("--%s %s: want a duration, such as 15s, 5m, 1h", name, quoted(text))
+		}
+	}
+	if q.format == "" {
+		if q.format = table.Formats[0]; q.ranges() && isTerminal(q.stdout) {
+			q.format = "chart"
+		}
+	}
+	q.hintMonths(q.at, q.start, q.end)
+	return nil
+}
+
+func (q *querying) run(ctx context.Context, expr string) (err error) {
+	path, form, err := q.request(expr)
+	if err != nil {
+		return err
+	}
+	o, err := q.target().Must(ctx, core.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, o.Close()) }()
+	answer, err := o.PromQL(ctx, path, form)
+	if err != nil {
+		return err
+	}
+	for _, w := range append(answer.Warnings, answer.Infos...) {
+		// If this fails, the warning cannot be delivered.
+		_, _ = fmt.Fprintln(q.stderr, oneLine(w))
+	}
+	v, err := readQueried(answer.Data)
+	if err != nil {
+		return err
+	}
+	if q.format == "chart" {
+		return q.draw(expr, v, form)
+	}
+	return q.print(v)
+}
+
+// request returns the path and the form of the request.
+func (q *querying) request(expr string) (path string, form url.Values, err error) {
+	form = url.Values{"query": {expr}}
+	if q.limit > 0 {
+		form.Set("limit", strconv.Itoa(q.limit))
+	}
+	now, location := q.now(), q.location()
+	if !q.ranges() {
+		at := now.Unix()
+		if q.at != "" {
+			text, err := attime.FromISO(q.at, location)
+			if err == nil {
+				at, err = attime.Instant(text, now.In(location))
+			}
+			if err != nil {
+				return "", nil, fmt.Errorf("%w (%s)", err, timesHint)
+			}
+		}
+		form.Set("time", strconv.FormatInt(at, 10))
+		return "query", form, nil
+	}
+	from, to := q.start, cmp.Or(q.end, "now")
+	if from == "" {
+		n, _ := rra.ParseDuration(q.length) // check has read it
+		from = fmt.Sprintf("end-%ds", n)
+	}
+	if from, err = attime.FromISO(from, location); err == nil {
+		to, err = attime.FromISO(to, location)
+	}
+	var start, end int64
+	if err == nil {
+		start, end, err = attime.ParsePair(from, to, now.In(location))
+	}
+	switch {
+	case err != nil:
+		return "", nil, fmt.Errorf("%w (%s)", err, timesHint)
+	case end < start:
+		return "", nil, fmt.Errorf("the range ends (%s) before it starts (%s)", stamp(end, location), stamp(start, location))
+	}
+	step := max(1, (end-start+queriedSteps-1)/queriedSteps)
+	if q.step != "" {
+		step, _ = rra.ParseDuration(q.step) // check has read it
+	}
+	for name, n := range map[string]int64{"start": start, "end": end, "step": step} {
+		form.Set(name, strconv.FormatInt(n, 10))
+	}
+	return "query_range", form, nil
+}
