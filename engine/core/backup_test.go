@@ -3,7 +3,9 @@ package core_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -24,6 +26,10 @@ import (
 func restore(t testing.TB, backup []byte) *core.Store {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "above", "restored")
+	got, err := core.VerifyBackup(t.Context(), bytes.NewReader(backup))
+	if err != nil {
+		t.Errorf("a backup that Restore takes: %v after %+v", err, got)
+	}
 	if err := core.Restore(bytes.NewReader(backup), dir); err != nil {
 		t.Fatal(err)
 	}
@@ -238,6 +244,9 @@ func TestDamagedBackup(t *testing.T) {
 		t.Helper()
 		dir := filepath.Join(t.TempDir(), "restored")
 		err := core.Restore(bytes.NewReader(b), dir)
+		if _, e := core.VerifyBackup(t.Context(), bytes.NewReader(b)); (e == nil) != (err == nil) {
+			t.Errorf("%s: VerifyBackup says %v, Restore %v", what, e, err)
+		}
 		if err == nil {
 			s := mustOpen(t, dir, core.Options{NoBackground: true}) // a byte that does not matter
 			sameDigest(t, what, mustDigest(t, s), want)
@@ -276,9 +285,41 @@ func TestDamagedBackup(t *testing.T) {
 		if err := core.Restore(bytes.NewReader(compress(t, b)), t.TempDir()); err == nil {
 			t.Error("a backup with a flipped bit was restored")
 		}
+		if _, err := core.VerifyBackup(t.Context(), bytes.NewReader(compress(t, b))); err == nil {
+			t.Error("a backup with a flipped bit was found right")
+		}
 	}
 	if err := core.Restore(bytes.NewReader(compress(t, append(plain, 1))), t.TempDir()); err == nil {
 		t.Error("a backup with a byte behind its end was restored")
+	}
+}
+
+// TestVerifyBackup: the content is counted, and a flipped bit is found that Restore takes over,
+// because the backup was made of a damaged entry.
+func TestVerifyBackup(t *testing.T) {
+	s := enginetest.Open(t)
+	f := newFeeder(t, s, 20)
+	f.mustFeed(100)
+	mustClose(t, s.Checkpoint(t.Context()))
+	f.mustFeed(3)
+	whole := mustBackup(t, s)
+	got, err := core.VerifyBackup(t.Context(), bytes.NewReader(whole))
+	if err != nil || got.Series != 20 || got.Entries <= 20 || got.Bytes < int64(len(whole)) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	plain := decompress(t, whole)
+	at := bytes.Index(plain, []byte("\x04rows\x14")) + 6 + 20 + 2 + 10 // into a block
+	plain[at] ^= 1
+	sum := crc32.Checksum(plain[:len(plain)-5], crc32.MakeTable(crc32.Castagnoli))
+	binary.LittleEndian.PutUint32(plain[len(plain)-4:], sum)
+	damaged := compress(t, plain)
+	if _, err := core.VerifyBackup(t.Context(), bytes.NewReader(damaged)); !errors.Is(err, core.ErrDamaged) {
+		t.Errorf("a damaged block of rows: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := core.VerifyBackup(ctx, bytes.NewReader(whole)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
 	}
 }
 

@@ -1,19 +1,12 @@
 package core
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
-	"hash/crc32"
 	"io"
 	"path/filepath"
-	"slices"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
 	"github.com/rondo-db/rondo/engine/internal/record"
@@ -22,17 +15,17 @@ import (
 
 // restoreInto makes a database and a log in the folder dir, which is empty, from a backup.
 func restoreInto(r io.Reader, dir string) error {
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(backupWindow))
+	b, err := newBackupReader(r)
 	if err != nil {
 		return err
 	}
-	defer z.Close()
+	defer b.close()
 	db, err := boltfile.Open(filepath.Join(dir, fileDB), boltfile.Options{NoSync: true})
 	if err != nil {
 		return err
 	}
-	re := &restorer{r: bufio.NewReaderSize(z, 1<<20), sum: crc32.New(record.Castagnoli), db: db, dir: dir}
-	err = re.run()
+	re := &restorer{db: db, dir: dir}
+	err = re.run(b)
 	if err == nil {
 		err = db.Sync()
 	}
@@ -45,10 +38,8 @@ func restoreInto(r io.Reader, dir string) error {
 	return syncFolder(dir)
 }
 
-// A restorer reads a backup.
+// A restorer makes a database and a log of the parts of a backup.
 type restorer struct {
-	r   *bufio.Reader
-	sum hash.Hash32
 	db  *boltfile.File
 	log *wal.Log
 	dir string
@@ -59,66 +50,15 @@ type restorer struct {
 	version []byte
 }
 
-// ReadByte returns the next byte, and sums it.
-func (re *restorer) ReadByte() (byte, error) {
-	c, err := re.r.ReadByte()
-	if err == nil {
-		_, _ = re.sum.Write([]byte{c})
-	}
-	return c, err
-}
-
-// read returns the next n bytes, and sums them.
-func (re *restorer) read(n uint64) ([]byte, error) {
-	if n > maxPart {
-		return nil, fmt.Errorf("entry of %d bytes: %w", n, errBackup)
-	}
-	var out bytes.Buffer // grows as bytes come, whatever n claims
-	if _, err := io.CopyN(&out, re.r, int64(n)); err != nil {
-		return nil, fmt.Errorf("%w: %w", errBackup, err)
-	}
-	_, _ = re.sum.Write(out.Bytes())
-	return out.Bytes(), nil
-}
-
-// string reads a length and as many bytes.
-func (re *restorer) string() ([]byte, error) {
-	n, err := binary.ReadUvarint(re)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errBackup, err)
-	}
-	return re.read(n)
-}
-
 // run reads the whole backup.
-func (re *restorer) run() (err error) {
-	magic, err := re.read(uint64(len(backupMagic)))
-	if err != nil || string(magic) != backupMagic {
-		return errBackup
-	}
+func (re *restorer) run(b *backupReader) error {
 	if err := re.write(); err != nil { // buckets without a version: not a new store
 		return err
 	}
-	for {
-		sum := re.sum.Sum32()
-		kind, err := re.ReadByte()
-		if err != nil {
-			return fmt.Errorf("%w: %w", errBackup, err)
-		}
-		switch kind {
-		case backupPair:
-			err = re.pair()
-		case backupRecord:
-			err = re.record()
-		case backupEnd:
-			return re.end(sum)
-		default:
-			err = errBackup
-		}
-		if err != nil {
-			return err
-		}
+	if err := b.parts(context.Background(), re.pair, re.record); err != nil {
+		return err
 	}
+	return re.end()
 }
 
 // write writes the pairs that wait.
@@ -140,24 +80,14 @@ func (re *restorer) write() error {
 	return err
 }
 
-// pair reads a pair.
-func (re *restorer) pair() error {
-	var parts [3][]byte
-	for i := range parts {
-		var err error
-		if parts[i], err = re.string(); err != nil {
-			return err
-		}
-	}
+// pair takes a pair.
+func (re *restorer) pair(parts [3][]byte) error {
 	if bytes.Equal(parts[0], bucketMeta) && bytes.Equal(parts[1], metaVersion) {
 		re.version = parts[2]
 		return nil
 	}
 	if bytes.Equal(parts[0], bucketMeta) && bytes.Equal(parts[1], metaLog) {
 		return nil // the log of the store that was backed up
-	}
-	if !slices.ContainsFunc(buckets, func(b []byte) bool { return bytes.Equal(b, parts[0]) }) {
-		return fmt.Errorf("bucket %.20q: %w", parts[0], errBackup)
 	}
 	re.pairs = append(re.pairs, parts)
 	if re.size += len(parts[1]) + len(parts[2]); re.size > txBytes {
@@ -166,21 +96,10 @@ func (re *restorer) pair() error {
 	return nil
 }
 
-// record reads a record and puts it into the log.
-func (re *restorer) record() error {
-	p, err := binary.ReadUvarint(re)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errBackup, err)
-	}
-	rec, err := re.string()
-	if err != nil {
-		return err
-	}
-	if p == 0 {
-		return fmt.Errorf("log record 0: %w", errBackup)
-	}
+// record puts a record into the log.
+func (re *restorer) record(p wal.Pos, rec []byte) error {
 	if re.log == nil {
-		if err := re.openLog(wal.Pos(p) - 1); err != nil {
+		if err := re.openLog(p - 1); err != nil {
 			return err
 		}
 	}
@@ -188,7 +107,7 @@ func (re *restorer) record() error {
 	if err != nil {
 		return err
 	}
-	if got != wal.Pos(p) {
+	if got != p {
 		return fmt.Errorf("log record %d where %d belongs: %w", p, got, errBackup)
 	}
 	return nil
@@ -200,17 +119,10 @@ func (re *restorer) openLog(after wal.Pos) (err error) {
 	return err
 }
 
-// end checks the sum of the stream, and completes the log and the database.
-func (re *restorer) end(sum uint32) error {
-	p, err := re.read(4)
-	if err != nil || binary.LittleEndian.Uint32(p) != sum {
-		return fmt.Errorf("%w: %w", errBackup, record.ErrSum)
-	}
+// end completes the log and the database.
+func (re *restorer) end() error {
 	if re.version == nil {
 		return fmt.Errorf("no version: %w", errBackup)
-	}
-	if _, err := re.r.ReadByte(); err != io.EOF {
-		return fmt.Errorf("behind the end: %w", errors.Join(errBackup, err))
 	}
 	if re.log == nil {
 		if err := re.openLog(0); err != nil {
