@@ -3,11 +3,11 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -16,15 +16,21 @@ import (
 )
 
 func newBackup(c *common) *cobra.Command {
-	force := false
+	var force, check bool
 	cmd := &cobra.Command{
 		Use:   "backup FILE|-",
 		Short: "Write a consistent copy of the database to a file",
 		Long: `Write a consistent copy of the database, compressed with zstd, to FILE or, with "-", to standard output.
 A running server goes on serving meanwhile. FILE appears only when the copy is whole and on disk; until then it is
-FILE.partial. A FILE that exists is left alone, unless --force replaces it.`,
+FILE.partial. A FILE that exists is left alone, unless --force replaces it.
+
+With --check nothing is written: FILE is read, every checksum in it is compared, and the exit code is 1 if anything is
+wrong. rondo serve --backup-to makes backups at regular times.`,
 		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if check {
+				return c.checkBackup(cmd.Context(), args[0])
+			}
 			if args[0] == "-" && isTerminal(c.stdout) {
 				return errors.New("a backup is binary: not written to a terminal")
 			}
@@ -39,50 +45,30 @@ FILE.partial. A FILE that exists is left alone, unless --force replaces it.`,
 			if args[0] == "-" {
 				return o.Backup(cmd.Context(), c.stdout)
 			}
-			return replaceFile(args[0], func(w io.Writer) error { return o.Backup(cmd.Context(), w) })
+			return replace.File(args[0], func(w io.Writer) error { return o.Backup(cmd.Context(), w) })
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "replace FILE if it exists")
+	cmd.Flags().BoolVar(&check, "check", false, "read FILE and say whether it is a whole backup")
 	return cmd
 }
 
-// replaceFile replaces the file name by the content that write writes. If write fails, the file
-// stays unchanged. The content goes to name.partial first. A process that is killed leaves that
-// file behind, and the next process reuses it.
-func replaceFile(name string, write func(io.Writer) error) (err error) {
-	if err := replace.Check(name); err != nil {
-		return err
-	}
-	f, err := createPartial(name + ".partial")
-	if err != nil {
-		return err
-	}
-	defer func() {
+// checkBackup reads a backup and prints what it holds.
+func (c *common) checkBackup(ctx context.Context, name string) error {
+	in := c.stdin
+	if name != "-" {
+		f, err := os.Open(name)
 		if err != nil {
-			_ = f.Close() // the first error is the one to report
-			_ = os.Remove(f.Name())
+			return err
 		}
-	}()
-	if err := write(f); err != nil {
+		defer func() { _ = f.Close() }() // read only
+		in = f
+	}
+	if _, err := core.VerifyBackup(ctx, bufio.NewReaderSize(in, 1<<20)); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	// The file is still open: its lock keeps other processes from taking it over.
-	if err := os.Rename(f.Name(), name); err != nil {
-		return err
-	}
-	return cmp.Or(f.Close(), syncFolder(filepath.Dir(name)))
-}
-
-// syncFolder makes a new name in dir durable.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return cmp.Or(d.Sync(), d.Close())
+	_, err := fmt.Fprintln(c.stdout, "no problem found")
+	return err
 }
 
 func newRestoreBackup(c *common) *cobra.Command {

@@ -66,6 +66,7 @@ type serve struct {
 	engine  core.Options
 	sync    syncMode
 	memory  byteSize
+	backups server.Backups
 	future  time.Duration
 	burst   int
 	rate    int
@@ -114,6 +115,10 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	s.future = receivers.DefaultMaxFuture
 	f.Var((*duration)(&s.future), "max-future", "`time` by which a sample may be ahead of the clock; negative: no limit")
 	f.Var(&s.memory, "memory", "`bytes` of memory for the state of series, rows that are not stored yet and queues: 512M, 4G")
+	f.StringVar(&s.backups.Dir, "backup-to", "", "`folder` into which backups are made, each checked after it was written; empty: none are made")
+	s.backups.Every = 24 * time.Hour
+	f.Var((*duration)(&s.backups.Every), "backup-every", "`time` from one backup to the next")
+	f.IntVar(&s.backups.Keep, "backup-keep", 7, "`number` of backups that are kept; older ones are removed")
 	f.Var((*logLevel)(&s.level), "log-level", "least important `level` that is logged: debug, info, warn or error")
 	f.BoolVar(&s.logJSON, "log-json", false, "write log lines as JSON objects")
 	s.memory = 4 << 30
@@ -164,6 +169,7 @@ func (s *serve) run(ctx context.Context) error {
 		MaxFuture: s.future,
 		Limits:    sink.Options{SenderBurst: s.burst, SenderRate: s.rate, Logger: log},
 		Memory:    int64(s.memory),
+		Backups:   s.backups,
 		Getenv:    s.getenv,
 		Logger:    log,
 	}
@@ -256,6 +262,10 @@ func (s *serve) check() error {
 		return errors.New("--sender-burst 0: want 1 or more, or -1 for no limit")
 	case s.rate < 1:
 		return fmt.Errorf("--sender-rate %d: want 1 or more", s.rate)
+	case s.backups.Every < time.Second:
+		return fmt.Errorf("--backup-every %v: want a second or more", s.backups.Every)
+	case s.backups.Keep < 1:
+		return fmt.Errorf("--backup-keep %d: want 1 or more", s.backups.Keep)
 	case s.memory < minMemory:
 		least := byteSize(minMemory)
 		return fmt.Errorf("--memory %v: want %v or more", &s.memory, &least)

@@ -30,7 +30,7 @@ func sections() []section {
 	}
 	all = append(all, section{"rrdcached's protocol: rrdtool --daemon, librrd", []string{"rrdcached"}})
 	return append(append(all, more...), []section{
-		{"Storage", []string{"db", "config", "socket", "sync", "reorder", "memory"}},
+		{"Storage", []string{"db", "config", "socket", "sync", "reorder", "memory", "backup"}},
 		{"Limits", []string{"max", "sender"}},
 		{"Log", []string{"log"}},
 	}...)

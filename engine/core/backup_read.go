@@ -156,8 +156,7 @@ func (b *backupReader) end(sum uint32) error {
 
 // A BackupContent is what VerifyBackup has found in a backup.
 type BackupContent struct {
-	Series  int64 // series in the catalogue
-	Entries int64 // entries of the database, those of series among them
+	Entries int64 // entries of the database
 	Records int64 // records of the log
 	Bytes   int64 // of entries and records, before compression
 }
@@ -175,9 +174,6 @@ func VerifyBackup(ctx context.Context, r io.Reader) (got BackupContent, err erro
 	pair := func(p [3][]byte) error {
 		got.Entries++
 		got.Bytes += int64(len(p[0]) + len(p[1]) + len(p[2]))
-		if bytes.Equal(p[0], bucketSeries) {
-			got.Series++
-		}
 		version = version || bytes.Equal(p[0], bucketMeta) && bytes.Equal(p[1], metaVersion)
 		return soundEntry(p[0], p[1], p[2])
 	}

@@ -1,4 +1,4 @@
-// Package replace checks whether a new file may replace what has a name now.
+// Package replace puts a new file in the place of an old one, and checks whether that is right.
 //
 // A rename replaces whatever has the name. For root that includes a device: after a backup to
 // /dev/null a regular file would stand in place of the device.

@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,7 @@ func TestEachProblemIsTold(t *testing.T) {
 		{"overload", func(s *health.State) { s.Receivers[0].Stats.Dropped[receivers.Overload] = 1 }, "overload/collectd", "faster than", health.Error},
 		{"nothing yet", func(s *health.State) { s.Receivers[0].Stats = receivers.Stats{} }, "nothing/collectd", "nothing has been received at 127.0.0.1:25826", health.Info},
 		{"silent", func(s *health.State) { s.Senders[0].Last = began }, "silent", "1 sender has been silent for more than 10 minutes: web1.", health.Warning},
+		{"backup", func(s *health.State) { s.BackupErr = errors.New("no space left") }, "backup", "failed: no space left. None is known", health.Error},
 		{"configuration", func(s *health.State) { s.ConfigBad = true }, "config", "has a mistake", health.Warning},
 		{"restart", func(s *health.State) { s.Restart = 2 }, "restart", "2 changed settings take effect", health.Info},
 		{"taken", func(s *health.State) { s.Missed = []string{"--http 127.0.0.1:9180"} }, "taken", "--http 127.0.0.1:9180", health.Info},

@@ -30,6 +30,10 @@ type State struct {
 	Missed []string
 	// Open are the listeners that other machines reach and that ask for no password.
 	Open []string
+	// BackupErr says why the last backup failed; nil means that it did not. BackupLast is when the
+	// newest whole one began; the zero time means that none is known.
+	BackupErr  error
+	BackupLast time.Time
 	// ConfigBad says that the configuration was read again and not taken; Restart counts settings
 	// that wait for a restart.
 	ConfigBad bool

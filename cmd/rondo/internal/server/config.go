@@ -36,6 +36,8 @@ type Config struct {
 	Memory int64
 	// Grace is how long open requests may take when the server ends; 0 means 5 s.
 	Grace time.Duration
+	// Backups are backups at regular times.
+	Backups Backups
 	// Reload delivers the Ways after each change of the configuration; nil means that they never
 	// change.
 	Reload <-chan Ways
@@ -58,6 +60,13 @@ type Ways struct {
 	Err error
 	// Restart is the number of changed settings that take effect only after a restart.
 	Restart int
+}
+
+// Backups says where and how often backups are made. An empty Dir means never.
+type Backups struct {
+	Dir   string
+	Every time.Duration // above 0
+	Keep  int           // 1 or more
 }
 
 // An Address is a listen address. If the user has named it, failing to listen there ends the

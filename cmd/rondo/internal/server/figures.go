@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
@@ -22,6 +23,7 @@ func (s *server) figures() []figure {
 		figure{"expired", "rondo_expired_total", rra.Derive, "Paths whose metadata was forgotten after silence.", float64(s.swept.expired.Load())},
 		figure{"series_expired", "rondo_series_expired_total", rra.Derive, "Series dropped after silence.", float64(s.swept.dropped.Load())},
 	)
+	fs = append(fs, backupFigures(s.backups.State())...)
 	fs = append(fs, s.reloadFigures()...)
 	return append(fs, s.httpFigures()...)
 }
@@ -57,6 +59,20 @@ func storeFigures(st core.Stats) []figure {
 		{"", "rondo_groups_dropped_total", rra.Derive, "Groups of series unloaded to keep within the memory budget.", float64(st.GroupsDropped)},
 		{"", "rondo_replayed_records", rra.Gauge, "Records replayed when the store was opened.", float64(st.ReplayedRecords)},
 		{"", "rondo_recovery_seconds", rra.Gauge, "Duration of the recovery when the store was opened.", st.RecoverySeconds},
+	}
+}
+
+func backupFigures(st backups.State) []figure {
+	last := 0.0
+	if !st.Last.IsZero() {
+		last = float64(st.Last.UnixMilli()) / 1000
+	}
+	return []figure{
+		{"", "rondo_backups_total", rra.Derive, "Backups made and checked (--backup-to).", float64(st.Made)},
+		{"", "rondo_backup_failures_total", rra.Derive, "Backups that failed; they are tried again.", float64(st.Failed)},
+		{"", "rondo_backup_last_success_timestamp_seconds", rra.Gauge, "When the newest backup was begun, seconds since 1970; 0: none is known.", last},
+		{"", "rondo_backup_last_seconds", rra.Gauge, "Duration of the newest backup, with checking it.", st.Took.Seconds()},
+		{"", "rondo_backup_last_bytes", rra.Gauge, "Size of the newest backup.", float64(st.Bytes)},
 	}
 }
 

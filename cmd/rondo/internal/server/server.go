@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/dashboards"
@@ -62,6 +63,7 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	}
 	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
 		"recovery", time.Since(s.started).Round(time.Millisecond))
+	s.backups = &backups.Keeper{Source: s.store, Dir: s.Backups.Dir, Every: s.Backups.Every, Keep: s.Backups.Keep, Logger: s.Logger}
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
 	s.queries = s.newQueries()
@@ -102,6 +104,9 @@ func (s *server) serve(ctx context.Context) error {
 	wg.Go(func() { s.observe(ctx) })
 	wg.Go(func() { s.watchdog(ctx) })
 	wg.Go(func() { s.sweep(ctx) })
+	if s.Backups.Dir != "" {
+		wg.Go(func() { s.backups.Run(ctx) })
+	}
 	for {
 		select {
 		case <-ctx.Done():

@@ -538,3 +538,22 @@ func TestOwnSeries(t *testing.T) {
 		}
 	}
 }
+
+// TestBackups: a server with a folder for backups makes one at once, and tells of it.
+func TestBackups(t *testing.T) {
+	dir := t.TempDir()
+	r := start(t, Config{HTTP: anyPort, Ways: fakeWays(nil), Backups: Backups{Dir: dir, Every: time.Hour, Keep: 1}})
+	eventually(t, "a backup is made", func() bool { return metric(t, r, "rondo_backups_total") == 1 })
+	files, err := filepath.Glob(filepath.Join(dir, "rondo-*Z.zst"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := core.VerifyBackup(t.Context(), f); err != nil {
+		t.Error(err)
+	}
+}

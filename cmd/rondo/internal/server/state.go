@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/engine/core"
@@ -35,6 +36,7 @@ type server struct {
 	receivers   *manager
 	daemon      *daemon // nil: rrdcached's protocol is off
 	swept       swept
+	backups     *backups.Keeper
 	watch       health.Watch
 	activated   map[string][]*os.File
 	opened      int      // inputs that listen, or read files

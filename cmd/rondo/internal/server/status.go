@@ -36,9 +36,11 @@ func (s *server) observe(ctx context.Context) {
 
 // state returns the figures of the server at now.
 func (s *server) state(now time.Time) health.State {
+	backup := s.backups.State()
 	st := health.State{
 		Now: now, Started: s.started, Dir: absolute(s.DB), Store: s.store.Stats(),
 		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Missed: s.missed,
+		BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
 		HostRefused: s.page.refused[refusedHost].Load(), Shed: s.page.shed(),
 	}

@@ -1,0 +1,220 @@
+// Package backups makes backups of a store at regular times into a folder, checks each, and removes
+// old ones.
+package backups
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/owner"
+	"github.com/rondo-db/rondo/internal/replace"
+)
+
+// A backup's name is prefix, its time in stamp's form, and suffix: rondo-20261122T170831Z.zst. Names
+// sort by time. Other files of the folder are left alone.
+const (
+	prefix = "rondo-"
+	stamp  = "20060102T150405Z"
+	suffix = ".zst"
+)
+
+// retry is how long after a failure the next backup is made, if backups are not made more often
+// anyway.
+const retry = 10 * time.Minute
+
+// A Source writes a backup. *core.Store is one.
+type Source interface {
+	Backup(ctx context.Context, w io.Writer) error
+}
+
+// A Keeper makes backups of a source.
+type Keeper struct {
+	Source Source
+	Dir    string        // the folder; it is made if it is missing
+	Every  time.Duration // from one backup to the next, above 0
+	Keep   int           // how many backups are kept, 1 or more
+	Logger *slog.Logger
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+
+	mu    sync.Mutex // guards state
+	state State
+}
+
+// A State is what a Keeper has done.
+type State struct {
+	Made, Failed uint64    // backups since the start
+	Last         time.Time // when the newest backup that is whole began; zero: none is known
+	Took         time.Duration
+	Bytes        int64 // of that backup
+	Err          error // why the last attempt failed; nil: it did not
+}
+
+// State returns what the keeper has done so far.
+func (k *Keeper) State() State {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.state
+}
+
+func (k *Keeper) now() time.Time {
+	if k.Now != nil {
+		return k.Now()
+	}
+	return time.Now()
+}
+
+// Run makes backups until ctx ends. The first is made when the newest in the folder is as old as
+// Every, at once if the folder has none.
+func (k *Keeper) Run(ctx context.Context) {
+	due := k.begin()
+	for {
+		t := time.NewTimer(due.Sub(k.now()))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		if due = k.now().Add(k.Every); k.Make(ctx) != nil {
+			due = k.now().Add(min(k.Every, retry))
+		}
+	}
+}
+
+// begin looks at what the folder holds, and returns when the next backup is due.
+func (k *Keeper) begin() time.Time {
+	old, err := k.list()
+	if err != nil || len(old) == 0 {
+		return k.now()
+	}
+	last := timeOf(old[len(old)-1])
+	k.mu.Lock()
+	k.state.Last = last
+	k.mu.Unlock()
+	if last.After(k.now()) { // the clock was set back
+		return k.now()
+	}
+	return last.Add(k.Every)
+}
+
+// Make makes one backup, reads it back to check it, and removes those that are too old. It returns
+// and logs what went wrong. A backup that is not right does not stay, and does not make others go.
+func (k *Keeper) Make(ctx context.Context) error {
+	began := k.now()
+	size, err := k.make(ctx, began)
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	k.mu.Lock()
+	k.state.Err = err
+	if err == nil {
+		k.state.Made++
+		k.state.Last, k.state.Took, k.state.Bytes = began, k.now().Sub(began), size
+	} else {
+		k.state.Failed++
+	}
+	took := k.state.Took
+	k.mu.Unlock()
+	if err != nil {
+		k.Logger.Error("no backup was made", "dir", k.Dir, "err", err)
+		return err
+	}
+	k.Logger.Info("backup made", "file", k.path(began), "bytes", size, "took", took.Round(time.Millisecond))
+	if err := k.prune(); err != nil {
+		k.Logger.Error("old backups not removed", "dir", k.Dir, "err", err)
+	}
+	return nil
+}
+
+func (k *Keeper) path(at time.Time) string {
+	return filepath.Join(k.Dir, prefix+at.UTC().Format(stamp)+suffix)
+}
+
+// make writes a backup that began at a time, and returns its size in bytes.
+func (k *Keeper) make(ctx context.Context, at time.Time) (int64, error) {
+	if err := owner.MkdirAll(k.Dir, 0o700); err != nil {
+		return 0, err
+	}
+	name := k.path(at)
+	if _, err := os.Lstat(name); err == nil {
+		return 0, fmt.Errorf("%s exists", name) // two in a second
+	}
+	if err := replace.File(name, func(w io.Writer) error { return k.Source.Backup(ctx, w) }); err != nil {
+		return 0, err
+	}
+	size, err := verify(ctx, name)
+	if err != nil {
+		return 0, errors.Join(fmt.Errorf("%s: %w", name, err), os.Remove(name))
+	}
+	return size, nil
+}
+
+// verify reads a backup from the disk.
+func verify(ctx context.Context, name string) (size int64, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	_, err = core.VerifyBackup(ctx, bufio.NewReaderSize(f, 1<<20))
+	return info.Size(), err
+}
+
+// prune removes the oldest backups until Keep are left.
+func (k *Keeper) prune() error {
+	all, err := k.list()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range all[:max(len(all)-max(k.Keep, 1), 0)] {
+		errs = append(errs, os.Remove(filepath.Join(k.Dir, name)))
+	}
+	return errors.Join(errs...)
+}
+
+// list returns the names of the backups in the folder, oldest first.
+func (k *Keeper) list() ([]string, error) {
+	entries, err := os.ReadDir(k.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && !timeOf(e.Name()).IsZero() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// timeOf returns the time in the name of a backup, or the zero time if it is not the name of one.
+func timeOf(name string) time.Time {
+	text, ok := strings.CutPrefix(name, prefix)
+	text, end := strings.CutSuffix(text, suffix)
+	if !ok || !end {
+		return time.Time{}
+	}
+	t, err := time.Parse(stamp, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

@@ -1,0 +1,196 @@
+package backups_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/engine/enginetest"
+)
+
+// A source gives what it holds as a backup.
+type source struct {
+	backup []byte
+	err    error
+}
+
+func (s *source) Backup(_ context.Context, w io.Writer) error {
+	if _, err := w.Write(s.backup); err != nil {
+		return err
+	}
+	return s.err
+}
+
+// whole returns a backup of a store.
+func whole(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := enginetest.Open(t).Backup(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// TestMake: backups are whole, the newest are kept, and files of others stay.
+func TestMake(t *testing.T) {
+	s := &source{backup: whole(t)}
+	now := time.Date(2026, 11, 22, 17, 8, 31, 0, time.UTC)
+	dir := filepath.Join(t.TempDir(), "made", "by", "it")
+	k := &backups.Keeper{Source: s, Dir: dir, Every: time.Hour, Keep: 2, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+	for range 3 {
+		if err := k.Make(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "rondo-mine.zst"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Hour)
+	}
+	want := []string{"rondo-20261122T180831Z.zst", "rondo-20261122T190831Z.zst", "rondo-mine.zst"}
+	if got := names(t, dir); !slices.Equal(got, want) {
+		t.Errorf("the folder holds %q", got)
+	}
+	st := k.State()
+	if st.Made != 3 || st.Failed != 0 || st.Err != nil || !st.Last.Equal(now.Add(-time.Hour)) || st.Bytes != int64(len(s.backup)) {
+		t.Errorf("%+v", st)
+	}
+	f, err := os.Open(filepath.Join(dir, want[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := core.Restore(f, filepath.Join(t.TempDir(), "db")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFailures: a backup that fails, is damaged or has no place leaves the old ones alone.
+func TestFailures(t *testing.T) {
+	good := whole(t)
+	cut := good[:len(good)-3]
+	for name, c := range map[string]struct {
+		source source
+		want   string
+	}{
+		"the store fails":     {source{good, errors.New("broken")}, "broken"},
+		"what is written bad": {source{cut, nil}, "verify a backup"},
+		"two in a second":     {source{good, nil}, "exists"},
+	} {
+		dir := t.TempDir()
+		now := time.Unix(1_700_000_000, 0)
+		k := &backups.Keeper{Source: &source{backup: good}, Dir: dir, Every: time.Hour, Keep: 1, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+		if err := k.Make(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c.want != "exists" {
+			now = now.Add(time.Hour)
+		}
+		k.Source = &c.source
+		err := k.Make(t.Context())
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := names(t, dir); !slices.Equal(got, []string{"rondo-20231114T221320Z.zst"}) {
+			t.Errorf("%s: the folder holds %q", name, got)
+		}
+		if st := k.State(); st.Failed != 1 || st.Err == nil || st.Made != 1 {
+			t.Errorf("%s: %+v", name, st)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := &backups.Keeper{Source: &source{backup: good}, Dir: file, Every: time.Hour, Keep: 1, Logger: slog.New(slog.DiscardHandler)}
+	if err := k.Make(t.Context()); err == nil {
+		t.Error("a backup into a file")
+	}
+}
+
+// TestRun: the first is due when the newest of the folder is old enough, then one each Every; after
+// a failure one comes earlier.
+func TestRun(t *testing.T) {
+	good := whole(t)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		old := "rondo-" + began.Add(-20*time.Hour).UTC().Format("20060102T150405Z") + ".zst"
+		if err := os.WriteFile(filepath.Join(dir, old), good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := &source{backup: good}
+		k := &backups.Keeper{Source: s, Dir: dir, Every: 24 * time.Hour, Keep: 9, Logger: slog.New(slog.DiscardHandler)}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { k.Run(ctx); close(done) }()
+		for i, step := range []struct {
+			after        time.Duration // since the start
+			fails        bool
+			made, failed uint64
+		}{
+			{3 * time.Hour, false, 0, 0},
+			{5 * time.Hour, false, 1, 0},
+			{27 * time.Hour, true, 1, 0},
+			{28*time.Hour + 5*time.Minute, true, 1, 1},
+			{28*time.Hour + 12*time.Minute, false, 1, 2},
+			{28*time.Hour + 25*time.Minute, false, 2, 2},
+		} {
+			time.Sleep(time.Until(began.Add(step.after)))
+			synctest.Wait()
+			if st := k.State(); st.Made != step.made || st.Failed != step.failed {
+				t.Errorf("step %d: %+v", i, st)
+			}
+			if s.err = nil; step.fails {
+				s.err = errors.New("broken")
+			}
+		}
+		cancel()
+		<-done
+	})
+}
+
+// TestClock: a clock that was set back does not put backups off.
+func TestClock(t *testing.T) {
+	good := whole(t)
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		if err := os.WriteFile(filepath.Join(dir, "rondo-29991231T000000Z.zst"), good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k := &backups.Keeper{Source: &source{backup: good}, Dir: dir, Every: time.Hour, Keep: 9, Logger: slog.New(slog.DiscardHandler)}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { k.Run(ctx); close(done) }()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if st := k.State(); st.Made != 1 {
+			t.Errorf("%+v", st)
+		}
+		cancel()
+		<-done
+	})
+}

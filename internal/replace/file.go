@@ -1,0 +1,47 @@
+package replace
+
+import (
+	"cmp"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// File replaces the file name by the content that write writes, durably. If write fails, the file
+// stays unchanged. The content goes to name.partial first. A process that is killed leaves that file
+// behind, and the next process reuses it.
+func File(name string, write func(io.Writer) error) (err error) {
+	if err := Check(name); err != nil {
+		return err
+	}
+	f, err := createPartial(name + ".partial")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // the first error is the one to report
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	// The file is still open: its lock keeps other processes from taking it over.
+	if err := os.Rename(f.Name(), name); err != nil {
+		return err
+	}
+	return cmp.Or(f.Close(), syncFolder(filepath.Dir(name)))
+}
+
+// syncFolder makes a new name in dir durable.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(d.Sync(), d.Close())
+}
