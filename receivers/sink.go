@@ -34,9 +34,17 @@ type Sink interface {
 	// without samples, and the reading of the first data source that takes values; NaN: unknown.
 	Last(ctx context.Context, ref core.Ref) (at rra.Time, reading float64, err error)
 
-	// Replace puts copies in place of the series of the same paths, each at once, all with one wait
-	// for the store. out[i].Ref is the new reference of copies[i].
-	Replace(ctx context.Context, copies []core.Copy) (out []core.Created, err error)
+	// Replace gives existing series, which have had one sample, the definitions that Define returns
+	// and the policy changes, all with one wait for the store. It fills in the requests as Resolve
+	// does; the references are new.
+	Replace(ctx context.Context, rs []Replacement) error
+}
+
+// A Replacement asks for another definition of a series that has had one sample: Value, at the time
+// Request.Time.
+type Replacement struct {
+	Request
+	Value rra.Value
 }
 
 // A Description is metadata of one path. A new path counts against its sender as a new series does.

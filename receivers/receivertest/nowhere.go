@@ -46,12 +46,11 @@ func (*Nowhere) Last(context.Context, core.Ref) (rra.Time, float64, error) {
 	return 0, math.NaN(), nil
 }
 
-// Replace gives each copy the next reference.
-func (n *Nowhere) Replace(_ context.Context, copies []core.Copy) ([]core.Created, error) {
-	out := make([]core.Created, len(copies))
-	for i := range out {
+// Replace gives every series the next reference.
+func (n *Nowhere) Replace(_ context.Context, rs []receivers.Replacement) error {
+	for i := range rs {
 		n.refs++
-		out[i].Ref = n.refs
+		rs[i].Ref, rs[i].Definition = n.refs, rs[i].Define(0)
 	}
-	return out, nil
+	return nil
 }

@@ -156,22 +156,22 @@ func (r *Recorder) Last(_ context.Context, ref core.Ref) (rra.Time, float64, err
 	return 0, math.NaN(), nil
 }
 
-// Replace gives the series of copies their definitions and labels. The references stay.
-func (r *Recorder) Replace(_ context.Context, copies []core.Copy) ([]core.Created, error) {
+// Replace gives series other definitions. The references stay.
+func (r *Recorder) Replace(_ context.Context, rs []receivers.Replacement) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	defer r.change()
-	out := make([]core.Created, len(copies))
-	for i, c := range copies {
-		ref := r.refs[c.Path]
-		if ref == 0 {
-			out[i].Err = core.ErrNotFound
+	for i := range rs {
+		q := &rs[i].Request
+		if q.Ref = r.refs[q.Path]; q.Ref == 0 {
+			q.Err = core.ErrNotFound
 			continue
 		}
-		r.series[ref-1].Labels, r.series[ref-1].Definition = c.Labels, c.Definition
-		out[i].Ref = ref
+		if q.Definition, q.Err = r.Policy.DefineRequest(q); q.Err == nil {
+			r.series[q.Ref-1].Definition = q.Definition
+		}
 	}
-	return out, nil
+	return nil
 }
 
 // Stall makes Submit wait until release is called or the context of Submit ends.

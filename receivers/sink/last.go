@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -30,10 +31,43 @@ func (s *Sink) Last(_ context.Context, ref core.Ref) (at rra.Time, reading float
 }
 
 // Replace is receivers.Sink's.
-func (s *Sink) Replace(ctx context.Context, copies []core.Copy) ([]core.Created, error) {
+func (s *Sink) Replace(ctx context.Context, rs []receivers.Replacement) error {
+	copies := make([]core.Copy, 0, len(rs))
+	of := make([]int, 0, len(rs)) // of[i] is the index in rs of copies[i]
+	for i := range rs {
+		r := &rs[i]
+		var c core.Copy
+		if c, r.Err = s.replacement(r); r.Err == nil {
+			copies, of = append(copies, c), append(of, i)
+		}
+	}
 	out, err := s.store.Import(ctx, copies, true)
 	if err != nil {
-		return nil, fmt.Errorf("replace %d series: %w", len(copies), err)
+		return fmt.Errorf("replace %d series: %w", len(copies), err)
 	}
-	return out, nil
+	reqs := make([]receivers.Request, 0, len(rs))
+	for i, made := range out {
+		r := &rs[of[i]]
+		r.Ref, r.Definition, r.Err = made.Ref, copies[i].Definition, made.Err
+		reqs = append(reqs, r.Request)
+	}
+	s.roll.enter(reqs, s.o.Now())
+	return nil
+}
+
+// replacement returns the series as it would be if it had been made with its new definition.
+func (s *Sink) replacement(r *receivers.Replacement) (core.Copy, error) {
+	d, err := s.Policy().DefineRequest(&r.Request)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	m, err := rra.Compile(d)
+	if err != nil {
+		return core.Copy{}, err
+	}
+	state := m.NewState(rra.Seconds(r.Time.Unix() - 1))
+	if _, err := m.Step(&state, r.Time, []rra.Value{r.Value}, nil, nil); err != nil {
+		return core.Copy{}, err
+	}
+	return core.Copy{Path: r.Path, Labels: labels(&r.Request), Definition: d, State: state}, nil
 }

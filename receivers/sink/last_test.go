@@ -40,20 +40,14 @@ func TestLast(t *testing.T) {
 	if at, v, err := s.Last(ctx, reqs[0].Ref); at != rra.Seconds(1000)+1500 || v != value || err != nil {
 		t.Errorf("after a sample: %v %v %v", at, v, err)
 	}
-	d := receivers.StandardDefinition(60)
-	m, err := rra.Compile(d)
-	if err != nil {
-		t.Fatal(err)
+	rs := []receivers.Replacement{{Request: receivers.Request{
+		Identity: receivers.Identity{Path: "a"}, Time: rra.Seconds(1000),
+		Define: func(int64) *rra.Definition { return receivers.StandardDefinition(60) },
+	}, Value: rra.Float(7)}}
+	if err := s.Replace(ctx, rs); err != nil || rs[0].Err != nil || rs[0].Definition.Step != 60 {
+		t.Fatalf("%v %+v", err, rs[0])
 	}
-	state := m.NewState(rra.Seconds(999))
-	if _, err := m.Step(&state, rra.Seconds(1000), []rra.Value{rra.Float(7)}, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.Replace(ctx, []core.Copy{{Path: "a", Definition: d, State: state}})
-	if err != nil || out[0].Err != nil {
-		t.Fatal(err, out[0].Err)
-	}
-	if at, v, err := s.Last(ctx, out[0].Ref); at != rra.Seconds(1000) || v != 7 || err != nil {
+	if at, v, err := s.Last(ctx, rs[0].Ref); at != rra.Seconds(1000) || v != 7 || err != nil {
 		t.Errorf("after a replacement: %v %v %v", at, v, err)
 	}
 	if _, _, err := s.Last(ctx, reqs[0].Ref); err == nil {

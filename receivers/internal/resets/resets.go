@@ -2,10 +2,10 @@
 //
 // A counter of Prometheus or OpenTelemetry counts from zero when its program starts anew. rrdtool
 // has no such data source: COUNTER takes a fall for an overflow, and DERIVE with a minimum of 0
-// makes the time around a fall unknown. So a receiver stores such a counter in a data source DDERIVE
-// with a minimum of 0, and puts one reading of 0 before the first sample after a reset. The fall to
-// that 0 is unknown for a microsecond, which counts as no second at all. All that the counter has
-// counted since is a rate again:
+// makes the time around a fall unknown. So a receiver stores such a counter in a data source
+// DDERIVE with a minimum of 0, and puts one reading of 0 before the first sample after a reset. The
+// fall to that 0 is unknown for a microsecond, which counts as no second at all. All that the
+// counter has counted since is a rate again:
 //
 //	10:00:00           900
 //	10:00:10           950

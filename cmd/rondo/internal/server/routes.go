@@ -80,7 +80,7 @@ func (m *manager) openRoutes(r Receiver) error {
 	if _, ok := rec.(receivers.Handler); !ok {
 		return fmt.Errorf("receiver %s: it takes no requests", name)
 	}
-	m.Logger.Info("listening", "for", name, "network", receivers.HTTP, "addr", m.http.Addr().String(), "routes", strings.Join(r.Protocol.Routes, ", "))
+	m.Logger.Debug("taking requests", "for", name, "routes", strings.Join(r.Protocol.Routes, ", "))
 	m.serve(r, rec)
 	return nil
 }

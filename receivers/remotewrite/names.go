@@ -1,0 +1,149 @@
+package remotewrite
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// NameLabel is the label that holds the name of a metric.
+const NameLabel = "__name__"
+
+// maxComponent is the longest component of a path, in bytes.
+const maxComponent = 1024
+
+// check returns what is wrong with labels as sent; empty: nothing. It sorts them by name, without
+// those that have no value: Prometheus takes such labels for absent.
+func check(labels []core.Label) (sorted []core.Label, wrong string) {
+	for i := range labels {
+		switch l := &labels[i]; {
+		case l.Name == "":
+			return nil, "a label has no name"
+		case !utf8.ValidString(l.Name):
+			return nil, fmt.Sprintf("the label %.100q is no UTF-8", l.Name)
+		case !utf8.ValidString(l.Value):
+			return nil, fmt.Sprintf("the value of the label %.100q is no UTF-8", l.Name)
+		}
+	}
+	slices.SortStableFunc(labels, func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
+	for i := 1; i < len(labels); i++ {
+		if labels[i].Name == labels[i-1].Name {
+			return nil, fmt.Sprintf("the label %.100q is there twice", labels[i].Name)
+		}
+	}
+	labels = slices.DeleteFunc(labels, func(l core.Label) bool { return l.Value == "" })
+	if valueOf(labels, NameLabel) == "" {
+		return nil, "there is no metric name"
+	}
+	return labels, ""
+}
+
+// checked returns the labels of a key, sorted, or what is wrong with them.
+func (w *work) checked(key []byte) (labels []core.Label, wrong string) {
+	wire, err := w.labels(key)
+	if err != nil {
+		return nil, err.Error()
+	}
+	labels = make([]core.Label, len(wire))
+	for j, l := range wire {
+		labels[j] = core.Label{Name: string(l.name), Value: string(l.value)}
+	}
+	return check(labels)
+}
+
+func valueOf(labels []core.Label, name string) string {
+	for _, l := range labels {
+		if l.Name == name {
+			return l.Value
+		}
+	}
+	return ""
+}
+
+// Identify returns the path of a series, prometheus/JOB/INSTANCE/NAME{OTHER LABELS}, and its labels
+// as sent. The labels are sorted by name, and none is empty. Where the path does not tell
+// all of the labels, because characters were replaced or it is too long, it ends in a hash of them.
+func Identify(labels []core.Label) receivers.Identity {
+	path, whole := []byte("prometheus"), true
+	component := func(s string) {
+		if s == "" {
+			s = "-"
+		} else if s == "-" {
+			whole = false
+		}
+		path = append(path, '/')
+		start := len(path)
+		path = receivers.AppendComponent(path, s)
+		if string(path[start:]) != s {
+			whole = false
+		}
+		if len(path)-start > maxComponent {
+			path, whole = cut(path, start+maxComponent), false
+		}
+	}
+	component(valueOf(labels, "job"))
+	component(valueOf(labels, "instance"))
+	component(valueOf(labels, NameLabel) + rest(labels))
+	for _, l := range labels {
+		whole = whole && classic(l.Name)
+	}
+	if !whole || !classic(valueOf(labels, NameLabel)) || strings.HasSuffix(string(path), ".rrd") {
+		h := fnv.New64a()
+		for _, l := range labels {
+			_, _ = fmt.Fprintf(h, "%d %s%d %s", len(l.Name), l.Name, len(l.Value), l.Value) // it never fails
+		}
+		path = fmt.Appendf(path, "#%016x", h.Sum64())
+	}
+	kept := make([]core.Label, len(labels))
+	for i, l := range labels {
+		kept[i] = core.Label{Name: receivers.LabelText(l.Name), Value: receivers.LabelText(l.Value)}
+	}
+	return receivers.Identity{Path: string(path), Labels: kept}
+}
+
+// classic reports whether a name consists of letters, digits, underscores and colons. Other names
+// may hold what separates labels in a path.
+func classic(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == ':':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// rest returns the labels that are in no other component: {a="b",c="d"}; empty if there are none.
+func rest(labels []core.Label) string {
+	var b strings.Builder
+	for _, l := range labels {
+		if l.Name == NameLabel || l.Name == "job" || l.Name == "instance" {
+			continue
+		}
+		b.WriteByte("{,"[min(b.Len(), 1)])
+		b.WriteString(l.Name)
+		b.WriteString(`="`)
+		_, _ = escaper.WriteString(&b, l.Value) // a Builder takes everything
+		b.WriteByte('"')
+	}
+	if b.Len() > 0 {
+		b.WriteByte('}')
+	}
+	return b.String()
+}
+
+var escaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
+// cut cuts b to n bytes, or up to three fewer so that no character is cut.
+func cut(b []byte, n int) []byte {
+	for n > 0 && !utf8.RuneStart(b[n]) {
+		n--
+	}
+	return b[:n]
+}

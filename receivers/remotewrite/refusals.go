@@ -1,0 +1,63 @@
+package remotewrite
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// maxTold is how many refusals an answer lists.
+const maxTold = 10
+
+// refusals are what of a request is not stored, and why.
+type refusals struct {
+	samples int                       // refused
+	native  int                       // native histograms
+	dropped [receivers.NumReasons]int // by reason
+	again   bool                      // the request is to be sent again
+	why     string                    // why it is
+	told    []string
+	more    int // refusals beyond told
+}
+
+func (r *refusals) reset() { *r = refusals{told: r.told[:0]} }
+
+// refuse notes that n samples are refused. what is called for the text.
+func (r *refusals) refuse(why receivers.Reason, n int, what func() string) {
+	r.samples += n
+	r.dropped[why] += n
+	r.tell(what)
+}
+
+func (r *refusals) tell(what func() string) {
+	if len(r.told) >= maxTold {
+		r.more++
+		return
+	}
+	r.told = append(r.told, what())
+}
+
+// retry notes that n samples were not stored, and that the request is to be sent again.
+func (r *refusals) retry(n int, why string) {
+	r.samples += n
+	r.again, r.why = true, why
+}
+
+// text returns what the answer says. total is the number of samples in the request.
+func (r *refusals) text(total int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d samples stored", total-r.samples, total)
+	if r.native > 0 {
+		fmt.Fprintf(&b, ", %d native histograms refused", r.native)
+	}
+	b.WriteString(".\n")
+	for _, t := range r.told {
+		b.WriteString(t)
+		b.WriteByte('\n')
+	}
+	if r.more > 0 {
+		fmt.Fprintf(&b, "and %d more refusals\n", r.more)
+	}
+	return b.String()
+}

@@ -1,0 +1,172 @@
+package remotewrite
+
+import (
+	"bytes"
+	"hash/maphash"
+	"sync"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/successor"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const (
+	maxKeys = 1 << 21 // keys that are remembered; beyond it all are forgotten, and resolved again
+	maxKey  = 1 << 16 // bytes of a key
+	none    = ^uint32(0)
+)
+
+// A table finds the series of the labels of a request, by their bytes as they were sent, without
+// making a path of them. Labels in another order are another key of the same series.
+//
+// Requests look up keys at the same time. Whoever holds server.order, and nobody else, adds keys,
+// forgets them, and uses series.
+type table struct {
+	seed maphash.Seed
+	most int // keys
+
+	mu    sync.RWMutex // guards what follows; taken after server.order
+	epoch uint64       // changes when all keys are forgotten
+	slots []uint32     // by hash: 1 + the number of a key; 0: free. Its length is a power of two
+	keys  []tableKey
+	texts successor.Keys
+
+	series  []series // by number
+	byRef   map[core.Ref]uint32
+	byName  map[string][]uint32 // by the name of the metric
+	learned map[string]int64    // by job: the step of new series, in seconds
+	guessed int                 // series that may need another step
+	refused map[uint32]refusal  // by number of the series
+}
+
+type tableKey struct {
+	hash, place, length, series uint32
+}
+
+// A series is where the samples of one set of labels go, and what is remembered of the last one.
+type series struct {
+	ref    core.Ref // 0: there is none, see table.refused
+	last   sample
+	offset int32 // of its times within the unit to which they are rounded, in milliseconds
+	step   int32 // seconds
+	state
+	kind rra.Kind
+	key  uint32 // one of its keys: its number in table.keys
+}
+
+// A sample is the last one of a series, as it was handed to the store.
+type sample struct {
+	at    rra.Time
+	value float64 // NaN: unknown
+}
+
+// The state of a series is a set of flags.
+type state uint8
+
+const (
+	lastKnown   state = 1 << iota // last is that of the store
+	offsetKnown                   // offset is
+	asSent                        // its times are not rounded: their offset is not constant
+	zeroes                        // a fall is a reset: see package resets
+	guess                         // its step was guessed, and it has had one sample
+)
+
+// A refusal says why a series is not there, and when it is asked for again.
+type refusal struct {
+	why   receivers.Reason
+	text  string
+	retry int64 // second since 1970
+}
+
+func newTable(most int) *table {
+	t := &table{seed: maphash.MakeSeed(), most: most, learned: make(map[string]int64)}
+	t.forget()
+	return t
+}
+
+// forget forgets all keys and series. What was learned of jobs stays.
+func (t *table) forget() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.epoch++
+	clear(t.slots)
+	t.keys, t.series = t.keys[:0], t.series[:0]
+	t.texts.Clear()
+	t.byRef = make(map[core.Ref]uint32)
+	t.byName = make(map[string][]uint32)
+	t.refused = make(map[uint32]refusal)
+	t.guessed = 0
+}
+
+// find sets w.entry to the series of the keys of w, and w.epoch. It reports whether all are known.
+func (t *table) find(w *work) (all bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	w.epoch, w.entry, all = t.epoch, w.entry[:0], true
+	for i := range w.series {
+		n := t.look(w.series[i].key)
+		w.entry = append(w.entry, n)
+		all = all && n != none
+	}
+	return all
+}
+
+func (t *table) hash(key []byte) uint32 { return uint32(maphash.Bytes(t.seed, key)) }
+
+// look returns the series of a key; none: the key is not known.
+func (t *table) look(key []byte) uint32 {
+	if len(t.slots) == 0 {
+		return none
+	}
+	h, mask := t.hash(key), uint32(len(t.slots)-1)
+	for i := h & mask; t.slots[i] != 0; i = (i + 1) & mask {
+		k := &t.keys[t.slots[i]-1]
+		if k.hash == h && int(k.length) == len(key) && bytes.Equal(t.texts.At(k.place)[:len(key)], key) {
+			return k.series
+		}
+	}
+	return none
+}
+
+// full reports whether so many keys are remembered that all must be forgotten.
+func (t *table) full() bool {
+	return len(t.keys) >= t.most || t.texts.Chunks() >= successor.MaxChunks
+}
+
+// add makes key a key of a series.
+func (t *table) add(key []byte, number uint32) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if 2*len(t.keys) >= len(t.slots) {
+		t.slots = make([]uint32, max(1024, 2*len(t.slots)))
+		for i := range t.keys {
+			t.insert(t.keys[i].hash, uint32(i)+1)
+		}
+	}
+	t.keys = append(t.keys, tableKey{hash: t.hash(key), place: t.texts.Add(key, nil), length: uint32(len(key)), series: number})
+	t.insert(t.keys[len(t.keys)-1].hash, uint32(len(t.keys)))
+	t.series[number].key = uint32(len(t.keys) - 1)
+}
+
+// keyOf returns a key of a series.
+func (t *table) keyOf(number uint32) []byte {
+	k := &t.keys[t.series[number].key]
+	return t.texts.At(k.place)[:k.length]
+}
+
+func (t *table) insert(h, slot uint32) {
+	mask := uint32(len(t.slots) - 1)
+	i := h & mask
+	for t.slots[i] != 0 {
+		i = (i + 1) & mask
+	}
+	t.slots[i] = slot
+}
+
+// length returns how many keys are remembered.
+func (t *table) length() int {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.keys)
+}

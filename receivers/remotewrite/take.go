@@ -1,0 +1,296 @@
+package remotewrite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/resets"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// take stores the samples and the metadata of w, and notes in it what is refused. An error says
+// that the message cannot be read, and that nothing is stored.
+func (s *server) take(ctx context.Context, w *work, sender string) error {
+	if !s.table.find(w) {
+		for i, n := range w.entry {
+			if n != none {
+				continue
+			}
+			if _, err := w.labels(w.series[i].key); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.enter(); err != nil {
+		w.retry(len(w.samples), err.Error())
+		w.dropped[receivers.Overload] += max(1, len(w.samples))
+		return nil
+	}
+	p, err := s.check(ctx, w, sender)
+	s.leave()
+	if err == nil && p != nil {
+		if err := s.Wait(&w.batch, p); err != nil {
+			s.rejected(w, err)
+		}
+	}
+	if len(w.texts) > 0 {
+		s.describe(ctx, w)
+	}
+	return nil
+}
+
+// check checks the samples of w and hands them to the sink. It holds s.order. The error says that
+// the sink took nothing; p is nil if it was given nothing.
+func (s *server) check(ctx context.Context, w *work, sender string) (p receivers.Pending, err error) {
+	now := s.cfg.Now()
+	if g := s.Generation(); g != s.generation || s.table.full() {
+		s.generation = g
+		s.table.forget()
+	}
+	if w.epoch != s.table.epoch {
+		s.table.find(w)
+	}
+	s.resolve(ctx, w, sender, now)
+	if s.table.guessed > 0 {
+		s.learn(ctx, w, sender)
+	}
+	s.learnMetadata(w, sender, now)
+	latest := s.cfg.Latest(now)
+	for i := range w.series {
+		s.addSeries(ctx, w, i, now, latest)
+	}
+	if w.batch.Len() == 0 {
+		return nil, nil
+	}
+	if p, err = s.Submit(ctx, &w.batch, w.batch.Len()); err != nil {
+		s.unknown(w)
+		w.retry(len(w.samples)-w.refusals.samples, "the store takes no samples: "+err.Error())
+	}
+	return p, err
+}
+
+// addSeries adds the samples of series i of w to the batch.
+func (s *server) addSeries(ctx context.Context, w *work, i int, now time.Time, latest rra.Time) {
+	x := &w.series[i]
+	n := int(x.to - x.from)
+	if x.native > 0 {
+		w.native += int(x.native)
+		w.dropped[receivers.Unsupported] += int(x.native)
+		w.tell(func() string { return w.name(x) + ": native histograms are not stored" })
+	}
+	if x.exemplars > 0 {
+		w.dropped[receivers.Unsupported] += int(x.exemplars)
+	}
+	number := w.entry[i]
+	switch {
+	case x.fault != "":
+		w.refuse(receivers.Malformed, n, func() string { return w.name(x) + ": " + x.fault })
+		return
+	case n == 0 || number == none: // series that are not made have been accounted for
+		return
+	}
+	e := &s.table.series[number]
+	if e.ref == 0 {
+		r := s.table.refused[number]
+		w.refuse(r.why, n, func() string { return w.name(x) + ": " + r.text })
+		return
+	}
+	if e.state&lastKnown == 0 {
+		if err := s.load(ctx, e); err != nil {
+			w.retry(n, "the last sample of a series cannot be read")
+			w.dropped[receivers.FailureReason(err)] += n
+			return
+		}
+	}
+	for j := x.from; j < x.to; j++ {
+		if why := s.add(w, e, &w.samples[j], x.created, latest); why != nil {
+			w.refuse(why.reason, 1, func() string {
+				return fmt.Sprintf("%s at %s: %s", w.name(x), time.UnixMilli(w.samples[j].ms).UTC().Format("2006-01-02T15:04:05.000Z"), why.text)
+			})
+		}
+	}
+}
+
+// load reads the last sample of a series from the store.
+func (s *server) load(ctx context.Context, e *series) (err error) {
+	e.last.at, e.last.value, err = s.sink.Last(ctx, e.ref)
+	if err == nil {
+		e.state |= lastKnown
+	}
+	return err
+}
+
+// A wrong is why a sample is refused.
+type wrong struct {
+	reason receivers.Reason
+	text   string
+}
+
+var (
+	wrongFuture    = &wrong{receivers.State, "the sample is too far in the future"}
+	wrongEarly     = &wrong{receivers.State, "the sample is from before 1970"}
+	wrongDuplicate = &wrong{receivers.Late, "duplicate sample for timestamp"}
+	wrongOrder     = &wrong{receivers.Late, "out of order sample"}
+	wrongFraction  = &wrong{receivers.State, "the data source takes whole numbers only"}
+)
+
+// maxMilli is the last time that is looked at, in the year 2527.
+const maxMilli = 1 << 44
+
+// add adds one sample to the batch. It returns why it does not; nil: it does, or the series has the
+// sample.
+func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rra.Time) *wrong {
+	if x.ms < 2000 {
+		return wrongEarly
+	}
+	if x.ms > maxMilli {
+		return wrongFuture
+	}
+	sent := rra.Time(x.ms) * 1000
+	if sent > latest {
+		return wrongFuture
+	}
+	value := math.Float64frombits(x.bits)
+	at := s.cut(e, x.ms, sent)
+	if at <= e.last.at {
+		switch {
+		case at < e.last.at:
+			return wrongOrder
+		case value == e.last.value || math.IsNaN(value) && math.IsNaN(e.last.value):
+			return nil // sent again
+		}
+		return wrongDuplicate
+	}
+	v := reading(value)
+	switch {
+	case math.IsNaN(value):
+	case e.kind == rra.Counter || e.kind == rra.Derive:
+		if value != math.Trunc(value) || math.Abs(value) >= 1<<63 {
+			return wrongFraction
+		}
+		v = rra.Int(int64(value))
+	case e.state&zeroes != 0:
+		if x.start != 0 {
+			created = x.start
+		}
+		if zero, ok := (resets.Counter{At: e.last.at, Value: e.last.value}).Zero(at, value, milli(created)); ok {
+			w.batch.Add(e.ref, zero, rra.Float(0))
+		}
+	}
+	w.batch.Add(e.ref, at, v)
+	e.last = sample{at, value}
+	return nil
+}
+
+// reading returns a value as the store takes it.
+func reading(value float64) rra.Value {
+	if math.IsNaN(value) {
+		return rra.Unknown
+	}
+	return rra.Float(value)
+}
+
+// milli returns a time in milliseconds; 0 if it is not one at which anything can have begun.
+func milli(ms int64) rra.Time {
+	if ms < 0 || ms > maxMilli {
+		return 0
+	}
+	return rra.Time(ms) * 1000
+}
+
+// offCentre is how far the offset of times may be from the one before to count as constant, in
+// milliseconds.
+const offCentre = 10
+
+// cut returns the time at which a sample is stored. Times of a series that always have the same
+// offset in a second, or in the step, are stored without it.
+func (s *server) cut(e *series, ms int64, sent rra.Time) rra.Time {
+	unit := int64(1000)
+	switch {
+	case s.set.round == never || e.state&asSent != 0:
+		return sent
+	case s.set.round == toStep && e.state&guess != 0:
+		return sent // the step is not known yet
+	case s.set.round == toStep:
+		unit = 1000 * int64(e.step)
+	}
+	if e.state&offsetKnown == 0 {
+		e.offset = int32(ms % unit)
+		e.state |= offsetKnown
+	}
+	off := ms - int64(e.offset)
+	whole := (off + unit/2) / unit * unit // the nearest
+	at := rra.Time(whole) * 1000
+	if d := off - whole; d < -offCentre || d > offCentre || at <= e.last.at && sent > e.last.at {
+		e.state |= asSent
+		return sent
+	}
+	return at
+}
+
+// unknown forgets the last samples of the series of w, because the store has not taken theirs. They
+// are read from the store when they are needed.
+func (s *server) unknown(w *work) {
+	if w.epoch != s.table.epoch {
+		return
+	}
+	for _, n := range w.entry {
+		if n != none {
+			s.table.series[n].state &^= lastKnown
+		}
+	}
+}
+
+// rejected notes in w what the store has refused.
+func (s *server) rejected(w *work, err error) {
+	s.order <- struct{}{} // it is held for a bounded time
+	s.unknown(w)
+	s.leave()
+	var r *core.RejectedError
+	if !errors.As(err, &r) {
+		w.retry(len(w.samples)-w.refusals.samples, "the samples are not stored: "+err.Error())
+		return
+	}
+	gone := false
+	for _, f := range r.First {
+		gone = gone || errors.Is(f.Err, core.ErrNotFound)
+	}
+	if gone { // a series was dropped a moment ago: the next request makes it anew
+		w.retry(r.Late+r.Other, "a series was dropped")
+		return
+	}
+	w.refusals.samples += r.Late + r.Other // Wait has counted them
+	w.tell(func() string { return "out of order sample: " + err.Error() })
+}
+
+// name returns the name of a series for a text, as a selector.
+func (w *work) name(x *wireSeries) string {
+	labels, err := w.labels(x.key)
+	if err != nil {
+		return "a series"
+	}
+	var name, more string
+	for _, l := range labels {
+		if string(l.name) == NameLabel {
+			name = receivers.Text(l.value)
+			continue
+		}
+		more += fmt.Sprintf(",%s=%q", receivers.Text(l.name), receivers.Text(l.value))
+	}
+	if more != "" {
+		name += "{" + more[1:] + "}"
+	}
+	const most = 200
+	if len(name) > most {
+		name = string(cut([]byte(name), most)) + "…"
+	}
+	if name == "" {
+		return "{}"
+	}
+	return name
+}
