@@ -58,7 +58,7 @@ func (g *Graph) Print() (err error) {
 		switch m.Kind {
 		case graphdata.PRINT:
 			g.Prints = append(g.Prints, m.Text)
-		case graphdata.COMMENT, graphdata.TEXTALIGN:
+		case graphdata.COMMENT, graphdata.TEXTALIGN, graphdata.EXPORTED:
 		default:
 			g.Drawn = true
 		}

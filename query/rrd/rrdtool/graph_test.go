@@ -34,6 +34,16 @@ func graphed(t *testing.T) (draw func(args ...string) answer, folder string) {
 	}, folder
 }
 
+// TestXportLeavesLegend: the legend of an XPORT, which graph does not draw, was missing in the
+// picture.
+func TestXportLeavesLegend(t *testing.T) {
+	draw, _ := graphed(t)
+	a := draw("graphv o.png -s 1200000060 -e 1200000360 DEF:d=a.rrd:x:AVERAGE LINE1:d#f00:text XPORT:d:leg COMMENT:x")
+	if !strings.Contains(a.Stdout, "legend[1] = \"leg\"\ncoords[1] = \"248,134,268,148\"") {
+		t.Errorf("%v", a)
+	}
+}
+
 // TestVRuleStandsAtTimeOfVDEF has rules at the time of a greatest value, which is not the value, and
 // at a time that there is not.
 func TestVRuleStandsAtTimeOfVDEF(t *testing.T) {
