@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -330,5 +331,32 @@ func TestGraphTimeZone(t *testing.T) {
 	}
 	if !bytes.Contains([]byte(utc), []byte("21:40")) || !bytes.Contains([]byte(berlin), []byte("22:40")) {
 		t.Errorf("times are missing in\n%s", fmt.Sprint(len(utc), len(berlin)))
+	}
+}
+
+// TestGraphsForDarkPages: without script a dark page had light pictures.
+func TestGraphsForDarkPages(t *testing.T) {
+	s, _, _, _ := newGraphs(t)
+	light, _ := ask(t, s, "GET", address("svg", usual...))
+	r, body := ask(t, s, "GET", address("svg", append(usual, "theme", "dark")...))
+	if r.StatusCode != http.StatusOK || !strings.Contains(body, "#14181e") || r.Header.Get("ETag") == light.Header.Get("ETag") {
+		t.Errorf("theme=dark: %s\n%.600s", r.Status, body)
+	}
+	if _, body := ask(t, s, "GET", address("svg", append(usual, "theme", "dark", "arg", "--color", "arg", "BACK#123456", "arg", "--color", "arg", "CANVAS#123456")...)); strings.Contains(body, "#14181e") {
+		t.Errorf("a graph's own colours do not win:\n%.600s", body)
+	}
+	if r, body := ask(t, s, "GET", address("svg", append(usual, "theme", "x")...)); r.StatusCode != http.StatusBadRequest {
+		t.Errorf("theme=x: %s %s", r.Status, body)
+	}
+	_, page := ask(t, s, "GET", "/series/net/eth0")
+	m := regexp.MustCompile(`<source media="\(prefers-color-scheme: dark\)" srcset="([^"]*)">`).FindStringSubmatch(page)
+	if m == nil {
+		t.Fatalf("no picture for a dark page in\n%s", page)
+	}
+	if r, body := ask(t, s, "GET", entity.Replace(m[1])); r.StatusCode != http.StatusOK || !strings.Contains(body, "#14181e") {
+		t.Errorf("%s: %s", m[1], r.Status)
+	}
+	if _, home := ask(t, s, "GET", "/?q=net"); strings.Count(home, `name="q"`) != 1 {
+		t.Errorf("home has %d fields for a search", strings.Count(home, `name="q"`))
 	}
 }

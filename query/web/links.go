@@ -41,6 +41,9 @@ var escapeColons = strings.NewReplacer(":", `\:`)
 // An image is a picture in a page.
 type image struct{ Title, Link, Alt string }
 
+// Dark returns the address of the same picture for a dark page.
+func (i image) Dark() string { return i.Link + "&theme=dark" }
+
 // images returns pictures of one graph, which is called name: of all spans if row is set, or of the
 // range from to to.
 func images(name string, args []string, from, to string, row bool) (all []image) {

@@ -50,9 +50,8 @@ const homeText = `
 {{range .}}<tr><td>{{if .IsSeries}}<a href="{{series .Path}}">{{.Name}}</a>{{if .IsFolder}} <a href="{{host .Path}}">…</a>{{end}}{{else}}<a href="{{host .Path}}">{{.Path}}</a>{{end}}</td><td>{{.Series}}</td><td>{{time .LastUpdateUs}}</td></tr>
 {{end}}</table>{{end}}{{end}}
 {{define "home"}}<h1>rondo</h1>
-<form action="/" method="get"><label>Search <input name="q" type="search" value="{{.Query}}"></label> <button>Search</button></form>
 {{template "problem" .Problem}}
-{{if .Query}}<h2>Found</h2>
+{{if .Query}}<h2>Found: {{.Query}}</h2>
 <ul>{{range .Hits}}<li>{{if .Folder}}<a href="{{host .Path}}">{{.Path}}</a>{{else}}<a href="{{series .Path}}">{{.Path}}</a>{{end}} {{.Description}} {{.Unit}}</li>{{else}}<li>nothing</li>{{end}}</ul>
 {{if .More}}<p>There are more: search for more words.</p>{{end}}
 {{else}}<h2>Hosts</h2>
@@ -63,7 +62,7 @@ const homeText = `
 {{end}}`
 
 const hostText = `
-{{define "images"}}{{range .}}<figure>{{with .Title}}<figcaption>{{.}}</figcaption>{{end}}<img src="{{.Link}}" alt="{{.Alt}}" loading="lazy"></figure>
+{{define "images"}}{{range .}}<figure>{{with .Title}}<figcaption>{{.}}</figcaption>{{end}}<picture><source media="(prefers-color-scheme: dark)" srcset="{{.Dark}}"><img src="{{.Link}}" alt="{{.Alt}}" loading="lazy"></picture></figure>
 {{end}}{{end}}
 {{define "choices"}}<p>{{range .}}{{if .On}}<b>{{.Name}}</b>{{else}}<a href="{{.Link}}">{{.Name}}</a>{{end}} {{end}}</p>{{end}}
 {{define "host"}}<h1>{{.Path}}</h1>

@@ -26,6 +26,12 @@ type question struct {
 // short are the short forms of options: keys of an address, and the options that they set.
 var short = [][2]string{{"from", "start"}, {"to", "end"}, {"width", "width"}, {"height", "height"}, {"title", "title"}}
 
+// dark are options for the colours of the dark page.
+var dark = []string{
+	"--color", "BACK#14181e", "--color", "CANVAS#14181e", "--color", "FONT#e7ebf0", "--color", "AXIS#98a3b0", "--color", "ARROW#98a3b0",
+	"--color", "FRAME#272e38", "--color", "GRID#98a3b040", "--color", "MGRID#98a3b070", "--color", "SHADEA#272e38", "--color", "SHADEB#272e38",
+}
+
 // pictures are the formats of pictures, with their media types and their names as --imgformat.
 var pictures = map[string]struct{ kind, name string }{
 	"svg": {"image/svg+xml", "SVG"},
@@ -52,11 +58,11 @@ func (s *Server) ask(u *access.User, format, query string) (*question, error) {
 		return nil, wrong("the query is malformed: %w", err)
 	}
 	for key, v := range values {
-		known := slices.Contains([]string{"arg", "tz", "dashboard", "graph", "_"}, key) ||
+		known := slices.Contains([]string{"arg", "tz", "theme", "dashboard", "graph", "_"}, key) ||
 			slices.ContainsFunc(short, func(o [2]string) bool { return o[0] == key })
 		switch {
 		case !known:
-			return nil, wrong("the key %q means nothing: the keys of a graph are arg, from, to, width, height, title, tz, dashboard and graph", key)
+			return nil, wrong("the key %q means nothing: the keys of a graph are arg, from, to, width, height, title, tz, theme, dashboard and graph", key)
 		case len(v) > 1 && key != "arg":
 			return nil, wrong("%s is given %d times", key, len(v))
 		}
@@ -68,6 +74,13 @@ func (s *Server) ask(u *access.User, format, query string) (*question, error) {
 	}
 	if err := s.subject(u, q, values); err != nil {
 		return nil, err
+	}
+	switch theme := values.Get("theme"); theme {
+	case "", "light":
+	case "dark":
+		q.args = append(slices.Clone(dark), q.args...) // colours of the graph's own win
+	default:
+		return nil, wrong("theme %q is neither light nor dark", theme)
 	}
 	for _, o := range short {
 		if v := values.Get(o[0]); v != "" {
