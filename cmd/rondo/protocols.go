@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/receivers/remotewrite"
 	"github.com/rondo-db/rondo/receivers/rrdd"
 	"github.com/rondo-db/rondo/receivers/smon"
+	"github.com/rondo-db/rondo/receivers/statsd"
 )
 
 // protocols are all protocols that rondo serve can receive.
@@ -26,6 +27,7 @@ var protocols = []receivers.Protocol{
 	remotewrite.Protocol,
 	rrdd.Protocol,
 	smon.Protocol,
+	statsd.Protocol,
 }
 
 // senders make the commands below `rondo send`, one for each protocol.

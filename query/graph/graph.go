@@ -58,7 +58,7 @@ func (g *Graph) Print() (err error) {
 		switch m.Kind {
 		case graphdata.PRINT:
 			g.Prints = append(g.Prints, m.Text)
-		case graphdata.COMMENT, graphdata.TEXTALIGN, graphdata.EXPORTED:
+		case graphdata.COMMENT, graphdata.TEXTALIGN:
 		default:
 			g.Drawn = true
 		}
@@ -140,8 +140,7 @@ func (g *Graph) valuesOf(d *graphdata.Drawing) func(column, width int) float64 {
 	o := g.Options
 	length := o.End - o.Start
 	return func(column, width int) float64 {
-		// The sum is rounded, so that a column that begins with a row shows it.
-		at := int64(float64(o.Start) + float64(column)*(float64(length)/float64(width)))
+		at := o.Start + int64(float64(column)*(float64(length)/float64(width)))
 		if at < s.Start {
 			return math.NaN()
 		}

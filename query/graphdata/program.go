@@ -115,7 +115,6 @@ const (
 	TICK
 	HRULE
 	VRULE
-	EXPORTED // an XPORT with a legend
 )
 
 // A Mark is a line that draws or prints, with the text that the line writes.

@@ -1,6 +1,7 @@
 package graphite
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -39,9 +40,9 @@ func rounds(names, rounds int) []byte {
 // feed feeds text in pieces as a connection reads them.
 func (c *source) feed(text []byte) {
 	for len(text) > 0 {
-		n := min(len(text), lastBuffer)
-		rest := c.lines(context.Background(), text[:n])
-		text = text[n-len(rest):]
+		n := bytes.LastIndexByte(text[:min(len(text), lastBuffer)], '\n') + 1
+		c.lines(context.Background(), text[:n])
+		text = text[n:]
 	}
 }
 

@@ -97,7 +97,7 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("%q: %v", tt.name, err)
 			continue
 		}
-		id := n.Identity()
+		id := n.Identity("graphite/")
 		var labels []string
 		for _, l := range id.Labels {
 			labels = append(labels, l.Name+"="+l.Value)

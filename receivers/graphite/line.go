@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/decimal"
 )
 
 // A Point is one value of one name. Name points into the bytes that were read.
@@ -87,7 +88,7 @@ func field(b []byte) (word, rest []byte) {
 
 // parseValue reads a value. One that is no finite number is an error.
 func parseValue(text []byte) (float64, *receivers.Error) {
-	v, ok := parseNumber(text)
+	v, ok := decimal.Parse(text)
 	switch {
 	case !ok:
 		return 0, errValue
@@ -100,14 +101,14 @@ func parseValue(text []byte) (float64, *receivers.Error) {
 // parseTime reads a time in seconds since 1970, and cuts off the part behind the point. now is the
 // time for N and -1.
 func parseTime(text []byte, now int64) (int64, *receivers.Error) {
-	second, ok := digits(text)
+	second, ok := decimal.Digits(text)
 	if ok {
 		return second, nil
 	}
 	if string(text) == "N" {
 		return now, nil
 	}
-	v, ok := parseNumber(text)
+	v, ok := decimal.Parse(text)
 	if !ok {
 		return 0, errTime
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/decimal"
 )
 
 // stepNumber runs an instruction that makes a number, or None.
@@ -95,12 +96,12 @@ func (u *Unpickler) decimal(op byte) (value, *receivers.Error) {
 	if op == opLong {
 		line = bytes.TrimSuffix(line, []byte("L"))
 	}
-	if op != opFloat && len(line) <= maxNumber {
+	if op != opFloat && len(line) <= decimal.MaxNumber {
 		if n, err := strconv.ParseInt(string(line), 10, 64); err == nil {
 			return value{kind: kindInt, n: uint64(n)}, nil
 		}
 	}
-	n, ok := parseNumber(line)
+	n, ok := decimal.Parse(line)
 	if !ok {
 		return value{}, u.fault(receivers.Malformed, "%.20q is no number", line)
 	}

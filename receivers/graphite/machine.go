@@ -2,6 +2,7 @@ package graphite
 
 import (
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/decimal"
 )
 
 // newestProtocol is the newest version of pickles.
@@ -194,7 +195,7 @@ func (u *Unpickler) place() (uint64, *receivers.Error) {
 	if err != nil {
 		return 0, err
 	}
-	n, ok := digits(line)
+	n, ok := decimal.Digits(line)
 	if !ok {
 		return 0, u.fault(receivers.Malformed, "%.20q is no number of something remembered", line)
 	}

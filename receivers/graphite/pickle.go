@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/decimal"
 )
 
 // Unpickle reads a pickle, and calls take for each point in it. Names are valid until the next
@@ -83,7 +84,7 @@ func (u *Unpickler) number(v value) (float64, bool) {
 	case kindFloat:
 		return math.Float64frombits(v.n), true
 	case kindText, kindOwn:
-		return parseNumber(u.textOf(v))
+		return decimal.Parse(u.textOf(v))
 	}
 	return 0, false
 }

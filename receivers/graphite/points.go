@@ -6,6 +6,7 @@ import (
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/decimal"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -76,7 +77,7 @@ func (c *source) addNews(q *receivers.Queue) {
 func (c *source) store(q *receivers.Queue, ref core.Ref, kind rra.Kind, p *Point) {
 	c.value[0] = rra.Float(p.Value)
 	if kind == rra.Counter || kind == rra.Derive {
-		if p.Value != math.Trunc(p.Value) || math.Abs(p.Value) > exact {
+		if p.Value != math.Trunc(p.Value) || math.Abs(p.Value) > decimal.Exact {
 			c.Drop(receivers.State, 1)
 			return
 		}

@@ -9,79 +9,35 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-const (
-	// The buffer of a connection begins small, and grows when reads fill it.
-	firstBuffer = 4 << 10
-	lastBuffer  = 128 << 10
-	// skipBytes is how much of one endless line is read before its connection is closed.
-	skipBytes = 1 << 20
-)
-
 // readLines reads the lines of one connection to its end.
 func (s *server) readLines(ctx context.Context, conn *sockets.Conn) {
 	c := s.newSource(conn.Host)
-	buf := make([]byte, firstBuffer)
-	kept, skipped := 0, 0 // bytes of an unfinished line: in buf, or left out because it is too long
-	for {
-		n, err := conn.Read(buf[kept:])
-		full := kept+n == len(buf)
-		text := buf[:kept+n]
-		if skipped > 0 && n > 0 {
-			if text = c.resume(text, &skipped); skipped > skipBytes {
-				c.closed("a line without end, the connection is closed")
-				return
-			}
-		}
-		rest := c.lines(ctx, text)
-		if len(rest) > MaxLine {
-			c.bad(errLong, rest)
-			rest, skipped = nil, len(rest)
-		}
-		kept = copy(buf, rest)
-		if err != nil {
-			if kept > 0 {
-				s.Drop(receivers.Truncated, 1) // connections break: no line for it
-			}
-			if errors.Is(err, sockets.ErrIdle) {
-				c.closed("sender is silent, its connection is closed")
-			}
-			return
-		}
-		if full && len(buf) < lastBuffer {
-			buf = append(make([]byte, 0, 2*len(buf)), buf...)
-			buf = buf[:cap(buf)]
-		}
+	take := func(text []byte) { c.lines(ctx, text) }
+	long := func(text []byte) { c.bad(errLong, text) }
+	rest, err := sockets.ReadLines(conn, MaxLine, take, long)
+	if rest > 0 {
+		s.Drop(receivers.Truncated, 1) // connections break: no line for it
+	}
+	switch {
+	case errors.Is(err, sockets.ErrEndless):
+		c.closed("a line without end, the connection is closed")
+	case errors.Is(err, sockets.ErrIdle):
+		c.closed("sender is silent, its connection is closed")
 	}
 }
 
-// resume returns what follows the end of a line that is too long. skipped counts the bytes of that
-// line; 0: it has ended.
-func (c *source) resume(text []byte, skipped *int) []byte {
-	_, after, ok := bytes.Cut(text, []byte{'\n'})
-	if !ok {
-		*skipped += len(text)
-		return nil
-	}
-	*skipped = 0
-	return after
-}
-
-// lines takes the whole lines of text, and returns the rest.
-func (c *source) lines(ctx context.Context, text []byte) (rest []byte) {
+// lines takes lines, each with its line feed.
+func (c *source) lines(ctx context.Context, text []byte) {
 	c.begin()
-	lines := uint64(0)
-	for {
+	n := uint64(0)
+	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')
-		if end < 0 {
-			break
-		}
 		c.line(text[:end])
 		text = text[end+1:]
-		lines++
+		n++
 	}
-	c.Packets.Add(lines)
+	c.Packets.Add(n)
 	c.flush(ctx)
-	return text
 }
 
 // line takes one line.

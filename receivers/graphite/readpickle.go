@@ -10,8 +10,13 @@ import (
 	"github.com/rondo-db/rondo/receivers"
 )
 
-// lengthBytes is how many bytes say how long a pickle is.
-const lengthBytes = 4
+const (
+	// The buffer of a connection begins small, and grows when reads fill it.
+	firstBuffer = 4 << 10
+	lastBuffer  = 128 << 10
+	// lengthBytes is how many bytes say how long a pickle is.
+	lengthBytes = 4
+)
 
 var unpicklers = sync.Pool{New: func() any { return new(Unpickler) }}
 

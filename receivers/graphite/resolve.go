@@ -51,7 +51,7 @@ func (c *source) request(i int) (receivers.Request, error) {
 		return receivers.Request{}, err
 	}
 	return receivers.Request{
-		Identity: n.Identity(),
+		Identity: n.Identity(prefix),
 		Sender:   c.sender(i),
 		Time:     rra.Seconds(p.Time),
 		Untyped:  true,

@@ -1,4 +1,5 @@
-package graphite
+// Package decimal reads the numbers of protocols of text, without allocation.
+package decimal
 
 import (
 	"strconv"
@@ -13,12 +14,13 @@ var tens = [...]float64{
 }
 
 const (
-	exact     = 1 << 53 // whole numbers up to this are exact in a float64
-	maxDigits = 18      // digits whose number certainly fits in 63 bits
+	// Exact is the largest whole number up to which all are exact in a float64.
+	Exact     = 1 << 53
+	maxDigits = 18 // digits whose number certainly fits in 63 bits
 )
 
-// digits reads a number of decimal digits and nothing else.
-func digits(text []byte) (n int64, ok bool) {
+// Digits reads a number of decimal digits and nothing else, at most 12 of them.
+func Digits(text []byte) (n int64, ok bool) {
 	if len(text) == 0 || len(text) > 12 {
 		return 0, false
 	}
@@ -31,10 +33,10 @@ func digits(text []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// parseNumber reads a decimal number, NaN or an infinity, as Python's float does. Most numbers have
+// Parse reads a decimal number, NaN or an infinity, as Python's float does. Most numbers have
 // few digits and no exponent: they are the quotient of two numbers that a float64 holds exactly,
 // and so is the result as exact as that of strconv.ParseFloat.
-func parseNumber(text []byte) (float64, bool) {
+func Parse(text []byte) (float64, bool) {
 	rest := text
 	negative := false
 	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
@@ -42,7 +44,7 @@ func parseNumber(text []byte) (float64, bool) {
 		rest = rest[1:]
 	}
 	if len(rest) == 0 || len(rest) > maxDigits+1 {
-		return slowNumber(text)
+		return slow(text)
 	}
 	n, point := uint64(0), -1
 	for i, c := range rest {
@@ -51,12 +53,12 @@ func parseNumber(text []byte) (float64, bool) {
 			continue
 		}
 		if c != '.' || point >= 0 {
-			return slowNumber(text)
+			return slow(text)
 		}
 		point = i
 	}
-	if n > exact || point >= 0 && len(rest) == 1 {
-		return slowNumber(text)
+	if n > Exact || point >= 0 && len(rest) == 1 {
+		return slow(text)
 	}
 	v := float64(n)
 	if point >= 0 {
@@ -68,13 +70,13 @@ func parseNumber(text []byte) (float64, bool) {
 	return v, true
 }
 
-// maxNumber is the length of the longest number, in bytes.
-const maxNumber = 512
+// MaxNumber is the length of the longest number, in bytes.
+const MaxNumber = 512
 
-// slowNumber reads every number that parseNumber may be given. strconv reads more than Python does:
+// slow reads every number that Parse may be given. strconv reads more than Python does:
 // hexadecimal numbers and numbers with underscores, which are refused here.
-func slowNumber(text []byte) (float64, bool) {
-	if len(text) == 0 || len(text) > maxNumber {
+func slow(text []byte) (float64, bool) {
+	if len(text) == 0 || len(text) > MaxNumber {
 		return 0, false
 	}
 	s := unsafe.String(&text[0], len(text))

@@ -1,0 +1,160 @@
+package statsd
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+const (
+	maxMetrics = 1 << 19 // metrics and names of metrics, as senders write them
+	maxKept    = 4 << 20 // values of timers: 32 MiB
+)
+
+var errFull = &receivers.Error{Reason: receivers.Limit, What: "there are too many metrics"}
+
+// An aggregator keeps all metrics between two flushes.
+type aggregator struct {
+	set  settings
+	seed maphash.Seed
+
+	mu     sync.Mutex // guards what follows
+	byKey  map[string]*metric
+	byPath map[string]*metric
+	all    []*metric // in the order in which they came
+	kept   int       // values of timers
+	since  int64     // second of the last flush
+	key    []byte
+	most   int // metrics
+}
+
+func newAggregator(set settings, now int64) *aggregator {
+	return &aggregator{
+		set: set, seed: maphash.MakeSeed(), since: now, most: maxMetrics,
+		byKey: make(map[string]*metric), byPath: make(map[string]*metric),
+	}
+}
+
+// add takes a reading at the second now. sender is called for a new metric. a.mu is held.
+func (a *aggregator) add(r *Reading, now int64, sender func() string) error {
+	a.key = append(append(append(a.key[:0], r.Name...), 0, byte(r.Type)), r.Tags...)
+	m := a.byKey[string(a.key)]
+	if m == nil {
+		var err error
+		if m, err = a.enter(r, sender); err != nil {
+			return err
+		}
+	}
+	m.heard = now
+	var hash uint64
+	if r.Type == Set {
+		hash = maphash.Bytes(a.seed, r.Member)
+	}
+	if m.add(r, hash, a.kept < maxKept) {
+		a.kept++
+	}
+	return nil
+}
+
+// enter finds the metric of a name that is new, or makes it.
+func (a *aggregator) enter(r *Reading, sender func() string) (*metric, error) {
+	if len(a.byKey) >= a.most {
+		return nil, errFull
+	}
+	n, err := ParseName(r.Name, r.Tags)
+	if err != nil {
+		return nil, &receivers.Error{Reason: receivers.Malformed, What: err.Error()}
+	}
+	id := n.Identity(prefix + r.Type.String() + "/")
+	m := a.byPath[id.Path]
+	if m == nil {
+		m = &metric{typ: r.Type, id: id, sender: sender()}
+		a.byPath[id.Path] = m
+		a.all = append(a.all, m)
+	}
+	key := string(a.key)
+	a.byKey[key] = m
+	m.keys = append(m.keys, key)
+	return m, nil
+}
+
+// A sample is what a flush makes of a metric.
+type sample struct {
+	m      *metric
+	at     int64
+	values []rra.Value
+}
+
+// flush returns the samples of the time up to the second at, and begins anew. With last it returns
+// only those of metrics of which something has arrived. The metrics stay the caller's to resolve:
+// only one flush runs at a time.
+func (a *aggregator) flush(at int64, last bool) []sample {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.forget(at)
+	samples := make([]sample, 0, len(a.all))
+	add := func(m *metric, at int64) {
+		samples = append(samples, sample{m, at, m.appendValues(nil, a.set.stats)})
+		m.flushed = at
+	}
+	for _, m := range a.all {
+		if !m.active && (last || a.sleeps(m)) {
+			continue
+		}
+		if m.typ.rises() && m.flushed < a.since && a.since < at {
+			// What is counted must not be spread over the time before the last flush.
+			samples = append(samples, sample{m, a.since, zero(m.typ, a.set.stats)})
+		}
+		add(m, at)
+		m.clear()
+	}
+	a.kept, a.since = 0, at
+	return samples
+}
+
+// zero returns the values of a counter or a timer of which nothing has arrived.
+func zero(t Type, stats []statistic) []rra.Value {
+	m := metric{typ: t}
+	return m.appendValues(nil, stats)
+}
+
+// sleeps reports whether a metric of which nothing has arrived has no sample.
+func (a *aggregator) sleeps(m *metric) bool {
+	if m.typ == Gauge && a.set.deleteGauges {
+		m.value = 0 // a difference begins there
+		return true
+	}
+	return a.set.deleteIdle
+}
+
+// forget forgets the metrics of which nothing has arrived for a long time.
+func (a *aggregator) forget(now int64) {
+	if a.set.forget <= 0 {
+		return
+	}
+	a.all = slices.DeleteFunc(a.all, func(m *metric) bool {
+		if m.active || now-m.heard < a.set.forget {
+			return false
+		}
+		for _, key := range m.keys {
+			delete(a.byKey, key)
+		}
+		delete(a.byPath, m.id.Path)
+		return true
+	})
+}
+
+// series returns how many metrics have a series. It is called between flushes.
+func (a *aggregator) series() (n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, m := range a.all {
+		if m.ref != 0 {
+			n++
+		}
+	}
+	return n
+}

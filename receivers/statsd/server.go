@@ -1,0 +1,44 @@
+package statsd
+
+import (
+	"net/netip"
+
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/internal/sockets"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// A server is the receiver.
+type server struct {
+	receivers.Counters
+	cfg     receivers.Config
+	set     settings
+	sink    receivers.Sink
+	both    *sockets.Both
+	queue   *receivers.SharedQueue
+	metrics *aggregator
+	logs    loglimit.Limit[string]
+	taken   func() // called after each line; for tests
+
+	// Only flushes use these, and only one runs at a time.
+	generation uint64 // of the references
+	pause      receivers.Pause
+	row        []rra.Value
+}
+
+// A source is whom lines are from: a connection, or the datagrams of one read.
+type source struct {
+	*server
+	host string     // of a connection
+	addr netip.Addr // of a datagram
+	now  int64      // when they were read, in seconds since 1970
+}
+
+// sender returns whom new series are counted against.
+func (c *source) sender() string {
+	if c.host != "" {
+		return c.host
+	}
+	return c.addr.String()
+}
