@@ -59,6 +59,7 @@ var rooms = map[string][]string{
 	"query/unixsocket":         {},
 	"query/web":                {"query", "internal", "engine", "rra"},
 	"query/prom/api":           {"internal"},
+	"query/prom/promtest":      {},
 	"query/rrd":                {},
 	"query/rrd/attime":         {},
 	"query/rrd/rrdfile":        {"internal/replace", "rra"},
@@ -104,6 +105,7 @@ var testOnly = map[string][]string{
 	"wal/waltest":            nil,
 	"receivers/receivertest": nil,
 	"receivers/lines":        nil,
+	"query/prom/promtest":    nil,
 	"engine/enginebench":     {"cmd"},
 }
 

@@ -15,13 +15,14 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/rondo-db/rondo/query/prom/api"
+	"github.com/rondo-db/rondo/query/prom/promtest"
 )
 
 // TestAnswers: answers have Prometheus' form to the byte.
 func TestAnswers(t *testing.T) {
 	m := small(t)
-	m.add(labels.FromStrings("__name__", "odd", "text", "a\"b\\c\nd\x01é\xff"), sample{base*1000 + 5, math.Inf(1)})
-	m.add(labels.FromStrings("__name__", "tiny"), sample{base*1000 + 50, 1e-7}, sample{base*1000 + 500, 1e21}, sample{base*1000 + 1000, -0.5}, sample{base*1000 + 2000, math.NaN()})
+	m.Add(labels.FromStrings("__name__", "odd", "text", "a\"b\\c\nd\x01é\xff"), promtest.Sample{Time: base*1000 + 5, Value: math.Inf(1)})
+	m.Add(labels.FromStrings("__name__", "tiny"), promtest.Sample{Time: base*1000 + 50, Value: 1e-7}, promtest.Sample{Time: base*1000 + 500, Value: 1e21}, promtest.Sample{Time: base*1000 + 1000, Value: -0.5}, promtest.Sample{Time: base*1000 + 2000, Value: math.NaN()})
 	about := func(_ context.Context, metric string) (map[string][]api.Metadata, error) {
 		all := map[string][]api.Metadata{"up": {{Type: "gauge", Help: "it is"}, {Unit: "s"}}, "load": {{}}}
 		if metric != "" {

@@ -24,7 +24,7 @@ func TestTooManySamples(t *testing.T) {
 // TestStorageFails: an error of the storage is no empty answer.
 func TestStorageFails(t *testing.T) {
 	m := small(t)
-	m.fail = errDisk
+	m.Fail = errDisk
 	h := api.New(api.Config{Storage: m})
 	for _, path := range []string{"query?query=up" + at, "series?match[]=up", "labels", "label/host/values", "query_range?query=up&start=0&end=1&step=1"} {
 		name, query, _ := strings.Cut(path, "?")
@@ -38,12 +38,12 @@ func TestStorageFails(t *testing.T) {
 // whose time is over meanwhile ends with a timeout.
 func TestQueriesWaitForTheirTurn(t *testing.T) {
 	m := small(t)
-	m.gate, m.inside = make(chan struct{}), make(chan struct{}, 2)
+	m.Gate, m.Inside = make(chan struct{}), make(chan struct{}, 2)
 	h := api.New(api.Limited(api.Config{Storage: m}, 1e6, 1, time.Minute))
 	var wg sync.WaitGroup
 	first := make(chan int, 1)
 	wg.Go(func() { first <- ask(t, h, "GET", "query", "query=up"+at, "").Code })
-	<-m.inside
+	<-m.Inside
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := httptest.NewRequest("GET", api.Prefix+"query?query=up", http.NoBody).WithContext(ctx)
@@ -62,7 +62,7 @@ func TestQueriesWaitForTheirTurn(t *testing.T) {
 	if got := ask(t, h, "GET", "query_exemplars", "query=up", ""); got.Code != 200 {
 		t.Errorf("a request that reads nothing waits too: %d", got.Code)
 	}
-	close(m.gate)
+	close(m.Gate)
 	wg.Wait()
 	if code := <-first; code != 200 {
 		t.Errorf("the first query: %d", code)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 
 	"github.com/rondo-db/rondo/query/prom/api"
+	"github.com/rondo-db/rondo/query/prom/promtest"
 )
 
 // remoteRead sends a request of remote read to h.
@@ -80,7 +81,7 @@ func TestRemoteReadChunks(t *testing.T) {
 	m := small(t)
 	long := labels.FromStrings("__name__", "up", "host", "long")
 	for i := range int64(200_000) {
-		m.add(long, sample{base*1000 + i*3, float64(i*i%7919) + 1/float64(i+1)})
+		m.Add(long, promtest.Sample{Time: base*1000 + i*3, Value: float64(i*i%7919) + 1/float64(i+1)})
 	}
 	h := api.New(api.Config{Storage: m})
 	w := remoteRead(t, h, &prompb.ReadRequest{
@@ -162,7 +163,7 @@ func TestRemoteReadRefuses(t *testing.T) {
 		}
 	}
 	m := small(t)
-	m.fail = errDisk
+	m.Fail = errDisk
 	h = api.New(api.Config{Storage: m})
 	for _, form := range []prompb.ReadRequest_ResponseType{prompb.ReadRequest_SAMPLES, prompb.ReadRequest_STREAMED_XOR_CHUNKS} {
 		w := remoteRead(t, h, &prompb.ReadRequest{Queries: []*prompb.Query{q}, AcceptedResponseTypes: []prompb.ReadRequest_ResponseType{form}})
