@@ -40,8 +40,8 @@ import { colourOf, inks, onTheme, usualNames } from './theme.js';
  */
 
 /**
- * A moment, or a span if it has `to`, that is hatched.
- * @typedef {{time: number, to?: number, text: string, severity?: 'okay'|'warning'|'failure'}} Mark
+ * A moment, or a span if it has `to`, that is hatched. count is how many notes it stands for.
+ * @typedef {{time: number, to?: number, text: string, severity?: 'okay'|'warning'|'failure', count?: number}} Mark
  */
 
 /**

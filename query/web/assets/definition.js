@@ -139,3 +139,25 @@ export function noteKeys(path) {
   const parts = path.split('/');
   return parts.map((_, i) => parts.slice(0, parts.length - i).join('/')).filter((key, i) => i === 0 || key.includes('/')).slice(0, 4);
 }
+
+const severities = ['okay', 'warning', 'failure'];
+
+/**
+ * Marks of notes: those of one second share a mark, which has all texts, their number and the worst
+ * severity.
+ * @param {{time: number, text: string, severity?: string}[]} notes
+ */
+export function noteMarks(notes) {
+  const marks = new Map();
+  for (const { time, text, severity } of notes) {
+    const key = Math.floor(time), mark = marks.get(key);
+    if (!mark) {
+      marks.set(key, { time, text, severity, count: 1 });
+      continue;
+    }
+    mark.text += ` · ${text}`;
+    mark.count++;
+    if (severities.indexOf(severity) > severities.indexOf(mark.severity)) mark.severity = severity;
+  }
+  return [...marks.values()];
+}

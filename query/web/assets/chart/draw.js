@@ -201,6 +201,11 @@ export function drawMarks(g, f, marks, ink) {
     g.lineTo(x + 4.5, f.top);
     g.lineTo(x, f.top + 7);
     g.fill();
+    if (!(mark.count > 1)) continue;
+    g.font = `600 10px ${ink.font}`;
+    g.textBaseline = 'top';
+    g.textAlign = x > f.right - 20 ? 'right' : 'left';
+    g.fillText(String(mark.count), x + (x > f.right - 20 ? -6 : 6), f.top);
   }
 }
 

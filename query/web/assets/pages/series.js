@@ -1,7 +1,7 @@
 // One series: its values with their band, what was expected, notes, definition and state.
 
 import { Chart } from '../chart.js';
-import { aligned, archive, csv, expected, functions, json, noteKeys, source, spans, unitFrom } from '../definition.js';
+import { aligned, archive, csv, expected, functions, json, noteKeys, noteMarks, source, spans, unitFrom } from '../definition.js';
 import { el, fill, painted, setText } from '../dom.js';
 import * as format from '../format.js';
 import { command, graphURL, guard } from '../graphlang.js';
@@ -308,8 +308,7 @@ class SeriesPage {
   }
 
   #mark() {
-    const notes = this.#notes.map((n) => ({ time: num(n.timeUs) / 1e6, text: n.text, severity: n.severity }));
-    this.#chart.setMarks([...this.#marks, ...notes]);
+    this.#chart.setMarks([...this.#marks, ...noteMarks(this.#notes.map((n) => ({ time: num(n.timeUs) / 1e6, text: n.text, severity: n.severity })))]);
   }
 
   #write() {

@@ -1,4 +1,4 @@
-import { aligned, archive, csv, expected, functions, json, noteKeys, source, spans, unitFrom } from '../../assets/definition.js';
+import { aligned, archive, csv, expected, functions, json, noteKeys, noteMarks, source, spans, unitFrom } from '../../assets/definition.js';
 import { rateOf, verdict } from '../../assets/pages/status.js';
 import { shortName } from '../../assets/pages/workbench.js';
 import { graphText } from '../../assets/pages/workbench-save.js';
@@ -29,6 +29,11 @@ test('a band has the steps of its line', () => {
   equal([...aligned(line, { start: 0, step: 20, values: [0, 1] }, Math.min)], [0, 1]);
   equal(aligned(line, { start: 0, step: 40, values: [0] }, Math.min), undefined);
   equal(aligned(line, undefined, Math.min), undefined);
+});
+
+test('notes of one moment share a mark', () => {
+  equal(noteMarks([{ time: 10, text: 'a', severity: 'okay' }, { time: 20, text: 'b' }, { time: 10, text: 'c', severity: 'failure' }, { time: 10, text: 'd', severity: 'warning' }]),
+    [{ time: 10, text: 'a · c · d', severity: 'failure', count: 3 }, { time: 20, text: 'b', severity: undefined, count: 1 }]);
 });
 
 test('the band has the deviations of the series', () => {
