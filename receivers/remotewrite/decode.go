@@ -179,14 +179,13 @@ func (w *work) sample(r *reader, f field) error {
 			return nil
 		}
 		var v uint64
-		switch f.number {
-		case fieldValue:
+		switch {
+		case f.number == fieldValue:
 			s.bits, err = m.double(f, "the value of a sample")
-		case fieldTime:
+		case f.number == fieldTime:
 			v, err = m.number(f, "the time of a sample")
 			s.ms = int64(v)
-		case fieldStart:
-			// 1.0 has no such field, and no other either
+		case f.number == fieldStart && f.kind == protowire.VarintType: // 1.0 has no field 3
 			v, err = m.number(f, "the start of a sample")
 			s.start = int64(v)
 		default:

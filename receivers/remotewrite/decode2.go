@@ -53,8 +53,8 @@ func (w *work) series2(r reader) error {
 		if !ok {
 			break
 		}
-		switch f.number {
-		case fieldRefs:
+		switch {
+		case f.number == fieldRefs:
 			var m reader
 			m, err = r.packed(f)
 			for err == nil && m.at < len(m.b) {
@@ -65,20 +65,20 @@ func (w *work) series2(r reader) error {
 				}
 				name, odd = uint32(v), !odd
 			}
-		case fieldSamples:
+		case f.number == fieldSamples:
 			err = w.sample(&r, f)
-		case fieldNative2:
+		case f.number == fieldNative2:
 			_, err = r.bytes(f, "a histogram")
 			s.native++
-		case fieldExemplars2:
+		case f.number == fieldExemplars2:
 			_, err = r.bytes(f, "an exemplar")
 			s.exemplars++
-		case fieldMetadata2:
+		case f.number == fieldMetadata2:
 			var m reader
 			if m, err = r.message(f, "metadata"); err == nil {
 				err = s.metadata2(m)
 			}
-		case fieldCreated:
+		case f.number == fieldCreated && f.kind == protowire.VarintType: // not in all versions of 2.0
 			var v uint64
 			v, err = r.number(f, "the time of creation")
 			s.created = int64(v)

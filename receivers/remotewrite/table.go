@@ -24,7 +24,8 @@ const (
 // forgets them, and uses series.
 type table struct {
 	seed maphash.Seed
-	most int // keys
+	most int    // keys
+	use  uint32 // bits of a hash that are used; tests use fewer, so that hashes collide
 
 	mu    sync.RWMutex // guards what follows; taken after server.order
 	epoch uint64       // changes when all keys are forgotten
@@ -80,7 +81,7 @@ type refusal struct {
 }
 
 func newTable(most int) *table {
-	t := &table{seed: maphash.MakeSeed(), most: most, learned: make(map[string]int64)}
+	t := &table{seed: maphash.MakeSeed(), most: most, use: ^uint32(0), learned: make(map[string]int64)}
 	t.forget()
 	return t
 }
@@ -112,7 +113,7 @@ func (t *table) find(w *work) (all bool) {
 	return all
 }
 
-func (t *table) hash(key []byte) uint32 { return uint32(maphash.Bytes(t.seed, key)) }
+func (t *table) hash(key []byte) uint32 { return uint32(maphash.Bytes(t.seed, key)) & t.use }
 
 // look returns the series of a key; none: the key is not known.
 func (t *table) look(key []byte) uint32 {

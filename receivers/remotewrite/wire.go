@@ -92,6 +92,9 @@ func (r *reader) varint(what string) (uint64, error) {
 	}
 	v, n := protowire.ConsumeVarint(r.b[r.at:])
 	if n < 0 {
+		if len(r.b)-r.at >= binary.MaxVarintLen64 {
+			return 0, malformed(r.off+r.at, what+" is no number of 64 bits")
+		}
 		return 0, truncated(r.off+r.at, what)
 	}
 	r.at += n
