@@ -1,0 +1,273 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/rrdtooltest"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// TestPrometheusWriteInterop lets a real Prometheus scrape and send, kills the server, and starts it
+// again. Every row is then what Prometheus' own samples give: none that was acknowledged is lost,
+// and each is stored once, at its time.
+func TestPrometheusWriteInterop(t *testing.T) {
+	program := rrdtooltest.Peer(t, "prometheus")
+	var scrapes atomic.Int64
+	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := scrapes.Add(1)
+		_, _ = fmt.Fprintf(w, "# HELP rw_total A counter.\n# TYPE rw_total counter\nrw_total %v\n# TYPE rw_level gauge\nrw_level{kind=\"a/b\"} %v\n",
+			float64(n%7)*1.5, math.Sqrt(float64(n)))
+	}))
+	t.Cleanup(exporter.Close)
+	db := filepath.Join(t.TempDir(), "db")
+	args := []string{"--remotewrite-step", "1", "--remotewrite-round", "never"}
+	d := serveProcess(t, db, args...)
+	p := startPrometheus(t, program, strings.TrimPrefix(exporter.URL, "http://"), d.url+"/api/v1/write")
+	scraped := func(more int64) {
+		t.Helper()
+		for want := scrapes.Load() + more; scrapes.Load() < want; time.Sleep(10 * time.Millisecond) {
+			if t.Context().Err() != nil || p.gone() {
+				t.Fatalf("Prometheus does not scrape\n%s", p.log())
+			}
+		}
+	}
+	scraped(1)
+	arrived := func() bool { return strings.Contains(d.call(t, "List", `{"prefix":"prometheus/rw"}`), "rw_total") }
+	for end := time.Now().Add(patience); !arrived(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("nothing arrives\n%s", p.log())
+		}
+	}
+	scraped(2)
+	addr := strings.TrimPrefix(d.url, "http://")
+	d.kill(t)
+	scraped(2)
+	d = serveProcess(t, db, append(args, "--http", addr)...)
+	scraped(3)
+	total, level := p.samples(t, "rw_total"), p.samples(t, "rw_level")
+	p.stop(t) // sends what waits
+	instance := strings.TrimPrefix(exporter.URL, "http://")
+	compareRows(t, d, "prometheus/rw/"+instance+"/rw_total", total, rra.DataSource{Name: "value", Kind: rra.DDerive, Heartbeat: 3, Min: 0, Max: math.NaN()})
+	var path struct {
+		Series []struct{ Path string }
+	}
+	if err := json.Unmarshal([]byte(d.call(t, "List", `{"matchers":[{"name":"__name__","value":"rw_level"},{"name":"kind","value":"a/b"}]}`)), &path); err != nil || len(path.Series) != 1 {
+		t.Fatalf("%v %v", path, err)
+	}
+	compareRows(t, d, path.Series[0].Path, level, rra.DataSource{Name: "value", Kind: rra.Gauge, Heartbeat: 3, Min: math.NaN(), Max: math.NaN()})
+	if m := d.call(t, "Metadata", `{"prefix":"prometheus/rw"}`); !strings.Contains(m, "A counter.") {
+		t.Errorf("the help is not kept: %s", m)
+	}
+	d.stop(t)
+}
+
+// A prom is a running Prometheus.
+type prom struct {
+	cmd  *exec.Cmd
+	url  string
+	out  string // file of its log
+	done chan struct{}
+}
+
+func startPrometheus(t *testing.T, program, target, write string) *prom {
+	t.Helper()
+	dir := t.TempDir()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf(`
+global: {scrape_interval: 1s, scrape_timeout: 1s}
+scrape_configs: [{job_name: rw, static_configs: [{targets: [%q]}]}]
+remote_write:
+  - url: %s
+    queue_config: {batch_send_deadline: 100ms, min_backoff: 30ms, max_backoff: 100ms}
+    metadata_config: {send: true, send_interval: 500ms}
+`, target, write)
+	file := filepath.Join(dir, "prometheus.yml")
+	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p := &prom{url: "http://" + addr, out: filepath.Join(dir, "log"), done: make(chan struct{})}
+	out, err := os.Create(p.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd = exec.Command(program, "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--web.listen-address", addr)
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.done)
+		_ = p.cmd.Wait() // stop looks at how it ended
+		_ = out.Close()  // a log
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // it may have ended
+		<-p.done
+	})
+	return p
+}
+
+func (p *prom) gone() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *prom) log() string {
+	b, _ := os.ReadFile(p.out) // for the text of a failure
+	return string(b)
+}
+
+// stop ends it. It sends what waits to be sent before.
+func (p *prom) stop(t *testing.T) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.done:
+	case <-time.After(2 * patience):
+		t.Fatalf("Prometheus does not end\n%s", p.log())
+	}
+	if p.cmd.ProcessState.ExitCode() != 0 {
+		t.Fatalf("Prometheus: %v\n%s", p.cmd.ProcessState, p.log())
+	}
+}
+
+// A promSample is a sample as Prometheus has it.
+type promSample struct {
+	at    rra.Time
+	value float64
+}
+
+// samples returns all samples of a series.
+func (p *prom) samples(t *testing.T, name string) (points []promSample) {
+	t.Helper()
+	r, err := http.Get(p.url + "/api/v1/query?query=" + url.QueryEscape(name+"[1h]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }() // it has been read
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answer struct {
+		Data struct {
+			Result []struct {
+				Values [][2]any
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &answer); err != nil || len(answer.Data.Result) != 1 {
+		t.Fatalf("%s: %v", text, err)
+	}
+	for _, v := range answer.Data.Result[0].Values {
+		value, err := strconv.ParseFloat(v[1].(string), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		points = append(points, promSample{rra.Time(math.Round(v[0].(float64)*1000)) * 1000, value})
+	}
+	return points
+}
+
+// compareRows compares the rows of a series with those that points give in a series of this data
+// source. Prometheus begins to send a moment after it has begun to scrape, so the first points may
+// be missing.
+func compareRows(t *testing.T, d *daemon, path string, points []promSample, source rra.DataSource) {
+	t.Helper()
+	if len(points) < 6 {
+		t.Fatalf("%s: Prometheus has only %d samples", path, len(points))
+	}
+	from, to := points[0].at.Unix()-2, points[len(points)-1].at.Unix()
+	var got struct {
+		Start   string
+		Columns []struct{ Values []any }
+	}
+	text := d.call(t, "Fetch", fmt.Sprintf(`{"path":%q,"start":"%d","end":"%d","resolution":1}`, path, from, to-1))
+	if err := json.Unmarshal([]byte(text), &got); err != nil || got.Start != fmt.Sprint(from) || len(got.Columns) != 1 {
+		t.Fatalf("%s: %s: %v", path, text, err)
+	}
+	var rows []float64
+	for _, v := range got.Columns[0].Values {
+		f, ok := v.(float64)
+		if !ok {
+			f = math.NaN()
+		}
+		rows = append(rows, f)
+	}
+	if int64(len(rows)) < to-from {
+		t.Fatalf("%s: %d rows, want %d", path, len(rows), to-from)
+	}
+	var wants [][]float64
+	for skip := range 3 {
+		want := rowsOf(t, points[skip:], source, from, to)
+		if fmt.Sprint(want) == fmt.Sprint(rows[:len(want)]) {
+			return
+		}
+		wants = append(wants, want)
+	}
+	t.Errorf("%s: the rows after %d are\n%v\nand Prometheus' samples %v give\n%v", path, from, rows, points, wants)
+}
+
+// rowsOf returns the rows of a second that end in (from, to].
+func rowsOf(t *testing.T, points []promSample, source rra.DataSource, from, to int64) []float64 {
+	t.Helper()
+	m, err := rra.Compile(&rra.Definition{
+		Step: 1, Sources: []rra.DataSource{source},
+		Archives: []rra.Archive{{CF: rra.Average, XFF: 0.1, PDPs: 1, Rows: 1200}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]float64, to-from)
+	for i := range rows {
+		rows[i] = math.NaN()
+	}
+	state := m.NewState(rra.Seconds(points[0].at.Unix() - 1))
+	step := func(at rra.Time, v float64) {
+		runs, err := m.Step(&state, at, []rra.Value{rra.Float(v)}, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range m.Rows(runs) {
+			if i := r.End.Unix() - from - 1; i >= 0 && i < int64(len(rows)) {
+				rows[i] = r.Values[0]
+			}
+		}
+	}
+	for i, p := range points {
+		if i > 0 && source.Kind == rra.DDerive && p.value < points[i-1].value {
+			step(points[i-1].at+1, 0) // it has begun again
+		}
+		step(p.at, p.value)
+	}
+	return rows
+}
