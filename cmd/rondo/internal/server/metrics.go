@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 	"runtime"
+	"time"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/metrics"
 	"github.com/rondo-db/rondo/receivers"
@@ -25,6 +27,7 @@ func (s *server) metrics(rw http.ResponseWriter, _ *http.Request) {
 	}
 	writeSink(w, s.receivers.sink.Stats())
 	writeReceivers(w, s.receivers.all())
+	writeSenders(w, s.receivers.all(), s.receivers.sink.Senders())
 	s.writeRRDCached(w)
 	writeTimes(w, s.store.Stats())
 	s.writeHTTP(w)
@@ -98,5 +101,30 @@ func writeReceivers(w *metrics.Writer, runs []*run) {
 		for reason := range receivers.NumReasons {
 			w.Sample(float64(stats[i].Dropped[reason]), "receiver", r.settings.Protocol.Name, "reason", reason.String())
 		}
+	}
+}
+
+// writeSenders writes how many senders each receiver has heard, and when it heard one last. Each
+// sender has no metric of its own: there may be very many.
+func writeSenders(w *metrics.Writer, runs []*run, senders []sink.Sender) {
+	count, last := make(map[string]int), make(map[string]time.Time)
+	for _, s := range senders {
+		count[s.Prefix]++
+		if s.Last.After(last[s.Prefix]) {
+			last[s.Prefix] = s.Last
+		}
+	}
+	prefix := func(r *run) string { return cmp.Or(r.settings.Protocol.Prefix, r.settings.Protocol.Name) }
+	w.Family("rondo_receiver_senders", "gauge", "Senders heard since the start.")
+	for _, r := range runs {
+		w.Sample(float64(count[prefix(r)]), "receiver", r.settings.Protocol.Name)
+	}
+	w.Family("rondo_receiver_last_seen_timestamp_seconds", "gauge", "When a sender was heard last, seconds since 1970; 0: never.")
+	for _, r := range runs {
+		seen := 0.0
+		if t := last[prefix(r)]; !t.IsZero() {
+			seen = float64(t.UnixMilli()) / 1000
+		}
+		w.Sample(seen, "receiver", r.settings.Protocol.Name)
 	}
 }
