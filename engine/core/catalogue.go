@@ -50,6 +50,10 @@ type catalogue struct {
 	pos      wal.Pos                // up to which the database holds the catalogue
 	stored   int64                  // how many series the database holds
 	arriving map[Ref]struct{}       // series of the catalogue that are not yet in their groups
+
+	forgotten uint64 // how often changes left ops, because the database has them
+
+	fresh overlayIndex
 }
 
 // init connects an empty catalogue to what it works with. Its groups go to n shards.

@@ -93,6 +93,63 @@ func (b bruteCatalogue) labels(name string) (names, values []string) {
 	return slices.Sorted(maps.Keys(n)), slices.Sorted(maps.Keys(v))
 }
 
+// compareIndex holds what the label index tells of the series that match ms against brute force.
+func (b bruteCatalogue) compareIndex(t testing.TB, s *core.Store, r *rand.Rand, ms []core.Matcher) {
+	t.Helper()
+	ctx := context.Background()
+	match := make(bruteCatalogue)
+	for _, path := range b.selected(ms) {
+		match[strings.TrimSuffix(path, ".rrd")] = b[strings.TrimSuffix(path, ".rrd")]
+	}
+	refs, err := s.SelectRefs(ctx, ms, 0)
+	if err != nil || len(refs) != len(match) || !slices.IsSorted(refs) {
+		t.Fatalf("%v: references %v, %v; want %d", ms, refs, err, len(match))
+	}
+	if n := r.IntN(3) + 1; len(refs) > n {
+		if some, err := s.SelectRefs(ctx, ms, n); err != nil || !slices.Equal(some, refs[:n]) {
+			t.Fatalf("%v: the first %d references: %v, %v; want %v", ms, n, some, err, refs[:n])
+		}
+	}
+	if err := s.Resolve(ctx, refs, func(i int, x core.Series) bool {
+		if want := match[strings.TrimSuffix(x.Path, ".rrd")]; x.Ref != refs[i] || !slices.Equal(x.Labels, want.Labels) {
+			t.Fatalf("%v: reference %d is %v, want %v", ms, refs[i], x, want)
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	name := pick(r, "host", "cpu", "none")
+	wantNames, wantValues := match.labels(name)
+	names, err := s.LabelNamesOf(ctx, ms)
+	if err != nil || !slices.Equal(names, wantNames) {
+		t.Fatalf("%v: names %q, %v; want %q", ms, names, err, wantNames)
+	}
+	most := r.IntN(4)
+	if most > 0 && len(wantValues) > most {
+		wantValues = wantValues[:most]
+	}
+	values, err := s.LabelValuesOf(ctx, name, ms, most)
+	if err != nil || !slices.Equal(values, wantValues) {
+		t.Fatalf("%v: %d values of %q: %q, %v; want %q", ms, most, name, values, err, wantValues)
+	}
+	want := make(map[string]bool)
+	for _, x := range match {
+		values := make(map[string]string)
+		for _, l := range x.Labels {
+			values[l.Name] = l.Value
+		}
+		want[values["host"]+" "+values["cpu"]] = true
+	}
+	all, err := s.Combinations(ctx, []string{"host", "cpu"}, ms)
+	got := make(map[string]bool)
+	for _, c := range all {
+		got[strings.Join(c.Values, " ")] = c.Definition != nil
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Fatalf("%v: combinations %v, %v; want %v", ms, got, err, want)
+	}
+}
+
 // compare holds everything the catalogue answers against brute force.
 func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 	t.Helper()
@@ -122,11 +179,12 @@ func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 		for range r.IntN(4) {
 			m := core.Matcher{Name: pick(r, "host", "cpu", "none", "x"), Op: core.MatchOp(r.IntN(4)), Value: pick(r, "", "h1", "h2", "0", "3")}
 			if m.Op >= core.MatchRegexp {
-				m.Regexp = regexp.MustCompile("^(?:" + pick(r, "", "h.*", "h1|h2", ".+", "[0-3]") + ")$")
+				m.Regexp = regexp.MustCompile("^(?:" + pick(r, "", "h.*", "h1|h2", ".+", "[0-3]", ".*", "h[12]?", "|h1", "(h|x)1", "h(.|1)", "(?i)H1", "[^0]", "h1|.*2") + ")$")
 			}
 			ms = append(ms, m)
 		}
 		equal(fmt.Sprintf("select %v", ms), paths(t, s.Select(ctx, ms)), b.selected(ms))
+		b.compareIndex(t, s, r, ms)
 	}
 	for _, name := range []string{"host", "cpu", "none", "r0"} {
 		wantNames, wantValues := b.labels(name)

@@ -96,9 +96,11 @@ func (s *Store) writeChanges(b wal.Pos) error {
 			s.notes.back(notes)
 			return
 		}
+		defer cat.fresh.release()
 		cat.mu.Lock()
 		defer cat.mu.Unlock()
 		cat.ops = slices.Clone(cat.ops[n:])
+		cat.forgotten++
 		cat.settings = slices.Clone(cat.settings[m:])
 		cat.pos, cat.stored = b, w.count
 		cat.forget(ops)
@@ -195,7 +197,7 @@ func (w *catalogueTx) apply(o *catOp) {
 		w.count--
 	}
 	if o.old != nil && (!o.rename || o.relabel) {
-		w.index(c, o.ref, o.old.labels, false)
+		w.index(c, o.ref, o.old, false)
 	}
 	if o.add == nil {
 		w.names[o.key], w.series[string(refKey(o.ref))] = nil, nil
@@ -204,14 +206,14 @@ func (w *catalogueTx) apply(o *catOp) {
 	w.names[o.key] = refKey(o.ref)
 	w.series[string(refKey(o.ref))] = o.add.append(nil)
 	if !o.rename || o.relabel {
-		w.index(c, o.ref, o.add.labels, true)
+		w.index(c, o.ref, o.add, true)
 	}
 }
 
 // index adds a series to the postings of its labels, or takes it out. A damaged posting stays as it
 // is: whoever reads it is told, and a repair makes it anew.
-func (w *catalogueTx) index(c *class, ref Ref, labels []Label, add bool) {
-	for _, l := range labels {
+func (w *catalogueTx) index(c *class, ref Ref, rec *seriesRecord, add bool) {
+	for l := range rec.indexed() {
 		k := groupKey(labelKey(l), c.id, ref.number()>>c.shift)
 		p, known := w.labels[string(k)]
 		if !known {

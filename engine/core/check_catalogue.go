@@ -91,7 +91,7 @@ func (c *checker) series(k, v []byte) {
 	if c.tx.Bucket(bucketClasses).Get(binary.BigEndian.AppendUint32(nil, cl.id)) == nil {
 		c.add(where, "no record of class %d", cl.id)
 	}
-	for _, l := range rec.labels {
+	for l := range rec.indexed() {
 		key := string(groupKey(labelKey(l), cl.id, ref.number()>>cl.shift))
 		p := c.postings[key]
 		if p == nil {

@@ -140,7 +140,7 @@ func TestCheckpointLeavesDamagedPosting(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	ctx := context.Background()
-	key := rot(t, s, "labels", func(_, v []byte) []byte { v[0] ^= 1; return v })
+	key := rotFrom(t, s, "labels", "host\x00h\x00", func(_, v []byte) []byte { v[0] ^= 1; return v })
 	mustCreate(t, s, "h/new", definition(t, "DS:a:GAUGE:20:U:U", "DS:b:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:100", "RRA:MAX:0.5:6:50"), core.Label{Name: "host", Value: "h"})
 	if err := s.Checkpoint(ctx); err != nil {
 		t.Fatal(err)

@@ -50,8 +50,14 @@ func rotten(t *testing.T) (s *core.Store, refs []core.Ref, feed func(n int)) {
 // rot changes the first value of a bucket.
 func rot(t *testing.T, s *core.Store, bucket string, change func(k, v []byte) []byte) (key []byte) {
 	t.Helper()
+	return rotFrom(t, s, bucket, "", change)
+}
+
+// rotFrom is rot for the first entry whose key is not before from.
+func rotFrom(t *testing.T, s *core.Store, bucket, from string, change func(k, v []byte) []byte) (key []byte) {
+	t.Helper()
 	if err := s.DB().Update(nil, func(tx *boltfile.Tx) error {
-		k, v := tx.Bucket([]byte(bucket)).Cursor().First()
+		k, v := tx.Bucket([]byte(bucket)).Cursor().Seek([]byte(from))
 		key = bytes.Clone(k)
 		if v = change(key, bytes.Clone(v)); v == nil {
 			return tx.Bucket([]byte(bucket)).Delete(key)

@@ -60,7 +60,8 @@
 //  5. catalogue.planMu: how many series are about to be made
 //  6. shard.mu: one record at a time
 //  7. group.mu: the series of a group
-//  8. catalogue.mu: what the database does not hold of the catalogue yet
+//  8. overlayIndex.mu: the labels of what the database does not hold yet
+//  9. catalogue.mu: what the database does not hold of the catalogue yet
 //
 // The other locks are taken last. Nobody who holds one of them takes another lock, with one
 // exception: trustMu is held around damage.Seen.mu. They are metadata.mu, notes.mu, queue.mu,

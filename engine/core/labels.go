@@ -4,111 +4,160 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"math"
 	"slices"
-
-	"github.com/rondo-db/rondo/engine/internal/boltfile"
 )
 
 // LabelNames returns the label names in use, sorted. If the error wraps ErrDamaged, the names are
 // those that can be read.
 func (s *Store) LabelNames(ctx context.Context) ([]string, error) {
-	return s.labelStrings(ctx, nil, func(l Label) (string, bool) { return l.Name, true })
+	return s.LabelNamesOf(ctx, nil)
 }
 
 // LabelValues returns the values in use of the label name, sorted. If the error wraps ErrDamaged,
 // the values are those that can be read.
 func (s *Store) LabelValues(ctx context.Context, name string) ([]string, error) {
-	return s.labelStrings(ctx, append([]byte(name), 0), func(l Label) (string, bool) { return l.Value, l.Name == name })
+	return s.LabelValuesOf(ctx, name, nil, 0)
 }
 
-// labelStrings walks the label index under prefix, from one distinct string to the next.
-func (s *Store) labelStrings(ctx context.Context, prefix []byte, pick func(Label) (string, bool)) ([]string, error) {
+// LabelNamesOf is LabelNames of the series that match all of ms.
+func (s *Store) LabelNamesOf(ctx context.Context, ms []Matcher) ([]string, error) {
+	return s.strings(ctx, ms, func(rec []Label, add func(string)) {
+		for _, l := range rec {
+			if l.Value != "" {
+				add(l.Name)
+			}
+		}
+	}, func(r *indexReader, within *within, _ int, add func(string)) bool {
+		r.names(within, add)
+		return true
+	})
+}
+
+// LabelValuesOf is LabelValues of the series that match all of ms. It returns the first most values
+// (0: all).
+func (s *Store) LabelValuesOf(ctx context.Context, name string, ms []Matcher, most int) ([]string, error) {
+	out, err := s.strings(ctx, ms, func(rec []Label, add func(string)) {
+		for _, l := range rec {
+			if l.Name == name && l.Value != "" {
+				add(l.Value)
+			}
+		}
+	}, func(r *indexReader, within *within, budget int, add func(string)) bool {
+		found := 0
+		return r.values(name, "", budget, func(string) bool { return true }, func(id groupID, p *posting) bool {
+			if !within.any(id, *p) {
+				return true
+			}
+			add(r.value)
+			found++
+			r.enough = found == most
+			return false
+		})
+	})
+	if most > 0 && len(out) > most {
+		out = out[:most]
+	}
+	return out, err
+}
+
+// A within is the series that a walk over the index looks at: those of set (all: every series), but
+// those of changed.
+type within struct {
+	all     bool
+	set     refSet
+	changed refSet
+}
+
+// any reports whether w has one of the series p of a group.
+func (w *within) any(id groupID, p posting) bool {
+	if at, ok := w.changed.find(id, 0); ok {
+		p.remove(&w.changed[at].p)
+	}
+	if w.all {
+		return !p.empty()
+	}
+	at, ok := w.set.find(id, 0)
+	if ok {
+		p.keep(&w.set[at].p)
+	}
+	return ok && !p.empty()
+}
+
+// strings returns the strings of the series that match ms, sorted. fromRecord adds those of a
+// record. fromIndex adds those of the database by the index; it returns false if it has read as
+// many entries as budget says, so that reading the records takes no longer.
+func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec []Label, add func(string)),
+	fromIndex func(r *indexReader, w *within, budget int, add func(string)) bool,
+) ([]string, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
 	}
 	defer s.leave()
-	set, removed, doubtful := s.catalogue.overlayLabels(pick)
+	terms, err := termsOf(ms)
+	if err != nil {
+		return nil, err
+	}
 	var passed passedOver
-	err := s.db.View(bucketLabels, func(tx *boltfile.Tx) error {
-		passed.over(tx.PrefixSound(bucketLabels, prefix))
-		c := tx.Bucket(bucketLabels).Cursor()
-		var past []byte // the walk has passed the keys before this one
-		for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix); {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if _, _, err := s.catalogue.storedPosting(k, v); passed.over(err) {
-				k, v = c.Next()
-				continue
-			}
-			end := len(prefix) + bytes.IndexByte(k[len(prefix):], 0)
-			name := string(k[len(prefix):end])
-			if !set[name] && (!doubtful[name] || s.catalogue.carried(tx, k[:end+1], removed, &passed)) {
-				set[name] = true
-			}
-			// A damaged key that is out of order may lead back to a string that came before.
-			next := append(slices.Clone(k[:end]), 1) // past all keys that continue with 0
-			if bytes.Compare(next, past) <= 0 {
-				k, v = c.Next()
-				continue
-			}
-			past = next
-			k, v = c.Seek(past)
+	set := make(map[string]bool)
+	add := func(v string) { set[v] = true }
+	found, changed := s.catalogue.overlaySelect(ms, terms)
+	for _, x := range found {
+		fromRecord(x.rec.labels, add)
+	}
+	var refs []Ref // whose records must be read
+	err = s.catalogue.view(ctx, &passed, func(r *indexReader) {
+		w := &within{all: len(terms) == 0, changed: changed}
+		exact, budget := true, math.MaxInt
+		if !w.all {
+			w.set, exact = r.selected(terms)
+			w.set = w.set.without(changed)
+			budget = filterEach * w.set.len()
 		}
-		return nil
+		if !exact || !fromIndex(r, w, budget, add) {
+			refs = s.catalogue.refsOf(nil, w.set)
+		}
 	})
+	if err == nil {
+		err = s.resolve(ctx, refs, &passed, func(_ int, x Series) bool {
+			if matchesAll(ms, x.Labels) {
+				fromRecord(x.Labels, add)
+			}
+			return true
+		})
+	}
 	if err == nil {
 		err = passed.err()
 	}
 	return slices.Sorted(maps.Keys(set)), err
 }
 
-// overlayLabels returns the strings that pick selects of the labels of series that are only in the
-// overlay; the series that were dropped since the last checkpoint; and the strings that pick
-// selects of their labels.
-func (cat *catalogue) overlayLabels(pick func(Label) (string, bool)) (set map[string]bool, removed map[groupID]posting, doubtful map[string]bool) {
-	set, removed, doubtful = make(map[string]bool), make(map[groupID]posting), make(map[string]bool)
-	take := func(rec *seriesRecord, into map[string]bool) {
-		for _, l := range rec.labels {
-			if v, ok := pick(l); ok {
-				into[v] = true
-			}
-		}
-	}
-	cat.mu.RLock()
-	defer cat.mu.RUnlock()
-	for _, rec := range cat.records {
-		if rec != nil {
-			take(rec, set)
-		}
-	}
-	for i := range cat.ops {
-		if o := &cat.ops[i]; o.old != nil && (!o.rename || o.relabel) {
-			c := cat.class(o.ref.class())
-			id := c.groupOf(o.ref.number())
-			p := removed[id]
-			p.set(c.index(o.ref.number()))
-			removed[id] = p
-			take(o.old, doubtful)
-		}
-	}
-	return set, removed, doubtful
-}
-
-// carried reports whether a series that was not removed carries a label under prefix.
-func (cat *catalogue) carried(tx *boltfile.Tx, prefix []byte, removed map[groupID]posting, passed *passedOver) bool {
-	c := tx.Bucket(bucketLabels).Cursor()
-	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) >= 8; k, v = c.Next() {
-		id, p, err := cat.storedPosting(k, v)
-		if passed.over(err) {
+// names adds the names of labels that series of w carry.
+func (r *indexReader) names(w *within, add func(string)) {
+	r.passed.over(r.tx.PrefixSound(bucketLabels, nil))
+	c := r.tx.Bucket(bucketLabels).Cursor()
+	var past []byte // the walk has passed the keys before this one
+	for k, v := c.Seek([]byte{1}); k != nil && r.more(); {
+		id, p, err := r.cat.storedPosting(k, v)
+		if r.passed.over(err) {
+			k, v = c.Next()
 			continue
 		}
-		gone := removed[id]
-		for i := range p {
-			if p[i]&^gone[i] != 0 {
-				return true
-			}
+		name := k[:bytes.IndexByte(k, 0)]
+		if len(k) == len(name)+2+8 && !w.any(id, p) {
+			k, v = c.Next() // the next entry of all series that carry the name
+			continue
 		}
+		if len(k) == len(name)+2+8 {
+			add(string(name))
+		}
+		// A damaged key that is out of order may lead back to a name that came before.
+		next := append(bytes.Clone(name), 1)
+		if bytes.Compare(next, past) <= 0 {
+			k, v = c.Next()
+			continue
+		}
+		past = next
+		k, v = c.Seek(past)
 	}
-	return false
 }

@@ -3,6 +3,9 @@ package core
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
+	"math/bits"
+	"strconv"
 
 	"github.com/rondo-db/rondo/engine/internal/damage"
 	"github.com/rondo-db/rondo/engine/internal/record"
@@ -11,7 +14,12 @@ import (
 // The label index tells, for a label and a group, which series of the group carry the label. The
 // key is name, 0, value, 0, class, group. The value is the indices of the series, a byte each, or a
 // bitmap if that is shorter. Series of one host have neighbouring numbers, so a label of a host
-// takes one or two keys. Part of the format.
+// takes one or two keys.
+//
+// Three kinds of entries have keys that no label has. With an empty value, the entry names the
+// series that carry the label name with any value. With an empty name, the value is the number of a
+// definition, and the entry names the series that have it. With both empty, it names all series of
+// the group. Part of the format.
 
 // zeroByte stands between the strings of a key.
 var zeroByte = []byte{0}
@@ -26,12 +34,33 @@ func (p *posting) clear(i int) { p[i/64] &^= 1 << (i % 64) }
 func (p *posting) has(i int) bool { return p[i/64]>>(i%64)&1 != 0 }
 
 func (p *posting) count() (n int) {
-	for i := range 1 << groupShift {
-		if p.has(i) {
-			n++
-		}
+	for _, w := range p {
+		n += bits.OnesCount64(w)
 	}
 	return n
+}
+
+func (p *posting) empty() bool { return *p == posting{} }
+
+// add adds the series of q.
+func (p *posting) add(q *posting) {
+	for i := range p {
+		p[i] |= q[i]
+	}
+}
+
+// keep removes all series but those of q.
+func (p *posting) keep(q *posting) {
+	for i := range p {
+		p[i] &= q[i]
+	}
+}
+
+// remove removes the series of q.
+func (p *posting) remove(q *posting) {
+	for i := range p {
+		p[i] &^= q[i]
+	}
 }
 
 // append codes p: a byte an index where there are fewer than 32, else 32 bytes of bitmap.
@@ -91,6 +120,24 @@ func (cat *catalogue) storedPosting(k, v []byte) (id groupID, p posting, err err
 	return id, p, nil
 }
 
+// indexed yields the labels under which the index has a series: see the top of this file. A label
+// with an empty value counts as missing.
+func (rec *seriesRecord) indexed() iter.Seq[Label] {
+	return func(yield func(Label) bool) {
+		if rec.def == 0 || !yield(Label{}) || !yield(definitionLabel(rec.def)) {
+			return
+		}
+		for _, l := range rec.labels {
+			if l.Value != "" && (!yield(Label{Name: l.Name}) || !yield(l)) {
+				return
+			}
+		}
+	}
+}
+
+// definitionLabel is the label under which the index has the series of a definition.
+func definitionLabel(def uint32) Label { return Label{Value: strconv.FormatUint(uint64(def), 10)} }
+
 func labelKey(l Label) []byte {
 	k := make([]byte, 0, len(l.Name)+len(l.Value)+10)
 	k = append(append(k, l.Name...), 0)
@@ -98,23 +145,3 @@ func labelKey(l Label) []byte {
 }
 
 type groupID struct{ class, group uint32 }
-
-func intersect(a, b map[groupID]posting) map[groupID]posting {
-	out := make(map[groupID]posting)
-	for id, p := range a {
-		q, ok := b[id]
-		if !ok {
-			continue
-		}
-		var both posting
-		any := uint64(0)
-		for i := range p {
-			both[i] = p[i] & q[i]
-			any |= both[i]
-		}
-		if any != 0 {
-			out[id] = both
-		}
-	}
-	return out
-}

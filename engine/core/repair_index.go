@@ -145,7 +145,7 @@ func (r *repairing) index() error {
 			}
 			ref := Ref(binary.BigEndian.Uint64(k))
 			cl := r.s.catalogue.class(ref.class())
-			for _, l := range rec.labels {
+			for l := range rec.indexed() {
 				at := string(groupKey(labelKey(l), cl.id, ref.number()>>cl.shift))
 				if labels[at] == nil {
 					labels[at] = new(posting)
@@ -199,7 +199,10 @@ func (r *repairing) records(tx *boltfile.Tx, old map[Ref]string, series map[stri
 			continue
 		}
 		part := bytes.SplitN(k, zeroByte, 3)
-		for _, ref := range r.s.catalogue.refsOf(map[groupID]posting{id: p}) {
+		if len(part[0]) == 0 || len(part[1]) == 0 {
+			continue // no label
+		}
+		for _, ref := range r.s.catalogue.refsOf(nil, refSet{{id, p}}) {
 			if _, ok := old[ref]; ok {
 				carried[ref] = append(carried[ref], Label{string(part[0]), string(part[1])})
 			}

@@ -1,13 +1,10 @@
 package core
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/rondo-db/rondo/engine/internal/boltfile"
@@ -16,97 +13,127 @@ import (
 )
 
 // Select yields the series that match all of ms, in order of their references. The label index
-// finds series by a matcher for one non-empty value; without such a matcher Select looks at every
-// series. Select skips damaged entries; if it met any, it yields an error that wraps ErrDamaged
-// last.
+// answers every comparison; a regular expression is compared with the values of its label unless it
+// is a list of values. Select skips damaged entries; if it met any, it yields an error that wraps
+// ErrDamaged last.
 func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, error] {
 	return func(yield func(Series, error) bool) {
-		for i := range ms {
-			if err := ms[i].check(); err != nil {
-				yield(Series{}, err)
-				return
-			}
-		}
 		if err := s.enter(); err != nil {
 			yield(Series{}, err)
 			return
 		}
 		defer s.leave()
 		var passed passedOver
-		refs, err := s.catalogue.candidates(ms, &passed)
+		refs, _, err := s.matching(ctx, ms, &passed)
 		if err != nil {
 			yield(Series{}, err)
 			return
 		}
-		for _, ref := range refs {
-			rec, err := s.listed(ref)
-			if errors.Is(err, ErrNotFound) {
-				continue // dropped meanwhile
+		ended := false
+		err = s.resolve(ctx, refs, &passed, func(_ int, x Series) bool {
+			if matchesAll(ms, x.Labels) {
+				ended = !yield(x, nil)
 			}
-			if passed.over(err) {
-				continue
-			}
-			if err != nil {
-				yield(Series{}, err)
-				return
-			}
-			if !slices.ContainsFunc(ms, func(m Matcher) bool { return !m.matches(rec.labels) }) {
-				if !yield(s.catalogue.seriesOf(ref, rec), ctx.Err()) || ctx.Err() != nil {
-					return
-				}
-			}
+			return !ended
+		})
+		if ended {
+			return
 		}
-		if err := passed.err(); err != nil {
+		if err == nil {
+			err = passed.err()
+		}
+		if err != nil {
 			yield(Series{}, err)
 		}
 	}
 }
 
-// candidates returns sorted references that include all series that match ms.
-func (cat *catalogue) candidates(ms []Matcher, passed *passedOver) ([]Ref, error) {
-	cat.mu.RLock()
-	overlay := make(map[Ref]*seriesRecord, len(cat.records))
-	maps.Copy(overlay, cat.records)
-	cat.mu.RUnlock()
-	found, err := cat.storedCandidates(ms, passed)
+// SelectRefs returns the references of the series that match all of ms, in order, but no more than
+// most of them (0: all). It reads the records of series only where the label index would take
+// longer. A series that is made, dropped or relabelled meanwhile may be there as it was or as it
+// is. If the error wraps ErrDamaged, the references are those that can be told.
+func (s *Store) SelectRefs(ctx context.Context, ms []Matcher, most int) ([]Ref, error) {
+	if err := s.enter(); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	var passed passedOver
+	refs, exact, err := s.matching(ctx, ms, &passed)
 	if err != nil {
 		return nil, err
 	}
-	refs := make([]Ref, 0, len(found))
-	for _, ref := range found {
-		if _, ok := overlay[ref]; !ok {
-			refs = append(refs, ref)
-		}
+	if !exact {
+		refs, err = s.compared(ctx, refs, ms, most, &passed)
+	} else if most > 0 && len(refs) > most {
+		refs = refs[:most]
 	}
-	for ref, rec := range overlay {
-		if rec != nil {
-			refs = append(refs, ref)
-		}
+	if err == nil {
+		err = passed.err()
 	}
-	slices.Sort(refs)
-	return refs, nil
+	return refs, err
 }
 
-func (cat *catalogue) storedCandidates(ms []Matcher, passed *passedOver) (refs []Ref, err error) {
-	err = cat.db.View(bucketLabels, func(tx *boltfile.Tx) error {
-		var set map[groupID]posting
-		for i := range ms {
-			m := &ms[i]
-			if m.Op != MatchEqual || m.Value == "" {
-				continue
-			}
-			ps := cat.postings(tx, Label{m.Name, m.Value}, passed)
-			if set != nil {
-				ps = intersect(set, ps)
-			}
-			if set = ps; len(set) == 0 {
-				return nil
-			}
+// compared returns those of refs, but no more than most, whose records match ms.
+func (s *Store) compared(ctx context.Context, refs []Ref, ms []Matcher, most int, passed *passedOver) ([]Ref, error) {
+	var out []Ref
+	err := s.resolve(ctx, refs, passed, func(i int, x Series) bool {
+		if matchesAll(ms, x.Labels) {
+			out = append(out, refs[i])
 		}
-		if set != nil {
-			refs = cat.refsOf(set)
-			return nil
+		return most == 0 || len(out) < most
+	})
+	return out, err
+}
+
+// matching returns sorted references that include all series that match ms, and no others if exact.
+func (s *Store) matching(ctx context.Context, ms []Matcher, passed *passedOver) (refs []Ref, exact bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	terms, err := termsOf(ms)
+	if err != nil {
+		return nil, false, err
+	}
+	cat := &s.catalogue
+	found, changed := cat.overlaySelect(ms, terms)
+	if len(terms) == 0 {
+		exact = true
+		if refs, err = cat.storedSeries(passed); len(changed) > 0 {
+			refs = cat.refsOf(nil, cat.setOf(refs).without(changed))
 		}
+	} else {
+		err = cat.view(ctx, passed, func(r *indexReader) {
+			var set refSet
+			set, exact = r.selected(terms)
+			refs = cat.refsOf(nil, set.without(changed))
+		})
+	}
+	if err != nil || len(found) == 0 {
+		return refs, exact && passed.n == 0, err
+	}
+	for _, x := range found {
+		refs = append(refs, x.ref)
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs), exact && passed.n == 0, nil
+}
+
+// termsOf returns ms as terms, without matchers that every series fulfils.
+func termsOf(ms []Matcher) (terms []term, err error) {
+	for i := range ms {
+		if err := ms[i].check(); err != nil {
+			return nil, err
+		}
+		if t, any := ms[i].termOf(); !any {
+			terms = append(terms, t)
+		}
+	}
+	return terms, nil
+}
+
+// storedSeries returns the references of all series of the database, in order.
+func (cat *catalogue) storedSeries(passed *passedOver) (refs []Ref, err error) {
+	err = cat.db.View(bucketSeries, func(tx *boltfile.Tx) error {
 		c := tx.Bucket(bucketSeries).Cursor()
 		n := uint64(0)
 		for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -128,44 +155,26 @@ func (cat *catalogue) storedCandidates(ms []Matcher, passed *passedOver) (refs [
 		passed.over(err)
 		return nil
 	})
+	slices.Sort(refs)
 	return refs, err
 }
 
-// postings reads all groups of one label.
-func (cat *catalogue) postings(tx *boltfile.Tx, l Label, passed *passedOver) map[groupID]posting {
-	out := make(map[groupID]posting)
-	key := labelKey(l)
-	passed.over(tx.PrefixSound(bucketLabels, key))
-	c := tx.Bucket(bucketLabels).Cursor()
-	for k, v := c.Seek(key); bytes.HasPrefix(k, key); k, v = c.Next() {
-		id, p, err := cat.storedPosting(k, v)
-		if err == nil {
-			out[id] = p
-		}
-		passed.over(err)
-	}
-	return out
-}
-
-func (cat *catalogue) refsOf(set map[groupID]posting) []Ref {
-	var refs []Ref
-	for id, p := range set {
-		c := cat.class(id.class)
-		for i := range 1 << c.shift {
-			if p.has(i) {
-				refs = append(refs, c.refAt(id.group, i))
-			}
+// matchesAll reports whether a series with these labels satisfies all of ms.
+func matchesAll(ms []Matcher, labels []Label) bool {
+	for i := range ms {
+		if !ms[i].matches(labels) {
+			return false
 		}
 	}
-	return refs
+	return true
 }
 
 // matches reports whether a series with these labels satisfies m.
 func (m *Matcher) matches(labels []Label) bool {
 	value := ""
-	for _, l := range labels {
-		if l.Name == m.Name {
-			value = l.Value
+	for i := range labels {
+		if labels[i].Name == m.Name {
+			value = labels[i].Value
 		}
 	}
 	switch m.Op {

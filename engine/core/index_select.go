@@ -1,0 +1,110 @@
+package core
+
+import "math"
+
+// filterEach is how many entries of the label index are read for one series rather than that its
+// record is compared.
+const filterEach = 8
+
+// selected returns the series of the database that fulfil the terms. exact is false if their
+// records must be compared with the matchers: reading more of the index would take longer.
+func (r *indexReader) selected(terms []term) (set refSet, exact bool) {
+	var labels []Label
+	var rest []*term
+	for i := range terms {
+		t := &terms[i]
+		if l, ok := t.one(); ok && !t.exclude {
+			labels = append(labels, l)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	bounded := len(labels) > 0
+	if bounded {
+		set = r.join(labels)
+	}
+	exact = true
+	// Terms with known values take the least work, walks over values the most.
+	for _, pass := range [...]func(t *term) bool{
+		func(t *term) bool { return !t.exclude && t.takes == nil },
+		func(t *term) bool { return t.values != nil && !t.exclude && t.takes != nil },
+		func(t *term) bool { return !t.exclude && t.values == nil && t.takes != nil },
+		func(t *term) bool { return t.exclude },
+	} {
+		for _, t := range rest {
+			if !pass(t) {
+				continue
+			}
+			if bounded && len(set) == 0 {
+				return nil, true
+			}
+			if !bounded && t.exclude {
+				set = r.everything()
+			}
+			if bounded || t.exclude {
+				set, exact = r.narrow(set, t, exact)
+			} else {
+				set = r.union(t)
+			}
+			bounded = true
+		}
+	}
+	return set, exact
+}
+
+// union returns the series that fulfil t, which excludes none.
+func (r *indexReader) union(t *term) refSet {
+	var out []groupSet
+	if t.values != nil {
+		for _, v := range t.values {
+			if v != "" {
+				out = append(out, r.all(Label{t.name, v})...)
+			}
+		}
+		return gathered(out)
+	}
+	r.values(t.name, t.prefix, math.MaxInt, t.takes, func(id groupID, p *posting) bool {
+		out = append(out, groupSet{id, *p})
+		return true
+	})
+	return gathered(out)
+}
+
+// narrow returns the series of set that fulfil t. If that would take long, it returns set as it is,
+// and false in place of exact.
+func (r *indexReader) narrow(set refSet, t *term, exact bool) (refSet, bool) {
+	carry := make(refSet, len(set)) // the series of set that carry a value of t
+	for i := range set {
+		carry[i].id = set[i].id
+	}
+	switch {
+	case t.all:
+		r.within(set, carry, Label{Name: t.name})
+	case t.values != nil:
+		for _, v := range t.values {
+			if v != "" {
+				r.within(set, carry, Label{t.name, v})
+			}
+		}
+	default:
+		at := 0
+		whole := r.values(t.name, t.prefix, filterEach*set.len(), t.takes, func(id groupID, p *posting) bool {
+			if at >= len(set) || set[at].id.compare(id) > 0 {
+				at = 0
+			}
+			var ok bool
+			if at, ok = set.find(id, at); ok {
+				p.keep(&set[at].p)
+				carry[at].p.add(p)
+			}
+			return at < len(set)
+		})
+		if !whole {
+			return set, false
+		}
+	}
+	if t.exclude {
+		return set.without(gathered(carry)), exact
+	}
+	return gathered(carry), exact
+}

@@ -1,0 +1,248 @@
+package core
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// A term is a matcher as the label index answers it: the series that carry, or do not carry, one of
+// some values. A missing label is the empty string, which the index does not have. So a matcher
+// that the empty string fulfils becomes a term that excludes series.
+type term struct {
+	name    string
+	exclude bool
+	all     bool                // every value that is not empty
+	values  []string            // these values
+	takes   func(v string) bool // if neither: values that begin with prefix and that takes accepts
+	prefix  string
+}
+
+// termOf returns m as a term; any is true if every series matches.
+func (m *Matcher) termOf() (t term, any bool) {
+	t.name = m.Name
+	switch m.Op {
+	case MatchEqual, MatchNotEqual:
+		t.exclude = m.Op == MatchNotEqual
+		if m.Value != "" {
+			t.values = []string{m.Value}
+		} else { // the label is missing; or is there
+			t.exclude, t.all = !t.exclude, true
+		}
+		return t, false
+	}
+	x := analyse(m.Regexp)
+	matches := m.Regexp.MatchString
+	switch empty := matches(""); {
+	case m.Op == MatchRegexp && empty, m.Op == MatchNotRegexp && empty:
+		// The values that do not match decide: nothing is known of how they begin.
+		t.exclude = m.Op == MatchRegexp
+		if x.any {
+			t.values = []string{}
+			return t, t.exclude
+		}
+		if len(x.values) == 1 && x.values[0] == "" {
+			t.all = true
+			return t, false
+		}
+		t.takes = func(v string) bool { return !matches(v) }
+	default:
+		t.exclude = m.Op == MatchNotRegexp
+		t.values, t.all, t.prefix, t.takes = x.values, x.some, x.prefix, matches
+	}
+	return t, false
+}
+
+// one returns the only label that carries the series of t.
+func (t *term) one() (Label, bool) {
+	switch {
+	case t.all:
+		return Label{Name: t.name}, true
+	case len(t.values) == 1:
+		return Label{t.name, t.values[0]}, true
+	}
+	return Label{}, false
+}
+
+// An expression is what can be told of the texts that a regular expression matches.
+type expression struct {
+	values []string // all of them; nil: there may be others
+	prefix string   // how all of them begin
+	any    bool     // it matches every text
+	some   bool     // it matches every text but the empty one
+}
+
+// maxValues is how many values an expression is reduced to. An expression that matches more is
+// compared with the values in use.
+const maxValues = 256
+
+// analyse tells what it can of an expression.
+func analyse(re *regexp.Regexp) (x expression) {
+	tree, err := syntax.Parse(re.String(), syntax.Perl)
+	if err != nil {
+		return x
+	}
+	parts := flat(tree.Simplify(), nil)
+	n := len(parts)
+	if n < 2 || parts[0].Op != syntax.OpBeginText || parts[n-1].Op != syntax.OpEndText {
+		return x
+	}
+	for n > 0 && parts[0].Op == syntax.OpBeginText {
+		parts, n = parts[1:], n-1
+	}
+	for n > 0 && parts[n-1].Op == syntax.OpEndText {
+		parts, n = parts[:n-1], n-1
+	}
+	if n == 1 && len(parts[0].Sub) == 1 && parts[0].Sub[0].Op == syntax.OpAnyChar {
+		x.any, x.some = parts[0].Op == syntax.OpStar, parts[0].Op == syntax.OpPlus
+	}
+	var b strings.Builder
+	texts := []string{""}
+	for i, p := range parts {
+		more := textsOf(p)
+		texts = joined(texts, more)
+		if texts == nil {
+			b.WriteString(prefixOf(p))
+			break
+		}
+		if len(more) != 1 {
+			b.WriteString(commonPrefix(more))
+			for _, rest := range parts[i+1:] {
+				texts = joined(texts, textsOf(rest))
+			}
+			break
+		}
+		b.WriteString(more[0])
+	}
+	if texts != nil {
+		slices.Sort(texts)
+		x.values = slices.Compact(texts)
+	}
+	x.prefix = b.String()
+	return x
+}
+
+// flat appends the expressions that re is a sequence of.
+func flat(re *syntax.Regexp, out []*syntax.Regexp) []*syntax.Regexp {
+	switch re.Op {
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			out = flat(sub, out)
+		}
+		return out
+	case syntax.OpCapture:
+		return flat(re.Sub[0], out)
+	}
+	return append(out, re)
+}
+
+// textsOf returns all texts that re matches, or nil if they may be more than maxValues.
+func textsOf(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpEmptyMatch:
+		return []string{""}
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return []string{string(re.Rune)}
+		}
+	case syntax.OpCharClass:
+		return runesOf(re.Rune)
+	case syntax.OpCapture:
+		return textsOf(re.Sub[0])
+	case syntax.OpQuest:
+		if texts := textsOf(re.Sub[0]); texts != nil {
+			return append([]string{""}, texts...)
+		}
+	case syntax.OpConcat:
+		texts := []string{""}
+		for _, sub := range re.Sub {
+			texts = joined(texts, textsOf(sub))
+		}
+		return texts
+	case syntax.OpAlternate:
+		var all []string
+		for _, sub := range re.Sub {
+			texts := textsOf(sub)
+			if texts == nil || len(all)+len(texts) > maxValues {
+				return nil
+			}
+			all = append(all, texts...)
+		}
+		return all
+	}
+	return nil
+}
+
+// runesOf returns the runes of a class, given by their ranges.
+func runesOf(ranges []rune) []string {
+	var texts []string
+	for i := 0; i+1 < len(ranges); i += 2 {
+		if int(ranges[i+1]-ranges[i])+len(texts) >= maxValues {
+			return nil
+		}
+		for r := ranges[i]; r <= ranges[i+1]; r++ {
+			texts = append(texts, string(r))
+		}
+	}
+	return texts
+}
+
+// joined returns each text of a with each of b behind it; nil if one of them is nil, or if they
+// would be more than maxValues.
+func joined(a, b []string) []string {
+	if a == nil || b == nil || len(a)*len(b) > maxValues {
+		return nil
+	}
+	out := make([]string, 0, len(a)*len(b))
+	for _, x := range a {
+		for _, y := range b {
+			out = append(out, x+y)
+		}
+	}
+	return out
+}
+
+// prefixOf returns how every text begins that re matches.
+func prefixOf(re *syntax.Regexp) string {
+	switch re.Op {
+	case syntax.OpCapture, syntax.OpPlus:
+		return prefixOf(re.Sub[0])
+	case syntax.OpAlternate:
+		texts := make([]string, len(re.Sub))
+		for i, sub := range re.Sub {
+			if texts[i] = prefixOf(sub); texts[i] == "" {
+				return ""
+			}
+		}
+		return commonPrefix(texts)
+	case syntax.OpConcat:
+		var b strings.Builder
+		for _, sub := range re.Sub {
+			texts := textsOf(sub)
+			if len(texts) != 1 {
+				b.WriteString(prefixOf(sub))
+				break
+			}
+			b.WriteString(texts[0])
+		}
+		return b.String()
+	}
+	return commonPrefix(textsOf(re))
+}
+
+// commonPrefix returns how all texts begin.
+func commonPrefix(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	p := texts[0]
+	for _, t := range texts[1:] {
+		n := 0
+		for n < min(len(p), len(t)) && p[n] == t[n] {
+			n++
+		}
+		p = p[:n]
+	}
+	return p
+}
