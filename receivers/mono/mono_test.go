@@ -227,6 +227,7 @@ func TestSeriesAndSamples(t *testing.T) {
 	}
 	labels := []core.Label{
 		{Name: "category", Value: "category-9"},
+		{Name: "name", Value: "b/c"},
 		{Name: "peer", Value: peer},
 		{Name: "type", Value: "double"},
 		{Name: "unit", Value: "unit-99"},

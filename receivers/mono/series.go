@@ -23,6 +23,7 @@ func Identify(peer string, c *Counter) receivers.Identity {
 		Path: string(path),
 		Labels: []core.Label{
 			{Name: "category", Value: c.Category.String()},
+			{Name: "name", Value: receivers.Text([]byte(c.Name))},
 			{Name: "peer", Value: peer},
 			{Name: "type", Value: c.Type.String()},
 			{Name: "unit", Value: c.Unit.String()},

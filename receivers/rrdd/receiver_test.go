@@ -208,6 +208,7 @@ func TestMetadata(t *testing.T) {
 	}
 	equal(t, "labels", []core.Label{
 		{Name: "plugin", Value: "p"},
+		{Name: "name", Value: "a"},
 		{Name: "owner", Value: "host"},
 		{Name: "units", Value: "B"},
 		{Name: "description", Value: "bytes"},

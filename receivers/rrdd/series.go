@@ -63,6 +63,7 @@ func Identify(plugin string, s *Source) receivers.Identity {
 	path = receivers.AppendComponent(path, s.Name)
 	labels := []core.Label{
 		{Name: "plugin", Value: label(plugin)},
+		{Name: "name", Value: label(s.Name)},
 		{Name: "owner", Value: s.Owner.String()},
 		{Name: "uuid", Value: label(s.UUID)},
 		{Name: "units", Value: label(s.Units)},

@@ -60,10 +60,11 @@ func TestIdentify(t *testing.T) {
 		want   receivers.Identity
 	}{
 		{"demo", Source{Name: "temp"}, receivers.Identity{Path: "rrdd/demo/host/temp", Labels: []core.Label{
-			{Name: "plugin", Value: "demo"}, {Name: "owner", Value: "host"}, {Name: "default", Value: "false"}, {Name: "transform", Value: "identity"},
+			{Name: "plugin", Value: "demo"}, {Name: "name", Value: "temp"}, {Name: "owner", Value: "host"}, {Name: "default", Value: "false"}, {Name: "transform", Value: "identity"},
 		}}},
 		{"de\x01mo", all, receivers.Identity{Path: "rrdd/de_mo/vm/x_y/a_b .", Labels: []core.Label{
 			{Name: "plugin", Value: "de\x01mo"},
+			{Name: "name", Value: "a/b ."},
 			{Name: "owner", Value: "vm"},
 			{Name: "uuid", Value: "x/y"},
 			{Name: "units", Value: "B/s"},
@@ -73,6 +74,7 @@ func TestIdentify(t *testing.T) {
 		}}},
 		{"demo", long, receivers.Identity{Path: "rrdd/demo/host/__", Labels: []core.Label{
 			{Name: "plugin", Value: "demo"},
+			{Name: "name", Value: ".."},
 			{Name: "owner", Value: "host"},
 			{Name: "description", Value: strings.Repeat("é", maxLabel/2)},
 			{Name: "default", Value: "false"},

@@ -147,7 +147,7 @@ func TestStoreRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := (core.Label{Name: "units", Value: units}); s.Labels[2] != want {
+		if want := (core.Label{Name: "units", Value: units}); s.Labels[3] != want {
 			t.Errorf("labels %v, want %v", s.Labels, want)
 		}
 	}
