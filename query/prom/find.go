@@ -2,8 +2,12 @@ package prom
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -17,13 +21,17 @@ const cfLabel = "__cf__"
 // A selector is a selector of a query: what metrics must match.
 type selector struct {
 	matchers []*labels.Matcher
-	forced   bool   // the selector names the consolidation function,
-	cf       rra.CF // which is this one
+	names    []*labels.Matcher // those of matchers that are about the name
+	forced   bool              // the selector names the consolidation function,
+	cf       rra.CF            // which is this one
 }
 
 func newSelector(ms []*labels.Matcher) (*selector, error) {
 	sel := &selector{}
 	for _, m := range ms {
+		if m.Name == model.MetricNameLabel {
+			sel.names = append(sel.names, m)
+		}
 		if m.Name != cfLabel {
 			sel.matchers = append(sel.matchers, m)
 			continue
@@ -47,6 +55,11 @@ func (sel *selector) matches(ls labels.Labels) bool {
 	return true
 }
 
+// mayBe reports whether a name is selected.
+func (sel *selector) mayBe(name string) bool {
+	return !slices.ContainsFunc(sel.names, func(m *labels.Matcher) bool { return !m.Matches(name) })
+}
+
 // A found is a metric that a selector selects.
 type found struct {
 	ref    core.Ref
@@ -56,20 +69,116 @@ type found struct {
 
 // find returns the metrics that sel selects.
 func (s *Storage) find(ctx context.Context, sel *selector) ([]found, error) {
-	var out []found
-	for x, err := range s.store.All(ctx) {
+	refs, err := s.candidates(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]found, 0, min(len(refs), s.options.MaxSeries))
+	err = s.entriesOf(ctx, refs, func(ref core.Ref, e *entry) bool {
+		for i := range e.metrics {
+			if m := &e.metrics[i]; sel.matches(m.labels) {
+				out = append(out, found{ref, e, m})
+			}
+		}
+		return len(out) <= s.options.MaxSeries
+	})
+	if err == nil && len(out) > s.options.MaxSeries {
+		err = &LimitError{"series", int64(s.options.MaxSeries)}
+	}
+	return out, err
+}
+
+// candidates returns the series that may have metrics which sel selects, in order.
+func (s *Storage) candidates(ctx context.Context, sel *selector) ([]core.Ref, error) {
+	queries, err := s.queries(ctx, sel)
+	if err != nil {
+		return nil, err
+	}
+	var all []core.Ref
+	for i, q := range queries {
+		refs, err := s.store.SelectRefs(ctx, q, 0)
 		if err != nil {
 			return nil, err
 		}
-		e := s.entryOf(&x)
-		for i := range e.metrics {
-			if m := &e.metrics[i]; sel.matches(m.labels) {
-				out = append(out, found{x.Ref, e, m})
-			}
-		}
-		if len(out) > s.options.MaxSeries {
-			return nil, &LimitError{"series", int64(s.options.MaxSeries)}
+		if i == 0 {
+			all = refs
+		} else {
+			all = append(all, refs...)
 		}
 	}
-	return out, nil
+	if more, err := s.others(ctx, sel); err != nil {
+		return nil, err
+	} else if len(more) > 0 {
+		all = append(all, more...)
+	}
+	if !slices.IsSorted(all) {
+		slices.Sort(all)
+	}
+	return slices.Compact(all), nil
+}
+
+// queries returns the selections by labels that find the series of all protocols for sel.
+func (s *Storage) queries(ctx context.Context, sel *selector) (queries []query, err error) {
+	combinations, err := s.named(ctx, sel.names)
+	if err != nil {
+		return nil, err
+	}
+	var byScheme, total [other][]*combination
+	for _, c := range combinations {
+		byScheme[c.scheme] = append(byScheme[c.scheme], c)
+	}
+	if len(sel.names) == 0 {
+		total = byScheme
+	}
+	for sch := range other {
+		if len(byScheme[sch]) > 0 {
+			queries = append(queries, byName(sch, sel, byScheme[sch], len(total[sch]) > 0)...)
+		}
+	}
+	return queries, nil
+}
+
+// others returns the series that no protocol names and that sel may select.
+func (s *Storage) others(ctx context.Context, sel *selector) (all []core.Ref, err error) {
+	if !s.mayBeOther(sel) {
+		return nil, nil
+	}
+	var more []core.Matcher
+	for _, m := range sel.matchers {
+		switch {
+		case m.Name == "path" && m.Type == labels.MatchEqual && len(s.options.Rules) == 0:
+			ref, err := s.store.Lookup(m.Value)
+			if errors.Is(err, core.ErrNotFound) {
+				return nil, nil
+			}
+			return []core.Ref{ref}, err
+		case m.Name == "path", m.Name == "ds", m.Matches(""), strings.Contains(m.Name, "_"), len(s.options.Rules) > 0:
+		default:
+			if c, ok := stored(m, m.Name); ok {
+				more = append(more, c)
+			}
+		}
+	}
+	for _, base := range basesOfOther {
+		refs, err := s.store.SelectRefs(ctx, query(base).with(more...), 0)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, refs...)
+	}
+	return all, nil
+}
+
+// mayBeOther reports whether a series that no protocol names may have a metric that sel selects.
+func (s *Storage) mayBeOther(sel *selector) bool {
+	if sel.mayBe(otherName) || sel.mayBe(counterName(other, otherName)) {
+		return true
+	}
+	for i := range s.options.Rules {
+		name := s.options.Rules[i].Name
+		if strings.Contains(name, "$") || sel.mayBe(clean(name)) || sel.mayBe(counterName(other, clean(name))) {
+			return true
+		}
+	}
+	return false
 }

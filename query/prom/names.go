@@ -1,7 +1,6 @@
 package prom
 
 import (
-	"path"
 	"strings"
 
 	"github.com/prometheus/common/model"
@@ -24,6 +23,9 @@ const (
 	smon
 	other
 )
+
+// otherName is the metric of series that neither a protocol nor a rule names.
+const otherName = "rrd"
 
 // gangliaDS is the name of the data source of Ganglia's series.
 const gangliaDS = "sum"
@@ -163,15 +165,7 @@ func hasEmpty(ls labels.Labels) bool {
 // describe puts the labels of a data source into b and returns the metric's name.
 func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series, ds string) string {
 	b.Reset()
-	get := func(name string) string {
-		for i := range x.Labels {
-			if x.Labels[i].Name == name {
-				return x.Labels[i].Value
-			}
-		}
-		return ""
-	}
-	last := func() string { return path.Base(strings.TrimSuffix(x.Path, ".rrd")) }
+	get := func(name string) string { return labelOf(x.Labels, name) }
 	switch sch {
 	case asSent:
 		for _, l := range x.Labels {
@@ -195,7 +189,7 @@ func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series,
 		b.Add("plugin", get("plugin"))
 		b.Add("scope", get("owner"))
 		b.Add("uuid", get("uuid"))
-		return withDS("xen_"+clean(last()), ds, "value")
+		return withDS("xen_"+clean(get("name")), ds, "value")
 	case mono:
 		address, process, ok := strings.Cut(get("peer"), "#")
 		if !ok {
@@ -203,13 +197,23 @@ func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series,
 		}
 		b.Add("instance", address)
 		b.Add("process", process)
-		return withDS("mono_"+clean(get("category"))+"_"+clean(last()), ds, "value")
+		return withDS("mono_"+clean(get("category"))+"_"+clean(get("name")), ds, "value")
 	case smon:
 		b.Add("instance", get("peer"))
 		b.Add("index", get("index"))
 		return withDS("smon_"+clean(get("token")), ds, "value")
 	}
 	return s.describeOther(b, x, ds)
+}
+
+// labelOf returns the value of a label, or "".
+func labelOf(ls []core.Label, name string) string {
+	for i := range ls {
+		if ls[i].Name == name {
+			return ls[i].Value
+		}
+	}
+	return ""
 }
 
 // describeCollectd names a data source as collectd_exporter does.
@@ -253,7 +257,7 @@ func (s *Storage) describeOther(b *labels.ScratchBuilder, x *core.Series, ds str
 	for _, l := range x.Labels {
 		b.Add(cleanLabel(l.Name), l.Value)
 	}
-	return "rrd"
+	return otherName
 }
 
 // withDS adds the name of a data source to a metric's name, unless it is the usual one.

@@ -57,6 +57,17 @@ func (e *LimitError) Error() string {
 type Storage struct {
 	store   *core.Store
 	options Options
+	table   table
+}
+
+// Close ends that s follows the catalogue. s may be used again.
+func (s *Storage) Close() {
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	if s.table.watch != nil {
+		s.table.watch.End()
+		s.table.watch, s.table.entries = nil, nil
+	}
 }
 
 // New returns the storage of a store.

@@ -1,0 +1,245 @@
+package prom
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// The name of a metric follows from one or two labels of its series and from the definition. A
+// table keeps each combination of these once, with the names that it gives: some thousand for a
+// million series. A matcher of __name__ is compared with the names in the table, and becomes
+// matchers of the stored labels.
+//
+// The table follows the catalogue by a watch. A combination stays in the table when its last series
+// is dropped, because no count is kept: it then finds nothing.
+
+// A combination is a kind of series whose metrics have the same names.
+type combination struct {
+	scheme scheme
+	values []string // of the labels that make the name: see keyLabels
+	names  []string // of the metrics
+}
+
+// keyLabels are the stored labels that make the names of a scheme's metrics.
+var keyLabels = [other][]string{
+	asSent:   {model.MetricNameLabel},
+	collectd: {"plugin", "type"},
+	ganglia:  {"metric"},
+	xen:      {"name"},
+	mono:     {"category", "name"},
+	smon:     {"token"},
+}
+
+// baseOf returns matchers that all series of a scheme fulfil.
+var baseOf = [other][]core.Matcher{
+	asSent:   {present(model.MetricNameLabel)},
+	collectd: {present("plugin"), present("type"), present("host"), missing(model.MetricNameLabel)},
+	ganglia:  {present("metric"), present("host"), missing(model.MetricNameLabel)},
+	xen:      {present("plugin"), present("owner"), missing(model.MetricNameLabel)},
+	mono:     {present("peer"), present("category"), missing(model.MetricNameLabel)},
+	smon:     {present("peer"), present("token"), missing(model.MetricNameLabel)},
+}
+
+// basesOfOther are matchers, all of one line of which each series fulfils that no protocol names.
+// Series of protocols may fulfil them, too.
+var basesOfOther = [][]core.Matcher{
+	{missing(model.MetricNameLabel), missing("plugin"), missing("metric"), missing("peer")},
+	{missing(model.MetricNameLabel), present("plugin"), missing("owner"), missing("host")},
+	{missing(model.MetricNameLabel), present("plugin"), missing("owner"), missing("type")},
+	{missing(model.MetricNameLabel), present("metric"), missing("host")},
+	{missing(model.MetricNameLabel), present("peer"), missing("category"), missing("token")},
+}
+
+func present(name string) core.Matcher { return core.Matcher{Name: name, Op: core.MatchNotEqual} }
+func missing(name string) core.Matcher { return core.Matcher{Name: name} }
+
+const (
+	maxChanges = 64 << 10 // of the catalogue that wait for the next query
+	maxEntries = 1 << 20  // series whose metrics are remembered
+)
+
+// A table is what a storage remembers of the catalogue.
+type table struct {
+	mu      sync.Mutex // guards what follows
+	watch   *core.Watch
+	seen    map[string]bool
+	all     []*combination
+	byName  map[string][]*combination
+	dropped bool // since the table was made: some names may be in no use
+	entries map[core.Ref]*entry
+}
+
+// update brings t up to date. The caller holds mu.
+func (s *Storage) update(ctx context.Context, anew bool) error {
+	t := &s.table
+	if t.watch != nil && !anew {
+		changes, complete := t.watch.Take()
+		for i := range changes {
+			s.follow(&changes[i])
+		}
+		if complete {
+			return nil
+		}
+	}
+	if t.watch != nil {
+		t.watch.End()
+	}
+	t.watch = s.store.Watch(maxChanges)
+	t.all, t.seen, t.byName, t.dropped = nil, make(map[string]bool), make(map[string][]*combination), false
+	t.entries = make(map[core.Ref]*entry)
+	for sch := range other {
+		found, err := s.store.Combinations(ctx, keyLabels[sch], baseOf[sch])
+		if err != nil {
+			t.watch.End()
+			t.watch = nil
+			return err
+		}
+		for _, c := range found {
+			s.combine(sch, c.Values, c.Definition)
+		}
+	}
+	return nil
+}
+
+// follow takes a change of the catalogue into the table.
+func (s *Storage) follow(c *core.Change) {
+	t := &s.table
+	if c.Metadata {
+		return
+	}
+	t.dropped = t.dropped || c.Path == "" || c.Was != ""
+	delete(t.entries, c.Ref)
+	if c.Path == "" {
+		return
+	}
+	sch := schemeOf(c.Labels)
+	if sch == other {
+		return
+	}
+	x, err := s.store.Series(c.Ref)
+	if err != nil {
+		return // dropped meanwhile
+	}
+	values := make([]string, len(keyLabels[sch]))
+	for i, name := range keyLabels[sch] {
+		values[i] = labelOf(c.Labels, name)
+	}
+	s.combine(sch, values, x.Definition)
+}
+
+// combine adds a combination.
+func (s *Storage) combine(sch scheme, values []string, d *rra.Definition) {
+	t := &s.table
+	key := fmt.Sprintf("%d %p %q", sch, d, values)
+	if t.seen[key] {
+		return
+	}
+	t.seen[key] = true
+	x := core.Series{Definition: d}
+	for i, name := range keyLabels[sch] {
+		x.Labels = append(x.Labels, core.Label{Name: name, Value: values[i]})
+	}
+	c := &combination{scheme: sch, values: values}
+	var b labels.ScratchBuilder
+	for j := range d.Sources {
+		name := s.describe(&b, sch, &x, d.Sources[j].Name)
+		if isRate(d.Sources[j].Kind) {
+			c.names = append(c.names, rateName(sch, name), counterName(sch, name))
+		} else {
+			c.names = append(c.names, name)
+		}
+	}
+	t.all = append(t.all, c)
+	for _, name := range c.names {
+		t.byName[name] = append(t.byName[name], c)
+	}
+}
+
+// named returns the combinations with a name that all of ms match.
+func (s *Storage) named(ctx context.Context, ms []*labels.Matcher) ([]*combination, error) {
+	t := &s.table
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := s.update(ctx, false); err != nil {
+		return nil, err
+	}
+	var out []*combination
+	seen := make(map[*combination]bool)
+	add := func(name string) {
+		for _, m := range ms {
+			if !m.Matches(name) {
+				return
+			}
+		}
+		for _, c := range t.byName[name] {
+			if !seen[c] {
+				seen[c] = true
+				out = append(out, c)
+			}
+		}
+	}
+	for _, m := range ms {
+		if m.Type == labels.MatchEqual {
+			add(m.Value)
+			return out, nil
+		}
+		if set := m.SetMatches(); m.Type == labels.MatchRegexp && len(set) > 0 {
+			for _, name := range set {
+				add(name)
+			}
+			return out, nil
+		}
+	}
+	for name := range t.byName {
+		add(name)
+	}
+	return out, nil
+}
+
+// entriesOf calls fn with the metrics of each of refs, in order.
+func (s *Storage) entriesOf(ctx context.Context, refs []core.Ref, fn func(ref core.Ref, e *entry) bool) error {
+	t := &s.table
+	found := make([]*entry, len(refs))
+	var lack []core.Ref
+	var at []int
+	t.mu.Lock()
+	for i, ref := range refs {
+		if found[i] = t.entries[ref]; found[i] == nil {
+			lack, at = append(lack, ref), append(at, i)
+		}
+	}
+	t.mu.Unlock()
+	watch := t.watch
+	err := s.store.Resolve(ctx, lack, func(i int, x core.Series) bool {
+		found[at[i]] = s.entryOf(&x)
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	if len(t.entries)+len(lack) > maxEntries {
+		clear(t.entries)
+	}
+	if t.watch == watch && len(lack) <= maxEntries {
+		for _, i := range at {
+			if found[i] != nil {
+				t.entries[refs[i]] = found[i]
+			}
+		}
+	}
+	t.mu.Unlock()
+	for i, ref := range refs {
+		if found[i] != nil && !fn(ref, found[i]) {
+			return nil
+		}
+	}
+	return nil
+}
