@@ -35,7 +35,7 @@ type part struct {
 	color  string
 	factor float64 // 0: 1
 	offset float64
-	style  string // empty: that of the recipe
+	style  string // empty: the style of the recipe
 }
 
 // match reports whether a path ends in the tail of the recipe, and returns what each * stands for,

@@ -103,7 +103,7 @@ func BenchmarkHome(b *testing.B) {
 	}
 }
 
-// fillHosts makes hosts with 100 series each, of which every tenth has a sample.
+// fillHosts makes hosts with 100 series each. Every tenth series has a sample.
 func fillHosts(b *testing.B, s *core.Store, hosts int, now time.Time) {
 	b.Helper()
 	d, err := rra.ParseDefinition(10, []string{"DS:value:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10"})

@@ -32,7 +32,7 @@ type Node struct {
 // A Level is a page of the children of a folder.
 type Level struct {
 	Nodes []Node
-	Next  string // the page behind this one; empty: there is none
+	Next  string // the page behind this one; empty: this is the last
 	Total int    // children on all pages
 }
 

@@ -48,8 +48,8 @@ func begin[Q, A any](ctx context.Context, p *page, name string, method func(cont
 	return got, err
 }
 
-// problem returns what a page says of an error; empty if there is none, or if this program lacks
-// the method.
+// problem returns what a page says of an error. It is empty without an error, and if this program
+// lacks the method.
 func problem(err error) string {
 	if err == nil || connect.CodeOf(err) == connect.CodeUnimplemented {
 		return ""

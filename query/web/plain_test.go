@@ -74,7 +74,7 @@ func TestPlainPagesEscape(t *testing.T) {
 			}
 			followed[to] = true
 			if strings.Contains(to, "from="+url.QueryEscape(hostile)) {
-				continue // a range that is none is an error of the graph
+				continue // the graph refuses that range
 			}
 			if r, body := ask(t, s, "GET", to); r.StatusCode != http.StatusOK {
 				t.Errorf("%s links to %s: %s %.300s", at, to, r.Status, body)

@@ -74,7 +74,7 @@ func newest(x *rondov1.LatestSeries) (columns []string, rows []row) {
 	return columns, rows
 }
 
-// colors are those of the lines of a series' graph, in the order of its data sources.
+// colors are the colours of the lines in a series' graph, in the order of its data sources.
 var colors = []string{"#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#bf3989", "#0a7ea4", "#57606a"}
 
 // seriesGraph returns the graph of a series: a line for each data source, of the first eight.

@@ -241,7 +241,8 @@ func (e *export) add(x core.Series, legend string, start, newest int64) {
 }
 
 // archiveOf returns the archive of a function whose rows are at least interval seconds long and
-// reach back to start: the finest, or else the longest. It returns -1 if there is none.
+// reach back to start: the finest, or else the longest. It returns -1 if no archive has the
+// function.
 func archiveOf(d *rra.Definition, cf rra.CF, interval, start, newest int64) int {
 	var of []int
 	for i := range d.Archives {

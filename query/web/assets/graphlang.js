@@ -69,7 +69,7 @@ export function linesOfArgs(args) {
   return out;
 }
 
-/** True for an option. @param {string} arg @param {boolean} [strict] a negative number is none */
+/** True for an option. @param {string} arg @param {boolean} [strict] a negative number is no option */
 export function isOption(arg, strict = false) {
   return strict ? /^-(-|[A-Za-z])/.test(arg) : arg.startsWith('-');
 }

@@ -16,7 +16,7 @@ import { printed } from './theme.js';
  * @typedef {object} Model
  * @property {string} title @property {string} unit @property {boolean} log @property {1000|1024} base
  * @property {number} [lower] @property {number} [upper]
- * @property {{scale: number, unit: string}|null} right the second axis: its values are scale times those of the first
+ * @property {{scale: number, unit: string}|null} right the second axis, whose values are the first axis' values times scale
  * @property {Series[]} series @property {Expression[]} expressions @property {Draw[]} draws
  * @property {string[]} options others, as they were @property {string[]} rest other elements, as they were
  * @property {boolean} whole a chart can show everything that is drawn

@@ -63,7 +63,7 @@ export class RangeBar {
   /** The range now: {from, to, live, name}. */
   get range() { return this.#range; }
 
-  /** True while the page shows other ranges than that of the bar: no button looks pressed then. */
+  /** True while the page shows other ranges than the bar's: no button looks pressed then. */
   set muted(on) {
     this.#muted = on;
     this.#show();

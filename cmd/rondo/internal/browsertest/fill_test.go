@@ -152,8 +152,8 @@ func labels(pairs ...string) (ls []core.Label) {
 	return ls
 }
 
-// seasonal adds a series with Holt-Winters archives and samples of five days, of which the last has
-// a failure.
+// seasonal adds a series with Holt-Winters archives and samples of five days. The last day has a
+// failure.
 func (f *filling) seasonal(path string) {
 	f.t.Helper()
 	const step = 300

@@ -30,7 +30,7 @@ type Line struct {
 	Name  string
 	Rows  Rows
 	Merge Merge
-	// Low and High are the edges of a band around the line. They are empty if there is none.
+	// Low and High are the edges of a band around the line. They are empty if the line has no band.
 	Low, High Rows
 }
 

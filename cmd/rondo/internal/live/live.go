@@ -39,7 +39,7 @@ const (
 type Options struct {
 	// Every is how long after the end of a Load the next one begins.
 	Every func() time.Duration
-	// Tty is the terminal; nil: that of the process.
+	// Tty is the terminal; nil: the process's own.
 	Tty tcell.Tty
 }
 

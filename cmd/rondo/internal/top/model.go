@@ -58,7 +58,7 @@ type Model struct {
 	Filter  string // words in any case; each must be a part of the name
 }
 
-// Put takes the newest rows of series, of which so many were asked.
+// Put takes the newest rows of series. rows is how many were asked for.
 func (m *Model) Put(series []*rondov1.LatestSeries, rows int) {
 	if m.series == nil {
 		m.series = make(map[string][]*Line)

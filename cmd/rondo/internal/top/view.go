@@ -47,7 +47,7 @@ func (v *View) Unread() bool {
 	return false
 }
 
-// Selected returns the line at the cursor, nil if there is none.
+// Selected returns the line at the cursor, nil if no line is shown.
 func (v *View) Selected() *Line {
 	if shown := v.Model.Shown(); v.cursor < len(shown) {
 		return shown[v.cursor]

@@ -30,8 +30,8 @@ export function within(line, from, to, length = line.values.length) {
 }
 
 /**
- * Last, smallest, average and greatest value of a line in a range. min and max are those of the
- * finest data if the line has them.
+ * Last, smallest, average and greatest value of a line in a range. min and max come from
+ * the finest data if the line has it.
  * @param {Line} line
  */
 export function statistics(line, from, to) {
