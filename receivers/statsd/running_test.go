@@ -3,6 +3,7 @@ package statsd
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,13 +77,13 @@ func TestSeriesOfTimers(t *testing.T) {
 	if len(s) != 1 || s[0].Path != "statsd/timers/t" {
 		t.Fatalf("series %+v", s)
 	}
-	var names string
+	var names strings.Builder
 	for _, ds := range s[0].Definition.Sources {
-		names += ds.Name + ":" + ds.Kind.String() + " "
+		names.WriteString(ds.Name + ":" + ds.Kind.String() + " ")
 	}
 	const want = "count:ABSOLUTE sum:ABSOLUTE mean:GAUGE lower:GAUGE upper:GAUGE std:GAUGE median:GAUGE p50:GAUGE p90:GAUGE "
-	if names != want {
-		t.Errorf("data sources %s, want %s", names, want)
+	if names.String() != want {
+		t.Errorf("data sources %s, want %s", names.String(), want)
 	}
 	x := rec.Samples()
 	if a, b := x[0].Values, x[1].Values; len(a) != 9 || len(b) != 9 || a[7] != rra.Float(3) || b[7] != rra.Unknown || a[8] != b[8] {
