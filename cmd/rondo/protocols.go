@@ -9,6 +9,7 @@ import (
 	"github.com/rondo-db/rondo/receivers/graphite"
 	"github.com/rondo-db/rondo/receivers/influx"
 	"github.com/rondo-db/rondo/receivers/mono"
+	"github.com/rondo-db/rondo/receivers/otlp"
 	"github.com/rondo-db/rondo/receivers/remotewrite"
 	"github.com/rondo-db/rondo/receivers/rrdd"
 	"github.com/rondo-db/rondo/receivers/smon"
@@ -25,6 +26,7 @@ var protocols = []receivers.Protocol{
 	influx.HTTP,
 	mono.Protocol,
 	remotewrite.Protocol,
+	otlp.Protocol,
 	rrdd.Protocol,
 	smon.Protocol,
 	statsd.Protocol,

@@ -1,0 +1,73 @@
+// Package pathname makes paths of series from names of senders, so that names that differ have
+// paths that differ.
+package pathname
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"hash/fnv"
+	"strings"
+
+	"github.com/rondo-db/rondo/receivers"
+)
+
+// Max is the longest path that is not cut short, in bytes.
+const Max = 1024
+
+// A Path is a path of a series that is being made.
+type Path struct {
+	path  []byte
+	exact bool // path tells all that was added
+	hash  uint64
+}
+
+// New returns a path that begins with a component as it is.
+func New(first string) *Path { return &Path{path: []byte(first), exact: true, hash: offset} }
+
+// offset is where a hash begins.
+const offset = 14695981039346656037
+
+// Add adds a component. What a path must not have becomes "_", and an empty component "-".
+func (p *Path) Add(component string) {
+	p.Mix(component)
+	p.path = append(p.path, '/')
+	switch component {
+	case "":
+		p.path = append(p.path, '-')
+		return
+	case "-":
+		p.exact = false
+	}
+	start := len(p.path)
+	p.path = receivers.AppendComponent(p.path, component)
+	p.exact = p.exact && string(p.path[start:]) == component
+}
+
+// Mix makes texts count for whether paths differ, where the path alone does not tell them.
+func (p *Path) Mix(texts ...string) {
+	h := fnv.New64a()
+	var n [8]byte
+	binary.LittleEndian.PutUint64(n[:], p.hash)
+	_, _ = h.Write(n[:]) // a hash takes everything
+	for _, s := range texts {
+		binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
+		_, _ = h.Write(n[:])
+		_, _ = h.Write([]byte(s))
+	}
+	p.hash = h.Sum64()
+}
+
+// String returns the path. If a component was changed, or the path is too long and is cut short,
+// "~" and a hash of 64 bits of all that was added stand behind it.
+func (p *Path) String() string {
+	// A trailing .rrd does not count in a path.
+	if p.exact && len(p.path) <= Max && !bytes.HasSuffix(p.path, []byte(".rrd")) {
+		return string(p.path)
+	}
+	var sum [8]byte
+	binary.BigEndian.PutUint64(sum[:], p.hash)
+	behind := "~" + hex.EncodeToString(sum[:])
+	path := p.path[:min(len(p.path), Max-len(behind))]
+	return strings.ToValidUTF8(string(path), "") + behind
+}

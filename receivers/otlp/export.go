@@ -1,0 +1,117 @@
+package otlp
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// maxTold is how many different reasons an answer names.
+const maxTold = 16
+
+// An export is one request to store metrics.
+type export struct {
+	*intake
+	*receivers.Requests
+	dec  decoder
+	ctx  context.Context
+	from string // the client's address
+	now  time.Time
+	last rra.Time // the latest time that a data point may have
+	tick uint32   // seconds from the start to now, and one
+
+	batch    core.Batch
+	news     newcomers
+	name     string // of the metric, as Prometheus has it, if named is dec.fresh
+	named    int
+	nameErr  error
+	key      []byte
+	one      [1]rra.Value
+	points   int64 // values that came
+	rejected int64 // of them not stored
+	told     []string
+	failed   error // the sink has failed
+}
+
+// begin makes e ready for a request.
+func (e *export) begin(ctx context.Context, from string, now time.Time) {
+	e.ctx, e.from, e.now, e.last = ctx, from, now, e.cfg.Latest(now)
+	e.tick = uint32(max(now.Sub(e.began), 0)/time.Second) + 1
+	e.points, e.rejected, e.told, e.failed = 0, 0, e.told[:0], nil
+	e.batch.Reset()
+	e.news.reset()
+}
+
+// tell keeps a reason for the answer.
+func (e *export) tell(what string) {
+	if len(e.told) < maxTold && !slices.Contains(e.told, what) {
+		e.told = append(e.told, what)
+	}
+}
+
+// skip counts a data point that is left out.
+func (e *export) skip(what string) {
+	e.points++
+	e.Drop(receivers.Malformed, 1)
+	e.reject(what, 1)
+}
+
+func (e *export) reject(what string, n int64) {
+	e.rejected += n
+	e.tell(what)
+}
+
+// add hands a value over as a sample of a series. e.mu is held.
+func (e *export) add(s *series, r reading) {
+	if r.mode != gauge && r.at <= s.last.At {
+		if r.mode != info { // which says the same again
+			e.Drop(receivers.Late, 1)
+			e.reject(textLate, 1)
+		}
+		return
+	}
+	counts := s.kind == rra.DDerive || s.kind == rra.Derive
+	switch r.mode {
+	case counter:
+		if zero, ok := s.last.Zero(r.at, r.value, r.start); ok && counts {
+			e.put(s, zero, 0)
+		}
+	case delta, balance:
+		sum := s.last.Value
+		if math.IsNaN(sum) {
+			sum = 0
+			if zero, ok := s.last.Zero(r.at, r.value, r.start); ok && counts {
+				e.put(s, zero, 0)
+			}
+		}
+		if !math.IsNaN(r.value) {
+			r.value += sum
+		}
+	}
+	e.put(s, r.at, r.value)
+	s.last.At, s.last.Value = r.at, r.value
+}
+
+// put adds a sample to the batch.
+func (e *export) put(s *series, at rra.Time, v float64) {
+	switch whole := s.kind == rra.Derive || s.kind == rra.Counter; {
+	case math.IsNaN(v):
+		e.one[0] = rra.Unknown
+	case !whole:
+		e.one[0] = rra.Float(v)
+	case v == math.Trunc(v) && math.Abs(v) < 1<<63:
+		e.one[0] = rra.Int(int64(v))
+	default:
+		e.Drop(receivers.State, 1)
+		e.reject("a series takes whole numbers only", 1)
+		return
+	}
+	e.batch.Add(s.ref, at, e.one[:]...)
+}
+
+const textLate = "values are not after the last ones of their series"

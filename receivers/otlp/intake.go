@@ -1,0 +1,91 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/loglimit"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/resets"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// An intake knows the series. All requests share it.
+type intake struct {
+	receivers.Counters
+	cfg   receivers.Config
+	sink  receivers.Sink
+	step  int64 // of new series, in seconds
+	began time.Time
+	seeds [2]maphash.Seed
+	lines loglimit.Limit[string]
+
+	mu         sync.Mutex // guards what follows
+	series     map[key]*series
+	generation uint64          // how often series was emptied
+	pause      receivers.Pause // newcomers are shed while it lasts
+	forgot     time.Time       // when forget last emptied series
+}
+
+// maxSeries is how many series are remembered. Beyond it all are forgotten, and resolved again.
+const maxSeries = 1 << 20
+
+// A key is a hash of all that names a series, as sent. It has 128 bits and a secret, so that nobody
+// can make two series have one.
+type key [2]uint64
+
+// A series is where the values of a key go.
+type series struct {
+	ref   core.Ref // 0: there is none
+	kind  rra.Kind
+	why   receivers.Reason // if there is none: why,
+	retry uint32           // and the second from which on to ask for it again
+	last  resets.Counter   // the last value that was handed over
+}
+
+func newIntake(cfg receivers.Config, sink receivers.Sink, step int64) *intake {
+	return &intake{
+		cfg: cfg, sink: sink, step: step, began: cfg.Now(), series: make(map[key]*series),
+		seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+	}
+}
+
+// empty forgets all series. t.mu is held.
+func (t *intake) empty() {
+	clear(t.series)
+	t.generation++
+	t.Series.Store(0)
+}
+
+// forget forgets all series because the sink has refused one, or has failed: what was handed over
+// may not be what is stored. If often is false, it does so once a second at most.
+func (t *intake) forget(now time.Time, often bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if often || now.Sub(t.forgot).Abs() >= time.Second {
+		t.forgot = now
+		t.empty()
+	}
+}
+
+// appendKey appends all that names the series of a value, as sent.
+func (d *decoder) appendKey(dst []byte, p *part) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(d.resource)))
+	dst = append(dst, d.resource...)
+	dst = binary.AppendUvarint(dst, uint64(len(d.name)))
+	dst = append(dst, d.name...)
+	dst = binary.AppendUvarint(dst, uint64(len(d.unit)))
+	dst = append(dst, d.unit...)
+	dst = append(dst, byte(d.typ), byte(d.mode), byte(len(p.suffix)), byte(len(p.label)))
+	dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(p.bound))
+	return append(dst, d.point.attrs...)
+}
+
+// keyOf returns the key of what appendKey has returned.
+func (t *intake) keyOf(b []byte) key {
+	return key{maphash.Bytes(t.seeds[0], b), maphash.Bytes(t.seeds[1], b)}
+}

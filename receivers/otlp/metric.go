@@ -1,0 +1,39 @@
+package otlp
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// A mode is how the values of a series become samples.
+type mode uint8
+
+const (
+	gauge   mode = iota // as they are
+	counter             // they count up from zero, and may begin again
+	delta               // what was counted since the last value: they are added up
+	balance             // the same of what may go down
+	info                // always 1
+)
+
+// A part says which of a metric's series a value is of.
+type part struct {
+	suffix string  // behind the name: "", "_sum", "_count", "_bucket"
+	label  string  // "", "le" or "quantile"
+	bound  float64 // the label's value
+}
+
+// The attributes of a resource that become labels of all its series.
+const (
+	serviceName      = "service.name"
+	serviceNamespace = "service.namespace"
+	serviceInstance  = "service.instance.id"
+)
+
+// A metricType is the number of the field of a metric that says what it is.
+type metricType protowire.Number
+
+const (
+	typeGauge       metricType = 5
+	typeSum         metricType = 7
+	typeHistogram   metricType = 9
+	typeExponential metricType = 10
+	typeSummary     metricType = 11
+)

@@ -1,0 +1,289 @@
+package otlp
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/otlptranslator"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/pathname"
+)
+
+// What names may have at most.
+const (
+	MaxAttributes = 128  // of a resource, or of a data point
+	MaxName       = 512  // bytes of a metric's name or unit, or of an attribute's name
+	MaxValue      = 1024 // bytes of an attribute's value
+	maxBuckets    = 1024
+	maxDepth      = 8 // of arrays and lists in a value
+)
+
+var (
+	errNameless   = errors.New("a metric has no name")
+	errNameLong   = errors.New("a name is too long")
+	errAttributes = errors.New("too many attributes")
+	errValueLong  = errors.New("the value of an attribute is too long")
+	errDeep       = errors.New("the value of an attribute is too deep")
+)
+
+// prefix is the first component of the paths of series.
+const prefix = "otlp"
+
+// An attribute is a name and a value as text.
+type attribute struct{ name, value string }
+
+// attributes reads attributes as appendAttribute has written them.
+func attributes(b []byte) (as []attribute, err error) {
+	for count := 0; len(b) > 0; count++ {
+		n, used := binary.Uvarint(b)
+		kv := b[used:][:n]
+		b = b[used+int(n):]
+		if count == MaxAttributes {
+			return nil, errAttributes
+		}
+		var a attribute
+		err := fields(kv, func(f *field) (err error) {
+			switch {
+			case f.is(1, protowire.BytesType):
+				a.name = receivers.Text(f.bytes)
+			case f.is(2, protowire.BytesType):
+				var v any
+				if v, err = anyValue(f.bytes, 0); err == nil {
+					a.value, err = textOf(v)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(a.name) > MaxName {
+			return nil, errNameLong
+		}
+		if len(a.value) > MaxValue {
+			return nil, errValueLong
+		}
+		if a.name != "" && a.value != "" {
+			as = append(as, a)
+		}
+	}
+	return as, nil
+}
+
+// anyValue reads an AnyValue: a text, a truth value, a number, or a list of these.
+func anyValue(b []byte, depth int) (v any, err error) {
+	if depth > maxDepth {
+		return nil, errDeep
+	}
+	err = fields(b, func(f *field) (err error) {
+		switch {
+		case f.is(1, protowire.BytesType):
+			v = receivers.Text(f.bytes)
+		case f.is(2, protowire.VarintType):
+			v = f.n != 0
+		case f.is(3, protowire.VarintType):
+			v = int64(f.n)
+		case f.is(4, protowire.Fixed64Type):
+			v = f.double()
+		case f.is(5, protowire.BytesType):
+			v, err = array(f.bytes, depth)
+		case f.is(6, protowire.BytesType):
+			v, err = object(f.bytes, depth)
+		case f.is(7, protowire.BytesType):
+			v = f.bytes // base64 in JSON
+		}
+		return err
+	})
+	return v, err
+}
+
+func array(b []byte, depth int) (any, error) {
+	list := []any{}
+	err := fields(b, func(f *field) error {
+		if !f.is(1, protowire.BytesType) {
+			return nil
+		}
+		v, err := anyValue(f.bytes, depth+1)
+		list = append(list, number(v))
+		return err
+	})
+	return list, err
+}
+
+func object(b []byte, depth int) (any, error) {
+	m := make(map[string]any)
+	err := fields(b, func(f *field) error {
+		if !f.is(1, protowire.BytesType) {
+			return nil
+		}
+		name := ""
+		var value any
+		err := fields(f.bytes, func(f *field) (err error) {
+			switch {
+			case f.is(1, protowire.BytesType):
+				name = receivers.Text(f.bytes)
+			case f.is(2, protowire.BytesType):
+				value, err = anyValue(f.bytes, depth+1)
+			}
+			return err
+		})
+		m[name] = number(value)
+		return err
+	})
+	return m, err
+}
+
+// number returns v, as a text if it is a number that JSON does not have.
+func number(v any) any {
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return formatFloat(f)
+	}
+	return v
+}
+
+// textOf returns a value as a label holds it: lists are JSON.
+func textOf(v any) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case float64:
+		return formatFloat(v), nil
+	}
+	b, err := json.Marshal(v)
+	return strings.Trim(string(b), `"`), err
+}
+
+// formatFloat returns a number as Prometheus writes it in labels.
+func formatFloat(f float64) string {
+	if math.IsInf(f, 1) {
+		return "+Inf"
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// identify returns the path of a series, otlp/JOB/INSTANCE/NAME{LABELS}, and its labels: __name__,
+// job and instance, the attributes of the data point, and le or quantile. Names are those that
+// Prometheus gives.
+func identify(resource, attrs []attribute, name string, p *part, withResource bool) receivers.Identity {
+	job, instance := "", ""
+	var others []attribute
+	for _, a := range resource {
+		switch a.name {
+		case serviceName:
+			job += a.value
+		case serviceNamespace:
+			job = a.value + "/" + job
+		case serviceInstance:
+			instance = a.value
+		default:
+			others = append(others, a)
+		}
+	}
+	job = strings.TrimSuffix(job, "/") // a namespace alone
+	ls := []core.Label{{Name: "__name__", Value: name + p.suffix}}
+	add := func(name, value string) {
+		if value != "" {
+			ls = append(ls, core.Label{Name: name, Value: receivers.LabelText(value)})
+		}
+	}
+	add("job", job)
+	add("instance", instance)
+	if p.label != "" {
+		add(p.label, formatFloat(p.bound))
+	}
+	own := len(ls)
+	if withResource {
+		attrs = others
+	}
+	slices.SortStableFunc(attrs, func(a, b attribute) int { return strings.Compare(a.name, b.name) })
+	for _, a := range attrs {
+		addAttribute(&ls, own, a)
+	}
+	slices.SortFunc(ls[1:], func(a, b core.Label) int { return strings.Compare(a.Name, b.Name) })
+	return receivers.Identity{Path: path(job, instance, ls), Labels: ls}
+}
+
+// addAttribute adds the label of an attribute. The first own labels stay as they are. Values of
+// attributes whose names become the same are joined.
+func addAttribute(ls *[]core.Label, own int, a attribute) {
+	namer := otlptranslator.LabelNamer{}
+	name, err := namer.Build(a.name)
+	if err != nil {
+		return // nothing of the name is left
+	}
+	if strings.HasPrefix(name, "__") {
+		name = "key" + name // reserved
+	}
+	value := receivers.LabelText(a.value)
+	switch i := slices.IndexFunc(*ls, func(l core.Label) bool { return l.Name == name }); {
+	case i < 0:
+		*ls = append(*ls, core.Label{Name: name, Value: value})
+	case i >= own:
+		(*ls)[i].Value += ";" + value
+	}
+}
+
+// path returns the path of the series with labels.
+func path(job, instance string, ls []core.Label) string {
+	p := pathname.New(prefix)
+	p.Add(job)
+	p.Add(instance)
+	var b strings.Builder
+	b.WriteString(ls[0].Value)
+	sep := byte('{')
+	for _, l := range ls[1:] {
+		p.Mix(l.Name, l.Value)
+		if l.Name == "job" || l.Name == "instance" {
+			continue
+		}
+		b.WriteByte(sep)
+		b.WriteString(l.Name + "=" + strconv.Quote(l.Value))
+		sep = ','
+	}
+	if sep == ',' {
+		b.WriteByte('}')
+	}
+	p.Add(b.String())
+	return p.String()
+}
+
+// metricName returns the name that Prometheus gives a metric.
+func metricName(name, unit string, t metricType, m mode) (string, error) {
+	switch {
+	case name == "":
+		return "", errNameless
+	case len(name) > MaxName || len(unit) > MaxName:
+		return "", errNameLong
+	case m == info:
+		return name, nil
+	}
+	var typ otlptranslator.MetricType = otlptranslator.MetricTypeGauge
+	switch {
+	case t == typeHistogram:
+		typ = otlptranslator.MetricTypeHistogram
+	case t == typeExponential:
+		typ = otlptranslator.MetricTypeExponentialHistogram
+	case t == typeSummary:
+		typ = otlptranslator.MetricTypeSummary
+	case m == counter || m == delta:
+		typ = otlptranslator.MetricTypeMonotonicCounter
+	case t == typeSum:
+		typ = otlptranslator.MetricTypeNonMonotonicCounter
+	}
+	namer := otlptranslator.MetricNamer{WithMetricSuffixes: true}
+	return namer.Build(otlptranslator.Metric{Name: name, Unit: unit, Type: typ})
+}

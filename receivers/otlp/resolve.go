@@ -1,0 +1,160 @@
+package otlp
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// newcomer keeps a value until its series is resolved. e.mu is held.
+func (e *export) newcomer(k key, p *part, r reading) {
+	n := &e.news
+	if len(n.values) == 0 {
+		n.generation = e.generation
+	}
+	i, ok := n.byKey[k]
+	if !ok {
+		q, err := e.request(p, r)
+		if err != nil {
+			e.Drop(receivers.Limit, 1)
+			e.reject(err.Error(), 1)
+			return
+		}
+		if n.byKey == nil {
+			n.byKey = make(map[key]int)
+		}
+		i = len(n.reqs)
+		n.byKey[k] = i
+		n.reqs, n.keys = append(n.reqs, q), append(n.keys, k)
+	}
+	n.values = append(n.values, newcomer{i, r})
+}
+
+// request returns the request for the series of a value.
+func (e *export) request(p *part, r reading) (receivers.Request, error) {
+	d := &e.dec
+	if e.named != d.fresh {
+		e.named = d.fresh
+		e.name, e.nameErr = metricName(receivers.Text(d.name), receivers.Text(d.unit), d.typ, d.mode)
+	}
+	if e.nameErr != nil {
+		return receivers.Request{}, e.nameErr
+	}
+	resource, err := attributes(d.resource)
+	if err != nil {
+		return receivers.Request{}, err
+	}
+	attrs, err := attributes(d.point.attrs)
+	if err != nil {
+		return receivers.Request{}, err
+	}
+	q := receivers.Request{
+		Identity: identify(resource, attrs, e.name, p, r.mode == info),
+		Sender:   e.from,
+		Time:     r.at,
+		Define:   func(step int64) *rra.Definition { return define(r.mode, e.step, step) },
+	}
+	for _, a := range resource {
+		if a.name == "host.name" {
+			q.Sender = receivers.LabelText(a.value)
+		}
+	}
+	if since := r.at - r.start; r.start > 0 && since > 0 && since <= rra.Seconds(2*e.step) {
+		q.Time = r.start // a counter that has just begun is known from its beginning on
+	}
+	return q, nil
+}
+
+// define returns the definition of a new series. step is that of the policy; 0: own.
+func define(m mode, own, step int64) *rra.Definition {
+	if step == 0 {
+		step = own
+	}
+	d := receivers.StandardDefinition(step)
+	if m == counter || m == delta {
+		d.Sources[0].Kind, d.Sources[0].Min = rra.DDerive, 0
+	}
+	return d
+}
+
+var (
+	errBusy    = errors.New("series cannot be made now")
+	errSources = errors.New("a series has more than one value")
+)
+
+// resolve makes the sink find or make the series of the newcomers, and takes their values. The
+// error says that the sink has failed.
+func (e *export) resolve() error {
+	n := &e.news
+	if len(n.values) == 0 {
+		return nil
+	}
+	defer n.reset()
+	e.mu.Lock()
+	wait := e.pause.Lasts(e.now)
+	e.mu.Unlock()
+	if wait {
+		e.Drop(receivers.Overload, uint64(len(n.values)))
+		return errBusy
+	}
+	err := receivers.Resolve(e.ctx, e.sink, n.reqs)
+	found := make([]series, len(n.reqs))
+	for i := 0; err == nil && i < len(n.reqs); i++ {
+		found[i], err = e.found(&n.reqs[i])
+	}
+	if err != nil {
+		e.mu.Lock()
+		e.pause.Begin(e.cfg.Now())
+		e.mu.Unlock()
+		e.Drop(receivers.FailureReason(err), uint64(len(n.values)))
+		if ok, held := e.lines.Allow("resolve", e.now); ok {
+			e.cfg.Logger.Error("otlp: series not made", "series", len(n.reqs), "err", err, "held_back_lines", held)
+		}
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.series) >= maxSeries {
+		e.empty()
+	}
+	for i := range found {
+		k := n.keys[i]
+		if s := e.series[k]; s == nil || s.ref == 0 { // else another request has resolved it meanwhile
+			e.series[k] = &found[i]
+		}
+	}
+	e.Series.Store(int64(len(e.series)))
+	for i := range n.values {
+		v := &n.values[i]
+		s := e.series[n.keys[v.request]]
+		if s.ref == 0 {
+			e.Drop(s.why, 1)
+			e.reject(n.reqs[v.request].Err.Error(), 1)
+			continue
+		}
+		e.add(s, v.reading)
+	}
+	return nil
+}
+
+// found returns the series that a request has led to, with its last value. The error says that the
+// sink has failed.
+func (e *export) found(q *receivers.Request) (s series, err error) {
+	if q.Err == nil {
+		ds, ok := receivers.OnlySource(q.Definition)
+		if ok {
+			s.ref, s.kind, s.last.Value = q.Ref, ds.Kind, math.NaN()
+			s.last.At, s.last.Value, err = e.sink.Last(e.ctx, q.Ref)
+			return s, err
+		}
+		q.Err = errSources
+	}
+	if ok, held := e.lines.Allow("refused", e.now); ok {
+		e.cfg.Logger.Warn("otlp: no series for a metric", "series", q.Path, "err", q.Err, "held_back_lines", held)
+	}
+	why, retry := receivers.Absence(q.Err)
+	return series{why: why, retry: e.tick + uint32(retry/time.Second)}, nil
+}
