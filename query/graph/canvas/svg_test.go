@@ -75,3 +75,29 @@ func TestSVGMisnested(t *testing.T) {
 		t.Errorf("%v elements in\n%s", elements, data)
 	}
 }
+
+// TestGradientsHaveNoSeams: upright columns beside each other are drawn with crisp edges. Where a
+// browser put their edge into a pixel, what is behind them shone through.
+func TestGradientsHaveNoSeams(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		path  []Point
+		crisp bool
+	}{
+		{"upright", []Point{{10, 20}, {11, 20}, {11, 50}, {10, 50}}, true},
+		{"sloping", []Point{{10, 20}, {11, 25}, {11, 50}, {10, 50}}, false},
+	} {
+		c, err := New(SVG, 100, 80, 1, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Gradient(tt.path, 20, rgba(255, 0, 0, 255), 50, rgba(0, 0, 255, 255))
+		var out bytes.Buffer
+		if err := c.Encode(&out); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), `crispEdges" d="M10 20`); got != tt.crisp || !strings.Contains(out.String(), "M10 20") {
+			t.Errorf("%s: crisp edges: %v in\n%s", tt.name, got, out.String())
+		}
+	}
+}
