@@ -57,7 +57,7 @@ const (
 	tagText = "RONDO"
 )
 
-// labels draws the texts around the graph, beside those of the axes.
+// labels draws the texts around the graph, except the labels of the axes.
 func (p *painter) labels() {
 	o := p.o
 	middle := p.Top + float64(p.Height/2)

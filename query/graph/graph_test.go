@@ -20,7 +20,7 @@ import (
 type nothing struct{}
 
 func (nothing) Open(context.Context, string, string) (query.Store, core.Ref, error) {
-	return nil, 0, errors.New("there is none")
+	return nil, 0, errors.New("no such series")
 }
 
 const begin = 1200000000
@@ -134,7 +134,7 @@ func TestGridsAreBounded(t *testing.T) {
 	}
 }
 
-// A recorder is a canvas that counts what is drawn, and notes places that are none.
+// A recorder is a canvas that counts what is drawn, and notes places that are no numbers.
 type recorder struct {
 	fills, strokes, texts, gradients, groups int
 	wrong                                    []string

@@ -87,7 +87,7 @@ type scale struct {
 	factor     float64 // base to that power
 	viewDigits float64 // the power that numbers are shown in
 	viewFactor float64 // what a number divided by factor is multiplied by to be shown
-	symbol     byte    // of viewDigits; 0: there is none
+	symbol     byte    // of viewDigits; 0: it has no symbol
 }
 
 // y returns the place of a value, in pixels. A value that a logarithmic axis cannot show has its

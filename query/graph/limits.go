@@ -5,14 +5,15 @@ import (
 	"strconv"
 )
 
-// symbols are those of the powers from -8 to 8.
+// symbols are the SI prefixes of the powers from -8 to 8.
 const (
 	symbols    = "yzafpnum kMGTPEZY"
 	noSymbol   = 8
 	outOfScale = '?'
 )
 
-// limits works out the limits of the y axis from those of the data, which are NaN without data.
+// limits works out the limits of the y axis. low and high are the limits of the data, NaN without
+// data.
 func (l *Layout) limits(low, high float64) {
 	o := l.o
 	switch {

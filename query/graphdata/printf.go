@@ -85,7 +85,7 @@ func (f *format) number(text string) (rest string, ok bool) {
 	return text[2:], true
 }
 
-// leadingNumber reads the digits at the beginning of text. ok is false if there are none. A number
+// leadingNumber reads the digits at the beginning of text. ok is false without digits. A number
 // larger than any text that is printed is lowered.
 func leadingNumber(text string) (n int, rest string, ok bool) {
 	i := 0

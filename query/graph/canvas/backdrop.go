@@ -36,7 +36,7 @@ type patch struct {
 	where  []Rect // pixels before zoom
 }
 
-// over returns the colour c over that of the patch, opaque.
+// over returns the colour c painted over the colour of the patch. The result is opaque.
 func (p *patch) over(c Color) Color {
 	d := []uint8{255, 255, 255, 255}
 	over(d, p.colour)
@@ -45,7 +45,7 @@ func (p *patch) over(c Color) Color {
 }
 
 // under returns what lies below a shape of colour c within a box, the largest patch first. For an
-// opaque colour it is one patch, whatever is there; for a transparent one there are none.
+// opaque colour it is one patch, whatever is there, and for a transparent one nothing.
 func (b *backdrop) under(c Color, box Rect) []patch {
 	switch c.A {
 	case 0:

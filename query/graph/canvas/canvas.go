@@ -54,7 +54,7 @@ type Font struct {
 // A Run is a piece of a text that looks the same throughout.
 type Run struct {
 	Text                            string
-	Bold, Italic, Underline, Strike bool    // Bold and Italic in addition to those of the Font
+	Bold, Italic, Underline, Strike bool    // Bold and Italic add to the Font's
 	Size                            float64 // points; 0 is the size of the Font
 	Color                           *Color  // nil is the colour of the Text
 }

@@ -67,8 +67,8 @@ func (p *picture) near(q *picture, x, y1, y2, off int) bool {
 	return apart <= off
 }
 
-// compareTexts compares where the labels of both axes stand; those of the y axis only if rrdtool's
-// are defined.
+// compareTexts compares where the labels of both axes stand. The labels of the y axis are left out
+// unless rrdtool's are defined.
 func compareTexts(t *testing.T, a, b *picture, defined bool) {
 	t.Helper()
 	rows := func(p *picture) []uint8 {

@@ -83,7 +83,7 @@ func TestGraphAsOriginal(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d commands compared, of which %d failed alike and %d wrote data; rrdtool crashed at %d", n, failed, exported, crashed)
+	t.Logf("%d commands compared; %d failed alike and %d wrote data; rrdtool crashed at %d", n, failed, exported, crashed)
 	for _, what := range slices.Sorted(maps.Keys(reached)) {
 		t.Logf("%6d %s", reached[what], what)
 	}

@@ -130,7 +130,7 @@ func compareProgramGraph(t *testing.T, o *original, me *rondo, theirs, mine stri
 	if strings.Contains(strings.Join(g.args, "\n"), "PRINT") && strings.Count(o.run(theirs, append([]string{"graphv", "out.png"}, g.args...)).Stdout, "nan") > 5 {
 		t.Errorf("%s: nothing is known", g.name)
 	}
-	for _, folder := range []string{theirs, mine} { // without anything that draws there is none
+	for _, folder := range []string{theirs, mine} { // one graph draws nothing
 		if _, err := os.Stat(filepath.Join(folder, "out.png")); err != nil && !slices.Contains(g.args, "PRINT:maxping:MAX:%le") {
 			t.Errorf("%s: no picture: %v", g.name, err)
 		}
