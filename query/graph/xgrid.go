@@ -98,8 +98,8 @@ func clockOf(t int64, loc *time.Location) clock {
 	return clock{at.Year(), int(at.Month()), at.Day(), at.Hour(), at.Minute(), at.Second(), at.IsDST(), loc}
 }
 
-// unix returns the time that the fields mean. If summer time is not as dst says, the offset is taken
-// from the nearest time at which it is, as mktime does.
+// unix returns the time that the fields mean. If summer time is not as dst says, the offset is
+// taken from the nearest time at which it is, as mktime does.
 func (c *clock) unix() int64 {
 	wall := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, time.UTC).Unix()
 	near := time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, c.second, 0, c.loc)
