@@ -13,8 +13,26 @@ func TestPath(t *testing.T) {
 	long := strings.Repeat("µ", 600)
 	seen := make(map[string][]string)
 	for _, names := range [][]string{
-		{"a", "b"}, {"a/b"}, {"a_b"}, {"", "a"}, {"a", ""}, {"-", "a"}, {"a", "-"}, {"."}, {"_"}, {".."}, {"__"},
-		{"a.rrd"}, {"a"}, {"a\x01"}, {"a\xff"}, {"a\uFFFD"}, {long}, {long + "x"}, {long, "x"}, {"x", long},
+		{"a", "b"},
+		{"a/b"},
+		{"a_b"},
+		{"", "a"},
+		{"a", ""},
+		{"-", "a"},
+		{"a", "-"},
+		{"."},
+		{"_"},
+		{".."},
+		{"__"},
+		{"a.rrd"},
+		{"a"},
+		{"a\x01"},
+		{"a\xff"},
+		{"a\uFFFD"},
+		{long},
+		{long + "x"},
+		{long, "x"},
+		{"x", long},
 	} {
 		p := pathname.New("p")
 		for _, n := range names {
