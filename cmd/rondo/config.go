@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 )
 
 const configCheckHelp = `Check the configuration file as rondo serve would read it: every key and value, whether the addresses can be listened on and the
@@ -93,6 +94,11 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 	}
 	if err := server.CheckSocket(p.socket); err != nil {
 		wrong("%v", err)
+	}
+	if p.web != "" {
+		if err := webconfig.Check(p.web); err != nil {
+			wrong("%v", err)
+		}
 	}
 	if err := t.Makeable(); err != nil {
 		wrong("db: %v", err)

@@ -99,14 +99,15 @@ var rooms = map[string][]string{
 
 // testOnly are packages that none but tests (and the first packages listed) may import.
 var testOnly = map[string][]string{
-	"internal/pages":         nil,
-	"internal/rrdtooltest":   nil,
-	"engine/enginetest":      nil,
-	"wal/waltest":            nil,
-	"receivers/receivertest": nil,
-	"receivers/lines":        nil,
-	"query/prom/promtest":    nil,
-	"engine/enginebench":     {"cmd"},
+	"internal/pages":                             nil,
+	"internal/rrdtooltest":                       nil,
+	"engine/enginetest":                          nil,
+	"wal/waltest":                                nil,
+	"receivers/receivertest":                     nil,
+	"receivers/lines":                            nil,
+	"query/prom/promtest":                        nil,
+	"engine/enginebench":                         {"cmd"},
+	"cmd/rondo/internal/webconfig/webconfigtest": {"cmd"},
 }
 
 // doors names modules that only one package may import, and that package.

@@ -63,6 +63,7 @@ type serve struct {
 	flags   *pflag.FlagSet
 	http    string
 	hosts   []string
+	web     string // the file of --web-config
 	engine  core.Options
 	sync    syncMode
 	memory  byteSize
@@ -97,6 +98,7 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	f.SortFlags = false
 	f.StringVar(&s.http, "http", "127.0.0.1:9180", "`address` on which RPC, metrics, health checks and the page / are served")
 	f.StringSliceVar(&s.hosts, "http-host", nil, "`name` by which clients reach --http, besides addresses, localhost and the host's own name; * allows any name")
+	f.StringVar(&s.web, "web-config", "", "`file` of TLS, users, passwords and tokens of --http, in the format of Prometheus' exporters; read again when it changes")
 	for _, p := range protocols {
 		s.ways = append(s.ways, addProtocol(f, p))
 	}
@@ -163,6 +165,7 @@ func (s *serve) run(ctx context.Context) error {
 		Engine:    s.engine,
 		HTTP:      server.Address{Addr: s.http, Named: named["http"]},
 		HTTPHosts: s.hosts,
+		WebConfig: s.web,
 		Ways:      ways,
 		Socket:    s.socket,
 		RRDCached: rrd,

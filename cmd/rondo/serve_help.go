@@ -18,7 +18,7 @@ type section struct {
 
 // sections returns the sections in order. Protocols that listen by default come before the others.
 func sections() []section {
-	all := []section{{"HTTP: RPC, metrics, health, a page", []string{"http"}}}
+	all := []section{{"HTTP: RPC, metrics, health, a page", []string{"http", "web"}}}
 	var more []section
 	for _, p := range protocols {
 		part := section{cmp.Or(p.Title, p.Name), []string{p.Name}}

@@ -58,7 +58,7 @@ func (g *Graph) Print() (err error) {
 		switch m.Kind {
 		case graphdata.PRINT:
 			g.Prints = append(g.Prints, m.Text)
-		case graphdata.COMMENT, graphdata.TEXTALIGN:
+		case graphdata.COMMENT, graphdata.TEXTALIGN, graphdata.EXPORTED:
 		default:
 			g.Drawn = true
 		}
@@ -140,7 +140,8 @@ func (g *Graph) valuesOf(d *graphdata.Drawing) func(column, width int) float64 {
 	o := g.Options
 	length := o.End - o.Start
 	return func(column, width int) float64 {
-		at := o.Start + int64(float64(column)*(float64(length)/float64(width)))
+		// The sum is rounded, so that a column that begins with a row shows it.
+		at := int64(float64(o.Start) + float64(column)*(float64(length)/float64(width)))
 		if at < s.Start {
 			return math.NaN()
 		}

@@ -55,6 +55,9 @@ func (l *Layout) limits(low, high float64) {
 			l.Max = 1
 		}
 	}
+	if o.Log && l.Min == 0 { // of -r -u 0
+		l.Min = l.Max / 1e9
+	}
 	l.unit()
 	if !o.Log && !(o.Rigid && !o.AllowShrink) {
 		l.widen()

@@ -270,10 +270,15 @@ func (p *Program) addExport(l *line) error {
 		return fmt.Errorf("Cannot shift a VDEF: '%s' in line '%s'\n", name.value, l.text)
 	}
 	x := Export{Variable: i}
+	text := ""
 	if legend != nil {
-		x.Legend = withoutBlanks(legend.value)
+		text = legend.value
 	} else if legend = l.next(); legend != nil {
-		x.Legend = withoutBlanks(legend.text)
+		text = legend.text
+	}
+	x.Legend = withoutBlanks(text)
+	if text != "" {
+		p.marks = append(p.marks, mark{Mark: Mark{Kind: EXPORTED, Text: cut(text, maxLegend)}})
 	}
 	p.exports, p.columns = append(p.exports, x), append(p.columns, x)
 	return nil

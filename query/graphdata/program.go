@@ -115,6 +115,7 @@ const (
 	TICK
 	HRULE
 	VRULE
+	EXPORTED // an XPORT with a legend
 )
 
 // A Mark is a line that draws or prints, with the text that the line writes.

@@ -60,9 +60,10 @@ func (s *Server) Charts(ctx context.Context, req *connect.Request[rondov1.Charts
 // charted returns the series at and below a folder.
 func (s *Server) charted(ctx context.Context, prefix string) ([]charts.Series, error) {
 	var out []charts.Series
+	sources := 0 // each may be a line, or a chart of its own
 	add := func(e core.Series) error {
-		if len(out) == maxCharted {
-			return exhausted("more than %d series are below %.200q: choose a folder below it", maxCharted, prefix)
+		if sources += len(e.Definition.Sources); sources > maxCharted {
+			return exhausted("more than %d data sources are below %.200q: choose a folder below it", maxCharted, prefix)
 		}
 		x, err := s.charting(e)
 		out = append(out, x)

@@ -26,7 +26,7 @@ const (
 	maxSelections   = 200       // selections of one FetchMany
 	maxPoints       = 20_000    // rows of one selection
 	maxReadValues   = 64 << 20  // values that one FetchMany reads to make its rows of
-	maxCharted      = 10_000    // series below the prefix of one Charts
+	maxCharted      = 10_000    // data sources below the prefix of one Charts
 	defaultCharts   = 50        // charts in a page
 	maxCharts       = 200       // likewise, if the request asks for more
 	defaultPage     = 1_000     // series or paths in a page of List or Metadata

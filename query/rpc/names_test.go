@@ -8,7 +8,9 @@ import (
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
+	"github.com/rondo-db/rondo/rra"
 )
 
 func TestSearchTreeAndCharts(t *testing.T) {
@@ -106,6 +108,29 @@ func TestSearchTreeAndChartsRefuse(t *testing.T) {
 	} {
 		if connect.CodeOf(tt.err) != tt.code || !strings.Contains(tt.err.Error(), tt.text) {
 			t.Errorf("got %v, want %v: …%s…", tt.err, tt.code, tt.text)
+		}
+	}
+}
+
+// TestChartsCountDataSources: a series may have many data sources, and each is a line.
+func TestChartsCountDataSources(t *testing.T) {
+	store, url := serve(t)
+	c := client(t, url, false)
+	text := []string{"RRA:AVERAGE:0.5:1:1"}
+	for i := range 400 {
+		text = append(text, fmt.Sprintf("DS:d%d:GAUGE:20:U:U", i))
+	}
+	d, err := rra.ParseDefinition(10, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 26 { // 25 series have 10,000 data sources
+		if _, err := store.Create(t.Context(), core.Spec{Path: fmt.Sprintf("h/%02d", i), Definition: d}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := c.Charts(t.Context(), connect.NewRequest(&rondov1.ChartsRequest{Prefix: "h"}))
+		if i == 24 && err != nil || i == 25 && connect.CodeOf(err) != connect.CodeResourceExhausted {
+			t.Errorf("with %d data sources: %v", 400*(i+1), err)
 		}
 	}
 }

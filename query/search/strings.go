@@ -2,8 +2,15 @@ package search
 
 import (
 	"bytes"
+	"hash/maphash"
 	"strings"
 )
+
+// seed makes the hashes of each run others: who chooses names cannot choose names that collide.
+var seed = maphash.MakeSeed()
+
+// hashOf returns the hash of a text.
+func hashOf(s string) uint64 { return maphash.String(seed, s) }
 
 // A hashed is an open hash table of numbers above 0. Its user keeps what the numbers stand for.
 type hashed struct {
@@ -86,7 +93,7 @@ func (t *texts) len() int { return len(t.starts) }
 
 // id returns the number of a string, or 0 if it is not there or empty.
 func (t *texts) id(s string) uint32 {
-	return t.table.find(hashText(s), func(id uint32) bool { return string(t.bytes(id)) == s })
+	return t.table.find(hashOf(s), func(id uint32) bool { return string(t.bytes(id)) == s })
 }
 
 // add returns the number of a string, which is not empty, and adds it if it is not there.
@@ -102,7 +109,7 @@ func (t *texts) add(s string) uint32 {
 	t.ends = append(t.ends, uint32(len(t.all)))
 	t.folded = append(append(t.folded, strings.ToLower(s)...), '\n')
 	id := uint32(len(t.starts))
-	t.table.add(hashText(s), id, func(id uint32) uint64 { return hashBytes(t.bytes(id)) })
+	t.table.add(hashOf(s), id, func(id uint32) uint64 { return maphash.Bytes(seed, t.bytes(id)) })
 	return id
 }
 
@@ -144,21 +151,4 @@ func (t *texts) holder(low int, at uint32) int {
 		}
 	}
 	return low
-}
-
-// hashText is FNV-1a with a final mix, because tables use the low bits.
-func hashText(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h ^ h>>32
-}
-
-func hashBytes(b []byte) uint64 {
-	h := uint64(14695981039346656037)
-	for _, c := range b {
-		h = (h ^ uint64(c)) * 1099511628211
-	}
-	return h ^ h>>32
 }

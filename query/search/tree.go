@@ -3,6 +3,8 @@ package search
 import (
 	"fmt"
 	"iter"
+	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -47,10 +49,12 @@ func (t *tree) child(node, name uint32) uint32 {
 	return t.table.find(hashNode(node, name), func(id uint32) bool { return t.parent[id] == node && t.name[id] == name })
 }
 
+// secrets are the seed of hashNode.
+var secrets = [2]uint64{rand.Uint64(), rand.Uint64()}
+
 func hashNode(parent, name uint32) uint64 {
-	h := uint64(parent)<<32 | uint64(name)
-	h *= 0x9e3779b97f4a7c15
-	return h ^ h>>32
+	high, low := bits.Mul64(uint64(parent)^secrets[0], uint64(name)^secrets[1])
+	return high ^ low
 }
 
 // find returns the node of a path. It may have no series any more.

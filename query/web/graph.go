@@ -11,6 +11,7 @@ import (
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query"
+	"github.com/rondo-db/rondo/query/graph"
 	"github.com/rondo-db/rondo/query/graphdata"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
@@ -66,14 +67,13 @@ func (s *Server) prepare(ctx context.Context, format, query string) (*prepared, 
 	if err != nil {
 		return nil, err
 	}
-	now := s.Now()
-	sketch, err := s.sketch(q, now)
+	now, rounded, pixel := s.Now(), time.Time{}, int64(0)
+	sketch, err := s.sketch(q, now, func(o *graph.Options) time.Time {
+		pixel = pixelOf(o)
+		rounded = now.Add(-time.Duration(now.Unix()%pixel) * time.Second).Truncate(time.Second)
+		return rounded
+	})
 	if err != nil {
-		return nil, err
-	}
-	pixel := pixelOf(sketch)
-	rounded := now.Add(-time.Duration(now.Unix()%pixel) * time.Second).Truncate(time.Second)
-	if sketch, err = s.sketch(q, rounded); err != nil {
 		return nil, err
 	}
 	readings, err := sketch.Readings(ctx, source{access.Of(ctx, s.Store), s.Store})
@@ -93,8 +93,7 @@ func (s *Server) prepare(ctx context.Context, format, query string) (*prepared, 
 const maxFresh = 5 * time.Minute
 
 // pixelOf returns how many seconds a pixel of a graph is wide.
-func pixelOf(sketch *rrdtool.Sketch) int64 {
-	o := sketch.Options()
+func pixelOf(o *graph.Options) int64 {
 	return max(1, (o.End-o.Start)/int64(max(o.Width, 1)))
 }
 

@@ -159,10 +159,10 @@ var refused = map[string]string{
 	"lazy":    "--lazy is for the command line: send If-None-Match",
 }
 
-// sketch reads the arguments of the graph, as of a time.
-func (s *Server) sketch(q *question, now time.Time) (*rrdtool.Sketch, error) {
+// sketch reads the arguments of the graph. present chooses the time as of which it is drawn.
+func (s *Server) sketch(q *question, now time.Time, present func(o *graph.Options) time.Time) (*rrdtool.Sketch, error) {
 	env := &rrdtool.Env{Now: func() time.Time { return now }, Location: q.zone}
-	sketch, err := rrdtool.NewSketch(env, q.args, func(o *graph.Options) error {
+	set := func(o *graph.Options) error {
 		for _, v := range q.settings {
 			if err := o.Set(v[0], v[1]); err != nil {
 				return err
@@ -175,7 +175,8 @@ func (s *Server) sketch(q *question, now time.Time) (*rrdtool.Sketch, error) {
 		}
 		o.Work = maxWork
 		return check(o)
-	})
+	}
+	sketch, err := rrdtool.NewSketch(env, q.args, rrdtool.Wish{Set: set, Present: present})
 	if err != nil {
 		return nil, wrong("%w", err)
 	}

@@ -55,16 +55,28 @@ func compareHeights(t *testing.T, a, b *picture, c pictureColor) {
 
 // near reports whether two ends of a colour in the column x of p and of q are at most off rows
 // apart. Rows between them that look the same in both pictures do not count: another element covers
-// them.
+// them. So do those where a dashed line covers one of the pictures: a dash may end elsewhere.
 func (p *picture) near(q *picture, x, y1, y2, off int) bool {
 	apart := 0
 	for y := min(y1, y2) + 1; y <= max(y1, y2); y++ {
-		if y < max(y1, y2) && y1 >= 0 && y2 >= 0 && p.At(x, y) == q.At(x, y) {
+		if y < max(y1, y2) && y1 >= 0 && y2 >= 0 && (p.At(x, y) == q.At(x, y) || p.dashed(x, y) || q.dashed(x, y)) {
 			continue
 		}
 		apart++
 	}
 	return apart <= off
+}
+
+// dashed reports whether a dashed line is seen at a pixel or beside it.
+func (p *picture) dashed(x, y int) bool {
+	for _, c := range p.dashes {
+		for k := x - 1; k <= x+1; k++ {
+			if p.differs(k, y, c) <= seenLoosely {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // compareTexts compares where the labels of both axes stand. The labels of the y axis are left out

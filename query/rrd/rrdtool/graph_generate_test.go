@@ -89,7 +89,7 @@ func (g *graphGenerator) marker() string {
 func (g *graphGenerator) graphLines() []string {
 	var lines []string
 	for _, line := range g.lines() {
-		if strings.HasPrefix(line, "XPORT") {
+		if strings.HasPrefix(line, "XPORT") && (g.data || g.markup || !g.one(4)) { // a legend may be wrong markup
 			continue
 		}
 		line = strings.ReplaceAll(line, ",ABS", "") // what is unknown loses its sign

@@ -100,7 +100,10 @@ func (g *pictureGenerator) paint(hex string, dashed bool) {
 // pictureElement is an element of a colour, behind what it needs.
 func (g *pictureGenerator) pictureElement(hex string) []string {
 	v := g.column()
-	dashes := g.pick("", "", "", ":dashes", ":dashes=8,4", ":dashes=10,5:dash-offset=3")
+	dashes := ""
+	if len(g.colors) == 0 { // a dash above another element would cover it at other places than rrdtool's
+		dashes = g.pick("", ":dashes", ":dashes=8,4", ":dashes=10,5:dash-offset=3")
+	}
 	kind := g.r.IntN(8)
 	if kind == 5 && (g.slope || g.soft) { // rrdtool draws steps, or half a column beside
 		kind = 4

@@ -57,6 +57,11 @@ func TestPicturesAsOriginal(t *testing.T) {
 		}
 		drawn++
 		for _, c := range g.colors {
+			if c.dashed {
+				a.dashes, b.dashes = append(a.dashes, c.NRGBA), append(b.dashes, c.NRGBA)
+			}
+		}
+		for _, c := range g.colors {
 			compareHeights(t, a, b, c)
 		}
 		if g.zoom == 1 {
@@ -94,6 +99,7 @@ func keep(t *testing.T, theirs, mine string) string {
 type picture struct {
 	image.Image
 	left, top, width, height int
+	dashes                   []color.NRGBA // colours of dashed lines
 }
 
 func newPicture(t *testing.T, name, stdout string, zoom float64) *picture {
@@ -128,16 +134,20 @@ const (
 	seenLoosely = 170
 )
 
+// differs is how far a pixel is from a colour.
+func (p *picture) differs(x, y int, c color.NRGBA) (sum int) {
+	q := color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
+	for _, v := range []int{int(q.R) - int(c.R), int(q.G) - int(c.G), int(q.B) - int(c.B)} {
+		sum += max(v, -v)
+	}
+	return sum
+}
+
 // span is from which row to which a colour is seen in a column of the graph; -1 where it is not.
 func (p *picture) span(x int, c color.NRGBA, seen int) (from, to int) {
 	from, to = -1, -1
 	for y := p.top; y < p.top+p.height; y++ {
-		q := color.NRGBAModel.Convert(p.At(x, y)).(color.NRGBA)
-		d := 0
-		for _, v := range []int{int(q.R) - int(c.R), int(q.G) - int(c.G), int(q.B) - int(c.B)} {
-			d += max(v, -v)
-		}
-		if d > seen {
+		if p.differs(x, y, c) > seen {
 			continue
 		}
 		if from < 0 {

@@ -34,6 +34,39 @@ func graphed(t *testing.T) (draw func(args ...string) answer, folder string) {
 	}, folder
 }
 
+// TestXportLeavesLegend: the legend of an XPORT, which graph does not draw, was missing in the
+// picture.
+func TestXportLeavesLegend(t *testing.T) {
+	draw, _ := graphed(t)
+	a := draw("graphv o.png -s 1200000060 -e 1200000360 DEF:d=a.rrd:x:AVERAGE LINE1:d#f00:text XPORT:d:leg COMMENT:x")
+	if !strings.Contains(a.Stdout, "legend[1] = \"leg\"\ncoords[1] = \"248,134,268,148\"") {
+		t.Errorf("%v", a)
+	}
+}
+
+// TestColumnShowsRowItBeginsWith: column 100 begins at 207 seconds, where a row begins that no other
+// column shows. 100 times 2.07 is a little less than 207, so that it showed the row before.
+func TestColumnShowsRowItBeginsWith(t *testing.T) {
+	me := &rondo{store: newMemory(), now: time.Unix(1200004000, 0), loc: time.UTC}
+	update := []string{"update", "a.rrd"}
+	for at := 1200002301; at <= 1200003141; at++ {
+		value := 1
+		if at == 1200002521 || at == 1200002522 {
+			value = 50
+		}
+		update = append(update, fmt.Sprintf("%d:%d", at, value))
+	}
+	for _, args := range [][]string{strings.Fields("create a.rrd -b 1200002300 -s 1 DS:x:GAUGE:10:U:U RRA:AVERAGE:0.5:1:1000"), update} {
+		if a := me.run(args); a.Exit != 0 {
+			t.Fatal(a)
+		}
+	}
+	a := me.draw(files(t.TempDir()), strings.Fields("graphv o.png -s 1200002313 -e 1200003141 DEF:a=a.rrd:x:AVERAGE LINE:a"))
+	if !strings.Contains(a.Stdout, "value_max = 5.0000000000e+01") {
+		t.Errorf("%v", a)
+	}
+}
+
 // TestVRuleStandsAtTimeOfVDEF has rules at the time of a greatest value, which is not the value, and
 // at a time that there is not.
 func TestVRuleStandsAtTimeOfVDEF(t *testing.T) {

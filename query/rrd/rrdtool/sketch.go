@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rondo-db/rondo/query/graph"
 	"github.com/rondo-db/rondo/query/graph/canvas"
@@ -16,19 +17,25 @@ type Sketch struct {
 	lines   int
 }
 
-// NewSketch reads the arguments of graph, without the name of a file. set may change the options
-// after the arguments; nil changes nothing. env need not have a store: [Sketch.Draw] gets the
-// series. The errors have rrdtool's words.
-func NewSketch(env *Env, args []string, set func(o *graph.Options) error) (*Sketch, error) {
+// A Wish is what a program adds to the arguments of a graph.
+type Wish struct {
+	// Set may change the options after the arguments; nil changes nothing.
+	Set func(o *graph.Options) error
+	// Present returns the time as of which the graph is drawn, by its options as of the clock of the
+	// Env; nil means that clock.
+	Present func(o *graph.Options) time.Time
+}
+
+// NewSketch reads the arguments of graph, without the name of a file. env need not have a store:
+// [Sketch.Draw] gets the series. The errors have rrdtool's words.
+func NewSketch(env *Env, args []string, w Wish) (*Sketch, error) {
 	c := &command{Env: env.withDefaults(), ctx: context.Background()}
-	o := graph.NewOptions(c.now())
-	o.Names, o.WeekStart = c.locale.names, c.locale.weekStart
-	lines, err := parse(args, graphOptions, o.Set)
-	if err == nil && set != nil {
-		err = set(o)
-	}
-	if err == nil {
-		err = o.Finish()
+	o, lines, err := c.options(args, w.Set)
+	if err == nil && w.Present != nil {
+		// Times that count from the present are read again. Lines, which cost more, are read once.
+		at := w.Present(o)
+		c.Now, c.told = func() time.Time { return at }, time.Time{}
+		o, lines, err = c.options(args, w.Set)
 	}
 	if err != nil {
 		return nil, c.locale.localError(err)
@@ -38,6 +45,20 @@ func NewSketch(env *Env, args []string, set func(o *graph.Options) error) (*Sket
 		return nil, c.locale.localError(err)
 	}
 	return &Sketch{d, len(lines)}, nil
+}
+
+// options returns the options among the arguments of graph, and the lines.
+func (c *command) options(args []string, set func(o *graph.Options) error) (*graph.Options, []string, error) {
+	o := graph.NewOptions(c.now())
+	o.Names, o.WeekStart = c.locale.names, c.locale.weekStart
+	lines, err := parse(args, graphOptions, o.Set)
+	if err == nil && set != nil {
+		err = set(o)
+	}
+	if err == nil {
+		err = o.Finish()
+	}
+	return o, lines, err
 }
 
 // Options are the options of the graph, with its range of time.

@@ -33,7 +33,7 @@ func (noSeries) Open(context.Context, string, string) (query.Store, core.Ref, er
 // whole is never returned.
 func TestSketchEndsWithItsContext(t *testing.T) {
 	for asked := range 2000 {
-		s, err := rrdtool.NewSketch(&rrdtool.Env{}, []string{"--title", "a", "LINE:5#ff0000:five", "AREA:3#00ff00:three"}, nil)
+		s, err := rrdtool.NewSketch(&rrdtool.Env{}, []string{"--title", "a", "LINE:5#ff0000:five", "AREA:3#00ff00:three"}, rrdtool.Wish{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,17 +52,17 @@ func TestSketchEndsWithItsContext(t *testing.T) {
 }
 
 func TestSketchSaysWhatIsWrong(t *testing.T) {
-	if _, err := rrdtool.NewSketch(&rrdtool.Env{}, []string{"LIME:5"}, nil); err == nil {
+	if _, err := rrdtool.NewSketch(&rrdtool.Env{}, []string{"LIME:5"}, rrdtool.Wish{}); err == nil {
 		t.Error("a wrong line is taken")
 	}
-	s, err := rrdtool.NewSketch(&rrdtool.Env{}, []string{"COMMENT:x"}, nil)
+	s, err := rrdtool.NewSketch(&rrdtool.Env{}, []string{"COMMENT:x"}, rrdtool.Wish{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Draw(t.Context(), noSeries{}, rrdtool.Most{}); !errors.Is(err, rrdtool.ErrNothing) {
 		t.Errorf("a graph of a comment: %v", err)
 	}
-	if s, err = rrdtool.NewSketch(&rrdtool.Env{}, []string{"LINE:5"}, nil); err != nil {
+	if s, err = rrdtool.NewSketch(&rrdtool.Env{}, []string{"LINE:5"}, rrdtool.Wish{}); err != nil {
 		t.Fatal(err)
 	}
 	var size *rrdtool.SizeError
@@ -70,7 +70,7 @@ func TestSketchSaysWhatIsWrong(t *testing.T) {
 		t.Errorf("a picture of 1,000 pixels: %v", err)
 	}
 	for _, format := range []string{"SVG", "PDF", "EPS"} {
-		if s, err = rrdtool.NewSketch(&rrdtool.Env{}, []string{"-a", format, "LINE:5#ff0000"}, nil); err != nil {
+		if s, err = rrdtool.NewSketch(&rrdtool.Env{}, []string{"-a", format, "LINE:5#ff0000"}, rrdtool.Wish{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Draw(t.Context(), noSeries{}, rrdtool.Most{Bytes: 1000}); !errors.As(err, &size) || size.Bytes != 1000 {

@@ -62,6 +62,19 @@ func TestSearchAsPage(t *testing.T) {
 	y.wait("the address shows the hits to others", found+` >= 10`)
 }
 
+// TestSearchShowsSeries: a word that forty folders have does not push the series out of the window.
+func TestSearchShowsSeries(t *testing.T) {
+	s := hosting(t)
+	x := newTab(t, s.url)
+	x.open("/?q=load")
+	x.settle()
+	x.wait("a series is seen", `(e => e && e.getBoundingClientRect().bottom < innerHeight)(document.querySelector('main .results a[href^="/series/"]'))`)
+	const folders = `[...document.querySelectorAll('main .results a[href^="/host/"]')].filter(e => e.checkVisibility()).length`
+	few := eval[int](x, folders)
+	x.click(".results-more button")
+	x.wait("all folders are seen when asked for", folders+fmt.Sprintf(" > %d", few))
+}
+
 // TestHomeLeadsToHosts: the first page shows the hosts, and one of them opens.
 func TestHomeLeadsToHosts(t *testing.T) {
 	s := hosting(t)

@@ -15,8 +15,17 @@ func TestUnknownPaths(t *testing.T) {
 		{"/series/collectd/web01/load/lod", "Names like it", "/series/collectd/web01/load/load"},
 		{"/host/collectd/web0", "Names like it", "/host/collectd/web01"},
 	} {
+		x.mu.Lock()
+		x.requests = nil
+		x.mu.Unlock()
 		x.open(c.path)
 		x.settle()
+		// That the path is not there came with the page.
+		for _, method := range x.asked() {
+			if method != "Search" {
+				t.Errorf("%s asks for %s", c.path, method)
+			}
+		}
 		x.wait("the page of "+c.path+" says what it knows", "document.querySelector('main').innerText.includes("+quote(c.words)+")")
 		x.wait("a link leads to "+c.link, "document.querySelector('main .results a[href="+quote(c.link)+"]')")
 	}

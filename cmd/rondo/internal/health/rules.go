@@ -215,6 +215,13 @@ func settings(l *look) {
 			Advice: "Run rondo config check, mend the file and reload the server. The server's log has the mistake, too.",
 		})
 	}
+	if l.WebConfig != nil {
+		l.lasts(Problem{
+			ID: "web_config", Severity: Error,
+			Text:   "The web configuration has changed and has a mistake: the old one stays in use. " + l.WebConfig.Error() + ".",
+			Advice: "Mend the file: rondo reads it again by itself. Until then revoked users and tokens are still let in.",
+		})
+	}
 	if l.Restart > 0 {
 		l.lasts(Problem{
 			ID: "restart", Severity: Info,

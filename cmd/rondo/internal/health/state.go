@@ -37,6 +37,9 @@ type State struct {
 	// ConfigBad says that the configuration was read again and not taken; Restart counts settings
 	// that wait for a restart.
 	ConfigBad bool
+	// WebConfig says why the file of --web-config was not taken, or one that it names; nil: all
+	// were.
+	WebConfig error
 	Restart   int
 	// HostRefused counts HTTP requests by a name that is not the server's.
 	HostRefused uint64

@@ -23,6 +23,9 @@ type Config struct {
 	// HTTPHosts are names by which clients may reach the HTTP port, besides its own; "*" means
 	// every name.
 	HTTPHosts []string
+	// WebConfig is the file that says how the HTTP port speaks TLS, and who may do what; empty: no
+	// TLS, and everybody may do everything.
+	WebConfig string
 	// Ways are the receivers and the policy for new series.
 	Ways Ways
 	// RRDCached configures the server of rrdcached's protocol.

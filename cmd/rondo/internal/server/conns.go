@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"sync"
@@ -171,6 +172,9 @@ type connKey struct{}
 
 // withConn is http.Server's ConnContext.
 func withConn(ctx context.Context, c net.Conn) context.Context {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
 	if k, ok := c.(*conn); ok {
 		return context.WithValue(ctx, connKey{}, k)
 	}

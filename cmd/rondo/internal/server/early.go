@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -23,6 +24,12 @@ func (s *server) early() error {
 			if _, _, err := net.SplitHostPort(r.Address.Addr); err != nil {
 				return fmt.Errorf("--%s %s: want HOST:PORT, such as %s", r.Protocol.Name, r.Address.Addr, example(r))
 			}
+		}
+	}
+	if s.WebConfig != "" {
+		var err error
+		if s.web, err = webconfig.Open(s.WebConfig, s.Logger); err != nil {
+			return err
 		}
 	}
 	return CheckSocket(s.Socket)

@@ -88,26 +88,6 @@ type gate struct {
 	told time.Time  // when a request by a foreign name was last logged
 }
 
-// A refusal is the reason why a request was refused.
-type refusal int
-
-const (
-	refusedHost    refusal = iota // the Host or the Origin is foreign
-	refusedPending                // too many requests are under way
-	refusedPlace                  // no place became free in time
-	refusedSlow                   // the body did not arrive in time
-	refusedMemory                 // requests or answers occupy too much memory
-	refusedLong                   // the body is too long
-	refusedUser                   // no credentials, or wrong ones
-	refusedRole                   // the user may not do this
-	refusedTries                  // too many credentials are being checked
-	refusals
-)
-
-func (r refusal) String() string {
-	return [...]string{"host", "pending", "place", "slow", "memory", "long", "user", "role", "tries"}[r]
-}
-
 func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 	g := &gate{
 		bounds: b, log: log, hosts: h,
@@ -151,6 +131,9 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	conn := connOf(r.Context())
 	conn.begin()
 	defer conn.end()
+	if g.guard.headers != nil {
+		g.guard.headers(w.Header())
+	}
 	switch r.URL.Path {
 	case "/-/healthy":
 		_, _ = io.WriteString(w, "rondo is healthy.\n") // the client may be gone
@@ -274,25 +257,45 @@ func (g *gate) serve(c *http.ResponseController, w http.ResponseWriter, r *http.
 	g.pass(c, w, whole, h, leave)
 }
 
-// refusalTexts are the answers to refused requests.
-var refusalTexts = [refusals]struct {
-	code int
-	rpc  connect.Code
-	text string
-}{
-	refusedPending: {http.StatusServiceUnavailable, connect.CodeUnavailable, "rondo has too many requests under way"},
-	refusedPlace:   {http.StatusServiceUnavailable, connect.CodeUnavailable, "rondo has too many requests under way"},
-	refusedSlow:    {http.StatusRequestTimeout, connect.CodeDeadlineExceeded, errBodySlow.Error()},
-	refusedMemory:  {http.StatusServiceUnavailable, connect.CodeResourceExhausted, rpc.ErrBudget.Error()},
-	refusedLong:    {http.StatusRequestEntityTooLarge, connect.CodeResourceExhausted, errBodyLong.Error()},
-	refusedUser:    {http.StatusUnauthorized, connect.CodeUnauthenticated, "say who you are"},
-	refusedRole:    {http.StatusForbidden, connect.CodePermissionDenied, "permission denied"},
-	refusedTries:   {http.StatusTooManyRequests, connect.CodeResourceExhausted, "too many credentials are being checked"},
-}
-
 // shed returns how many requests were refused because too many were under way.
 func (g *gate) shed() uint64 {
 	return g.refused[refusedPending].Load() + g.refused[refusedPlace].Load()
+}
+
+// admit returns r with its user in the context. If the sender may not do what r asks, admit answers
+// the request and returns nil.
+func (g *gate) admit(w http.ResponseWriter, r *http.Request, client string) *http.Request {
+	in, err := g.guard.check(r, client)
+	if err == nil {
+		return in
+	}
+	var e *refusedError
+	if !errors.As(err, &e) {
+		e = &refusedError{refusedUser, err.Error()}
+	}
+	if e.why == refusedUser {
+		for _, c := range g.guard.challenges() {
+			w.Header().Add("WWW-Authenticate", c)
+		}
+	}
+	g.refuseWith(w, r, e.why, e.text)
+	return nil
+}
+
+// refuseWith answers a refused request in the form of its protocol, and counts it.
+func (g *gate) refuseWith(w http.ResponseWriter, r *http.Request, why refusal, text string) {
+	g.refused[why].Add(1)
+	end(w, r)
+	t := refusalTexts[why]
+	if e := connect.NewErrorWriter(); e.IsSupported(r) {
+		_ = e.Write(w, r, connect.NewError(t.rpc, errors.New(text))) // the client may be gone
+		return
+	}
+	if t.code == http.StatusServiceUnavailable || t.code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	http.Error(w, text+".", t.code)
 }
 
 // refuse answers a refused request in the form of its protocol, and counts it.

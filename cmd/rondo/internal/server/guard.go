@@ -1,10 +1,7 @@
 package server
 
 import (
-	"errors"
 	"net/http"
-
-	"connectrpc.com/connect"
 
 	"github.com/rondo-db/rondo/internal/access"
 )
@@ -20,15 +17,9 @@ type guard struct {
 	// challenges returns the values of the header WWW-Authenticate of an answer that asks for
 	// credentials; none if no credentials are known.
 	challenges func() []string
+	// headers sets headers of an answer; nil: none.
+	headers func(http.Header)
 }
-
-// A refusedError says why nobody was identified.
-type refusedError struct {
-	why  refusal
-	text string
-}
-
-func (e *refusedError) Error() string { return e.text }
 
 // check returns r with its user in the context.
 func (g *guard) check(r *http.Request, client string) (*http.Request, error) {
@@ -58,40 +49,4 @@ func (g *guard) check(r *http.Request, client string) (*http.Request, error) {
 		return r, nil
 	}
 	return r.WithContext(access.With(r.Context(), u)), nil
-}
-
-// admit returns r with its user in the context. If the sender may not do what r asks, admit answers
-// the request and returns nil.
-func (g *gate) admit(w http.ResponseWriter, r *http.Request, client string) *http.Request {
-	in, err := g.guard.check(r, client)
-	if err == nil {
-		return in
-	}
-	var e *refusedError
-	if !errors.As(err, &e) {
-		e = &refusedError{refusedUser, err.Error()}
-	}
-	if e.why == refusedUser {
-		for _, c := range g.guard.challenges() {
-			w.Header().Add("WWW-Authenticate", c)
-		}
-	}
-	g.refuseWith(w, r, e.why, e.text)
-	return nil
-}
-
-// refuseWith answers a refused request in the form of its protocol, and counts it.
-func (g *gate) refuseWith(w http.ResponseWriter, r *http.Request, why refusal, text string) {
-	g.refused[why].Add(1)
-	end(w, r)
-	t := refusalTexts[why]
-	if e := connect.NewErrorWriter(); e.IsSupported(r) {
-		_ = e.Write(w, r, connect.NewError(t.rpc, errors.New(text))) // the client may be gone
-		return
-	}
-	if t.code == http.StatusServiceUnavailable || t.code == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
-	}
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	http.Error(w, text+".", t.code)
 }

@@ -35,14 +35,21 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	s.page = newGate(b, newHosts(l.Addr(), s.HTTPHosts, machineNames), s.Logger)
 	s.connections = limitConnections(l, b.conns, b.clientConns)
 	s.page.endpoints.add(s.Ways.paths())
-	s.announce("http", l.Addr(), false)
-	return serve(s.connections, &http.Server{
+	s.announce("http", l.Addr(), s.secured())
+	if s.web != nil {
+		s.page.guard.identify, s.page.guard.challenges, s.page.guard.headers = s.identify, s.web.Challenges, s.web.SetHeaders
+	}
+	h := &http.Server{
 		Handler:           s.page,
 		ConnContext:       withConn,
 		ReadHeaderTimeout: b.header,
 		IdleTimeout:       b.idle,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: b.streams, SendPingTimeout: pingInterval},
-	}, s.Logger, fail), nil
+	}
+	if s.web != nil && s.web.HasTLS() {
+		h.TLSConfig = s.web.TLS("h2", "http/1.1")
+	}
+	return serve(s.connections, h, s.Logger, fail), nil
 }
 
 // socket returns the socket that systemd has passed under name, or else a new one at a.

@@ -21,11 +21,13 @@ type listener struct {
 	done   chan struct{}
 }
 
-// serve starts s at l. It calls fail with the error if s ends before shutdown.
+// serve starts s at l, with TLS if s has a configuration of it. It calls fail with the error if s
+// ends before shutdown.
 func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.CancelCauseFunc) *listener {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true) // gRPC without TLS
+	protocols.SetHTTP2(s.TLSConfig != nil)
+	protocols.SetUnencryptedHTTP2(s.TLSConfig == nil) // gRPC without TLS
 	s.Protocols = &protocols
 	s.MaxHeaderBytes = maxHeader
 	s.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
@@ -34,7 +36,11 @@ func serve(l net.Listener, s *http.Server, log *slog.Logger, fail context.Cancel
 	r := &listener{Listener: l, server: s, cut: cut, done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		run := s.Serve
+		if s.TLSConfig != nil {
+			run = func(l net.Listener) error { return s.ServeTLS(l, "", "") }
+		}
+		if err := run(l); !errors.Is(err, http.ErrServerClosed) {
 			fail(fmt.Errorf("serve at %s: %w", l.Addr(), err))
 		}
 	}()

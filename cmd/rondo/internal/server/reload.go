@@ -15,6 +15,9 @@ func (s *server) reload(w Ways) {
 		s.reloads.restart.Store(int64(w.Restart))
 		ok = s.receivers.reload(w)
 	}
+	if s.web != nil && s.web.Refresh() != nil {
+		ok = false // the log says why
+	}
 	s.reloads.bad.Store(!ok)
 	if !ok {
 		s.reloads.failed.Add(1)

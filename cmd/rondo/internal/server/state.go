@@ -12,6 +12,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
@@ -30,7 +31,8 @@ type server struct {
 	store       *core.Store
 	page        *gate
 	http        *listener
-	connections *connections // of http
+	connections *connections      // of http
+	web         *webconfig.Keeper // nil: there is no file
 	local       *listener
 	commands    *rpc.Local // the service at local
 	receivers   *manager

@@ -25,6 +25,9 @@ func (s *server) observe(ctx context.Context) {
 	t := time.NewTicker(watchPause)
 	defer t.Stop()
 	for {
+		if s.web != nil {
+			_ = s.web.Refresh() // the log and the status say what is wrong
+		}
 		s.watch.Observe(s.state(time.Now()))
 		select {
 		case <-ctx.Done():
@@ -43,6 +46,9 @@ func (s *server) state(now time.Time) health.State {
 		BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
 		HostRefused: s.page.refused[refusedHost].Load(), Shed: s.page.shed(),
+	}
+	if s.web != nil {
+		st.WebConfig = s.web.Err()
 	}
 	st.DiskFree, st.DiskSize = diskSpace(s.DB)
 	st.Processor, _ = processorTime()
@@ -84,7 +90,7 @@ func (s *server) listeners() []listening {
 		ls = append(ls, listening{l, l.Reachable && !secured})
 	}
 	if s.http != nil {
-		add("http", s.http.Addr(), false)
+		add("http", s.http.Addr(), s.secured())
 	}
 	for _, r := range s.receivers.all() {
 		p := r.settings.Protocol

@@ -105,6 +105,23 @@ async function dashboards(element, signal) {
     el('a', { class: 'board', href: `/dashboard/${encodeURIComponent(d.name)}` }, d.title || d.name)))));
 }
 
+// folded makes a list that shows its first items, and the others when asked to: folders do not push
+// the series out of sight.
+function folded(items, most) {
+  const list = el('ul', { class: 'results' }, items);
+  if (items.length <= most + 1) return [list];
+  const rest = items.slice(most);
+  for (const item of rest) item.hidden = true;
+  const all = el('button', {
+    class: 'quiet', type: 'button', onclick: () => {
+      for (const item of rest) item.hidden = false;
+      all.remove();
+      rest[0].querySelector('a').focus();
+    },
+  }, `Show all ${items.length}`);
+  return [list, el('p', { class: 'results-more' }, all)];
+}
+
 // results lists what a search found, for an address that can be shared.
 async function results(root, words, context) {
   context.title(words);
@@ -119,10 +136,11 @@ async function results(root, words, context) {
     return undefined;
   }
   const hits = answer.hits || [];
-  const list = (title, of) => (of.length ? [el('h2', {}, title), el('ul', { class: 'results' }, of.map((hit) => el('li', {}, el('a', { href: hitURL(hit) }, hitLine(hit, words)))))] : []);
+  const items = (of) => of.map((hit) => el('li', {}, el('a', { href: hitURL(hit) }, hitLine(hit, words))));
+  const list = (title, of, most = limit) => (of.length ? [el('h2', {}, title), ...folded(items(of), most)] : []);
   const found = `${hits.length}${answer.more ? ' or more' : ''} found`;
   root.append(el('div', { class: 'page-head' }, el('div', {}, el('h1', {}, `“${words}”`), el('p', { class: 'soft' }, hits.length ? found : 'Nothing is called so. A word may be a part of a path, of a label, of a unit or of a description.'))),
-    ...list('Hosts and folders', hits.filter((h) => h.folder)), ...list('Series', hits.filter((h) => !h.folder)));
+    ...list('Hosts and folders', hits.filter((h) => h.folder), 6), ...list('Series', hits.filter((h) => !h.folder)));
   if (answer.more) root.append(el('p', { class: 'soft' }, `These are the best ${limit}. Another word makes the list shorter.`));
   context.say(found);
   return () => { if (document.activeElement !== box) box.value = ''; };

@@ -1,0 +1,178 @@
+package webconfig
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/rondo-db/rondo/internal/room"
+)
+
+// The bounds of a checker.
+const (
+	checkPlaces   = 64              // requests whose password is checked or waits for that
+	clientPlaces  = 8               // of them, those of one client
+	checkPatience = 5 * time.Second // how long a request waits for its turn
+	maxResults    = 1024            // results remembered, of right passwords and of wrong ones each
+	tries         = 10              // wrong passwords that a client may send at once
+	tryEvery      = time.Second     // time in which it may send one more
+	maxClients    = 4096            // clients whose wrong passwords are counted apart
+)
+
+// A checker compares passwords with bcrypt hashes. That takes long on purpose, so it compares one
+// at a time, remembers results, and lets a client that sends wrong passwords wait. At most one
+// processor is busy with it, however many requests come.
+type checker struct {
+	waiting, turn *room.Room
+	patience      time.Duration // how long a request waits for its turn
+	key           [32]byte      // with which passwords are hashed that are remembered
+	compare       func(hash, password []byte) error
+
+	mu     sync.Mutex // guards what follows
+	right  map[[sha256.Size]byte]bool
+	wrong  map[[sha256.Size]byte]bool
+	failed map[string]*bucket // by client
+}
+
+func newChecker() *checker {
+	c := &checker{
+		waiting: room.New(checkPlaces, clientPlaces), turn: room.New(1, 1), patience: checkPatience, compare: bcrypt.CompareHashAndPassword,
+		right: make(map[[sha256.Size]byte]bool), wrong: make(map[[sha256.Size]byte]bool), failed: make(map[string]*bucket),
+	}
+	_, _ = rand.Read(c.key[:]) // never fails
+	return c
+}
+
+// check reports whether a password is that of a hash. The error is ErrTries if the client has to
+// wait before it is told, or ctx's.
+func (c *checker) check(ctx context.Context, client, name, password string, hash []byte, now time.Time) (bool, error) {
+	mac := hmac.New(sha256.New, c.key[:])
+	for _, part := range []string{name, string(hash), password} {
+		sum := sha256.Sum256([]byte(part))
+		mac.Write(sum[:])
+	}
+	id := [sha256.Size]byte(mac.Sum(nil))
+	if right, known, err := c.remembered(id, client, now); known || err != nil {
+		return right, err
+	}
+	if !c.waiting.Enter(ctx, client, 0) {
+		return false, ErrTries
+	}
+	defer c.waiting.Leave(client)
+	if !c.turn.Enter(ctx, client, c.patience) {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		return false, ErrTries
+	}
+	defer c.turn.Leave(client)
+	// Another request may have asked the same meanwhile.
+	if right, known, err := c.remembered(id, client, now); known || err != nil {
+		return right, err
+	}
+	right := c.compare(hash, []byte(password)) == nil
+	c.remember(id, client, right, now)
+	return right, nil
+}
+
+// remembered returns the result of an earlier check. The error is ErrTries if the result is not
+// known and the client has sent too many wrong passwords.
+func (c *checker) remembered(id [sha256.Size]byte, client string, now time.Time) (right, known bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.right[id]:
+		return true, true, nil
+	case c.wrong[id]:
+		return false, true, nil
+	}
+	if b := c.failed[client]; b != nil && !b.has(now, tries, tryEvery) {
+		return false, false, ErrTries
+	}
+	return false, false, nil
+}
+
+func (c *checker) remember(id [sha256.Size]byte, client string, right bool, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if right {
+		put(c.right, id)
+		return
+	}
+	put(c.wrong, id)
+	b := c.failed[client]
+	if b == nil {
+		if len(c.failed) >= maxClients {
+			c.forget(now)
+		}
+		b = new(bucket)
+		c.failed[client] = b
+	}
+	b.take(now, tries, tryEvery)
+}
+
+// forget makes room for a client: it forgets those that may send as many wrong passwords as at
+// first, or else any one.
+func (c *checker) forget(now time.Time) {
+	for client, b := range c.failed {
+		if b.full(now, tries, tryEvery) {
+			delete(c.failed, client)
+		}
+	}
+	for client := range c.failed {
+		if len(c.failed) < maxClients {
+			return
+		}
+		delete(c.failed, client)
+	}
+}
+
+// put adds an id to a set of results. A full set loses one of its elements.
+func put(set map[[sha256.Size]byte]bool, id [sha256.Size]byte) {
+	for old := range set {
+		if len(set) < maxResults {
+			break
+		}
+		delete(set, old)
+	}
+	set[id] = true
+}
+
+// A bucket holds permissions: at first as many as burst, and one more after each interval.
+type bucket struct {
+	used  float64 // permissions that are missing in it
+	since time.Time
+}
+
+func (b *bucket) refill(now time.Time, interval time.Duration) {
+	if d := now.Sub(b.since); d > 0 {
+		b.used = max(0, b.used-float64(d)/float64(interval))
+		b.since = now
+	}
+}
+
+// has reports whether there is a permission.
+func (b *bucket) has(now time.Time, burst int, interval time.Duration) bool {
+	b.refill(now, interval)
+	return b.used+1 <= float64(burst)
+}
+
+// full reports whether no permission is missing.
+func (b *bucket) full(now time.Time, _ int, interval time.Duration) bool {
+	b.refill(now, interval)
+	return b.used == 0
+}
+
+// take takes a permission if there is one, and reports whether there was.
+func (b *bucket) take(now time.Time, burst int, interval time.Duration) bool {
+	if !b.has(now, burst, interval) {
+		return false
+	}
+	b.used++
+	return true
+}

@@ -1,0 +1,282 @@
+package webconfig
+
+import (
+	"cmp"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/bcrypt"
+
+	"github.com/rondo-db/rondo/internal/access"
+)
+
+// A Config is what a file says. It does not change.
+type Config struct {
+	tls       *tls.Config // nil: no TLS
+	http2     bool
+	headers   http.Header
+	rate      *rateSection
+	passwords map[string][]byte // bcrypt hashes by user
+	users     map[string]*access.User
+	tokens    map[[hashBytes]byte]*token
+	certs     []certificateSection
+	anonymous *access.User // nil: nobody
+	listeners map[string]Listener
+	stamps    []stamp
+}
+
+// A token is what the holder of a bearer token may do, and until when.
+type token struct {
+	user    *access.User
+	expires time.Time // zero: never
+}
+
+// A Listener is what the file says about one listener.
+type Listener struct {
+	Role    access.Role // the most that anybody may do there
+	Folders []string    // the folders that anybody reaches there; nil: all
+	TLS     bool        // rrdcached's listeners: TLS with the certificate of the file
+	Auth    bool        // rrdcached's listeners: the first line must be AUTH and a token
+}
+
+// cap returns a user with no more than the listener allows.
+func (l Listener) cap(u *access.User) *access.User {
+	if l.Role >= u.Role && l.Folders == nil {
+		return u
+	}
+	return &access.User{Name: u.Name, Role: min(u.Role, l.Role), Folders: access.Within(u.Folders, l.Folders)}
+}
+
+// HTTPListener and RRDCachedListener are the keys of listeners. rrdcached stands for all addresses
+// of --rrdcached that have no key of their own.
+const (
+	HTTPListener      = "http"
+	RRDCachedListener = "rrdcached"
+)
+
+// maxCost is the most that a bcrypt hash may cost: a check takes some seconds.
+const maxCost = 16
+
+// load reads a file and those that it names. The stamps are those of the files it has looked at,
+// after an error, too.
+func load(file string) (c *Config, stamps []stamp, err error) {
+	r := &reader{file: file}
+	data, err := r.read(file)
+	if err != nil {
+		return nil, r.stamps, fmt.Errorf("--web-config: %w", err)
+	}
+	doc, err := parse(file, data)
+	if err == nil {
+		c, err = newConfig(r, doc)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	if err != nil {
+		return nil, r.stamps, fmt.Errorf("--web-config %w", err)
+	}
+	c.stamps = r.stamps
+	return c, r.stamps, nil
+}
+
+func newConfig(r *reader, doc *document) (*Config, error) {
+	c := &Config{
+		http2: true, headers: make(http.Header), rate: doc.RateLimit, passwords: make(map[string][]byte), users: make(map[string]*access.User),
+		tokens: make(map[[hashBytes]byte]*token), listeners: make(map[string]Listener),
+	}
+	if err := c.setTLS(r, doc.TLS); err != nil {
+		return nil, fmt.Errorf("tls_server_config: %w", err)
+	}
+	if err := c.setHTTP(doc.HTTP); err != nil {
+		return nil, fmt.Errorf("http_server_config: %w", err)
+	}
+	if l := doc.RateLimit; l != nil && (l.Interval < 0 || l.Burst < 1 && l.Interval > 0) {
+		return nil, errors.New("rate_limit: want an interval of 0 or more, and a burst of 1 or more")
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc.Users)) {
+		hash := []byte(doc.Users[name])
+		cost, err := bcrypt.Cost(hash)
+		switch {
+		case name == "" || strings.Contains(name, ":"):
+			return nil, fmt.Errorf("basic_auth_users: %q is no name: it is empty or has a colon", name)
+		case err != nil:
+			return nil, fmt.Errorf("basic_auth_users: the value of %s is no bcrypt hash: rondo password makes one", name)
+		case cost > maxCost:
+			return nil, fmt.Errorf("basic_auth_users: the hash of %s has the cost %d, at most %d is possible", name, cost, maxCost)
+		}
+		c.passwords[name] = hash
+	}
+	if err := c.setRoles(cmp.Or(doc.Rondo, new(rondoSection))); err != nil {
+		return nil, fmt.Errorf("rondo: %w", err)
+	}
+	return c, nil
+}
+
+// setRoles sets who may do what.
+func (c *Config) setRoles(s *rondoSection) error {
+	for _, name := range slices.Sorted(maps.Keys(s.Users)) {
+		g := s.Users[name]
+		u, err := g.user(name)
+		if err != nil {
+			return fmt.Errorf("users: %w", err)
+		}
+		c.users[name] = u
+	}
+	for name := range c.passwords {
+		if c.users[name] == nil {
+			c.users[name] = &access.User{Name: name, Role: access.Read}
+			if s.Users == nil { // the file of another program
+				c.users[name].Role = access.Admin
+			}
+		}
+	}
+	for i := range s.Tokens {
+		if err := c.addToken(&s.Tokens[i]); err != nil {
+			return fmt.Errorf("tokens: %w", err)
+		}
+	}
+	if err := c.setCertificates(s.Certificates); err != nil {
+		return fmt.Errorf("client_certificates: %w", err)
+	}
+	switch {
+	case s.Anonymous == "read":
+		c.anonymous = &access.User{Role: access.Read}
+	case s.Anonymous == "none":
+	case s.Anonymous != "":
+		return fmt.Errorf("anonymous: %q: want read or none", s.Anonymous)
+	case !c.knowsUsers():
+		c.anonymous = access.Everything()
+	}
+	return c.setListeners(s.Listeners)
+}
+
+// knowsUsers reports whether there are credentials by which a user is known.
+func (c *Config) knowsUsers() bool { return len(c.passwords)+len(c.tokens)+len(c.certs) > 0 }
+
+func (g *grant) user(name string) (*access.User, error) {
+	u := &access.User{Name: name}
+	var err error
+	if u.Role, err = access.ParseRole(g.Role); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if g.Prefixes != nil {
+		if u.Folders, err = access.Folders(g.Prefixes); err != nil {
+			return nil, fmt.Errorf("%s: prefixes: %w", name, err)
+		}
+	}
+	if name == "" {
+		return nil, errors.New("a name is missing")
+	}
+	return u, nil
+}
+
+func (c *Config) addToken(t *tokenSection) error {
+	u, err := t.user(t.Name)
+	if err != nil {
+		return err
+	}
+	var hash [hashBytes]byte
+	if n, err := hex.Decode(hash[:], []byte(t.SHA256)); err != nil || n != hashBytes || len(t.SHA256) != 2*hashBytes {
+		return fmt.Errorf("%s: sha256 is not %d hexadecimal digits: rondo token new prints a token and its hash", t.Name, 2*hashBytes)
+	}
+	if c.tokens[hash] != nil {
+		return fmt.Errorf("%s has the token of %s", t.Name, c.tokens[hash].user.Name)
+	}
+	k := &token{user: u}
+	if t.Expires != "" {
+		if k.expires, err = parseExpires(t.Expires); err != nil {
+			return fmt.Errorf("%s: %w", t.Name, err)
+		}
+	}
+	c.tokens[hash] = k
+	return nil
+}
+
+// parseExpires returns the time of a text: of a day its beginning, in UTC.
+func parseExpires(text string) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("expires %.40q: want 2030-12-31 or 2030-12-31T23:59:59Z", text)
+}
+
+// CheckExpires returns an error if a text is no time of expiry.
+func CheckExpires(text string) error {
+	_, err := parseExpires(text)
+	return err
+}
+
+func (c *Config) setCertificates(rules []certificateSection) error {
+	if len(rules) > 0 && (c.tls == nil || c.tls.ClientAuth < tls.VerifyClientCertIfGiven) {
+		return errors.New("tls_server_config must have client_ca_file, and client_auth_type VerifyClientCertIfGiven or RequireAndVerifyClientCert")
+	}
+	for i, r := range rules {
+		switch {
+		case (r.CN == "") == (r.SAN == ""):
+			return fmt.Errorf("entry %d: want either cn or san", i+1)
+		case c.users[r.User] == nil:
+			return fmt.Errorf("entry %d: there is no user %q in users", i+1, r.User)
+		}
+	}
+	c.certs = rules
+	return nil
+}
+
+func (c *Config) setListeners(all map[string]listenerSection) error {
+	for name, s := range all {
+		l := Listener{Role: access.Admin, TLS: s.TLS}
+		var err error
+		if s.Role != "" {
+			if l.Role, err = access.ParseRole(s.Role); err != nil {
+				return fmt.Errorf("listeners: %s: %w", name, err)
+			}
+		}
+		if s.Prefixes != nil {
+			if l.Folders, err = access.Folders(s.Prefixes); err != nil {
+				return fmt.Errorf("listeners: %s: prefixes: %w", name, err)
+			}
+		}
+		switch {
+		case s.Auth != "" && s.Auth != "none" && s.Auth != "required":
+			return fmt.Errorf("listeners: %s: auth %q: want none or required", name, s.Auth)
+		case name == HTTPListener && (s.TLS || s.Auth != ""):
+			return fmt.Errorf("listeners: %s has neither tls nor auth: tls_server_config turns TLS on, and anonymous says who needs credentials", name)
+		case s.TLS && c.tls == nil:
+			return fmt.Errorf("listeners: %s: tls is true, and there is no tls_server_config", name)
+		case s.Auth == "required" && len(c.tokens) == 0:
+			return fmt.Errorf("listeners: %s: auth is required, and there are no tokens", name)
+		}
+		l.Auth = s.Auth == "required"
+		c.listeners[name] = l
+	}
+	return nil
+}
+
+// Listener returns what the file says about a listener. An address goes before RRDCachedListener.
+func (c *Config) Listener(name, addr string) Listener {
+	for _, key := range []string{addr, name} {
+		if l, ok := c.listeners[key]; ok {
+			return l
+		}
+	}
+	return Listener{Role: access.Admin}
+}
+
+// Addresses returns the keys of listeners that are addresses.
+func (c *Config) Addresses() (addrs []string) {
+	for _, key := range slices.Sorted(maps.Keys(c.listeners)) {
+		if key != HTTPListener && key != RRDCachedListener {
+			addrs = append(addrs, key)
+		}
+	}
+	return addrs
+}
