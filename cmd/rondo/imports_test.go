@@ -220,6 +220,28 @@ var embedded = []string{
 	"golang.org/x/sys",
 }
 
+// TestNoKubernetes: a version of Prometheus' engine after 0.310 would link Kubernetes' client, and
+// so would some packages of this one. Prometheus' client library of metrics comes with the engine.
+func TestNoKubernetes(t *testing.T) {
+	cmd := exec.Command("go", "list", "-deps", "./cmd/rondo", "./cmd/rondo-bench")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	linked := strings.Fields(string(out))
+	if !slices.Contains(linked, "github.com/prometheus/prometheus/promql") {
+		t.Errorf("%d packages, and the engine of PromQL is not among them", len(linked))
+	}
+	for _, pkg := range linked {
+		for _, no := range []string{"k8s.io", "github.com/aws", "github.com/Azure", "cloud.google.com"} {
+			if strings.HasPrefix(pkg, no) {
+				t.Errorf("rondo links %s", pkg)
+			}
+		}
+	}
+}
+
 // TestEmbeddingIsSmall fails when engine, rra or wal link a module that is not in the list.
 func TestEmbeddingIsSmall(t *testing.T) {
 	cmd := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}{{end}}",

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -50,7 +51,7 @@ func fillForPrometheus(t *testing.T, db string, all []promtest.Series) {
 	var b core.Batch
 	for i, s := range all {
 		kind, value := rra.Gauge, func(v float64) rra.Value { return rra.Float(v) }
-		if strings.HasPrefix(s.Labels.Get(labels.MetricName), "frames") {
+		if strings.HasPrefix(s.Labels.Get(model.MetricNameLabel), "frames") {
 			kind, value = rra.Counter, func(v float64) rra.Value { return rra.Int(int64(v)) }
 		}
 		d := &rra.Definition{
@@ -124,11 +125,11 @@ func write(t *testing.T, name, text string) {
 func openMetrics(ls labels.Labels) string {
 	var parts []string
 	ls.Range(func(l labels.Label) {
-		if l.Name != labels.MetricName {
+		if l.Name != model.MetricNameLabel {
 			parts = append(parts, l.Name+"="+strconv.Quote(l.Value))
 		}
 	})
-	return ls.Get(labels.MetricName) + "{" + strings.Join(parts, ",") + "}"
+	return ls.Get(model.MetricNameLabel) + "{" + strings.Join(parts, ",") + "}"
 }
 
 // A promAnswer is an answer of Prometheus' API: values by series and time, or an error.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql/parser"
 
@@ -153,7 +152,7 @@ func (s *script) load(text string) {
 		s.Fatalf("%s: %v", text, err)
 	}
 	switch {
-	case ls.Get(labels.MetricName) == "":
+	case ls.Get(model.MetricNameLabel) == "":
 		s.skip = "a series without a name"
 	case s.loaded[ls.String()]:
 		s.skip = "a series that is loaded twice"
