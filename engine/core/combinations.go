@@ -94,7 +94,7 @@ type valued struct {
 // read adds the combinations of the series of set.
 func (m *combining) read(r *indexReader, set refSet) {
 	columns := make([]map[groupID][]valued, len(m.names)+1)
-	for i, name := range append([]string{""}, m.names...) { // the entries without a name tell definitions
+	for i, name := range append([]string{""}, m.names...) { // "": definitions
 		column := make(map[groupID][]valued)
 		at := 0
 		r.values(name, "", math.MaxInt, func(string) bool { return true }, func(id groupID, p *posting) bool {
@@ -114,7 +114,7 @@ func (m *combining) read(r *indexReader, set refSet) {
 	values := make([]string, len(m.names))
 	for i := range set {
 		for _, d := range columns[0][set[i].id] {
-			def, _ := strconv.ParseUint(d.value, 10, 32) // a number that does not parse is of no definition
+			def, _ := strconv.ParseUint(d.value, 10, 32) // 0 is no definition
 			m.each(columns[1:], set[i].id, d.p, values, 0, uint32(def))
 		}
 	}

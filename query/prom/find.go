@@ -68,13 +68,23 @@ type found struct {
 }
 
 // find returns the metrics that sel selects.
-func (s *Storage) find(ctx context.Context, sel *selector) ([]found, error) {
-	refs, err := s.candidates(ctx, sel)
+func (q *querier) find(ctx context.Context, sel *selector) ([]found, error) {
+	refs, err := q.s.candidates(ctx, sel)
 	if err != nil {
 		return nil, err
 	}
+	return q.metricsOf(ctx, sel, refs)
+}
+
+// metricsOf returns the metrics of refs that sel selects.
+func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref) ([]found, error) {
+	s := q.s
+	q.metrics += int64(len(refs))
+	if err := q.charge(); err != nil {
+		return nil, err
+	}
 	out := make([]found, 0, min(len(refs), s.options.MaxSeries))
-	err = s.entriesOf(ctx, refs, func(ref core.Ref, e *entry) bool {
+	err := s.entriesOf(ctx, refs, func(ref core.Ref, e *entry) bool {
 		for i := range e.metrics {
 			if m := &e.metrics[i]; sel.matches(m.labels) {
 				out = append(out, found{ref, e, m})
@@ -119,20 +129,14 @@ func (s *Storage) candidates(ctx context.Context, sel *selector) ([]core.Ref, er
 
 // queries returns the selections by labels that find the series of all protocols for sel.
 func (s *Storage) queries(ctx context.Context, sel *selector) (queries []query, err error) {
-	combinations, err := s.named(ctx, sel.names)
+	found, err := s.byScheme(ctx, sel)
 	if err != nil {
 		return nil, err
 	}
-	var byScheme, total [other][]*combination
-	for _, c := range combinations {
-		byScheme[c.scheme] = append(byScheme[c.scheme], c)
-	}
-	if len(sel.names) == 0 {
-		total = byScheme
-	}
-	for sch := range other {
-		if len(byScheme[sch]) > 0 {
-			queries = append(queries, byName(sch, sel, byScheme[sch], len(total[sch]) > 0)...)
+	for sch, n := range found {
+		if len(n.found) > 0 {
+			more, _ := byName(scheme(sch), sel, n.found, n.all)
+			queries = append(queries, more...)
 		}
 	}
 	return queries, nil

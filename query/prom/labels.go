@@ -4,49 +4,241 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/rondo-db/rondo/engine/core"
 )
 
 // LabelValues returns the values of a label of the metrics that match ms, sorted.
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
-	set := make(map[string]bool)
-	err := q.each(ctx, ms, func(ls labels.Labels) {
-		if v := ls.Get(name); v != "" {
-			set[v] = true
+	c := &collecting{q: q, set: make(map[string]bool)}
+	err := c.collect(ctx, ms, func(f *found) { c.add(f.metric.labels.Get(name)) }, func(sel query, sch scheme, names []string) error {
+		if name != model.MetricNameLabel {
+			return c.values(ctx, sel, sch, name)
 		}
+		for _, n := range names {
+			c.add(n)
+		}
+		return nil
 	})
-	return limited(set, hints), nil, err
+	return limited(c.set, hints), nil, err
 }
 
 // LabelNames returns the names of the labels of the metrics that match ms, sorted.
 func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, ms ...*labels.Matcher) ([]string, annotations.Annotations, error) {
-	set := make(map[string]bool)
-	err := q.each(ctx, ms, func(ls labels.Labels) {
-		ls.Range(func(l labels.Label) { set[l.Name] = true })
-	})
-	return limited(set, hints), nil, err
-}
-
-func (q *querier) each(ctx context.Context, ms []*labels.Matcher, fn func(labels.Labels)) error {
-	sel, err := newSelector(ms)
-	if err != nil {
-		return err
-	}
-	all, err := q.s.find(ctx, sel)
-	for _, f := range all {
-		fn(f.metric.labels)
-	}
-	return err
+	c := &collecting{q: q, set: make(map[string]bool)}
+	err := c.collect(ctx, ms, func(f *found) {
+		f.metric.labels.Range(func(l labels.Label) { c.add(l.Name) })
+	}, func(sel query, sch scheme, _ []string) error { return c.names(ctx, sel, sch) })
+	return limited(c.set, hints), nil, err
 }
 
 // limited returns the first names of a set, in order.
 func limited(set map[string]bool, hints *storage.LabelHints) []string {
+	delete(set, "")
 	out := slices.Sorted(maps.Keys(set))
 	if hints != nil && hints.Limit > 0 && len(out) > hints.Limit {
 		out = out[:hints.Limit]
 	}
 	return out
+}
+
+// A collecting collects names or values of labels.
+type collecting struct {
+	q   *querier
+	set map[string]bool
+}
+
+func (c *collecting) add(v string) { c.set[v] = true }
+
+// collect calls fromIndex for each selection of stored labels if these tell exactly what ms select:
+// if ms are about the name only. names are the names of metrics that the selection finds. collect
+// calls fromMetric for each metric that no index tells.
+func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetric func(f *found), fromIndex func(sel query, sch scheme, names []string) error) error {
+	sel, err := newSelector(ms)
+	if err != nil {
+		return err
+	}
+	if len(sel.names) < len(sel.matchers) {
+		all, err := c.q.find(ctx, sel)
+		for i := range all {
+			fromMetric(&all[i])
+		}
+		return err
+	}
+	s := c.q.s
+	if err := s.refresh(ctx); err != nil {
+		return err
+	}
+	found, err := s.byScheme(ctx, sel)
+	if err != nil {
+		return err
+	}
+	for sch, n := range found {
+		if len(n.found) == 0 {
+			continue
+		}
+		var names []string
+		for _, x := range n.found {
+			names = append(names, slices.DeleteFunc(slices.Clone(x.names), func(name string) bool { return !sel.mayBe(name) })...)
+		}
+		queries, exact := byName(scheme(sch), sel, n.found, n.all)
+		if !exact || n.split {
+			if err := c.each(ctx, sel, queries, fromMetric); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, one := range queries {
+			if err := fromIndex(one, scheme(sch), names); err != nil {
+				return err
+			}
+		}
+	}
+	refs, err := s.others(ctx, sel)
+	if err != nil {
+		return err
+	}
+	slices.Sort(refs)
+	all, err := c.q.metricsOf(ctx, sel, slices.Compact(refs))
+	for i := range all {
+		fromMetric(&all[i])
+	}
+	return err
+}
+
+// each calls fn for each metric that sel selects among the series that queries find.
+func (c *collecting) each(ctx context.Context, sel *selector, queries []query, fn func(f *found)) error {
+	for _, one := range queries {
+		refs, err := c.q.s.store.SelectRefs(ctx, one, 0)
+		if err != nil {
+			return err
+		}
+		all, err := c.q.metricsOf(ctx, sel, refs)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			fn(&all[i])
+		}
+	}
+	return nil
+}
+
+// values adds the values of a label of the series of a scheme that sel finds.
+func (c *collecting) values(ctx context.Context, sel query, sch scheme, name string) error {
+	stored, ok := renamed[sch][name]
+	switch {
+	case sch == asSent:
+		stored = name
+	case sch == mono && (name == "instance" || name == "process"):
+		stored = "peer"
+	case sch == collectd && name == "type":
+		sel, stored = sel.with(present("plugin_instance")), "type_instance"
+	case sch == collectd && !ok:
+		return c.eachPlugin(ctx, sel, func(sel query, plugin string) error {
+			if cleanLabel(plugin) != name {
+				return nil
+			}
+			return c.addValues(ctx, sel.with(missing("plugin_instance")), "type_instance", nil, sel, "plugin_instance")
+		})
+	case !ok:
+		return nil
+	}
+	return c.addValues(ctx, sel, stored, func(v string) string {
+		if sch != mono {
+			return v
+		}
+		address, process := agent(v)
+		if name == "process" {
+			return process
+		}
+		return address
+	}, nil, "")
+}
+
+// addValues adds the values of a stored label, as public returns them (nil: as they are). It does
+// the same for a second label, if it has a name.
+func (c *collecting) addValues(ctx context.Context, sel query, name string, public func(string) string, sel2 query, name2 string) error {
+	values, err := c.q.s.store.LabelValuesOf(ctx, name, sel, 0)
+	for _, v := range values {
+		if public != nil {
+			v = public(v)
+		}
+		c.add(v)
+	}
+	if err == nil && name2 != "" {
+		return c.addValues(ctx, sel2, name2, public, nil, "")
+	}
+	return err
+}
+
+// eachPlugin calls fn for each plugin of collectd that sel finds, with the selection of its series.
+func (c *collecting) eachPlugin(ctx context.Context, sel query, fn func(sel query, plugin string) error) error {
+	plugins, err := c.q.s.store.LabelValuesOf(ctx, "plugin", sel, 0)
+	if err != nil {
+		return err
+	}
+	for _, p := range plugins {
+		if err := fn(sel.with(core.Matcher{Name: "plugin", Value: p}), p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// names adds the names of labels of the series of a scheme that sel finds.
+func (c *collecting) names(ctx context.Context, sel query, sch scheme) error {
+	c.add(model.MetricNameLabel)
+	s := c.q.s.store
+	if sch == asSent {
+		names, err := s.LabelNamesOf(ctx, sel)
+		for _, name := range names {
+			c.add(name)
+		}
+		return err
+	}
+	// carried adds name if a series has a stored label.
+	carried := func(sel query, stored, name string) error {
+		values, err := s.LabelValuesOf(ctx, stored, sel, 1)
+		if len(values) > 0 {
+			c.add(name)
+		}
+		return err
+	}
+	for name, stored := range renamed[sch] {
+		if err := carried(sel, stored, name); err != nil {
+			return err
+		}
+	}
+	switch sch {
+	case mono:
+		c.add("instance")
+		c.add("process")
+	case collectd:
+		if err := carried(sel.with(present("plugin_instance")), "type_instance", "type"); err != nil {
+			return err
+		}
+		return c.eachPlugin(ctx, sel, func(sel query, plugin string) error {
+			if err := carried(sel, "plugin_instance", cleanLabel(plugin)); err != nil {
+				return err
+			}
+			return carried(sel.with(missing("plugin_instance")), "type_instance", cleanLabel(plugin))
+		})
+	}
+	return nil
+}
+
+// agent returns the address and the number of the connection that a peer of Mono's is called after.
+func agent(peer string) (address, process string) {
+	address, process, ok := strings.Cut(peer, "#")
+	if !ok {
+		process = "1"
+	}
+	return address, process
 }

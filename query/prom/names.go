@@ -191,10 +191,7 @@ func (s *Storage) describe(b *labels.ScratchBuilder, sch scheme, x *core.Series,
 		b.Add("uuid", get("uuid"))
 		return withDS("xen_"+clean(get("name")), ds, "value")
 	case mono:
-		address, process, ok := strings.Cut(get("peer"), "#")
-		if !ok {
-			process = "1"
-		}
+		address, process := agent(get("peer"))
 		b.Add("instance", address)
 		b.Add("process", process)
 		return withDS("mono_"+clean(get("category"))+"_"+clean(get("name")), ds, "value")

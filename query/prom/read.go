@@ -21,9 +21,12 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	if err != nil {
 		return storage.ErrSeriesSet(err)
 	}
-	all, err := q.s.find(ctx, sel)
+	all, err := q.find(ctx, sel)
 	if err != nil {
 		return storage.ErrSeriesSet(err)
+	}
+	if hints != nil && hints.Limit > 0 && len(all) > hints.Limit {
+		all = all[:hints.Limit]
 	}
 	out := make([]series, len(all))
 	if wantsData(hints) {
@@ -182,7 +185,7 @@ func (r *reading) read(ctx context.Context, all []found, out []series) error {
 	if r.q.rows > r.q.s.options.MaxRows {
 		return &LimitError{"rows", r.q.s.options.MaxRows}
 	}
-	if err := r.q.share.Resize(r.q.rows * 8); err != nil {
+	if err := r.q.charge(); err != nil {
 		return err
 	}
 	for p, firsts := range parts {
@@ -209,6 +212,7 @@ func (r *reading) readPart(ctx context.Context, p part, firsts []int, all []foun
 		refs[k] = all[i].ref
 	}
 	var failed error
+	slab := newSlab(p, firsts, all)
 	err := r.q.s.store.FetchMany(ctx, refs, p.archive, p.from, p.to, func(k int, rows *core.Rows, err error) {
 		i := firsts[k]
 		for j := i; j < behind(all, i); j++ {
@@ -218,7 +222,7 @@ func (r *reading) readPart(ctx context.Context, p part, firsts []int, all []foun
 			case err != nil:
 				failed = err
 			default:
-				r.fillColumn(&out[j].column, all[j].metric, all[j].entry, rows, lasts[j])
+				r.fillColumn(&out[j].column, &slab, all[j].metric, all[j].entry, rows, lasts[j])
 			}
 		}
 	})
@@ -228,8 +232,30 @@ func (r *reading) readPart(ctx context.Context, p part, firsts []int, all []foun
 	return failed
 }
 
+// A slab is memory for the values of many columns.
+type slab []float64
+
+// newSlab returns memory for the columns of a part.
+func newSlab(p part, firsts []int, all []found) slab {
+	n := 0
+	for _, i := range firsts {
+		n += (int((p.to-p.from)/p.width) + 1) * (behind(all, i) - i)
+	}
+	return make(slab, n)
+}
+
+// take returns n values of the slab.
+func (s *slab) take(n int) []float64 {
+	if n > len(*s) {
+		return make([]float64, n) // the archive has changed meanwhile
+	}
+	values := (*s)[:n:n]
+	*s = (*s)[n:]
+	return values
+}
+
 // fillColumn makes the column of a metric from the rows of its series.
-func (r *reading) fillColumn(c *column, m *metric, e *entry, rows *core.Rows, last int64) {
+func (r *reading) fillColumn(c *column, s *slab, m *metric, e *entry, rows *core.Rows, last int64) {
 	n, width := len(rows.DS), rows.Step
 	count := int((rows.End - rows.Start) / width)
 	*c = column{
@@ -242,19 +268,20 @@ func (r *reading) fillColumn(c *column, m *metric, e *entry, rows *core.Rows, la
 	}
 	if m.counter {
 		c.origin = rows.Start * 1000
-		c.integrate(rows.Values[m.source:], n, count, width)
+		c.integrate(s.take(count+1), rows.Values[m.source:], n, width)
 		return
 	}
-	c.values = make([]float64, count)
+	c.values = s.take(count)
 	for i := range c.values {
 		c.values[i] = rows.Values[i*n+m.source]
 	}
 }
 
-// integrate fills c with the virtual counter of count rates, which stand n apart. A counter never
-// falls: where a rate is negative, it stays.
-func (c *column) integrate(rates []float64, n, count int, width int64) {
-	c.values, c.known = make([]float64, count+1), make([]uint64, (count+63)/64)
+// integrate fills c with the virtual counter of rates, which stand n apart. values has room for one
+// more value than there are rates. A counter never falls: where a rate is negative, it stays.
+func (c *column) integrate(values, rates []float64, n int, width int64) {
+	count := len(values) - 1
+	c.values, c.known = values, make([]uint64, (count+63)/64)
 	sum := 0.0
 	for i := range count {
 		if v := rates[i*n]; v == v {

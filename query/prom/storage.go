@@ -66,13 +66,14 @@ func (s *Storage) Close() {
 	defer s.table.mu.Unlock()
 	if s.table.watch != nil {
 		s.table.watch.End()
-		s.table.watch, s.table.entries = nil, nil
+		s.table.watch = nil
+		s.table.forget()
 	}
 }
 
 // New returns the storage of a store.
 func New(s *core.Store, o Options) *Storage {
-	return &Storage{store: s, options: o.withDefaults()}
+	return &Storage{store: s, options: o.withDefaults(), table: table{share: s.MemoryShare()}}
 }
 
 // Querier returns a querier of the samples from mint to maxt, both included, in milliseconds since
@@ -88,6 +89,18 @@ type querier struct {
 	mint, maxt int64
 	share      *core.MemoryShare
 	rows       int64 // read so far
+	metrics    int64 // found so far, at most
+}
+
+// What a query takes of the budget, in bytes.
+const (
+	rowBytes    = 8
+	metricBytes = 256 // with its column
+)
+
+// charge makes the share of q as large as what q has read.
+func (q *querier) charge() error {
+	return q.share.Resize(rowBytes*q.rows + metricBytes*q.metrics)
 }
 
 // Close gives the memory of the answers up.

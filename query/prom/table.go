@@ -3,6 +3,7 @@ package prom
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/prometheus/common/model"
@@ -25,6 +26,7 @@ type combination struct {
 	scheme scheme
 	values []string // of the labels that make the name: see keyLabels
 	names  []string // of the metrics
+	alike  *int     // how many combinations have these values, with several definitions
 }
 
 // keyLabels are the stored labels that make the names of a scheme's metrics.
@@ -60,20 +62,50 @@ var basesOfOther = [][]core.Matcher{
 func present(name string) core.Matcher { return core.Matcher{Name: name, Op: core.MatchNotEqual} }
 func missing(name string) core.Matcher { return core.Matcher{Name: name} }
 
-const (
-	maxChanges = 64 << 10 // of the catalogue that wait for the next query
-	maxEntries = 1 << 20  // series whose metrics are remembered
-)
+// maxChanges is how many changes of the catalogue wait for the next query.
+const maxChanges = 64 << 10
 
 // A table is what a storage remembers of the catalogue.
 type table struct {
 	mu      sync.Mutex // guards what follows
 	watch   *core.Watch
 	seen    map[string]bool
-	all     []*combination
+	alike   map[string]*int // by scheme and values
+	counts  [other]int      // of combinations
 	byName  map[string][]*combination
 	dropped bool // since the table was made: some names may be in no use
+	moves   int  // how many series have changed or gone
 	entries map[core.Ref]*entry
+	share   *core.MemoryShare // for entries
+}
+
+// entryBytes is about what a remembered series takes.
+const entryBytes = 640
+
+// forget forgets the metrics of all series.
+func (t *table) forget() {
+	t.entries = make(map[core.Ref]*entry)
+	_ = t.share.Resize(0) // less memory is always there
+}
+
+// keep remembers the metrics of series that were read after moves series had changed, if there is
+// memory for them, and if none has changed since.
+func (t *table) keep(moves int, refs []core.Ref, found []*entry, at []int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.moves != moves || t.watch == nil || len(at) == 0 {
+		return
+	}
+	if t.share.Resize(entryBytes*int64(len(t.entries)+len(at))) != nil {
+		if t.forget(); t.share.Resize(entryBytes*int64(len(at))) != nil {
+			return
+		}
+	}
+	for _, i := range at {
+		if found[i] != nil {
+			t.entries[refs[i]] = found[i]
+		}
+	}
 }
 
 // update brings t up to date. The caller holds mu.
@@ -92,8 +124,10 @@ func (s *Storage) update(ctx context.Context, anew bool) error {
 		t.watch.End()
 	}
 	t.watch = s.store.Watch(maxChanges)
-	t.all, t.seen, t.byName, t.dropped = nil, make(map[string]bool), make(map[string][]*combination), false
-	t.entries = make(map[core.Ref]*entry)
+	t.counts, t.seen, t.byName, t.dropped = [other]int{}, make(map[string]bool), make(map[string][]*combination), false
+	t.forget()
+	t.alike = make(map[string]*int)
+	t.moves++
 	for sch := range other {
 		found, err := s.store.Combinations(ctx, keyLabels[sch], baseOf[sch])
 		if err != nil {
@@ -108,13 +142,26 @@ func (s *Storage) update(ctx context.Context, anew bool) error {
 	return nil
 }
 
+// refresh makes the table anew if combinations may have gone.
+func (s *Storage) refresh(ctx context.Context) error {
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	if err := s.update(ctx, false); err != nil || !s.table.dropped {
+		return err
+	}
+	return s.update(ctx, true)
+}
+
 // follow takes a change of the catalogue into the table.
 func (s *Storage) follow(c *core.Change) {
 	t := &s.table
 	if c.Metadata {
 		return
 	}
-	t.dropped = t.dropped || c.Path == "" || c.Was != ""
+	if c.Was != "" {
+		t.dropped = true
+		t.moves++
+	}
 	delete(t.entries, c.Ref)
 	if c.Path == "" {
 		return
@@ -146,7 +193,12 @@ func (s *Storage) combine(sch scheme, values []string, d *rra.Definition) {
 	for i, name := range keyLabels[sch] {
 		x.Labels = append(x.Labels, core.Label{Name: name, Value: values[i]})
 	}
-	c := &combination{scheme: sch, values: values}
+	key = fmt.Sprintf("%d %q", sch, values)
+	if t.alike[key] == nil {
+		t.alike[key] = new(int)
+	}
+	c := &combination{scheme: sch, values: values, alike: t.alike[key]}
+	*c.alike++
 	var b labels.ScratchBuilder
 	for j := range d.Sources {
 		name := s.describe(&b, sch, &x, d.Sources[j].Name)
@@ -156,21 +208,42 @@ func (s *Storage) combine(sch scheme, values []string, d *rra.Definition) {
 			c.names = append(c.names, name)
 		}
 	}
-	t.all = append(t.all, c)
+	t.counts[sch]++
 	for _, name := range c.names {
 		t.byName[name] = append(t.byName[name], c)
 	}
 }
 
-// named returns the combinations with a name that all of ms match.
-func (s *Storage) named(ctx context.Context, ms []*labels.Matcher) ([]*combination, error) {
+// A naming is what a table tells of the names of one scheme's metrics.
+type naming struct {
+	found []*combination // those with a name that a selector selects
+	all   bool           // the scheme has no others
+	split bool           // the scheme has others with the same values and another definition
+}
+
+// byScheme returns the combinations that have names which sel selects.
+func (s *Storage) byScheme(ctx context.Context, sel *selector) (found [other]naming, err error) {
 	t := &s.table
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := s.update(ctx, false); err != nil {
-		return nil, err
+		return found, err
 	}
-	var out []*combination
+	alike := make(map[*int]int)
+	for _, c := range t.named(sel.names) {
+		found[c.scheme].found = append(found[c.scheme].found, c)
+		alike[c.alike]++
+	}
+	for sch := range found {
+		n := &found[sch]
+		n.all = len(n.found) == t.counts[sch]
+		n.split = slices.ContainsFunc(n.found, func(c *combination) bool { return alike[c.alike] < *c.alike })
+	}
+	return found, nil
+}
+
+// named returns the combinations with a name that all of ms match. The caller holds mu.
+func (t *table) named(ms []*labels.Matcher) (out []*combination) {
 	seen := make(map[*combination]bool)
 	add := func(name string) {
 		for _, m := range ms {
@@ -188,19 +261,19 @@ func (s *Storage) named(ctx context.Context, ms []*labels.Matcher) ([]*combinati
 	for _, m := range ms {
 		if m.Type == labels.MatchEqual {
 			add(m.Value)
-			return out, nil
+			return out
 		}
 		if set := m.SetMatches(); m.Type == labels.MatchRegexp && len(set) > 0 {
 			for _, name := range set {
 				add(name)
 			}
-			return out, nil
+			return out
 		}
 	}
 	for name := range t.byName {
 		add(name)
 	}
-	return out, nil
+	return out
 }
 
 // entriesOf calls fn with the metrics of each of refs, in order.
@@ -210,13 +283,13 @@ func (s *Storage) entriesOf(ctx context.Context, refs []core.Ref, fn func(ref co
 	var lack []core.Ref
 	var at []int
 	t.mu.Lock()
+	moves := t.moves
 	for i, ref := range refs {
 		if found[i] = t.entries[ref]; found[i] == nil {
 			lack, at = append(lack, ref), append(at, i)
 		}
 	}
 	t.mu.Unlock()
-	watch := t.watch
 	err := s.store.Resolve(ctx, lack, func(i int, x core.Series) bool {
 		found[at[i]] = s.entryOf(&x)
 		return true
@@ -224,18 +297,7 @@ func (s *Storage) entriesOf(ctx context.Context, refs []core.Ref, fn func(ref co
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	if len(t.entries)+len(lack) > maxEntries {
-		clear(t.entries)
-	}
-	if t.watch == watch && len(lack) <= maxEntries {
-		for _, i := range at {
-			if found[i] != nil {
-				t.entries[refs[i]] = found[i]
-			}
-		}
-	}
-	t.mu.Unlock()
+	t.keep(moves, refs, found, at)
 	for i, ref := range refs {
 		if found[i] != nil && !fn(ref, found[i]) {
 			return nil

@@ -142,11 +142,12 @@ const (
 )
 
 // byName returns the selections of a scheme for sel that find the given combinations; all says that
-// these are all combinations of the scheme.
-func byName(sch scheme, sel *selector, found []*combination, all bool) []query {
+// these are all combinations of the scheme. The selections may find other combinations, too, unless
+// exact.
+func byName(sch scheme, sel *selector, found []*combination, all bool) (out []query, exact bool) {
 	queries := translate(sch, sel)
 	if all || len(queries) == 0 {
-		return queries
+		return queries, true
 	}
 	names := keyLabels[sch]
 	byFirst := make(map[string][]string) // the values of the last label by those of the first
@@ -158,9 +159,9 @@ func byName(sch scheme, sel *selector, found []*combination, all bool) []query {
 		byFirst[first] = append(byFirst[first], c.values[len(names)-1])
 	}
 	if len(byFirst) > maxPairs {
-		return queries
+		return queries, false
 	}
-	var out []query
+	exact = true
 	for first, values := range byFirst {
 		slices.Sort(values)
 		values = slices.Compact(values)
@@ -168,11 +169,11 @@ func byName(sch scheme, sel *selector, found []*combination, all bool) []query {
 			if len(names) > 1 {
 				q = q.with(core.Matcher{Name: names[0], Value: first})
 			}
-			if len(values) <= maxValues {
+			if exact = exact && len(values) <= maxValues; len(values) <= maxValues {
 				q = q.with(oneOf(names[len(names)-1], values))
 			}
 			out = append(out, q)
 		}
 	}
-	return out
+	return out, exact
 }
