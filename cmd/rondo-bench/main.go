@@ -29,7 +29,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "rondo-bench",
 		Short: "Compare rondo with the programs that it stands in for",
-		Long: `Compares rondo with collectd, rrdcached and rrdtool: sends the same load to both in one
+		Long: `Compares rondo with collectd, go-carbon, rrdcached and rrdtool: sends the same load to both in one
 run, and prints what each of them did with it. A program that is not installed is left
 out. "rondo bench ingest" measures the store by itself.`,
 		Args:          cobra.NoArgs,
@@ -37,6 +37,6 @@ out. "rondo bench ingest" measures the store by itself.`,
 		SilenceErrors: true,
 	}
 	root.PersistentFlags().StringVar(&c.rondo, "rondo", "", "the rondo `program` to measure (default: the one beside this program, else the one in the PATH)")
-	root.AddCommand(newReceive(), newReceiver(), newRRDCached(c), newPipe(c), newOneShot(c), newGraph(c), newViewers(c))
+	root.AddCommand(newReceive(), newReceiver(), newRRDCached(c), newPipe(c), newOneShot(c), newGraph(c), newGraphite(c), newViewers(c))
 	return root
 }
