@@ -22,6 +22,7 @@ type cache struct {
 	seed    maphash.Seed
 	most    int   // entries
 	refs    int64 // entries that have a reference
+	absent  int   // bytes of the other names, about
 	gen     uint64
 }
 
@@ -38,6 +39,10 @@ type entry struct {
 const (
 	cacheEntries = 1 << 21 // entries at most: about 250 MB with names of 64 bytes
 	maxChunks    = 1 << 8  // chunks of names at most: 256 MB
+	// maxAbsent is how much the names without a series may take. Whoever makes up names must not
+	// make the cache large.
+	maxAbsent  = 16 << 20
+	entryBytes = 64
 )
 
 func newCache(most int) *cache { return &cache{seed: maphash.MakeSeed(), most: most} }
@@ -46,7 +51,7 @@ func newCache(most int) *cache { return &cache{seed: maphash.MakeSeed(), most: m
 func (c *cache) clear() {
 	c.table.Clear()
 	c.keys.Clear()
-	c.entries, c.refs = c.entries[:0], 0
+	c.entries, c.refs, c.absent = c.entries[:0], 0, 0
 	c.gen++
 }
 
@@ -104,6 +109,11 @@ func (c *cache) add(name []byte) *entry {
 func (c *cache) set(name []byte, x outcome) {
 	e := c.find(name)
 	if e == nil {
+		if x.ref == 0 {
+			if c.absent += len(name) + entryBytes; c.absent > maxAbsent {
+				c.clear()
+			}
+		}
 		e = c.add(name)
 	}
 	if e.ref == 0 && x.ref != 0 {

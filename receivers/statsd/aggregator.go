@@ -10,11 +10,17 @@ import (
 )
 
 const (
-	maxMetrics = 1 << 19 // metrics and names of metrics, as senders write them
-	maxKept    = 4 << 20 // values of timers: 32 MiB
+	maxMetrics  = 1 << 19   // names of metrics, as senders write them
+	maxNames    = 256 << 20 // bytes of metrics and their names, about
+	maxKept     = 4 << 20   // values of timers: 32 MiB
+	maxMembers  = 1 << 20   // members of sets that are counted exactly: about 50 MB
+	metricBytes = 512       // what a metric takes beside its names, about
 )
 
-var errFull = &receivers.Error{Reason: receivers.Limit, What: "there are too many metrics"}
+var (
+	errFull    = &receivers.Error{Reason: receivers.Limit, What: "there are too many metrics"}
+	errMembers = &receivers.Error{Reason: receivers.Limit, What: "the sets have too many members"}
+)
 
 // An aggregator keeps all metrics between two flushes.
 type aggregator struct {
@@ -26,6 +32,8 @@ type aggregator struct {
 	byPath map[string]*metric
 	all    []*metric // in the order in which they came
 	kept   int       // values of timers
+	exact  int       // members of sets, of those that are counted exactly
+	held   int       // bytes of metrics and their names, about
 	since  int64     // second of the last flush
 	key    []byte
 	most   int // metrics
@@ -49,19 +57,33 @@ func (a *aggregator) add(r *Reading, now int64, sender func() string) error {
 		}
 	}
 	m.heard = now
-	var hash uint64
 	if r.Type == Set {
-		hash = maphash.Bytes(a.seed, r.Member)
+		return a.addMember(m, maphash.Bytes(a.seed, r.Member))
 	}
-	if m.add(r, hash, a.kept < maxKept) {
+	if m.add(r, a.kept < maxKept) {
 		a.kept++
 	}
 	return nil
 }
 
+// addMember adds a member to a set.
+func (a *aggregator) addMember(m *metric, hash uint64) error {
+	m.active = true
+	before := len(m.set.exact)
+	if a.exact >= maxMembers && m.set.sketch == nil {
+		return errMembers
+	}
+	m.set.add(hash)
+	a.exact += len(m.set.exact) - before
+	return nil
+}
+
+// cost returns how many bytes a metric takes with one of its names, about.
+func cost(m *metric, key string) int { return metricBytes + 2*len(key) + 3*len(m.id.Path) }
+
 // enter finds the metric of a name that is new, or makes it.
 func (a *aggregator) enter(r *Reading, sender func() string) (*metric, error) {
-	if len(a.byKey) >= a.most {
+	if len(a.byKey) >= a.most || a.held >= maxNames {
 		return nil, errFull
 	}
 	n, err := ParseName(r.Name, r.Tags)
@@ -77,6 +99,7 @@ func (a *aggregator) enter(r *Reading, sender func() string) (*metric, error) {
 	}
 	key := string(a.key)
 	a.byKey[key] = m
+	a.held += cost(m, key)
 	m.keys = append(m.keys, key)
 	return m, nil
 }
@@ -111,7 +134,7 @@ func (a *aggregator) flush(at int64, last bool) []sample {
 		add(m, at)
 		m.clear()
 	}
-	a.kept, a.since = 0, at
+	a.kept, a.exact, a.since = 0, 0, at
 	return samples
 }
 
@@ -130,17 +153,18 @@ func (a *aggregator) sleeps(m *metric) bool {
 	return a.set.deleteIdle
 }
 
-// forget forgets the metrics of which nothing has arrived for a long time.
+// forget forgets the metrics of which nothing has arrived for a long time, or since the last flush
+// if there is no series for them.
 func (a *aggregator) forget(now int64) {
-	if a.set.forget <= 0 {
-		return
-	}
 	a.all = slices.DeleteFunc(a.all, func(m *metric) bool {
-		if m.active || now-m.heard < a.set.forget {
+		silent := a.set.forget > 0 && now-m.heard >= a.set.forget
+		refused := m.ref == 0 && m.retry != 0
+		if m.active || !silent && !refused {
 			return false
 		}
 		for _, key := range m.keys {
 			delete(a.byKey, key)
+			a.held -= cost(m, key)
 		}
 		delete(a.byPath, m.id.Path)
 		return true

@@ -152,6 +152,44 @@ func TestForgottenTakesNoMemory(t *testing.T) {
 	}
 }
 
+// TestRefusedTakesNoMemory: names whose series are refused are forgotten at the flush after, however
+// long others are remembered.
+func TestRefusedTakesNoMemory(t *testing.T) {
+	a := newTest(t, "statsd-forget", "0")
+	a.lines(t, 105, "a:1|c b:1|c")
+	for _, x := range a.flush(110, false) {
+		if x.m.id.Path == "statsd/counters/a" {
+			x.m.retry = 170 // refused
+		} else {
+			x.m.ref = 1
+		}
+	}
+	a.lines(t, 115, "a:1|c")
+	if got := text(a.flush(120, false)); got != "counters/a@120=1 counters/b@120=0" {
+		t.Error(got)
+	}
+	if got := text(a.flush(130, false)); got != "counters/b@130=0" || len(a.byKey) != 1 || len(a.byPath) != 1 || a.held > 2*metricBytes {
+		t.Errorf("%s; %d names, %d paths, %d bytes are left", got, len(a.byKey), len(a.byPath), a.held)
+	}
+}
+
+// TestMembersAreLimited: sets of all names together keep no more than so many members, and begin
+// anew after a flush.
+func TestMembersAreLimited(t *testing.T) {
+	a := newTest(t)
+	a.exact = maxMembers - 1
+	a.lines(t, 105, "a:x|s")
+	r := Reading{Name: []byte("a"), Type: Set, Member: []byte("y")}
+	if err := a.add(&r, 105, nil); receivers.ReasonOf(err) != receivers.Limit {
+		t.Errorf("a member too many: %v", err)
+	}
+	a.flush(110, false)
+	a.lines(t, 115, "a:x|s a:y|s")
+	if got := text(a.flush(120, false)); got != "sets/a@120=2" {
+		t.Error(got)
+	}
+}
+
 // TestSetSketch: a set of many members takes little memory, and its count errs little.
 func TestSetSketch(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -31,8 +31,8 @@ type metric struct {
 	columns []int            // of a timer: the statistic of each data source; -1: there is none
 }
 
-// add takes a reading. room says that one more value of a timer may be kept.
-func (m *metric) add(r *Reading, hash uint64, room bool) (kept bool) {
+// add takes a reading of any type but Set. room says that one more value of a timer may be kept.
+func (m *metric) add(r *Reading, room bool) (kept bool) {
 	m.active = true
 	switch m.typ {
 	case Counter:
@@ -45,8 +45,6 @@ func (m *metric) add(r *Reading, hash uint64, room bool) (kept bool) {
 		}
 	case Timer:
 		return m.timer.add(r.Value, r.Rate, room)
-	case Set:
-		m.set.add(hash)
 	}
 	return false
 }

@@ -1,0 +1,21 @@
+package graphite
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestMadeUpNamesTakeNoMemory: names that never get a series do not make the cache large.
+func TestMadeUpNamesTakeNoMemory(t *testing.T) {
+	c := newCache(cacheEntries)
+	c.set([]byte("good"), outcome{ref: 1})
+	for i := range 1_000_000 {
+		c.set(fmt.Appendf(nil, "made.up.name.of.some.length.%d", i), outcome{why: 1, retry: 1 << 30})
+	}
+	if n, most := len(c.entries), maxAbsent/entryBytes; n > most || c.keys.Chunks() > 32 {
+		t.Errorf("%d entries, want at most %d; %d MiB of names", n, most, c.keys.Chunks())
+	}
+	if c.refs != 0 {
+		t.Errorf("%d series after all was forgotten", c.refs)
+	}
+}
