@@ -28,7 +28,7 @@ type daemon struct {
 	log     bytes.Buffer      // read after done
 }
 
-var listening = regexp.MustCompile(`msg=listening for="?([a-z ]+)"? network=\w+ addr=(\S+)`)
+var listening = regexp.MustCompile(`msg=listening for="?([a-z -]+)"? network=\w+ addr=(\S+)`)
 
 // serveProcess starts a server on the folder db that listens on HTTP alone, but for args, and
 // returns when it is ready.

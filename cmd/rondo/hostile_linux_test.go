@@ -103,6 +103,9 @@ func newHostility(t *testing.T) *hostility {
 	}
 	for _, p := range protocols {
 		i := slices.IndexFunc(victims, func(v victim) bool { return v.name == p.Name })
+		if i < 0 && p.Network == "http" {
+			continue // it is attacked by the tests of the HTTP port and of its own package
+		}
 		if i < 0 {
 			t.Errorf("nobody attacks the receiver %s", p.Name)
 			continue
@@ -113,7 +116,7 @@ func newHostility(t *testing.T) *hostility {
 		}
 		rules.WriteString(v.rule())
 		args = append(append(args, "--"+v.name, v.addr), v.flags...)
-		if p.Network == "tcp" {
+		if slices.Contains(p.Sockets(), "tcp") && len(p.Shares) == 0 {
 			args = append(args, "--"+v.name+"-connections", strconv.Itoa(mostConns), "--"+v.name+"-host-connections", strconv.Itoa(hostConns))
 		}
 		h.victims = append(h.victims, v)

@@ -41,6 +41,24 @@ var victims = []victim{
 		reasons: []receivers.Reason{receivers.Truncated, receivers.Malformed, receivers.Unsupported, receivers.Limit},
 	},
 	{
+		name: "graphite", path: "graphite/good/**",
+		seeds: graphiteSeeds, attacks: append(slices.Clip(streamAttacks), (*attack).datagrams), hoard: graphiteHoard,
+		fresh: graphiteFresh, good: newGraphiteSender,
+		reasons: []receivers.Reason{receivers.Truncated, receivers.Malformed, receivers.Limit, receivers.State},
+	},
+	{
+		name: "graphite-pickle", path: "graphite/goodpickle/**",
+		seeds: pickleSeeds, attacks: streamAttacks, hoard: pickleHoard,
+		fresh: pickleFresh, good: newPickleSender,
+		reasons: []receivers.Reason{receivers.Truncated, receivers.Malformed, receivers.Unsupported, receivers.Limit},
+	},
+	{
+		name: "influx", path: "influx/good/**",
+		seeds: influxSeeds, attacks: []func(*attack, context.Context) error{(*attack).datagrams},
+		fresh: influxFresh, good: newInfluxSender,
+		reasons: []receivers.Reason{receivers.Malformed, receivers.State},
+	},
+	{
 		name: "mono", path: "mono/127.0.0.1/**",
 		seeds: monoSeeds, attacks: append(slices.Clip(streamAttacks), monoEcho), hoard: monoHoard,
 		fresh: monoFresh, flood: "mono/127.0.0.3/",
@@ -53,6 +71,13 @@ var victims = []victim{
 		fresh: smonFresh, flood: "smon/127.0.0.3/",
 		good:    newSmonSender,
 		reasons: []receivers.Reason{receivers.Malformed, receivers.Limit, receivers.State},
+	},
+	{
+		name: "statsd", path: "statsd/gauges/good/**",
+		flags: []string{"--statsd-step", "1s"},
+		seeds: statsdSeeds, attacks: append(slices.Clip(streamAttacks), (*attack).datagrams), hoard: statsdHoard,
+		fresh: statsdFresh, good: newStatsdSender,
+		reasons: []receivers.Reason{receivers.Truncated, receivers.Malformed, receivers.Unsupported, receivers.Limit, receivers.State},
 	},
 	{
 		name: "rrdd", path: "rrdd/good/**",

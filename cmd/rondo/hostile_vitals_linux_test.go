@@ -167,7 +167,7 @@ func (h *hostility) judgeVitals(seen []vitals, d time.Duration) {
 	}
 	conns := int64(0)
 	for _, v := range h.victims {
-		if networkOf(v.name) == "tcp" {
+		if strings.Contains(networkOf(v.name), "tcp") {
 			conns += mostConns
 		}
 	}
