@@ -24,6 +24,10 @@ type work struct {
 	entry []uint32 // by series; none: the key is not known
 	fresh []fresh  // series that were entered for this request
 	texts []receivers.Description
+	// news and reqs are the series that are to be made, and failed is why the sink made none.
+	news   []*newcomer
+	reqs   []receivers.Request
+	failed error
 	refusals
 }
 
@@ -65,7 +69,10 @@ type wireLabel struct{ name, value []byte }
 func (w *work) reset() {
 	w.series, w.samples, w.metadata = w.series[:0], w.samples[:0], w.metadata[:0]
 	w.symbols, w.keys, w.entry = w.symbols[:0], w.keys[:0], w.entry[:0]
-	w.fresh, w.texts = w.fresh[:0], nil
+	w.fresh, w.texts, w.failed = w.fresh[:0], nil, nil
+	clear(w.news)
+	clear(w.reqs)
+	w.news, w.reqs = w.news[:0], w.reqs[:0]
 	w.batch.Reset()
 	w.refusals.reset()
 }

@@ -13,7 +13,7 @@ func (s *server) learn(ctx context.Context, w *work, sender string) {
 	var rs []receivers.Replacement
 	var of []uint32 // the numbers of their series
 	for i, n := range w.entry {
-		if n == none || w.series[i].fault != "" || s.table.series[n].state&(guess|lastKnown) != guess|lastKnown {
+		if n == none || w.series[i].fault != "" || s.table.series[n].state&(guess|lastKnown|offered) != guess|lastKnown|offered {
 			continue
 		}
 		e := &s.table.series[n]

@@ -1,8 +1,8 @@
 package remotewrite
 
 import (
-	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -20,21 +20,22 @@ type newcomer struct {
 	labels []core.Label
 	job    string
 	counts bool
-	made   bool  // Define was called without a step
-	step   int64 // that it then returned
-	guess  bool  // it is a guess
+	step   int64 // unless the policy says another
+	guess  bool  // step is a guess
+	made   bool  // the series did not exist: Define was called,
+	own    bool  // and without a step
 }
 
-// resolve finds or makes the series of w that the table does not know. It holds s.order.
-func (s *server) resolve(ctx context.Context, w *work, sender string, now time.Time) {
-	var news []*newcomer
-	var reqs []receivers.Request
-	byPath := make(map[string]int)
+// newcomers sets w.news to the series of w that are to be found or made, and w.reqs to what the
+// sink is asked for. It holds s.order.
+func (s *server) newcomers(w *work, sender string, now time.Time) {
+	w.news, w.reqs = w.news[:0], w.reqs[:0]
+	if w.again {
+		return // the sink has failed
+	}
+	var byPath map[string]int
 	for i, n := range w.entry {
-		if n != none && (s.table.series[n].ref != 0 || s.table.refused[n].retry > now.Unix()) {
-			continue
-		}
-		if w.series[i].fault != "" {
+		if n != none && (s.table.series[n].ref != 0 || s.table.refused[n].retry > now.Unix()) || w.series[i].fault != "" {
 			continue
 		}
 		x, ok := s.newcomer(w, i)
@@ -43,31 +44,28 @@ func (s *server) resolve(ctx context.Context, w *work, sender string, now time.T
 		}
 		id := Identify(x.labels)
 		if j, ok := byPath[id.Path]; ok { // the same labels in another order
-			news[j].of = append(news[j].of, i)
+			w.news[j].of = append(w.news[j].of, i)
 			continue
 		}
-		byPath[id.Path] = len(news)
-		news = append(news, x)
-		reqs = append(reqs, receivers.Request{Identity: id, Sender: sender, Time: w.begins(i), Untyped: true, Define: s.define(x)})
+		if byPath == nil {
+			byPath = make(map[string]int)
+		}
+		byPath[id.Path] = len(w.news)
+		w.news = append(w.news, x)
+		w.reqs = append(w.reqs, receivers.Request{Identity: id, Sender: sender, Time: s.begins(w, i), Untyped: true, Define: x.define})
 	}
-	if len(news) == 0 {
+}
+
+// admitAll enters what the sink has said of w.news. It holds s.order.
+func (s *server) admitAll(w *work, now time.Time) {
+	if w.failed != nil {
+		s.pause.Begin(s.cfg.Now())
+		s.cfg.Logger.Error("remotewrite: series not made", "series", len(w.reqs), "err", w.failed)
+		s.later(w, receivers.FailureReason(w.failed))
 		return
 	}
-	why := receivers.Overload
-	ok := !s.pause.Lasts(now)
-	if ok {
-		if err := receivers.Resolve(ctx, s.sink, reqs); err != nil {
-			why, ok = receivers.FailureReason(err), false
-			s.pause.Begin(s.cfg.Now())
-			s.cfg.Logger.Error("remotewrite: series not made", "series", len(reqs), "err", err)
-		}
-	}
-	for i, x := range news {
-		if !ok {
-			s.later(w, x, why)
-			continue
-		}
-		s.resolved(w, x, &reqs[i], now)
+	for i, x := range w.news {
+		s.resolved(w, x, &w.reqs[i], now)
 	}
 	s.Series.Store(int64(s.table.length()))
 }
@@ -93,7 +91,25 @@ func (s *server) newcomer(w *work, i int) (x *newcomer, ok bool) {
 	if k == kindUnknown {
 		k = s.families.kind(name)
 	}
-	return &newcomer{of: []int{i}, labels: labels, job: valueOf(labels, "job"), counts: k.counts(name), step: w.distance(i)}, true
+	x = &newcomer{of: []int{i}, labels: labels, job: valueOf(labels, "job"), counts: k.counts(name)}
+	for _, step := range []int64{s.set.step, s.table.learned[x.job], w.distance(i)} {
+		if x.step == 0 {
+			x.step = step
+		}
+	}
+	if x.step == 0 {
+		x.step, x.guess = guessedStep, true
+	}
+	return x, true
+}
+
+// define returns the definition of the series.
+func (x *newcomer) define(step int64) *rra.Definition {
+	x.made = true
+	if step == 0 {
+		step, x.own = x.step, true
+	}
+	return definition(step, x.counts)
 }
 
 // living reports whether series i of w has a sample that is not the mark of its end. A series that
@@ -128,12 +144,16 @@ func apart(ms int64) int64 {
 	return min(max(1, (ms+500)/1000), mostStep)
 }
 
-// begins returns the time of the first sample of series i, or that at which its counter began a
-// moment before.
-func (w *work) begins(i int) rra.Time {
+// begins returns the time of the first sample of series i of w, or that at which its counter began
+// a moment before. If times are cut to the step, which the policy may yet change, the series begins
+// earlier.
+func (s *server) begins(w *work, i int) rra.Time {
 	x := &w.series[i]
 	first := w.samples[x.from]
 	at := max(milli(first.ms), 2e6)
+	if s.set.round == toStep {
+		return max(at-rra.Seconds(mostStep), 2e6)
+	}
 	created := milli(x.created)
 	if first.start != 0 {
 		created = milli(first.start)
@@ -144,34 +164,16 @@ func (w *work) begins(i int) rra.Time {
 	return at
 }
 
-// define returns the function that defines the series of x. Its step is that of the flag, or what
-// was learned of its job, or the distance of its first samples, or a guess.
-func (s *server) define(x *newcomer) func(step int64) *rra.Definition {
-	return func(step int64) *rra.Definition {
-		if step == 0 {
-			x.made = true
-			for _, step = range []int64{s.set.step, s.table.learned[x.job], x.step} {
-				if step != 0 {
-					break
-				}
-			}
-			if step == 0 {
-				step, x.guess = guessedStep, true
-			}
-			x.step = step
-		}
-		return definition(step, x.counts)
-	}
-}
-
-// later notes that the series of x could not be asked for, and that the request is to be sent
+// later notes that the series of w.news could not be asked for, and that the request is to be sent
 // again.
-func (s *server) later(w *work, x *newcomer, why receivers.Reason) {
-	for _, i := range x.of {
-		n := int(w.series[i].to - w.series[i].from)
-		w.entry[i] = none
-		w.retry(n, "new series cannot be made now")
-		w.dropped[why] += n
+func (s *server) later(w *work, why receivers.Reason) {
+	for _, x := range w.news {
+		for _, i := range x.of {
+			n := int(w.series[i].to - w.series[i].from)
+			w.entry[i] = none
+			w.retry(n, "new series cannot be made now")
+			w.dropped[why] += n
+		}
 	}
 }
 
@@ -215,9 +217,13 @@ func (s *server) admit(was uint32, x *newcomer, r *receivers.Request, source rra
 	if source.Kind == rra.DDerive && source.Min >= 0 {
 		e.state |= zeroes
 	}
-	if x.made && x.guess {
+	if x.own && x.guess {
 		e.state |= guess
 		t.guessed++
+	}
+	if x.made { // the store need not be asked
+		e.last = sample{rra.Seconds(r.Time.Unix() - 1), math.NaN()}
+		e.state |= lastKnown
 	}
 	t.byRef[r.Ref] = number
 	name := valueOf(x.labels, NameLabel)

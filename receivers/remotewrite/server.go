@@ -1,7 +1,6 @@
 package remotewrite
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -44,23 +43,21 @@ func newServer(cfg receivers.Config, sink receivers.Sink) (*server, error) {
 // Stats is receivers.Receiver's.
 func (s *server) Stats() receivers.Stats { return s.Counters.Stats() }
 
-// enter takes order. It waits as long as Config.Patience.
-func (s *server) enter() error {
+// enter takes order. It returns false if it cannot within Config.Patience.
+func (s *server) enter() bool {
 	select {
 	case s.order <- struct{}{}:
-		return nil
+		return true
 	default:
 	}
 	t := time.NewTimer(s.cfg.Patience)
 	defer t.Stop()
 	select {
 	case s.order <- struct{}{}:
-		return nil
+		return true
 	case <-t.C:
-		return errBusy
+		return false
 	}
 }
 
 func (s *server) leave() { <-s.order }
-
-var errBusy = errors.New("the store does not keep up")

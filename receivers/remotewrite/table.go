@@ -70,7 +70,8 @@ const (
 	offsetKnown                   // offset is
 	asSent                        // its times are not rounded: their offset is not constant
 	zeroes                        // a fall is a reset: see package resets
-	guess                         // its step was guessed, and it has had one sample
+	guess                         // its step was guessed, and no second sample has told it
+	offered                       // a sample of it was handed to the store
 )
 
 // A refusal says why a series is not there, and when it is asked for again.
@@ -105,29 +106,48 @@ func (t *table) find(w *work) (all bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	w.epoch, w.entry, all = t.epoch, w.entry[:0], true
+	next := 0 // the key that was entered behind the one before: senders keep their order
 	for i := range w.series {
-		n := t.look(w.series[i].key)
-		w.entry = append(w.entry, n)
-		all = all && n != none
+		key := w.series[i].key
+		if next >= len(t.keys) || !t.is(&t.keys[next], key) {
+			if next = t.place(key); next < 0 {
+				w.entry, all, next = append(w.entry, none), false, 0
+				continue
+			}
+		}
+		w.entry = append(w.entry, t.keys[next].series)
+		next++
 	}
 	return all
+}
+
+// is reports whether k is key.
+func (t *table) is(k *tableKey, key []byte) bool {
+	return int(k.length) == len(key) && bytes.Equal(t.texts.At(k.place)[:len(key)], key)
 }
 
 func (t *table) hash(key []byte) uint32 { return uint32(maphash.Bytes(t.seed, key)) & t.use }
 
 // look returns the series of a key; none: the key is not known.
 func (t *table) look(key []byte) uint32 {
+	if i := t.place(key); i >= 0 {
+		return t.keys[i].series
+	}
+	return none
+}
+
+// place returns the number of a key; -1: it is not known.
+func (t *table) place(key []byte) int {
 	if len(t.slots) == 0 {
-		return none
+		return -1
 	}
 	h, mask := t.hash(key), uint32(len(t.slots)-1)
 	for i := h & mask; t.slots[i] != 0; i = (i + 1) & mask {
-		k := &t.keys[t.slots[i]-1]
-		if k.hash == h && int(k.length) == len(key) && bytes.Equal(t.texts.At(k.place)[:len(key)], key) {
-			return k.series
+		if k := &t.keys[t.slots[i]-1]; k.hash == h && t.is(k, key) {
+			return int(t.slots[i] - 1)
 		}
 	}
-	return none
+	return -1
 }
 
 // full reports whether so many keys are remembered that all must be forgotten.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
@@ -26,12 +27,11 @@ func (s *server) take(ctx context.Context, w *work, sender string) error {
 			}
 		}
 	}
-	if err := s.enter(); err != nil {
-		w.retry(len(w.samples), err.Error())
-		w.dropped[receivers.Overload] += max(1, len(w.samples))
+	now := s.cfg.Now()
+	if !s.known(ctx, w, sender, now) {
 		return nil
 	}
-	p, err := s.check(ctx, w, sender)
+	p, err := s.check(ctx, w, sender, now)
 	s.leave()
 	if err == nil && p != nil {
 		if err := s.Wait(&w.batch, p); err != nil {
@@ -44,25 +44,76 @@ func (s *server) take(ctx context.Context, w *work, sender string) error {
 	return nil
 }
 
-// check checks the samples of w and hands them to the sink. It holds s.order. The error says that
-// the sink took nothing; p is nil if it was given nothing.
-func (s *server) check(ctx context.Context, w *work, sender string) (p receivers.Pending, err error) {
-	now := s.cfg.Now()
+// maxTries is how often the series of a request are asked for, which others may have dropped, or
+// may have made the table forget, since they were there.
+const maxTries = 3
+
+// known takes s.order and sees to it that the table knows the series of w. While new ones are being
+// made it lets others have s.order. It returns false, and does not hold s.order, if it cannot have
+// it in time.
+func (s *server) known(ctx context.Context, w *work, sender string, now time.Time) bool {
+	for try := 0; ; try++ {
+		if !s.enter() {
+			s.Drop(receivers.Overload, uint64(max(1, len(w.samples))))
+			w.retry(len(w.samples), "the store does not keep up")
+			return false
+		}
+		s.refresh(w)
+		if try > 0 {
+			s.admitAll(w, now)
+		}
+		if s.newcomers(w, sender, now); len(w.news) == 0 {
+			return true
+		}
+		if try == maxTries || s.pause.Lasts(now) {
+			s.later(w, receivers.Overload)
+			return true
+		}
+		s.leave()
+		w.failed = s.ask(ctx, w.reqs)
+	}
+}
+
+const (
+	askAtOnce = 2000             // series that the sink is asked for at once
+	askFor    = 20 * time.Second // how long the sink may take; nobody else waits
+)
+
+// ask has the sink resolve reqs.
+func (s *server) ask(ctx context.Context, reqs []receivers.Request) error {
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	for part := range slices.Chunk(reqs, askAtOnce) {
+		if err := s.sink.Resolve(ctx, part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refresh makes w.entry that of the table as it is. The table is emptied if references may be
+// stale, or if it is full.
+func (s *server) refresh(w *work) {
 	if g := s.Generation(); g != s.generation || s.table.full() {
 		s.generation = g
 		s.table.forget()
 	}
 	if w.epoch != s.table.epoch {
 		s.table.find(w)
+		w.fresh = w.fresh[:0]
 	}
-	s.resolve(ctx, w, sender, now)
+}
+
+// check checks the samples of w and hands them to the sink. It holds s.order. The error says that
+// the sink took nothing; p is nil if it was given nothing.
+func (s *server) check(ctx context.Context, w *work, sender string, now time.Time) (p receivers.Pending, err error) {
 	if s.table.guessed > 0 {
 		s.learn(ctx, w, sender)
 	}
 	s.learnMetadata(w, sender, now)
 	latest := s.cfg.Latest(now)
 	for i := range w.series {
-		s.addSeries(ctx, w, i, now, latest)
+		s.addSeries(ctx, w, i, latest)
 	}
 	if w.batch.Len() == 0 {
 		return nil, nil
@@ -75,7 +126,7 @@ func (s *server) check(ctx context.Context, w *work, sender string) (p receivers
 }
 
 // addSeries adds the samples of series i of w to the batch.
-func (s *server) addSeries(ctx context.Context, w *work, i int, now time.Time, latest rra.Time) {
+func (s *server) addSeries(ctx context.Context, w *work, i int, latest rra.Time) {
 	x := &w.series[i]
 	n := int(x.to - x.from)
 	if x.native > 0 {
@@ -184,6 +235,7 @@ func (s *server) add(w *work, e *series, x *wireSample, created int64, latest rr
 	}
 	w.batch.Add(e.ref, at, v)
 	e.last = sample{at, value}
+	e.state |= offered
 	return nil
 }
 
