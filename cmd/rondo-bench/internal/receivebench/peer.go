@@ -266,7 +266,7 @@ func (t *peerTarget) progress() (p progress, err error) {
 	if p.lost, err = socketDrops(t.udp.Port); err != nil {
 		return p, err
 	}
-	p.user, p.system, err = processTimes(t.cmd.Process.Pid)
+	p.user, p.system, err = ProcessTimes(t.cmd.Process.Pid)
 	return p, err
 }
 

@@ -24,8 +24,8 @@ func cpuTimes() (user, system time.Duration) {
 // Linux.
 const ticks = 100
 
-// processTimes returns the processor time that another process has used, in hundredths of a second.
-func processTimes(pid int) (user, system time.Duration, err error) {
+// ProcessTimes returns the processor time that another process has used, in hundredths of a second.
+func ProcessTimes(pid int) (user, system time.Duration, err error) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, 0, err

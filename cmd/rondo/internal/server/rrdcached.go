@@ -39,16 +39,14 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &daemon{Server: srv, cancel: cancel}
-	serve := func(l net.Listener, a rrdcached.Address) {
-		l, door, secured := s.door(l, a)
+	serve := func(l net.Listener, allow rrdcached.Commands) {
 		d.addrs = append(d.addrs, l.Addr())
 		if s.RRDCached.Named || len(files) > 0 {
 			s.opened++
 		}
-		d.secured = append(d.secured, secured)
-		s.announce(name, l.Addr(), secured)
+		s.announce(name, l.Addr(), false)
 		d.running.Go(func() {
-			if err := srv.ServeDoor(ctx, l, door); err != nil {
+			if err := srv.Serve(ctx, l, allow); err != nil {
 				fail(err)
 			}
 		})
@@ -59,11 +57,11 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 			if err != nil {
 				return d, fmt.Errorf("socket %s of systemd: %w", name, err)
 			}
-			a := rrdcached.Address{Network: l.Addr().Network(), Addr: l.Addr().String()}
+			var allow rrdcached.Commands
 			if i < len(s.RRDCached.Addresses) {
-				a.Allow = s.RRDCached.Addresses[i].Allow
+				allow = s.RRDCached.Addresses[i].Allow
 			}
-			serve(l, a)
+			serve(l, allow)
 		}
 		return d, nil
 	}
@@ -75,7 +73,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 			}
 			continue
 		}
-		serve(l, a)
+		serve(l, a.Allow)
 	}
 	return d, nil
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/rondo-db/rondo/internal/access"
 )
 
 // lookEvery is how often a Keeper looks whether its files have changed while requests arrive.
@@ -19,8 +17,7 @@ const lookEvery = time.Second
 // A Keeper keeps the newest configuration that could be read. Its methods may be called at the same
 // time.
 type Keeper struct {
-	file    string // for the log
-	read    func() (*Config, []stamp, error)
+	file    string
 	log     *slog.Logger
 	now     func() time.Time
 	current atomic.Pointer[Config]
@@ -38,24 +35,8 @@ func Open(file string, log *slog.Logger) (*Keeper, error) {
 	if abs, err := filepath.Abs(file); err == nil {
 		file = abs
 	}
-	return open(file, log, func() (*Config, []stamp, error) { return load(file) })
-}
-
-// OpenPair reads the files of a certificate and its key, for TLS and nothing else.
-func OpenPair(cert, key string, log *slog.Logger) (*Keeper, error) {
-	return open(cert, log, func() (*Config, []stamp, error) {
-		r := new(reader)
-		c := &Config{anonymous: access.Everything()}
-		if err := c.setTLS(r, &tlsSection{CertFile: cert, KeyFile: key}); err != nil {
-			return nil, r.stamps, err
-		}
-		return c, r.stamps, nil
-	})
-}
-
-func open(file string, log *slog.Logger, read func() (*Config, []stamp, error)) (*Keeper, error) {
-	k := &Keeper{file: file, read: read, log: log, now: time.Now, checker: newChecker()}
-	c, stamps, err := read()
+	k := &Keeper{file: file, log: log, now: time.Now, checker: newChecker()}
+	c, stamps, err := load(file)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +67,7 @@ func (k *Keeper) Refresh() error {
 	if !slices.ContainsFunc(k.stamps, stamp.changed) {
 		return k.err
 	}
-	c, stamps, err := k.read()
+	c, stamps, err := load(k.file)
 	if err == nil && (c.tls == nil) != (k.current.Load().tls == nil) {
 		k.log.Warn("a changed setting needs a restart", "setting", "tls_server_config", "file", k.file)
 		c.tls = k.current.Load().tls
