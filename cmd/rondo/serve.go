@@ -55,6 +55,8 @@ The key "policy" of the file is a list of rules for new series; the first that m
       archives: ["RRA:AVERAGE:0.5:10s:1d", "RRA:AVERAGE:0.5:5m:1y"]
       expire: 30d
 
+The key "metrics" names series that no protocol names, for queries in PromQL: docs/prometheus.md.
+
 rondo policy test NAME shows what a name gets, rondo config check whether the file is right. docs/serve.md has the details.`
 
 // A serve is the settings of the server.
@@ -199,6 +201,11 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 		list, err = rules.Parse(n)
 		return err
 	}}
+	var metrics rules.Metrics
+	names := config.Section{Key: rules.MetricsKey, Parse: func(n *yaml.Node) (err error) {
+		metrics, err = rules.ParseMetrics(n)
+		return err
+	}}
 	base := config.Section{Key: baseKey, Parse: func(n *yaml.Node) error { // target reads it
 		if n.Kind != yaml.ScalarNode {
 			return errors.New("want one folder")
@@ -207,7 +214,7 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 	}}
 	s.file = s.configFile(s.config)
 	flags := *s.common
-	named, err := config.Apply(s.flags, s.lookupEnv, s.file, policy, base)
+	named, err := config.Apply(s.flags, s.lookupEnv, s.file, policy, names, base)
 	s.db, s.daemon = flags.db, flags.daemon // target finds them, as for every command
 	if err != nil {
 		return server.Ways{}, nil, err
@@ -223,7 +230,7 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 		return server.Ways{}, nil, err
 	}
 	s.rules = list.Rules
-	ways := server.Ways{Policy: list.Policy}
+	ways := server.Ways{Policy: list.Policy, Metrics: metrics}
 	for _, w := range s.ways {
 		addr, err := w.listens()
 		if err != nil {

@@ -87,19 +87,7 @@ func (r *indexReader) narrow(set refSet, t *term, exact bool) (refSet, bool) {
 			}
 		}
 	default:
-		at := 0
-		whole := r.values(t.name, t.prefix, filterEach*set.len(), t.takes, func(id groupID, p *posting) bool {
-			if at >= len(set) || set[at].id.compare(id) > 0 {
-				at = 0
-			}
-			var ok bool
-			if at, ok = set.find(id, at); ok {
-				p.keep(&set[at].p)
-				carry[at].p.add(p)
-			}
-			return at < len(set)
-		})
-		if !whole {
+		if !r.walk(set, carry, t) {
 			return set, false
 		}
 	}
@@ -107,4 +95,34 @@ func (r *indexReader) narrow(set refSet, t *term, exact bool) (refSet, bool) {
 		return set.without(gathered(carry)), exact
 	}
 	return gathered(carry), exact
+}
+
+// fewEntries is how many entries of a value are read in a walk. A value with more is then read by
+// itself, so that the reader can jump to the groups that matter.
+const fewEntries = 16
+
+// walk adds to carry the series of set that fulfil t, whose values are not known. It returns false
+// if that would take long.
+func (r *indexReader) walk(set, carry refSet, t *term) bool {
+	var long []string
+	at, read, value := 0, 0, ""
+	whole := r.values(t.name, t.prefix, filterEach*set.len(), t.takes, func(id groupID, p *posting) bool {
+		if r.value != value {
+			at, read, value = 0, 0, r.value
+		}
+		if read++; read > fewEntries {
+			long = append(long, value)
+			return false
+		}
+		var ok bool
+		if at, ok = set.find(id, at); ok {
+			p.keep(&set[at].p)
+			carry[at].p.add(p)
+		}
+		return at < len(set)
+	})
+	for _, v := range long {
+		r.within(set, carry, Label{t.name, v})
+	}
+	return whole
 }

@@ -150,13 +150,13 @@ func (s *Storage) others(ctx context.Context, sel *selector) (all []core.Ref, er
 	var more []core.Matcher
 	for _, m := range sel.matchers {
 		switch {
-		case m.Name == "path" && m.Type == labels.MatchEqual && len(s.options.Rules) == 0:
+		case m.Name == "path" && m.Type == labels.MatchEqual && len(s.rules()) == 0:
 			ref, err := s.store.Lookup(m.Value)
 			if errors.Is(err, core.ErrNotFound) {
 				return nil, nil
 			}
 			return []core.Ref{ref}, err
-		case m.Name == "path", m.Name == "ds", m.Matches(""), strings.Contains(m.Name, "_"), len(s.options.Rules) > 0:
+		case m.Name == "path", m.Name == "ds", m.Matches(""), strings.Contains(m.Name, "_"), len(s.rules()) > 0:
 		default:
 			if c, ok := stored(m, m.Name); ok {
 				more = append(more, c)
@@ -178,8 +178,8 @@ func (s *Storage) mayBeOther(sel *selector) bool {
 	if sel.mayBe(otherName) || sel.mayBe(counterName(other, otherName)) {
 		return true
 	}
-	for i := range s.options.Rules {
-		name := s.options.Rules[i].Name
+	for _, r := range s.rules() {
+		name := r.Name
 		if strings.Contains(name, "$") || sel.mayBe(clean(name)) || sel.mayBe(counterName(other, clean(name))) {
 			return true
 		}

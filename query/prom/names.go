@@ -235,8 +235,9 @@ func describeCollectd(b *labels.ScratchBuilder, get func(string) string, ds stri
 // matches its path.
 func (s *Storage) describeOther(b *labels.ScratchBuilder, x *core.Series, ds string) string {
 	p := strings.TrimSuffix(x.Path, ".rrd")
-	for i := range s.options.Rules {
-		r := &s.options.Rules[i]
+	rules := s.rules()
+	for i := range rules {
+		r := &rules[i]
 		match := r.Path.FindStringSubmatchIndex(p)
 		if match == nil {
 			continue

@@ -2,6 +2,7 @@ package prom
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/prometheus/storage"
@@ -57,7 +58,20 @@ func (e *LimitError) Error() string {
 type Storage struct {
 	store   *core.Store
 	options Options
+	named   atomic.Pointer[[]Rule]
 	table   table
+}
+
+// rules returns the rules in force.
+func (s *Storage) rules() []Rule { return *s.named.Load() }
+
+// SetRules puts other rules in force, instead of those of the options.
+func (s *Storage) SetRules(rules []Rule) {
+	s.table.mu.Lock()
+	defer s.table.mu.Unlock()
+	s.named.Store(&rules)
+	s.table.moves++
+	s.table.forget()
 }
 
 // Close ends that s follows the catalogue. s may be used again.
@@ -73,7 +87,9 @@ func (s *Storage) Close() {
 
 // New returns the storage of a store.
 func New(s *core.Store, o Options) *Storage {
-	return &Storage{store: s, options: o.withDefaults(), table: table{share: s.MemoryShare()}}
+	x := &Storage{store: s, options: o.withDefaults(), table: table{share: s.MemoryShare()}}
+	x.named.Store(&o.Rules)
+	return x
 }
 
 // Querier returns a querier of the samples from mint to maxt, both included, in milliseconds since

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 	"github.com/rondo-db/rondo/query/unixsocket"
 	"github.com/rondo-db/rondo/receivers"
@@ -59,6 +60,8 @@ type Ways struct {
 	Receivers []Receiver
 	// Policy decides about new series; if it is nil, the protocols decide.
 	Policy *sink.Policy
+	// Metrics name series that no protocol names, for queries.
+	Metrics []prom.Rule
 	// Err says why a configuration that was read again is refused; nil means that it is valid.
 	Err error
 	// Restart is the number of changed settings that take effect only after a restart.

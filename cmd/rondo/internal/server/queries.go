@@ -12,7 +12,8 @@ import (
 
 // newQueries returns the handler of Prometheus' API.
 func (s *server) newQueries() *api.Handler {
-	series := prom.New(s.store, prom.Options{})
+	series := prom.New(s.store, prom.Options{Rules: s.Ways.Metrics})
+	s.series = series
 	return api.New(api.Config{
 		Storage: series,
 		Metadata: func(ctx context.Context, metric string) (map[string][]api.Metadata, error) {

@@ -13,6 +13,7 @@ func (s *server) reload(w Ways) {
 		s.Logger.Error("configuration not taken: everything stays as it is", "err", w.Err)
 	} else {
 		s.reloads.restart.Store(int64(w.Restart))
+		s.series.SetRules(w.Metrics)
 		ok = s.receivers.reload(w)
 	}
 	if s.web != nil && s.web.Refresh() != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/systemd"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
@@ -26,7 +27,8 @@ type server struct {
 	started     time.Time
 	rpc         *rpc.Server
 	pages       *web.Server
-	queries     *api.Handler // Prometheus' API
+	queries     *api.Handler  // Prometheus' API
+	series      *prom.Storage // what queries see
 	reloads     reloads
 	store       *core.Store
 	page        *gate
