@@ -23,3 +23,18 @@ func (s *server) identify(r *http.Request, client string) (*access.User, error) 
 
 // secured reports whether the HTTP port lets in only those who have credentials.
 func (s *server) secured() bool { return s.web != nil && s.web.Secured() }
+
+// login asks a browser for name and password where pages are shown without them, and then shows the
+// first page.
+func (s *server) login(w http.ResponseWriter, r *http.Request) {
+	if s.web != nil && access.From(r.Context()).Name == "" {
+		if all := s.web.Challenges(); len(all) > 0 {
+			w.Header()["Www-Authenticate"] = all
+			w.Header().Set("X-Content-Type-Options", "nosniff")
+			http.Error(w, "say who you are.", http.StatusUnauthorized)
+			return
+		}
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}

@@ -34,6 +34,7 @@ var (
 // The procedures of the service Local are answered at rondo.sock only, whose file says who may.
 var needs = map[string]need{
 	"/":                             reads,
+	"/login":                        reads,
 	"/rondo.proto":                  reads,
 	"/metrics":                      readAll,
 	"/api/v1/":                      readAll, // Prometheus' API

@@ -209,6 +209,7 @@ func (s *server) handlers() (all, scrapes *routes) {
 	mux.Handle("/", s.pages)
 	mux.Handle(api.Prefix, s.queries)
 	s.receivers.mount(mux, s.Ways)
+	mux.Handle("GET /login", http.HandlerFunc(s.login))
 	mux.Handle("GET /rondo.proto", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write(rpc.Proto) // the client may be gone

@@ -299,3 +299,39 @@ func TestNothingIsReadOfStrangers(t *testing.T) {
 		t.Errorf("a connection without a handshake: %d bytes, %v", n, err)
 	}
 }
+
+// TestAnonymousReads: where requests without credentials may read, they read and do nothing else,
+// and a browser is asked for a password at /login.
+func TestAnonymousReads(t *testing.T) {
+	a := webconfigtest.New(t, "rondo tests")
+	a.Leaf(t, "server", webconfigtest.Leaf{})
+	r := start(t, Config{HTTP: anyPort, WebConfig: a.Write(t, "web.yml", strings.Replace(guarded(t), "rondo:\n", "rondo:\n  anonymous: read\n", 1))})
+	c, url := secureClient(t, a, "", false), "https://"+r.HTTP.String()
+	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for _, tt := range []struct {
+		method, path, body, authorization string
+		code                              int
+	}{
+		{"GET", "/", "", "", 200},
+		{"POST", "/rondo.v1.Rondo/List", "{}", "", 200},
+		{"POST", "/rondo.v1.Rondo/Create", fmt.Sprintf(createBody, "x"), "", 401},
+		{"POST", "/rondo.v1.Rondo/SaveDashboard", `{"name":"x","text":"graph: x"}`, "", 401},
+		{"POST", "/rondo.v1.Rondo/List", "{}", "Bearer wrong", 401},
+		{"GET", "/login", "", "", 401},
+		{"GET", "/login", "", "Basic YWxpY2U6d29uZGVy", 303},
+	} {
+		var header []string
+		if tt.authorization != "" {
+			header = []string{"Authorization", tt.authorization}
+		}
+		code, text, h := ask(t, c, tt.method, url+tt.path, tt.body, header...)
+		if code != tt.code || (code == 401) != (h.Get("WWW-Authenticate") != "") {
+			t.Errorf("%s %s as %q: %d %s, want %d", tt.method, tt.path, tt.authorization, code, text, tt.code)
+		}
+	}
+	_, text, _ := ask(t, c, "POST", url+"/rondo.v1.Rondo/Dashboards", "{}")
+	_, writer, _ := ask(t, c, "POST", url+"/rondo.v1.Rondo/Dashboards", "{}", "Authorization", "Bearer writer")
+	if strings.Contains(text, "maySave") || !strings.Contains(writer, `"maySave":true`) {
+		t.Errorf("the page is told that it may save: without credentials %s, as a writer %s", text, writer)
+	}
+}
