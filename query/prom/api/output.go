@@ -117,8 +117,9 @@ func (o *output) end() {
 	if !o.started && (!o.gzip || len(o.buf) < gzipBytes) {
 		o.w.Header().Set("Content-Length", strconv.Itoa(len(o.buf)))
 	}
-	if o.turn != nil { // nothing is computed any more
-		defer o.turn.pause()
+	if o.turn != nil { // nothing is computed any more, and the answer must not wait for a place
+		o.turn.pause()
+		o.turn = nil
 	}
 	o.flush()
 	if o.packer != nil {

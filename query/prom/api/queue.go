@@ -76,7 +76,7 @@ type counts struct {
 // Stats are counts of requests since the start.
 type Stats struct {
 	Answered uint64 // with data
-	Failed   uint64 // with an error
+	Failed   uint64 // with an error, those included that were refused
 	Busy     uint64 // refused because too many wait
 	Waiting  int    // requests that wait or run now
 	Seconds  histogram.Snapshot
@@ -85,8 +85,9 @@ type Stats struct {
 // Stats returns counts since the start.
 func (h *Handler) Stats() Stats {
 	c := &h.counts
+	busy := c.busy.Load() // before the failed ones, which are counted first and include it
 	return Stats{
-		Answered: c.answered.Load(), Failed: c.failed.Load(), Busy: c.busy.Load(),
+		Answered: c.answered.Load(), Failed: c.failed.Load(), Busy: busy,
 		Waiting: h.queue.waiting.Inside(), Seconds: c.seconds.Snapshot(),
 	}
 }

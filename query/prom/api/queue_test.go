@@ -72,6 +72,29 @@ func TestQueriesWaitForTheirTurn(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAnAnswerWaitsForNobody: an answer was complete only when its request had got its place
+// again, which others may hold for long.
+func TestTheEndOfAnAnswerWaitsForNobody(t *testing.T) {
+	m := small(t)
+	h := api.New(api.Limited(api.Config{Storage: m}, 1e6, 1, time.Minute))
+	m.Inside = make(chan struct{}, 8)
+	slow := &slowReader{ResponseRecorder: httptest.NewRecorder(), writing: make(chan struct{}), go_: make(chan struct{})}
+	first := make(chan struct{})
+	go func() {
+		defer close(first)
+		h.ServeHTTP(slow, httptest.NewRequest("GET", api.Prefix+"query?query=1", http.NoBody))
+	}()
+	<-slow.writing
+	m.Gate = make(chan struct{}) // what comes now keeps its place
+	var wg sync.WaitGroup
+	wg.Go(func() { ask(t, h, "GET", "query", "query=up"+at, "") })
+	<-m.Inside
+	close(slow.go_)
+	<-first
+	close(m.Gate)
+	wg.Wait()
+}
+
 // slowReader is a client that reads nothing until it is let go.
 type slowReader struct {
 	*httptest.ResponseRecorder

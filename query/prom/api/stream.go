@@ -41,7 +41,8 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, req *prompb.Rea
 			return err
 		}
 	}
-	if err := s.flush(); err != nil {
+	t.pause() // the end of the answer must not wait for a place
+	if s.send() != nil {
 		panic(http.ErrAbortHandler)
 	}
 	return nil
@@ -114,11 +115,18 @@ func (s *chunkStream) frame(index int64, ls []prompb.Label, cs []prompb.Chunk) e
 
 // flush sends the frames that are collected. Others have the place meanwhile.
 func (s *chunkStream) flush() error {
+	s.turn.pause()
+	if err := s.send(); err != nil {
+		return err
+	}
+	return s.turn.resume(s.ctx)
+}
+
+func (s *chunkStream) send() error {
 	if len(s.buf) == 0 {
 		return nil
 	}
 	s.started = true
-	s.turn.pause()
 	if _, err := s.w.Write(s.buf); err != nil {
 		return err
 	}
@@ -126,5 +134,5 @@ func (s *chunkStream) flush() error {
 		f.Flush()
 	}
 	s.buf = s.buf[:0]
-	return s.turn.resume(s.ctx)
+	return nil
 }
