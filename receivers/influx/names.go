@@ -2,14 +2,12 @@ package influx
 
 import (
 	"bytes"
-	"encoding/binary"
-	"encoding/hex"
-	"hash/fnv"
 	"slices"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/pathname"
 )
 
 // prefix is the first component of the paths of series.
@@ -104,30 +102,16 @@ func (k *Key) With(name, value string) {
 	}
 }
 
-// maxPath is how long a path may be, in bytes, before it is cut short.
-const maxPath = 1024
-
 // Identify returns the path of the series of a field, influx/MEASUREMENT/TAG=VALUE,…/FIELD, and its
-// labels. Series that differ in measurement, tags or field have different paths: where a character
-// was replaced or a path was cut short, a hash stands behind it.
+// labels. Series that differ in measurement, tags or field have different paths.
 func Identify(k Key, field string) receivers.Identity {
-	path := receivers.AppendComponent([]byte(prefix+"/"), k.Measurement)
-	exact := string(path[len(prefix)+1:]) == k.Measurement
-	component := func(s string) {
-		path = append(path, '/')
-		start := len(path)
-		path = receivers.AppendComponent(path, s)
-		exact = exact && string(path[start:]) == s
-	}
+	p := pathname.New(prefix)
+	p.Add(k.Measurement)
 	if len(k.Tags) > 0 {
-		component(joinTags(k.Tags))
+		p.Add(joinTags(k.Tags))
 	}
-	component(field)
-	// A trailing .rrd does not count in a path.
-	if !exact || len(path) > maxPath || bytes.HasSuffix(path, []byte(".rrd")) {
-		path = append(cutText(path, maxPath-hashed), hash(k, field)...)
-	}
-	return receivers.Identity{Path: string(path), Labels: k.labels(field)}
+	p.Add(field)
+	return receivers.Identity{Path: p.String(), Labels: k.labels(field)}
 }
 
 // joinTags returns tags as they stand in a line, with backslashes where characters would make them
@@ -146,27 +130,6 @@ func joinTags(tags []Tag) string {
 }
 
 var escapes = strings.NewReplacer(`\`, `\\`, `,`, `\,`, `=`, `\=`)
-
-// hashed is how many bytes hash returns.
-const hashed = 17
-
-// hash returns "~" and a hash of 64 bits of everything that makes a series different from others.
-func hash(k Key, field string) string {
-	h := fnv.New64a()
-	add := func(s string) {
-		var n [4]byte
-		binary.LittleEndian.PutUint32(n[:], uint32(len(s)))
-		_, _ = h.Write(n[:]) // a hash takes everything
-		_, _ = h.Write([]byte(s))
-	}
-	add(k.Measurement)
-	for _, t := range k.Tags {
-		add(t.Name)
-		add(t.Value)
-	}
-	add(field)
-	return "~" + hex.EncodeToString(h.Sum(nil))
-}
 
 // cutText returns the first bytes of a text, at most n, without half a character.
 func cutText(b []byte, n int) []byte {
