@@ -82,3 +82,28 @@ func TestReceiverOverHTTP(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedFlags: a protocol gets the flags of another that it shares, and the help lists each
+// flag once, below a title that has flags.
+func TestSharedFlags(t *testing.T) {
+	s := settings(t, "--graphite-pickle", "127.0.0.1:0", "--graphite-step", "30")
+	ways, _, err := s.apply()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"graphite", "graphite-pickle"} {
+		if got := receiver(t, ways, name).Options["graphite-step"]; !slices.Equal(got, []string{"30"}) {
+			t.Errorf("%s has the step %q", name, got)
+		}
+	}
+	_, cmd := newServeSettings(s.common)
+	var help bytes.Buffer
+	cmd.SetOut(&help)
+	cmd.SetErr(&help)
+	if err := cmd.Usage(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(help.String(), "--graphite-step"); n != 1 || strings.Contains(help.String(), ":\n\n") {
+		t.Errorf("--graphite-step is listed %d times, or a title has no flags:\n%s", n, help.String())
+	}
+}
