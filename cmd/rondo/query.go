@@ -11,8 +11,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/chart"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/config"
+	"github.com/rondo-db/rondo/cmd/rondo/internal/rules"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/rrd/attime"
@@ -140,7 +143,11 @@ func (q *querying) run(ctx context.Context, expr string) (err error) {
 		return err
 	}
 	defer func() { err = cmp.Or(err, o.Close()) }()
-	answer, err := o.PromQL(ctx, path, form)
+	names, err := q.metrics()
+	if err != nil {
+		return err
+	}
+	answer, err := o.PromQL(ctx, path, form, names)
 	if err != nil {
 		return err
 	}
@@ -156,6 +163,18 @@ func (q *querying) run(ctx context.Context, expr string) (err error) {
 		return q.draw(expr, v, form)
 	}
 	return q.print(v)
+}
+
+// metrics returns the names of metrics in the configuration file.
+func (q *querying) metrics() (list rules.Metrics, err error) {
+	if q.settings.file == "" {
+		return nil, nil
+	}
+	err = config.Parse(q.settings.file, config.Section{Key: rules.MetricsKey, Parse: func(n *yaml.Node) (err error) {
+		list, err = rules.ParseMetrics(n)
+		return err
+	}})
+	return list, err
 }
 
 // request returns the path and the form of the request.

@@ -25,9 +25,9 @@ type PromAnswer struct {
 const mostPromAnswer = 256 << 20
 
 // PromQL asks Prometheus' API, of the server or over the store that this process has opened. path is
-// the part behind /api/v1/.
-func (d *Database) PromQL(ctx context.Context, path string, form url.Values) (*PromAnswer, error) {
-	code, body, err := d.postForm(ctx, api.Prefix+path, form)
+// the part behind /api/v1/. rules name the metrics of the store; a server has rules of its own.
+func (d *Database) PromQL(ctx context.Context, path string, form url.Values, rules []prom.Rule) (*PromAnswer, error) {
+	code, body, err := d.postForm(ctx, api.Prefix+path, form, rules)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (d *Database) PromQL(ctx context.Context, path string, form url.Values) (*P
 	return &a.PromAnswer, nil
 }
 
-func (d *Database) postForm(ctx context.Context, path string, form url.Values) (code int, body []byte, err error) {
+func (d *Database) postForm(ctx context.Context, path string, form url.Values, rules []prom.Rule) (code int, body []byte, err error) {
 	if d.Client != nil {
 		answer, err := d.Client.PostForm(ctx, path, form)
 		if err != nil {
@@ -65,7 +65,7 @@ func (d *Database) postForm(ctx context.Context, path string, form url.Values) (
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	w := &kept{header: make(http.Header), code: http.StatusOK}
-	api.New(api.Config{Storage: prom.New(d.Store, prom.Options{})}).ServeHTTP(w, r)
+	api.New(api.Config{Storage: prom.New(d.Store, prom.Options{Rules: rules})}).ServeHTTP(w, r)
 	return w.code, w.body.Bytes(), nil
 }
 

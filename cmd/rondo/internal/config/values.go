@@ -11,20 +11,12 @@ import (
 // Values returns the values of some top-level keys of a YAML file. Missing keys have no element.
 // Values ignores other keys, which only Apply checks.
 func Values(file string, keys []string) (map[string]string, error) {
-	data, err := read(file)
+	content, err := pairs(file)
 	if err != nil {
 		return nil, err
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
 	values := make(map[string]string)
-	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
-		return values, nil
-	}
 	r := &reader{file: file}
-	content := doc.Content[0].Content
 	for i := 0; i+1 < len(content); i += 2 {
 		key := content[i].Value
 		if !slices.Contains(keys, key) {
@@ -40,6 +32,40 @@ func Values(file string, keys []string) (map[string]string, error) {
 		values[key] = v[0]
 	}
 	return values, nil
+}
+
+// Parse parses one section of a YAML file, if the file has it. It ignores other keys, which only
+// Apply checks.
+func Parse(file string, s Section) error {
+	content, err := pairs(file)
+	if err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(content); i += 2 {
+		if content[i].Value != s.Key {
+			continue
+		}
+		if err := s.Parse(content[i+1]); err != nil {
+			return (&reader{file: file}).errorf(content[i+1], "%s: %w", s.Key, err)
+		}
+	}
+	return nil
+}
+
+// pairs returns the top-level keys of a YAML file, each with its value behind it.
+func pairs(file string) ([]*yaml.Node, error) {
+	data, err := read(file)
+	if err != nil {
+		return nil, err
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	return doc.Content[0].Content, nil
 }
 
 // Beside returns a path that a configuration file names. A relative path begins at the folder of
