@@ -7,11 +7,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/server"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
+	"github.com/rondo-db/rondo/query/prom/alerts"
 )
 
 const configCheckHelp = `Check the configuration file as rondo serve would read it: every key and value, whether the addresses can be listened on and the
@@ -92,6 +94,9 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 			address(rrdcachedFlag, "tcp", a.Addr)
 		}
 	}
+	for _, line := range p.wrongRules() {
+		wrong("rule-file: %s", line)
+	}
 	if err := server.CheckSocket(p.socket); err != nil {
 		wrong("%v", err)
 	}
@@ -106,6 +111,15 @@ func (p *policy) elsewhere(ways server.Ways) (found []problem, err error) {
 		wrong("db: no database can be in %s: %v", t.Folder(), err)
 	}
 	return found, nil
+}
+
+// wrongRules returns the mistakes in files of alerting and recording rules.
+func (p *policy) wrongRules() []string {
+	err := alerts.Parse(p.alerts.Files, p.alerts.Every)
+	if err == nil {
+		return nil
+	}
+	return strings.Split(err.Error(), "\n")
 }
 
 // canHold returns an error if a folder cannot be written to. If the folder does not exist, the

@@ -59,6 +59,7 @@ var rooms = map[string][]string{
 	"query/unixsocket":         {},
 	"query/web":                {"query", "internal", "engine", "rra"},
 	"query/prom/api":           {"internal"},
+	"query/prom/alerts":        {"internal/loglimit", "internal/replace"},
 	"query/prom/promtest":      {},
 	"query/rrd":                {},
 	"query/rrd/attime":         {},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"strconv"
@@ -70,6 +71,8 @@ type serve struct {
 	sync    syncMode
 	memory  byteSize
 	backups server.Backups
+	alerts  server.Rules
+	outside string // --external-url
 	future  time.Duration
 	burst   int
 	rate    int
@@ -119,6 +122,12 @@ func newServeSettings(c *common) (*serve, *cobra.Command) {
 	s.future = receivers.DefaultMaxFuture
 	f.Var((*duration)(&s.future), "max-future", "`time` by which a sample may be ahead of the clock; negative: no limit")
 	f.Var(&s.memory, "memory", "`bytes` of memory for the state of series, rows that are not stored yet and queues: 512M, 4G")
+	f.StringSliceVar(&s.alerts.Files, "rule-file", nil, "`file` of alerting and recording rules in Prometheus' format, or a pattern; read again on SIGHUP; repeatable")
+	s.alerts.Every = time.Minute
+	f.Var((*duration)(&s.alerts.Every), "rule-every", "`time` between two evaluations of a group of rules that names none")
+	f.StringSliceVar(&s.alerts.Managers, "alertmanager", nil, "`URL` of an Alertmanager that is told of alerts; repeatable")
+	f.StringSliceVar(&s.alerts.Webhooks, "alert-webhook", nil, "`URL` that is told of alerts as an Alertmanager tells webhooks; repeatable")
+	f.StringVar(&s.outside, "external-url", "", "`URL` by which people reach --http; alerts name it")
 	f.StringVar(&s.backups.Dir, "backup-to", "", "`folder` into which backups are made, each checked after it was written; empty: none are made")
 	s.backups.Every = 24 * time.Hour
 	f.Var((*duration)(&s.backups.Every), "backup-every", "`time` from one backup to the next")
@@ -175,6 +184,7 @@ func (s *serve) run(ctx context.Context) error {
 		Limits:    sink.Options{SenderBurst: s.burst, SenderRate: s.rate, Logger: log},
 		Memory:    int64(s.memory),
 		Backups:   s.backups,
+		Rules:     s.alerts,
 		Getenv:    s.getenv,
 		Logger:    log,
 	}
@@ -259,6 +269,12 @@ func (s *serve) check() error {
 		return fmt.Errorf("--socket-mode %s: want an octal mode such as 0660", s.mode)
 	}
 	s.socket.Mode = fs.FileMode(mode)
+	if s.alerts.ExternalURL, err = url.Parse(s.outside); err != nil || s.outside != "" && s.alerts.ExternalURL.Host == "" {
+		return fmt.Errorf("--external-url %s: want an address such as http://rondo.example:9180", s.outside)
+	}
+	if s.outside == "" {
+		s.alerts.ExternalURL = nil
+	}
 	switch {
 	case s.engine.SyncInterval <= 0:
 		return fmt.Errorf("--sync-interval %v: want a time above 0", s.engine.SyncInterval)
@@ -272,6 +288,8 @@ func (s *serve) check() error {
 		return errors.New("--sender-burst 0: want 1 or more, or -1 for no limit")
 	case s.rate < 1:
 		return fmt.Errorf("--sender-rate %d: want 1 or more", s.rate)
+	case s.alerts.Every < time.Second:
+		return fmt.Errorf("--rule-every %v: want a second or more", s.alerts.Every)
 	case s.backups.Every < time.Second:
 		return fmt.Errorf("--backup-every %v: want a second or more", s.backups.Every)
 	case s.backups.Keep < 1:

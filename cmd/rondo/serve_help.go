@@ -31,6 +31,7 @@ func sections() []section {
 	all = append(all, section{"rrdcached's protocol: rrdtool --daemon, librrd", []string{"rrdcached"}})
 	return append(append(all, more...), []section{
 		{"Storage", []string{"db", "config", "socket", "sync", "reorder", "memory", "backup"}},
+		{"Rules and alerts", []string{"rule", "alertmanager", "alert", "external"}},
 		{"Limits", []string{"max", "sender"}},
 		{"Log", []string{"log"}},
 	}...)

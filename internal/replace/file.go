@@ -8,8 +8,8 @@ import (
 )
 
 // File replaces the file name by the content that write writes, durably. If write fails, the file
-// stays unchanged. The content goes to name.partial first. A process that is killed leaves that file
-// behind, and the next process reuses it.
+// stays unchanged. The content goes to name.partial first. A process that is killed leaves that
+// file behind, and the next process reuses it.
 func File(name string, write func(io.Writer) error) (err error) {
 	if err := Check(name); err != nil {
 		return err

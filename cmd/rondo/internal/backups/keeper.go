@@ -21,8 +21,8 @@ import (
 	"github.com/rondo-db/rondo/internal/replace"
 )
 
-// A backup's name is prefix, its time in stamp's form, and suffix: rondo-20261122T170831Z.zst. Names
-// sort by time. Other files of the folder are left alone.
+// A backup's name is prefix, its time in stamp's form, and suffix: rondo-20261122T170831Z.zst.
+// Names sort by time. Other files of the folder are left alone.
 const (
 	prefix = "rondo-"
 	stamp  = "20060102T150405Z"
@@ -61,8 +61,11 @@ type State struct {
 	Err          error // why the last attempt failed; nil: it did not
 }
 
-// State returns what the keeper has done so far.
+// State returns what the keeper has done so far; a nil Keeper has done nothing.
 func (k *Keeper) State() State {
+	if k == nil {
+		return State{}
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.state

@@ -8,6 +8,7 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/health"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
 )
@@ -51,6 +52,7 @@ func TestEachProblemIsTold(t *testing.T) {
 		{"overload", func(s *health.State) { s.Receivers[0].Stats.Dropped[receivers.Overload] = 1 }, "overload/collectd", "faster than", health.Error},
 		{"nothing yet", func(s *health.State) { s.Receivers[0].Stats = receivers.Stats{} }, "nothing/collectd", "nothing has been received at 127.0.0.1:25826", health.Info},
 		{"silent", func(s *health.State) { s.Senders[0].Last = began }, "silent", "1 sender has been silent for more than 10 minutes: web1.", health.Warning},
+		{"rules", func(s *health.State) { s.Rules = []alerts.Failing{{Group: "g", Rule: "High", Err: "too slow"}} }, "rules", "1 rule fails: High in g: too slow.", health.Warning},
 		{"backup", func(s *health.State) { s.BackupErr = errors.New("no space left") }, "backup", "failed: no space left. None is known", health.Error},
 		{"configuration", func(s *health.State) { s.ConfigBad = true }, "config", "has a mistake", health.Warning},
 		{"restart", func(s *health.State) { s.Restart = 2 }, "restart", "2 changed settings take effect", health.Info},

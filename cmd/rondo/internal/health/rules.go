@@ -12,7 +12,7 @@ import (
 
 // rules find the problems of a state.
 var rules = []func(*look){
-	damage, logs, checkpoints, disk, memory, series, refused, late, inputs, silence, backups, settings, port,
+	damage, logs, checkpoints, disk, memory, series, refused, late, inputs, silence, backups, alerting, settings, port,
 }
 
 const (
@@ -189,21 +189,6 @@ func silence(l *look) {
 		Text: fmt.Sprintf("%s silent for more than %d minutes: %s.",
 			has(len(gone), "sender"), int(silent/time.Minute), strings.Join(names, ", ")),
 		Advice: "Look whether these machines and their agents run, and whether their packets arrive.",
-	})
-}
-
-func backups(l *look) {
-	if l.BackupErr == nil {
-		return
-	}
-	last := "None is known that is whole."
-	if !l.BackupLast.IsZero() {
-		last = "The newest is of " + l.BackupLast.UTC().Format("2006-01-02 15:04 UTC") + "."
-	}
-	l.lasts(Problem{
-		ID: "backup", Severity: Error,
-		Text:   fmt.Sprintf("The last backup failed: %v. %s", l.BackupErr, last),
-		Advice: "Look at the folder that --backup-to names, and at the room on its disk. It is tried again by itself.",
 	})
 }
 

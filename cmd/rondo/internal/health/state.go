@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/sink"
 )
@@ -34,6 +35,8 @@ type State struct {
 	// newest whole one began; the zero time means that none is known.
 	BackupErr  error
 	BackupLast time.Time
+	// Rules are rules whose last evaluation failed.
+	Rules []alerts.Failing
 	// ConfigBad says that the configuration was read again and not taken; Restart counts settings
 	// that wait for a restart.
 	ConfigBad bool

@@ -40,6 +40,8 @@ type Config struct {
 	Memory int64
 	// Grace is how long open requests may take when the server ends; 0 means 5 s.
 	Grace time.Duration
+	// Rules are alerting and recording rules.
+	Rules Rules
 	// Backups are backups at regular times.
 	Backups Backups
 	// Reload delivers the Ways after each change of the configuration; nil means that they never

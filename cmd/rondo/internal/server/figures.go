@@ -23,6 +23,7 @@ func (s *server) figures() []figure {
 		figure{"expired", "rondo_expired_total", rra.Derive, "Paths whose metadata was forgotten after silence.", float64(s.swept.expired.Load())},
 		figure{"series_expired", "rondo_series_expired_total", rra.Derive, "Series dropped after silence.", float64(s.swept.dropped.Load())},
 	)
+	fs = append(fs, ruleFigures(s.rules.Counts())...)
 	fs = append(fs, backupFigures(s.backups.State())...)
 	fs = append(fs, s.reloadFigures()...)
 	return append(fs, s.httpFigures()...)

@@ -26,9 +26,10 @@ func (s *server) newQueries() *api.Handler {
 			}
 			return all, err
 		},
-		Memory:  s.Memory,
-		Client:  func(r *http.Request) string { return clientOf(r.RemoteAddr) },
-		Charge:  func(ctx context.Context, n int64) error { return rpc.AccountOf(ctx).Charge(n) },
+		Memory: s.Memory,
+		Client: func(r *http.Request) string { return clientOf(r.RemoteAddr) },
+		Charge: func(ctx context.Context, n int64) error { return rpc.AccountOf(ctx).Charge(n) },
+		Rules:  s.rulesJSON, Alerts: s.alertsJSON,
 		Version: s.Version, Started: s.started,
 	})
 }

@@ -15,6 +15,10 @@ func (s *server) reload(w Ways) {
 		s.reloads.restart.Store(int64(w.Restart))
 		s.series.SetRules(w.Metrics)
 		ok = s.receivers.reload(w)
+		if err := s.rules.Reload(s.Config.Rules.Files); err != nil {
+			s.Logger.Error("rules not taken: the old ones stay", "err", err)
+			ok = false
+		}
 	}
 	if s.web != nil && s.web.Refresh() != nil {
 		ok = false // the log says why

@@ -64,6 +64,9 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
 		"recovery", time.Since(s.started).Round(time.Millisecond))
 	s.backups = &backups.Keeper{Source: s.store, Dir: s.Backups.Dir, Every: s.Backups.Every, Keep: s.Backups.Keep, Logger: s.Logger}
+	if s.rules, err = s.newRules(); err != nil {
+		return err
+	}
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
 	s.queries = s.newQueries()
@@ -104,6 +107,7 @@ func (s *server) serve(ctx context.Context) error {
 	wg.Go(func() { s.observe(ctx) })
 	wg.Go(func() { s.watchdog(ctx) })
 	wg.Go(func() { s.sweep(ctx) })
+	wg.Go(func() { s.rules.Run(ctx) })
 	if s.Backups.Dir != "" {
 		wg.Go(func() { s.backups.Run(ctx) })
 	}

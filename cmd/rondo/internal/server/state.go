@@ -15,6 +15,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/prom"
+	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
@@ -29,6 +30,7 @@ type server struct {
 	pages       *web.Server
 	queries     *api.Handler  // Prometheus' API
 	series      *prom.Storage // what queries see
+	rules       *alerts.Manager
 	reloads     reloads
 	store       *core.Store
 	page        *gate

@@ -43,7 +43,7 @@ func (s *server) state(now time.Time) health.State {
 	st := health.State{
 		Now: now, Started: s.started, Dir: absolute(s.DB), Store: s.store.Stats(),
 		Sink: s.receivers.sink.Stats(), Senders: s.receivers.sink.Senders(), Missed: s.missed,
-		BackupErr: backup.Err, BackupLast: backup.Last,
+		Rules: s.rules.Failing(), BackupErr: backup.Err, BackupLast: backup.Last,
 		ConfigBad: s.reloads.bad.Load(), Restart: int(s.reloads.restart.Load()),
 		HostRefused: s.page.refused[refusedHost].Load(), Shed: s.page.shed(),
 	}

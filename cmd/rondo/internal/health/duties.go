@@ -1,0 +1,43 @@
+package health
+
+import (
+	"fmt"
+	"strings"
+)
+
+func backups(l *look) {
+	if l.BackupErr == nil {
+		return
+	}
+	last := "None is known that is whole."
+	if !l.BackupLast.IsZero() {
+		last = "The newest is of " + l.BackupLast.UTC().Format("2006-01-02 15:04 UTC") + "."
+	}
+	l.lasts(Problem{
+		ID: "backup", Severity: Error,
+		Text:   fmt.Sprintf("The last backup failed: %v. %s", l.BackupErr, last),
+		Advice: "Look at the folder that --backup-to names, and at the room on its disk. It is tried again by itself.",
+	})
+}
+
+func alerting(l *look) {
+	if len(l.Rules) == 0 {
+		return
+	}
+	var names []string
+	for _, r := range l.Rules[:min(len(l.Rules), named)] {
+		names = append(names, fmt.Sprintf("%s in %s: %s", r.Rule, r.Group, r.Err))
+	}
+	if n := len(l.Rules) - named; n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	fails := "fails"
+	if len(l.Rules) > 1 {
+		fails = "fail"
+	}
+	l.lasts(Problem{
+		ID: "rules", Severity: Warning,
+		Text:   fmt.Sprintf("%s %s: %s.", count(uint64(len(l.Rules)), "rule"), fails, strings.Join(names, "; ")),
+		Advice: "Try the expression with rondo query. Alerts of these rules are not told meanwhile.",
+	})
+}

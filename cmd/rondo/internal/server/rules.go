@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql"
+
+	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/prom/alerts"
+	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/remotewrite"
+	"github.com/rondo-db/rondo/rra"
+)
+
+// Rules is the configuration of alerting and recording rules. Without files there are none.
+type Rules struct {
+	Files       []string // names of files, or patterns
+	Every       time.Duration
+	Managers    []string // addresses of Alertmanagers
+	Webhooks    []string
+	ExternalURL *url.URL // where people reach the server; nil: nowhere
+}
+
+// rulesClient is the client as which rules wait for places of queries.
+const rulesClient = "rules"
+
+// alertsFile is the name of the file in the database's folder that keeps alerts.
+const alertsFile = "alerts.json"
+
+// newRules returns the manager of the rules.
+func (s *server) newRules() (*alerts.Manager, error) {
+	c := s.Config.Rules
+	state := filepath.Join(s.DB, alertsFile)
+	if len(c.Files) == 0 {
+		state = "" // nothing to keep
+	}
+	return alerts.New(alerts.Config{
+		Files: c.Files, Every: c.Every, Alertmanagers: c.Managers, Webhooks: c.Webhooks, ExternalURL: c.ExternalURL,
+		StateFile: state, Logger: s.Logger,
+		Query: func(ctx context.Context, expr string, at time.Time) (promql.Vector, error) {
+			return s.queries.Instant(ctx, rulesClient, expr, at)
+		},
+		Record: s.recordRule,
+	})
+}
+
+// recordRule stores the samples of a recording rule.
+func (s *server) recordRule(ctx context.Context, at time.Time, step time.Duration, samples []alerts.Sample) error {
+	reqs := make([]receivers.Request, len(samples))
+	second := rra.TimeOf(at.Truncate(time.Second)) // rows begin at whole seconds
+	for i, sample := range samples {
+		var ls []core.Label
+		sample.Labels.Range(func(l labels.Label) { ls = append(ls, core.Label{Name: l.Name, Value: l.Value}) })
+		reqs[i] = receivers.Request{
+			Identity: remotewrite.Identify(ls), Sender: rulesClient, Time: second,
+			Define: func(policy int64) *rra.Definition {
+				if policy == 0 {
+					policy = max(int64(step/time.Second), 1)
+				}
+				return receivers.StandardDefinition(policy)
+			},
+		}
+	}
+	sink := s.receivers.sink
+	if err := sink.Resolve(ctx, reqs); err != nil {
+		return err
+	}
+	var b core.Batch
+	var errs []error
+	for i, r := range reqs {
+		if r.Err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", r.Path, r.Err))
+			continue
+		}
+		b.Add(r.Ref, second, rra.Float(samples[i].Value))
+	}
+	p, err := sink.Submit(ctx, &b)
+	if err == nil {
+		err = p.Wait()
+	}
+	return errors.Join(append(errs, err)...)
+}
+
+// rulesJSON and alertsJSON answer Prometheus' API.
+func (s *server) rulesJSON(_ context.Context, r *http.Request) ([]byte, error) {
+	if s.rules == nil {
+		return []byte("[]"), nil
+	}
+	return s.rules.Rules(r)
+}
+
+func (s *server) alertsJSON(context.Context, *http.Request) ([]byte, error) {
+	if s.rules == nil {
+		return []byte("[]"), nil
+	}
+	return s.rules.Alerts()
+}
+
+func ruleFigures(c alerts.Counts) []figure {
+	return []figure{
+		{"", "rondo_rules", rra.Gauge, "Alerting and recording rules (--rule-file).", float64(c.Rules)},
+		{"", "rondo_rule_evaluations_total", rra.Derive, "Evaluations of rules.", float64(c.Evaluations)},
+		{"", "rondo_rule_evaluation_failures_total", rra.Derive, "Evaluations of rules that failed.", float64(c.Failures)},
+		{"", "rondo_rule_evaluations_missed_total", rra.Derive, "Evaluations of groups left out because the one before took too long.", float64(c.Missed)},
+		{"", "rondo_alerts_pending", rra.Gauge, "Alerts whose expression is true, not yet for long enough.", float64(c.Pending)},
+		{"", "rondo_alerts_firing", rra.Gauge, "Alerts that fire.", float64(c.Firing)},
+		{"", "rondo_alerts_sent_total", rra.Derive, "Alerts that a receiver took, each time one did.", float64(c.Sent)},
+		{"", "rondo_alert_send_failures_total", rra.Derive, "Alerts that a receiver did not take.", float64(c.SendFailures)},
+		{"", "rondo_alerts_shed_total", rra.Derive, "Alerts not sent because too many waited for a receiver.", float64(c.Shed)},
+	}
+}

@@ -1,0 +1,122 @@
+package alerts
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/rulefmt"
+)
+
+// Limits of the files.
+const (
+	maxFile  = 4 << 20 // bytes of one file
+	maxRules = 10_000  // rules in all files
+)
+
+// A group is a group of rules with its state. Its evaluation belongs to one goroutine; what others
+// read is guarded by Manager.mu.
+type group struct {
+	file, name  string
+	interval    time.Duration
+	offset      time.Duration // how long before the evaluation its queries ask
+	limit       int           // most alerts or samples of one rule; 0: no limit
+	rules       []*rule
+	evaluated   time.Time     // when the last evaluation was for; zero: never
+	took        time.Duration // by the last evaluation
+	fingerprint uint64        // of file and name: spreads evaluations over the interval
+}
+
+// key identifies the group.
+func (g *group) key() string { return g.file + ";" + g.name }
+
+// Parse reads files of rules. Each name may be a pattern, as of filepath.Match; a name without a
+// pattern must exist. every is the interval of groups that name none. The error tells file, line
+// and rule of every mistake.
+func Parse(names []string, every time.Duration) error {
+	_, err := parse(names, every)
+	return err
+}
+
+func parse(names []string, every time.Duration) ([]*group, error) {
+	var files []string
+	var errs []error
+	for _, name := range names {
+		found, err := filepath.Glob(name)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+		if len(found) == 0 && !hasMeta(name) {
+			found = []string{name} // reading it says why not
+		}
+		files = append(files, found...)
+	}
+	slices.Sort(files)
+	var groups []*group
+	rules := 0
+	for _, file := range slices.Compact(files) {
+		gs, err := parseFile(file, every)
+		errs = append(errs, err)
+		for _, g := range gs {
+			rules += len(g.rules)
+		}
+		groups = append(groups, gs...)
+	}
+	if rules > maxRules {
+		errs = append(errs, fmt.Errorf("%d rules: there may be %d", rules, maxRules))
+	}
+	return groups, errors.Join(errs...)
+}
+
+// hasMeta reports whether a name is a pattern.
+func hasMeta(name string) bool {
+	return slices.ContainsFunc([]byte(name), func(c byte) bool { return c == '*' || c == '?' || c == '[' })
+}
+
+func parseFile(file string, every time.Duration) ([]*group, error) {
+	content, err := read(file)
+	if err != nil {
+		return nil, err
+	}
+	parsed, errs := rulefmt.Parse(content, false, model.UTF8Validation)
+	if len(errs) > 0 {
+		for i, err := range errs {
+			errs[i] = fmt.Errorf("%s: %w", file, err)
+		}
+		return nil, errors.Join(errs...)
+	}
+	var groups []*group
+	for _, pg := range parsed.Groups {
+		g := &group{file: file, name: pg.Name, interval: every, limit: pg.Limit, fingerprint: hash(file + ";" + pg.Name)}
+		if pg.Interval > 0 {
+			g.interval = time.Duration(pg.Interval)
+		}
+		if pg.QueryOffset != nil {
+			g.offset = time.Duration(*pg.QueryOffset)
+		}
+		for _, r := range pg.Rules {
+			g.rules = append(g.rules, newRule(r, pg.Labels))
+		}
+		groups = append(groups, g)
+	}
+	return groups, nil
+}
+
+// read reads a file of rules.
+func read(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // read only
+	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("%s: longer than %d bytes", file, maxFile)
+	}
+	return content, err
+}

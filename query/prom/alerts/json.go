@@ -1,0 +1,157 @@
+package alerts
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// The answers of Prometheus' API about rules and alerts.
+type (
+	groupJSON struct {
+		Name     string    `json:"name"`
+		File     string    `json:"file"`
+		Rules    []any     `json:"rules"`
+		Interval float64   `json:"interval"`
+		Limit    int       `json:"limit"`
+		Time     float64   `json:"evaluationTime"`
+		Last     time.Time `json:"lastEvaluation"`
+	}
+	alertJSON struct {
+		Labels      labels.Labels `json:"labels"`
+		Annotations labels.Labels `json:"annotations"`
+		State       state         `json:"state"`
+		ActiveAt    *time.Time    `json:"activeAt,omitempty"`
+		KeepSince   *time.Time    `json:"keepFiringSince,omitempty"`
+		Value       string        `json:"value"`
+	}
+	ruleJSON struct {
+		Name      string            `json:"name"`
+		Query     string            `json:"query"`
+		Labels    map[string]string `json:"labels,omitempty"`
+		Health    string            `json:"health"`
+		LastError string            `json:"lastError,omitempty"`
+		Time      float64           `json:"evaluationTime"`
+		Last      time.Time         `json:"lastEvaluation"`
+		Type      string            `json:"type"`
+	}
+	alertingJSON struct {
+		State       state             `json:"state"`
+		Duration    float64           `json:"duration"`
+		Keep        float64           `json:"keepFiringFor"`
+		Annotations map[string]string `json:"annotations"`
+		Alerts      []alertJSON       `json:"alerts"`
+		ruleJSON
+	}
+)
+
+// Rules returns the groups as Prometheus' API does: a JSON array. The parameters type (alert or
+// record), rule_name[], rule_group[], file[] and exclude_alerts of the request choose among them.
+func (m *Manager) Rules(r *http.Request) ([]byte, error) {
+	chosen := func(param, value string) bool {
+		list := r.Form[param]
+		return len(list) == 0 || slices.Contains(list, value)
+	}
+	kind, bare := r.FormValue("type"), r.FormValue("exclude_alerts") == "true"
+	out := []groupJSON{}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, g := range m.groups {
+		if !chosen("rule_group[]", g.name) || !chosen("file[]", g.file) {
+			continue
+		}
+		gj := groupJSON{Name: g.name, File: g.file, Rules: []any{}, Interval: g.interval.Seconds(), Limit: g.limit, Time: g.took.Seconds(), Last: g.evaluated}
+		for _, rule := range g.rules {
+			if chosen("rule_name[]", rule.name) && (kind == "" || (kind == "alert") == rule.alerting) {
+				gj.Rules = append(gj.Rules, rule.json(bare))
+			}
+		}
+		if len(gj.Rules) > 0 {
+			out = append(out, gj)
+		}
+	}
+	return json.Marshal(out)
+}
+
+func (r *rule) json(bare bool) any {
+	out := ruleJSON{Name: r.name, Query: r.expr, Labels: r.labels, Health: "unknown", Time: r.took.Seconds(), Last: r.evaluated, Type: "recording"}
+	switch {
+	case r.err != nil:
+		out.Health, out.LastError = "err", r.err.Error()
+	case !r.evaluated.IsZero():
+		out.Health = "ok"
+	}
+	if !r.alerting {
+		return out
+	}
+	out.Type = "alerting"
+	notes := r.annotations
+	if notes == nil {
+		notes = map[string]string{}
+	}
+	if out.Labels == nil {
+		out.Labels = map[string]string{}
+	}
+	a := alertingJSON{r.state(), r.hold.Seconds(), r.keep.Seconds(), notes, []alertJSON{}, out}
+	if !bare {
+		a.Alerts = r.list()
+	}
+	return a
+}
+
+// list returns the alerts of a rule that are pending or fire.
+func (r *rule) list() []alertJSON {
+	out := []alertJSON{}
+	for _, a := range r.active {
+		if a.State == inactive {
+			continue
+		}
+		j := alertJSON{a.Labels, a.Annotations, a.State, &a.ActiveAt, nil, strconv.FormatFloat(a.Value, 'e', -1, 64)}
+		if !a.KeepSince.IsZero() {
+			j.KeepSince = &a.KeepSince
+		}
+		out = append(out, j)
+	}
+	slices.SortFunc(out, func(a, b alertJSON) int { return labels.Compare(a.Labels, b.Labels) })
+	return out
+}
+
+// Alerts returns the alerts that are pending or fire as Prometheus' API does: a JSON array.
+func (m *Manager) Alerts() ([]byte, error) {
+	out := []alertJSON{}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, g := range m.groups {
+		for _, r := range g.rules {
+			out = append(out, r.list()...)
+		}
+	}
+	return json.Marshal(out)
+}
+
+// A Failing is a rule whose last evaluation failed, and why.
+type Failing struct{ Group, Rule, Err string }
+
+// Failing returns the rules whose last evaluation failed, sorted; a nil Manager has none.
+func (m *Manager) Failing() []Failing {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Failing
+	for _, g := range m.groups {
+		for _, r := range g.rules {
+			if r.err != nil {
+				out = append(out, Failing{g.name, r.name, r.err.Error()})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Failing) int { return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Rule, b.Rule)) })
+	return out
+}

@@ -1,0 +1,370 @@
+package alerts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/promql"
+
+	"github.com/rondo-db/rondo/internal/loglimit"
+)
+
+// A Config configures a Manager. Query, Record and Logger must be set.
+type Config struct {
+	// Files are the names of files of rules, or patterns.
+	Files []string
+	// Every is the interval of groups that name none; 0: a minute.
+	Every time.Duration
+	// Query evaluates an expression at a time.
+	Query func(ctx context.Context, expr string, at time.Time) (promql.Vector, error)
+	// Record stores the samples of a recording rule, which is evaluated every step.
+	Record func(ctx context.Context, at time.Time, step time.Duration, samples []Sample) error
+	// Alertmanagers and Webhooks are the addresses of those who are told.
+	Alertmanagers, Webhooks []string
+	// StateFile keeps the alerts over a restart; empty: they are not kept.
+	StateFile string
+	// ExternalURL is where people reach the server; nil: nowhere.
+	ExternalURL *url.URL
+	Logger      *slog.Logger
+	// Client sends; nil: one with a timeout of ten seconds.
+	Client *http.Client
+}
+
+// A Manager evaluates rules. Its methods may be called at the same time.
+type Manager struct {
+	Config
+	senders []*sender
+	saving  sync.Mutex // one writer of the state file at a time; taken before mu
+	lines   loglimit.Limit[string]
+
+	mu      sync.Mutex // guards all below
+	groups  []*group
+	counts  Counts
+	restart context.CancelFunc // ends the evaluation, so that new groups begin; nil: none runs
+}
+
+// Counts are counts since the start.
+type Counts struct {
+	Evaluations, Failures    uint64 // of rules
+	Missed                   uint64 // evaluations left out, because the one before took too long
+	Sent, SendFailures, Shed uint64 // alerts, by receiver
+	Rules, Pending, Firing   int    // now
+}
+
+// New returns a manager of the rules in the files. The error tells every mistake in them, or in an
+// address.
+func New(c Config) (*Manager, error) {
+	if c.Every <= 0 {
+		c.Every = time.Minute
+	}
+	if c.Client == nil {
+		c.Client = &http.Client{Timeout: 10 * time.Second}
+	}
+	m := &Manager{Config: c}
+	var errs []error
+	for _, a := range c.Alertmanagers {
+		errs = append(errs, m.addSender(a, true))
+	}
+	for _, a := range c.Webhooks {
+		errs = append(errs, m.addSender(a, false))
+	}
+	groups, err := parse(c.Files, c.Every)
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return nil, err
+	}
+	m.groups = groups
+	if err := readState(c.StateFile, groups); err != nil {
+		c.Logger.Warn("alerts of before the start are forgotten", "file", c.StateFile, "err", err)
+	}
+	return m, nil
+}
+
+// Reload reads the files again. If one has a mistake, the old rules stay.
+func (m *Manager) Reload(files []string) error {
+	groups, err := parse(files, m.Every)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Files = files
+	adopt(m.groups, groups)
+	m.groups = groups
+	if m.restart != nil {
+		m.restart()
+	}
+	return nil
+}
+
+// adopt takes over the alerts of rules that are still there.
+func adopt(old, now []*group) {
+	type key struct{ group, rule string }
+	had := make(map[key][]*rule)
+	for _, g := range old {
+		for _, r := range g.rules {
+			k := key{g.key(), r.key()}
+			had[k] = append(had[k], r)
+		}
+	}
+	for _, g := range now {
+		for _, r := range g.rules {
+			k := key{g.key(), r.key()}
+			if len(had[k]) > 0 && r.alerting && had[k][0].alerting {
+				r.active = had[k][0].active
+				had[k] = had[k][1:]
+			}
+		}
+	}
+}
+
+// Run evaluates the rules and sends alerts until ctx ends.
+func (m *Manager) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, s := range m.senders {
+		wg.Go(func() { s.run(ctx) })
+	}
+	for ctx.Err() == nil {
+		m.runGroups(ctx)
+	}
+	wg.Wait()
+	m.forgetUnsent()
+	m.save()
+}
+
+// forgetUnsent makes alerts news again that a webhook was not told of.
+func (m *Manager) forgetUnsent() {
+	unsent := make(map[uint64]bool)
+	for _, s := range m.senders {
+		for _, q := range s.left() {
+			unsent[q.fingerprint] = unsent[q.fingerprint] || q.news
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, g := range m.groups {
+		for _, r := range g.rules {
+			for h, a := range r.active {
+				if unsent[h] {
+					a.SentAt = time.Time{}
+				}
+			}
+		}
+	}
+}
+
+// runGroups evaluates the groups there are now until ctx ends, or the files are read again.
+func (m *Manager) runGroups(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	m.mu.Lock()
+	groups := m.groups
+	m.restart = cancel
+	m.mu.Unlock()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, g := range groups {
+		wg.Go(func() { m.runGroup(ctx, g) })
+	}
+	<-ctx.Done()
+}
+
+// runGroup evaluates one group at its interval until ctx ends.
+func (m *Manager) runGroup(ctx context.Context, g *group) {
+	at := g.next(time.Now())
+	for {
+		t := time.NewTimer(time.Until(at))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		m.evaluate(ctx, g, at)
+		next := at.Add(g.interval)
+		if late := time.Since(next); late > 0 { // leave out what cannot be made up for
+			n := late/g.interval + 1
+			next = next.Add(n * g.interval)
+			m.mu.Lock()
+			m.counts.Missed += uint64(n)
+			m.mu.Unlock()
+		}
+		at = next
+	}
+}
+
+// next returns when the group is evaluated first after now. Groups are spread over their interval,
+// each at the same place of it after every start.
+func (g *group) next(now time.Time) time.Time {
+	shift := time.Duration(g.fingerprint % uint64(g.interval))
+	at := now.Truncate(g.interval).Add(shift)
+	if !at.After(now) {
+		at = at.Add(g.interval)
+	}
+	return at
+}
+
+// evaluate evaluates the rules of a group for a time, and sends what has become of alerts.
+func (m *Manager) evaluate(ctx context.Context, g *group, at time.Time) {
+	began := time.Now()
+	var out []message
+	changed := false
+	for _, r := range g.rules {
+		began := time.Now()
+		more, c, err := m.evaluateRule(ctx, g, r, at)
+		if ctx.Err() != nil {
+			break
+		}
+		m.mu.Lock()
+		m.counts.Evaluations++
+		if r.err = err; err != nil {
+			m.counts.Failures++
+		}
+		r.evaluated, r.took = at, time.Since(began)
+		m.mu.Unlock()
+		out, changed = append(out, more...), changed || c
+		if err != nil {
+			m.warn("a rule failed", "group", g.name, "rule", r.name, "err", err)
+		}
+	}
+	m.mu.Lock()
+	g.evaluated, g.took = at, time.Since(began)
+	m.mu.Unlock()
+	for _, s := range m.senders {
+		s.add(out)
+	}
+	if changed || len(out) > 0 {
+		m.save()
+	}
+}
+
+// evaluateRule evaluates one rule. It returns the alerts that are to be sent.
+func (m *Manager) evaluateRule(ctx context.Context, g *group, r *rule, at time.Time) (out []message, changed bool, err error) {
+	vector, err := m.Query(ctx, r.expr, at.Add(-g.offset))
+	if err != nil {
+		return nil, false, err
+	}
+	if !r.alerting {
+		samples, err := r.recorded(vector)
+		if err == nil && g.limit > 0 && len(samples) > g.limit {
+			err = fmt.Errorf("%d samples: the limit of the group is %d", len(samples), g.limit)
+		}
+		if err == nil && len(samples) > 0 {
+			err = m.Record(ctx, at, g.interval, samples)
+		}
+		return nil, false, err
+	}
+	found, err := r.alerts(ctx, expander{m.Query, m.ExternalURL, at}, vector)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ctx.Err() != nil { // the rules were read again: others evaluate now
+		return nil, false, ctx.Err()
+	}
+	if err == nil && g.limit > 0 && len(found) > g.limit {
+		clear(r.active)
+		err = fmt.Errorf("%d alerts: the limit of the group is %d", len(found), g.limit)
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	changed = r.update(found, at)
+	for h, a := range r.active {
+		due, news := a.due(at)
+		if !due {
+			continue
+		}
+		a.SentAt = at
+		out = append(out, m.message(h, a, r, at.Add(missing*max(g.interval, resend)), news))
+	}
+	return out, changed, nil
+}
+
+// warn logs, and not the same again and again.
+func (m *Manager) warn(what string, args ...any) {
+	if ok, held := m.lines.Allow(fmt.Sprint(what, args), time.Now()); ok {
+		m.Logger.Warn(what, append(args, "held_back_lines", held)...)
+	}
+}
+
+// Counts returns the counts since the start; a nil Manager has none.
+func (m *Manager) Counts() Counts {
+	if m == nil {
+		return Counts{}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.counts
+	for _, g := range m.groups {
+		c.Rules += len(g.rules)
+		for _, r := range g.rules {
+			w, b := r.count()
+			c.Pending += w
+			c.Firing += b
+		}
+	}
+	return c
+}
+
+// addSender adds a receiver. The address of an Alertmanager is that of its root.
+func (m *Manager) addSender(address string, manager bool) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("%q is no address of a receiver of alerts: want http://HOST:PORT or https://HOST:PORT", address)
+	}
+	if manager {
+		u = u.JoinPath("api/v2/alerts")
+	}
+	m.senders = append(m.senders, &sender{
+		client: m.Client, external: addressOf(m.ExternalURL), warn: m.warn, count: m.count,
+		url: u.String(), manager: manager, wake: make(chan struct{}, 1),
+	})
+	return nil
+}
+
+// message returns an alert as it is sent. until is when it counts as resolved without news.
+func (m *Manager) message(h uint64, a *alert, r *rule, until time.Time, news bool) message {
+	out := message{
+		fingerprint: h, labels: a.Labels, annotations: a.Annotations, starts: a.FiredAt, ends: until,
+		resolved: a.State == inactive, news: news, made: a.SentAt,
+	}
+	if out.resolved {
+		out.ends = a.ResolvedAt
+	}
+	if m.ExternalURL != nil {
+		out.source = m.ExternalURL.JoinPath("api/v1/query").String() + "?query=" + url.QueryEscape(r.expr)
+	}
+	return out
+}
+
+// save writes the alerts into the file that keeps them.
+func (m *Manager) save() {
+	if m.StateFile == "" {
+		return
+	}
+	m.saving.Lock()
+	defer m.saving.Unlock()
+	m.mu.Lock()
+	text, err := stateText(m.groups, time.Now())
+	m.mu.Unlock()
+	if err == nil {
+		err = writeState(m.StateFile, text)
+	}
+	if err != nil {
+		m.warn("the state of alerts was not saved", "file", m.StateFile, "err", err)
+	}
+}
+
+// count counts alerts by what became of them.
+func (m *Manager) count(sent, failed, shed uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts.Sent += sent
+	m.counts.SendFailures += failed
+	m.counts.Shed += shed
+}

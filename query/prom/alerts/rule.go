@@ -1,0 +1,214 @@
+package alerts
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math"
+	"net/url"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/model/timestamp"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/template"
+)
+
+// A rule is a rule with its state.
+type rule struct {
+	name        string // of the alert, or of the metric that is recorded
+	alerting    bool
+	expr        string
+	hold        time.Duration // for
+	keep        time.Duration // keep_firing_for
+	labels      map[string]string
+	annotations map[string]string
+	active      map[uint64]*alert // by the hash of its labels
+	err         error             // of the last evaluation
+	evaluated   time.Time
+	took        time.Duration
+}
+
+// maxAlerts is how many alerts one rule may have. A rule with more is an error, and has none.
+const maxAlerts = 10_000
+
+func newRule(r rulefmt.Rule, shared map[string]string) *rule {
+	ls := maps.Clone(shared)
+	if ls == nil {
+		ls = make(map[string]string)
+	}
+	maps.Copy(ls, r.Labels) // the rule's own go first
+	out := &rule{
+		name: r.Record, expr: r.Expr, hold: time.Duration(r.For), keep: time.Duration(r.KeepFiringFor),
+		labels: ls, annotations: r.Annotations,
+	}
+	if r.Alert != "" {
+		out.name, out.alerting, out.active = r.Alert, true, make(map[uint64]*alert)
+	}
+	return out
+}
+
+// key identifies the rule within its group, however its expression or its annotations change.
+func (r *rule) key() string { return r.name + labels.FromMap(r.labels).String() }
+
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s)) // a hash does not fail
+	return h.Sum64()
+}
+
+// A Sample is a sample that a recording rule gives.
+type Sample struct {
+	Labels labels.Labels // with the name of the metric
+	Value  float64
+}
+
+// recorded returns the samples of a recording rule.
+func (r *rule) recorded(vector promql.Vector) ([]Sample, error) {
+	out := make([]Sample, 0, len(vector))
+	seen := make(map[uint64]bool, len(vector))
+	for _, s := range vector {
+		b := labels.NewBuilder(s.Metric)
+		b.Set(model.MetricNameLabel, r.name)
+		for name, value := range r.labels {
+			b.Set(name, value)
+		}
+		ls := b.Labels()
+		if h := ls.Hash(); seen[h] {
+			return nil, fmt.Errorf("several samples have the labels %s", ls)
+		} else {
+			seen[h] = true
+		}
+		if s.H == nil && !math.IsNaN(s.F) {
+			out = append(out, Sample{ls, s.F})
+		}
+	}
+	return out, nil
+}
+
+// An expander fills in the templates of labels and annotations.
+type expander struct {
+	query    func(ctx context.Context, expr string, at time.Time) (promql.Vector, error)
+	external *url.URL // nil: nowhere
+	at       time.Time
+}
+
+// expand returns a text with the values of a sample.
+func (e expander) expand(ctx context.Context, name, text string, s promql.Sample) string {
+	const begin = "{{$labels := .Labels}}{{$externalLabels := .ExternalLabels}}{{$externalURL := .ExternalURL}}{{$value := .Value}}"
+	data := template.AlertTemplateData(s.Metric.Map(), nil, addressOf(e.external), s)
+	t := template.NewTemplateExpander(ctx, begin+text, "__alert_"+name, data, model.Time(timestamp.FromTime(e.at)), e.query, e.external, nil)
+	out, err := t.Expand()
+	if err != nil {
+		return fmt.Sprintf("<error expanding template: %s>", err)
+	}
+	return out
+}
+
+// addressOf returns an address as text, or "" if there is no address.
+func addressOf(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	return u.String()
+}
+
+// alerts returns the alerts that a vector makes of an alerting rule, by the hash of their labels.
+func (r *rule) alerts(ctx context.Context, e expander, vector promql.Vector) (map[uint64]*alert, error) {
+	if len(vector) > maxAlerts {
+		return nil, fmt.Errorf("%d alerts: a rule may have %d", len(vector), maxAlerts)
+	}
+	out := make(map[uint64]*alert, len(vector))
+	for _, s := range vector {
+		b := labels.NewBuilder(s.Metric)
+		b.Del(model.MetricNameLabel)
+		for name, text := range r.labels {
+			b.Set(name, e.expand(ctx, r.name, text, s))
+		}
+		b.Set(labels.AlertName, r.name)
+		ls := b.Labels()
+		h := ls.Hash()
+		if out[h] != nil {
+			return nil, fmt.Errorf("several alerts have the labels %s", ls)
+		}
+		a := &alert{Labels: ls, Value: s.F, State: pending, ActiveAt: e.at}
+		notes := make(map[string]string, len(r.annotations))
+		for name, text := range r.annotations {
+			notes[name] = e.expand(ctx, r.name, text, s)
+		}
+		a.Annotations = labels.FromMap(notes)
+		out[h] = a
+	}
+	return out, nil
+}
+
+// update takes over what an evaluation at a time has found, and reports whether the state of an
+// alert has changed.
+func (r *rule) update(found map[uint64]*alert, at time.Time) (changed bool) {
+	for h, f := range found {
+		a := r.active[h]
+		if a == nil || a.State == inactive {
+			r.active[h] = f
+			changed = true
+			continue
+		}
+		a.Value, a.Annotations = f.Value, f.Annotations
+		a.KeepSince = time.Time{}
+	}
+	for h, a := range r.active {
+		before := a.State
+		if found[h] == nil {
+			r.gone(h, a, at)
+		} else if a.State == pending && at.Sub(a.ActiveAt) >= r.hold {
+			a.State, a.FiredAt = firing, at
+		}
+		changed = changed || a.State != before
+	}
+	return changed
+}
+
+// gone handles an alert whose expression is no longer true.
+func (r *rule) gone(h uint64, a *alert, at time.Time) {
+	if a.State == firing && r.keep > 0 {
+		if a.KeepSince.IsZero() {
+			a.KeepSince = at
+		}
+		if at.Sub(a.KeepSince) < r.keep {
+			return
+		}
+	}
+	switch {
+	case a.State == pending, a.State == inactive && at.Sub(a.ResolvedAt) > tell:
+		delete(r.active, h)
+	case a.State == firing:
+		a.State, a.ResolvedAt, a.KeepSince = inactive, at, time.Time{}
+	}
+}
+
+// count returns how many alerts are pending and firing.
+func (r *rule) count() (waiting, burning int) {
+	for _, a := range r.active {
+		switch a.State {
+		case pending:
+			waiting++
+		case firing:
+			burning++
+		}
+	}
+	return waiting, burning
+}
+
+// state returns the worst state of the rule's alerts.
+func (r *rule) state() state {
+	waiting, burning := r.count()
+	switch {
+	case burning > 0:
+		return firing
+	case waiting > 0:
+		return pending
+	}
+	return inactive
+}

@@ -1,0 +1,210 @@
+package alerts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+)
+
+// Limits of sending.
+const (
+	maxQueue = 10_000          // alerts that wait for one receiver; the oldest are shed
+	maxBatch = 64              // alerts in one request
+	patience = time.Hour       // for how long a webhook is tried
+	wait     = 5 * time.Second // before a webhook is tried again
+)
+
+// A message is an alert as it is sent.
+type message struct {
+	fingerprint         uint64
+	labels, annotations labels.Labels
+	starts, ends        time.Time // ends is when it was resolved, or will count as resolved
+	resolved            bool
+	news                bool // it has begun to fire or was resolved since it was sent last
+	source              string
+	made                time.Time
+}
+
+// A sender sends alerts to one receiver. An Alertmanager is told of each alert every minute, and
+// what cannot be sent is dropped: it comes again. A webhook is told what is new only, and each news
+// is tried until it was taken.
+type sender struct {
+	client   *http.Client
+	external string                          // where people reach the server; empty: nowhere
+	warn     func(what string, args ...any)  // logs
+	count    func(sent, failed, shed uint64) // counts alerts
+	url      string
+	manager  bool
+	wake     chan struct{}
+
+	mu    sync.Mutex // guards queue and sent
+	queue []message
+	sent  int // the first messages of queue are on their way
+}
+
+// add queues messages.
+func (s *sender) add(ms []message) {
+	s.mu.Lock()
+	for _, m := range ms {
+		if s.manager || m.news {
+			s.queue = append(s.queue, m)
+		}
+	}
+	shed := max(len(s.queue)-maxQueue, 0)
+	s.queue = slices.Delete(s.queue, s.sent, s.sent+shed)
+	s.mu.Unlock()
+	if shed > 0 {
+		s.count(0, 0, uint64(shed))
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run sends what is queued until ctx ends.
+func (s *sender) run(ctx context.Context) {
+	for {
+		s.mu.Lock()
+		s.sent = min(len(s.queue), maxBatch)
+		batch := slices.Clone(s.queue[:s.sent])
+		s.mu.Unlock()
+		if len(batch) == 0 {
+			select {
+			case <-ctx.Done():
+				return
+			case <-s.wake:
+				continue
+			}
+		}
+		for !s.post(ctx, batch) {
+			if s.manager || ctx.Err() != nil || time.Since(batch[len(batch)-1].made) > patience {
+				break
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(wait):
+			}
+		}
+		if ctx.Err() != nil {
+			return // the batch stays in the queue
+		}
+		s.mu.Lock()
+		s.queue, s.sent = slices.Delete(s.queue, 0, s.sent), 0
+		s.mu.Unlock()
+	}
+}
+
+// left returns what was not sent.
+func (s *sender) left() []message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.manager {
+		return nil // each alert comes again anyway
+	}
+	return slices.Clone(s.queue)
+}
+
+// post sends a batch and reports whether it was taken, or will never be.
+func (s *sender) post(ctx context.Context, batch []message) (done bool) {
+	body, err := s.body(batch)
+	if err == nil {
+		err = s.request(ctx, body)
+	}
+	if ctx.Err() != nil {
+		return false
+	}
+	if err == nil {
+		s.count(uint64(len(batch)), 0, 0)
+	} else {
+		s.count(0, uint64(len(batch)), 0)
+		s.warn("alerts were not sent", "to", redacted(s.url), "alerts", len(batch), "err", err)
+	}
+	return err == nil || errors.Is(err, errRefused)
+}
+
+// errRefused says that sending the same again is of no use.
+var errRefused = errors.New("refused")
+
+func (s *sender) request(ctx context.Context, body []byte) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "rondo")
+	answer, err := s.client.Do(r)
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the address, which may have a password
+		}
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 512))
+	err = errors.Join(err, answer.Body.Close())
+	switch {
+	case answer.StatusCode/100 == 2:
+		return nil
+	case answer.StatusCode/100 == 4 && answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusRequestTimeout:
+		return fmt.Errorf("%w: %s: %.200s", errRefused, answer.Status, strings.TrimSpace(string(text)))
+	}
+	return errors.Join(fmt.Errorf("%s: %.200s", answer.Status, strings.TrimSpace(string(text))), err)
+}
+
+// redacted returns an address without its password.
+func redacted(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "an address"
+	}
+	return u.Redacted()
+}
+
+// A sentAlert is an alert in JSON, as Alertmanager's API takes it; a webhook gets Status and
+// Fingerprint, too.
+type sentAlert struct {
+	Status       string        `json:"status,omitempty"`
+	Labels       labels.Labels `json:"labels"`
+	Annotations  labels.Labels `json:"annotations"`
+	StartsAt     time.Time     `json:"startsAt"`
+	EndsAt       time.Time     `json:"endsAt"`
+	GeneratorURL string        `json:"generatorURL"`
+	Fingerprint  string        `json:"fingerprint,omitempty"`
+}
+
+// body returns the request for a batch: a list for an Alertmanager; for a webhook the message that
+// an Alertmanager of version 0.28 sends to webhooks (its version is 4).
+func (s *sender) body(batch []message) ([]byte, error) {
+	list := make([]sentAlert, len(batch))
+	status := "resolved"
+	for i, m := range batch {
+		list[i] = sentAlert{Labels: m.labels, Annotations: m.annotations, StartsAt: m.starts, EndsAt: m.ends, GeneratorURL: m.source}
+		if s.manager {
+			continue
+		}
+		list[i].Status, list[i].Fingerprint = "resolved", fmt.Sprintf("%016x", m.fingerprint)
+		if !m.resolved {
+			list[i].Status, list[i].EndsAt = "firing", time.Time{}
+			status = "firing"
+		}
+	}
+	if s.manager {
+		return json.Marshal(list)
+	}
+	return json.Marshal(map[string]any{
+		"version": "4", "groupKey": "{}:{}", "truncatedAlerts": 0, "status": status, "receiver": "rondo",
+		"groupLabels": struct{}{}, "commonLabels": struct{}{}, "commonAnnotations": struct{}{},
+		"externalURL": s.external, "alerts": list,
+	})
+}

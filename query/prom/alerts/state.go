@@ -1,0 +1,106 @@
+package alerts
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/rondo-db/rondo/internal/replace"
+)
+
+// A stateFile is the file that keeps alerts over a restart.
+type stateFile struct {
+	Version int          `json:"version"`
+	Saved   time.Time    `json:"saved"`
+	Alerts  []savedAlert `json:"alerts"`
+}
+
+type savedAlert struct {
+	Group string `json:"group"`
+	Rule  string `json:"rule"`
+	alert
+}
+
+const (
+	stateVersion = 1
+	maxState     = 256 << 20 // bytes of the file
+)
+
+// stateText returns what the file is to hold.
+func stateText(groups []*group, now time.Time) ([]byte, error) {
+	out := stateFile{Version: stateVersion, Saved: now, Alerts: []savedAlert{}}
+	for _, g := range groups {
+		for _, r := range g.rules {
+			for _, a := range r.active {
+				out.Alerts = append(out.Alerts, savedAlert{g.key(), r.key(), *a})
+			}
+		}
+	}
+	return json.Marshal(out)
+}
+
+func writeState(file string, text []byte) error {
+	return replace.File(file, func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// readState reads the alerts of the file into their rules. An empty name is no file. Alerts of rules
+// that are gone are forgotten, and those that were pending if the file is older than an hour.
+func readState(file string, groups []*group) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	text, err := io.ReadAll(io.LimitReader(f, maxState+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxState {
+		return fmt.Errorf("longer than %d bytes", maxState)
+	}
+	var in stateFile
+	d := json.NewDecoder(bytes.NewReader(text))
+	if err := d.Decode(&in); err != nil {
+		return err
+	}
+	if in.Version != stateVersion {
+		return fmt.Errorf("version %d, not %d", in.Version, stateVersion)
+	}
+	type key struct{ group, rule string }
+	rules := make(map[key]*rule)
+	for _, g := range groups {
+		for _, r := range g.rules {
+			if r.alerting {
+				rules[key{g.key(), r.key()}] = r
+			}
+		}
+	}
+	for _, s := range in.Alerts {
+		r := rules[key{s.Group, s.Rule}]
+		if r == nil || s.State == pending && time.Since(in.Saved) > outage || len(r.active) >= maxAlerts {
+			continue
+		}
+		switch s.State {
+		case pending, firing, inactive:
+			a := s.alert
+			r.active[a.Labels.Hash()] = &a
+		default:
+			return fmt.Errorf("state %q", s.State)
+		}
+	}
+	return nil
+}
