@@ -25,6 +25,7 @@ type bounds struct {
 	conns, clientConns     int           // connections: all, and of one client; so in the lines below
 	pending, clientPending int           // requests that have begun, including those that wait
 	places, clientPlaces   int           // requests that are being handled
+	writes, clientWrites   int           // requests that bring samples, which wait for the disk
 	scrapes, clientScrapes int           // requests for /metrics
 	graphs, clientGraphs   int           // requests for graphs, waiting or not
 	queries, clientQueries int           // requests of Prometheus' API that read series, likewise
@@ -48,6 +49,7 @@ func defaultBounds(memory int64) bounds {
 		conns: 1024, clientConns: 512,
 		pending: 1024, clientPending: 256,
 		places: 32, clientPlaces: 24,
+		writes: 64, clientWrites: 48,
 		scrapes: 4, clientScrapes: 2,
 		graphs: 128, clientGraphs: 64,
 		queries: 128, clientQueries: 64,
@@ -75,6 +77,7 @@ type gate struct {
 	scraped atomic.Pointer[http.Handler] // the handler of /metrics; nil: inner
 	pending *room.Room                   // all requests that have begun
 	work    *room.Room                   // requests that are being handled
+	write   *room.Room                   // requests that bring samples
 	scrape  *room.Room                   // requests for /metrics that are being handled
 	graph   *room.Room                   // requests for graphs
 	query   *room.Room                   // requests of Prometheus' API that read series
@@ -83,6 +86,7 @@ type gate struct {
 	refused [refusals]atomic.Uint64
 
 	endpoints endpoints
+	samples   map[string]bool // paths of receivers; it does not change after the first request
 
 	mu   sync.Mutex // guards told
 	told time.Time  // when a request by a foreign name was last logged
@@ -93,6 +97,7 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 		bounds: b, log: log, hosts: h,
 		pending: room.New(b.pending, b.clientPending),
 		work:    room.New(b.places, b.clientPlaces),
+		write:   room.New(b.writes, b.clientWrites),
 		scrape:  room.New(b.scrapes, b.clientScrapes),
 		graph:   room.New(b.graphs, b.clientGraphs),
 		query:   room.New(b.queries, b.clientQueries),
@@ -100,9 +105,18 @@ func newGate(b bounds, h *hosts, log *slog.Logger) *gate {
 		answers: rpc.NewBudget(b.answers, b.clientAnswers),
 
 		endpoints: newEndpoints(),
+		samples:   make(map[string]bool),
 	}
 	g.setState("starting")
 	return g
+}
+
+// receive makes room for requests to the paths of receivers.
+func (g *gate) receive(paths []string) {
+	g.endpoints.add(paths)
+	for _, path := range paths {
+		g.samples[path] = true
+	}
 }
 
 func (g *gate) setState(s string) { g.state.Store(&s) }
@@ -189,6 +203,8 @@ func (g *gate) dispatch(c *http.ResponseController, w http.ResponseWriter, r *ht
 		in = g.graph // graphs that wait for their turn keep nobody from the other places
 	case api.Queries(r.URL.Path):
 		in = g.query // likewise
+	case g.samples[r.URL.Path]:
+		in = g.write // likewise
 	}
 	g.serve(c, w, r, *g.inner.Load(), client, conn, in)
 }

@@ -34,7 +34,7 @@ func (s *server) listenHTTP(fail context.CancelCauseFunc) (*listener, error) {
 	}
 	s.page = newGate(b, newHosts(l.Addr(), s.HTTPHosts, machineNames), s.Logger)
 	s.connections = limitConnections(l, b.conns, b.clientConns)
-	s.page.endpoints.add(s.Ways.paths())
+	s.page.receive(s.Ways.paths())
 	s.announce("http", l.Addr(), s.secured())
 	if s.web != nil {
 		s.page.guard.identify, s.page.guard.challenges, s.page.guard.headers = s.identify, s.web.Challenges, s.web.SetHeaders

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rondo-db/rondo/receivers"
 )
@@ -42,19 +43,21 @@ func request(t *testing.T, method, url, body string, header ...string) string {
 	t.Helper()
 	q, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return ""
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		q.Header.Set(header[i], header[i+1])
 	}
 	res, err := http.DefaultClient.Do(q)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return ""
 	}
 	defer func() { _ = res.Body.Close() }() // it has been read
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	return fmt.Sprintf("%d %s", res.StatusCode, strings.TrimSpace(string(text)))
 }
@@ -138,5 +141,44 @@ func TestRoutesWithoutPort(t *testing.T) {
 	r := start(t, Config{Ways: w})
 	if len(r.Receivers) != 0 || !strings.Contains(r.log.String(), "the HTTP port is off") {
 		t.Errorf("receivers %v\n%s", r.Receivers, r.log)
+	}
+}
+
+// TestSamplesTakeNoOtherPlaces: while as many requests bring samples as may, which wait for the
+// disk, calls are served, and another one of them is told to try again.
+func TestSamplesTakeNoOtherPlaces(t *testing.T) {
+	b := defaultBounds(0)
+	b.places, b.clientPlaces = 1, 1
+	b.writes, b.clientWrites = 2, 2
+	b.patience = time.Millisecond
+	g := quietGate(b)
+	g.receive([]string{"/posted"})
+	block, entered := make(chan struct{}), make(chan struct{}, b.writes)
+	g.open(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/posted" {
+			entered <- struct{}{}
+			<-block
+		}
+	}), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s := httptest.NewServer(g)
+	defer s.Close()
+	done := make(chan string, b.writes)
+	for range b.writes {
+		go func() { done <- request(t, "POST", s.URL+"/posted", "x") }()
+	}
+	for range b.writes {
+		<-entered
+	}
+	if got := request(t, "POST", s.URL+"/posted", "x"); !strings.HasPrefix(got, "503") {
+		t.Errorf("a request beyond the limit: %s", got)
+	}
+	if got := request(t, "GET", s.URL+"/", ""); !strings.HasPrefix(got, "200") {
+		t.Errorf("another request: %s", got)
+	}
+	close(block)
+	for range b.writes {
+		if got := <-done; !strings.HasPrefix(got, "200") {
+			t.Errorf("a request within the limit: %s", got)
+		}
 	}
 }
