@@ -73,6 +73,10 @@ type expression struct {
 	some   bool     // it matches every text but the empty one
 }
 
+// maxReduced is the longest text that an expression is reduced to, and 1/16 of the bytes of all of
+// them. No label has a longer value.
+const maxReduced = MaxLabel
+
 // maxValues is how many values an expression is reduced to. An expression that matches more is
 // compared with the values in use.
 const maxValues = 256
@@ -108,8 +112,8 @@ func analyse(re *regexp.Regexp) (x expression) {
 		}
 		if len(more) != 1 {
 			b.WriteString(commonPrefix(more))
-			for _, rest := range parts[i+1:] {
-				texts = joined(texts, textsOf(rest))
+			for i++; i < n && texts != nil; i++ {
+				texts = joined(texts, textsOf(parts[i]))
 			}
 			break
 		}
@@ -156,8 +160,8 @@ func textsOf(re *syntax.Regexp) []string {
 		}
 	case syntax.OpConcat:
 		texts := []string{""}
-		for _, sub := range re.Sub {
-			texts = joined(texts, textsOf(sub))
+		for i := 0; i < len(re.Sub) && texts != nil; i++ {
+			texts = joined(texts, textsOf(re.Sub[i]))
 		}
 		return texts
 	case syntax.OpAlternate:
@@ -189,14 +193,17 @@ func runesOf(ranges []rune) []string {
 }
 
 // joined returns each text of a with each of b behind it; nil if one of them is nil, or if they
-// would be more than maxValues.
+// would be too many or too long.
 func joined(a, b []string) []string {
 	if a == nil || b == nil || len(a)*len(b) > maxValues {
 		return nil
 	}
-	out := make([]string, 0, len(a)*len(b))
+	out, size := make([]string, 0, len(a)*len(b)), 0
 	for _, x := range a {
 		for _, y := range b {
+			if size += len(x) + len(y); len(x)+len(y) > maxReduced || size > 16*maxReduced {
+				return nil
+			}
 			out = append(out, x+y)
 		}
 	}
