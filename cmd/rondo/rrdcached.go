@@ -34,6 +34,7 @@ type rrdcachedSettings struct {
 	conns     int
 	hostConns int
 	idle      time.Duration
+	tls       []string // --rrdcached-tls
 }
 
 func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
@@ -44,6 +45,7 @@ func (r *rrdcachedSettings) addFlags(f *pflag.FlagSet) {
 	f.BoolVar(&r.adopt, "rrdcached-adopt", true, "import the native file of a name below the base when a client names a series that does not exist")
 	f.IntVar(&r.conns, "rrdcached-connections", rrdcached.DefaultConns, "largest `number` of clients at unix sockets together, and likewise over TCP")
 	f.IntVar(&r.hostConns, rrdcachedHostConns, 0, "largest `number` of TCP clients with one IPv4 address, or in one 64-bit network of IPv6 (default: half of --rrdcached-connections)")
+	f.StringSliceVar(&r.tls, "rrdcached-tls", nil, "`CERT,KEY`: files of a certificate and of its key; the TCP addresses of --rrdcached then speak TLS")
 	r.idle = rrdcached.DefaultIdle
 	f.Var((*duration)(&r.idle), "rrdcached-idle", "`time` after which a silent client is disconnected; negative: never")
 }
@@ -60,6 +62,13 @@ func (r *rrdcachedSettings) config(p *process, db string, named bool) (server.RR
 	}
 	if r.hostConns < 0 {
 		return c, fmt.Errorf("--"+rrdcachedHostConns+" %d: want 0 or more", r.hostConns)
+	}
+	switch len(r.tls) {
+	case 0:
+	case 2:
+		c.TLS = [2]string(r.tls)
+	default:
+		return c, fmt.Errorf("--rrdcached-tls %s: want two files, CERT,KEY", strings.Join(r.tls, ","))
 	}
 	if !named {
 		// No TCP port by default, because any web page in a browser on this machine can send to

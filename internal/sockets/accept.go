@@ -2,6 +2,7 @@ package sockets
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -66,6 +67,9 @@ const farewellTime = 10 * time.Millisecond
 
 // Refuse sends farewell to the peer of a connection that has no place, and closes the connection.
 func Refuse(nc net.Conn, farewell []byte) {
+	if t, ok := nc.(*tls.Conn); ok {
+		nc, farewell = t.NetConn(), nil // a handshake would keep the caller waiting
+	}
 	if len(farewell) > 0 {
 		_ = nc.SetWriteDeadline(time.Now().Add(farewellTime)) // then Write says so
 		_, _ = nc.Write(farewell)                             // it is closed either way

@@ -3,6 +3,7 @@
 package sockets
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -12,7 +13,7 @@ import (
 // An Input reads from a connection, with or without waiting. One goroutine at a time may use it.
 type Input struct {
 	conn net.Conn
-	raw  syscall.RawConn
+	raw  syscall.RawConn // nil: a connection of TLS
 
 	buf  []byte
 	wait bool
@@ -21,8 +22,12 @@ type Input struct {
 	try  func(fd uintptr) bool // the method attempt, kept here so that a read allocates nothing
 }
 
-// NewInput returns the Input of a connection. It fails if c has no file descriptor.
+// NewInput returns the Input of a connection. It fails if c is neither one of TLS nor has a file
+// descriptor.
 func NewInput(c net.Conn) (*Input, error) {
+	if _, ok := c.(*tls.Conn); ok {
+		return &Input{conn: c}, nil
+	}
 	sc, ok := c.(syscall.Conn)
 	if !ok {
 		return nil, errors.New("connection without a descriptor")
@@ -53,7 +58,14 @@ func (in *Input) attempt(fd uintptr) bool {
 }
 
 // Read reads into buf, which must not be empty. Without wait it returns 0 if nothing has arrived.
+// What has arrived over TLS is not known without waiting for it, so Read returns 0 there.
 func (in *Input) Read(buf []byte, wait bool) (int, error) {
+	switch {
+	case in.raw == nil && !wait:
+		return 0, nil
+	case in.raw == nil:
+		return in.conn.Read(buf)
+	}
 	in.buf, in.wait, in.n, in.err = buf, wait, 0, nil
 	err := in.raw.Read(in.try)
 	in.buf = nil

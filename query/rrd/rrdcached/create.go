@@ -39,7 +39,7 @@ func (c *conn) create(r *request) {
 		return
 	}
 	base := c.s.names.baseOf(file)
-	verb, alone, err := createArgs(args[1:], func(name string) string { return c.s.names.below(base, name) })
+	words, err := createArgs(args[1:], func(name string) string { return c.s.names.below(base, name) })
 	if err != nil {
 		c.createAll()
 		c.fail(r.cmd, err.Error())
@@ -50,15 +50,15 @@ func (c *conn) create(r *request) {
 		seen = path
 	}
 	path = strings.TrimSuffix(path, ".rrd")
-	if _, twice := c.created[path]; twice || alone || len(c.creates) == maxCreates {
+	if _, twice := c.created[path]; twice || words.alone || len(c.creates) == maxCreates {
 		c.createAll()
 	}
 	if c.created == nil {
 		c.created = make(map[string]struct{})
 	}
 	c.created[path] = struct{}{}
-	c.creates = append(c.creates, creating{number: c.number(), alone: alone, base: base, seen: seen, args: slices.Concat([]string{"create"}, verb[0], []string{"--", file}, verb[1])})
-	if alone {
+	c.creates = append(c.creates, creating{number: c.number(), alone: words.alone, base: base, seen: seen, args: slices.Concat([]string{"create"}, words.verb[0], []string{"--", file}, words.verb[1])})
+	if words.alone {
 		c.createAll()
 	}
 }
@@ -106,9 +106,15 @@ func (c *conn) createAll() {
 	c.creates = c.creates[:0]
 }
 
-// createArgs turns the words behind the name into the options and the arguments of rrdtool create.
-// below converts the names of other series. alone says that the CREATE reads other series.
-func createArgs(words []string, below func(name string) string) (verb [2][]string, alone bool, err error) {
+// A createWords is what the words of a CREATE behind its name say.
+type createWords struct {
+	verb  [2][]string // the options and the arguments of rrdtool create
+	alone bool        // other series are read
+	keeps bool        // a series that exists is kept
+}
+
+// createArgs reads the words of a CREATE behind its name. below converts the names of other series.
+func createArgs(words []string, below func(name string) string) (c createWords, err error) {
 	usage := fmt.Errorf("Usage: %s", commands[cmdCreate].usage)
 	for len(words) > 0 {
 		word := words[0]
@@ -116,13 +122,13 @@ func createArgs(words []string, below func(name string) string) (verb [2][]strin
 		option := word[:min(len(word), 2)] // rrdcached compares no more of an option
 		switch {
 		case option == "-O":
-			verb[0] = append(verb[0], "--no-overwrite")
+			c.verb[0], c.keeps = append(c.verb[0], "--no-overwrite"), true
 			continue
 		case strings.HasPrefix(word, "DS:"), strings.HasPrefix(word, "RRA:"):
-			verb[1] = append(verb[1], word)
+			c.verb[1] = append(c.verb[1], word)
 			continue
 		case option != "-b" && option != "-s" && option != "-t" && option != "-r", len(words) == 0:
-			return verb, alone, usage
+			return c, usage
 		}
 		value := words[0]
 		words = words[1:]
@@ -133,20 +139,20 @@ func createArgs(words []string, below func(name string) string) (verb [2][]strin
 				continue // the same as no start
 			}
 			if n < firstSecond {
-				return verb, alone, fmt.Errorf("The first entry must be after 1980.")
+				return c, fmt.Errorf("The first entry must be after 1980.")
 			}
-			verb[0] = append(verb[0], "--start", startText(n))
+			c.verb[0] = append(c.verb[0], "--start", startText(n))
 		case "-s":
 			if n, _, _ := scanInt([]byte(value), 10); n > 0 {
-				verb[0] = append(verb[0], "--step", strconv.FormatInt(n, 10))
+				c.verb[0] = append(c.verb[0], "--step", strconv.FormatInt(n, 10))
 			}
 		case "-t":
-			verb[0], alone = append(verb[0], "--template", below(value)), true
+			c.verb[0], c.alone = append(c.verb[0], "--template", below(value)), true
 		case "-r":
-			verb[0], alone = append(verb[0], "--source", below(value)), true
+			c.verb[0], c.alone = append(c.verb[0], "--source", below(value)), true
 		}
 	}
-	return verb, alone, nil
+	return c, nil
 }
 
 // startText returns a time in the form in which the verb reads it as seconds since 1970. A short

@@ -163,7 +163,9 @@ func (c *conn) parse() {
 		if n > 0 && line[n-1] == '\r' {
 			line = line[:n-1]
 		}
-		c.line(line)
+		if c.visitor == nil || c.passes(line) {
+			c.line(line)
+		}
 	}
 	c.from = c.to - len(data)
 	if len(data) > MaxLine {

@@ -2,6 +2,7 @@ package rrdcached
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"time"
 
@@ -12,12 +13,20 @@ import (
 // allows all commands. Serve closes l and returns when all its connections have ended. The error is
 // ctx's, or says why Serve could accept no more connections.
 func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) error {
+	return s.ServeDoor(ctx, l, Door{Allow: allow})
+}
+
+// handshakeTime is how long a peer may take to begin TLS.
+const handshakeTime = 10 * time.Second
+
+// ServeDoor is Serve at a listener whose door says who may do what. The listener may be one of TLS.
+func (s *Server) ServeDoor(ctx context.Context, l net.Listener, d Door) error {
 	defer context.AfterFunc(ctx, func() {
 		t := time.AfterFunc(graceTime, s.end)
 		context.AfterFunc(s.life, func() { t.Stop() })
 	})()
 	return sockets.Accept(ctx, l, func(ctx context.Context, nc net.Conn) func() {
-		c, err := s.newConn(ctx, nc, allow)
+		c, err := s.newConn(ctx, nc, d)
 		if err != nil {
 			s.o.Logger.Error("connection not served", "err", err)
 			_ = nc.Close() // nothing was sent
@@ -33,20 +42,31 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, allow Commands) erro
 			defer c.place.Leave()
 			stop := context.AfterFunc(ctx, c.interrupt)
 			defer stop()
+			if t, ok := nc.(*tls.Conn); ok && !shakesHands(ctx, t) {
+				return
+			}
 			c.serve()
 		}
 	})
 }
 
-func (s *Server) newConn(ctx context.Context, nc net.Conn, allow Commands) (*conn, error) {
+// shakesHands reports whether a peer begins TLS in time.
+func shakesHands(ctx context.Context, t *tls.Conn) bool {
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	return t.HandshakeContext(ctx) == nil
+}
+
+func (s *Server) newConn(ctx context.Context, nc net.Conn, d Door) (*conn, error) {
 	in, err := sockets.NewInput(nc)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{s: s, ctx: ctx, nc: nc, in: in, allow: allow, peer: sockets.Local, host: sockets.Local, patience: s.o.WriteTime}
+	c := &conn{s: s, ctx: ctx, nc: nc, in: in, peer: sockets.Local, host: sockets.Local, patience: s.o.WriteTime}
 	if a := sockets.Address(nc.RemoteAddr()); a.IsValid() {
 		c.peer, c.host = a.String(), sockets.Client(a)
 	}
+	c.visit(d)
 	return c, nil
 }
 

@@ -129,6 +129,9 @@ type RRDCached struct {
 	// Conns, HostConns and Idle are limits; 0 means the default of package rrdcached.
 	Conns, HostConns int
 	Idle             time.Duration
+	// TLS are the files of a certificate and of its key; if they are not empty, the TCP addresses
+	// speak TLS.
+	TLS [2]string
 	// Define returns the definition of a series that a rule allows and an UPDATE makes. values is
 	// the number of values in a sample. With a step of 0 Define chooses the step. sources, if not
 	// nil, are the data sources of the rule.

@@ -32,6 +32,9 @@ func (s *server) early() error {
 			return err
 		}
 	}
+	if err := s.earlyRRDCached(); err != nil {
+		return err
+	}
 	return CheckSocket(s.Socket)
 }
 

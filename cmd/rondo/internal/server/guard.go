@@ -45,6 +45,11 @@ func (g *guard) check(r *http.Request, client string) (*http.Request, error) {
 			return nil, &refusedError{refusedRole, err.Error()}
 		}
 	}
+	if n.folder != "" {
+		if err := u.Check(n.folder); err != nil {
+			return nil, &refusedError{refusedRole, err.Error()}
+		}
+	}
 	if g.identify == nil {
 		return r, nil
 	}

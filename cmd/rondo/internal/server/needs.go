@@ -13,23 +13,26 @@ type need struct {
 	// all: the answer is about all series, so that users who are limited to folders are refused.
 	// The other routes show such users their own series only, by an access.View.
 	all bool
+	// folder, if not empty, holds all series that the request may concern: users who are limited to
+	// folders must reach all of it.
+	folder string
 }
 
 // What the entries of needs say.
 var (
 	free    = need{role: access.None} // for everybody, who has said who they are or not
 	reads   = need{role: access.Read}
-	readAll = need{access.Read, true}
+	readAll = need{role: access.Read, all: true}
 	writes  = need{role: access.Write}
 	admins  = need{role: access.Admin}
-	whole   = need{access.Admin, true}
-	saves   = need{access.Write, true} // dashboards, whose texts name series of all folders
+	whole   = need{role: access.Admin, all: true}
+	saves   = need{role: access.Write, all: true} // dashboards, whose texts name series of all folders
 )
 
 // needs is the one table of who may do what. It says what each procedure and each route of the HTTP
 // port needs, by its path; a path that ends in a slash stands for all below it. What is missing
 // here needs the role admin, and a test fails. The routes of receivers are not in it: what they
-// need is receives, or for a GET asks.
+// need is what received says.
 //
 // The procedures of the service Local are answered at rondo.sock only, whose file says who may.
 var needs = map[string]need{
@@ -70,26 +73,29 @@ var needs = map[string]need{
 	"/rondo.v1.Local/Import":        whole,
 }
 
-// What the routes of receivers need. The paths of their series come from labels, so that users who
-// are limited to folders are refused.
-var (
-	receives = need{access.Write, true}
-	asks     = need{access.Read, true}
-)
+// received returns what a request to a receiver needs whose series all are below a folder. Their
+// paths come from labels, so that a user who is limited to folders must reach the whole folder.
+func received(method, folder string) need {
+	n := need{role: access.Write, folder: folder}
+	if method == http.MethodGet || method == http.MethodHead {
+		n.role = access.Read
+	}
+	return n
+}
 
 // routes is a ServeMux that knows its patterns.
 type routes struct {
 	http.ServeMux
 	patterns []string
-	received map[string]bool // the paths of receivers
+	received map[string]string // the folder of a receiver's series, by the path of a route
 }
 
-// receive registers the handler of a receiver's path.
-func (m *routes) receive(path string, h http.Handler) {
+// receive registers the handler of a receiver's path, whose series all are below a folder.
+func (m *routes) receive(path, folder string, h http.Handler) {
 	if m.received == nil {
-		m.received = make(map[string]bool)
+		m.received = make(map[string]string)
 	}
-	m.received[path] = true
+	m.received[path] = folder
 	m.ServeMux.Handle(path, h)
 }
 
@@ -105,11 +111,8 @@ func (m *routes) need(r *http.Request) need {
 		return n
 	}
 	_, pattern := m.Handler(r)
-	switch {
-	case m.received[pattern] && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		return asks
-	case m.received[pattern]:
-		return receives
+	if folder, ok := m.received[pattern]; ok {
+		return received(r.Method, folder)
 	}
 	if n, ok := needs[pathOf(pattern)]; ok {
 		return n

@@ -111,3 +111,38 @@ func TestGuardKeepsLimitedUsersFromTheWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestLimitedUsersSend: a user who was limited to folders could send nothing to a receiver, not
+// even to one whose series all are in these folders.
+func TestLimitedUsersSend(t *testing.T) {
+	var m routes
+	m.receive("/lines", "lines", http.NotFoundHandler())
+	for _, tt := range []struct {
+		method  string
+		role    access.Role
+		folders []string
+		want    bool
+	}{
+		{"POST", access.Write, nil, true},
+		{"POST", access.Write, []string{"lines"}, true},
+		{"POST", access.Write, []string{"other", "lines"}, true},
+		{"POST", access.Write, []string{"lines/mine"}, false},
+		{"POST", access.Write, []string{"other"}, false},
+		{"POST", access.Write, []string{}, false},
+		{"POST", access.Read, []string{"lines"}, false},
+		{"GET", access.Read, []string{"lines"}, true},
+		{"GET", access.Read, []string{"line"}, false},
+		{"HEAD", access.Read, nil, true},
+	} {
+		g := guard{
+			need: m.need,
+			identify: func(*http.Request, string) (*access.User, error) {
+				return &access.User{Name: "sender", Role: tt.role, Folders: tt.folders}, nil
+			},
+			challenges: func() []string { return nil },
+		}
+		if _, err := g.check(httptest.NewRequest(tt.method, "/lines", nil), ""); (err == nil) != tt.want {
+			t.Errorf("%s with the role %v below %q: %v", tt.method, tt.role, tt.folders, err)
+		}
+	}
+}

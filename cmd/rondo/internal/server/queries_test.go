@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/backups"
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/engine/enginetest"
 	"github.com/rondo-db/rondo/query/prom/api"
@@ -17,7 +18,7 @@ import (
 func TestPrometheusAPI(t *testing.T) {
 	store := enginetest.Open(t)
 	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), page: quietGate(defaultBounds(0)), store: store}
-	s.receivers = newManager(s)
+	s.receivers, s.backups = newManager(s), new(backups.Keeper)
 	s.rpc = s.newRPC()
 	s.pages, s.queries = s.newPages(), s.newQueries()
 	s.page.open(s.handlers())

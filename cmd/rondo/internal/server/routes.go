@@ -26,14 +26,16 @@ func (w Ways) paths() (paths []string) {
 func (m *manager) mount(mux *routes, w Ways) {
 	for _, path := range w.paths() {
 		byMethod := make(map[string]string) // the protocol
+		folder := ""
 		for _, r := range w.Receivers {
 			for _, route := range r.Protocol.Routes {
 				if method, p, _ := strings.Cut(route, " "); p == path {
 					byMethod[method] = r.Protocol.Name
+					folder = r.Protocol.PathPrefix()
 				}
 			}
 		}
-		mux.receive(path, m.route(byMethod))
+		mux.receive(path, folder, m.route(byMethod))
 	}
 }
 

@@ -39,14 +39,16 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &daemon{Server: srv, cancel: cancel}
-	serve := func(l net.Listener, allow rrdcached.Commands) {
+	serve := func(l net.Listener, a rrdcached.Address) {
+		l, door, secured := s.door(l, a)
 		d.addrs = append(d.addrs, l.Addr())
 		if s.RRDCached.Named || len(files) > 0 {
 			s.opened++
 		}
-		s.announce(name, l.Addr(), false)
+		d.secured = append(d.secured, secured)
+		s.announce(name, l.Addr(), secured)
 		d.running.Go(func() {
-			if err := srv.Serve(ctx, l, allow); err != nil {
+			if err := srv.ServeDoor(ctx, l, door); err != nil {
 				fail(err)
 			}
 		})
@@ -57,11 +59,11 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 			if err != nil {
 				return d, fmt.Errorf("socket %s of systemd: %w", name, err)
 			}
-			var allow rrdcached.Commands
+			a := rrdcached.Address{Network: l.Addr().Network(), Addr: l.Addr().String()}
 			if i < len(s.RRDCached.Addresses) {
-				allow = s.RRDCached.Addresses[i].Allow
+				a.Allow = s.RRDCached.Addresses[i].Allow
 			}
-			serve(l, allow)
+			serve(l, a)
 		}
 		return d, nil
 	}
@@ -73,7 +75,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 			}
 			continue
 		}
-		serve(l, a.Allow)
+		serve(l, a)
 	}
 	return d, nil
 }

@@ -37,6 +37,7 @@ type server struct {
 	http        *listener
 	connections *connections      // of http
 	web         *webconfig.Keeper // nil: there is no file
+	daemonTLS   *webconfig.Keeper // the certificate of rrdcached's TCP addresses; nil: web's, or none
 	local       *listener
 	commands    *rpc.Local // the service at local
 	receivers   *manager
@@ -64,6 +65,7 @@ type swept struct{ expired, dropped atomic.Uint64 }
 type daemon struct {
 	*rrdcached.Server
 	addrs   []net.Addr
+	secured []bool // which of them ask for credentials
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }

@@ -97,8 +97,8 @@ func (s *server) listeners() []listening {
 		add(p.Name, r.receiver.Addr(), p.Secured != nil && p.Secured(s.settings(r.settings)))
 	}
 	if s.daemon != nil {
-		for _, a := range s.daemon.addrs {
-			add("rrdcached", a, false)
+		for i, a := range s.daemon.addrs {
+			add("rrdcached", a, s.daemon.secured[i])
 		}
 	}
 	socket := &rondov1.Listener{Name: "command line", Network: "unix", Addr: absolute(filepath.Join(s.DB, rpc.SocketName))}

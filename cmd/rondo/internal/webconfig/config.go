@@ -46,8 +46,8 @@ type Listener struct {
 	Auth    bool        // rrdcached's listeners: the first line must be AUTH and a token
 }
 
-// cap returns a user with no more than the listener allows.
-func (l Listener) cap(u *access.User) *access.User {
+// Cap returns a user with no more than the listener allows.
+func (l Listener) Cap(u *access.User) *access.User {
 	if l.Role >= u.Role && l.Folders == nil {
 		return u
 	}

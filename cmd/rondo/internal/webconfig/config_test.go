@@ -21,8 +21,8 @@ func hashOf(t *testing.T, password string) string {
 	return string(hash)
 }
 
-// open opens a file of a text.
-func open(t *testing.T, a *webconfigtest.Authority, text string) *Keeper {
+// opened opens a file of a text.
+func opened(t *testing.T, a *webconfigtest.Authority, text string) *Keeper {
 	t.Helper()
 	k, err := Open(a.Write(t, "web.yml", text), slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -121,14 +121,14 @@ rate_limit: {interval: 1s, burst: 20}
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	k := open(t, a, "basic_auth_users: {alice: "+hashOf(t, "x")+"}\n")
+	k := opened(t, a, "basic_auth_users: {alice: "+hashOf(t, "x")+"}\n")
 	if u := k.Config().users["alice"]; u.Role != access.Admin || u.Limited() {
 		t.Errorf("without a section rondo alice is %+v", u)
 	}
-	if k := open(t, a, ""); k.Config().anonymous.Role != access.Admin || k.Secured() {
+	if k := opened(t, a, ""); k.Config().anonymous.Role != access.Admin || k.Secured() {
 		t.Error("an empty file refuses requests")
 	}
-	k = open(t, a, "basic_auth_users: {alice: "+hashOf(t, "x")+"}\nrondo: {users: {bob: {role: admin}}}\n")
+	k = opened(t, a, "basic_auth_users: {alice: "+hashOf(t, "x")+"}\nrondo: {users: {bob: {role: admin}}}\n")
 	if u := k.Config().users["alice"]; u.Role != access.Read {
 		t.Errorf("alice, who is not among the users, is %+v", u)
 	}

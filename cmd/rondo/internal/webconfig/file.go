@@ -153,7 +153,7 @@ type reader struct {
 
 // read returns the bytes of a file. A relative name is below the folder of the configuration.
 func (r *reader) read(name string) ([]byte, error) {
-	if name != r.file && !filepath.IsAbs(name) {
+	if r.file != "" && name != r.file && !filepath.IsAbs(name) {
 		name = filepath.Join(filepath.Dir(r.file), name)
 	}
 	r.stamps = append(r.stamps, stampOf(name)) // before it is read: a later change is noticed

@@ -41,7 +41,7 @@ func (k *Keeper) Identify(r *http.Request, client string) (*access.User, error) 
 	if err != nil {
 		return nil, err
 	}
-	return c.Listener(HTTPListener, "").cap(u), nil
+	return c.Listener(HTTPListener, "").Cap(u), nil
 }
 
 // admitted reports whether rate_limit allows one more request now.
@@ -109,7 +109,7 @@ func (k *Keeper) Token(text string, l Listener) (*access.User, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.cap(u), nil
+	return l.Cap(u), nil
 }
 
 func (c *Config) token(text string, now time.Time) (*access.User, error) {

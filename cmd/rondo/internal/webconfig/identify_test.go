@@ -34,7 +34,7 @@ func TestIdentify(t *testing.T) {
 	known := a.Leaf(t, "agent", webconfigtest.Leaf{SAN: "agent.example.com"})
 	other := a.Leaf(t, "other", webconfigtest.Leaf{})
 	old := a.Leaf(t, "old", webconfigtest.Leaf{CN: "agent", Expires: time.Now().Add(-time.Hour)})
-	k := open(t, a, fmt.Sprintf(`
+	k := opened(t, a, fmt.Sprintf(`
 tls_server_config: {cert_file: server.crt, key_file: server.key, client_auth_type: VerifyClientCertIfGiven, client_ca_file: ca.crt}
 basic_auth_users: {alice: %q, bob: %q}
 rondo:
@@ -116,7 +116,7 @@ func counted(k *Keeper) *int {
 
 func TestPasswordsAreComparedOnce(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
-	k := open(t, a, "basic_auth_users: {alice: "+hashOf(t, "wonder")+"}\n")
+	k := opened(t, a, "basic_auth_users: {alice: "+hashOf(t, "wonder")+"}\n")
 	n := counted(k)
 	try := func(client, password string) error {
 		r := httptest.NewRequest("GET", "/", nil)
@@ -157,7 +157,7 @@ func TestPasswordsAreComparedOnce(t *testing.T) {
 // knows the password is let in meanwhile, and what is remembered stays bounded.
 func TestFloodOfPasswordsIsBounded(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
-	k := open(t, a, "basic_auth_users: {alice: "+hashOf(t, "wonder")+"}\n")
+	k := opened(t, a, "basic_auth_users: {alice: "+hashOf(t, "wonder")+"}\n")
 	now := time.Unix(1_700_000_000, 0)
 	k.now = func() time.Time { return now }
 	n := counted(k)
@@ -210,7 +210,7 @@ func TestFloodOfPasswordsIsBounded(t *testing.T) {
 // and the others wait, a bounded number of them.
 func TestOnePasswordAtATime(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
-	k := open(t, a, "basic_auth_users: {alice: "+hashOf(t, "wonder")+"}\n")
+	k := opened(t, a, "basic_auth_users: {alice: "+hashOf(t, "wonder")+"}\n")
 	k.checker.patience = time.Hour
 	entered, release := make(chan struct{}, 1000), make(chan struct{})
 	k.checker.compare = func([]byte, []byte) error {
@@ -253,7 +253,7 @@ func TestOnePasswordAtATime(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	a := webconfigtest.New(t, "rondo tests")
-	k := open(t, a, "rate_limit: {interval: 1s, burst: 3}\n")
+	k := opened(t, a, "rate_limit: {interval: 1s, burst: 3}\n")
 	now := time.Unix(1_700_000_000, 0)
 	k.now = func() time.Time { return now }
 	ask := func() error {

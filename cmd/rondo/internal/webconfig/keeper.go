@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/rondo-db/rondo/internal/access"
 )
 
 // lookEvery is how often a Keeper looks whether its files have changed while requests arrive.
@@ -17,7 +19,8 @@ const lookEvery = time.Second
 // A Keeper keeps the newest configuration that could be read. Its methods may be called at the same
 // time.
 type Keeper struct {
-	file    string
+	file    string // for the log
+	read    func() (*Config, []stamp, error)
 	log     *slog.Logger
 	now     func() time.Time
 	current atomic.Pointer[Config]
@@ -35,8 +38,24 @@ func Open(file string, log *slog.Logger) (*Keeper, error) {
 	if abs, err := filepath.Abs(file); err == nil {
 		file = abs
 	}
-	k := &Keeper{file: file, log: log, now: time.Now, checker: newChecker()}
-	c, stamps, err := load(file)
+	return open(file, log, func() (*Config, []stamp, error) { return load(file) })
+}
+
+// OpenPair reads the files of a certificate and its key, for TLS and nothing else.
+func OpenPair(cert, key string, log *slog.Logger) (*Keeper, error) {
+	return open(cert, log, func() (*Config, []stamp, error) {
+		r := new(reader)
+		c := &Config{anonymous: access.Everything()}
+		if err := c.setTLS(r, &tlsSection{CertFile: cert, KeyFile: key}); err != nil {
+			return nil, r.stamps, err
+		}
+		return c, r.stamps, nil
+	})
+}
+
+func open(file string, log *slog.Logger, read func() (*Config, []stamp, error)) (*Keeper, error) {
+	k := &Keeper{file: file, read: read, log: log, now: time.Now, checker: newChecker()}
+	c, stamps, err := read()
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +86,7 @@ func (k *Keeper) Refresh() error {
 	if !slices.ContainsFunc(k.stamps, stamp.changed) {
 		return k.err
 	}
-	c, stamps, err := load(k.file)
+	c, stamps, err := k.read()
 	if err == nil && (c.tls == nil) != (k.current.Load().tls == nil) {
 		k.log.Warn("a changed setting needs a restart", "setting", "tls_server_config", "file", k.file)
 		c.tls = k.current.Load().tls

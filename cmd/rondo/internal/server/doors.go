@@ -1,0 +1,64 @@
+package server
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"slices"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
+	"github.com/rondo-db/rondo/internal/access"
+	"github.com/rondo-db/rondo/query/rrd/rrdcached"
+)
+
+// earlyRRDCached finds mistakes in the credentials of rrdcached's addresses.
+func (s *server) earlyRRDCached() error {
+	if f := s.RRDCached.TLS; f != [2]string{} {
+		var err error
+		if s.daemonTLS, err = webconfig.OpenPair(f[0], f[1], s.Logger); err != nil {
+			return fmt.Errorf("--rrdcached-tls: %w", err)
+		}
+	}
+	if s.web == nil {
+		return nil
+	}
+	for _, key := range s.web.Config().Addresses() {
+		if !slices.ContainsFunc(s.RRDCached.Addresses, func(a rrdcached.Address) bool { return a.String() == key }) {
+			return fmt.Errorf("--web-config: listeners: %s is no address of --rrdcached as it is written there", key)
+		}
+	}
+	return nil
+}
+
+// door returns what the file of --web-config says of an address of rrdcached's protocol, and its
+// listener with TLS if that is wanted. The key rrdcached is for TCP: sockets in the file system
+// have keys of their own. secured says that credentials are asked for.
+func (s *server) door(l net.Listener, a rrdcached.Address) (_ net.Listener, d rrdcached.Door, secured bool) {
+	d.Allow = a.Allow
+	name := webconfig.RRDCachedListener
+	if a.Network == "unix" {
+		name = a.String()
+	}
+	certificate := s.daemonTLS
+	if a.Network == "unix" {
+		certificate = nil
+	}
+	if s.web != nil {
+		rules := func() webconfig.Listener { return s.web.Config().Listener(name, a.String()) }
+		if rules().TLS {
+			certificate = s.web
+		}
+		secured = rules().Auth
+		d.User = func() *access.User {
+			if r := rules(); !r.Auth {
+				return r.Cap(access.Everything())
+			}
+			return nil
+		}
+		d.Token = func(text string) (*access.User, error) { return s.web.Token(text, rules()) }
+	}
+	if certificate != nil {
+		l = tls.NewListener(l, certificate.TLS())
+	}
+	return l, d, secured
+}
