@@ -225,7 +225,7 @@ func (s *script) eval(text string) {
 	}
 	s.ran++
 	w := s.world()
-	got, want := result(w.engine, sorted{w.prom}, expr, p), result(w.engine, s.samples, expr, p)
+	got, want := answers(w, s.samples, expr, p)
 	if got != want {
 		s.Errorf("%s over %v:\n%s", expr, p, firstDifference(got, want))
 	}
