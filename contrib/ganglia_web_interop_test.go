@@ -73,7 +73,8 @@ func gangliaSeries(metrics []string, seconds, step int) (commands []string) {
 				sources += fmt.Sprintf(" DS:num:GAUGE:%d:U:U", 8*step)
 			}
 			commands = append(commands, fmt.Sprintf("create %s --start %d --step %d %s RRA:AVERAGE:0.5:1:%d RRA:AVERAGE:0.5:4:%d RRA:AVERAGE:0.5:40:500", name, drawnEnd-seconds, step, sources, seconds/step/4, seconds/step))
-			update := "update " + name
+			var update strings.Builder
+			update.WriteString("update " + name)
 			for n := 1; n*step <= seconds; n++ {
 				value := fmt.Sprintf("%.3f", float64(k+1)*math.Abs(40+37*math.Sin(float64(n+9*m)/70)))
 				if (n+m)%83 < 10 {
@@ -82,9 +83,9 @@ func gangliaSeries(metrics []string, seconds, step int) (commands []string) {
 				if k > 1 {
 					value += ":2"
 				}
-				update += fmt.Sprintf(" %d:%s", drawnEnd-seconds+n*step, value)
+				update.WriteString(fmt.Sprintf(" %d:%s", drawnEnd-seconds+n*step, value))
 			}
-			commands = append(commands, update)
+			commands = append(commands, update.String())
 		}
 	}
 	return commands

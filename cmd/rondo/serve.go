@@ -240,11 +240,16 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 		return server.Ways{}, nil, err
 	}
 	s.rules = list.Rules
-	ways := server.Ways{Policy: list.Policy, Metrics: metrics}
+	ways, err := s.receivers(named)
+	return server.Ways{Policy: list.Policy, Metrics: metrics, Receivers: ways}, named, err
+}
+
+// receivers returns the protocols with their settings. named are the flags that the user has set.
+func (s *serve) receivers(named map[string]bool) (out []server.Receiver, err error) {
 	for _, w := range s.ways {
 		addr, err := w.listens()
 		if err != nil {
-			return server.Ways{}, nil, err
+			return nil, err
 		}
 		r := server.Receiver{
 			Protocol: w.protocol,
@@ -254,9 +259,9 @@ func (s *serve) apply() (server.Ways, map[string]bool, error) {
 		for name, values := range w.options {
 			r.Options[name] = values()
 		}
-		ways.Receivers = append(ways.Receivers, r)
+		out = append(out, r)
 	}
-	return ways, named, nil
+	return out, nil
 }
 
 // minMemory is the least --memory, in bytes: the queues of a server with few series need so much.

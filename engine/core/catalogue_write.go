@@ -71,12 +71,7 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		if err := w.write(ops); err != nil {
 			return err
 		}
-		for k := range notes {
-			if err := tx.Sound(bucketNotes, []byte(k), []byte(k)); err != nil {
-				return err
-			}
-		}
-		if err := putAll(tx, bucketNotes, notes); err != nil {
+		if err := putNotes(tx, notes); err != nil {
 			return err
 		}
 		if m > 0 {
@@ -105,6 +100,16 @@ func (s *Store) writeChanges(b wal.Pos) error {
 		cat.pos, cat.stored = b, w.count
 		cat.forget(ops)
 	})
+}
+
+// putNotes puts notes in place of those that the database holds under their keys.
+func putNotes(tx *boltfile.Tx, notes map[string][]byte) error {
+	for k := range notes {
+		if err := tx.Sound(bucketNotes, []byte(k), []byte(k)); err != nil {
+			return err
+		}
+	}
+	return putAll(tx, bucketNotes, notes)
 }
 
 // putNumber puts a number of the bucket meta.

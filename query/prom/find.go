@@ -3,62 +3,13 @@ package prom
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/rondo-db/rondo/engine/core"
-	"github.com/rondo-db/rondo/rra"
 )
-
-// cfLabel is a label that only selectors have: its value is the consolidation function of the
-// archive that answers.
-const cfLabel = "__cf__"
-
-// A selector is a selector of a query: what metrics must match.
-type selector struct {
-	matchers []*labels.Matcher
-	names    []*labels.Matcher // those of matchers that are about the name
-	forced   bool              // the selector names the consolidation function,
-	cf       rra.CF            // which is this one
-}
-
-func newSelector(ms []*labels.Matcher) (*selector, error) {
-	sel := &selector{}
-	for _, m := range ms {
-		if m.Name == model.MetricNameLabel {
-			sel.names = append(sel.names, m)
-		}
-		if m.Name != cfLabel {
-			sel.matchers = append(sel.matchers, m)
-			continue
-		}
-		cf, err := rra.ParseCF(m.Value)
-		if m.Type != labels.MatchEqual || err != nil {
-			return nil, fmt.Errorf(`%s: want %s="AVERAGE", "MIN", "MAX" or "LAST"`, m, cfLabel)
-		}
-		sel.forced, sel.cf = true, cf
-	}
-	return sel, nil
-}
-
-// matches reports whether a metric is selected.
-func (sel *selector) matches(ls labels.Labels) bool {
-	for _, m := range sel.matchers {
-		if !m.Matches(ls.Get(m.Name)) {
-			return false
-		}
-	}
-	return true
-}
-
-// mayBe reports whether a name is selected.
-func (sel *selector) mayBe(name string) bool {
-	return !slices.ContainsFunc(sel.names, func(m *labels.Matcher) bool { return !m.Matches(name) })
-}
 
 // A found is a metric that a selector selects.
 type found struct {

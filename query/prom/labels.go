@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
@@ -232,13 +231,4 @@ func (c *collecting) names(ctx context.Context, sel query, sch scheme) error {
 		})
 	}
 	return nil
-}
-
-// agent returns the address and the number of the connection that a peer of Mono's is called after.
-func agent(peer string) (address, process string) {
-	address, process, ok := strings.Cut(peer, "#")
-	if !ok {
-		process = "1"
-	}
-	return address, process
 }

@@ -291,3 +291,12 @@ func cleanLabel(name string) string {
 	}
 	return name
 }
+
+// agent returns the address and the number of the connection that a peer of Mono's is called after.
+func agent(peer string) (address, process string) {
+	address, process, ok := strings.Cut(peer, "#")
+	if !ok {
+		process = "1"
+	}
+	return address, process
+}

@@ -44,11 +44,12 @@ func TestSDK(t *testing.T) {
 		}
 		labels := make(map[string]string)
 		for _, s := range rec.Series() {
-			text := s.Definition.Sources[0].Kind.String() + " "
+			var text strings.Builder
+			text.WriteString(s.Definition.Sources[0].Kind.String() + " ")
 			for _, l := range s.Labels {
-				text += l.Name + "=" + l.Value + ","
+				text.WriteString(l.Name + "=" + l.Value + ",")
 			}
-			labels[s.Path] = text
+			labels[s.Path] = text.String()
 		}
 		got := make(map[string]string)
 		for _, s := range rec.Samples() {

@@ -51,8 +51,8 @@ func writeState(file string, text []byte) error {
 	})
 }
 
-// readState reads the alerts of the file into their rules. An empty name is no file. Alerts of rules
-// that are gone are forgotten, and those that were pending if the file is older than an hour.
+// readState reads the alerts of the file into their rules. An empty name is no file. Alerts of
+// rules that are gone are forgotten, and those that were pending if the file is older than an hour.
 func readState(file string, groups []*group) error {
 	if file == "" {
 		return nil

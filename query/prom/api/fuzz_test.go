@@ -34,8 +34,12 @@ func FuzzParameters(f *testing.F) {
 		{"series", "match[]=load&match[]={__name__=~%22.%2B%22}&start=1&end=0"},
 		{"label/U___ff_/values", "limit=9223372036854775807"},
 		{"label/%zz/values", ""},
-		{"format_query", "query=((((1))))"}, {"parse_query", "query=a%20and%20on(b)%20group_left(c)%20d"},
-		{"metadata", "limit=-1"}, {"rules", "type=%00"}, {"query_exemplars", "query=%ff"}, {"labels", "%zz;a=b"},
+		{"format_query", "query=((((1))))"},
+		{"parse_query", "query=a%20and%20on(b)%20group_left(c)%20d"},
+		{"metadata", "limit=-1"},
+		{"rules", "type=%00"},
+		{"query_exemplars", "query=%ff"},
+		{"labels", "%zz;a=b"},
 	} {
 		f.Add(seed.path, seed.form)
 	}

@@ -24,8 +24,8 @@ type PromAnswer struct {
 // mostPromAnswer bounds an answer of Prometheus' API, in bytes.
 const mostPromAnswer = 256 << 20
 
-// PromQL asks Prometheus' API, of the server or over the store that this process has opened. path is
-// the part behind /api/v1/. rules name the metrics of the store; a server has rules of its own.
+// PromQL asks Prometheus' API, of the server or over the store that this process has opened. path
+// is the part behind /api/v1/. rules name the metrics of the store; a server has rules of its own.
 func (d *Database) PromQL(ctx context.Context, path string, form url.Values, rules []prom.Rule) (*PromAnswer, error) {
 	code, body, err := d.postForm(ctx, api.Prefix+path, form, rules)
 	if err != nil {
