@@ -100,6 +100,19 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestLimitThatStaysKeepsItsBits: a limit far below the unit of the axis was divided by the unit and
+// multiplied again, so that graphv told another last bit than rrdtool.
+func TestLimitThatStaysKeepsItsBits(t *testing.T) {
+	const highest = 259750430.55331108
+	l, _, err := laidOut(t, fmt.Sprintf("LINE:-2.6e17 LINE:%v", highest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Max != highest || l.Min != -3e17 {
+		t.Errorf("%v..%v, want -3e17..%v", l.Min, l.Max, highest)
+	}
+}
+
 func TestLimitsOfGraphs(t *testing.T) {
 	many := strings.Repeat("LINE:1 ", graph.MaxElements+1)
 	for words, want := range map[string]string{

@@ -137,28 +137,23 @@ func (l *Layout) widen() {
 	case o.AltAutoMax:
 		l.Max += delta * 0.1
 	default:
-		low, high := l.Min/s.factor, l.Max/s.factor
-		l.Min, l.Max = sensibleBelow(low)*s.factor, sensibleAbove(high)*s.factor
+		l.Min, l.Max = sensibleBelow(l.Min, s.factor), -sensibleBelow(-l.Max, s.factor)
 	}
 }
 
-// sensibleBelow is the next sensible limit below: one that is sensible itself stays if it is
-// negative. What is nearer to 0 than all stays.
-func sensibleBelow(v float64) float64 {
+// sensibleBelow is the next sensible limit below a value, in a unit: one that is sensible itself
+// stays if it is negative. A value nearer to 0, or farther from 0, than all of them stays, to the
+// last bit.
+func sensibleBelow(value, unit float64) float64 {
+	v := value / unit
 	for i := 1; i < len(sensible); i++ {
 		greater, less := sensible[i-1], sensible[i]
 		if greater >= v && v > less {
-			return less
+			return less * unit
 		}
 		if -greater <= v && v < -less {
-			return -greater
+			return -greater * unit
 		}
 	}
-	return v
-}
-
-// sensibleAbove is the next sensible limit above: one that is sensible itself stays if it is
-// positive.
-func sensibleAbove(v float64) float64 {
-	return -sensibleBelow(-v)
+	return value
 }

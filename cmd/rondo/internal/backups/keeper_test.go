@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,13 +23,22 @@ import (
 // A source gives what it holds as a backup.
 type source struct {
 	backup []byte
+	mu     sync.Mutex // guards err
 	err    error
+}
+
+func (s *source) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
 }
 
 func (s *source) Backup(_ context.Context, w io.Writer) error {
 	if _, err := w.Write(s.backup); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.err
 }
 
@@ -93,12 +103,12 @@ func TestFailures(t *testing.T) {
 	good := whole(t)
 	cut := good[:len(good)-3]
 	for name, c := range map[string]struct {
-		source source
+		source *source
 		want   string
 	}{
-		"the store fails":     {source{good, errors.New("broken")}, "broken"},
-		"what is written bad": {source{cut, nil}, "verify a backup"},
-		"two in a second":     {source{good, nil}, "exists"},
+		"the store fails":     {&source{backup: good, err: errors.New("broken")}, "broken"},
+		"what is written bad": {&source{backup: cut}, "verify a backup"},
+		"two in a second":     {&source{backup: good}, "exists"},
 	} {
 		dir := t.TempDir()
 		now := time.Unix(1_700_000_000, 0)
@@ -109,7 +119,7 @@ func TestFailures(t *testing.T) {
 		if c.want != "exists" {
 			now = now.Add(time.Hour)
 		}
-		k.Source = &c.source
+		k.Source = c.source
 		err := k.Make(t.Context())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -164,8 +174,8 @@ func TestRun(t *testing.T) {
 			if st := k.State(); st.Made != step.made || st.Failed != step.failed {
 				t.Errorf("step %d: %+v", i, st)
 			}
-			if s.err = nil; step.fails {
-				s.err = errors.New("broken")
+			if s.fail(nil); step.fails {
+				s.fail(errors.New("broken"))
 			}
 		}
 		cancel()
