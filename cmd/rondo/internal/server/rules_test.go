@@ -58,3 +58,15 @@ func TestRules(t *testing.T) {
 		return err == nil
 	})
 }
+
+// TestMistakeInRulesIsToldFirst: it was told after the database had been opened, which may take long.
+func TestMistakeInRulesIsToldFirst(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "db")
+	err := Run(t.Context(), Config{DB: dir, Ways: fakeWays(nil), Rules: Rules{Files: []string{filepath.Join(t.TempDir(), "none.yml")}, Every: time.Minute}})
+	if err == nil || !strings.Contains(err.Error(), "none.yml") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "rondo.bolt")); err == nil {
+		t.Error("a database was made")
+	}
+}

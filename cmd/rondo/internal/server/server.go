@@ -58,15 +58,15 @@ func (s *server) start(fail context.CancelCauseFunc) error {
 	if err := s.free(); err != nil {
 		return err
 	}
+	if s.rules, err = s.newRules(); err != nil {
+		return err
+	}
 	if s.store, err = core.Open(s.DB, s.Engine); err != nil {
 		return s.opening(err)
 	}
 	s.Logger.Info("database open", "dir", absolute(s.DB), "series", s.store.Stats().Series,
 		"recovery", time.Since(s.started).Round(time.Millisecond))
 	s.backups = &backups.Keeper{Source: s.store, Dir: s.Backups.Dir, Every: s.Backups.Every, Keep: s.Backups.Keep, Logger: s.Logger}
-	if s.rules, err = s.newRules(); err != nil {
-		return err
-	}
 	s.rpc = s.newRPC()
 	s.pages = s.newPages()
 	s.queries = s.newQueries()
