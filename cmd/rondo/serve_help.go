@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rondo-db/rondo/cmd/rondo/internal/manual"
 )
 
 // A section is a part of the list in serve --help. A flag belongs to the first section that
@@ -85,12 +87,7 @@ func flagHelp(f *pflag.Flag) string {
 	if value != "" && f.NoOptDefVal == "" && f.Value.Type() != "bool" {
 		head += " " + strings.ToUpper(value)
 	}
-	def := strings.Trim(f.DefValue, "[]")
-	switch {
-	case strings.Contains(text, "(default"), def == "", def == "false", def == "0s" || def == "0":
-	default:
-		text += " (default " + def + ")"
-	}
+	text = manual.WithDefault(f, text)
 	line := fmt.Sprintf("%-*s", helpColumn-1, head)
 	if len(head) >= helpColumn-1 {
 		line = head + "\n" + strings.Repeat(" ", helpColumn-1)

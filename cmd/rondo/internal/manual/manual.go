@@ -174,13 +174,22 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 		if value != "" && f.NoOptDefVal == "" && f.Value.Type() != "bool" {
 			head += ` \fI` + text(value) + `\fR`
 		}
-		if d := strings.Trim(f.DefValue, "[]"); d != "" && d != "false" && d != "0" && d != "0s" && !strings.Contains(usage, "(default") {
-			usage += " (default " + d + ")"
-		}
+		usage = WithDefault(f, usage)
 		p.line(".TP")
 		p.line("%s", head)
 		p.line("%s", text(usage))
 	})
+}
+
+// WithDefault returns the help text of a flag with its default behind it, unless the default is to do
+// nothing or the text tells it itself.
+func WithDefault(f *pflag.Flag, usage string) string {
+	d := strings.Trim(f.DefValue, "[]")
+	switch {
+	case strings.Contains(usage, "(default"), d == "", d == "false", d == "0s", d == "0":
+		return usage
+	}
+	return usage + " (default " + d + ")"
 }
 
 // seeAlso names the pages of the command above and beside cmd.
