@@ -39,11 +39,12 @@ func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) 
 	cat := &s.catalogue
 	m := &combining{cat: cat, names: names, seen: make(map[string]bool)}
 	found, changed := cat.overlaySelect(ms, terms)
-	set := cat.setOf(refs).without(changed)
-	for _, x := range found {
+	overlaid := make([]Ref, len(found))
+	for i, x := range found {
 		m.record(x.rec)
-		set = set.without(cat.setOf([]Ref{x.ref}))
+		overlaid[i] = x.ref
 	}
+	set := cat.setOf(refs).without(changed).without(cat.setOf(overlaid))
 	err = cat.view(ctx, &passed, func(r *indexReader) { m.read(r, set) })
 	if err == nil {
 		err = passed.err()

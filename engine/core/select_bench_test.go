@@ -93,3 +93,32 @@ func BenchmarkSelect(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCombinations asks for the combinations of series that no checkpoint has written yet.
+// Four times the series must not take much more than four times as long.
+func BenchmarkCombinations(b *testing.B) {
+	ctx := context.Background()
+	for _, n := range []int{50_000, 200_000} {
+		s := enginetest.OpenDir(b, b.TempDir(), core.Options{})
+		d := definition(b, "DS:v:GAUGE:20:U:U", "RRA:AVERAGE:0.5:1:10")
+		specs := make([]core.Spec, n)
+		for i := range specs {
+			specs[i] = core.Spec{
+				Path: fmt.Sprintf("h%06d/s%02d", i/100, i%100), Definition: d, Start: rra.Seconds(programStart),
+				Labels: []core.Label{{Name: "host", Value: fmt.Sprintf("h%06d", i/100)}, {Name: "type", Value: fmt.Sprintf("t%02d", i%100)}},
+			}
+		}
+		for part := range slices.Chunk(specs, 50_000) {
+			if _, err := s.CreateBatch(ctx, part); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.Run(fmt.Sprint("series=", n), func(b *testing.B) {
+			for b.Loop() {
+				if found, err := s.Combinations(ctx, []string{"type"}, nil); err != nil || len(found) != 100 {
+					b.Fatalf("%d combinations, %v", len(found), err)
+				}
+			}
+		})
+	}
+}
