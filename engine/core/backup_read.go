@@ -28,7 +28,8 @@ type backupReader struct {
 	sum hash.Hash32
 }
 
-// newBackupReader begins to read a backup. The error wraps errBackup if it is none.
+// newBackupReader begins to read a backup. The error wraps errBackup if r does not hold a
+// backup.
 func newBackupReader(r io.Reader) (*backupReader, error) {
 	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(backupWindow))
 	if err != nil {

@@ -16,8 +16,8 @@ type Combination struct {
 	Definition *rra.Definition
 }
 
-// Combinations returns each combination of values of the given labels and of a definition that
-// series have which match ms, once and in no order. It reads the label index, not the series. If
+// Combinations returns the combinations of values of the given labels and of a definition that the
+// series matching ms have, each once and in no order. It reads the label index, not the series. If
 // the error wraps ErrDamaged, the combinations are those that can be read.
 func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error) {
 	if err := s.enter(); err != nil {
@@ -86,7 +86,7 @@ func (m *combining) record(rec *seriesRecord) {
 	m.add(values, rec.def)
 }
 
-// A valued is the series of a group that have a value.
+// A valued is a value of a label, with the series of a group that have it.
 type valued struct {
 	value string
 	p     posting

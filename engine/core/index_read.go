@@ -19,7 +19,7 @@ type indexReader struct {
 	passed *passedOver
 	read   int    // entries so far
 	value  string // at which values is
-	enough bool   // values ends
+	enough bool   // the walk of values ends
 	err    error  // ctx's
 }
 
@@ -117,7 +117,7 @@ func (r *indexReader) all(l Label) refSet {
 	return gathered(out)
 }
 
-// join returns the series that carry all of the labels, of which there is at least one.
+// join returns the series that carry all of the labels. It needs at least one label.
 func (r *indexReader) join(labels []Label) refSet {
 	lists := make([]*postingList, len(labels))
 	for i, l := range labels {

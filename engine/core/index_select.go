@@ -2,8 +2,8 @@ package core
 
 import "math"
 
-// filterEach is how many entries of the label index are read for one series rather than that its
-// record is compared.
+// filterEach is how many entries of the label index may be read for each series of a set. If more
+// are needed, the records of the series are compared instead.
 const filterEach = 8
 
 // selected returns the series of the database that fulfil the terms. exact is false if their

@@ -144,11 +144,11 @@ func (r *indexReader) names(w *within, add func(string)) {
 			continue
 		}
 		name := k[:bytes.IndexByte(k, 0)]
-		if len(k) == len(name)+2+8 && !w.any(id, p) {
-			k, v = c.Next() // the next entry of all series that carry the name
-			continue
-		}
-		if len(k) == len(name)+2+8 {
+		if len(k) == len(name)+2+8 { // an entry of all series that carry the name
+			if !w.any(id, p) {
+				k, v = c.Next()
+				continue
+			}
 			add(string(name))
 		}
 		// A damaged key that is out of order may lead back to a name that came before.

@@ -79,8 +79,7 @@ func (cat *catalogue) overlaySelect(ms []Matcher, terms []term) (found []overlai
 	defer x.mu.Unlock()
 	x.update(cat)
 	look := func(ref Ref) {
-		rec := x.records[ref]
-		if rec != nil && !slices.ContainsFunc(ms, func(m Matcher) bool { return !m.matches(rec.labels) }) {
+		if rec := x.records[ref]; rec != nil && matchesAll(ms, rec.labels) {
 			found = append(found, overlaid{ref, rec})
 		}
 	}
@@ -99,8 +98,9 @@ func (cat *catalogue) overlaySelect(ms []Matcher, terms []term) (found []overlai
 	return slices.CompactFunc(found, func(a, b overlaid) bool { return a.ref == b.ref }), x.changed
 }
 
-// bounding returns the lists that have all series of the overlay which fulfil the terms, of the
-// term with the fewest; false if no term bounds them. The caller holds x.mu.
+// bounding returns lists that have every series of the overlay which fulfils the terms. They are
+// the lists of one term, the one with the fewest series. ok is false if no term has lists. The
+// caller holds x.mu.
 func (x *overlayIndex) bounding(terms []term) (best [][]Ref, ok bool) {
 	fewest := 0
 	for i := range terms {

@@ -57,9 +57,9 @@ func (s refSet) without(other refSet) refSet {
 // gathered returns the set of the groups in any order, each of which may be there several times. It
 // sorts them in place.
 func gathered(groups []groupSet) refSet {
-	inOrder := slices.IsSortedFunc(groups, func(a, b groupSet) int { return a.id.compare(b.id) })
-	if !inOrder {
-		slices.SortFunc(groups, func(a, b groupSet) int { return a.id.compare(b.id) })
+	byID := func(a, b groupSet) int { return a.id.compare(b.id) }
+	if !slices.IsSortedFunc(groups, byID) {
+		slices.SortFunc(groups, byID)
 	}
 	out := groups[:0]
 	for i := range groups {

@@ -34,22 +34,21 @@ func (m *Matcher) termOf() (t term, any bool) {
 	}
 	x := analyse(m.Regexp)
 	matches := m.Regexp.MatchString
-	switch empty := matches(""); {
-	case m.Op == MatchRegexp && empty, m.Op == MatchNotRegexp && empty:
-		// The values that do not match decide: nothing is known of how they begin.
-		t.exclude = m.Op == MatchRegexp
-		if x.any {
-			t.values = []string{}
-			return t, t.exclude
-		}
-		if len(x.values) == 1 && x.values[0] == "" {
-			t.all = true
-			return t, false
-		}
-		t.takes = func(v string) bool { return !matches(v) }
-	default:
+	if !matches("") {
 		t.exclude = m.Op == MatchNotRegexp
 		t.values, t.all, t.prefix, t.takes = x.values, x.some, x.prefix, matches
+		return t, false
+	}
+	// The values that do not match decide: nothing is known of how they begin.
+	t.exclude = m.Op == MatchRegexp
+	switch {
+	case x.any:
+		t.values = []string{}
+		return t, t.exclude
+	case len(x.values) == 1 && x.values[0] == "":
+		t.all = true
+	default:
+		t.takes = func(v string) bool { return !matches(v) }
 	}
 	return t, false
 }
@@ -73,8 +72,8 @@ type expression struct {
 	some   bool     // it matches every text but the empty one
 }
 
-// maxReduced is the longest text that an expression is reduced to, and 1/16 of the bytes of all of
-// them. No label has a longer value.
+// maxReduced is the longest text that an expression is reduced to: no label has a longer value. All
+// texts of an expression together may have sixteen times as many bytes.
 const maxReduced = MaxLabel
 
 // maxValues is how many values an expression is reduced to. An expression that matches more is
