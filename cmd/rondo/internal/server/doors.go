@@ -32,23 +32,21 @@ func (s *server) earlyRRDCached() error {
 
 // door returns what the file of --web-config says of an address of rrdcached's protocol, and its
 // listener with TLS if that is wanted. The key rrdcached is for TCP: sockets in the file system
-// have keys of their own. secured says that credentials are asked for.
-func (s *server) door(l net.Listener, a rrdcached.Address) (_ net.Listener, d rrdcached.Door, secured bool) {
+// have keys of their own. secured reports whether credentials are asked for now: a new file may
+// change that.
+func (s *server) door(l net.Listener, a rrdcached.Address) (_ net.Listener, d rrdcached.Door, secured func() bool) {
 	d.Allow = a.Allow
-	name := webconfig.RRDCachedListener
+	secured = func() bool { return false }
+	name, certificate := webconfig.RRDCachedListener, s.daemonTLS
 	if a.Network == "unix" {
-		name = a.String()
-	}
-	certificate := s.daemonTLS
-	if a.Network == "unix" {
-		certificate = nil
+		name, certificate = a.String(), nil
 	}
 	if s.web != nil {
 		rules := func() webconfig.Listener { return s.web.Config().Listener(name, a.String()) }
 		if rules().TLS {
 			certificate = s.web
 		}
-		secured = rules().Auth
+		secured = func() bool { return rules().Auth }
 		d.User = func() *access.User {
 			if r := rules(); !r.Auth {
 				return r.Cap(access.Everything())

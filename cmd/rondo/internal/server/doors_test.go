@@ -3,14 +3,16 @@ package server
 import (
 	"bufio"
 	"crypto/tls"
-	"crypto/x509"
+	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/webconfig/webconfigtest"
 	"github.com/rondo-db/rondo/query/rrd/rrdcached"
 )
@@ -51,11 +53,9 @@ func TestRRDCachedByWebConfig(t *testing.T) {
 	if len(r.RRDCached) != 2 {
 		t.Fatalf("addresses %v", r.RRDCached)
 	}
-	roots := x509.NewCertPool()
-	roots.AddCert(a.Cert)
 	dial := func() net.Conn {
 		t.Helper()
-		c, err := tls.Dial("tcp", r.RRDCached[0].String(), &tls.Config{RootCAs: roots})
+		c, err := tls.Dial("tcp", r.RRDCached[0].String(), &tls.Config{RootCAs: a.Pool()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,12 +91,10 @@ func TestRRDCachedTLS(t *testing.T) {
 	a.Leaf(t, "server", webconfigtest.Leaf{CN: "first"})
 	files := [2]string{a.Dir + "/server.crt", a.Dir + "/server.key"}
 	r := start(t, Config{RRDCached: RRDCached{Named: true, TLS: files, Addresses: []rrdcached.Address{{Network: "tcp", Addr: "127.0.0.1:0"}}}})
-	roots := x509.NewCertPool()
-	roots.AddCert(a.Cert)
 	for _, name := range []string{"first", "second"} {
 		a.Leaf(t, "server", webconfigtest.Leaf{CN: name})
 		eventually(t, "the certificate is sent", func() bool {
-			c, err := tls.Dial("tcp", r.RRDCached[0].String(), &tls.Config{RootCAs: roots})
+			c, err := tls.Dial("tcp", r.RRDCached[0].String(), &tls.Config{RootCAs: a.Pool()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,5 +114,30 @@ func TestRRDCachedTLS(t *testing.T) {
 	}
 	if err := Run(t.Context(), Config{DB: t.TempDir(), RRDCached: RRDCached{TLS: [2]string{"missing", "missing"}}}); err == nil || !strings.Contains(err.Error(), "--rrdcached-tls") {
 		t.Errorf("without the files: %v", err)
+	}
+}
+
+// TestDoorsFollowTheFile: the state of the server went on saying that rrdcached's port asks for
+// credentials after the file had taken that back.
+func TestDoorsFollowTheFile(t *testing.T) {
+	a := webconfigtest.New(t, "rondo tests")
+	text := fmt.Sprintf("rondo: {tokens: [{name: x, role: admin, sha256: %q}], listeners: {rrdcached: {auth: required}}}\n", webconfig.HashToken("x"))
+	web, err := webconfig.Open(a.Write(t, "web.yml", text), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{Config: Config{DB: t.TempDir()}.withDefaults(), web: web}
+	s.receivers = newManager(s)
+	_, _, secured := s.door(nil, rrdcached.Address{Network: "tcp"})
+	s.daemon = &daemon{addrs: []net.Addr{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 42217}}, secured: []func() bool{secured}}
+	if l := s.listeners()[0]; l.open {
+		t.Errorf("%v is open to everybody", l)
+	}
+	a.Write(t, "web.yml", strings.Replace(text, "required", "none", 1))
+	if err := web.Refresh(); err != nil {
+		t.Fatal(err)
+	}
+	if l := s.listeners()[0]; !l.open {
+		t.Errorf("%v still asks for credentials", l)
 	}
 }

@@ -46,7 +46,7 @@ func (s *server) listenRRDCached(fail context.CancelCauseFunc) (*daemon, error) 
 			s.opened++
 		}
 		d.secured = append(d.secured, secured)
-		s.announce(name, l.Addr(), secured)
+		s.announce(name, l.Addr(), secured())
 		d.running.Go(func() {
 			if err := srv.ServeDoor(ctx, l, door); err != nil {
 				fail(err)

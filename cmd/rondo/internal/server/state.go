@@ -65,7 +65,7 @@ type swept struct{ expired, dropped atomic.Uint64 }
 type daemon struct {
 	*rrdcached.Server
 	addrs   []net.Addr
-	secured []bool // which of them ask for credentials
+	secured []func() bool // whether each of them asks for credentials now
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }

@@ -98,7 +98,7 @@ func (s *server) listeners() []listening {
 	}
 	if s.daemon != nil {
 		for i, a := range s.daemon.addrs {
-			add("rrdcached", a, s.daemon.secured[i])
+			add("rrdcached", a, s.daemon.secured[i]())
 		}
 	}
 	socket := &rondov1.Listener{Name: "command line", Network: "unix", Addr: absolute(filepath.Join(s.DB, rpc.SocketName))}
