@@ -83,7 +83,7 @@ var authWord = []byte("AUTH ")
 // of a peer that may not send them.
 func (c *conn) passes(line []byte) bool {
 	v := c.visitor
-	if first := !v.greeted; first {
+	if !v.greeted {
 		v.greeted = true
 		if len(line) > len(authWord) && bytes.EqualFold(line[:len(authWord)], authWord) && v.token != nil {
 			c.authenticate(string(bytes.TrimSpace(line[len(authWord):])))

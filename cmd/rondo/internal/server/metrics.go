@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"net/http"
 	"runtime"
 	"time"
@@ -114,15 +113,14 @@ func writeSenders(w *metrics.Writer, runs []*run, senders []sink.Sender) {
 			last[s.Prefix] = s.Last
 		}
 	}
-	prefix := func(r *run) string { return cmp.Or(r.settings.Protocol.Prefix, r.settings.Protocol.Name) }
 	w.Family("rondo_receiver_senders", "gauge", "Senders heard since the start.")
 	for _, r := range runs {
-		w.Sample(float64(count[prefix(r)]), "receiver", r.settings.Protocol.Name)
+		w.Sample(float64(count[r.settings.Protocol.PathPrefix()]), "receiver", r.settings.Protocol.Name)
 	}
 	w.Family("rondo_receiver_last_seen_timestamp_seconds", "gauge", "When a sender was heard last, seconds since 1970; 0: never.")
 	for _, r := range runs {
 		seen := 0.0
-		if t := last[prefix(r)]; !t.IsZero() {
+		if t := last[r.settings.Protocol.PathPrefix()]; !t.IsZero() {
 			seen = float64(t.UnixMilli()) / 1000
 		}
 		w.Sample(seen, "receiver", r.settings.Protocol.Name)

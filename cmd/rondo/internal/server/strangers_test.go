@@ -2,7 +2,6 @@ package server
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -126,9 +125,7 @@ func TestTenThousandIdleConnections(t *testing.T) {
 // server does not work for more of them than it has places, and answers others.
 func TestRapidReset(t *testing.T) {
 	r, a := startGuarded(t, Config{})
-	roots := x509.NewCertPool()
-	roots.AddCert(a.Cert)
-	conn, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: roots, NextProtos: []string{"h2"}})
+	conn, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: a.Pool(), NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -57,9 +56,7 @@ func startGuarded(t *testing.T, c Config) (*running, *webconfigtest.Authority) {
 // secureClient is a client that trusts a, with a certificate if cert is not empty.
 func secureClient(t *testing.T, a *webconfigtest.Authority, cert string, http2 bool) *http.Client {
 	t.Helper()
-	roots := x509.NewCertPool()
-	roots.AddCert(a.Cert)
-	c := &tls.Config{RootCAs: roots}
+	c := &tls.Config{RootCAs: a.Pool()}
 	if cert != "" {
 		pair, err := tls.LoadX509KeyPair(a.Dir+"/"+cert+".crt", a.Dir+"/"+cert+".key")
 		if err != nil {
@@ -232,9 +229,7 @@ func TestReloadDuringRequests(t *testing.T) {
 	}
 	eventually(t, "the new certificate is sent", func() bool {
 		a.Leaf(t, "server", webconfigtest.Leaf{CN: "renewed"})
-		roots := x509.NewCertPool()
-		roots.AddCert(a.Cert)
-		c, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: roots})
+		c, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: a.Pool()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,9 +265,7 @@ func TestNothingIsReadOfStrangers(t *testing.T) {
 	b := defaultBounds(0)
 	b.header = 200 * time.Millisecond
 	r, a := startGuarded(t, Config{bounds: &b})
-	roots := x509.NewCertPool()
-	roots.AddCert(a.Cert)
-	c, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: roots})
+	c, err := tls.Dial("tcp", r.HTTP.String(), &tls.Config{RootCAs: a.Pool()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,13 @@ func New(t testing.TB, name string) *Authority {
 	return a
 }
 
+// Pool returns a pool with the authority alone.
+func (a *Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.Cert)
+	return pool
+}
+
 // A Leaf says what is in a certificate.
 type Leaf struct {
 	CN      string    // empty: the name
