@@ -2,7 +2,6 @@ package graphite
 
 import (
 	"context"
-	"strings"
 
 	"github.com/rondo-db/rondo/internal/sockets"
 	"github.com/rondo-db/rondo/receivers"
@@ -11,7 +10,7 @@ import (
 
 // Protocol is carbon's plaintext protocol.
 var Protocol = receivers.Protocol{
-	Name:    strings.TrimSuffix(prefix, "/"),
+	Name:    prefix,
 	Title:   "Graphite: what is sent to carbon (the protocol has no security)",
 	Network: "tcp+udp",
 	Usage:   "TCP and UDP `address` that lines for carbon are sent to, PATH VALUE TIME; 2003 is the usual port",

@@ -59,7 +59,7 @@ func TestPicklesOfPeer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		path := prefix + strings.ReplaceAll(p[0].(string), ".", "/")
+		path := prefix + "/" + strings.ReplaceAll(p[0].(string), ".", "/")
 		want = append(want, receivertest.Sample{Path: path, At: rra.Seconds(int64(p[1].(float64))), Values: []rra.Value{rra.Float(v)}})
 	}
 	if len(want) < 5000 {
@@ -147,7 +147,7 @@ func TestCollectdWritesGraphite(t *testing.T) {
 	stop := startCollectd(t, port)
 	loads := func(s receivertest.State, way string) (n int) {
 		for _, x := range s.Samples {
-			if strings.HasPrefix(x.Path, prefix+way) && strings.Contains(x.Path, "load") {
+			if strings.HasPrefix(x.Path, prefix+"/"+way) && strings.Contains(x.Path, "load") {
 				n++
 			}
 		}
@@ -165,12 +165,12 @@ func TestCollectdWritesGraphite(t *testing.T) {
 	byTCP := make(map[key]float64)
 	same := 0
 	for _, x := range r.Recorder.Samples() {
-		if path, ok := strings.CutPrefix(x.Path, prefix+"tcp/"); ok {
+		if path, ok := strings.CutPrefix(x.Path, prefix+"/tcp/"); ok {
 			byTCP[key{path, x.At}] = math.Float64frombits(x.Values[0].Bits)
 		}
 	}
 	for _, x := range r.Recorder.Samples() {
-		path, ok := strings.CutPrefix(x.Path, prefix+"udp/")
+		path, ok := strings.CutPrefix(x.Path, prefix+"/udp/")
 		v, both := byTCP[key{path, x.At}]
 		if !ok || !both {
 			continue
@@ -181,7 +181,7 @@ func TestCollectdWritesGraphite(t *testing.T) {
 	}
 	tagged := ""
 	for _, s := range r.Recorder.Series() {
-		if strings.HasPrefix(s.Path, prefix+"tags") && strings.Contains(s.Path, "load") {
+		if strings.HasPrefix(s.Path, prefix+"/tags") && strings.Contains(s.Path, "load") {
 			tagged = fmt.Sprintf("%s %v", s.Path, s.Labels)
 		}
 	}

@@ -83,7 +83,8 @@ func TestIdentity(t *testing.T) {
 		{"servers.web1.load", "graphite/servers/web1/load", "__name__=servers_web1_load"},
 		{"a..b.", "graphite/a/b", "__name__=a_b"},
 		{"1min.x-y", "graphite/1min/x-y", "__name__=_1min_x_y"},
-		{"µ.x:y/z", "graphite/µ/x:y_z", "__name__=__x:y_z"},
+		{"µ.x:y_z", "graphite/µ/x:y_z", "__name__=__x:y_z"},
+		{"µ.x:y/z", "graphite/µ/x:y_z~", "__name__=__x:y_z"},
 		{"cpu;host=web.1;dc=a", "graphite/cpu;dc=a;host=web.1", "__name__=cpu dc=a host=web.1"},
 		{"cpu;dc=a;host=web.1", "graphite/cpu;dc=a;host=web.1", "__name__=cpu dc=a host=web.1"},
 		{"cpu;a=1;a=2", "graphite/cpu;a=2", "__name__=cpu a=2"},
@@ -97,7 +98,7 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("%q: %v", tt.name, err)
 			continue
 		}
-		id := n.Identity("graphite/")
+		id := n.Identity("graphite")
 		var labels []string
 		for _, l := range id.Labels {
 			labels = append(labels, l.Name+"="+l.Value)

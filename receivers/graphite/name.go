@@ -8,8 +8,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/internal/dotted"
 )
 
-// prefix is the beginning of all paths.
-const prefix = "graphite/"
+// prefix is the first component of the paths of series.
+const prefix = "graphite"
 
 var (
 	errTag    = errors.New("a tag is no NAME=VALUE that Graphite allows")

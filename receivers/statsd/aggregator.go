@@ -90,7 +90,7 @@ func (a *aggregator) enter(r *Reading, sender func() string) (*metric, error) {
 	if err != nil {
 		return nil, &receivers.Error{Reason: receivers.Malformed, What: err.Error()}
 	}
-	id := n.Identity(prefix + r.Type.String() + "/")
+	id := n.Identity(prefix + "/" + r.Type.String())
 	m := a.byPath[id.Path]
 	if m == nil {
 		m = &metric{typ: r.Type, id: id, sender: sender()}

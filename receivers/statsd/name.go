@@ -8,7 +8,8 @@ import (
 	"github.com/rondo-db/rondo/receivers/internal/dotted"
 )
 
-const prefix = "statsd/"
+// prefix is the first component of the paths of series.
+const prefix = "statsd"
 
 var (
 	errNoName = errors.New("a name has no component")

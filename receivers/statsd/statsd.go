@@ -3,7 +3,6 @@ package statsd
 import (
 	"context"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/rondo-db/rondo/internal/sockets"
@@ -13,7 +12,7 @@ import (
 
 // Protocol is StatsD.
 var Protocol = receivers.Protocol{
-	Name:    strings.TrimSuffix(prefix, "/"),
+	Name:    prefix,
 	Title:   "StatsD (the protocol has no security)",
 	Network: "tcp+udp",
 	Usage:   "UDP and TCP `address` that clients of StatsD send to; 8125 is the usual port",

@@ -34,7 +34,7 @@ var ofClient = map[string]string{
 func taken(s *server, way string) bool {
 	s.metrics.mu.Lock()
 	defer s.metrics.mu.Unlock()
-	m := s.metrics.byPath[prefix+"timers/"+way+"/piped/time"]
+	m := s.metrics.byPath[prefix+"/timers/"+way+"/piped/time"]
 	return m != nil && m.timer.seen == 1
 }
 
@@ -70,7 +70,7 @@ func TestPythonClient(t *testing.T) {
 		for _, v := range x.Values[:min(len(x.Values), 7)] {
 			values = append(values, fmt.Sprintf("%.6g", math.Float64frombits(v.Bits)))
 		}
-		got[strings.TrimPrefix(x.Path, prefix)] = strings.Join(values, ",")
+		got[strings.TrimPrefix(x.Path, prefix+"/")] = strings.Join(values, ",")
 	}
 	want := make(map[string]string)
 	for _, path := range slices.Sorted(maps.Keys(ofClient)) {

@@ -5,12 +5,12 @@ package dotted
 import (
 	"bytes"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/receivers"
+	"github.com/rondo-db/rondo/receivers/internal/pathname"
 )
 
 // A Name is a name taken apart.
@@ -24,8 +24,8 @@ type Name struct {
 // NameLabel is the label with the name of a series.
 const NameLabel = "__name__"
 
-// NewName returns the Name of a path, of which empty components are left out; its Path is empty if
-// all are.
+// NewName returns the Name of a path without its empty components. If all components are empty, so
+// is Name.Path.
 func NewName(path string) Name {
 	return Name{Path: strings.Join(strings.FieldsFunc(path, func(r rune) bool { return r == '.' }), ".")}
 }
@@ -51,30 +51,28 @@ func (n Name) String() string {
 }
 
 // Identity returns the path of the series, PREFIX/A/B/C;TAG=VALUE, and its labels: the name of a
-// metric made of the path, and the tags. Tags that a path cannot hold as they are add a hash of the
-// whole name, so that other tags make another path. prefix ends with a slash.
+// metric made of the path, and the tags. prefix is the beginning of the path. Names that differ
+// have paths that differ: see package pathname.
 func (n Name) Identity(prefix string) receivers.Identity {
-	path := []byte(prefix)
+	p := pathname.New(prefix)
 	components := strings.Split(n.Path, ".")
 	last := len(components) - 1
 	for _, c := range components[:last] {
-		path = append(receivers.AppendComponent(path, c), '/')
+		p.Add(c)
 	}
-	parts := []string{components[last]}
+	if strings.Contains(components[last], ";") {
+		p.Blur()
+	}
 	labels := []core.Label{{Name: NameLabel, Value: MetricName(n.Path)}}
-	changed := false
 	for _, t := range n.Tags {
-		parts = append(parts, ";", t.Name, "=", t.Value)
-		label := core.Label{Name: receivers.LabelText(t.Name), Value: receivers.LabelText(t.Value)}
-		changed = changed || strings.Contains(t.Name+t.Value, "/") || label != t
-		labels = append(labels, label)
+		p.Mix(t.Name, t.Value)
+		if strings.ContainsAny(t.Name, ";=") || strings.Contains(t.Value, ";") {
+			p.Blur()
+		}
+		labels = append(labels, core.Label{Name: receivers.LabelText(t.Name), Value: receivers.LabelText(t.Value)})
 	}
-	if changed {
-		h := fnv.New64a()
-		_, _ = h.Write([]byte(n.String())) // a hash takes everything
-		parts = append(parts, fmt.Sprintf("~%016x", h.Sum64()))
-	}
-	return receivers.Identity{Path: string(receivers.AppendComponent(path, parts...)), Labels: labels}
+	p.Add(Name{Path: components[last], Tags: n.Tags}.String())
+	return receivers.Identity{Path: p.String(), Labels: labels}
 }
 
 // MetricName returns a name as Prometheus' graphite_exporter gives it by default: each character

@@ -58,8 +58,12 @@ func (p *Path) Mix(texts ...string) {
 	p.hash = h.Sum64()
 }
 
-// String returns the path. If a component was changed, or the path is too long and is cut short,
-// "~" and a hash of 64 bits of all that was added stand behind it.
+// Blur notes that paths of other names may look the same: a component has a character in it that
+// the caller uses to separate.
+func (p *Path) Blur() { p.exact = false }
+
+// String returns the path. If a component was changed, if Blur was called, or if the path is too
+// long and is cut short, "~" and a hash of 64 bits of all that was added stand behind it.
 func (p *Path) String() string {
 	// A trailing .rrd does not count in a path.
 	if p.exact && len(p.path) <= Max && !bytes.HasSuffix(p.path, []byte(".rrd")) {
