@@ -19,23 +19,28 @@ func newRRDCached(common *common) *cobra.Command {
 		Short: "Compare the server of rrdcached's protocol with rrdcached",
 		Long: `Starts rondo serve and the installed rrdcached (with a journal, as it is advised),
 one after the other, and sends both the same through a unix socket: CREATE of all
-series, BATCH UPDATE of one value a series and round (flushed and synced every 300 s
-of data, which rondo need not be told to), FETCH of 60 rows of one series and of
-1,000 at once, rounds that are flushed one by one, and updates that are answered one
-by one. Then each is killed again and again, at random moments of a stream of BATCHes
+series, an UPDATE of each series a round in BATCHes of up to 1,000 (each connection
+keeps two on their way; every 300 s of data are flushed and synced, which rondo need not
+be told to), FETCH of 361 rows of one series and of 1,000 at once, rounds that are
+flushed one by one, and updates that are answered one by one. Then each is killed again and again, at random moments of a stream of BATCHes
 of 50 updates, and asked after another start for every row that it had acknowledged.
 
-Every series has one data source and five archives. The last column is rondo's figure
-divided by rrdcached's. Processor time is that of the servers.`,
+A host has 20 series and reads them all at its own second of the step. Nine of them are
+counters above 2^32, five of these with two data sources; one is a load, with three. The
+others are gauges as programs print them: whole numbers, two decimals, "%.15g" (Perl),
+"%.17g", Python's repr, and a tenth of all series with an exponent. The last column is rondo's figure divided by
+rrdcached's. Processor time is that of the servers, and the driver's stands apart.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}
 	f := c.Flags()
-	f.IntVar(&o.series, "series", 20_000, "number of series")
-	f.IntVar(&o.rounds, "rounds", 240, "number of rounds; each has one value for each series, 10 s after the round before")
+	f.IntVar(&o.series, "series", 10_000, "number of series, 20 a host")
+	f.IntVar(&o.archives, "archives", 5, "archives of a series: 5, or 15 as collectd makes them")
+	f.IntVar(&o.connections, "connections", 2, "number of connections that send the rounds")
+	f.IntVar(&o.rounds, "rounds", 390, "number of rounds; each has one update for each series, 10 s after the round before")
 	f.IntVar(&o.single, "single", 5, "number of rounds that are flushed one by one")
 	f.IntVar(&o.kills, "kills", 50, "how often each server is killed")
-	f.Uint64Var(&o.seed, "seed", 0, "of the moments at which it is (0: another each time)")
+	f.Uint64Var(&o.seed, "seed", 0, "of the readings, and of the moments of kills (0: another each time)")
 	f.StringVar(&o.dir, "dir", "", "`folder` for both programs, new or empty (default: a temporary one, removed afterwards)")
 	f.BoolVar(&o.alone, "alone", false, "measure rondo only")
 	f.BoolVar(&o.json, "json", false, "print JSON")
@@ -45,6 +50,7 @@ divided by rrdcached's. Processor time is that of the servers.`,
 type rrdcachedOptions struct {
 	*common
 	series, rounds, single, kills int
+	archives, connections         int
 	seed                          uint64
 	dir                           string
 	alone, json                   bool
@@ -65,7 +71,7 @@ func (o *rrdcachedOptions) run(cmd *cobra.Command) (err error) {
 	}
 	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "seed %d\n", o.seed) // the figures matter
 	config := rrdcachedbench.Config{
-		Series: o.series, Rounds: o.rounds, Single: o.single, Kills: o.kills, Seed: o.seed, Dir: dir,
+		Series: o.series, Rounds: o.rounds, Archives: o.archives, Connections: o.connections, Single: o.single, Kills: o.kills, Seed: o.seed, Dir: dir,
 		Rondo: func(ctx context.Context, db, socket, base string) *exec.Cmd {
 			return exec.CommandContext(ctx, program, "serve", "--db", db, "--rrdcached", "unix:"+socket, "--rrdcached-base", base,
 				"--http=", "--collectd=", "--gmetric=", "--mono=", "--log-level=warn")

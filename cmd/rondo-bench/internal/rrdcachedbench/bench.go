@@ -14,8 +14,11 @@ func Run(ctx context.Context, c Config) ([]Measured, error) {
 	if c.Say == nil {
 		c.Say = func(string) {}
 	}
-	if c.Series < 1 || c.Rounds < 1 || c.Single < 1 || c.Kills < 0 {
-		return nil, errors.New("bench: series, rounds and single must be at least 1, and kills not negative")
+	if c.Series < 1 || c.Rounds < 1 || c.Single < 1 || c.Kills < 0 || c.Connections < 1 {
+		return nil, errors.New("bench: series, rounds, single and connections must be at least 1, and kills not negative")
+	}
+	if c.Archives != 5 && c.Archives != 15 {
+		return nil, errors.New("bench: archives must be 5 or 15")
 	}
 	var out []Measured
 	for _, p := range c.programs() {
@@ -76,10 +79,7 @@ func measure(ctx context.Context, c *Config, s *side, m *Measured) (err error) {
 			err = errors.Join(err, s.kill())
 		}
 	}()
-	w := &work{c: c, s: s, m: m}
-	for i := range c.Series {
-		w.names = append(w.names, fmt.Sprintf("host%03d/metric-%02d/gauge.rrd", i/100, i%100))
-	}
+	w := newWork(c, s, m, newFiles(c.Series, c.Seed))
 	for _, step := range []struct {
 		what string
 		do   func() error
@@ -96,6 +96,7 @@ func measure(ctx context.Context, c *Config, s *side, m *Measured) (err error) {
 		}
 		s.quiet() // work that is left over must not count for the next step
 	}
+	m.PeakMemory = s.peakMemory()
 	before := s.processor()
 	if err := s.down(); err != nil {
 		return err

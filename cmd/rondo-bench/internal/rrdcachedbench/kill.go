@@ -23,10 +23,11 @@ const (
 
 // kills kills a server again and again. It uses files of its own.
 func kills(ctx context.Context, c *Config, s *side, m *Measured) error {
-	w := &work{c: c, s: s, m: &Measured{}} // the time of creating the series does not count
+	var files []file
 	for i := range killSeries {
-		w.names = append(w.names, fmt.Sprintf("kill/metric-%02d.rrd", i))
+		files = append(files, file{name: fmt.Sprintf("kill/metric-%02d.rrd", i), sources: []source{{kind: "GAUGE"}}})
 	}
+	w := newWork(c, s, &Measured{}, files) // the time of creating the series does not count
 	if err := s.up(ctx); err != nil {
 		return err
 	}
@@ -77,12 +78,11 @@ func (w *work) killed(n int, delay time.Duration) error {
 	}()
 	var err error
 	for err == nil {
-		w.killBatch(w.round + 1)
-		if err = w.s.send(w.requests()); err != nil {
+		if err = w.s.send(w.killBatch(w.round + 1)); err != nil {
 			break
 		}
 		for _, want := range []string{"0 Go ahead.  End with dot '.' on its own line.", "0 errors"} {
-			if err = w.want(want); err != nil {
+			if err = w.s.want(want); err != nil {
 				break
 			}
 		}
@@ -100,26 +100,26 @@ func (w *work) killed(n int, delay time.Duration) error {
 	if err := <-dead; err != nil {
 		return err
 	}
-	_ = w.s.conn.Close() // the server has closed it
-	_ = w.s.cmd.Wait()   // it was killed
+	_ = w.s.Close()    // the server has closed it
+	_ = w.s.cmd.Wait() // it was killed
 	return nil
 }
 
-// killBatch writes the BATCH of a round. All its values are the number of the round.
-func (w *work) killBatch(round int64) {
-	w.buf.WriteString("BATCH\n")
-	for _, name := range w.names {
-		fmt.Fprintf(&w.buf, "UPDATE %s %d:%d\n", name, epoch+step*round, round)
+// killBatch returns the BATCH of a round. All its values are the number of the round.
+func (w *work) killBatch(round int64) string {
+	b := []byte("BATCH\n")
+	for i := range w.files {
+		b = fmt.Appendf(b, "UPDATE %s %d:%d\n", w.files[i].name, epoch+step*round, round)
 	}
-	w.buf.WriteString(".")
+	return string(append(b, '.'))
 }
 
 // lost returns how many values of the rounds first+1 to acknowledged the server lacks, and the last
 // round that it has for any series.
 func (w *work) lost(first, acknowledged int64) (lost int, last int64, err error) {
 	last = acknowledged
-	for _, name := range w.names {
-		if err := w.s.send(fmt.Sprintf("FETCH %s AVERAGE %d %d", name, epoch+step*first, epoch+step*(acknowledged+1))); err != nil {
+	for i := range w.files {
+		if err := w.s.send(fmt.Sprintf("FETCH %s AVERAGE %d %d", w.files[i].name, epoch+step*first, epoch+step*(acknowledged+1))); err != nil {
 			return 0, 0, err
 		}
 		answer, err := w.s.whole()

@@ -1,12 +1,9 @@
 package rrdcachedbench
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -24,10 +21,8 @@ type side struct {
 	start  func(ctx context.Context, s *side) *exec.Cmd
 	caches bool // samples wait in memory until FLUSHALL
 
-	cmd  *exec.Cmd
-	conn net.Conn
-	in   *bufio.Reader
-	out  *bufio.Writer
+	cmd *exec.Cmd
+	*connection
 }
 
 func (s *side) socket() string { return filepath.Join(s.dir, "s") }
@@ -55,12 +50,11 @@ func (s *side) up(ctx context.Context) error {
 		return err
 	}
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if s.conn, err = net.Dial("unix", s.socket()); err == nil {
-			s.in, s.out = bufio.NewReaderSize(s.conn, 1<<16), bufio.NewWriterSize(s.conn, 1<<16)
+		if s.connection, err = s.dial(); err == nil {
 			if answer, e := s.ask("PING"); e == nil && answer == "0 PONG" {
 				return nil
 			}
-			_ = s.conn.Close() // a socket that an earlier server left behind
+			_ = s.Close() // a socket that an earlier server left behind
 		}
 		if time.Now().After(deadline) {
 			return errors.Join(fmt.Errorf("%s does not answer (see %s)", s.name, filepath.Join(s.dir, "log")), s.kill())
@@ -68,9 +62,18 @@ func (s *side) up(ctx context.Context) error {
 	}
 }
 
+// dial makes one more connection.
+func (s *side) dial() (*connection, error) {
+	c, err := net.Dial("unix", s.socket())
+	if err != nil {
+		return nil, err
+	}
+	return newConnection(s.name, c), nil
+}
+
 // down ends the server and waits for it.
 func (s *side) down() error {
-	_ = s.conn.Close() // no request is open
+	_ = s.Close() // no request is open
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
@@ -79,99 +82,14 @@ func (s *side) down() error {
 
 // kill ends the server as a loss of power would, except that data in the system's cache survives.
 func (s *side) kill() error {
-	if s.conn != nil {
-		_ = s.conn.Close() // the connection is given up
+	if s.connection != nil {
+		_ = s.Close() // the connection is given up
 	}
 	if err := s.cmd.Process.Kill(); err != nil {
 		return err
 	}
 	_ = s.cmd.Wait() // it was killed
 	return nil
-}
-
-// ask sends a request and reads its answer's first line.
-func (s *side) ask(request string) (string, error) {
-	if err := s.send(request); err != nil {
-		return "", err
-	}
-	return s.line()
-}
-
-func (s *side) send(requests ...string) error {
-	if err := s.conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return err
-	}
-	for _, r := range requests {
-		if _, err := s.out.WriteString(r + "\n"); err != nil {
-			return err
-		}
-	}
-	return s.out.Flush()
-}
-
-func (s *side) line() (string, error) {
-	line, err := s.in.ReadString('\n')
-	return strings.TrimSuffix(line, "\n"), err
-}
-
-// lines reads an answer of several lines and returns their number.
-func (s *side) lines() (int, error) {
-	first, err := s.line()
-	if err != nil {
-		return 0, err
-	}
-	word, _, _ := strings.Cut(first, " ")
-	n, err := strconv.Atoi(word)
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%s answers %q", s.name, first)
-	}
-	return n, s.skip(n)
-}
-
-// skip reads n lines. It must be fast, because its time counts for both servers.
-func (s *side) skip(n int) error {
-	for n > 0 {
-		if _, err := s.in.Peek(1); err != nil {
-			return err
-		}
-		data, _ := s.in.Peek(s.in.Buffered()) // they are there
-		used := 0
-		for n > 0 {
-			i := bytes.IndexByte(data[used:], '\n')
-			if i < 0 {
-				used = len(data)
-				break
-			}
-			used += i + 1
-			n--
-		}
-		if _, err := s.in.Discard(used); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// whole reads an answer of several lines and returns all but the first.
-func (s *side) whole() ([]string, error) {
-	first, err := s.line()
-	if err != nil {
-		return nil, err
-	}
-	word, _, _ := strings.Cut(first, " ")
-	n, err := strconv.Atoi(word)
-	if err != nil || n < 0 {
-		return nil, fmt.Errorf("%s answers %q", s.name, first)
-	}
-	var lines []string
-	for range n {
-		line, err := s.line()
-		if err != nil {
-			return nil, err
-		}
-		lines = append(lines, line)
-	}
-	return lines, nil
 }
 
 // stats returns the counters of STATS.
@@ -230,6 +148,21 @@ func (s *side) processor() time.Duration {
 	return time.Duration(user+system) * tick
 }
 
+// peakMemory returns the most memory that the server has had resident, in bytes; 0 if unknown.
+func (s *side) peakMemory() int64 {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(s.cmd.Process.Pid), "status"))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(data), "VmHWM:")
+	f := strings.Fields(rest)
+	if len(f) == 0 {
+		return 0
+	}
+	kilobytes, _ := strconv.ParseInt(f[0], 10, 64) // else 0
+	return kilobytes << 10
+}
+
 // quiet waits until the server is idle, up to a limit.
 func (s *side) quiet() {
 	const enough = 4 // checks in a row at which the server was idle
@@ -246,29 +179,6 @@ func (s *side) quiet() {
 // total returns the processor time of a server that has ended.
 func (s *side) total() time.Duration {
 	return s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()
-}
-
-var errUnread = errors.New("answers were not read")
-
-// pipelined sends requests at once, and reads n answers with read meanwhile.
-func (s *side) pipelined(requests string, n int, read func() error) error {
-	if err := s.conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		return err
-	}
-	sent := make(chan error, 1)
-	go func() {
-		_, err := io.WriteString(s.conn, requests)
-		sent <- err
-	}()
-	var err error
-	for range n {
-		if err = read(); err != nil {
-			err = errors.Join(errUnread, err)
-			_ = s.conn.Close() // so that the sender ends
-			break
-		}
-	}
-	return errors.Join(err, <-sent)
 }
 
 // sync makes the system write the data that rrdcached has written to files. rondo syncs by itself.

@@ -2,19 +2,22 @@ package rrdcachedbench
 
 import (
 	"context"
-	"fmt"
+	"math/rand/v2"
 	"os/exec"
-	"strings"
 	"time"
 )
 
 // A Config says what is measured.
 type Config struct {
-	Series int    // number of series, each with one data source and five archives
-	Rounds int    // rounds of one value for each series, 10 s apart; flushed every 30 rounds
-	Single int    // rounds that are flushed one by one
-	Kills  int    // how often each server is killed
-	Seed   uint64 // seed of the random moments of the kills
+	Series int // number of series, one to three data sources each
+	Rounds int // rounds of one update for each series, 10 s apart; flushed every 30 rounds
+	// Archives is 5, or 15 as collectd makes them.
+	Archives int
+	// Connections is how many connections send the rounds. Each keeps two BATCHes on their way.
+	Connections int
+	Single      int    // rounds that are flushed one by one
+	Kills       int    // how often each server is killed
+	Seed        uint64 // seed of the random moments of the kills
 	// Dir is a new or empty folder for both servers' files.
 	Dir string
 	// RRDCached is the path of rrdcached; empty means that it is not measured.
@@ -31,17 +34,22 @@ type Measured struct {
 	Name         string  `json:"name"`
 	Updates      int     `json:"updates"`
 	Create       float64 `json:"creates_a_second"`
+	CreateCPU    float64 `json:"cpu_seconds_a_million_creates"`
 	Enqueue      float64 `json:"updates_a_second_acknowledged"`
 	Durable      float64 `json:"updates_a_second_durable"` // flushed and synced
 	CPU          float64 `json:"cpu_seconds_a_million"`    // including the end of the server
 	CPUUpdates   float64 `json:"cpu_seconds_a_million_until_written"`
+	DriverCPU    float64 `json:"driver_cpu_seconds_a_million"`
 	Single       float64 `json:"updates_a_second_one_value_a_flush"`
 	SingleCPU    float64 `json:"cpu_seconds_a_million_one_value_a_flush"`
 	Pipelined    float64 `json:"updates_a_second_pipelined"` // without BATCH, each with an answer
 	Fetch        float64 `json:"fetch_one_us"`               // median
 	FetchMany    float64 `json:"fetch_many_ms"`              // median
 	FetchPending float64 `json:"fetch_many_with_a_value_pending_ms"`
+	FetchCPU     float64 `json:"fetch_many_cpu_ms"` // the server's, of one FETCH of all those series
 	FetchSeries  int     `json:"fetch_many_series"`
+	FetchRows    int     `json:"fetch_rows"`
+	PeakMemory   int64   `json:"peak_memory_bytes"`
 	Acknowledged int     `json:"acknowledged_before_kills"`
 	Lost         int     `json:"lost"`
 	Kills        int     `json:"kills"`
@@ -55,7 +63,9 @@ const (
 	step       = 10
 	flushEvery = 30 // rounds: 300 s of data
 	fetchMany  = 1000
-	fetchRows  = 60
+	fetchRows  = 361  // most rows of a FETCH
+	batchLines = 1000 // most updates of a BATCH
+	underWay   = 2    // BATCHes of a connection that wait for their answers
 )
 
 // A work sends requests to one server and collects its figures.
@@ -63,67 +73,51 @@ type work struct {
 	c     *Config
 	s     *side
 	m     *Measured
-	names []string
-	round int64 // number of the last round that was sent
-	sent  int64 // updates that were sent
-	buf   strings.Builder
+	files []file
+	r     *rand.Rand // of the readings
+	round int64      // number of the last round that was sent
+	sent  int64      // updates that were sent
+}
+
+func newWork(c *Config, s *side, m *Measured, files []file) *work {
+	return &work{c: c, s: s, m: m, files: files, r: rand.New(rand.NewPCG(c.Seed, 2))}
 }
 
 // create makes the series.
 func (w *work) create() error {
-	for _, name := range w.names {
-		fmt.Fprintf(&w.buf, "CREATE %s -s %d -b %d DS:value:GAUGE:600:U:U RRA:AVERAGE:0.5:1:1440 RRA:AVERAGE:0.5:6:1440 "+
-			"RRA:AVERAGE:0.5:60:1008 RRA:MAX:0.5:6:1440 RRA:MAX:0.5:60:1008\n", name, step, epoch)
+	var b []byte
+	for i := range w.files {
+		b = w.files[i].create(b, w.c.Archives)
 	}
-	began := time.Now()
-	err := w.s.pipelined(w.requests(), len(w.names), func() error { return w.want("0 RRD created OK") })
-	w.m.Create = float64(len(w.names)) / time.Since(began).Seconds()
+	before, began := w.s.processor(), time.Now()
+	err := w.s.pipelined(b, len(w.files), func() error { return w.s.want("0 RRD created OK") })
+	n := float64(len(w.files))
+	w.m.Create = n / time.Since(began).Seconds()
+	w.m.CreateCPU = (w.s.processor() - before).Seconds() / n * 1e6
 	return err
 }
 
-func (w *work) requests() string {
-	text := w.buf.String()
-	w.buf.Reset()
-	return text
-}
-
-func (w *work) want(want string) error {
-	got, err := w.s.line()
-	if err == nil && got != want {
-		err = fmt.Errorf("got %q, want %q", got, want)
+// addRound prints an UPDATE of each of some files.
+func (w *work) addRound(b []byte, round int64, files []file) []byte {
+	for i := range files {
+		b = files[i].update(b, round, w.r)
 	}
-	return err
+	w.sent += int64(len(files))
+	return b
 }
 
-// addRound writes an UPDATE of each series. A quarter of the values are integers, the others have
-// two decimals.
-func (w *work) addRound() {
+// nextRound prints an UPDATE of each file for one more round.
+func (w *work) nextRound() []byte {
 	w.round++
-	for i, name := range w.names {
-		at := epoch + step*w.round
-		if i%4 == 0 {
-			fmt.Fprintf(&w.buf, "UPDATE %s %d:%d\n", name, at, w.round*int64(i%997+1))
-			continue
-		}
-		cents := (int64(i)*7919 + w.round*w.round*31) % 90000
-		fmt.Fprintf(&w.buf, "UPDATE %s %d:%d.%02d\n", name, at, cents/100, cents%100)
-	}
-	w.sent += int64(len(w.names))
+	return w.addRound(nil, w.round, w.files)
 }
 
 // batch sends one round in a BATCH and waits for the answer.
-func (w *work) batch() (time.Duration, error) {
-	w.buf.WriteString("BATCH\n")
-	w.addRound()
-	w.buf.WriteString(".\n")
-	began := time.Now()
-	n := 0
-	err := w.s.pipelined(w.requests(), 2, func() error {
-		if n++; n == 1 {
-			_, err := w.s.line()
-			return err
-		}
-		return w.want("0 errors")
-	})
-	return time.Since(began), err
+func (w *work) batch() error {
+	return w.s.pipelined(batch(w.nextRound()), 1, w.s.readBatch)
+}
+
+// batch makes a BATCH of UPDATEs.
+func batch(updates []byte) []byte {
+	return append(append([]byte("BATCH\n"), updates...), ".\n"...)
 }
