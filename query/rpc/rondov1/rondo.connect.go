@@ -92,6 +92,30 @@ const (
 	RondoLatestProcedure = "/rondo.v1.Rondo/Latest"
 	// RondoCheckpointProcedure is the fully-qualified name of the Rondo's Checkpoint RPC.
 	RondoCheckpointProcedure = "/rondo.v1.Rondo/Checkpoint"
+	// RondoAlterProcedure is the fully-qualified name of the Rondo's Alter RPC.
+	RondoAlterProcedure = "/rondo.v1.Rondo/Alter"
+	// RondoTuneProcedure is the fully-qualified name of the Rondo's Tune RPC.
+	RondoTuneProcedure = "/rondo.v1.Rondo/Tune"
+	// RondoSetMetadataProcedure is the fully-qualified name of the Rondo's SetMetadata RPC.
+	RondoSetMetadataProcedure = "/rondo.v1.Rondo/SetMetadata"
+	// RondoImportProcedure is the fully-qualified name of the Rondo's Import RPC.
+	RondoImportProcedure = "/rondo.v1.Rondo/Import"
+	// RondoImportManyProcedure is the fully-qualified name of the Rondo's ImportMany RPC.
+	RondoImportManyProcedure = "/rondo.v1.Rondo/ImportMany"
+	// RondoExportProcedure is the fully-qualified name of the Rondo's Export RPC.
+	RondoExportProcedure = "/rondo.v1.Rondo/Export"
+	// RondoExportManyProcedure is the fully-qualified name of the Rondo's ExportMany RPC.
+	RondoExportManyProcedure = "/rondo.v1.Rondo/ExportMany"
+	// RondoBackupProcedure is the fully-qualified name of the Rondo's Backup RPC.
+	RondoBackupProcedure = "/rondo.v1.Rondo/Backup"
+	// RondoCheckProcedure is the fully-qualified name of the Rondo's Check RPC.
+	RondoCheckProcedure = "/rondo.v1.Rondo/Check"
+	// RondoQueryProcedure is the fully-qualified name of the Rondo's Query RPC.
+	RondoQueryProcedure = "/rondo.v1.Rondo/Query"
+	// RondoXportProcedure is the fully-qualified name of the Rondo's Xport RPC.
+	RondoXportProcedure = "/rondo.v1.Rondo/Xport"
+	// RondoTailProcedure is the fully-qualified name of the Rondo's Tail RPC.
+	RondoTailProcedure = "/rondo.v1.Rondo/Tail"
 	// LocalExecProcedure is the fully-qualified name of the Local's Exec RPC.
 	LocalExecProcedure = "/rondo.v1.Local/Exec"
 	// LocalBackupProcedure is the fully-qualified name of the Local's Backup RPC.
@@ -108,7 +132,8 @@ const (
 
 // RondoClient is a client for the rondo.v1.Rondo service.
 type RondoClient interface {
-	// Write appends samples to existing series. It returns when they are durable.
+	// Write appends samples to series and, if asked to, makes those that do not exist. It returns when
+	// the samples are durable.
 	Write(context.Context, *connect.Request[WriteRequest]) (*connect.Response[WriteResponse], error)
 	// Create makes one series.
 	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreateResponse], error)
@@ -154,6 +179,31 @@ type RondoClient interface {
 	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
 	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
+	// Alter changes the data sources, archives and step of a series, and keeps its history.
+	Alter(context.Context, *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error)
+	// Tune changes the definition and the state of a series as rrdtool's tune does.
+	Tune(context.Context, *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error)
+	// SetMetadata replaces the metadata of paths.
+	SetMetadata(context.Context, *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error)
+	// Import makes one series of a file of rrdtool, native or XML.
+	Import(context.Context, *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error)
+	// ImportMany makes a series of each file in the requests, and answers with the outcome of each.
+	// It needs HTTP/2.
+	ImportMany(context.Context) *connect.BidiStreamForClient[ImportRequest, ImportResponse]
+	// Export returns one series as a file of rrdtool.
+	Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error)
+	// ExportMany streams series as rrdtool's files.
+	ExportMany(context.Context, *connect.Request[ExportRequest]) (*connect.ServerStreamForClient[ExportResponse], error)
+	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
+	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error)
+	// Check verifies every invariant of the store and streams the defects.
+	Check(context.Context, *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error)
+	// Query evaluates an expression of PromQL, at one time or at several.
+	Query(context.Context, *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error)
+	// Xport returns columns of several series side by side, as rrdtool's xport computes them.
+	Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error)
+	// Tail streams the new rows of series until the client or the server ends it.
+	Tail(context.Context, *connect.Request[TailRequest]) (*connect.ServerStreamForClient[TailResponse], error)
 }
 
 // NewRondoClient constructs a client for the rondo.v1.Rondo service. By default, it uses the
@@ -314,6 +364,81 @@ func NewRondoClient(httpClient connect.HTTPClient, baseURL string, opts ...conne
 			connect.WithSchema(rondoMethods.ByName("Checkpoint")),
 			connect.WithClientOptions(opts...),
 		),
+		alter: connect.NewClient[AlterRequest, AlterResponse](
+			httpClient,
+			baseURL+RondoAlterProcedure,
+			connect.WithSchema(rondoMethods.ByName("Alter")),
+			connect.WithClientOptions(opts...),
+		),
+		tune: connect.NewClient[TuneRequest, TuneResponse](
+			httpClient,
+			baseURL+RondoTuneProcedure,
+			connect.WithSchema(rondoMethods.ByName("Tune")),
+			connect.WithClientOptions(opts...),
+		),
+		setMetadata: connect.NewClient[SetMetadataRequest, SetMetadataResponse](
+			httpClient,
+			baseURL+RondoSetMetadataProcedure,
+			connect.WithSchema(rondoMethods.ByName("SetMetadata")),
+			connect.WithClientOptions(opts...),
+		),
+		_import: connect.NewClient[ImportFileRequest, ImportFileResponse](
+			httpClient,
+			baseURL+RondoImportProcedure,
+			connect.WithSchema(rondoMethods.ByName("Import")),
+			connect.WithClientOptions(opts...),
+		),
+		importMany: connect.NewClient[ImportRequest, ImportResponse](
+			httpClient,
+			baseURL+RondoImportManyProcedure,
+			connect.WithSchema(rondoMethods.ByName("ImportMany")),
+			connect.WithClientOptions(opts...),
+		),
+		export: connect.NewClient[ExportFileRequest, ExportFileResponse](
+			httpClient,
+			baseURL+RondoExportProcedure,
+			connect.WithSchema(rondoMethods.ByName("Export")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		exportMany: connect.NewClient[ExportRequest, ExportResponse](
+			httpClient,
+			baseURL+RondoExportManyProcedure,
+			connect.WithSchema(rondoMethods.ByName("ExportMany")),
+			connect.WithClientOptions(opts...),
+		),
+		backup: connect.NewClient[BackupRequest, BackupResponse](
+			httpClient,
+			baseURL+RondoBackupProcedure,
+			connect.WithSchema(rondoMethods.ByName("Backup")),
+			connect.WithClientOptions(opts...),
+		),
+		check: connect.NewClient[CheckRequest, CheckResponse](
+			httpClient,
+			baseURL+RondoCheckProcedure,
+			connect.WithSchema(rondoMethods.ByName("Check")),
+			connect.WithClientOptions(opts...),
+		),
+		query: connect.NewClient[QueryRequest, QueryResponse](
+			httpClient,
+			baseURL+RondoQueryProcedure,
+			connect.WithSchema(rondoMethods.ByName("Query")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		xport: connect.NewClient[XportRequest, XportResponse](
+			httpClient,
+			baseURL+RondoXportProcedure,
+			connect.WithSchema(rondoMethods.ByName("Xport")),
+			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+			connect.WithClientOptions(opts...),
+		),
+		tail: connect.NewClient[TailRequest, TailResponse](
+			httpClient,
+			baseURL+RondoTailProcedure,
+			connect.WithSchema(rondoMethods.ByName("Tail")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
@@ -341,6 +466,18 @@ type rondoClient struct {
 	status        *connect.Client[StatusRequest, StatusResponse]
 	latest        *connect.Client[LatestRequest, LatestResponse]
 	checkpoint    *connect.Client[CheckpointRequest, CheckpointResponse]
+	alter         *connect.Client[AlterRequest, AlterResponse]
+	tune          *connect.Client[TuneRequest, TuneResponse]
+	setMetadata   *connect.Client[SetMetadataRequest, SetMetadataResponse]
+	_import       *connect.Client[ImportFileRequest, ImportFileResponse]
+	importMany    *connect.Client[ImportRequest, ImportResponse]
+	export        *connect.Client[ExportFileRequest, ExportFileResponse]
+	exportMany    *connect.Client[ExportRequest, ExportResponse]
+	backup        *connect.Client[BackupRequest, BackupResponse]
+	check         *connect.Client[CheckRequest, CheckResponse]
+	query         *connect.Client[QueryRequest, QueryResponse]
+	xport         *connect.Client[XportRequest, XportResponse]
+	tail          *connect.Client[TailRequest, TailResponse]
 }
 
 // Write calls rondo.v1.Rondo.Write.
@@ -453,9 +590,70 @@ func (c *rondoClient) Checkpoint(ctx context.Context, req *connect.Request[Check
 	return c.checkpoint.CallUnary(ctx, req)
 }
 
+// Alter calls rondo.v1.Rondo.Alter.
+func (c *rondoClient) Alter(ctx context.Context, req *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error) {
+	return c.alter.CallUnary(ctx, req)
+}
+
+// Tune calls rondo.v1.Rondo.Tune.
+func (c *rondoClient) Tune(ctx context.Context, req *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error) {
+	return c.tune.CallUnary(ctx, req)
+}
+
+// SetMetadata calls rondo.v1.Rondo.SetMetadata.
+func (c *rondoClient) SetMetadata(ctx context.Context, req *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error) {
+	return c.setMetadata.CallUnary(ctx, req)
+}
+
+// Import calls rondo.v1.Rondo.Import.
+func (c *rondoClient) Import(ctx context.Context, req *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error) {
+	return c._import.CallUnary(ctx, req)
+}
+
+// ImportMany calls rondo.v1.Rondo.ImportMany.
+func (c *rondoClient) ImportMany(ctx context.Context) *connect.BidiStreamForClient[ImportRequest, ImportResponse] {
+	return c.importMany.CallBidiStream(ctx)
+}
+
+// Export calls rondo.v1.Rondo.Export.
+func (c *rondoClient) Export(ctx context.Context, req *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error) {
+	return c.export.CallUnary(ctx, req)
+}
+
+// ExportMany calls rondo.v1.Rondo.ExportMany.
+func (c *rondoClient) ExportMany(ctx context.Context, req *connect.Request[ExportRequest]) (*connect.ServerStreamForClient[ExportResponse], error) {
+	return c.exportMany.CallServerStream(ctx, req)
+}
+
+// Backup calls rondo.v1.Rondo.Backup.
+func (c *rondoClient) Backup(ctx context.Context, req *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupResponse], error) {
+	return c.backup.CallServerStream(ctx, req)
+}
+
+// Check calls rondo.v1.Rondo.Check.
+func (c *rondoClient) Check(ctx context.Context, req *connect.Request[CheckRequest]) (*connect.ServerStreamForClient[CheckResponse], error) {
+	return c.check.CallServerStream(ctx, req)
+}
+
+// Query calls rondo.v1.Rondo.Query.
+func (c *rondoClient) Query(ctx context.Context, req *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error) {
+	return c.query.CallUnary(ctx, req)
+}
+
+// Xport calls rondo.v1.Rondo.Xport.
+func (c *rondoClient) Xport(ctx context.Context, req *connect.Request[XportRequest]) (*connect.Response[XportResponse], error) {
+	return c.xport.CallUnary(ctx, req)
+}
+
+// Tail calls rondo.v1.Rondo.Tail.
+func (c *rondoClient) Tail(ctx context.Context, req *connect.Request[TailRequest]) (*connect.ServerStreamForClient[TailResponse], error) {
+	return c.tail.CallServerStream(ctx, req)
+}
+
 // RondoHandler is an implementation of the rondo.v1.Rondo service.
 type RondoHandler interface {
-	// Write appends samples to existing series. It returns when they are durable.
+	// Write appends samples to series and, if asked to, makes those that do not exist. It returns when
+	// the samples are durable.
 	Write(context.Context, *connect.Request[WriteRequest]) (*connect.Response[WriteResponse], error)
 	// Create makes one series.
 	Create(context.Context, *connect.Request[CreateRequest]) (*connect.Response[CreateResponse], error)
@@ -501,6 +699,31 @@ type RondoHandler interface {
 	Latest(context.Context, *connect.Request[LatestRequest]) (*connect.Response[LatestResponse], error)
 	// Checkpoint writes everything applied so far into the database and shortens the log.
 	Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error)
+	// Alter changes the data sources, archives and step of a series, and keeps its history.
+	Alter(context.Context, *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error)
+	// Tune changes the definition and the state of a series as rrdtool's tune does.
+	Tune(context.Context, *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error)
+	// SetMetadata replaces the metadata of paths.
+	SetMetadata(context.Context, *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error)
+	// Import makes one series of a file of rrdtool, native or XML.
+	Import(context.Context, *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error)
+	// ImportMany makes a series of each file in the requests, and answers with the outcome of each.
+	// It needs HTTP/2.
+	ImportMany(context.Context, *connect.BidiStream[ImportRequest, ImportResponse]) error
+	// Export returns one series as a file of rrdtool.
+	Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error)
+	// ExportMany streams series as rrdtool's files.
+	ExportMany(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error
+	// Backup streams a consistent copy of the store, as `rondo backup` writes it.
+	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error
+	// Check verifies every invariant of the store and streams the defects.
+	Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error
+	// Query evaluates an expression of PromQL, at one time or at several.
+	Query(context.Context, *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error)
+	// Xport returns columns of several series side by side, as rrdtool's xport computes them.
+	Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error)
+	// Tail streams the new rows of series until the client or the server ends it.
+	Tail(context.Context, *connect.Request[TailRequest], *connect.ServerStream[TailResponse]) error
 }
 
 // NewRondoHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -657,6 +880,81 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 		connect.WithSchema(rondoMethods.ByName("Checkpoint")),
 		connect.WithHandlerOptions(opts...),
 	)
+	rondoAlterHandler := connect.NewUnaryHandler(
+		RondoAlterProcedure,
+		svc.Alter,
+		connect.WithSchema(rondoMethods.ByName("Alter")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoTuneHandler := connect.NewUnaryHandler(
+		RondoTuneProcedure,
+		svc.Tune,
+		connect.WithSchema(rondoMethods.ByName("Tune")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoSetMetadataHandler := connect.NewUnaryHandler(
+		RondoSetMetadataProcedure,
+		svc.SetMetadata,
+		connect.WithSchema(rondoMethods.ByName("SetMetadata")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoImportHandler := connect.NewUnaryHandler(
+		RondoImportProcedure,
+		svc.Import,
+		connect.WithSchema(rondoMethods.ByName("Import")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoImportManyHandler := connect.NewBidiStreamHandler(
+		RondoImportManyProcedure,
+		svc.ImportMany,
+		connect.WithSchema(rondoMethods.ByName("ImportMany")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoExportHandler := connect.NewUnaryHandler(
+		RondoExportProcedure,
+		svc.Export,
+		connect.WithSchema(rondoMethods.ByName("Export")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoExportManyHandler := connect.NewServerStreamHandler(
+		RondoExportManyProcedure,
+		svc.ExportMany,
+		connect.WithSchema(rondoMethods.ByName("ExportMany")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoBackupHandler := connect.NewServerStreamHandler(
+		RondoBackupProcedure,
+		svc.Backup,
+		connect.WithSchema(rondoMethods.ByName("Backup")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoCheckHandler := connect.NewServerStreamHandler(
+		RondoCheckProcedure,
+		svc.Check,
+		connect.WithSchema(rondoMethods.ByName("Check")),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoQueryHandler := connect.NewUnaryHandler(
+		RondoQueryProcedure,
+		svc.Query,
+		connect.WithSchema(rondoMethods.ByName("Query")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoXportHandler := connect.NewUnaryHandler(
+		RondoXportProcedure,
+		svc.Xport,
+		connect.WithSchema(rondoMethods.ByName("Xport")),
+		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
+		connect.WithHandlerOptions(opts...),
+	)
+	rondoTailHandler := connect.NewServerStreamHandler(
+		RondoTailProcedure,
+		svc.Tail,
+		connect.WithSchema(rondoMethods.ByName("Tail")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/rondo.v1.Rondo/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case RondoWriteProcedure:
@@ -703,6 +1001,30 @@ func NewRondoHandler(svc RondoHandler, opts ...connect.HandlerOption) (string, h
 			rondoLatestHandler.ServeHTTP(w, r)
 		case RondoCheckpointProcedure:
 			rondoCheckpointHandler.ServeHTTP(w, r)
+		case RondoAlterProcedure:
+			rondoAlterHandler.ServeHTTP(w, r)
+		case RondoTuneProcedure:
+			rondoTuneHandler.ServeHTTP(w, r)
+		case RondoSetMetadataProcedure:
+			rondoSetMetadataHandler.ServeHTTP(w, r)
+		case RondoImportProcedure:
+			rondoImportHandler.ServeHTTP(w, r)
+		case RondoImportManyProcedure:
+			rondoImportManyHandler.ServeHTTP(w, r)
+		case RondoExportProcedure:
+			rondoExportHandler.ServeHTTP(w, r)
+		case RondoExportManyProcedure:
+			rondoExportManyHandler.ServeHTTP(w, r)
+		case RondoBackupProcedure:
+			rondoBackupHandler.ServeHTTP(w, r)
+		case RondoCheckProcedure:
+			rondoCheckHandler.ServeHTTP(w, r)
+		case RondoQueryProcedure:
+			rondoQueryHandler.ServeHTTP(w, r)
+		case RondoXportProcedure:
+			rondoXportHandler.ServeHTTP(w, r)
+		case RondoTailProcedure:
+			rondoTailHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -798,6 +1120,54 @@ func (UnimplementedRondoHandler) Latest(context.Context, *connect.Request[Latest
 
 func (UnimplementedRondoHandler) Checkpoint(context.Context, *connect.Request[CheckpointRequest]) (*connect.Response[CheckpointResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Checkpoint is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Alter(context.Context, *connect.Request[AlterRequest]) (*connect.Response[AlterResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Alter is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Tune(context.Context, *connect.Request[TuneRequest]) (*connect.Response[TuneResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Tune is not implemented"))
+}
+
+func (UnimplementedRondoHandler) SetMetadata(context.Context, *connect.Request[SetMetadataRequest]) (*connect.Response[SetMetadataResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.SetMetadata is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Import(context.Context, *connect.Request[ImportFileRequest]) (*connect.Response[ImportFileResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Import is not implemented"))
+}
+
+func (UnimplementedRondoHandler) ImportMany(context.Context, *connect.BidiStream[ImportRequest, ImportResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.ImportMany is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Export(context.Context, *connect.Request[ExportFileRequest]) (*connect.Response[ExportFileResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Export is not implemented"))
+}
+
+func (UnimplementedRondoHandler) ExportMany(context.Context, *connect.Request[ExportRequest], *connect.ServerStream[ExportResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.ExportMany is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Backup is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Check(context.Context, *connect.Request[CheckRequest], *connect.ServerStream[CheckResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Check is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Query(context.Context, *connect.Request[QueryRequest]) (*connect.Response[QueryResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Query is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Xport(context.Context, *connect.Request[XportRequest]) (*connect.Response[XportResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Xport is not implemented"))
+}
+
+func (UnimplementedRondoHandler) Tail(context.Context, *connect.Request[TailRequest], *connect.ServerStream[TailResponse]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("rondo.v1.Rondo.Tail is not implemented"))
 }
 
 // LocalClient is a client for the rondo.v1.Local service.

@@ -90,7 +90,7 @@ func (x FileRequest_Op) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FileRequest_Op.Descriptor instead.
 func (FileRequest_Op) EnumDescriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{91, 0}
 }
 
 // A Label is one name and value of a series' label set.
@@ -399,7 +399,9 @@ type Sample struct {
 	TimeUs int64    `protobuf:"varint,3,opt,name=time_us,json=timeUs,proto3" json:"time_us,omitempty"`
 	Values []*Value `protobuf:"bytes,4,rep,name=values,proto3" json:"values,omitempty"`
 	// An argument of rrdtool's update, instead of time_us and values: "N:1:2", "1700000000:U:3".
-	Update        string `protobuf:"bytes,5,opt,name=update,proto3" json:"update,omitempty"`
+	Update string `protobuf:"bytes,5,opt,name=update,proto3" json:"update,omitempty"`
+	// The labels of the series, if the sample makes it.
+	Labels        []*Label `protobuf:"bytes,6,rep,name=labels,proto3" json:"labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -469,9 +471,22 @@ func (x *Sample) GetUpdate() string {
 	return ""
 }
 
+func (x *Sample) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
 type WriteRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Samples       []*Sample              `protobuf:"bytes,1,rep,name=samples,proto3" json:"samples,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Samples []*Sample              `protobuf:"bytes,1,rep,name=samples,proto3" json:"samples,omitempty"`
+	// Make series that do not exist. The server's policy for new series says how. Without it, their
+	// samples are refused.
+	Create bool `protobuf:"varint,2,opt,name=create,proto3" json:"create,omitempty"`
+	// With create: what the policy leaves open. Without data sources it is one GAUGE a value, named
+	// value, or value0, value1 and so on. Without archives it is the server's usual ones.
+	Definition    *Definition `protobuf:"bytes,3,opt,name=definition,proto3" json:"definition,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,6 +524,20 @@ func (*WriteRequest) Descriptor() ([]byte, []int) {
 func (x *WriteRequest) GetSamples() []*Sample {
 	if x != nil {
 		return x.Samples
+	}
+	return nil
+}
+
+func (x *WriteRequest) GetCreate() bool {
+	if x != nil {
+		return x.Create
+	}
+	return false
+}
+
+func (x *WriteRequest) GetDefinition() *Definition {
+	if x != nil {
+		return x.Definition
 	}
 	return nil
 }
@@ -576,7 +605,9 @@ type WriteResponse struct {
 	// Samples with an unknown series, a wrong number of values, or a text that is not a number.
 	Refused int64 `protobuf:"varint,3,opt,name=refused,proto3" json:"refused,omitempty"`
 	// The first few samples that were late or refused, with the errors.
-	Rejections    []*Rejection `protobuf:"bytes,4,rep,name=rejections,proto3" json:"rejections,omitempty"`
+	Rejections []*Rejection `protobuf:"bytes,4,rep,name=rejections,proto3" json:"rejections,omitempty"`
+	// Series that were made.
+	Created       int64 `protobuf:"varint,5,opt,name=created,proto3" json:"created,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -637,6 +668,13 @@ func (x *WriteResponse) GetRejections() []*Rejection {
 		return x.Rejections
 	}
 	return nil
+}
+
+func (x *WriteResponse) GetCreated() int64 {
+	if x != nil {
+		return x.Created
+	}
+	return 0
 }
 
 type CreateRequest struct {
@@ -5147,6 +5185,1178 @@ func (x *CheckpointResponse) GetSeconds() float64 {
 	return 0
 }
 
+// AlterRequest says what is to change. What it leaves out stays.
+type AlterRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Another step in seconds. Archives keep what time a row covers.
+	Step int64 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`
+	// The archives that the series shall have, in place of those it has. add_rra and drop_rra do not
+	// go with it.
+	Rra []string `protobuf:"bytes,3,rep,name=rra,proto3" json:"rra,omitempty"`
+	// Archives more: "RRA:MAX:0.5:5m:1y".
+	AddRra []string `protobuf:"bytes,4,rep,name=add_rra,json=addRra,proto3" json:"add_rra,omitempty"`
+	// Archives less: their indexes among those there are, from 0.
+	DropRra []int32 `protobuf:"varint,5,rep,packed,name=drop_rra,json=dropRra,proto3" json:"drop_rra,omitempty"`
+	// Data sources more, or what one that is there shall be: "DS:load:GAUGE:20:0:U".
+	Ds []string `protobuf:"bytes,6,rep,name=ds,proto3" json:"ds,omitempty"`
+	// Names of data sources less.
+	DropDs []string `protobuf:"bytes,7,rep,name=drop_ds,json=dropDs,proto3" json:"drop_ds,omitempty"`
+	// Other names of data sources.
+	Rename []*AlterRequest_NewName `protobuf:"bytes,8,rep,name=rename,proto3" json:"rename,omitempty"`
+	// Change nothing, and answer what the series would keep.
+	DryRun        bool `protobuf:"varint,9,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlterRequest) Reset() {
+	*x = AlterRequest{}
+	mi := &file_rondo_proto_msgTypes[71]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlterRequest) ProtoMessage() {}
+
+func (x *AlterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[71]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlterRequest.ProtoReflect.Descriptor instead.
+func (*AlterRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{71}
+}
+
+func (x *AlterRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *AlterRequest) GetStep() int64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *AlterRequest) GetRra() []string {
+	if x != nil {
+		return x.Rra
+	}
+	return nil
+}
+
+func (x *AlterRequest) GetAddRra() []string {
+	if x != nil {
+		return x.AddRra
+	}
+	return nil
+}
+
+func (x *AlterRequest) GetDropRra() []int32 {
+	if x != nil {
+		return x.DropRra
+	}
+	return nil
+}
+
+func (x *AlterRequest) GetDs() []string {
+	if x != nil {
+		return x.Ds
+	}
+	return nil
+}
+
+func (x *AlterRequest) GetDropDs() []string {
+	if x != nil {
+		return x.DropDs
+	}
+	return nil
+}
+
+func (x *AlterRequest) GetRename() []*AlterRequest_NewName {
+	if x != nil {
+		return x.Rename
+	}
+	return nil
+}
+
+func (x *AlterRequest) GetDryRun() bool {
+	if x != nil {
+		return x.DryRun
+	}
+	return false
+}
+
+type AlterResponse struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Definition *Definition            `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
+	// Rows of each archive of which a value is known, in the order of the definition.
+	KnownRows     []int64 `protobuf:"varint,2,rep,packed,name=known_rows,json=knownRows,proto3" json:"known_rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlterResponse) Reset() {
+	*x = AlterResponse{}
+	mi := &file_rondo_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlterResponse) ProtoMessage() {}
+
+func (x *AlterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlterResponse.ProtoReflect.Descriptor instead.
+func (*AlterResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *AlterResponse) GetDefinition() *Definition {
+	if x != nil {
+		return x.Definition
+	}
+	return nil
+}
+
+func (x *AlterResponse) GetKnownRows() []int64 {
+	if x != nil {
+		return x.KnownRows
+	}
+	return nil
+}
+
+type TuneRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Options and changes, as behind the name of `rondo tune` and `rrdtool tune`: "--heartbeat",
+	// "load:60", "RRA#0:+100". If one of them is wrong, nothing changes.
+	Args          []string `protobuf:"bytes,2,rep,name=args,proto3" json:"args,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TuneRequest) Reset() {
+	*x = TuneRequest{}
+	mi := &file_rondo_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TuneRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TuneRequest) ProtoMessage() {}
+
+func (x *TuneRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TuneRequest.ProtoReflect.Descriptor instead.
+func (*TuneRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *TuneRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *TuneRequest) GetArgs() []string {
+	if x != nil {
+		return x.Args
+	}
+	return nil
+}
+
+type TuneResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Definition    *Definition            `protobuf:"bytes,1,opt,name=definition,proto3" json:"definition,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TuneResponse) Reset() {
+	*x = TuneResponse{}
+	mi := &file_rondo_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TuneResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TuneResponse) ProtoMessage() {}
+
+func (x *TuneResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TuneResponse.ProtoReflect.Descriptor instead.
+func (*TuneResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *TuneResponse) GetDefinition() *Definition {
+	if x != nil {
+		return x.Definition
+	}
+	return nil
+}
+
+type SetMetadataRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The metadata of each path, in place of the metadata that it has; without text, attributes and
+	// expire the path loses its metadata. time_us of 0 means the present by the server's clock.
+	// expired is not for requests.
+	Metadata      []*Metadata `protobuf:"bytes,1,rep,name=metadata,proto3" json:"metadata,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetMetadataRequest) Reset() {
+	*x = SetMetadataRequest{}
+	mi := &file_rondo_proto_msgTypes[75]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetMetadataRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetMetadataRequest) ProtoMessage() {}
+
+func (x *SetMetadataRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[75]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetMetadataRequest.ProtoReflect.Descriptor instead.
+func (*SetMetadataRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{75}
+}
+
+func (x *SetMetadataRequest) GetMetadata() []*Metadata {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+type SetMetadataResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Metadata that is stored.
+	Accepted int64 `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// The others, with their indexes in the request.
+	Rejections    []*Rejection `protobuf:"bytes,2,rep,name=rejections,proto3" json:"rejections,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetMetadataResponse) Reset() {
+	*x = SetMetadataResponse{}
+	mi := &file_rondo_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetMetadataResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetMetadataResponse) ProtoMessage() {}
+
+func (x *SetMetadataResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetMetadataResponse.ProtoReflect.Descriptor instead.
+func (*SetMetadataResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *SetMetadataResponse) GetAccepted() int64 {
+	if x != nil {
+		return x.Accepted
+	}
+	return 0
+}
+
+func (x *SetMetadataResponse) GetRejections() []*Rejection {
+	if x != nil {
+		return x.Rejections
+	}
+	return nil
+}
+
+type ImportFileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path of the series.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// The file: a native file of rrdtool, or XML as rrdtool's dump writes it.
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	// Replace an existing series of this path. Without it, an existing series is left alone.
+	Overwrite     bool     `protobuf:"varint,3,opt,name=overwrite,proto3" json:"overwrite,omitempty"`
+	Labels        []*Label `protobuf:"bytes,4,rep,name=labels,proto3" json:"labels,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportFileRequest) Reset() {
+	*x = ImportFileRequest{}
+	mi := &file_rondo_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportFileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportFileRequest) ProtoMessage() {}
+
+func (x *ImportFileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportFileRequest.ProtoReflect.Descriptor instead.
+func (*ImportFileRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{77}
+}
+
+func (x *ImportFileRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ImportFileRequest) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *ImportFileRequest) GetOverwrite() bool {
+	if x != nil {
+		return x.Overwrite
+	}
+	return false
+}
+
+func (x *ImportFileRequest) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+type ImportFileResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Ref   uint64                 `protobuf:"varint,1,opt,name=ref,proto3" json:"ref,omitempty"`
+	// The series existed already, with the same time of the last update as the file.
+	Skipped       bool `protobuf:"varint,2,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ImportFileResponse) Reset() {
+	*x = ImportFileResponse{}
+	mi := &file_rondo_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ImportFileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ImportFileResponse) ProtoMessage() {}
+
+func (x *ImportFileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ImportFileResponse.ProtoReflect.Descriptor instead.
+func (*ImportFileResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *ImportFileResponse) GetRef() uint64 {
+	if x != nil {
+		return x.Ref
+	}
+	return 0
+}
+
+func (x *ImportFileResponse) GetSkipped() bool {
+	if x != nil {
+		return x.Skipped
+	}
+	return false
+}
+
+type ExportFileRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Ref   uint64                 `protobuf:"varint,2,opt,name=ref,proto3" json:"ref,omitempty"`
+	// Return XML instead of a native file.
+	Xml           bool `protobuf:"varint,3,opt,name=xml,proto3" json:"xml,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportFileRequest) Reset() {
+	*x = ExportFileRequest{}
+	mi := &file_rondo_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportFileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportFileRequest) ProtoMessage() {}
+
+func (x *ExportFileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportFileRequest.ProtoReflect.Descriptor instead.
+func (*ExportFileRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{79}
+}
+
+func (x *ExportFileRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ExportFileRequest) GetRef() uint64 {
+	if x != nil {
+		return x.Ref
+	}
+	return 0
+}
+
+func (x *ExportFileRequest) GetXml() bool {
+	if x != nil {
+		return x.Xml
+	}
+	return false
+}
+
+type ExportFileResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Path          string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExportFileResponse) Reset() {
+	*x = ExportFileResponse{}
+	mi := &file_rondo_proto_msgTypes[80]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExportFileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExportFileResponse) ProtoMessage() {}
+
+func (x *ExportFileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[80]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExportFileResponse.ProtoReflect.Descriptor instead.
+func (*ExportFileResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{80}
+}
+
+func (x *ExportFileResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ExportFileResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+type QueryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An expression of PromQL.
+	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
+	// Without a step: the time at which the expression is evaluated; empty means "now".
+	Time string `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
+	// With a step: the first time and the last one. Empty means "end-1day" and "now".
+	Start string `protobuf:"bytes,3,opt,name=start,proto3" json:"start,omitempty"`
+	End   string `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`
+	// Seconds from one time to the next, more than 0 for several times.
+	Step float64 `protobuf:"fixed64,5,opt,name=step,proto3" json:"step,omitempty"`
+	// Series in the answer; 0 means no limit of the request's own.
+	Limit int32 `protobuf:"varint,6,opt,name=limit,proto3" json:"limit,omitempty"`
+	// How many seconds a time looks back for a sample; 0 means 300. It is never less than a row.
+	Lookback      float64 `protobuf:"fixed64,7,opt,name=lookback,proto3" json:"lookback,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryRequest) Reset() {
+	*x = QueryRequest{}
+	mi := &file_rondo_proto_msgTypes[81]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryRequest) ProtoMessage() {}
+
+func (x *QueryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[81]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryRequest.ProtoReflect.Descriptor instead.
+func (*QueryRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{81}
+}
+
+func (x *QueryRequest) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *QueryRequest) GetTime() string {
+	if x != nil {
+		return x.Time
+	}
+	return ""
+}
+
+func (x *QueryRequest) GetStart() string {
+	if x != nil {
+		return x.Start
+	}
+	return ""
+}
+
+func (x *QueryRequest) GetEnd() string {
+	if x != nil {
+		return x.End
+	}
+	return ""
+}
+
+func (x *QueryRequest) GetStep() float64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *QueryRequest) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *QueryRequest) GetLookback() float64 {
+	if x != nil {
+		return x.Lookback
+	}
+	return 0
+}
+
+// A QuerySeries is one series of a query's result.
+type QuerySeries struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Labels []*Label               `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty"`
+	// The times of the values, in microseconds since 1970.
+	TimesUs       []int64   `protobuf:"varint,2,rep,packed,name=times_us,json=timesUs,proto3" json:"times_us,omitempty"`
+	Values        []float64 `protobuf:"fixed64,3,rep,packed,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QuerySeries) Reset() {
+	*x = QuerySeries{}
+	mi := &file_rondo_proto_msgTypes[82]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuerySeries) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuerySeries) ProtoMessage() {}
+
+func (x *QuerySeries) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[82]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuerySeries.ProtoReflect.Descriptor instead.
+func (*QuerySeries) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{82}
+}
+
+func (x *QuerySeries) GetLabels() []*Label {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *QuerySeries) GetTimesUs() []int64 {
+	if x != nil {
+		return x.TimesUs
+	}
+	return nil
+}
+
+func (x *QuerySeries) GetValues() []float64 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+type QueryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "vector", "matrix", "scalar" or "string", as Prometheus names results.
+	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
+	// A scalar is one series without labels and with one value.
+	Series []*QuerySeries `protobuf:"bytes,2,rep,name=series,proto3" json:"series,omitempty"`
+	// The value of a string.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// Warnings and notes of the query. The answer was shortened to limit if one of them says so.
+	Warnings      []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryResponse) Reset() {
+	*x = QueryResponse{}
+	mi := &file_rondo_proto_msgTypes[83]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryResponse) ProtoMessage() {}
+
+func (x *QueryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[83]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryResponse.ProtoReflect.Descriptor instead.
+func (*QueryResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{83}
+}
+
+func (x *QueryResponse) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *QueryResponse) GetSeries() []*QuerySeries {
+	if x != nil {
+		return x.Series
+	}
+	return nil
+}
+
+func (x *QueryResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *QueryResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+type XportRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Lines of rrdtool's xport: "DEF:a=web1/load:load:AVERAGE", "CDEF:b=a,2,*", "XPORT:b:twice".
+	Lines []string `protobuf:"bytes,1,rep,name=lines,proto3" json:"lines,omitempty"`
+	// Empty means "end-1day".
+	Start string `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`
+	// Empty means "now".
+	End string `protobuf:"bytes,3,opt,name=end,proto3" json:"end,omitempty"`
+	// The most rows, at least 10; 0 means 400.
+	MaxRows int64 `protobuf:"varint,4,opt,name=max_rows,json=maxRows,proto3" json:"max_rows,omitempty"`
+	// The least seconds a row.
+	Step          int64 `protobuf:"varint,5,opt,name=step,proto3" json:"step,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *XportRequest) Reset() {
+	*x = XportRequest{}
+	mi := &file_rondo_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *XportRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*XportRequest) ProtoMessage() {}
+
+func (x *XportRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use XportRequest.ProtoReflect.Descriptor instead.
+func (*XportRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{84}
+}
+
+func (x *XportRequest) GetLines() []string {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+func (x *XportRequest) GetStart() string {
+	if x != nil {
+		return x.Start
+	}
+	return ""
+}
+
+func (x *XportRequest) GetEnd() string {
+	if x != nil {
+		return x.End
+	}
+	return ""
+}
+
+func (x *XportRequest) GetMaxRows() int64 {
+	if x != nil {
+		return x.MaxRows
+	}
+	return 0
+}
+
+func (x *XportRequest) GetStep() int64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+// An XportColumn is the values of one XPORT line, row by row. An unknown value is NaN.
+type XportColumn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Legend        string                 `protobuf:"bytes,1,opt,name=legend,proto3" json:"legend,omitempty"`
+	Values        []float64              `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *XportColumn) Reset() {
+	*x = XportColumn{}
+	mi := &file_rondo_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *XportColumn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*XportColumn) ProtoMessage() {}
+
+func (x *XportColumn) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use XportColumn.ProtoReflect.Descriptor instead.
+func (*XportColumn) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *XportColumn) GetLegend() string {
+	if x != nil {
+		return x.Legend
+	}
+	return ""
+}
+
+func (x *XportColumn) GetValues() []float64 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+// XportResponse has rows that end in (start, end]. Row i, counted from 0, ends at start +
+// (i+1)*step.
+type XportResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Start         int64                  `protobuf:"varint,1,opt,name=start,proto3" json:"start,omitempty"`
+	End           int64                  `protobuf:"varint,2,opt,name=end,proto3" json:"end,omitempty"`
+	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
+	Columns       []*XportColumn         `protobuf:"bytes,4,rep,name=columns,proto3" json:"columns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *XportResponse) Reset() {
+	*x = XportResponse{}
+	mi := &file_rondo_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *XportResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*XportResponse) ProtoMessage() {}
+
+func (x *XportResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use XportResponse.ProtoReflect.Descriptor instead.
+func (*XportResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{86}
+}
+
+func (x *XportResponse) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *XportResponse) GetEnd() int64 {
+	if x != nil {
+		return x.End
+	}
+	return 0
+}
+
+func (x *XportResponse) GetStep() int64 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *XportResponse) GetColumns() []*XportColumn {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+// TailRequest selects series: those of paths, or those that a prefix and matchers select, new ones
+// included.
+type TailRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Paths []string               `protobuf:"bytes,1,rep,name=paths,proto3" json:"paths,omitempty"`
+	// Prefix of the paths.
+	Prefix   string     `protobuf:"bytes,2,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	Matchers []*Matcher `protobuf:"bytes,3,rep,name=matchers,proto3" json:"matchers,omitempty"`
+	// AVERAGE, MIN, MAX or LAST; empty means AVERAGE. The rows are those of the finest archive of it.
+	// Series without one are left out.
+	Cf string `protobuf:"bytes,4,opt,name=cf,proto3" json:"cf,omitempty"`
+	// Begin with the rows that end after this time; empty means "now".
+	Start         string `protobuf:"bytes,5,opt,name=start,proto3" json:"start,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TailRequest) Reset() {
+	*x = TailRequest{}
+	mi := &file_rondo_proto_msgTypes[87]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TailRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TailRequest) ProtoMessage() {}
+
+func (x *TailRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[87]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TailRequest.ProtoReflect.Descriptor instead.
+func (*TailRequest) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{87}
+}
+
+func (x *TailRequest) GetPaths() []string {
+	if x != nil {
+		return x.Paths
+	}
+	return nil
+}
+
+func (x *TailRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *TailRequest) GetMatchers() []*Matcher {
+	if x != nil {
+		return x.Matchers
+	}
+	return nil
+}
+
+func (x *TailRequest) GetCf() string {
+	if x != nil {
+		return x.Cf
+	}
+	return ""
+}
+
+func (x *TailRequest) GetStart() string {
+	if x != nil {
+		return x.Start
+	}
+	return ""
+}
+
+// TailResponse has rows that have closed since the answer before. One without rows says that the
+// stream lives.
+type TailResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new rows of each series that has any.
+	Rows          []*FetchResponse `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TailResponse) Reset() {
+	*x = TailResponse{}
+	mi := &file_rondo_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TailResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TailResponse) ProtoMessage() {}
+
+func (x *TailResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TailResponse.ProtoReflect.Descriptor instead.
+func (*TailResponse) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *TailResponse) GetRows() []*FetchResponse {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
 // ExecRequest is a command and the environment of its caller.
 type ExecRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5179,7 +6389,7 @@ type ExecRequest struct {
 
 func (x *ExecRequest) Reset() {
 	*x = ExecRequest{}
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5191,7 +6401,7 @@ func (x *ExecRequest) String() string {
 func (*ExecRequest) ProtoMessage() {}
 
 func (x *ExecRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[71]
+	mi := &file_rondo_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5204,7 +6414,7 @@ func (x *ExecRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecRequest.ProtoReflect.Descriptor instead.
 func (*ExecRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{71}
+	return file_rondo_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ExecRequest) GetArgv() []string {
@@ -5303,7 +6513,7 @@ type FileAnswer struct {
 
 func (x *FileAnswer) Reset() {
 	*x = FileAnswer{}
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5315,7 +6525,7 @@ func (x *FileAnswer) String() string {
 func (*FileAnswer) ProtoMessage() {}
 
 func (x *FileAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[72]
+	mi := &file_rondo_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5328,7 +6538,7 @@ func (x *FileAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileAnswer.ProtoReflect.Descriptor instead.
 func (*FileAnswer) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{72}
+	return file_rondo_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *FileAnswer) GetError() string {
@@ -5382,7 +6592,7 @@ type FileRequest struct {
 
 func (x *FileRequest) Reset() {
 	*x = FileRequest{}
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5394,7 +6604,7 @@ func (x *FileRequest) String() string {
 func (*FileRequest) ProtoMessage() {}
 
 func (x *FileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[73]
+	mi := &file_rondo_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5407,7 +6617,7 @@ func (x *FileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRequest.ProtoReflect.Descriptor instead.
 func (*FileRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{73}
+	return file_rondo_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *FileRequest) GetOp() FileRequest_Op {
@@ -5452,7 +6662,7 @@ type ExecResponse struct {
 
 func (x *ExecResponse) Reset() {
 	*x = ExecResponse{}
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5464,7 +6674,7 @@ func (x *ExecResponse) String() string {
 func (*ExecResponse) ProtoMessage() {}
 
 func (x *ExecResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[74]
+	mi := &file_rondo_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5477,7 +6687,7 @@ func (x *ExecResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecResponse.ProtoReflect.Descriptor instead.
 func (*ExecResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{74}
+	return file_rondo_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ExecResponse) GetStdout() []byte {
@@ -5516,7 +6726,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5528,7 +6738,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[75]
+	mi := &file_rondo_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5541,7 +6751,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{75}
+	return file_rondo_proto_rawDescGZIP(), []int{93}
 }
 
 type BackupResponse struct {
@@ -5553,7 +6763,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5565,7 +6775,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[76]
+	mi := &file_rondo_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5578,7 +6788,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{76}
+	return file_rondo_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -5596,7 +6806,7 @@ type CheckRequest struct {
 
 func (x *CheckRequest) Reset() {
 	*x = CheckRequest{}
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5608,7 +6818,7 @@ func (x *CheckRequest) String() string {
 func (*CheckRequest) ProtoMessage() {}
 
 func (x *CheckRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[77]
+	mi := &file_rondo_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5621,7 +6831,7 @@ func (x *CheckRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckRequest.ProtoReflect.Descriptor instead.
 func (*CheckRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{77}
+	return file_rondo_proto_rawDescGZIP(), []int{95}
 }
 
 type CheckResponse struct {
@@ -5634,7 +6844,7 @@ type CheckResponse struct {
 
 func (x *CheckResponse) Reset() {
 	*x = CheckResponse{}
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5646,7 +6856,7 @@ func (x *CheckResponse) String() string {
 func (*CheckResponse) ProtoMessage() {}
 
 func (x *CheckResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[78]
+	mi := &file_rondo_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5659,7 +6869,7 @@ func (x *CheckResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckResponse.ProtoReflect.Descriptor instead.
 func (*CheckResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{78}
+	return file_rondo_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *CheckResponse) GetWhere() string {
@@ -5687,7 +6897,7 @@ type ControlRequest struct {
 
 func (x *ControlRequest) Reset() {
 	*x = ControlRequest{}
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5699,7 +6909,7 @@ func (x *ControlRequest) String() string {
 func (*ControlRequest) ProtoMessage() {}
 
 func (x *ControlRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[79]
+	mi := &file_rondo_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5712,7 +6922,7 @@ func (x *ControlRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlRequest.ProtoReflect.Descriptor instead.
 func (*ControlRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{79}
+	return file_rondo_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ControlRequest) GetReceiver() string {
@@ -5740,7 +6950,7 @@ type ControlResponse struct {
 
 func (x *ControlResponse) Reset() {
 	*x = ControlResponse{}
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5752,7 +6962,7 @@ func (x *ControlResponse) String() string {
 func (*ControlResponse) ProtoMessage() {}
 
 func (x *ControlResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[80]
+	mi := &file_rondo_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5765,7 +6975,7 @@ func (x *ControlResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse.ProtoReflect.Descriptor instead.
 func (*ControlResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{80}
+	return file_rondo_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ControlResponse) GetColumns() []string {
@@ -5801,7 +7011,7 @@ type ImportRequest struct {
 
 func (x *ImportRequest) Reset() {
 	*x = ImportRequest{}
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5813,7 +7023,7 @@ func (x *ImportRequest) String() string {
 func (*ImportRequest) ProtoMessage() {}
 
 func (x *ImportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[81]
+	mi := &file_rondo_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5826,7 +7036,7 @@ func (x *ImportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportRequest.ProtoReflect.Descriptor instead.
 func (*ImportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{81}
+	return file_rondo_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ImportRequest) GetPath() string {
@@ -5887,7 +7097,7 @@ type ImportResponse struct {
 
 func (x *ImportResponse) Reset() {
 	*x = ImportResponse{}
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5899,7 +7109,7 @@ func (x *ImportResponse) String() string {
 func (*ImportResponse) ProtoMessage() {}
 
 func (x *ImportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[82]
+	mi := &file_rondo_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5912,7 +7122,7 @@ func (x *ImportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportResponse.ProtoReflect.Descriptor instead.
 func (*ImportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{82}
+	return file_rondo_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ImportResponse) GetPath() string {
@@ -5955,7 +7165,7 @@ type ExportRequest struct {
 
 func (x *ExportRequest) Reset() {
 	*x = ExportRequest{}
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5967,7 +7177,7 @@ func (x *ExportRequest) String() string {
 func (*ExportRequest) ProtoMessage() {}
 
 func (x *ExportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[83]
+	mi := &file_rondo_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5980,7 +7190,7 @@ func (x *ExportRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRequest.ProtoReflect.Descriptor instead.
 func (*ExportRequest) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{83}
+	return file_rondo_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ExportRequest) GetPrefix() string {
@@ -6013,7 +7223,7 @@ type ExportResponse struct {
 
 func (x *ExportResponse) Reset() {
 	*x = ExportResponse{}
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6025,7 +7235,7 @@ func (x *ExportResponse) String() string {
 func (*ExportResponse) ProtoMessage() {}
 
 func (x *ExportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[84]
+	mi := &file_rondo_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6038,7 +7248,7 @@ func (x *ExportResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportResponse.ProtoReflect.Descriptor instead.
 func (*ExportResponse) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{84}
+	return file_rondo_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ExportResponse) GetPath() string {
@@ -6069,6 +7279,58 @@ func (x *ExportResponse) GetError() string {
 	return ""
 }
 
+type AlterRequest_NewName struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ds            string                 `protobuf:"bytes,1,opt,name=ds,proto3" json:"ds,omitempty"`
+	To            string                 `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AlterRequest_NewName) Reset() {
+	*x = AlterRequest_NewName{}
+	mi := &file_rondo_proto_msgTypes[103]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AlterRequest_NewName) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AlterRequest_NewName) ProtoMessage() {}
+
+func (x *AlterRequest_NewName) ProtoReflect() protoreflect.Message {
+	mi := &file_rondo_proto_msgTypes[103]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AlterRequest_NewName.ProtoReflect.Descriptor instead.
+func (*AlterRequest_NewName) Descriptor() ([]byte, []int) {
+	return file_rondo_proto_rawDescGZIP(), []int{71, 0}
+}
+
+func (x *AlterRequest_NewName) GetDs() string {
+	if x != nil {
+		return x.Ds
+	}
+	return ""
+}
+
+func (x *AlterRequest_NewName) GetTo() string {
+	if x != nil {
+		return x.To
+	}
+	return ""
+}
+
 type ControlResponse_Row struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Cells         []string               `protobuf:"bytes,1,rep,name=cells,proto3" json:"cells,omitempty"`
@@ -6078,7 +7340,7 @@ type ControlResponse_Row struct {
 
 func (x *ControlResponse_Row) Reset() {
 	*x = ControlResponse_Row{}
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6090,7 +7352,7 @@ func (x *ControlResponse_Row) String() string {
 func (*ControlResponse_Row) ProtoMessage() {}
 
 func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
-	mi := &file_rondo_proto_msgTypes[86]
+	mi := &file_rondo_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6103,7 +7365,7 @@ func (x *ControlResponse_Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ControlResponse_Row.ProtoReflect.Descriptor instead.
 func (*ControlResponse_Row) Descriptor() ([]byte, []int) {
-	return file_rondo_proto_rawDescGZIP(), []int{80, 0}
+	return file_rondo_proto_rawDescGZIP(), []int{98, 0}
 }
 
 func (x *ControlResponse_Row) GetCells() []string {
@@ -6135,26 +7397,32 @@ const file_rondo_proto_rawDesc = "" +
 	"\x03int\x18\x02 \x01(\x03H\x00R\x03int\x12\x14\n" +
 	"\x04uint\x18\x03 \x01(\x04H\x00R\x04uint\x12\x14\n" +
 	"\x04text\x18\x04 \x01(\tH\x00R\x04textB\a\n" +
-	"\x05value\"\x88\x01\n" +
+	"\x05value\"\xb1\x01\n" +
 	"\x06Sample\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x10\n" +
 	"\x03ref\x18\x02 \x01(\x04R\x03ref\x12\x17\n" +
 	"\atime_us\x18\x03 \x01(\x03R\x06timeUs\x12'\n" +
 	"\x06values\x18\x04 \x03(\v2\x0f.rondo.v1.ValueR\x06values\x12\x16\n" +
-	"\x06update\x18\x05 \x01(\tR\x06update\":\n" +
+	"\x06update\x18\x05 \x01(\tR\x06update\x12'\n" +
+	"\x06labels\x18\x06 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\"\x88\x01\n" +
 	"\fWriteRequest\x12*\n" +
-	"\asamples\x18\x01 \x03(\v2\x10.rondo.v1.SampleR\asamples\"F\n" +
+	"\asamples\x18\x01 \x03(\v2\x10.rondo.v1.SampleR\asamples\x12\x16\n" +
+	"\x06create\x18\x02 \x01(\bR\x06create\x124\n" +
+	"\n" +
+	"definition\x18\x03 \x01(\v2\x14.rondo.v1.DefinitionR\n" +
+	"definition\"F\n" +
 	"\tRejection\x12\x19\n" +
 	"\x05index\x18\x01 \x01(\x03H\x00R\x05index\x88\x01\x01\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05errorB\b\n" +
-	"\x06_index\"\x8e\x01\n" +
+	"\x06_index\"\xa8\x01\n" +
 	"\rWriteResponse\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\x03R\baccepted\x12\x12\n" +
 	"\x04late\x18\x02 \x01(\x03R\x04late\x12\x18\n" +
 	"\arefused\x18\x03 \x01(\x03R\arefused\x123\n" +
 	"\n" +
 	"rejections\x18\x04 \x03(\v2\x13.rondo.v1.RejectionR\n" +
-	"rejections\"\xb6\x01\n" +
+	"rejections\x12\x18\n" +
+	"\acreated\x18\x05 \x01(\x03R\acreated\"\xb6\x01\n" +
 	"\rCreateRequest\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12'\n" +
 	"\x06labels\x18\x02 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\x124\n" +
@@ -6510,7 +7778,94 @@ const file_rondo_proto_rawDesc = "" +
 	"\tnext_page\x18\x02 \x01(\tR\bnextPage\"\x13\n" +
 	"\x11CheckpointRequest\".\n" +
 	"\x12CheckpointResponse\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\x8e\x03\n" +
+	"\aseconds\x18\x01 \x01(\x01R\aseconds\"\xa1\x02\n" +
+	"\fAlterRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\x03R\x04step\x12\x10\n" +
+	"\x03rra\x18\x03 \x03(\tR\x03rra\x12\x17\n" +
+	"\aadd_rra\x18\x04 \x03(\tR\x06addRra\x12\x19\n" +
+	"\bdrop_rra\x18\x05 \x03(\x05R\adropRra\x12\x0e\n" +
+	"\x02ds\x18\x06 \x03(\tR\x02ds\x12\x17\n" +
+	"\adrop_ds\x18\a \x03(\tR\x06dropDs\x126\n" +
+	"\x06rename\x18\b \x03(\v2\x1e.rondo.v1.AlterRequest.NewNameR\x06rename\x12\x17\n" +
+	"\adry_run\x18\t \x01(\bR\x06dryRun\x1a)\n" +
+	"\aNewName\x12\x0e\n" +
+	"\x02ds\x18\x01 \x01(\tR\x02ds\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\tR\x02to\"d\n" +
+	"\rAlterResponse\x124\n" +
+	"\n" +
+	"definition\x18\x01 \x01(\v2\x14.rondo.v1.DefinitionR\n" +
+	"definition\x12\x1d\n" +
+	"\n" +
+	"known_rows\x18\x02 \x03(\x03R\tknownRows\"5\n" +
+	"\vTuneRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04args\x18\x02 \x03(\tR\x04args\"D\n" +
+	"\fTuneResponse\x124\n" +
+	"\n" +
+	"definition\x18\x01 \x01(\v2\x14.rondo.v1.DefinitionR\n" +
+	"definition\"D\n" +
+	"\x12SetMetadataRequest\x12.\n" +
+	"\bmetadata\x18\x01 \x03(\v2\x12.rondo.v1.MetadataR\bmetadata\"f\n" +
+	"\x13SetMetadataResponse\x12\x1a\n" +
+	"\baccepted\x18\x01 \x01(\x03R\baccepted\x123\n" +
+	"\n" +
+	"rejections\x18\x02 \x03(\v2\x13.rondo.v1.RejectionR\n" +
+	"rejections\"\x82\x01\n" +
+	"\x11ImportFileRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1c\n" +
+	"\toverwrite\x18\x03 \x01(\bR\toverwrite\x12'\n" +
+	"\x06labels\x18\x04 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\"@\n" +
+	"\x12ImportFileResponse\x12\x10\n" +
+	"\x03ref\x18\x01 \x01(\x04R\x03ref\x12\x18\n" +
+	"\askipped\x18\x02 \x01(\bR\askipped\"K\n" +
+	"\x11ExportFileRequest\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x10\n" +
+	"\x03ref\x18\x02 \x01(\x04R\x03ref\x12\x10\n" +
+	"\x03xml\x18\x03 \x01(\bR\x03xml\"<\n" +
+	"\x12ExportFileResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"\xa6\x01\n" +
+	"\fQueryRequest\x12\x14\n" +
+	"\x05query\x18\x01 \x01(\tR\x05query\x12\x12\n" +
+	"\x04time\x18\x02 \x01(\tR\x04time\x12\x14\n" +
+	"\x05start\x18\x03 \x01(\tR\x05start\x12\x10\n" +
+	"\x03end\x18\x04 \x01(\tR\x03end\x12\x12\n" +
+	"\x04step\x18\x05 \x01(\x01R\x04step\x12\x14\n" +
+	"\x05limit\x18\x06 \x01(\x05R\x05limit\x12\x1a\n" +
+	"\blookback\x18\a \x01(\x01R\blookback\"i\n" +
+	"\vQuerySeries\x12'\n" +
+	"\x06labels\x18\x01 \x03(\v2\x0f.rondo.v1.LabelR\x06labels\x12\x19\n" +
+	"\btimes_us\x18\x02 \x03(\x03R\atimesUs\x12\x16\n" +
+	"\x06values\x18\x03 \x03(\x01R\x06values\"\x82\x01\n" +
+	"\rQueryResponse\x12\x12\n" +
+	"\x04type\x18\x01 \x01(\tR\x04type\x12-\n" +
+	"\x06series\x18\x02 \x03(\v2\x15.rondo.v1.QuerySeriesR\x06series\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12\x1a\n" +
+	"\bwarnings\x18\x04 \x03(\tR\bwarnings\"{\n" +
+	"\fXportRequest\x12\x14\n" +
+	"\x05lines\x18\x01 \x03(\tR\x05lines\x12\x14\n" +
+	"\x05start\x18\x02 \x01(\tR\x05start\x12\x10\n" +
+	"\x03end\x18\x03 \x01(\tR\x03end\x12\x19\n" +
+	"\bmax_rows\x18\x04 \x01(\x03R\amaxRows\x12\x12\n" +
+	"\x04step\x18\x05 \x01(\x03R\x04step\"=\n" +
+	"\vXportColumn\x12\x16\n" +
+	"\x06legend\x18\x01 \x01(\tR\x06legend\x12\x16\n" +
+	"\x06values\x18\x02 \x03(\x01R\x06values\"|\n" +
+	"\rXportResponse\x12\x14\n" +
+	"\x05start\x18\x01 \x01(\x03R\x05start\x12\x10\n" +
+	"\x03end\x18\x02 \x01(\x03R\x03end\x12\x12\n" +
+	"\x04step\x18\x03 \x01(\x03R\x04step\x12/\n" +
+	"\acolumns\x18\x04 \x03(\v2\x15.rondo.v1.XportColumnR\acolumns\"\x90\x01\n" +
+	"\vTailRequest\x12\x14\n" +
+	"\x05paths\x18\x01 \x03(\tR\x05paths\x12\x16\n" +
+	"\x06prefix\x18\x02 \x01(\tR\x06prefix\x12-\n" +
+	"\bmatchers\x18\x03 \x03(\v2\x11.rondo.v1.MatcherR\bmatchers\x12\x0e\n" +
+	"\x02cf\x18\x04 \x01(\tR\x02cf\x12\x14\n" +
+	"\x05start\x18\x05 \x01(\tR\x05start\";\n" +
+	"\fTailResponse\x12+\n" +
+	"\x04rows\x18\x01 \x03(\v2\x17.rondo.v1.FetchResponseR\x04rows\"\x8e\x03\n" +
 	"\vExecRequest\x12\x12\n" +
 	"\x04argv\x18\x01 \x03(\tR\x04argv\x12\x10\n" +
 	"\x03cwd\x18\x02 \x01(\tR\x03cwd\x12H\n" +
@@ -6588,7 +7943,7 @@ const file_rondo_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x1a\n" +
 	"\bcomplete\x18\x03 \x01(\bR\bcomplete\x12\x14\n" +
-	"\x05error\x18\x04 \x01(\tR\x05error2\xc6\v\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error2\xcc\x11\n" +
 	"\x05Rondo\x128\n" +
 	"\x05Write\x12\x16.rondo.v1.WriteRequest\x1a\x17.rondo.v1.WriteResponse\x12;\n" +
 	"\x06Create\x12\x17.rondo.v1.CreateRequest\x1a\x18.rondo.v1.CreateResponse\x125\n" +
@@ -6613,7 +7968,21 @@ const file_rondo_proto_rawDesc = "" +
 	"\x06Status\x12\x17.rondo.v1.StatusRequest\x1a\x18.rondo.v1.StatusResponse\"\x03\x90\x02\x01\x12@\n" +
 	"\x06Latest\x12\x17.rondo.v1.LatestRequest\x1a\x18.rondo.v1.LatestResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\n" +
-	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse2\xfb\x02\n" +
+	"Checkpoint\x12\x1b.rondo.v1.CheckpointRequest\x1a\x1c.rondo.v1.CheckpointResponse\x128\n" +
+	"\x05Alter\x12\x16.rondo.v1.AlterRequest\x1a\x17.rondo.v1.AlterResponse\x125\n" +
+	"\x04Tune\x12\x15.rondo.v1.TuneRequest\x1a\x16.rondo.v1.TuneResponse\x12J\n" +
+	"\vSetMetadata\x12\x1c.rondo.v1.SetMetadataRequest\x1a\x1d.rondo.v1.SetMetadataResponse\x12C\n" +
+	"\x06Import\x12\x1b.rondo.v1.ImportFileRequest\x1a\x1c.rondo.v1.ImportFileResponse\x12C\n" +
+	"\n" +
+	"ImportMany\x12\x17.rondo.v1.ImportRequest\x1a\x18.rondo.v1.ImportResponse(\x010\x01\x12H\n" +
+	"\x06Export\x12\x1b.rondo.v1.ExportFileRequest\x1a\x1c.rondo.v1.ExportFileResponse\"\x03\x90\x02\x01\x12A\n" +
+	"\n" +
+	"ExportMany\x12\x17.rondo.v1.ExportRequest\x1a\x18.rondo.v1.ExportResponse0\x01\x12=\n" +
+	"\x06Backup\x12\x17.rondo.v1.BackupRequest\x1a\x18.rondo.v1.BackupResponse0\x01\x12:\n" +
+	"\x05Check\x12\x16.rondo.v1.CheckRequest\x1a\x17.rondo.v1.CheckResponse0\x01\x12=\n" +
+	"\x05Query\x12\x16.rondo.v1.QueryRequest\x1a\x17.rondo.v1.QueryResponse\"\x03\x90\x02\x01\x12=\n" +
+	"\x05Xport\x12\x16.rondo.v1.XportRequest\x1a\x17.rondo.v1.XportResponse\"\x03\x90\x02\x01\x127\n" +
+	"\x04Tail\x12\x15.rondo.v1.TailRequest\x1a\x16.rondo.v1.TailResponse0\x012\xfb\x02\n" +
 	"\x05Local\x127\n" +
 	"\x04Exec\x12\x15.rondo.v1.ExecRequest\x1a\x16.rondo.v1.ExecResponse0\x01\x12=\n" +
 	"\x06Backup\x12\x17.rondo.v1.BackupRequest\x1a\x18.rondo.v1.BackupResponse0\x01\x12:\n" +
@@ -6635,7 +8004,7 @@ func file_rondo_proto_rawDescGZIP() []byte {
 }
 
 var file_rondo_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
+var file_rondo_proto_msgTypes = make([]protoimpl.MessageInfo, 106)
 var file_rondo_proto_goTypes = []any{
 	(FileRequest_Op)(0),           // 0: rondo.v1.FileRequest.Op
 	(*Label)(nil),                 // 1: rondo.v1.Label
@@ -6709,127 +8078,183 @@ var file_rondo_proto_goTypes = []any{
 	(*LatestResponse)(nil),        // 69: rondo.v1.LatestResponse
 	(*CheckpointRequest)(nil),     // 70: rondo.v1.CheckpointRequest
 	(*CheckpointResponse)(nil),    // 71: rondo.v1.CheckpointResponse
-	(*ExecRequest)(nil),           // 72: rondo.v1.ExecRequest
-	(*FileAnswer)(nil),            // 73: rondo.v1.FileAnswer
-	(*FileRequest)(nil),           // 74: rondo.v1.FileRequest
-	(*ExecResponse)(nil),          // 75: rondo.v1.ExecResponse
-	(*BackupRequest)(nil),         // 76: rondo.v1.BackupRequest
-	(*BackupResponse)(nil),        // 77: rondo.v1.BackupResponse
-	(*CheckRequest)(nil),          // 78: rondo.v1.CheckRequest
-	(*CheckResponse)(nil),         // 79: rondo.v1.CheckResponse
-	(*ControlRequest)(nil),        // 80: rondo.v1.ControlRequest
-	(*ControlResponse)(nil),       // 81: rondo.v1.ControlResponse
-	(*ImportRequest)(nil),         // 82: rondo.v1.ImportRequest
-	(*ImportResponse)(nil),        // 83: rondo.v1.ImportResponse
-	(*ExportRequest)(nil),         // 84: rondo.v1.ExportRequest
-	(*ExportResponse)(nil),        // 85: rondo.v1.ExportResponse
-	nil,                           // 86: rondo.v1.ExecRequest.EnvironmentEntry
-	(*ControlResponse_Row)(nil),   // 87: rondo.v1.ControlResponse.Row
+	(*AlterRequest)(nil),          // 72: rondo.v1.AlterRequest
+	(*AlterResponse)(nil),         // 73: rondo.v1.AlterResponse
+	(*TuneRequest)(nil),           // 74: rondo.v1.TuneRequest
+	(*TuneResponse)(nil),          // 75: rondo.v1.TuneResponse
+	(*SetMetadataRequest)(nil),    // 76: rondo.v1.SetMetadataRequest
+	(*SetMetadataResponse)(nil),   // 77: rondo.v1.SetMetadataResponse
+	(*ImportFileRequest)(nil),     // 78: rondo.v1.ImportFileRequest
+	(*ImportFileResponse)(nil),    // 79: rondo.v1.ImportFileResponse
+	(*ExportFileRequest)(nil),     // 80: rondo.v1.ExportFileRequest
+	(*ExportFileResponse)(nil),    // 81: rondo.v1.ExportFileResponse
+	(*QueryRequest)(nil),          // 82: rondo.v1.QueryRequest
+	(*QuerySeries)(nil),           // 83: rondo.v1.QuerySeries
+	(*QueryResponse)(nil),         // 84: rondo.v1.QueryResponse
+	(*XportRequest)(nil),          // 85: rondo.v1.XportRequest
+	(*XportColumn)(nil),           // 86: rondo.v1.XportColumn
+	(*XportResponse)(nil),         // 87: rondo.v1.XportResponse
+	(*TailRequest)(nil),           // 88: rondo.v1.TailRequest
+	(*TailResponse)(nil),          // 89: rondo.v1.TailResponse
+	(*ExecRequest)(nil),           // 90: rondo.v1.ExecRequest
+	(*FileAnswer)(nil),            // 91: rondo.v1.FileAnswer
+	(*FileRequest)(nil),           // 92: rondo.v1.FileRequest
+	(*ExecResponse)(nil),          // 93: rondo.v1.ExecResponse
+	(*BackupRequest)(nil),         // 94: rondo.v1.BackupRequest
+	(*BackupResponse)(nil),        // 95: rondo.v1.BackupResponse
+	(*CheckRequest)(nil),          // 96: rondo.v1.CheckRequest
+	(*CheckResponse)(nil),         // 97: rondo.v1.CheckResponse
+	(*ControlRequest)(nil),        // 98: rondo.v1.ControlRequest
+	(*ControlResponse)(nil),       // 99: rondo.v1.ControlResponse
+	(*ImportRequest)(nil),         // 100: rondo.v1.ImportRequest
+	(*ImportResponse)(nil),        // 101: rondo.v1.ImportResponse
+	(*ExportRequest)(nil),         // 102: rondo.v1.ExportRequest
+	(*ExportResponse)(nil),        // 103: rondo.v1.ExportResponse
+	(*AlterRequest_NewName)(nil),  // 104: rondo.v1.AlterRequest.NewName
+	nil,                           // 105: rondo.v1.ExecRequest.EnvironmentEntry
+	(*ControlResponse_Row)(nil),   // 106: rondo.v1.ControlResponse.Row
 }
 var file_rondo_proto_depIdxs = []int32{
-	4,  // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
-	5,  // 1: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
-	7,  // 2: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
-	1,  // 3: rondo.v1.CreateRequest.labels:type_name -> rondo.v1.Label
-	3,  // 4: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
-	16, // 5: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
-	2,  // 6: rondo.v1.ListRequest.matchers:type_name -> rondo.v1.Matcher
-	1,  // 7: rondo.v1.Series.labels:type_name -> rondo.v1.Label
-	3,  // 8: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
-	19, // 9: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
-	19, // 10: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
-	24, // 11: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
-	33, // 12: rondo.v1.InfoResponse.metadata:type_name -> rondo.v1.Metadata
-	25, // 13: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
-	1,  // 14: rondo.v1.Note.labels:type_name -> rondo.v1.Label
-	30, // 15: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
-	1,  // 16: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
-	33, // 17: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
-	1,  // 18: rondo.v1.SearchHit.labels:type_name -> rondo.v1.Label
-	36, // 19: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
-	39, // 20: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
-	42, // 21: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
-	43, // 22: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
-	45, // 23: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
-	17, // 24: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
-	47, // 25: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
-	50, // 26: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
-	53, // 27: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
-	61, // 28: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
-	62, // 29: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
-	64, // 30: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
-	65, // 31: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
-	66, // 32: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
-	63, // 33: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
-	16, // 34: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
-	68, // 35: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
-	86, // 36: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
-	73, // 37: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
-	0,  // 38: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
-	74, // 39: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
-	87, // 40: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
-	1,  // 41: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
-	6,  // 42: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
-	9,  // 43: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
-	11, // 44: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
-	13, // 45: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
-	15, // 46: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
-	18, // 47: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
-	21, // 48: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
-	23, // 49: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
-	27, // 50: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
-	29, // 51: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
-	32, // 52: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
-	35, // 53: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
-	38, // 54: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
-	41, // 55: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
-	46, // 56: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
-	49, // 57: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
-	52, // 58: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
-	55, // 59: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
-	57, // 60: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
-	59, // 61: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
-	67, // 62: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
-	70, // 63: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
-	72, // 64: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
-	76, // 65: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
-	78, // 66: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
-	80, // 67: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
-	82, // 68: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
-	84, // 69: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
-	8,  // 70: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
-	10, // 71: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
-	12, // 72: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
-	14, // 73: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
-	17, // 74: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
-	20, // 75: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
-	22, // 76: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
-	26, // 77: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
-	28, // 78: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
-	31, // 79: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
-	34, // 80: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
-	37, // 81: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
-	40, // 82: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
-	44, // 83: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
-	48, // 84: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
-	51, // 85: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
-	54, // 86: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
-	56, // 87: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
-	58, // 88: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
-	60, // 89: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
-	69, // 90: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
-	71, // 91: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
-	75, // 92: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
-	77, // 93: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
-	79, // 94: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
-	81, // 95: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
-	83, // 96: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
-	85, // 97: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
-	70, // [70:98] is the sub-list for method output_type
-	42, // [42:70] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	4,   // 0: rondo.v1.Sample.values:type_name -> rondo.v1.Value
+	1,   // 1: rondo.v1.Sample.labels:type_name -> rondo.v1.Label
+	5,   // 2: rondo.v1.WriteRequest.samples:type_name -> rondo.v1.Sample
+	3,   // 3: rondo.v1.WriteRequest.definition:type_name -> rondo.v1.Definition
+	7,   // 4: rondo.v1.WriteResponse.rejections:type_name -> rondo.v1.Rejection
+	1,   // 5: rondo.v1.CreateRequest.labels:type_name -> rondo.v1.Label
+	3,   // 6: rondo.v1.CreateRequest.definition:type_name -> rondo.v1.Definition
+	16,  // 7: rondo.v1.FetchResponse.columns:type_name -> rondo.v1.Column
+	2,   // 8: rondo.v1.ListRequest.matchers:type_name -> rondo.v1.Matcher
+	1,   // 9: rondo.v1.Series.labels:type_name -> rondo.v1.Label
+	3,   // 10: rondo.v1.Series.definition:type_name -> rondo.v1.Definition
+	19,  // 11: rondo.v1.ListResponse.series:type_name -> rondo.v1.Series
+	19,  // 12: rondo.v1.InfoResponse.series:type_name -> rondo.v1.Series
+	24,  // 13: rondo.v1.InfoResponse.sources:type_name -> rondo.v1.SourceState
+	33,  // 14: rondo.v1.InfoResponse.metadata:type_name -> rondo.v1.Metadata
+	25,  // 15: rondo.v1.InfoResponse.archives:type_name -> rondo.v1.ArchiveState
+	1,   // 16: rondo.v1.Note.labels:type_name -> rondo.v1.Label
+	30,  // 17: rondo.v1.NotesResponse.notes:type_name -> rondo.v1.Note
+	1,   // 18: rondo.v1.Metadata.attributes:type_name -> rondo.v1.Label
+	33,  // 19: rondo.v1.MetadataResponse.metadata:type_name -> rondo.v1.Metadata
+	1,   // 20: rondo.v1.SearchHit.labels:type_name -> rondo.v1.Label
+	36,  // 21: rondo.v1.SearchResponse.hits:type_name -> rondo.v1.SearchHit
+	39,  // 22: rondo.v1.TreeResponse.nodes:type_name -> rondo.v1.TreeNode
+	42,  // 23: rondo.v1.Chart.lines:type_name -> rondo.v1.ChartLine
+	43,  // 24: rondo.v1.ChartsResponse.charts:type_name -> rondo.v1.Chart
+	45,  // 25: rondo.v1.FetchManyRequest.select:type_name -> rondo.v1.Selection
+	17,  // 26: rondo.v1.FetchResult.rows:type_name -> rondo.v1.FetchResponse
+	47,  // 27: rondo.v1.FetchManyResponse.results:type_name -> rondo.v1.FetchResult
+	50,  // 28: rondo.v1.DashboardsResponse.dashboards:type_name -> rondo.v1.DashboardEntry
+	53,  // 29: rondo.v1.DashboardResponse.graphs:type_name -> rondo.v1.DashboardGraph
+	61,  // 30: rondo.v1.StatusResponse.problems:type_name -> rondo.v1.Problem
+	62,  // 31: rondo.v1.StatusResponse.listeners:type_name -> rondo.v1.Listener
+	64,  // 32: rondo.v1.StatusResponse.receivers:type_name -> rondo.v1.ReceiverStatus
+	65,  // 33: rondo.v1.StatusResponse.senders:type_name -> rondo.v1.SenderStatus
+	66,  // 34: rondo.v1.StatusResponse.engine:type_name -> rondo.v1.EngineStatus
+	63,  // 35: rondo.v1.ReceiverStatus.dropped:type_name -> rondo.v1.DropCount
+	16,  // 36: rondo.v1.LatestSeries.columns:type_name -> rondo.v1.Column
+	68,  // 37: rondo.v1.LatestResponse.series:type_name -> rondo.v1.LatestSeries
+	104, // 38: rondo.v1.AlterRequest.rename:type_name -> rondo.v1.AlterRequest.NewName
+	3,   // 39: rondo.v1.AlterResponse.definition:type_name -> rondo.v1.Definition
+	3,   // 40: rondo.v1.TuneResponse.definition:type_name -> rondo.v1.Definition
+	33,  // 41: rondo.v1.SetMetadataRequest.metadata:type_name -> rondo.v1.Metadata
+	7,   // 42: rondo.v1.SetMetadataResponse.rejections:type_name -> rondo.v1.Rejection
+	1,   // 43: rondo.v1.ImportFileRequest.labels:type_name -> rondo.v1.Label
+	1,   // 44: rondo.v1.QuerySeries.labels:type_name -> rondo.v1.Label
+	83,  // 45: rondo.v1.QueryResponse.series:type_name -> rondo.v1.QuerySeries
+	86,  // 46: rondo.v1.XportResponse.columns:type_name -> rondo.v1.XportColumn
+	2,   // 47: rondo.v1.TailRequest.matchers:type_name -> rondo.v1.Matcher
+	17,  // 48: rondo.v1.TailResponse.rows:type_name -> rondo.v1.FetchResponse
+	105, // 49: rondo.v1.ExecRequest.environment:type_name -> rondo.v1.ExecRequest.EnvironmentEntry
+	91,  // 50: rondo.v1.ExecRequest.file:type_name -> rondo.v1.FileAnswer
+	0,   // 51: rondo.v1.FileRequest.op:type_name -> rondo.v1.FileRequest.Op
+	92,  // 52: rondo.v1.ExecResponse.file:type_name -> rondo.v1.FileRequest
+	106, // 53: rondo.v1.ControlResponse.rows:type_name -> rondo.v1.ControlResponse.Row
+	1,   // 54: rondo.v1.ImportRequest.labels:type_name -> rondo.v1.Label
+	6,   // 55: rondo.v1.Rondo.Write:input_type -> rondo.v1.WriteRequest
+	9,   // 56: rondo.v1.Rondo.Create:input_type -> rondo.v1.CreateRequest
+	11,  // 57: rondo.v1.Rondo.Drop:input_type -> rondo.v1.DropRequest
+	13,  // 58: rondo.v1.Rondo.Rename:input_type -> rondo.v1.RenameRequest
+	15,  // 59: rondo.v1.Rondo.Fetch:input_type -> rondo.v1.FetchRequest
+	18,  // 60: rondo.v1.Rondo.List:input_type -> rondo.v1.ListRequest
+	21,  // 61: rondo.v1.Rondo.Labels:input_type -> rondo.v1.LabelsRequest
+	23,  // 62: rondo.v1.Rondo.Info:input_type -> rondo.v1.InfoRequest
+	27,  // 63: rondo.v1.Rondo.Stats:input_type -> rondo.v1.StatsRequest
+	29,  // 64: rondo.v1.Rondo.Notes:input_type -> rondo.v1.NotesRequest
+	32,  // 65: rondo.v1.Rondo.Metadata:input_type -> rondo.v1.MetadataRequest
+	35,  // 66: rondo.v1.Rondo.Search:input_type -> rondo.v1.SearchRequest
+	38,  // 67: rondo.v1.Rondo.Tree:input_type -> rondo.v1.TreeRequest
+	41,  // 68: rondo.v1.Rondo.Charts:input_type -> rondo.v1.ChartsRequest
+	46,  // 69: rondo.v1.Rondo.FetchMany:input_type -> rondo.v1.FetchManyRequest
+	49,  // 70: rondo.v1.Rondo.Dashboards:input_type -> rondo.v1.DashboardsRequest
+	52,  // 71: rondo.v1.Rondo.Dashboard:input_type -> rondo.v1.DashboardRequest
+	55,  // 72: rondo.v1.Rondo.SaveDashboard:input_type -> rondo.v1.SaveDashboardRequest
+	57,  // 73: rondo.v1.Rondo.DropDashboard:input_type -> rondo.v1.DropDashboardRequest
+	59,  // 74: rondo.v1.Rondo.Status:input_type -> rondo.v1.StatusRequest
+	67,  // 75: rondo.v1.Rondo.Latest:input_type -> rondo.v1.LatestRequest
+	70,  // 76: rondo.v1.Rondo.Checkpoint:input_type -> rondo.v1.CheckpointRequest
+	72,  // 77: rondo.v1.Rondo.Alter:input_type -> rondo.v1.AlterRequest
+	74,  // 78: rondo.v1.Rondo.Tune:input_type -> rondo.v1.TuneRequest
+	76,  // 79: rondo.v1.Rondo.SetMetadata:input_type -> rondo.v1.SetMetadataRequest
+	78,  // 80: rondo.v1.Rondo.Import:input_type -> rondo.v1.ImportFileRequest
+	100, // 81: rondo.v1.Rondo.ImportMany:input_type -> rondo.v1.ImportRequest
+	80,  // 82: rondo.v1.Rondo.Export:input_type -> rondo.v1.ExportFileRequest
+	102, // 83: rondo.v1.Rondo.ExportMany:input_type -> rondo.v1.ExportRequest
+	94,  // 84: rondo.v1.Rondo.Backup:input_type -> rondo.v1.BackupRequest
+	96,  // 85: rondo.v1.Rondo.Check:input_type -> rondo.v1.CheckRequest
+	82,  // 86: rondo.v1.Rondo.Query:input_type -> rondo.v1.QueryRequest
+	85,  // 87: rondo.v1.Rondo.Xport:input_type -> rondo.v1.XportRequest
+	88,  // 88: rondo.v1.Rondo.Tail:input_type -> rondo.v1.TailRequest
+	90,  // 89: rondo.v1.Local.Exec:input_type -> rondo.v1.ExecRequest
+	94,  // 90: rondo.v1.Local.Backup:input_type -> rondo.v1.BackupRequest
+	96,  // 91: rondo.v1.Local.Check:input_type -> rondo.v1.CheckRequest
+	98,  // 92: rondo.v1.Local.Control:input_type -> rondo.v1.ControlRequest
+	100, // 93: rondo.v1.Local.Import:input_type -> rondo.v1.ImportRequest
+	102, // 94: rondo.v1.Local.Export:input_type -> rondo.v1.ExportRequest
+	8,   // 95: rondo.v1.Rondo.Write:output_type -> rondo.v1.WriteResponse
+	10,  // 96: rondo.v1.Rondo.Create:output_type -> rondo.v1.CreateResponse
+	12,  // 97: rondo.v1.Rondo.Drop:output_type -> rondo.v1.DropResponse
+	14,  // 98: rondo.v1.Rondo.Rename:output_type -> rondo.v1.RenameResponse
+	17,  // 99: rondo.v1.Rondo.Fetch:output_type -> rondo.v1.FetchResponse
+	20,  // 100: rondo.v1.Rondo.List:output_type -> rondo.v1.ListResponse
+	22,  // 101: rondo.v1.Rondo.Labels:output_type -> rondo.v1.LabelsResponse
+	26,  // 102: rondo.v1.Rondo.Info:output_type -> rondo.v1.InfoResponse
+	28,  // 103: rondo.v1.Rondo.Stats:output_type -> rondo.v1.StatsResponse
+	31,  // 104: rondo.v1.Rondo.Notes:output_type -> rondo.v1.NotesResponse
+	34,  // 105: rondo.v1.Rondo.Metadata:output_type -> rondo.v1.MetadataResponse
+	37,  // 106: rondo.v1.Rondo.Search:output_type -> rondo.v1.SearchResponse
+	40,  // 107: rondo.v1.Rondo.Tree:output_type -> rondo.v1.TreeResponse
+	44,  // 108: rondo.v1.Rondo.Charts:output_type -> rondo.v1.ChartsResponse
+	48,  // 109: rondo.v1.Rondo.FetchMany:output_type -> rondo.v1.FetchManyResponse
+	51,  // 110: rondo.v1.Rondo.Dashboards:output_type -> rondo.v1.DashboardsResponse
+	54,  // 111: rondo.v1.Rondo.Dashboard:output_type -> rondo.v1.DashboardResponse
+	56,  // 112: rondo.v1.Rondo.SaveDashboard:output_type -> rondo.v1.SaveDashboardResponse
+	58,  // 113: rondo.v1.Rondo.DropDashboard:output_type -> rondo.v1.DropDashboardResponse
+	60,  // 114: rondo.v1.Rondo.Status:output_type -> rondo.v1.StatusResponse
+	69,  // 115: rondo.v1.Rondo.Latest:output_type -> rondo.v1.LatestResponse
+	71,  // 116: rondo.v1.Rondo.Checkpoint:output_type -> rondo.v1.CheckpointResponse
+	73,  // 117: rondo.v1.Rondo.Alter:output_type -> rondo.v1.AlterResponse
+	75,  // 118: rondo.v1.Rondo.Tune:output_type -> rondo.v1.TuneResponse
+	77,  // 119: rondo.v1.Rondo.SetMetadata:output_type -> rondo.v1.SetMetadataResponse
+	79,  // 120: rondo.v1.Rondo.Import:output_type -> rondo.v1.ImportFileResponse
+	101, // 121: rondo.v1.Rondo.ImportMany:output_type -> rondo.v1.ImportResponse
+	81,  // 122: rondo.v1.Rondo.Export:output_type -> rondo.v1.ExportFileResponse
+	103, // 123: rondo.v1.Rondo.ExportMany:output_type -> rondo.v1.ExportResponse
+	95,  // 124: rondo.v1.Rondo.Backup:output_type -> rondo.v1.BackupResponse
+	97,  // 125: rondo.v1.Rondo.Check:output_type -> rondo.v1.CheckResponse
+	84,  // 126: rondo.v1.Rondo.Query:output_type -> rondo.v1.QueryResponse
+	87,  // 127: rondo.v1.Rondo.Xport:output_type -> rondo.v1.XportResponse
+	89,  // 128: rondo.v1.Rondo.Tail:output_type -> rondo.v1.TailResponse
+	93,  // 129: rondo.v1.Local.Exec:output_type -> rondo.v1.ExecResponse
+	95,  // 130: rondo.v1.Local.Backup:output_type -> rondo.v1.BackupResponse
+	97,  // 131: rondo.v1.Local.Check:output_type -> rondo.v1.CheckResponse
+	99,  // 132: rondo.v1.Local.Control:output_type -> rondo.v1.ControlResponse
+	101, // 133: rondo.v1.Local.Import:output_type -> rondo.v1.ImportResponse
+	103, // 134: rondo.v1.Local.Export:output_type -> rondo.v1.ExportResponse
+	95,  // [95:135] is the sub-list for method output_type
+	55,  // [55:95] is the sub-list for method input_type
+	55,  // [55:55] is the sub-list for extension type_name
+	55,  // [55:55] is the sub-list for extension extendee
+	0,   // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_rondo_proto_init() }
@@ -6845,14 +8270,14 @@ func file_rondo_proto_init() {
 	}
 	file_rondo_proto_msgTypes[6].OneofWrappers = []any{}
 	file_rondo_proto_msgTypes[42].OneofWrappers = []any{}
-	file_rondo_proto_msgTypes[74].OneofWrappers = []any{}
+	file_rondo_proto_msgTypes[92].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rondo_proto_rawDesc), len(file_rondo_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   87,
+			NumMessages:   106,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -30,7 +30,7 @@ func (d *Database) Close() error {
 }
 
 // API returns the service of the server, or one over the store that this process has opened.
-func (d *Database) API() rondov1.RondoClient {
+func (d *Database) API() rpc.API {
 	if d.Client != nil {
 		return d.Client.RondoClient
 	}
