@@ -23,8 +23,8 @@ type (
 	// Checkpoints and CheckpointFailures; Damaged (places of damage met). `go doc
 	// engine/core.Stats` lists the rest.
 	Stats = core.Stats
-	// A Matcher selects series by one label, with the fields Name, Op and Value. NewMatcher makes
-	// it.
+	// A Matcher selects series by one label, with the fields Name, Op and Value, or by their paths.
+	// NewMatcher and Below make it.
 	Matcher = core.Matcher
 	// A MatchOp is how a Matcher compares.
 	MatchOp = core.MatchOp
@@ -40,6 +40,7 @@ const (
 	MatchNotEqual  = core.MatchNotEqual
 	MatchRegexp    = core.MatchRegexp
 	MatchNotRegexp = core.MatchNotRegexp
+	MatchBelow     = core.MatchBelow // the path, not a label: see Below
 )
 
 // NewMatcher returns a Matcher. With MatchRegexp and MatchNotRegexp value is a regular expression
@@ -47,6 +48,9 @@ const (
 func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
 	return core.NewMatcher(op, name, value)
 }
+
+// Below returns a Matcher of the series whose path is that of one of the folders, or below one.
+func Below(folders ...string) Matcher { return core.Below(folders...) }
 
 // What errors wrap.
 var (

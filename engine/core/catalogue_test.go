@@ -62,6 +62,9 @@ func (b bruteCatalogue) selected(ms []core.Matcher) (out []string) {
 				ok = ok && m.Regexp.MatchString(value)
 			case core.MatchNotRegexp:
 				ok = ok && !m.Regexp.MatchString(value)
+			case core.MatchBelow:
+				key := strings.TrimSuffix(x.Path, ".rrd")
+				ok = ok && slices.ContainsFunc(m.Folders, func(f string) bool { return key == f || strings.HasPrefix(key, f+"/") })
 			}
 		}
 		if ok {
@@ -182,6 +185,11 @@ func (b bruteCatalogue) compare(t testing.TB, s *core.Store, r *rand.Rand) {
 				m.Regexp = regexp.MustCompile("^(?:" + pick(r, "", "h.*", "h1|h2", ".+", "[0-3]", ".*", "h[12]?", "|h1", "(h|x)1", "h(.|1)", "(?i)H1", "[^0]", "h1|.*2") + ")$")
 			}
 			ms = append(ms, m)
+		}
+		if r.IntN(3) == 0 {
+			all := []string{"a", "a/b", "/b/", "a/x1", "b/1.rrd", "a/b/1", "a/../b", "none"}
+			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			ms = append(ms, core.Below(all[:r.IntN(4)]...))
 		}
 		equal(fmt.Sprintf("select %v", ms), paths(t, s.Select(ctx, ms)), b.selected(ms))
 		b.compareIndex(t, s, r, ms)

@@ -26,7 +26,8 @@ func (r *indexReader) selected(terms []term) (set refSet, exact bool) {
 	exact = true
 	// Terms with known values take the least work, walks over values the most.
 	for _, pass := range [...]func(t *term) bool{
-		func(t *term) bool { return !t.exclude && t.takes == nil },
+		func(t *term) bool { return !t.exclude && t.takes == nil && t.below == nil },
+		func(t *term) bool { return t.below != nil },
 		func(t *term) bool { return t.values != nil && !t.exclude && t.takes != nil },
 		func(t *term) bool { return !t.exclude && t.values == nil && t.takes != nil },
 		func(t *term) bool { return t.exclude },
@@ -55,6 +56,10 @@ func (r *indexReader) selected(terms []term) (set refSet, exact bool) {
 // union returns the series that fulfil t, which excludes none.
 func (r *indexReader) union(t *term) refSet {
 	var out []groupSet
+	if t.below != nil {
+		set, _ := r.below(t.below, math.MaxInt)
+		return set
+	}
 	if t.values != nil {
 		for _, v := range t.values {
 			if v != "" {
@@ -73,6 +78,13 @@ func (r *indexReader) union(t *term) refSet {
 // narrow returns the series of set that fulfil t. If that would take long, it returns set as it is,
 // and false in place of exact.
 func (r *indexReader) narrow(set refSet, t *term, exact bool) (refSet, bool) {
+	if t.below != nil {
+		named, whole := r.below(t.below, filterEach*set.len())
+		if !whole {
+			return set, false
+		}
+		return set.within(named), exact
+	}
 	carry := make(refSet, len(set)) // the series of set that carry a value of t
 	for i := range set {
 		carry[i].id = set[i].id

@@ -120,7 +120,7 @@ func (s *Store) strings(ctx context.Context, ms []Matcher, fromRecord func(rec [
 	})
 	if err == nil {
 		err = s.resolve(ctx, refs, &passed, func(_ int, x Series) bool {
-			if matchesAll(ms, x.Labels) {
+			if matchesAll(ms, x.Path, x.Labels) {
 				fromRecord(x.Labels, add)
 			}
 			return true

@@ -174,7 +174,8 @@ func TestMatchersAreLimited(t *testing.T) {
 		{"not of an invalid one", core.MatchNotRegexp, "(", 0, "missing closing )"},
 		{"long", core.MatchRegexp, strings.Repeat("x", core.MaxExpression+1), 0, "an expression of 4097 bytes: more than 4096"},
 		{"repeated", core.MatchRegexp, strings.Repeat("(abcdefghijklmnopqrst){999}", 2), 0, "repeats too much"},
-		{"no comparison", core.MatchNotRegexp + 1, "x", 0, "no comparison has the number 4"},
+		{"no comparison", core.MatchBelow + 1, "x", 0, "no comparison has the number 5"},
+		{"paths without folders", core.MatchBelow, "x", 0, "its Folders are nil"},
 	} {
 		m, err := core.NewMatcher(tt.op, "l", tt.value)
 		if tt.err == "" && err != nil || tt.err != "" && (!errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), tt.err)) {

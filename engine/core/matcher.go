@@ -2,8 +2,10 @@ package core
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 )
 
 // The limits of the expression of a Matcher. A short expression may be a long program: x{1000} is a
@@ -28,11 +30,23 @@ func NewMatcher(op MatchOp, name, value string) (Matcher, error) {
 	return m, m.check()
 }
 
-// check refuses a matcher that NewMatcher would refuse.
+// Below returns a matcher of the series whose path is that of one of the folders, or below one. A
+// trailing .rrd of a path does not count. Without folders no series matches.
+func Below(folders ...string) Matcher {
+	m := Matcher{Op: MatchBelow, Folders: make([]string, len(folders))}
+	for i, f := range folders {
+		m.Folders[i] = nameKey(path.Clean(strings.Trim(f, "/")))
+	}
+	return m
+}
+
+// check refuses a matcher that neither NewMatcher nor Below returns.
 func (m *Matcher) check() error {
 	switch {
-	case m.Op < MatchEqual || m.Op > MatchNotRegexp:
+	case m.Op < MatchEqual || m.Op > MatchBelow:
 		return invalid("matcher of label %q: no comparison has the number %d", m.Name, m.Op)
+	case m.Op == MatchBelow && m.Folders == nil:
+		return invalid("matcher of paths: its Folders are nil (Below sets them)")
 	case (m.Op == MatchRegexp || m.Op == MatchNotRegexp) && m.Regexp == nil:
 		return invalid("matcher of label %q: its Regexp is nil (NewMatcher sets it)", m.Name)
 	}

@@ -19,6 +19,8 @@ type overlayIndex struct {
 	records map[Ref]*seriesRecord
 	lists   map[string]map[string][]Ref // by name and value, in order of the changes
 	changed refSet                      // do not count in the database; never changed in place
+	moved   []Ref                       // have another path than in the database, or had one
+	either  refSet                      // changed or moved; never changed in place
 }
 
 // update brings x up to date. The caller holds x.mu.
@@ -27,10 +29,11 @@ func (x *overlayIndex) update(cat *catalogue) {
 	ops, epoch := cat.ops, cat.forgotten
 	cat.mu.RUnlock()
 	if x.records == nil || x.epoch != epoch {
-		x.epoch, x.done, x.changed = epoch, 0, nil
+		x.epoch, x.done, x.changed, x.moved, x.either = epoch, 0, nil, nil, nil
 		x.records, x.lists = make(map[Ref]*seriesRecord), make(map[string]map[string][]Ref)
 	}
 	var changed []groupSet
+	moves := len(x.moved)
 	for i := x.done; i < len(ops); i++ {
 		o := &ops[i]
 		x.records[o.ref] = o.add
@@ -39,6 +42,9 @@ func (x *overlayIndex) update(cat *catalogue) {
 			g := groupSet{id: c.groupOf(o.ref.number())}
 			g.p.set(c.index(o.ref.number()))
 			changed = append(changed, g)
+		}
+		if o.rename && !o.relabel {
+			x.moved = append(x.moved, o.ref)
 		}
 		if o.add == nil || o.rename && !o.relabel {
 			continue
@@ -56,13 +62,16 @@ func (x *overlayIndex) update(cat *catalogue) {
 	if len(changed) > 0 {
 		x.changed = gathered(append(slices.Clone(x.changed), changed...))
 	}
+	if len(changed) > 0 || moves < len(x.moved) {
+		x.either = gathered(append(slices.Clone(x.changed), cat.setOf(x.moved)...))
+	}
 }
 
 // release forgets everything: the next query begins anew.
 func (x *overlayIndex) release() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.records, x.lists, x.changed = nil, nil, nil
+	x.records, x.lists, x.changed, x.moved, x.either = nil, nil, nil, nil, nil
 }
 
 // An overlaid is a series of the overlay.
@@ -79,7 +88,7 @@ func (cat *catalogue) overlaySelect(ms []Matcher, terms []term) (found []overlai
 	defer x.mu.Unlock()
 	x.update(cat)
 	look := func(ref Ref) {
-		if rec := x.records[ref]; rec != nil && matchesAll(ms, rec.labels) {
+		if rec := x.records[ref]; rec != nil && matchesAll(ms, rec.path, rec.labels) {
 			found = append(found, overlaid{ref, rec})
 		}
 	}
@@ -94,8 +103,15 @@ func (cat *catalogue) overlaySelect(ms []Matcher, terms []term) (found []overlai
 			look(ref)
 		}
 	}
+	changed = x.changed
+	if slices.ContainsFunc(terms, func(t term) bool { return t.below != nil }) {
+		changed = x.either
+		for _, ref := range x.moved {
+			look(ref)
+		}
+	}
 	slices.SortFunc(found, func(a, b overlaid) int { return cmp.Compare(a.ref, b.ref) })
-	return slices.CompactFunc(found, func(a, b overlaid) bool { return a.ref == b.ref }), x.changed
+	return slices.CompactFunc(found, func(a, b overlaid) bool { return a.ref == b.ref }), changed
 }
 
 // bounding returns lists that have every series of the overlay which fulfils the terms. They are

@@ -54,6 +54,21 @@ func (s refSet) without(other refSet) refSet {
 	return out
 }
 
+// within removes from s the series that other has not, in place.
+func (s refSet) within(other refSet) refSet {
+	out, at := s[:0], 0
+	for i := range s {
+		g, ok := s[i], false
+		if at, ok = other.find(g.id, at); !ok {
+			continue
+		}
+		if g.p.keep(&other[at].p); !g.p.empty() {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
 // gathered returns the set of the groups in any order, each of which may be there several times. It
 // sorts them in place.
 func gathered(groups []groupSet) refSet {

@@ -31,7 +31,7 @@ func (s *Store) Select(ctx context.Context, ms []Matcher) iter.Seq2[Series, erro
 		}
 		ended := false
 		err = s.resolve(ctx, refs, &passed, func(_ int, x Series) bool {
-			if matchesAll(ms, x.Labels) {
+			if matchesAll(ms, x.Path, x.Labels) {
 				ended = !yield(x, nil)
 			}
 			return !ended
@@ -77,7 +77,7 @@ func (s *Store) SelectRefs(ctx context.Context, ms []Matcher, most int) ([]Ref, 
 func (s *Store) compared(ctx context.Context, refs []Ref, ms []Matcher, most int, passed *passedOver) ([]Ref, error) {
 	var out []Ref
 	err := s.resolve(ctx, refs, passed, func(i int, x Series) bool {
-		if matchesAll(ms, x.Labels) {
+		if matchesAll(ms, x.Path, x.Labels) {
 			out = append(out, refs[i])
 		}
 		return most == 0 || len(out) < most
@@ -159,17 +159,21 @@ func (cat *catalogue) storedSeries(passed *passedOver) (refs []Ref, err error) {
 	return refs, err
 }
 
-// matchesAll reports whether a series with these labels satisfies all of ms.
-func matchesAll(ms []Matcher, labels []Label) bool {
+// matchesAll reports whether a series with this path and these labels satisfies all of ms.
+func matchesAll(ms []Matcher, path string, labels []Label) bool {
 	for i := range ms {
-		if !ms[i].matches(labels) {
+		if ms[i].Op == MatchBelow {
+			if !ms[i].reaches(nameKey(path)) {
+				return false
+			}
+		} else if !ms[i].matches(labels) {
 			return false
 		}
 	}
 	return true
 }
 
-// matches reports whether a series with these labels satisfies m.
+// matches reports whether a series with these labels satisfies m, which is not about paths.
 func (m *Matcher) matches(labels []Label) bool {
 	value := ""
 	for i := range labels {

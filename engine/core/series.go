@@ -45,14 +45,17 @@ const (
 	MatchNotEqual
 	MatchRegexp
 	MatchNotRegexp
+	MatchBelow // compares the path of a series; see [Below]
 )
 
-// A Matcher selects series by one label. A label that a series lacks is the empty string.
+// A Matcher selects series by one label, or by their paths. A label that a series lacks is the
+// empty string.
 type Matcher struct {
-	Name   string
-	Op     MatchOp
-	Value  string
-	Regexp *regexp.Regexp // of MatchRegexp and MatchNotRegexp; anchored; NewMatcher sets it
+	Name    string
+	Op      MatchOp
+	Value   string
+	Regexp  *regexp.Regexp // of MatchRegexp and MatchNotRegexp; anchored; NewMatcher sets it
+	Folders []string       // of MatchBelow; clean; Below sets them
 }
 
 // Rows are consecutive rows of one archive. Row i of data source j is Values[i*len(DS)+j] and ends

@@ -17,12 +17,16 @@ type term struct {
 	values  []string            // these values
 	takes   func(v string) bool // if neither: values that begin with prefix and that takes accepts
 	prefix  string
+	below   []string // if not nil: the series at and below these folders, whatever their labels
 }
 
 // termOf returns m as a term; any is true if every series matches.
 func (m *Matcher) termOf() (t term, any bool) {
 	t.name = m.Name
 	switch m.Op {
+	case MatchBelow:
+		t.below = m.Folders
+		return t, false
 	case MatchEqual, MatchNotEqual:
 		t.exclude = m.Op == MatchNotEqual
 		if m.Value != "" {

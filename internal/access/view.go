@@ -137,60 +137,44 @@ func inOrder(folders []string) (out []string) {
 	return out
 }
 
+// Below returns ms, and for a limited user a matcher of the user's folders besides.
+func (u *User) Below(ms []core.Matcher) []core.Matcher {
+	if !u.Limited() {
+		return ms
+	}
+	return append(slices.Clip(ms), core.Below(u.Folders...))
+}
+
+// Hide returns err as the user may see it: damage is told to a limited user without the names of
+// series.
+func (u *User) Hide(err error) error {
+	if u.Limited() && errors.Is(err, core.ErrDamaged) {
+		return errDamaged
+	}
+	return err
+}
+
 // Select yields the series that match all of ms, in order of their references.
 func (v View) Select(ctx context.Context, ms []core.Matcher) iter.Seq2[core.Series, error] {
-	all := v.store.Select(ctx, ms)
-	if !v.user.Limited() {
-		return all
-	}
 	return func(yield func(core.Series, error) bool) {
-		for e, err := range all {
-			if err == nil && !v.user.Reaches(e.Path) {
-				continue
-			}
-			if errors.Is(err, core.ErrDamaged) {
-				err = errDamaged
-			}
-			if !yield(e, err) {
+		for e, err := range v.store.Select(ctx, v.user.Below(ms)) {
+			if !yield(e, v.user.Hide(err)) {
 				return
 			}
 		}
 	}
 }
 
-// LabelNames returns the label names in use, sorted. For a limited user it reads the user's series.
+// LabelNames returns the label names in use, sorted.
 func (v View) LabelNames(ctx context.Context) ([]string, error) {
-	if !v.user.Limited() {
-		return v.store.LabelNames(ctx)
-	}
-	return v.labels(ctx, func(l core.Label) (string, bool) { return l.Name, true })
+	names, err := v.store.LabelNamesOf(ctx, v.user.Below(nil))
+	return names, v.user.Hide(err)
 }
 
-// LabelValues returns the values in use of a label name, sorted. For a limited user it reads the
-// user's series.
+// LabelValues returns the values in use of a label name, sorted.
 func (v View) LabelValues(ctx context.Context, name string) ([]string, error) {
-	if !v.user.Limited() {
-		return v.store.LabelValues(ctx, name)
-	}
-	return v.labels(ctx, func(l core.Label) (string, bool) { return l.Value, l.Name == name })
-}
-
-func (v View) labels(ctx context.Context, pick func(core.Label) (string, bool)) ([]string, error) {
-	set := make(map[string]bool)
-	for e, err := range v.List(ctx, "", "") {
-		if errors.Is(err, core.ErrDamaged) {
-			return slices.Sorted(maps.Keys(set)), err
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range e.Labels {
-			if text, ok := pick(l); ok {
-				set[text] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(set)), nil
+	values, err := v.store.LabelValuesOf(ctx, name, v.user.Below(nil), 0)
+	return values, v.user.Hide(err)
 }
 
 // Create makes a series.
