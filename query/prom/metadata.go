@@ -8,16 +8,10 @@ import (
 	"strings"
 
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/metadata"
 
 	"github.com/rondo-db/rondo/engine/core"
 )
-
-// Metadata says what a metric is.
-type Metadata struct {
-	Type string // gauge, counter, histogram, summary, …
-	Help string
-	Unit string
-}
 
 // maxMetadata bounds the metrics in one answer of Storage.Metadata, and maxVariants what is said of
 // one of them.
@@ -30,8 +24,8 @@ const (
 // beside the paths of their series as units and description, or came by remote write. The buckets,
 // the sum and the count of a histogram or a summary are one metric, named as in Prometheus. At most
 // 100,000 metrics are returned, and 16 variants of each.
-func (s *Storage) Metadata(ctx context.Context, metric string) (map[string][]Metadata, error) {
-	all := make(map[string][]Metadata)
+func (s *Storage) Metadata(ctx context.Context, metric string) (map[string][]metadata.Metadata, error) {
+	all := make(map[string][]metadata.Metadata)
 	for x, err := range s.store.ListMetadata(ctx, "", "") {
 		if err != nil {
 			return nil, err
@@ -47,18 +41,21 @@ func (s *Storage) Metadata(ctx context.Context, metric string) (map[string][]Met
 		if series == nil {
 			continue
 		}
-		for _, name := range s.entryOf(series).metrics {
-			family, own := familyOf(name.labels.Get(model.MetricNameLabel), m, name.counter)
-			if known := all[family]; metric != "" && family != metric || len(known) == maxVariants || known == nil && len(all) == maxMetadata || slices.Contains(known, own) {
-				continue
+		for _, x := range s.entryOf(series).metrics {
+			family, own := familyOf(x.labels.Get(model.MetricNameLabel), m, x.counter)
+			known, there := all[family]
+			switch {
+			case metric != "" && family != metric, slices.Contains(known, own):
+			case len(known) == maxVariants, !there && len(all) == maxMetadata:
+			default:
+				all[family] = append(known, own)
 			}
-			all[family] = append(all[family], own)
 		}
 	}
 	return all, nil
 }
 
-// seriesAt returns the series of a path; nil if there is none, as for paths that have texts only.
+// seriesAt returns the series of a path, or nil: a path may have metadata and no series.
 func (s *Storage) seriesAt(path string) (*core.Series, error) {
 	ref, err := s.store.Lookup(path)
 	if err == nil {
@@ -73,8 +70,14 @@ func (s *Storage) seriesAt(path string) (*core.Series, error) {
 	return nil, err
 }
 
+// knownTypes are the types that a metric may have.
+var knownTypes = []model.MetricType{
+	model.MetricTypeGauge, model.MetricTypeCounter, model.MetricTypeHistogram, model.MetricTypeGaugeHistogram,
+	model.MetricTypeSummary, model.MetricTypeInfo, model.MetricTypeStateset,
+}
+
 // metadataOf returns what attributes say of a metric. ok is false if they say nothing.
-func metadataOf(attributes []core.Label) (m Metadata, ok bool) {
+func metadataOf(attributes []core.Label) (m metadata.Metadata, ok bool) {
 	for _, a := range attributes {
 		switch a.Name {
 		case "help", "description":
@@ -82,17 +85,17 @@ func metadataOf(attributes []core.Label) (m Metadata, ok bool) {
 		case "unit", "units":
 			m.Unit = cmp.Or(m.Unit, a.Value)
 		case "type":
-			if slices.Contains([]string{"gauge", "counter", "histogram", "gaugehistogram", "summary", "info", "stateset"}, a.Value) {
-				m.Type = a.Value
+			if t := model.MetricType(a.Value); slices.Contains(knownTypes, t) {
+				m.Type = t
 			}
 		}
 	}
-	return m, m != Metadata{}
+	return m, m != metadata.Metadata{}
 }
 
 // familyOf returns the name and the metadata of the family of a metric.
-func familyOf(name string, m Metadata, counter bool) (string, Metadata) {
-	if m.Type == "histogram" || m.Type == "summary" {
+func familyOf(name string, m metadata.Metadata, counter bool) (string, metadata.Metadata) {
+	if m.Type == model.MetricTypeHistogram || m.Type == model.MetricTypeSummary {
 		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 			if family, ok := strings.CutSuffix(name, suffix); ok {
 				return family, m
@@ -100,9 +103,9 @@ func familyOf(name string, m Metadata, counter bool) (string, Metadata) {
 		}
 	}
 	if counter {
-		m.Type = "counter"
-	} else if m.Type == "" || m.Type == "counter" && strings.HasSuffix(name, ":rate") {
-		m.Type = "gauge"
+		m.Type = model.MetricTypeCounter
+	} else if m.Type == "" || m.Type == model.MetricTypeCounter && strings.HasSuffix(name, ":rate") {
+		m.Type = model.MetricTypeGauge
 	}
 	return name, m
 }

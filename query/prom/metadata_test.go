@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/model/metadata"
 
 	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/query/prom"
@@ -45,13 +46,13 @@ func TestMetadata(t *testing.T) {
 	if _, err := w.store.SetMetadata(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][]prom.Metadata{
+	want := map[string][]metadata.Metadata{
 		"ganglia_load":     {{Type: "gauge", Help: "how busy", Unit: "1"}, {Type: "gauge", Help: "how busy", Unit: "jobs"}},
 		"bytes_total":      {{Type: "counter", Help: "what went out", Unit: "bytes"}},
 		"bytes_total:rate": {{Type: "gauge", Help: "what went out", Unit: "bytes"}},
 		"wait_seconds":     {{Type: "histogram", Help: "how long"}},
 	}
-	for metric, want := range map[string]map[string][]prom.Metadata{"": want, "bytes_total": {"bytes_total": want["bytes_total"]}, "nothing": {}} {
+	for metric, want := range map[string]map[string][]metadata.Metadata{"": want, "bytes_total": {"bytes_total": want["bytes_total"]}, "nothing": {}} {
 		got, err := w.prom.Metadata(t.Context(), metric)
 		if err != nil {
 			t.Fatal(err)

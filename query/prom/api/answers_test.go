@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/metadata"
 
 	"github.com/rondo-db/rondo/query/prom/api"
 	"github.com/rondo-db/rondo/query/prom/promtest"
@@ -23,10 +24,10 @@ func TestAnswers(t *testing.T) {
 	m := small(t)
 	m.Add(labels.FromStrings("__name__", "odd", "text", "a\"b\\c\nd\x01é\xff"), promtest.Sample{Time: base*1000 + 5, Value: math.Inf(1)})
 	m.Add(labels.FromStrings("__name__", "tiny"), promtest.Sample{Time: base*1000 + 50, Value: 1e-7}, promtest.Sample{Time: base*1000 + 500, Value: 1e21}, promtest.Sample{Time: base*1000 + 1000, Value: -0.5}, promtest.Sample{Time: base*1000 + 2000, Value: math.NaN()})
-	about := func(_ context.Context, metric string) (map[string][]api.Metadata, error) {
-		all := map[string][]api.Metadata{"up": {{Type: "gauge", Help: "it is"}, {Unit: "s"}}, "load": {{}}}
+	about := func(_ context.Context, metric string) (map[string][]metadata.Metadata, error) {
+		all := map[string][]metadata.Metadata{"up": {{Type: "gauge", Help: "it is"}, {Unit: "s"}}, "load": {{}}}
 		if metric != "" {
-			return map[string][]api.Metadata{metric: all[metric]}, nil
+			return map[string][]metadata.Metadata{metric: all[metric]}, nil
 		}
 		return all, nil
 	}

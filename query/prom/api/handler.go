@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/prometheus/model/metadata"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
 )
@@ -19,7 +20,7 @@ type Config struct {
 	Storage storage.Queryable
 	// Metadata returns what is known of a metric; of all metrics if the name is empty. Nil means
 	// nothing.
-	Metadata func(ctx context.Context, metric string) (map[string][]Metadata, error)
+	Metadata func(ctx context.Context, metric string) (map[string][]metadata.Metadata, error)
 	// Rules returns the groups of rules, and Alerts the alerts that are active, as JSON arrays. Nil
 	// means that there are none.
 	Rules, Alerts func(ctx context.Context, r *http.Request) ([]byte, error)
@@ -42,13 +43,6 @@ type Config struct {
 	readRows int
 }
 
-// Metadata says what a metric is.
-type Metadata struct {
-	Type string // gauge, counter, histogram, summary or unknown
-	Help string
-	Unit string
-}
-
 func (c Config) withDefaults() Config {
 	if c.Client == nil {
 		c.Client = func(*http.Request) string { return "" }
@@ -57,7 +51,7 @@ func (c Config) withDefaults() Config {
 		c.Charge = func(context.Context, int64) error { return nil }
 	}
 	if c.Metadata == nil {
-		c.Metadata = func(context.Context, string) (map[string][]Metadata, error) { return nil, nil }
+		c.Metadata = func(context.Context, string) (map[string][]metadata.Metadata, error) { return nil, nil }
 	}
 	none := func(context.Context, *http.Request) ([]byte, error) { return []byte("[]"), nil }
 	if c.Rules == nil {

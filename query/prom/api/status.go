@@ -13,6 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/metadata"
 )
 
 // speaks is the version of Prometheus whose API and language rondo has. Grafana asks for it, and
@@ -59,7 +62,7 @@ func (h *Handler) runtimeInfo(*http.Request, string) (*result, error) {
 // flags answers with the limits of queries, under the names of Prometheus' flags.
 func (h *Handler) flags(*http.Request, string) (*result, error) {
 	return encoded(map[string]string{
-		"query.lookback-delta":             "5m",
+		"query.lookback-delta":             model.Duration(lookback).String(),
 		"query.max-concurrency":            strconv.Itoa(h.Config.places),
 		"query.max-samples":                strconv.Itoa(h.samples),
 		"query.timeout":                    h.timeout.String(),
@@ -153,7 +156,7 @@ func (h *Handler) metadata(r *http.Request, _ string) (*result, error) {
 	return res, nil
 }
 
-func (o *output) metadata(names []string, known map[string][]Metadata, each int) {
+func (o *output) metadata(names []string, known map[string][]metadata.Metadata, each int) {
 	o.text("{")
 	for i, name := range names {
 		if i > 0 {
@@ -169,7 +172,7 @@ func (o *output) metadata(names []string, known map[string][]Metadata, each int)
 				o.text(",")
 			}
 			o.text(`{"type":`)
-			o.str(cmp.Or(m.Type, "unknown"))
+			o.str(string(cmp.Or(m.Type, model.MetricTypeUnknown)))
 			o.text(`,"help":`)
 			o.str(m.Help)
 			o.text(`,"unit":`)

@@ -15,18 +15,7 @@ func (s *server) newQueries() *api.Handler {
 	series := prom.New(s.store, prom.Options{Rules: s.Ways.Metrics})
 	s.series = series
 	return api.New(api.Config{
-		Storage: series,
-		Metadata: func(ctx context.Context, metric string) (map[string][]api.Metadata, error) {
-			found, err := series.Metadata(ctx, metric)
-			all := make(map[string][]api.Metadata, len(found))
-			for name, ms := range found {
-				for _, m := range ms {
-					all[name] = append(all[name], api.Metadata(m))
-				}
-			}
-			return all, err
-		},
-		Memory: s.Memory,
+		Storage: series, Metadata: series.Metadata, Memory: s.Memory,
 		Client: func(r *http.Request) string { return clientOf(r.RemoteAddr) },
 		Charge: func(ctx context.Context, n int64) error { return rpc.AccountOf(ctx).Charge(n) },
 		Rules:  s.rulesJSON, Alerts: s.alertsJSON,
