@@ -74,18 +74,8 @@ func (s *Storage) SetRules(rules []Rule) {
 	s.table.forget()
 }
 
-// Close ends that s follows the catalogue. s may be used again.
-func (s *Storage) Close() {
-	s.table.mu.Lock()
-	defer s.table.mu.Unlock()
-	if s.table.watch != nil {
-		s.table.watch.End()
-		s.table.watch = nil
-		s.table.forget()
-	}
-}
-
-// New returns the storage of a store.
+// New returns the storage of a store. It follows the catalogue of the store for as long as the
+// store is open.
 func New(s *core.Store, o Options) *Storage {
 	x := &Storage{store: s, options: o.withDefaults(), table: table{share: s.MemoryShare()}}
 	x.named.Store(&o.Rules)
