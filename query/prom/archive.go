@@ -14,9 +14,9 @@ import (
 //
 // What is fine enough depends on the query. A range query with a step of 5 minutes shows a value
 // every 5 minutes, so that rows of 5 minutes are fine enough; their values are true averages.
-// Within a range as [1h], an average, a maximum, a minimum or the rate of a counter is the same
-// from coarser rows, if there are enough of them. Functions that look at single samples, such as
-// count_over_time and stddev_over_time, take the finest rows.
+// Within a range as [1h], coarser rows give the same average, maximum, minimum or rate of a counter
+// if the range has enough of them. Functions that look at single samples, such as count_over_time
+// and stddev_over_time, take the finest rows.
 
 // rowsInRange is how many rows a range has at least, where finer rows would give the same result.
 const rowsInRange = 10
@@ -50,8 +50,8 @@ func resolutionOf(hints *storage.SelectHints) int64 {
 	return 1
 }
 
-// choose returns the index of the archive of d that answers, or -1 if none does. last is the second
-// of the last update, start that of the first row.
+// choose returns the index of the archive of d that answers, or -1: no archive has a fitting
+// consolidation function. last and start are seconds: of the last update and of the first row.
 func choose(d *rra.Definition, cf rra.CF, forced bool, last, start, resolution int64) int {
 	for _, c := range [...]rra.CF{cf, rra.Average, rra.Last, rra.Max, rra.Min} {
 		if i, err := d.ChooseFiner(last, c, start, resolution); err == nil {

@@ -64,11 +64,11 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 		return err
 	}
 	if len(sel.names) < len(sel.matchers) {
-		all, err := c.q.find(ctx, sel)
-		for i := range all {
-			fromMetric(&all[i])
+		refs, err := c.q.s.candidates(ctx, sel)
+		if err != nil {
+			return err
 		}
-		return err
+		return c.metrics(ctx, sel, refs, fromMetric)
 	}
 	s := c.q.s
 	if err := s.refresh(ctx); err != nil {
@@ -104,11 +104,7 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 		return err
 	}
 	slices.Sort(refs)
-	all, err := c.q.metricsOf(ctx, sel, slices.Compact(refs))
-	for i := range all {
-		fromMetric(&all[i])
-	}
-	return err
+	return c.metrics(ctx, sel, slices.Compact(refs), fromMetric)
 }
 
 // each calls fn for each metric that sel selects among the series that queries find.
@@ -118,15 +114,20 @@ func (c *collecting) each(ctx context.Context, sel *selector, queries []query, f
 		if err != nil {
 			return err
 		}
-		all, err := c.q.metricsOf(ctx, sel, refs)
-		if err != nil {
+		if err := c.metrics(ctx, sel, refs, fn); err != nil {
 			return err
-		}
-		for i := range all {
-			fn(&all[i])
 		}
 	}
 	return nil
+}
+
+// metrics calls fn for each metric that sel selects among the metrics of refs.
+func (c *collecting) metrics(ctx context.Context, sel *selector, refs []core.Ref, fn func(f *found)) error {
+	all, err := c.q.metricsOf(ctx, sel, refs)
+	for i := range all {
+		fn(&all[i])
+	}
+	return err
 }
 
 // values adds the values of a label of the series of a scheme that sel finds.
@@ -144,35 +145,35 @@ func (c *collecting) values(ctx context.Context, sel query, sch scheme, name str
 			if cleanLabel(plugin) != name {
 				return nil
 			}
-			return c.addValues(ctx, sel.with(missing("plugin_instance")), "type_instance", nil, sel, "plugin_instance")
+			if err := c.addValues(ctx, sel, "plugin_instance", same); err != nil {
+				return err
+			}
+			return c.addValues(ctx, sel.with(missing("plugin_instance")), "type_instance", same)
 		})
 	case !ok:
 		return nil
 	}
-	return c.addValues(ctx, sel, stored, func(v string) string {
-		if sch != mono {
-			return v
+	public := same
+	if sch == mono {
+		public = func(v string) string {
+			address, process := agent(v)
+			if name == "process" {
+				return process
+			}
+			return address
 		}
-		address, process := agent(v)
-		if name == "process" {
-			return process
-		}
-		return address
-	}, nil, "")
+	}
+	return c.addValues(ctx, sel, stored, public)
 }
 
-// addValues adds the values of a stored label, as public returns them (nil: as they are). It does
-// the same for a second label, if it has a name.
-func (c *collecting) addValues(ctx context.Context, sel query, name string, public func(string) string, sel2 query, name2 string) error {
+// same is for values that are shown as they are stored.
+func same(v string) string { return v }
+
+// addValues adds the values of a stored label, as public returns them.
+func (c *collecting) addValues(ctx context.Context, sel query, name string, public func(string) string) error {
 	values, err := c.q.s.store.LabelValuesOf(ctx, name, sel, 0)
 	for _, v := range values {
-		if public != nil {
-			v = public(v)
-		}
-		c.add(v)
-	}
-	if err == nil && name2 != "" {
-		return c.addValues(ctx, sel2, name2, public, nil, "")
+		c.add(public(v))
 	}
 	return err
 }

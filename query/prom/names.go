@@ -108,20 +108,18 @@ func (s *Storage) entryOf(x *core.Series) *entry {
 			b.Sort()
 			e.metrics = append(e.metrics, metric{distinct(&b), j, counter})
 		}
-		switch {
-		case !isRate(ds.Kind):
+		if !isRate(ds.Kind) {
 			add(name, false)
-		default:
-			rate, counter := rateName(sch, name), counterName(sch, name)
-			add(rate, false)
-			s.describe(&b, sch, x, ds.Name)
-			add(counter, true)
+			continue
 		}
+		add(rateName(sch, name), false)
+		s.describe(&b, sch, x, ds.Name)
+		add(counterName(sch, name), true)
 	}
 	return e
 }
 
-// rateName returns the name of the stored rate where name is that of a rate's data source.
+// rateName returns the name of the stored rate of a data source called name.
 func rateName(sch scheme, name string) string {
 	if sch == asSent {
 		return name + ":rate"
@@ -129,7 +127,7 @@ func rateName(sch scheme, name string) string {
 	return name
 }
 
-// counterName returns the name of the virtual counter where name is that of a rate's data source.
+// counterName returns the name of the virtual counter of a data source called name.
 func counterName(sch scheme, name string) string {
 	if sch == asSent || strings.HasSuffix(name, "_total") {
 		return name
@@ -137,23 +135,22 @@ func counterName(sch scheme, name string) string {
 	return name + "_total"
 }
 
-// distinct returns the labels of b. Of labels with one name it keeps the first, and leaves out
-// empty values.
+// distinct returns the labels of b. It leaves out labels that are empty, and those whose name came
+// before.
 func distinct(b *labels.ScratchBuilder) labels.Labels {
 	ls := b.Labels()
-	if name, twice := ls.HasDuplicateLabelNames(); twice || hasEmpty(ls) {
-		_ = name
-		var out labels.ScratchBuilder
-		last := ""
-		ls.Range(func(l labels.Label) {
-			if l.Name != last && l.Value != "" {
-				out.Add(l.Name, l.Value)
-				last = l.Name
-			}
-		})
-		return out.Labels()
+	if _, twice := ls.HasDuplicateLabelNames(); !twice && !hasEmpty(ls) {
+		return ls
 	}
-	return ls
+	var out labels.ScratchBuilder
+	last := ""
+	ls.Range(func(l labels.Label) {
+		if l.Name != last && l.Value != "" {
+			out.Add(l.Name, l.Value)
+			last = l.Name
+		}
+	})
+	return out.Labels()
 }
 
 func hasEmpty(ls labels.Labels) bool {

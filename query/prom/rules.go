@@ -25,7 +25,7 @@ const dsVariable = "${ds}"
 // values of labels, $1 and ${name} stand for groups of the expression, and ${ds} for the name of
 // the data source.
 func NewRule(path, name string, ls map[string]string) (Rule, error) {
-	re, err := regexp.Compile("^(?s:" + path + ")$")
+	re, err := regexp.Compile(whole(path))
 	if err != nil {
 		return Rule{}, fmt.Errorf("the path of a metric: %w", err)
 	}
@@ -42,6 +42,10 @@ func NewRule(path, name string, ls map[string]string) (Rule, error) {
 	slices.SortFunc(r.Labels, func(a, b labels.Label) int { return strings.Compare(a.Name, b.Name) })
 	return r, nil
 }
+
+// whole returns an expression that matches whole texts only. A dot in it stands for a line break,
+// too, as in Prometheus.
+func whole(expression string) string { return "^(?s:" + expression + ")$" }
 
 // saysDS reports whether r tells the data sources of a series apart.
 func (r *Rule) saysDS() bool {

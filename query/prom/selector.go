@@ -17,7 +17,7 @@ const cfLabel = "__cf__"
 // A selector is a selector of a query: what metrics must match.
 type selector struct {
 	matchers []*labels.Matcher
-	names    []*labels.Matcher // those of matchers that are about the name
+	names    []*labels.Matcher // the matchers that are about the name
 	forced   bool              // the selector names the consolidation function,
 	cf       rra.CF            // which is this one
 }

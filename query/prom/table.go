@@ -49,8 +49,8 @@ var baseOf = [other][]core.Matcher{
 	smon:     {present("peer"), present("token"), missing(model.MetricNameLabel)},
 }
 
-// basesOfOther are matchers, all of one line of which each series fulfils that no protocol names.
-// Series of protocols may fulfil them, too.
+// basesOfOther find the series that no protocol names. Each such series fulfils all matchers of at
+// least one line. Series of protocols may fulfil them, too.
 var basesOfOther = [][]core.Matcher{
 	{missing(model.MetricNameLabel), missing("plugin"), missing("metric"), missing("peer")},
 	{missing(model.MetricNameLabel), present("plugin"), missing("owner"), missing("host")},
@@ -216,7 +216,7 @@ func (s *Storage) combine(sch scheme, values []string, d *rra.Definition) {
 
 // A naming is what a table tells of the names of one scheme's metrics.
 type naming struct {
-	found []*combination // those with a name that a selector selects
+	found []*combination // combinations with a name that a selector selects
 	all   bool           // the scheme has no others
 	split bool           // the scheme has others with the same values and another definition
 }

@@ -32,7 +32,7 @@ func opOf(m *labels.Matcher) core.MatchOp {
 func stored(m *labels.Matcher, name string) (core.Matcher, bool) {
 	c := core.Matcher{Name: name, Op: opOf(m), Value: m.Value}
 	if c.Op == core.MatchRegexp || c.Op == core.MatchNotRegexp {
-		re, err := regexp.Compile("^(?s:" + m.Value + ")$")
+		re, err := regexp.Compile(whole(m.Value))
 		if err != nil {
 			return c, false
 		}
@@ -50,10 +50,10 @@ func oneOf(name string, values []string) core.Matcher {
 	for i, v := range values {
 		quoted[i] = regexp.QuoteMeta(v)
 	}
-	return core.Matcher{Name: name, Op: core.MatchRegexp, Regexp: regexp.MustCompile("^(?s:" + strings.Join(quoted, "|") + ")$")}
+	return core.Matcher{Name: name, Op: core.MatchRegexp, Regexp: regexp.MustCompile(whole(strings.Join(quoted, "|")))}
 }
 
-// A rename says from which stored label a label of a scheme's metrics comes.
+// renamed holds, for each scheme, the stored label that a label of its metrics comes from.
 var renamed = [other]map[string]string{
 	collectd: {"instance": "host"},
 	ganglia:  {"instance": "host", "cluster": "cluster", "group": "group", "units": "units"},
@@ -83,7 +83,7 @@ func translate(sch scheme, sel *selector) []query {
 			queries = translateCollectd(queries, m)
 			continue
 		case sch == mono && m.Name == "instance" && m.Type == labels.MatchEqual && m.Value != "":
-			re := regexp.MustCompile("^(?s:" + regexp.QuoteMeta(m.Value) + "(?:#.*)?)$")
+			re := regexp.MustCompile(whole(regexp.QuoteMeta(m.Value) + "(?:#.*)?"))
 			queries = each(queries, core.Matcher{Name: "peer", Op: core.MatchRegexp, Regexp: re})
 			continue
 		case sch == mono && (m.Name == "instance" || m.Name == "process"):
