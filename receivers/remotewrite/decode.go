@@ -110,6 +110,9 @@ func (w *work) decode1() error {
 func (w *work) series1(r reader) error {
 	s := wireSeries{from: uint32(len(w.samples))}
 	first, end, apart := -1, 0, -1 // of the labels; of the copy
+	if r.labels(); r.at > 0 {
+		first, end = 0, r.at
+	}
 	for {
 		start := r.at
 		f, ok, err := r.next()
@@ -158,6 +161,17 @@ func (w *work) series1(r reader) error {
 	s.to = uint32(len(w.samples))
 	w.series = append(w.series, s)
 	return nil
+}
+
+// labels passes over labels as every sender writes them: the first fields of the series, each of
+// fewer than 128 bytes. It leaves all others where they are.
+func (r *reader) labels() {
+	const tag = fieldLabels1<<3 | byte(protowire.BytesType)
+	at, b := 0, r.b
+	for at+1 < len(b) && b[at] == tag && b[at+1] < 0x80 && at+2+int(b[at+1]) <= len(b) {
+		at += 2 + int(b[at+1])
+	}
+	r.at = at
 }
 
 // sample reads one sample. A sample as every sender writes it, value first, is read at once.

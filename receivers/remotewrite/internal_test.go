@@ -38,6 +38,12 @@ func FuzzDecode1(f *testing.F) {
 	f.Add(two)
 	f.Add([]byte("\x0a\x08\x12\x04\x10\x01\x10\x02\x0a\x00"))         // a label behind samples
 	f.Add([]byte("\x0a\x0a\x0a\x02\x0a\x00\x12\x00\x0a\x02\x12\x00")) // labels that are apart
+	f.Add([]byte("\x0a\x06\x0a\x02\x0a\x00\x0a\x09"))                 // a label that is cut off
+	f.Add([]byte("\x0a\x05\x0a\x82\x00\x0a\x00"))                     // a length of two bytes
+	long := strings.Repeat("v", 200)
+	for _, labels := range [][]Label{{{"a", "b"}, {"c", long}, {"d", "e"}}, {{"c", long}, {"d", "e"}}, {{"a", "b"}, {"c", long}}} {
+		f.Add(AppendRequest(nil, []TimeSeries{{Labels: labels, Samples: []Sample{{1, 2000}}}}, nil))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		w := work{body: b}
 		w.reset()
