@@ -54,6 +54,9 @@ func readBody(c *http.ResponseController, r *http.Request, most int64, p pace, h
 		if err := held.Charge(charge); err != nil {
 			return nil, err
 		}
+		if b.Len() == 0 && charge < pieceBytes {
+			b.Grow(int(charge) + bytes.MinRead) // ReadFrom wants as much free to see the end
+		}
 		_, err := io.CopyN(&b, r.Body, pieceBytes)
 		switch {
 		case int64(b.Len()) > most:
