@@ -7,6 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // common are the flags that several commands have.
@@ -48,4 +51,31 @@ func workFolder(dir string) (string, func() error, error) {
 	}
 	dir, err := os.MkdirTemp("", "rondo-bench-")
 	return dir, func() error { return os.RemoveAll(dir) }, err
+}
+
+// A comparison is what the commands share that compare rondo with another program.
+type comparison struct {
+	*common
+	dir         string
+	alone, json bool
+}
+
+func (c *comparison) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&c.dir, "dir", "", "`folder` for both programs, new or empty (default: a temporary one, removed afterwards)")
+	f.BoolVar(&c.alone, "alone", false, "measure rondo only")
+	f.BoolVar(&c.json, "json", false, "print JSON")
+}
+
+// other returns the path of the program to compare with, as find finds it. The path is empty if
+// rondo is measured alone, and if the program is not found, which is said.
+func (c *comparison) other(cmd *cobra.Command, find func() (string, error)) string {
+	if c.alone {
+		return ""
+	}
+	path, err := find()
+	if err != nil {
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err) // the figures matter
+		return ""
+	}
+	return path
 }

@@ -13,9 +13,8 @@ import (
 )
 
 func newGraphite(common *common) *cobra.Command {
-	var dir string
-	var asJSON bool
 	var carbon string
+	compare := comparison{common: common}
 	o := graphitebench.Config{ReadyIn: time.Minute, Limit: 10 * time.Minute}
 	c := &cobra.Command{
 		Use:   "graphite",
@@ -33,33 +32,28 @@ go install github.com/go-graphite/go-carbon@v0.18.0`,
 				return err
 			}
 			var clean func() error
-			if o.Dir, clean, err = workFolder(dir); err != nil {
+			if o.Dir, clean, err = workFolder(compare.dir); err != nil {
 				return err
 			}
 			defer func() { err = errors.Join(err, clean()) }()
-			say := func(format string, args ...any) {
+			o.Say = func(format string, args ...any) {
 				// The figures matter.
 				_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: "+format+"\n", args...)
 			}
-			o.Say = say
-			if o.Carbon, err = exec.LookPath(carbon); err != nil {
-				o.Carbon = ""
-				say("not compared: %v", err)
-			}
+			o.Carbon = compare.other(cmd, func() (string, error) { return exec.LookPath(carbon) })
 			all, err := graphitebench.Run(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if compare.json {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(all)
 			}
 			return graphitebench.WriteText(cmd.OutOrStdout(), all)
 		},
 	}
-	c.Flags().StringVar(&dir, "dir", "", "the `folder` to work in, new or empty (default: a temporary one)")
+	compare.addFlags(c.Flags())
 	c.Flags().StringVar(&carbon, "go-carbon", "go-carbon", "the go-carbon `program`")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().IntVar(&o.Names, "series", 20_000, "names, of which each round has a point")
+	c.Flags().IntVar(&o.Names, "series", 20_000, "how many names; each round has a point of each")
 	c.Flags().IntVar(&o.Rounds, "rounds", 100, "rounds that are measured, at most 359")
 	c.Flags().IntVar(&o.Conns, "connections", 2, "connections, which share the names")
 	return c

@@ -29,9 +29,9 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "rondo-bench",
 		Short: "Compare rondo with the programs that it stands in for",
-		Long: `Compares rondo with collectd, go-carbon, rrdcached and rrdtool: sends the same load to both in one
-run, and prints what each of them did with it. A program that is not installed is left
-out. "rondo bench ingest" measures the store by itself.`,
+		Long: `Compares rondo with collectd, go-carbon, Prometheus, rrdcached and rrdtool: sends the
+same load to both in one run, and prints what each of them did with it. A program that is
+not installed is left out. "rondo bench ingest" measures the store by itself.`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -15,7 +15,7 @@ import (
 )
 
 func newRemoteWrite(common *common) *cobra.Command {
-	o := writeOptions{common: common}
+	o := writeOptions{comparison: comparison{common: common}}
 	c := &cobra.Command{
 		Use:   "remotewrite",
 		Short: "Compare remote write with Prometheus that receives it",
@@ -35,18 +35,14 @@ Prometheus'.`,
 	f.IntVar(&o.samples, "samples", 500, "samples of a request")
 	f.IntVar(&o.connections, "connections", 16, "number of connections")
 	f.Float64Var(&o.seconds, "seconds", 10, "how long")
-	f.StringVar(&o.dir, "dir", "", "`folder` for both programs, new or empty (default: a temporary one, removed afterwards)")
-	f.BoolVar(&o.alone, "alone", false, "measure rondo only")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.addFlags(f)
 	return c
 }
 
 type writeOptions struct {
-	*common
+	comparison
 	series, samples, connections int
 	seconds                      float64
-	dir                          string
-	alone, json                  bool
 }
 
 // writePolicy gives series five archives.
@@ -85,12 +81,8 @@ func (o *writeOptions) run(cmd *cobra.Command) (err error) {
 		}}},
 		Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }, // the figures matter
 	}
-	if !o.alone {
-		if prometheus, err := exec.LookPath("prometheus"); err != nil {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err) // likewise
-		} else {
-			config.Programs = append(config.Programs, writebench.Program{Name: "Prometheus", Start: startPrometheus(prometheus)})
-		}
+	if path := o.other(cmd, func() (string, error) { return exec.LookPath("prometheus") }); path != "" {
+		config.Programs = append(config.Programs, writebench.Program{Name: "Prometheus", Start: startPrometheus(path)})
 	}
 	rs, err := writebench.Run(cmd.Context(), config)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func newRRDCached(common *common) *cobra.Command {
-	o := rrdcachedOptions{common: common}
+	o := rrdcachedOptions{comparison: comparison{common: common}}
 	c := &cobra.Command{
 		Use:   "rrdcached",
 		Short: "Compare the server of rrdcached's protocol with rrdcached",
@@ -41,19 +41,15 @@ rrdcached's. Processor time is that of the servers, and the driver's stands apar
 	f.IntVar(&o.single, "single", 5, "number of rounds that are flushed one by one")
 	f.IntVar(&o.kills, "kills", 50, "how often each server is killed")
 	f.Uint64Var(&o.seed, "seed", 0, "of the readings, and of the moments of kills (0: another each time)")
-	f.StringVar(&o.dir, "dir", "", "`folder` for both programs, new or empty (default: a temporary one, removed afterwards)")
-	f.BoolVar(&o.alone, "alone", false, "measure rondo only")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	o.addFlags(f)
 	return c
 }
 
 type rrdcachedOptions struct {
-	*common
+	comparison
 	series, rounds, single, kills int
 	archives, connections         int
 	seed                          uint64
-	dir                           string
-	alone, json                   bool
 }
 
 func (o *rrdcachedOptions) run(cmd *cobra.Command) (err error) {
@@ -76,12 +72,8 @@ func (o *rrdcachedOptions) run(cmd *cobra.Command) (err error) {
 			return exec.CommandContext(ctx, program, "serve", "--db", db, "--rrdcached", "unix:"+socket, "--rrdcached-base", base,
 				"--http=", "--collectd=", "--gmetric=", "--mono=", "--log-level=warn")
 		},
-		Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }, // likewise
-	}
-	if !o.alone {
-		if config.RRDCached, err = rrdcachedbench.Find(); err != nil {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err) // likewise
-		}
+		RRDCached: o.other(cmd, rrdcachedbench.Find),
+		Say:       func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }, // likewise
 	}
 	ms, err := rrdcachedbench.Run(cmd.Context(), config)
 	if err != nil {

@@ -13,21 +13,12 @@ import (
 
 // rrdtoolOptions are the flags that pipe, oneshot and graph share.
 type rrdtoolOptions struct {
-	*common
-	dir         string
-	alone, json bool
-	series      []int
-}
-
-func (o *rrdtoolOptions) addFlags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&o.dir, "dir", "", "`folder` for both programs, new or empty (default: a temporary one, removed afterwards)")
-	f.BoolVar(&o.alone, "alone", false, "measure rondo only")
-	f.BoolVar(&o.json, "json", false, "print JSON")
+	comparison
+	series []int
 }
 
 func newPipe(common *common) *cobra.Command {
-	o := rrdtoolOptions{common: common}
+	o := rrdtoolOptions{comparison: comparison{common: common}}
 	var lines, waits int
 	c := &cobra.Command{
 		Use:   "pipe",
@@ -47,7 +38,7 @@ program, and of the server where there is one; what reads the answers is not in 
 			})
 		},
 	}
-	o.addFlags(c)
+	o.addFlags(c.Flags())
 	c.Flags().IntSliceVar(&o.series, "series", []int{1, 1000}, "`numbers` of series, a case each")
 	c.Flags().IntVar(&lines, "lines", 100_000, "updates that are written at once")
 	c.Flags().IntVar(&waits, "waits", 5000, "updates that wait for the answer before")
@@ -55,7 +46,7 @@ program, and of the server where there is one; what reads the answers is not in 
 }
 
 func newOneShot(common *common) *cobra.Command {
-	o := rrdtoolOptions{common: common}
+	o := rrdtoolOptions{comparison: comparison{common: common}}
 	var runs int
 	c := &cobra.Command{
 		Use:   "oneshot",
@@ -73,14 +64,14 @@ durable before it ends, but for rrdtool's.`,
 			})
 		},
 	}
-	o.addFlags(c)
+	o.addFlags(c.Flags())
 	c.Flags().IntSliceVar(&o.series, "series", []int{10_000, 100_000}, "`numbers` of series, a database each")
 	c.Flags().IntVar(&runs, "runs", 200, "runs of each command")
 	return c
 }
 
 func newGraph(common *common) *cobra.Command {
-	o := rrdtoolOptions{common: common}
+	o := rrdtoolOptions{comparison: comparison{common: common}}
 	var rounds, pictures int
 	c := &cobra.Command{
 		Use:   "graph",
@@ -102,7 +93,7 @@ it is the least of all rounds. Behind it is what it is in terms of rrdtool's.`,
 			})
 		},
 	}
-	o.addFlags(c)
+	o.addFlags(c.Flags())
 	c.Flags().IntVar(&rounds, "rounds", 8, "how often the programs take turns")
 	c.Flags().IntVar(&pictures, "pictures", 10, "pictures of a kind that a program draws when it is its turn")
 	return c
@@ -121,11 +112,7 @@ func (o *rrdtoolOptions) run(cmd *cobra.Command, measure func(rrdtoolbench.Progr
 	}
 	defer func() { err = errors.Join(err, remove()) }()
 	p.Dir = dir
-	if !o.alone {
-		if p.RRDTool, err = rrdtoolbench.Find(); err != nil {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err) // likewise
-		}
-	}
+	p.RRDTool = o.other(cmd, rrdtoolbench.Find)
 	ms, write, err := measure(p)
 	if err != nil {
 		return err

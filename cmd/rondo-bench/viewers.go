@@ -10,7 +10,7 @@ import (
 )
 
 func newViewers(common *common) *cobra.Command {
-	o := rrdtoolOptions{common: common, alone: true}
+	o := rrdtoolOptions{comparison: comparison{common: common, alone: true}}
 	var viewers, series int
 	var seconds float64
 	c := &cobra.Command{
