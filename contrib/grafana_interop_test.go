@@ -243,15 +243,15 @@ func runGmetric(t *testing.T, gmetric, dir, addr string) {
 }
 
 // TestDashboardOfRondo: a real Prometheus scrapes rondo, and every query of its dashboard has an
-// answer there. Rondo itself answers those of them whose figures it records.
+// answer there. Rondo itself answers the queries about figures that it records.
 func TestDashboardOfRondo(t *testing.T) {
-	prometheus := rrdtooltest.Peer(t, "prometheus")
+	rrdtooltest.Need(t, "prometheus")
 	dir := t.TempDir()
 	log := serve(t, dir, "--http", "127.0.0.1:0", "--collectd", "127.0.0.1:0", "--gmetric", "")
 	addr := addressIn(t, log, "http")
-	base := runPrometheus(t, prometheus, dir, addr)
+	base := rrdtooltest.RunPrometheus(t, fmt.Sprintf("global: {scrape_interval: 1s}\nrule_files: [%q]\nscrape_configs: [{job_name: rondo, static_configs: [{targets: [%q]}]}]\n",
+		absolute(t, "prometheus/rondo.rules.yml"), addr), filepath.Join(dir, "tsdb")).URL
 	d := readDashboard(t, "rondo.json")
-	waitFor(t, "Prometheus", func() bool { return ready(strings.TrimPrefix(base, "http://")) })
 	waitFor(t, "scrapes", func() bool {
 		return ask(t, base, "/api/v1/query", url.Values{"query": {"count_over_time(rondo_samples_accepted_total[1m]) > 5 and rondo_samples_accepted_total > 0"}}) > 0
 	})
@@ -263,58 +263,6 @@ func TestDashboardOfRondo(t *testing.T) {
 		return ask(t, own, "/api/v1/query", url.Values{"query": {"rondo_series"}}) > 0
 	})
 	d.run(t, own, map[string]string{"job": "rondo"})
-}
-
-// runPrometheus runs a Prometheus that scrapes addr every second, and returns its address.
-func runPrometheus(t *testing.T, prometheus, dir, addr string) string {
-	t.Helper()
-	conf := filepath.Join(dir, "prometheus.yml")
-	text := fmt.Sprintf("global: {scrape_interval: 1s}\nrule_files: [%q]\nscrape_configs: [{job_name: rondo, static_configs: [{targets: [%q]}]}]\n",
-		absolute(t, "prometheus/rondo.rules.yml"), addr)
-	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(prometheus, "--config.file="+conf, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address=127.0.0.1:0", "--log.format=logfmt")
-	in, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	address := make(chan string, 1)
-	go func() {
-		defer close(address)
-		text := make([]byte, 0, 1<<16)
-		listening := regexp.MustCompile(`msg="Listening on" address=(\S+)`)
-		buf := make([]byte, 4096)
-		for {
-			n, err := in.Read(buf)
-			if text = append(text, buf[:n]...); len(text) < 1<<20 {
-				if m := listening.FindSubmatch(text); m != nil && len(address) == 0 {
-					address <- string(m[1])
-					text = text[:0]
-				}
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		for range address {
-			continue // until the reader has ended
-		}
-		_ = cmd.Wait() // killed
-	})
-	select {
-	case a := <-address:
-		return "http://" + a
-	case <-time.After(patience):
-		t.Fatal("Prometheus does not listen")
-	}
-	return ""
 }
 
 // TestAlertRules: promtool finds the rules right and lets them fire as their test says. Each has a

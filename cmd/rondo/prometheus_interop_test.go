@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -93,25 +92,7 @@ func prometheusOf(t *testing.T, config string, series []promtest.Series) string 
 			t.Fatalf("promtool: %v\n%s", err, out)
 		}
 	}
-	write(t, filepath.Join(dir, "config.yml"), config)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil { // the port is free for Prometheus, which cannot say which one it took
-		t.Fatal(err)
-	}
-	rrdtooltest.Run(t, exec.Command("prometheus", "--config.file="+filepath.Join(dir, "config.yml"), "--storage.tsdb.path="+data, "--web.listen-address="+addr))
-	waitFor(t, "Prometheus", func() bool {
-		r, err := http.Get("http://" + addr + "/-/ready")
-		if err != nil {
-			return false
-		}
-		_ = r.Body.Close() // the status is all
-		return r.StatusCode == http.StatusOK
-	})
-	return "http://" + addr
+	return rrdtooltest.RunPrometheus(t, config, data).URL
 }
 
 func write(t *testing.T, name, text string) {

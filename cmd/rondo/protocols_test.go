@@ -24,16 +24,10 @@ func TestAddedReceiver(t *testing.T) {
 	if r.Address.Addr != "127.0.0.1:0" || !slices.Equal(r.Options["lines-step"], []string{"30"}) {
 		t.Errorf("%+v", r)
 	}
-	_, cmd := newServeSettings(s.common)
-	var help bytes.Buffer
-	cmd.SetOut(&help)
-	cmd.SetErr(&help)
-	if err := cmd.Usage(); err != nil {
-		t.Fatal(err)
-	}
+	help := usage(t, s)
 	want := "\nLines of text:\n  --lines ADDRESS"
-	if !strings.Contains(help.String(), want) || strings.Contains(help.String(), "\nOther:") {
-		t.Errorf("the help lacks %q, or has a part of others:\n%s", want, help.String())
+	if !strings.Contains(help, want) || strings.Contains(help, "\nOther:") {
+		t.Errorf("the help lacks %q, or has a part of others:\n%s", want, help)
 	}
 }
 
@@ -68,17 +62,10 @@ func TestReceiverOverHTTP(t *testing.T) {
 			t.Errorf("%s: %q, want %q", args, got, want)
 		}
 	}
-	s := settings(t)
-	_, cmd := newServeSettings(s.common)
-	var help bytes.Buffer
-	cmd.SetOut(&help)
-	cmd.SetErr(&help)
-	if err := cmd.Usage(); err != nil {
-		t.Fatal(err)
-	}
+	help := usage(t, settings(t))
 	for _, want := range []string{"--posted ON|OFF", "(default on)", "--seldom ON|OFF", "(default off)"} {
-		if !strings.Contains(help.String(), want) {
-			t.Errorf("the help lacks %q:\n%s", want, help.String())
+		if !strings.Contains(help, want) {
+			t.Errorf("the help lacks %q:\n%s", want, help)
 		}
 	}
 }
@@ -96,6 +83,15 @@ func TestSharedFlags(t *testing.T) {
 			t.Errorf("%s has the step %q", name, got)
 		}
 	}
+	help := usage(t, s)
+	if n := strings.Count(help, "--graphite-step"); n != 1 || strings.Contains(help, ":\n\n") {
+		t.Errorf("--graphite-step is listed %d times, or a title has no flags:\n%s", n, help)
+	}
+}
+
+// usage returns the help of serve.
+func usage(t *testing.T, s *serve) string {
+	t.Helper()
 	_, cmd := newServeSettings(s.common)
 	var help bytes.Buffer
 	cmd.SetOut(&help)
@@ -103,7 +99,5 @@ func TestSharedFlags(t *testing.T) {
 	if err := cmd.Usage(); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(help.String(), "--graphite-step"); n != 1 || strings.Contains(help.String(), ":\n\n") {
-		t.Errorf("--graphite-step is listed %d times, or a title has no flags:\n%s", n, help.String())
-	}
+	return help.String()
 }

@@ -5,17 +5,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,7 +23,7 @@ import (
 // again. Every row is then what Prometheus' own samples give: none that was acknowledged is lost,
 // and each is stored once, at its time.
 func TestPrometheusWriteInterop(t *testing.T) {
-	program := rrdtooltest.Peer(t, "prometheus")
+	rrdtooltest.Need(t, "prometheus")
 	var scrapes atomic.Int64
 	exporter := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n := scrapes.Add(1)
@@ -38,22 +34,18 @@ func TestPrometheusWriteInterop(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "db")
 	args := []string{"--remotewrite-step", "1", "--remotewrite-round", "never"}
 	d := serveProcess(t, db, args...)
-	p := startPrometheus(t, program, strings.TrimPrefix(exporter.URL, "http://"), d.url+"/api/v1/write")
+	instance := strings.TrimPrefix(exporter.URL, "http://")
+	p := sendingPrometheus(t, instance, d.url+"/api/v1/write")
 	scraped := func(more int64) {
 		t.Helper()
 		for want := scrapes.Load() + more; scrapes.Load() < want; time.Sleep(10 * time.Millisecond) {
-			if t.Context().Err() != nil || p.gone() {
-				t.Fatalf("Prometheus does not scrape\n%s", p.log())
+			if t.Context().Err() != nil || p.Ended() {
+				t.Fatal("Prometheus does not scrape")
 			}
 		}
 	}
 	scraped(1)
-	arrived := func() bool { return strings.Contains(d.call(t, "List", `{"prefix":"prometheus/rw"}`), "rw_total") }
-	for end := time.Now().Add(patience); !arrived(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("nothing arrives\n%s", p.log())
-		}
-	}
+	waitFor(t, "samples", func() bool { return strings.Contains(d.call(t, "List", `{"prefix":"prometheus/rw"}`), "rw_total") })
 	before := int(scrapes.Load()) // what was scraped until something arrived may not have been sent
 	scraped(2)
 	addr := strings.TrimPrefix(d.url, "http://")
@@ -61,9 +53,8 @@ func TestPrometheusWriteInterop(t *testing.T) {
 	scraped(2)
 	d = serveProcess(t, db, append(args, "--http", addr)...)
 	scraped(3)
-	total, level := p.samples(t, "rw_total"), p.samples(t, "rw_level")
-	p.stop(t) // sends what waits
-	instance := strings.TrimPrefix(exporter.URL, "http://")
+	total, level := samplesOf(t, p.URL, "rw_total"), samplesOf(t, p.URL, "rw_level")
+	p.Stop() // sends what waits
 	compareRows(t, d, "prometheus/rw/"+instance+"/rw_total", total, before, rra.DataSource{Name: "value", Kind: rra.DDerive, Heartbeat: 3, Min: 0, Max: math.NaN()})
 	var path struct {
 		Series []struct{ Path string }
@@ -78,87 +69,18 @@ func TestPrometheusWriteInterop(t *testing.T) {
 	d.stop(t)
 }
 
-// A prom is a running Prometheus.
-type prom struct {
-	cmd  *exec.Cmd
-	url  string
-	out  string // file of its log
-	done chan struct{}
-}
-
-func startPrometheus(t *testing.T, program, target, write string) *prom {
+// sendingPrometheus runs a Prometheus that scrapes a target each second and sends to the address
+// write.
+func sendingPrometheus(t *testing.T, target, write string) *rrdtooltest.Prometheus {
 	t.Helper()
-	dir := t.TempDir()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	config := fmt.Sprintf(`
+	return rrdtooltest.RunPrometheus(t, fmt.Sprintf(`
 global: {scrape_interval: 1s, scrape_timeout: 1s}
 scrape_configs: [{job_name: rw, static_configs: [{targets: [%q]}]}]
 remote_write:
   - url: %s
     queue_config: {batch_send_deadline: 100ms, min_backoff: 30ms, max_backoff: 100ms}
     metadata_config: {send: true, send_interval: 500ms}
-`, target, write)
-	file := filepath.Join(dir, "prometheus.yml")
-	if err := os.WriteFile(file, []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p := &prom{url: "http://" + addr, out: filepath.Join(dir, "log"), done: make(chan struct{})}
-	out, err := os.Create(p.out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.cmd = exec.Command(program, "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"), "--web.listen-address", addr)
-	p.cmd.Stdout, p.cmd.Stderr = out, out
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		defer close(p.done)
-		_ = p.cmd.Wait() // stop looks at how it ended
-		_ = out.Close()  // a log
-	}()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // it may have ended
-		<-p.done
-	})
-	return p
-}
-
-func (p *prom) gone() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-func (p *prom) log() string {
-	b, _ := os.ReadFile(p.out) // for the text of a failure
-	return string(b)
-}
-
-// stop ends it. It sends what waits to be sent before.
-func (p *prom) stop(t *testing.T) {
-	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-p.done:
-	case <-time.After(2 * patience):
-		t.Fatalf("Prometheus does not end\n%s", p.log())
-	}
-	if p.cmd.ProcessState.ExitCode() != 0 {
-		t.Fatalf("Prometheus: %v\n%s", p.cmd.ProcessState, p.log())
-	}
+`, target, write), t.TempDir())
 }
 
 // A promSample is a sample as Prometheus has it.
@@ -167,10 +89,10 @@ type promSample struct {
 	value float64
 }
 
-// samples returns all samples of a series.
-func (p *prom) samples(t *testing.T, name string) (points []promSample) {
+// samplesOf returns all samples that a Prometheus has of a series.
+func samplesOf(t *testing.T, server, name string) (points []promSample) {
 	t.Helper()
-	r, err := http.Get(p.url + "/api/v1/query?query=" + url.QueryEscape(name+"[1h]"))
+	r, err := http.Get(server + "/api/v1/query?query=" + url.QueryEscape(name+"[1h]"))
 	if err != nil {
 		t.Fatal(err)
 	}

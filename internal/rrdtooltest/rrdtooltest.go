@@ -3,7 +3,7 @@
 // RONDO_REQUIRE_PEERS is 1.
 //
 // [Peer] finds a program. [Run] runs one until the test ends. [Start] runs rrdtool in pipe mode,
-// [RRDCached] an rrdcached.
+// [RRDCached] an rrdcached, [RunPrometheus] a Prometheus.
 package rrdtooltest
 
 import (
