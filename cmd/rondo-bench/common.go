@@ -74,7 +74,8 @@ func (c *comparison) other(cmd *cobra.Command, find func() (string, error)) stri
 	}
 	path, err := find()
 	if err != nil {
-		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err) // the figures matter
+		// The figures matter.
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "rondo-bench: not compared: %v\n", err)
 		return ""
 	}
 	return path
