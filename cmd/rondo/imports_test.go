@@ -53,7 +53,7 @@ var rooms = map[string][]string{
 	"query/search":             {"engine", "rra"},
 	"query/charts":             {},
 	"query/rpc":                {"=query", "query/charts", "query/dashboards", "query/search", "query/rpc", "query/rrd/attime", "query/rrd/rrdtool", "query/rrd/transfer", "query/unixsocket", "internal", "engine", "rra"},
-	"query/dashboards":         {"internal/text"},
+	"query/dashboards":         {"internal/access", "internal/text", "query/rrd/rrdtool"},
 	"query/prom":               {"=query", "internal", "engine", "rra"},
 	"query/rpc/rondov1":        {},
 	"query/unixsocket":         {},

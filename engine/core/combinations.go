@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +16,9 @@ type Combination struct {
 }
 
 // Combinations returns the combinations of values of the given labels and of a definition that the
-// series matching ms have, each once and in no order. It reads the label index, not the series. If
-// the error wraps ErrDamaged, the combinations are those that can be read.
+// series matching ms have, each once and in no order. It reads the label index, or the records of
+// the series where these are fewer. If the error wraps ErrDamaged, the combinations are those that
+// can be read.
 func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) ([]Combination, error) {
 	if err := s.enter(); err != nil {
 		return nil, err
@@ -37,15 +37,24 @@ func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) 
 		return nil, err
 	}
 	cat := &s.catalogue
-	m := &combining{cat: cat, names: names, seen: make(map[string]bool)}
+	m := &combining{cat: cat, names: names, seen: make(map[combined]bool)}
 	found, changed := cat.overlaySelect(ms, terms)
 	overlaid := make([]Ref, len(found))
 	for i, x := range found {
-		m.record(x.rec)
+		if d := cat.definition(x.rec.def); d != nil && !d.lost() {
+			m.labelled(x.rec.labels, d.m.Definition())
+		}
 		overlaid[i] = x.ref
 	}
 	set := cat.setOf(refs).without(changed).without(cat.setOf(overlaid))
-	err = cat.view(ctx, &passed, func(r *indexReader) { m.read(r, set) })
+	whole := true
+	err = cat.view(ctx, &passed, func(r *indexReader) { whole = m.read(r, set) })
+	if err == nil && !whole {
+		err = s.resolve(ctx, cat.refsOf(nil, set), &passed, func(_ int, x Series) bool {
+			m.labelled(x.Labels, x.Definition)
+			return true
+		})
+	}
 	if err == nil {
 		err = passed.err()
 	}
@@ -56,34 +65,36 @@ func (s *Store) Combinations(ctx context.Context, names []string, ms []Matcher) 
 type combining struct {
 	cat   *catalogue
 	names []string
-	seen  map[string]bool // by values and definition
+	seen  map[combined]bool
 	out   []Combination
 }
 
+// A combined is a combination as a key.
+type combined struct {
+	values string
+	d      *rra.Definition
+}
+
 // add adds a combination.
-func (m *combining) add(values []string, def uint32) {
-	d := m.cat.definition(def)
-	if d == nil || d.lost() {
-		return
-	}
-	key := strings.Join(values, "\x00") + "\x00" + strconv.FormatUint(uint64(def), 10)
+func (m *combining) add(values []string, d *rra.Definition) {
+	key := combined{strings.Join(values, "\x00"), d}
 	if !m.seen[key] {
 		m.seen[key] = true
-		m.out = append(m.out, Combination{slices.Clone(values), d.m.Definition()})
+		m.out = append(m.out, Combination{slices.Clone(values), d})
 	}
 }
 
-// record adds the combination of a series.
-func (m *combining) record(rec *seriesRecord) {
+// labelled adds the combination of a series.
+func (m *combining) labelled(labels []Label, d *rra.Definition) {
 	values := make([]string, len(m.names))
 	for i, name := range m.names {
-		for _, l := range rec.labels {
+		for _, l := range labels {
 			if l.Name == name {
 				values[i] = l.Value
 			}
 		}
 	}
-	m.add(values, rec.def)
+	m.add(values, d)
 }
 
 // A valued is a value of a label, with the series of a group that have it.
@@ -92,13 +103,15 @@ type valued struct {
 	p     posting
 }
 
-// read adds the combinations of the series of set.
-func (m *combining) read(r *indexReader, set refSet) {
+// read adds the combinations of the series of set. It returns false, and adds nothing, if reading
+// the records of the series takes less time than reading the index.
+func (m *combining) read(r *indexReader, set refSet) bool {
+	budget := filterEach * set.len()
 	columns := make([]map[groupID][]valued, len(m.names)+1)
 	for i, name := range append([]string{""}, m.names...) { // "": definitions
 		column := make(map[groupID][]valued)
 		at := 0
-		r.values(name, "", math.MaxInt, func(string) bool { return true }, func(id groupID, p *posting) bool {
+		if !r.values(name, "", budget, func(string) bool { return true }, func(id groupID, p *posting) bool {
 			if at >= len(set) || set[at].id.compare(id) > 0 {
 				at = 0
 			}
@@ -109,22 +122,27 @@ func (m *combining) read(r *indexReader, set refSet) {
 				}
 			}
 			return at < len(set)
-		})
+		}) {
+			return false
+		}
 		columns[i] = column
 	}
 	values := make([]string, len(m.names))
 	for i := range set {
 		for _, d := range columns[0][set[i].id] {
-			def, _ := strconv.ParseUint(d.value, 10, 32) // 0 is no definition
-			m.each(columns[1:], set[i].id, d.p, values, 0, uint32(def))
+			number, _ := strconv.ParseUint(d.value, 10, 32) // 0 is no definition
+			if def := m.cat.definition(uint32(number)); def != nil && !def.lost() {
+				m.each(columns[1:], set[i].id, d.p, values, 0, def.m.Definition())
+			}
 		}
 	}
+	return true
 }
 
 // each adds the combinations of the series p of a group: values holds those of the labels before n.
-func (m *combining) each(columns []map[groupID][]valued, id groupID, p posting, values []string, n int, def uint32) {
+func (m *combining) each(columns []map[groupID][]valued, id groupID, p posting, values []string, n int, d *rra.Definition) {
 	if n == len(columns) {
-		m.add(values, def)
+		m.add(values, d)
 		return
 	}
 	rest := p
@@ -134,11 +152,11 @@ func (m *combining) each(columns []map[groupID][]valued, id groupID, p posting, 
 		if !both.empty() {
 			rest.remove(&v.p)
 			values[n] = v.value
-			m.each(columns, id, both, values, n+1, def)
+			m.each(columns, id, both, values, n+1, d)
 		}
 	}
 	if !rest.empty() {
 		values[n] = ""
-		m.each(columns, id, rest, values, n+1, def)
+		m.each(columns, id, rest, values, n+1, d)
 	}
 }

@@ -55,12 +55,12 @@ func TestQueriesWhileSeriesChange(t *testing.T) {
 		queries.Go(func() {
 			for n := range 60 {
 				name := fmt.Sprintf("change_%d", n%5)
-				for _, ls := range w.selected(labels.MustNewMatcher(labels.MatchEqual, "__name__", name)) {
+				for _, ls := range w.selected(t.Context(), labels.MustNewMatcher(labels.MatchEqual, "__name__", name)) {
 					if got := ls.Get("__name__"); got != name {
 						t.Errorf("%d: found %s, not %s", g, ls, name)
 					}
 				}
-				if got := len(w.selected(labels.MustNewMatcher(labels.MatchRegexp, "__name__", "st.*"))); got != 20 {
+				if got := len(w.selected(t.Context(), labels.MustNewMatcher(labels.MatchRegexp, "__name__", "st.*"))); got != 20 {
 					t.Errorf("%d: %d series stay, want 20", g, got)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 )
 
 // A found is a metric that a selector selects.
@@ -29,13 +30,16 @@ func (q *querier) find(ctx context.Context, sel *selector) ([]found, error) {
 
 // metricsOf returns the metrics of refs that sel selects.
 func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref) ([]found, error) {
-	s := q.s
+	s, u := q.s, access.From(ctx)
 	q.metrics += int64(len(refs))
 	if err := q.charge(); err != nil {
 		return nil, err
 	}
 	out := make([]found, 0, min(len(refs), s.options.MaxSeries))
 	err := s.entriesOf(ctx, refs, func(ref core.Ref, e *entry) bool {
+		if !u.Reaches(e.path) {
+			return true // renamed meanwhile
+		}
 		for i := range e.metrics {
 			if m := &e.metrics[i]; sel.matches(m.labels) {
 				out = append(out, found{ref, e, m})
@@ -49,15 +53,17 @@ func (q *querier) metricsOf(ctx context.Context, sel *selector, refs []core.Ref)
 	return out, err
 }
 
-// candidates returns the series that may have metrics which sel selects, in order.
+// candidates returns the series that may have metrics which sel selects, in order. They are series
+// that the user of ctx reaches.
 func (s *Storage) candidates(ctx context.Context, sel *selector) ([]core.Ref, error) {
 	queries, err := s.queries(ctx, sel)
 	if err != nil {
 		return nil, err
 	}
+	u := access.From(ctx)
 	var all []core.Ref
 	for i, q := range queries {
-		refs, err := s.store.SelectRefs(ctx, q, 0)
+		refs, err := s.store.SelectRefs(ctx, u.Below(q), 0)
 		if err != nil {
 			return nil, err
 		}
@@ -93,15 +99,20 @@ func (s *Storage) queries(ctx context.Context, sel *selector) (queries []query, 
 	return queries, nil
 }
 
-// others returns the series that no protocol names and that sel may select.
+// others returns the series that no protocol names, that the user of ctx reaches and that sel may
+// select.
 func (s *Storage) others(ctx context.Context, sel *selector) (all []core.Ref, err error) {
 	if !s.mayBeOther(sel) {
 		return nil, nil
 	}
+	u := access.From(ctx)
 	var more []core.Matcher
 	for _, m := range sel.matchers {
 		switch {
 		case m.Name == "path" && m.Type == labels.MatchEqual && len(s.rules()) == 0:
+			if !u.Reaches(m.Value) {
+				return nil, nil
+			}
 			ref, err := s.store.Lookup(m.Value)
 			if errors.Is(err, core.ErrNotFound) {
 				return nil, nil
@@ -115,7 +126,7 @@ func (s *Storage) others(ctx context.Context, sel *selector) (all []core.Ref, er
 		}
 	}
 	for _, base := range basesOfOther {
-		refs, err := s.store.SelectRefs(ctx, query(base).with(more...), 0)
+		refs, err := s.store.SelectRefs(ctx, u.Below(query(base).with(more...)), 0)
 		if err != nil {
 			return nil, err
 		}

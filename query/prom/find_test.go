@@ -13,19 +13,20 @@ import (
 	"github.com/prometheus/prometheus/storage"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/prom"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// selected returns the labels that a selector finds, sorted.
-func (w *world) selected(ms ...*labels.Matcher) (found []labels.Labels) {
+// selected returns the labels that a selector finds for the user of ctx, sorted.
+func (w *world) selected(ctx context.Context, ms ...*labels.Matcher) (found []labels.Labels) {
 	w.Helper()
 	q, err := w.prom.Querier(0, 1)
 	if err != nil {
 		w.Fatal(err)
 	}
 	defer func() { _ = q.Close() }()
-	set := q.Select(context.Background(), true, &storage.SelectHints{Func: "series"}, ms...)
+	set := q.Select(ctx, true, &storage.SelectHints{Func: "series"}, ms...)
 	for set.Next() {
 		found = append(found, set.At().Labels())
 	}
@@ -137,15 +138,33 @@ func TestMatchersFindWhatAWalkFinds(t *testing.T) {
 			for range 12 {
 				c.step()
 			}
-			c.compare()
+			c.compare(access.Everything())
+			c.compare(c.tenant())
 		}
 	}
 }
 
-// compare compares random selectors with a walk over all metrics.
-func (c *census) compare() {
+// tenant returns a random user who is limited to folders.
+func (c *census) tenant() *access.User {
+	folders := []string{}
+	switch c.r.IntN(4) {
+	case 0:
+		folders = append(folders, "s")
+	case 1:
+		folders = append(folders, "t", "none")
+	default:
+		for range c.r.IntN(len(c.paths) + 1) {
+			folders = append(folders, c.pick(c.paths...))
+		}
+	}
+	return &access.User{Name: "tenant", Role: access.Read, Folders: folders}
+}
+
+// compare compares random selectors of a user with a walk over all metrics.
+func (c *census) compare(u *access.User) {
 	c.Helper()
-	all := prom.Everything(c.prom)
+	ctx := access.With(context.Background(), u)
+	all := prom.Everything(c.prom, u)
 	for range 25 {
 		var ms []*labels.Matcher
 		for range c.r.IntN(4) {
@@ -167,18 +186,18 @@ func (c *census) compare() {
 			})
 		}
 		slices.SortFunc(want, labels.Compare)
-		if got := c.selected(ms...); !slices.EqualFunc(got, want, labels.Equal) {
+		if got := c.selected(ctx, ms...); !slices.EqualFunc(got, want, labels.Equal) {
 			c.Fatalf("%v:\n%v\nwant\n%v", ms, got, want)
 		}
 		q, err := c.prom.Querier(0, 1)
 		if err != nil {
 			c.Fatal(err)
 		}
-		gotNames, _, err := q.LabelNames(context.Background(), nil, ms...)
+		gotNames, _, err := q.LabelNames(ctx, nil, ms...)
 		if wantNames := slices.Sorted(maps.Keys(names)); err != nil || !slices.Equal(gotNames, wantNames) {
 			c.Fatalf("names of %v: %v, %v; want %v", ms, gotNames, err, wantNames)
 		}
-		gotValues, _, err := q.LabelValues(context.Background(), name, nil, ms...)
+		gotValues, _, err := q.LabelValues(ctx, name, nil, ms...)
 		if wantValues := slices.Sorted(maps.Keys(values)); err != nil || !slices.Equal(gotValues, wantValues) {
 			c.Fatalf("values of %s of %v: %v, %v; want %v", name, ms, gotValues, err, wantValues)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 )
 
 // LabelValues returns the values of a label of the metrics that match ms, sorted.
@@ -25,7 +26,7 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 		}
 		return nil
 	})
-	return limited(c.set, hints), nil, err
+	return limited(c.set, hints), nil, access.From(ctx).Hide(err)
 }
 
 // LabelNames returns the names of the labels of the metrics that match ms, sorted.
@@ -34,7 +35,7 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, ms 
 	err := c.collect(ctx, ms, func(f *found) {
 		f.metric.labels.Range(func(l labels.Label) { c.add(l.Name) })
 	}, func(sel query, sch scheme, _ []string) error { return c.names(ctx, sel, sch) })
-	return limited(c.set, hints), nil, err
+	return limited(c.set, hints), nil, access.From(ctx).Hide(err)
 }
 
 // limited returns the first names of a set, in order.
@@ -70,11 +71,8 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 		}
 		return c.metrics(ctx, sel, refs, fromMetric)
 	}
-	s := c.q.s
-	if err := s.refresh(ctx); err != nil {
-		return err
-	}
-	found, err := s.byScheme(ctx, sel)
+	s, u := c.q.s, access.From(ctx)
+	found, err := s.ofUser(ctx, u, sel)
 	if err != nil {
 		return err
 	}
@@ -87,6 +85,9 @@ func (c *collecting) collect(ctx context.Context, ms []*labels.Matcher, fromMetr
 			names = append(names, slices.DeleteFunc(slices.Clone(x.names), func(name string) bool { return !sel.mayBe(name) })...)
 		}
 		queries, exact := byName(scheme(sch), sel, n.found, n.all)
+		for i := range queries {
+			queries[i] = u.Below(queries[i])
+		}
 		if !exact || n.split {
 			if err := c.each(ctx, sel, queries, fromMetric); err != nil {
 				return err

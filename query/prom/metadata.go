@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/prometheus/model/metadata"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 )
 
 // maxMetadata bounds the metrics in one answer of Storage.Metadata, and maxVariants what is said of
@@ -23,12 +24,14 @@ const (
 // Metadata returns the metadata of a metric, or of all metrics if the name is empty: what is kept
 // beside the paths of their series as units and description, or came by remote write. The buckets,
 // the sum and the count of a histogram or a summary are one metric, named as in Prometheus. At most
-// 100,000 metrics are returned, and 16 variants of each.
+// 100,000 metrics are returned, and 16 variants of each. They are of series that the user of ctx
+// reaches.
 func (s *Storage) Metadata(ctx context.Context, metric string) (map[string][]metadata.Metadata, error) {
 	all := make(map[string][]metadata.Metadata)
-	for x, err := range s.store.ListMetadata(ctx, "", "") {
+	u := access.From(ctx)
+	for x, err := range access.Of(ctx, s.store).ListMetadata(ctx, "", "") {
 		if err != nil {
-			return nil, err
+			return nil, u.Hide(err)
 		}
 		m, ok := metadataOf(x.Attributes)
 		if !ok {
@@ -36,9 +39,9 @@ func (s *Storage) Metadata(ctx context.Context, metric string) (map[string][]met
 		}
 		series, err := s.seriesAt(x.Path)
 		if err != nil {
-			return nil, err
+			return nil, u.Hide(err)
 		}
-		if series == nil {
+		if series == nil || !u.Reaches(series.Path) {
 			continue
 		}
 		for _, x := range s.entryOf(series).metrics {

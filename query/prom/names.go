@@ -82,6 +82,7 @@ type metric struct {
 
 // An entry is what a storage knows of a stored series.
 type entry struct {
+	path    string
 	def     *rra.Definition
 	metrics []metric
 }
@@ -97,7 +98,7 @@ func isRate(k rra.Kind) bool {
 
 // entryOf returns the metrics of a stored series.
 func (s *Storage) entryOf(x *core.Series) *entry {
-	e := &entry{def: x.Definition, metrics: make([]metric, 0, 2*len(x.Definition.Sources))}
+	e := &entry{path: x.Path, def: x.Definition, metrics: make([]metric, 0, 2*len(x.Definition.Sources))}
 	sch := schemeOf(x.Labels)
 	var b labels.ScratchBuilder
 	for j := range x.Definition.Sources {

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -21,9 +22,10 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	if err != nil {
 		return storage.ErrSeriesSet(err)
 	}
+	u := access.From(ctx)
 	all, err := q.find(ctx, sel)
 	if err != nil {
-		return storage.ErrSeriesSet(err)
+		return storage.ErrSeriesSet(u.Hide(err))
 	}
 	if hints != nil && hints.Limit > 0 && len(all) > hints.Limit {
 		all = all[:hints.Limit]
@@ -32,7 +34,7 @@ func (q *querier) Select(ctx context.Context, sorted bool, hints *storage.Select
 	if wantsData(hints) {
 		r := q.reading(sel, hints)
 		if err := r.read(ctx, all, out); err != nil {
-			return storage.ErrSeriesSet(err)
+			return storage.ErrSeriesSet(u.Hide(err))
 		}
 	}
 	set := &seriesSet{all: out[:0]}

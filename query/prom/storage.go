@@ -55,6 +55,8 @@ func (e *LimitError) Error() string {
 }
 
 // A Storage is a store as Prometheus' engine reads it. Its methods may be called at the same time.
+// Where a context has a user who is limited to folders (see package access), what is asked with it
+// is answered from the series in these folders only.
 type Storage struct {
 	store   *core.Store
 	options Options

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/rra"
 )
 
@@ -69,10 +70,7 @@ const maxChanges = 64 << 10
 type table struct {
 	mu      sync.Mutex // guards what follows
 	watch   *core.Watch
-	seen    map[string]bool
-	alike   map[string]*int // by scheme and values
-	counts  [other]int      // of combinations
-	byName  map[string][]*combination
+	names   *nameTable
 	dropped bool // since the table was made: some names may be in no use
 	moves   int  // how many series have changed or gone
 	entries map[core.Ref]*entry
@@ -80,7 +78,7 @@ type table struct {
 }
 
 // entryBytes is about what a remembered series takes.
-const entryBytes = 640
+const entryBytes = 720
 
 // forget forgets the metrics of all series.
 func (t *table) forget() {
@@ -124,21 +122,15 @@ func (s *Storage) update(ctx context.Context, anew bool) error {
 		t.watch.End()
 	}
 	t.watch = s.store.Watch(maxChanges)
-	t.counts, t.seen, t.byName, t.dropped = [other]int{}, make(map[string]bool), make(map[string][]*combination), false
 	t.forget()
-	t.alike = make(map[string]*int)
 	t.moves++
-	for sch := range other {
-		found, err := s.store.Combinations(ctx, keyLabels[sch], baseOf[sch])
-		if err != nil {
-			t.watch.End()
-			t.watch = nil
-			return err
-		}
-		for _, c := range found {
-			s.combine(sch, c.Values, c.Definition)
-		}
+	names, err := s.namesOf(ctx, access.Everything())
+	if err != nil {
+		t.watch.End()
+		t.watch = nil
+		return err
 	}
+	t.names, t.dropped = names, false
 	return nil
 }
 
@@ -178,12 +170,34 @@ func (s *Storage) follow(c *core.Change) {
 	for i, name := range keyLabels[sch] {
 		values[i] = labelOf(c.Labels, name)
 	}
-	s.combine(sch, values, x.Definition)
+	s.combine(t.names, sch, values, x.Definition)
 }
 
-// combine adds a combination.
-func (s *Storage) combine(sch scheme, values []string, d *rra.Definition) {
-	t := &s.table
+// A nameTable is combinations and the names that they give.
+type nameTable struct {
+	seen   map[string]bool
+	alike  map[string]*int // by scheme and values
+	counts [other]int      // of combinations
+	byName map[string][]*combination
+}
+
+// namesOf returns the combinations of the series that a user reaches.
+func (s *Storage) namesOf(ctx context.Context, u *access.User) (*nameTable, error) {
+	t := &nameTable{seen: make(map[string]bool), alike: make(map[string]*int), byName: make(map[string][]*combination)}
+	for sch := range other {
+		found, err := s.store.Combinations(ctx, keyLabels[sch], u.Below(baseOf[sch]))
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			s.combine(t, sch, c.Values, c.Definition)
+		}
+	}
+	return t, nil
+}
+
+// combine adds a combination to t.
+func (s *Storage) combine(t *nameTable, sch scheme, values []string, d *rra.Definition) {
 	key := fmt.Sprintf("%d %p %q", sch, d, values)
 	if t.seen[key] {
 		return
@@ -221,7 +235,7 @@ type naming struct {
 	split bool           // the scheme has others with the same values and another definition
 }
 
-// byScheme returns the combinations that have names which sel selects.
+// byScheme returns the combinations that have names which sel selects. They are those of all users.
 func (s *Storage) byScheme(ctx context.Context, sel *selector) (found [other]naming, err error) {
 	t := &s.table
 	t.mu.Lock()
@@ -229,6 +243,26 @@ func (s *Storage) byScheme(ctx context.Context, sel *selector) (found [other]nam
 	if err := s.update(ctx, false); err != nil {
 		return found, err
 	}
+	return t.names.byScheme(sel), nil
+}
+
+// ofUser returns the combinations of the series that a user reaches, if they have names which sel
+// selects.
+func (s *Storage) ofUser(ctx context.Context, u *access.User, sel *selector) (found [other]naming, err error) {
+	if u.Limited() {
+		names, err := s.namesOf(ctx, u)
+		if err != nil {
+			return found, err
+		}
+		return names.byScheme(sel), nil
+	}
+	if err := s.refresh(ctx); err != nil {
+		return found, err
+	}
+	return s.byScheme(ctx, sel)
+}
+
+func (t *nameTable) byScheme(sel *selector) (found [other]naming) {
 	alike := make(map[*int]int)
 	for _, c := range t.named(sel.names) {
 		found[c.scheme].found = append(found[c.scheme].found, c)
@@ -239,11 +273,11 @@ func (s *Storage) byScheme(ctx context.Context, sel *selector) (found [other]nam
 		n.all = len(n.found) == t.counts[sch]
 		n.split = slices.ContainsFunc(n.found, func(c *combination) bool { return alike[c.alike] < *c.alike })
 	}
-	return found, nil
+	return found
 }
 
-// named returns the combinations with a name that all of ms match. The caller holds mu.
-func (t *table) named(ms []*labels.Matcher) (out []*combination) {
+// named returns the combinations with a name that all of ms match.
+func (t *nameTable) named(ms []*labels.Matcher) (out []*combination) {
 	seen := make(map[*combination]bool)
 	add := func(name string) {
 		for _, m := range ms {

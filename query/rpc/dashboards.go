@@ -12,15 +12,12 @@ import (
 	"github.com/rondo-db/rondo/query/rpc/rondov1"
 )
 
-// Dashboards returns the names and titles of the saved dashboards.
+// Dashboards returns the names and titles of the saved dashboards that the user may see.
 func (s *Server) Dashboards(ctx context.Context, req *connect.Request[rondov1.DashboardsRequest]) (*connect.Response[rondov1.DashboardsResponse], error) {
 	if s.Pages == nil {
 		return s.UnimplementedRondoHandler.Dashboards(ctx, req)
 	}
-	if err := access.From(ctx).NeedAll(); err != nil {
-		return nil, fail(err, "list dashboards")
-	}
-	entries, err := s.Pages.List()
+	entries, err := s.Pages.ListFor(access.From(ctx))
 	if err != nil {
 		return nil, fail(err, "list dashboards")
 	}
@@ -35,17 +32,15 @@ func (s *Server) Dashboards(ctx context.Context, req *connect.Request[rondov1.Da
 	return connect.NewResponse(answer), nil
 }
 
-// Dashboard returns one saved dashboard.
+// Dashboard returns one saved dashboard, with the graphs that the user may see.
 func (s *Server) Dashboard(ctx context.Context, req *connect.Request[rondov1.DashboardRequest]) (*connect.Response[rondov1.DashboardResponse], error) {
 	if s.Pages == nil {
 		return s.UnimplementedRondoHandler.Dashboard(ctx, req)
 	}
 	name := req.Msg.GetName()
-	if err := access.From(ctx).NeedAll(); err != nil {
-		return nil, fail(err, "dashboard %.200q", name)
-	}
-	text, err := s.Pages.Read(name)
-	if err != nil {
+	text, page, err := s.Pages.ReadFor(access.From(ctx), name)
+	parse, mistake := errors.AsType[*dashboards.ParseError](err)
+	if err != nil && !mistake {
 		return nil, dashboardError(name, err)
 	}
 	charge := chargeFor(ctx, req)
@@ -53,9 +48,8 @@ func (s *Server) Dashboard(ctx context.Context, req *connect.Request[rondov1.Das
 		return nil, err
 	}
 	answer := &rondov1.DashboardResponse{Name: name, Text: text}
-	page, err := dashboards.Parse(text)
-	if err != nil {
-		answer.Problem = bounded(err).Error()
+	if mistake {
+		answer.Problem = bounded(parse).Error()
 		return connect.NewResponse(answer), nil
 	}
 	answer.Title = page.Title

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -103,10 +104,7 @@ func (s *Server) subject(u *access.User, q *question, values url.Values) error {
 	case name != "" && len(q.args) > 0:
 		return wrong("arg and dashboard are given: one of them says what the graph is")
 	case name != "":
-		if err := u.NeedAll(); err != nil { // its texts name other series
-			return err
-		}
-		return s.saved(q, name, values.Get("graph"))
+		return s.saved(u, q, name, values.Get("graph"))
 	case values.Get("graph") != "":
 		return wrong("graph is given without dashboard")
 	case len(q.args) > maxArgs:
@@ -117,18 +115,18 @@ func (s *Server) subject(u *access.User, q *question, values url.Values) error {
 	return nil
 }
 
-// saved takes the arguments of one graph of a dashboard, by its number; the first is 1.
-func (s *Server) saved(q *question, name, number string) error {
+// saved takes the arguments of one graph of a dashboard, by its number among those that the user
+// may see; the first is 1.
+func (s *Server) saved(u *access.User, q *question, name, number string) error {
 	if s.Pages == nil {
 		return dashboards.ErrNotFound
 	}
-	text, err := s.Pages.Read(name)
+	_, page, err := s.Pages.ReadFor(u, name)
+	if parse, ok := errors.AsType[*dashboards.ParseError](err); ok {
+		return wrong("dashboard %s: %w", name, parse)
+	}
 	if err != nil {
 		return err
-	}
-	page, err := dashboards.Parse(text)
-	if err != nil {
-		return wrong("dashboard %s: %w", name, err)
 	}
 	n := 1
 	if number != "" {

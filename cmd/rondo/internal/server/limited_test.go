@@ -66,6 +66,13 @@ func limitedServer(t *testing.T) (*core.Store, http.Handler) {
 	if err := s.rpc.Pages.Save("board", "graph: secret\nDEF:v=secret/x:v:AVERAGE\nLINE:v\n"); err != nil {
 		t.Fatal(err)
 	}
+	mixed := "# of secret\ntitle: both\ngraph: secret\nDEF:v=secret/x:v:AVERAGE\nLINE:v\n" +
+		"graph: own\nDEF:v=/team/a/./cpu:v:AVERAGE\n# secret\nDEF:w=team/a:v:AVERAGE\nLINE:v\n" +
+		"graph: secret\nDEF:v=team/a/cpu:v:AVERAGE\nDEF:w=team/a/../secret:v:AVERAGE\nLINE:v\n" +
+		"graph: secret\nHRULE:5#f00:secret\n"
+	if err := s.rpc.Pages.Save("mixed", mixed); err != nil {
+		t.Fatal(err)
+	}
 	return store, s.page
 }
 
@@ -87,6 +94,8 @@ var limitedCalls = []struct{ method, body, own string }{
 	{"Charts", `{"prefix":"team"}`, "team/a/cpu"},
 	{"Charts", `{"prefix":"team/a"}`, "team/a/cpu"},
 	{"Create", `{"path":"team/a/new","definition":{"step":10,"ds":["DS:v:GAUGE:20:U:U"],"rra":["RRA:AVERAGE:0.5:1:10"]}}`, "ref"},
+	{"Dashboard", `{"name":"mixed"}`, "team/a/./cpu"},
+	{"Dashboards", `{}`, `"both"`},
 	{"Fetch", `{"path":"team/a/cpu"}`, "team/a/cpu"},
 	{"FetchMany", `{"select":[{"path":"team/a/cpu"}]}`, "team/a/cpu"},
 	{"Info", `{"path":"team/a/cpu"}`, "own series"},
@@ -150,13 +159,14 @@ func TestLimitedUserSeesOnlyItsFolders(t *testing.T) {
 			}
 		}
 	}
-	for _, target := range []string{"/", "/?q=e", "/host/team", "/host/team/a", "/series/team/a/cpu", "/dashboards", "/workbench", "/rrd_updates?start=0&host=true"} {
+	for _, target := range []string{"/", "/?q=e", "/host/team", "/host/team/a", "/series/team/a/cpu", "/dashboards", "/dashboard/mixed", "/workbench", "/rrd_updates?start=0&host=true"} {
 		if code, body := asked(h, "GET", target, ""); code != http.StatusOK || strings.Contains(body, "secret") {
 			t.Errorf("%s answers %d: %s", target, code, body)
 		}
 	}
 	for target, want := range map[string]int{
-		"/status": 403, "/metrics": 403, "/dashboard/board": 403, "/graph.svg?dashboard=board": 403,
+		"/status": 403, "/metrics": 403, "/dashboard/board": 404, "/graph.svg?dashboard=board": 404, "/graph.svg?dashboard=board&graph=2": 404,
+		"/graph.csv?dashboard=mixed": 200, "/graph.csv?dashboard=mixed&graph=2": 404,
 		"/graph.csv?arg=DEF:v%3Dteam/a/cpu:v:AVERAGE&arg=LINE:v": 200,
 	} {
 		if code, body := asked(h, "GET", target, ""); code != want || strings.Contains(body, "secret") {

@@ -26,7 +26,7 @@ var (
 	writes  = need{role: access.Write}
 	admins  = need{role: access.Admin}
 	whole   = need{role: access.Admin, all: true}
-	saves   = need{role: access.Write, all: true} // dashboards, whose texts name series of all folders
+	saves   = need{role: access.Write, all: true} // dashboards, which all users share
 )
 
 // needs is the one table of who may do what. It says what each procedure and each route of the HTTP
@@ -40,7 +40,7 @@ var needs = map[string]need{
 	"/login":                        reads,
 	"/rondo.proto":                  reads,
 	"/metrics":                      readAll,
-	"/api/v1/":                      readAll, // Prometheus' API
+	"/api/v1/":                      reads, // Prometheus' API
 	"/grpc.health.v1.Health/Check":  free,
 	"/rondo.v1.Rondo/":              reads, // what is no method of it: the answer is 404
 	"/rondo.v1.Rondo/Alter":         admins,
@@ -49,8 +49,8 @@ var needs = map[string]need{
 	"/rondo.v1.Rondo/Check":         whole,
 	"/rondo.v1.Rondo/Checkpoint":    whole,
 	"/rondo.v1.Rondo/Create":        writes, // with overwrite it needs admin: rpc.Server says so
-	"/rondo.v1.Rondo/Dashboard":     readAll,
-	"/rondo.v1.Rondo/Dashboards":    readAll,
+	"/rondo.v1.Rondo/Dashboard":     reads,
+	"/rondo.v1.Rondo/Dashboards":    reads,
 	"/rondo.v1.Rondo/Drop":          admins,
 	"/rondo.v1.Rondo/DropDashboard": saves,
 	"/rondo.v1.Rondo/Export":        reads,

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/prometheus/promql"
 
 	"github.com/rondo-db/rondo/engine/core"
+	"github.com/rondo-db/rondo/internal/access"
 	"github.com/rondo-db/rondo/query/prom/alerts"
 	"github.com/rondo-db/rondo/receivers"
 	"github.com/rondo-db/rondo/receivers/remotewrite"
@@ -88,16 +89,17 @@ func (s *server) recordRule(ctx context.Context, at time.Time, step time.Duratio
 	return errors.Join(append(errs, err)...)
 }
 
-// rulesJSON and alertsJSON answer Prometheus' API.
-func (s *server) rulesJSON(_ context.Context, r *http.Request) ([]byte, error) {
-	if s.rules == nil {
+// rulesJSON and alertsJSON answer Prometheus' API. Rules are evaluated over all series, and neither
+// their texts nor their alerts tell of which: users who are limited to folders see none.
+func (s *server) rulesJSON(ctx context.Context, r *http.Request) ([]byte, error) {
+	if s.rules == nil || access.From(ctx).Limited() {
 		return []byte("[]"), nil
 	}
 	return s.rules.Rules(r)
 }
 
-func (s *server) alertsJSON(context.Context, *http.Request) ([]byte, error) {
-	if s.rules == nil {
+func (s *server) alertsJSON(ctx context.Context, _ *http.Request) ([]byte, error) {
+	if s.rules == nil || access.From(ctx).Limited() {
 		return []byte("[]"), nil
 	}
 	return s.rules.Alerts()
