@@ -71,19 +71,11 @@ func (o *writeOptions) run(cmd *cobra.Command) (err error) {
 	}
 	config := writebench.Config{
 		Series: o.series, Samples: o.samples, Connections: o.connections, Length: time.Duration(o.seconds * float64(time.Second)), Dir: dir,
-		Programs: []writebench.Program{{Name: "rondo", Start: func(ctx context.Context, addr, dir string) (*exec.Cmd, error) {
-			file := filepath.Join(dir, "rondo.yaml")
-			if err := os.WriteFile(file, []byte(writePolicy), 0o644); err != nil {
-				return nil, err
-			}
-			return exec.CommandContext(ctx, program, "serve", "--db", filepath.Join(dir, "db"), "--config", file, "--http", addr,
-				"--sender-burst=-1", "--rrdcached=", "--collectd=", "--gmetric=", "--log-level=warn"), nil
-		}}},
-		Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) }, // the figures matter
+		Programs: []writebench.Program{{Name: "rondo", Start: startRondo(program, writePolicy)}},
+		// The figures matter.
+		Say: func(what string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), what) },
 	}
-	if path := o.other(cmd, func() (string, error) { return exec.LookPath("prometheus") }); path != "" {
-		config.Programs = append(config.Programs, writebench.Program{Name: "Prometheus", Start: startPrometheus(path)})
-	}
+	config.Programs = append(config.Programs, o.prometheus(cmd)...)
 	rs, err := writebench.Run(cmd.Context(), config)
 	if err != nil {
 		return err
@@ -92,6 +84,27 @@ func (o *writeOptions) run(cmd *cobra.Command) (err error) {
 		return writebench.WriteJSON(cmd.OutOrStdout(), rs)
 	}
 	return writebench.WriteText(cmd.OutOrStdout(), rs)
+}
+
+// startRondo starts a server that takes remote write, with a policy.
+func startRondo(program, policy string) func(ctx context.Context, addr, dir string) (*exec.Cmd, error) {
+	return func(ctx context.Context, addr, dir string) (*exec.Cmd, error) {
+		file := filepath.Join(dir, "rondo.yaml")
+		if err := os.WriteFile(file, []byte(policy), 0o644); err != nil {
+			return nil, err
+		}
+		return exec.CommandContext(ctx, program, "serve", "--db", filepath.Join(dir, "db"), "--config", file, "--http", addr,
+			"--sender-burst=-1", "--rrdcached=", "--collectd=", "--gmetric=", "--log-level=warn"), nil
+	}
+}
+
+// prometheus returns the installed Prometheus if it is to be compared with.
+func (c *comparison) prometheus(cmd *cobra.Command) []writebench.Program {
+	path := c.other(cmd, func() (string, error) { return exec.LookPath("prometheus") })
+	if path == "" {
+		return nil
+	}
+	return []writebench.Program{{Name: "Prometheus", Start: startPrometheus(path)}}
 }
 
 // startPrometheus starts a Prometheus that scrapes nothing and takes remote write.

@@ -1,20 +1,12 @@
 package writebench
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os/exec"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/rondo-db/rondo/cmd/rondo-bench/internal/receivebench"
 )
 
 // A Config says what is measured.
@@ -64,73 +56,17 @@ func Run(ctx context.Context, c Config) ([]Result, error) {
 	return rs, nil
 }
 
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
 func (c *Config) measure(ctx context.Context, p Program) (r Result, err error) {
-	addr, err := freeAddress()
+	s, err := Start(ctx, p, c.Dir, c.Connections)
 	if err != nil {
 		return r, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	cmd, err := p.Start(ctx, addr, c.Dir)
-	if err != nil {
-		return r, err
-	}
-	if err := cmd.Start(); err != nil {
-		return r, err
-	}
-	defer func() {
-		_ = cmd.Process.Kill() // it is not needed any more
-		_ = cmd.Wait()         // it was killed
-	}()
-	s := sender{url: "http://" + addr, client: &http.Client{
-		Timeout:   30 * time.Second,
-		Transport: &http.Transport{MaxIdleConnsPerHost: c.Connections},
-	}}
-	if err := s.ready(ctx); err != nil {
-		return r, err
-	}
-	return s.rounds(ctx, c, p.Name, cmd.Process.Pid)
-}
-
-// A sender sends to one program.
-type sender struct {
-	url    string
-	client *http.Client
-	again  atomic.Int64
-}
-
-// ready waits until the program takes requests.
-func (s *sender) ready(ctx context.Context) error {
-	for range 600 {
-		q, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/-/ready", http.NoBody)
-		if err != nil {
-			return err
-		}
-		if res, err := s.client.Do(q); err == nil {
-			_ = res.Body.Close() // only the status is read
-			if res.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-	return errors.New("it does not become ready")
+	defer s.Stop()
+	return s.rounds(ctx, c, p.Name)
 }
 
 // rounds sends one round that makes the series, and then rounds until the time is over.
-func (s *sender) rounds(ctx context.Context, c *Config, name string, pid int) (r Result, err error) {
+func (s *Server) rounds(ctx context.Context, c *Config, name string) (r Result, err error) {
 	start := time.Now().Add(-24 * time.Hour).UnixMilli()
 	requests := newRequests(c.Series, c.Samples, start)
 	began := time.Now()
@@ -138,7 +74,7 @@ func (s *sender) rounds(ctx context.Context, c *Config, name string, pid int) (r
 		return r, err
 	}
 	r.FirstRound = time.Since(began).Seconds()
-	user, system, err := receivebench.ProcessTimes(pid)
+	cpu, err := s.CPU()
 	if err != nil {
 		return r, err
 	}
@@ -149,28 +85,29 @@ func (s *sender) rounds(ctx context.Context, c *Config, name string, pid int) (r
 		return r, err
 	}
 	r.Seconds = time.Since(began).Seconds()
-	user2, system2, err := receivebench.ProcessTimes(pid)
+	cpu2, err := s.CPU()
 	if err != nil {
 		return r, err
 	}
 	million := float64(samples) / 1e6
 	r.Name, r.Samples, r.Connections, r.Again = name, samples, c.Connections, s.again.Load()
 	r.Rate = float64(samples) / r.Seconds
-	r.CPU = (user2 + system2 - user - system).Seconds() / million
+	r.CPU = (cpu2 - cpu).Seconds() / million
 	r.DriverCPU = (ownTimes() - own).Seconds() / million
 	slices.Sort(times)
-	r.Median, r.P99 = percentile(times, 50), percentile(times, 99)
+	r.Median, r.P99 = Percentile(times, 50), Percentile(times, 99)
 	return r, nil
 }
 
-func percentile(sorted []time.Duration, p int) float64 {
+// Percentile returns a percentile of times in order, in milliseconds.
+func Percentile(sorted []time.Duration, p int) float64 {
 	return sorted[min(len(sorted)*p/100, len(sorted)-1)].Seconds() * 1e3
 }
 
 // send sends rounds from the first one on over all connections, until over returns true at the end
 // of a round. Each connection has its own requests, as Prometheus' shards have. It returns how
 // long each request took.
-func (s *sender) send(ctx context.Context, c *Config, requests []*request, start int64, first int, over func() bool) (times []time.Duration, samples int64, err error) {
+func (s *Server) send(ctx context.Context, c *Config, requests []*request, start int64, first int, over func() bool) (times []time.Duration, samples int64, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -181,7 +118,7 @@ func (s *sender) send(ctx context.Context, c *Config, requests []*request, start
 			sent := int64(0)
 			for round := first; ; round++ {
 				for i := n; i < len(requests); i += c.Connections {
-					took, err := s.one(ctx, requests[i].body(round, start))
+					took, err := s.Write(ctx, requests[i].body(round, start))
 					if err != nil {
 						cancel(err)
 						return
@@ -203,37 +140,4 @@ func (s *sender) send(ctx context.Context, c *Config, requests []*request, start
 		return nil, 0, err
 	}
 	return times, samples, nil
-}
-
-// one sends one request, again if it is told to.
-func (s *sender) one(ctx context.Context, body []byte) (time.Duration, error) {
-	began := time.Now()
-	for {
-		q, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/api/v1/write", bytes.NewReader(body))
-		if err != nil {
-			return 0, err
-		}
-		q.Header.Set("Content-Type", "application/x-protobuf")
-		q.Header.Set("Content-Encoding", "snappy")
-		res, err := s.client.Do(q)
-		if err != nil {
-			return 0, err
-		}
-		text, err := io.ReadAll(res.Body)
-		_ = res.Body.Close() // it has been read
-		switch {
-		case err != nil:
-			return 0, err
-		case res.StatusCode/100 == 2:
-			return time.Since(began), nil
-		case res.StatusCode != http.StatusServiceUnavailable && res.StatusCode != http.StatusTooManyRequests:
-			return 0, fmt.Errorf("it answers %s: %.300s", res.Status, text)
-		}
-		s.again.Add(1)
-		select {
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }
