@@ -68,6 +68,10 @@ func (c *change) difference() (float64, error) {
 		if f <= -1 && c.kind == Counter {
 			return 0, checkReading(c.kind, FormatReading(c.v, nil))
 		}
+	case TagDecimal, TagExponent:
+		if err := checkReading(c.kind, FormatReading(c.v, nil)); err != nil {
+			return 0, err
+		}
 	case TagText, TagInvalid:
 		if err := checkReading(c.kind, readingText(c.v, c.texts)); err != nil {
 			return 0, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/rondo-db/rondo/rra/rpn"
 )
@@ -69,9 +68,9 @@ func hasFold(s, prefix string) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// ParseValue parses one reading of a data source of kind k as `rrdtool update` does. A text that
-// [FormatReading] would print again becomes an integer or a double. Any other text is appended to
-// texts, and the value refers to it.
+// ParseValue parses one reading of a data source of kind k as `rrdtool update` does. Integers and
+// decimal numbers, with or without an exponent, become a value without a text. Any other text is
+// appended to texts, and the value refers to it. [FormatReading] prints the text again.
 //
 // A text that rrdtool refuses gives rrdtool's error, and a value with TagInvalid that refers to the
 // text. Only the [Machine] can tell whether the error matters: rrdtool does not parse the text if
@@ -80,9 +79,16 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // The whole text is appended, because all of it counts in the arithmetic. Afterwards only its first
 // [LastReading] bytes are remembered.
 func ParseValue(k Kind, text string, texts *[]string) (Value, error) {
-	if text == "U" {
-		return Unknown, nil
+	if len(text) <= maxPlain+1 {
+		if v, ok := PlainReading(k, []byte(text)); ok {
+			return v, nil
+		}
 	}
+	return parseOther(k, text, texts)
+}
+
+// parseOther is ParseValue for what PlainReading does not parse.
+func parseOther(k Kind, text string, texts *[]string) (Value, error) {
 	if v, ok := parseInteger(text); ok && (k != Counter || v.Tag != TagInt || int64(v.Bits) >= 0) {
 		return v, nil
 	}
@@ -93,20 +99,34 @@ func ParseValue(k Kind, text string, texts *[]string) (Value, error) {
 	if len(text) > 0 && text[0] == 'U' {
 		return keep(TagText), nil
 	}
-	if k == Counter || k == Derive || k == Compute {
+	if !hasDecimals(k) {
 		if err := checkReading(k, text); err != nil {
 			return keep(TagInvalid), err
 		}
 		return keep(TagText), nil
 	}
-	f, err := ParseNumber(text)
-	if err != nil {
+	if v, ok := wordReading(text); ok {
+		return v, nil
+	}
+	if _, err := ParseNumber(text); err != nil {
 		return keep(TagInvalid), checkReading(k, text)
 	}
-	if isCanonical(f, text) {
-		return Float(f), nil
-	}
 	return keep(TagText), nil
+}
+
+// wordReading returns the double that [FormatReading] prints as one of these texts.
+func wordReading(text string) (Value, bool) {
+	switch text {
+	case "nan":
+		return Float(math.NaN()), true
+	case "inf":
+		return Float(math.Inf(1)), true
+	case "-inf":
+		return Float(math.Inf(-1)), true
+	case "-0":
+		return Float(math.Copysign(0, -1)), true
+	}
+	return Value{}, false
 }
 
 // checkReading returns rrdtool's error for a text that is not a reading of kind k.
@@ -167,45 +187,6 @@ func parseInteger(s string) (Value, bool) {
 	return Int(int64(u)), true
 }
 
-// isCanonical reports whether [FormatReading] prints text for f, which rrdtool reads from it.
-func isCanonical(f float64, text string) bool {
-	if len(text) > LastReading || text[len(text)-1] == '0' && strings.IndexByte(text, '.') >= 0 {
-		return false // a few texts that end in 0 are canonical, but keeping them as text is right too
-	}
-	if isPlain(text) {
-		return true
-	}
-	var buf [40]byte
-	return string(appendFloat(buf[:0], f)) == text
-}
-
-// isPlain recognises most canonical texts without printing: at least 0.0001, with a fraction that
-// does not end in 0, and at most 15 significant digits. No two such texts give the same double, and
-// no shorter text gives the same one, so FormatReading prints the text again.
-func isPlain(s string) bool {
-	if len(s) > 0 && s[0] == '-' {
-		s = s[1:]
-	}
-	point := -1
-	significant, zeros := 0, 0
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '.' && point < 0:
-			point = i
-		case !isDigit(c):
-			return false
-		case c == '0' && significant == 0:
-			zeros++
-		default:
-			significant++
-		}
-	}
-	if point < 1 || point == len(s)-1 || s[len(s)-1] == '0' || significant == 0 || significant > 15 {
-		return false
-	}
-	return zeros == 0 || s[0] == '0' && point == 1 && zeros <= 4
-}
-
 // FormatReading returns the text of a reading as rrdtool keeps and prints it (last_ds): the text
 // that was given, cut to [LastReading] bytes. For a double that came without a text it is the
 // shortest text that rrdtool reads as this double. If there is none, because rrdtool's parser
@@ -218,6 +199,8 @@ func FormatReading(v Value, texts []string) string {
 		return strconv.FormatUint(v.Bits, 10)
 	case TagFloat:
 		return string(appendFloat(nil, math.Float64frombits(v.Bits)))
+	case TagDecimal, TagExponent:
+		return cutReading(string(appendDecimal(nil, v)))
 	case TagText, TagInvalid:
 		return cutReading(readingText(v, texts))
 	}
@@ -322,6 +305,8 @@ func NumericValue(k Kind, v Value, texts []string) float64 {
 		return accumulate(v.Bits)
 	case TagFloat:
 		return math.Float64frombits(v.Bits)
+	case TagDecimal, TagExponent:
+		return decimalNumber(v)
 	case TagText:
 		if !isUnknown(v, texts) {
 			f, err := ParseNumber(readingText(v, texts))

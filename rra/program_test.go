@@ -210,7 +210,7 @@ type readingSource struct {
 
 func newReadingSource(r *rand.Rand, k Kind, junk bool) *readingSource {
 	return &readingSource{
-		kind: k, junk: junk, style: r.IntN(8), unknown: pick(r, 5, 10, 50, 1000),
+		kind: k, junk: junk, style: r.IntN(9), unknown: pick(r, 5, 10, 50, 1000),
 		count: pick(r, 0, r.Uint64N(1e6), 1<<32-r.Uint64N(1e6), math.MaxUint64-r.Uint64N(1e6), 1<<53+r.Uint64N(1000), r.Uint64()),
 	}
 }
@@ -269,6 +269,9 @@ func (s *readingSource) float(r *rand.Rand) string {
 	case 6:
 		s.count += r.Uint64N(1000)
 		return fmt.Sprintf("%d.%d", s.count%1e9, r.IntN(1000))
+	case 7: // as C, Perl and Python print
+		f := r.NormFloat64() * math.Pow(10, float64(r.IntN(24)-12))
+		return fmt.Sprintf(pick(r, "%f", "%.3f", "%e", "%.2e", "%.15g", "%.17g"), pick(r, f, f, math.Round(f)))
 	}
 	return strconv.FormatFloat(math.Sin(float64(r.IntN(1000)))*50+100, 'f', 3, 64)
 }

@@ -13,6 +13,8 @@ var readings = []string{
 	"18446744073709551615", "18446744073709551616", ".5", "5.", "0.5", "-0.5", "00.5", "0.0", "0.00", "1.0", "1.50", "12.34", "-12.34",
 	"0.0001", "0.00012", "0.00001", "0.000012", "123456789012.345", "1234567890123.456", "0.123456789012345", "0.0001234567890123",
 	"0.000123456789012345", "1.2.3", "1e5", "1e", "+1", " 1", "1 ", "nan", "inf", "-inf", "0x10", "9007199254740993", "999999999999.999",
+	"1e-05", "1e+05", "0e+00", "0.00e+00", "-0e+00", "1.0e+00", "1e-00", "1.e+05", ".1e+05", "12e+05", "01e+05", "0.1e+05", "1E+05", "1e+5", "1e+005", "1e*05",
+	"1e+31", "1e+32", "1e-32", "1e-33", "1.2345678901234567e-05", "1.23456789012345678e-05", "99999999999999999e+01", "0.30000000000000004", "99999999999999999.9",
 	"0.1", "0.3", "100.01", "3.14159265358979", "10.000000000001", "20.5\x00", "1\xff",
 }
 
@@ -49,7 +51,10 @@ func TestParseReadingIsParseValue(t *testing.T) {
 }
 
 func TestParseReadingAllocatesNothing(t *testing.T) {
-	texts := [][]byte{[]byte("12345"), []byte("-17.25"), []byte("0.001"), []byte("U")}
+	texts := [][]byte{
+		[]byte("12345"), []byte("-17.25"), []byte("0.001"), []byte("U"),
+		[]byte("1.50"), []byte("0.30000000000000004"), []byte("-1.2345678901234567e-05"), []byte("9223372036854775807"),
+	}
 	if n := testing.AllocsPerRun(100, func() {
 		for _, text := range texts {
 			rra.ParseReading(rra.Gauge, text, nil)
@@ -60,7 +65,7 @@ func TestParseReadingAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkParseReading(b *testing.B) {
-	for _, text := range []string{"12345", "17.25", "0.123456789"} {
+	for _, text := range []string{"12345", "17.25", "0.123456789", "12.500000", "0.30000000000000004", "4.04e+08"} {
 		b.Run("text="+text, func(b *testing.B) {
 			in := []byte(text)
 			for b.Loop() {
@@ -85,7 +90,7 @@ func TestTextsGoWithTheirReadings(t *testing.T) {
 	for i, tt := range []struct {
 		x, y string
 		want bool
-	}{{"5.10", "1", true}, {"2", "1", false}, {"2", "3.0", true}, {"7.00", "3", true}, {"", "3", false}, {"1", "3", false}} {
+	}{{"5.", "1", true}, {"2", "1", false}, {"2", "+3.5", true}, {"7.", "3", true}, {"", "3", false}, {"1", "3", false}} {
 		var texts []string
 		values := []rra.Value{rra.ParseReading(rra.Gauge, []byte(tt.x), &texts), rra.ParseReading(rra.Gauge, []byte(tt.y), &texts)}
 		if tt.x == "" {

@@ -16,8 +16,8 @@ import (
 //	           each text: uvarint data source, uvarint length, the bytes;
 //	           data sources ascend
 //
-// machine.go describes the words. A change of their layout changes the version too.
-const stateVersion = 1
+// machine.go describes the words. A change of their layout or of the tags changes the version too.
+const stateVersion = 2
 
 // errState is what every error of UnmarshalBinary wraps.
 var errState = errors.New("state is damaged")

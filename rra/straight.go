@@ -198,6 +198,8 @@ func (s *source) straight(old, meta uint64, v *Value, iv float64) (n float64, ok
 		switch {
 		case v.Tag == TagFloat:
 			n = math.Float64frombits(v.Bits)
+		case isDecimal(*v):
+			n = decimalNumber(*v)
 		case v.Tag == TagInt && v.Bits+1<<53 > 1<<54, v.Tag == TagUint && v.Bits > 1<<53, v.Tag > TagFloat:
 			return 0, false
 		default:

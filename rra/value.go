@@ -7,12 +7,14 @@ type Tag uint8
 
 // The tags are part of the format of log and state.
 const (
-	TagUnknown Tag = iota // no reading
-	TagInt                // Bits is an int64
-	TagUint               // Bits is a uint64
-	TagFloat              // Bits is an IEEE-754 double
-	TagText               // Bits is an index into the texts passed along with the value
-	TagInvalid            // as TagText, but the text does not parse: the update fails, as in rrdtool
+	TagUnknown  Tag = iota // no reading
+	TagInt                 // Bits is an int64
+	TagUint                // Bits is a uint64
+	TagFloat               // Bits is an IEEE-754 double
+	TagDecimal             // Bits is a decimal number as it was written: digits and decimals
+	TagExponent            // Bits is a decimal number as it was written: digits and exponent
+	TagText                // Bits is an index into the texts passed along with the value
+	TagInvalid             // as TagText, but the text does not parse: the update fails, as in rrdtool
 )
 
 // A Value is one reading of one data source. Counters stay integers until they are subtracted:

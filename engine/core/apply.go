@@ -158,8 +158,7 @@ func (g *group) follow(b *Batch, from, to uint32) {
 		at := c.index(sm.ref.number()) * c.sources
 		for j := range uint32(sm.n) {
 			v := &b.values[sm.first+j]
-			switch v.Tag {
-			case rra.TagInt, rra.TagUint, rra.TagFloat:
+			if v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
 				g.ctx[at+int(j)] = v.Bits
 				g.ctxTag[at+int(j)] = uint8(v.Tag)
 			}

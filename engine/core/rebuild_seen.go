@@ -46,7 +46,7 @@ func (l *lostSeries) takes(at rra.Time, values []rra.Value, texts []string) bool
 	read := make([]rra.Value, len(values))
 	for i, v := range values {
 		sound[i], read[i] = rra.Int(0), v
-		if v.Tag == rra.TagInt || v.Tag == rra.TagUint || v.Tag == rra.TagFloat {
+		if v.Tag != rra.TagUnknown && v.Tag < rra.TagText {
 			read[i] = rra.Int(0)
 		}
 	}

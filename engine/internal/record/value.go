@@ -10,7 +10,7 @@ import (
 
 // A value begins with a varint, whose two low bits are the mode. Part of the format.
 const (
-	modeInteger = 0 // difference of two integers, zigzag
+	modeInteger = 0 // difference of two integers, or of the digits of two decimals, zigzag
 	modeHundred = 1 // difference of two multiples of a hundredth, zigzag
 	modeXOR     = 2 // bytes of the exclusive or
 	modeWhole   = 3 // a tag, then the value itself
@@ -51,6 +51,12 @@ func AppendValue(dst []byte, v rra.Value, texts []string, prev *uint64, tag *uin
 		}
 		*prev = v.Bits
 		return appendDifference(dst, d<<2|modeInteger)
+	case rra.TagDecimal, rra.TagExponent:
+		if v.Bits<<(64-rra.PlacesBits) != old<<(64-rra.PlacesBits) {
+			return appendWhole(dst, v, texts, prev, tag)
+		}
+		*prev = v.Bits
+		return appendDifference(dst, Zigzag(int64(v.Bits-old)>>rra.PlacesBits)<<2|modeInteger)
 	case rra.TagFloat:
 		if v.Bits == old {
 			return append(dst, modeInteger)
@@ -123,11 +129,14 @@ func (r *Reader) Value(texts *[]string, prev *uint64, tag *uint8) rra.Value {
 	d := Unzigzag(u >> 2)
 	switch u & 3 {
 	case modeInteger:
-		if *tag == uint8(rra.TagFloat) {
+		switch rra.Tag(*tag) {
+		case rra.TagDecimal, rra.TagExponent:
+			*prev += uint64(d) << rra.PlacesBits
+		case rra.TagFloat:
 			if d != 0 {
 				*prev = math.Float64bits(float64(int64(math.Float64frombits(*prev)) + d))
 			}
-		} else {
+		default:
 			*prev += uint64(d)
 		}
 		return rra.Value{Bits: *prev, Tag: rra.Tag(*tag)}
@@ -142,7 +151,7 @@ func (r *Reader) Value(texts *[]string, prev *uint64, tag *uint8) rra.Value {
 	case rra.TagText, rra.TagInvalid:
 		v.Bits = uint64(len(*texts))
 		*texts = append(*texts, r.Text())
-	case rra.TagInt, rra.TagUint, rra.TagFloat:
+	case rra.TagInt, rra.TagUint, rra.TagFloat, rra.TagDecimal, rra.TagExponent:
 		v.Bits = r.Uint64()
 		*prev, *tag = v.Bits, uint8(v.Tag)
 	default:

@@ -24,7 +24,12 @@ func testRand(t testing.TB) *rand.Rand {
 // randomValue makes a value of any tag; neighbours of one sequence are often alike.
 func randomValue(r *rand.Rand, last uint64, texts *[]string) rra.Value {
 	pick := func(of ...float64) float64 { return of[r.IntN(len(of))] }
-	switch r.IntN(14) {
+	switch r.IntN(17) {
+	case 13, 14: // neighbours mostly differ in their digits alone
+		v := last + uint64(r.Int64N(2000)-1000)<<rra.PlacesBits
+		return rra.Value{Bits: v, Tag: rra.TagDecimal}
+	case 15:
+		return rra.Value{Bits: r.Uint64(), Tag: []rra.Tag{rra.TagDecimal, rra.TagExponent}[r.IntN(2)]}
 	case 0:
 		return rra.Unknown
 	case 1, 2:
