@@ -19,18 +19,28 @@ type common struct {
 
 // findRondo returns the path of the rondo program to measure.
 func (c *common) findRondo() (string, error) {
-	if c.rondo != "" {
-		return filepath.Abs(c.rondo)
+	path, err := find("rondo", "--rondo", c.rondo)
+	if err != nil {
+		return "", fmt.Errorf("no program to measure: %w", err)
+	}
+	return path, nil
+}
+
+// find returns the path of a program: the one that the user named with a flag, else the one beside
+// this program, else the one in the PATH.
+func find(name, flag, named string) (string, error) {
+	if named != "" {
+		return filepath.Abs(named)
 	}
 	if self, err := os.Executable(); err == nil {
-		beside := filepath.Join(filepath.Dir(self), "rondo")
+		beside := filepath.Join(filepath.Dir(self), name)
 		if _, err := os.Stat(beside); err == nil {
 			return beside, nil
 		}
 	}
-	found, err := exec.LookPath("rondo")
+	found, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("no program to measure: %w (--rondo says where it is)", err)
+		return "", fmt.Errorf("%w (%s says where it is)", err, flag)
 	}
 	return filepath.Abs(found)
 }

@@ -22,14 +22,16 @@ one after the other, and sends both the same through a unix socket: CREATE of al
 series, an UPDATE of each series a round in BATCHes of up to 1,000 (each connection
 keeps two on their way; every 300 s of data are flushed and synced, which rondo need not
 be told to), FETCH of 361 rows of one series and of 1,000 at once, rounds that are
-flushed one by one, and updates that are answered one by one. Then each is killed again and again, at random moments of a stream of BATCHes
-of 50 updates, and asked after another start for every row that it had acknowledged.
+flushed one by one, and updates that are answered one by one. Then each is killed again
+and again, at random moments of a stream of BATCHes of 50 updates, and asked after
+another start for every row that it had acknowledged.
 
 A host has 20 series and reads them all at its own second of the step. Nine of them are
 counters above 2^32, five of these with two data sources; one is a load, with three. The
 others are gauges as programs print them: whole numbers, two decimals, "%.15g" (Perl),
-"%.17g", Python's repr, and a tenth of all series with an exponent. The last column is rondo's figure divided by
-rrdcached's. Processor time is that of the servers, and the driver's stands apart.`,
+"%.17g", Python's repr, and a tenth of all series with an exponent. The last column is
+rondo's figure divided by rrdcached's. Processor time is that of the servers, and the
+driver's stands apart.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },
 	}

@@ -35,10 +35,11 @@ func newBenchIngestCommand() *cobra.Command {
 		Long: `Appends the readings of made-up hosts to a new store, every batch acknowledged
 before it counts, and measures that, reading back, and recovery after kill -9.
 
-Every host has 100 series: a quarter busy counters, a quarter constant or idle, a
-fifth integer gauges, a fifth gauges of two decimals, a tenth floats of full
-precision, each read every 10 s and kept in 5 archives (10 s for an hour, 1 min for
-a day as average and maximum, 10 min for a week, 1 h for a year). The readings
+Every host has 100 data sources: a quarter busy counters, a quarter constant or idle,
+a fifth integer gauges, a fifth gauges of two decimals, a tenth floats of full
+precision, each read every 10 s. Each is a series of its own, if --sources does not say
+otherwise, kept in 5 archives (10 s for an hour, 1 min for a day as average and maximum,
+10 min for a week, 1 h for a year), or as --archives says. A sample is one value. The readings
 follow from --seed; the clock of the load is made up too. The series are created
 before, and what that took is printed apart.
 
@@ -81,6 +82,7 @@ func newBenchChildCommand() *cobra.Command {
 type benchOptions struct {
 	series, hours, minutes                  int
 	appenders, depth                        int
+	layout                                  enginebench.Layout
 	seed                                    uint64
 	dir, sync                               string
 	verify, json                            bool
@@ -90,7 +92,9 @@ type benchOptions struct {
 
 func (o *benchOptions) addFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.IntVar(&o.series, "series", o.series, "number of series, rounded up to whole hosts of 100")
+	f.IntVar(&o.series, "series", o.series, "number of series, rounded up to whole hosts")
+	f.IntVar(&o.layout.Archives, "archives", 5, "archives of a series: 5, or 15 as collectd makes them")
+	f.IntVar(&o.layout.Sources, "sources", 1, "data sources of a series: 1, 2, 4 or 5")
 	f.IntVar(&o.hours, "hours", o.hours, "hours of readings")
 	f.IntVar(&o.minutes, "minutes", o.minutes, "minutes of readings, added to the hours")
 	f.IntVar(&o.appenders, "appenders", 32, "goroutines that append")
@@ -122,6 +126,7 @@ func (o *benchOptions) run(cmd *cobra.Command) (err error) {
 	config := enginebench.Config{
 		Dir:             dir,
 		Series:          o.series,
+		Layout:          o.layout,
 		Readings:        (o.hours*60 + o.minutes) * 6,
 		Appenders:       o.appenders,
 		Depth:           o.depth,

@@ -42,7 +42,7 @@ var rooms = map[string][]string{
 	"engine":                 {"engine", "rra", "wal", "internal/text", "internal/histogram", "internal/loglimit", "internal/owner"},
 	"receivers":              {"internal", "engine", "rra"},
 	"receivers/*":            {"=receivers", "receivers/internal", "internal", "engine", "rra"}, // a protocol: neither the sink nor another one
-	"receivers/internal":     {"=receivers", "internal", "engine", "rra"},
+	"receivers/internal":     {"=receivers", "receivers/internal", "internal", "engine", "rra"},
 	"receivers/sink":         {"=receivers", "internal/glob", "internal/loglimit", "internal/text", "engine", "rra"},
 	"receivers/receivertest": {"=receivers", "receivers/sink", "engine", "rra"},
 

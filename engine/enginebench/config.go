@@ -16,6 +16,7 @@ const createSpecs = 5000
 type Config struct {
 	Dir       string // the database folder; empty or absent
 	Series    int    // rounded up to whole hosts
+	Layout    Layout // how the readings are kept
 	Readings  int    // readings of every series; 360 make an hour
 	Appenders int    // goroutines that append, each for hosts of its own
 	Depth     int    // batches an appender keeps in flight
@@ -42,5 +43,5 @@ func (c Config) validate() error {
 			return fmt.Errorf("bench: %s is %d, must be at least 1", n.name, n.value)
 		}
 	}
-	return nil
+	return c.Layout.validate()
 }

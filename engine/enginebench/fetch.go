@@ -34,9 +34,9 @@ func (l *load) measureFetch(ctx context.Context, readings int, r *Result) error 
 	}
 	r.FetchThousandP50Seconds = quantile(scattered, 0.5)
 	hosts, err := l.fetchThousands(ctx, readings, func() (series []int) {
-		for _, h := range rnd.Perm(l.gen.Hosts())[:min(thousand/HostSeries, l.gen.Hosts())] {
-			for i := range HostSeries {
-				series = append(series, h*HostSeries+i)
+		for _, h := range rnd.Perm(l.gen.Hosts())[:min(thousand/l.gen.HostSeries(), l.gen.Hosts())] {
+			for i := range l.gen.HostSeries() {
+				series = append(series, h*l.gen.HostSeries()+i)
 			}
 		}
 		return series
@@ -120,16 +120,17 @@ func (l *load) fetchThousands(ctx context.Context, readings int, pick func() []i
 
 // lastRow returns the end of the newest row of 10 s of series i after so many readings.
 func (l *load) lastRow(i, readings int) int64 {
-	return l.gen.At(i/HostSeries, readings-1).Unix() / step * step
+	return l.gen.At(i/l.gen.HostSeries(), readings-1).Unix() / step * step
 }
 
 // checkHour refuses rows that do not make an hour, or that have an unknown row in the middle
 // although it was sent.
 func checkHour(r *core.Rows, readings int) error {
-	if len(r.Values) != hourRows || r.Step != step {
-		return fmt.Errorf("%d rows of %d s, want %d of %d s", len(r.Values), r.Step, hourRows, step)
+	n := len(r.Values) / len(r.DS)
+	if n != hourRows || r.Step != step {
+		return fmt.Errorf("%d rows of %d s, want %d of %d s", n, r.Step, hourRows, step)
 	}
-	if known := min(readings-2, hourRows); known > 0 && math.IsNaN(r.Values[hourRows-1-known/2]) {
+	if known := min(readings-2, hourRows); known > 0 && math.IsNaN(r.Values[(hourRows-1-known/2)*len(r.DS)]) {
 		return fmt.Errorf("row %d of %d is unknown", hourRows-1-known/2, hourRows)
 	}
 	return nil

@@ -1,15 +1,13 @@
 package enginebench
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/rondo-db/rondo/engine/core"
 	"github.com/rondo-db/rondo/rra"
 )
 
-// HostSeries is the number of series of one host.
-const HostSeries = 100
+// HostReadings is how many readings a host makes at a time.
+const HostReadings = 100
 
 const (
 	step  = 10         // seconds between two readings
@@ -44,11 +42,13 @@ var shapes = [blockSeries]shape{
 var shapeNames = [...]string{"counter", "idle", "constant", "integer", "decimal", "float"}
 
 // A Generator makes the readings of all hosts. Different hosts may be stepped
-// by different goroutines. It takes 16 bytes a series and 16 a host.
+// by different goroutines. It takes 16 bytes a reading and 16 a host.
 type Generator struct {
-	seed  uint64
-	hosts []host
-	cells []cell // HostSeries a host
+	seed        uint64
+	layout      Layout
+	definitions []*rra.Definition // of the series of a block
+	hosts       []host
+	cells       []cell // HostReadings a host
 }
 
 type host struct {
@@ -63,20 +63,28 @@ type cell struct {
 }
 
 // NewGenerator returns the load of at least series series, whole hosts, before their first reading.
-func NewGenerator(seed uint64, series int) *Generator {
-	n := (series + HostSeries - 1) / HostSeries
-	g := &Generator{seed: seed, hosts: make([]host, n), cells: make([]cell, n*HostSeries)}
+// The layout must be valid.
+func NewGenerator(seed uint64, layout Layout, series int) *Generator {
+	n := (series + layout.HostSeries() - 1) / layout.HostSeries()
+	g := newGenerator(seed, layout, n)
 	for h := range g.hosts {
-		g.hosts[h] = newHost(seed, h, g.cells[h*HostSeries:][:HostSeries])
+		g.hosts[h] = newHost(seed, h, g.cells[h*HostReadings:][:HostReadings])
 	}
 	return g
 }
 
 // newHostGenerator returns the load of one host of seed alone, as host 0.
-func newHostGenerator(seed uint64, h int) *Generator {
-	g := &Generator{seed: seed, hosts: make([]host, 1), cells: make([]cell, HostSeries)}
+func newHostGenerator(seed uint64, layout Layout, h int) *Generator {
+	g := newGenerator(seed, layout, 1)
 	g.hosts[0] = newHost(seed, h, g.cells)
 	return g
+}
+
+func newGenerator(seed uint64, layout Layout, hosts int) *Generator {
+	return &Generator{
+		seed: seed, layout: layout, definitions: layout.definitions(),
+		hosts: make([]host, hosts), cells: make([]cell, hosts*HostReadings),
+	}
 }
 
 // Hosts returns the number of hosts.
@@ -140,12 +148,13 @@ func (h *host) next() uint64 {
 // unit returns r as a number in [0, 1).
 func unit(r uint64) float64 { return float64(r>>11) * 0x1p-53 }
 
-// Next writes the next readings of host h to dst, which has room for HostSeries.
+// Next writes the next readings of host h to dst, which has room for HostReadings. Those of one
+// series lie beside each other, in order of its data sources.
 func (g *Generator) Next(h int, dst []rra.Value) {
 	x := &g.hosts[h]
-	cells := g.cells[h*HostSeries:][:HostSeries]
-	dst = dst[:HostSeries]
-	for b := 0; b < HostSeries; b += blockSeries {
+	cells := g.cells[h*HostReadings:][:HostReadings]
+	dst = dst[:HostReadings]
+	for b := 0; b < HostReadings; b += blockSeries {
 		nextBlock(x, (*[blockSeries]cell)(cells[b:]), (*[blockSeries]rra.Value)(dst[b:]))
 	}
 }
@@ -193,47 +202,4 @@ func reflect(v int64) uint64 {
 		v = -v
 	}
 	return uint64(v)
-}
-
-// Spec returns what series i of host h is created from.
-func (g *Generator) Spec(h, i int) core.Spec { return newSpec(h, i, g.Start(h)) }
-
-func newSpec(h, i int, start rra.Time) core.Spec {
-	sh := shapes[i%blockSeries]
-	hostName := fmt.Sprintf("host%06d", h)
-	instance := fmt.Sprintf("%s-%02d", shapeNames[sh], i)
-	return core.Spec{
-		Path:       "bench/" + hostName + "/" + instance,
-		Labels:     []core.Label{{Name: "__name__", Value: "bench_" + shapeNames[sh]}, {Name: "host", Value: hostName}, {Name: "instance", Value: instance}},
-		Definition: definitions[sh],
-		Start:      start,
-	}
-}
-
-// definitions holds the two definitions of the load, by shape.
-var definitions = func() (d [len(shapeNames)]*rra.Definition) {
-	counter, gauge := newDefinition(rra.Counter), newDefinition(rra.Gauge)
-	for i := range d {
-		d[i] = gauge
-	}
-	d[busyCounter], d[idleCounter] = counter, counter
-	return d
-}()
-
-// newDefinition keeps an hour of 10 s, a day of 1 min, a week of 10 min and a year of 1 h.
-func newDefinition(k rra.Kind) *rra.Definition {
-	archive := func(cf rra.CF, pdps, rows int64) rra.Archive {
-		return rra.Archive{CF: cf, XFF: 0.5, PDPs: pdps, Rows: rows, Partner: -1}
-	}
-	return &rra.Definition{
-		Step:    step,
-		Sources: []rra.DataSource{{Name: "value", Kind: k, Heartbeat: 2 * step, Min: math.NaN(), Max: math.NaN()}},
-		Archives: []rra.Archive{
-			archive(rra.Average, 1, 360),
-			archive(rra.Average, 6, 1440),
-			archive(rra.Max, 6, 1440),
-			archive(rra.Average, 60, 1008),
-			archive(rra.Average, 360, 8760),
-		},
-	}
 }

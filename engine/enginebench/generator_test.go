@@ -8,10 +8,13 @@ import (
 	"github.com/rondo-db/rondo/rra"
 )
 
+// standard is the layout of most tests.
+var standard = Layout{Archives: 5, Sources: 1}
+
 func TestGeneratorIsAFunctionOfItsSeed(t *testing.T) {
-	a, b, c := NewGenerator(7, 1000), NewGenerator(7, 300), NewGenerator(8, 300)
-	alone := newHostGenerator(7, 2)
-	var va, vb, vc, valone [HostSeries]rra.Value
+	a, b, c := NewGenerator(7, standard, 1000), NewGenerator(7, standard, 300), NewGenerator(8, standard, 300)
+	alone := newHostGenerator(7, standard, 2)
+	var va, vb, vc, valone [HostReadings]rra.Value
 	same := 0
 	for k := range 50 {
 		a.Next(2, va[:])
@@ -34,14 +37,14 @@ func TestGeneratorIsAFunctionOfItsSeed(t *testing.T) {
 }
 
 func TestGeneratorProportions(t *testing.T) {
-	g := NewGenerator(1, 10*HostSeries)
+	g := NewGenerator(1, standard, 10*HostReadings)
 	var busy, idle, integer, decimal, float int
 	phases := map[int64]bool{}
 	for h := range g.Hosts() {
 		phases[g.Phase(h)] = true
-		var prev, v [HostSeries]rra.Value
-		var moved [HostSeries]int
-		whole, cents := [HostSeries]bool{}, [HostSeries]bool{}
+		var prev, v [HostReadings]rra.Value
+		var moved [HostReadings]int
+		whole, cents := [HostReadings]bool{}, [HostReadings]bool{}
 		for i := range whole {
 			whole[i], cents[i] = true, true
 		}
@@ -92,16 +95,16 @@ func TestGeneratorIsSmall(t *testing.T) {
 	if n := unsafe.Sizeof(cell{}); n > 24 {
 		t.Errorf("%d bytes a series", n)
 	}
-	g := NewGenerator(1, 1000)
-	var v [HostSeries]rra.Value
+	g := NewGenerator(1, standard, 1000)
+	var v [HostReadings]rra.Value
 	if n := testing.AllocsPerRun(100, func() { g.Next(3, v[:]) }); n != 0 {
 		t.Errorf("%v allocations a host", n)
 	}
 }
 
 func BenchmarkGenerator(b *testing.B) {
-	g := NewGenerator(1, 100_000)
-	var v [HostSeries]rra.Value
+	g := NewGenerator(1, standard, 100_000)
+	var v [HostReadings]rra.Value
 	b.ReportAllocs()
 	h := 0
 	for b.Loop() {
@@ -110,5 +113,5 @@ func BenchmarkGenerator(b *testing.B) {
 		}
 		g.Next(h, v[:])
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/HostSeries, "ns/value")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/HostReadings, "ns/value")
 }

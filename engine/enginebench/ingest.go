@@ -50,7 +50,7 @@ func Ingest(ctx context.Context, c Config) (r Result, err error) {
 			return r, err
 		}
 	}
-	r.GeneratorCPUPerMillion = generatorCost(c.Seed, c.Series)
+	r.GeneratorCPUPerMillion = generatorCost(c)
 	err = store.Close()
 	store = nil
 	if err != nil || c.Exec == nil {
@@ -101,7 +101,7 @@ func (l *load) measure(ctx context.Context, c Config, r *Result) error {
 		pprof.StopCPUProfile()
 	}
 
-	r.Series, r.Samples = len(l.refs), int64(len(l.refs))*int64(c.Readings)
+	r.Series, r.Samples = len(l.refs), int64(len(l.refs)*l.gen.Sources())*int64(c.Readings)
 	r.SamplesPerSecond = float64(r.Samples) / wall.Seconds()
 	r.CPUSecondsPerMillion = cpu.Seconds() / float64(r.Samples) * 1e6
 	r.WrittenBytesPerSample = float64(written) / float64(r.Samples)
@@ -115,8 +115,8 @@ func (l *load) measure(ctx context.Context, c Config, r *Result) error {
 		return err
 	}
 	r.DiskBytesPerSample = float64(disk) / float64(r.Samples)
-	if got := r.Stats.SamplesAccepted; got != uint64(r.Samples) {
-		return fmt.Errorf("bench: the store counts %d accepted samples, %d were sent", got, r.Samples)
+	if got, want := r.Stats.SamplesAccepted, uint64(len(l.refs)*c.Readings); got != want {
+		return fmt.Errorf("bench: the store counts %d accepted samples, %d were sent", got, want)
 	}
 	if c.MemProfile != nil {
 		runtime.GC()
@@ -145,7 +145,7 @@ func (l *load) create(ctx context.Context) error {
 		return nil
 	}
 	for h := range l.gen.Hosts() {
-		for i := range HostSeries {
+		for i := range l.gen.HostSeries() {
 			specs = append(specs, l.gen.Spec(h, i))
 			if len(specs) == cap(specs) {
 				if err := flush(); err != nil {
@@ -158,9 +158,9 @@ func (l *load) create(ctx context.Context) error {
 }
 
 // generatorCost returns the CPU seconds that a million readings cost to make.
-func generatorCost(seed uint64, series int) float64 {
-	g := NewGenerator(seed, min(series, 100_000))
-	var v [HostSeries]rra.Value
+func generatorCost(c Config) float64 {
+	g := NewGenerator(c.Seed, c.Layout, min(c.Series, 100_000))
+	var v [HostReadings]rra.Value
 	hosts := 0
 	begin := cpuTime()
 	for hosts < 20_000 {
@@ -169,7 +169,7 @@ func generatorCost(seed uint64, series int) float64 {
 		}
 		hosts += g.Hosts()
 	}
-	return (cpuTime() - begin).Seconds() / float64(hosts*HostSeries) * 1e6
+	return (cpuTime() - begin).Seconds() / float64(hosts*HostReadings) * 1e6
 }
 
 // watchAnon samples the anonymous memory of the process twenty times a second. The function that it

@@ -37,7 +37,7 @@ func testConfig(t *testing.T) Config {
 		t.Fatal(err)
 	}
 	c := Config{
-		Dir: filepath.Join(t.TempDir(), "db"), Series: 550, Readings: 400, Appenders: 4, Depth: 3, Seed: 5, Verify: 30,
+		Dir: filepath.Join(t.TempDir(), "db"), Series: 550, Layout: standard, Readings: 400, Appenders: 4, Depth: 3, Seed: 5, Verify: 30,
 		Exec: func(ctx context.Context, arg string) *exec.Cmd {
 			cmd := exec.CommandContext(ctx, self)
 			cmd.Env = append(os.Environ(), childOrder+"="+arg)
@@ -82,6 +82,36 @@ func TestIngestMeasuresAndVerifies(t *testing.T) {
 	}
 }
 
+// TestLayouts ingests and compares with other archives and more data sources.
+func TestLayouts(t *testing.T) {
+	for _, layout := range []Layout{{15, 1}, {15, 2}, {5, 4}, {5, 5}} {
+		t.Run(fmt.Sprint(layout), func(t *testing.T) {
+			t.Parallel()
+			c := testConfig(t)
+			c.Layout, c.Series, c.Readings, c.Verify, c.Exec = layout, layout.HostSeries(), 200, 10, nil
+			r, err := Ingest(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := int64(360 + 2*1440 + 1008 + 8760)
+			if layout.Archives == 15 {
+				values = 3 * (1200 + 1235 + 1210 + 1202 + 1201)
+			}
+			values *= int64(10 * layout.Sources)
+			if r.Samples != HostReadings*200 || r.Series != layout.HostSeries() || r.Verified != values {
+				t.Errorf("%d samples of %d series, %d values compared; want %d", r.Samples, r.Series, r.Verified, values)
+			}
+		})
+	}
+	for _, wrong := range []Layout{{}, {5, 3}, {6, 1}, {5, -1}} {
+		c := testConfig(t)
+		c.Layout = wrong
+		if _, err := Ingest(t.Context(), c); err == nil {
+			t.Errorf("%v is allowed", wrong)
+		}
+	}
+}
+
 // The verification is worth nothing if it cannot fail.
 func TestVerifyFindsAWrongSample(t *testing.T) {
 	c := testConfig(t)
@@ -109,14 +139,14 @@ func TestVerifyFindsAWrongSample(t *testing.T) {
 }
 
 func TestReplayOfOneHostIsTheLoad(t *testing.T) {
-	g := NewGenerator(3, 300)
-	var v, w [HostSeries]rra.Value
-	alone := newHostGenerator(3, 1)
+	g := NewGenerator(3, standard, 300)
+	var v, w [HostReadings]rra.Value
+	alone := newHostGenerator(3, standard, 1)
 	for range 20 {
 		g.Next(1, v[:])
 		alone.Next(0, w[:])
 	}
-	rows, err := replay(3, 1, 0, 20)
+	rows, err := replay(3, standard, 1, 0, 20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +179,7 @@ func TestAppendersStayTogether(t *testing.T) {
 func BenchmarkIngest(b *testing.B) {
 	for _, series := range []int{1000, 10000} {
 		b.Run(fmt.Sprintf("series=%d", series), func(b *testing.B) {
-			c := Config{Dir: b.TempDir(), Series: series, Appenders: 8, Depth: 8, Seed: 1}
+			c := Config{Dir: b.TempDir(), Series: series, Layout: standard, Appenders: 8, Depth: 8, Seed: 1}
 			store, err := core.Open(c.Dir, c.Options)
 			if err != nil {
 				b.Fatal(err)

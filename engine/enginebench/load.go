@@ -16,7 +16,7 @@ import (
 type load struct {
 	store     *core.Store
 	gen       *Generator
-	refs      []core.Ref // HostSeries a host
+	refs      []core.Ref // of all series, host by host
 	appenders int
 	depth     int
 	first     int // reading number that run starts with
@@ -26,9 +26,9 @@ type load struct {
 }
 
 func newLoad(store *core.Store, c Config) *load {
-	g := NewGenerator(c.Seed, c.Series)
+	g := NewGenerator(c.Seed, c.Layout, c.Series)
 	return &load{
-		store: store, gen: g, refs: make([]core.Ref, 0, g.Hosts()*HostSeries),
+		store: store, gen: g, refs: make([]core.Ref, 0, g.Hosts()*g.HostSeries()),
 		appenders: min(c.Appenders, g.Hosts()), depth: c.Depth,
 	}
 }
@@ -83,7 +83,7 @@ type appender struct {
 	ring   []flight
 	at     int // place in ring of the oldest batch
 	acks   Histogram
-	values [HostSeries]rra.Value
+	values [HostReadings]rra.Value
 }
 
 // A flight is a batch that may be in flight.
@@ -148,8 +148,9 @@ func (a *appender) send(ctx context.Context, h int) error {
 	a.l.gen.Next(h, a.values[:])
 	at := a.l.gen.At(h, a.next)
 	f.batch.Reset()
-	for i, ref := range a.l.refs[h*HostSeries:][:HostSeries] {
-		f.batch.Add(ref, at, a.values[i])
+	n, sources := a.l.gen.HostSeries(), a.l.gen.Sources()
+	for i, ref := range a.l.refs[h*n:][:n] {
+		f.batch.Add(ref, at, a.values[i*sources:][:sources]...)
 	}
 	f.sent = time.Now()
 	return a.l.store.Submit(ctx, &f.batch, &f.ticket)

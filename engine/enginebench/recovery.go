@@ -128,7 +128,7 @@ func fill(ctx context.Context, o order, out io.Writer) error {
 
 // look opens a store that was killed, and times it.
 func look(ctx context.Context, o order, out io.Writer) error {
-	gen := newHostGenerator(o.Config.Seed, 0)
+	gen := newHostGenerator(o.Config.Seed, o.Config.Layout, 0)
 	end := gen.At(0, o.Done[0]-1).Unix() / step * step
 	_ = resetPeak() // the process is young: its whole peak serves as well
 	watch := watchAnon()
@@ -162,8 +162,8 @@ func look(ctx context.Context, o order, out io.Writer) error {
 		return err
 	}
 	for h := range l.gen.Hosts() {
-		for i := 0; i < HostSeries; i += blockSeries - 1 {
-			at, err := store.Last(l.refs[h*HostSeries+i])
+		for i := 0; i < l.gen.HostSeries(); i += blockSeries - 1 {
+			at, err := store.Last(l.refs[h*l.gen.HostSeries()+i])
 			if err != nil {
 				return err
 			}
@@ -212,7 +212,7 @@ func (l *load) find(ctx context.Context) error {
 		host, series, ok := strings.Cut(strings.TrimPrefix(s.Path, "bench/host"), "/")
 		h, err1 := strconv.Atoi(host)
 		i, err2 := strconv.Atoi(series[strings.LastIndexByte(series, '-')+1:])
-		if n := h*HostSeries + i; ok && err1 == nil && err2 == nil && n < len(l.refs) {
+		if n := h*l.gen.HostSeries() + i; ok && err1 == nil && err2 == nil && n < len(l.refs) {
 			l.refs[n] = s.Ref
 			found++
 		}
@@ -229,7 +229,7 @@ func (l *load) skip(n int) {
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
 		wg.Go(func() {
-			var values [HostSeries]rra.Value
+			var values [HostReadings]rra.Value
 			for h := w; h < l.gen.Hosts(); h += workers {
 				for range n {
 					l.gen.Next(h, values[:])

@@ -44,7 +44,7 @@ type Result struct {
 	PeakAnonBytes           int64   `json:"-"` // of PeakRSSBytes, what is not pages of files
 	// PeakRSSBytes counts from Open, not from the start of the process
 	PeakReset         bool       `json:"-"`
-	Verified          int64      `json:"-"` // rows compared after ingest
+	Verified          int64      `json:"-"` // values compared after ingest
 	Opened            opened     `json:"-"`
 	RecoveredLogBytes int64      `json:"-"`
 	Hours             []Hour     `json:"-"`
@@ -97,7 +97,7 @@ func (r *Result) WriteText(w io.Writer) error {
 			r.RecoverySeconds, o.EngineSeconds, mb(r.RecoveredLogBytes), o.Replayed, mb(o.PeakRSSBytes), mb(o.PeakAnonBytes))
 	}
 	if r.Verified > 0 {
-		line("verified", "%d rows after ingest, %d after recovery, all equal", r.Verified, r.Opened.Verified)
+		line("verified", "%d values after ingest, %d after recovery, all equal", r.Verified, r.Opened.Verified)
 	}
 	if len(r.Hours) > 1 {
 		line("", "")
